@@ -118,10 +118,11 @@ enum { OPT_BASE = 256 }; /* getopt_long() returns this plus the index in longs *
 static void add_opt(struct parser *parser, const struct opt *opt, size_t place)
 {
     size_t n = strlen(parser->shorts);
-    parser->longs[place] =
-        (struct option){.name = opt->name,
-                        .has_arg = opt->arg != NULL ? required_argument : no_argument,
-                        .val = OPT_BASE + (int)place};
+    parser->longs[place] = (struct option){.name = opt->name,
+                                           .has_arg = opt->arg == NULL     ? no_argument
+                                                      : opt->arg[0] == '[' ? optional_argument
+                                                                           : required_argument,
+                                           .val = OPT_BASE + (int)place};
     if (opt->letter == 0)
         return;
     parser->shorts[n] = opt->letter;

@@ -42,7 +42,8 @@ enum offer {
 struct opt {
     char letter; /* 0: it has only a long name */
     const char *name;
-    const char *arg; /* name of its value, in capitals; NULL: it takes no value */
+    const char *arg; /* name of its value, in capitals; NULL: it takes no value; in brackets: it
+                      * may have one, after "=" */
     const char *help;
     enum offer offer;
 };

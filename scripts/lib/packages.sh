@@ -11,7 +11,7 @@ BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-confi
     libarchive-dev:library:libarchive libzstd-dev:library:libzstd libssl-dev:library:libcrypto
     libmicrohttpd-dev:library:libmicrohttpd libncurses-dev:library:ncursesw
     libseccomp-dev:library:libseccomp'
-RUN_NEEDS='tmux:command:tmux'
+RUN_NEEDS='tmux:command:tmux bubblewrap:command:bwrap'
 TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:curl dash:command:dash
     busybox:command:busybox mandoc:command:mandoc shellcheck:command:shellcheck
     clang:command:clang clang-format:command:clang-format clang-tidy:command:clang-tidy

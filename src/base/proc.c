@@ -20,26 +20,35 @@
 
 enum { STDERR_MAX = 64 * 1024, CHUNK = 64 * 1024 };
 
-/* In the child: installs these descriptors as 0, 1, 2, ..., closes the rest, resets the signals and
- * executes the program. Returns only on failure, with errno. */
-static void exec_clean(const int *fds, int count, const char *file, char *const *argv,
-                       char *const *envp)
+/* In the child: installs these descriptors as 0, 1, 2, ..., closes the rest at exec and resets the
+ * signals. Moves *keep, a descriptor that it still needs, out of the way. */
+static int install(const int *fds, int count, int *keep)
 {
     int high[3 + PROC_FDS_MAX];
     sigset_t none;
 
     for (int i = 0; i < count; i++) /* first move them out of each other's way */
         if ((high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, count)) == -1)
-            return;
+            return -1;
+    if (keep != NULL && *keep < count && (*keep = fcntl(*keep, F_DUPFD_CLOEXEC, count)) == -1)
+        return -1;
     for (int i = 0; i < count; i++)
         if (dup2(high[i], i) == -1)
-            return;
+            return -1;
     (void)syscall(SYS_close_range, (unsigned)count, ~0U, CLOSE_RANGE_CLOEXEC);
     for (int sig = 1; sig < NSIG; sig++)
         (void)signal(sig, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)execve(file, argv, envp != NULL ? envp : environ);
+    return 0;
+}
+
+/* In the child: likewise, and executes the program. Returns only on failure, with errno. */
+static void exec_clean(const int *fds, int count, const char *file, char *const *argv,
+                       char *const *envp)
+{
+    if (install(fds, count, NULL) != -1)
+        (void)execve(file, argv, envp != NULL ? envp : environ);
 }
 
 void proc_raise_files(size_t enough)
@@ -144,9 +153,16 @@ static int read_report(int report, struct proc_bounds *bounds)
     return 0;
 }
 
-/* Starts a program as the leader of a new session. */
-static pid_t start_session(const int fds[3], bool tty, const char *file, char *const *argv,
-                           char *const *envp, struct proc_bounds *bounds)
+/* In the child: ignores the signals that end a program, or stop it. */
+static void ignore_signals(void)
+{
+    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        (void)signal(ignored[i], SIG_IGN);
+}
+
+pid_t proc_start_session(const struct proc_session *spec)
 {
     int report[2]; /* gets errno on failure; a successful exec closes it */
 
@@ -154,32 +170,24 @@ static pid_t start_session(const int fds[3], bool tty, const char *file, char *c
         return -1;
     pid_t pid = fork();
     if (pid == 0) {
-        if (setsid() != -1 && (!tty || ioctl(fds[0], TIOCSCTTY, 0) != -1) &&
-            enter_bounds(bounds, report[1]) != -1)
-            exec_clean(fds, 3, file, argv, envp);
+        if (setsid() != -1 && (!spec->takes_tty || ioctl(spec->fds[0], TIOCSCTTY, 0) != -1) &&
+            enter_bounds(spec->bounds, report[1]) != -1 &&
+            install(spec->fds, (int)spec->fd_count, &report[1]) != -1) {
+            if (spec->is_deaf)
+                ignore_signals();
+            (void)execve(spec->file, spec->argv, spec->envp != NULL ? spec->envp : environ);
+        }
         int error = errno;
         (void)!write(report[1], &error, sizeof error);
         _exit(127);
     }
     int error = pid == -1 ? errno : 0;
     close(report[1]);
-    if (pid != -1 && (error = read_report(report[0], bounds)) != 0)
+    if (pid != -1 && (error = read_report(report[0], spec->bounds)) != 0)
         (void)waitpid(pid, NULL, 0);
     close(report[0]);
     errno = error;
     return error == 0 ? pid : -1;
-}
-
-pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp,
-                        struct proc_bounds *bounds)
-{
-    return start_session((int[]){tty, tty, tty}, true, file, argv, envp, bounds);
-}
-
-pid_t proc_start_on_pipes(const int fds[3], const char *file, char *const *argv, char *const *envp,
-                          struct proc_bounds *bounds)
-{
-    return start_session(fds, false, file, argv, envp, bounds);
 }
 
 pid_t proc_start_here(const char *file, char *const *argv, char *const *envp)

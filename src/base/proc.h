@@ -32,7 +32,7 @@ struct proc_spec {
     size_t fd_count; /* at most PROC_FDS_MAX */
 };
 
-enum { PROC_FDS_MAX = 8 };
+enum { PROC_FDS_MAX = 128 };
 
 struct proc {
     pid_t pid;
@@ -102,14 +102,18 @@ struct proc_bounds {
         .group = -1                                                                                \
     }
 
-/* Starts a program as the leader of a new session with the terminal `tty`. It inherits no other
- * descriptor. `bounds` may be NULL. Returns its pid once it runs, or -1 with errno, also that of a
- * failed exec. */
-pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp,
-                        struct proc_bounds *bounds);
-/* Like proc_start_on_tty(), with descriptors for 0, 1 and 2 and without a terminal. */
-pid_t proc_start_on_pipes(const int fds[3], const char *file, char *const *argv, char *const *envp,
-                          struct proc_bounds *bounds);
+/* A program that leads a new session. */
+struct proc_session {
+    const int *fds; /* its descriptors 0, 1, 2, ...; it inherits no other */
+    size_t fd_count; /* 3 to 3 + PROC_FDS_MAX */
+    bool takes_tty; /* descriptor 0 becomes its controlling terminal */
+    bool is_deaf; /* it ignores what terminals and `kill` send; see src/enter/main.c */
+    const char *file;
+    char *const *argv, *const *envp;
+    struct proc_bounds *bounds; /* NULL: none */
+};
+/* Starts it. Returns its pid once it runs, or -1 with errno, also that of a failed exec. */
+pid_t proc_start_session(const struct proc_session *spec);
 /* Starts a program with the standard files of this process. It gets SIGHUP when this process ends,
  * however that happens. Returns the pid of the child, or -1 with errno. */
 pid_t proc_start_here(const char *file, char *const *argv, char *const *envp);

@@ -171,6 +171,19 @@ static void put_code(const struct session_code *code, struct json_out *out)
     json_close(out, '}');
 }
 
+/* Returns what keeps the agents from other teams: "walls" around all that run, "some" or "none". */
+static const char *protection_of(const struct session_detail *detail)
+{
+    size_t told = 0, held = 0;
+
+    for (size_t i = 0; i < detail->roster.count; i++) {
+        const struct roster_agent *agent = &detail->roster.agents[i];
+        told += agent->told;
+        held += agent->told && agent->status.wall.held_by[WALL_FILES][0] != '\0';
+    }
+    return held == 0 ? "none" : held == told ? "walls" : "some";
+}
+
 void session_detail_put_json(const struct root *root, const struct session_detail *detail,
                              struct json_out *out)
 {
@@ -186,7 +199,7 @@ void session_detail_put_json(const struct root *root, const struct session_detai
     json_put(out, "tmuxSocket", view->live_socket != NULL ? view->live_socket : view->socket);
     json_put(out, "unitDir", unit);
     json_put(out, "workflowsDir", workflows);
-    json_put(out, "protection", "none");
+    json_put(out, "protection", protection_of(detail));
     json_put(out, "endedBy", "sweep");
     json_open(out, "disk", '{');
     json_put_int(out, "files", (int64_t)detail->usage.all.files);

@@ -257,7 +257,7 @@ static void read_words(struct typed *typed, char **words, size_t last)
             typed->operands[typed->operand_count++] = words[i];
         } else if (strcmp(words[i], "--") == 0) {
             ended = true;
-        } else if (opt != NULL && opt->arg != NULL) {
+        } else if (opt != NULL && opt->arg != NULL && opt->arg[0] != '[') {
             if (value == NULL)
                 i += i + 1 < last && strcmp(words[i + 1], "=") == 0 ? 2 : 1;
             if (value == NULL && i >= last)

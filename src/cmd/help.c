@@ -61,7 +61,8 @@ static void print_opt(const struct opt *opt)
     int n = opt->letter != 0 ? snprintf(left, sizeof left, "-%c, --%s", opt->letter, opt->name)
                              : snprintf(left, sizeof left, "    --%s", opt->name);
     if (opt->arg != NULL && n > 0 && (size_t)n < sizeof left)
-        (void)snprintf(left + n, sizeof left - (size_t)n, " %s", opt->arg);
+        (void)snprintf(left + n, sizeof left - (size_t)n, opt->arg[0] == '[' ? "%s" : " %s",
+                       opt->arg);
     print_entry(left, opt->help, OPT_COLUMN);
 }
 

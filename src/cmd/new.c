@@ -2,6 +2,7 @@
 #include "cmd.h"
 #include "cmd/consent.h"
 #include "cmd/print.h"
+#include "cmd/wall_option.h"
 #include "tmux/tmux.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ static const struct opt opts[] = {
     {0, "id", "UUID", "use this session id instead of a random one", OFFER_NONE},
     {0, "mode", "MODE", "isolated (the default), or legacy: the one shared session", OFFER_MODE},
     {0, "private", NULL, "make the session private: share no memory", OFFER_NONE},
+    WALL_OPTION,
     {0, "no-start", NULL, "only create the workspace", OFFER_NONE},
     {'a', "attach", NULL, "attach to the session", OFFER_NONE},
     {.name = NULL},
@@ -81,6 +83,7 @@ static int run_new(struct call *call, struct err *err)
     _cleanup_strv_ char **prompts = call_opts(call, "prompt");
     struct life_memory memory = {.needed = 0};
     struct life_setup setup = {.wish = LIFE_SETUP_AS_ANSWERED};
+    enum wall_level wall = WALL_UNSET;
     struct life life = {
         .root = &call->root, .config = &call->config, .memory = &memory, .setup = &setup};
     struct life_options options = {
@@ -100,7 +103,8 @@ static int run_new(struct call *call, struct err *err)
         return err_set(err, MAS_USAGE, "cannot use --attach with --no-start");
     if (mode != NULL && config_override(&call->config, SETTING_MODE, mode, "--mode", err) == -1)
         return -1;
-    if ((wants_attach && check_attach(call, err) == -1) || read_setup(call, &setup, err) == -1)
+    if ((wants_attach && check_attach(call, err) == -1) || read_setup(call, &setup, err) == -1 ||
+        wall_option_read(call, &wall, &life.wall, err) == -1)
         return -1;
     progress_begin(&life, "copying", call->quiet);
     int rc = life_new(&life, &options, &session, err);

@@ -134,6 +134,40 @@ static void describe_setup(const struct session_setup *setup, const char *sessio
     }
 }
 
+/* Returns true if both agents have the same walls. */
+static bool is_walled_as(const struct roster_agent *a, const struct roster_agent *b)
+{
+    return a->told == b->told && wall_report_equal(&a->status.wall, &b->status.wall);
+}
+
+/* Adds rows that say what holds the agents: one for all agents with the same walls. */
+static void add_walls(const struct session_detail *detail, struct table *table)
+{
+    const struct roster *roster = &detail->roster;
+
+    for (size_t i = 0; i < roster->count; i++) {
+        _cleanup_str_ struct str text = STR_INIT, ids = STR_INIT;
+        size_t same = 0, first = roster->count;
+
+        for (size_t j = 0; j < roster->count; j++) {
+            if (!is_walled_as(&roster->agents[i], &roster->agents[j]))
+                continue;
+            first = j < first ? j : first;
+            str_addf(&ids, "%s%s", same++ > 0 ? "," : "", roster->agents[j].agent->id);
+        }
+        if (first < i)
+            continue;
+        if (same < roster->count)
+            str_addf(&text, "%s: ", ids.data);
+        if (roster->agents[i].told)
+            wall_report_describe(&roster->agents[i].status.wall, &text);
+        else
+            str_add(&text, "no host to ask");
+        table_add(table, i == 0 ? "walls" : "", colour_dim());
+        table_add(table, text.data, NULL);
+    }
+}
+
 static void print_fields(const struct call *call, const struct session_detail *detail)
 {
     const struct view *view = &detail->view;
@@ -172,7 +206,6 @@ static void print_fields(const struct call *call, const struct session_detail *d
         {"project", str_text(&project)},
         {"to land", str_text(&land)},
         {"setup", str_text(&setup)},
-        {"kept apart by", "convention only"},
         {"ended by", "process group, subreaper and sweep"},
     };
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
@@ -181,6 +214,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
         table_add(&table, fields[i].name, colour_dim());
         table_add(&table, fields[i].value, i == 2 ? colour_of(view->status, view->crashed) : NULL);
     }
+    add_walls(detail, &table);
     table_print(&table);
     table_free(&table);
 }

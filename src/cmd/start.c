@@ -2,6 +2,7 @@
 #include "cmd/agents.h"
 #include "cmd/each_session.h"
 #include "cmd/targets.h"
+#include "cmd/wall_option.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 static const struct opt opts[] = {
     {0, "crashed", NULL, "start every session that was active before a crash or reboot",
      OFFER_NONE},
+    WALL_OPTION,
     {.name = NULL},
 };
 
@@ -38,10 +40,14 @@ static int start_one(struct call *call, const struct life *life, const char *id,
     _cleanup_str_ struct str waiting = STR_INIT;
     _cleanup_str_ struct str names = STR_INIT;
     bool was = false;
+    enum wall_level wall = WALL_UNSET;
+    struct life with = *life;
 
+    if (wall_option_read(call, &wall, &with.wall, err) == -1)
+        return -1;
     if (!call->quiet) /* before the start, because the hosts deliver the messages at once */
         agents_add_waiting(&call->root, id, "; delivered now: ", &waiting);
-    if (life_start(life, id, &was, err) == -1 || (was && bring_back(call, id, &names, err) == -1))
+    if (life_start(&with, id, &was, err) == -1 || (was && bring_back(call, id, &names, err) == -1))
         return -1;
     if (call->quiet)
         return 0;

@@ -1,5 +1,6 @@
 #include "host/backend.h"
 #include "host/state.h"
+#include "host/wall.h"
 
 #include "base/path.h"
 #include "base/proc.h"
@@ -133,7 +134,9 @@ static void launch(struct host *host, int64_t now)
                                    .bounds = &host->resources.bounds,
                                    .is_operator = host->is_operator,
                                    .piped = host->backend->piped};
-    if (host->backend->connect(host, &spec, &slave, &err) == -1 ||
+    _cleanup_walled_ struct walled walled = WALLED_INIT;
+    if (host_wall_around(host, &spec, &walled, &err) == -1 ||
+        host->backend->connect(host, &spec, &slave, &err) == -1 ||
         supervisor_start(&spec, slave, &child->supervisor, &err) == -1) {
         fail_start(host, err.text);
         return;

@@ -100,6 +100,7 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .note = (char *)(uintptr_t)(runs ? "" : child->note),
         .code = host->code.figures,
         .resources = host->resources.usage,
+        .wall = host->wall.report,
     };
     (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane_id);
     attention_fill(host, ret);

@@ -14,6 +14,7 @@
 #include "store/snapshot.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
+#include "wall/plan.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -205,7 +206,9 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
                        &host->argv, &host->preset, err) == -1)
         return -1;
     host->hibernate_ms = launch_hibernate_ms(host->agent, host->preset);
-    host->is_operator = launch_is_operator(host->agent, host->preset);
+    host->wall.report.level = wall_level_of(&host->config, &host->team, host->agent, host->preset);
+    host->is_operator =
+        launch_is_operator(host->agent, host->preset) && host->wall.report.level == WALL_OFF;
     for (size_t i = 0; i < host->preset->env.count; i++)
         env_put(&host->env, host->preset->env.pairs[i].key, host->preset->env.pairs[i].value);
     put_on_path(&host->env); /* after the preset's variables, which may set PATH */
@@ -237,4 +240,5 @@ void start_release(struct host *host)
     team_free(&host->team);
     strv_free(host->env);
     strv_free(host->argv);
+    wall_probe_free(&host->wall.probe);
 }

@@ -42,6 +42,7 @@
 #include "store/root.h"
 #include "store/session.h"
 #include "wall/cgroup.h"
+#include "wall/probe.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -215,6 +216,12 @@ struct host_notify {
     struct proc proc;
 };
 
+/* The wall of the agent; of wall.c. */
+struct host_wall {
+    struct wall_probe probe;
+    struct wall_report report; /* of the newest start */
+};
+
 struct backend;
 struct terminal;
 struct conversation;
@@ -253,6 +260,7 @@ struct host {
     struct host_setup setup;
     struct host_entry entry;
     struct host_notify notify;
+    struct host_wall wall;
     struct log log;
     bool log_failed;
     int64_t output_ms; /* epoch, of the newest output */

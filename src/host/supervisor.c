@@ -40,6 +40,7 @@ enum step { STEP_NONE, STEP_HANGUP, STEP_TERMINATE, STEP_KILL };
 struct supervision {
     int host; /* -1: it is gone */
     bool piped;
+    bool is_walled;
     int signals;
     struct cgroup_part part; /* the cgroup of the tree */
     int client; /* of a job; -1: there is none */
@@ -165,6 +166,15 @@ static void answer(struct supervision *self, int status, int error)
     fd_closep(&self->client);
 }
 
+/* A wall tells that a signal ended its program by an exit code, as shells do. */
+static int status_of_walled(int status)
+{
+    enum { BY_SIGNAL = 128 };
+    int sig = WIFEXITED(status) ? WEXITSTATUS(status) - BY_SIGNAL : 0;
+
+    return sig > 0 && sig < NSIG ? sig : status; /* as a wait status: ended by this signal */
+}
+
 /* Reaps what has ended. Returns true while something of the tree is left. */
 static bool reap(struct supervision *self)
 {
@@ -176,6 +186,8 @@ static bool reap(struct supervision *self)
         if (pid != self->agent)
             continue;
         self->agent = 0;
+        if (self->is_walled)
+            status = status_of_walled(status);
         answer(self, status, 0);
         tell(self, &(struct supervisor_report){.news = SUPERVISOR_ENDED, .status = status});
     }
@@ -268,6 +280,26 @@ __attribute__((noreturn)) static void supervise(struct supervision *self)
     _exit(0);
 }
 
+/* Starts the agent. Behind a wall, the program itself takes the terminal, because the programs of
+ * the wall around it must get no keys and no signals: src/enter/main.c. */
+static pid_t start(const struct supervisor_spec *spec, int slave, struct proc_bounds *bounds)
+{
+    int fds[3 + PROC_FDS_MAX] = {slave, slave, slave};
+
+    if (spec->piped)
+        memcpy(fds, spec->pipes, sizeof spec->pipes);
+    for (size_t i = 0; i < spec->fd_count && i < PROC_FDS_MAX; i++)
+        fds[3 + i] = spec->fds[i];
+    return proc_start_session(&(struct proc_session){.fds = fds,
+                                                     .fd_count = 3 + spec->fd_count,
+                                                     .takes_tty = !spec->piped && !spec->is_walled,
+                                                     .is_deaf = spec->is_walled,
+                                                     .file = spec->program,
+                                                     .argv = spec->argv,
+                                                     .envp = spec->env,
+                                                     .bounds = bounds});
+}
+
 /* Runs in the supervisor's process. */
 __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *spec, int host,
                                                         int slave)
@@ -277,6 +309,7 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
                                .part = {.dir = -1},
                                .client = spec->job != NULL ? spec->job->client : -1,
                                .job = spec->job,
+                               .is_walled = spec->is_walled,
                                .times = spec->times,
                                .order = {.times = spec->times}};
     struct proc_bounds bounds =
@@ -300,11 +333,8 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
     bounds.group = self.part.dir;
     if (self.signals == -1 || (spec->cwd != NULL && fchdir(*spec->cwd) == -1))
         self.agent = -1;
-    else if (spec->piped)
-        self.agent =
-            proc_start_on_pipes(spec->pipes, spec->program, spec->argv, spec->env, &bounds);
     else
-        self.agent = proc_start_on_tty(slave, spec->program, spec->argv, spec->env, &bounds);
+        self.agent = start(spec, slave, &bounds);
     int error = errno;
     /* closes all other descriptors: a terminal that is open here would hide its hang-up */
     int low = dup2(host, 0);

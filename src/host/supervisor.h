@@ -69,6 +69,10 @@ struct supervisor_spec {
     bool piped; /* no terminal: the agent's standard files are `pipes` */
     int pipes[3];
     struct supervisor_job *job; /* NULL: none */
+    /* A wall around the program: argv begins with programs that put it up and end with it. */
+    bool is_walled;
+    const int *fds; /* of the wall, descriptors 3, 4, ...; the caller closes them */
+    size_t fd_count;
 };
 
 enum supervisor_news {

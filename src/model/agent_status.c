@@ -188,11 +188,14 @@ void agent_status_put(const struct agent_status *status, struct json_out *out)
 {
     put_members(status, &(struct writer){.out = out, .all = true});
     code_figures_put(&status->code, out);
+    wall_report_put(&status->wall, out);
 }
 
 void agent_status_tell(const struct agent_status *status, struct json_out *out)
 {
     put_members(status, &(struct writer){.out = out});
+    if (status->wall.level != WALL_UNSET)
+        wall_report_put(&status->wall, out);
     if (status->code.looked_ms == 0)
         return;
     json_open(out, "code", '{');
@@ -296,6 +299,7 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
         memcpy(status.pane, pane, strlen(pane) + 1);
     code_figures_parse(json_get(object, "code"), &status.code);
     parse_resources(json_get(object, "resources"), &status.resources);
+    wall_report_parse(json_get(object, "wall"), &status.wall);
     status.title = read_text(object, "title", AGENT_TITLE_MAX);
     status.note = read_text(object, "note", AGENT_NOTE_MAX);
     status.acp = protocol != NULL && strcmp(protocol, "acp") == 0;

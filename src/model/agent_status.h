@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "model/money.h"
+#include "model/wall.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,6 +87,7 @@ struct agent_status {
     char *note; /* last lines before its end, why it cannot start, or a notification; or "" */
     struct code_figures code;
     struct agent_resources resources;
+    struct wall_report wall; /* of the process that runs, or ran last */
     /* ACP agents only; false and "" or NULL for a terminal program */
     bool acp;
     char conversation[37]; /* id of the current conversation */

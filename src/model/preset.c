@@ -215,6 +215,27 @@ static const char *parse_choice(const char *value, void *to)
     return want;
 }
 
+static const char *parse_wall_level(const char *value, void *to)
+{
+    return wall_level_parse(value, to) ? NULL : "off, try or require";
+}
+
+static const char *parse_wall_home(const char *value, void *to)
+{
+    return wall_parse_home(value, to);
+}
+
+static const char *parse_wall_paths(const char *value, void *to)
+{
+    return wall_parse_paths(value, to);
+}
+
+static const char *parse_wall_network(const char *value, void *to)
+{
+    const char *want = wall_check_network(value);
+    return want != NULL ? want : parse_text(value, to);
+}
+
 static const char *parse_cost_budget(const char *value, void *to)
 {
     return budget_parse(BUDGET_COST, value, to);
@@ -267,6 +288,12 @@ static const struct key {
     {"title_waiting", parse_regex, offsetof(struct preset, title_waiting)},
     {"permission", parse_policy, offsetof(struct preset, permission)},
     {"operator", parse_choice, offsetof(struct preset, is_operator)},
+    {"wall.level", parse_wall_level, offsetof(struct preset, wall.level)},
+    {"wall.home", parse_wall_home, offsetof(struct preset, wall)},
+    {"wall.read", parse_wall_paths, offsetof(struct preset, wall.read)},
+    {"wall.write", parse_wall_paths, offsetof(struct preset, wall.write)},
+    {"wall.network", parse_wall_network, offsetof(struct preset, wall.network)},
+    {"wall.nested", parse_yes, offsetof(struct preset, wall.nested)},
     {"mode", parse_text, offsetof(struct preset, mode)},
     {"plan_mode", parse_text, offsetof(struct preset, plan_mode)},
     {"tools", parse_yes, offsetof(struct preset, tools)},
@@ -307,7 +334,7 @@ enum policy preset_policy(const struct preset *preset, const char *kind)
 static bool is_text(const struct key *key)
 {
     return key->parse == parse_text || key->parse == parse_regex || key->parse == parse_command ||
-           key->parse == parse_file;
+           key->parse == parse_file || key->parse == parse_wall_network;
 }
 
 /* Returns the text member that a key sets. */
@@ -395,6 +422,8 @@ void preset_free(struct preset *preset)
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         if (is_text(&keys[i]))
             free(*text_of(preset, &keys[i]));
+    preset->wall.network = NULL;
+    wall_options_free(&preset->wall);
     free(preset->name);
     kv_free(&preset->env);
     kv_free(&preset->role_env);

@@ -12,6 +12,7 @@
 #include "base/ini.h"
 #include "base/kv.h"
 #include "model/budget.h"
+#include "model/wall.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,6 +85,7 @@ struct preset {
     struct kv role_env; /* added to the environment */
     char *role_file; /* the name of the file with the text; "" is any */
     enum said is_operator; /* a terminal for a person; unset: yes for the user's shell */
+    struct wall_options wall;
     /* ACP agents only */
     enum policy permission;
     enum policy tool_permission[TOOL_KIND_COUNT]; /* POLICY_UNSET: same as `permission` */

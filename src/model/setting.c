@@ -8,6 +8,7 @@
 #include "model/notice.h"
 #include "model/retention_status.h"
 #include "model/template_name.h"
+#include "model/wall.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -313,6 +314,23 @@ static const char *check_budget(enum budget_kind kind, const char *v)
     return v[0] == '\0' ? NULL : budget_parse(kind, v, &limit);
 }
 
+static const char *check_wall(const char *v)
+{
+    return v[0] == '\0' || wall_level_parse(v, &(enum wall_level){WALL_UNSET})
+               ? NULL
+               : "off, try or require";
+}
+
+static const char *check_wall_paths(const char *v)
+{
+    return wall_parse_paths(v, NULL);
+}
+
+static const char *check_wall_network(const char *v)
+{
+    return v[0] != '\0' ? wall_check_network(v) : "open, none, or a list of host names";
+}
+
 static const char *check_cost_budget(const char *v)
 {
     return check_budget(BUDGET_COST, v);
@@ -415,6 +433,18 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_LIMIT_RETRY] =
         {"limits", "retry", NULL, "30s", check_retry,
          "when a prompt is sent again that a provider refused; doubles each time, up to 10m"},
+    [SETTING_WALL_LEVEL] =
+        {"wall", "level", NULL, "", check_wall,
+         "walls around agents: off, try or require; empty: try for presets with wall.home"},
+    [SETTING_WALL_NETWORK] = {"wall", "network", NULL, "open", check_wall_network,
+                              "what agents behind a wall reach: open, none, or names of hosts"},
+    [SETTING_WALL_READ] = {"wall", "read", NULL, "", check_wall_paths,
+                           "paths that agents behind a wall may read, besides the system"},
+    [SETTING_WALL_WRITE] = {"wall", "write", NULL, "", check_wall_paths,
+                            "paths that they may read and write"},
+    [SETTING_WALL_NESTED] =
+        {"wall", "nested", NULL, "no", check_yes,
+         "yes: programs behind a wall may make user namespaces, for sandboxes of their own"},
     [SETTING_CODE_CHECK] =
         {"code", "check", NULL, "", check_command,
          "a command that must succeed on the new commit before 'mas merge' moves the branch"},

@@ -47,6 +47,11 @@ enum setting {
     SETTING_BUDGET_TIME,
     SETTING_LIMIT_TURNS, /* of all ACP agents of the root at the same time; 0: any number */
     SETTING_LIMIT_RETRY, /* before a prompt is sent again, if the provider tells no time */
+    SETTING_WALL_LEVEL, /* of agents whose preset and template say nothing; "": as wall.home says */
+    SETTING_WALL_NETWORK, /* likewise: open, none or hosts */
+    SETTING_WALL_READ, /* paths that agents behind a wall may read */
+    SETTING_WALL_WRITE, /* and write */
+    SETTING_WALL_NESTED, /* whether they may make user namespaces */
     SETTING_CODE_CHECK, /* a command that has to succeed before `merge` moves the branch, or "" */
     SETTING_CODE_CHECK_TIMEOUT, /* how long it may take */
     SETTING_CODE_SETUP, /* a command that runs once in each new work tree, or "" */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WALL_AS_SET "default" /* the level is that of each agent */
+
 static const char *const rank_names[RANK_COUNT] = {"meta", "manager", "worker"};
 
 static const struct {
@@ -136,6 +138,16 @@ bool agent_cwd_parse(const char *text, enum agent_cwd *ret)
         }
     }
     return false;
+}
+
+bool agent_units_parse(const char *text, bool *ret_team)
+{
+    bool of_team = strcmp(text, "team") == 0;
+
+    if (!of_team && strcmp(text, "own") != 0)
+        return false;
+    *ret_team = of_team;
+    return true;
 }
 
 bool agent_starts_in_code(const struct agent *agent)
@@ -324,6 +336,8 @@ void team_put_json(const struct team *team, struct json_out *out)
     budget_put(&team->budget, out);
     if (team->turns > 0)
         json_put_int(out, "turns", team->turns);
+    if (team->has_walls)
+        json_put(out, "wall", team->wall != WALL_UNSET ? wall_level_name(team->wall) : WALL_AS_SET);
     json_open(out, "windows", '[');
     for (size_t i = 0; i < team->window_count; i++) {
         const struct window *window = &team->windows[i];
@@ -357,6 +371,10 @@ void team_put_json(const struct team *team, struct json_out *out)
             json_put(out, "code", agent_code_name(agent->code));
         if (agent->cwd != AGENT_CWD_UNSET)
             json_put(out, "cwd", agent_cwd_name(agent->cwd));
+        if (agent->wall != WALL_UNSET)
+            json_put(out, "wall", wall_level_name(agent->wall));
+        if (agent->team_units)
+            json_put(out, "units", "team");
         if (agent->prompt[0] != '\0')
             json_put(out, "prompt", agent->prompt);
         budget_put(&agent->budget, out);
@@ -402,6 +420,8 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
     _cleanup_free_ char *start = NULL;
     _cleanup_free_ char *code = NULL;
     _cleanup_free_ char *cwd = NULL;
+    _cleanup_free_ char *wall = NULL;
+    _cleanup_free_ char *units = NULL;
     int ms = 0;
 
     if (id == NULL || !str_is_word(id, TEAM_WORD_MAX) || team_agent(team, id) != NULL)
@@ -428,6 +448,10 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
         (code != NULL && !agent_code_parse(code, &agent->code)) ||
         parse_text(node, "cwd", TEAM_WORD_MAX, &cwd) == -1 ||
         (cwd != NULL && !agent_cwd_parse(cwd, &agent->cwd)) ||
+        parse_text(node, "wall", TEAM_WORD_MAX, &wall) == -1 ||
+        (wall != NULL && !wall_level_parse(wall, &agent->wall)) ||
+        parse_text(node, "units", TEAM_WORD_MAX, &units) == -1 ||
+        (units != NULL && !agent_units_parse(units, &agent->team_units)) ||
         !budget_read(json_get(node, "budget"), &agent->budget))
         return err_set(err, MAS_DAMAGED, "agent %s has a bad member", id);
     return 0;
@@ -470,6 +494,20 @@ static int project_from_json(const struct json *node, struct team_project *proje
                : 0;
 }
 
+/* Reads the walls; a session of an earlier version lacks the member. */
+static int walls_from_json(const struct json *node, struct team *team)
+{
+    const char *level = json_text(node);
+
+    team->has_walls = node != NULL;
+    if (node == NULL)
+        return 0;
+    return level != NULL &&
+                   (strcmp(level, WALL_AS_SET) == 0 || wall_level_parse(level, &team->wall))
+               ? 0
+               : -1;
+}
+
 int team_from_json(const struct json *object, struct team *ret, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
@@ -483,6 +521,8 @@ int team_from_json(const struct json *object, struct team *ret, struct err *err)
     if (turns < 0 || turns > TEAM_TURNS_MAX)
         return err_set(err, MAS_DAMAGED, "it has a bad member");
     team.turns = (int)turns;
+    if (walls_from_json(json_get(object, "wall"), &team) == -1)
+        return err_set(err, MAS_DAMAGED, "it has a bad member");
     for (const struct json *n = json_first(json_get(object, "team")); n != NULL; n = json_next(n))
         if (agent_from_json(n, &team, err) == -1)
             return -1;

@@ -72,6 +72,8 @@ struct agent {
     char *hibernate; /* for hibernate_parse(); "": as its preset says */
     enum agent_code code;
     enum agent_cwd cwd;
+    enum wall_level wall; /* WALL_UNSET: as its preset says */
+    bool team_units; /* behind a wall it may write to the units of all agents */
     enum rank rank;
     size_t window; /* index into team.windows */
     int line; /* in template.ini; 0: unknown */
@@ -100,6 +102,8 @@ struct team {
     char *wants; /* DIR[@REF] in template.ini; "" none */
     struct team_project project; /* set when the session is created */
     struct budget budget; /* of all agents together */
+    bool has_walls; /* false: a session of a version without walls */
+    enum wall_level wall; /* of all agents; WALL_UNSET: each agent's own */
     struct agent *agents;
     size_t agent_count;
     struct window *windows;
@@ -141,6 +145,8 @@ const char *agent_code_name(enum agent_code code);
 bool agent_code_parse(const char *text, enum agent_code *ret);
 const char *agent_cwd_name(enum agent_cwd cwd);
 bool agent_cwd_parse(const char *text, enum agent_cwd *ret);
+/* Parses "own" or "team". */
+bool agent_units_parse(const char *text, bool *ret_team);
 /* Returns true if the agent starts in its work tree. */
 bool agent_starts_in_code(const struct agent *agent);
 /* Returns the set of enum reach under which the first agent may write to the second. */

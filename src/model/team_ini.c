@@ -13,7 +13,7 @@ static const char *const window_keys[] = {"layout", "agents", NULL};
 static const char *const agent_keys[] = {
     "role",          "rank",         "group",       "preset", "model", "command",
     "system",        "start",        "hibernate",   "code",   "cwd",   "budget.cost",
-    "budget.tokens", "budget.turns", "budget.time", NULL};
+    "budget.tokens", "budget.turns", "budget.time", "wall",   "units", NULL};
 static const char *const template_keys[] = {"description", "preset", "project", "turns", NULL};
 static const char *const budget_keys[] = {"cost", "tokens", "turns", "time", NULL};
 static const char *const ranks[] = {"meta", "manager", "worker", NULL};
@@ -182,6 +182,14 @@ static int read_agent(struct team_reader *reader, const struct ini_line *line, s
         return agent_cwd_parse(line->value, &agent->cwd)
                    ? 0
                    : ini_fail(line, err, "'%s' is not unit or code", line->value);
+    if (strcmp(line->key, "wall") == 0)
+        return wall_level_parse(line->value, &agent->wall)
+                   ? 0
+                   : ini_fail(line, err, "'%s' is not off, try or require", line->value);
+    if (strcmp(line->key, "units") == 0)
+        return agent_units_parse(line->value, &agent->team_units)
+                   ? 0
+                   : ini_fail(line, err, "'%s' is not own or team", line->value);
     if (str_starts(line->key, "budget.")) {
         bool known = false;
         if (read_budget(line, line->key + strlen("budget."), &agent->budget, &known, err) == -1)
@@ -291,6 +299,7 @@ static void check_rules(struct team_reader *reader)
 
 static int read_all(struct team_reader *reader, int fd, struct err *err)
 {
+    reader->team.has_walls = true;
     if (ini_read(fd, reader->file, read_section, add_wrong, reader, err) == -1)
         return -1;
     for (size_t i = 0; i < reader->place_count; i++) {

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "session/env.h"
 #include "store/workspace.h"
+#include "wall/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,7 +133,8 @@ static int check_variables(const struct agent *agent, const struct preset *prese
 }
 
 static int check_agent(const struct config *config, const struct team *team,
-                       const struct agent *agent, char *const *env, struct err *err)
+                       const struct agent *agent, char *const *env, struct wall_probe *probe,
+                       struct err *err)
 {
     const struct preset *preset = NULL;
     _cleanup_strv_ char **argv = NULL;
@@ -140,24 +142,31 @@ static int check_agent(const struct config *config, const struct team *team,
     if (launch_command(config, team, agent, env_get(env, "SHELL"), &argv, &preset, err) == -1 ||
         check_program(agent, preset, argv[0], env, err) == -1)
         return -1;
-    return check_variables(agent, preset, env, err);
+    if (check_variables(agent, preset, env, err) == -1)
+        return -1;
+    if (wall_level_of(config, team, agent, preset) != WALL_REQUIRE)
+        return 0;
+    wall_probe_look(probe, env_get(env, "PATH"));
+    return wall_probe_check(probe, agent->id, err);
 }
 
 int launch_check_agent(const struct config *config, const struct team *team,
                        const struct agent *agent, struct err *err)
 {
     _cleanup_strv_ char **env = env_handed_on(config);
-    return check_agent(config, team, agent, env, err);
+    _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
+    return check_agent(config, team, agent, env, &probe, err);
 }
 
 int launch_check(const struct config *config, const struct team *team, const bool *wanted,
                  struct err *err)
 {
     _cleanup_strv_ char **env = env_handed_on(config);
+    _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
 
     for (size_t i = 0; i < team->agent_count; i++)
         if ((wanted == NULL || wanted[i]) &&
-            check_agent(config, team, &team->agents[i], env, err) == -1)
+            check_agent(config, team, &team->agents[i], env, &probe, err) == -1)
             return -1;
     return 0;
 }

@@ -314,6 +314,8 @@ int life_make(const struct life *life, const struct life_options *options, struc
         template_open(life->root, name, &tmpl, err) == -1)
         return -1;
     apply_preset(&tmpl.team, options->preset);
+    if (life->wall != NULL)
+        tmpl.team.wall = *life->wall;
     if ((options->config != NULL &&
          prompts_from_file(options->config, life->config, &tmpl.team, err) == -1) ||
         prompts_from_words(options->prompts, &tmpl.team, err) == -1 ||
@@ -367,6 +369,16 @@ int life_new(const struct life *life, const struct life_options *options, struct
     return life_make(life, options, ret, &stage, err);
 }
 
+/* Keeps what --wall says. */
+static int set_wall(const struct life *life, int dir, struct team *team, struct err *err)
+{
+    if (team->has_walls && team->wall == *life->wall)
+        return 0;
+    team->has_walls = true;
+    team->wall = *life->wall;
+    return team_file_change(dir, team, err);
+}
+
 int life_start_held(const struct life *life, int dir, struct session *session, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
@@ -379,6 +391,8 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
                        session_label(life->root, session->id).text);
         return err_hint(err, "check it with: mas doctor");
     }
+    if (life->wall != NULL && set_wall(life, dir, &team, err) == -1)
+        return -1;
     struct launch_env options = {.config = life->config,
                                  .team = &team,
                                  .prompts = !session->prompted && team_has_prompts(&team)};
@@ -432,6 +446,11 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
             return 0;
         session.migrating = MIGRATING_NO; /* nothing else was left to do */
         return session_save(life->root, dir, &session, err);
+    }
+    if (life->wall != NULL) {
+        (void)err_set(err, MAS_CONFLICT, "cannot use --wall: session '%s' is running",
+                      session_label(life->root, id).text);
+        return err_hint(err, "stop it first: mas stop %s", session_label(life->root, id).text);
     }
     if (session.status == STATUS_ACTIVE)
         return 0;

@@ -48,6 +48,7 @@ struct life {
     void *tick_arg;
     struct life_memory *memory; /* filled by new and start; may be NULL */
     struct life_setup *setup; /* for new; may be NULL */
+    const enum wall_level *wall; /* --wall for new and start; WALL_UNSET: as presets say; or NULL */
 };
 
 struct life_options {

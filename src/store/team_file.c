@@ -57,6 +57,14 @@ int team_file_format(const struct template *tmpl, struct str *to, struct err *er
     return 0;
 }
 
+int team_file_change(int dir, const struct team *team, struct err *err)
+{
+    _cleanup_free_ char *name = team_file_template(dir);
+    struct template tmpl = {.name = name, .team = *team};
+
+    return team_file_save(dir, &tmpl, err);
+}
+
 int team_file_save(int dir, const struct template *tmpl, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;

@@ -17,6 +17,8 @@ int team_file_load(int dir, struct team *ret, struct err *err);
 char *team_file_template(int dir);
 /* Replaces config.json with the current contents of a template. */
 int team_file_save(int dir, const struct template *tmpl, struct err *err);
+/* Replaces config.json with another state of its team. */
+int team_file_change(int dir, const struct team *team, struct err *err);
 /* Appends the text of the file to `to`. Fails if it exceeds CONFIG_FILE_MAX. */
 int team_file_format(const struct template *tmpl, struct str *to, struct err *err);
 

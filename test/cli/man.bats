@@ -205,7 +205,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
     tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|env\.|role_env\.|permission\.|budget\.|' | sort >"$T/keys"
-    run diff <(grep -oE '\{"[a-z_]+", parse_' "$SRC/model/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
+    run diff <(grep -oE '\{"(wall\.)?[a-z_]+", parse_' "$SRC/model/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
     grep -q '^role_env\. ' "$T/page"
@@ -224,7 +224,9 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
                 tokens) echo "$key = session" ;;
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;
-                tools | operator) echo "$key = no" ;;
+                tools | operator | wall.nested) echo "$key = no" ;;
+                wall.level) echo "$key = try" ;;
+                wall.read | wall.write) echo "$key = /x" ;;
                 *_limit) echo "$key = 7" ;;
                 memory) echo "$key = 1G" ;;
                 idle | hibernate | *_delay | *_after | *_timeout) echo "$key = 10ms" ;;
@@ -314,7 +316,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     # as a host that was killed leaves it
     run -137 "${MAS%/*}/test/tools/say" "$ROOT/sessions/$ID" solo <<<kill
     while read -r file mode; do
-        case $file in run/env | .new-* | .trash-* | .sessions.events | .waiting* | .came-from* | .turns/ | .limits/) continue ;; esac
+        case $file in run/env | .new-* | .trash-* | .sessions.events | .waiting* | .came-from* | .turns/ | .limits/ | home/*) continue ;; esac
         case $file in
             .snapshots/) path=$ROOT/sessions/$file ;;
             .snapshot) path=$ROOT/sessions/$LAZY/$file ;;

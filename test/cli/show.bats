@@ -22,7 +22,7 @@ setup_more() { quick_idle; }
     says created "$(meta "$ID" CREATED_AT)"
     says workspace "$ROOT/sessions/$ID"
     says 'disk use' '[0-9.]+[KM]'
-    says 'kept apart by' '.+'
+    says 'walls' '.+'
     says 'ended by' '.+'
     says lead 'lead +pair +idle +[0-9]+s +[0-9]+ +0 +%[0-9]+'
     says reviewer 'reviewer +pair +idle +[0-9]+s +[0-9]+ +0 +%[0-9]+'

@@ -68,14 +68,14 @@ presets() { printf '%s\n' "$@" >"$ROOT/templates/agents.ini"; }
 @test "config.json holds what template.ini says" {
     template '[template]' 'description = Größe; with a "quote" # and all' 'preset = shell' \
         '[window one]' 'agents = b, a' 'layout = even-vertical' \
-        '[agent a]' 'role = the ä role' 'rank = meta' 'group = g1' 'model = m/1 x' 'command = sh -c "echo a; sleep 1"' 'system = be nice' \
+        '[agent a]' 'role = the ä role' 'rank = meta' 'group = g1' 'model = m/1 x' 'command = sh -c "echo a; sleep 1"' 'system = be nice' 'wall = require' 'units = team' \
         '[agent b]' 'role = r' 'rank = worker' 'group = g2' 'preset = claude' 'start = demand' \
         '[rules]' 'worker = manager, unit' 'meta = all'
     new_session -t mine --no-start
     [ "$(jq -cS . "$ROOT/sessions/$ID/config.json")" = "$(jq -cS . <<'EOF'
-{"version":"1.0","template":"mine","description":"Größe; with a \"quote\" # and all","preset":"shell",
+{"version":"1.0","template":"mine","description":"Größe; with a \"quote\" # and all","preset":"shell","wall":"default",
  "windows":[{"name":"one","layout":"even-vertical","agents":["b","a"]}],
- "team":[{"id":"a","role":"the ä role","rank":"meta","group":"g1","preset":"","model":"m/1 x","command":"sh -c \"echo a; sleep 1\"","system":"be nice"},
+ "team":[{"id":"a","role":"the ä role","rank":"meta","group":"g1","preset":"","model":"m/1 x","command":"sh -c \"echo a; sleep 1\"","system":"be nice","wall":"require","units":"team"},
          {"id":"b","role":"r","rank":"worker","group":"g2","preset":"claude","model":"","command":"","system":"","start":"demand"}],
  "rules":{"meta":["all"],"manager":[],"worker":["manager","unit"]}}
 EOF
@@ -332,6 +332,15 @@ command|fix 'it|a program and its arguments, with every quote closed
 command|run "|a program and its arguments, with every quote closed
 command|back\|a program and its arguments, with every quote closed
 operator||yes or no
+wall.level||off, try or require
+wall.home|/x|a list of at most 64 paths below the home directory, such as .config/x .gitconfig:ro, none of them below another one
+wall.home|a/../b|a list of at most 64 paths below the home directory, such as .config/x .gitconfig:ro, none of them below another one
+wall.home|.a:rw|a list of at most 64 paths below the home directory, such as .config/x .gitconfig:ro, none of them below another one
+wall.home|.a .a/b:ro|a list of at most 64 paths below the home directory, such as .config/x .gitconfig:ro, none of them below another one
+wall.read|x|a list of paths that begin with / or ~/, without . and ..
+wall.write|/a/../b|a list of paths that begin with / or ~/, without . and ..
+wall.network|a/b|open, none, or a list of host names
+wall.nested|on|yes or no
 start||now or demand
 restart|always|never or on-crash
 restart_limit|1001|a number from 0 to 1000

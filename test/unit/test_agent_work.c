@@ -56,7 +56,7 @@ static void begin(struct place *p)
     p->acp = acp_new(&ops, p);
     p->terminals =
         terminals_new(&p->place, variables,
-                      (struct supervisor_times){.hangup_ms = 100, .terminate_ms = 100}, NULL);
+                      (struct supervisor_times){.hangup_ms = 100, .terminate_ms = 100}, NULL, NULL);
 }
 
 static void end(struct place *p)
@@ -437,7 +437,8 @@ static void ends_whole_trees(void)
             terminals_end(p.terminals, "S");
         } else {
             terminals_free(p.terminals);
-            p.terminals = terminals_new(&p.place, variables, (struct supervisor_times){0, 0}, NULL);
+            p.terminals =
+                terminals_new(&p.place, variables, (struct supervisor_times){0, 0}, NULL, NULL);
         }
         CHECK(is_gone(&p, "pid"));
     }

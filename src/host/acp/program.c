@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "host/wall.h"
 #include "model/env_name.h"
 #include "session/env.h"
 
@@ -112,7 +113,7 @@ const char *program_read(const struct work_place *place, char *const *env,
     return wrong != NULL ? wrong : find_program(program);
 }
 
-int program_launch(const struct program *program, struct supervisor_times times,
+int program_launch(struct host *host, const struct program *program, struct supervisor_times times,
                    const struct proc_bounds *bounds, struct supervisor *ret, int *ret_out,
                    struct err *err)
 {
@@ -123,7 +124,11 @@ int program_launch(const struct program *program, struct supervisor_times times,
         .cwd = program->cwd != -1 ? &program->cwd : NULL,
         .times = times,
         .bounds = bounds,
+        .piped = true,
     };
+    _cleanup_walled_ struct walled walled = WALLED_INIT;
 
+    if (host != NULL && host_wall_around(host, &spec, &walled, err) == -1)
+        return -1;
     return supervisor_start_printing(&spec, ret, ret_out, err);
 }

@@ -3,7 +3,7 @@
  *
  *     _cleanup_program_ struct program program = PROGRAM_INIT;
  *     program_read(place, env, params, &program);
- *     program_launch(&program, times, &supervisor, &out, err);
+ *     program_launch(host, &program, times, &supervisor, &out, err);
  */
 #ifndef MAS_HOST_ACP_PROGRAM_H
 #define MAS_HOST_ACP_PROGRAM_H
@@ -12,6 +12,8 @@
 #include "base/json.h"
 #include "host/acp/files.h"
 #include "host/supervisor.h"
+
+struct host;
 
 struct program {
     char **argv, **env;
@@ -27,9 +29,10 @@ struct program {
  * variables that the agent adds, except MAS_ variables. Its directory has to be in the place. */
 const char *program_read(const struct work_place *place, char *const *env,
                          const struct json *params, struct program *program);
-/* Starts the program under a supervisor. The caller closes *ret_out, from which its output comes.
+/* Starts the program under a supervisor, behind the wall of the host's agent (NULL: none). The
+ * caller closes *ret_out, from which its output comes.
  */
-int program_launch(const struct program *program, struct supervisor_times times,
+int program_launch(struct host *host, const struct program *program, struct supervisor_times times,
                    const struct proc_bounds *bounds, struct supervisor *ret, int *ret_out,
                    struct err *err);
 void program_free(struct program *program);

@@ -46,6 +46,7 @@ struct kept {
 struct terminals {
     const struct work_place *place;
     char *const *env;
+    struct host *host;
     struct supervisor_times times;
     const struct proc_bounds *bounds;
     struct terminal_child *children[TERMINALS_MAX];
@@ -59,12 +60,14 @@ struct terminals {
 static const struct supervisor_times at_once = {0, 0};
 
 struct terminals *terminals_new(const struct work_place *place, char *const *env,
-                                struct supervisor_times times, const struct proc_bounds *bounds)
+                                struct supervisor_times times, const struct proc_bounds *bounds,
+                                struct host *host)
 {
     struct terminals *terminals = mem_alloc(sizeof *terminals);
 
     terminals->place = place;
     terminals->env = env;
+    terminals->host = host;
     terminals->times = times;
     terminals->bounds = bounds;
     return terminals;
@@ -254,8 +257,8 @@ static void serve_create(struct terminals *terminals, struct acp *acp,
 
     if (wrong == NULL && terminals->count == TERMINALS_MAX)
         wrong = "too many programs run; release one";
-    if (wrong == NULL && program_launch(&program, terminals->times, terminals->bounds, &supervisor,
-                                        &out, &err) == -1)
+    if (wrong == NULL && program_launch(terminals->host, &program, terminals->times,
+                                        terminals->bounds, &supervisor, &out, &err) == -1)
         wrong = err.text;
     if (wrong != NULL) {
         acp_refuse(acp, request->ticket, RPC_INVALID_PARAMS, wrong);

@@ -26,10 +26,14 @@ enum { TERMINALS_MAX = 64 }; /* programs that are not released, or have not ende
 
 struct terminals;
 
+struct host;
+
 /* Returns an empty set. The caller owns what it passes, which has to outlive the set. `times`: how
- * programs are ended; `bounds`: what holds their resources. */
+ * programs are ended; `bounds`: what holds their resources; `host`: whose walls are around them,
+ * NULL: none are. */
 struct terminals *terminals_new(const struct work_place *place, char *const *env,
-                                struct supervisor_times times, const struct proc_bounds *bounds);
+                                struct supervisor_times times, const struct proc_bounds *bounds,
+                                struct host *host);
 /* Ends all programs, through their supervisors. */
 void terminals_free(struct terminals *terminals);
 

@@ -36,7 +36,7 @@ void work_open(struct host *host)
         add_root(work, placement_path(&host->root, host->session.id, host->session.mode, parts[i]),
                  placement_open(&host->root, host->dir, host->session.mode, parts[i]), false);
     work->terminals =
-        terminals_new(&work->place, host->env, child_times(host), &host->resources.bounds);
+        terminals_new(&work->place, host->env, child_times(host), &host->resources.bounds, host);
 }
 
 void work_close(struct host *host)

@@ -1,0 +1,14 @@
+/*
+ * Environments as vectors of "NAME=value", as execve() takes them.
+ */
+#ifndef MAS_BASE_ENV_H
+#define MAS_BASE_ENV_H
+
+/* Returns the value of a variable, or NULL. */
+const char *env_get(char *const *env, const char *name);
+/* Sets a variable. *env is a vector for strv_free(). */
+void env_put(char ***env, const char *name, const char *value);
+/* Removes a variable. */
+void env_drop(char **env, const char *name);
+
+#endif

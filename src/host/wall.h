@@ -1,0 +1,35 @@
+/*
+ * The wall around the programs that a host starts: the agent, and those that the agent asks for.
+ * Each gets a wall of its own, with the same plan.
+ */
+#ifndef MAS_HOST_WALL_H
+#define MAS_HOST_WALL_H
+
+#include "base/err.h"
+#include "host/supervisor.h"
+#include "wall/bwrap.h"
+#include "wall/plan.h"
+
+struct host;
+
+/* What a program behind a wall is started with. */
+struct walled {
+    struct wall_plan plan;
+    struct wall_command command;
+};
+
+#define WALLED_INIT                                                                                \
+    {                                                                                              \
+        .plan = WALL_PLAN_INIT, .command = WALL_COMMAND_INIT                                       \
+    }
+
+/* Changes the spec of a program, which is complete otherwise, so that it starts behind the wall of
+ * the agent, if it has one. Fails if the wall is required and cannot be put up. The spec points
+ * into *ret, which must be WALLED_INIT; the caller releases it with walled_free() after the
+ * start. */
+int host_wall_around(struct host *host, struct supervisor_spec *spec, struct walled *ret,
+                     struct err *err);
+void walled_free(struct walled *walled);
+#define _cleanup_walled_ __attribute__((cleanup(walled_free)))
+
+#endif

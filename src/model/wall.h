@@ -1,0 +1,93 @@
+/*
+ * Walls: what an agent may reach, as settings, presets and templates ask for it, and as its host
+ * reports it. src/wall/ puts them up.
+ */
+#ifndef MAS_MODEL_WALL_H
+#define MAS_MODEL_WALL_H
+
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum wall_level {
+    WALL_UNSET, /* as the next place says: agent, preset, mas.ini */
+    WALL_OFF,
+    WALL_TRY, /* what this machine can hold */
+    WALL_REQUIRE, /* the agent does not start with less than was asked for */
+    WALL_LEVEL_COUNT
+};
+
+/* Returns "off", "try" or "require"; "" for WALL_UNSET. wall_level_parse() takes the former. */
+const char *wall_level_name(enum wall_level level);
+bool wall_level_parse(const char *text, enum wall_level *ret);
+
+/* The parts of a wall. */
+enum wall_part {
+    WALL_FILES,
+    WALL_PROCESSES,
+    WALL_CALLS, /* of the system */
+    WALL_SIGNALS,
+    WALL_NETWORK,
+    WALL_RESOURCES,
+    WALL_DISK,
+    WALL_PART_COUNT
+};
+
+/* Returns the name for people, "system calls", or the member of JSON, "systemCalls". */
+const char *wall_part_name(enum wall_part part);
+const char *wall_part_member(enum wall_part part);
+
+/* How a path below the user's home appears in the home of an agent. */
+enum wall_home_kind {
+    WALL_HOME_WRITE, /* NAME: the user's own, to read and write */
+    WALL_HOME_READ, /* NAME:ro */
+    WALL_HOME_COPY, /* NAME:copy: a copy of the file, made at each start */
+    WALL_HOME_OWN, /* NAME:own: a directory of the agent itself, which the session keeps */
+};
+
+struct wall_home {
+    char *path; /* below the home directory */
+    enum wall_home_kind kind;
+};
+
+enum { WALL_PATHS_MAX = 64, WALL_PATH_MAX = 1024 };
+
+/* What a preset or the settings say of walls. */
+struct wall_options {
+    enum wall_level level;
+    struct wall_home *home;
+    size_t home_count;
+    char **read, **write; /* paths that are there too: absolute, or "~/..."; NULL: none */
+    char *network; /* "open", "none" or a list of hosts; "": not said */
+    bool nested; /* programs may make user namespaces */
+};
+
+/* Parse the value of a key. Return NULL, or a description of valid ones; then *ret stays. */
+const char *wall_parse_home(const char *text, struct wall_options *ret);
+const char *wall_parse_paths(const char *text, char ***ret);
+const char *wall_check_network(const char *text);
+void wall_options_free(struct wall_options *options);
+
+enum { WALL_HOLDER_MAX = 64, WALL_WHY_MAX = 256 };
+
+/* What holds each part for an agent that runs. */
+struct wall_report {
+    enum wall_level level; /* WALL_UNSET: unknown */
+    bool asked[WALL_PART_COUNT];
+    char held_by[WALL_PART_COUNT][WALL_HOLDER_MAX]; /* "": nothing; network: also "open" */
+    char missing[WALL_WHY_MAX]; /* why something that was asked for is not held; "": all is */
+};
+
+/* Says that a part is held. */
+void wall_report_hold(struct wall_report *report, enum wall_part part, const char *by);
+/* Returns true if both say the same. */
+bool wall_report_equal(const struct wall_report *a, const struct wall_report *b);
+/* Writes the member "wall"; null if nothing is known. */
+void wall_report_put(const struct wall_report *report, struct json_out *out);
+/* Reads such an object; NULL: unknown. */
+void wall_report_parse(const struct json *object, struct wall_report *ret);
+/* Appends "files: bubblewrap, network: open", or "off". */
+void wall_report_describe(const struct wall_report *report, struct str *to);
+
+#endif

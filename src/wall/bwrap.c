@@ -1,0 +1,151 @@
+#include "wall/bwrap.h"
+
+#include "base/file.h"
+#include "base/proc.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_FD = 3 }; /* the number of the first descriptor that bubblewrap gets */
+
+/* Appends words, each with its NUL, as --args reads them. */
+static void add(struct str *to, const char *word)
+{
+    str_addn(to, word, strlen(word) + 1);
+}
+
+static void add_all(struct str *to, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        add(to, *words);
+}
+
+/* Appends the number that a descriptor has in bubblewrap. */
+static void add_fd(struct wall_command *command, int fd, struct str *to)
+{
+    _cleanup_free_ char *number = mem_printf("%zu", FIRST_FD + command->fd_count);
+
+    command->fds = mem_grow(command->fds, command->fd_count + 1, sizeof *command->fds);
+    command->fds[command->fd_count++] = fd;
+    add(to, number);
+}
+
+/* Hides a file by an empty one that nobody can read, a directory by an empty one. */
+static void add_hidden(const struct wall_mount *mount, struct str *to)
+{
+    struct stat st;
+
+    if (lstat(mount->path, &st) == 0 && S_ISDIR(st.st_mode))
+        add_all(to, (const char *[]){"--perms", "0000", "--tmpfs", mount->path, NULL});
+    else
+        add_all(to, (const char *[]){"--ro-bind", "/dev/null", mount->path, NULL});
+}
+
+static void add_mount(const struct wall_mount *mount, struct wall_command *command, struct str *to)
+{
+    bool writes = mount->kind == WALL_MOUNT_WRITE;
+
+    switch (mount->kind) {
+    case WALL_MOUNT_EMPTY:
+        add(to, "--perms");
+        add(to, strcmp(mount->path, "/tmp") == 0 ? "1777" : "0700");
+        add_all(to, (const char *[]){"--tmpfs", mount->path, NULL});
+        return;
+    case WALL_MOUNT_HIDDEN:
+        add_hidden(mount, to);
+        return;
+    case WALL_MOUNT_LINK:
+        add_all(to, (const char *[]){"--symlink", mount->from, mount->path, NULL});
+        return;
+    case WALL_MOUNT_COPY:
+        add_all(to, (const char *[]){"--perms", "0600", "--file", NULL});
+        add_fd(command, mount->fd, to);
+        add(to, mount->path);
+        return;
+    case WALL_MOUNT_READ:
+    case WALL_MOUNT_WRITE:
+    default:
+        break;
+    }
+    if (mount->from != NULL) {
+        add(to, writes ? "--bind" : "--ro-bind");
+        add(to, mount->from);
+    } else {
+        add(to, writes ? "--bind-fd" : "--ro-bind-fd");
+        add_fd(command, mount->fd, to);
+    }
+    add(to, mount->path);
+}
+
+/* Namespaces and privileges. As root there is no user namespace: the capabilities go instead. */
+static void add_isolation(const struct wall_plan *plan, struct str *to)
+{
+    static const char *const always[] = {
+        "--unshare-pid",     "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+        "--die-with-parent", "--cap-drop",    "ALL",           NULL};
+
+    add_all(to, always);
+    if (geteuid() == 0)
+        return;
+    add(to, "--unshare-user");
+    if (!plan->nested)
+        add(to, "--disable-userns");
+}
+
+static int write_args(const struct str *text, struct wall_command *command, struct err *err)
+{
+    command->args = memfd_create("arguments", MFD_CLOEXEC);
+    if (command->args == -1 || file_write_all(command->args, text->data, text->len) == -1 ||
+        lseek(command->args, 0, SEEK_SET) == -1)
+        return err_errno(err, "cannot write the arguments of bubblewrap");
+    command->fds[0] = command->args;
+    return 0;
+}
+
+int wall_bwrap(const struct wall_plan *plan, const char *program, char *const *argv,
+               const char *cwd, bool tty, struct wall_command *ret, struct err *err)
+{
+    _cleanup_wall_command_ struct wall_command command = WALL_COMMAND_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_str_ struct str ignored = STR_INIT;
+
+    add_fd(&command, -1, &ignored); /* the arguments themselves are descriptor 3 */
+    add_isolation(plan, &text);
+    add_all(&text, (const char *[]){"--dev", "/dev", "--proc", "/proc", NULL});
+    for (size_t i = 0; i < plan->count; i++)
+        add_mount(&plan->mounts[i], &command, &text);
+    add_all(&text, (const char *[]){"--remount-ro", "/", NULL});
+    if (cwd[0] != '\0')
+        add_all(&text, (const char *[]){"--chdir", cwd, NULL});
+    if (command.fd_count > PROC_FDS_MAX)
+        return err_set(err, MAS_FAILED, "the wall has more than %d places", PROC_FDS_MAX);
+    if (write_args(&text, &command, err) == -1)
+        return -1;
+    strv_push(&command.argv, "bwrap");
+    strv_push(&command.argv, "--args");
+    strv_push(&command.argv, "3");
+    strv_push(&command.argv, "--");
+    strv_push(&command.argv, plan->enter);
+    if (tty)
+        strv_push(&command.argv, "--tty");
+    strv_push(&command.argv, "--");
+    strv_push(&command.argv, program);
+    for (size_t i = 1; argv[0] != NULL && argv[i] != NULL; i++)
+        strv_push(&command.argv, argv[i]);
+    command.program = plan->bwrap;
+    *ret = command;
+    command = (struct wall_command)WALL_COMMAND_INIT;
+    return 0;
+}
+
+void wall_command_free(struct wall_command *command)
+{
+    strv_free(command->argv);
+    free(command->fds);
+    fd_closep(&command->args);
+    *command = (struct wall_command)WALL_COMMAND_INIT;
+}

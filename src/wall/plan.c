@@ -1,0 +1,253 @@
+#include "wall/plan.h"
+
+#include "base/env.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "wall/plan_internal.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum wall_level wall_level_of(const struct config *config, const struct team *team,
+                              const struct agent *agent, const struct preset *preset)
+{
+    enum wall_level level = WALL_UNSET;
+
+    if (!team->has_walls)
+        return WALL_OFF;
+    if (team->wall != WALL_UNSET)
+        return team->wall;
+    if (agent->wall != WALL_UNSET)
+        return agent->wall;
+    if (preset->wall.level != WALL_UNSET)
+        return preset->wall.level;
+    if (wall_level_parse(config_text(config, SETTING_WALL_LEVEL), &level))
+        return level;
+    return preset->wall.home_count > 0 ? WALL_TRY : WALL_OFF;
+}
+
+/* ---- mounts */
+
+void wall_plan_mount(struct wall_plan *plan, enum wall_mount_kind kind, const char *path,
+                     const char *from, int fd)
+{
+    size_t at = plan->count;
+
+    while (at > 0 && strcmp(plan->mounts[at - 1].path, path) > 0)
+        at--;
+    plan->mounts = mem_grow(plan->mounts, plan->count + 1, sizeof *plan->mounts);
+    memmove(&plan->mounts[at + 1], &plan->mounts[at], (plan->count - at) * sizeof *plan->mounts);
+    plan->mounts[at] =
+        (struct wall_mount){.kind = kind, .path = mem_dup(path), .from = mem_dup(from), .fd = fd};
+    plan->count++;
+}
+
+bool wall_plan_has(const struct wall_plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct wall_mount *mount = &plan->mounts[i];
+        size_t len = strlen(mount->path);
+        if (strncmp(path, mount->path, len) == 0 && (path[len] == '/' || path[len] == '\0') &&
+            mount->kind != WALL_MOUNT_EMPTY && mount->kind != WALL_MOUNT_HIDDEN)
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if a mount above this one shows what it would. */
+static bool is_covered(const struct wall_plan *plan, size_t i)
+{
+    const struct wall_mount *mount = &plan->mounts[i];
+    size_t above = i;
+
+    if (mount->kind != WALL_MOUNT_LINK && mount->kind != WALL_MOUNT_READ)
+        return false;
+    while (above-- > 0) { /* the nearest one counts */
+        const struct wall_mount *other = &plan->mounts[above];
+        size_t len = strlen(other->path);
+        if (strncmp(mount->path, other->path, len) == 0 && mount->path[len] == '/')
+            return other->kind == WALL_MOUNT_READ;
+    }
+    return false;
+}
+
+static void release(struct wall_mount *mount)
+{
+    free(mount->path);
+    free(mount->from);
+    fd_closep(&mount->fd);
+}
+
+/* Drops what is in the plan twice. */
+static void drop_covered(struct wall_plan *plan)
+{
+    for (size_t i = plan->count; i-- > 0;) {
+        if (!is_covered(plan, i))
+            continue;
+        release(&plan->mounts[i]);
+        plan->count--;
+        memmove(&plan->mounts[i], &plan->mounts[i + 1], (plan->count - i) * sizeof *plan->mounts);
+    }
+}
+
+/* ---- the environment */
+
+/* Variables that lead to what is not inside. */
+static const char *const outside[] = {"SSH_AUTH_SOCK",
+                                      "SSH_AGENT_PID",
+                                      "GPG_AGENT_INFO",
+                                      "DBUS_SESSION_BUS_ADDRESS",
+                                      "DISPLAY",
+                                      "WAYLAND_DISPLAY",
+                                      "XAUTHORITY",
+                                      "XDG_RUNTIME_DIR",
+                                      "ICEAUTHORITY",
+                                      "SESSION_MANAGER",
+                                      "TMUX",
+                                      "TMUX_PANE",
+                                      "TMUX_TMPDIR",
+                                      "BASH_ENV",
+                                      "ENV"};
+/* And directories, which are left out where they are not inside. */
+static const char *const directories[] = {"TMPDIR",          "TMP",           "TEMP",
+                                          "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
+                                          "XDG_STATE_HOME"};
+
+static bool is_below(const char *path, const char *dir)
+{
+    size_t len = dir != NULL ? strlen(dir) : 0;
+    return len > 0 && strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+static void copy_environment(struct wall_plan *plan, char *const *env)
+{
+    for (char *const *e = env; e != NULL && *e != NULL; e++)
+        strv_push(&plan->env, *e);
+    for (size_t i = 0; i < ARRAY_LEN(outside); i++) {
+        const char *value = env_get(plan->env, outside[i]);
+        if (value != NULL && (value[0] != '/' || !wall_plan_has(plan, value)))
+            env_drop(plan->env, outside[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
+        const char *value = env_get(plan->env, directories[i]);
+        if (value != NULL && !is_below(value, plan->home) && !is_below(value, "/tmp") &&
+            !wall_plan_has(plan, value))
+            env_drop(plan->env, directories[i]);
+    }
+}
+
+/* ---- the whole */
+
+static int add_paths(struct wall_plan *plan, enum wall_mount_kind kind, char *const *paths)
+{
+    for (; paths != NULL && *paths != NULL; paths++) {
+        const char *below = str_starts(*paths, "~/") ? *paths + 1 : NULL;
+        _cleanup_free_ char *path = below == NULL        ? mem_dup(*paths)
+                                    : plan->home != NULL ? mem_printf("%s%s", plan->home, below)
+                                                         : NULL;
+        int fd = path != NULL ? open(path, O_PATH | O_CLOEXEC) : -1;
+        if (fd != -1)
+            wall_plan_mount(plan, kind, path, NULL, fd);
+    }
+    return 0;
+}
+
+/* Adds the paths that the settings and the preset name. */
+static void add_named(struct wall_plan *plan, const struct wall_subject *subject)
+{
+    _cleanup_strv_ char **reads = str_split_list(config_text(subject->config, SETTING_WALL_READ));
+    _cleanup_strv_ char **writes = str_split_list(config_text(subject->config, SETTING_WALL_WRITE));
+
+    (void)add_paths(plan, WALL_MOUNT_READ, reads);
+    (void)add_paths(plan, WALL_MOUNT_READ, subject->preset->wall.read);
+    (void)add_paths(plan, WALL_MOUNT_WRITE, writes);
+    (void)add_paths(plan, WALL_MOUNT_WRITE, subject->preset->wall.write);
+}
+
+/* Adds the files that the words of the command name. The program is the first of them. */
+static void add_words(struct wall_plan *plan, const struct wall_subject *subject)
+{
+    struct stat st;
+
+    for (char *const *word = subject->argv; word != NULL && *word != NULL; word++) {
+        if ((*word)[0] != '/' || wall_plan_has(plan, *word) || stat(*word, &st) == -1 ||
+            !S_ISREG(st.st_mode))
+            continue;
+        int fd = open(*word, O_PATH | O_CLOEXEC);
+        if (fd != -1)
+            wall_plan_mount(plan, WALL_MOUNT_READ, *word, NULL, fd);
+    }
+}
+
+/* Says why a part is not held. */
+static void lack(struct wall_plan *plan, const struct err *why)
+{
+    if (plan->report.missing[0] != '\0')
+        return;
+    size_t len = str_fit(why->text, WALL_WHY_MAX - 1);
+    memcpy(plan->report.missing, why->text, len);
+    plan->report.missing[len] = '\0';
+}
+
+/* Plans the files and processes, which bubblewrap holds. */
+static int plan_files(struct wall_plan *plan, const struct wall_subject *subject, struct err *err)
+{
+    const char *home = env_get(subject->env, "HOME");
+
+    plan->enter = mem_dup(subject->enter);
+    if (home != NULL && home[0] == '/' && home[1] != '\0')
+        plan->home = mem_dup(home);
+    plan_add_system(plan);
+    if (plan_add_home(plan, subject, err) == -1 || plan_add_session(plan, subject, err) == -1)
+        return -1;
+    add_named(plan, subject);
+    plan_add_program(plan, subject->enter, subject->env);
+    plan_add_program(plan, subject->program, subject->env);
+    add_words(plan, subject);
+    drop_covered(plan);
+    copy_environment(plan, subject->env);
+    wall_report_hold(&plan->report, WALL_FILES, "bubblewrap");
+    wall_report_hold(&plan->report, WALL_PROCESSES, "bubblewrap");
+    return 0;
+}
+
+int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *probe,
+                   struct wall_plan *ret, struct err *err)
+{
+    _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
+    struct wall_report *report = &plan.report;
+
+    report->level = wall_level_of(subject->config, subject->team, subject->agent, subject->preset);
+    wall_report_hold(report, WALL_NETWORK, "open");
+    if (report->level != WALL_OFF) {
+        report->asked[WALL_FILES] = report->asked[WALL_PROCESSES] = true;
+        plan.nested =
+            subject->preset->wall.nested || config_yes(subject->config, SETTING_WALL_NESTED);
+        plan.bwrap = mem_dup(probe->bwrap);
+    }
+    if (plan.bwrap != NULL && plan_files(&plan, subject, err) == -1)
+        return err_wrap(err, "cannot put up the wall of agent '%s'", subject->agent->id);
+    if (report->level != WALL_OFF && plan.bwrap == NULL) {
+        lack(&plan, &probe->bwrap_lacks);
+        if (report->level == WALL_REQUIRE)
+            return wall_probe_check(probe, subject->agent->id, err);
+    }
+    *ret = plan;
+    plan = (struct wall_plan)WALL_PLAN_INIT;
+    return 0;
+}
+
+void wall_plan_free(struct wall_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        release(&plan->mounts[i]);
+    free(plan->mounts);
+    free(plan->bwrap);
+    free(plan->enter);
+    free(plan->home);
+    strv_free(plan->env);
+    *plan = (struct wall_plan)WALL_PLAN_INIT;
+}

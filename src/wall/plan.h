@@ -1,0 +1,94 @@
+/*
+ * The plan of a wall: what one program of an agent may reach, and what holds each part of that.
+ *
+ *     wall_plan_make(&subject, &probe, &plan, err)   looks at settings, files and the machine
+ *     wall_bwrap(&plan, &command, err)               wall/bwrap.h: puts bubblewrap around it
+ *     ... start command.argv with command.fds ...
+ *     wall_plan_free(&plan)
+ *
+ * A plan is made for each start, because it holds descriptors: what an agent can move or replace,
+ * such as its unit, is opened here without following links, and bubblewrap binds the descriptor.
+ */
+#ifndef MAS_WALL_PLAN_H
+#define MAS_WALL_PLAN_H
+
+#include "base/err.h"
+#include "model/team.h"
+#include "model/wall.h"
+#include "store/config.h"
+#include "store/placement.h"
+#include "store/root.h"
+#include "wall/probe.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whose program is to be walled in. Nothing of it is owned. */
+struct wall_subject {
+    const struct root *root;
+    const struct config *config;
+    const char *id; /* of the session */
+    enum mode mode;
+    int dir; /* the workspace */
+    const struct team *team;
+    const struct agent *agent;
+    const struct preset *preset;
+    const char *enter; /* path of mas-wall */
+    char *const *env; /* that the program would get without a wall */
+    char *const *argv; /* the agent's command, whose files are there too */
+    const char *program; /* path of its program */
+};
+
+/* Returns the level for an agent: that of its session, else its own, else its preset's, else that
+ * of mas.ini; without any, `try` for a preset that says what it needs of the home. A session of an
+ * earlier version has none. */
+enum wall_level wall_level_of(const struct config *config, const struct team *team,
+                              const struct agent *agent, const struct preset *preset);
+
+enum wall_mount_kind {
+    WALL_MOUNT_READ,
+    WALL_MOUNT_WRITE,
+    WALL_MOUNT_EMPTY, /* an empty directory in memory */
+    WALL_MOUNT_HIDDEN, /* an empty file or directory instead of what is there */
+    WALL_MOUNT_COPY, /* a copy of the file */
+    WALL_MOUNT_LINK, /* a symbolic link to `from` */
+};
+
+struct wall_mount {
+    enum wall_mount_kind kind;
+    char *path; /* where it is inside; absolute */
+    char *from; /* what is there: a path; NULL: `fd` */
+    int fd;
+};
+
+struct wall_plan {
+    struct wall_report report;
+    bool nested;
+    char *bwrap; /* path of bubblewrap; NULL: it is not used */
+    char *enter; /* path of mas-wall */
+    char *home; /* the home directory inside; NULL: none */
+    struct wall_mount *mounts; /* sorted: what is above comes first */
+    size_t count;
+    char **env; /* what the program gets instead of subject->env */
+};
+
+#define WALL_PLAN_INIT                                                                             \
+    {                                                                                              \
+        .mounts = NULL                                                                             \
+    }
+
+/* Makes the plan. With WALL_REQUIRE, fails if a part cannot be held; the error says why, and the
+ * hint what to do. With WALL_OFF the plan only reports that. The caller releases *ret with
+ * wall_plan_free(). */
+int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *probe,
+                   struct wall_plan *ret, struct err *err);
+void wall_plan_free(struct wall_plan *plan);
+#define _cleanup_wall_plan_ __attribute__((cleanup(wall_plan_free)))
+
+/* Adds what is at a path, or open at `fd`, which the plan takes over. `from` is copied. */
+void wall_plan_mount(struct wall_plan *plan, enum wall_mount_kind kind, const char *path,
+                     const char *from, int fd);
+/* Returns true if the path is in the plan, or below something in it. */
+bool wall_plan_has(const struct wall_plan *plan, const char *path);
+
+#endif

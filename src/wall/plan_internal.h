@@ -1,0 +1,19 @@
+/*
+ * Shared by the files that make a plan.
+ */
+#ifndef MAS_WALL_PLAN_INTERNAL_H
+#define MAS_WALL_PLAN_INTERNAL_H
+
+#include "wall/plan.h"
+
+/* ---- plan_system.c: what every program may read */
+void plan_add_system(struct wall_plan *plan);
+
+/* ---- plan_program.c: the program itself, its interpreter, and what they are installed with */
+void plan_add_program(struct wall_plan *plan, const char *program, char *const *env);
+
+/* ---- plan_session.c: what the agent has in its session, and of the user's home */
+int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
+int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
+
+#endif

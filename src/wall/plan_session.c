@@ -1,0 +1,137 @@
+/* The part of wall/plan.h for what an agent has in its session, and of the user's home. */
+#include "base/env.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "code/repo.h"
+#include "store/workspace.h"
+#include "wall/plan_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COPY_MAX = 16 << 20 };
+
+/* Adds a part of the workspace, or of the root in legacy mode, at its own path. */
+static int add_part(struct wall_plan *plan, const struct wall_subject *subject, const char *part,
+                    enum wall_mount_kind kind, struct err *err)
+{
+    _cleanup_free_ char *path = placement_path(subject->root, subject->id, subject->mode, part);
+    int fd = placement_open(subject->root, subject->dir, subject->mode, part);
+
+    if (fd == -1)
+        return err_errno(err, "cannot open '%s'", path);
+    wall_plan_mount(plan, kind, path, NULL, fd);
+    return 0;
+}
+
+/* Adds something in the workspace itself. What is missing is left out, unless it must be there. */
+static int add_own(struct wall_plan *plan, const struct wall_subject *subject, const char *part,
+                   enum wall_mount_kind kind, bool must, struct err *err)
+{
+    _cleanup_free_ char *path = workspace_path(subject->root, subject->id, part);
+    int fd = path_open_beneath(subject->dir, part, O_PATH);
+
+    if (fd == -1)
+        return must ? err_errno(err, "cannot open '%s'", path) : 0;
+    wall_plan_mount(plan, kind, path, NULL, fd);
+    return 0;
+}
+
+/* Adds the repository of the agent, or the view, and what they borrow their objects from. */
+static int add_code(struct wall_plan *plan, const struct wall_subject *subject, struct err *err)
+{
+    const char *name = repo_dir_of(subject->team, subject->agent);
+    bool writes = subject->agent->code == AGENT_CODE_WORKTREE;
+
+    if (name == NULL)
+        return 0;
+    _cleanup_free_ char *tree = mem_printf(CODE_DIR "/%s", name);
+    if (add_own(plan, subject, CODE_GIT, WALL_MOUNT_READ, true, err) == -1 ||
+        add_own(plan, subject, CODE_DIR "/" CODE_VIEW, WALL_MOUNT_READ, false, err) == -1)
+        return -1;
+    return writes ? add_own(plan, subject, tree, WALL_MOUNT_WRITE, true, err) : 0;
+}
+
+int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject, struct err *err)
+{
+    _cleanup_free_ char *unit = subject->agent->team_units
+                                    ? mem_dup(WORKSPACE_UNIT)
+                                    : mem_printf(WORKSPACE_UNIT "/%s", subject->agent->id);
+    _cleanup_free_ char *role =
+        mem_printf(WORKSPACE_RUN "/%s" WORKSPACE_HOST_ROLE, subject->agent->id);
+    _cleanup_free_ char *broker =
+        mem_printf(WORKSPACE_RUN "/%s" WORKSPACE_HOST_AGENT, subject->agent->id);
+
+    if (add_part(plan, subject, unit, WALL_MOUNT_WRITE, err) == -1 ||
+        add_part(plan, subject, WORKSPACE_WORKFLOWS, WALL_MOUNT_READ, err) == -1 ||
+        add_own(plan, subject, role, WALL_MOUNT_READ, false, err) == -1 ||
+        add_own(plan, subject, broker, WALL_MOUNT_READ, false, err) == -1 ||
+        add_code(plan, subject, err) == -1)
+        return -1;
+    _cleanup_free_ char *exe = path_exe();
+    plan_add_program(plan, exe, subject->env); /* the commands of mas go to the agent's host */
+    return 0;
+}
+
+/* ---- the home */
+
+/* Opens, and makes, a directory that the session keeps for the agent. */
+static int open_own(const struct wall_subject *subject, const char *path)
+{
+    _cleanup_free_ char *whole = mem_printf(WORKSPACE_HOME "/%s/%s", subject->agent->id, path);
+    int dir = fcntl(subject->dir, F_DUPFD_CLOEXEC, 3);
+
+    for (char *part = whole, *next; dir != -1 && part != NULL; part = next) {
+        next = strchr(part, '/');
+        if (next != NULL)
+            *next++ = '\0';
+        int below = mkdirat(dir, part, 0700) == 0 || errno == EEXIST
+                        ? path_open_beneath(dir, part, O_RDONLY | O_DIRECTORY)
+                        : -1;
+        (void)close(dir);
+        dir = below;
+    }
+    return dir;
+}
+
+/* Opens a file that is small enough to be copied. */
+static int open_copied(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+    if (fd == -1 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= COPY_MAX))
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, struct err *err)
+{
+    const struct wall_options *options = &subject->preset->wall;
+
+    if (plan->home == NULL)
+        return 0;
+    if (!wall_plan_has(plan, plan->home))
+        wall_plan_mount(plan, WALL_MOUNT_EMPTY, plan->home, NULL, -1);
+    for (size_t i = 0; i < options->home_count; i++) {
+        const struct wall_home *home = &options->home[i];
+        _cleanup_free_ char *path = mem_printf("%s/%s", plan->home, home->path);
+        enum wall_mount_kind kind = home->kind == WALL_HOME_READ   ? WALL_MOUNT_READ
+                                    : home->kind == WALL_HOME_COPY ? WALL_MOUNT_COPY
+                                                                   : WALL_MOUNT_WRITE;
+        int fd = home->kind == WALL_HOME_OWN    ? open_own(subject, home->path)
+                 : home->kind == WALL_HOME_COPY ? open_copied(path)
+                                                : open(path, O_PATH | O_CLOEXEC);
+        if (fd == -1 && home->kind == WALL_HOME_OWN)
+            return err_errno(err, "cannot make '" WORKSPACE_HOME "/%s/%s'", subject->agent->id,
+                             home->path);
+        if (fd != -1)
+            wall_plan_mount(plan, kind, path, NULL, fd);
+    }
+    return 0;
+}

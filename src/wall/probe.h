@@ -1,0 +1,30 @@
+/*
+ * What this machine can hold.
+ */
+#ifndef MAS_WALL_PROBE_H
+#define MAS_WALL_PROBE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct wall_probe {
+    bool done; /* false: not looked yet */
+    char *bwrap; /* path of bubblewrap, which works here; NULL: there is none */
+    struct err bwrap_lacks; /* why not, and what to do */
+};
+
+#define WALL_PROBE_INIT                                                                            \
+    {                                                                                              \
+        .bwrap = NULL                                                                              \
+    }
+
+/* Looks for bubblewrap in `search` (PATH) and tries it. Does nothing if it has been found before.
+ * The caller releases *probe with wall_probe_free(). */
+void wall_probe_look(struct wall_probe *probe, const char *search);
+/* Fails if something is missing that a required wall of this agent needs. */
+int wall_probe_check(const struct wall_probe *probe, const char *agent, struct err *err);
+void wall_probe_free(struct wall_probe *probe);
+#define _cleanup_wall_probe_ __attribute__((cleanup(wall_probe_free)))
+
+#endif
