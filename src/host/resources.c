@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "wall/scope.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,25 @@ static void set_rlimits(struct host_resources *resources)
     resources->bounds.group_holds_tasks = (resources->group.holds & CGROUP_PROCESSES) != 0;
 }
 
+/* Opens the group in which that of the agent can be. Systemd is asked only for an agent with
+ * limits: it takes a program and some milliseconds. */
+static int find_parent(struct host *host, struct err *err)
+{
+    struct host_resources *resources = &host->resources;
+    const char *setting = config_text(&host->config, SETTING_LIMIT_CGROUP);
+
+    if (cgroup_find(setting, &resources->parent, err) == 0)
+        return 0;
+    if (strcmp(setting, "auto") != 0 || cgroup_asked(&resources->limits) == 0)
+        return -1;
+    *err = (struct err)ERR_INIT;
+    _cleanup_free_ char *unit =
+        mem_printf("mas-%s-%s-%ld.scope", host->session.id, host->agent->id, (long)host->pid);
+    _cleanup_free_ char *words =
+        mem_printf("agent %s of mas session %s", host->agent->id, host->session.id);
+    return scope_make(unit, words, getenv("PATH"), &resources->parent, err);
+}
+
 void resources_open(struct host *host)
 {
     struct host_resources *resources = &host->resources;
@@ -58,7 +78,7 @@ void resources_open(struct host *host)
         .processes = (unsigned)config_number(config, SETTING_LIMIT_PROCESSES)};
     (void)setting_parse_cpus(config_text(config, SETTING_LIMIT_CPUS), &resources->limits.cpus);
     resources->bounds.oom_score = oom_score(host->agent);
-    if (cgroup_find(config_text(config, SETTING_LIMIT_CGROUP), &resources->parent, &err) == 0 &&
+    if (find_parent(host, &err) == 0 &&
         cgroup_make(resources->parent, host->session.id, host->agent->id, &resources->limits,
                     &resources->group, &err) == 0) {
         resources->bounds.group = resources->group.dir;

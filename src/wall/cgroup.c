@@ -26,6 +26,7 @@ enum {
 };
 
 #define OWN_GROUP "/proc/self/cgroup"
+#define OWN_PART "mas" /* in a scope, for the host itself */
 
 /* ---- the files of a group */
 
@@ -88,6 +89,14 @@ static int64_t read_number(int dir, const char *name)
     return parse_number(text, &n) ? n : -1;
 }
 
+/* Opens a group below another one, and makes it if it is missing. */
+static int make_group(int parent, const char *name)
+{
+    if (mkdirat(parent, name, 0755) == -1 && errno != EEXIST)
+        return -1;
+    return path_open_dir(parent, name);
+}
+
 /* ---- where groups may be */
 
 static bool is_cgroup(int fd)
@@ -108,8 +117,7 @@ static int open_group(const char *path)
     return -1;
 }
 
-/* Returns the path of this process's group in the hierarchy, or NULL. The caller frees it. */
-static char *own_path(void)
+char *cgroup_own_path(void)
 {
     _cleanup_free_ char *text = read_text(AT_FDCWD, OWN_GROUP, TEXT_MAX);
     const char *line = text;
@@ -151,22 +159,31 @@ static bool is_of_manager(const char *path)
            strcmp(path + len - strlen(end), end) == 0;
 }
 
+/* Opens the group at a path in the hierarchy; -1: that is not possible. */
+static int open_in_hierarchy(const char *path)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+    int fd = -1;
+
+    for (size_t i = 0; i < ARRAY_LEN(mounts) && fd == -1; i++) {
+        _cleanup_free_ char *full = mem_printf("%s%s", mounts[i], path);
+        fd = open_group(full);
+    }
+    return fd;
+}
+
 /* Opens the nearest group around this process that is delegated; -1: there is none. */
 static int open_delegated(void)
 {
-    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-    _cleanup_free_ char *path = own_path();
+    _cleanup_free_ char *path = cgroup_own_path();
     char *slash;
 
     while (path != NULL && (slash = strrchr(path, '/')) != NULL && !is_of_manager(path)) {
-        for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
-            _cleanup_free_ char *full = mem_printf("%s%s", mounts[i], path);
-            int fd = open_group(full);
-            if (fd != -1 && is_delegated(fd))
-                return fd;
-            if (fd != -1)
-                (void)close(fd);
-        }
+        int fd = open_in_hierarchy(path);
+        if (fd != -1 && is_delegated(fd))
+            return fd;
+        if (fd != -1)
+            (void)close(fd);
         *slash = '\0';
     }
     return -1;
@@ -187,6 +204,23 @@ int cgroup_find(const char *setting, int *ret_parent, struct err *err)
     if (fd == -1)
         return errno != 0 ? err_errno(err, "cannot open the cgroup '%s'", setting)
                           : err_set(err, MAS_FAILED, "'%s' is not a cgroup of version 2", setting);
+    *ret_parent = fd;
+    return 0;
+}
+
+int cgroup_step_down(int *ret_parent, struct err *err)
+{
+    _cleanup_free_ char *path = cgroup_own_path();
+    int fd = path != NULL ? open_in_hierarchy(path) : -1;
+
+    if (fd == -1)
+        return err_set(err, MAS_FAILED, "the cgroup of mas cannot be opened");
+    _cleanup_close_ int own = make_group(fd, OWN_PART);
+    if (own == -1 || !write_text(own, "cgroup.procs", "0")) {
+        (void)err_errno(err, "cannot make a cgroup for mas");
+        (void)close(fd);
+        return -1;
+    }
     *ret_parent = fd;
     return 0;
 }
@@ -238,14 +272,6 @@ static unsigned set_limits(int dir, const struct cgroup_limits *limits)
     if (set_limit(dir, "pids.max", limits->processes))
         holds |= CGROUP_PROCESSES;
     return holds & cgroup_asked(limits);
-}
-
-/* Opens a group below another one, and makes it if it is missing. */
-static int make_group(int parent, const char *name)
-{
-    if (mkdirat(parent, name, 0755) == -1 && errno != EEXIST)
-        return -1;
-    return path_open_dir(parent, name);
 }
 
 /* Removes the parts in which nothing runs. */

@@ -61,6 +61,12 @@ unsigned cgroup_asked(const struct cgroup_limits *limits);
  * is none, with "no" too. */
 int cgroup_find(const char *setting, int *ret_parent, struct err *err);
 
+/* Returns the path of this process's group in the hierarchy, or NULL. The caller frees it. */
+char *cgroup_own_path(void);
+/* Moves this process, which is alone in its group, into one below, and opens the one above: only a
+ * group without processes can limit others. */
+int cgroup_step_down(int *ret_parent, struct err *err);
+
 /* Makes the group of an agent, or takes the one that an earlier host left, without its empty parts,
  * and sets its limits. A limit that the kernel does not take is missing in ret->holds. */
 int cgroup_make(int parent, const char *session, const char *agent,

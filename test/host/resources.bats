@@ -18,6 +18,7 @@ need_group() {
 }
 
 teardown_last() {
+    [ -z "${DAEMON-}" ] || kill "$DAEMON" 2>/dev/null || :
     [ -n "${GROUP-}" ] || return 0
     [ ! -e "$GROUP/cgroup.kill" ] || echo 1 >"$GROUP/cgroup.kill" || :
     eventually no_process_in_group
@@ -209,4 +210,59 @@ END
     [ "$own" -lt "$meta" ]
     [ "$meta" -lt "$manager" ]
     [ "$manager" -lt "$worker" ]
+}
+
+# Starts a bus with a manager that makes scopes below $GROUP, as systemd's would; $BUS.
+start_manager() {
+    command -v busctl >/dev/null || skip "there is no busctl"
+    BUS=$T/bus
+    dbus-daemon --session --nofork --address="unix:path=$BUS" >/dev/null 2>&1 3>&- &
+    DAEMON=$!
+    eventually test -S "$BUS"
+    python3 -ES "$PROJECT/test/host/manager.py" "$BUS" "$GROUP" "$T/units" >"$T/manager" 3>&- &
+    eventually grep -q ready "$T/manager"
+    export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$BUS
+}
+
+@test "systemd is asked for a cgroup if limits are set and none is delegated" {
+    [ "$(id -u)" = 0 ] || skip "only root may move processes to any cgroup"
+    need_group
+    start_manager
+    sed -i "s|^cgroup = .*|cgroup = auto\nprocesses = 50|" "$ROOT/mas.ini"
+    run_agent "sleep $MARK" 'env.DBUS_SYSTEM_BUS_ADDRESS = none'
+    eventually marked_are 1
+    [ "$(held solo)" = rlimits ] # this kernel's group has no such controller, but it is there
+    local host unit agent
+    host=$(of solo .hostPid)
+    unit=mas-$ID-solo-$host.scope
+    [ "$(jq -r '.[0]' "$T/units")" = "$unit" ]
+    [ "$(jq -c '[.[1], .[2].Delegate, .[2].CollectMode, .[2].PIDs, .[3]]' "$T/units")" = "[\"fail\",1,\"inactive-or-failed\",[$host],[]]" ]
+    grep -q "^0::.*/$unit/mas$" "/proc/$host/cgroup"
+    agent=$(of solo .pid)
+    grep -q "^0::.*/$unit/mas-$ID/solo/1$" "/proc/$agent/cgroup"
+    timeout 60 "$MAS" stop "$ID"
+    kill "$DAEMON"
+    [ "$(wc -l <"$T/units")" -eq 1 ]
+}
+
+@test "an agent without limits asks nobody, and one with limits starts without systemd" {
+    [ "$(id -u)" = 0 ] || skip "the manager of a user is that of the machine"
+    script busctl <<END
+#!/bin/sh
+echo asked >>"$T/asked"
+echo 'Failed to connect to bus' >&2
+exit 1
+END
+    chmod +x "$T/busctl"
+    export PATH=$T:$PATH
+    run_agent "sleep $MARK"
+    eventually marked_are 1
+    [ ! -e "$T/asked" ]
+    "$MAS" stop -q "$ID"
+    printf '[limits]\nprocesses = 50\n' >>"$ROOT/mas.ini"
+    "$MAS" start -q "$ID"
+    hosts_there
+    eventually marked_are 1
+    [ -e "$T/asked" ]
+    [ "$(held solo)" = rlimits ]
 }

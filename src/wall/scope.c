@@ -1,0 +1,140 @@
+#include "wall/scope.h"
+
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "wall/cgroup.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    BUSCTL_MS = 5000,
+    MOVE_MS = 3000, /* for systemd to move the process after it has said yes */
+    MOVE_LOOK_MS = 5,
+    OUTPUT_MAX = 4096,
+};
+
+#define LINGER_DIR "/var/lib/systemd/linger"
+
+/* Returns true if the user's programs go on after the last logout. */
+static bool user_lingers(void)
+{
+    struct passwd entry;
+    struct passwd *user = NULL;
+    char buffer[4096];
+
+    if (getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &user) != 0 || user == NULL)
+        return false;
+    _cleanup_free_ char *path = mem_printf(LINGER_DIR "/%s", user->pw_name);
+    return access(path, F_OK) == 0;
+}
+
+/* Returns true if this process runs below the user's manager, and so ends with it anyway. */
+static bool is_below_manager(void)
+{
+    _cleanup_free_ char *path = cgroup_own_path();
+    _cleanup_free_ char *manager = mem_printf("/user@%ld.service/", (long)getuid());
+
+    return path != NULL && strstr(path, manager) != NULL;
+}
+
+/* Asks a manager for the scope. */
+static int ask(const char *bus, const char *unit, const char *words, const char *path,
+               struct err *err)
+{
+    _cleanup_free_ char *busctl = path_find_program("busctl", path, AT_FDCWD);
+    char pid[16];
+
+    (void)snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    const char *argv[] = {"busctl",
+                          bus,
+                          "--quiet",
+                          "--expect-reply=yes",
+                          "call",
+                          "org.freedesktop.systemd1",
+                          "/org/freedesktop/systemd1",
+                          "org.freedesktop.systemd1.Manager",
+                          "StartTransientUnit",
+                          "ssa(sv)a(sa(sv))",
+                          unit,
+                          "fail",
+                          "4", /* properties */
+                          "Description",
+                          "s",
+                          words,
+                          "Delegate",
+                          "b",
+                          "true",
+                          "CollectMode",
+                          "s",
+                          "inactive-or-failed",
+                          "PIDs",
+                          "au",
+                          "1",
+                          pid,
+                          "0", /* other units */
+                          NULL};
+    const struct proc_spec spec = {.file = busctl,
+                                   .argv = (char *const *)(uintptr_t)argv,
+                                   .cwd = -1,
+                                   .output_max = OUTPUT_MAX,
+                                   .timeout_ms = BUSCTL_MS,
+                                   .bound = true};
+    struct proc_result result = PROC_RESULT_INIT;
+    struct proc proc;
+
+    if (busctl == NULL)
+        return err_set(err, MAS_FAILED, "there is no busctl to ask systemd for a cgroup");
+    if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, &result, err) == -1)
+        return -1;
+    int rc = 0;
+    if (result.status != 0) {
+        _cleanup_str_ struct str text = STR_INIT;
+        const char *said = str_text(&result.err);
+        str_add_visible(&text, said, strcspn(said, "\n"));
+        rc = err_set(err, MAS_FAILED, "systemd gives no cgroup: %s", str_text(&text));
+    }
+    proc_result_free(&result);
+    return rc;
+}
+
+/* Waits until this process is in the scope. */
+static bool await_move(const char *unit)
+{
+    int64_t end = time_monotonic_ms() + MOVE_MS;
+
+    for (;;) {
+        _cleanup_free_ char *path = cgroup_own_path();
+        const char *name = path != NULL ? strrchr(path, '/') : NULL;
+        if (name != NULL && strcmp(name + 1, unit) == 0)
+            return true;
+        if (time_monotonic_ms() >= end)
+            return false;
+        (void)loop_wait_for(-1, 0, MOVE_LOOK_MS);
+    }
+}
+
+int scope_make(const char *unit, const char *words, const char *path, int *ret_parent,
+               struct err *err)
+{
+    bool root = geteuid() == 0;
+
+    if (!root && !is_below_manager() && !user_lingers())
+        return err_set(err, MAS_FAILED,
+                       "systemd would end the agents at the logout; allow them to stay with: "
+                       "loginctl enable-linger");
+    if (ask(root ? "--system" : "--user", unit, words, path, err) == -1)
+        return -1;
+    if (!await_move(unit))
+        return err_set(err, MAS_FAILED, "systemd does not move mas into a cgroup");
+    return cgroup_step_down(ret_parent, err);
+}
