@@ -155,9 +155,9 @@ $(BUILD)/libmas.a: $(LIB_OBJ) $(BUILD)/.objects
 	$(Q)$(AR) rcs $@ $(LIB_OBJ)
 
 # Helper programs of mas, with the libraries that mas does not carry.
-$(BUILD)/mas-archive: $(ARCHIVE_OBJ) $(BUILD)/libmas.a
+$(BUILD)/mas-archive: $(ARCHIVE_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(ARCHIVE_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(ARCHIVE_LIBS) $(FILTER_LIBS)
 
 $(BUILD)/mas-serve: $(SERVE_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
@@ -274,6 +274,8 @@ $(UNIT) $(TOOLS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libmas.a $(PKG_LIBS)
 $(BUILD)/test/unit/test_libarchive: PKG_LIBS += $(ARCHIVE_LIBS)
+$(BUILD)/test/unit/test_filter: $(FILTER_OBJ)
+$(BUILD)/test/unit/test_filter: PKG_LIBS += $(FILTER_LIBS)
 $(BUILD)/test/unit/test_top: $(TOP_LIB)
 $(BUILD)/test/unit/test_top: PKG_LIBS += $(TOP_LIBS)
 

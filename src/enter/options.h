@@ -5,8 +5,8 @@
 #define MAS_ENTER_OPTIONS_H
 
 #include "base/err.h"
-#include "enter/landlock.h"
 #include "filter/filter.h"
+#include "filter/landlock.h"
 
 #include <stdbool.h>
 #include <stddef.h>

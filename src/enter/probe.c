@@ -2,7 +2,7 @@
 
 #include "base/proc.h"
 #include "base/str.h"
-#include "enter/landlock.h"
+#include "filter/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -32,4 +32,18 @@ struct filter_agent {
  * all others with EPERM. A program for another architecture of this machine dies of SIGSYS. */
 int filter_agent_load(const struct filter_agent *what, struct err *err);
 
+/* Programs of mas with a filter of their own: a list of what they may call. */
+enum filter_program {
+    FILTER_ARCHIVE, /* works on files that it may open, and starts nothing */
+};
+
+/* Loads the filter for this program. Any other call ends it, with a line on stderr that says which
+ * call that was. Does nothing where the kernel has no seccomp, and in a build with sanitizers,
+ * which call much more. */
+int filter_program_load(enum filter_program program, struct err *err);
+
+/* Returns false where the kernel has no seccomp, and in a build with sanitizers, which call much
+ * more. */
+bool filter_is_on(void);
+
 #endif

@@ -413,3 +413,29 @@ leave_behind() {
     run -2 "${MAS%/*}/mas-archive" </dev/null 3>&-
     [[ $output == 'mas-archive: this program is part of mas'* ]]
 }
+
+@test 'mas-archive gives up the network, other programs and other directories before it reads an archive' {
+    [ -z "$TEST_SAN" ] || skip 'under a sanitizer the filter is off'
+    command -v strace >/dev/null || skip 'strace is not installed'
+    mkdir "$T/traced"
+    cp "$MAS" "$T/traced/mas"
+    ln -s "$PROJECT/templates" "$T/templates"
+    cat >"$T/traced/mas-archive" <<END
+#!/bin/sh
+exec strace -qq -o '$T/trace' '${MAS%/*}/mas-archive'
+END
+    chmod +x "$T/traced/mas-archive"
+    new_session -t solo --no-start
+    local traced=$T/traced/mas words restricted filtered
+    "$MAS" archive -q "$ID" -o "$ARCHIVE"
+    for words in "archive -q $ID -o $T/b.tar.zst" "restore -q --new-id $ARCHIVE"; do
+        # shellcheck disable=SC2086 # words
+        "$traced" $words
+        restricted=$(grep -nE '^landlock_restrict_self.* = (0|-1 EOPNOTSUPP)' "$T/trace" | head -n 1)
+        filtered=$(grep -nE '^seccomp\(SECCOMP_SET_MODE_FILTER.* = 0' "$T/trace" | head -n 1)
+        # nothing of the archive is read, no file packed, no thread started before
+        [ -n "$filtered" ]
+        run ! grep -qE '^(clone|getdents|p?read(64)?\([45],|openat\(5)' <(head -n "${filtered%%:*}" "$T/trace")
+        if "${MAS%/*}/mas-wall" --probe | grep -qE '^landlock=([2-9]|[1-9][0-9])'; then [ -n "$restricted" ]; fi
+    done
+}

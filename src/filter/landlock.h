@@ -6,8 +6,8 @@
  * has. Not held by any: connecting to a Unix socket by its path, and stat(), chmod(), utime() and
  * locks of files.
  */
-#ifndef MAS_ENTER_LANDLOCK_H
-#define MAS_ENTER_LANDLOCK_H
+#ifndef MAS_FILTER_LANDLOCK_H
+#define MAS_FILTER_LANDLOCK_H
 
 #include "base/err.h"
 
@@ -29,7 +29,8 @@ enum landlock_access {
 
 struct landlock_path {
     enum landlock_access access;
-    const char *path;
+    const char *path; /* NULL: `fd` */
+    int fd;
 };
 
 struct landlock {

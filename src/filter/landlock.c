@@ -1,4 +1,4 @@
-#include "enter/landlock.h"
+#include "filter/landlock.h"
 
 #include "base/str.h"
 
@@ -86,19 +86,29 @@ int landlock_abi(void)
     return abi < 0 ? 0 : (int)abi;
 }
 
-static int allow_path(int fd, const struct landlock_path *path, uint64_t known, struct err *err)
+static int allow(int ruleset, int fd, enum landlock_access access, uint64_t known)
 {
+    struct path_rule rule = {.access = access_of[access] & known, .parent = fd};
     struct stat st;
-    _cleanup_close_ int at = open(path->path, O_PATH | O_CLOEXEC);
 
-    if (at == -1 && (errno == ENOENT || errno == ENOTDIR))
-        return 0;
-    if (at == -1 || fstat(at, &st) == -1)
-        return err_errno(err, "cannot open '%s'", path->path);
-    struct path_rule rule = {.access = access_of[path->access] & known, .parent = at};
+    if (fstat(fd, &st) == -1)
+        return -1;
     if (!S_ISDIR(st.st_mode))
         rule.access &= OF_FILES;
-    return syscall(SYS_landlock_add_rule, fd, RULE_PATH, &rule, 0) == 0
+    return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH, &rule, 0);
+}
+
+static int allow_path(int ruleset, const struct landlock_path *path, uint64_t known,
+                      struct err *err)
+{
+    if (path->path == NULL)
+        return allow(ruleset, path->fd, path->access, known) == 0
+                   ? 0
+                   : err_errno(err, "cannot allow a directory by Landlock");
+    _cleanup_close_ int fd = open(path->path, O_PATH | O_CLOEXEC);
+    if (fd == -1 && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    return fd != -1 && allow(ruleset, fd, path->access, known) == 0
                ? 0
                : err_errno(err, "cannot allow '%s' by Landlock", path->path);
 }

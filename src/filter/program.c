@@ -1,0 +1,151 @@
+/*
+ * What programs of mas may call. A C library may use other calls of a family than the one of today,
+ * so that the lists have families. Names that libseccomp does not know are passed over.
+ */
+#include "filter/filter.h"
+
+#include "base/str.h"
+#include "filter/rules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define IS_SANITIZED true
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED false
+#endif
+
+enum { EXIT_BY_FILTER = 128 + SIGSYS };
+
+/* clang-format off */
+static const char *const memory[] = {
+    "brk", "madvise", "map_shadow_stack", "mincore", "mmap", "mmap2", "mprotect", "mremap",
+    "mseal", "msync", "munmap",
+};
+static const char *const threads[] = {
+    "arch_prctl", "exit", "exit_group", "futex", "futex_requeue", "futex_time64", "futex_wait",
+    "futex_waitv", "futex_wake", "get_robust_list", "getcpu", "getpid", "getppid", "gettid",
+    "membarrier", "prctl", "restart_syscall", "rseq", "sched_get_priority_max",
+    "sched_get_priority_min", "sched_getaffinity", "sched_getparam", "sched_getscheduler",
+    "sched_yield", "set_robust_list", "set_tid_address",
+};
+static const char *const signals[] = {
+    "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
+    "rt_sigtimedwait", "rt_sigtimedwait_time64", "sigaltstack", "sigreturn",
+};
+static const char *const clocks[] = {
+    "clock_getres", "clock_getres_time64", "clock_gettime", "clock_gettime64",
+    "clock_nanosleep", "clock_nanosleep_time64", "gettimeofday", "nanosleep", "time",
+};
+/* What a process may know of itself and its machine. */
+static const char *const facts[] = {
+    "getegid", "geteuid", "getgid", "getgroups", "getpgid", "getpgrp", "getrandom",
+    "getresgid", "getresuid", "getrlimit", "getrusage", "getsid", "getuid", "sysinfo", "times", "ugetrlimit", "umask", "uname",
+};
+static const char *const descriptors[] = {
+    "_llseek", "close", "close_range", "dup", "dup2", "dup3", "eventfd2", "fcntl", "fcntl64",
+    "fstat", "fstat64", "lseek", "pipe2", "poll", "ppoll", "ppoll_time64", "pread64",
+    "preadv", "preadv2", "pselect6", "pselect6_time64", "pwrite64", "pwritev", "pwritev2",
+    "read", "readv", "select", "_newselect", "write", "writev",
+};
+static const char *const reads_files[] = {
+    "access", "faccessat", "faccessat2", "fadvise64", "fadvise64_64", "fchdir", "fgetxattr",
+    "flistxattr", "flock", "fstatat64", "fstatfs", "fstatfs64", "getcwd", "getdents64",
+    "lstat", "lstat64", "newfstatat", "open", "openat", "openat2",
+    "readahead", "readlink", "readlinkat", "stat", "stat64", "statfs", "statfs64", "statx",
+};
+static const char *const writes_files[] = {
+    "copy_file_range", "fallocate", "fchmod", "fchmodat", "fchmodat2", "fdatasync", "fsync",
+    "ftruncate", "ftruncate64", "futimesat", "link", "linkat", "mkdir", "mkdirat", "rename",
+    "renameat", "renameat2", "rmdir", "symlink", "symlinkat", "sync_file_range", "syncfs",
+    "unlink", "unlinkat", "utimensat", "utimensat_time64",
+};
+/* Connections that are there already. */
+static const char *const connections[] = {
+    "getpeername", "getsockname", "getsockopt", "recv", "recvfrom", "recvmsg", "send",
+    "sendmsg", "sendto", "shutdown",
+};
+/* clang-format on */
+
+static const struct {
+    const char *const *calls;
+    size_t count;
+    unsigned programs; /* bits, by enum filter_program */
+} families[] = {
+#define FAMILY(list, programs)                                                                     \
+    {                                                                                              \
+        list, ARRAY_LEN(list), programs                                                            \
+    }
+#define ARCHIVE (1U << FILTER_ARCHIVE)
+    FAMILY(memory, ARCHIVE),      FAMILY(threads, ARCHIVE),      FAMILY(signals, ARCHIVE),
+    FAMILY(clocks, ARCHIVE),      FAMILY(facts, ARCHIVE),        FAMILY(descriptors, ARCHIVE),
+    FAMILY(reads_files, ARCHIVE), FAMILY(writes_files, ARCHIVE), FAMILY(connections, ARCHIVE),
+};
+
+/* Says which call it was, without functions that a signal may not use, and ends the program. */
+static void on_refused(int sig, siginfo_t *info, void *context)
+{
+    static const char said[] = "this program has no use for system call ";
+    char text[sizeof said + 12];
+    char digits[12];
+    size_t count = 0;
+    size_t at = sizeof said - 1;
+
+    (void)sig;
+    (void)context;
+    memcpy(text, said, at);
+    for (unsigned n = (unsigned)info->si_syscall; count == 0 || n > 0; n /= 10)
+        digits[count++] = (char)('0' + n % 10);
+    while (count > 0)
+        text[at++] = digits[--count];
+    text[at++] = '\n';
+    (void)!write(STDERR_FILENO, text, at);
+    _exit(EXIT_BY_FILTER);
+}
+
+/* Calls that are allowed with some arguments only. */
+static void allow_some(struct rules *rules)
+{
+    const unsigned thread = CLONE_VM | CLONE_THREAD; /* no processes */
+
+    rules_add_one(rules, SCMP_ACT_ALLOW, "clone", RULE_BITS(0, thread, thread));
+    rules_add(rules, SCMP_ACT_ERRNO(ENOSYS), "clone3", NULL, 0);
+    rules_add_one(rules, SCMP_ACT_ALLOW, "tgkill", RULE_IS(0, (unsigned)getpid())); /* abort() */
+    rules_add_one(rules, SCMP_ACT_ALLOW, "prlimit64", RULE_IS(0, 0)); /* its own */
+    rules_add_one(rules, SCMP_ACT_ALLOW, "ioctl", RULE_IS(1, TCGETS)); /* isatty() */
+}
+
+bool filter_is_on(void)
+{
+    return !IS_SANITIZED && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != -1;
+}
+
+int filter_program_load(enum filter_program program, struct err *err)
+{
+    struct sigaction action = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO};
+    struct rules rules;
+
+    if (!filter_is_on())
+        return 0;
+    if (sigaction(SIGSYS, &action, NULL) == -1)
+        return err_errno(err, "cannot catch signals");
+    rules_begin(&rules, SCMP_ACT_TRAP);
+    for (size_t i = 0; i < ARRAY_LEN(families); i++)
+        if ((families[i].programs & 1U << program) != 0)
+            rules_add_all(&rules, SCMP_ACT_ALLOW, families[i].calls, families[i].count);
+    allow_some(&rules);
+    return rules_load(&rules, err);
+}
