@@ -382,6 +382,22 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, stru
     return rc;
 }
 
+int cmd_finish(int rc, int code, struct err *err)
+{
+    if (rc == -1) {
+        code = err->code;
+        (void)fflush(stdout);
+        err_print(err);
+    }
+    /* an error such as a full disk must not look like success */
+    if ((fflush(stdout) == EOF || ferror(stdout)) && code == MAS_OK) {
+        (void)err_errno(err, "cannot write to standard output");
+        err_print(err);
+        code = MAS_FAILED;
+    }
+    return code;
+}
+
 const char *call_opt(const struct call *call, const char *name)
 {
     for (size_t i = call->given_count; i > 0; i--)

@@ -61,6 +61,7 @@ enum cmd_flags {
     CMD_TARGET = 512, /* operands are [SESSION] TARGET, see cmd/targets.h; takes -s */
     CMD_RUNS = 1024, /* runs programs that the root names, see cmd/roots.h */
     CMD_AGENT = 2048, /* agents may run it, see cmd/brokered.h */
+    CMD_LIGHT = 8192, /* opens no database: an agent's host runs it without a program of its own */
     CMD_MEMORY = 4096, /* and on other sessions, as [memory] share says */
 };
 
@@ -129,6 +130,9 @@ const struct cmd *cmd_action(const struct cmd *cmd, const char *name);
 /* Runs a command, or prints its help. argv[0] is not read; options and operands follow. Opens
  * the root and the settings if the command needs them. `root`: global --root, or NULL. */
 int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err);
+/* Prints what a command has failed with, if rc is -1, and what is still to be printed. Returns the
+ * exit code; `code` is the one of a command that has not failed. */
+int cmd_finish(int rc, int code, struct err *err);
 /* Opens the files that the options of a command name in place of standard input, and replaces their
  * names in argv with "-". A command line that is wrong stays as it is. */
 int cmd_open_files(const struct cmd *cmd, int argc, char **argv, struct err *err);

@@ -81,16 +81,6 @@ int main(int argc, char **argv)
 
     open_standard_files();
     (void)signal(SIGXFSZ, SIG_IGN); /* makes write() fail with EFBIG instead */
-    if (run(argc, argv, &code, &err) == -1) {
-        code = err.code;
-        (void)fflush(stdout);
-        err_print(&err);
-    }
-    /* an error such as a full disk must not look like success */
-    if ((fflush(stdout) == EOF || ferror(stdout)) && code == MAS_OK) {
-        (void)err_errno(&err, "cannot write to standard output");
-        err_print(&err);
-        code = MAS_FAILED;
-    }
-    return code;
+    int rc = run(argc, argv, &code, &err);
+    return cmd_finish(rc, code, &err);
 }

@@ -162,6 +162,16 @@ static void ignore_signals(void)
         (void)signal(ignored[i], SIG_IGN);
 }
 
+/* In the child, after install(). */
+__attribute__((noreturn)) static void go_on(const struct proc_session *spec)
+{
+    (void)syscall(SYS_close_range, (unsigned)spec->fd_count, ~0U, 0U);
+    (void)prctl(PR_SET_NAME, spec->argv[0]);
+    if (spec->envp != NULL)
+        environ = (char **)(uintptr_t)spec->envp;
+    _exit(spec->run(spec->argv));
+}
+
 pid_t proc_start_session(const struct proc_session *spec)
 {
     int report[2]; /* gets errno on failure; a successful exec closes it */
@@ -175,6 +185,8 @@ pid_t proc_start_session(const struct proc_session *spec)
             install(spec->fds, (int)spec->fd_count, &report[1]) != -1) {
             if (spec->is_deaf)
                 ignore_signals();
+            if (spec->run != NULL)
+                go_on(spec);
             (void)execve(spec->file, spec->argv, spec->envp != NULL ? spec->envp : environ);
         }
         int error = errno;

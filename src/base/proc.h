@@ -109,6 +109,9 @@ struct proc_session {
     bool takes_tty; /* descriptor 0 becomes its controlling terminal */
     bool is_deaf; /* it ignores what terminals and `kill` send; see src/enter/main.c */
     const char *file;
+    /* Instead of `file`, for a child that goes on in this program: returns its exit code. What the
+     * program has open is closed, but not forgotten: it must not use it. NULL: none. */
+    int (*run)(char *const *argv);
     char *const *argv, *const *envp;
     struct proc_bounds *bounds; /* NULL: none */
 };

@@ -2,11 +2,33 @@
 
 #include "cmd.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+static bool has(const char *verb)
+{
+    const struct cmd *cmd = cmd_find(verb);
+    return cmd != NULL && (cmd->flags & CMD_LIGHT) != 0;
+}
+
+static int run(char *const *argv)
+{
+    struct err err = ERR_INIT;
+    int argc = 0;
+
+    while (argv[argc] != NULL)
+        argc++;
+    return cmd_finish(
+        cmd_run(cmd_find(argv[1]), argc - 1, (char **)(uintptr_t)argv + 1, NULL, &err), MAS_OK,
+        &err);
+}
 
 static int run_host(struct call *call, struct err *err)
 {
-    if (host_run(call->operands[0], call->operands[1], err) == 0)
+    static const struct host_commands commands = {.has = has, .run = run};
+
+    if (host_run(call->operands[0], call->operands[1], &commands, err) == 0)
         return 0;
     err_print(err);
     host_flush_terminal();

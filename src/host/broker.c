@@ -166,6 +166,8 @@ static int prepare(struct supervisor_job *job, struct supervisor_spec *spec)
     strv_push(&words, "mas");
     for (char **word = argv; *word != NULL; word++)
         strv_push(&words, *word);
+    if (host->commands->has(words[1]))
+        spec->run = host->commands->run;
     spec->program = path_exe();
     spec->argv = words; /* this process needs them to its end */
     spec->env = make_environment(host, colour);

@@ -347,10 +347,12 @@ static int begin(struct host *host, struct err *err)
     return 0;
 }
 
-int host_run(const char *id, const char *agent_id, struct err *err)
+int host_run(const char *id, const char *agent_id, const struct host_commands *commands,
+             struct err *err)
 {
     struct host *host = mem_alloc(sizeof *host);
 
+    host->commands = commands;
     /* Otherwise glibc raises the threshold when the first large block is freed and keeps the next
      * ones, so that a host would hold megabytes for one large message. */
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);

@@ -5,6 +5,7 @@
 #define MAS_HOST_HOST_H
 
 #include "base/err.h"
+#include "host/commands.h"
 
 /*
  * Runs the host of an agent as long as its pane lives. Starts the agent in unit/<agent>/, on a
@@ -13,7 +14,8 @@
  * root from MAS_ROOT. Returns 0 after the pane or the team has ended and the agent's whole tree
  * with it; -1 if it cannot begin.
  */
-int host_run(const char *id, const char *agent, struct err *err);
+int host_run(const char *id, const char *agent, const struct host_commands *commands,
+             struct err *err);
 
 /*
  * Waits until the terminal has read what was written to it, at most a second, because tmux loses

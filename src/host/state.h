@@ -30,6 +30,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/proc.h"
+#include "host/commands.h"
 #include "host/pane.h"
 #include "host/supervisor.h"
 #include "model/agent_status.h"
@@ -254,6 +255,7 @@ struct host {
     };
     struct host_server server;
     struct host_broker broker;
+    const struct host_commands *commands;
     struct code_look code;
     struct host_attention attention;
     struct host_display display;

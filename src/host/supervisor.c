@@ -295,6 +295,7 @@ static pid_t start(const struct supervisor_spec *spec, int slave, struct proc_bo
                                                      .takes_tty = !spec->piped && !spec->is_walled,
                                                      .is_deaf = spec->is_walled,
                                                      .file = spec->program,
+                                                     .run = spec->run,
                                                      .argv = spec->argv,
                                                      .envp = spec->env,
                                                      .bounds = bounds});

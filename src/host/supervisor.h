@@ -61,6 +61,7 @@ struct supervisor_job {
 struct supervisor_spec {
     const char *program; /* path */
     const int *cwd; /* descriptor of the directory to start in; NULL: the present one */
+    int (*run)(char *const *argv); /* instead of the program, see struct proc_session; NULL: none */
     char *const *argv;
     char *const *env;
     struct supervisor_times times; /* for an end that nobody asked for */
