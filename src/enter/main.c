@@ -98,6 +98,9 @@ static int enter(const struct entry_options *options, struct err *err)
         return err_errno(err, "cannot give up new privileges");
     if (landlock_enter(&options->landlock, err) == -1)
         return -1;
+    /* A core goes to a program that runs outside, or to a directory that the machine chose. */
+    if (limit_set("core=0", err) == -1)
+        return -1;
     for (char **limit = options->limits; limit != NULL && *limit != NULL; limit++)
         if (limit_set(*limit, err) == -1)
             return -1;

@@ -116,6 +116,9 @@ int wall_bwrap(const struct wall_plan *plan, const char *program, char *const *a
     add_fd(&command, -1, &ignored); /* the arguments themselves are descriptor 3 */
     add_isolation(plan, &text);
     add_all(&text, (const char *[]){"--dev", "/dev", "--proc", "/proc", NULL});
+    /* The settings of the kernel belong to root, with or without capabilities. */
+    if (geteuid() == 0)
+        add_all(&text, (const char *[]){"--ro-bind", "/proc/sys", "/proc/sys", NULL});
     for (size_t i = 0; i < plan->count; i++)
         add_mount(&plan->mounts[i], &command, &text);
     add_all(&text, (const char *[]){"--remount-ro", "/", NULL});

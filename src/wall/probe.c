@@ -10,16 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROBE_MS = 10000, PROBE_OUTPUT_MAX = 4096 };
+enum { PROBE_MS = 10000, PROBE_OUTPUT_MAX = 4096, NUMBER_MAX = 64 };
 
-/* Returns the number in a file of /proc/sys; -1: there is none. */
+/* Returns the number in a file of /proc/sys, whose size is said to be 0; -1: there is none. */
 static long read_number(const char *path)
 {
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
     struct err ignored = ERR_INIT;
     size_t len = 0;
 
-    if (file_read(AT_FDCWD, path, 64, &text, &len, &ignored) == -1)
+    if (fd == -1 || file_read_stream(fd, path, NUMBER_MAX, &text, &len, &ignored) == -1)
         return -1;
     return strtol(text, NULL, 10);
 }

@@ -7,23 +7,6 @@ load lib
 
 TOKEN=token-that-nobody-else-has
 
-# compromise LEVEL: starts both teams; `bad` obeys inside(), behind a wall or not.
-compromise() {
-    cat >"$READABLE/obey" <<'SH'
-while :; do
-    if mv do doing 2>/dev/null; then
-        sh ./doing >said 2>&1 </dev/null
-        echo $? >code.new
-        mv code.new code
-    fi
-    sleep 0.05
-done
-SH
-    local keys=()
-    [ "$1" = off ] || { need_wall && keys=("wall.level = $1" "wall.read = $READABLE"); }
-    make_session "sh $READABLE/obey" "${keys[@]}"
-}
-
 # The other team's agent: it notes what it hears.
 other_team() {
     cat >"$T/hears" <<SH
@@ -33,44 +16,11 @@ SH
     DEPLOY_TOKEN=$TOKEN "$MAS" new -q -t solo --agent listening
 }
 
-# inside COMMAND: `bad` runs it; $rc is its exit code, its words are in $TREE/said.
-inside() {
-    rm -f "$TREE/said" "$TREE/code"
-    printf '%s\n' "$1" >"$TREE/do.new"
-    mv "$TREE/do.new" "$TREE/do"
-    eventually test -s "$TREE/code"
-    rc=$(<"$TREE/code")
-}
-said() { grep -qaF -- "$1" "$TREE/said"; }
-
 # Makes $TALK, a session with an ACP agent that was told a secret.
 converse() {
     preset talker "python3 -ES '$PROJECT/test/acp/agent.py' --store '$T/store' --log '$T/trace'" 'protocol = acp'
     TALK=$("$MAS" new -q -t solo --agent talker)
     "$MAS" ask "$TALK" solo "the password is $TOKEN" >/dev/null
-}
-
-# both_ways ATTACK: it succeeds without a wall, and fails behind one.
-both_ways() {
-    compromise off
-    "$1" || { echo "it does not work without a wall" >&2; tr -d '\0' <"$TREE/said" | head -c 500; return 1; }
-    "$MAS" stop -q "$ID" && "$MAS" rm -qf "$ID" && "$MAS" rm -qf "$OTHER"
-    undo_all
-    compromise require
-    if "$1"; then
-        echo "it works in spite of the wall" >&2
-        return 1
-    fi
-    # it was the wall, not an agent that does nothing
-    inside 'echo here'
-    said here
-}
-
-# The session is made anew; what the attack without a wall has left must not decide the second one.
-undo_all() {
-    rm -rf "$P" "$T/heard" "$T/ran"
-    tm set-hook -gu client-attached 2>/dev/null || true
-    cp "$T/mas.ini.kept" "$ROOT/mas.ini"
 }
 
 reads_config() {

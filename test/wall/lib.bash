@@ -20,24 +20,24 @@ setup_more() {
     mkdir "$READABLE"
     cp "$ROOT/mas.ini" "$T/mas.ini.kept"
     cp "${MAS%/*}/test/tools/escape" "$PROJECT"/test/wall/*.py "$READABLE"
+    if declare -F setup_last >/dev/null; then setup_last; fi
 }
 
 teardown_last() { stop_target; }
 
 # Skips a test where no agent can have a wall.
 need_wall() {
-    grep -q 'wall\.level' "$PROJECT/man/mas.ini.5" || skip 'this mas has no walls'
     command -v bwrap >/dev/null || skip 'bubblewrap is not installed'
-    bwrap --ro-bind / / --unshare-user --unshare-pid true 2>/dev/null ||
-        skip 'there are no user namespaces here'
+    bwrap --ro-bind / / --unshare-pid --proc /proc --dev /dev true 2>/dev/null || skip 'bubblewrap does not work here'
 }
 
 # make_session COMMAND KEY=VALUE...: starts $ID, whose agent `bad` runs the command with this preset,
-# and $OTHER.
+# and $OTHER. $GOOD_PRESET is the command of `good`, which then has a wall, too; $UNITS says whose units
+# they may write to.
 make_session() {
     make_project
     preset hostile "$@"
-    preset quiet "sleep $MARK"
+    preset quiet "${GOOD_PRESET:-sleep $MARK}" ${GOOD_PRESET+"wall.level = require" "wall.read = $READABLE"}
     mkdir -p "$ROOT/templates/duo/unit/bad" "$ROOT/templates/duo/unit/good" "$ROOT/templates/duo/workflows"
     echo 'be good' | tee "$ROOT/templates/duo/unit/bad/AGENTS.md" >"$ROOT/templates/duo/unit/good/AGENTS.md"
     echo flow >"$ROOT/templates/duo/workflows/flow.md"
@@ -62,6 +62,9 @@ group = g
 preset = quiet
 code = worktree
 model =
+INI
+    [ -z "${UNITS-}" ] || sed -i "s/^code = worktree/&\\nunits = $UNITS/" "$ROOT/templates/duo/template.ini"
+    cat >>"$ROOT/templates/duo/template.ini" <<'INI'
 [rules]
 worker = manager
 manager = workers
@@ -74,6 +77,59 @@ INI
     UNIT=$DIR/unit/bad TREE=$DIR/code/bad
     hosts_there bad good
     touch "$DIR/memory.db" "$ROOT/sessions/$OTHER/memory.db" # as if they had conversations
+}
+
+# compromise LEVEL [KEY=VALUE...]: starts both sessions; `bad` obeys inside(), behind a wall of this level.
+compromise() {
+    local keys=()
+    cat >"$READABLE/obey" <<'SH'
+while :; do
+    if mv do doing 2>/dev/null; then
+        sh ./doing >said 2>&1 </dev/null
+        echo $? >code.new
+        mv code.new code
+    fi
+    sleep 0.05
+done
+SH
+    [ "$1" = off ] || { need_wall && keys=("wall.level = $1" "wall.read = $READABLE"); }
+    make_session "sh $READABLE/obey" "${keys[@]}" "${@:2}"
+}
+
+# inside COMMAND: `bad` runs it; $rc is its exit code, its words are in $TREE/said.
+inside() {
+    rm -f "$TREE/said" "$TREE/code"
+    printf '%s\n' "$1" >"$TREE/do.new"
+    mv "$TREE/do.new" "$TREE/do"
+    eventually test -s "$TREE/code"
+    rc=$(<"$TREE/code")
+}
+said() { grep -qaF -- "$1" "$TREE/said"; }
+
+# both_ways ATTACK: it succeeds without a wall, and fails behind one.
+both_ways() {
+    compromise off
+    "$1" || { echo "it does not work without a wall" >&2; tr -d '\0' <"$TREE/said" | head -c 500; return 1; }
+    "$MAS" rm -qf "$ID" && "$MAS" rm -qf "$OTHER"
+    undo_all
+    compromise require
+    if "$1"; then
+        echo "it works in spite of the wall" >&2
+        return 1
+    fi
+    # it was the wall, not an agent that does nothing
+    "$MAS" start -q "$ID"
+    inside 'echo here'
+    said here
+}
+
+# What the attack without a wall has left must not decide the second one.
+undo_all() {
+    local pid
+    for pid in $(pgrep -fx "(/bin/)?sleep 0?$MARK"); do kill "$pid" 2>/dev/null || true; done
+    rm -rf "$P" "$T/heard" "$T/ran"
+    tm set-hook -gu client-attached 2>/dev/null || true
+    cp "$T/mas.ini.kept" "$ROOT/mas.ini"
 }
 
 # The test may have a team of its own.

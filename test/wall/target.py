@@ -227,7 +227,7 @@ def main():
                 record['terminal input'] = os.read(slave, 1000).decode(errors='replace')
             elif s in datagrams:
                 _, peer = s.recvfrom(2000)
-                record['datagram'] = True
+                record[f'datagram {s.family.name}'] = True
                 if peer:
                     s.sendto(secret.encode(), peer)
             else:

@@ -310,6 +310,19 @@ def proc_sys(_places):
                     '/proc/irq/default_smp_affinity'], os.O_WRONLY)
 
 
+@way('proc', told, needs='root')
+def proc(_places):
+    """Settings of the machine beside those in /proc/sys; /proc/mtrr asks for rights at each write."""
+    found = []
+    for directory, names, files in os.walk('/proc'):
+        if directory == '/proc':
+            names[:] = [name for name in names if not name.isdigit() and
+                        name not in ('self', 'thread-self', 'sys', 'pressure', 'net')]
+        found += [f'{directory}/{name}' for name in files
+                  if name != 'mtrr' and os.lstat(f'{directory}/{name}').st_mode & 0o222]
+    return first(lambda p=p: opened(p, os.O_WRONLY) for p in found)
+
+
 def sys_files():
     for top in ('/sys/kernel', '/sys/module', '/sys/class/net', '/sys/block', '/sys/power'):
         for directory, _, names in os.walk(top):

@@ -47,7 +47,7 @@ def abstract(places):
     return answer_of(socket.AF_UNIX, '\0' + places.abstract)
 
 
-@way('abstract-datagram', noticed('datagram'))
+@way('abstract-datagram', noticed('datagram AF_UNIX'))
 def abstract_datagram(places):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
         s.sendto(b'hello', '\0' + places.abstract + '-d')
