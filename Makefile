@@ -36,6 +36,8 @@ FILTER_SRC := $(sort $(wildcard src/filter/*.c))
 FILTER_OBJ := $(FILTER_SRC:%.c=$(BUILD)/%.o)
 ENTER_SRC := $(sort $(wildcard src/enter/*.c))
 ENTER_OBJ := $(ENTER_SRC:%.c=$(BUILD)/%.o)
+NETWORK_SRC := $(sort $(wildcard src/network/*.c))
+NETWORK_OBJ := $(NETWORK_SRC:%.c=$(BUILD)/%.o)
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
 TEST_UNIT := $(UNIT)
@@ -123,8 +125,8 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 .SECONDARY:
 .PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fault lint bench fuzz format FORCE
 
-HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-serve $(BUILD)/mas-top \
-    $(BUILD)/mas-wall
+HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-network $(BUILD)/mas-serve \
+    $(BUILD)/mas-top $(BUILD)/mas-wall
 
 all: $(BUILD)/mas $(HELPERS) $(COMPLETION)
 
@@ -167,6 +169,10 @@ $(BUILD)/src/serve/health.o: src/serve/openapi.json
 $(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(CHAT_LIBS)
+
+$(BUILD)/mas-network: $(NETWORK_OBJ) $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
 $(BUILD)/mas-top: $(TOP_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
@@ -347,4 +353,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TOP_OBJ:.o=.d) $(FILTER_OBJ:.o=.d) $(ENTER_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(NETWORK_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TOP_OBJ:.o=.d) $(FILTER_OBJ:.o=.d) $(ENTER_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)

@@ -54,7 +54,7 @@ complain 'an include names a higher floor, or no floor at all' < <(
             for (i = 1; i <= count; i++) floor[names[i]] = i
             # Programs of their own: they stand on everything below cmd, and nobody stands on them.
             floor["serve"] = floor["archive"] = floor["chat"] = floor["top"] = count
-            floor["enter"] = count
+            floor["enter"] = floor["network"] = count
             # A library of these programs, which the program mas does not link.
             floor["filter"] = 1.5
         }
@@ -67,7 +67,7 @@ complain 'an include names a higher floor, or no floor at all' < <(
             split($3, part, "\"")
             to = dir_of(part[2])
             helper = to == "serve" || to == "archive" || to == "chat" || to == "top" ||
-                to == "enter" || to == "filter" && from == "cmd"
+                to == "enter" || to == "network" || to == "filter" && from == "cmd"
             if (to == "filter" && floor[from] != count && from != to ||
                 !(from in floor) || !(to in floor) || floor[to] > floor[from] ||
                 (floor[from] == count && from != to && (helper || from != "cmd" && to == "cmd")))

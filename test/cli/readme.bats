@@ -29,11 +29,11 @@ setup_more() {
         *' install '*)
             exec '$(command -v make)' -s -C '$PROJECT' -o '$T/built/mas' \\
                 -o '$T/built/mas-archive' -o '$T/built/mas-chat' \\
-                -o '$T/built/mas-top' -o '$T/built/mas-wall' BUILD='$T/built' \\
+                -o '$T/built/mas-top' -o '$T/built/mas-wall' -o '$T/built/mas-network' BUILD='$T/built' \\
                 DESTDIR='$T/dest' \"\$@\" ;;
         esac
         mkdir -p build '$T/built'
-        for program in mas mas-archive mas-chat mas-serve mas-top mas-wall; do
+        for program in mas mas-archive mas-chat mas-network mas-serve mas-top mas-wall; do
             cp -f '${MAS%/*}'/\$program build/\$program
             cp -f '${MAS%/*}'/\$program '$T/built'/\$program
         done"
