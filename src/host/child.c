@@ -135,7 +135,7 @@ static void launch(struct host *host, int64_t now)
                                    .is_operator = host->is_operator,
                                    .piped = host->backend->piped};
     _cleanup_walled_ struct walled walled = WALLED_INIT;
-    if (host_wall_around(host, &spec, &walled, &err) == -1 ||
+    if (host_wall_around(host, true, &spec, &walled, &err) == -1 ||
         host->backend->connect(host, &spec, &slave, &err) == -1 ||
         supervisor_start(&spec, slave, &child->supervisor, &err) == -1) {
         fail_start(host, err.text);

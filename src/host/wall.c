@@ -20,8 +20,38 @@ static void note_report(struct host *host, const struct wall_report *report)
     host_log(host, words.data);
 }
 
-int host_wall_around(struct host *host, struct supervisor_spec *spec, struct walled *ret,
-                     struct err *err)
+static void put_all(const struct kv *variables, char ***env)
+{
+    for (size_t i = 0; i < variables->count; i++)
+        env_put(env, variables->pairs[i].key, variables->pairs[i].value);
+}
+
+/* Tells the agent's program what its preset has for the inside of a wall: variables, and how to
+ * leave a sandbox of its own off. */
+static int tell_inside(const struct host *host, struct walled *ret, char *const *argv,
+                       struct err *err)
+{
+    const struct sandbox_off *off = &host->preset->sandbox_off;
+    struct wall_plan *plan = &ret->plan;
+
+    for (; *argv != NULL; argv++)
+        strv_push(&ret->argv, *argv);
+    put_all(&host->preset->wall_env, &plan->env);
+    plan->report.sandbox_off =
+        !plan->nested && (off->env.count > 0 || off->args[0] != '\0' || off->session[0] != '\0');
+    if (!plan->report.sandbox_off)
+        return 0;
+    put_all(&off->env, &plan->env);
+    _cleanup_strv_ char **words = NULL;
+    if (str_split_words(off->args, &words, err) == -1)
+        return err_wrap(err, "cannot switch off the sandbox of agent '%s'", host->agent->id);
+    for (char **word = words; word != NULL && *word != NULL; word++)
+        strv_push(&ret->argv, *word);
+    return 0;
+}
+
+int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *spec,
+                     struct walled *ret, struct err *err)
 {
     _cleanup_free_ char *enter = NULL;
     struct wall_subject subject = {.root = &host->root,
@@ -45,12 +75,15 @@ int host_wall_around(struct host *host, struct supervisor_spec *spec, struct wal
     subject.enter = enter;
     if (wall_plan_make(&subject, &host->wall.probe, &ret->plan, err) == -1)
         return -1;
-    note_report(host, &ret->plan.report);
+    if (is_agent && ret->plan.bwrap != NULL && tell_inside(host, ret, spec->argv, err) == -1)
+        return -1;
+    if (is_agent)
+        note_report(host, &ret->plan.report);
     if (ret->plan.bwrap == NULL)
         return 0;
     const char *cwd = env_get(spec->env, "PWD");
-    if (wall_bwrap(&ret->plan, spec->program, spec->argv, cwd != NULL ? cwd : "", !spec->piped,
-                   &ret->command, err) == -1)
+    if (wall_bwrap(&ret->plan, spec->program, is_agent ? ret->argv : spec->argv,
+                   cwd != NULL ? cwd : "", !spec->piped, &ret->command, err) == -1)
         return -1;
     spec->program = ret->command.program;
     spec->argv = ret->command.argv;
@@ -63,6 +96,7 @@ int host_wall_around(struct host *host, struct supervisor_spec *spec, struct wal
 
 void walled_free(struct walled *walled)
 {
+    strv_free(walled->argv);
     wall_command_free(&walled->command);
     wall_plan_free(&walled->plan);
 }

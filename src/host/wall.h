@@ -16,6 +16,7 @@ struct host;
 struct walled {
     struct wall_plan plan;
     struct wall_command command;
+    char **argv;
 };
 
 #define WALLED_INIT                                                                                \
@@ -24,11 +25,12 @@ struct walled {
     }
 
 /* Changes the spec of a program, which is complete otherwise, so that it starts behind the wall of
- * the agent, if it has one. Fails if the wall is required and cannot be put up. The spec points
+ * the agent, if it has one. The agent itself (`is_agent`) is also told what its preset has for the
+ * inside of a wall. Fails if the wall is required and cannot be put up. The spec points
  * into *ret, which must be WALLED_INIT; the caller releases it with walled_free() after the
  * start. */
-int host_wall_around(struct host *host, struct supervisor_spec *spec, struct walled *ret,
-                     struct err *err);
+int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *spec,
+                     struct walled *ret, struct err *err);
 void walled_free(struct walled *walled);
 #define _cleanup_walled_ __attribute__((cleanup(walled_free)))
 

@@ -1,5 +1,6 @@
 #include "model/preset.h"
 
+#include "base/json.h"
 #include "base/number.h"
 #include "base/str.h"
 #include "base/suggest.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESTART_LIMIT_MAX = 1000, MEMORY_SHIFT_MAX = 50 };
+enum { RESTART_LIMIT_MAX = 1000, MEMORY_SHIFT_MAX = 50, SESSION_META_MAX = 4096 };
 
 const char *start_name(enum start start)
 {
@@ -164,6 +165,18 @@ static const char *parse_tokens(const char *value, void *to)
     return NULL;
 }
 
+static const char *parse_object(const char *value, void *to)
+{
+    struct err ignored = ERR_INIT;
+    _cleanup_json_ struct json *json = NULL;
+
+    if (value[0] != '\0' &&
+        (json_parse(value, strlen(value), SESSION_META_MAX, &json, &ignored) == -1 ||
+         !json_is_object(json)))
+        return "a JSON object of at most 4 KiB";
+    return parse_text(value, to);
+}
+
 static bool is_file_name(const char *name)
 {
     size_t len = strlen(name);
@@ -272,6 +285,8 @@ static const struct key {
     {"reads", parse_files, offsetof(struct preset, reads)},
     {"role_option", parse_command, offsetof(struct preset, role_option)},
     {"role_file", parse_file, offsetof(struct preset, role_file)},
+    {"sandbox_off.args", parse_command, offsetof(struct preset, sandbox_off.args)},
+    {"sandbox_off.session", parse_object, offsetof(struct preset, sandbox_off.session)},
     {"start", parse_start, offsetof(struct preset, start)},
     {"restart", parse_restart, offsetof(struct preset, restart_on_crash)},
     {"restart_limit", parse_limit, offsetof(struct preset, restart_limit)},
@@ -334,7 +349,8 @@ enum policy preset_policy(const struct preset *preset, const char *kind)
 static bool is_text(const struct key *key)
 {
     return key->parse == parse_text || key->parse == parse_regex || key->parse == parse_command ||
-           key->parse == parse_file || key->parse == parse_wall_network;
+           key->parse == parse_file || key->parse == parse_object ||
+           key->parse == parse_wall_network;
 }
 
 /* Returns the text member that a key sets. */
@@ -400,6 +416,10 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         return read_variable(line, "env.", &preset->env, err);
     if (str_starts(line->key, "role_env."))
         return read_variable(line, "role_env.", &preset->role_env, err);
+    if (str_starts(line->key, "wall.env."))
+        return read_variable(line, "wall.env.", &preset->wall_env, err);
+    if (str_starts(line->key, "sandbox_off.env."))
+        return read_variable(line, "sandbox_off.env.", &preset->sandbox_off.env, err);
     if (str_starts(line->key, "permission.")) {
         size_t kind = find_kind(line->key + strlen("permission."));
         if (kind == TOOL_KIND_COUNT)
@@ -427,6 +447,8 @@ void preset_free(struct preset *preset)
     free(preset->name);
     kv_free(&preset->env);
     kv_free(&preset->role_env);
+    kv_free(&preset->wall_env);
+    kv_free(&preset->sandbox_off.env);
     strv_free(preset->reads);
     strv_free(preset->needs_env);
 }

@@ -56,6 +56,13 @@ enum tool_kind {
 
 enum said { SAID_UNSET, SAID_NO, SAID_YES };
 
+/* How a program is told to leave its own sandbox off, which it cannot put up inside of a wall. */
+struct sandbox_off {
+    struct kv env; /* added to the environment */
+    char *args; /* words with shell quoting, added to the command */
+    char *session; /* a JSON object: _meta of an ACP agent's sessions */
+};
+
 struct preset {
     char *name;
     enum protocol protocol;
@@ -84,6 +91,8 @@ struct preset {
     char *role_option; /* words with shell quoting, added to the command */
     struct kv role_env; /* added to the environment */
     char *role_file; /* the name of the file with the text; "" is any */
+    struct kv wall_env; /* added to the environment inside of a wall */
+    struct sandbox_off sandbox_off;
     enum said is_operator; /* a terminal for a person; unset: yes for the user's shell */
     struct wall_options wall;
     /* ACP agents only */

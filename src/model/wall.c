@@ -171,7 +171,8 @@ void wall_report_hold(struct wall_report *report, enum wall_part part, const cha
 
 bool wall_report_equal(const struct wall_report *a, const struct wall_report *b)
 {
-    bool same = a->level == b->level && strcmp(a->missing, b->missing) == 0;
+    bool same = a->level == b->level && a->sandbox_off == b->sandbox_off &&
+                strcmp(a->missing, b->missing) == 0;
 
     for (enum wall_part i = 0; same && i < WALL_PART_COUNT; i++)
         same = strcmp(a->held_by[i], b->held_by[i]) == 0;
@@ -188,6 +189,7 @@ void wall_report_put(const struct wall_report *report, struct json_out *out)
     json_put(out, "level", wall_level_name(report->level));
     for (enum wall_part i = 0; i < WALL_PART_COUNT; i++)
         json_put(out, parts[i].member, report->held_by[i][0] != '\0' ? report->held_by[i] : NULL);
+    json_put(out, "ownSandbox", report->sandbox_off ? "off" : NULL);
     json_put(out, "missing", report->missing[0] != '\0' ? report->missing : NULL);
     json_close(out, '}');
 }
@@ -209,6 +211,7 @@ void wall_report_parse(const struct json *object, struct wall_report *ret)
         return;
     for (enum wall_part i = 0; i < WALL_PART_COUNT; i++)
         copy_text(json_get_text(object, parts[i].member), ret->held_by[i], WALL_HOLDER_MAX);
+    ret->sandbox_off = json_get_text(object, "ownSandbox") != NULL;
     copy_text(json_get_text(object, "missing"), ret->missing, WALL_WHY_MAX);
 }
 
@@ -221,6 +224,8 @@ void wall_report_describe(const struct wall_report *report, struct str *to)
     for (enum wall_part i = 0; i < WALL_PART_COUNT; i++)
         str_addf(to, "%s%s: %s", i > 0 ? ", " : "", parts[i].name,
                  report->held_by[i][0] != '\0' ? report->held_by[i] : "nothing");
+    if (report->sandbox_off)
+        str_add(to, ", own sandbox: off");
     if (report->missing[0] != '\0')
         str_addf(to, "; %s", report->missing);
 }

@@ -76,6 +76,7 @@ struct wall_report {
     enum wall_level level; /* WALL_UNSET: unknown */
     bool asked[WALL_PART_COUNT];
     char held_by[WALL_PART_COUNT][WALL_HOLDER_MAX]; /* "": nothing; network: also "open" */
+    bool sandbox_off; /* the program was told to leave a sandbox of its own off */
     char missing[WALL_WHY_MAX]; /* why something that was asked for is not held; "": all is */
 };
 

@@ -44,6 +44,7 @@ void acp_free(struct acp *acp)
     for (size_t i = 0; i < acp->permission_count; i++)
         free_permission(&acp->permissions[i]);
     free(acp->permissions);
+    free(acp->meta);
     free(acp);
 }
 

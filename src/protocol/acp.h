@@ -194,6 +194,9 @@ const struct acp_info *acp_info(const struct acp *acp);
 /* Requests. Each returns its serial. timeout_ms -1: no limit. `mcp` is the JSON array mcpServers as
  * text; NULL: []. `cwd` is absolute. */
 int64_t acp_initialize(struct acp *acp, int timeout_ms);
+/* Sets what goes as `_meta`, a JSON object, with each request for a session from now on; NULL:
+ * nothing. */
+void acp_set_session_meta(struct acp *acp, const char *json);
 /* Creates a session in `cwd`; answer->session is its id. */
 int64_t acp_session_new(struct acp *acp, const char *cwd, const char *mcp, int timeout_ms);
 /* Opens an old session; the agent repeats its messages as updates. */

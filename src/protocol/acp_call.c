@@ -75,6 +75,12 @@ int64_t acp_initialize(struct acp *acp, int timeout_ms)
     return ask(acp, ACP_CALL_INITIALIZE, &out, NULL, NULL, timeout_ms);
 }
 
+void acp_set_session_meta(struct acp *acp, const char *json)
+{
+    free(acp->meta);
+    acp->meta = mem_dup(json);
+}
+
 /* session/new, load and resume differ only in the id. */
 static int64_t enter_session(struct acp *acp, enum acp_call call, const char *session,
                              const char *cwd, const char *mcp, int timeout_ms)
@@ -86,6 +92,8 @@ static int64_t enter_session(struct acp *acp, enum acp_call call, const char *se
         json_put(&out, "sessionId", session);
     json_put(&out, "cwd", cwd);
     json_put_raw(&out, "mcpServers", mcp != NULL ? mcp : "[]");
+    if (acp->meta != NULL)
+        json_put_raw(&out, "_meta", acp->meta);
     return ask(acp, call, &out, session, NULL, timeout_ms);
 }
 

@@ -30,6 +30,7 @@ struct acp {
     void *arg;
     struct rpc *rpc;
     struct acp_info info;
+    char *meta; /* _meta of requests for a session, JSON; NULL: none */
     struct acp_asked *asked;
     size_t asked_count;
     struct acp_open_permission *permissions;

@@ -151,9 +151,10 @@ const writers = {
         };
     },
     responses(body, text, tool, id) {
+        const [name, group] = tool?.name.split('@') ?? []; // NAME@GROUP, where tools are in groups
         const item = tool
             ? {type: 'function_call', id: `fc_${id}`, call_id: `call_${id}`, status: 'completed',
-                name: tool.name, arguments: JSON.stringify(tool.input)}
+                name, namespace: group, arguments: JSON.stringify(tool.input)}
             : {type: 'message', id: `msg_${id}`, role: 'assistant', status: 'completed',
                 content: [{type: 'output_text', text, annotations: []}]};
         const usage = {input_tokens: 10, output_tokens: 10, total_tokens: 20,

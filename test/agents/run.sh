@@ -6,7 +6,7 @@
 #
 #   test/agents/run.sh [-k] [-f SCENARIO] [NAME...]
 #
-# NAME is claude codex claude-code zed-codex gemini copilot opencode sdk code attention editors
+# NAME is claude codex claude-code zed-codex gemini copilot opencode sdk code walls attention editors
 # openapi.
 #
 # The agents are those that install.sh put into ${MAS_TEST_AGENTS:-~/.cache/mas-agents}; one that is

@@ -204,17 +204,19 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
-    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|env\.|role_env\.|permission\.|budget\.|' | sort >"$T/keys"
-    run diff <(grep -oE '\{"(wall\.)?[a-z_]+", parse_' "$SRC/model/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
+    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|(role_|wall\.|sandbox_off\.)?env\.|permission\.|budget\.|' | sort >"$T/keys"
+    run diff <(grep -oE '\{"((wall|sandbox_off)\.)?[a-z_]+", parse_' "$SRC/model/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
     grep -q '^role_env\. ' "$T/page"
+    grep -q '^wall.env\. ' "$T/page"
+    grep -q '^sandbox_off.env\. ' "$T/page"
     grep -q '^permission\. ' "$T/page"
     grep -q '^budget\. ' "$T/page"
     {
         echo '[preset all]'
         echo 'env.KEY = value'
-        echo 'role_env.KEY = value'
+        printf '%s.KEY = value\n' role_env wall.env sandbox_off.env
         printf 'budget.%s\n' 'cost = 5 USD' 'tokens = 5M' 'turns = 5' 'time = 5m'
         printf 'permission.%s = allow\n' read edit delete move search execute think fetch switch_mode other
         while read -r key; do
@@ -225,6 +227,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;
                 tools | operator | wall.nested) echo "$key = no" ;;
+                sandbox_off.session) echo "$key = {}" ;;
                 wall.level) echo "$key = try" ;;
                 wall.read | wall.write) echo "$key = /x" ;;
                 *_limit) echo "$key = 7" ;;

@@ -305,6 +305,10 @@ EOF
     presets_refused ':2: [preset a] env.MAS_SESSION_ID: '"'"'MAS_SESSION_ID'"'"' is set by mas itself'
     presets '[preset a]' 'role_env.MAS_ROOT = y'
     presets_refused ":2: [preset a] role_env.MAS_ROOT: 'MAS_ROOT' is set by mas itself"
+    presets '[preset a]' 'wall.env.MAS_ROOT = y'
+    presets_refused ":2: [preset a] wall.env.MAS_ROOT: 'MAS_ROOT' is set by mas itself"
+    presets '[preset a]' 'sandbox_off.env.A-B = y'
+    presets_refused ":2: [preset a] sandbox_off.env.A-B: 'A-B' is not a name of an environment variable"
     presets '[preset a]' 'command = x' 'command = y'
     presets_refused ':3: [preset a] command: duplicate key: first used in line 2'
 }
@@ -328,6 +332,9 @@ budget.turns|0|a number of turns from 1 on, or none
 budget.time|5|a time such as 90m, 8h or 2d, up to a year, or none
 tools|maybe|yes or no
 tokens|all|turn or session
+sandbox_off.args|--a 'b|a program and its arguments, with every quote closed
+sandbox_off.session|{"a": 1|a JSON object of at most 4 KiB
+sandbox_off.session|[]|a JSON object of at most 4 KiB
 command|fix 'it|a program and its arguments, with every quote closed
 command|run "|a program and its arguments, with every quote closed
 command|back\|a program and its arguments, with every quote closed

@@ -78,3 +78,44 @@ out() { cat "$T/shared/out"; }
     [[ $output = *$'\n'[1-9]* ]] || { echo "$output"; false; }
     grep -qx null "$T/shared/out" || grep -qx '' "$T/shared/out"
 }
+
+# told LEVEL [KEY=VALUE]: what a program is told of the place where it is, and the session.
+told() {
+    local level=$1
+    shift
+    # shellcheck disable=SC2016 # for the agent
+    printf 'echo "$*, $OWN $PLACE" >told\n' >"$T/script"
+    run_agent "sh $T/script" "wall.level = $level" 'env.PLACE = outside' 'env.OWN = on' 'wall.env.PLACE = inside' \
+        'sandbox_off.env.OWN = off' "sandbox_off.args = -a 'b c'" "$@"
+    eventually state_is solo exited
+    cat "$DIR/unit/solo/told"
+}
+
+@test "behind a wall a program is told to leave its own sandbox off" {
+    [ "$(told try)" = '-a b c, off inside' ]
+    run -0 "$MAS" show @last
+    [[ $output = *', own sandbox: off'* ]]
+    [ "$(field @last '.agents[0].wall.ownSandbox')" = off ]
+}
+
+@test "a program that may nest walls, or has none, is not told to leave its sandbox off" {
+    [ "$(told try 'wall.nested = yes')" = ', on inside' ]
+    [ "$(field @last '.agents[0].wall.ownSandbox')" = null ]
+    sed -i '/^wall.nested/d; s/^\[preset made\]/[preset other]/' "$ROOT/mas.ini"
+    [ "$(told off)" = ', on outside' ]
+    [ "$(field @last '.agents[0].wall.ownSandbox')" = null ]
+}
+
+@test "behind a wall an ACP agent gets the preset's word about its own sandbox with each session" {
+    mkdir "$T/shared/store"
+    acp_preset walled
+    sed -i "s|--store '[^']*' --log '[^']*'|--store $T/shared/store --log $T/shared/trace|" "$ROOT/mas.ini"
+    printf '%s\n' 'wall.level = try' "wall.write = $T/shared" 'sandbox_off.session = {"own": {"sandbox": "off"}}' >>"$ROOT/mas.ini"
+    new_session -t solo --agent walled
+    find_agent
+    "$MAS" ask "$ID" solo 'begin'
+    [ "$(grep -c '"_meta":{"own": {"sandbox": "off"}}' "$T/shared/trace")" = 1 ]
+    mas restart "$ID" solo
+    "$MAS" ask "$ID" solo 'again'
+    [ "$(grep -c '"_meta":{"own": {"sandbox": "off"}}' "$T/shared/trace")" = 2 ]
+}

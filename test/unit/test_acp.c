@@ -218,6 +218,7 @@ static void opens_sessions(void)
     begin(&h);
     (void)acp_session_new(h.acp, "/w", NULL, -1);
     (void)acp_session_load(h.acp, "old \"1\"", "/w", "[{\"name\":\"m\"}]", -1);
+    acp_set_session_meta(h.acp, "{\"a\":{}}");
     (void)acp_session_resume(h.acp, "old", "/w", NULL, -1);
     (void)acp_session_close(h.acp, "old", -1);
     (void)acp_session_list(h.acp, "next", -1);
@@ -228,7 +229,7 @@ static void opens_sessions(void)
             "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/load\",\"params\":{\"sessionId\":"
             "\"old \\\"1\\\"\",\"cwd\":\"/w\",\"mcpServers\":[{\"name\":\"m\"}]}}\n"
             "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"session/resume\",\"params\":{\"sessionId\":"
-            "\"old\",\"cwd\":\"/w\",\"mcpServers\":[]}}\n"
+            "\"old\",\"cwd\":\"/w\",\"mcpServers\":[],\"_meta\":{\"a\":{}}}}\n"
             "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"session/close\",\"params\":{\"sessionId\":"
             "\"old\"}}\n"
             "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"session/list\",\"params\":{\"cursor\":"

@@ -151,6 +151,8 @@ void link_begin(struct host *host)
     link->needs_login = false;
     link->garbage = 0;
     link->acp = acp_new(&ops, host);
+    if (host->wall.report.sandbox_off && host->preset->sandbox_off.session[0] != '\0')
+        acp_set_session_meta(link->acp, host->preset->sandbox_off.session);
     work_open(host);
     conversation_enter(host, PHASE_INITIALIZES,
                        acp_initialize(link->acp, host->preset->initialize_ms), -1);

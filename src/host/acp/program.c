@@ -128,7 +128,7 @@ int program_launch(struct host *host, const struct program *program, struct supe
     };
     _cleanup_walled_ struct walled walled = WALLED_INIT;
 
-    if (host != NULL && host_wall_around(host, &spec, &walled, err) == -1)
+    if (host != NULL && host_wall_around(host, false, &spec, &walled, err) == -1)
         return -1;
     return supervisor_start_printing(&spec, ret, ret_out, err);
 }

@@ -1,0 +1,165 @@
+# Real agents behind their walls: they work, remember and reach what they need, and nothing else.
+# What they tried is read from what the model was sent.
+load ../helper
+load lib
+load ../project
+
+setup_more() {
+    make_project
+    command -v bwrap >/dev/null || skip 'bubblewrap is not installed'
+}
+
+# What the tools of prompt $1 answered
+tools_said() {
+    jq -r --argjson n "$1" 'select(.mark == $n) | .said[] | select(.role == "tool").text' "$LOG" | sort -u
+}
+
+# run_inside COMMAND: the agent runs it with its tool; the answer of the tool is in $SAID.
+run_inside() {
+    tell -o "$(run_order "$1")" 'run it'
+    [ "$status" -eq 0 ] || { echo "ask: exit $status, '$output', $stderr"; return 1; }
+    SAID=$(tools_said "$N")
+}
+
+said() { [[ $SAID == *"$1"* ]] || { echo "the tool did not say '$1': $SAID"; return 1; }; }
+said_not() { [[ $SAID != *"$1"* ]] || { echo "the tool said '$1': $SAID"; return 1; }; }
+
+# behind AGENT: a session on the project; its agent has a wall.
+behind() {
+    on "$1" AGENTS.md
+    is_told
+    local files
+    files=$(field "$ID" '.agents[0].wall.files')
+    [ "$files" = bubblewrap ] || skip "no wall here: $("$MAS" show "$ID" | grep -i 'wall')"
+}
+
+works() {
+    behind "$1"
+    if [ "$1" != opencode ]; then # it has no sandbox
+        [ "$(field "$ID" '.agents[0].wall.ownSandbox')" = off ]
+        "$MAS" show "$ID" | grep -q 'own sandbox: off'
+    fi
+    works_and_lands
+}
+
+# A program with a leak, for AddressSanitizer and LeakSanitizer, which traces its threads
+runs_what_it_builds() {
+    behind "$1"
+    command -v cc >/dev/null || skip 'there is no compiler'
+    echo 'int main(void) { __builtin_malloc(7); return 0; }' >"$TREE/leak.c"
+    cc -fsanitize=address -o "$T/leak" "$TREE/leak.c" 2>/dev/null || skip 'there is no AddressSanitizer'
+    run_inside 'cc -fsanitize=address -g -O0 -o /tmp/leak leak.c && /tmp/leak; echo exit $?'
+    said 'detected memory leaks'
+    said '7 byte(s)'
+}
+
+is_another_minute() { [ "$(date +%M)" != "$1" ]; }
+
+remembers() {
+    behind "$1"
+    told 'the word is CW-OTTER'
+    local first=$N
+    # it erases a session that it loads in the minute of its beginning
+    [ "$1" != gemini ] || within 70 is_another_minute "$(date +%M)"
+    again
+    told 'what was it'
+    saw_word "$N" CW-OTTER
+    [ "$(times_said "$first" "$N")" -eq 1 ]
+    [[ $(continuity) =~ ^(resumed|loaded)$ ]] || { echo "continuity: $(continuity)"; return 1; }
+    no_injection "$N"
+    [ ! -e "$HOME/.claude/projects" ] && [ ! -e "$HOME/.codex/sessions" ] && [ ! -e "$HOME/.gemini/tmp" ]
+}
+
+# What is not its own, by path: the files are not there, and no word of them comes out.
+sees_nothing_else() {
+    local other file files
+    echo 'CW-PRIVATE' >"$HOME/notes"
+    mkdir -p "$HOME/.ssh" && echo 'CW-KEY' >"$HOME/.ssh/id_ed25519"
+    behind "$1"
+    other=$("$MAS" new -q -t solo --no-start)
+    echo 'CW-OTHER' >"$ROOT/sessions/$other/unit/solo/file"
+    files="$HOME/notes $HOME/.ssh/id_ed25519 $ROOT/sessions/$other/unit/solo/file
+        $ROOT/sessions/$other/config.json $DIR/config.json $DIR/.session $ROOT/mas.ini
+        $(find "$ROOT" -name memory.db) $ROOT/sessions/.sessions.index $DIR/run/solo.sock $DIR/logs/agent-solo.log"
+    for file in $files; do
+        [ -e "$file" ] || { echo "the test is wrong: there is no $file"; return 1; }
+    done
+    files=$(xargs <<<"$files")
+    run_inside "ls -d $files; cat $files; ls -A $ROOT/sessions; echo end of it"
+    said 'end of it'
+    [ "$(grep -c 'No such file or directory' <<<"$SAID")" -ge 20 ] || { echo "$SAID"; return 1; }
+    saw_no_word "$N" CW-PRIVATE
+    saw_no_word "$N" CW-KEY
+    saw_no_word "$N" CW-OTHER
+}
+
+# The tool of mas whose name ends in $1, as this agent's model knows it; Codex tells it the group alone
+tool_named() {
+    request "$N" | jq -r --arg name "$1" 'first(.tools[] | select(endswith($name))),
+        (.tools[] | select(. == "mcp__mas") | $name + "@" + .)'
+}
+
+reaches_mas() {
+    local tool
+    behind "$1"
+    tool=$(tool_named list_agents)
+    [ -n "$tool" ] || { request "$N" | jq -c .tools; return 1; }
+    tell -o "call $tool {}" 'who is there'
+    [ "$status" -eq 0 ]
+    SAID=$(tools_said "$N")
+    said '"solo"'
+    run_inside 'mas status; mas stop; echo "exit $?"'
+    said solo
+    said 'exit 1'
+    [ "$(of_agent state)" = idle ]
+}
+
+@test "claude behind its wall: works" { works claude; }
+
+@test "codex behind its wall: works" { works codex; }
+
+@test "gemini behind its wall: works" { works gemini; }
+
+@test "copilot behind its wall: works" { works copilot; }
+
+@test "opencode behind its wall: works" { works opencode; }
+
+@test "claude behind its wall: builds and runs a program under AddressSanitizer" { runs_what_it_builds claude; }
+
+@test "codex behind its wall: builds and runs a program under AddressSanitizer" { runs_what_it_builds codex; }
+
+@test "gemini behind its wall: builds and runs a program under AddressSanitizer" { runs_what_it_builds gemini; }
+
+@test "copilot behind its wall: builds and runs a program under AddressSanitizer" { runs_what_it_builds copilot; }
+
+@test "opencode behind its wall: builds and runs a program under AddressSanitizer" { runs_what_it_builds opencode; }
+
+@test "claude behind its wall: remembers after stop and start, by itself" { remembers claude; }
+
+@test "codex behind its wall: remembers after stop and start, by itself" { remembers codex; }
+
+@test "gemini behind its wall: remembers after stop and start, by itself" { remembers gemini; }
+
+@test "copilot behind its wall: remembers after stop and start, by itself" { remembers copilot; }
+
+@test "opencode behind its wall: remembers after stop and start, by itself" { remembers opencode; }
+
+@test "claude behind its wall: sees no other unit, session or file of its user" { sees_nothing_else claude; }
+
+@test "codex behind its wall: sees no other unit, session or file of its user" { sees_nothing_else codex; }
+
+@test "gemini behind its wall: sees no other unit, session or file of its user" { sees_nothing_else gemini; }
+
+@test "copilot behind its wall: sees no other unit, session or file of its user" { sees_nothing_else copilot; }
+
+@test "opencode behind its wall: sees no other unit, session or file of its user" { sees_nothing_else opencode; }
+
+@test "claude behind its wall: reaches its tools of mas, and may not stop the team" { reaches_mas claude; }
+
+@test "codex behind its wall: reaches its tools of mas, and may not stop the team" { reaches_mas codex; }
+
+@test "gemini behind its wall: reaches its tools of mas, and may not stop the team" { reaches_mas gemini; }
+
+@test "copilot behind its wall: reaches its tools of mas, and may not stop the team" { reaches_mas copilot; }
+
+@test "opencode behind its wall: reaches its tools of mas, and may not stop the team" { reaches_mas opencode; }
