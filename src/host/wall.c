@@ -70,7 +70,7 @@ int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *s
         enter = helper_find(HELPER_WALL, err);
         if (enter == NULL)
             return -1;
-        wall_probe_look(&host->wall.probe, env_get(host->env, "PATH"));
+        wall_probe_look(&host->wall.probe, env_get(host->env, "PATH"), enter);
     }
     subject.enter = enter;
     if (wall_plan_make(&subject, &host->wall.probe, &ret->plan, err) == -1)

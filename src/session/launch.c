@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "session/env.h"
+#include "session/helper.h"
 #include "store/workspace.h"
 #include "wall/plan.h"
 
@@ -146,7 +147,10 @@ static int check_agent(const struct config *config, const struct team *team,
         return -1;
     if (wall_level_of(config, team, agent, preset) != WALL_REQUIRE)
         return 0;
-    wall_probe_look(probe, env_get(env, "PATH"));
+    _cleanup_free_ char *enter = helper_find(HELPER_WALL, err);
+    if (enter == NULL)
+        return -1;
+    wall_probe_look(probe, env_get(env, "PATH"), enter);
     return wall_probe_check(probe, agent->id, err);
 }
 

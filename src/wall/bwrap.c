@@ -96,6 +96,32 @@ static void add_isolation(const struct wall_plan *plan, struct str *to)
         add(to, "--disable-userns");
 }
 
+/* Appends the options of mas-wall. Landlock holds the files, too, unless programs may mount. */
+static void add_enter(const struct wall_plan *plan, bool tty, char ***argv)
+{
+    static const char *const always[] = {"--read", "/",       "--write", "/proc", "--device",
+                                         "/dev",   "--write", "/tmp",    NULL};
+
+    if (tty)
+        strv_push(argv, "--tty");
+    if (plan->report.level == WALL_REQUIRE) {
+        strv_push(argv, "--require");
+        strv_push(argv, "calls");
+    }
+    if (plan->nested)
+        strv_push(argv, "--nested");
+    for (size_t i = 0; !plan->nested && plan->landlock && always[i] != NULL; i++)
+        strv_push(argv, always[i]);
+    for (size_t i = 0; !plan->nested && plan->landlock && i < plan->count; i++) {
+        const struct wall_mount *mount = &plan->mounts[i];
+        if (mount->kind != WALL_MOUNT_WRITE && mount->kind != WALL_MOUNT_EMPTY &&
+            mount->kind != WALL_MOUNT_COPY)
+            continue;
+        strv_push(argv, "--write");
+        strv_push(argv, mount->path);
+    }
+}
+
 static int write_args(const struct str *text, struct wall_command *command, struct err *err)
 {
     command->args = memfd_create("arguments", MFD_CLOEXEC);
@@ -133,8 +159,7 @@ int wall_bwrap(const struct wall_plan *plan, const char *program, char *const *a
     strv_push(&command.argv, "3");
     strv_push(&command.argv, "--");
     strv_push(&command.argv, plan->enter);
-    if (tty)
-        strv_push(&command.argv, "--tty");
+    add_enter(plan, tty, &command.argv);
     strv_push(&command.argv, "--");
     strv_push(&command.argv, program);
     for (size_t i = 1; argv[0] != NULL && argv[i] != NULL; i++)

@@ -214,27 +214,40 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
     return 0;
 }
 
+/* Says what the kernel holds by itself; mas-wall puts it up. */
+static void plan_kernel(struct wall_plan *plan, const struct wall_probe *probe)
+{
+    if (probe->seccomp)
+        wall_report_hold(&plan->report, WALL_CALLS, "seccomp");
+    wall_report_hold(&plan->report, WALL_SIGNALS,
+                     probe->landlock >= WALL_LANDLOCK_SCOPES ? "Landlock" : "bubblewrap");
+}
+
 int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *probe,
                    struct wall_plan *ret, struct err *err)
 {
     _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
     struct wall_report *report = &plan.report;
+    struct err why = ERR_INIT;
 
     report->level = wall_level_of(subject->config, subject->team, subject->agent, subject->preset);
     wall_report_hold(report, WALL_NETWORK, "open");
     if (report->level != WALL_OFF) {
         report->asked[WALL_FILES] = report->asked[WALL_PROCESSES] = true;
+        report->asked[WALL_CALLS] = report->asked[WALL_SIGNALS] = true;
         plan.nested =
             subject->preset->wall.nested || config_yes(subject->config, SETTING_WALL_NESTED);
         plan.bwrap = mem_dup(probe->bwrap);
+        plan.landlock = probe->landlock > 0;
     }
+    if (report->level == WALL_REQUIRE && wall_probe_check(probe, subject->agent->id, err) == -1)
+        return -1;
+    if (report->level != WALL_OFF && wall_probe_lacks(probe, &why) == -1)
+        lack(&plan, &why);
     if (plan.bwrap != NULL && plan_files(&plan, subject, err) == -1)
         return err_wrap(err, "cannot put up the wall of agent '%s'", subject->agent->id);
-    if (report->level != WALL_OFF && plan.bwrap == NULL) {
-        lack(&plan, &probe->bwrap_lacks);
-        if (report->level == WALL_REQUIRE)
-            return wall_probe_check(probe, subject->agent->id, err);
-    }
+    if (plan.bwrap != NULL)
+        plan_kernel(&plan, probe);
     *ret = plan;
     plan = (struct wall_plan)WALL_PLAN_INIT;
     return 0;

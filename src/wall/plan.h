@@ -66,6 +66,7 @@ struct wall_plan {
     bool nested;
     char *bwrap; /* path of bubblewrap; NULL: it is not used */
     char *enter; /* path of mas-wall */
+    bool landlock; /* the kernel has it */
     char *home; /* the home directory inside; NULL: none */
     struct wall_mount *mounts; /* sorted: what is above comes first */
     size_t count;

@@ -43,6 +43,51 @@ static int hint_namespaces(struct err *err)
                          "bwrap --ro-bind / / true");
 }
 
+/* Runs a program to its end. */
+static int run(const char *file, const char *const *argv, int fd, struct proc_result *ret,
+               struct err *err)
+{
+    struct proc_spec spec = {.file = file,
+                             .argv = (char *const *)(uintptr_t)argv,
+                             .cwd = -1,
+                             .output_max = PROBE_OUTPUT_MAX,
+                             .timeout_ms = PROBE_MS,
+                             .bound = true,
+                             .fds = &fd,
+                             .fd_count = fd != -1};
+    struct proc proc;
+
+    return proc_start(&spec, &proc, err) == -1 ? -1 : proc_finish(&proc, ret, err);
+}
+
+/* Returns the value of a line KEY=VALUE, or "". */
+static const char *find_value(const char *text, const char *key)
+{
+    size_t len = strlen(key);
+
+    for (; text != NULL; text = strchr(text, '\n')) {
+        text += *text == '\n';
+        if (strncmp(text, key, len) == 0 && text[len] == '=')
+            return text + len + 1;
+    }
+    return "";
+}
+
+/* Asks mas-wall what the kernel has. */
+static void ask_kernel(struct wall_probe *probe, const char *enter)
+{
+    const char *argv[] = {"mas-wall", "--probe", NULL};
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (run(enter, argv, -1, &result, &ignored) == 0 && result.status == 0) {
+        probe->landlock = (int)strtol(find_value(str_text(&result.out), "landlock"), NULL, 10);
+        probe->seccomp = str_starts(find_value(str_text(&result.out), "seccomp"), "yes");
+    }
+    proc_result_free(&result);
+    probe->looked = true;
+}
+
 /* Runs bubblewrap with everything that a wall needs of it. */
 static int try_bwrap(const char *file, struct err *err)
 {
@@ -71,18 +116,9 @@ static int try_bwrap(const char *file, struct err *err)
                           "true",
                           NULL};
     _cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct proc_spec spec = {.file = file,
-                             .argv = (char *const *)(uintptr_t)argv,
-                             .cwd = -1,
-                             .output_max = PROBE_OUTPUT_MAX,
-                             .timeout_ms = PROBE_MS,
-                             .bound = true,
-                             .fds = &fd,
-                             .fd_count = 1};
     struct proc_result result = PROC_RESULT_INIT;
-    struct proc proc;
 
-    if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, &result, err) == -1) {
+    if (run(file, argv, fd, &result, err) == -1) {
         proc_result_free(&result);
         return -1;
     }
@@ -100,11 +136,12 @@ static int try_bwrap(const char *file, struct err *err)
     return status == 0 ? 0 : -1;
 }
 
-void wall_probe_look(struct wall_probe *probe, const char *search)
+void wall_probe_look(struct wall_probe *probe, const char *search, const char *enter)
 {
+    if (!probe->looked)
+        ask_kernel(probe, enter);
     if (probe->bwrap != NULL)
         return;
-    probe->done = true;
     probe->bwrap_lacks = (struct err)ERR_INIT;
     _cleanup_free_ char *file = path_find_program("bwrap", search, AT_FDCWD);
     if (file == NULL) {
@@ -116,12 +153,28 @@ void wall_probe_look(struct wall_probe *probe, const char *search)
         probe->bwrap = TAKE_PTR(file);
 }
 
+int wall_probe_lacks(const struct wall_probe *probe, struct err *err)
+{
+    if (probe->bwrap == NULL) {
+        *err = probe->bwrap_lacks;
+        return -1;
+    }
+    if (probe->landlock == 0) {
+        (void)err_set(err, MAS_FAILED, "the kernel has no Landlock, or it is switched off");
+        return err_hint(err, "boot Linux 5.13 or newer with 'landlock' in its parameter lsm=");
+    }
+    if (!probe->seccomp) {
+        (void)err_set(err, MAS_FAILED, "the kernel has no seccomp");
+        return err_hint(err, "boot a kernel with CONFIG_SECCOMP_FILTER");
+    }
+    return 0;
+}
+
 int wall_probe_check(const struct wall_probe *probe, const char *agent, struct err *err)
 {
-    if (probe->bwrap != NULL)
-        return 0;
-    *err = probe->bwrap_lacks;
-    return err_wrap(err, "cannot put up the wall of agent '%s'", agent);
+    return wall_probe_lacks(probe, err) == 0
+               ? 0
+               : err_wrap(err, "cannot put up the wall of agent '%s'", agent);
 }
 
 void wall_probe_free(struct wall_probe *probe)
