@@ -105,8 +105,10 @@ static int enter(const struct entry_options *options, struct err *err)
         if (limit_set(*limit, err) == -1)
             return -1;
     /* A filter that holds the network or is required has no substitute. */
+    struct filter_agent filter = options->filter;
+    filter.truncates = options->landlock.path_count == 0 || landlock_abi() >= LANDLOCK_TRUNCATE;
     bool must = (options->required & PART_CALLS) != 0 || options->filter.network != FILTER_OPEN;
-    return filter_agent_load(&options->filter, must ? err : &ignored) == 0 || !must ? 0 : -1;
+    return filter_agent_load(&filter, must ? err : &ignored) == 0 || !must ? 0 : -1;
 }
 
 int main(int argc, char **argv)
@@ -121,11 +123,11 @@ int main(int argc, char **argv)
         return rc == 0 ? 0 : EXIT_OWN;
     }
     reset_signals();
-    (void)close_range(STDERR_FILENO + 1, UINT_MAX, 0);
     _cleanup_free_ char *path =
         rc == 0 ? path_find_program(options.program[0], getenv("PATH"), AT_FDCWD) : NULL;
     if (rc == 0)
         rc = enter(&options, &err);
+    (void)close_range(STDERR_FILENO + 1, UINT_MAX, 0); /* rules may have been for some of them */
     if (rc == 0 && path == NULL) {
         (void)err_set(&err, MAS_FAILED, "cannot find the program '%s'", options.program[0]);
         options_free(&options);

@@ -148,6 +148,10 @@ int filter_agent_load(const struct filter_agent *what, struct err *err)
     rules_begin(&rules, SCMP_ACT_ALLOW);
     rules_add_all(&rules, SCMP_ACT_ERRNO(EPERM), denied, ARRAY_LEN(denied));
     rules_add_all(&rules, SCMP_ACT_ERRNO(ENOSYS), absent, ARRAY_LEN(absent));
+    if (!what->truncates) {
+        rules_add(&rules, SCMP_ACT_ERRNO(EPERM), "truncate", NULL, 0);
+        rules_add(&rules, SCMP_ACT_ERRNO(EPERM), "truncate64", NULL, 0);
+    }
     if (!what->nested)
         deny_namespaces(&rules);
     deny_typing(&rules);

@@ -24,6 +24,7 @@ enum filter_network {
 
 struct filter_agent {
     enum filter_network network;
+    bool truncates; /* it may cut files off by their path: Landlock, if any, holds that */
     bool nested; /* it may make namespaces, for a sandbox of its own */
 };
 

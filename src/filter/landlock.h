@@ -17,6 +17,7 @@
 
 enum {
     LANDLOCK_FILES = 1, /* first ABI that has it: files and directories */
+    LANDLOCK_TRUNCATE = 3,
     LANDLOCK_TCP = 4, /* TCP ports */
     LANDLOCK_SCOPES = 6, /* signals and abstract sockets of processes outside */
 };

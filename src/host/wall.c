@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "host/state.h"
 #include "session/helper.h"
+#include "wall/alone.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,18 @@ static int tell_inside(const struct host *host, struct walled *ret, char *const 
     return 0;
 }
 
+/* Puts the wall around the program. */
+static int wrap(struct walled *walled, const struct supervisor_spec *spec, char *const *argv,
+                struct err *err)
+{
+    const char *cwd = env_get(spec->env, "PWD");
+
+    if (walled->plan.alone)
+        return wall_alone(&walled->plan, spec->program, argv, !spec->piped, &walled->command, err);
+    return wall_bwrap(&walled->plan, spec->program, argv, cwd != NULL ? cwd : "", !spec->piped,
+                      &walled->command, err);
+}
+
 int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *spec,
                      struct walled *ret, struct err *err)
 {
@@ -75,15 +88,14 @@ int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *s
     subject.enter = enter;
     if (wall_plan_make(&subject, &host->wall.probe, &ret->plan, err) == -1)
         return -1;
-    if (is_agent && ret->plan.bwrap != NULL && tell_inside(host, ret, spec->argv, err) == -1)
+    bool is_walled = ret->plan.bwrap != NULL || ret->plan.alone;
+    if (is_agent && is_walled && tell_inside(host, ret, spec->argv, err) == -1)
         return -1;
     if (is_agent)
         note_report(host, &ret->plan.report);
-    if (ret->plan.bwrap == NULL)
+    if (!is_walled)
         return 0;
-    const char *cwd = env_get(spec->env, "PWD");
-    if (wall_bwrap(&ret->plan, spec->program, is_agent ? ret->argv : spec->argv,
-                   cwd != NULL ? cwd : "", !spec->piped, &ret->command, err) == -1)
+    if (wrap(ret, spec, is_agent ? ret->argv : spec->argv, err) == -1)
         return -1;
     spec->program = ret->command.program;
     spec->argv = ret->command.argv;

@@ -143,11 +143,13 @@ static void copy_environment(struct wall_plan *plan, char *const *env)
 
 static int add_paths(struct wall_plan *plan, enum wall_mount_kind kind, char *const *paths)
 {
+    const char *home = plan->user_home != NULL ? plan->user_home : plan->home;
+
     for (; paths != NULL && *paths != NULL; paths++) {
         const char *below = str_starts(*paths, "~/") ? *paths + 1 : NULL;
-        _cleanup_free_ char *path = below == NULL        ? mem_dup(*paths)
-                                    : plan->home != NULL ? mem_printf("%s%s", plan->home, below)
-                                                         : NULL;
+        _cleanup_free_ char *path = below == NULL  ? mem_dup(*paths)
+                                    : home != NULL ? mem_printf("%s%s", home, below)
+                                                   : NULL;
         int fd = path != NULL ? open(path, O_PATH | O_CLOEXEC) : -1;
         if (fd != -1)
             wall_plan_mount(plan, kind, path, NULL, fd);
@@ -192,6 +194,15 @@ static void lack(struct wall_plan *plan, const struct err *why)
     plan->report.missing[len] = '\0';
 }
 
+/* Without bubblewrap the agent's home and temporary directory are in the session. */
+static void set_home_alone(struct wall_plan *plan)
+{
+    _cleanup_free_ char *tmp = mem_printf("%s/" WALL_ALONE_TMP, plan->home);
+
+    env_put(&plan->env, "HOME", plan->home);
+    env_put(&plan->env, "TMPDIR", tmp);
+}
+
 /* Plans the files and processes, which bubblewrap holds. */
 static int plan_files(struct wall_plan *plan, const struct wall_subject *subject, struct err *err)
 {
@@ -201,7 +212,8 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
     if (home != NULL && home[0] == '/' && home[1] != '\0')
         plan->home = mem_dup(home);
     plan_add_system(plan);
-    if (plan_add_home(plan, subject, err) == -1 || plan_add_session(plan, subject, err) == -1)
+    if ((plan->alone ? plan_add_home_alone : plan_add_home)(plan, subject, err) == -1 ||
+        plan_add_session(plan, subject, err) == -1)
         return -1;
     add_named(plan, subject);
     plan_add_program(plan, subject->enter, subject->env);
@@ -209,8 +221,11 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
     add_words(plan, subject);
     drop_covered(plan);
     copy_environment(plan, subject->env);
-    wall_report_hold(&plan->report, WALL_FILES, "bubblewrap");
-    wall_report_hold(&plan->report, WALL_PROCESSES, "bubblewrap");
+    if (plan->alone)
+        set_home_alone(plan);
+    wall_report_hold(&plan->report, WALL_FILES, plan->alone ? "Landlock" : "bubblewrap");
+    if (!plan->alone)
+        wall_report_hold(&plan->report, WALL_PROCESSES, "bubblewrap");
     return 0;
 }
 
@@ -219,8 +234,9 @@ static void plan_kernel(struct wall_plan *plan, const struct wall_probe *probe)
 {
     if (probe->seccomp)
         wall_report_hold(&plan->report, WALL_CALLS, "seccomp");
-    wall_report_hold(&plan->report, WALL_SIGNALS,
-                     probe->landlock >= WALL_LANDLOCK_SCOPES ? "Landlock" : "bubblewrap");
+    if (probe->landlock >= WALL_LANDLOCK_SCOPES || !plan->alone)
+        wall_report_hold(&plan->report, WALL_SIGNALS,
+                         probe->landlock >= WALL_LANDLOCK_SCOPES ? "Landlock" : "bubblewrap");
 }
 
 int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *probe,
@@ -239,14 +255,21 @@ int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *
             subject->preset->wall.nested || config_yes(subject->config, SETTING_WALL_NESTED);
         plan.bwrap = mem_dup(probe->bwrap);
         plan.landlock = probe->landlock > 0;
+        plan.alone = plan.landlock && plan.bwrap == NULL;
     }
     if (report->level == WALL_REQUIRE && wall_probe_check(probe, subject->agent->id, err) == -1)
         return -1;
     if (report->level != WALL_OFF && wall_probe_lacks(probe, &why) == -1)
         lack(&plan, &why);
-    if (plan.bwrap != NULL && plan_files(&plan, subject, err) == -1)
+    if (plan.alone) {
+        (void)err_set(&why, MAS_FAILED,
+                      "%s; Landlock alone holds no Unix sockets, and no modes of files", why.text);
+        plan.report.missing[0] = '\0';
+        lack(&plan, &why);
+    }
+    if ((plan.bwrap != NULL || plan.alone) && plan_files(&plan, subject, err) == -1)
         return err_wrap(err, "cannot put up the wall of agent '%s'", subject->agent->id);
-    if (plan.bwrap != NULL)
+    if (plan.bwrap != NULL || plan.alone)
         plan_kernel(&plan, probe);
     *ret = plan;
     plan = (struct wall_plan)WALL_PLAN_INIT;
@@ -261,6 +284,7 @@ void wall_plan_free(struct wall_plan *plan)
     free(plan->bwrap);
     free(plan->enter);
     free(plan->home);
+    free(plan->user_home);
     strv_free(plan->env);
     *plan = (struct wall_plan)WALL_PLAN_INIT;
 }

@@ -67,11 +67,15 @@ struct wall_plan {
     char *bwrap; /* path of bubblewrap; NULL: it is not used */
     char *enter; /* path of mas-wall */
     bool landlock; /* the kernel has it */
+    bool alone; /* Landlock holds the files, without bubblewrap */
     char *home; /* the home directory inside; NULL: none */
+    char *user_home; /* if that is another one: the user's */
     struct wall_mount *mounts; /* sorted: what is above comes first */
     size_t count;
     char **env; /* what the program gets instead of subject->env */
 };
+
+#define WALL_ALONE_TMP ".tmp" /* in the home of an agent that only Landlock holds */
 
 #define WALL_PLAN_INIT                                                                             \
     {                                                                                              \

@@ -15,5 +15,14 @@ void plan_add_program(struct wall_plan *plan, const char *program, char *const *
 /* ---- plan_session.c: what the agent has in its session, and of the user's home */
 int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
 int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
+/* Opens, and makes, a directory that the session keeps for the agent, below its home; "": the home
+ * itself. */
+int plan_open_own(const struct wall_subject *subject, const char *path);
+/* Opens a file that is small enough to be copied. */
+int plan_open_copied(const char *path);
+
+/* ---- plan_alone.c: without bubblewrap */
+int plan_add_home_alone(struct wall_plan *plan, const struct wall_subject *subject,
+                        struct err *err);
 
 #endif

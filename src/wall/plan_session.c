@@ -79,10 +79,10 @@ int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject,
 
 /* ---- the home */
 
-/* Opens, and makes, a directory that the session keeps for the agent. */
-static int open_own(const struct wall_subject *subject, const char *path)
+int plan_open_own(const struct wall_subject *subject, const char *path)
 {
-    _cleanup_free_ char *whole = mem_printf(WORKSPACE_HOME "/%s/%s", subject->agent->id, path);
+    _cleanup_free_ char *whole =
+        mem_printf(WORKSPACE_HOME "/%s%s%s", subject->agent->id, path[0] != '\0' ? "/" : "", path);
     int dir = fcntl(subject->dir, F_DUPFD_CLOEXEC, 3);
 
     for (char *part = whole, *next; dir != -1 && part != NULL; part = next) {
@@ -98,8 +98,7 @@ static int open_own(const struct wall_subject *subject, const char *path)
     return dir;
 }
 
-/* Opens a file that is small enough to be copied. */
-static int open_copied(const char *path)
+int plan_open_copied(const char *path)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -124,8 +123,8 @@ int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, st
         enum wall_mount_kind kind = home->kind == WALL_HOME_READ   ? WALL_MOUNT_READ
                                     : home->kind == WALL_HOME_COPY ? WALL_MOUNT_COPY
                                                                    : WALL_MOUNT_WRITE;
-        int fd = home->kind == WALL_HOME_OWN    ? open_own(subject, home->path)
-                 : home->kind == WALL_HOME_COPY ? open_copied(path)
+        int fd = home->kind == WALL_HOME_OWN    ? plan_open_own(subject, home->path)
+                 : home->kind == WALL_HOME_COPY ? plan_open_copied(path)
                                                 : open(path, O_PATH | O_CLOEXEC);
         if (fd == -1 && home->kind == WALL_HOME_OWN)
             return err_errno(err, "cannot make '" WORKSPACE_HOME "/%s/%s'", subject->agent->id,

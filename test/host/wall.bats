@@ -68,7 +68,7 @@ out() { cat "$T/shared/out"; }
     [[ $stderr = *"there is no program 'bwrap'"*'install bubblewrap: apt install bubblewrap'* ]] || { echo "$stderr"; false; }
     [ "$("$MAS" list --json | jq .total)" = 0 ]
     PATH=$T/bin "$MAS" new -q --wall=try -t solo --name weak
-    eventually prints "there is no program 'bwrap'" field weak '.agents[0].wall.missing'
+    eventually prints true field weak '.agents[0].wall.missing | startswith("there is no program")'
 }
 
 @test "the commands of mas work behind a wall" {

@@ -1,0 +1,85 @@
+/*
+ * The part of wall/plan.h for a machine on which bubblewrap cannot work, so that Landlock alone
+ * holds the files. Nothing can be shown in another place then: the agent's home is a directory of
+ * its session, with links to what its preset names of the user's home.
+ */
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/workspace.h"
+#include "wall/plan_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Makes a link or a copy of what is at `from`, in place of what an earlier start has made. */
+static int put(int dir, const char *name, const char *from, bool copies)
+{
+    (void)unlinkat(dir, name, 0);
+    if (!copies)
+        return symlinkat(from, dir, name) == 0 || errno == EEXIST ? 0 : -1;
+    _cleanup_close_ int in = plan_open_copied(from);
+    _cleanup_close_ int out =
+        openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    char buf[16 * 1024];
+    ssize_t n = -1;
+    while (in != -1 && out != -1 && (n = read(in, buf, sizeof buf)) > 0)
+        if (file_write_all(out, buf, (size_t)n) == -1)
+            return -1;
+    return in != -1 && n == 0 ? 0 : -1;
+}
+
+/* Adds one entry of a preset's wall.home. */
+static int add_entry(struct wall_plan *plan, const struct wall_subject *subject,
+                     const struct wall_home *home, struct err *err)
+{
+    _cleanup_free_ char *from = mem_printf("%s/%s", plan->user_home, home->path);
+    _cleanup_free_ char *above = mem_dup(home->path);
+    _cleanup_free_ char *base = mem_dup(home->path);
+    char *slash = strrchr(above, '/');
+    struct stat st;
+
+    if (home->kind != WALL_HOME_OWN && stat(from, &st) == -1)
+        return 0;
+    if (home->kind != WALL_HOME_OWN && slash != NULL)
+        *slash = '\0';
+    _cleanup_close_ int dir =
+        plan_open_own(subject, home->kind == WALL_HOME_OWN || slash != NULL ? above : "");
+    if (dir == -1 || (home->kind != WALL_HOME_OWN &&
+                      put(dir, basename(base), from, home->kind == WALL_HOME_COPY) == -1))
+        return err_errno(err, "cannot make '" WORKSPACE_HOME "/%s/%s'", subject->agent->id,
+                         home->path);
+    if (home->kind == WALL_HOME_WRITE || home->kind == WALL_HOME_READ) {
+        int fd = open(from, O_PATH | O_CLOEXEC);
+        if (fd != -1)
+            wall_plan_mount(plan, home->kind == WALL_HOME_READ ? WALL_MOUNT_READ : WALL_MOUNT_WRITE,
+                            from, NULL, fd);
+    }
+    return 0;
+}
+
+int plan_add_home_alone(struct wall_plan *plan, const struct wall_subject *subject, struct err *err)
+{
+    const struct wall_options *options = &subject->preset->wall;
+    _cleanup_free_ char *part = mem_printf(WORKSPACE_HOME "/%s", subject->agent->id);
+    _cleanup_close_ int tmp = plan_open_own(subject, WALL_ALONE_TMP);
+    int fd = plan_open_own(subject, "");
+
+    if (tmp == -1 || fd == -1) {
+        (void)err_errno(err, "cannot make '%s'", part);
+        fd_closep(&fd);
+        return -1;
+    }
+    plan->user_home = plan->home;
+    plan->home = workspace_path(subject->root, subject->id, part);
+    wall_plan_mount(plan, WALL_MOUNT_WRITE, plan->home, NULL, fd);
+    for (size_t i = 0; i < options->home_count && plan->user_home != NULL; i++)
+        if (add_entry(plan, subject, &options->home[i], err) == -1)
+            return -1;
+    return 0;
+}
