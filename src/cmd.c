@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "base/suggest.h"
+#include "cmd/person.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -286,7 +287,9 @@ static int run(struct call *call, struct err *err)
 {
     parse_session(call);
     if (check_operands(call, err) == -1 ||
-        ((call->cmd->flags & CMD_ROOT) != 0 && call_open_root(call, err) == -1))
+        ((call->cmd->flags & CMD_ROOT) != 0 && call_open_root(call, err) == -1) ||
+        ((call->cmd->flags & CMD_PERSON) != 0 && call->has_root &&
+         person_check_root(call->root.path, call->cmd->name, err) == -1))
         return -1;
     return call->cmd->run(call, err);
 }

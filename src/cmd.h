@@ -61,6 +61,7 @@ enum cmd_flags {
     CMD_TARGET = 512, /* operands are [SESSION] TARGET, see cmd/targets.h; takes -s */
     CMD_RUNS = 1024, /* runs programs that the root names, see cmd/roots.h */
     CMD_AGENT = 2048, /* agents may run it, see cmd/brokered.h */
+    CMD_PERSON = 16384, /* no process of an agent in the root may run it */
     CMD_LIGHT = 8192, /* opens no database: an agent's host runs it without a program of its own */
     CMD_MEMORY = 4096, /* and on other sessions, as [memory] share says */
 };

@@ -14,13 +14,13 @@ static const struct opt approve_opts[] = {
     {0, "permission", "ID", "answer this request instead of the oldest", OFFER_NONE},
     {0, "more", "AMOUNT", "let a paused agent use so much more, such as '2 USD'", OFFER_NONE},
     {0, "mode", "MODE", "with clear: the permission mode for carrying out the plan", OFFER_NONE},
-    {0, "from", "AGENT", "the agent that answers; known in a team's pane", OFFER_AGENT},
+    {0, "from", "AGENT", "answer in the name of this agent", OFFER_AGENT},
     {.name = NULL},
 };
 
 static const struct opt opts[] = {
     {0, "permission", "ID", "answer this request instead of the oldest", OFFER_NONE},
-    {0, "from", "AGENT", "the agent that answers; known in a team's pane", OFFER_AGENT},
+    {0, "from", "AGENT", "answer in the name of this agent", OFFER_AGENT},
     {.name = NULL},
 };
 

@@ -8,7 +8,7 @@
 static const struct opt opts[] = {
     {0, "then", "TEXT", "the first prompt of the fresh query; - is standard input", OFFER_NONE},
     {0, "mode", "MODE", "the permission mode of the fresh query", OFFER_NONE},
-    {0, "from", "AGENT", "the agent that clears; known in a team's pane", OFFER_AGENT},
+    {0, "from", "AGENT", "clear in the name of this agent", OFFER_AGENT},
     {.name = NULL},
 };
 

@@ -116,7 +116,7 @@ const struct cmd cmd_migrate = {
     .opts = opts,
     .operands_max = 1,
     .offer = OFFER_SESSION,
-    .flags =
-        CMD_ROOT | CMD_RUNS | CMD_PRESETS | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_PERSON | CMD_RUNS | CMD_PRESETS | CMD_NO_ROOT_OK | CMD_SESSIONS |
+             CMD_JSON | CMD_QUIET,
     .run = run_migrate,
 };

@@ -11,4 +11,8 @@
  * verb: "only a person may land". */
 int person_check(const char *what, struct err *err);
 
+/* Fails if this command descends from an agent of a session in this root (its path). An agent that
+ * works on another one, such as a test of mas, goes by. */
+int person_check_root(const char *root, const char *what, struct err *err);
+
 #endif

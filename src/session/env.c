@@ -1,6 +1,7 @@
 #include "session/env.h"
 
 #include "base/str.h"
+#include "store/workspace.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ char **env_handed_on(const struct config *config)
         if (matches(pass, name) && !matches(remove, name))
             env[count++] = mem_dup(*e);
     }
+    env_drop(env, MAS_SOCKET_VARIABLE); /* of this process, whoever it acts for */
+    env_drop(env, MAS_BROKERED_VARIABLE);
     for (size_t i = 0; i < config->env_count; i++)
         env_put(&env, config->env[i].name, config->env[i].value);
     return env;

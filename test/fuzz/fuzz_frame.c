@@ -7,6 +7,7 @@
 #include "fuzz.h"
 #include "model/agent_status.h"
 #include "model/message.h"
+#include "protocol/broker.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,6 +24,29 @@ static void write_object(writer *write, const struct agent_status *status, struc
     json_close(&out, '}');
 }
 
+/* A command that an agent asks for: its words, if they are some, come out the same again. */
+static void read_command(const struct frame *frame)
+{
+    _cleanup_strv_ char **argv = NULL;
+    _cleanup_str_ struct str text = STR_INIT;
+    struct frames frames = {.head = NULL};
+    struct frame again;
+    struct err err = ERR_INIT;
+    bool colour = false;
+    int code = 0;
+
+    (void)broker_parse_answer(frame, &code, &err);
+    if (broker_parse_request(frame, &argv, &colour, &err) == -1)
+        return;
+    must(strv_len(argv) >= 1 && strv_len(argv) <= BROKER_WORDS_MAX);
+    must(broker_put_request(argv, colour, &text, &err) == 0);
+    frames_feed(&frames, text.data, text.len);
+    must(frames_next(&frames, &again, &err) == 1);
+    must(again.body_len == frame->body_len && memcmp(again.body, frame->body, again.body_len) == 0);
+    frame_free(&again);
+    frames_free(&frames);
+}
+
 /* A host's answer may be anything; what is taken for a status must come out the same again. */
 static void read_on(const struct frame *frame, struct str *notes)
 {
@@ -33,6 +57,7 @@ static void read_on(const struct frame *frame, struct str *notes)
     struct agent_status status = {.state = AGENT_IDLE};
     struct err err = ERR_INIT;
 
+    read_command(frame);
     str_addf(notes, "%d", hosts_reply_error(frame->head, &err));
     if (frame->body != NULL)
         (void)message_check(frame->body, frame->body_len);

@@ -73,6 +73,27 @@ jobs_are() { [ "$(jobs_of | wc -l)" -eq "$1" ]; }
     "$MAS" status "$ID" --json | jq -e '[.sessions[].agents[].pid] | all(. > 0)'
 }
 
+@test "an agent that hides its socket decides nothing either, but may work on a root of its own" {
+    hearing_team
+    local verb
+    for verb in "stop $ID" "rm -f $ID" 'clean' "migrate --dry-run"; do
+        inside lead "env -u MAS_SOCKET -u MAS_AGENT_ID $MAS $verb"
+        [ "$rc" -eq 1 ]
+        said "only a person may ${verb%% *}, and this is an agent"
+    done
+    printf '%s\n' '{"do":"stop"}' '{"do":"permit","option":"allow"}' '{"do":"clear"}' \
+        '{"do":"mode","mode":"x"}' '{"do":"set","option":"x","value":"y"}' >"$T/requests"
+    for verb in lead reviewer; do
+        inside lead "python3 -ES $PROJECT/test/host/ask.py $DIR/run $verb \"\$(cat $T/requests)\""
+        [ "$(grep -c '"ok":false' "$T/said")" -eq 5 ]
+    done
+    grep -qF '"why":"cannot stop agent '"'reviewer'"': only a person may decide this"' "$T/said"
+    grep -qF "the requesting process was started by agent lead" "$T/said"
+    inside lead "env -u MAS_SOCKET sh -ec 'export MAS_ROOT=$T/own; $MAS init -q; id=\$($MAS new -q -t solo); $MAS stop \$id; $MAS rm \$id'"
+    [ "$rc" -eq 0 ]
+    "$MAS" status "$ID" --json | jq -e '[.sessions[].agents[].pid] | all(. > 0)'
+}
+
 @test "an agent names no other root, no other session and no file" {
     new_session -t solo --no-start
     local other=$ID verb
