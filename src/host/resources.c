@@ -108,17 +108,55 @@ void resources_begin(struct host *host)
     resources->due = 0;
 }
 
+/* Writes why the group does not hold one of these limits. */
+static char *why_not(const struct host_resources *resources, unsigned lacks)
+{
+    const char *name = (lacks & CGROUP_MEMORY) != 0 ? "memory"
+                       : (lacks & CGROUP_CPUS) != 0 ? "cpus"
+                                                    : "processes";
+
+    return mem_printf("limits.%s: %s", name,
+                      resources->why != NULL ? resources->why : "the cgroup does not hold it");
+}
+
+int resources_hold(struct host *host, struct wall_report *report, struct err *err)
+{
+    struct host_resources *resources = &host->resources;
+    unsigned asked = cgroup_asked(&resources->limits);
+    unsigned lacks = resources->refused ? asked : asked & ~resources->group.holds;
+    bool must = report->level == WALL_REQUIRE && asked != 0;
+
+    resources->bounds.must_enter = must;
+    report->asked[WALL_RESOURCES] = asked != 0;
+    if (asked == 0)
+        return 0;
+    wall_report_hold(report, WALL_RESOURCES, lacks == 0 ? "cgroup" : "rlimits");
+    if (lacks == 0)
+        return 0;
+    _cleanup_free_ char *why = why_not(resources, lacks);
+    if (!must) {
+        if (report->missing[0] == '\0')
+            (void)snprintf(report->missing, sizeof report->missing, "%s", why);
+        return 0;
+    }
+    (void)err_set(err, MAS_FAILED, "cannot put up the wall of agent '%s': %s", host->agent->id,
+                  why);
+    return err_hint(err, "name a cgroup in limits.cgroup, or see: man mas-agents");
+}
+
 void resources_started(struct host *host, int refused)
 {
     struct host_resources *resources = &host->resources;
+    struct err ignored = ERR_INIT;
 
     if (resources->group.dir == -1)
         return;
     resources->entered = refused == 0;
-    free(resources->why);
-    resources->why = refused == 0 ? NULL
-                                  : mem_printf("mas cannot move its agents into a cgroup: %s",
-                                               strerror(refused));
+    if (refused == 0 || resources->refused)
+        return;
+    resources->refused = true;
+    resources->why = mem_printf("mas cannot move its agents into a cgroup: %s", strerror(refused));
+    (void)resources_hold(host, &host->wall.report, &ignored);
 }
 
 bool resources_describe_end(const struct host *host, char *buf, size_t size)
@@ -132,16 +170,6 @@ bool resources_describe_end(const struct host *host, char *buf, size_t size)
     number_format_size(resources->limits.memory, memory);
     (void)snprintf(buf, size, "it used more than its %s of memory (limits.memory)", memory);
     return true;
-}
-
-/* Returns what holds the limits: all that are asked for, or as much as can be held. */
-static enum agent_holder holder(const struct host_resources *resources)
-{
-    unsigned asked = cgroup_asked(&resources->limits);
-
-    if (resources->entered && (resources->group.holds & asked) == asked)
-        return HELD_BY_CGROUP;
-    return asked == 0 ? HELD_BY_NOTHING : HELD_BY_RLIMITS;
 }
 
 /* Takes the figures of the group, and from /proc those that it does not have. */
@@ -159,17 +187,15 @@ static void measure(struct host *host, struct agent_resources *ret)
         usage.memory = usage.memory != -1 ? usage.memory : (int64_t)tree.memory;
         usage.processes = usage.processes != -1 ? usage.processes : (int64_t)tree.processes;
     }
-    *ret = (struct agent_resources){.holder = holder(resources),
-                                    .cpu_ms = usage.cpu_ms,
-                                    .memory = usage.memory,
-                                    .processes = usage.processes};
+    *ret = (struct agent_resources){
+        .cpu_ms = usage.cpu_ms, .memory = usage.memory, .processes = usage.processes};
 }
 
 /* Returns true if somebody would notice the difference. */
 static bool has_changed(const struct agent_resources *a, const struct agent_resources *b)
 {
     return llabs(a->cpu_ms - b->cpu_ms) >= CHANGE_CPU_MS || a->processes != b->processes ||
-           llabs(a->memory - b->memory) > a->memory / CHANGE_MEMORY || a->holder != b->holder;
+           llabs(a->memory - b->memory) > a->memory / CHANGE_MEMORY;
 }
 
 void resources_measure(struct host *host)
@@ -178,8 +204,7 @@ void resources_measure(struct host *host)
     int64_t now = time_monotonic_ms();
 
     if (host->child.phase != CHILD_RUNS) {
-        resources->usage = (struct agent_resources){
-            .holder = holder(resources), .cpu_ms = -1, .memory = -1, .processes = -1};
+        resources->usage = (struct agent_resources){.cpu_ms = -1, .memory = -1, .processes = -1};
         return;
     }
     if (resources->measured != 0 && now - resources->measured < MEASURE_MS && resources->due != 0)

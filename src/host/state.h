@@ -143,6 +143,7 @@ struct host_resources {
     struct cgroup group;
     char *why; /* why no group holds them; NULL: one does */
     bool entered; /* the agent is in the group */
+    bool refused; /* it may not be moved there */
     struct proc_bounds bounds; /* for all programs of the agent */
     int64_t oom_kills; /* before this run of the agent */
     struct agent_resources usage; /* at the time `measured` */
@@ -333,6 +334,8 @@ void resources_close(struct host *host);
  * this reason (errno; 0: it was not). */
 void resources_begin(struct host *host);
 void resources_started(struct host *host, int refused);
+/* Reports what holds the limits of the agent. Fails if something must, and nothing does. */
+int resources_hold(struct host *host, struct wall_report *report, struct err *err);
 /* If the run ended because it used too much, writes that: "it used more than ...". */
 bool resources_describe_end(const struct host *host, char *buf, size_t size);
 /* Measures what the agent uses, unless that was done a moment ago. */

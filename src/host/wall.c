@@ -86,7 +86,8 @@ int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *s
         wall_probe_look(&host->wall.probe, env_get(host->env, "PATH"), enter);
     }
     subject.enter = enter;
-    if (wall_plan_make(&subject, &host->wall.probe, &ret->plan, err) == -1)
+    if (wall_plan_make(&subject, &host->wall.probe, &ret->plan, err) == -1 ||
+        resources_hold(host, &ret->plan.report, err) == -1)
         return -1;
     bool is_walled = ret->plan.bwrap != NULL || ret->plan.alone;
     if (is_agent && is_walled && tell_inside(host, ret, spec->argv, err) == -1)

@@ -13,9 +13,6 @@ static const char *const state_names[AGENT_STATE_COUNT] = {
     [AGENT_PAUSED] = "paused", [AGENT_EXITED] = "exited",     [AGENT_CRASHED] = "crashed",
 };
 
-static const char *const holder_names[HELD_BY_COUNT] = {
-    [HELD_BY_NOTHING] = "nothing", [HELD_BY_RLIMITS] = "rlimits", [HELD_BY_CGROUP] = "cgroup"};
-
 const char *agent_state_name(enum agent_state state)
 {
     return state_names[state];
@@ -114,7 +111,6 @@ void agent_usage_put(const struct agent_usage *usage, struct json_out *out)
 static void put_resources(const struct agent_resources *resources, const struct writer *to)
 {
     json_open(to->out, "resources", '{');
-    json_put(to->out, "heldBy", holder_names[resources->holder]);
     put_number(to, "cpuMs", resources->cpu_ms, -1);
     put_number(to, "memory", resources->memory, -1);
     put_number(to, "processes", resources->processes, -1);
@@ -123,14 +119,9 @@ static void put_resources(const struct agent_resources *resources, const struct 
 
 static void parse_resources(const struct json *object, struct agent_resources *ret)
 {
-    const char *holder = json_get_text(object, "heldBy");
-
     *ret = (struct agent_resources){.cpu_ms = json_int(json_get(object, "cpuMs"), -1),
                                     .memory = json_int(json_get(object, "memory"), -1),
                                     .processes = json_int(json_get(object, "processes"), -1)};
-    for (int i = 0; holder != NULL && i < HELD_BY_COUNT; i++)
-        if (strcmp(holder, holder_names[i]) == 0)
-            ret->holder = (enum agent_holder)i;
 }
 
 static bool usage_is_known(const struct agent_usage *usage)

@@ -49,17 +49,8 @@ struct agent_usage {
     struct money cost; /* of all its turns in this session, in the currency it told last */
 };
 
-/* What holds the memory, CPUs and processes of an agent as [limits] asks for. */
-enum agent_holder {
-    HELD_BY_NOTHING,
-    HELD_BY_RLIMITS, /* as far as those can */
-    HELD_BY_CGROUP,
-    HELD_BY_COUNT
-};
-
 /* What the processes of an agent use, at the time when its host last measured; -1: unknown. */
 struct agent_resources {
-    enum agent_holder holder;
     int64_t cpu_ms; /* used so far */
     int64_t memory; /* bytes */
     int64_t processes; /* with a cgroup also threads */

@@ -219,6 +219,8 @@ void wall_report_describe(const struct wall_report *report, struct str *to)
 {
     if (report->level == WALL_UNSET || report->level == WALL_OFF) {
         str_add(to, report->level == WALL_OFF ? "off" : "unknown");
+        if (report->held_by[WALL_RESOURCES][0] != '\0') /* needs no wall */
+            str_addf(to, ", resources: %s", report->held_by[WALL_RESOURCES]);
         return;
     }
     for (enum wall_part i = 0; i < WALL_PART_COUNT; i++)

@@ -31,7 +31,7 @@ group_of() { echo "$GROUP/mas-$ID/$1"; }
 pids_of() { cat "$(group_of "$1")"/*/cgroup.procs; }
 
 # held AGENT: prints what holds its resources; used AGENT MEMBER: a figure of what it uses.
-held() { of "$1" .resources | jq -r .heldBy; }
+held() { of "$1" .wall | jq -r .resources; }
 used() { of "$1" .resources | jq -r ".$2"; }
 
 # Writes a program that ignores all signals that it can, and keeps 100 processes: each in a session
@@ -72,7 +72,7 @@ END
     run pids_of solo
     [ "${#lines[@]}" -eq 2 ]
     for pid in "${lines[@]}"; do [ "$(tr '\0' ' ' <"/proc/$pid/cmdline")" = "sleep $MARK " ]; done
-    [ "$(held solo)" = cgroup ]
+    [ "$(held solo)" = null ] # no limit is asked for
     "$MAS" stop "$ID"
     marked_are 0
     run ls -d "$GROUP"/mas-*
@@ -265,4 +265,22 @@ END
     eventually marked_are 1
     [ -e "$T/asked" ]
     [ "$(held solo)" = rlimits ]
+}
+
+@test "with require, an agent does not start if no cgroup holds its limits, and says what to do" {
+    printf '[limits]\ncgroup = no\nmemory = 64M\n[wall]\nlevel = require\n' >>"$ROOT/mas.ini"
+    run_agent "sleep $MARK" 'restart = never'
+    hosts_there
+    could_not() { [[ $(of solo .note) == *"limits.memory: limits.cgroup is 'no'"* ]]; }
+    eventually could_not
+    state_is solo exited
+    marked_are 0
+    [[ $("$MAS" restart "$ID" solo 2>&1) == *"cannot put up the wall of agent 'solo': limits.memory: limits.cgroup is 'no'"* ]]
+    sed -i 's/^level = require/level = try/' "$ROOT/mas.ini"
+    "$MAS" restart "$ID" solo || :
+    "$MAS" stop -q "$ID"
+    "$MAS" start -q "$ID"
+    hosts_there
+    held_is() { [ "$(held solo)" = "$1" ] && [ "$(of solo .pid)" -gt 0 ]; }
+    eventually held_is rlimits
 }
