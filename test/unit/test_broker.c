@@ -83,13 +83,14 @@ static void what_is_no_command_is_refused(void)
 
 static void what_is_too_large_is_not_sent(void)
 {
+    char word[] = "w";
     char *many[BROKER_WORDS_MAX + 2];
     _cleanup_free_ char *large = mem_alloc(BROKER_BYTES_MAX + 1);
     _cleanup_str_ struct str bytes = STR_INIT;
     struct err err = ERR_INIT;
 
     for (size_t i = 0; i <= BROKER_WORDS_MAX; i++)
-        many[i] = (char[]){"w"};
+        many[i] = word;
     many[BROKER_WORDS_MAX + 1] = NULL;
     CHECK_INT(broker_put_request(many, false, &bytes, &err), -1);
     many[BROKER_WORDS_MAX] = NULL;
