@@ -202,6 +202,20 @@ pid_t proc_start_session(const struct proc_session *spec)
     return error == 0 ? pid : -1;
 }
 
+int proc_run_session(const struct proc_session *spec, int *ret_status, struct err *err)
+{
+    int status = 0;
+    pid_t pid = proc_start_session(spec);
+
+    if (pid == -1)
+        return err_errno(err, "cannot start '%s'", spec->file);
+    while (waitpid(pid, &status, 0) == -1)
+        if (errno != EINTR)
+            return err_errno(err, "cannot wait for '%s'", spec->file);
+    *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return 0;
+}
+
 pid_t proc_start_here(const char *file, char *const *argv, char *const *envp)
 {
     pid_t parent = getpid();

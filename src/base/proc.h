@@ -117,6 +117,8 @@ struct proc_session {
 };
 /* Starts it. Returns its pid once it runs, or -1 with errno, also that of a failed exec. */
 pid_t proc_start_session(const struct proc_session *spec);
+/* Starts it and waits for its end. *ret_status is the exit code, or 128 + signal. */
+int proc_run_session(const struct proc_session *spec, int *ret_status, struct err *err);
 /* Starts a program with the standard files of this process. It gets SIGHUP when this process ends,
  * however that happens. Returns the pid of the child, or -1 with errno. */
 pid_t proc_start_here(const char *file, char *const *argv, char *const *envp);

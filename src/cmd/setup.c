@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "cmd.h"
 #include "code/placed.h"
+#include "session/walled_run.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,12 +15,12 @@
 
 enum { CANNOT_RUN = 126 }; /* exit code, as of a shell */
 
-/* Runs the setup in the current directory, which is the work tree. */
-static int run_program(const struct call *call, const struct repo *repo, const char *agent,
-                       int *ret_status, struct err *err)
+/* Runs the setup in the work tree, behind the wall of the agent. */
+static int run_program(const struct call *call, const struct repo *repo, const struct team *team,
+                       const struct agent *agent, int *ret_status, struct err *err)
 {
     _cleanup_strv_ char **words = NULL;
-    _cleanup_free_ char *tree = repo_tree(repo, agent);
+    _cleanup_free_ char *tree = repo_tree(repo, agent->id);
     _cleanup_free_ char *program = NULL;
     struct setup setup;
 
@@ -41,7 +42,8 @@ static int run_program(const struct call *call, const struct repo *repo, const c
     if (program == NULL)
         return err_set(err, MAS_NOT_FOUND, "cannot run the setup: there is no program '%s'",
                        words[0]);
-    return proc_run(program, words, ret_status, err);
+    return walled_run(&call->root, &call->config, call->operands[0], team, agent, program, words,
+                      ret_status, err);
 }
 
 /* Returns true if the list of names, each ended with NUL, has this one. The list is sorted as git
@@ -97,7 +99,7 @@ static int run_setup(struct call *call, struct err *err)
                        agent, setup_state_name(state));
     if (placed_list(&repo, agent, &before, err) == -1 ||
         placed_drop(&repo, agent, &before, err) == -1 ||
-        run_program(call, &repo, agent, &status, err) == -1 ||
+        run_program(call, &repo, &team, known, &status, err) == -1 ||
         record_made(&repo, agent, &before, err) == -1)
         return -1;
     if (status == 0)
@@ -116,6 +118,6 @@ const struct cmd cmd_setup = {
     .summary = "run the setup of an agent's work tree",
     .operands_min = 2,
     .operands_max = 2,
-    .flags = CMD_ROOT | CMD_HIDDEN,
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_HIDDEN,
     .run = run_setup,
 };

@@ -144,6 +144,7 @@ static bool is_walled_as(const struct roster_agent *a, const struct roster_agent
 static void add_walls(const struct session_detail *detail, struct table *table)
 {
     const struct roster *roster = &detail->roster;
+    const struct team *team = roster->team_count > 0 ? &roster->teams[0].team : NULL;
 
     for (size_t i = 0; i < roster->count; i++) {
         _cleanup_str_ struct str text = STR_INIT, ids = STR_INIT;
@@ -162,7 +163,11 @@ static void add_walls(const struct session_detail *detail, struct table *table)
         if (roster->agents[i].told)
             wall_report_describe(&roster->agents[i].status.wall, &text);
         else
-            str_add(&text, "no host to ask");
+            str_add(&text, team->wall != WALL_UNSET ? wall_level_name(team->wall)
+                           : team->has_walls        ? "as its preset says, when it starts"
+                                                    : "off");
+        if (!team->has_walls)
+            str_add(&text, "; put them up with: mas start --wall");
         table_add(table, i == 0 ? "walls" : "", colour_dim());
         table_add(table, text.data, NULL);
     }

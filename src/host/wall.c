@@ -59,7 +59,7 @@ static int wrap(struct walled *walled, const struct supervisor_spec *spec, char 
 
     if (walled->plan.alone)
         return wall_alone(&walled->plan, spec->program, argv, !spec->piped, &walled->command, err);
-    return wall_bwrap(&walled->plan, spec->program, argv, cwd != NULL ? cwd : "", !spec->piped,
+    return wall_bwrap(&walled->plan, argv, cwd != NULL ? cwd : "", !spec->piped,
                       &walled->command, err);
 }
 

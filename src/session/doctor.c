@@ -360,6 +360,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
         else
             doctor_check_session(&doctor, view);
     }
+    doctor_check_machine(&doctor);
     check_room(&doctor);
     check_templates(&doctor);
     check_names(&doctor, &survey);

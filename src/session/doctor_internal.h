@@ -16,6 +16,7 @@ struct doctor {
     doctor_look *look;
     struct findings *findings;
     bool rows_wrong; /* the index must be rebuilt */
+    bool asks_for_walls; /* a session does */
 };
 
 /* Adds a finding. */
@@ -39,6 +40,9 @@ int doctor_rebuild_session(const struct doctor *doctor, int dir, const struct vi
                            struct str *what, struct err *err);
 /* Checks the repositories of a session that has a project. */
 void doctor_check_code(struct doctor *doctor, int dir, const char *id);
+/* Tells if a session has no walls; finds out what is missing for those that ask for them. */
+void doctor_check_wall(struct doctor *doctor, int dir, const char *id);
+void doctor_check_machine(struct doctor *doctor);
 /* Checks everything in a session that has a workspace. */
 void doctor_check_session(struct doctor *doctor, const struct view *view);
 

@@ -132,8 +132,8 @@ static int write_args(const struct str *text, struct wall_command *command, stru
     return 0;
 }
 
-int wall_bwrap(const struct wall_plan *plan, const char *program, char *const *argv,
-               const char *cwd, bool tty, struct wall_command *ret, struct err *err)
+int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd, bool tty,
+               struct wall_command *ret, struct err *err)
 {
     _cleanup_wall_command_ struct wall_command command = WALL_COMMAND_INIT;
     _cleanup_str_ struct str text = STR_INIT;
@@ -161,8 +161,7 @@ int wall_bwrap(const struct wall_plan *plan, const char *program, char *const *a
     strv_push(&command.argv, plan->enter);
     add_enter(plan, tty, &command.argv);
     strv_push(&command.argv, "--");
-    strv_push(&command.argv, program);
-    for (size_t i = 1; argv[0] != NULL && argv[i] != NULL; i++)
+    for (size_t i = 0; argv[i] != NULL; i++) /* mas-wall finds the program in PATH */
         strv_push(&command.argv, argv[i]);
     command.program = plan->bwrap;
     *ret = command;

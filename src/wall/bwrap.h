@@ -20,11 +20,11 @@ struct wall_command {
         .args = -1                                                                                 \
     }
 
-/* Puts the wall around a program with its arguments, which starts in `cwd` ("": where it can).
- * `tty`: it is on a terminal. The plan, and `program`, must stay until it is started. The caller
+/* Puts the wall around a command, which starts in `cwd` ("": where it can). `tty`: it is on a
+ * terminal. The plan must stay until it is started. The caller
  * releases *ret with wall_command_free(). */
-int wall_bwrap(const struct wall_plan *plan, const char *program, char *const *argv,
-               const char *cwd, bool tty, struct wall_command *ret, struct err *err);
+int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd, bool tty,
+               struct wall_command *ret, struct err *err);
 void wall_command_free(struct wall_command *command);
 #define _cleanup_wall_command_ __attribute__((cleanup(wall_command_free)))
 

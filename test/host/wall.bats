@@ -119,3 +119,134 @@ told() {
     "$MAS" ask "$ID" solo 'again'
     [ "$(grep -c '"_meta":{"own": {"sandbox": "off"}}' "$T/shared/trace")" = 2 ]
 }
+
+# walled COMMAND KEY=VALUE...: runs an agent behind a wall on its terminal.
+walled() { run_agent "$1" 'wall.level = require' "wall.write = $T/shared" "${@:2}" && eventually state_is solo idle; }
+
+@test "exit codes and signals of a program behind a wall are told as without one" {
+    printf 'kill -SEGV $$\n' >"$T/inside"
+    run_agent "sh $T/inside" 'wall.level = require'
+    eventually is solo .signal 11
+    eventually shows 'by signal 11'
+}
+
+@test "behind a wall Ctrl-C ends the program in front, not the wall" {
+    script trap <<'S'
+trap 'echo caught; n=$((n + 1)); [ $n -lt 2 ] || exit 7' INT
+trap '' QUIT
+echo ready
+while :; do sleep 0.05; done
+S
+    run_agent "sh $T/trap" 'wall.level = require'
+    eventually shows ready
+    press C-\\
+    press C-c
+    eventually shows caught
+    state_is solo exited && false
+    press C-c
+    eventually is solo .exitCode 7
+}
+
+@test "behind a wall a shell has job control, the terminal's size and its name" {
+    run_agent 'bash --norc' 'wall.level = require' 'env.PS1 = $ '
+    eventually shows '$'
+    type_line 'tty; stty size; sleep 1000'
+    eventually shows /dev/
+    press C-z
+    eventually shows 'Stopped'
+    type_line 'bg; kill %1; wait %1; echo "code $?"'
+    eventually shows 'code 143'
+    tm resize-window -t "$PANE" -x 91 -y 33
+    type_line 'stty size'
+    eventually shows '33 91'
+    type_line 'sleep 1000'
+    press C-c
+    type_line 'echo interrupted $?'
+    eventually shows 'interrupted 130'
+}
+
+@test "daemons that an agent started behind a wall end with it" {
+    script daemon <<S
+setsid sh -c 'trap "" HUP TERM; sleep $MARK' >/dev/null 2>&1 </dev/null &
+while ! pgrep -x sleep >/dev/null; do :; done
+exit 0
+S
+    run_agent "sh $T/daemon" 'wall.level = require'
+    eventually state_is solo exited
+    eventually marked_are 0
+}
+
+@test "stop gives a program behind a wall its time to end" {
+    script slow <<S
+trap 'echo bye >$T/shared/bye; exit 0' HUP TERM
+echo ready
+while :; do sleep 0.05; done
+S
+    walled "sh $T/slow"
+    eventually shows ready
+    "$MAS" stop -q "$ID"
+    [ "$(cat "$T/shared/bye")" = bye ]
+}
+
+@test "after a kill of the host, the supervisor or bubblewrap nothing of the agent is left" {
+    local what pid
+    for what in host supervisor bwrap; do
+        walled "sleep $MARK"
+        eventually marked_are 1
+        case $what in
+            host) pid=$(of solo .hostPid) ;;
+            supervisor) pid=$(ps -o ppid= -p "$(of solo .pid)" | tr -d ' ') ;;
+            bwrap) pid=$(of solo .pid) ;;
+        esac
+        kill -KILL "$pid"
+        eventually marked_are 0
+        "$MAS" stop -q "$ID" || :
+        "$MAS" rm -qf "$ID"
+        sed -i '/^\[preset made\]/,$d' "$ROOT/mas.ini"
+    done
+    run -1 grep -F "$T" /proc/mounts
+}
+
+@test "a link in the place of a unit is not followed when the host opens it" {
+    local other
+    other=$("$MAS" new -q --no-start -t solo)
+    inside 'exit 0'
+    rm -r "$DIR/unit/solo"
+    ln -s "$ROOT/sessions/$other/unit/solo" "$DIR/unit/solo"
+    run "$MAS" restart "$ID" solo
+    [ "$status" -ne 0 ]
+    [[ $output = *'cannot open '*'unit/solo'* ]] || { echo "$output"; false; }
+}
+
+@test "a home of its own has what the preset names: to write, to read, as a copy and its own" {
+    mkdir "$HOME/.w" "$HOME/.r"
+    echo w >"$HOME/.w/f"; echo r >"$HOME/.r/f"; echo c >"$HOME/.c"; echo x >"$HOME/.x"
+    inside "exec >$T/shared/out 2>&1
+        ls -A ~; cat ~/.w/f ~/.r/f ~/.c
+        echo W >~/.w/f; echo R >~/.r/f; echo C >~/.c.new; mv ~/.c.new ~/.c; echo mine >>~/.o/f; cat ~/.o/f" \
+        'wall.home = .w .r:ro .c:copy .o/p:own .o2:own .gone .gone2:ro .gone3:copy' || :
+    run -0 out
+    [[ $output = *'.c'*'.o'*'.o2'*'.r'*'.w'*w*r*c* && $output != *.gone* && $output != *.x* ]] || { echo "$output"; false; }
+    [[ $output = *'Read-only file system'* ]] || { echo "$output"; false; }
+    [ "$(cat "$HOME/.w/f" "$HOME/.r/f" "$HOME/.c")" = $'W\nr\nc' ]
+    [ "$(stat -c %a "$DIR/home/solo/.o2")" = 700 ]
+}
+
+@test "an agent of a user who is not root is behind the wall, too" {
+    [ "$(id -u)" = 0 ] || skip 'only root can be another user'
+    setpriv --reuid 65534 --regid 65534 --clear-groups bwrap --unshare-user --ro-bind / / true 2>/dev/null ||
+        skip 'a user who is not root has no user namespaces here'
+    mkdir "$T/theirs"
+    printf 'exec >%s/out 2>&1\nid -u; ls -A ~; ls %s; unshare -U true || echo refused\n' "$T/theirs" "$ROOT" >"$T/inside"
+    chown 65534:65534 "$T/theirs"
+    chmod 755 "$T" "${MAS%/*}" 2>/dev/null || :
+    as() { setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$T/theirs" MAS_ROOT="$T/theirs/root" MAS_TMUX_SOCKET="$T/theirs/sock" "$@"; }
+    as test -x "$MAS" || skip 'the program is in a directory of root alone'
+    as "$MAS" init -q
+    as sh -c "printf '[preset made]\ncommand = sh $T/inside\nwall.level = require\nwall.write = $T/theirs/out\n' >>'$T/theirs/root/mas.ini'; : >$T/theirs/out"
+    as "$MAS" new -q -t solo --agent made
+    eventually grep -q refused "$T/theirs/out"
+    run -0 cat "$T/theirs/out"
+    [ "${lines[0]}" = 65534 ]
+    as "$MAS" stop -q --all
+}

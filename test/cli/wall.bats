@@ -1,0 +1,93 @@
+# The options, settings and files of walls; what agents see of them is in test/host/wall.bats.
+load ../helper
+load ../host/lib
+load code
+
+level() { field "$1" '[.agents[].wall.level] | unique | join(" ")'; }
+kept() { jq -r .wall "$ROOT/sessions/$1/config.json"; }
+hosts_up() { eventually eval "[ \"\$(level $1)\" != null ] && [ -n \"\$(level $1)\" ]"; }
+
+@test "walls are off for shells, and as --wall, template, preset and mas.ini say" {
+    new_session -t solo
+    hosts_up "$ID"
+    [ "$(level "$ID")" = off ]
+    [ "$(kept "$ID")" = default ]
+    printf '[wall]\nlevel = try\n' >>"$ROOT/mas.ini"
+    new_session -t solo
+    hosts_up "$ID"
+    [ "$(level "$ID")" = try ]
+    preset own cat 'wall.level = off'
+    new_session -t solo --agent own
+    hosts_up "$ID"
+    [ "$(level "$ID")" = off ]
+    new_session -t solo --agent own --wall
+    hosts_up "$ID"
+    [ "$(level "$ID")" = try ]
+    [ "$(kept "$ID")" = try ]
+    new_session -t solo --agent own --wall=off
+    hosts_up "$ID"
+    [ "$(level "$ID")" = off ]
+    mas new --wall=maybe
+    [ "$status" -eq 2 ]
+    [[ $stderr = *"cannot use --wall=maybe: it is not off, try, require or default"* ]]
+}
+
+@test "a preset that says what it needs of the home is behind a wall by default" {
+    preset home cat 'wall.home = .x'
+    new_session -t solo --agent home
+    hosts_up "$ID"
+    [ "$(level "$ID")" = try ]
+}
+
+@test "a session of an earlier version is off until mas start --wall" {
+    preset home cat 'wall.home = .x'
+    new_session -t solo --agent home --no-start
+    local config=$ROOT/sessions/$ID/config.json
+    jq -c 'del(.wall)' "$config" >"$T/config" && cat "$T/config" >"$config"
+    "$MAS" start -q "$ID"
+    hosts_up "$ID"
+    [ "$(level "$ID")" = off ]
+    run -4 --separate-stderr "$MAS" start --wall "$ID"
+    [[ $stderr = *"cannot use --wall: session '${ID:0:8}"*'is running'*"stop it first"* ]] || { echo "$stderr"; false; }
+    "$MAS" stop -q "$ID"
+    run -0 "$MAS" show "$ID"
+    [[ $output = *'walls '*'off'*"mas start --wall"* ]] || { echo "$output"; false; }
+    "$MAS" start -q --wall=default "$ID"
+    hosts_up "$ID"
+    [ "$(level "$ID")" = try ]
+    [ "$(kept "$ID")" = default ]
+}
+
+@test "an agent behind a wall commits in its work tree, and merge and land bring it home" {
+    bwrap --unshare-pid --ro-bind / / --proc /proc --dev /dev true 2>/dev/null || skip 'bubblewrap does not work here'
+    make_project
+    script work <<'S'
+cd "$MAS_CODE_DIR" || exit 1
+git config user.name A; git config user.email a@example.org
+echo new >made && git add made && git commit -qm 'Make' && git gc -q && git status --short && git log --oneline -1
+git fetch team && echo >>"$MAS_PROJECT/a" || echo "not there"
+mas merge && echo merged
+exec cat
+S
+    preset made "sh $T/work" 'wall.level = require' 'wall.home = .gitconfig:ro'
+    new_session -t solo --agent made --project "$P"
+    find_agent
+    eventually shows merged
+    shows 'not there'
+    run -0 "$MAS" land "$ID"
+    [ "$(git -C "$P" show main:made)" = new ]
+    git -C "$P" diff --quiet HEAD -- a
+}
+
+@test "the setup of a work tree runs behind the wall of its agent" {
+    bwrap --unshare-pid --ro-bind / / --proc /proc --dev /dev true 2>/dev/null || skip 'bubblewrap does not work here'
+    make_project
+    mkdir "$T/shared"
+    printf '[code]\nsetup = sh -c "ls %s >made; echo $$ >>made"\n' "$ROOT" >>"$ROOT/mas.ini"
+    preset made cat 'wall.level = require'
+    new_session -t solo --agent made --project "$P"
+    eventually grep -qx sessions "$ROOT/sessions/$ID/code/solo/made"
+    run -0 cat "$ROOT/sessions/$ID/code/solo/made"
+    [ "${lines[0]}" = sessions ]
+    [ "${#lines[@]}" -eq 2 ]
+}
