@@ -158,7 +158,7 @@ S
     eventually shows 'code 143'
     tm resize-window -t "$PANE" -x 91 -y 33
     type_line 'stty size'
-    eventually shows '33 91'
+    eventually shows '32 91'
     type_line 'sleep 1000'
     press C-c
     type_line 'echo interrupted $?'
