@@ -59,8 +59,8 @@ static int wrap(struct walled *walled, const struct supervisor_spec *spec, char 
 
     if (walled->plan.alone)
         return wall_alone(&walled->plan, spec->program, argv, !spec->piped, &walled->command, err);
-    return wall_bwrap(&walled->plan, argv, cwd != NULL ? cwd : "", !spec->piped,
-                      &walled->command, err);
+    return wall_bwrap(&walled->plan, argv, cwd != NULL ? cwd : "", !spec->piped, &walled->command,
+                      err);
 }
 
 int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *spec,

@@ -7,6 +7,7 @@
 #include "session/launch.h"
 #include "store/session.h"
 #include "store/workspace.h"
+#include "wall/alone.h"
 #include "wall/bwrap.h"
 #include "wall/plan.h"
 
@@ -15,13 +16,16 @@
 #include <unistd.h>
 
 /* Starts what bubblewrap needs, and waits. */
-static int run(const struct wall_plan *plan, char *const *argv, int *ret_status, struct err *err)
+static int run(const struct wall_plan *plan, const char *program, char *const *argv,
+               int *ret_status, struct err *err)
 {
     _cleanup_wall_command_ struct wall_command command = WALL_COMMAND_INIT;
     _cleanup_free_ char *cwd = getcwd(NULL, 0);
     int fds[3 + PROC_FDS_MAX] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
 
-    if (wall_bwrap(plan, argv, cwd != NULL ? cwd : "", false, &command, err) == -1)
+    int rc = plan->alone ? wall_alone(plan, program, argv, false, &command, err)
+                         : wall_bwrap(plan, argv, cwd != NULL ? cwd : "", false, &command, err);
+    if (rc == -1)
         return -1;
     memcpy(fds + 3, command.fds, command.fd_count * sizeof *fds);
     struct proc_session spec = {.fds = fds,
@@ -69,6 +73,6 @@ int walled_run(const struct root *root, const struct config *config, const char 
                                          .program = program};
     if (wall_plan_make(&subject, &probe, &plan, err) == -1)
         return -1;
-    return plan.bwrap != NULL ? run(&plan, argv, ret_status, err)
-                              : proc_run(program, argv, ret_status, err);
+    return plan.bwrap != NULL || plan.alone ? run(&plan, program, argv, ret_status, err)
+                                            : proc_run(program, argv, ret_status, err);
 }

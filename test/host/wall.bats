@@ -157,8 +157,9 @@ S
     type_line 'bg; kill %1; wait %1; echo "code $?"'
     eventually shows 'code 143'
     tm resize-window -t "$PANE" -x 91 -y 33
-    type_line 'stty size'
-    eventually shows '32 91'
+    eventually prints 91 tm display -p -t "$PANE" '#{pane_width}'
+    type_line 'clear; stty size'
+    eventually shows "$(tm display -p -t "$PANE" '#{pane_height} #{pane_width}')"
     type_line 'sleep 1000'
     press C-c
     type_line 'echo interrupted $?'
