@@ -64,6 +64,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_help,
     &cmd_host,
     &cmd_look,
+    &cmd_measure,
     &cmd_notify,
     &cmd_setup,
     &cmd_complete,

@@ -159,6 +159,17 @@ int proc_env_values(const char *key, char ***ret, struct err *err);
 size_t proc_descendants(pid_t spare, struct proc_id **ret);
 /* The same for the descendants of another process. */
 size_t proc_descendants_of(pid_t pid, struct proc_id **ret);
+/* A process in a tree. */
+struct proc_in_tree {
+    struct proc_id id;
+    int depth; /* 0: a child of this process */
+    bool stopped; /* by a signal, or by a debugger */
+};
+/* Lists all living descendants of this process, also tmux servers and what runs in them; each
+ * process comes before its children. The caller frees *ret. */
+size_t proc_tree(struct proc_in_tree **ret);
+/* Returns true if the process is stopped, as above, or gone. */
+bool proc_is_stopped(const struct proc_id *id);
 /* Returns the CPU time that a process has used, in clock ticks; 0 if it is gone. */
 uint64_t proc_cpu(pid_t pid);
 /* What a process and its descendants have used and use. */

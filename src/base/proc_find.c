@@ -291,7 +291,9 @@ int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_
 struct kin {
     pid_t pid, parent;
     uint64_t start;
-    bool below; /* a descendant of the process in question */
+    char state; /* as in /proc/<pid>/stat */
+    int depth; /* below the process in question */
+    bool below; /* a descendant of it */
     bool out; /* left out, with all its descendants */
 };
 
@@ -311,6 +313,7 @@ static struct kin *list_kin(size_t *ret_count)
         kin[count++] = (struct kin){.pid = pid,
                                     .parent = line.parent,
                                     .start = line.start,
+                                    .state = line.state,
                                     .out = str_starts(line.comm, "tmux: server")};
     }
     if (dir != NULL)
@@ -327,6 +330,7 @@ static bool spread(struct kin *kin, size_t count)
         for (size_t j = 0; kin[i].below && j < count; j++)
             if (kin[j].parent == kin[i].pid && !kin[j].below) {
                 kin[j].below = true;
+                kin[j].depth = kin[i].depth + 1;
                 kin[j].out = kin[j].out || kin[i].out;
                 more = true;
             }
@@ -349,6 +353,47 @@ static size_t list_below(pid_t top, pid_t spare, struct proc_id **ret)
             ids[found++] = (struct proc_id){.pid = kin[i].pid, .start = kin[i].start};
     free(kin);
     *ret = ids;
+    return found;
+}
+
+static int compare_depths(const void *a, const void *b)
+{
+    const struct kin *x = a;
+    const struct kin *y = b;
+    return x->depth != y->depth ? x->depth - y->depth : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+bool proc_is_stopped(const struct proc_id *id)
+{
+    struct proc_stat line;
+    int seen = proc_read_stat(id->pid, &line);
+
+    if (seen == -1)
+        return false;
+    return seen == 0 || line.start != id->start || strchr("TtZX", line.state) != NULL;
+}
+
+size_t proc_tree(struct proc_in_tree **ret)
+{
+    size_t count = 0;
+    size_t found = 0;
+    struct kin *kin = list_kin(&count);
+    struct proc_in_tree *tree = mem_alloc((count + 1) * sizeof *tree);
+    pid_t top = getpid();
+
+    for (size_t i = 0; i < count; i++)
+        kin[i].below = kin[i].parent == top;
+    while (spread(kin, count))
+        ;
+    qsort(kin, count, sizeof *kin, compare_depths);
+    for (size_t i = 0; i < count; i++)
+        if (kin[i].below)
+            tree[found++] =
+                (struct proc_in_tree){.id = {.pid = kin[i].pid, .start = kin[i].start},
+                                      .depth = kin[i].depth,
+                                      .stopped = kin[i].state == 'T' || kin[i].state == 't'};
+    free(kin);
+    *ret = tree;
     return found;
 }
 

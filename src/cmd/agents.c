@@ -189,6 +189,7 @@ void agent_put_json(const struct roster *roster, size_t i, struct json_out *out)
         json_put(out, "state", NULL);
         json_put(out, "problem", roster_problem(roster, i));
         json_put_int(out, "queued", one->status.queued);
+        json_put(out, "disk", NULL);
         code_figures_put(&one->status.code, out);
     }
 }

@@ -6,6 +6,7 @@
 #include "cmd/print.h"
 #include "cmd/roots.h"
 #include "cmd/table.h"
+#include "store/disk_limits.h"
 #include "store/index.h"
 #include "store/session.h"
 #include "store/usage.h"
@@ -30,7 +31,7 @@ struct look {
     struct roster roster;
     struct session *sessions; /* one per team of the roster */
     struct usage *usages; /* one per team; NULL if there is no limit */
-    uint64_t limit;
+    uint64_t *limits; /* likewise; 0: it has none */
     bool watch, json;
     bool has_code; /* an agent has a work tree: the table has columns for it */
     bool *gone; /* one per agent: the end of its host was shown */
@@ -46,6 +47,7 @@ static void look_free(struct look *look)
     }
     free(look->sessions);
     free(look->usages);
+    free(look->limits);
     free(look->gone);
     roster_free(&look->roster);
 }
@@ -101,20 +103,21 @@ static int add_sessions(const struct call *call, struct look *look, struct err *
                                         : each_session_look(call, add_session, look, err);
 }
 
-/* Measures the disk use of the sessions if mas.ini sets a limit. */
+/* Measures the disk use of the sessions that have a limit. */
 static void measure(const struct call *call, struct look *look)
 {
     size_t count = look->roster.team_count;
 
-    look->limit = config_bytes(&call->config, SETTING_LIMIT_SESSION);
-    if (look->limit == 0 || count == 0)
-        return;
-    struct usage_options *options = mem_alloc(count * sizeof *options);
-    look->usages = mem_alloc(count * sizeof *look->usages);
-    for (size_t i = 0; i < count; i++)
-        options[i] = (struct usage_options){look->roster.teams[i].id, look->sessions[i].mode};
-    usage_measure(&call->root, options, count, look->usages, NULL);
-    free(options);
+    look->limits = mem_alloc((count + 1) * sizeof *look->limits);
+    look->usages = mem_alloc((count + 1) * sizeof *look->usages);
+    for (size_t i = 0; i < count; i++) {
+        const struct roster_team *team = &look->roster.teams[i];
+        const struct usage_options options = {team->id, look->sessions[i].mode};
+        look->usages[i] = (struct usage)USAGE_INIT;
+        look->limits[i] = (uint64_t)disk_limits_of_session(team->dir, &call->config);
+        if (look->limits[i] != 0)
+            usage_measure(&call->root, &options, 1, &look->usages[i], NULL);
+    }
 }
 
 static const char *label(const struct session *session)
@@ -307,13 +310,13 @@ static void print_table(const struct look *look, const size_t *order, size_t row
 }
 
 /* Prints a line for each session over its limit. */
-static void print_over(const struct call *call, const struct look *look)
+static void print_over(const struct look *look)
 {
     for (size_t i = 0; look->usages != NULL && i < look->roster.team_count; i++) {
         const char *name = label(&look->sessions[i]);
         _cleanup_str_ struct str line = STR_INIT;
-        _cleanup_free_ char *what = usage_over(&call->config, &look->usages[i]);
-        if (what == NULL)
+        _cleanup_free_ char *what = usage_over(look->limits[i], &look->usages[i]);
+        if (look->limits[i] == 0 || what == NULL)
             continue;
         str_add_visible(&line, name, strlen(name));
         str_addf(&line, " %s", what);
@@ -334,9 +337,9 @@ static void print_json(const struct look *look)
         json_put(&out, "sessionId", team->id);
         json_put(&out, "tmuxSession", look->sessions[i].tmux_name);
         json_put(&out, "name", look->sessions[i].name);
-        if (look->usages != NULL) {
+        if (look->limits[i] != 0) {
             json_put_int(&out, "diskUsed", (int64_t)look->usages[i].all.real);
-            json_put_int(&out, "diskLimit", (int64_t)look->limit);
+            json_put_int(&out, "diskLimit", (int64_t)look->limits[i]);
         }
         json_open(&out, "agents", '[');
         for (size_t j = team->first; j < team->first + team->count; j++) {
@@ -469,7 +472,7 @@ static int run_status(struct call *call, struct err *err)
     else
         roots_say_none(call, "no session is running");
     if (!call->json)
-        print_over(call, &look);
+        print_over(&look);
     return rc;
 }
 

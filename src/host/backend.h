@@ -71,6 +71,10 @@ struct backend {
     void (*fill_status)(const struct host *host, struct agent_status *ret);
     /* Shows a message of mas in the pane. */
     void (*say)(struct host *host, const char *words);
+    /* The same, and keeps it in the history, if this kind has one. */
+    void (*note)(struct host *host, const char *words);
+    /* The agent's tree is stopped; or it goes on, after `lasted` ms. Its silence meant nothing. */
+    void (*pause)(struct host *host, bool on, int64_t lasted);
 
     /* ---- the loop */
     /* Returns true if the host reads the keys of the pane. If not, only its hang-up counts. */

@@ -133,7 +133,8 @@ static void launch(struct host *host, int64_t now)
                                    .times = child_times(host),
                                    .bounds = &host->resources.bounds,
                                    .is_operator = host->is_operator,
-                                   .piped = host->backend->piped};
+                                   .piped = host->backend->piped,
+                                   .paused = host->disk.paused};
     _cleanup_walled_ struct walled walled = WALLED_INIT;
     if (host_wall_around(host, true, &spec, &walled, &err) == -1 ||
         host->backend->connect(host, &spec, &slave, &err) == -1 ||
@@ -145,6 +146,7 @@ static void launch(struct host *host, int64_t now)
     child->phase = CHILD_RUNS;
     child->rest = AGENT_EXITED; /* while it ends, it is not what the run before it was */
     note_start(child, now);
+    disk_child_starts(host);
 }
 
 void child_start(struct host *host, int64_t now)

@@ -10,7 +10,6 @@
 #include "host/state.h"
 #include "memory/store.h"
 #include "session/launch.h"
-#include "store/reserve.h"
 #include "store/workspace.h"
 
 #include <malloc.h>
@@ -105,6 +104,13 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
     (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane_id);
     attention_fill(host, ret);
     host->backend->fill_status(host, ret);
+    ret->disk = host->disk.use[DISK_AGENT];
+    if (host->disk.watched)
+        (void)snprintf(ret->wall.held_by[WALL_DISK], WALL_HOLDER_MAX, "watch");
+    if (disk_is_paused(host))
+        ret->state = AGENT_PAUSED;
+    if (ret->state == AGENT_PAUSED ? disk_is_paused(host) : runs && ret->note[0] == '\0')
+        ret->note = (char *)(uintptr_t)disk_note(host);
 }
 
 void host_update(struct host *host)
@@ -191,6 +197,7 @@ static void read_keys(struct host *host, int64_t now)
     if (len == 0)
         return;
     attention_keys(host);
+    disk_keys(host);
     bool enter = memchr(keys->data + before, '\r', len) != NULL;
     if (host->child.phase == CHILD_RUNS) {
         host->backend->handle_keys(host, keys->data + before, len, now);
@@ -228,6 +235,7 @@ static void want(const struct host *host, struct loop *loop, int64_t now)
     setup_want(host, loop);
     notify_want(host, loop);
     broker_want(host, loop);
+    disk_want(host, loop);
     server_want(host, loop);
 }
 
@@ -244,6 +252,7 @@ static void serve(struct host *host, struct loop *loop, int64_t now)
     display_serve(host, loop);
     setup_serve(host, loop);
     notify_serve(host, loop);
+    disk_serve(host, loop);
     short keys = loop_got(loop, STDIN_FILENO);
     if ((keys & POLLIN) != 0)
         read_keys(host, now);
@@ -267,6 +276,7 @@ static int64_t settle(struct host *host, int64_t now)
     next = time_sooner(next, register_tick(host, now));
     next = time_sooner(next, notify_tick(host, now));
     next = time_sooner(next, broker_tick(host, now));
+    next = time_sooner(next, disk_tick(host, now));
     next = time_sooner(next, server_tick(host, now));
     server_flush(host);
     return next;
@@ -330,9 +340,9 @@ static int begin(struct host *host, struct err *err)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)snprintf(host->pane_id, sizeof host->pane_id, "%s", pane != NULL ? pane : "");
     host->child.rest = AGENT_ASLEEP;
-    reserve_make(host->dir);
     resources_open(host);
     code_open(host);
+    disk_open(host);
     register_open(host);
     notify_open(host);
     display_open(host);
@@ -360,7 +370,7 @@ int host_run(const char *id, const char *agent_id, const struct host_commands *c
     host->pid = getpid();
     host->dir = host->run = host->logs = host->lock = host->signals = host->server.listener = -1;
     host->broker.listener = -1;
-    host->display.lock = -1;
+    host->display.lock = host->disk.session_lock = host->disk.root_lock = -1;
     host->child.supervisor.fd = host->setup.out = -1;
     host->resources.parent = -1;
     host->resources.group = (struct cgroup)CGROUP_INIT;
@@ -378,6 +388,7 @@ int host_run(const char *id, const char *agent_id, const struct host_commands *c
     resources_close(host);
     code_close(host);
     display_close(host);
+    disk_close(host);
     setup_close(host);
     register_close(host);
     notify_close(host);

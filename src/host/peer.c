@@ -45,7 +45,8 @@ static void look(const struct host *host, struct client *client)
     _cleanup_free_ struct proc_above *line = NULL;
     size_t count = 0;
 
-    if (host->pane_program != 0 && client->peer.pid == host->pane_program) {
+    if ((host->pane_program != 0 && client->peer.pid == host->pane_program) ||
+        (host->disk.runs && client->peer.pid == host->disk.proc.pid)) {
         client->whose = PEER_PERSON;
         return;
     }

@@ -115,6 +115,12 @@ static int do_conflict(struct host *host, struct client *client, const struct fr
     return do_status(host, client, frame, err);
 }
 
+static int do_disk(struct host *host, struct client *client, const struct frame *frame,
+                   struct err *err)
+{
+    return disk_told(host, client, frame, err) == -1 ? -1 : do_status(host, client, frame, err);
+}
+
 static int do_restart(struct host *host, struct client *client, const struct frame *frame,
                       struct err *err)
 {
@@ -201,6 +207,24 @@ static int do_stop(struct host *host, struct client *client, const struct frame 
     return 0;
 }
 
+/* Fails a request that only the host of an ACP agent answers. */
+static int fail_no_acp(const struct host *host, const char *what, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is not an ACP agent", what,
+                  host->agent->id);
+    return err_hint(err, "send it text with: mas send %s %s TEXT",
+                    session_label(&host->root, host->session.id).text, host->agent->id);
+}
+
+/* A program on a terminal asks for no permission, but it may be paused. */
+static int do_permit(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err)
+{
+    if (disk_is_meant(host, frame))
+        return disk_let_go_on(host, client, frame, err);
+    return fail_no_acp(host, "answer", err);
+}
+
 /* ---- the table */
 
 /* Who may make a request. */
@@ -230,6 +254,7 @@ static const struct request_kind {
     {"look",         "look at",                   ALL,     {do_look, do_look}},
     {"seen",         "note a look at",            OTHERS,  {do_seen, do_seen}},
     {"conflict",     "tell of a conflict of",     TEAM,    {do_conflict, do_conflict}},
+    {"disk",         "tell of the disk space of", OTHERS,  {do_disk, do_disk}},
     {"restart",      "restart",                   ALL,     {do_restart, do_restart_acp}},
     {"stop",         "stop",                      ENDS,    {do_stop, do_stop}},
     {"sleep",        "put to sleep",              OTHERS,  {do_not_sleep, acp_request_sleep}},
@@ -238,7 +263,7 @@ static const struct request_kind {
     {"ask",          "ask",                       TEAM,    {NULL, acp_request_ask}},
     {"listen",       "listen to",                 ALL,     {NULL, acp_request_listen}},
     {"cancel",       "cancel the turn of",        TEAM,    {NULL, acp_request_cancel}},
-    {"permit",       "answer",                    DECIDES, {NULL, acp_request_permit}},
+    {"permit",       "answer",                    DECIDES, {do_permit, acp_request_permit}},
     {"clear",        "clear the context of",      DECIDES, {NULL, acp_request_clear}},
     {"mode",         "set the mode of",           DECIDES, {NULL, acp_request_mode}},
     {"set",          "set an option of",          DECIDES, {NULL, acp_request_set}},
@@ -269,15 +294,6 @@ static int check_access(const struct host *host, struct client *client, const st
     return target_check_rule(&host->team, sender, host->agent, err);
 }
 
-/* Fails a request that only the host of an ACP agent answers. */
-static int fail_no_acp(const struct host *host, const struct request_kind *request, struct err *err)
-{
-    (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is not an ACP agent", request->what,
-                  host->agent->id);
-    return err_hint(err, "send it text with: mas send %s %s TEXT",
-                    session_label(&host->root, host->session.id).text, host->agent->id);
-}
-
 /* Writes to the session's log that a message was refused. */
 static void log_refusal(const struct host *host, const struct client *client,
                         const struct frame *frame, const struct err *err)
@@ -296,7 +312,7 @@ static int answer(struct host *host, struct client *client, const struct frame *
     request_handler handler = request->handlers[host->backend->kind];
 
     if (handler == NULL)
-        return fail_no_acp(host, request, err);
+        return fail_no_acp(host, request->what, err);
     if (check_access(host, client, frame, request->access, err) == 0 &&
         handler(host, client, frame, err) == 0)
         return 0;

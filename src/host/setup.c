@@ -61,6 +61,7 @@ static int launch(struct host *host, int64_t now, const struct repo *repo, struc
         .env = host->env,
         .times = child_times(host),
         .bounds = &host->resources.bounds,
+        .paused = host->disk.paused,
     };
 
     if (exe == NULL || cwd == -1)
@@ -150,7 +151,7 @@ int64_t setup_tick(struct host *host, int64_t now)
 {
     struct host_setup *setup = &host->setup;
 
-    if (!setup->runs || setup->late || host->child.phase != CHILD_SETS_UP)
+    if (!setup->runs || setup->late || host->disk.paused || host->child.phase != CHILD_SETS_UP)
         return -1;
     if (now < setup->deadline)
         return setup->deadline;

@@ -17,6 +17,7 @@
  *     code.c       what the agent has changed in the session's project
  *     setup.c      the setup of the agent's work tree, which runs before the agent
  *     notify.c     notices for people
+ *     disk.c       how much disk space is used, and the pause at a limit
  *     request.c    the table of requests, and the answers that do not depend on the kind of agent
  *
  * There are no threads, and only the loop waits. Each part tells the loop when it has to be called
@@ -31,10 +32,12 @@
 #include "base/loop.h"
 #include "base/proc.h"
 #include "host/commands.h"
+#include "host/disk_pace.h"
 #include "host/pane.h"
 #include "host/supervisor.h"
 #include "model/agent_status.h"
 #include "model/attention.h"
+#include "model/disk.h"
 #include "model/notice.h"
 #include "model/preset.h"
 #include "model/team.h"
@@ -224,6 +227,25 @@ struct host_wall {
     struct wall_report report; /* of the newest start */
 };
 
+/* How much disk space is used; of disk.c. */
+struct host_disk {
+    bool watched; /* there is a limit */
+    bool wanted; /* measure soon, whatever the pace */
+    bool runs; /* `proc` measures */
+    bool failed; /* the last try */
+    struct proc proc;
+    int session_lock, root_lock; /* while it runs; -1 */
+    int64_t began, used; /* when it began, and what the file system held then */
+    int64_t room; /* as told by the last one */
+    struct disk_pace pace;
+    int64_t due, reserve_due;
+    struct disk_use use[DISK_SCOPE_COUNT];
+    enum disk_level level[DISK_SCOPE_COUNT];
+    bool paused; /* at a limit: what runs, or starts, is stopped */
+    int64_t paused_at, said_at;
+    char words[DISK_WORDS]; /* of the highest level; "" */
+};
+
 struct backend;
 struct terminal;
 struct conversation;
@@ -264,6 +286,7 @@ struct host {
     struct host_entry entry;
     struct host_notify notify;
     struct host_wall wall;
+    struct host_disk disk;
     struct log log;
     bool log_failed;
     int64_t output_ms; /* epoch, of the newest output */
@@ -412,6 +435,29 @@ void notify_add(struct host *host, const struct notice *notice);
 int64_t notify_tick(struct host *host, int64_t now);
 void notify_want(const struct host *host, struct loop *loop);
 void notify_serve(struct host *host, struct loop *loop);
+
+/* ---- disk.c */
+void disk_open(struct host *host);
+void disk_close(struct host *host);
+/* Measures if that is due. Returns when to call again. */
+int64_t disk_tick(struct host *host, int64_t now);
+void disk_want(const struct host *host, struct loop *loop);
+void disk_serve(struct host *host, struct loop *loop);
+/* Returns true if the agent, or its setup, is stopped because a limit is reached. */
+bool disk_is_paused(const struct host *host);
+/* Returns what people should know of the space that is used; "". */
+const char *disk_note(const struct host *host);
+/* The agent has been started, and is paused at once if a limit is reached. */
+void disk_child_starts(struct host *host);
+/* A person types in the pane. */
+void disk_keys(struct host *host);
+/* Handles the figures that `mas measure` tells; without figures a limit was changed. */
+int disk_told(struct host *host, struct client *client, const struct frame *frame, struct err *err);
+/* Returns true if a request to grant something means a limit that is reached; then raises it, and
+ * answers. */
+bool disk_is_meant(const struct host *host, const struct frame *frame);
+int disk_let_go_on(struct host *host, struct client *client, const struct frame *frame,
+                   struct err *err);
 
 /* ---- server.c */
 int server_open(struct host *host, struct err *err);

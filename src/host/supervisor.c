@@ -4,6 +4,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "host/pause.h"
 #include "wall/cgroup.h"
 
 #include <errno.h>
@@ -27,8 +28,11 @@ enum {
     FREEZE_MS = 200, /* for a cgroup to stop all its processes */
 };
 
+enum order_kind { ORDER_END, ORDER_PAUSE, ORDER_GO_ON };
+
 /* What the host asks for. */
 struct order {
+    enum order_kind kind;
     struct supervisor_times times;
     pid_t spare;
 };
@@ -51,6 +55,7 @@ struct supervision {
     enum step step;
     int rounds;
     int64_t deadline;
+    struct pause pause;
     struct supervisor_report report; /* counts and names, for SUPERVISOR_CLEAR */
 };
 
@@ -135,6 +140,7 @@ static void enter(struct supervision *self, enum step step)
     int wait_ms = 0;
 
     self->step = step;
+    pause_end(&self->pause); /* what is stopped cannot end by itself */
     switch (step) {
     case STEP_HANGUP:
         wait_ms = self->order.times.hangup_ms;
@@ -229,6 +235,12 @@ static void handle_order(struct supervision *self)
         self->host = -1;
         order = (struct order){.times = self->times, .spare = self->order.spare};
     }
+    if (order.kind == ORDER_GO_ON)
+        pause_end(&self->pause);
+    if (order.kind == ORDER_PAUSE && self->step == STEP_NONE)
+        pause_begin(&self->pause);
+    if (order.kind != ORDER_END)
+        return;
     self->order.spare = order.spare;
     self->order.times = self->step == STEP_NONE ? order.times : shorter(self, order.times);
     if (self->step == STEP_NONE)
@@ -261,7 +273,8 @@ __attribute__((noreturn)) static void supervise(struct supervision *self)
         loop_want(&loop, self->signals, POLLIN);
         loop_want(&loop, self->host, POLLIN);
         loop_want(&loop, self->client, POLLIN);
-        int n = loop_wait(&loop, self->step == STEP_NONE ? -1 : self->deadline);
+        int64_t next = pause_tick(&self->pause, time_monotonic_ms());
+        int n = loop_wait(&loop, self->step == STEP_NONE ? next : self->deadline);
         if (loop_got(&loop, self->signals) != 0)
             handle_signal(self);
         if (loop_got(&loop, self->host) != 0)
@@ -308,6 +321,7 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
     struct supervision self = {.host = host,
                                .piped = spec->piped,
                                .part = {.dir = -1},
+                               .pause = PAUSE_INIT,
                                .client = spec->job != NULL ? spec->job->client : -1,
                                .job = spec->job,
                                .is_walled = spec->is_walled,
@@ -352,6 +366,9 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
         tell(&self, &(struct supervisor_report){.news = SUPERVISOR_FAILED, .status = error});
         _exit(1);
     }
+    self.pause.group = self.part.dir;
+    if (spec->paused)
+        pause_begin(&self.pause);
     tell(&self, &(struct supervisor_report){
                     .news = SUPERVISOR_RUNS, .pid = self.agent, .status = bounds.refused});
     supervise(&self);
@@ -411,6 +428,13 @@ int supervisor_start_printing(struct supervisor_spec *spec, struct supervisor *r
 void supervisor_end(const struct supervisor *supervisor, struct supervisor_times times, pid_t spare)
 {
     struct order order = {.times = times, .spare = spare};
+    if (supervisor->fd != -1)
+        (void)!send(supervisor->fd, &order, sizeof order, MSG_NOSIGNAL);
+}
+
+void supervisor_pause(const struct supervisor *supervisor, bool on)
+{
+    struct order order = {.kind = on ? ORDER_PAUSE : ORDER_GO_ON};
     if (supervisor->fd != -1)
         (void)!send(supervisor->fd, &order, sizeof order, MSG_NOSIGNAL);
 }

@@ -67,6 +67,7 @@ struct supervisor_spec {
     struct supervisor_times times; /* for an end that nobody asked for */
     const struct proc_bounds *bounds; /* what holds its resources; NULL: nothing */
     bool is_operator; /* what it starts is a person's terminal */
+    bool paused; /* stopped as soon as it runs; see supervisor_pause() */
     bool piped; /* no terminal: the agent's standard files are `pipes` */
     int pipes[3];
     struct supervisor_job *job; /* NULL: none */
@@ -112,6 +113,9 @@ int supervisor_start_printing(struct supervisor_spec *spec, struct supervisor *r
  * inside the tree; 0: none. */
 void supervisor_end(const struct supervisor *supervisor, struct supervisor_times times,
                     pid_t spare);
+
+/* Stops the tree, or lets it go on. A tree that ends goes on before that. */
+void supervisor_pause(const struct supervisor *supervisor, bool on);
 
 /* Reads the next report, without waiting. Closes the descriptor at SUPERVISOR_GONE. */
 void supervisor_read(struct supervisor *supervisor, struct supervisor_report *ret);

@@ -227,6 +227,16 @@ static void drop_question(struct watcher *watcher)
     watcher->answered = watcher->text_len;
 }
 
+void watcher_skip(struct watcher *watcher, int64_t ms)
+{
+    int64_t *const times[] = {&watcher->started, &watcher->last_output, &watcher->last_input,
+                              &watcher->last_task, &watcher->attention};
+
+    for (size_t i = 0; i < ARRAY_LEN(times); i++)
+        if (*times[i] != 0)
+            *times[i] += ms;
+}
+
 void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int64_t now)
 {
     enum { STEP = 16 }; /* bytes; most sequences are shorter */

@@ -78,6 +78,9 @@ bool watcher_asks(const struct watcher *watcher);
  * something happens. */
 int64_t watcher_tick(struct watcher *watcher, int64_t now);
 
+/* The program was stopped for so long, and did nothing: moves all times. */
+void watcher_skip(struct watcher *watcher, int64_t ms);
+
 /* Appends the last lines of the text, at most `max` bytes. */
 void watcher_last_lines(const struct watcher *watcher, size_t max, struct str *to);
 

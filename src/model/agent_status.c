@@ -178,6 +178,7 @@ static void put_members(const struct agent_status *status, const struct writer *
 void agent_status_put(const struct agent_status *status, struct json_out *out)
 {
     put_members(status, &(struct writer){.out = out, .all = true});
+    disk_put("disk", &status->disk, out);
     code_figures_put(&status->code, out);
     wall_report_put(&status->wall, out);
 }
@@ -187,6 +188,8 @@ void agent_status_tell(const struct agent_status *status, struct json_out *out)
     put_members(status, &(struct writer){.out = out});
     if (status->wall.level != WALL_UNSET)
         wall_report_put(&status->wall, out);
+    if (status->disk.known)
+        disk_put("disk", &status->disk, out);
     if (status->code.looked_ms == 0)
         return;
     json_open(out, "code", '{');
@@ -291,6 +294,7 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     code_figures_parse(json_get(object, "code"), &status.code);
     parse_resources(json_get(object, "resources"), &status.resources);
     wall_report_parse(json_get(object, "wall"), &status.wall);
+    disk_read(json_get(object, "disk"), &status.disk);
     status.title = read_text(object, "title", AGENT_TITLE_MAX);
     status.note = read_text(object, "note", AGENT_NOTE_MAX);
     status.acp = protocol != NULL && strcmp(protocol, "acp") == 0;

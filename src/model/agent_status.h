@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "model/disk.h"
 #include "model/money.h"
 #include "model/wall.h"
 
@@ -79,6 +80,7 @@ struct agent_status {
     struct code_figures code;
     struct agent_resources resources;
     struct wall_report wall; /* of the process that runs, or ran last */
+    struct disk_use disk; /* of its own directories */
     /* ACP agents only; false and "" or NULL for a terminal program */
     bool acp;
     char conversation[37]; /* id of the current conversation */

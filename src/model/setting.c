@@ -406,7 +406,9 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
                                "the compression level of archives, from 1 to 19"},
     [SETTING_LIMIT_SESSION] =
         {"limits", "session", NULL, "0", check_disk_size,
-         "the disk space that 'mas new' allows a session; later mas only warns; 0: no limit"},
+         "the disk space of a session: at 90 % mas tells, at 100 % it pauses the team; 0: any"},
+    [SETTING_LIMIT_AGENT] = {"limits", "agent", NULL, "0", check_disk_size,
+                             "likewise of an agent's own directories; only this agent is paused"},
     [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", check_disk_size,
                             "the space that 'mas new' leaves free on the file system; 0: none"},
     [SETTING_LIMIT_MEMORY] =

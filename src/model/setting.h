@@ -36,6 +36,7 @@ enum setting {
     SETTING_ARCHIVE_DIR, /* directory for archives, absolute or below the root */
     SETTING_ARCHIVE_LEVEL, /* compression level */
     SETTING_LIMIT_SESSION, /* bytes that a session may use on disk; 0: unlimited */
+    SETTING_LIMIT_AGENT, /* likewise of an agent's own directories */
     SETTING_LIMIT_FREE, /* bytes that `new` leaves free on the file system; 0: none */
     SETTING_LIMIT_MEMORY, /* bytes that the processes of an agent may use; 0: unlimited */
     SETTING_LIMIT_CPUS, /* likewise; see setting_parse_cpus() */

@@ -86,6 +86,11 @@ int64_t acp_tick(struct acp *acp, int64_t now)
     return next;
 }
 
+void acp_delay(struct acp *acp, int64_t ms)
+{
+    rpc_delay(acp->rpc, ms);
+}
+
 const struct acp_info *acp_info(const struct acp *acp)
 {
     return &acp->info;

@@ -187,6 +187,8 @@ void acp_feed(struct acp *acp, const char *bytes, size_t len);
 /* Ends overdue requests with ACP_TIMED_OUT. `now` is time_monotonic_ms(). Returns when to call
  * again, on the same clock; -1: never. */
 int64_t acp_tick(struct acp *acp, int64_t now);
+/* The agent was stopped for `ms`: moves the time limits of what it has not answered. */
+void acp_delay(struct acp *acp, int64_t ms);
 /* Returns what the agent reported in initialize; before that, zeros and empty texts. It belongs to
  * the client. */
 const struct acp_info *acp_info(const struct acp *acp);

@@ -495,6 +495,13 @@ static int64_t find_late(const struct rpc *rpc, int64_t now_ms, int64_t last)
     return late;
 }
 
+void rpc_delay(struct rpc *rpc, int64_t ms)
+{
+    for (size_t i = 0; i < rpc->pending_count; i++)
+        if (rpc->pending[i].deadline != -1)
+            rpc->pending[i].deadline += ms;
+}
+
 int64_t rpc_tick(struct rpc *rpc, int64_t now_ms)
 {
     int64_t next = -1;

@@ -84,6 +84,8 @@ bool rpc_is_stuck(const struct rpc *rpc);
 
 /* Passes in bytes of the peer and calls the callbacks. */
 void rpc_feed(struct rpc *rpc, const char *bytes, size_t len);
+/* Moves the deadlines of all open requests. */
+void rpc_delay(struct rpc *rpc, int64_t ms);
 /* Ends overdue requests with RPC_TIMED_OUT. now_ms is time_monotonic_ms(). Returns when to call
  * again, on the same clock; -1: never. */
 int64_t rpc_tick(struct rpc *rpc, int64_t now_ms);

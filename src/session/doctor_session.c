@@ -316,6 +316,7 @@ static void check_modes(struct doctor *doctor, int dir, const char *id, bool is_
     } parts[] = {{WORKSPACE_SESSION, S_IFREG | 0600, false, true, false},
                  {WORKSPACE_LOCK, S_IFREG | 0600, false, false, false},
                  {WORKSPACE_CONFIG, S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_LIMITS, S_IFREG | 0600, false, false, false},
                  {WORKSPACE_MEMORY, S_IFREG | 0600, false, true, false},
                  {WORKSPACE_MEMORY "-wal", S_IFREG | 0600, false, true, false},
                  {WORKSPACE_MEMORY "-shm", S_IFREG | 0600, false, true, false},

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/thread.h"
+#include "store/disk_limits.h"
 #include "store/placement.h"
 #include "store/placement_stage.h"
 #include "store/workspace.h"
@@ -206,11 +207,89 @@ void usage_free(struct usage *usage)
     *usage = (struct usage)USAGE_INIT;
 }
 
+/* ---- agents */
+
+enum { PARTS_OF_AGENTS = 3 }; /* directories in a session with one for each agent */
+
+/* Opens the directory with the directories of the agents. */
+static int open_part(const struct root *root, int dir, enum mode mode, const char *part)
+{
+    if (strcmp(part, WORKSPACE_UNIT) == 0 && placement_is_shared(mode))
+        return placement_open(root, dir, mode, part);
+    return path_open_dir(dir, part);
+}
+
+static void measure_agent(struct usage_agent *agent, const int parts[PARTS_OF_AGENTS],
+                          struct tree_meter *all)
+{
+    _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
+    struct tree_size size;
+
+    for (size_t i = 0; i < PARTS_OF_AGENTS; i++)
+        if (parts[i] != -1)
+            (void)tree_measure(meter, parts[i], agent->id, false);
+    tree_meter_read(meter, &size);
+    agent->used = size.real;
+    tree_meter_add(all, meter);
+}
+
+static bool is_agent(const struct usage_agent *agents, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(agents[i].id, name) == 0)
+            return true;
+    return false;
+}
+
+/* Adds what is in the directory but is no agent's. */
+static void measure_rest(struct tree_meter *all, int dir, const struct usage_agent *agents,
+                         size_t count)
+{
+    _cleanup_strv_ char **names = list(dir);
+
+    tree_measure_alone(all, dir, false);
+    for (char **name = names; name != NULL && *name != NULL; name++)
+        if (!is_agent(agents, count, *name))
+            (void)tree_measure(all, dir, *name, false);
+}
+
+static bool is_part_of_agents(const char *const *names, const char *name)
+{
+    for (size_t i = 0; i < PARTS_OF_AGENTS; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+void usage_measure_agents(const struct root *root, int dir, enum mode mode,
+                          struct usage_agent *agents, size_t count, uint64_t *ret_session)
+{
+    static const char *const names[PARTS_OF_AGENTS] = {WORKSPACE_UNIT, WORKSPACE_CODE,
+                                                       WORKSPACE_HOME};
+    _cleanup_meter_ struct tree_meter *all = tree_meter_new();
+    _cleanup_strv_ char **entries = list(dir);
+    _cleanup_close_ int unit = open_part(root, dir, mode, names[0]);
+    _cleanup_close_ int code = open_part(root, dir, mode, names[1]);
+    _cleanup_close_ int home = open_part(root, dir, mode, names[2]);
+    const int parts[PARTS_OF_AGENTS] = {unit, code, home};
+    struct tree_size size;
+
+    for (size_t i = 0; i < count; i++)
+        measure_agent(&agents[i], parts, all);
+    for (size_t i = 0; i < PARTS_OF_AGENTS; i++)
+        if (parts[i] != -1)
+            measure_rest(all, parts[i], agents, count);
+    for (char **entry = entries; entry != NULL && *entry != NULL; entry++)
+        if (!is_part_of_agents(names, *entry))
+            (void)tree_measure(all, dir, *entry, false);
+    tree_meter_read(all, &size);
+    *ret_session = size.real;
+}
+
 /* ---- limits */
 
-char *usage_over(const struct config *config, const struct usage *usage)
+char *usage_over(uint64_t limit, const struct usage *usage)
 {
-    uint64_t limit = config_bytes(config, SETTING_LIMIT_SESSION);
     char texts[2][NUMBER_SIZE_TEXT];
 
     if (limit == 0 || usage->all.real <= limit)
@@ -231,6 +310,35 @@ static int ask_room(const struct root *root, uint64_t *ret, struct err *err)
     return 0;
 }
 
+/* Measures the sessions that have a limit. */
+static void find_large(const struct root *root, const struct config *config,
+                       const struct usage_options *options, size_t count, usage_finding *each,
+                       void *arg)
+{
+    struct usage_options *limited = mem_alloc((count + 1) * sizeof *limited);
+    uint64_t *limits = mem_alloc((count + 1) * sizeof *limits);
+    struct usage *usages = mem_alloc((count + 1) * sizeof *usages);
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        _cleanup_close_ int dir = workspace_open(root, options[i].id);
+        limits[found] = (uint64_t)disk_limits_of_session(dir, config);
+        if (limits[found] != 0)
+            limited[found++] = options[i];
+    }
+    if (found > 0)
+        usage_measure(root, limited, found, usages, NULL);
+    for (size_t i = 0; i < found; i++) {
+        _cleanup_free_ char *what = usage_over(limits[i], &usages[i]);
+        if (what != NULL)
+            each(limited[i].id, what, arg);
+        usage_free(&usages[i]);
+    }
+    free(usages);
+    free(limits);
+    free(limited);
+}
+
 void usage_find_over(const struct root *root, const struct config *config,
                      const struct usage_options *options, size_t count, usage_finding *each,
                      void *arg)
@@ -240,17 +348,7 @@ void usage_find_over(const struct root *root, const struct config *config,
     char texts[2][NUMBER_SIZE_TEXT];
     uint64_t room = 0;
 
-    if (count > 0 && config_bytes(config, SETTING_LIMIT_SESSION) != 0) {
-        struct usage *usages = mem_alloc(count * sizeof *usages);
-        usage_measure(root, options, count, usages, NULL);
-        for (size_t i = 0; i < count; i++) {
-            _cleanup_free_ char *what = usage_over(config, &usages[i]);
-            if (what != NULL)
-                each(options[i].id, what, arg);
-            usage_free(&usages[i]);
-        }
-        free(usages);
-    }
+    find_large(root, config, options, count, each, arg);
     if (floor == 0)
         return;
     if (ask_room(root, &room, &err) == -1) {

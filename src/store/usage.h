@@ -54,8 +54,18 @@ void usage_measure(const struct root *root, const struct usage_options *options,
 void usage_free(struct usage *usage);
 #define _cleanup_usage_ __attribute__((cleanup(usage_free)))
 
-/* Returns a text about a session that exceeds [limits] session, or NULL. The caller frees it. */
-char *usage_over(const struct config *config, const struct usage *usage);
+/* Returns a text about a session that exceeds its limit (0: none), or NULL. The caller frees it. */
+char *usage_over(uint64_t limit, const struct usage *usage);
+
+/* An agent whose directories are measured. */
+struct usage_agent {
+    const char *id;
+    uint64_t used; /* bytes on disk of its directories in unit/, code/ and home/ */
+};
+/* Measures the session in the open directory `dir`, and these agents of it. Each agent's figure
+ * counts all that is in its own directories, the sum of the session what several share once. */
+void usage_measure_agents(const struct root *root, int dir, enum mode mode,
+                          struct usage_agent *agents, size_t count, uint64_t *ret_session);
 
 /* Calls `each` with every subject that exceeds a limit and a text about it. The subjects are
  * sessions and, as "sessions", their file system. Measures only if a limit is set. */

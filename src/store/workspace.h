@@ -20,6 +20,7 @@
 #define WORKSPACE_CODE_GIT "code.git"
 #define WORKSPACE_MEMORY "memory.db" /* the conversations: memory/store.h */
 #define WORKSPACE_HOME "home" /* what programs behind walls keep in their homes, by agent */
+#define WORKSPACE_LIMITS "limits.json" /* of disk space, see store/disk_limits.h */
 #define WORKSPACE_UNIT "unit"
 #define WORKSPACE_WORKFLOWS "workflows"
 #define WORKSPACE_RUN "run"

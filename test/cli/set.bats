@@ -39,7 +39,7 @@ load ../memory
     for word in private=maybe private public=yes private=; do
         mas set "$ID" "$word"
         [ "$status" -eq 2 ]
-        [[ $stderr == "mas: cannot set '$word': it is not private=yes, private=no, setup=yes, setup=no or budget.KIND=AMOUNT"* ]]
+        [[ $stderr == "mas: cannot set '$word': it is not private=yes, private=no, setup=yes, setup=no, budget.KIND=AMOUNT, limits.session=SIZE or limits.agent=SIZE"* ]]
     done
     mas set nosuch private=yes
     [ "$status" -eq 3 ]

@@ -44,6 +44,7 @@ static const struct {
     {SETTING_ARCHIVE_DIR, "archive|/a b|../x", "|a\nb"},
     {SETTING_ARCHIVE_LEVEL, "1|19", "|0|20|-1|3x"},
     {SETTING_LIMIT_SESSION, "0|1|500M|1024T", "|1025T|1P|-1"},
+    {SETTING_LIMIT_AGENT, "0|1|500M|1024T", "|1025T|1P|-1"},
     {SETTING_LIMIT_FREE, "0|1G", "|5%"},
     {SETTING_LIMIT_MEMORY, "0|16M|2G|1024T", "|15M|1|1025T|-1|half"},
     {SETTING_LIMIT_CPUS, "0|1|1.5|0.25|4096|4096.00", "|.|1.|.5|1.255|4096.01|-1|1,5|1 |a"},

@@ -259,6 +259,30 @@ static void say(struct host *host, const char *words)
         event_say(host, false, "%s", words);
 }
 
+static void note_in_history(struct host *host, const char *words)
+{
+    event_say(host, true, "%s", words);
+}
+
+/* While the agent is stopped it cannot answer: its time limits move. */
+static void pause_agent(struct host *host, bool on, int64_t lasted)
+{
+    struct conversation *conversation = host->conversation;
+
+    if (conversation->work.terminals != NULL)
+        terminals_pause(conversation->work.terminals, on);
+    if (on)
+        return;
+    watcher_skip(&conversation->link.printed, lasted);
+    if (conversation->link.acp != NULL)
+        acp_delay(conversation->link.acp, lasted);
+    if (conversation->link.phase.until != -1)
+        conversation->link.phase.until += lasted;
+    if (conversation->turn.cancel_until != -1)
+        conversation->turn.cancel_until += lasted;
+    conversation->resume.quiet_since += lasted;
+}
+
 static bool reads_keys(const struct host *host, int64_t now)
 {
     (void)now;
@@ -342,6 +366,11 @@ static int64_t tick(struct host *host, int64_t now)
 
     if (conversation->link.acp == NULL)
         return next;
+    if (host->disk.paused) { /* it cannot answer, and gets nothing new */
+        next = time_sooner(next, usage_tick(host, now));
+        link_flush(host);
+        return next;
+    }
     next = time_sooner(next, acp_tick(conversation->link.acp, now));
     next = time_sooner(next, tick_replay(host, now));
     next = time_sooner(next, tick_cancelled(host, now));
@@ -374,6 +403,8 @@ const struct backend backend_acp = {
     .state = state,
     .fill_status = fill_status,
     .say = say,
+    .note = note_in_history,
+    .pause = pause_agent,
     .reads_keys = reads_keys,
     .handle_keys = handle_keys,
     .want = want,

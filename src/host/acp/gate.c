@@ -8,6 +8,11 @@
 
 #include "base/str.h"
 
+static bool is_stopped(struct host *host)
+{
+    return host->disk.paused;
+}
+
 static bool is_paused(struct host *host)
 {
     return host->conversation->spending.paused[0] != '\0';
@@ -19,6 +24,7 @@ static const struct gate {
     /* For a turn that begins now, whose prompt is the first in the queue, or for one that would. */
     bool begins, would;
 } gates[] = {
+    {is_stopped, NULL, true, true},
     {is_paused, NULL, false, true},
     {limit_holds, limit_gives_up, true, true},
     {turns_hold, turns_give_up, true, true},

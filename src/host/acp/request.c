@@ -304,6 +304,8 @@ int acp_request_permit(struct host *host, struct client *client, const struct fr
     struct json_out out;
     char id[EVENT_ID_MAX];
 
+    if (disk_is_meant(host, frame))
+        return disk_let_go_on(host, client, frame, err);
     if (is_for_budget(host, frame))
         return let_go_on(host, client, json_get_text(frame->head, "more"), err);
     verdict.number = permission != NULL ? event_number(host, permission) : 0;

@@ -51,6 +51,7 @@ struct terminals {
     const struct proc_bounds *bounds;
     struct terminal_child *children[TERMINALS_MAX];
     size_t count;
+    bool paused; /* see terminals_pause() */
     int64_t last; /* number of the newest program */
     int64_t ended; /* programs that have ended or were released */
     struct kept kept[TERMINALS_KEPT]; /* a ring; the newest is at kept_count - 1 */
@@ -96,6 +97,13 @@ void terminals_free(struct terminals *terminals)
     for (size_t i = 0; i < TERMINALS_KEPT; i++)
         free(terminals->kept[i].text);
     free(terminals);
+}
+
+void terminals_pause(struct terminals *terminals, bool on)
+{
+    terminals->paused = on;
+    for (size_t i = 0; i < terminals->count; i++)
+        supervisor_pause(&terminals->children[i]->supervisor, on);
 }
 
 static struct terminal_child *find(const struct terminals *terminals, const char *session,
@@ -268,6 +276,8 @@ static void serve_create(struct terminals *terminals, struct acp *acp,
     child->session = mem_dup(request->session);
     child->create = mem_dup(request->ticket);
     child->supervisor = supervisor;
+    if (terminals->paused)
+        supervisor_pause(&supervisor, true);
     child->out = out;
     child->limit = limit_of(request->params);
     (void)snprintf(child->id, sizeof child->id, "term-%lld", (long long)++terminals->last);

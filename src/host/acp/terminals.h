@@ -51,6 +51,8 @@ void terminals_want(const struct terminals *terminals, struct loop *loop);
  */
 bool terminals_serve(struct terminals *terminals, struct loop *loop, struct acp *acp);
 
+/* Stops all programs, also those that are started later, or lets them go on. */
+void terminals_pause(struct terminals *terminals, bool on);
 /* Returns how many programs run, or are not released yet. */
 size_t terminals_count(const struct terminals *terminals);
 /* Returns the output of a program by now, without NUL; NULL: there is no program of that id. Of the

@@ -122,7 +122,7 @@ int64_t usage_tick(struct host *host, int64_t now)
 {
     struct conversation *conversation = host->conversation;
     struct spending *spending = &conversation->spending;
-    bool waits = conversation->permissions.count > 0;
+    bool waits = conversation->permissions.count > 0 || host->disk.paused;
     struct err err = ERR_INIT;
 
     if (!conversation->turn.on)

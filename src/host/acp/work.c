@@ -37,6 +37,7 @@ void work_open(struct host *host)
                  placement_open(&host->root, host->dir, host->session.mode, parts[i]), false);
     work->terminals =
         terminals_new(&work->place, host->env, child_times(host), &host->resources.bounds, host);
+    terminals_pause(work->terminals, host->disk.paused);
 }
 
 void work_close(struct host *host)

@@ -102,6 +102,13 @@ static void say(struct host *host, const char *words)
     pane_print(&host->pane, words);
 }
 
+/* What it was silent for while it was stopped does not count. */
+static void pause_terminal(struct host *host, bool on, int64_t lasted)
+{
+    if (!on)
+        watcher_skip(&host->terminal->watcher, lasted);
+}
+
 static bool reads_keys(const struct host *host, int64_t now)
 {
     return !delivery_holds_keys(host, now);
@@ -129,12 +136,12 @@ static int64_t tick(struct host *host, int64_t now)
     struct watcher *watcher = &host->terminal->watcher;
     int64_t next = -1;
 
-    if (host->child.phase == CHILD_RUNS) {
+    if (host->child.phase == CHILD_RUNS && !host->disk.paused) {
         if (reads_unasked(host))
             watcher_reads(watcher);
         next = watcher_tick(watcher, now);
     }
-    int64_t due = delivery_run(host, now);
+    int64_t due = host->disk.paused ? -1 : delivery_run(host, now);
     bool ignored = false; /* the supervisor tells the end of the agent */
     if (!delivery_holds_keys(host, now) && host->terminal->tty.master != -1)
         pane_buffer_write(&host->pane.keys, host->terminal->tty.master, &ignored);
@@ -162,6 +169,8 @@ const struct backend backend_terminal = {
     .state = state,
     .fill_status = fill_status,
     .say = say,
+    .note = say,
+    .pause = pause_terminal,
     .reads_keys = reads_keys,
     .handle_keys = handle_keys,
     .want = relay_want,

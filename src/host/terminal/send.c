@@ -52,7 +52,8 @@ int terminal_send(struct host *host, struct client *client, const struct frame *
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
         child_start(host, now);
     size_t before = delivery->count;
-    (void)delivery_run(host, now);
+    if (!host->disk.paused)
+        (void)delivery_run(host, now);
     if (before ==
         0) { /* the agent could not be started, and the log says that the message failed */
         (void)err_set(err, MAS_FAILED, "cannot send to agent '%s': %s", host->agent->id,
