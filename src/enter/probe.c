@@ -13,9 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { MODE_FILTER = 2 }; /* SECCOMP_MODE_FILTER */
+
+/* A kernel that takes filters looks for this one. */
 static bool has_seccomp(void)
 {
-    return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != -1;
+    return prctl(PR_SET_SECCOMP, MODE_FILTER, NULL) == -1 && errno == EFAULT;
 }
 
 /* Returns the first character of a file of the kernel, '\0' if it has no such file. */

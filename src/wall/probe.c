@@ -120,7 +120,8 @@ static int try_bwrap(const char *file, struct err *err)
 
     if (run(file, argv, fd, &result, err) == -1) {
         proc_result_free(&result);
-        return -1;
+        (void)err_wrap(err, "bubblewrap does not work here");
+        return err_hint(err, "see what this does: bwrap --ro-bind / / true");
     }
     int status = result.status;
     if (status != 0) {

@@ -58,6 +58,13 @@ no_process() {
     PATH=$T/bin:$PATH refused 'bubblewrap does not work here' 'update bubblewrap'
 }
 
+@test "with a bubblewrap that hangs" {
+    mkdir "$T/bin"
+    printf '#!/bin/sh\nexec sleep 0%s\n' "$MARK" >"$T/bin/bwrap"
+    chmod +x "$T/bin/bwrap"
+    PATH=$T/bin:$PATH refused 'did not end in time' 'bwrap --ro-bind / / true'
+}
+
 @test "where programs make no namespaces, as in many containers" {
     "$DENY" namespaces -- true || skip 'there is no seccomp here'
     refused 'bubblewrap does not work here' 'namespaces' "$DENY" namespaces --
@@ -68,6 +75,16 @@ no_process() {
         exec setpriv --bounding-set -all --inh-caps -all -- "$@"' -)
     "${off[@]}" true 2>/dev/null || skip 'that cannot be done here'
     refused 'bubblewrap does not work here' 'sysctl -w user.max_user_namespaces=' "${off[@]}"
+}
+
+@test "without Landlock" {
+    "$DENY" landlock -- true || skip 'there is no seccomp here'
+    refused 'no Landlock' 'lsm=' "$DENY" landlock --
+}
+
+@test "without seccomp" {
+    "$DENY" seccomp -- true || skip 'there is no seccomp here'
+    refused 'no seccomp' 'CONFIG_SECCOMP_FILTER' "$DENY" seccomp --
 }
 
 @test "an agent whose wall is not required starts, and mas says what does not hold" {

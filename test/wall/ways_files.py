@@ -65,7 +65,6 @@ WRITTEN = {
     'write-home': 'home',
     'write-user-settings': 'home/.config/mas/mas.ini',
     'write-known-roots': 'home/.local/state/mas/roots',
-    'write-mas-itself': 'mas_dir',
     'write-tmux-directory': 'tmux_dir',
 }
 
@@ -78,11 +77,11 @@ def place(places, path):
     return f'{value}/{rest}' if rest else value
 
 
-def by_name(name, path, flags):
+def by_name(name, path, flags, needs='nothing'):
     def proof(places, got, _record):
         return got == ident(place(places, path))
 
-    @way(name, proof)
+    @way(name, proof, needs)
     def opens(places):
         return reach(place(places, path), flags)
 
@@ -91,6 +90,7 @@ for NAME, PATH in READ.items():
     by_name(NAME, PATH, os.O_RDONLY)
 for NAME, PATH in WRITTEN.items():
     by_name(NAME, PATH, WRITE)
+by_name('write-mas-itself', 'mas_dir', WRITE, 'root')
 
 
 @way('climb-by-dot-dot', same('key'))

@@ -16,8 +16,8 @@ def answer_of(family, address, kind=socket.SOCK_STREAM):
         return s.recv(200).decode(errors='replace')
 
 
-def service(name, key):
-    @way(name, secret)
+def service(name, key, needs='nothing'):
+    @way(name, secret, needs)
     def connects(places):
         path = getattr(places, key)
         if path.startswith('absent'):
@@ -25,10 +25,10 @@ def service(name, key):
         return answer_of(socket.AF_UNIX, path)
 
 
-service('dbus', 'dbus')
+service('dbus', 'dbus', 'kernel')  # these two where there is a /run/user
 service('ssh-agent', 'ssh_agent')
 service('x11', 'x11')
-service('user-manager', 'systemd')
+service('user-manager', 'systemd', 'kernel')
 service('service-in-tmp', 'service')
 
 
