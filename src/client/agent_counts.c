@@ -62,13 +62,16 @@ static void add_code(struct code_counts *counts, const struct code_figures *code
 }
 
 void agent_counts_add(struct agent_counts *counts, enum agent_state state,
-                      const struct agent_usage *usage, const struct code_figures *code)
+                      const struct agent_usage *usage, const struct code_figures *code,
+                      const struct agent_resources *resources)
 {
     counts->told++;
     counts->states[state]++;
     counts->tokens += usage->tokens;
     add_cost(counts, &usage->cost);
     add_code(&counts->code, code);
+    counts->cpu_ms += resources->cpu_ms > 0 ? resources->cpu_ms : 0;
+    counts->memory += resources->memory > 0 ? resources->memory : 0;
 }
 
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
@@ -76,13 +79,15 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     struct agent_counting *counting = arg;
     struct agent_usage usage;
     struct code_figures code;
+    struct agent_resources resources;
     enum agent_state state;
 
     if (agent_state_parse(json_get_text(reply->head, "state"), &state)) {
         agent_usage_parse(json_get(reply->head, "usage"), &usage);
         code_figures_parse(json_get(reply->head, "code"), &code);
+        agent_resources_parse(json_get(reply->head, "resources"), &resources);
         agent_counts_add(&counting->totals[counting->places[call - counting->calls]], state, &usage,
-                         &code);
+                         &code, &resources);
     }
     return true;
 }

@@ -26,6 +26,7 @@ struct agent_counts {
     int64_t tokens; /* of all turns of these agents; 0: unknown */
     struct money costs[AGENT_COUNTS_CURRENCIES]; /* likewise; a currency of "" ends them */
     struct code_counts code;
+    int64_t cpu_ms, memory; /* of the processes of these agents, as far as known */
 };
 
 /* Requests in progress for any number of sessions. Zero-initialised; agent_counts_finish() releases
@@ -50,7 +51,8 @@ void agent_counts_finish(struct agent_counting *counting, int timeout_ms,
 
 /* Adds what one host reported. */
 void agent_counts_add(struct agent_counts *counts, enum agent_state state,
-                      const struct agent_usage *usage, const struct code_figures *code);
+                      const struct agent_usage *usage, const struct code_figures *code,
+                      const struct agent_resources *resources);
 
 /* Return the number of agents whose processes run, and of those that have exited or crashed. */
 size_t agent_counts_live(const struct agent_counts *counts);

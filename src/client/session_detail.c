@@ -84,7 +84,8 @@ void session_detail_look(const struct root *root, const struct view *view,
     for (size_t i = 0; i < ret->roster.count; i++) {
         const struct agent_status *status = &ret->roster.agents[i].status;
         if (ret->roster.agents[i].told)
-            agent_counts_add(&ret->view.counts, status->state, &status->usage, &status->code);
+            agent_counts_add(&ret->view.counts, status->state, &status->usage, &status->code,
+                             &status->resources);
     }
 }
 

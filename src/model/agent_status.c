@@ -117,7 +117,7 @@ static void put_resources(const struct agent_resources *resources, const struct 
     json_close(to->out, '}');
 }
 
-static void parse_resources(const struct json *object, struct agent_resources *ret)
+void agent_resources_parse(const struct json *object, struct agent_resources *ret)
 {
     *ret = (struct agent_resources){.cpu_ms = json_int(json_get(object, "cpuMs"), -1),
                                     .memory = json_int(json_get(object, "memory"), -1),
@@ -292,7 +292,7 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     if (pane != NULL && strlen(pane) < sizeof status.pane)
         memcpy(status.pane, pane, strlen(pane) + 1);
     code_figures_parse(json_get(object, "code"), &status.code);
-    parse_resources(json_get(object, "resources"), &status.resources);
+    agent_resources_parse(json_get(object, "resources"), &status.resources);
     wall_report_parse(json_get(object, "wall"), &status.wall);
     disk_read(json_get(object, "disk"), &status.disk);
     status.title = read_text(object, "title", AGENT_TITLE_MAX);

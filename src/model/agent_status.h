@@ -110,6 +110,8 @@ void agent_status_free(struct agent_status *status);
 void agent_usage_put(const struct agent_usage *usage, struct json_out *out);
 /* Reads such an object; all is unknown if it is NULL. */
 void agent_usage_parse(const struct json *object, struct agent_usage *ret);
+/* Reads the member "resources"; all is unknown if it is NULL. */
+void agent_resources_parse(const struct json *object, struct agent_resources *ret);
 /* Returns how much of the context is used, in percent; -1 if that is not known. */
 int agent_usage_percent(const struct agent_usage *usage);
 

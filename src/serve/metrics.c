@@ -157,12 +157,30 @@ static void add_used(const struct survey *survey, struct str *to)
         }
 }
 
+/* What the processes of the agents of running sessions use. */
+static void add_resources(const struct survey *survey, struct str *to)
+{
+    add_head(to, "mas_agent_cpu_seconds", "gauge",
+             "CPU time that the processes of a session's agents have used.");
+    for (size_t i = 0; i < survey->count; i++)
+        if (survey->views[i].counts.told > 0)
+            str_addf(to, "mas_agent_cpu_seconds{session=\"%s\"} %.3f\n", survey->views[i].row.id,
+                     (double)survey->views[i].counts.cpu_ms / 1e3);
+    add_head(to, "mas_agent_memory_bytes", "gauge",
+             "Memory of the processes of a session's agents.");
+    for (size_t i = 0; i < survey->count; i++)
+        if (survey->views[i].counts.told > 0)
+            str_addf(to, "mas_agent_memory_bytes{session=\"%s\"} %lld\n", survey->views[i].row.id,
+                     (long long)survey->views[i].counts.memory);
+}
+
 static void answer_metrics(struct request *request, const struct survey *survey)
 {
     struct str body = STR_INIT;
 
     add_sessions(survey, &body);
     add_used(survey, &body);
+    add_resources(survey, &body);
     add_counts(request->server->metrics, &body);
     add_times(request->server->metrics, &body);
     add_head(&body, "mas_http_connections", "gauge", "Open connections.");

@@ -81,6 +81,7 @@ load lib
     used() {
         api GET /metrics
         grep -qxF "mas_agent_tokens{session=\"$ID\"} 12" <<<"$output" &&
+            grep -qE "^mas_agent_memory_bytes\{session=\"$ID\"\} [1-9][0-9]{5,}$" <<<"$output" &&
             grep -qxF "mas_agent_cost{session=\"$ID\",currency=\"USD\"} 0.25" <<<"$output"
     }
     eventually used
