@@ -26,6 +26,15 @@ int path_open_dir(int dir, const char *name);
  * errno. */
 int path_make_dir(int dir, const char *name, mode_t mode);
 
+/* Renames an entry, but never over another one: fails with EEXIST. Returns -1 with errno. Where the
+ * file system cannot do that in one step (NFS, 9p, many of FUSE), it links and unlinks a file, so
+ * that a kill can leave both names; a directory, and a file that cannot have two names, are renamed
+ * after a look, which is as safe if the caller holds the lock under which that name is made. */
+int path_rename_new(int from, const char *name, int to, const char *new_name);
+/* Exchanges two entries of a directory. Where the file system cannot, `name` takes the place of
+ * `other`, which then has the name `spare` for a moment: a kill can leave it there. */
+int path_exchange(int dir, const char *name, const char *other, const char *spare);
+
 /* Lists the names in the directory open at `dir`, without . and .., in no particular order. A read
  * error is an error of the whole call, because a name that was not read would look missing. The
  * caller releases *ret with strv_free(). */

@@ -89,13 +89,4 @@ int repo_count_unlanded(const struct repo *repo, size_t *ret, struct err *err);
 /* Checks that a team can work on a project: no writer is called "main" or "view". */
 int repo_check_team(const struct team *team, struct err *err);
 
-/* Makes code.git in the workspace that is open at `dir`. On failure the caller removes the
- * workspace. */
-int repo_make(const struct repo *repo, int dir, const struct project *project, tree_tick *tick,
-              void *arg, struct err *err);
-/* Then makes the integration branch and the work trees of the team, which begin with
- * project->base. Does not sync. */
-int repo_make_trees(const struct repo *repo, int dir, const struct project *project,
-                    const struct team *team, tree_tick *tick, void *arg, struct err *err);
-
 #endif

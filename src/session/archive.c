@@ -201,7 +201,7 @@ static int output_finish(struct output *output, char **ret, struct err *err)
     if (fsync(output->fd) == -1)
         return err_errno(err, "cannot write '%s%s'", output->dir_path, name);
     for (int i = 2; i <= NAMES_MAX; i++) {
-        rc = renameat2(output->dir, output->temp, output->dir, name, RENAME_NOREPLACE);
+        rc = path_rename_new(output->dir, output->temp, output->dir, name);
         if (rc == 0 || errno != EEXIST || output->chosen)
             break;
         free(name);

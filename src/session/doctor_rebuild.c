@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/kv.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/time.h"
 #include "session/doctor_internal.h"
 #include "store/team_file.h"
@@ -21,7 +22,7 @@ int doctor_put_aside(int dir, const char *name, struct err *err)
     for (int i = 0; i < TRIES_MAX; i++) {
         _cleanup_free_ char *aside = i == 0 ? mem_printf("%s.broken-%ld", name, now)
                                             : mem_printf("%s.broken-%ld.%d", name, now, i);
-        if (renameat2(dir, name, dir, aside, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+        if (path_rename_new(dir, name, dir, aside) == 0 || errno == ENOENT)
             return 0;
         if (errno != EEXIST)
             break;

@@ -2,7 +2,7 @@
 #include "code/changes.h"
 #include "code/lfs_carry.h"
 #include "code/placed.h"
-#include "code/repo.h"
+#include "code/repo_make.h"
 #include "code/setup.h"
 #include "code/submodule.h"
 #include "session/life_internal.h"

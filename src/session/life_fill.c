@@ -46,7 +46,7 @@ static int move_missing(struct gap *gap, struct err *err)
     if (path_list(gap->from, &names, err) == -1)
         return -1;
     for (char **name = names; *name != NULL; name++) {
-        if (renameat2(gap->from, *name, gap->to, *name, RENAME_NOREPLACE) == 0)
+        if (path_rename_new(gap->from, *name, gap->to, *name) == 0)
             gap->made++;
         else if (errno != EEXIST)
             return err_errno(err, "cannot create '%s/%s'", gap->part, *name);

@@ -105,7 +105,7 @@ static int copy_across(const struct mover *mover, int aside, const char *part, s
     if (tree_copy(from, to, name, mover->life->tick, mover->life->tick_arg, err) == -1)
         return -1;
     if (fchmod(to, st.st_mode & 0777) == -1 || syncfs(to) == -1 ||
-        renameat2(mover->dir, COPY, mover->dir, part, RENAME_NOREPLACE) == -1)
+        path_rename_new(mover->dir, COPY, mover->dir, part) == -1)
         return err_errno(err, "cannot copy '%s'", name);
     return file_sync_dir(mover->dir, err);
 }
@@ -121,7 +121,7 @@ static int move_across(const struct mover *mover, const char *part, struct err *
     _cleanup_close_ int aside = path_open_dir(root->fd, mover->aside);
     if (aside == -1)
         return err_errno(err, "cannot open '%s/%s'", root->path, mover->aside);
-    if (!is_there(aside, part) && renameat2(root->fd, part, aside, part, RENAME_NOREPLACE) == -1) {
+    if (!is_there(aside, part) && path_rename_new(root->fd, part, aside, part) == -1) {
         (void)err_errno(err, "cannot move '%s/%s'", root->path, part);
         (void)unlinkat(root->fd, mover->aside, AT_REMOVEDIR);
         return -1;
@@ -131,7 +131,7 @@ static int move_across(const struct mover *mover, const char *part, struct err *
          copy_across(mover, aside, part, err) == -1)) {
         (void)tree_remove(mover->dir, COPY, &ignored);
         if (!is_there(mover->dir, part))
-            (void)renameat2(aside, part, root->fd, part, RENAME_NOREPLACE);
+            (void)path_rename_new(aside, part, root->fd, part);
         (void)unlinkat(root->fd, mover->aside, AT_REMOVEDIR);
         return -1;
     }
@@ -149,7 +149,7 @@ static int move_part(const struct mover *mover, const char *part, struct err *er
         return move_across(mover, part, err);
     if (!is_there(root->fd, part))
         return 0;
-    if (renameat2(root->fd, part, mover->dir, part, RENAME_NOREPLACE) == -1) {
+    if (path_rename_new(root->fd, part, mover->dir, part) == -1) {
         if (errno == EXDEV)
             return move_across(mover, part, err);
         return err_errno(err, "cannot move '%s/%s'", root->path, part);
@@ -178,8 +178,7 @@ void life_move_back(const struct life *life, int dir)
     struct err ignored = ERR_INIT;
 
     for (size_t i = 0; i < PARTS; i++)
-        (void)renameat2(dir, life_part_names[i], life->root->fd, life_part_names[i],
-                        RENAME_NOREPLACE);
+        (void)path_rename_new(dir, life_part_names[i], life->root->fd, life_part_names[i]);
     (void)file_sync_dir(life->root->fd, &ignored);
 }
 

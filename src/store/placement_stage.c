@@ -171,7 +171,7 @@ int placement_stage_place(struct placement_stage *stage, struct err *err)
     for (char **part = stage->paths; part != NULL && *part != NULL; part++) {
         const char *name;
         _cleanup_close_ int to = open_place(stage->root, *part, &name);
-        if (to == -1 || renameat2(stage->dir, *part, to, name, RENAME_NOREPLACE) == -1) {
+        if (to == -1 || path_rename_new(stage->dir, *part, to, name) == -1) {
             if (errno == EEXIST)
                 return err_set(err, MAS_CONFLICT,
                                "cannot create '%s': another command has just created it", *part);
@@ -191,7 +191,7 @@ void placement_stage_undo(struct placement_stage *stage)
         const char *name;
         _cleanup_close_ int from = open_place(stage->root, part, &name);
         if (from != -1)
-            (void)renameat2(from, name, stage->dir, part, RENAME_NOREPLACE);
+            (void)path_rename_new(from, name, stage->dir, part);
     }
 }
 

@@ -312,9 +312,10 @@ enum shipped_state shipped_look(const struct shipped *shipped, const char *name)
 static int copy_template(int from, int to, const char *name, bool instead, struct err *err)
 {
     _cleanup_free_ char *temp = mem_printf(".new-%s", name);
+    _cleanup_free_ char *spare = mem_printf(".old-%s", name);
     struct stat st;
 
-    if (tree_remove(to, temp, err) == -1)
+    if (tree_remove(to, temp, err) == -1 || tree_remove(to, spare, err) == -1)
         return -1;
     if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return err_errno(err, "cannot read template '%s'", name);
@@ -337,8 +338,8 @@ static int copy_template(int from, int to, const char *name, bool instead, struc
             return -1;
         }
     }
-    if (renameat2(to, temp, to, name, instead ? RENAME_EXCHANGE : RENAME_NOREPLACE) == -1 &&
-        errno != EEXIST)
+    int rc = instead ? path_exchange(to, temp, name, spare) : path_rename_new(to, temp, to, name);
+    if (rc == -1 && errno != EEXIST)
         return err_errno(err, "cannot put template '%s' in place", name);
     return instead ? tree_remove(to, temp, err) : 0;
 }

@@ -105,7 +105,7 @@ static int place(const struct root *root, int stage, int built, const char *name
         all = path_open_dir(root->sessions, SNAPSHOTS_DIR);
     if (all == -1)
         return err_errno(err, "cannot open '%s/%s'", ROOT_SESSIONS, SNAPSHOTS_DIR);
-    if (renameat2(stage, SNAPSHOT_NEW, all, name, RENAME_NOREPLACE) == 0)
+    if (path_rename_new(stage, SNAPSHOT_NEW, all, name) == 0)
         return PLACED;
     if (errno != EEXIST || unlinkat(stage, WORKSPACE_SNAPSHOT, 0) == -1 ||
         unlinkat(built, NAME_FILE, 0) == -1)
@@ -225,7 +225,7 @@ static int make_as(int dir, int from, const char *agent, const char *fresh,
         return -1;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
     if (fchmod(to, 0755) == -1 || futimens(to, times) == -1 || syncfs(to) == -1 ||
-        renameat2(dir, fresh, unit, agent, RENAME_NOREPLACE) == -1)
+        path_rename_new(dir, fresh, unit, agent) == -1)
         return err_errno(err, "cannot create '%s'", path);
     return file_sync_dir(unit, err);
 }

@@ -161,7 +161,7 @@ int workspace_stage_rename(const struct root *root, struct stage *stage, const c
     if (faccessat(root->sessions, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
         is_stale(root->sessions, to) && trash_put_away(root, to, fresh, err) == -1)
         return -1;
-    if (renameat2(root->sessions, from, root->sessions, to, RENAME_NOREPLACE) == -1) {
+    if (path_rename_new(root->sessions, from, root->sessions, to) == -1) {
         if (errno == EEXIST)
             return err_set(err, MAS_CONFLICT,
                            "cannot create session '%s': another command is creating it", id);
@@ -219,7 +219,7 @@ int workspace_place(const struct root *root, struct stage *stage, struct err *er
     if (placement_stage_place(&stage->parts, err) == -1)
         return -1;
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
-    if (renameat2(root->sessions, name, root->sessions, stage->id, RENAME_NOREPLACE) == -1) {
+    if (path_rename_new(root->sessions, name, root->sessions, stage->id) == -1) {
         if (errno == EEXIST)
             return err_set(err, MAS_CONFLICT, "cannot create session '%s': it exists", stage->id);
         return err_errno(err, "cannot put session '%s' in place", stage->id);
@@ -273,14 +273,14 @@ int workspace_set_aside(const struct root *root, const char *id, struct err *err
     char name[TRASH_NAME];
 
     workspace_trash_name(id, name);
-    if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == 0)
+    if (path_rename_new(root->sessions, id, root->sessions, name) == 0)
         return 0;
     if (errno != EEXIST)
         return err_errno(err, "cannot remove session '%s'", id);
     /* left over from an earlier removal of the same id */
     if (tree_remove(root->sessions, name, err) == -1)
         return -1;
-    if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1)
+    if (path_rename_new(root->sessions, id, root->sessions, name) == -1)
         return err_errno(err, "cannot remove session '%s'", id);
     return 0;
 }

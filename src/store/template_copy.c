@@ -33,7 +33,7 @@ static int fill(const struct template *tmpl, int templates, const char *stage, c
         return -1;
     if (syncfs(dir) == -1)
         return err_errno(err, "cannot sync template '%s'", name);
-    if (renameat2(templates, stage, templates, name, RENAME_NOREPLACE) == -1)
+    if (path_rename_new(templates, stage, templates, name) == -1)
         return errno == EEXIST ? refuse_taken(name, err)
                                : err_errno(err, "cannot put template '%s' in place", name);
     return 0;

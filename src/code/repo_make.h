@@ -1,0 +1,22 @@
+/*
+ * Makes the repositories of a session, in the workspace's stage.
+ */
+#ifndef MAS_CODE_REPO_MAKE_H
+#define MAS_CODE_REPO_MAKE_H
+
+#include "base/err.h"
+#include "base/tree.h"
+#include "code/project.h"
+#include "code/repo.h"
+#include "model/team.h"
+
+/* Makes code.git in the workspace that is open at `dir`. On failure the caller removes the
+ * workspace. */
+int repo_make(const struct repo *repo, int dir, const struct project *project, tree_tick *tick,
+              void *arg, struct err *err);
+/* Then makes the integration branch and the work trees of the team, which begin with
+ * project->base. Does not sync. */
+int repo_make_trees(const struct repo *repo, int dir, const struct project *project,
+                    const struct team *team, tree_tick *tick, void *arg, struct err *err);
+
+#endif
