@@ -7,6 +7,7 @@
  *     --network none|open|PORT                   no IP at all, or TCP to these ports of any host
  *     --limit NAME=VALUE                         see limits.h
  *     --tty                                      it takes its standard input as its terminal
+ *     --keep FD                                  it gets this descriptor, too
  *     --nested                                   it may make namespaces; then no paths
  *     --require PART,...                         fail without: files, network, signals, sockets,
  * calls
@@ -111,6 +112,16 @@ static int enter(const struct entry_options *options, struct err *err)
     return filter_agent_load(&filter, must ? err : &ignored) == 0 || !must ? 0 : -1;
 }
 
+/* Closes all but the standard descriptors and `keep`, unless that is 0. */
+static void close_others(int keep)
+{
+    unsigned next = STDERR_FILENO + 1;
+
+    if (keep > STDERR_FILENO + 1)
+        (void)close_range(next, (unsigned)keep - 1, 0);
+    (void)close_range(keep > 0 ? (unsigned)keep + 1 : next, UINT_MAX, 0);
+}
+
 int main(int argc, char **argv)
 {
     struct entry_options options = {.probe = false};
@@ -127,7 +138,7 @@ int main(int argc, char **argv)
         rc == 0 ? path_find_program(options.program[0], getenv("PATH"), AT_FDCWD) : NULL;
     if (rc == 0)
         rc = enter(&options, &err);
-    (void)close_range(STDERR_FILENO + 1, UINT_MAX, 0); /* rules may have been for some of them */
+    close_others(options.keep); /* rules may have been for some of them */
     if (rc == 0 && path == NULL) {
         (void)err_set(&err, MAS_FAILED, "cannot find the program '%s'", options.program[0]);
         options_free(&options);

@@ -6,6 +6,9 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { KEEP_MAX = 1023 };
 
 #define USAGE "mas-wall [OPTION]... -- PROGRAM [ARGUMENT]...: this program is part of mas"
 
@@ -62,6 +65,18 @@ static int parse_network(const char *text, struct entry_options *options, struct
     return 0;
 }
 
+static int parse_keep(const char *text, struct entry_options *ret, struct err *err)
+{
+    char *end;
+    long fd = strtol(text, &end, 10);
+
+    if (*end != '\0' || fd <= STDERR_FILENO || fd > KEEP_MAX)
+        return err_set(err, MAS_USAGE, "cannot keep descriptor '%s': expected 3 to %d", text,
+                       KEEP_MAX);
+    ret->keep = (int)fd;
+    return 0;
+}
+
 static int check(const struct entry_options *options, struct err *err)
 {
     if (options->filter.network == FILTER_NONE && options->landlock.port_count > 0)
@@ -77,7 +92,7 @@ static int check(const struct entry_options *options, struct err *err)
 
 int options_parse(int argc, char **argv, struct entry_options *ret, struct err *err)
 {
-    enum { READ = 256, WRITE, DEVICE, NETWORK, LIMIT, NESTED, REQUIRE, PROBE, TTY };
+    enum { READ = 256, WRITE, DEVICE, NETWORK, LIMIT, NESTED, REQUIRE, PROBE, TTY, KEEP };
     static const struct option known[] = {
         {"read", required_argument, NULL, READ},
         {"write", required_argument, NULL, WRITE},
@@ -88,6 +103,7 @@ int options_parse(int argc, char **argv, struct entry_options *ret, struct err *
         {"require", required_argument, NULL, REQUIRE},
         {"probe", no_argument, NULL, PROBE},
         {"tty", no_argument, NULL, TTY},
+        {"keep", required_argument, NULL, KEEP},
         {NULL, 0, NULL, 0},
     };
     int option;
@@ -118,6 +134,9 @@ int options_parse(int argc, char **argv, struct entry_options *ret, struct err *
             break;
         case TTY:
             ret->tty = true;
+            break;
+        case KEEP:
+            rc = parse_keep(optarg, ret, err);
             break;
         default:
             rc = err_set(err, MAS_USAGE, "cannot use '%s': " USAGE, argv[optind - 1]);

@@ -27,6 +27,7 @@ struct entry_options {
     struct filter_agent filter;
     struct landlock landlock; /* owns its arrays */
     char **limits;
+    int keep; /* a descriptor that the program gets, too; 0: none */
     char *const *program; /* and its arguments; borrowed */
 };
 

@@ -1,5 +1,7 @@
 #include "model/wall.h"
 
+#include "model/network.h"
+
 #include "base/str.h"
 
 #include <stdio.h>
@@ -149,10 +151,12 @@ const char *wall_parse_paths(const char *text, char ***ret)
 
 const char *wall_check_network(const char *text)
 {
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                  ".-_:[]*, \t";
+    _cleanup_network_ struct network network = NETWORK_INIT;
+    struct err ignored = ERR_INIT;
 
-    return strspn(text, allowed) == strlen(text) ? NULL : "open, none, or a list of host names";
+    return text[0] == '\0' || network_parse(text, &network, &ignored) == 0
+               ? NULL
+               : "open, none, or hosts: a name, *.NAME or an address, each perhaps with :PORT";
 }
 
 void wall_options_free(struct wall_options *options)

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/loop.h"
+#include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -24,6 +25,7 @@ enum {
     LOOK_MS = 1,
     CLIENTS_MAX = 128, /* of tinyproxy, at once */
     IDLE_S = 3600, /* an agent may wait long for a model */
+    EXIT_MISSING = 127, /* as of a shell */
     FD_CONFIG = 3, /* descriptors of tinyproxy */
     FD_FILTER = 4,
     FD_PAGE = 5,
@@ -251,5 +253,9 @@ int network_inside(const struct network *network, const char *tinyproxy, char *c
     if (rc == -1)
         return -1;
     set_variables(network);
-    return proc_exec(program[0], program, NULL, err);
+    _cleanup_free_ char *path = path_find_program(program[0], getenv("PATH"), AT_FDCWD);
+    if (path == NULL) {
+        return err_set(err, EXIT_MISSING, "cannot find the program '%s'", program[0]);
+    }
+    return proc_exec(path, program, NULL, err);
 }

@@ -36,7 +36,8 @@
 #include <stdint.h>
 
 enum {
-    NETWORK_FD = 250, /* between `outside` and `inside`; what runs between them leaves it open */
+    /* Between `outside` and `inside`; what runs between them leaves it open: wall/bwrap.c. */
+    NETWORK_FD = 250,
     NETWORK_SOCKS_PORT = 1080,
     NETWORK_HTTP_PORT = 3128,
     NETWORK_BACKLOG = 128,

@@ -151,7 +151,9 @@ static int check_agent(const struct config *config, const struct team *team,
     if (enter == NULL)
         return -1;
     wall_probe_look(probe, env_get(env, "PATH"), enter);
-    return wall_probe_check(probe, agent->id, err);
+    return wall_probe_check(probe, agent->id, err) == 0
+               ? wall_network_check(config, agent, preset, enter, env, err)
+               : -1;
 }
 
 int launch_check_agent(const struct config *config, const struct team *team,

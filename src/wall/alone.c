@@ -86,6 +86,8 @@ int wall_alone(const struct wall_plan *plan, const char *program, char *const *a
     strv_push(&command.argv, "mas-wall");
     if (tty)
         strv_push(&command.argv, "--tty");
+    if (plan->cut)
+        add(&command, "--network", "none");
     for (size_t i = 0; i < ARRAY_LEN(devices); i++)
         add(&command, "--device", devices[i]);
     add(&command, "--read", "/proc");

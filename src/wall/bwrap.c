@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define WAY_FD "250" /* NETWORK_FD of network/network.h, through which mas-network works */
+
 enum { FIRST_FD = 3 }; /* the number of the first descriptor that bubblewrap gets */
 
 /* Appends words, each with its NUL, as --args reads them. */
@@ -89,11 +91,20 @@ static void add_isolation(const struct wall_plan *plan, struct str *to)
         "--die-with-parent", "--cap-drop",    "ALL",           NULL};
 
     add_all(to, always);
+    if (plan->cut)
+        add(to, "--unshare-net");
     if (geteuid() == 0)
         return;
     add(to, "--unshare-user");
     if (!plan->nested)
         add(to, "--disable-userns");
+}
+
+/* Appends words to a command; none if the first is NULL. */
+static void add_words(char ***argv, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        strv_push(argv, *words);
 }
 
 /* Appends the options of mas-wall. Landlock holds the files, too, unless programs may mount. */
@@ -104,6 +115,10 @@ static void add_enter(const struct wall_plan *plan, bool tty, char ***argv)
 
     if (tty)
         strv_push(argv, "--tty");
+    if (plan->way.program != NULL) {
+        strv_push(argv, "--keep");
+        strv_push(argv, WAY_FD);
+    }
     if (plan->report.level == WALL_REQUIRE) {
         strv_push(argv, "--require");
         strv_push(argv, "calls");
@@ -138,6 +153,7 @@ int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd,
     _cleanup_wall_command_ struct wall_command command = WALL_COMMAND_INIT;
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_str_ struct str ignored = STR_INIT;
+    const struct wall_way *way = &plan->way;
 
     add_fd(&command, -1, &ignored); /* the arguments themselves are descriptor 3 */
     add_isolation(plan, &text);
@@ -154,16 +170,20 @@ int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd,
         return err_set(err, MAS_FAILED, "the wall has more than %d places", PROC_FDS_MAX);
     if (write_args(&text, &command, err) == -1)
         return -1;
-    strv_push(&command.argv, "bwrap");
+    add_words(&command.argv,
+              (const char *[]){way->program, "outside", way->log, way->hosts, "--", NULL});
+    strv_push(&command.argv, way->program != NULL ? plan->bwrap : "bwrap");
     strv_push(&command.argv, "--args");
     strv_push(&command.argv, "3");
     strv_push(&command.argv, "--");
     strv_push(&command.argv, plan->enter);
     add_enter(plan, tty, &command.argv);
     strv_push(&command.argv, "--");
-    for (size_t i = 0; argv[i] != NULL; i++) /* mas-wall finds the program in PATH */
+    add_words(&command.argv,
+              (const char *[]){way->program, "inside", way->hosts, way->tinyproxy, "--", NULL});
+    for (size_t i = 0; argv[i] != NULL; i++) /* mas-wall or mas-network finds the program in PATH */
         strv_push(&command.argv, argv[i]);
-    command.program = plan->bwrap;
+    command.program = way->program != NULL ? way->program : plan->bwrap;
     *ret = command;
     command = (struct wall_command)WALL_COMMAND_INIT;
     return 0;

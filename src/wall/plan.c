@@ -184,8 +184,7 @@ static void add_words(struct wall_plan *plan, const struct wall_subject *subject
     }
 }
 
-/* Says why a part is not held. */
-static void lack(struct wall_plan *plan, const struct err *why)
+void plan_lack(struct wall_plan *plan, const struct err *why)
 {
     if (plan->report.missing[0] != '\0')
         return;
@@ -218,6 +217,10 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
     add_named(plan, subject);
     plan_add_program(plan, subject->enter, subject->env);
     plan_add_program(plan, subject->program, subject->env);
+    if (plan->way.program != NULL) {
+        plan_add_program(plan, plan->way.program, subject->env);
+        plan_add_program(plan, plan->way.tinyproxy, subject->env);
+    }
     add_words(plan, subject);
     drop_covered(plan);
     copy_environment(plan, subject->env);
@@ -260,14 +263,15 @@ int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *
     if (report->level == WALL_REQUIRE && wall_probe_check(probe, subject->agent->id, err) == -1)
         return -1;
     if (report->level != WALL_OFF && wall_probe_lacks(probe, &why) == -1)
-        lack(&plan, &why);
+        plan_lack(&plan, &why);
     if (plan.alone) {
         (void)err_set(&why, MAS_FAILED,
                       "%s; Landlock alone holds no Unix sockets, and no modes of files", why.text);
         plan.report.missing[0] = '\0';
-        lack(&plan, &why);
+        plan_lack(&plan, &why);
     }
-    if ((plan.bwrap != NULL || plan.alone) && plan_files(&plan, subject, err) == -1)
+    if ((plan.bwrap != NULL || plan.alone) &&
+        (plan_network(&plan, subject, err) == -1 || plan_files(&plan, subject, err) == -1))
         return err_wrap(err, "cannot put up the wall of agent '%s'", subject->agent->id);
     if (plan.bwrap != NULL || plan.alone)
         plan_kernel(&plan, probe);
@@ -285,6 +289,7 @@ void wall_plan_free(struct wall_plan *plan)
     free(plan->enter);
     free(plan->home);
     free(plan->user_home);
+    plan_free_network(plan);
     strv_free(plan->env);
     *plan = (struct wall_plan)WALL_PLAN_INIT;
 }

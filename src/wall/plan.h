@@ -68,6 +68,13 @@ struct wall_plan {
     char *enter; /* path of mas-wall */
     bool landlock; /* the kernel has it */
     bool alone; /* Landlock holds the files, without bubblewrap */
+    bool cut; /* the network: a namespace with nothing in it; alone: no sockets for it */
+    struct wall_way { /* and the way out of it, for the hosts of a list */
+        char *program; /* path of mas-network; NULL: there is none */
+        char *tinyproxy; /* its path */
+        char *hosts;
+        char *log; /* path */
+    } way;
     char *home; /* the home directory inside; NULL: none */
     char *user_home; /* if that is another one: the user's */
     struct wall_mount *mounts; /* sorted: what is above comes first */
@@ -89,6 +96,11 @@ int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *
                    struct wall_plan *ret, struct err *err);
 void wall_plan_free(struct wall_plan *plan);
 #define _cleanup_wall_plan_ __attribute__((cleanup(wall_plan_free)))
+
+/* Fails if the agent's wall.network names hosts, and what that needs is missing. */
+int wall_network_check(const struct config *config, const struct agent *agent,
+                       const struct preset *preset, const char *enter, char *const *env,
+                       struct err *err);
 
 /* Adds what is at a path, or open at `fd`, which the plan takes over. `from` is copied. */
 void wall_plan_mount(struct wall_plan *plan, enum wall_mount_kind kind, const char *path,

@@ -12,6 +12,14 @@ void plan_add_system(struct wall_plan *plan);
 /* ---- plan_program.c: the program itself, its interpreter, and what they are installed with */
 void plan_add_program(struct wall_plan *plan, const char *program, char *const *env);
 
+/* ---- plan_network.c: what of the network it may reach. Needs plan->alone. If that cannot be held,
+ * it is nothing, or an error with WALL_REQUIRE. */
+int plan_network(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
+void plan_free_network(struct wall_plan *plan);
+
+/* Says why a part is not held. */
+void plan_lack(struct wall_plan *plan, const struct err *why);
+
 /* ---- plan_session.c: what the agent has in its session, and of the user's home */
 int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
 int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);

@@ -268,3 +268,76 @@ S
     run "$NETWORK" inside good.test /usr/bin/tinyproxy -- /bin/echo started
     [[ $status == 1 && $output != *started* ]]
 }
+
+# agent_in_world LIST: runs an agent behind a required wall with this wall.network in the small
+# internet; it tries the lines of $T/tries and leaves what came of it in $T/shared/out. Then runs the file
+# $T/more there.
+agent_in_world() {
+    local prefix
+    prefix=$(dirname "$(dirname "$PYTHON")")
+    mkdir -p "$T/shared" "$HOME"
+    cat >"$T/tries"
+    [ -e "$T/more" ] || : >"$T/more"
+    printf '%s\n' "exec >$T/shared/out.new 2>&1" "'$PYTHON' -ES '$PROJECT/test/host/network.py' tries <$T/tries" \
+        'env | grep -i "^https_proxy"; mas show --json | jq -r .agents[0].wall.network' \
+        "mv $T/shared/out.new $T/shared/out; exec cat" >"$T/inside"
+    preset made "sh $T/inside" 'wall.level = require' "wall.network = $1" "wall.write = $T/shared" \
+        "wall.read = $prefix, $PROJECT/test/host, $T/tries, $T/inside"
+    # shellcheck disable=SC2016 # for the shell in there
+    world "ROOT='$ROOT'" 'ID=$("$MAS" new -q -t solo --agent made) && echo "$ID" >$T/id' \
+        'for i in {1..300}; do [ ! -e $T/shared/out ] || break; sleep 0.1; done; cat $T/shared/out' ". $T/more"
+    ID=$(cat "$T/id")
+    DIR=$ROOT/sessions/$ID
+}
+
+@test "an agent whose wall names hosts reaches these and no others, and stop leaves nothing" {
+    printf '%s\n' 'of() { for pid in $(pgrep -x "mas-network|tinyproxy"); do
+        ! tr "\\0" "\\n" </proc/$pid/environ | grep -qx "MAS_SESSION_ID=$ID" || echo $pid; done; }' \
+        'pgrep -f "mas-network outside .*$ID" >/dev/null || echo "the guard has another name now"' \
+        '"$MAS" stop -q $ID; [ -z "$(pgrep -f "$ID")" ] && echo all gone' >"$T/more"
+    agent_in_world 'good.test, *.sub.test other.test:8443' <<'S'
+through good.test:443 = world
+through a.sub.test:443 = world
+through other.test:8443 = world
+through evil.test:443 = 403
+socks evil.test 443 = refused
+socks rebind.test 443 = refused
+direct 9.9.9.2 443 = error OSError
+direct 127.0.0.1 8765 = error ConnectionRefusedError
+datagram 9.9.9.2 53 = error OSError
+packet = error OSError
+icmp = error PermissionError
+S
+    [[ $output == $'all tried\nHTTPS_PROXY=http://127.0.0.1:3128\nhttps_proxy=http://127.0.0.1:3128\n'* ]]
+    [[ $output == *$'\nall gone' ]]
+    grep -q 'allowed good.test:443 at 9.9.9.2' "$DIR/logs/network-solo.log"
+    [ "$(stat -c %a "$DIR/logs/network-solo.log")" = 600 ]
+    [ -z "$(ls -A "$DIR/run")" ]
+}
+
+@test "an agent whose wall is without network reaches nothing" {
+    agent_in_world none <<'S'
+direct 9.9.9.2 443 = error OSError
+direct 127.0.0.1 8765 = error ConnectionRefusedError
+direct 127.0.0.1 3128 = error ConnectionRefusedError
+datagram 9.9.9.2 53 = error OSError
+S
+    [[ $output == 'all tried'* ]]
+    "$MAS" stop -q "$ID"
+}
+
+@test "without tinyproxy a required list of hosts fails, and a wished one lets nothing through" {
+    mkdir -p "$T/shared" "$HOME" "$T/empty"
+    # shellcheck disable=SC2016 # for the shell in there
+    printf '%s\n' 'for f in /usr/bin /usr/sbin; do [ ! -e $f/tinyproxy ] || mount --bind /dev/null $f/tinyproxy; done' \
+        '"$MAS" new -t solo --agent made --wall=require; echo $?; "$MAS" list --json | jq .total' \
+        'ID=$("$MAS" new -q -t solo --agent made --wall=try)' \
+        'for i in {1..300}; do [ ! -e $T/shared/out ] || break; sleep 0.1; done; cat $T/shared/out' \
+        '"$MAS" show $ID --json | jq -r ".agents[0].wall | .network, .missing"; "$MAS" stop -q $ID' >"$T/steps"
+    printf '%s\n' "cat /proc/net/dev | tail -n +3 | tr -dc 'a-z0-9:\n' >$T/shared/out; exec cat" >"$T/inside"
+    preset made "sh $T/inside" 'wall.network = good.test' "wall.write = $T/shared" "wall.read = $T/inside"
+    world ". $T/steps"
+    [[ $output == "mas: cannot put up the wall of agent 'solo': cannot let hosts through: there is no program 'tinyproxy'"*'install tinyproxy: apt install tinyproxy-bin'* ]]
+    [[ ${lines[2]} == 1 && ${lines[3]} == 0 ]] # nothing was made
+    [[ $output == *$'\nnamespace\ncannot let hosts through: there is no program '* ]]
+}
