@@ -251,3 +251,23 @@ S
     [ "${lines[0]}" = 65534 ]
     as "$MAS" stop -q --all
 }
+
+@test "the host reads and writes no more for a walled ACP agent than it could itself" {
+    mkdir "$T/shared/store"
+    acp_preset walled
+    sed -i "s|--store '[^']*' --log '[^']*'|--store $T/shared/store --log $T/shared/trace|" "$ROOT/mas.ini"
+    printf '%s\n' 'wall.level = require' "wall.write = $T/shared" >>"$ROOT/mas.ini"
+    new_session -t pair --agent walled
+    DIR=$ROOT/sessions/$ID
+    hosts_there lead
+    echo theirs >"$DIR/unit/reviewer/secret"
+    echo mine >"$DIR/unit/lead/mine"
+    local path
+    for path in config.json .session unit/reviewer/secret logs/session.log unit/lead/../reviewer/secret; do
+        run "$MAS" ask "$ID" lead "READ:$DIR/$path"
+        [[ $output = *'error=-32602'* ]] || { echo "$path: $output"; false; }
+    done
+    run "$MAS" ask "$ID" lead "READ:$DIR/unit/lead/mine WRITE:$DIR/unit/lead/new=x WRITE:$DIR/workflows/x=y"
+    [[ $output = *mine*'write=ok'*'error=-32602'* ]] || { echo "$output"; false; }
+    [ ! -e "$DIR/workflows/x" ]
+}

@@ -197,8 +197,8 @@ struct permissions {
 
 /* What serves the agent's requests for files and programs while it runs. */
 struct agent_work {
-    struct work_root roots[3]; /* the workspace, and where else the agents work */
-    char *paths[3];
+    struct work_root roots[5]; /* the workspace, or the parts of it behind a wall */
+    char *paths[5];
     struct work_place place;
     struct terminals *terminals; /* NULL: the agent does not run */
     int64_t shown; /* how many programs had ended when their output was last shown */

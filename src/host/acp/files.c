@@ -59,6 +59,7 @@ static const struct refusal not_regular = {RPC_INTERNAL_ERROR, "it is not a regu
 static const struct refusal of_mas = {RPC_INVALID_PARAMS, "this file belongs to mas"};
 static const struct refusal of_others = {RPC_INVALID_PARAMS,
                                          "this repository is not the agent's own"};
+static const struct refusal only_read = {RPC_INVALID_PARAMS, "this place is only for reading"};
 static const struct refusal no_path = {RPC_INVALID_PARAMS, "path is missing"};
 static const struct refusal no_content = {RPC_INVALID_PARAMS, "content is missing"};
 
@@ -254,6 +255,10 @@ static void serve_write(const struct work_place *place, const struct work_root *
 
     if (text == NULL || strlen(text) > AGENT_FILE_MAX) {
         *refusal = text == NULL ? no_content : too_large;
+        return;
+    }
+    if (root->read_only) {
+        *refusal = only_read;
         return;
     }
     if (root->workspace && is_of_mas(rel)) {

@@ -22,6 +22,7 @@ struct work_root {
     const char *path; /* absolute, as agents know it */
     int dir; /* its descriptor */
     bool workspace; /* it is a session's workspace, with files of mas in it */
+    bool read_only;
 };
 
 /* Where an agent may read, write and run programs. */

@@ -1,6 +1,8 @@
 #include "host/acp/conversation.h"
 
+#include "base/path.h"
 #include "base/str.h"
+#include "code/repo.h"
 #include "protocol/rpc.h"
 #include "store/placement.h"
 #include "store/workspace.h"
@@ -19,9 +21,57 @@ static void add_root(struct agent_work *work, char *path, int dir, bool workspac
         (struct work_root){.path = path, .dir = dir, .workspace = workspace};
 }
 
-void work_open(struct host *host)
+/* Adds a part of the workspace that is behind the wall of the agent, if it is there. */
+static void add_walled(struct host *host, const char *part, bool read_only)
+{
+    struct agent_work *work = &host->conversation->work;
+    bool of_code = str_starts(part, WORKSPACE_CODE);
+    int dir = of_code ? path_open_beneath(host->dir, part, O_PATH | O_DIRECTORY)
+                      : placement_open(&host->root, host->dir, host->session.mode, part);
+
+    if (dir == -1)
+        return;
+    add_root(work,
+             of_code ? workspace_path(&host->root, host->session.id, part)
+                     : placement_path(&host->root, host->session.id, host->session.mode, part),
+             dir, false);
+    work->roots[work->place.count - 1].read_only = read_only;
+}
+
+/* Adds what the agent has behind its wall: the host opens no more for it. */
+static void add_all_walled(struct host *host)
+{
+    const char *name = repo_dir_of(&host->team, host->agent);
+    _cleanup_free_ char *unit = host->agent->team_units
+                                    ? mem_dup(WORKSPACE_UNIT)
+                                    : mem_printf(WORKSPACE_UNIT "/%s", host->agent->id);
+    _cleanup_free_ char *tree = name != NULL ? mem_printf(CODE_DIR "/%s", name) : NULL;
+
+    add_walled(host, unit, false);
+    add_walled(host, WORKSPACE_WORKFLOWS, true);
+    if (name == NULL)
+        return;
+    if (host->agent->code == AGENT_CODE_WORKTREE)
+        add_walled(host, tree, false);
+    add_walled(host, CODE_GIT, true);
+    add_walled(host, CODE_DIR "/" CODE_VIEW, true);
+}
+
+/* Without a wall: the workspace and, in legacy mode, what is in the root instead. */
+static void add_all(struct host *host)
 {
     static const char *const parts[] = {WORKSPACE_UNIT, WORKSPACE_WORKFLOWS};
+    struct agent_work *work = &host->conversation->work;
+
+    add_root(work, workspace_path(&host->root, host->session.id, NULL),
+             fcntl(host->dir, F_DUPFD_CLOEXEC, 3), true);
+    for (size_t i = 0; i < ARRAY_LEN(parts) && placement_is_shared(host->session.mode); i++)
+        add_root(work, placement_path(&host->root, host->session.id, host->session.mode, parts[i]),
+                 placement_open(&host->root, host->dir, host->session.mode, parts[i]), false);
+}
+
+void work_open(struct host *host)
+{
     struct agent_work *work = &host->conversation->work;
 
     work_close(host);
@@ -30,11 +80,10 @@ void work_open(struct host *host)
                                       .agent = host->agent->id,
                                       .project = host->team.project.path != NULL,
                                       .writer = host->agent->code == AGENT_CODE_WORKTREE};
-    add_root(work, workspace_path(&host->root, host->session.id, NULL),
-             fcntl(host->dir, F_DUPFD_CLOEXEC, 3), true);
-    for (size_t i = 0; i < ARRAY_LEN(parts) && placement_is_shared(host->session.mode); i++)
-        add_root(work, placement_path(&host->root, host->session.id, host->session.mode, parts[i]),
-                 placement_open(&host->root, host->dir, host->session.mode, parts[i]), false);
+    if (host->wall.report.level != WALL_OFF)
+        add_all_walled(host);
+    else
+        add_all(host);
     work->terminals =
         terminals_new(&work->place, host->env, child_times(host), &host->resources.bounds, host);
     terminals_pause(work->terminals, host->disk.paused);
