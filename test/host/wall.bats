@@ -265,9 +265,9 @@ S
     local path
     for path in config.json .session unit/reviewer/secret logs/session.log unit/lead/../reviewer/secret; do
         run "$MAS" ask "$ID" lead "READ:$DIR/$path"
-        [[ $output = *'error=-32602'* ]] || { echo "$path: $output"; false; }
+        [[ $output = *read=error-* ]] || { echo "$path: $output"; false; }
     done
     run "$MAS" ask "$ID" lead "READ:$DIR/unit/lead/mine WRITE:$DIR/unit/lead/new=x WRITE:$DIR/workflows/x=y"
-    [[ $output = *mine*'write=ok'*'error=-32602'* ]] || { echo "$output"; false; }
+    [[ $output = *mine*'write=ok'*write=error-* ]] || { echo "$output"; false; }
     [ ! -e "$DIR/workflows/x" ]
 }
