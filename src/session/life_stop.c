@@ -10,6 +10,7 @@
 #include "store/stage.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
+#include "wall/cgroup.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -180,6 +181,7 @@ int life_stop_held(const struct life *life, int dir, struct session *session, st
     if (rc == 0) {
         launch_drop_env(dir);
         life_clean_run(dir);
+        cgroup_forget(config_text(life->config, SETTING_LIMIT_CGROUP), session->id);
         if (!end->was && end->untold.code == MAS_OK)
             tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     }
@@ -361,6 +363,7 @@ int life_remove_held(const struct life *life, const char *id, struct err *err)
     if (root_lock(life->root, &lock, err) == -1 || index_update(life->root, id, NULL, err) == -1)
         return -1;
     int rc = workspace_trash(life->root, id, &trash);
+    cgroup_forget(config_text(life->config, SETTING_LIMIT_CGROUP), id);
     if (rc == -1)
         (void)index_rebuild(life->root, err);
     fd_closep(&lock);

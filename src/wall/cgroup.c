@@ -318,6 +318,27 @@ void cgroup_drop(struct cgroup *group, int parent, const char *session, const ch
     (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
+void cgroup_forget(const char *setting, const char *session)
+{
+    _cleanup_free_ char *name = mem_printf(CGROUP_PREFIX "%s", session);
+    _cleanup_strv_ char **agents = NULL;
+    struct err ignored = ERR_INIT;
+    _cleanup_close_ int parent = -1;
+
+    if (cgroup_find(setting, &parent, &ignored) == -1)
+        return;
+    _cleanup_close_ int team = path_open_dir(parent, name);
+    if (team == -1 || path_list(team, &agents, &ignored) == -1)
+        return;
+    for (char **agent = agents; agent != NULL && *agent != NULL; agent++) {
+        _cleanup_close_ int dir = path_open_dir(team, *agent); /* -1: a file of the kernel */
+        if (dir != -1)
+            prune(dir);
+    }
+    prune(team);
+    (void)unlinkat(parent, name, AT_REMOVEDIR);
+}
+
 bool cgroup_part_make(int group, struct cgroup_part *ret)
 {
     for (int i = 1; i <= PARTS_MAX; i++) {

@@ -11,7 +11,7 @@
  *
  * An agent has the group PARENT/mas-<session>/<agent>, which carries the limits, and below it a
  * group for each process tree that its host starts. A kill leaves empty groups at most: the next
- * host uses them, and `mas doctor` removes them.
+ * host uses them, and `mas stop` and `mas rm` remove them.
  *
  * What these files say comes from the kernel; but the group that a setting names may be any
  * directory, so mas checks that it is a cgroup.
@@ -73,6 +73,10 @@ int cgroup_make(int parent, const char *session, const char *agent,
                 const struct cgroup_limits *limits, struct cgroup *ret, struct err *err);
 /* Removes the group if nothing runs in it, and that of the session if it was the last. */
 void cgroup_drop(struct cgroup *group, int parent, const char *session, const char *agent);
+
+/* Removes the groups of a session, in which nothing runs, from where the setting says: what killed
+ * hosts have left. */
+void cgroup_forget(const char *setting, const char *session);
 
 /* A part of the group of an agent. */
 struct cgroup_part {

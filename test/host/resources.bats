@@ -144,6 +144,26 @@ END
     [ "$status" -ne 0 ]
 }
 
+@test "the group of a killed host goes with the stop of its session, or with its removal" {
+    need_group
+    local host verb
+    preset made "sleep $MARK"
+    for verb in stop 'rm -f'; do
+        new_session -t solo --agent made
+        find_agent
+        eventually marked_are 1
+        host=$(of solo .hostPid)
+        kill -KILL "$(pgrep -P "$host" -x mas-supervisor)" "$host"
+        eventually is_gone "$host"
+        [ -d "$(group_of solo)" ]
+        # shellcheck disable=SC2086 # words
+        timeout 60 "$MAS" $verb "$ID"
+        marked_are 0
+        run ls -d "$GROUP"/mas-*
+        [ "$status" -ne 0 ]
+    done
+}
+
 @test "the status tells the CPU time, memory and processes of the agent's tree, with a group and without one" {
     local cgroup
     script agent <<'END'

@@ -121,6 +121,24 @@ static void parts_have_names_of_their_own_and_go_when_they_are_empty(void)
     CHECK_INT(faccessat(f.place.dir, TEAM, F_OK, 0), -1);
 }
 
+static void what_killed_hosts_left_is_forgotten(void)
+{
+    _cleanup_fixture_ struct fixture f = prepare(NULL, 0);
+    struct cgroup group = CGROUP_INIT;
+    struct cgroup_part part = {.dir = -1};
+    struct err err = ERR_INIT;
+
+    MUST(cgroup_make(f.place.dir, SESSION, "12", &(struct cgroup_limits){.memory = 0}, &group,
+                     &err));
+    REQUIRE(cgroup_part_make(group.dir, &part));
+    fd_closep(&part.dir);
+    fd_closep(&group.dir);
+    cgroup_forget(f.place.path, SESSION); /* which is no cgroup */
+    CHECK_INT(faccessat(f.place.dir, TEAM "/12/1", F_OK, 0), 0);
+    cgroup_forget("auto", SESSION);
+    cgroup_forget("no", "..");
+}
+
 static void figures_are_read_and_nonsense_is_unknown(void)
 {
     _cleanup_fixture_ struct fixture f = prepare(NULL, 0);
@@ -184,6 +202,7 @@ static const struct unit_test tests[] = {
     TEST(no_limit_is_one_that_is_taken_away),
     TEST(what_the_kernel_does_not_have_is_not_held),
     TEST(parts_have_names_of_their_own_and_go_when_they_are_empty),
+    TEST(what_killed_hosts_left_is_forgotten),
     TEST(figures_are_read_and_nonsense_is_unknown),
     TEST(processes_are_listed),
     TEST(a_directory_is_no_group),
