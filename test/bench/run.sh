@@ -21,7 +21,7 @@ while getopts n: option; do
     esac
 done
 shift $((OPTIND - 1))
-all=(start new code copy many clean du archive complete host broker memory talk ask search serve top)
+all=(start new wall code copy many clean du archive complete host broker memory talk ask search serve top)
 (($#)) || set -- "${all[@]}"
 
 # shellcheck source=lib.sh
