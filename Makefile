@@ -166,9 +166,9 @@ $(BUILD)/mas-serve: $(SERVE_OBJ) $(BUILD)/libmas.a
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(SERVE_LIBS)
 $(BUILD)/src/serve/health.o: src/serve/openapi.json
 
-$(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libmas.a
+$(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(CHAT_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(CHAT_LIBS) $(FILTER_LIBS)
 
 $(BUILD)/mas-network: $(NETWORK_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)

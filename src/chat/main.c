@@ -8,6 +8,8 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "filter/filter.h"
+#include "filter/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -209,6 +211,18 @@ static int prepare(struct chat_program *pane, char *dir, const char *agent, stru
     return pane->signals == -1 || chat->line == NULL ? -1 : 0;
 }
 
+/* Gives up what this program does not need: what it shows comes from an agent. It may read, but
+ * write in its session only, connect to hosts, and start nothing. */
+static int restrict_self(const struct chat *chat, struct err *err)
+{
+    struct landlock_path paths[] = {{.access = ACCESS_READ, .path = "/"},
+                                    {.access = ACCESS_DEVICE, .path = "/dev"},
+                                    {.access = ACCESS_WRITE, .fd = chat->dir}};
+    const struct landlock landlock = {.paths = paths, .path_count = ARRAY_LEN(paths), .tcp = true};
+
+    return landlock_enter(&landlock, err) == -1 ? -1 : filter_program_load(FILTER_CHAT, err);
+}
+
 int main(int argc, char **argv)
 {
     struct chat_program pane = {
@@ -226,7 +240,7 @@ int main(int argc, char **argv)
     }
     if (setlocale(LC_CTYPE, "") == NULL || MB_CUR_MAX == 1)
         (void)setlocale(LC_CTYPE, "C.UTF-8");
-    if (prepare(&pane, argv[1], argv[2], &err) == -1) {
+    if (prepare(&pane, argv[1], argv[2], &err) == -1 || restrict_self(chat, &err) == -1) {
         err_print(&err);
         return err.code;
     }

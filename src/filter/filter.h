@@ -36,6 +36,7 @@ int filter_agent_load(const struct filter_agent *what, struct err *err);
 /* Programs of mas with a filter of their own: a list of what they may call. */
 enum filter_program {
     FILTER_ARCHIVE, /* works on files that it may open, and starts nothing */
+    FILTER_CHAT, /* also connects to Unix sockets, and uses a terminal */
 };
 
 /* Loads the filter for this program. Any other call ends it, with a line on stderr that says which

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "filter/rules.h"
 
+#include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -78,6 +80,10 @@ static const char *const connections[] = {
     "getpeername", "getsockname", "getsockopt", "recv", "recvfrom", "recvmsg", "send",
     "sendmsg", "sendto", "shutdown",
 };
+/* Connections to hosts, and SQLite, which keeps the owner of its files if root runs it. */
+static const char *const meets_hosts[] = {
+    "connect", "fchown", "fchown32", "setsockopt", "signalfd", "signalfd4",
+};
 /* clang-format on */
 
 static const struct {
@@ -89,10 +95,12 @@ static const struct {
     {                                                                                              \
         list, ARRAY_LEN(list), programs                                                            \
     }
-#define ARCHIVE (1U << FILTER_ARCHIVE)
-    FAMILY(memory, ARCHIVE),      FAMILY(threads, ARCHIVE),      FAMILY(signals, ARCHIVE),
-    FAMILY(clocks, ARCHIVE),      FAMILY(facts, ARCHIVE),        FAMILY(descriptors, ARCHIVE),
-    FAMILY(reads_files, ARCHIVE), FAMILY(writes_files, ARCHIVE), FAMILY(connections, ARCHIVE),
+#define ALL (1U << FILTER_ARCHIVE | 1U << FILTER_CHAT)
+    FAMILY(memory, ALL),      FAMILY(threads, ALL),
+    FAMILY(signals, ALL),     FAMILY(clocks, ALL),
+    FAMILY(facts, ALL),       FAMILY(descriptors, ALL),
+    FAMILY(reads_files, ALL), FAMILY(writes_files, ALL),
+    FAMILY(connections, ALL), FAMILY(meets_hosts, 1U << FILTER_CHAT),
 };
 
 /* Says which call it was, without functions that a signal may not use, and ends the program. */
@@ -114,6 +122,18 @@ static void on_refused(int sig, siginfo_t *info, void *context)
     text[at++] = '\n';
     (void)!write(STDERR_FILENO, text, at);
     _exit(EXIT_BY_FILTER);
+}
+
+/* What a program that draws asks of its terminal; not what types into it. */
+static void allow_terminal(struct rules *rules)
+{
+    static const unsigned asked[] = {
+        FIONREAD, TCFLSH,   TCSBRK,   TCSETS,    TCSETSF,  TCSETSW,    TCXONC,   TCGETS2,
+        TCSETS2,  TCSETSF2, TCSETSW2, TIOCGPGRP, TIOCGSID, TIOCGWINSZ, TIOCOUTQ,
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+        rules_add_one(rules, SCMP_ACT_ALLOW, "ioctl", RULE_IS(1, asked[i]));
 }
 
 /* Calls that are allowed with some arguments only. */
@@ -147,5 +167,9 @@ int filter_program_load(enum filter_program program, struct err *err)
         if ((families[i].programs & 1U << program) != 0)
             rules_add_all(&rules, SCMP_ACT_ALLOW, families[i].calls, families[i].count);
     allow_some(&rules);
+    if (program == FILTER_CHAT) {
+        allow_terminal(&rules);
+        rules_add_one(&rules, SCMP_ACT_ALLOW, "socket", RULE_IS(0, AF_UNIX));
+    }
     return rules_load(&rules, err);
 }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -60,6 +61,12 @@ static int try_limit_of_parent(void)
 static int try_chown(void)
 {
     return chown("/nowhere/at/all", 0, 0) == -1 && errno != ENOENT;
+}
+static int try_typing(void)
+{
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    return ioctl(fd, TIOCSTI, "x") == -1 && errno == EPERM;
 }
 static int try_file(void)
 {
@@ -160,7 +167,14 @@ static void mas_archive_works_on_files_only(void)
     check_all(FILTER_ARCHIVE, false);
 }
 
+static void mas_chat_connects_to_hosts_too(void)
+{
+    check_all(FILTER_CHAT, true);
+    check("TIOCSTI", FILTER_CHAT, try_typing, false);
+}
+
 static const struct unit_test tests[] = {
+    TEST(mas_chat_connects_to_hosts_too),
     TEST(mas_archive_works_on_files_only),
 };
 
