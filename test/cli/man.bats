@@ -319,7 +319,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     # as a host that was killed leaves it
     run -137 "${MAS%/*}/test/tools/say" "$ROOT/sessions/$ID" solo <<<kill
     while read -r file mode; do
-        case $file in run/env | .new-* | .trash-* | .sessions.events | .waiting* | .came-from* | .turns/ | .limits/ | home/*) continue ;; esac
+        case $file in run/env | .new-* | .trash-* | .sessions.events | .waiting* | .came-from* | .turns/ | .limits/ | home/* | logs/network-* | limits.json) continue ;; esac
         case $file in
             .snapshots/) path=$ROOT/sessions/$file ;;
             .snapshot) path=$ROOT/sessions/$LAZY/$file ;;
