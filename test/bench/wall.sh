@@ -108,7 +108,7 @@ for i in 0 1 1 0 0 1; do
     side=inside
     ((i)) && side=outside
     "$FAST/wall-start" "${wall_ids[i]}" 1 && "$FAST/wall-stop" || return 1
-    while read -r name median _; do
+    while read -r name _ median _; do # the best: others work here, too
         key=$side-$name
         [[ -n ${wall_best[$key]-} && ${wall_best[$key]%.*} -le ${median%.*} ]] || wall_best[$key]=$median
     done <"$WALL/times"
