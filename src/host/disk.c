@@ -195,8 +195,14 @@ void disk_serve(struct host *host, struct loop *loop)
     if (!host->disk.runs || loop_got(loop, host->disk.proc.pidfd) == 0)
         return;
     int rc = proc_finish(&host->disk.proc, &result, &err);
+    _cleanup_free_ char *why = NULL;
+    if (rc == -1)
+        why = mem_dup(err.text);
+    else if (result.status != 0) /* in one line, as it would print it */
+        why = mem_printf("cannot measure the disk space of the session: %.*s",
+                         (int)strcspn(str_text(&result.err), "\n"), str_text(&result.err));
     proc_result_free(&result);
-    end(host, rc == -1 ? err.text : NULL);
+    end(host, why);
 }
 
 /* ---- what follows */

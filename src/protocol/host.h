@@ -61,6 +61,9 @@
  *   conflict      body: the names of files
  *                 `mas merge` has found that the agent's branch does not merge; people are told.
  *                 The answer is the agent's status. The host of any agent does this.
+ *   disk          session, agent: {"used", "limit"} in bytes; room: how much more leads to the next
+ *                 level. `mas measure` tells what it has found; without figures a limit was
+ *                 changed. The answer is the agent's status. The host of any agent does this.
  *   conversation  new: true, or conversation: the id of the one that becomes current
  *
  * The host of a terminal program refuses all of these except `send`, `wake`, `look` and `seen` with

@@ -318,6 +318,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     agent_pid "$ID" # which has made its files
     # as a host that was killed leaves it
     run -137 "${MAS%/*}/test/tools/say" "$ROOT/sessions/$ID" solo <<<kill
+    "$MAS" set -q "$ID" limits.agent=1T # makes limits.json
     while read -r file mode; do
         case $file in run/env | .new-* | .trash-* | .sessions.events | .waiting* | .came-from* | .turns/ | .limits/ | home/* | logs/network-* | limits.json) continue ;; esac
         case $file in
@@ -332,7 +333,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
         echo "${file%/}" >>"$T/page"
         count=$((count + 1))
     done < <(sed -nE 's/^\.It (Pa|Ar) (.*) Ta ([0-7]{3}) Ta .*/\2 \3/p' "$MAN/mas-session.5" | sed 's/ Ns Ar /</; s/<agent/agent/; s/<uuid/uuid/')
-    [ "$count" -eq 16 ]
+    [ "$count" -eq 17 ]
     # and nothing else is there
     run ! grep -vxFf <(echo unit; cat "$T/page") < <(cd "$ROOT/sessions/$ID" && find . -mindepth 1 -maxdepth 1 -printf '%P\n')
 }

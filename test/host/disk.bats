@@ -347,7 +347,6 @@ S
     mas measure "$ID"
     [ "$status" -eq 5 ]
     [[ $stderr == *"cannot read 'limits.json'"* ]]
-    eventually prints 1 logged "cannot read 'limits.json'"
     mas set "$ID" limits.agent=100M
     [ "$status" -eq 0 ]
     eventually prints $((100 << 20)) limited
