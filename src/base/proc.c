@@ -162,16 +162,6 @@ static void ignore_signals(void)
         (void)signal(ignored[i], SIG_IGN);
 }
 
-/* In the child, after install(). */
-__attribute__((noreturn)) static void go_on(const struct proc_session *spec)
-{
-    (void)syscall(SYS_close_range, (unsigned)spec->fd_count, ~0U, 0U);
-    (void)prctl(PR_SET_NAME, spec->argv[0]);
-    if (spec->envp != NULL)
-        environ = (char **)(uintptr_t)spec->envp;
-    _exit(spec->run(spec->argv));
-}
-
 pid_t proc_start_session(const struct proc_session *spec)
 {
     int report[2]; /* gets errno on failure; a successful exec closes it */
@@ -185,8 +175,6 @@ pid_t proc_start_session(const struct proc_session *spec)
             install(spec->fds, (int)spec->fd_count, &report[1]) != -1) {
             if (spec->is_deaf)
                 ignore_signals();
-            if (spec->run != NULL)
-                go_on(spec);
             (void)execve(spec->file, spec->argv, spec->envp != NULL ? spec->envp : environ);
         }
         int error = errno;
@@ -213,6 +201,19 @@ int proc_run_session(const struct proc_session *spec, int *ret_status, struct er
         if (errno != EINTR)
             return err_errno(err, "cannot wait for '%s'", spec->file);
     *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return 0;
+}
+
+int proc_go_on(const int *fds, size_t count, int watched)
+{
+    if (install(fds, (int)count, NULL) == -1)
+        return -1;
+    (void)syscall(SYS_close_range, (unsigned)count, ~0U, 0U);
+    if (fcntl(watched, F_SETOWN, getpid()) == -1 ||
+        fcntl(watched, F_SETFL, O_NONBLOCK | O_ASYNC) == -1)
+        return -1;
+    if (loop_wait_for(watched, POLLIN, 0) != 0) /* before that */
+        (void)raise(SIGIO);
     return 0;
 }
 

@@ -109,9 +109,6 @@ struct proc_session {
     bool takes_tty; /* descriptor 0 becomes its controlling terminal */
     bool is_deaf; /* it ignores what terminals and `kill` send; see src/enter/main.c */
     const char *file;
-    /* Instead of `file`, for a child that goes on in this program: returns its exit code. What the
-     * program has open is closed, but not forgotten: it must not use it. NULL: none. */
-    int (*run)(char *const *argv);
     char *const *argv, *const *envp;
     struct proc_bounds *bounds; /* NULL: none */
 };
@@ -119,6 +116,10 @@ struct proc_session {
 pid_t proc_start_session(const struct proc_session *spec);
 /* Starts it and waits for its end. *ret_status is the exit code, or 128 + signal. */
 int proc_run_session(const struct proc_session *spec, int *ret_status, struct err *err);
+/* In a child that goes on in this program: its descriptors 0, 1, 2, ... become `fds` and all others
+ * are closed; signals are as for a new program. SIGIO ends this process when number `watched` of
+ * them hangs up. Returns -1 with errno. */
+int proc_go_on(const int *fds, size_t count, int watched);
 /* Starts a program with the standard files of this process. It gets SIGHUP when this process ends,
  * however that happens. Returns the pid of the child, or -1 with errno. */
 pid_t proc_start_here(const char *file, char *const *argv, char *const *envp);

@@ -37,9 +37,9 @@ static bool is_supervisor(const char *name)
     return strcmp(name, SUPERVISOR_NAME) == 0 || strcmp(name, SUPERVISOR_NAME_BEFORE) == 0;
 }
 
-/* Looks at the client's ancestors. The nearest supervisor counts. An operator's supervisor does
- * not, because a person types there, or an agent further up. A process whose supervisor was killed
- * is a child of the host. */
+/* Looks at the client, which may be a supervisor that does a job itself, and its ancestors. The
+ * nearest supervisor counts. An operator's supervisor does not, because a person types there, or an
+ * agent further up. A process whose supervisor was killed is a child of the host. */
 static void look(const struct host *host, struct client *client)
 {
     _cleanup_free_ struct proc_above *line = NULL;
@@ -55,7 +55,7 @@ static void look(const struct host *host, struct client *client)
         return;
     }
     client->whose = PEER_PERSON;
-    for (size_t i = 1; i < count && client->whose == PEER_PERSON; i++) {
+    for (size_t i = 0; i < count && client->whose == PEER_PERSON; i++) {
         if (is_supervisor(line[i].name)) {
             read_supervisor(host, line[i].pid, client);
         } else if (line[i].pid == host->pid && !host->is_operator) {

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,10 +309,25 @@ static pid_t start(const struct supervisor_spec *spec, int slave, struct proc_bo
                                                      .takes_tty = !spec->piped && !spec->is_walled,
                                                      .is_deaf = spec->is_walled,
                                                      .file = spec->program,
-                                                     .run = spec->run,
                                                      .argv = spec->argv,
                                                      .envp = spec->env,
                                                      .bounds = bounds});
+}
+
+/* Does a job in this process. */
+__attribute__((noreturn)) static void do_job(const struct supervisor_spec *spec, int client,
+                                             int host)
+{
+    enum { CLIENT = 3 };
+    const int fds[] = {spec->pipes[0], spec->pipes[1], spec->pipes[2], client, host};
+
+    if (proc_go_on(fds, ARRAY_LEN(fds), CLIENT) == -1)
+        _exit(1);
+    environ = (char **)(uintptr_t)spec->env;
+    int code = spec->run(spec->argv);
+    (void)signal(SIGIO, SIG_IGN); /* it may not wait for the answer */
+    spec->job->answer(CLIENT, W_EXITCODE(code, 0), 0);
+    _exit(0);
 }
 
 /* Runs in the supervisor's process. */
@@ -343,6 +359,8 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
     self.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     if (spec->job != NULL && spec->job->prepare(spec->job, spec) == -1)
         _exit(1);
+    if (spec->run != NULL)
+        do_job(spec, self.client, host);
     if (bounds.group != -1 && !cgroup_part_make(bounds.group, &self.part))
         bounds.refused = errno;
     bounds.group = self.part.dir;

@@ -61,7 +61,10 @@ struct supervisor_job {
 struct supervisor_spec {
     const char *program; /* path */
     const int *cwd; /* descriptor of the directory to start in; NULL: the present one */
-    int (*run)(char *const *argv); /* instead of the program, see struct proc_session; NULL: none */
+    /* Instead of the program, for a job: runs in the supervisor's own process, which ends with the
+     * client, and returns the exit code. What this program has open is closed, but not forgotten:
+     * it must not use it. NULL: none. */
+    int (*run)(char *const *argv);
     char *const *argv;
     char *const *env;
     struct supervisor_times times; /* for an end that nobody asked for */

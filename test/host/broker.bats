@@ -186,6 +186,13 @@ END
     eventually jobs_are 1
     kill -KILL "$(<"$T/client")"
     eventually jobs_are 0
+    # one that the host runs without a program of its own
+    inside lead "setsid $MAS send --wait reviewer busy & echo \$! >'$T/client'"
+    eventually heard reviewer busy
+    local host
+    host=$(of lead .hostPid)
+    kill -KILL "$(<"$T/client")"
+    eventually prints 1 pgrep -cP "$host"
     inside lead "timeout -s INT 0.3 $MAS wait reviewer --for exit"
     [ "$rc" -eq 124 ]
     eventually jobs_are 0
