@@ -17,6 +17,7 @@ const struct part parts[PARTS_COUNT] = {
     {.name = WORKSPACE_MEMORY "-wal", .mode = 0600, .max = NO_LIMIT},
     {.name = WORKSPACE_LOGS, .dir = true, .mode = 0700},
     {.name = WORKSPACE_UNIT, .dir = true, .required = true, .deep = true, .agents = true},
+    {.name = WORKSPACE_HOME, .dir = true, .deep = true},
     {.name = CODE_GIT, .dir = true, .deep = true},
     {.name = CODE_DIR, .dir = true, .deep = true},
     {.name = WORKSPACE_WORKFLOWS, .dir = true, .deep = true, .agents = true},

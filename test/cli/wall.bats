@@ -91,3 +91,20 @@ S
     [ "${lines[0]}" = sessions ]
     [ "${#lines[@]}" -eq 2 ]
 }
+
+@test "what an agent keeps in its home is archived and restored with the session" {
+    bwrap --unshare-pid --ro-bind / / --proc /proc --dev /dev true 2>/dev/null || skip 'bubblewrap does not work here'
+    mkdir -p "$HOME"
+    script keep <<'S'
+echo mine >~/.o/f && exec cat
+S
+    preset made "sh $T/keep" 'wall.level = require' 'wall.home = .o:own'
+    new_session -t solo --agent made
+    eventually grep -qx mine "$ROOT/sessions/$ID/home/solo/.o/f"
+    "$MAS" stop -q "$ID"
+    run -0 --separate-stderr "$MAS" archive --rm "$ID"
+    [ -z "$stderr" ] || { echo "$stderr"; false; }
+    "$MAS" restore -q "$ROOT"/archive/*
+    [ "$(cat "$ROOT/sessions/$ID/home/solo/.o/f")" = mine ]
+    [ "$(stat -c %a "$ROOT/sessions/$ID/home")" = 700 ]
+}
