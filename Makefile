@@ -282,6 +282,7 @@ $(UNIT) $(TOOLS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 $(BUILD)/test/unit/test_libarchive: PKG_LIBS += $(ARCHIVE_LIBS)
 $(BUILD)/test/unit/test_filter: $(FILTER_OBJ)
 $(BUILD)/test/unit/test_filter: PKG_LIBS += $(FILTER_LIBS)
+$(BUILD)/test/unit/test_socks: $(BUILD)/src/network/socks.o
 $(BUILD)/test/unit/test_top: $(TOP_LIB)
 $(BUILD)/test/unit/test_top: PKG_LIBS += $(TOP_LIBS)
 

@@ -315,6 +315,15 @@ S
     [ -z "$(ls -A "$DIR/run")" ]
 }
 
+@test "nothing of the way out is left after kill -9 of the host" {
+    printf '%s\n' 'kill -KILL $("$MAS" status $ID --json | jq .sessions[0].agents[0].hostPid)' \
+        'for i in {1..300}; do [ -n "$(pgrep -f "$ID")" ] || break; sleep 0.1; done; pgrep -fa "$ID" || echo all gone' >"$T/more"
+    agent_in_world good.test <<'S'
+through good.test:443 = world
+S
+    [[ $output == 'all tried'*$'\nall gone' ]] || { echo "$output"; false; }
+}
+
 @test "an agent whose wall is without network reaches nothing" {
     agent_in_world none <<'S'
 direct 9.9.9.2 443 = error OSError
