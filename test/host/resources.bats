@@ -288,19 +288,19 @@ END
 }
 
 @test "with require, an agent does not start if no cgroup holds its limits, and says what to do" {
-    printf '[limits]\ncgroup = no\nmemory = 64M\n[wall]\nlevel = require\n' >>"$ROOT/mas.ini"
+    printf '[limits]\ncgroup = no\ncpus = 1\n[wall]\nlevel = require\n' >>"$ROOT/mas.ini"
     run_agent "sleep $MARK" 'restart = never'
     hosts_there
-    could_not() { [[ $(of solo .note) == *"limits.memory: limits.cgroup is 'no'"* ]]; }
+    could_not() { [[ $(of solo .note) == *"limits.cpus: limits.cgroup is 'no'"* ]]; }
     eventually could_not
     state_is solo exited
     marked_are 0
-    [[ $("$MAS" restart "$ID" solo 2>&1) == *"cannot put up the wall of agent 'solo': limits.memory: limits.cgroup is 'no'"* ]]
+    [[ $("$MAS" restart "$ID" solo 2>&1) == *"cannot put up the wall of agent 'solo': limits.cpus: limits.cgroup is 'no'"* ]]
     sed -i 's/^level = require/level = try/' "$ROOT/mas.ini"
     "$MAS" restart "$ID" solo || :
     "$MAS" stop -q "$ID"
     "$MAS" start -q "$ID"
     hosts_there
-    held_is() { [ "$(held solo)" = "$1" ] && [ "$(of solo .pid)" -gt 0 ]; }
+    held_is() { [ "$(held solo)" = "$1" ] && [[ $(of solo .pid) == [1-9]* ]]; }
     eventually held_is rlimits
 }
