@@ -198,7 +198,7 @@ void disk_serve(struct host *host, struct loop *loop)
     _cleanup_free_ char *why = NULL;
     if (rc == -1)
         why = mem_dup(err.text);
-    else if (result.status != 0) /* in one line, as it would print it */
+    else if (result.err.len > 0) /* host.c may have reaped it, so its status is not known */
         why = mem_printf("cannot measure the disk space of the session: %.*s",
                          (int)strcspn(str_text(&result.err), "\n"), str_text(&result.err));
     proc_result_free(&result);

@@ -347,6 +347,7 @@ S
     mas measure "$ID"
     [ "$status" -eq 5 ]
     [[ $stderr == *"cannot read 'limits.json'"* ]]
+    eventually session_log "cannot read 'limits.json'"
     mas set "$ID" limits.agent=100M
     [ "$status" -eq 0 ]
     eventually prints $((100 << 20)) limited
