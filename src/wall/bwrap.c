@@ -93,8 +93,11 @@ static void add_isolation(const struct wall_plan *plan, struct str *to)
     add_all(to, always);
     if (plan->cut)
         add(to, "--unshare-net");
-    if (geteuid() == 0)
+    if (geteuid() == 0) {
+        if (plan->nested) /* without it root may not map itself into a user namespace */
+            add_all(to, (const char *[]){"--cap-add", "CAP_SETFCAP", NULL});
         return;
+    }
     add(to, "--unshare-user");
     if (!plan->nested)
         add(to, "--disable-userns");
