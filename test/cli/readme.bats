@@ -22,7 +22,13 @@ setup_more() {
     stand_in sudo 'exec "$@"'
     stand_in apt-get 'echo "apt-get: nothing should be installed here: $*" >&2; exit 1'
     stand_in claude 'trap "exit 0" HUP TERM; while :; do read -r line || sleep 1; done'
-    stand_in claude-agent-acp "exec python3 -ES '$PROJECT/test/acp/agent.py' --store '$T/store'"
+    # one file, because it stands behind a wall, and with its memory where Claude Code has it
+    {
+        printf '#!/usr/bin/python3 -ES\nimport os, sys\n'
+        printf 'sys.argv[1:1] = ["--store", os.path.expanduser("~/.claude/projects/store")]\n'
+        cat "$PROJECT/test/acp/agent.py"
+    } >"$T/bin/claude-agent-acp"
+    chmod +x "$T/bin/claude-agent-acp"
     stand_in make "
         printf '%s\n' \"\$*\" >>'$T/made'
         case \" \$* \" in

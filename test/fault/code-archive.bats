@@ -34,7 +34,7 @@ complete() {
             inject "$fault" $point archive -q team -o "$FILE"
             same_project || failed project
             complete || failed the session
-            [ ! -e "$FILE" ] || "$MAS" restore -q --new-id "$FILE" >"$T/id" || failed the archive is damaged
+            [ ! -e "$FILE" ] || "$MAS" restore -q --new-id -n copy "$FILE" >"$T/id" || failed the archive is damaged
             if [ -s "$T/id" ]; then "$MAS" rm -q "$(<"$T/id")"; fi
             rm -f "$T/id"
         done

@@ -46,9 +46,6 @@ said stop,stop-own any .
 Snapshots that nobody needs any more are looked for again by others.
 may  rm,rm-f,clean any ^openat\(.*/sessions>, "(\.snapshots|\.trash-[^"]*)", O_RDONLY
 
-The reserve of a session that does not run takes space, and nothing else; the next start drops it.
-may  all    any      ^unlinkat\([0-9]+<[^>]*/run>, "reserve
-
 A lock that cannot be removed at once is tried again.
 may  rm,rm-f,clean any ^unlinkat\(.*, "\.session\.lock"
 

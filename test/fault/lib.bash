@@ -796,6 +796,12 @@ What is read of a session without its lock is what to call it, which may be its 
 read with the lock.
 free all    any      ^(openat|read)\([0-9]+<[^>]*/sessions/[0-9a-f-]{36}(>, "\.session", O_RDONLY|/\.session>)
 
+The reserve of a session that does not run takes space, and nothing else; the next start drops it.
+may  all    any      ^unlinkat\([0-9]+<[^>]*/run>, "reserve
+
+The cgroup of a killed host is empty, and is removed with the next one of its session.
+may  all    any      ^[a-z0-9]+\(.*(/sys/fs/cgroup|/proc/self/(cgroup|mountinfo))
+
 The register of who waits and the way back are caches.
 may  all    any      ^[a-z0-9]+\(.*\.(waiting|came-from)
 
