@@ -251,7 +251,7 @@ refuses() {
         new_session -t $name --no-start
         config=$ROOT/sessions/$ID/config.json
         python3 -m json.tool "$config" >/dev/null
-        [ "$(jq -r 'keys_unsorted | join(" ")' "$config")" = "version template description preset windows team rules" ]
+        [ "$(jq -r 'keys_unsorted | join(" ")' "$config")" = "version template description preset wall windows team rules" ]
         [ "$(jq -r '.version + " " + .template' "$config")" = "1.0 $name" ]
         [ "$(jq '[.team[].id] - [.windows[].agents[]] | length' "$config")" -eq 0 ]
         [ "$(jq '.team | length' "$config")" -eq "$(find "$ROOT/templates/$name/unit" -mindepth 1 -maxdepth 1 | wc -l)" ]
