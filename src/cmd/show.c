@@ -144,9 +144,9 @@ static bool is_walled_as(const struct roster_agent *a, const struct roster_agent
 static void add_walls(const struct session_detail *detail, struct table *table)
 {
     const struct roster *roster = &detail->roster;
-    const struct team *team = roster->team_count > 0 ? &roster->teams[0].team : NULL;
 
     for (size_t i = 0; i < roster->count; i++) {
+        const struct team *team = &roster->teams[roster->agents[i].team].team;
         _cleanup_str_ struct str text = STR_INIT, ids = STR_INIT;
         size_t same = 0, first = roster->count;
 

@@ -359,7 +359,7 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
     self.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     if (spec->job != NULL && spec->job->prepare(spec->job, spec) == -1)
         _exit(1);
-    if (spec->run != NULL)
+    if (spec->job != NULL && spec->run != NULL)
         do_job(spec, self.client, host);
     if (bounds.group != -1 && !cgroup_part_make(bounds.group, &self.part))
         bounds.refused = errno;
