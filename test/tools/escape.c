@@ -413,12 +413,6 @@ static int kernel_log(char **word)
     return said(klogctl(3, room, ROOM - 1), "syslog");
 }
 
-static int user(char **word)
-{
-    (void)word;
-    return printf("%u\n", geteuid()) < 0;
-}
-
 static const struct {
     const char *name;
     int words;
@@ -452,8 +446,7 @@ static const struct {
             {"iopl", 0, ports},
             {"clock", 0, set_clock},
             {"hostname", 0, host_name},
-            {"syslog", 0, kernel_log},
-            {"user", 0, user}};
+            {"syslog", 0, kernel_log}};
 
 int main(int argc, char **argv)
 {

@@ -82,7 +82,7 @@ def make_files():
     # a program of another user, which has the rights of that user
     if os.getuid() == 0:
         places['setuid'] = places['readable'] + '/setuid'
-        shutil.copy(places['escape'], places['setuid'])
+        shutil.copy(shutil.which('id'), places['setuid'])
         os.chown(places['setuid'], pwd.getpwnam('nobody').pw_uid, -1)
         os.chmod(places['setuid'], 0o4755)
 

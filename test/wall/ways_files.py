@@ -378,5 +378,5 @@ spool('system-settings', ['/etc/ld.so.preload', '/etc/profile', '/etc', '/usr/lo
 def setuid(places):
     if not hasattr(places, 'setuid'):
         raise Absent('only root can make one')
-    done = subprocess.run([places.setuid, 'user'], capture_output=True, text=True, check=False)
+    done = subprocess.run([places.setuid, '-u'], capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.stdout.split()[:1] != [str(os.getuid())] else None
