@@ -262,11 +262,12 @@ serve() {
     printf '%s\n' '#include <stdlib.h>' '#include <string.h>' \
         'int main(int argc, char **argv) { char *volatile p = malloc(9); p[0] = argv[0][0]; if (argc > 1) p = 0; else free(p); return 0; }' >"$T/leak.c"
     cc -g -fsanitize=address -o "$T/leak" "$T/leak.c" || skip 'the compiler has no address sanitizer'
-    run "$T/leak"
+    local leak=(env -u ASAN_OPTIONS -u LSAN_OPTIONS "$T/leak") # the options are for mas
+    run "${leak[@]}"
     [ "$status" -eq 0 ] || skip 'the sanitizer does not work here'
-    run "$WALL" -- "$T/leak"
+    run "$WALL" -- "${leak[@]}"
     [ "$status" -eq 0 ] && [ -z "$output" ]
-    run "$WALL" -- "$T/leak" leak
+    run "$WALL" -- "${leak[@]}" leak
     [ "$status" -ne 0 ] && [[ "$output" == *'detected memory leaks'* ]]
 }
 

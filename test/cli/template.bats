@@ -346,7 +346,7 @@ wall.home|.a:rw|a list of at most 64 paths below the home directory, such as .co
 wall.home|.a .a/b:ro|a list of at most 64 paths below the home directory, such as .config/x .gitconfig:ro, none of them below another one
 wall.read|x|a list of paths that begin with / or ~/, without . and ..
 wall.write|/a/../b|a list of paths that begin with / or ~/, without . and ..
-wall.network|a/b|open, none, or a list of host names
+wall.network|a/b|open, none, or hosts: a name, *.NAME or an address, each perhaps with :PORT
 wall.nested|on|yes or no
 start||now or demand
 restart|always|never or on-crash
