@@ -193,3 +193,15 @@ void log_line(int dir, const char *name, struct log_limits limits, const char *l
         (void)log_write(&log, line, strlen(line));
     log_close(&log);
 }
+
+void log_text(int dir, const char *name, struct log_limits limits, const char *text)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+    char now[TIME_TEXT];
+
+    time_format(time(NULL), now);
+    str_addf(&line, "%s ", now);
+    str_add_visible(&line, text, strlen(text));
+    str_addc(&line, '\n');
+    log_line(dir, name, limits, line.data);
+}

@@ -60,5 +60,7 @@ void log_part_name(const char *name, int n, const char *suffix, char buf[LOG_PAR
 /* Opens the log, appends one line and closes it: for logs with many writers. `line` ends with a
  * newline. */
 void log_line(int dir, const char *name, struct log_limits limits, const char *line);
+/* Appends a line likewise: the time and `text`, with control characters as \xNN. */
+void log_text(int dir, const char *name, struct log_limits limits, const char *text);
 
 #endif

@@ -43,9 +43,7 @@ struct network_guard {
 
 void network_log(const struct network_log *log, const char *fmt, ...)
 {
-    _cleanup_str_ struct str line = STR_INIT;
     char text[LINE_MAX_BYTES];
-    char now[TIME_TEXT];
     va_list args;
 
     if (log->dir == -1)
@@ -53,12 +51,7 @@ void network_log(const struct network_log *log, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    time_format(time(NULL), now);
-    str_addf(&line, "%s ", now);
-    str_add_visible(&line, text, strlen(text));
-    str_addc(&line, '\n');
-    log_line(log->dir, log->name, (struct log_limits){.size = LOG_SIZE, .keep = LOG_KEEP},
-             str_text(&line));
+    log_text(log->dir, log->name, (struct log_limits){.size = LOG_SIZE, .keep = LOG_KEEP}, text);
 }
 
 void network_detach(const char *name, int **keep, size_t count)

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "base/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,21 +85,15 @@ bool workspace_is_locked(int dir)
 
 void workspace_log(int dir, struct log_limits limits, const char *fmt, ...)
 {
-    _cleanup_str_ struct str line = STR_INIT;
-    char now[TIME_TEXT];
     char text[512];
     va_list args;
 
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    time_format(time(NULL), now);
-    str_addf(&line, "%s ", now);
-    str_add_visible(&line, text, strlen(text));
-    str_addc(&line, '\n');
     _cleanup_close_ int logs = path_open_dir(dir, WORKSPACE_LOGS);
     if (logs != -1)
-        log_line(logs, WORKSPACE_LOG, limits, line.data);
+        log_text(logs, WORKSPACE_LOG, limits, text);
 }
 
 bool workspace_env_is_recent(time_t when)
