@@ -1,5 +1,4 @@
 #include "base/json.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "code/repo.h"
@@ -62,11 +61,9 @@ static void keep_problem(struct host *host, const char *words)
 
 static void begin(struct host *host, int64_t now)
 {
-    _cleanup_free_ char *exe = path_exe();
     const char *argv[] = {"mas", "look", host->session.id, host->agent->id, NULL};
     struct err err = ERR_INIT;
     const struct proc_spec spec = {
-        .file = exe,
         .argv = (char *const *)(uintptr_t)argv,
         .envp = host->env,
         .cwd = -1,
@@ -76,13 +73,9 @@ static void begin(struct host *host, int64_t now)
 
     host->code.wanted = false;
     host->code.due = now + PAUSE_MS;
-    if (exe == NULL)
-        (void)err_errno(&err, "cannot find the program that this is");
-    else if (proc_start(&spec, &host->code.proc, &err) == 0)
-        host->code.runs = true;
+    host->code.runs = host_start_own(&spec, "mas look", &host->code.proc, &err) == 0;
     if (!host->code.runs)
         keep_problem(host, err.text);
-    host->code.proc.file = "mas look";
 }
 
 int64_t code_tick(struct host *host, int64_t now)

@@ -100,11 +100,9 @@ static int try_lock(int at, const char *name)
 static void begin(struct host *host, int64_t now, int64_t used)
 {
     struct host_disk *disk = &host->disk;
-    _cleanup_free_ char *exe = path_exe();
     const char *argv[] = {"mas", "measure", host->session.id, NULL};
     struct err err = ERR_INIT;
     const struct proc_spec spec = {
-        .file = exe,
         .argv = (char *const *)(uintptr_t)argv,
         .envp = host->env,
         .cwd = -1,
@@ -114,15 +112,11 @@ static void begin(struct host *host, int64_t now, int64_t used)
 
     disk->began = now;
     disk->used = used;
-    if (exe == NULL)
-        (void)err_errno(&err, "cannot find the program that this is");
-    else if (proc_start(&spec, &disk->proc, &err) == 0)
-        disk->runs = true;
+    disk->runs = host_start_own(&spec, "mas measure", &disk->proc, &err) == 0;
     if (!disk->runs) {
         unlock(disk);
         host_log(host, err.text);
     }
-    disk->proc.file = "mas measure";
 }
 
 /* Notes the end of a walk, also of one that failed: the next one comes no sooner for that. */

@@ -137,6 +137,20 @@ void host_update(struct host *host)
     server_mark_dirty(host);
 }
 
+int host_start_own(const struct proc_spec *spec, const char *shown, struct proc *ret,
+                   struct err *err)
+{
+    _cleanup_free_ char *exe = path_exe();
+    struct proc_spec own = *spec;
+
+    if (exe == NULL)
+        return err_errno(err, "cannot find the program that this is");
+    own.file = exe;
+    int rc = proc_start(&own, ret, err);
+    ret->file = shown;
+    return rc;
+}
+
 void host_keep_log(struct host *host, const char *bytes, size_t len)
 {
     bool kept = log_write(&host->log, bytes, len);

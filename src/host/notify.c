@@ -1,5 +1,4 @@
 #include "base/json.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "host/state.h"
@@ -101,12 +100,10 @@ static char **make_env(const struct host *host)
 static void begin(struct host *host)
 {
     struct host_notify *notify = &host->notify;
-    _cleanup_free_ char *exe = path_exe();
     _cleanup_strv_ char **env = make_env(host);
     const char *argv[] = {"mas", "notify", host->session.id, host->agent->id, host->pane_id, NULL};
     struct err err = ERR_INIT;
     const struct proc_spec spec = {
-        .file = exe,
         .argv = (char *const *)(uintptr_t)argv,
         .envp = env,
         .cwd = -1,
@@ -116,13 +113,9 @@ static void begin(struct host *host)
         .timeout_ms = DELIVERY_MS,
     };
 
-    if (exe == NULL)
-        (void)err_errno(&err, "cannot find the program that this is");
-    else if (proc_start(&spec, &notify->proc, &err) == 0)
-        notify->runs = true;
+    notify->runs = host_start_own(&spec, "mas notify", &notify->proc, &err) == 0;
     if (!notify->runs)
         host_log(host, err.text);
-    notify->proc.file = "mas notify";
     str_clear(&notify->waiting);
     notify->count = 0;
     notify->dropped = 0;

@@ -313,6 +313,10 @@ int role_tell(const struct host *host, char ***argv, char ***env, struct err *er
 void role_drop(const struct host *host);
 
 /* ---- host.c */
+/* Starts mas itself: like proc_start(), but spec->file is not read. `shown` names the program in
+ * messages and is constant text. */
+int host_start_own(const struct proc_spec *spec, const char *shown, struct proc *ret,
+                   struct err *err);
 /* Appends to the agent's log. */
 void host_keep_log(struct host *host, const char *bytes, size_t len);
 /* Sets the pane's title to the agent's id and role. */
