@@ -6,6 +6,8 @@
 #                                          those that are left out with SAN
 #   make test-unit | test-cli | test-host | test-acp | test-serve | test-fault
 #                                          a part of them; test-fault is the full run
+#   make test-fleet [TEST_FLEET=full]      four machines out of namespaces, as root: test/fleet/README.md;
+#                                          with what takes minutes
 #   make test-agents [AGENTS=claude]       real agents, from end to end: test/agents/run.sh
 #   make lint | format                     check the style and the rules | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
@@ -16,7 +18,7 @@ include config.mk
 BUILD ?= $(if $(SAN),build/san,build)
 
 # Floors of the house, lowest first; `make lint` checks who includes whom.
-FLOORS := base model store code wall tmux protocol memory client session host editor cmd
+FLOORS := base model store code wall tmux protocol memory client session fleet host editor cmd
 
 SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c) $(FLOORS:%=src/%/*/*.c)))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
@@ -50,6 +52,7 @@ SERVE_BATS := $(sort $(wildcard test/serve/*.bats))
 HOST_BATS := $(sort $(wildcard test/host/*.bats test/wall/*.bats))
 ACP_BATS := $(sort $(wildcard test/acp/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
+FLEET_BATS := $(sort $(wildcard test/fleet/*.bats))
 # A sanitizer sees nothing of kills, documents and scripts, and what is slow by itself only becomes
 # slower under one: there the other files have to do. They run the same code. PART=rest is what they
 # leave out, so that a run of both, as in .ci/run, has every test; the four files named there have
@@ -59,8 +62,9 @@ NO_SAN_CLI := $(patsubst %,test/cli/%.bats,attach completion concurrency doctor 
     help init man metadata metadata-damage names peek readme refactored restart roots scope shell \
     teams template-edit template-list template-path tmux-conf tmux-ends tmux-names tmux-refused \
     tmux-socket version workspace)
-NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends relay states)
+NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends limits relay states) test/wall/steps.bats
 ifneq ($(SAN),)
+FLEET_BATS :=
 FAULT_BATS := $(filter %/chaos.bats,$(FAULT_BATS))
 CLI_BATS := $(filter-out $(NO_SAN_CLI),$(CLI_BATS))
 HOST_BATS := $(filter-out $(NO_SAN_HOST),$(HOST_BATS))
@@ -73,6 +77,11 @@ TEST_UNIT :=
 else ifneq ($(PART),)
 $(error PART is empty, for all tests, or rest)
 endif
+# What takes longest starts first, so that nothing of it is left when all else has ended.
+LONGEST := $(patsubst %,test/%.bats,cli/readme fault/code wall/steps fleet/lease fault/errors fleet/move fleet/cut \
+    fault/migrate fault/code-merge serve/page acp/conversation acp/sleep acp/resume acp/limits acp/notify \
+    acp/chat acp/ends acp/editor acp/mcp acp/clear host/lease acp/budget)
+longest_first = $(foreach file,$(LONGEST),$(filter $(file),$(1))) $(filter-out $(LONGEST),$(1))
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))
 COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
@@ -123,7 +132,7 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fault lint bench fuzz format FORCE
+.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fleet test-fault lint bench fuzz format FORCE
 
 HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-network $(BUILD)/mas-serve \
     $(BUILD)/mas-top $(BUILD)/mas-wall
@@ -161,18 +170,19 @@ $(BUILD)/mas-archive: $(ARCHIVE_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(ARCHIVE_LIBS) $(FILTER_LIBS)
 
-$(BUILD)/mas-serve: $(SERVE_OBJ) $(BUILD)/libmas.a
+$(BUILD)/mas-serve: $(SERVE_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(SERVE_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(SERVE_LIBS) $(FILTER_LIBS)
 $(BUILD)/src/serve/health.o: src/serve/openapi.json
+$(BUILD)/src/serve/page.o: $(wildcard src/serve/page/*)
 
 $(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(CHAT_LIBS) $(FILTER_LIBS)
 
-$(BUILD)/mas-network: $(NETWORK_OBJ) $(BUILD)/libmas.a
+$(BUILD)/mas-network: $(NETWORK_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(FILTER_LIBS)
 
 $(BUILD)/mas-top: $(TOP_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
@@ -189,12 +199,12 @@ $(BUILD)/libfilter.a: $(FILTER_OBJ)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-# mas looks for templates/ beside the directory it is in.
+# mas looks for templates/ and slurm/ beside the directory it is in.
 ifneq ($(SAN),)
-$(BUILD)/mas: | $(BUILD)/../templates
-$(BUILD)/../templates:
+$(BUILD)/mas: | $(BUILD)/../templates $(BUILD)/../slurm
+$(BUILD)/../templates $(BUILD)/../slurm:
 	@mkdir -p $(@D)
-	$(Q)ln -sfn ../templates $@
+	$(Q)ln -sfn ../$(@F) $@
 endif
 
 $(BUILD)/completion/mas.bash: SHELL_NAME := bash
@@ -218,10 +228,11 @@ install: all
 	    '$(DESTDIR)$(DATADIR)/lib' \
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)' '$(DESTDIR)$(ZSH_COMPLETION_DIR)' \
 	    '$(DESTDIR)$(FISH_COMPLETION_DIR)' '$(DESTDIR)$(DATADIR)/examples' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)'
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)' '$(DESTDIR)$(DATADIR)/slurm'
 	$(Q)$(INSTALL) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
 	$(Q)$(INSTALL) -m 755 $(HELPERS) '$(DESTDIR)$(LIBEXECDIR)'
 	$(Q)$(INSTALL) -m 644 lib/session.sh '$(DESTDIR)$(DATADIR)/lib/session.sh'
+	$(Q)$(INSTALL) -m 755 slurm/team.sbatch '$(DESTDIR)$(DATADIR)/slurm/team.sbatch'
 	$(Q)set -e; for page in $(MAN); do \
 	    dir='$(DESTDIR)$(MANDIR)'/man$${page##*.}; \
 	    $(INSTALL) -d "$$dir"; $(INSTALL) -m 644 "$$page" "$$dir/"; \
@@ -252,7 +263,7 @@ uninstall:
 	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' $(HELPERS:$(BUILD)/%='$(DESTDIR)$(LIBEXECDIR)/%') \
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas' \
 	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish' \
-	    '$(DESTDIR)$(DATADIR)/lib/session.sh' \
+	    '$(DESTDIR)$(DATADIR)/lib/session.sh' '$(DESTDIR)$(DATADIR)/slurm/team.sbatch' \
 	    '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron' \
 	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service' \
 	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.timer' \
@@ -267,7 +278,7 @@ uninstall:
 	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(LIBEXECDIR)'; \
 	fi
 	$(Q)if [ -d '$(DESTDIR)$(DATADIR)' ]; then \
-	    for dir in templates lib examples; do \
+	    for dir in templates lib examples slurm; do \
 	        [ ! -d '$(DESTDIR)$(DATADIR)'/$$dir ] || \
 	            rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DATADIR)'/$$dir; \
 	    done; \
@@ -283,6 +294,7 @@ $(BUILD)/test/unit/test_libarchive: PKG_LIBS += $(ARCHIVE_LIBS)
 $(BUILD)/test/unit/test_filter: $(FILTER_OBJ)
 $(BUILD)/test/unit/test_filter: PKG_LIBS += $(FILTER_LIBS)
 $(BUILD)/test/unit/test_socks: $(BUILD)/src/network/socks.o
+$(BUILD)/test/unit/test_starter: $(BUILD)/src/serve/starter.o
 $(BUILD)/test/unit/test_top: $(TOP_LIB)
 $(BUILD)/test/unit/test_top: PKG_LIBS += $(TOP_LIBS)
 
@@ -290,8 +302,16 @@ $(BUILD)/test/unit/test_top: PKG_LIBS += $(TOP_LIBS)
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
-test: $(BUILD)/mas $(HELPERS) $(TEST_UNIT) $(TOOLS)
-	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) $(CLI_BATS) $(SERVE_BATS) $(TEST_UNIT)
+# What the machines of test/fleet need beside mas: it is installed there.
+FLEET := $(COMPLETION) $(BUILD)/test/fleet/clock.so $(BUILD)/test/fleet/args.so
+$(BUILD)/test/fleet/%.so: test/fleet/%.c
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O1 -fPIC -shared -o $@ $<
+
+test: $(BUILD)/mas $(HELPERS) $(TEST_UNIT) $(TOOLS) $(if $(FLEET_BATS),$(FLEET))
+	@TEST_FAULT=quick $(RUN_TESTS) $(call longest_first,$(FLEET_BATS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) \
+	    $(CLI_BATS) $(SERVE_BATS) $(TEST_UNIT))
 
 test-unit: $(UNIT) $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(UNIT)
@@ -308,6 +328,9 @@ test-acp: $(BUILD)/mas $(HELPERS) $(TOOLS)
 # Real agents of the npm registry, where test/agents/install.sh has put them; not part of `test`.
 test-agents: $(BUILD)/mas $(HELPERS)
 	@$(TEST_ENV) test/agents/run.sh $(AGENTS)
+
+test-fleet: $(BUILD)/mas $(HELPERS) $(TOOLS) $(FLEET)
+	@TEST_FLEET='$(TEST_FLEET)' $(RUN_TESTS) -j 2 $(FLEET_BATS)
 
 test-serve: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(SERVE_BATS)

@@ -3,6 +3,8 @@
 #include "base/str.h"
 #include "base/suggest.h"
 #include "cmd/person.h"
+#include "fleet/greeting.h"
+#include "model/remote.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -21,10 +23,12 @@ const struct cmd *const cmd_table[] = {
     &cmd_stop,
     &cmd_show,
     &cmd_start,
+    &cmd_run_session,
     &cmd_rm,
     &cmd_clean,
     &cmd_archive,
     &cmd_restore,
+    &cmd_move,
     &cmd_migrate,
     &cmd_du,
     &cmd_env,
@@ -64,9 +68,11 @@ const struct cmd *const cmd_table[] = {
     &cmd_help,
     &cmd_host,
     &cmd_look,
+    &cmd_lease,
     &cmd_measure,
     &cmd_notify,
     &cmd_setup,
+    &cmd_receive,
     &cmd_complete,
     &cmd_library,
     &cmd_lfs_filter,
@@ -92,6 +98,12 @@ const struct cmd *cmd_action(const struct cmd *cmd, const char *name)
     return NULL;
 }
 
+const char *cmd_action_name(const struct cmd *action)
+{
+    const char *blank = strrchr(action->name, ' ');
+    return blank != NULL ? blank + 1 : action->name;
+}
+
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8])
 {
     size_t n = 0;
@@ -101,6 +113,9 @@ const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8])
         buf[n++] = (struct opt){0, "json", NULL, "print JSON", OFFER_NONE};
     if ((cmd->flags & CMD_QUIET) != 0)
         buf[n++] = (struct opt){'q', "quiet", NULL, "print only ids, or nothing", OFFER_NONE};
+    if ((cmd->flags & CMD_ALL_HOSTS) != 0)
+        buf[n++] =
+            (struct opt){0, "all-hosts", NULL, "here and on all hosts of mas.ini", OFFER_NONE};
     buf[n++] = (struct opt){0, "root", "DIR", "use this root", OFFER_DIR};
     buf[n++] = (struct opt){'h', "help", NULL, "show this help", OFFER_NONE};
     buf[n] = (struct opt){.name = NULL};
@@ -224,6 +239,8 @@ static void parse_common(struct call *call, const struct opt *opt, bool *ret_hel
         call->json = true;
     else if (strcmp(opt->name, "quiet") == 0)
         call->quiet = true;
+    else if (strcmp(opt->name, "all-hosts") == 0)
+        call->all_hosts = true;
     else if (strcmp(opt->name, "root") == 0)
         call->root_path = optarg;
     else
@@ -284,13 +301,27 @@ static int check_operands(struct call *call, struct err *err)
     return 0;
 }
 
-static int run(struct call *call, struct err *err)
+static int run(struct call *call, int *ret_code, struct err *err)
 {
+    bool done = false;
+
     parse_session(call);
-    if (check_operands(call, err) == -1 ||
-        ((call->cmd->flags & CMD_ROOT) != 0 && call_open_root(call, err) == -1) ||
-        ((call->cmd->flags & CMD_PERSON) != 0 && call->has_root &&
-         person_check_root(call->root.path, call->cmd->name, err) == -1))
+    if (check_operands(call, err) == -1 || call_go_elsewhere(call, &done, ret_code, err) == -1)
+        return -1;
+    if (done)
+        return 0;
+    int rc = (call->cmd->flags & CMD_ROOT) != 0 ? call_open_root(call, err) : 0;
+    if (call->greet) {
+        bool whole = rc == 0 && call->cmd == &cmd_doctor;
+        greeting_print(&(struct greeting_subject){
+            .root = call->root.fd,
+            .whole = whole,
+            .store = whole ? config_text(&call->config, SETTING_FLEET_STORE) : NULL});
+    }
+    if (rc == 0 && call->all_hosts)
+        return call_all_hosts(call, ret_code, err);
+    if (rc == -1 || ((call->cmd->flags & CMD_PERSON) != 0 && call->has_root &&
+                     person_check_root(call->root.path, call->cmd->name, err) == -1))
         return -1;
     return call->cmd->run(call, err);
 }
@@ -300,7 +331,7 @@ static int no_action(const struct cmd *cmd, const char *typed, struct err *err)
     struct suggest suggest = SUGGEST_INIT(typed);
 
     for (size_t i = 0; cmd->actions[i] != NULL; i++)
-        suggest_try(&suggest, cmd->actions[i]->name + strlen(cmd->name) + 1);
+        suggest_try(&suggest, cmd_action_name(cmd->actions[i]));
     (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no action '%s'", cmd->name, typed);
     if (suggest.nearest == NULL)
         return err_hint(err, "see: mas help %s", cmd->name);
@@ -309,13 +340,17 @@ static int no_action(const struct cmd *cmd, const char *typed, struct err *err)
 }
 
 /* Removes the first word that is not an option from argv and sets *ret to the action that it names.
- * If there is no such word, *ret stays unchanged. */
-static int parse_action(const struct cmd **ret, int *argc, char **argv, struct err *err)
+ * If there is no such word, *ret stays unchanged. Options of a command that runs by itself are not
+ * those of its actions, and may have values: there the word stands before all options but --root.
+ */
+static int parse_one_action(const struct cmd **ret, int *argc, char **argv, struct err *err)
 {
+    const bool runs = (*ret)->run != NULL;
     int at = 1;
-    while (at < *argc && argv[at][0] == '-')
+
+    while (at < *argc && argv[at][0] == '-' && (!runs || strcmp(argv[at], "--root") == 0))
         at += strcmp(argv[at], "--root") == 0 ? 2 : 1;
-    if (at >= *argc)
+    if (at >= *argc || argv[at][0] == '-')
         return 0;
     const struct cmd *action = cmd_action(*ret, argv[at]);
     if (action == NULL)
@@ -324,6 +359,19 @@ static int parse_action(const struct cmd **ret, int *argc, char **argv, struct e
         argv[at] = argv[at + 1];
     --*argc;
     *ret = action;
+    return 0;
+}
+
+/* Likewise, and actions of actions. */
+static int parse_action(const struct cmd **ret, int *argc, char **argv, struct err *err)
+{
+    const struct cmd *before = NULL;
+
+    while ((*ret)->actions != NULL && *ret != before) {
+        before = *ret;
+        if (parse_one_action(ret, argc, argv, err) == -1)
+            return -1;
+    }
     return 0;
 }
 
@@ -348,7 +396,7 @@ int cmd_open_files(const struct cmd *cmd, int argc, char **argv, struct err *err
     bool help = false;
     int rc = 0;
 
-    if (cmd->actions != NULL)
+    if (cmd->run == NULL)
         return 0;
     if (parse(&call, argc, argv, &help, &ignored) == -1)
         call.given_count = 0;
@@ -367,18 +415,70 @@ int cmd_open_files(const struct cmd *cmd, int argc, char **argv, struct err *err
     return rc;
 }
 
-int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err)
+/* Parses a command line that stays as it is. Returns false if it is wrong. The caller frees
+ * call->given and *ret_words, of which the operands are a part. */
+static bool parse_copy(struct call *call, int argc, char *const *argv, char ***ret_words)
 {
-    if (cmd->actions != NULL && parse_action(&cmd, &argc, argv, err) == -1)
+    /* parsing puts the words into another order */
+    char **words = mem_alloc(((size_t)argc + 1) * sizeof *words);
+    struct err ignored = ERR_INIT;
+    bool help = false;
+
+    memcpy(words, argv, (size_t)argc * sizeof *words);
+    *ret_words = words;
+    return parse_action(&call->cmd, &argc, words, &ignored) == 0 &&
+           parse(call, argc, words, &help, &ignored) == 0;
+}
+
+bool cmd_has_option(const struct cmd *cmd, int argc, char *const *argv, const char *name)
+{
+    struct call call = {.cmd = cmd};
+    char **words = NULL;
+    bool has = parse_copy(&call, argc, argv, &words) && call_opt(&call, name) != NULL;
+
+    free(call.given);
+    free(words);
+    return has;
+}
+
+const char *cmd_session_word(const struct cmd *cmd, int argc, char *const *argv)
+{
+    struct call call = {.cmd = cmd};
+    const char *word = NULL;
+    char **words = NULL;
+
+    if (parse_copy(&call, argc, argv, &words)) {
+        word = call.session;
+        for (size_t i = 0; word == NULL && i < call.given_count; i++)
+            if (call.given[i].opt->offer == OFFER_SESSION)
+                word = call.given[i].value;
+        if (word == NULL && call.operand_count > 0 &&
+            ((call.cmd->flags & (CMD_SESSION | CMD_SESSIONS)) != 0 ||
+             call.cmd->offer == OFFER_SESSION))
+            word = call.operands[0];
+    }
+    free(call.given);
+    free(words);
+    return word;
+}
+
+int cmd_run(const struct cmd *cmd, int argc, char **argv, const struct cmd_globals *globals,
+            int *ret_code, struct err *err)
+{
+    if (parse_action(&cmd, &argc, argv, err) == -1)
         return -1;
-    struct call call = {.cmd = cmd, .root_path = root, .root = ROOT_INIT, .config = CONFIG_INIT};
+    struct call call = {.cmd = cmd,
+                        .root_path = globals->root,
+                        .greet = globals->greet,
+                        .root = ROOT_INIT,
+                        .config = CONFIG_INIT};
     bool help = false;
 
     int rc = parse(&call, argc, argv, &help, err);
     if (rc == 0 && help)
         cmd_print_help(cmd);
     else if (rc == 0 && (rc = call_check_agent(&call, err)) == 0)
-        rc = run(&call, err);
+        rc = run(&call, ret_code, err);
     free(call.given);
     free(call.searched);
     config_free(&call.config);
@@ -389,7 +489,7 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, stru
 int cmd_finish(int rc, int code, struct err *err)
 {
     if (rc == -1) {
-        code = err->code;
+        code = code != MAS_OK ? code : err->code;
         (void)fflush(stdout);
         err_print(err);
     }
@@ -427,10 +527,19 @@ int call_usage(const struct call *call, struct err *err)
 int call_unexpected(const struct call *call, const char *operand, struct err *err)
 {
     const char *stray = call->cmd->stray;
+    size_t len = strlen(operand);
+    _cleanup_free_ char *host = mem_dupn(operand, len > 0 ? len - 1 : 0);
 
     (void)err_set(err, MAS_USAGE, "cannot run '%s': unexpected operand '%s'%s%s", call->cmd->name,
                   operand, stray != NULL ? "; " : "", stray != NULL ? stray : "");
-    return usage(call->cmd, err);
+    return len > 0 && operand[len - 1] == ':' && remote_is_name(host)
+               ? call_hint_host(call, host, err)
+               : usage(call->cmd, err);
+}
+
+int call_hint_host(const struct call *call, const char *host, struct err *err)
+{
+    return err_hint(err, "on another machine: mas --host %s %s", host, call->cmd->name);
 }
 
 int call_bad_value(const struct call *call, const char *option, const char *want, struct err *err)

@@ -6,7 +6,9 @@
  * it to the table in cmd.c, write test/cli/<verb>.bats and its entry in man/mas.1.
  *
  * A verb may consist of actions (`mas template list`). Each action is a struct cmd named "template
- * list" in the verb's list `actions`, and has its own entry in man/mas.1.
+ * list" in the verb's list `actions`, and has its own entry in man/mas.1. An action may have
+ * actions in turn (`mas serve token add`). A verb that runs by itself and has actions, too, takes
+ * no operands: its action is the first word behind it, as in `mas serve token list`.
  */
 #ifndef MAS_CMD_H
 #define MAS_CMD_H
@@ -37,6 +39,7 @@ enum offer {
     OFFER_UNTIL, /* states for `wait --for` */
     OFFER_ALLOW, /* answers to a permission request */
     OFFER_REJECT,
+    OFFER_HOST, /* hosts of mas.ini */
 };
 
 struct opt {
@@ -63,7 +66,10 @@ enum cmd_flags {
     CMD_AGENT = 2048, /* agents may run it, see cmd/brokered.h */
     CMD_PERSON = 16384, /* no process of an agent in the root may run it */
     CMD_LIGHT = 8192, /* opens no database: an agent's host runs it without a program of its own */
+    CMD_CHANGES = 32768, /* refuses sessions of other machines, see store/owner.h */
     CMD_MEMORY = 4096, /* and on other sessions, as [memory] share says */
+    CMD_ALL_HOSTS = 131072, /* takes --all-hosts */
+    CMD_TERMINAL = 65536, /* works on a terminal: `mas --host` gives it one there */
 };
 
 /* The heading under which `mas help` lists a command. An action has GROUP_NONE. */
@@ -94,7 +100,8 @@ struct cmd {
     const char *stray; /* hint for a surplus operand; NULL: none */
     enum offer offer, then, rest; /* for the first, the second and all other operands */
     unsigned flags;
-    const struct cmd *const *actions; /* NULL-terminated; NULL: none. With actions, run is NULL */
+    const struct cmd *const *actions; /* NULL-terminated; NULL: none */
+    /* NULL: it has only actions. */
     /* Returns 0, or -1 with *err set. */
     int (*run)(struct call *call, struct err *err);
 };
@@ -112,6 +119,8 @@ struct call {
     int operand_count;
     bool json;
     bool quiet;
+    bool all_hosts;
+    bool greet;
     const char *session; /* names the session: -s or, with CMD_SESSION, the operand or variable */
     const char *root_path; /* --root, or NULL */
     char *searched; /* path where mas looked for the root; NULL before that */
@@ -128,15 +137,29 @@ extern const struct cmd *const cmd_table[];
 const struct cmd *cmd_find(const char *name);
 /* Returns the action `name` ("list") of a command, or NULL. */
 const struct cmd *cmd_action(const struct cmd *cmd, const char *name);
+/* Returns the name of an action in the list of its command: "list" of "template list". */
+const char *cmd_action_name(const struct cmd *action);
+/* The options before the verb. */
+struct cmd_globals {
+    const char *root; /* --root, or NULL */
+    bool greet; /* --greet: see fleet/greeting.h */
+};
 /* Runs a command, or prints its help. argv[0] is not read; options and operands follow. Opens
- * the root and the settings if the command needs them. `root`: global --root, or NULL. */
-int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err);
+ * the root and the settings if the command needs them. Of what ran on other machines, which prints
+ * its own errors, *ret_code is the first exit code but 0. */
+int cmd_run(const struct cmd *cmd, int argc, char **argv, const struct cmd_globals *globals,
+            int *ret_code, struct err *err);
 /* Prints what a command has failed with, if rc is -1, and what is still to be printed. Returns the
- * exit code; `code` is the one of a command that has not failed. */
+ * exit code; `code` is the one of what failed before, or MAS_OK. */
 int cmd_finish(int rc, int code, struct err *err);
 /* Opens the files that the options of a command name in place of standard input, and replaces their
  * names in argv with "-". A command line that is wrong stays as it is. */
 int cmd_open_files(const struct cmd *cmd, int argc, char **argv, struct err *err);
+/* Returns true if a command line has one of the command's own options; false if it is wrong. */
+bool cmd_has_option(const struct cmd *cmd, int argc, char *const *argv, const char *name);
+/* Returns the word of a command line that names the session, or the first of several; NULL if there
+ * is none, or the command line is wrong. It points into a word of argv, which stays as it is. */
+const char *cmd_session_word(const struct cmd *cmd, int argc, char *const *argv);
 /* Fills `buf` with the shared options that a command takes, by its flags, and returns it. The list
  * ends with a NULL name. */
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);
@@ -146,6 +169,13 @@ void cmd_print_help(const struct cmd *cmd);
 /* Opens the root and the settings according to the command's flags. cmd_run() calls it for commands
  * with CMD_ROOT. */
 int call_open_root(struct call *call, struct err *err);
+/* Runs the command on the machines of the sessions that are named NAME:SESSION, where mas.ini has
+ * a host NAME, one after the other, and takes these sessions from the call. *ret_done: no session
+ * is left. See cmd/remote.h. */
+int call_go_elsewhere(struct call *call, bool *ret_done, int *ret_code, struct err *err);
+/* Runs a command with CMD_ALL_HOSTS and --all-hosts. *ret_code is the first exit code but 0 of a
+ * machine. See cmd/all_hosts.h. */
+int call_all_hosts(struct call *call, int *ret_code, struct err *err);
 /* Fail if a host runs this command for its agent, and the agent may not do that: see
  * cmd/brokered.h. */
 int call_check_agent(const struct call *call, struct err *err);
@@ -159,6 +189,8 @@ char **call_opts(const struct call *call, const char *name);
 int call_usage(const struct call *call, struct err *err);
 /* Sets the error for an operand that the command does not take. Returns -1. */
 int call_unexpected(const struct call *call, const char *operand, struct err *err);
+/* Adds how to run the command on a host to an error as its hint. Returns -1. */
+int call_hint_host(const struct call *call, const char *host, struct err *err);
 /* Sets the error for the value of an option; `want` says what the value must be. Returns -1. */
 int call_bad_value(const struct call *call, const char *option, const char *want, struct err *err);
 /* Finds the session that `text` names and stores its id in `ret`. If text is NULL, sets a usage
@@ -166,12 +198,13 @@ int call_bad_value(const struct call *call, const char *option, const char *want
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err);
 
 extern const struct cmd cmd_diff, cmd_land, cmd_merge, cmd_review, cmd_sync;
+extern const struct cmd cmd_move, cmd_receive;
 extern const struct cmd cmd_acp, cmd_approve, cmd_archive, cmd_ask, cmd_attach, cmd_cancel,
     cmd_clean, cmd_clear, cmd_complete, cmd_completion, cmd_config, cmd_context, cmd_deny,
-    cmd_doctor, cmd_du, cmd_env, cmd_help, cmd_history, cmd_host, cmd_init, cmd_keys, cmd_library,
-    cmd_list, cmd_lfs_filter, cmd_logs, cmd_look, cmd_mcp, cmd_measure, cmd_migrate, cmd_new,
-    cmd_next, cmd_notify, cmd_peek, cmd_presets, cmd_restart, cmd_restore, cmd_rm, cmd_search,
-    cmd_send, cmd_serve, cmd_set, cmd_setup, cmd_show, cmd_sleep, cmd_start, cmd_status, cmd_stop,
-    cmd_template, cmd_top, cmd_usage, cmd_version, cmd_wait;
+    cmd_doctor, cmd_du, cmd_env, cmd_help, cmd_history, cmd_host, cmd_init, cmd_keys, cmd_lease,
+    cmd_library, cmd_list, cmd_lfs_filter, cmd_logs, cmd_look, cmd_mcp, cmd_measure, cmd_migrate,
+    cmd_new, cmd_next, cmd_notify, cmd_peek, cmd_presets, cmd_restart, cmd_restore, cmd_rm,
+    cmd_run_session, cmd_search, cmd_send, cmd_serve, cmd_set, cmd_setup, cmd_show, cmd_sleep,
+    cmd_start, cmd_status, cmd_stop, cmd_template, cmd_top, cmd_usage, cmd_version, cmd_wait;
 
 #endif

@@ -1,7 +1,9 @@
 #include "base/err.h"
+#include "base/job.h"
 #include "base/str.h"
 #include "cmd.h"
 #include "cmd/brokered.h"
+#include "cmd/remote.h"
 #include "cmd/suggest.h"
 
 #include <errno.h>
@@ -23,23 +25,50 @@ static void open_standard_files(void)
         (void)close(fd);
 }
 
+struct globals {
+    struct cmd_globals shared;
+    const char *host; /* --host; NULL: not given */
+    const char *verb; /* what stands for a verb */
+};
+
+/* Returns 1 and moves *at to the last word of the option `name` if it stands there; 0 if it does
+ * not; -1 with *err set. */
+static int parse_value(int argc, char **argv, int *at, const char *name, const char **ret,
+                       struct err *err)
+{
+    size_t len = strlen(name);
+
+    if (str_starts(argv[*at], name) && argv[*at][len] == '=') {
+        *ret = argv[*at] + len + 1;
+        return 1;
+    }
+    if (strcmp(argv[*at], name) != 0)
+        return 0;
+    if (*at + 1 == argc)
+        return err_set(err, MAS_USAGE, "cannot run 'mas': option '%s' needs a value", name);
+    *ret = argv[++*at];
+    return 1;
+}
+
 /* Parses the global options before the verb. Returns the index of the first other word, or -1
  * with *err set. */
-static int parse_globals(int argc, char **argv, const char **root, const char **verb,
-                         struct err *err)
+static int parse_globals(int argc, char **argv, struct globals *globals, struct err *err)
 {
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
-        if (strcmp(argv[i], "--root") == 0) {
-            if (i + 1 == argc)
-                return err_set(err, MAS_USAGE, "cannot run 'mas': option '--root' needs a value");
-            *root = argv[++i];
-        } else if (str_starts(argv[i], "--root=")) {
-            *root = argv[i] + strlen("--root=");
-        } else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
-            *verb = "help";
+        int rc = parse_value(argc, argv, &i, "--root", &globals->shared.root, err);
+        if (rc == 0)
+            rc = parse_value(argc, argv, &i, "--host", &globals->host, err);
+        if (rc == -1)
+            return -1;
+        if (rc == 1)
+            continue;
+        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
+            globals->verb = "help";
+        } else if (strcmp(argv[i], "--greet") == 0) {
+            globals->shared.greet = true;
         } else if (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0) {
-            *verb = "version";
+            globals->verb = "version";
         } else {
             (void)err_set(err, MAS_USAGE, "cannot run 'mas': there is no option '%s'", argv[i]);
             return err_hint(err, "see: mas help");
@@ -51,14 +80,12 @@ static int parse_globals(int argc, char **argv, const char **root, const char **
 /* *ret_code is the exit code of a command that ran elsewhere and has printed its own errors. */
 static int run(int argc, char **argv, int *ret_code, struct err *err)
 {
-    const char *root = NULL;
-    const char *verb = NULL;
-    int i = parse_globals(argc, argv, &root, &verb, err);
+    struct globals globals = {.host = NULL};
+    int i = parse_globals(argc, argv, &globals, err);
 
     if (i == -1)
         return -1;
-    if (verb == NULL)
-        verb = i < argc ? argv[i] : "list";
+    const char *verb = globals.verb != NULL ? globals.verb : i < argc ? argv[i] : "list";
     const struct cmd *cmd = cmd_find(verb);
     if (cmd == NULL) {
         (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no such command", verb);
@@ -67,11 +94,15 @@ static int run(int argc, char **argv, int *ret_code, struct err *err)
                    ? err_hint(err, "did you mean: mas %s  (all commands: mas help)", meant)
                    : err_hint(err, "see: mas help");
     }
+    bool typed = i < argc && argv[i] == verb;
+    char *alone[] = {(char *)(uintptr_t)verb, NULL};
+    if (globals.host != NULL)
+        return remote_run(globals.host, cmd, typed ? argv + i : alone, globals.shared.root,
+                          ret_code, err);
     if (brokered_wanted(cmd))
-        return brokered_ask(cmd, argc - i, argv + i, root, ret_code, err);
-    if (i >= argc || argv[i] != verb) /* no verb was typed */
-        return cmd_run(cmd, 1, (char *[]){argv[0], NULL}, root, err);
-    return cmd_run(cmd, argc - i, argv + i, root, err);
+        return brokered_ask(cmd, argc - i, argv + i, globals.shared.root, ret_code, err);
+    return cmd_run(cmd, typed ? argc - i : 1, typed ? argv + i : alone, &globals.shared, ret_code,
+                   err);
 }
 
 int main(int argc, char **argv)
@@ -82,5 +113,7 @@ int main(int argc, char **argv)
     open_standard_files();
     (void)signal(SIGXFSZ, SIG_IGN); /* makes write() fail with EFBIG instead */
     int rc = run(argc, argv, &code, &err);
-    return cmd_finish(rc, code, &err);
+    code = cmd_finish(rc, code, &err);
+    job_drain_output();
+    return code;
 }

@@ -20,7 +20,14 @@ TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:c
     libnotify-bin:command:notify-send
     dunst:command:dunst dbus-daemon:command:dbus-daemon xvfb:command:Xvfb python3:command:python3 openssl:command:openssl vim:command:vim less:command:less
     xfsprogs:package:xfsprogs btrfs-progs:package:btrfs-progs git-lfs:command:git-lfs
-    tinyproxy-bin:command:tinyproxy iproute2:command:ip'
+    tinyproxy-bin:command:tinyproxy iproute2:command:ip
+    chromium:command:chromium qrencode:command:qrencode
+    qemu-system-x86:command:qemu-system-x86_64'
+# For the machines of test/fleet, and the page behind a proxy. Packages of services: install_quietly is for them.
+SERVICE_NEEDS='slurmctld:command:slurmctld slurmd:command:slurmd slurm-client:command:sbatch
+    slurm-wlm-basic-plugins:package:slurm-wlm-basic-plugins munge:command:munged
+    openssh-server:command:sshd openssh-client:command:ssh iproute2:command:ip bindfs:command:bindfs
+    tcsh:command:tcsh nginx-light:package:nginx-light'
 
 say() {
     printf '%s: %s\n' "$(basename "$0" .sh)" "$*" >&2
@@ -58,6 +65,37 @@ apt() {
         -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 "$@" >"$log" 2>&1 </dev/null || rc=$?
     if [ "$rc" -ne 0 ]; then cat "$log" >&2; fi
     rm -f "$log"
+    return "$rc"
+}
+
+# install_quietly NEEDS: as install_needs, as root, but no service of a package that it installs runs, now or after
+# the next start of this machine.
+install_quietly() {
+    before=$(packages_missing "$1")
+    policy=/usr/sbin/policy-rc.d
+    if [ -n "$before" ] && [ -d /usr/sbin ] && [ ! -e "$policy" ]; then
+        # what packages ask before they start their services; 101 is no
+        trap 'rm -f "$policy"' EXIT
+        trap 'exit 1' HUP INT TERM
+        printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"
+    else
+        policy=
+    fi
+    rc=0
+    install_needs "$1" || rc=$?
+    for package in $before; do
+        case $package in
+            openssh-server) service=ssh ;;
+            nginx-light) service=nginx ;;
+            munge | slurmctld | slurmd) service=$package ;;
+            *) continue ;;
+        esac
+        if [ -e "/etc/init.d/$service" ]; then update-rc.d "$service" disable >/dev/null 2>&1 || :; fi
+    done
+    if [ -n "$policy" ]; then
+        rm -f "$policy"
+        trap - EXIT HUP INT TERM
+    fi
     return "$rc"
 }
 

@@ -142,12 +142,19 @@ complain 'only base/proc.c starts processes (others call proc_exec() and its kin
     grep -E '(^|[^A-Za-z0-9_.>])(v?fork|forkpty|daemon|posix_spawnp?|exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|clone3?)[ \t]*\(' \
         "$code" | grep -v '^src/base/proc\.c:'
 )
+complain 'only fleet/slurm.c knows the programs of Slurm' < <(
+    grep -rnE '"(sbatch|squeue|scancel|scontrol|sacct)["_ ]' src | grep -v '^src/fleet/slurm\.c:'
+)
 complain 'only base/loop.c waits for descriptors (others use struct loop or loop_wait_for())' < <(
     grep -E '(^|[^A-Za-z0-9_.>])(p?poll|epoll_p?wait2?|p?select)[ \t]*\(' "$code" |
         grep -v '^src/base/loop\.c:'
 )
 complain 'only client/hosts.c and client/broker.c connect to hosts' < <(
-    grep -E '(^|[^A-Za-z0-9_])sock_connect[ \t]*\(' "$code" | grep -vE '^src/(base/sock\.[ch]|client/(hosts|broker)\.c):'
+    grep -E '(^|[^A-Za-z0-9_])sock_connect[ \t]*\(' "$code" | grep -vE '^src/(base/sock\.[ch]|client/(hosts|broker)\.c|fleet/reach_master\.c):' # that of ssh
+)
+complain 'only fleet/reach*.c know ssh and srun' < <(
+    grep -nE '"(ssh|srun|scp|sftp|(BatchMode|Control(Master|Path|Persist))=?.*|--overlap)"' "${sources[@]}" |
+        grep -vE '^src/fleet/reach[a-z_]*\.c:'
 )
 complain 'only store/placement*.c and session/migrate.c compare modes: ask placement_is_shared()' < <(
     grep -E '[!=]= *MODE_(ISOLATED|LEGACY)' "$code" |

@@ -1,7 +1,7 @@
 #include "archive/format.h"
 
 #include "code/repo.h"
-#include "store/disk_limits.h"
+#include "store/session_limits.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
 
@@ -12,7 +12,7 @@
 const struct part parts[PARTS_COUNT] = {
     {.name = WORKSPACE_SESSION, .required = true, .mode = 0600, .max = KV_FILE_MAX},
     {.name = WORKSPACE_CONFIG, .required = true, .mode = 0600, .max = CONFIG_FILE_MAX},
-    {.name = WORKSPACE_LIMITS, .mode = 0600, .max = DISK_LIMITS_FILE_MAX},
+    {.name = WORKSPACE_LIMITS, .mode = 0600, .max = LIMITS_FILE_MAX},
     {.name = WORKSPACE_MEMORY, .mode = 0600, .max = NO_LIMIT},
     {.name = WORKSPACE_MEMORY "-wal", .mode = 0600, .max = NO_LIMIT},
     {.name = WORKSPACE_LOGS, .dir = true, .mode = 0700},

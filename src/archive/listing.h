@@ -1,6 +1,12 @@
 /*
  * The list of what an archive of a workspace contains. mas-archive makes it before archiving, for
  * the manifest, and again afterwards, to check that nothing has changed.
+ *
+ * A listing of a session that runs, `live`, takes the workspace as it is at each moment: what
+ * vanishes is not there. Of a git repository it first copies all but the objects into the spool,
+ * then lists the objects: loose ones before packs, borrowers before lenders. So each object that
+ * a copied ref needs is in the list, whatever git does meanwhile: git makes a pack before it
+ * removes what the pack replaces. Locks and temporary files of git are left out.
  */
 #ifndef MAS_ARCHIVE_LISTING_H
 #define MAS_ARCHIVE_LISTING_H
@@ -20,10 +26,15 @@ struct item {
     uint32_t twin; /* 1 + the first item that is a hard link to the same file; 0: none */
     uint16_t level; /* directories above it; 0: a part */
     bool sparse;
+    bool object; /* live: without it, a repository would lack objects */
+    bool kept; /* live: a directory whose files are in the spool; it is packed in any case */
+    bool gone; /* live: the packer did not find it */
     mode_t mode;
     dev_t dev;
     ino_t ino;
     uint64_t size;
+    uint64_t content; /* bytes that count for the manifest */
+    uint64_t spool; /* live: 1 + where in the spool its bytes are; 0: not there */
     struct timespec mtime;
 };
 
@@ -41,6 +52,9 @@ struct listing_source {
     int parts; /* the directory of unit/ and workflows/ */
     bool strict; /* fail instead of omitting a file, except sockets and FIFOs */
     struct parent *parent; /* receives warnings; NULL: none */
+    bool live; /* the session runs */
+    int spool; /* live: a file; it begins with the copy of memory.db and gets further copies */
+    int64_t memory; /* live: the bytes of that copy; 0: there is none; -1: take the files */
 };
 
 /* Makes the list; release *ret with listing_free(). Fails with MAS_DAMAGED if a required part is

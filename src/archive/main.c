@@ -5,17 +5,20 @@
 #include "archive/pack.h"
 #include "archive/parent.h"
 #include "archive/unpack.h"
+#include "base/landlock.h"
 #include "base/loop.h"
 #include "base/proc.h"
 #include "filter/filter.h"
-#include "filter/landlock.h"
 
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+
+enum { LIVE_NICE = 10 };
 
 /* Makes this process end with mas. Fails if mas has already ended. */
 static int follow_mas(void)
@@ -58,9 +61,14 @@ static int run_pack(struct parent *parent, const struct json *order, struct err 
                         .file = PARENT_FILE,
                         .level = (int)json_int(json_get(order, "level"), 3),
                         .strict = json_bool(json_get(order, "strict"), false),
+                        .live = json_bool(json_get(order, "live"), false),
+                        .spool = PARENT_SPOOL,
+                        .memory = json_int(json_get(order, "memory"), 0),
                         .parent = parent,
                         .manifest = &manifest};
 
+    if (pack.live) /* the team comes first */
+        (void)setpriority(PRIO_PROCESS, 0, LIVE_NICE);
     if (restrict_self(ACCESS_READ, err) == -1 ||
         manifest_read(json_get(order, "manifest"), &manifest, err) == -1 ||
         pack_run(&pack, err) == -1)
@@ -71,6 +79,7 @@ static int run_pack(struct parent *parent, const struct json *order, struct err 
     json_put_int(&out, "size", (int64_t)manifest.bytes);
     json_put_int(&out, "written", (int64_t)pack.written);
     json_put_int(&out, "linksOut", (int64_t)manifest.links);
+    json_put(&out, "digest", pack.digest);
     json_close(&out, '}');
     return parent_send(parent, &head, err);
 }
@@ -94,6 +103,7 @@ static int on_manifest(const struct manifest *manifest, void *arg, struct err *e
 static int run_unpack(struct parent *parent, const struct json *order, struct err *err)
 {
     _cleanup_str_ struct str head = STR_INIT;
+    char digest[SHA256_TEXT];
     struct unpack unpack = {.file = PARENT_FILE,
                             .dir = PARENT_DIR,
                             .links = json_bool(json_get(order, "links"), false),
@@ -101,9 +111,9 @@ static int run_unpack(struct parent *parent, const struct json *order, struct er
                             .on_manifest = on_manifest,
                             .arg = parent};
 
-    if (restrict_self(ACCESS_WRITE, err) == -1 || unpack_run(&unpack, err) == -1)
+    if (restrict_self(ACCESS_WRITE, err) == -1 || unpack_run(&unpack, digest, err) == -1)
         return -1;
-    str_add(&head, "{\"do\":\"unpacked\"}");
+    str_addf(&head, "{\"do\":\"unpacked\",\"digest\":\"%s\"}", digest);
     return parent_send(parent, &head, err);
 }
 

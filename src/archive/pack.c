@@ -1,10 +1,5 @@
-#include "archive/pack.h"
-
-#include "archive/hasher.h"
-#include "archive/listing.h"
-#include "archive/zstd_writer.h"
+#include "archive/pack_internal.h"
 #include "base/path.h"
-#include "base/tree.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -14,41 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BUFFERS = 4, BUFFER_SIZE = 256 * 1024, TAR_BLOCK = 512 };
-
-/* File contents. A buffer is reused when its contents are hashed. */
-struct buffers {
-    char *bytes[BUFFERS];
-    uint64_t tickets[BUFFERS];
-    size_t next;
-};
-
-struct packer {
-    const struct pack *pack;
-    const struct listing_source *source;
-    const struct archive_listing *listing;
-    struct zstd_writer *zstd;
-    struct hasher *hasher;
-    struct archive *tar;
-    struct archive_entry *entry;
-    struct buffers buffers;
-    int dirs[TREE_DEPTH_MAX + 2]; /* by level; the lowest open one is dirs[open - 1] */
-    size_t open;
-    size_t lens[TREE_DEPTH_MAX + 2]; /* lengths of the path, by level */
-    struct str path; /* of the current item, with the top directory */
-    uint64_t files, bytes; /* done so far */
-    struct err err; /* an error of the compression, which libarchive calls */
-};
-
-/* Returns the path for messages. */
-static const char *inner(const struct packer *p)
+const char *pack_path(const struct packer *p)
 {
     return str_text(&p->path) + ID_TEXT;
 }
 
 static int fail(const struct packer *p, struct err *err, const char *why)
 {
-    return err_set(err, MAS_FAILED, "'%s': %s", inner(p), why);
+    return err_set(err, MAS_FAILED, "'%s': %s", pack_path(p), why);
 }
 
 static int changed(const struct packer *p, struct err *err)
@@ -57,11 +25,11 @@ static int changed(const struct packer *p, struct err *err)
     return err_hint(err, "try again when nothing changes the session's files");
 }
 
-static int fail_errno(const struct packer *p, struct err *err)
+int pack_errno(const struct packer *p, struct err *err)
 {
     if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) /* it existed and was no link */
         return changed(p, err);
-    return err_errno(err, "'%s'", inner(p));
+    return err_errno(err, "'%s'", pack_path(p));
 }
 
 static int tar_failed(const struct packer *p, struct err *err)
@@ -121,32 +89,6 @@ static int put_text(struct packer *p, const char *name, const struct str *text, 
                : 0;
 }
 
-/* Writes the content of a file up to `end` and has it hashed. */
-static int put_content(struct packer *p, int fd, uint64_t len, struct err *err)
-{
-    while (len > 0) {
-        struct buffers *b = &p->buffers;
-        size_t i = b->next;
-        size_t want = len < BUFFER_SIZE ? (size_t)len : BUFFER_SIZE;
-        hasher_wait(p->hasher, b->tickets[i]);
-        ssize_t n = read(fd, b->bytes[i], want);
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1)
-            return fail_errno(p, err);
-        if (n == 0)
-            return changed(p, err);
-        b->tickets[i] = hasher_feed(p->hasher, b->bytes[i], (size_t)n);
-        b->next = (i + 1) % BUFFERS;
-        if (put_data(p, b->bytes[i], (size_t)n, err) == -1)
-            return -1;
-        len -= (uint64_t)n;
-        p->bytes += (uint64_t)n;
-        parent_progress(p->pack->parent, p->files, p->bytes);
-    }
-    return 0;
-}
-
 /* libarchive needs the zeros of a hole too, and omits them. */
 static int put_hole(struct packer *p, uint64_t len, struct err *err)
 {
@@ -163,6 +105,36 @@ static int put_hole(struct packer *p, uint64_t len, struct err *err)
     return 0;
 }
 
+/* Writes the content of a file up to `end` and has it hashed. */
+static int put_content(struct packer *p, int fd, uint64_t len, struct err *err)
+{
+    while (len > 0) {
+        struct buffers *b = &p->buffers;
+        size_t i = b->next;
+        size_t want = len < BUFFER_SIZE ? (size_t)len : BUFFER_SIZE;
+        hasher_wait(p->hasher, b->tickets[i]);
+        ssize_t n = read(fd, b->bytes[i], want);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return pack_errno(p, err);
+        if (n == 0 && p->pack->live) {
+            pack_live_short(p);
+            return put_hole(p, len, err);
+        }
+        if (n == 0)
+            return changed(p, err);
+        b->tickets[i] = hasher_feed(p->hasher, b->bytes[i], (size_t)n);
+        b->next = (i + 1) % BUFFERS;
+        if (put_data(p, b->bytes[i], (size_t)n, err) == -1)
+            return -1;
+        len -= (uint64_t)n;
+        p->bytes += (uint64_t)n;
+        parent_progress(p->pack->parent, p->files, p->bytes);
+    }
+    return 0;
+}
+
 static int put_sparse(struct packer *p, int fd, const struct item *item, struct err *err)
 {
     struct extent *extents = NULL;
@@ -170,7 +142,7 @@ static int put_sparse(struct packer *p, int fd, const struct item *item, struct 
     uint64_t at = 0;
 
     if (extents_find(fd, item->size, &extents, &count) == -1)
-        return fail_errno(p, err);
+        return pack_errno(p, err);
     for (size_t i = 0; i < count; i++)
         archive_entry_sparse_add_entry(p->entry, (la_int64_t)extents[i].at,
                                        (la_int64_t)extents[i].len);
@@ -181,7 +153,7 @@ static int put_sparse(struct packer *p, int fd, const struct item *item, struct 
         rc = put_hole(p, extents[i].at - at, err);
         at = extents[i].at + extents[i].len;
         if (rc == 0 && lseek(fd, (off_t)extents[i].at, SEEK_SET) == -1)
-            rc = fail_errno(p, err);
+            rc = pack_errno(p, err);
         if (rc == 0)
             rc = put_content(p, fd, extents[i].len, err);
     }
@@ -191,32 +163,37 @@ static int put_sparse(struct packer *p, int fd, const struct item *item, struct 
     return rc;
 }
 
-static int put_file(struct packer *p, int fd, const struct item *item, struct err *err)
+int pack_file(struct packer *p, int fd, const struct item *item, struct err *err)
 {
-    struct stat st;
-
-    if (fstat(fd, &st) == -1)
-        return fail_errno(p, err);
-    if (st.st_ino != item->ino || st.st_dev != item->dev || (uint64_t)st.st_size != item->size)
-        return changed(p, err);
     archive_entry_set_size(p->entry, (la_int64_t)item->size);
     int rc = item->sparse ? put_sparse(p, fd, item, err)
              : put_header(p, item->mode, &item->mtime, err) == -1
                  ? -1
                  : put_content(p, fd, item->size, err);
     if (rc == 0)
-        hasher_end_file(p->hasher, inner(p));
+        hasher_end_file(p->hasher, pack_path(p));
     return rc;
 }
 
-static int put_link(struct packer *p, int dir, const char *name, const struct item *item,
-                    struct err *err)
+/* Packs a file that must be as it was when it was listed. */
+static int put_file(struct packer *p, int fd, const struct item *item, struct err *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == -1)
+        return pack_errno(p, err);
+    if (st.st_ino != item->ino || st.st_dev != item->dev || (uint64_t)st.st_size != item->size)
+        return changed(p, err);
+    return pack_file(p, fd, item, err);
+}
+
+static int put_link(struct packer *p, int dir, const char *name, struct item *item, struct err *err)
 {
     char target[FORMAT_LINK_MAX + 2];
     ssize_t len = readlinkat(dir, name, target, sizeof target - 1);
 
     if (len == -1)
-        return fail_errno(p, err);
+        return p->pack->live ? pack_live_gone(p, item, err) : pack_errno(p, err);
     if (len > FORMAT_LINK_MAX)
         return changed(p, err);
     target[len] = '\0';
@@ -240,11 +217,51 @@ static void close_dirs(struct packer *p, size_t level)
         (void)close(p->dirs[--p->open]);
 }
 
+/* Writes a further name of a file. If a running session has lost the first one since it was
+ * listed, this is the first one. Returns 1 if the item is to be written as a file. */
+static int put_twin(struct packer *p, size_t i, struct err *err)
+{
+    struct item *item = &p->listing->items[i];
+    struct item *first = &p->listing->items[item->twin - 1];
+
+    if (first->gone && first->twin == 0) {
+        first->twin = (uint32_t)i + 1;
+        item->content = first->content;
+        return 1;
+    }
+    size_t of = first->gone ? first->twin : item->twin;
+    if (first->gone && p->listing->items[of - 1].gone) {
+        item->gone = true;
+        return 0;
+    }
+    _cleanup_free_ char *path = listing_path(p->listing, of - 1);
+    _cleanup_free_ char *target = mem_printf("%s/%s", p->pack->manifest->id, path);
+    archive_entry_set_hardlink(p->entry, target);
+    return put_header(p, item->mode, &item->mtime, err);
+}
+
+/* Opens a file or directory and writes it. */
+static int put_opened(struct packer *p, size_t i, struct err *err)
+{
+    struct item *item = &p->listing->items[i];
+    bool dir = S_ISDIR(item->mode);
+    _cleanup_close_ int fd = open_item(p, i, dir ? O_RDONLY | O_DIRECTORY : O_RDONLY);
+
+    if (fd == -1 && !item->kept)
+        return p->pack->live ? pack_live_gone(p, item, err) : pack_errno(p, err);
+    if (!dir)
+        return p->pack->live ? pack_live_file(p, fd, item, err) : put_file(p, fd, item, err);
+    p->dirs[p->open++] = TAKE_FD(fd);
+    return put_header(p, item->mode, &item->mtime, err);
+}
+
 static int put_item(struct packer *p, size_t i, struct err *err)
 {
-    const struct item *item = &p->listing->items[i];
+    struct item *item = &p->listing->items[i];
     size_t level = item->level;
 
+    if (p->pack->live && pack_live_skips(p, item, err) != 0)
+        return item->gone ? 0 : -1;
     close_dirs(p, level);
     p->path.len = level == 0 ? ID_TEXT - 1 : p->lens[level - 1];
     str_addf(&p->path, "/%s", listing_name(p->listing, i));
@@ -253,20 +270,11 @@ static int put_item(struct packer *p, size_t i, struct err *err)
     if (S_ISLNK(item->mode))
         return put_link(p, p->dirs[level - 1], listing_name(p->listing, i), item, err);
     if (item->twin != 0) {
-        _cleanup_free_ char *first = listing_path(p->listing, item->twin - 1);
-        _cleanup_free_ char *target = mem_printf("%s/%s", p->pack->manifest->id, first);
-        archive_entry_set_hardlink(p->entry, target);
-        return put_header(p, item->mode, &item->mtime, err);
+        int rc = put_twin(p, i, err);
+        if (rc != 1)
+            return rc;
     }
-    if (S_ISDIR(item->mode)) {
-        int fd = open_item(p, i, O_RDONLY | O_DIRECTORY);
-        if (fd == -1)
-            return fail_errno(p, err);
-        p->dirs[p->open++] = fd;
-        return put_header(p, item->mode, &item->mtime, err);
-    }
-    _cleanup_close_ int fd = open_item(p, i, O_RDONLY);
-    return fd == -1 ? fail_errno(p, err) : put_file(p, fd, item, err);
+    return item->spool != 0 ? pack_live_spooled(p, item, err) : put_opened(p, i, err);
 }
 
 static int put_all(struct packer *p, struct err *err)
@@ -328,29 +336,43 @@ static void clear(struct packer *p)
     str_free(&p->path);
 }
 
+/* Checks that nothing has changed since the workspace was listed. */
+static int check_same(struct listing_source *source, const struct archive_listing *before,
+                      struct err *err)
+{
+    _cleanup_listing_ struct archive_listing after = {.items = NULL};
+
+    source->parent = NULL; /* the warnings were already sent */
+    return listing_make(source, &after, err) == -1 ? -1 : listing_compare(before, &after, err);
+}
+
 int pack_run(struct pack *pack, struct err *err)
 {
-    _cleanup_listing_ struct archive_listing before = {.items = NULL};
-    _cleanup_listing_ struct archive_listing after = {.items = NULL};
-    struct listing_source source = {
-        .dir = pack->dir, .parts = pack->parts, .strict = pack->strict, .parent = pack->parent};
-    struct packer p = {.pack = pack, .source = &source, .listing = &before, .err = ERR_INIT};
+    _cleanup_listing_ struct archive_listing listing = {.items = NULL};
+    struct listing_source source = {.dir = pack->dir,
+                                    .parts = pack->parts,
+                                    .strict = pack->strict,
+                                    .parent = pack->parent,
+                                    .live = pack->live,
+                                    .spool = pack->spool,
+                                    .memory = pack->memory};
+    struct packer p = {.pack = pack, .source = &source, .listing = &listing, .err = ERR_INIT};
 
-    if (listing_make(&source, &before, err) == -1)
+    if (listing_make(&source, &listing, err) == -1)
         return -1;
-    pack->manifest->entries = before.count;
-    pack->manifest->bytes = before.bytes;
-    pack->manifest->links = before.links;
+    p.slack = pack->live ? pack_live_slack(&listing) : 0;
+    pack->manifest->entries = listing.count;
+    pack->manifest->bytes = listing.bytes + p.slack;
+    pack->manifest->links = listing.links;
+    pack->manifest->live = pack->live;
     int rc = set_up(&p, err) == -1 || put_all(&p, err) == -1 || zstd_writer_end(p.zstd, err) == -1
                  ? -1
                  : 0;
-    if (rc == 0)
+    if (rc == 0) {
+        const struct str *list = hasher_list(p.hasher);
+        sha256_of(str_text(list), list->len, pack->digest);
         pack->written = zstd_writer_written(p.zstd);
+    }
     clear(&p);
-    if (rc == -1)
-        return -1;
-    source.parent = NULL; /* the warnings were already sent */
-    return listing_make(&source, &after, err) == -1 || listing_compare(&before, &after, err) == -1
-               ? -1
-               : 0;
+    return rc == 0 && !pack->live ? check_same(&source, &listing, err) : rc;
 }

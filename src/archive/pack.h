@@ -1,11 +1,17 @@
 /*
- * Writing an archive: packs a workspace, which must not change meanwhile, into a file.
+ * Writing an archive: packs a workspace into a file.
+ *
+ * A workspace that is not `live` must not change meanwhile. One of a session that runs is packed as
+ * it is: a file that has changed, shrunk (it is filled with zeros) or vanished is a warning; the
+ * repositories are consistent (archive/listing.h). Only a repository whose objects were packed anew
+ * meanwhile is an error, MAS_CONFLICT: another attempt succeeds.
  */
 #ifndef MAS_ARCHIVE_PACK_H
 #define MAS_ARCHIVE_PACK_H
 
 #include "archive/format.h"
 #include "archive/parent.h"
+#include "base/sha256.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,9 +21,13 @@ struct pack {
     int file; /* the new archive */
     int level; /* of compression */
     bool strict; /* fail instead of omitting a file, except sockets and FIFOs */
+    bool live;
+    int spool; /* live: see struct listing_source, also for the next one */
+    int64_t memory;
     struct parent *parent;
     struct manifest *manifest; /* input and output: sets entries, bytes and links */
     uint64_t written; /* output: bytes of the archive */
+    char digest[SHA256_TEXT]; /* output: of the list of checksums */
 };
 
 /* Writes the archive. Errors name the file: "'unit/a/file': Permission denied". Fails if the

@@ -2,15 +2,17 @@
  * The messages between mas-archive and the mas that started it: frames (base/frame.h) on a socket.
  *
  *     mas          {"do":"pack","level":3,"strict":false,"manifest":{...}}
+ *                  of a session that runs also "live":true,"memory":BYTES, see archive/listing.h
  *     mas-archive  {"do":"progress","files":12,"size":34}   at most one per 100 ms
  *                  {"do":"warning","text":"..."}            any number
- *                  {"do":"packed","entries":..,"size":..,"written":..,"linksOut":..}
+ *                  {"do":"packed","entries":..,"size":..,"written":..,"linksOut":..,
+ *                   "digest":".."}
  *               or {"do":"failed","code":1,"text":"...","hint":"..."}
  *
  *     mas          {"do":"unpack","links":false}
  *     mas-archive  {"do":"manifest","manifest":{...}}
  *     mas          {"do":"go"}
- *     mas-archive  progress, warnings, then {"do":"unpacked"} or {"do":"failed",...}
+ *     mas-archive  progress, warnings, then {"do":"unpacked","digest":".."} or {"do":"failed",...}
  *
  * mas-archive receives its descriptors under the numbers below. It is killed if mas ends for any
  * reason. If mas-archive is killed, mas undoes its work.
@@ -28,7 +30,8 @@ enum {
     PARENT_FILE = 4, /* the archive */
     PARENT_DIR = 5, /* the workspace, or the directory for a new one */
     PARENT_PARTS = 6, /* the directory of unit/ and workflows/ */
-    /* descriptor 7, if it is open, is a lock that stays held until mas-archive has ended */
+    /* for "unpack", a lock that stays held until mas-archive has ended; for "live", the spool */
+    PARENT_SPOOL = 7,
 };
 
 struct parent {

@@ -10,6 +10,7 @@
 
 #include "archive/format.h"
 #include "archive/parent.h"
+#include "base/sha256.h"
 
 #include <stdbool.h>
 
@@ -24,7 +25,8 @@ struct unpack {
 };
 
 /* Unpacks the archive. Fails with MAS_DAMAGED if the archive is at fault. The error describes it as
- * "it" or "its entry '...'"; the caller adds which archive. The descriptors stay open. */
-int unpack_run(const struct unpack *unpack, struct err *err);
+ * "it" or "its entry '...'"; the caller adds which archive. The descriptors stay open. The digest
+ * is the one of pack_run(): that of the list of checksums. */
+int unpack_run(const struct unpack *unpack, char ret_digest[SHA256_TEXT], struct err *err);
 
 #endif

@@ -46,7 +46,7 @@ static int check_path(const char *rel, size_t *ret_level, struct err *err)
 static int dir_finish(struct unpacker *u, struct err *err)
 {
     struct made *dir = &u->dirs[u->open - 1];
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, dir->mtime};
     int rc = fchmod(dir->fd, dir->mode) == -1 || futimens(dir->fd, times) == -1 ? -1 : 0;
 
     if (rc == -1)
@@ -157,7 +157,7 @@ static int make_file(struct unpacker *u, int at, const char *rel, mode_t mode,
                      struct archive_entry *entry, const struct part *part, struct err *err)
 {
     la_int64_t size = archive_entry_size(entry);
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, mtime_of(entry)};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, mtime_of(entry)};
 
     if (archive_entry_size_is_set(entry) == 0 || size < 0 ||
         (!part->dir && (uint64_t)size > part->max) ||
@@ -178,7 +178,7 @@ static int make_symlink(struct unpacker *u, int at, const char *rel, size_t leve
                         struct archive_entry *entry, struct err *err)
 {
     const char *target = archive_entry_symlink(entry);
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, mtime_of(entry)};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, mtime_of(entry)};
 
     if (target == NULL || target[0] == '\0' || strlen(target) > FORMAT_LINK_MAX)
         return unpack_refuse(rel, err, "it is a link with an empty or too long target");

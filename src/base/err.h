@@ -40,6 +40,7 @@ enum {
     MAS_MAX_REQUESTS = 9,
     MAS_REFUSAL = 10,
     MAS_CANCELLED = 11,
+    MAS_UNREACHED = 12, /* another machine was not reached, or has no mas */
 };
 
 enum {

@@ -63,12 +63,14 @@ int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len
 int file_read_stream(int fd, const char *name, size_t max, char **ret, size_t *ret_len,
                      struct err *err)
 {
-    enum { STEP = 65536 };
+    enum { FIRST = 16384 }; /* most files are read by one call, and their end by another */
     _cleanup_str_ struct str text = STR_INIT;
 
+    str_reserve(&text, FIRST);
     for (;;) {
-        str_reserve(&text, STEP);
-        ssize_t n = read(fd, text.data + text.len, STEP);
+        if (text.cap - text.len - 1 == 0)
+            str_reserve(&text, text.len);
+        ssize_t n = read(fd, text.data + text.len, text.cap - text.len - 1);
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)

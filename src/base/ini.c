@@ -10,11 +10,11 @@
 #include <string.h>
 
 /*
- * inih parses each line that holds a key: it tells it from a comment, splits and trims it. This
- * file does what inih leaves undone or does in silence; test/unit/test_inih.c has a test for each
- * case. inih cuts the name of a section at 49 bytes, ignores what stands behind `]`, and reports no
- * section without keys, so headers are read here. It takes `:` for `=`, a NUL for the end of the
- * text, and no notice of control characters, missing sections and duplicate keys.
+ * inih parses each line that holds a key: it splits and trims it. This file does what inih leaves
+ * undone or does in silence; test/unit/test_inih.c has a test for each case. inih cuts the name of
+ * a section at 49 bytes, ignores what stands behind `]`, and reports no section without keys, so
+ * headers are read here. It takes `:` for `=`, a NUL for the end of the text, and no notice of
+ * control characters, missing sections and duplicate keys.
  *
  * inih's limits are variables of the process, in the builds of Debian and its like. They are set
  * before main(), so no thread sees them change.
@@ -87,9 +87,12 @@ static bool is_control(const char *text, size_t len, size_t i)
 {
     unsigned char c = (unsigned char)text[i];
 
-    if (c == 0xC2 && i + 1 < len)
-        return (unsigned char)text[i + 1] >= 0x80 && (unsigned char)text[i + 1] <= 0x9F;
-    return (c < 0x20 && c != '\t') || c == 0x7F;
+    if (c >= 0x20 && c != 0x7F && c != 0xC2) /* most: every command reads files of some size */
+        return false;
+    if (c == 0xC2)
+        return i + 1 < len && (unsigned char)text[i + 1] >= 0x80 &&
+               (unsigned char)text[i + 1] <= 0x9F;
+    return c != '\t';
 }
 
 /* Checks that apply to every line, including comments. Reports the first error and returns false.
@@ -101,12 +104,11 @@ static bool check_bytes(const struct ini *ini, const char *text, size_t len)
     if (ini->line == 1 && len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
         why = "the file begins with a byte order mark";
     for (size_t i = 0; i < len && why == NULL; i++) {
-        if (text[i] == '\0')
-            why = "the line contains a NUL byte";
-        else if (text[i] == '\r' && i + 1 == len)
-            why = "the line ends in a carriage return; use a newline alone";
-        else if (is_control(text, len, i))
-            why = "the line contains a control character";
+        if (is_control(text, len, i))
+            why = text[i] == '\0' ? "the line contains a NUL byte"
+                  : text[i] == '\r' && i + 1 == len
+                      ? "the line ends in a carriage return; use a newline alone"
+                      : "the line contains a control character";
     }
     if (why != NULL)
         report(ini, "%s", why);
@@ -180,23 +182,24 @@ static int add_key(void *arg, const char *section, const char *key, const char *
 static void add_line(struct ini *ini, const char *text, size_t len)
 {
     _cleanup_free_ char *line = NULL;
-    const char *start;
-    bool is_comment;
+    size_t blanks = 0;
 
     if (!check_bytes(ini, text, len)) {
         ini->lost = ini->lost || (len > 0 && text[0] == '['); /* the section is unknown */
         return;
     }
+    while (blanks < len && (text[blanks] == ' ' || text[blanks] == '\t'))
+        blanks++;
+    if (blanks == len || text[blanks] == ';' || text[blanks] == '#')
+        return; /* a comment */
     line = mem_dupn(text, len);
-    start = line + strspn(line, " \t");
-    is_comment = strchr(";#", *start) != NULL; /* or blank: *start is the NUL */
-    if (start > line && !is_comment)
+    if (blanks > 0)
         report(ini, "the line begins with a blank; a value must be on one line");
-    else if (*start == '[')
+    else if (line[0] == '[')
         add_section(ini, line);
     else if (ini->lost)
         return;
-    else if (!is_comment && line[strcspn(line, "=:")] == ':')
+    else if (line[strcspn(line, "=:")] == ':')
         report(ini, "%s",
                strchr(line, '=') != NULL
                    ? "a key must not contain ':' or ' ;'; separate key and value with '='"
@@ -268,18 +271,20 @@ static void check_twice(const struct ini *ini)
 /* Gives the caller each header and key. */
 static void tell_entries(const struct ini *ini)
 {
+    struct err err = ERR_INIT;
     bool refused = false;
 
     for (size_t i = 0; i < ini->count; i++) {
         const struct entry *entry = &ini->entries[i];
         struct ini_line line = to_line(ini, entry);
-        struct err err = ERR_INIT;
 
         if (refused && entry->key != NULL)
             continue;
         refused = ini->each(&line, ini->arg, &err) == -1;
-        if (refused)
+        if (refused) {
             ini->wrong(entry->line, err.text, ini->arg);
+            err = (struct err)ERR_INIT;
+        }
         refused = refused && entry->key == NULL;
     }
 }

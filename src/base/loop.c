@@ -4,8 +4,18 @@
 #include "base/time.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The output with which the process ends; fd -1: none. */
+static struct {
+    int fd;
+    int signal;
+} output = {.fd = -1};
 
 /* Returns the time until `until` in the form of poll(2). */
 static int timeout_to(int64_t until)
@@ -22,21 +32,41 @@ void loop_begin(struct loop *loop)
     loop->next = 0;
 }
 
+static void make_room(struct loop *loop)
+{
+    if (loop->count < loop->room)
+        return;
+    loop->room = loop->room > 0 ? loop->room * 2 : 16;
+    loop->fds = mem_grow(loop->fds, loop->room, sizeof *loop->fds);
+}
+
 void loop_want(struct loop *loop, int fd, short events)
 {
     if (fd == -1)
         return;
-    if (loop->count == loop->room) {
-        loop->room = loop->room > 0 ? loop->room * 2 : 16;
-        loop->fds = mem_grow(loop->fds, loop->room, sizeof *loop->fds);
-    }
+    make_room(loop);
     loop->fds[loop->count++] = (struct pollfd){.fd = fd, .events = events};
+}
+
+/* Polls these descriptors and the output, for which `fds` has room at the end. Returns the number
+ * of those with events, without the output. */
+static int poll_all(struct pollfd *fds, size_t count, int64_t until)
+{
+    bool ends = output.fd != -1;
+
+    fds[count] = (struct pollfd){.fd = output.fd};
+    int n = poll(fds, (nfds_t)(count + ends), timeout_to(until));
+    if (n <= 0 || !ends || (fds[count].revents & (POLLERR | POLLHUP)) == 0)
+        return n;
+    output.fd = -1;
+    (void)raise(output.signal);
+    return n - 1;
 }
 
 int loop_wait(struct loop *loop, int64_t until)
 {
-    int n = poll(loop->fds, (nfds_t)loop->count, timeout_to(until));
-
+    make_room(loop);
+    int n = poll_all(loop->fds, loop->count, until);
     if (n <= 0) { /* poll() has set no events */
         for (size_t i = 0; i < loop->count; i++)
             loop->fds[i].revents = 0;
@@ -64,12 +94,40 @@ void loop_free(struct loop *loop)
 
 int loop_wait_for(int fd, short events, int timeout_ms)
 {
-    struct pollfd one = {.fd = fd, .events = events};
+    struct pollfd one[2] = {{.fd = fd, .events = events}};
     int64_t until = timeout_ms < 0 ? -1 : time_monotonic_ms() + timeout_ms;
     int n;
 
-    do
-        n = poll(&one, 1, timeout_to(until));
-    while (n == -1 && errno == EINTR);
-    return n <= 0 ? n : one.revents;
+    do /* 0 before the time: the output has ended, and a handler wants to go on */
+        n = poll_all(one, 1, until);
+    while ((n == -1 && errno == EINTR) || (n == 0 && timeout_to(until) != 0));
+    return n <= 0 ? n : one[0].revents;
+}
+
+void loop_end_with(int fd)
+{
+    struct sigaction act;
+    struct stat st;
+    sigset_t pipe;
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags == -1 || (flags & O_ACCMODE) == O_RDONLY || fstat(fd, &st) == -1)
+        return;
+    if (S_ISCHR(st.st_mode)) {
+        if (isatty(fd) == 0 && errno != EIO) /* which a terminal answers after its end */
+            return;
+        if (sigaction(SIGHUP, NULL, &act) == 0 && act.sa_handler != SIG_IGN) {
+            output.signal = SIGHUP;
+            output.fd = fd;
+        }
+        return;
+    }
+    if (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode))
+        return;
+    (void)sigemptyset(&pipe);
+    (void)sigaddset(&pipe, SIGPIPE);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)sigprocmask(SIG_UNBLOCK, &pipe, NULL);
+    output.signal = SIGPIPE;
+    output.fd = fd;
 }

@@ -12,6 +12,10 @@
  *     if (loop_got(&loop, conn->fd) != 0)
  *         read_conn(conn);
  *
+ * A command that goes on only for somebody who reads its output says so once, with
+ * loop_end_with(). From then on every wait here, also one deep inside another call, sees that the
+ * reader is gone.
+ *
  * A turn that closes a descriptor and opens another one may see the events of the old under the
  * number of the new, so descriptors that are read here are non-blocking.
  */
@@ -51,5 +55,16 @@ void loop_free(struct loop *loop);
  * signals. Returns its events; 0 after the time; -1 with errno after an error. With fd -1, only
  * waits. */
 int loop_wait_for(int fd, short events, int timeout_ms);
+
+/* From now on, each wait of this process also waits for the end of this output: the last reader of
+ * a pipe has closed it, the other end of a socket is gone, a terminal has hung up. Then the process
+ * gets, once, the signal that the system sends for the same reason: SIGHUP for a terminal,
+ * otherwise SIGPIPE, which it would get when it writes. A process without a handler ends by it.
+ * With one, the wait that saw the end returns as after any signal.
+ *
+ * Other files, such as a regular file or /dev/null, do not end: nothing changes for them, nor for a
+ * terminal if SIGHUP is ignored, as under nohup. SIGPIPE is set to its default: some programs
+ * start others with it ignored, which is nobody's wish. Not for threads. */
+void loop_end_with(int fd);
 
 #endif

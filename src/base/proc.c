@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/loop.h"
+#include "base/proc_internal.h"
 #include "base/time.h"
 
 #include <errno.h>
@@ -14,11 +15,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { STDERR_MAX = 64 * 1024, CHUNK = 64 * 1024 };
 
 /* In the child: installs these descriptors as 0, 1, 2, ..., closes the rest at exec and resets the
  * signals. Moves *keep, a descriptor that it still needs, out of the way. */
@@ -66,6 +66,7 @@ void proc_raise_files(size_t enough)
 __attribute__((noreturn)) static void become(const struct proc_spec *spec, const int standard[3])
 {
     int fds[3 + PROC_FDS_MAX];
+    struct err err = ERR_INIT;
 
     memcpy(fds, standard, 3 * sizeof *fds);
     for (size_t i = 0; i < spec->fd_count; i++)
@@ -77,6 +78,11 @@ __attribute__((noreturn)) static void become(const struct proc_spec *spec, const
         _exit(127);
     if (spec->raise_nofile)
         proc_raise_files(SIZE_MAX);
+    if (spec->confine != NULL &&
+        (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 || landlock_enter(spec->confine, &err) == -1))
+        _exit(126);
+    if (spec->go_on != NULL)
+        _exit(install(fds, 3 + (int)spec->fd_count, NULL) == -1 ? 126 : spec->go_on(spec->arg));
     exec_clean(fds, 3 + (int)spec->fd_count, spec->file, spec->argv, spec->envp);
     _exit(errno == ENOENT ? 127 : 126);
 }
@@ -248,6 +254,41 @@ static int open_input(const struct proc_spec *spec)
     return fd;
 }
 
+pid_t proc_fork_into(const struct proc_spec *spec, const int standard[3])
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        become(spec, standard);
+    return pid;
+}
+
+/* The only variable of this program that belongs to nobody: whether the process may fork is a
+ * property of the process. */
+static int starter = -1;
+
+void proc_start_by(int socket)
+{
+    starter = socket;
+}
+
+/* Returns the descriptor that tells of the end of the program, or -1 with errno. */
+static int start(const struct proc_spec *spec, const int standard[3], pid_t *ret_pid)
+{
+    if (starter != -1)
+        return proc_ask_starter(starter, spec, standard, ret_pid);
+    pid_t pid = proc_fork_into(spec, standard);
+    int pidfd = pid == -1 ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+    if (pidfd == -1 && pid != -1) {
+        int saved = errno;
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+        errno = saved;
+    }
+    *ret_pid = pid;
+    return pidfd;
+}
+
 int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
 {
     _cleanup_close_ int in = open_input(spec);
@@ -262,20 +303,14 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
         close(out[1]);
         return -1;
     }
-    pid_t pid = fork();
-    if (pid == 0)
-        become(spec, (int[]){in, out[1], errs[1]});
+    pid_t pid;
+    int pidfd = start(spec, (int[]){in, out[1], errs[1]}, &pid);
     int saved = errno;
     close(out[1]);
     close(errs[1]);
-    int pidfd = pid == -1 ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd == -1) {
-        errno = pid == -1 ? saved : errno;
+        errno = saved;
         (void)err_errno(err, "cannot start '%s'", spec->file);
-        if (pid != -1) {
-            (void)kill(pid, SIGKILL);
-            (void)waitpid(pid, NULL, 0);
-        }
         close(out[0]);
         close(errs[0]);
         return -1;
@@ -284,6 +319,7 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
     (void)fcntl(errs[0], F_SETFL, O_NONBLOCK);
     *ret = (struct proc){.pid = pid,
                          .pidfd = pidfd,
+                         .by_starter = starter != -1,
                          .out = out[0],
                          .err = errs[0],
                          .output_max = spec->output_max,
@@ -291,129 +327,6 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
                          .timeout_ms = spec->timeout_ms,
                          .file = spec->file};
     return 0;
-}
-
-/* Reads the available output. At its end closes *fd and sets it to -1. Returns NULL, or what is
- * wrong. */
-static const char *drain(int *fd, struct str *to, size_t max)
-{
-    while (*fd != -1) {
-        str_reserve(to, CHUNK);
-        ssize_t n = read(*fd, to->data + to->len, CHUNK - 1);
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1)
-            return errno == EAGAIN ? NULL : "cannot read its output";
-        if (n == 0) {
-            fd_closep(fd);
-            return NULL;
-        }
-        to->len += (size_t)n;
-        to->data[to->len] = '\0';
-        if (to->len > max)
-            return "it printed too much";
-    }
-    return NULL;
-}
-
-/* Reads the available stderr output; drops everything beyond STDERR_MAX. */
-static void drain_errors(struct proc *proc, struct str *to)
-{
-    while (drain(&proc->err, to, STDERR_MAX) != NULL && to->len > STDERR_MAX) {
-        to->len = STDERR_MAX;
-        to->data[to->len] = '\0';
-    }
-}
-
-static void release(struct proc *proc)
-{
-    fd_closep(&proc->out);
-    fd_closep(&proc->err);
-    fd_closep(&proc->pidfd);
-}
-
-void proc_abandon(struct proc *proc)
-{
-    (void)kill(proc->pid, SIGKILL);
-    (void)waitpid(proc->pid, NULL, 0);
-    release(proc);
-}
-
-static int end_early(struct proc *proc, struct err *err, int code, const char *why)
-{
-    proc_abandon(proc);
-    return err_set(err, code, "cannot run '%s': %s", proc->file, why);
-}
-
-static uint64_t cpu_used(const struct proc *proc)
-{
-    return proc_cpu(proc->pid) + proc_cpu(proc->partner(proc->partner_arg));
-}
-
-void proc_be_patient(struct proc *proc, int most_ms, pid_t present,
-                     pid_t (*partner)(const char *arg), const char *arg)
-{
-    proc->latest = time_monotonic_ms() + most_ms;
-    proc->partner = partner;
-    proc->partner_arg = arg;
-    proc->used = proc_cpu(proc->pid) + proc_cpu(present);
-}
-
-/* Returns the time left. After proc_be_patient(), output or CPU use restarts the limit. */
-static int64_t time_left(struct proc *proc, bool printed)
-{
-    int64_t now = time_monotonic_ms();
-
-    if (proc->latest == 0 || (proc->deadline > now && !printed))
-        return proc->deadline - now;
-    uint64_t used = printed ? proc->used : cpu_used(proc);
-    if (printed || used != proc->used)
-        proc->deadline = now + proc->timeout_ms;
-    proc->used = used;
-    if (proc->deadline > proc->latest)
-        proc->deadline = proc->latest;
-    return proc->deadline - now;
-}
-
-int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err)
-{
-    _cleanup_loop_ struct loop loop = LOOP_INIT;
-    size_t seen = 0;
-
-    for (bool ended = false; !ended;) {
-        size_t printed = ret->out.len + ret->err.len;
-        bool more = printed != seen;
-        seen = printed;
-        if (time_left(proc, more) <= 0)
-            return end_early(proc, err, MAS_TIMEOUT, "it did not end in time");
-        loop_begin(&loop);
-        loop_want(&loop, proc->pidfd, POLLIN);
-        loop_want(&loop, proc->out, POLLIN);
-        loop_want(&loop, proc->err, POLLIN);
-        if (loop_wait(&loop, proc->deadline) == -1)
-            return end_early(proc, err, MAS_FAILED, "cannot wait for it");
-        ended = loop_got(&loop, proc->pidfd) != 0;
-        drain_errors(proc, &ret->err);
-        const char *wrong = drain(&proc->out, &ret->out, proc->output_max);
-        if (wrong != NULL)
-            return end_early(proc, err, MAS_FAILED, wrong);
-    }
-    int status = 0;
-    while (waitpid(proc->pid, &status, 0) == -1 && errno == EINTR)
-        ;
-    ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    drain_errors(proc, &ret->err);
-    const char *wrong = drain(&proc->out, &ret->out, proc->output_max);
-    release(proc);
-    if (wrong != NULL)
-        return err_set(err, MAS_FAILED, "cannot run '%s': %s", proc->file, wrong);
-    return 0;
-}
-
-void proc_result_free(struct proc_result *result)
-{
-    str_free(&result->out);
-    str_free(&result->err);
 }
 
 int proc_run(const char *file, char *const *argv, int *ret_status, struct err *err)
@@ -439,6 +352,71 @@ int proc_run(const char *file, char *const *argv, int *ret_status, struct err *e
     if (pid == -1)
         return err_errno(err, "cannot start '%s'", file);
     *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return 0;
+}
+
+enum { TIED_SIGNALS = 4 };
+
+/* Returns the first signal that is waiting, 0 if there is none. */
+static int next_signal(int fd)
+{
+    struct signalfd_siginfo info;
+    return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
+}
+
+/* Waits for the end of a child and passes signals on to it. Returns its status. */
+static int wait_tied(pid_t pid, int pidfd, int signals, int *ret_signal)
+{
+    _cleanup_loop_ struct loop loop = LOOP_INIT;
+    int status = 0;
+
+    for (;;) {
+        loop_begin(&loop);
+        loop_want(&loop, pidfd, POLLIN);
+        loop_want(&loop, signals, POLLIN);
+        if (pidfd == -1 || loop_wait(&loop, -1) == -1)
+            break;
+        for (int sig; (sig = next_signal(signals)) != 0;) {
+            *ret_signal = *ret_signal != 0 ? *ret_signal : sig;
+            (void)kill(pid, sig);
+        }
+        if (loop_got(&loop, pidfd) != 0)
+            break;
+    }
+    while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int proc_run_tied(const char *file, char *const *argv, char *const *envp, int *ret_status,
+                  int *ret_signal, struct err *err)
+{
+    static const int passed[TIED_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    pid_t parent = getpid();
+    sigset_t set;
+    sigset_t before;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < TIED_SIGNALS; i++)
+        (void)sigaddset(&set, passed[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, &before);
+    _cleanup_close_ int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    pid_t pid = signals == -1 ? -1 : fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGINT); /* srun kills its step at SIGHUP */
+        if (getppid() == parent)
+            exec_clean((int[]){0, 1, 2}, 3, file, argv, envp);
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    if (pid == -1) {
+        (void)err_errno(err, "cannot start '%s'", file);
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        return -1;
+    }
+    _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    *ret_signal = 0;
+    *ret_status = wait_tied(pid, pidfd, signals, ret_signal);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #define MAS_BASE_PROC_H
 
 #include "base/err.h"
+#include "base/landlock.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -19,6 +20,10 @@
 
 struct proc_spec {
     const char *file; /* path of the program; PATH is not searched */
+    /* Instead of executing it, the child goes on in this program: it calls this function and exits
+     * with its value. NULL: none. `file` is then only a name for messages. */
+    int (*go_on)(void *arg);
+    void *arg;
     char *const *argv; /* NULL-terminated */
     char *const *envp; /* NULL: the environment of this process */
     int cwd; /* working directory, open; -1: the current one */
@@ -27,6 +32,8 @@ struct proc_spec {
     size_t output_max; /* more bytes than this on stdout are an error */
     int timeout_ms; /* from the start; then the process is killed: MAS_TIMEOUT */
     bool bound; /* the kernel kills it when the thread that started it ends */
+    const struct landlock *confine; /* all that it may reach of the files, see base/landlock.h;
+                                     * NULL: what this process may */
     bool raise_nofile; /* raise the soft descriptor limit, for a server that it may start */
     const int *fds; /* passed on as descriptors 3, 4, ... */
     size_t fd_count; /* at most PROC_FDS_MAX */
@@ -37,6 +44,7 @@ enum { PROC_FDS_MAX = 128 };
 struct proc {
     pid_t pid;
     int pidfd, out, err;
+    bool by_starter; /* pidfd is its PROC_STARTER_ANSWERS, see base/proc_starter.h */
     size_t output_max;
     int64_t deadline; /* monotonic ms */
     int timeout_ms;
@@ -47,6 +55,8 @@ struct proc {
     pid_t (*partner)(const char *arg); /* returns the pid of the partner; 0: there is none */
     const char *partner_arg; /* borrowed */
     uint64_t used; /* CPU time of both at the last check */
+    bool ended; /* set by proc_take_end(), with the status */
+    int status;
 };
 
 struct proc_result {
@@ -63,22 +73,49 @@ struct proc_result {
 /* Starts a program with pipes for its standard output and error. The caller passes *ret to
  * proc_finish() or proc_abandon(). `spec->file` must stay valid until then. */
 int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err);
+/* From now on, proc_start() has programs started by the process at the other end of this socket,
+ * see base/proc_starter.h. They get none of `cwd`, `envp`, `bound`, `raise_nofile`, `fds` and
+ * `go_on` of their spec. This holds for the whole process; call it once, before there are threads.
+ */
+void proc_start_by(int socket);
 /* Waits for the end of the process, but not for children that it leaves behind. Releases *proc.
  * *ret must be PROC_RESULT_INIT; the caller releases it with proc_result_free(). Fails with
  * MAS_TIMEOUT after the timeout and with MAS_FAILED if the output exceeds output_max; in both cases
  * the process is killed. */
 int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err);
 void proc_result_free(struct proc_result *result);
+/* Like proc_finish() for several processes at the same time, each within its own time. errs[i] says
+ * how number i has failed, MAS_OK if it has not. */
+void proc_finish_all(struct proc *procs, size_t count, struct proc_result *results,
+                     struct err *errs);
+/* For a caller that reaps all of its children: returns true if `pid` was this process, whose status
+ * proc_finish() then has from here. `status` is as from waitpid(). */
+bool proc_take_end(struct proc *proc, pid_t pid, int status);
 /* Extends the time limit up to `most_ms` from now, as long as the process or its partner is busy.
  * `present` is the partner's pid now; `partner` returns its pid later. */
 void proc_be_patient(struct proc *proc, int most_ms, pid_t present,
                      pid_t (*partner)(const char *arg), const char *arg);
+/* Returns a descriptor for proc_interrupt(), also after the process is released; the caller closes
+ * it. -1: there is none. */
+int proc_handle(const struct proc *proc);
+/* Sends SIGINT, as Ctrl-C does, to this process and never to another one. */
+void proc_interrupt(int handle);
 /* Kills the process instead of waiting for its end. Releases *proc. */
 void proc_abandon(struct proc *proc);
+
+/* The same, but does not wait until it has ended, because it may hang on a disk that is gone. This
+ * process reaps it later, or ends. */
+void proc_leave(struct proc *proc);
 
 /* Runs a program with the standard files of this process, as a shell runs one in the foreground,
  * and waits for its end. *ret_status is the exit code, or 128 + signal. */
 int proc_run(const char *file, char *const *argv, int *ret_status, struct err *err);
+
+/* Likewise, for a program that acts for this one: with another environment (NULL: the same), and
+ * signals that ask this process to end go to the program, which also gets SIGINT if this process is
+ * killed. *ret_signal is the first of these signals, 0 if none came. */
+int proc_run_tied(const char *file, char *const *argv, char *const *envp, int *ret_status,
+                  int *ret_signal, struct err *err);
 
 /* Replaces this process with a program; returns only on failure. */
 int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err);
@@ -182,6 +219,8 @@ struct proc_usage {
 /* Measures the descendants of a process, without its children themselves: of a host, these are
  * supervisors and helpers. Returns false if the kernel does not list children. */
 bool proc_measure(pid_t pid, struct proc_usage *ret);
+/* Returns how many children the main thread of a process has; -1: unknown. */
+int proc_count_children(pid_t pid);
 /* Returns how many processes and threads this user has; 0: unknown. */
 uint64_t proc_count_tasks(void);
 /* Returns true if the process runs the same program file as this process. */

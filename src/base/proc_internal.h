@@ -1,5 +1,5 @@
 /*
- * What /proc says of one process; for proc*.c only.
+ * What /proc says of one process, and how programs are started; for proc*.c only.
  */
 #ifndef MAS_BASE_PROC_INTERNAL_H
 #define MAS_BASE_PROC_INTERNAL_H
@@ -20,5 +20,15 @@ struct proc_stat {
 
 /* Returns 1; 0 if the process is gone; -1 if that cannot be determined. */
 int proc_read_stat(pid_t pid, struct proc_stat *ret);
+
+/* Starts a program with these standard files. Returns its pid, or -1 with errno. */
+pid_t proc_fork_into(const struct proc_spec *spec, const int standard[3]);
+
+/* Has a starter start it. Returns the descriptor on which the status comes, or -1 with errno
+ * (ESRCH: the starter has ended). */
+int proc_ask_starter(int socket, const struct proc_spec *spec, const int standard[3],
+                     pid_t *ret_pid);
+/* Waits for the status, which is as from waitpid(). Returns -1 if the starter has ended. */
+int proc_ask_status(int answers, int *ret_status);
 
 #endif

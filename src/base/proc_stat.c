@@ -91,18 +91,28 @@ static void add_process(struct tree_usage *to, pid_t pid, int depth)
     add_below(to, pid, depth + 1);
 }
 
-/* Adds the children that one thread has started. */
-static void add_children(struct tree_usage *to, pid_t pid, const char *thread, int depth)
+/* Returns the children that one thread has started, as a list of numbers; NULL: unknown. The caller
+ * frees it. */
+static char *read_children(pid_t pid, const char *thread)
 {
     char path[64];
-
-    (void)snprintf(path, sizeof path, "/proc/%ld/task/%s/children", (long)pid, thread);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    _cleanup_free_ char *text = NULL;
+    char *text = NULL;
     struct err ignored = ERR_INIT;
     size_t len = 0;
 
+    (void)snprintf(path, sizeof path, "/proc/%ld/task/%s/children", (long)pid, thread);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd == -1 || file_read_stream(fd, path, CHILDREN_MAX, &text, &len, &ignored) == -1)
+        return NULL;
+    return text;
+}
+
+/* Adds the children that one thread has started. */
+static void add_children(struct tree_usage *to, pid_t pid, const char *thread, int depth)
+{
+    _cleanup_free_ char *text = read_children(pid, thread);
+
+    if (text == NULL)
         return;
     to->listed = true;
     for (char *at = text; *at >= '0' && *at <= '9'; at += *at == ' ')
@@ -136,6 +146,20 @@ bool proc_measure(pid_t pid, struct proc_usage *ret)
     sum.usage.cpu_ms = sum.ticks * 1000 / (uint64_t)rate;
     *ret = sum.usage;
     return true;
+}
+
+int proc_count_children(pid_t pid)
+{
+    char thread[24];
+    int count = 0;
+
+    (void)snprintf(thread, sizeof thread, "%ld", (long)pid);
+    _cleanup_free_ char *text = pid > 0 ? read_children(pid, thread) : NULL;
+    if (text == NULL)
+        return -1;
+    for (const char *at = text; *at != '\0'; at++)
+        count += *at == ' ';
+    return count;
 }
 
 uint64_t proc_count_tasks(void)

@@ -1,5 +1,6 @@
 #include "base/sock.h"
 
+#include "base/file.h"
 #include "base/loop.h"
 #include "base/str.h"
 
@@ -8,13 +9,18 @@
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128 };
+enum {
+    BACKLOG = 128,
+    TABLE_MAX = 32 * 1024 * 1024, /* bytes; some 200,000 sockets */
+    LISTENS = 0x10000, /* a flag in the table of sockets */
+};
 
 static int open_socket(void)
 {
@@ -165,4 +171,36 @@ ssize_t sock_receive_files(int fd, char *buf, size_t size, int *fds, size_t max,
         (void)close(fds[--*ret_count]);
     errno = EMSGSIZE;
     return -1;
+}
+
+/* Reads "<address>: <references> <protocol> <flags> <type> <state> <inode> <path>". */
+static void see_line(char *line, sock_seen *on_seen, void *arg)
+{
+    enum { FLAGS = 3, TYPE, STATE, INODE, FIELDS };
+    unsigned long fields[FIELDS] = {0};
+    char *at = line;
+
+    for (size_t i = 0; i < FIELDS; i++) {
+        fields[i] = strtoul(at, &at, 16);
+        at += strspn(at, ": ");
+    }
+    if (*at == '/' && fields[TYPE] == SOCK_STREAM)
+        on_seen(at, (fields[FLAGS] & LISTENS) != 0, arg);
+}
+
+int sock_each(sock_seen *on_seen, void *arg, struct err *err)
+{
+    static const char table[] = "/proc/net/unix";
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    char *save = NULL;
+
+    _cleanup_close_ int fd = open(table, O_RDONLY | O_CLOEXEC);
+    if (fd == -1)
+        return err_errno(err, "cannot read '%s'", table);
+    if (file_read_stream(fd, table, TABLE_MAX, &text, &len, err) == -1)
+        return -1;
+    for (char *line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
+        see_line(line, on_seen, arg);
+    return 0;
 }

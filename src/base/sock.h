@@ -30,6 +30,13 @@ int sock_peer(int fd, pid_t *ret_pid);
  * EPERM: a process of another user, rejected). */
 int sock_accept(int listener, pid_t *ret_peer);
 
+/* Called for a socket with a path: one that listens or, once for each connection to it, the end of
+ * the process that listens. */
+typedef void sock_seen(const char *path, bool listens, void *arg);
+/* Calls on_seen for the stream sockets of this network namespace. Paths are as their processes gave
+ * them. Fails if the kernel does not tell, or tells too much. */
+int sock_each(sock_seen *on_seen, void *arg, struct err *err);
+
 enum { SOCK_FILES_MAX = 8 };
 
 /* Sends all of it, and up to SOCK_FILES_MAX descriptors with its first byte. Waits while the socket

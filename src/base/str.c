@@ -455,13 +455,20 @@ int str_split_words(const char *text, char ***ret_words, struct err *err)
 
 char **str_split_list(const char *text)
 {
-    _cleanup_free_ char *copy = mem_dup(text);
+    static const char blanks[] = ", \t";
     char **words = NULL;
-    char *save = NULL;
+    size_t count = 0;
 
-    for (char *word = strtok_r(copy, ", \t", &save); word != NULL;
-         word = strtok_r(NULL, ", \t", &save))
-        strv_push(&words, word);
+    for (text += strspn(text, blanks); *text != '\0'; text += strspn(text, blanks)) {
+        size_t len = strcspn(text, blanks);
+        words = mem_room(words, count, sizeof *words);
+        words[count++] = mem_dupn(text, len);
+        text += len;
+    }
+    if (count > 0) {
+        words = mem_grow(words, count + 1, sizeof *words);
+        words[count] = NULL;
+    }
     return words;
 }
 

@@ -106,6 +106,11 @@ int64_t time_monotonic_ms(void)
     return clock_ms(CLOCK_MONOTONIC);
 }
 
+int64_t time_boot_ms(void)
+{
+    return clock_ms(CLOCK_BOOTTIME);
+}
+
 int64_t time_epoch_ms(void)
 {
     return clock_ms(CLOCK_REALTIME);

@@ -25,6 +25,8 @@ bool time_parse_duration(const char *text, int *ret_ms);
 bool time_parse_age(const char *text, time_t *ret);
 /* Returns milliseconds of the monotonic clock. */
 int64_t time_monotonic_ms(void);
+/* Milliseconds since the machine was started, which go on while it sleeps. */
+int64_t time_boot_ms(void);
 /* Returns milliseconds since 1970. */
 int64_t time_epoch_ms(void);
 /* Returns the earlier of two such times; -1 means never. */

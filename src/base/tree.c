@@ -170,7 +170,7 @@ static struct dir *dir_new(struct copy *c, struct dir *parent, const char *name)
 /* The caller sets the mode and time of the top directory. */
 static int dir_finish(const struct copy *c, const struct dir *dir)
 {
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, dir->mtime};
 
     for (size_t i = 0; dir->parent != NULL && i < c->copies; i++)
         if (fchmod(dir->to[i], dir->mode) == -1 || futimens(dir->to[i], times) == -1)

@@ -95,7 +95,9 @@ struct tree_removal {
 };
 
 /* Removes several trees, on two threads if there is enough work. In each tree the entry `last` at
- * the top is removed after everything else, so a lock held on it covers the whole removal. */
+ * the top is removed after everything else, so a lock held on it covers the whole removal. What NFS
+ * and FUSE keep of a file that is open (`.nfs*`, `.fuse_hidden*`) moves to `at`, where the file
+ * system drops it when the file is closed. */
 void tree_remove_many(int at, const char *last, struct tree_removal *items, size_t count);
 
 /* What trees contain and how much space they take. */

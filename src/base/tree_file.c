@@ -148,7 +148,8 @@ static int copy_content(struct tree_mover *mover, int in, int out, const struct 
 /* Sets mode and time after the content. Reading the mode is cheaper than setting it. */
 static int finish(int out, const struct stat *st)
 {
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st->st_mtim};
+    /* a FUSE file system of libfuse 2 ignores a call that sets one time only */
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, st->st_mtim};
     struct stat made;
 
     if (fstat(out, &made) == -1)
@@ -235,7 +236,7 @@ int tree_link_copy(int from, int to, const char *name)
     }
     target[len] = '\0';
 
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, st.st_mtim};
     if (symlinkat(target, to, name) == -1)
         return -1;
     return utimensat(to, name, times, AT_SYMLINK_NOFOLLOW);

@@ -9,9 +9,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -57,6 +60,28 @@ static int open_for_removal(int at, const char *name, bool ours)
     return walk_open(at, name);
 }
 
+/* Returns true for what NFS and FUSE leave beside a removed file that is open, until it is closed:
+ * it holds the directory, and removing it gives it another such name, or fails. */
+static bool is_kept_open(int fd, const char *name)
+{
+    struct statfs fs;
+
+    return (str_starts(name, ".nfs") || str_starts(name, ".fuse_hidden")) &&
+           fstatfs(fd, &fs) == 0 && (fs.f_type == NFS_SUPER_MAGIC || fs.f_type == FUSE_SUPER_MAGIC);
+}
+
+/* Removes a file of the lowest level. One that is kept because it is open, such as the lock that
+ * covers the removal, moves out of the tree instead, where the file system drops it with the last
+ * descriptor; the first look may find one of a process that is gone. */
+static int unlink_entry(const struct removal *r, int fd, const char *name)
+{
+    bool kept = is_kept_open(fd, name);
+
+    if (kept && walk_lowest(&r->walk)->passes > 1)
+        return renameat(fd, name, r->at, name) == -1 && errno != ENOENT ? -1 : 0;
+    return unlink_in(fd, name, 0, true) == -1 && !(kept && errno == EBUSY) ? -1 : 0;
+}
+
 static int remove_entry(int fd, const struct dirent64 *entry, void *arg)
 {
     struct removal *r = arg;
@@ -65,9 +90,9 @@ static int remove_entry(int fd, const struct dirent64 *entry, void *arg)
         return 1;
     if (r->last != NULL && r->walk.count == 1 && strcmp(entry->d_name, r->last) == 0)
         return 0;
-    if (r->meter != NULL)
+    if (r->meter != NULL && walk_lowest(&r->walk)->passes == 1)
         tree_measure_file(r->meter, fd, entry->d_name);
-    if (unlink_in(fd, entry->d_name, 0, true) == 0)
+    if (unlink_entry(r, fd, entry->d_name) == 0)
         return 0;
     if (errno == EISDIR)
         return 1;

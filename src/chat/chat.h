@@ -36,9 +36,11 @@ enum asked {
     ASKED_CLEAR,
     ASKED_MODE,
     ASKED_NEW,
+    ASKED_LOGIN,
 };
 
 struct chat {
+    char **answers; /* to the form that is shown: FIELD=VALUE; NULL: none */
     struct host_connection host;
     struct chat_view view;
     struct line *line;
@@ -51,7 +53,7 @@ struct chat {
     char *note; /* what the agent waits for */
     int64_t since_ms; /* since when it is in this state; epoch */
     char *conversation, *mode;
-    struct json *modes, *commands; /* as reported; NULL: not yet */
+    struct json *modes, *commands, *options; /* as reported; NULL: not yet */
     int used; /* percent of its context; -1: unknown */
     struct money cost; /* of all its turns */
     struct tool tools[TOOLS_MAX]; /* running ones */

@@ -65,6 +65,8 @@ static void on_permitted(struct chat *chat, const struct host_event *event)
     const char *name = word(event->name, word(event->option, ""));
 
     drop_permission(chat, word(event->permission, ""));
+    strv_free(chat->answers);
+    chat->answers = NULL;
     if (strcmp(by, "cancelled") == 0)
         view_addf(&chat->view, STYLE_NOTE, "withdrawn");
     else if (strcmp(by, "-") == 0)
@@ -278,6 +280,11 @@ static void on_mode(struct chat *chat, const struct host_event *event)
     set_text(&chat->mode, event->mode);
 }
 
+static void on_options(struct chat *chat, const struct host_event *event)
+{
+    json_replace(&chat->options, event->options);
+}
+
 static void on_commands(struct chat *chat, const struct host_event *event)
 {
     json_replace(&chat->commands, event->commands);
@@ -334,6 +341,7 @@ static void (*const handlers[HOST_EVENT_COUNT])(struct chat *chat,
     [HOST_EVENT_PERMITTED] = on_permitted,
     [HOST_EVENT_MODE] = on_mode,
     [HOST_EVENT_COMMANDS] = on_commands,
+    [HOST_EVENT_OPTIONS] = on_options,
     [HOST_EVENT_USAGE] = on_usage,
     [HOST_EVENT_STATE] = on_state,
     [HOST_EVENT_QUERY] = on_query,
@@ -371,6 +379,7 @@ static void handle_status(struct chat *chat, const struct json *head)
     set_text(&chat->mode, json_get_text(head, "mode"));
     json_replace(&chat->modes, json_get(head, "modes"));
     json_replace(&chat->commands, json_get(head, "commands"));
+    json_replace(&chat->options, json_get(head, "options"));
     past_show(chat, PAST_PAGE);
     chat->greeted = true;
     for (const struct json *one = json_first(json_get(head, "permissions")); one != NULL;
@@ -408,6 +417,10 @@ void chat_answer(struct chat *chat, enum asked what, const struct json *head)
         handle_status(chat, head);
     else if (what == ASKED_CANCEL && !json_bool(json_get(head, "cancelled"), false))
         view_addf(&chat->view, STYLE_NOTE, "no turn is in progress");
+    else if (what == ASKED_PROMPT && json_get_text(head, "why") != NULL) {
+        view_end(&chat->view);
+        view_addf(&chat->view, STYLE_NOTE, "queued: %s", json_get_text(head, "why"));
+    }
     if (what == ASKED_PROMPT && strv_len(chat->sent) > 0)
         drop_text(chat->sent, 0);
 }
@@ -421,6 +434,8 @@ void chat_forget(struct chat *chat)
         tool_free(&chat->tools[--chat->tool_count]);
     json_replace(&chat->plan, NULL);
     strv_free(chat->queued);
+    strv_free(chat->answers);
+    chat->answers = NULL;
     strv_free(chat->sent);
     chat->queued = chat->sent = NULL;
     chat->known = chat->partial = chat->speaking = 0;
@@ -433,6 +448,7 @@ void chat_free(struct chat *chat)
     chat_forget(chat);
     json_free(chat->modes);
     json_free(chat->commands);
+    json_free(chat->options);
     free(chat->note);
     free(chat->conversation);
     free(chat->mode);

@@ -5,11 +5,11 @@
 #include "chat/chat.h"
 
 #include "base/id.h"
+#include "base/landlock.h"
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "filter/filter.h"
-#include "filter/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -242,6 +242,8 @@ int main(int argc, char **argv)
         (void)setlocale(LC_CTYPE, "C.UTF-8");
     if (prepare(&pane, argv[1], argv[2], &err) == -1 || restrict_self(chat, &err) == -1) {
         err_print(&err);
+        line_free(chat->line);
+        chat_free(chat);
         return err.code;
     }
     view_open(&chat->view, STDOUT_FILENO);

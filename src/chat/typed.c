@@ -80,6 +80,52 @@ static void do_mode(struct chat *chat, const char *rest)
     }
 }
 
+/* Prints an option that the agent offers: its id, its value, and the values that it may have. */
+static void show_option(struct chat *chat, const struct json *option)
+{
+    const char *id = json_get_text(option, "id");
+    const char *value = json_get_text(option, "value");
+    _cleanup_str_ struct str values = STR_INIT;
+
+    if (id == NULL)
+        return;
+    for (const struct json *one = json_first(json_get(option, "values")); one != NULL;
+         one = json_next(one)) {
+        const char *text = json_get_text(one, "value");
+        if (text != NULL)
+            str_addf(&values, " %s", text);
+    }
+    view_addf(&chat->view, STYLE_NOTE, "  %s=%s %s%s%s", id, value != NULL ? value : "",
+              values.len > 0 ? "(" : "", values.len > 0 ? str_text(&values) + 1 : "",
+              values.len > 0 ? ")" : "");
+}
+
+static void do_set(struct chat *chat, const char *rest)
+{
+    size_t len = strcspn(rest, "= \t");
+    const char *value = rest + len + strspn(rest + len, "= \t");
+    _cleanup_free_ char *option = mem_dupn(rest, len);
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+
+    if (strcmp(option, "mode") == 0) {
+        do_mode(chat, value);
+    } else if (value[0] != '\0') {
+        json_open(&out, NULL, '{');
+        json_put(&out, "do", "set");
+        json_put(&out, "option", option);
+        json_put(&out, "value", value);
+        json_close(&out, '}');
+        (void)chat_ask(chat, ASKED_MODE, str_text(&head), NULL);
+    } else {
+        do_mode(chat, "");
+        view_addf(&chat->view, STYLE_NOTE,
+                  json_first(chat->options) != NULL ? "options:" : "no options");
+        for (const struct json *one = json_first(chat->options); one != NULL; one = json_next(one))
+            show_option(chat, one);
+    }
+}
+
 static void do_history(struct chat *chat, const char *rest)
 {
     long count = rest[0] != '\0' ? strtol(rest, NULL, 10) : HISTORY_SHOWN;
@@ -105,9 +151,59 @@ static void do_new(struct chat *chat, const char *rest)
     (void)chat_ask(chat, ASKED_NEW, "{\"do\":\"conversation\",\"new\":true}", NULL);
 }
 
+/* Keeps what is typed for a field of the form that is shown, until the form is accepted. */
+static void do_answer(struct chat *chat, const char *rest)
+{
+    size_t len = strcspn(rest, "=");
+
+    if (chat->permission_count == 0 || chat->permissions[0].form == NULL)
+        say(chat, "no form is shown");
+    else if (len == 0 || rest[len] == '\0')
+        say(chat, "/answer FIELD=VALUE fills in a field of the form");
+    else {
+        strv_push(&chat->answers, rest);
+        view_end(&chat->view);
+        view_addf(&chat->view, STYLE_NOTE, "%.*s is filled in", (int)len, rest);
+    }
+}
+
+static void put_answers(const struct chat *chat, struct json_out *out)
+{
+    if (chat->answers == NULL)
+        return;
+    json_open(out, "answers", '{');
+    for (char **one = chat->answers; *one != NULL; one++) {
+        size_t len = strcspn(*one, "=");
+        _cleanup_free_ char *key = mem_dupn(*one, len);
+        json_put(out, key, *one + len + 1);
+    }
+    json_close(out, '}');
+}
+
+static void do_now(struct chat *chat, const char *rest)
+{
+    if (rest[0] == '\0') {
+        say(chat, "/now TEXT: the agent sees TEXT in its present turn");
+        return;
+    }
+    if (!chat_ask(chat, ASKED_PROMPT, "{\"do\":\"send\",\"now\":true}", rest))
+        return;
+    strv_push(&chat->sent, rest);
+    strv_push(&chat->queued, rest);
+}
+
+static void do_login(struct chat *chat, const char *rest)
+{
+    (void)ask(chat, ASKED_LOGIN, "login", rest[0] != '\0' ? "method" : NULL, rest, NULL);
+}
+
 const struct command chat_commands[] = {
     {"clear", "[TEXT]", "clear the context, then send TEXT", do_clear},
     {"mode", "[MODE]", "show or set the permission mode", do_mode},
+    {"set", "[KEY=V]", "show or set the mode and the options of the agent", do_set},
+    {"answer", "FIELD=V", "fill in a field of the form that is shown", do_answer},
+    {"now", "TEXT", "let the agent see TEXT in its present turn", do_now},
+    {"login", "[METHOD]", "log in to the agent on this terminal", do_login},
     {"history", "[N]", "show earlier messages", do_history},
     {"cancel", "", "cancel the turn", do_cancel},
     {"new", "", "begin a new conversation", do_new},
@@ -168,6 +264,8 @@ static bool answer(struct chat *chat, const char *text)
     json_put(&out, "do", "permit");
     json_put(&out, "permission", permission->id);
     json_put(&out, "option", permission->options.word[choice - 1].id);
+    if (permission->form != NULL && str_starts(permission->options.word[choice - 1].kind, "allow"))
+        put_answers(chat, &out);
     json_close(&out, '}');
     (void)chat_ask(chat, ASKED_PERMIT, head.data, NULL);
     return true;
@@ -213,7 +311,8 @@ void chat_submit(struct chat *chat, const char *text)
         wake_agent(chat);
     if (text[blanks] == '\0' || answer(chat, text + blanks))
         return;
-    line_remember(chat->line, text);
+    if (!str_starts(text, "/answer ")) /* it may be a secret */
+        line_remember(chat->line, text);
     if (text[0] == '/' && text[1] != '/' && run_command(chat, text))
         return;
     if (text[0] == '/' && text[1] == '/')

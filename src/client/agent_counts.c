@@ -74,6 +74,21 @@ void agent_counts_add(struct agent_counts *counts, enum agent_state state,
     counts->memory += resources->memory > 0 ? resources->memory : 0;
 }
 
+void agent_counts_add_pane(struct agent_counts *counts, const struct json *object)
+{
+    struct agent_pane *known = &counts->pane;
+    struct agent_pane pane;
+
+    agent_pane_parse(object, &pane);
+    if (counts->told == 1)
+        *known = pane;
+    if (pane.server != known->server || pane.agents != known->agents ||
+        strcmp(pane.session, known->session) != 0)
+        known->server = 0;
+    if (pane.activity_ms > known->activity_ms)
+        known->activity_ms = pane.activity_ms;
+}
+
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct agent_counting *counting = arg;
@@ -86,8 +101,9 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
         agent_usage_parse(json_get(reply->head, "usage"), &usage);
         code_figures_parse(json_get(reply->head, "code"), &code);
         agent_resources_parse(json_get(reply->head, "resources"), &resources);
-        agent_counts_add(&counting->totals[counting->places[call - counting->calls]], state, &usage,
-                         &code, &resources);
+        struct agent_counts *counts = &counting->totals[counting->places[call - counting->calls]];
+        agent_counts_add(counts, state, &usage, &code, &resources);
+        agent_counts_add_pane(counts, json_get(reply->head, "tmux"));
     }
     return true;
 }

@@ -27,6 +27,8 @@ struct agent_counts {
     struct money costs[AGENT_COUNTS_CURRENCIES]; /* likewise; a currency of "" ends them */
     struct code_counts code;
     int64_t cpu_ms, memory; /* of the processes of these agents, as far as known */
+    struct agent_pane pane; /* of the newest activity; server 0: their hosts tell nothing, or not
+                             * the same */
 };
 
 /* Requests in progress for any number of sessions. Zero-initialised; agent_counts_finish() releases
@@ -53,6 +55,8 @@ void agent_counts_finish(struct agent_counting *counting, int timeout_ms,
 void agent_counts_add(struct agent_counts *counts, enum agent_state state,
                       const struct agent_usage *usage, const struct code_figures *code,
                       const struct agent_resources *resources);
+/* Adds what it told of its pane; NULL: nothing. Call it after agent_counts_add(). */
+void agent_counts_add_pane(struct agent_counts *counts, const struct json *object);
 
 /* Return the number of agents whose processes run, and of those that have exited or crashed. */
 size_t agent_counts_live(const struct agent_counts *counts);

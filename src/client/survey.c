@@ -1,7 +1,10 @@
 #include "client/survey.h"
 
+#include "base/machine.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "client/vouch.h"
+#include "store/lease_clock.h"
 #include "store/placement.h"
 #include "store/workspace.h"
 
@@ -12,89 +15,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SERVERS_AT_ONCE = 32 };
-
-/* One tmux server and its answer. */
-struct tmux_server {
-    char *socket;
-    struct tmux_session *sessions;
-    size_t count;
-    struct err failure; /* why it could not be asked; code MAS_OK: it answered */
-    struct proc proc; /* the tmux client process, while `asking` */
-    bool begun;
-    bool asking;
-};
-
-/* Drops the sessions of other roots. */
-static void keep_ours(const struct root *root, struct tmux_server *server)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < server->count; i++) {
-        if (workspace_is_ours(root, server->sessions[i].id, server->sessions[i].root)) {
-            server->sessions[kept++] = server->sessions[i];
-        } else {
-            free(server->sessions[i].name);
-            free(server->sessions[i].root);
-        }
-    }
-    server->count = kept;
-}
-
-/* Starts to ask a server, once. A server that does not answer on its socket has no sessions. */
-static void begin(struct tmux_server *server)
-{
-    pid_t pid;
-
-    if (server->begun)
-        return;
-    server->begun = true;
-    if (tmux_is_alive(server->socket, &pid, &server->failure) == 1)
-        server->asking = tmux_list_start(server->socket, &server->proc, &server->failure) == 0;
-}
-
-static void collect(const struct root *root, struct tmux_server *server)
-{
-    if (!server->asking)
-        return;
-    server->asking = false; /* root NULL: only waits for the end of the process */
-    if (tmux_list_finish(&server->proc, &server->sessions, &server->count, &server->failure) == 0 &&
-        root != NULL)
-        keep_ours(root, server);
-}
-
-/* Asks all servers, SERVERS_AT_ONCE at a time. */
-static void ask_all(const struct root *root, struct tmux_server *servers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = i; j < count && j < i + SERVERS_AT_ONCE; j++)
-            begin(&servers[j]);
-        collect(root, &servers[i]);
-    }
-}
-
-static void add_server(struct survey *survey, const char *socket)
-{
-    for (size_t i = 0; i < survey->server_count; i++)
-        if (strcmp(survey->servers[i].socket, socket) == 0)
-            return;
-    survey->servers = mem_grow(survey->servers, survey->server_count + 1, sizeof *survey->servers);
-    survey->servers[survey->server_count++] = (struct tmux_server){.socket = mem_dup(socket)};
-}
-
-/* A session whose server is unknown may have a server of its own. */
-static void add_own_server(struct survey *survey, const char *tmux_name)
-{
-    char *socket = NULL;
-    if (tmux_own_socket(tmux_name, &socket) && access(socket, F_OK) == 0)
-        add_server(survey, socket);
-    free(socket);
-}
-
 static void set_error(struct view *view, const char *reason)
 {
     free(view->reason);
     view->reason = mem_dup(reason);
     view->status = STATUS_ERROR;
+}
+
+/* Notes which machine has the session. */
+static int set_owner(struct survey *survey, const struct session *session, struct view *view,
+                     struct err *err)
+{
+    bool here = true;
+
+    if (owner_has(&survey->self, session, &here, err) == -1)
+        return -1;
+    view->elsewhere = !here;
+    if (session->machine[0] != '\0')
+        view->machine = mem_dup(machine_host(session->machine));
+    view->lease_lost =
+        !view->elsewhere && session->status == STATUS_ACTIVE && lease_clock_is_lost(session->lease);
+    if (session->moved_to[0] != '\0')
+        view->moved_to = mem_dup(session->moved_to);
+    return 0;
 }
 
 /* Reads the metadata of a view's session; its status replaces that of the row. */
@@ -118,7 +61,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     if (session_load(root, dir, view->row.id, &session, &err) == -1) {
         set_error(view, err.text);
         view->unreadable = err.code != MAS_DAMAGED;
-        add_own_server(survey, view->row.tmux_name);
+        servers_add_own(&survey->servers, view->row.tmux_name);
         return;
     }
     view->socket = mem_dup(session.tmux_socket);
@@ -132,11 +75,40 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     view->row.private = session.private;
     view->migrating = session.migrating != MIGRATING_NO;
     view->status = session.status;
-    if (survey->asks_hosts && session.status == STATUS_ACTIVE)
+    if (set_owner(survey, &session, view, &err) == -1) {
+        set_error(view, err.text);
+        view->unreadable = true;
+    }
+    bool own = survey->asks_own && strcmp(session.tmux_socket, survey->servers.list[0].socket) != 0;
+    if ((survey->asks_hosts || own) && session.status == STATUS_ACTIVE && !view->elsewhere)
         agent_counts_ask(&survey->counting, dir, (size_t)(view - survey->views));
+    survey->asked_own = survey->asked_own || own;
     if (session.status == STATUS_ERROR)
         set_error(view, session.error[0] != '\0' ? session.error : "marked as broken");
-    add_server(survey, session.tmux_socket);
+    if (!view->elsewhere)
+        servers_add(&survey->servers, session.tmux_socket);
+}
+
+/* Returns the name of this machine, or NULL if it cannot be read. */
+static const char *own_machine(struct survey *survey)
+{
+    if (survey->self.machine == NULL) {
+        struct err ignored = ERR_INIT; /* whoever reads a session tells it */
+        const char *self = NULL;
+        (void)owner_machine(&survey->self, &self, &ignored);
+    }
+    return survey->self.machine;
+}
+
+/* Returns true unless the index shows that this machine has the session, or does not tell. */
+static bool may_be_elsewhere(struct survey *survey, const struct row *row)
+{
+    const char *machine = index_machine(row);
+
+    if (machine[0] == '\0')
+        return false;
+    const char *self = own_machine(survey);
+    return self == NULL || strcmp(machine, self) != 0;
 }
 
 /* Returns true while a command works on the session, whose tmux session may be starting. */
@@ -146,19 +118,14 @@ static bool is_busy(const struct root *root, const char *id)
     return dir != -1 && workspace_is_locked(dir);
 }
 
-/* Returns why a server could not be asked, or NULL. If `socket` is NULL, any server counts. */
-static const struct err *failure_of(const struct survey *survey, const char *socket)
-{
-    for (size_t i = 0; i < survey->server_count; i++)
-        if (survey->servers[i].failure.code != MAS_OK &&
-            (socket == NULL || strcmp(socket, survey->servers[i].socket) == 0))
-            return &survey->servers[i].failure;
-    return NULL;
-}
-
 static void compute(const struct root *root, struct survey *survey, struct view *view)
 {
-    const struct err *failure = view->live == NULL ? failure_of(survey, view->socket) : NULL;
+    if (view->elsewhere) {
+        view->live = NULL; /* what is left of it here has ended or will */
+        return;
+    }
+    const struct err *failure =
+        view->live == NULL ? servers_failure(&survey->servers, view->socket) : NULL;
 
     view->unknown = failure != NULL;
     view->failure = failure;
@@ -198,7 +165,7 @@ static struct view *add_view(struct survey *survey, const struct row *row)
     *view = (struct view){.row = *row, .status = row->status, .place = survey->count++};
     if (row->missing) {
         set_error(view, "its workspace is missing");
-        add_own_server(survey, row->tmux_name);
+        servers_add_own(&survey->servers, row->tmux_name);
     }
     return view;
 }
@@ -268,18 +235,17 @@ static void match_view(const struct root *root, struct survey *survey, unsigned 
 static void match_live(const struct root *root, struct survey *survey, unsigned depth)
 {
     size_t rows = survey->count;
-    size_t live = 0;
+    size_t live = servers_live(&survey->servers);
     size_t n = 0;
 
-    for (size_t i = 0; i < survey->server_count; i++)
-        live += survey->servers[i].count;
     if (live == 0)
         return;
     struct found *table = mem_alloc(live * sizeof *table);
-    for (size_t i = 0; i < survey->server_count; i++)
-        for (size_t j = 0; j < survey->servers[i].count; j++)
-            table[n++] = (struct found){.session = &survey->servers[i].sessions[j],
-                                        .socket = survey->servers[i].socket};
+    for (size_t i = 0; i < survey->servers.count; i++) {
+        const struct tmux_server *server = &survey->servers.list[i];
+        for (size_t j = 0; j < server->count; j++)
+            table[n++] = (struct found){.session = &server->sessions[j], .socket = server->socket};
+    }
     qsort(table, live, sizeof *table, compare_found);
     survey->views = mem_grow(survey->views, rows + live, sizeof *survey->views);
     for (size_t i = 0; i < rows; i++)
@@ -296,10 +262,56 @@ static void collect_counts(struct survey *survey)
     struct agent_counts *totals = mem_alloc((survey->count + 1) * sizeof *totals);
 
     agent_counts_finish(&survey->counting, HOSTS_ANSWER_MS, totals);
-    survey->asks_hosts = false;
     for (size_t i = 0; i < survey->count; i++)
-        survey->views[i].counts = totals[i];
+        if (totals[i].told > 0)
+            survey->views[i].counts = totals[i];
     free(totals);
+}
+
+/* Makes the answer of a server out of what the hosts of its session have told. */
+static void answer_for(const struct root *root, struct tmux_server *server, const struct view *view)
+{
+    const struct agent_pane *pane = &view->counts.pane;
+    struct tmux_session *session = mem_alloc(sizeof *session);
+
+    *session = (struct tmux_session){.name = mem_dup(view->row.tmux_name),
+                                     .root = mem_dup(root->path),
+                                     .running = view->counts.told,
+                                     .activity = (time_t)(pane->activity_ms / 1000)};
+    memcpy(session->id, view->row.id, ID_TEXT);
+    memcpy(session->target, pane->session, sizeof session->target);
+    server->sessions = session;
+    server->count = 1;
+    server->begun = true;
+}
+
+/* Finds the servers of single sessions that need not be asked. */
+static void spare_servers(const struct root *root, struct survey *survey)
+{
+    struct vouch *list = mem_alloc((survey->count + 1) * sizeof *list);
+    const struct view **views = mem_alloc((survey->count + 1) * sizeof *views);
+    size_t count = 0;
+
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct view *view = &survey->views[i];
+        const struct tmux_server *server = view->socket != NULL && view->counts.told > 0
+                                               ? servers_find(&survey->servers, view->socket)
+                                               : NULL;
+        if (server == NULL || server->begun || server->users != 1)
+            continue;
+        views[count] = view;
+        list[count++] = (struct vouch){.socket = server->socket, .counts = &view->counts};
+    }
+    vouch_check(list, count);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].good) {
+            answer_for(root, servers_find(&survey->servers, list[i].socket), views[i]);
+            survey->spared = true;
+        }
+    for (size_t i = 0; i < survey->count && !survey->asks_hosts; i++)
+        survey->views[i].counts = (struct agent_counts){.told = 0};
+    free(list);
+    free(views);
 }
 
 int survey_take(const struct root *root, const struct config *config, unsigned depth,
@@ -310,9 +322,10 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
 
     if (tmux_shared_socket(config, &socket, err) == -1)
         return -1;
-    add_server(&survey, socket);
+    servers_add(&survey.servers, socket);
     survey.asks_hosts = (depth & SURVEY_HOSTS) != 0;
-    begin(&survey.servers[0]); /* tmux works while mas reads the index */
+    survey.asks_own = survey.asks_hosts || (depth & SURVEY_ALL) == 0;
+    servers_begin(survey.servers.list); /* tmux works while mas reads the index */
     if (index_read(root, (depth & SURVEY_ALL) != 0, &survey.index, err) == -1)
         return -1;
     survey.views = mem_alloc((survey.index.count + 1) * sizeof *survey.views);
@@ -321,13 +334,19 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
         struct view *view = add_view(&survey, row);
         /* the index does not tell whether the move of shared directories was interrupted */
         bool is_sure = row->status == STATUS_STOPPED && !placement_is_shared(row->mode);
-        if (!row->missing &&
-            ((depth & SURVEY_ALL) != 0 || !is_sure || !index_is_current(root, row)))
+        if (!row->missing && ((depth & SURVEY_ALL) != 0 || !is_sure ||
+                              !index_is_current(root, row) || may_be_elsewhere(&survey, row)))
             check_workspace(root, &survey, view);
     }
-    ask_all(root, survey.servers, survey.server_count);
+    if (survey.asked_own) {
+        collect_counts(&survey);
+        spare_servers(root, &survey);
+    }
+    survey.asks_own = false;
+    servers_ask(root, &survey.servers);
     match_live(root, &survey, depth);
     collect_counts(&survey);
+    survey.asks_hosts = false;
     for (size_t i = 0; i < survey.count; i++)
         compute(root, &survey, &survey.views[i]);
     sort_views(&survey);
@@ -339,8 +358,8 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
 /* Assigns a view that was checked late the tmux session on its own server. */
 static void find_live(const struct survey *survey, struct view *view)
 {
-    for (size_t i = 0; i < survey->server_count && view->socket != NULL; i++) {
-        const struct tmux_server *server = &survey->servers[i];
+    for (size_t i = 0; i < survey->servers.count && view->socket != NULL; i++) {
+        const struct tmux_server *server = &survey->servers.list[i];
         for (size_t j = 0; strcmp(server->socket, view->socket) == 0 && j < server->count; j++)
             if (strcmp(server->sessions[j].id, view->row.id) == 0) {
                 view->live = &server->sessions[j];
@@ -357,7 +376,7 @@ const struct view *survey_look(const struct root *root, struct survey *survey, c
             continue;
         if (view->socket == NULL && view->reason == NULL) {
             check_workspace(root, survey, view);
-            ask_all(root, survey->servers, survey->server_count); /* the servers not asked yet */
+            servers_ask(root, &survey->servers); /* the servers not asked yet */
             find_live(survey, view);
             compute(root, survey, view);
         }
@@ -373,115 +392,39 @@ void survey_free(struct survey *survey)
         free(survey->views[i].reason);
         free(survey->views[i].socket);
         free(survey->views[i].name);
+        free(survey->views[i].machine);
+        free(survey->views[i].moved_to);
     }
-    for (size_t i = 0; i < survey->server_count; i++) {
-        collect(NULL, &survey->servers[i]);
-        tmux_sessions_free(survey->servers[i].sessions, survey->servers[i].count);
-        free(survey->servers[i].socket);
-    }
-    free(survey->servers);
+    servers_free(&survey->servers);
     free(survey->views);
+    owner_free(&survey->self);
     index_free(&survey->index);
     *survey = (struct survey)SURVEY_INIT;
-}
-
-const char *view_name(const struct view *view)
-{
-    return view->name != NULL ? view->name : view->row.name;
-}
-
-time_t view_activity(const struct view *view)
-{
-    time_t t = 0;
-    (void)time_parse(view->row.activity, &t);
-    return view->live != NULL && view->live->activity > t ? view->live->activity : t;
-}
-
-size_t view_running(const struct view *view)
-{
-    const struct agent_counts *counts = &view->counts;
-    size_t panes = view->live != NULL ? view->live->running : 0;
-    return agent_counts_live(counts) + (panes > counts->told ? panes - counts->told : 0);
-}
-
-size_t view_ended(const struct view *view)
-{
-    return agent_counts_ended(&view->counts) + (view->live != NULL ? view->live->ended : 0);
-}
-
-/* Writes nothing for a session whose agents have no work trees, or were not looked at. */
-static void put_code(const struct code_counts *code, struct json_out *out)
-{
-    char looked[TIME_TEXT];
-
-    if (code->agents == 0)
-        return;
-    time_format((time_t)(code->looked_ms / 1000), looked);
-    json_open(out, "code", '{');
-    json_put_int(out, "agents", (int64_t)code->agents);
-    json_put_int(out, "ahead", code->ahead);
-    json_put_int(out, "behind", code->behind);
-    json_put_int(out, "changed", code->changed);
-    json_put(out, "looked", looked);
-    json_close(out, '}');
-}
-
-void view_put_json(const struct root *root, const struct view *view, struct json_out *out)
-{
-    _cleanup_free_ char *dir = workspace_path(root, view->row.id, NULL);
-    char activity[TIME_TEXT];
-
-    time_format(view_activity(view), activity);
-    json_put(out, "sessionId", view->row.id);
-    json_put(out, "tmuxSession", view->live != NULL ? view->live->name : view->row.tmux_name);
-    json_put(out, "status", status_name(view->status));
-    json_put(out, "createdAt", view->row.created);
-    json_put(out, "lastActivity", activity);
-    json_put(out, "workingDir", dir);
-    json_put(out, "mode", mode_name(view->row.mode));
-    json_put(out, "name", view_name(view));
-    json_put(out, "template", view->row.template);
-    json_put_bool(out, "private", view->row.private);
-    json_put_bool(out, "crashed", view->crashed);
-    if (view->migrating)
-        json_put_bool(out, "migrating", true);
-    json_put_int(out, "agentsRunning", (int64_t)view_running(view));
-    json_put_int(out, "agentsEnded", (int64_t)view_ended(view));
-    json_open(out, "agentStates", '{');
-    for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
-        if (view->counts.states[i] > 0)
-            json_put_int(out, agent_state_name((enum agent_state)i),
-                         (int64_t)view->counts.states[i]);
-    json_close(out, '}');
-    put_code(&view->counts.code, out);
-    json_put_int(out, "attached", view->live != NULL ? view->live->attached : 0);
-    if (view->reason != NULL)
-        json_put(out, "reason", view->reason);
 }
 
 int survey_find_live(const struct root *root, const char *socket, const char *id,
                      struct tmux_session **ret_live, struct err *err)
 {
-    struct tmux_server server = {.socket = mem_dup(socket)};
+    _cleanup_servers_ struct servers servers = {.list = NULL};
     struct tmux_session *found = NULL;
 
-    ask_all(root, &server, 1);
-    free(server.socket);
-    if (server.failure.code != MAS_OK) {
-        *err = server.failure;
+    servers_add(&servers, socket);
+    servers_ask(root, &servers);
+    struct tmux_server *server = servers.list;
+    if (server->failure.code != MAS_OK) {
+        *err = server->failure;
         err->code = MAS_TMUX;
         return -1;
     }
     size_t i = 0;
-    while (i < server.count && strcmp(server.sessions[i].id, id) != 0)
+    while (i < server->count && strcmp(server->sessions[i].id, id) != 0)
         i++;
-    if (i < server.count) {
+    if (i < server->count) {
         found = mem_alloc(sizeof *found);
-        *found = server.sessions[i];
-        server.sessions[i].name = NULL; /* moved */
-        server.sessions[i].root = NULL;
+        *found = server->sessions[i];
+        server->sessions[i].name = NULL; /* moved */
+        server->sessions[i].root = NULL;
     }
-    tmux_sessions_free(server.sessions, server.count);
     *ret_live = found;
     return 0;
 }

@@ -4,17 +4,21 @@
  * Status is computed, never taken from the files. A session is `active` if and only if its tmux
  * session exists. If it is missing although the intent is `active`, the session is `stopped` and
  * crashed. If its files cannot be read or are inconsistent, its status is `error` with a reason.
- * mas asks each live server once, all at the same time. It writes nothing, except an index that it
- * had to rebuild.
+ * A session of another machine has the status that its metadata says, since nothing of it can be
+ * seen from here. mas asks each live server once, all at the same time; where a session has a
+ * server of its own, its hosts answer instead if they can, see client/vouch.h. It writes nothing,
+ * except an index that it had to rebuild.
  */
 #ifndef MAS_CLIENT_SURVEY_H
 #define MAS_CLIENT_SURVEY_H
 
 #include "base/err.h"
-#include "base/json.h"
 #include "client/agent_counts.h"
+#include "client/servers.h"
+#include "client/view.h"
 #include "store/config.h"
 #include "store/index.h"
+#include "store/owner.h"
 #include "store/root.h"
 #include "tmux/tmux.h"
 
@@ -23,37 +27,18 @@
 #include <sys/types.h>
 #include <time.h>
 
-struct view {
-    struct row row; /* its texts belong to the survey */
-    enum status status; /* the current one */
-    bool crashed;
-    bool migrating; /* `mas migrate` is working on it, or was killed */
-    bool unknown; /* its tmux server did not answer: `live` proves nothing */
-    const struct err *failure; /* why it did not answer */
-    bool unreadable; /* its metadata could not be read; the reason may be temporary */
-    bool outdated; /* its row in the index differs from its metadata */
-    char *reason; /* why the status is error; otherwise NULL */
-    char *socket; /* TMUX_SOCKET from the metadata; NULL if that was not read */
-    char *name; /* its name from the metadata; NULL if that was not read */
-    const struct tmux_session *live; /* NULL: it has no tmux session */
-    const char *live_socket; /* the tmux server that has it */
-    struct agent_counts counts; /* what its hosts reported, with SURVEY_HOSTS */
-    size_t place; /* position in the index */
-    time_t used; /* last activity according to the metadata; 0: unknown */
-    ino_t metadata; /* inode of the .session that was read; another inode means another state */
-    struct timespec written; /* ctime of that file */
-};
-
-struct tmux_server; /* defined in survey.c */
-
 struct survey {
     struct index index;
-    struct tmux_server *servers;
-    size_t server_count;
+    struct servers servers;
     struct view *views; /* oldest first */
     size_t count;
+    struct owner self;
+    bool spared; /* a tmux server was not asked, because hosts answered */
+    /* only while survey_take() runs: */
     bool asks_hosts;
-    struct agent_counting counting; /* only while survey_take() runs */
+    bool asks_own; /* hosts of sessions that are not on the shared server */
+    bool asked_own;
+    struct agent_counting counting;
 };
 
 #define SURVEY_INIT                                                                                \
@@ -66,7 +51,7 @@ enum survey_depth {
     /* Checks the workspaces of rows that are active, live or in shared directories, or whose
      * .session is not the file that the row was made from. Trusts the other rows. */
     SURVEY_LIVE = 0,
-    SURVEY_ALL = 1, /* checks every workspace */
+    SURVEY_ALL = 1, /* checks every workspace; alone, it asks every tmux server */
     SURVEY_HOSTS = 2, /* also asks the hosts, while tmux works */
 };
 
@@ -81,17 +66,6 @@ void survey_free(struct survey *survey);
 /* Returns the view of session `id`, or NULL. Checks its workspace even if survey_take() trusted the
  * row. The view belongs to the survey. */
 const struct view *survey_look(const struct root *root, struct survey *survey, const char *id);
-/* Returns the session's name, "" if it has none. It belongs to the survey. */
-const char *view_name(const struct view *view);
-/* Writes the members of a view into an open JSON object, with the keys of the index and the current
- * state. */
-void view_put_json(const struct root *root, const struct view *view, struct json_out *out);
-/* Return the number of agents whose processes run, and of those that have ended. For hosts that did
- * not report, tmux's panes count. */
-size_t view_running(const struct view *view);
-size_t view_ended(const struct view *view);
-/* Returns the time of the last activity, live or recorded. */
-time_t view_activity(const struct view *view);
 
 /* Finds the tmux session of `id` on one server. *ret_live is NULL if there is none; otherwise the
  * caller frees it with tmux_sessions_free(.., 1). Fails with MAS_TMUX if the server cannot be

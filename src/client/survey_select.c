@@ -83,6 +83,12 @@ int survey_select(const struct root *root, const struct config *config, const ch
         return -1;
     size_t count =
         strcmp(text, "@last") == 0 ? survey.count > 0 : find(&survey, text, &row, &candidates);
+    if (count == 0 && survey.spared) { /* it may be a name that only tmux knows */
+        survey_free(&survey);
+        if (survey_take(root, config, SURVEY_ALL, &survey, err) == -1)
+            return -1;
+        count = find(&survey, text, &row, &candidates);
+    }
     if (count == 0) {
         (void)survey_no_session(root->path, text, err);
         return err_hint(err, "list the sessions with: mas list");

@@ -155,6 +155,16 @@ static int rebuild(const struct root *root, const struct config *config, struct 
     return 0;
 }
 
+int who_wait(const struct root *root, const struct config *config, struct waiting_list *ret,
+             struct err *err)
+{
+    waiting_read(root, ret);
+    if (ret->complete)
+        return 0;
+    waiting_free(ret);
+    return rebuild(root, config, ret, err);
+}
+
 int who_waits(const struct root *root, const struct config *config, const char *here_id,
               const char *here, struct waiter *ret, struct err *err)
 {
@@ -164,12 +174,8 @@ int who_waits(const struct root *root, const struct config *config, const char *
     struct who_search search = {.here_id = here_id, .here = here};
     struct err ignored = ERR_INIT;
 
-    waiting_read(root, &list);
-    if (!list.complete) {
-        waiting_free(&list);
-        if (rebuild(root, config, &list, err) == -1)
-            return -1;
-    }
+    if (who_wait(root, config, &list, err) == -1)
+        return -1;
     go_through(root, &list, &search, &gone);
     if (gone.count > 0)
         (void)waiting_update(root, &gone, &none, false, &ignored);

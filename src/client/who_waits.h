@@ -11,6 +11,7 @@
 #include "model/team.h"
 #include "store/config.h"
 #include "store/root.h"
+#include "store/waiting.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +32,12 @@ struct waiter {
  * incomplete, asks all hosts and makes it again. */
 int who_waits(const struct root *root, const struct config *config, const char *here_id,
               const char *here, struct waiter *ret, struct err *err);
+
+/* Reads who waits, whoever has waited longest first, from the register; if that is incomplete, asks
+ * all hosts and makes it again. An entry may be out of date: ask its host. The caller releases *ret
+ * with waiting_free(). */
+int who_wait(const struct root *root, const struct config *config, struct waiting_list *ret,
+             struct err *err);
 
 /* Tells the host of an agent that a person looks at it now. Ignores errors. */
 void who_tell_seen(const struct root *root, const char *session, const char *agent);

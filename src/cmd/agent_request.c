@@ -51,6 +51,7 @@ int agent_request_ask(struct call *call, struct agent_request *request, const st
     const struct roster_request asked = {
         .what = request->what, .head = str_text(head), .body = body, .body_len = body_len};
 
+    request->roster.asked = 0; /* of an earlier request */
     if (roster_ask_live(&call->root, &request->roster, &asked, err) == -1)
         return -1;
     hosts_finish(request->roster.calls, request->roster.asked, ANSWER_MS, on_reply, &answer);

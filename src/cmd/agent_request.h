@@ -23,8 +23,8 @@ struct agent_request {
         .what = NULL                                                                               \
     }
 
-/* Parses SESSION, AGENT (`form` is TARGETS_AGENT or TARGETS_AGENT_TEXT) and --from. Removes SESSION
- * and AGENT from the operands. */
+/* Parses SESSION, AGENT (`form` is TARGETS_AGENT, TARGETS_AGENT_TEXT or TARGETS_ONE) and --from.
+ * Removes SESSION and AGENT from the operands. */
 int agent_request_parse(struct call *call, const char *what, enum targets_form form,
                         struct agent_request *request, struct err *err);
 void agent_request_free(struct agent_request *request);
@@ -35,7 +35,7 @@ void agent_request_free(struct agent_request *request);
 void agent_request_open(const struct agent_request *request, const char *verb,
                         struct json_out *out);
 /* Sends the request and waits up to 20 s for the answer. Fails if the answer is an error. The
- * caller releases *ret with json_free(). */
+ * caller releases *ret with json_free(). May be called again for the next request. */
 int agent_request_ask(struct call *call, struct agent_request *request, const struct str *head,
                       const char *body, size_t body_len, struct json **ret, struct err *err);
 /* Prints the answer as a JSON object: "sessionId" and the members of the answer except "ok". */

@@ -1,6 +1,7 @@
 #include "cmd/agent_request.h"
 
 #include "cmd/print.h"
+#include "cmd/words.h"
 #include "model/request_id.h"
 #include "store/index.h"
 
@@ -13,6 +14,8 @@
 static const struct opt approve_opts[] = {
     {0, "permission", "ID", "answer this request instead of the oldest", OFFER_NONE},
     {0, "more", "AMOUNT", "let a paused agent use so much more, such as '2 USD'", OFFER_NONE},
+    {0, "answer", "KEY=VALUE", "fill in a field of a form; - reads the value; may be repeated",
+     OFFER_NONE},
     {0, "mode", "MODE", "with clear: the permission mode for carrying out the plan", OFFER_NONE},
     {0, "from", "AGENT", "answer in the name of this agent", OFFER_AGENT},
     {.name = NULL},
@@ -123,6 +126,31 @@ static int find_request(struct call *call, struct named_request *named, struct e
     return 0;
 }
 
+/* Adds the fields of a form. A value that is not to be seen comes from standard input. */
+static int put_answers(const struct call *call, struct json_out *out, struct err *err)
+{
+    _cleanup_strv_ char **answers = call_opts(call, "answer");
+
+    if (answers == NULL)
+        return 0;
+    json_open(out, "answers", '{');
+    for (char **one = answers; *one != NULL; one++) {
+        const char *value = strchr(*one, '=');
+        if (value == NULL || value == *one)
+            return err_set(err, MAS_USAGE, "cannot answer: '%s' is not KEY=VALUE", *one);
+        _cleanup_free_ char *key = mem_dupn(*one, (size_t)(value - *one));
+        _cleanup_free_ char *read = NULL;
+        size_t len = 0;
+        if (strcmp(value + 1, "-") == 0 && words_read("-", &read, &len, err) == -1)
+            return -1;
+        if (read != NULL && len > 0 && read[len - 1] == '\n')
+            read[len - 1] = '\0';
+        json_put(out, key, read != NULL ? read : value + 1);
+    }
+    json_close(out, '}');
+    return 0;
+}
+
 static int run_permit(struct call *call, struct err *err)
 {
     _cleanup_agent_request_ struct agent_request request = AGENT_REQUEST_INIT;
@@ -152,6 +180,8 @@ static int run_permit(struct call *call, struct err *err)
         json_put(&out, "more", more);
     if (call_opt(call, "mode") != NULL)
         json_put(&out, "mode", call_opt(call, "mode"));
+    if (strcmp(verb, "approve") == 0 && put_answers(call, &out, err) == -1)
+        return -1;
     json_put(&out, "as", strcmp(verb, "approve") == 0 ? "allow" : "deny");
     json_close(&out, '}');
     if (agent_request_ask(call, &request, &head, NULL, 0, &answer, err) == -1)
@@ -180,14 +210,16 @@ const struct cmd cmd_approve = {
                "the agent offers, as shown in its pane and by 'mas status'. An agent "
                "that is paused because it has reached a limit of its budget may go on, up to "
                "AMOUNT more, or to as much again as the limit was; only a person can allow "
-               "that. If several limits are reached, AMOUNT names one: 'turns=5'. If no "
+               "that. A form that the agent asks to be filled in is granted with a value for each "
+               "field that it needs, and denied without. If several limits are reached, AMOUNT "
+               "names one: 'turns=5'. If no "
                "request is open and the agent is not paused, the exit status is 3.",
     .opts = approve_opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
     .rest = OFFER_ALLOW,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
     .run = run_permit,
 };
 
@@ -207,6 +239,6 @@ const struct cmd cmd_deny = {
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
     .rest = OFFER_REJECT,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
     .run = run_permit,
 };

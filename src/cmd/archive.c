@@ -1,4 +1,5 @@
 #include "session/archive.h"
+#include "fleet/saves.h"
 
 #include "base/number.h"
 #include "cmd/each_session.h"
@@ -12,6 +13,9 @@ static const struct opt opts[] = {
     {'o', "output", "FILE", "write to FILE, for a single SESSION; - is standard output",
      OFFER_FILE},
     {0, "rm", NULL, "remove the session once its archive is on disk", OFFER_NONE},
+    {0, "live", NULL, "archive sessions while they run", OFFER_NONE},
+    {0, "save", NULL, "with --live: write to [fleet] store and keep two there", OFFER_NONE},
+    {0, "all", NULL, "with --live: all sessions that run", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -35,6 +39,7 @@ static void print_report(const struct call *call, const char *id,
         json_put_int(&out, "bytes", (int64_t)report->bytes);
         json_put_int(&out, "archiveBytes", (int64_t)report->written);
         json_put_int(&out, "linksOut", (int64_t)report->links);
+        json_put(&out, "digest", report->digest);
         json_put_bool(&out, "removed", call_opt(call, "rm") != NULL);
         json_close(&out, '}');
     } else {
@@ -56,7 +61,12 @@ static int archive_one(struct call *call, const struct life *life, const char *i
     const struct session_label label = session_label(&call->root, id); /* before --rm removes it */
 
     progress_begin(&shown, "archiving", call->quiet);
-    int rc = archive_session(&shown, id, file, call_opt(call, "rm") != NULL, &report, err);
+    int rc = call_opt(call, "save") != NULL
+                 ? saves_write(&shown, config_text(&call->config, SETTING_FLEET_STORE), id, true,
+                               &report, err)
+             : call_opt(call, "live") != NULL
+                 ? archive_live(&shown, id, file, &report, err)
+                 : archive_session(&shown, id, file, call_opt(call, "rm") != NULL, &report, err);
     progress_end();
     if (rc == -1)
         return -1;
@@ -70,9 +80,36 @@ static int archive_one(struct call *call, const struct life *life, const char *i
     return 0;
 }
 
+static bool is_running(const struct view *view)
+{
+    return view->live != NULL;
+}
+
+/* The options that --live takes, or that it excludes. */
+static int check_live(const struct call *call, struct err *err)
+{
+    bool live = call_opt(call, "live") != NULL;
+    bool save = call_opt(call, "save") != NULL;
+
+    if (!live && (save || call_opt(call, "all") != NULL))
+        return err_set(err, MAS_USAGE, "cannot use --%s without --live", save ? "save" : "all");
+    if (live && call_opt(call, "rm") != NULL)
+        return err_set(err, MAS_USAGE, "cannot use --live with --rm");
+    if (call_opt(call, "output") != NULL && (save || call_opt(call, "all") != NULL))
+        return err_set(err, MAS_USAGE, "cannot use --output with --%s", save ? "save" : "all");
+    if (save && config_text(&call->config, SETTING_FLEET_STORE)[0] == '\0') {
+        (void)err_set(err, MAS_FAILED, "cannot save a session: there is no store");
+        return err_hint(err, "name a directory in mas.ini: [fleet] store = DIR");
+    }
+    return 0;
+}
+
 static int run_archive(struct call *call, struct err *err)
 {
     const char *file = call_opt(call, "output");
+
+    if (check_live(call, err) == -1)
+        return -1;
 
     if (file != NULL && call->operand_count + (call->session != NULL) > 1)
         return err_set(err, MAS_USAGE, "cannot use --output with more than one SESSION");
@@ -82,21 +119,25 @@ static int run_archive(struct call *call, struct err *err)
         (void)err_set(err, MAS_FAILED, "cannot write an archive to a terminal");
         return err_hint(err, "name a file with -o, or redirect standard output");
     }
-    return each_session_run(call, archive_one, NULL, err);
+    return each_session_run(call, archive_one, call_opt(call, "all") != NULL ? is_running : NULL,
+                            err);
 }
 
 const struct cmd cmd_archive = {
     .name = "archive",
     .group = GROUP_SESSIONS,
     .operands = " SESSION...",
-    .summary = "write stopped sessions into archives, one file each",
+    .summary = "write sessions into archives, one file each",
     .examples = "mas archive shop\n"
-                "mas archive --rm --output shop.tar.zst shop",
+                "mas archive --rm --output shop.tar.zst shop\n"
+                "mas archive --live shop",
     .details = "Without -o, mas writes each archive below [archive] dir of mas.ini. It "
-               "prints the paths.",
+               "prints the paths. Without --live, a session must be stopped.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
+    .then = OFFER_SESSION,
+    .rest = OFFER_SESSION,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_QUIET,
     .run = run_archive,
 };

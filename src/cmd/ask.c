@@ -1,3 +1,4 @@
+#include "base/loop.h"
 #include "base/term_escape.h"
 #include "base/time.h"
 #include "cmd/agent_request.h"
@@ -24,6 +25,8 @@ static const struct opt opts[] = {
     {0, "file", "FILE", "use the content of FILE as the prompt", OFFER_FILE},
     {0, "new", NULL, "ask in a new conversation, which becomes the current one", OFFER_NONE},
     {0, "conversation", "ID", "ask in this conversation, which becomes the current one",
+     OFFER_NONE},
+    {0, "aside", NULL, "ask a copy of the agent's session, and leave no trace in this one",
      OFFER_NONE},
     {0, "tag", "KEY:VALUE", "add this tag to the prompt and its answer; may be repeated",
      OFFER_NONE},
@@ -118,6 +121,10 @@ static int parse_options(struct call *call, struct asking *asking, struct err *e
     asking->told = !call->json && isatty(STDERR_FILENO) != 0;
     if (call_opt(call, "new") != NULL && call_opt(call, "conversation") != NULL)
         return err_set(err, MAS_USAGE, "cannot use --new with --conversation");
+    static const char *const kept[] = {"new", "conversation", "tag", "no-wait"};
+    for (size_t i = 0; i < ARRAY_LEN(kept) && call_opt(call, "aside") != NULL; i++)
+        if (call_opt(call, kept[i]) != NULL)
+            return err_set(err, MAS_USAGE, "cannot use --aside with --%s", kept[i]);
     if (timeout != NULL && !asking->wait)
         return err_set(err, MAS_USAGE, "cannot use --timeout with --no-wait");
     if (targets_timeout(call, &asking->timeout_ms, err) == -1)
@@ -134,6 +141,8 @@ static void put_request(const struct call *call, const struct asking *asking, st
     json_put_bool(&out, "wait", asking->wait);
     if (call_opt(call, "new") != NULL)
         json_put_bool(&out, "new", true);
+    if (call_opt(call, "aside") != NULL)
+        json_put_bool(&out, "aside", true);
     if (call_opt(call, "conversation") != NULL)
         json_put(&out, "conversation", call_opt(call, "conversation"));
     if (asking->tags != NULL) {
@@ -433,6 +442,8 @@ static int run_ask(struct call *call, struct err *err)
     put_request(call, &asking, &head);
     const struct roster_request request = {
         .what = "ask", .head = head.data, .body = asking.text, .body_len = asking.len};
+    if (asking.wait)
+        loop_end_with(STDOUT_FILENO);
     progress_begin(&life, "", true);
     int rc = roster_ask_live(&call->root, &asking.request.roster, &request, err);
     if (rc == 0)
@@ -455,7 +466,8 @@ const struct cmd cmd_ask = {
     .details = "mas joins the words of TEXT with single spaces; - is standard input. AGENT "
                "may be omitted if the session has only one agent and the first word of TEXT "
                "does not name it. If the agent does not run, mas starts it. Ctrl-C cancels "
-               "the turn. With --json, each event is an object on a line of its own.\n\n"
+               "the turn, and so does the end of the reader of the output. With --json, each event "
+               "is an object on a line of its own.\n\n"
                "Exit status: 0 the turn ended normally; 1 an error; 4 the context was "
                "cleared or the session stopped before the turn ended; 7 the time is up; 8 "
                "the token limit or 9 the request limit was reached; 10 the agent refused; 11 "
@@ -464,6 +476,6 @@ const struct cmd cmd_ask = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT,
     .run = run_ask,
 };

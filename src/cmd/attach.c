@@ -113,6 +113,6 @@ const struct cmd cmd_attach = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TERMINAL,
     .run = run_attach,
 };

@@ -53,6 +53,11 @@ static bool is_brokered(void)
     return get(MAS_BROKERED_VARIABLE) != NULL;
 }
 
+bool brokered_is_agent(void)
+{
+    return get(MAS_SOCKET_VARIABLE) != NULL || is_brokered();
+}
+
 /* Fails if an option names a file. */
 static int check_files(const struct call *call, struct err *err)
 {

@@ -20,6 +20,8 @@
 
 /* Returns true if this process is an agent's, and its host runs such a command for it. */
 bool brokered_wanted(const struct cmd *cmd);
+/* Returns true if this process is an agent's, or runs for one. */
+bool brokered_is_agent(void);
 /* Has it run. argv[0] is the verb, or argc is 0. *ret_code is its exit code. */
 int brokered_ask(const struct cmd *cmd, int argc, char **argv, const char *root, int *ret_code,
                  struct err *err);

@@ -52,6 +52,15 @@ int call_open_root(struct call *call, struct err *err)
     return load_config(call, &call->root, err);
 }
 
+/* Fails if the command would change a session that another machine has. */
+static int check_owner(const struct call *call, const char *id, struct err *err)
+{
+    if ((call->cmd->flags & CMD_CHANGES) == 0)
+        return 0;
+    _cleanup_close_ int dir = workspace_open(&call->root, id);
+    return dir == -1 ? 0 : owner_check(&call->root, dir, id, call->cmd->name, err);
+}
+
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err)
 {
     if (text == NULL) {
@@ -67,6 +76,6 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
         return roots_hint_session(call, text, err);
     }
     if (survey_select(&call->root, &call->config, text, ret, err) == 0)
-        return call_check_session(call, ret, err);
+        return check_owner(call, ret, err) == -1 ? -1 : call_check_session(call, ret, err);
     return err->code == MAS_NOT_FOUND ? roots_hint_session(call, text, err) : -1;
 }

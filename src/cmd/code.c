@@ -1,5 +1,6 @@
 #include "cmd/code.h"
 
+#include "cmd/brokered.h"
 #include "cmd/each_session.h"
 #include "code/merge.h"
 #include "model/target.h"
@@ -10,12 +11,18 @@
 
 enum { FILES_SHOWN = 20 };
 
+void code_call_unlock(struct code_call *code)
+{
+    fd_closep(&code->lock);
+    held_output_end(&code->held);
+}
+
 void code_call_free(struct code_call *code)
 {
+    code_call_unlock(code);
     roster_free(&code->roster);
     team_free(&code->team);
     repo_free(&code->repo);
-    fd_closep(&code->lock);
 }
 
 /* Fails if an agent may not act on another one. */
@@ -72,6 +79,8 @@ int code_call_open(struct call *call, enum targets_form form, bool writes, struc
         (writes && check_rules(&code, err) == -1) || check_writers(&code, err) == -1 ||
         merge_lock(&code.repo, call->cmd->name, &code.lock, err) == -1)
         return -1;
+    if (brokered_is_agent())
+        held_output_begin(&code.held);
     *ret = code;
     code = (struct code_call)CODE_CALL_INIT;
     return 0;

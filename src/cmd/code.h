@@ -5,6 +5,7 @@
 #define MAS_CMD_CODE_H
 
 #include "cmd.h"
+#include "cmd/held_output.h"
 #include "cmd/targets.h"
 #include "code/repo.h"
 
@@ -16,10 +17,11 @@ struct code_call {
     struct repo repo;
     const char *from; /* the agent in whose pane the command runs; NULL: a person */
     int lock;
+    struct held_output held; /* while an agent's command has the lock */
 };
 #define CODE_CALL_INIT                                                                             \
     {                                                                                              \
-        .lock = -1                                                                                 \
+        .lock = -1, .held = HELD_OUTPUT_INIT                                                       \
     }
 void code_call_free(struct code_call *code);
 #define _cleanup_code_call_ __attribute__((cleanup(code_call_free)))
@@ -29,6 +31,9 @@ void code_call_free(struct code_call *code);
  * agents that are named has a repository. The caller releases *ret with code_call_free(). */
 int code_call_open(struct call *call, enum targets_form form, bool writes, struct code_call *ret,
                    struct err *err);
+
+/* Gives the lock back, and prints what was printed meanwhile. */
+void code_call_unlock(struct code_call *code);
 
 /* Acts on one agent. */
 typedef int code_each(const struct code_call *code, const char *agent, void *arg, struct err *err);

@@ -1,7 +1,9 @@
+#include "base/json.h"
 #include "base/str.h"
 #include "client/roster.h"
 #include "client/survey.h"
 #include "cmd.h"
+#include "cmd/complete_internal.h"
 #include "model/target.h"
 #include "store/template.h"
 
@@ -15,20 +17,7 @@
  * run in them. If there are no candidates, the scripts complete file names.
  */
 
-/* The command line typed so far. */
-struct typed {
-    const struct call *call;
-    const struct cmd *cmd; /* its verb or action */
-    const char *session; /* value of -s, or NULL */
-    char **operands; /* those before the last word */
-    size_t operand_count;
-    const struct opt *opt; /* option whose value the last word is; NULL: none */
-    char *before; /* part of the last word to print before each candidate */
-    const char *prefix; /* the rest of the last word; candidates begin with it */
-    bool describe; /* print a tab and a description after each candidate */
-};
-
-static void offer_with(const struct typed *typed, const char *word, const char *about)
+void complete_offer(const struct typed *typed, const char *word, const char *about)
 {
     _cleanup_str_ struct str line = STR_INIT;
 
@@ -46,20 +35,30 @@ static void offer_with(const struct typed *typed, const char *word, const char *
 
 static void offer(const struct typed *typed, const char *word)
 {
-    offer_with(typed, word, "");
+    complete_offer(typed, word, "");
 }
 
 static void offer_verbs(const struct typed *typed)
 {
     for (size_t i = 0; cmd_table[i] != NULL; i++)
         if ((cmd_table[i]->flags & CMD_HIDDEN) == 0)
-            offer_with(typed, cmd_table[i]->name, cmd_table[i]->summary);
+            complete_offer(typed, cmd_table[i]->name, cmd_table[i]->summary);
 }
 
 static void offer_actions(const struct typed *typed, const struct cmd *cmd)
 {
     for (size_t i = 0; cmd != NULL && cmd->actions != NULL && cmd->actions[i] != NULL; i++)
-        offer_with(typed, cmd->actions[i]->name + strlen(cmd->name) + 1, cmd->actions[i]->summary);
+        complete_offer(typed, cmd_action_name(cmd->actions[i]), cmd->actions[i]->summary);
+}
+
+/* Returns the command that the operands of `mas help` name. */
+static const struct cmd *find_named(const struct typed *typed)
+{
+    const struct cmd *cmd = cmd_find(typed->operands[0]);
+
+    for (size_t i = 1; cmd != NULL && i < typed->operand_count; i++)
+        cmd = cmd_action(cmd, typed->operands[i]);
+    return cmd;
 }
 
 static void offer_options(const struct typed *typed)
@@ -70,8 +69,33 @@ static void offer_options(const struct typed *typed)
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         for (const struct opt *opt = lists[i]; opt != NULL && opt->name != NULL; opt++) {
             _cleanup_free_ char *word = mem_printf("--%s", opt->name);
-            offer_with(typed, word, opt->help);
+            complete_offer(typed, word, opt->help);
         }
+}
+
+/* Offers the names of hosts, each with this behind it. */
+static void offer_hosts(const struct typed *typed, const char *behind)
+{
+    const struct config *config = &typed->call->config;
+
+    for (size_t i = 0; i < config->remote_count; i++)
+        if (str_starts(config->remotes[i].name, typed->prefix))
+            printf("%s%s%s\n", typed->before, config->remotes[i].name, behind);
+}
+
+/* The last word is NAME:..., for a host of that name: only the rest is to be completed. Where the
+ * shell gave it in parts, join_words() has found that. */
+static void begin_host(struct typed *typed)
+{
+    const char *host = typed->host == NULL ? complete_host_of(typed, typed->prefix) : NULL;
+
+    if (host == NULL)
+        return;
+    char *before = mem_printf("%s%s:", typed->before, host);
+    free(typed->before);
+    typed->before = before;
+    typed->prefix += strlen(host) + 1;
+    typed->host = host;
 }
 
 static void offer_sessions(const struct typed *typed)
@@ -102,7 +126,7 @@ static void offer_presets(const struct typed *typed)
 {
     const struct config *config = &typed->call->config;
     for (size_t i = 0; i < config->preset_count; i++)
-        offer_with(typed, config->presets[i].name, config->presets[i].description);
+        complete_offer(typed, config->presets[i].name, config->presets[i].description);
 }
 
 /* Opens the team that `word` names or, if it is NULL, the team of this pane. */
@@ -122,7 +146,7 @@ static void offer_team(const struct typed *typed, const struct team *team, bool 
     static const char *const words[] = {"managers", "workers", "all"};
 
     for (size_t i = 0; i < team->agent_count; i++)
-        offer_with(typed, team->agents[i].id, team->agents[i].role);
+        complete_offer(typed, team->agents[i].id, team->agents[i].role);
     for (size_t i = 0; targets && i < team->agent_count; i++) {
         size_t first = 0;
         while (strcmp(team->agents[first].group, team->agents[i].group) != 0)
@@ -140,9 +164,13 @@ static void offer_agents(const struct typed *typed, bool targets)
     struct roster_team team;
 
     /* inside a team's pane, the first operand may be a TARGET */
-    if (session == NULL && typed->operand_count > 0 && getenv("MAS_SESSION_ID") == NULL)
+    if (session == NULL && typed->operand_count > 0 &&
+        (getenv("MAS_SESSION_ID") == NULL || complete_host_of(typed, typed->operands[0]) != NULL))
         session = typed->operands[0];
-    if (!open_team(typed, session, &team))
+    const char *host = complete_host_of(typed, session);
+    if (host != NULL)
+        complete_there(typed, host);
+    if (host != NULL || !typed->call->has_root || !open_team(typed, session, &team))
         return;
     offer_team(typed, &team.team, targets);
     roster_close(&team);
@@ -179,8 +207,22 @@ static void offer_kind(struct typed *typed, enum offer kind)
             offer(typed, fixed[i].words[j]);
     if (kind == OFFER_COMMAND)
         offer_verbs(typed);
+    else if (kind == OFFER_HOST)
+        offer_hosts(typed, "");
     else if (kind == OFFER_ACTION && typed->operand_count > 0)
-        offer_actions(typed, cmd_find(typed->operands[0]));
+        offer_actions(typed, find_named(typed));
+    if (kind == OFFER_SESSION)
+        begin_host(typed);
+    if (typed->host != NULL) {
+        if (kind == OFFER_SESSION || kind == OFFER_TARGET || kind == OFFER_AGENT ||
+            kind == OFFER_TEMPLATE || kind == OFFER_PRESET)
+            complete_there(typed, typed->host);
+        return;
+    }
+    if (kind == OFFER_SESSION && typed->prefix[0] != '\0')
+        offer_hosts(typed, ":");
+    if (kind == OFFER_TARGET || kind == OFFER_AGENT)
+        offer_agents(typed, kind == OFFER_TARGET);
     if (!typed->call->has_root)
         return;
     if (kind == OFFER_SESSION)
@@ -189,8 +231,6 @@ static void offer_kind(struct typed *typed, enum offer kind)
         offer_templates(typed);
     else if (kind == OFFER_PRESET)
         offer_presets(typed);
-    else if (kind == OFFER_TARGET || kind == OFFER_AGENT)
-        offer_agents(typed, kind == OFFER_TARGET);
 }
 
 /* Returns true if the operands contain no SESSION: -s names it, or the first operand is a TARGET of
@@ -205,7 +245,7 @@ static bool has_no_session(const struct typed *typed)
     if (typed->session != NULL)
         return true;
     if (typed->operand_count == 0 || getenv("MAS_SESSION_ID") == NULL ||
-        !open_team(typed, NULL, &team))
+        complete_host_of(typed, typed->operands[0]) != NULL || !open_team(typed, NULL, &team))
         return false;
     bool found =
         target_resolve(&team.team, NULL, typed->operands[0], &agents, &count, &ignored) == 0;
@@ -280,11 +320,10 @@ static void read_words(struct typed *typed, char **words, size_t last)
     typed->prefix = value;
 }
 
-/* Returns how many words to skip: one, or --root with its value. Sets *ret to that value; it stays
- * unchanged if the word is not --root or the value is not typed yet. */
-static size_t parse_root(char **words, size_t last, size_t at, const char **ret)
+/* Returns how many words to skip: one, or this option with its value. Sets *ret to that value; it
+ * stays unchanged if the word is another one or the value is not typed yet. */
+static size_t parse_value(char **words, size_t last, size_t at, const char *name, const char **ret)
 {
-    static const char name[] = "--root";
     size_t len = strlen(name);
 
     if (str_starts(words[at], name) && words[at][len] == '=')
@@ -295,6 +334,56 @@ static size_t parse_root(char **words, size_t last, size_t at, const char **ret)
     if (value < last)
         *ret = words[value];
     return value + 1 - at;
+}
+
+static size_t parse_root(char **words, size_t last, size_t at, const char **ret)
+{
+    return parse_value(words, last, at, "--root", ret);
+}
+
+/* Skips the options before the verb. *ret_host is the value of --host; "" if it is the last word.
+ */
+static size_t skip_globals(struct typed *typed, char **words, size_t last)
+{
+    const char *root;
+    size_t at = 0;
+
+    while (at < last && words[at][0] == '-') {
+        const char *host = "";
+        size_t skip = parse_value(words, last, at, "--host", &host);
+        if (str_starts(words[at], "--host"))
+            typed->host = host;
+        at += skip > 1 ? skip : parse_root(words, last, at, &root);
+    }
+    return at;
+}
+
+/* bash passes NAME:SESSION in three words: makes one of each three, but leaves the last word alone,
+ * whose beginning becomes typed->host. Returns the place of the last word. */
+static size_t join_words(struct typed *typed, char **words, size_t last)
+{
+    size_t to = 0;
+
+    for (size_t i = 0; i <= last; i++) {
+        bool joins = to > 0 && strcmp(words[i], ":") == 0 &&
+                     config_remote(&typed->call->config, words[to - 1]) != NULL;
+        if (joins && i + 1 >= last) {
+            typed->host = words[--to];
+            typed->prefix = i == last ? "" : words[last];
+            words[to] = words[last];
+            return to;
+        }
+        if (joins) {
+            words[to - 1] = mem_printf("%s:%s", words[to - 1], words[i + 1]);
+            strv_push(&typed->joined, words[to - 1]);
+            free(words[to - 1]);
+            words[to - 1] = typed->joined[strv_len(typed->joined) - 1];
+            i++;
+            continue;
+        }
+        words[to++] = words[i];
+    }
+    return to - 1;
 }
 
 /* Expands quotes and "~/" in a directory name as the shell would. */
@@ -328,23 +417,35 @@ static void open_root(struct call *call, char **words, size_t last)
     call->root_path = NULL;
 }
 
+/* Replaces a command by its action that the words name, and returns how many words that took.
+ * Offers its actions if the last word may be one. */
+static size_t read_action(struct typed *typed, char **words, size_t last)
+{
+    const struct cmd *cmd = typed->cmd;
+    size_t at = 0;
+    const char *root;
+
+    while (at < last && words[at][0] == '-' &&
+           (cmd->run == NULL || strcmp(words[at], "--root") == 0))
+        at += parse_root(words, last, at, &root);
+    if (at < last && (cmd->run == NULL || words[at][0] != '-')) {
+        typed->cmd = cmd_action(cmd, words[at]);
+        return at + 1;
+    }
+    if (at == last && typed->prefix[0] != '-')
+        offer_actions(typed, cmd);
+    return 0;
+}
+
 static void complete(struct typed *typed, char **words, size_t last)
 {
-    if (typed->cmd->actions != NULL) {
-        size_t at = 0;
-        const char *root;
-        while (at < last && words[at][0] == '-')
-            at += parse_root(words, last, at, &root);
-        if (at < last)
-            typed->cmd = cmd_action(typed->cmd, words[at]);
-        else if (at == last && typed->prefix[0] != '-')
-            offer_actions(typed, typed->cmd);
+    for (const struct cmd *before = NULL; typed->cmd != before && typed->cmd->actions != NULL;) {
+        before = typed->cmd;
+        size_t taken = read_action(typed, words, last);
         if (typed->cmd == NULL)
             return;
-        if (at < last) {
-            words += at + 1;
-            last -= at + 1;
-        }
+        words += taken;
+        last -= taken;
     }
     read_words(typed, words, last);
     if (typed->opt != NULL)
@@ -359,8 +460,6 @@ static int run_complete(struct call *call, struct err *err)
 {
     char **words = call->operands;
     size_t last = (size_t)call->operand_count - 1;
-    size_t verb = 0;
-    const char *root;
     struct typed typed = {.call = call,
                           .before = mem_dup(""),
                           .prefix = words[last],
@@ -368,9 +467,13 @@ static int run_complete(struct call *call, struct err *err)
 
     (void)err;
     open_root(call, words, last);
-    while (verb < last && words[verb][0] == '-')
-        verb += parse_root(words, last, verb, &root);
-    if (verb == last)
+    last = join_words(&typed, words, last);
+    size_t verb = skip_globals(&typed, words, last);
+    if (strcmp(typed.prefix, "=") == 0 && verb > last)
+        typed.prefix = "";
+    if (verb > last && typed.host != NULL && typed.host[0] == '\0')
+        offer_hosts(&typed, "");
+    else if (verb == last)
         offer_verbs(&typed);
     if (verb < last)
         typed.cmd = cmd_find(words[verb]);
@@ -380,6 +483,7 @@ static int run_complete(struct call *call, struct err *err)
         free(typed.operands);
     }
     free(typed.before);
+    strv_free(typed.joined);
     return 0;
 }
 

@@ -12,8 +12,9 @@
 static const char bash_script[] =
     "# bash completion for mas; written by 'mas completion bash'\n_mas() {\n    local line\n    "
     "COMPREPLY=()\n    while IFS= read -r line; do\n        COMPREPLY+=(\"$line\")\n    done < "
-    "<(command mas complete -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n}\ncomplete -o "
-    "default -F _mas mas\n";
+    "<(command mas complete -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n    [[ "
+    "${COMPREPLY[0]-} != *: ]] || "
+    "compopt -o nospace\n}\ncomplete -o default -F _mas mas\n";
 
 static const char zsh_script[] =
     "#compdef mas\n# zsh completion for mas; written by 'mas completion zsh'\n_mas() {\n    local "

@@ -3,7 +3,7 @@
 #include "cmd/print.h"
 #include "cmd/table.h"
 
-/* Called for each setting, and for each variable that [env] sets. */
+/* Called for each setting, each variable that [env] sets, and each key of a host. */
 typedef void each_fn(const char *key, const char *value, const char *origin, void *arg);
 
 static void each_setting(const struct config *config, each_fn *each, void *arg)
@@ -17,6 +17,13 @@ static void each_setting(const struct config *config, each_fn *each, void *arg)
         _cleanup_free_ char *key = mem_printf("env.set.%s", config->env[i].name);
         each(key, config->env[i].value, config->env[i].origin, arg);
     }
+    for (size_t i = 0; i < config->remote_count; i++)
+        for (size_t at = 0; remote_key(at) != NULL; at++) {
+            char text[REMOTE_PLACE_MAX + 16];
+            const struct remote *remote = &config->remotes[i];
+            _cleanup_free_ char *key = mem_printf("host.%s.%s", remote->name, remote_key(at));
+            each(key, remote_value(remote, at, text), remote->origin, arg);
+        }
 }
 
 static void put_json(const char *key, const char *value, const char *origin, void *arg)

@@ -136,10 +136,9 @@ const struct cmd cmd_context = {
     .examples = "mas context shop lead\n"
                 "mas context shop lead --for 'the login page'",
     .details = "Print the newest prompts and answers since the last clear and, in a separate "
-               "list, the most relevant ones of all sessions. [memory] of mas.ini sets how "
+               "list, the most relevant others of all sessions. [memory] of mas.ini sets how "
                "many of each. With --json, the lists are current_conversation, "
-               "relevant_history and chat_history, which is both without duplicates, oldest "
-               "first.",
+               "relevant_history and chat_history, which is both, oldest first.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

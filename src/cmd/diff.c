@@ -104,7 +104,7 @@ static int run_diff(struct call *call, struct err *err)
                      : code_call_each(&code, diff_one, &job, err);
     json_close(&job.json, ']');
     json_close(&job.json, '}');
-    fd_closep(&code.lock); /* a pager may wait for a person */
+    code_call_unlock(&code); /* a pager may wait for a person */
     if (call->json)
         print_line(&json);
     else

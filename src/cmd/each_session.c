@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "cmd/jobs.h"
 #include "cmd/print.h"
 #include "store/session.h"
 #include "store/workspace.h"
@@ -13,7 +14,34 @@
 struct target {
     char id[ID_TEXT];
     struct err why; /* code MAS_OK: the id is valid */
+    const char *text; /* as it was named; NULL: by an option */
 };
+
+/* What verbs do with a session that is not in this root, but was submitted from here. */
+static const struct {
+    const char *verb;
+    int (*act)(const struct call *call, const char *store, const struct batch_job *job,
+               struct err *err);
+} job_acts[] = {{"stop", job_stop}, {"rm", job_remove}};
+
+/* Acts on the job of a target that is no session here. *rc is the result, with target->why; it
+ * stays as it is if there is none. */
+static void act_on_job(const struct call *call, struct target *target, int *rc)
+{
+    _cleanup_all_jobs_ struct all_jobs jobs = ALL_JOBS_INIT;
+    const struct batch_job *job = NULL;
+    const char *store = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(job_acts); i++) {
+        if (strcmp(job_acts[i].verb, call->cmd->name) != 0)
+            continue;
+        job = all_jobs_find(call, target->text, &jobs, &store, &target->why);
+        if (job == NULL)
+            continue;
+        target->why = (struct err)ERR_INIT;
+        *rc = job_acts[i].act(call, store, job, &target->why);
+    }
+}
 
 /* Lists the ids of all sessions that `want` selects. */
 static int pick(struct call *call, each_session_want *want, struct target **ret, size_t *ret_count,
@@ -43,6 +71,7 @@ static size_t find_named(struct call *call, struct target **ret)
     for (int i = -1; i < call->operand_count; i++) {
         const char *text = i == -1 ? call->session : call->operands[i];
         if (text != NULL) {
+            targets[count].text = text;
             (void)call_select(call, text, targets[count].id, &targets[count].why);
             count++;
         }
@@ -113,7 +142,12 @@ int each_session_run(struct call *call, each_session_do *act, each_session_want 
         return -1;
     for (size_t i = 0; i < count; i++) {
         struct err *why = &targets[i].why;
-        if (why->code == MAS_OK && act(call, &life, targets[i].id, why) == 0)
+        int one = -1;
+        if (why->code == MAS_OK)
+            one = act(call, &life, targets[i].id, why);
+        else
+            act_on_job(call, &targets[i], &one);
+        if (one == 0)
             continue;
         each_session_fail(why, &rc, err);
     }

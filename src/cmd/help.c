@@ -70,8 +70,7 @@ static void print_actions(const struct cmd *cmd)
 {
     printf("\nactions:\n");
     for (size_t i = 0; cmd->actions[i] != NULL; i++)
-        print_entry(cmd->actions[i]->name + strlen(cmd->name) + 1, cmd->actions[i]->summary,
-                    NAME_COLUMN);
+        print_entry(cmd_action_name(cmd->actions[i]), cmd->actions[i]->summary, NAME_COLUMN);
     printf("\nSee 'mas help %s ACTION' for details.\n", cmd->name);
 }
 
@@ -118,7 +117,7 @@ static void print_overview(void)
     };
 
     printf("mas runs teams of AI agents, each in a workspace and a tmux session of its own.\n\n"
-           "usage: mas [--root DIR] COMMAND [OPTION...] [OPERAND...]\n");
+           "usage: mas [--root DIR] [--host NAME] COMMAND [OPTION...] [OPERAND...]\n");
     for (size_t i = 0; cmd_table[i] != NULL; i++) {
         const struct cmd *cmd = cmd_table[i];
         if ((cmd->flags & CMD_HIDDEN) != 0)
@@ -154,12 +153,12 @@ static int run_help(struct call *call, struct err *err)
                        : err_hint(err, "see: mas help");
         }
     }
-    if (call->operand_count > 1) {
+    for (int i = 1; i < call->operand_count; i++) {
         const struct cmd *verb = cmd;
-        cmd = cmd_action(verb, call->operands[1]);
+        cmd = cmd_action(verb, call->operands[i]);
         if (cmd == NULL) {
             (void)err_set(err, MAS_USAGE, "cannot show help for '%s %s': there is no such action",
-                          verb->name, call->operands[1]);
+                          verb->name, call->operands[i]);
             return err_hint(err, "see: mas help %s", verb->name);
         }
     }
@@ -170,14 +169,15 @@ static int run_help(struct call *call, struct err *err)
 const struct cmd cmd_help = {
     .name = "help",
     .group = GROUP_SETUP,
-    .operands = " [COMMAND [ACTION]]",
+    .operands = " [COMMAND [ACTION...]]",
     .summary = "show how to use mas or one of its commands",
     .examples = "mas help\n"
                 "mas help new\n"
                 "mas help template copy",
-    .operands_max = 2,
+    .operands_max = 3,
     .offer = OFFER_COMMAND,
     .then = OFFER_ACTION,
+    .rest = OFFER_ACTION,
     .flags = CMD_AGENT,
     .run = run_help,
 };

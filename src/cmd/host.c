@@ -15,13 +15,15 @@ static bool has(const char *verb)
 static int run(char *const *argv)
 {
     struct err err = ERR_INIT;
+    const struct cmd_globals globals = {.root = NULL};
     int argc = 0;
+    int code = MAS_OK;
 
     while (argv[argc] != NULL)
         argc++;
-    return cmd_finish(
-        cmd_run(cmd_find(argv[1]), argc - 1, (char **)(uintptr_t)argv + 1, NULL, &err), MAS_OK,
-        &err);
+    int rc =
+        cmd_run(cmd_find(argv[1]), argc - 1, (char **)(uintptr_t)argv + 1, &globals, &code, &err);
+    return cmd_finish(rc, code, &err);
 }
 
 static int run_host(struct call *call, struct err *err)

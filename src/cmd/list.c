@@ -1,6 +1,7 @@
 #include "base/time.h"
 #include "client/survey.h"
 #include "cmd.h"
+#include "cmd/jobs.h"
 #include "cmd/print.h"
 #include "cmd/roots.h"
 #include "cmd/table.h"
@@ -13,6 +14,7 @@ static const struct opt opts[] = {
     {0, "stopped", NULL, "only sessions that are stopped", OFFER_NONE},
     {0, "error", NULL, "only sessions with an error", OFFER_NONE},
     {0, "all", NULL, "check every workspace instead of trusting the index", OFFER_NONE},
+    {0, "jobs", NULL, "only sessions that were submitted to Slurm", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -105,9 +107,7 @@ static void put_code(const struct view *view, time_t now, struct str *to)
 static void put_status(const struct view *view, time_t now, struct str *to)
 {
     (void)now;
-    str_add(to, status_name(view->status));
-    str_add(to, view->crashed ? " (crashed)" : "");
-    str_add(to, view->migrating ? " (migrating)" : "");
+    print_status(view, to);
     str_add(to, view->row.private ? " (private)" : "");
     if (view->reason != NULL)
         str_addf(to, ": %s", view->reason);
@@ -141,7 +141,8 @@ static void add_row(struct table *table, const struct view *view, bool has_code,
     }
 }
 
-static void print_table(const struct call *call, const struct survey *survey)
+static void print_table(const struct call *call, const struct survey *survey,
+                        const struct all_jobs *jobs)
 {
     struct table table = {.spare = spare};
     time_t now = time(NULL);
@@ -158,14 +159,16 @@ static void print_table(const struct call *call, const struct survey *survey)
     for (size_t i = 0; i < survey->count; i++)
         if (is_wanted(call, &survey->views[i]))
             add_row(&table, &survey->views[i], has_code, now);
-    if (table.count > table.columns)
+    bool any = table.count > table.columns;
+    if (any)
         table_print(&table);
-    else if (survey->count == 0)
+    if (!all_jobs_print(call, jobs, any) && !any && survey->count == 0)
         roots_say_none(call, "no sessions");
     table_free(&table);
 }
 
-static void print_json(const struct call *call, const struct survey *survey)
+static void print_json(const struct call *call, const struct survey *survey,
+                       const struct all_jobs *jobs)
 {
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &text};
@@ -183,13 +186,39 @@ static void print_json(const struct call *call, const struct survey *survey)
     }
     json_close(&out, ']');
     json_put_int(&out, "total", total);
+    all_jobs_put_json(call, jobs, false, &out);
     json_close(&out, '}');
     print_line(&text);
 }
 
+/* `--jobs`: what the other lists have of Slurm, alone. */
+static void list_jobs(const struct call *call)
+{
+    _cleanup_all_jobs_ struct all_jobs jobs = ALL_JOBS_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    all_jobs_read(call, &jobs);
+    if (call->quiet) {
+        all_jobs_print_ids(call, &jobs);
+    } else if (call->json) {
+        json_open(&out, NULL, '{');
+        all_jobs_put_json(call, &jobs, true, &out);
+        json_close(&out, '}');
+        print_line(&text);
+    } else if (!all_jobs_print(call, &jobs, false)) {
+        (void)fputs("no jobs\n", stderr);
+    }
+}
+
 static int run_list(struct call *call, struct err *err)
 {
+    if (call_opt(call, "jobs") != NULL) {
+        list_jobs(call);
+        return 0;
+    }
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    _cleanup_all_jobs_ struct all_jobs jobs = ALL_JOBS_INIT;
     bool all = call_opt(call, "all") != NULL || call_opt(call, "error") != NULL;
     unsigned depth = (all ? SURVEY_ALL : SURVEY_LIVE) | (call->quiet ? 0U : SURVEY_HOSTS);
 
@@ -197,14 +226,16 @@ static int run_list(struct call *call, struct err *err)
         return -1;
     if (survey.index.broken != NULL)
         err_warn("the index was rebuilt from the workspaces: %s", survey.index.broken);
+    if (!call->quiet)
+        all_jobs_read(call, &jobs);
     if (call->quiet) {
         for (size_t i = 0; i < survey.count; i++)
             if (is_wanted(call, &survey.views[i]))
                 printf("%s\n", survey.views[i].row.id);
     } else if (call->json) {
-        print_json(call, &survey);
+        print_json(call, &survey, &jobs);
     } else {
-        print_table(call, &survey);
+        print_table(call, &survey, &jobs);
     }
     return 0;
 }
@@ -218,14 +249,16 @@ const struct cmd cmd_list = {
     .examples = "mas list\n"
                 "mas list --active\n"
                 "mas list --json",
-    .details = "mas asks each tmux server once. It trusts the index about a stopped session "
-               "as long as its metadata file is the one that the index was made from; with "
-               "--all or --error, it checks every workspace. AGENTS says how many of the "
-               "started agents run, and how many wait for an answer, have crashed or are "
-               "asleep. CODE, for sessions with a project, adds up what their agents have done: "
-               "\"+2 -1 ~3\" for 2 commits ahead of the integration branch, 1 behind it and 3 "
-               "changed files.",
+    .details =
+        "mas asks each tmux server once. It trusts the index about a stopped session "
+        "as long as its metadata file is the one that the index was made from; with "
+        "--all or --error, it checks every workspace. AGENTS says how many of the "
+        "started agents run, and how many wait for an answer, have crashed or are "
+        "asleep. CODE, for sessions with a project, adds up what their agents have done: "
+        "\"+2 -1 ~3\" for 2 commits ahead of the integration branch, 1 behind it and 3 "
+        "changed files. Sessions that were submitted to Slurm have a table of their own, with "
+        "what Slurm says of their jobs.",
     .opts = opts,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET | CMD_ALL_HOSTS,
     .run = run_list,
 };

@@ -5,6 +5,7 @@
 #include "base/term_text.h"
 #include "base/time.h"
 #include "cmd.h"
+#include "cmd/jobs.h"
 #include "cmd/print.h"
 #include "cmd/targets.h"
 #include "store/workspace.h"
@@ -273,22 +274,21 @@ static bool read_events(const struct watches *watches)
     return fstat(watches->dir, &st) == 0 && st.st_nlink > 0;
 }
 
-/* Prints new lines until the session is removed or standard output is closed. */
+/* Prints new lines until the session is removed. */
 static void follow(struct sources *sources, const struct watches *watches)
 {
     _cleanup_loop_ struct loop loop = LOOP_INIT;
 
+    loop_end_with(STDOUT_FILENO);
     for (;;) {
         show_new(sources);
         if (fflush(stdout) == EOF)
             return; /* main() reports the error */
         loop_begin(&loop);
         loop_want(&loop, watches->fd, POLLIN);
-        loop_want(&loop, STDOUT_FILENO, 0);
         if (loop_wait(&loop, -1) == -1)
             return;
-        if (loop_got(&loop, STDOUT_FILENO) != 0 ||
-            (loop_got(&loop, watches->fd) != 0 && !read_events(watches)))
+        if (loop_got(&loop, watches->fd) != 0 && !read_events(watches))
             return;
     }
 }
@@ -376,14 +376,26 @@ static int show_logs(const struct roster *roster, const struct logs_options *opt
     return rc;
 }
 
+/* For a session that is not in this root (*err says so), but was submitted from here. */
+static int show_job(struct call *call, const char *named, struct err *err)
+{
+    _cleanup_all_jobs_ struct all_jobs jobs = ALL_JOBS_INIT;
+    const char *store = NULL;
+    const struct batch_job *job = all_jobs_find(call, named, &jobs, &store, err);
+
+    return job == NULL ? -1 : job_print_logs(call, store, job, err);
+}
+
 static int run_logs(struct call *call, struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
     struct logs_options options = {.all = true};
+    const char *named = call->session != NULL ? call->session : call->operands[0];
 
-    if (read_options(call, &options, err) == -1 ||
-        targets_parse(call, TARGETS_NONE, &roster, err) == -1)
+    if (read_options(call, &options, err) == -1)
         return -1;
+    if (targets_parse(call, TARGETS_NONE, &roster, err) == -1)
+        return show_job(call, named, err);
     options.several = roster.count > 1;
     if (options.raw && options.several)
         return err_set(err, MAS_USAGE, "cannot use --raw with more than one agent");

@@ -2,6 +2,7 @@
 #include "client/look.h"
 #include "cmd/code.h"
 #include "cmd/code_record.h"
+#include "host/check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,8 +64,16 @@ static int fail_check(const struct code_call *code, const char *agent,
 static int merge_one(const struct code_call *code, const char *agent, void *arg, struct err *err)
 {
     _cleanup_merge_ struct merge_result result = MERGE_RESULT_INIT;
+    struct walled_agent of = {.root = &code->call->root,
+                              .config = &code->call->config,
+                              .id = code->roster.teams[0].id,
+                              .team = &code->team,
+                              .agent = team_agent(&code->team, agent)};
+    struct check check = *(const struct check *)arg;
 
-    if (merge_agent(&code->repo, agent, arg, &result, err) == -1)
+    check.run = check_run_held;
+    check.arg = &of;
+    if (merge_agent(&code->repo, agent, &check, &result, err) == -1)
         return -1;
     code_record_merge(code->call, &code->repo, agent, &result);
     if (result.view.code != MAS_OK)
@@ -88,7 +97,7 @@ static int run_merge(struct call *call, struct err *err)
     if (code_call_open(call, TARGETS_AGENTS, true, &code, err) == -1)
         return -1;
     int rc = code_call_each(&code, merge_one, &check, err);
-    fd_closep(&code.lock);
+    code_call_unlock(&code);
     code_record_end(call, &code.repo);
     return rc;
 }
@@ -109,6 +118,6 @@ const struct cmd cmd_merge = {
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_AGENT,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_AGENT,
     .run = run_merge,
 };

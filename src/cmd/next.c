@@ -223,6 +223,6 @@ const struct cmd cmd_next = {
                "Exit status 3: nobody waits, or there is nowhere to go back to.",
     .opts = opts,
     .operands_max = 0,
-    .flags = CMD_ROOT | CMD_JSON,
+    .flags = CMD_ROOT | CMD_JSON | CMD_TERMINAL,
     .run = run_next,
 };

@@ -1,5 +1,6 @@
 #include "cmd/print.h"
 
+#include "base/job.h"
 #include "base/number.h"
 #include "base/time.h"
 #include "client/survey.h"
@@ -47,9 +48,29 @@ const char *colour_of(enum status status, bool crashed)
     return colour(crashed && status == STATUS_STOPPED ? COLOUR_YELLOW : colours[status]);
 }
 
+void print_status(const struct view *view, struct str *to)
+{
+    str_add(to, status_name(view->status));
+    if (view->elsewhere)
+        str_addf(to, " on %s", view->machine);
+    str_add(to, view->crashed ? " (crashed)" : "");
+    str_add(to, view->migrating ? " (migrating)" : "");
+    str_add(to, view->lease_lost ? " (lease lost)" : "");
+    if (view->moved_to != NULL)
+        str_addf(to, " (moved to %s)", view->moved_to);
+}
+
 const char *colour_dim(void)
 {
     return colour(COLOUR_DIM);
+}
+
+void warn_job(const struct config *config)
+{
+    char job[JOB_TEXT];
+
+    if (job_inside(job) && strcmp(config_text(config, SETTING_SERVER), "shared") == 0)
+        err_warn("in job %s of Slurm the session has a tmux server of its own", job);
 }
 
 void warn_memory(const struct life_memory *memory)
@@ -132,7 +153,7 @@ static struct progress {
     struct sigaction was[NSIG];
 } progress;
 
-static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
 static void on_signal(int sig)
 {

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct call;
+struct survey;
+struct view;
+
 /* Return an escape sequence, or NULL for none. They always return NULL if standard output is not a
  * terminal, NO_COLOR is not empty, or TERM is unset or "dumb". */
 enum colour {
@@ -24,13 +28,19 @@ enum colour {
 };
 const char *colour(enum colour which);
 const char *colour_of(enum status status, bool crashed);
+
+/* Appends the status of a session and what people have to know about it: "stopped (crashed)",
+ * "active on n2". */
+void print_status(const struct view *view, struct str *to);
 const char *colour_dim(void);
+
+/* Says that a session which was started in a job of Slurm has a tmux server of its own although the
+ * settings say otherwise. */
+void warn_job(const struct config *config);
 
 /* Warns if the started agents are likely to need more memory than was free. */
 void warn_memory(const struct life_memory *memory);
 
-struct call;
-struct survey;
 /* Prints one session of a survey in full, as `mas show` does; as JSON if the call has --json. */
 int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err);
 
@@ -51,9 +61,9 @@ void print_line(const struct str *s);
 
 /*
  * Progress of long work that signals can stop. If standard error is a terminal, shows progress
- * after 400 ms, beginning with `word` ("copying"), unless `quiet`. Catches SIGINT, SIGTERM and
- * SIGHUP, except those that are ignored. Between begin and end, life->tick returns true once the
- * work should stop because of a signal.
+ * after 400 ms, beginning with `word` ("copying"), unless `quiet`. Catches SIGINT, SIGTERM, SIGHUP
+ * and SIGPIPE, except those that are ignored. Between begin and end, life->tick returns true once
+ * the work should stop because of a signal.
  */
 void progress_begin(struct life *life, const char *word, bool quiet);
 /* Clears the progress line and restores the signal handlers. If a signal arrived, raises it now. */

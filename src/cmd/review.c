@@ -4,8 +4,11 @@
 #include "cmd/code.h"
 #include "cmd/each_session.h"
 #include "cmd/edit.h"
+#include "cmd/print.h"
+#include "cmd/words.h"
 #include "code/comparison.h"
 #include "code/merge.h"
+#include "model/message.h"
 #include "session/notify.h"
 
 #include <fcntl.h>
@@ -14,7 +17,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TEXT_MAX = 128 << 20 }; /* bytes of the edited text */
+enum {
+    TEXT_MAX = 128 << 20, /* bytes of the edited text */
+    COMMENTS_MAX = 1000, /* from a file */
+};
+
+static const struct opt opts[] = {
+    {0, "comments", "FILE", "send the comments in FILE (JSON) instead of opening an editor",
+     OFFER_FILE},
+    {.name = NULL},
+};
 
 /* One agent's changes, and the text that the person edits. */
 struct session_review {
@@ -129,26 +141,154 @@ static char *read_now(const char *path, size_t *ret_len, void *arg)
     return text;
 }
 
+/* Sends the comments, each with its line in `now`; `read` as for review_format(). */
+static int send_comments(const struct code_call *code, const char *agent,
+                         const struct review *review, struct comparison *now, review_read *read,
+                         struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    size_t count = review->comment_count;
+
+    str_addf(&text, "Review of your changes on %s: %zu comment%s.\n", now->state.branch, count,
+             count == 1 ? "" : "s");
+    review_format(review, read, now, &text);
+    return notify_agent(&code->call->root, &code->call->config, code->roster.teams[0].id, agent,
+                        code->from, str_text(&text), err);
+}
+
 /* Sends the comments, each where its line is now. */
 static int deliver(struct code_call *code, const char *agent, const struct session_review *review,
                    struct err *err)
 {
     _cleanup_comparison_ struct comparison now = COMPARE_INIT;
-    _cleanup_str_ struct str text = STR_INIT;
     size_t count = review->review.comment_count;
 
     if (merge_lock(&code->repo, "review", &code->lock, err) == -1 ||
         comparison_open(&code->repo, agent, COMPARE_BRANCHED, &now, err) == -1)
         return -1;
     bool same = strcmp(now.to, review->changes.to) == 0;
-    str_addf(&text, "Review of your changes on %s: %zu comment%s.\n", now.state.branch, count,
-             count == 1 ? "" : "s");
-    review_format(&review->review, same ? NULL : read_now, &now, &text);
-    if (notify_agent(&code->call->root, &code->call->config, code->roster.teams[0].id, agent,
-                     code->from, str_text(&text), err) == -1)
+    if (send_comments(code, agent, &review->review, &now, same ? NULL : read_now, err) == -1)
         return -1;
     if (!code->call->quiet)
         printf("%zu comment%s sent to agent %s\n", count, count == 1 ? "" : "s", agent);
+    return 0;
+}
+
+/* ---- for programs */
+
+static void open_answer(const struct code_call *code, const char *agent, struct json_out *out)
+{
+    json_open(out, NULL, '{');
+    json_put(out, "sessionId", code->roster.teams[0].id);
+    json_put(out, "agent", agent);
+}
+
+/* Prints the lines that comments can be about. */
+static void print_lines(const struct code_call *code, const char *agent,
+                        const struct session_review *review)
+{
+    const char *branch = review->changes.state.branch;
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    open_answer(code, agent, &out);
+    json_put(&out, "branch", branch[0] != '\0' ? branch : NULL);
+    json_open(&out, "lines", '[');
+    for (size_t i = 0; i < review->review.line_count; i++) {
+        const struct review_line *line = &review->review.lines[i];
+        _cleanup_str_ struct str path = STR_INIT;
+        if (line->text == NULL)
+            continue;
+        const char *name = review->patch.files[line->file].path;
+        str_add_visible(&path, name, strlen(name));
+        json_open(&out, NULL, '{');
+        json_put(&out, "path", str_text(&path));
+        json_put_int(&out, "number", (int64_t)line->number);
+        json_put(&out, "line", line->shown);
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+/* Adds one comment: {"path", "number", "line", "text"}. */
+static int add_comment(const struct json *node, size_t index, struct session_review *review,
+                       struct err *err)
+{
+    static const char *const known[] = {"path", "line", "text"};
+    const struct json *number = json_get(node, "number");
+    const struct review_place place = {.path = json_get_text(node, "path"),
+                                       .line = json_get_text(node, "line"),
+                                       .number = (size_t)json_int(number, 0)};
+    const char *text = json_get_text_or(node, "text", "");
+    const char *wrong = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (json_get(node, known[i]) != NULL && json_get_text(node, known[i]) == NULL)
+            wrong = "a member is not a text";
+    if (!json_is_object(node) || text[strspn(text, " \t\r\n")] == '\0')
+        wrong = "it has no text";
+    else if (place.line != NULL && (place.path == NULL || place.line[0] == '\0'))
+        wrong = place.path == NULL ? "it has a line, but no path" : "its line is empty";
+    else if (number != NULL && json_int(number, -1) < 0)
+        wrong = "its number is none";
+    if (wrong != NULL)
+        return err_set(err, MAS_USAGE, "cannot review: comment %zu: %s", index + 1, wrong);
+    review_add(&review->review, &place, text, read_now, &review->changes);
+    return 0;
+}
+
+static int read_comments(const char *file, struct session_review *review, struct err *err)
+{
+    _cleanup_json_ struct json *json = NULL;
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+
+    if (words_read(file, &text, &len, err) == -1)
+        return -1;
+    if (json_parse(text, len, MESSAGE_MAX, &json, err) == -1) {
+        err->code = MAS_USAGE;
+        return err_wrap(err, "cannot read the comments");
+    }
+    const struct json *list = json_get(json, "comments");
+    const struct json *node = json_first(list);
+    if (!json_is_array(list) || node == NULL)
+        return err_set(err, MAS_USAGE, "cannot review: there is no list 'comments'");
+    for (size_t i = 0; node != NULL; node = json_next(node), i++) {
+        if (i == COMMENTS_MAX)
+            return err_set(err, MAS_USAGE, "cannot review: there are more than %d comments",
+                           COMMENTS_MAX);
+        if (add_comment(node, i, review, err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+/* Sends comments from a file. */
+static int deliver_file(const struct code_call *code, const char *agent, const char *file,
+                        struct session_review *review, struct err *err)
+{
+    _cleanup_str_ struct str said = STR_INIT;
+    struct json_out out = {.to = &said};
+    size_t stale = 0;
+
+    if (read_comments(file, review, err) == -1 ||
+        send_comments(code, agent, &review->review, &review->changes, NULL, err) == -1)
+        return -1;
+    size_t count = review->review.comment_count;
+    for (size_t i = 0; i < count; i++)
+        stale += review->review.comments[i].stale;
+    if (!code->call->json) {
+        if (!code->call->quiet)
+            printf("%zu comment%s sent to agent %s\n", count, count == 1 ? "" : "s", agent);
+        return 0;
+    }
+    open_answer(code, agent, &out);
+    json_put_int(&out, "comments", (int64_t)count);
+    json_put_int(&out, "stale", (int64_t)stale);
+    json_close(&out, '}');
+    print_line(&said);
     return 0;
 }
 
@@ -157,6 +297,7 @@ static int run_review(struct call *call, struct err *err)
     _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
     _cleanup_session_review_ struct session_review review = {.changes = COMPARE_INIT,
                                                              .diff = PROC_RESULT_INIT};
+    const char *file = call_opt(call, "comments");
 
     if (code_call_open(call, TARGETS_OPTIONAL, false, &code, err) == -1)
         return -1;
@@ -164,6 +305,12 @@ static int run_review(struct call *call, struct err *err)
     if (agent == NULL || targets_sender(call, &code.roster, "review", &code.from, err) == -1 ||
         open_changes(&code, agent, &review, err) == -1)
         return -1;
+    if (file != NULL)
+        return deliver_file(&code, agent, file, &review, err);
+    if (call->json) {
+        print_lines(&code, agent, &review);
+        return 0;
+    }
     if (review.patch.count == 0) {
         if (!call->quiet)
             printf("%s: nothing to review\n", agent);
@@ -188,15 +335,22 @@ const struct cmd cmd_review = {
     .group = GROUP_CODE,
     .operands = " [SESSION] [AGENT]",
     .summary = "comment on an agent's changes in your editor",
-    .examples = "mas review login 21",
-    .details = "mas opens the agent's changes in $VISUAL, $EDITOR or vi. Each line that you add "
-               "is a comment on the line above it. mas sends all comments as one message, each "
-               "with its file, line and the line itself. If the file changes while you write, a "
-               "comment goes to where its line is then, or is marked as stale. AGENT may be "
-               "omitted if only one has a repository.",
+    .examples = "mas review login 21\n"
+                "mas review login 21 --comments comments.json",
+    .details =
+        "mas opens the agent's changes in $VISUAL, $EDITOR or vi. Each line that you add "
+        "is a comment on the line above it. mas sends all comments as one message, each "
+        "with its file, line and the line itself. If the file changes while you write, a "
+        "comment goes to where its line is then, or is marked as stale. AGENT may be "
+        "omitted if only one has a repository. For programs: --json prints the lines that comments "
+        "can be about, each with its path and number, and --comments sends comments on "
+        "them, {\"comments\":[{\"path\",\"number\",\"line\",\"text\"}]}; without a line, a "
+        "comment is about the file, without a path about all changes.",
+    .opts = opts,
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_PRESETS | CMD_TARGET | CMD_QUIET,
+    .flags =
+        CMD_ROOT | CMD_CHANGES | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_JSON | CMD_TERMINAL,
     .run = run_review,
 };

@@ -1,3 +1,4 @@
+#include "base/loop.h"
 #include "base/time.h"
 #include "cmd/each_session.h"
 #include "cmd/print.h"
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TAKE_MS = 10000 }; /* time for a host to accept a message */
 
@@ -16,6 +18,7 @@ static const struct opt opts[] = {
     {0, "no-enter", NULL, "type the text without Enter", OFFER_NONE},
     {0, "from", "AGENT", "the agent that sends the text; known in a team's pane", OFFER_AGENT},
     {0, "wait", NULL, "return when the agents have processed the text", OFFER_NONE},
+    {0, "now", NULL, "let working ACP agents see the text in their present turns", OFFER_NONE},
     {0, "timeout", "TIME", "wait no longer than this, such as 500ms, 30s or 5m", OFFER_NONE},
     {.name = NULL},
 };
@@ -25,17 +28,21 @@ struct sending {
     struct roster roster;
     char *text;
     size_t len;
-    bool enter, wait;
+    bool enter, wait, now;
     int timeout_ms; /* of the wait; -1: none */
     const char *from; /* NULL: a person */
     char **outcomes; /* one per agent; NULL: no answer yet */
+    char **whys; /* one per agent: why --now could not be had; NULL: it could */
 };
 
 static void sending_free(struct sending *sending)
 {
     for (size_t i = 0; sending->outcomes != NULL && i < sending->roster.count; i++)
         free(sending->outcomes[i]);
+    for (size_t i = 0; sending->whys != NULL && i < sending->roster.count; i++)
+        free(sending->whys[i]);
     free(sending->outcomes);
+    free(sending->whys);
     free(sending->text);
     roster_free(&sending->roster);
 }
@@ -77,6 +84,15 @@ static bool is_at_rest(const struct agent_status *status)
            status->state != AGENT_WORKING;
 }
 
+/* Returns true if every host that lives has taken or refused the text. */
+static bool is_with_all(const struct sending *sending)
+{
+    for (size_t i = 0; i < sending->roster.asked; i++)
+        if (sending->outcomes[i] == NULL && sending->roster.calls[i].answer == HOST_PENDING)
+            return false;
+    return true;
+}
+
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct sending *sending = arg;
@@ -90,6 +106,9 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     if (hosts_reply_error(reply->head, &call->err) == -1)
         return true;
     sending->outcomes[i] = mem_dup(outcome != NULL ? outcome : "queued");
+    sending->whys[i] = mem_dup(json_get_text(reply->head, "why"));
+    if (sending->wait && is_with_all(sending))
+        loop_end_with(STDOUT_FILENO); /* what is left is only to wait */
     return !sending->wait;
 }
 
@@ -120,11 +139,22 @@ static void put_outcome(const struct sending *sending, size_t i, const struct er
     json_put(out, "outcome", sending->outcomes[i] != NULL ? sending->outcomes[i] : "failed");
     if (sending->wait && sending->roster.agents[i].told)
         json_put(out, "state", agent_state_name(sending->roster.agents[i].status.state));
+    if (sending->whys[i] != NULL)
+        json_put(out, "why", sending->whys[i]);
     if (why->code != MAS_OK) {
         json_put_int(out, "code", why->code);
         json_put(out, "error", why->text);
     }
     json_close(out, '}');
+}
+
+/* Says that an agent gets the text in a turn of its own. */
+static void say_queued(const char *agent, const char *why)
+{
+    _cleanup_str_ struct str words = STR_INIT;
+
+    str_add_visible(&words, why, strlen(why));
+    err_warn("agent '%s' gets the text after its turn: %s", agent, str_text(&words));
 }
 
 /* Reports the results as each_session_fail() does; with --json, prints all of them. */
@@ -141,6 +171,8 @@ static int report(const struct call *call, const struct sending *sending, struct
         struct err why = ERR_INIT;
         (void)find_failure(sending, i, &why);
         put_outcome(sending, i, &why, &out);
+        if (sending->whys[i] != NULL)
+            say_queued(sending->roster.agents[i].agent->id, sending->whys[i]);
         if (why.code == MAS_OK)
             continue;
         each_session_fail(&why, &rc, err);
@@ -159,6 +191,9 @@ static int run_send(struct call *call, struct err *err)
 
     sending.enter = call_opt(call, "no-enter") == NULL;
     sending.wait = call_opt(call, "wait") != NULL;
+    sending.now = call_opt(call, "now") != NULL;
+    if (sending.now && !sending.enter)
+        return err_set(err, MAS_USAGE, "cannot use --now with --no-enter");
     if (call_opt(call, "timeout") != NULL && !sending.wait)
         return err_set(err, MAS_USAGE, "cannot use --timeout without --wait");
     if (targets_timeout(call, &sending.timeout_ms, err) == -1 ||
@@ -167,7 +202,10 @@ static int run_send(struct call *call, struct err *err)
         read_text(call, &sending, err) == -1)
         return -1;
     sending.outcomes = mem_alloc(sending.roster.count * sizeof *sending.outcomes);
-    message_request(sending.from, sending.enter, sending.wait, &head);
+    sending.whys = mem_alloc(sending.roster.count * sizeof *sending.whys);
+    const struct message_options options = {
+        .from = sending.from, .no_enter = !sending.enter, .wait = sending.wait, .now = sending.now};
+    message_request(&options, &head);
     const struct roster_request request = {
         .what = "send to", .head = head.data, .body = sending.text, .body_len = sending.len};
     if (roster_ask_live(&call->root, &sending.roster, &request, err) == -1)
@@ -194,6 +232,7 @@ const struct cmd cmd_send = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT | CMD_LIGHT,
+    .flags =
+        CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT | CMD_LIGHT,
     .run = run_send,
 };

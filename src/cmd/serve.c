@@ -1,7 +1,7 @@
+#include "cmd/serve.h"
 #include "base/address.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "cmd.h"
 #include "session/helper.h"
 
 #include <stdlib.h>
@@ -81,6 +81,8 @@ static int run_serve(struct call *call, struct err *err)
     return proc_exec(file, argv, NULL, err);
 }
 
+static const struct cmd *const actions[] = {&cmd_serve_pair, &cmd_serve_token, NULL};
+
 const struct cmd cmd_serve = {
     .name = "serve",
     .group = GROUP_PROGRAMS,
@@ -92,6 +94,7 @@ const struct cmd cmd_serve = {
     .details = "By default only this machine can connect. The command prints the address at "
                "which it listens. Options override [serve] in mas.ini; see mas-serve(8).",
     .opts = opts,
+    .actions = actions,
     .flags = CMD_ROOT | CMD_RUNS | CMD_MAKES_ROOT,
     .run = run_serve,
 };

@@ -1,11 +1,11 @@
-#include "base/number.h"
 #include "client/roster.h"
 #include "cmd.h"
 #include "cmd/consent.h"
+#include "cmd/set_agent.h"
 #include "code/setup.h"
 #include "memory/store_usage.h"
 #include "session/life.h"
-#include "store/disk_limits.h"
+#include "store/session_limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,89 +117,54 @@ static int set_budget(const struct call *call, struct budget_word *budget, const
     return 0;
 }
 
-/* ---- limits of disk space */
+/* ---- limits */
 
-/* Finds the scope in "limits.session=2G", "limits.agent=1G" or "11.limits.agent=1G". *ret_agent,
- * which the caller frees, is NULL for all. Returns false if it is another word. */
-static bool is_limit(const char *word, enum disk_scope *ret, char **ret_agent,
-                     const char **ret_value)
-{
-    static const struct {
-        const char *key;
-        enum disk_scope scope;
-    } keys[] = {{"limits.session=", DISK_SESSION}, {"limits.agent=", DISK_AGENT}};
-
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        const char *at = strstr(word, keys[i].key);
-        bool of_agent = at != NULL && at > word + 1 && at[-1] == '.' && keys[i].scope == DISK_AGENT;
-        if (at == NULL || (at != word && !of_agent))
-            continue;
-        *ret = keys[i].scope;
-        *ret_agent = of_agent ? mem_dupn(word, (size_t)(at - word) - 1) : NULL;
-        *ret_value = at + strlen(keys[i].key);
-        return true;
-    }
-    return false;
-}
-
-/* Parses a size, "none" or "default". Returns NULL, or a description of valid values. */
-static const char *parse_limit(const char *value, int64_t *ret)
-{
-    uint64_t bytes = 0;
-
-    if (strcmp(value, "default") == 0) {
-        *ret = 0;
-        return NULL;
-    }
-    if (strcmp(value, "none") != 0 && !number_parse_size(value, INT64_MAX, &bytes))
-        return "a size such as 500M, none, or default";
-    *ret = bytes > 0 ? (int64_t)bytes : -1;
-    return NULL;
-}
+/* "limits.memory=2G", or with an agent "11.limits.memory=2G" */
+struct limit_word {
+    char *agent; /* NULL: the session */
+    enum limit_kind kind;
+    int64_t amount; /* 0: the default */
+};
 
 /* Stores the limit, and lets the hosts look at once. */
-static int keep_limit(const struct call *call, enum disk_scope scope, const char *agent,
-                      int64_t bytes, const char *id, struct err *err)
+static int keep_limit(const struct call *call, const struct limit_word *limit, const char *id,
+                      struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
     struct roster_team team;
 
     if (roster_open(&call->root, id, &team, err) == -1)
         return -1;
-    if (agent != NULL && team_agent(&team.team, agent) == NULL) {
+    if (limit->agent != NULL && team_agent(&team.team, limit->agent) == NULL) {
         (void)err_set(err, MAS_NOT_FOUND, "session '%s' has no agent '%s'",
-                      roster_label(&team).text, agent);
+                      roster_label(&team).text, limit->agent);
         roster_close(&team);
         return -1;
     }
     if (roster_add(&roster, &team, NULL, err) == -1 ||
-        disk_limits_set(&call->root, roster.teams[0].dir, scope, agent, bytes, ROOT_LOCK_MS, err) ==
-            -1)
+        session_limits_set(&call->root, roster.teams[0].dir, limit->agent, limit->kind,
+                           limit->amount, ROOT_LOCK_MS, err) == -1)
         return -1;
     roster_ask(&roster, "{\"do\":\"disk\"}", NULL, 0);
     hosts_finish(roster.calls, roster.count, HOSTS_ANSWER_MS, NULL, NULL);
     return 0;
 }
 
-static int set_limit(const struct call *call, enum disk_scope scope, const char *agent,
-                     const char *value, struct err *err)
+static int set_limit(const struct call *call, const struct limit_word *limit, const char *value,
+                     struct err *err)
 {
+    const char *of = limit->kind <= LIMIT_AGENT ? "the limit of the " : "the limit of ";
     char id[ID_TEXT];
-    int64_t bytes = 0;
-    const char *want = parse_limit(value, &bytes);
 
-    if (want != NULL)
-        return err_set(err, MAS_USAGE, "cannot set '%s': '%s' is not %s", call->operands[1], value,
-                       want);
     if (caller_is_agent())
         return err_set(err, MAS_FAILED, "cannot set a limit: an agent may not decide this");
     if (call_select(call, call->operands[0], id, err) == -1 ||
-        keep_limit(call, scope, agent, bytes, id, err) == -1)
+        keep_limit(call, limit, id, err) == -1)
         return -1;
     if (!call->quiet)
-        printf("%s%s%s: the limit of the %s is %s\n", call->operands[0], agent != NULL ? " " : "",
-               agent != NULL ? agent : "", scope == DISK_SESSION ? "session" : "agent",
-               bytes == 0 ? "the default" : value);
+        printf("%s%s%s: %s%s is %s\n", call->operands[0], limit->agent != NULL ? " " : "",
+               limit->agent != NULL ? limit->agent : "", of, limit_kind_name(limit->kind),
+               limit->amount == 0 ? "the default" : value);
     return 0;
 }
 
@@ -212,6 +177,10 @@ static int run_set(struct call *call, struct err *err)
     const char *word = call->operands[1];
     char id[ID_TEXT];
 
+    if (strchr(word, '=') == NULL && call->operand_count > 2)
+        return set_agent(call, err);
+    if (call->operand_count > 2)
+        return call_unexpected(call, call->operands[2], err);
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         const char *value = str_starts(word, keys[i].key) ? word + strlen(keys[i].key) : "";
         bool yes = strcmp(value, "yes") == 0;
@@ -228,16 +197,19 @@ static int run_set(struct call *call, struct err *err)
         free(budget.agent);
         return rc;
     }
-    enum disk_scope scope = DISK_SESSION;
-    char *agent = NULL;
-    if (is_limit(word, &scope, &agent, &value)) {
-        int rc = set_limit(call, scope, agent, value, err);
-        free(agent);
+    struct limit_word limit = {.agent = NULL};
+    const char *wrong = NULL;
+    if (session_limits_parse(word, &limit.agent, &limit.kind, &limit.amount, &wrong)) {
+        int rc = set_limit(call, &limit, strchr(word, '=') + 1, err);
+        free(limit.agent);
         return rc;
     }
+    if (wrong != NULL)
+        return err_set(err, MAS_USAGE, "cannot set '%s': '%s' is not %s, or default", word,
+                       strchr(word, '=') + 1, wrong);
     (void)err_set(err, MAS_USAGE,
                   "cannot set '%s': it is not private=yes, private=no, setup=yes, setup=no, "
-                  "budget.KIND=AMOUNT, limits.session=SIZE or limits.agent=SIZE",
+                  "budget.KIND=AMOUNT or limits.KIND=AMOUNT",
                   word);
     return call_usage(call, err);
 }
@@ -245,13 +217,15 @@ static int run_set(struct call *call, struct err *err)
 const struct cmd cmd_set = {
     .name = "set",
     .group = GROUP_SESSIONS,
-    .operands = " SESSION KEY=VALUE",
-    .summary = "make a session private, allow its setup, or set a budget or limit",
+    .operands = " SESSION [AGENT] KEY=VALUE...",
+    .summary = "set a budget, a limit, or an agent's mode; make a session private",
     .examples = "mas set shop private=yes\n"
                 "mas set login setup=yes\n"
                 "mas set shop 'budget.cost=5 USD'\n"
                 "mas set shop 11.budget.turns=20\n"
-                "mas set shop limits.session=4G",
+                "mas set shop limits.session=4G\n"
+                "mas set shop 11.limits.memory=2G\n"
+                "mas set shop 11 mode=plan model=fast",
     .details = "A search finds messages of a private session only if it names the session, "
                "and the agents of a private session do not see what was said elsewhere. "
                "setup= says whether the project's own .mas/setup may run in new work trees, "
@@ -259,11 +233,16 @@ const struct cmd cmd_set = {
                "budget.tokens=, budget.turns= and budget.time= limit what the agents of the "
                "session may use together, or with AGENT what one may use: an amount, none, or "
                "default for what the template, the preset and mas.ini say. limits.session= and "
-               "limits.agent= limit the disk space of the session and of each agent, or with "
-               "AGENT of one: a size, none, or default for what mas.ini says.",
+               "limits.agent= limit the disk space of the session and of each agent, "
+               "limits.memory=, limits.cpus= and limits.processes= what the programs of each "
+               "agent use, or with AGENT of one: an amount, none, or default. With AGENT as an "
+               "operand of its own, mode= sets the permission mode of an ACP agent, and any other "
+               "KEY an option that it offers, such as model, without a clear; /set in its pane "
+               "shows them.",
     .operands_min = 2,
-    .operands_max = 2,
+    .operands_max = -1,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_QUIET,
+    .then = OFFER_AGENT,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_QUIET,
     .run = run_set,
 };

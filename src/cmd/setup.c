@@ -42,8 +42,12 @@ static int run_program(const struct call *call, const struct repo *repo, const s
     if (program == NULL)
         return err_set(err, MAS_NOT_FOUND, "cannot run the setup: there is no program '%s'",
                        words[0]);
-    return walled_run(&call->root, &call->config, call->operands[0], team, agent, program, words,
-                      ret_status, err);
+    const struct walled_agent of = {.root = &call->root,
+                                    .config = &call->config,
+                                    .id = call->operands[0],
+                                    .team = team,
+                                    .agent = agent};
+    return walled_run(&of, program, words, ret_status, err);
 }
 
 /* Returns true if the list of names, each ended with NUL, has this one. The list is sorted as git

@@ -3,6 +3,7 @@
 #include "client/session_detail.h"
 #include "cmd.h"
 #include "cmd/agents.h"
+#include "cmd/jobs.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
 #include "store/workspace.h"
@@ -173,6 +174,37 @@ static void add_walls(const struct session_detail *detail, struct table *table)
     }
 }
 
+/* Adds rows that say which limits hold: one for all agents with the same ones. */
+static void add_limits(const struct session_detail *detail, struct table *table)
+{
+    const struct roster *roster = &detail->roster;
+    const char *title = "limits";
+    bool *done = mem_alloc((roster->count + 1) * sizeof *done);
+
+    for (size_t i = 0; i < roster->count; i++) {
+        _cleanup_str_ struct str text = STR_INIT, ids = STR_INIT, row = STR_INIT;
+        size_t same = 0;
+        limits_held_describe(&roster->agents[i].status.limits, &text);
+        for (size_t j = i; j < roster->count && text.len > 0 && !done[i]; j++) {
+            _cleanup_str_ struct str other = STR_INIT;
+            limits_held_describe(&roster->agents[j].status.limits, &other);
+            if (j != i && (done[j] || strcmp(str_text(&other), text.data) != 0))
+                continue;
+            str_addf(&ids, "%s%s", same++ > 0 ? "," : "", roster->agents[j].agent->id);
+            done[j] = j != i;
+        }
+        if (same == 0)
+            continue;
+        if (same < roster->count)
+            str_addf(&row, "%s: ", ids.data);
+        str_add(&row, text.data);
+        table_add(table, title, colour_dim());
+        table_add(table, row.data, NULL);
+        title = "";
+    }
+    free(done);
+}
+
 static void print_fields(const struct call *call, const struct session_detail *detail)
 {
     const struct view *view = &detail->view;
@@ -182,8 +214,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
     _cleanup_str_ struct str status = STR_INIT;
     _cleanup_free_ char *dir = workspace_path(&call->root, view->row.id, NULL);
 
-    str_addf(&status, "%s%s%s", status_name(view->status), view->crashed ? " (crashed)" : "",
-             view->migrating ? " (migrating)" : "");
+    print_status(view, &status);
     if (view->reason != NULL)
         str_addf(&status, ": %s", view->reason);
     time_format(view_activity(view), activity);
@@ -220,6 +251,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
         table_add(&table, fields[i].value, i == 2 ? colour_of(view->status, view->crashed) : NULL);
     }
     add_walls(detail, &table);
+    add_limits(detail, &table);
     table_print(&table);
     table_free(&table);
 }
@@ -260,10 +292,17 @@ int print_view(const struct call *call, struct survey *survey, const char *id, s
 static int run_show(struct call *call, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    _cleanup_all_jobs_ struct all_jobs jobs = ALL_JOBS_INIT;
+    const char *store = NULL;
     char id[ID_TEXT];
 
-    if (call_select(call, call->session, id, err) == -1 ||
-        survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
+    if (call_select(call, call->session, id, err) == -1) {
+        const struct batch_job *job = all_jobs_find(call, call->session, &jobs, &store, err);
+        if (job != NULL)
+            job_show(call, store, job);
+        return job != NULL ? 0 : -1;
+    }
+    if (survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
         return -1;
     return print_view(call, &survey, id, err);
 }

@@ -1,15 +1,23 @@
+#include "base/file.h"
 #include "base/str.h"
 #include "cmd/agents.h"
 #include "cmd/each_session.h"
+#include "cmd/person.h"
+#include "cmd/print.h"
 #include "cmd/targets.h"
 #include "cmd/wall_option.h"
+#include "fleet/move.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct opt opts[] = {
     {0, "crashed", NULL, "start every session that was active before a crash or reboot",
      OFFER_NONE},
+    {0, "takeover", NULL, "take the session from another machine whose lease has ended",
+     OFFER_NONE},
+    {0, "fenced", NULL, "with --takeover: that machine is off, says a person", OFFER_NONE},
     WALL_OPTION,
     {.name = NULL},
 };
@@ -35,6 +43,56 @@ static int bring_back(const struct call *call, const char *id, struct str *names
     return targets_bring_back(call, &roster, &count, err);
 }
 
+/* If a move of the session was interrupted, asks the other machine where it is. */
+static int settle_move(const struct call *call, const struct life *life, const char *id,
+                       struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = workspace_open(&call->root, id);
+    struct err ignored = ERR_INIT; /* the start tells it */
+
+    if (dir == -1 || session_load(&call->root, dir, id, &session, &ignored) == -1 ||
+        session.moved_to[0] == '\0')
+        return 0;
+    return move_settle(life, id, err);
+}
+
+/* What a person sees of the wait for a lease. */
+struct lease_wait {
+    const char *session; /* label */
+    bool quiet, shown, counts; /* counts: a terminal shows how long it takes */
+};
+
+/* Tells for how long, again and again on a terminal, elsewhere once. */
+static void tell_wait(const char *machine, int64_t left_ms, void *arg)
+{
+    struct lease_wait *wait = arg;
+    long seconds = (long)((left_ms + 999) / 1000);
+
+    if (wait->quiet || (wait->shown && !wait->counts))
+        return;
+    (void)fprintf(
+        stderr, "%s%s may run on %s: starting it in %ld s unless its lease is renewed there%s",
+        wait->counts ? "\r" : "", wait->session, machine, seconds, wait->counts ? "\033[K" : "\n");
+    wait->shown = true;
+}
+
+static int start_and_tell(const struct call *call, const struct life *life, const char *id,
+                          bool *ret_was, struct err *err)
+{
+    struct life with = *life;
+    const struct session_label label = session_label(&call->root, id);
+    struct lease_wait wait = {
+        .session = label.text, .quiet = call->quiet, .counts = isatty(STDERR_FILENO) != 0};
+
+    with.waits = tell_wait;
+    with.waits_arg = &wait;
+    int rc = life_start(&with, id, ret_was, err);
+    if (wait.shown && wait.counts)
+        (void)fputs("\r\033[K", stderr);
+    return rc;
+}
+
 static int start_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
     _cleanup_str_ struct str waiting = STR_INIT;
@@ -45,12 +103,20 @@ static int start_one(struct call *call, const struct life *life, const char *id,
 
     if (wall_option_read(call, &wall, &with.wall, err) == -1)
         return -1;
+    if (call_opt(call, "takeover") != NULL)
+        with.takeover =
+            call_opt(call, "fenced") != NULL ? LIFE_TAKEOVER_FENCED : LIFE_TAKEOVER_ASKED;
+    if (with.takeover != LIFE_TAKEOVER_FENCED && settle_move(call, life, id, err) == -1)
+        return -1;
     if (!call->quiet) /* before the start, because the hosts deliver the messages at once */
         agents_add_waiting(&call->root, id, "; delivered now: ", &waiting);
-    if (life_start(&with, id, &was, err) == -1 || (was && bring_back(call, id, &names, err) == -1))
+    if (start_and_tell(call, &with, id, &was, err) == -1 ||
+        (was && bring_back(call, id, &names, err) == -1))
         return -1;
     if (call->quiet)
         return 0;
+    if (!was)
+        warn_job(&call->config);
     const struct session_label label = session_label(&call->root, id);
     if (names.len > 0)
         printf("%s is running, started agents again: %s\n", label.text, names.data);
@@ -69,6 +135,12 @@ static int run_start(struct call *call, struct err *err)
 {
     bool crashed = call_opt(call, "crashed") != NULL;
 
+    if (call_opt(call, "fenced") != NULL && call_opt(call, "takeover") == NULL)
+        return err_set(err, MAS_USAGE, "cannot use --fenced without --takeover");
+    if (call_opt(call, "takeover") != NULL && crashed)
+        return err_set(err, MAS_USAGE, "cannot use --takeover with --crashed");
+    if (call_opt(call, "fenced") != NULL && person_check("use --fenced", err) == -1)
+        return -1;
     if (!crashed && call->operand_count == 0 && call->session == NULL)
         call->session = getenv("MAS_SESSION_ID"); /* in a team's pane, the team's session */
     return each_session_run(call, start_one, crashed ? is_crashed : NULL, err);

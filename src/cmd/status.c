@@ -1,3 +1,5 @@
+#include "base/loop.h"
+#include "base/machine.h"
 #include "base/time.h"
 #include "client/roster.h"
 #include "cmd.h"
@@ -6,9 +8,11 @@
 #include "cmd/print.h"
 #include "cmd/roots.h"
 #include "cmd/table.h"
-#include "store/disk_limits.h"
 #include "store/index.h"
+#include "store/lease_clock.h"
+#include "store/owner.h"
 #include "store/session.h"
+#include "store/session_limits.h"
 #include "store/usage.h"
 
 #include <stdio.h>
@@ -30,8 +34,10 @@ static const struct opt opts[] = {
 struct look {
     struct roster roster;
     struct session *sessions; /* one per team of the roster */
+    char **away; /* one per team: "on n2" if another machine has it; else NULL */
     struct usage *usages; /* one per team; NULL if there is no limit */
     uint64_t *limits; /* likewise; 0: it has none */
+    struct owner self;
     bool watch, json;
     bool has_code; /* an agent has a work tree: the table has columns for it */
     bool *gone; /* one per agent: the end of its host was shown */
@@ -42,13 +48,16 @@ static void look_free(struct look *look)
 {
     for (size_t i = 0; i < look->roster.team_count; i++) {
         session_free(&look->sessions[i]);
+        free(look->away[i]);
         if (look->usages != NULL)
             usage_free(&look->usages[i]);
     }
     free(look->sessions);
+    free(look->away);
     free(look->usages);
     free(look->limits);
     free(look->gone);
+    owner_free(&look->self);
     roster_free(&look->roster);
 }
 #define _cleanup_look_ __attribute__((cleanup(look_free)))
@@ -64,6 +73,7 @@ static int add_session(const struct call *call, const char *id, void *arg, struc
     struct look *look = arg;
     struct roster_team team;
     struct session session = SESSION_INIT;
+    bool here = true;
 
     if (roster_open(&call->root, id, &team, err) == -1)
         return -1;
@@ -71,8 +81,16 @@ static int add_session(const struct call *call, const char *id, void *arg, struc
         roster_close(&team);
         return err_wrap(err, "cannot read session '%s'", id);
     }
+    if (owner_has(&look->self, &session, &here, err) == -1) {
+        session_free(&session);
+        roster_close(&team);
+        return -1;
+    }
     look->sessions = mem_room(look->sessions, look->roster.team_count, sizeof *look->sessions);
     look->sessions[look->roster.team_count] = session;
+    look->away = mem_room(look->away, look->roster.team_count, sizeof *look->away);
+    look->away[look->roster.team_count] =
+        here ? NULL : mem_printf("on %s", machine_host(session.machine));
     (void)roster_add(&look->roster, &team, NULL, err);
     roster_ask(&look->roster, question(look), NULL, 0);
     return 0;
@@ -114,7 +132,9 @@ static void measure(const struct call *call, struct look *look)
         const struct roster_team *team = &look->roster.teams[i];
         const struct usage_options options = {team->id, look->sessions[i].mode};
         look->usages[i] = (struct usage)USAGE_INIT;
-        look->limits[i] = (uint64_t)disk_limits_of_session(team->dir, &call->config);
+        look->limits[i] = (uint64_t)session_limits_look(team->dir, &call->config, NULL, NULL)
+                              .of[LIMIT_SESSION]
+                              .amount;
         if (look->limits[i] != 0)
             usage_measure(&call->root, &options, 1, &look->usages[i], NULL);
     }
@@ -130,6 +150,9 @@ static const char *label(const struct session *session)
 static const char *state_word(const struct look *look, size_t i)
 {
     const struct session *session = &look->sessions[look->roster.agents[i].team];
+    const char *away = look->away[look->roster.agents[i].team];
+    if (away != NULL)
+        return away;
     bool stopped = look->roster.calls[i].answer == HOST_ABSENT && session->status == STATUS_STOPPED;
     return stopped ? "stopped" : agent_word(&look->roster, i);
 }
@@ -143,10 +166,13 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
     const struct session *session = &look->sessions[one->team];
     bool alone = true;
 
-    if (look->roster.calls[i].answer != HOST_ABSENT || session->status == STATUS_STOPPED)
+    if (look->roster.calls[i].answer != HOST_ABSENT || session->status == STATUS_STOPPED ||
+        look->away[one->team] != NULL)
         return;
     for (size_t j = team->first; j < team->first + team->count; j++)
         alone = alone && look->roster.calls[j].answer == HOST_ABSENT;
+    if (lease_clock_is_lost(session->lease))
+        str_add(to, "the session's lease was lost ");
     if (alone)
         str_addf(to, "(mas start %s)", label(session));
     else
@@ -337,6 +363,10 @@ static void print_json(const struct look *look)
         json_put(&out, "sessionId", team->id);
         json_put(&out, "tmuxSession", look->sessions[i].tmux_name);
         json_put(&out, "name", look->sessions[i].name);
+        if (look->sessions[i].machine[0] != '\0')
+            json_put(&out, "machine", machine_host(look->sessions[i].machine));
+        if (look->away[i] != NULL)
+            json_put_bool(&out, "elsewhere", true);
         if (look->limits[i] != 0) {
             json_put_int(&out, "diskUsed", (int64_t)look->usages[i].all.real);
             json_put_int(&out, "diskLimit", (int64_t)look->limits[i]);
@@ -459,6 +489,7 @@ static int run_status(struct call *call, struct err *err)
     look.has_code = agents_have_code(&look.roster);
     roster_ask_coming(&look.roster, question(&look), HOSTS_COME_MS);
     if (look.watch) {
+        loop_end_with(STDOUT_FILENO);
         watch(&look);
         return rc;
     }
@@ -494,6 +525,6 @@ const struct cmd cmd_status = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_AGENT | CMD_ALL_HOSTS,
     .run = run_status,
 };

@@ -69,7 +69,7 @@ static int run_sync(struct call *call, struct err *err)
         (call_opt(call, "project") != NULL && sync_from_project(&code, err) == -1))
         return -1;
     int rc = code_call_each(&code, sync_one, NULL, err);
-    fd_closep(&code.lock);
+    code_call_unlock(&code);
     code_record_end(call, &code.repo);
     return rc;
 }
@@ -89,6 +89,6 @@ const struct cmd cmd_sync = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_AGENT,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_AGENT,
     .run = run_sync,
 };

@@ -116,6 +116,6 @@ const struct cmd cmd_template_edit = {
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_TEMPLATE,
-    .flags = CMD_ROOT | CMD_PRESETS | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_QUIET | CMD_TERMINAL,
     .run = run_edit,
 };

@@ -1,3 +1,4 @@
+#include "base/loop.h"
 #include "base/proc.h"
 #include "base/time.h"
 #include "cmd/targets.h"
@@ -5,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct opt opts[] = {
     {0, "for", "STATE", "idle (the default), exit or waiting", OFFER_UNTIL},
@@ -205,6 +207,7 @@ static int run_wait(struct call *call, struct err *err)
     if (call->operand_count > 0)
         return call_unexpected(call, call->operands[0], err);
     int64_t end = timeout_ms < 0 ? -1 : time_monotonic_ms() + timeout_ms;
+    loop_end_with(STDOUT_FILENO);
     if (ask(call, &roster, goal, err) == -1)
         return -1;
     bool any = call_opt(call, "any") != NULL;

@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/proc.h"
 #include "base/str.h"
 #include "base/tree.h"
 
@@ -19,7 +18,6 @@
 enum {
     OUTPUT_MAX = 1 << 20, /* bytes of the log that are read back */
     LINES_SHOWN = 10,
-    ENDS_MS = 5000, /* time for killed processes to go */
 };
 
 extern char **environ;
@@ -50,7 +48,8 @@ int check_make_tree(const struct repo *repo, const char *commit, char **ret_tree
     _cleanup_close_ int cwd = top == -1 ? -1 : path_make_dir(top, "tree", 0700);
     if (cwd == -1)
         return err_errno(err, "cannot make '" CODE_GIT "/" CHECK "'");
-    const struct git git = {.dir = repo->git, .tree = tree, .index = index, .cwd = cwd};
+    const struct git git = {
+        .dir = repo->git, .tree = tree, .index = index, .confined = true, .cwd = cwd};
     if (git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", commit), NULL, NULL, err) == -1)
         return err_wrap(err, "cannot check out %s", commit);
     *ret_tree = tree;
@@ -99,46 +98,43 @@ static char *read_tail(const struct repo *repo)
     return mem_dupn(text + from, len - from);
 }
 
+/* Opens the log, which is empty then. */
+static int open_log(const struct repo *repo, struct err *err)
+{
+    _cleanup_free_ char *path = mem_printf("%s/" CHECK_LOG, repo->workspace);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+
+    return fd != -1 ? fd : err_errno(err, "cannot write '%s'", path);
+}
+
 static int run(const struct repo *repo, const struct check *check, const char *tree,
                struct check_result *ret, struct err *err)
 {
     _cleanup_strv_ char **words = NULL;
     _cleanup_strv_ char **env = make_env(repo, tree);
-    _cleanup_strv_ char **argv = NULL;
-    _cleanup_free_ char *log = mem_printf("%s/" CHECK_LOG, repo->workspace);
     _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct proc_result result = PROC_RESULT_INIT;
-    struct proc proc;
+    _cleanup_close_ int log = open_log(repo, err);
+    int status = -1;
 
-    if (str_split_words(check->command, &words, err) == -1)
+    if (log == -1 || str_split_words(check->command, &words, err) == -1)
         return -1;
-    static const char *const begin[] = {"sh", "-c", "exec \"$@\" >\"$0\" 2>&1"};
-    for (size_t i = 0; i < ARRAY_LEN(begin); i++)
-        strv_push(&argv, begin[i]);
-    strv_push(&argv, log);
-    for (char **word = words; *word != NULL; word++)
-        strv_push(&argv, *word);
-    const struct proc_spec spec = {.file = "/bin/sh",
-                                   .argv = argv,
-                                   .envp = env,
-                                   .cwd = cwd,
-                                   .output_max = OUTPUT_MAX,
-                                   .timeout_ms = check->timeout_ms};
-    int rc = proc_start(&spec, &proc, err);
-    if (rc == 0)
-        rc = proc_finish(&proc, &result, err);
-    proc_kill_marked("MAS_CODE_DIR", tree, ENDS_MS);
+    const struct check_program program = {.argv = words,
+                                          .env = env,
+                                          .tree = tree,
+                                          .cwd = cwd,
+                                          .log = log,
+                                          .timeout_ms = check->timeout_ms};
+    int rc = check->run(check->arg, &program, &status, err);
     if (rc == 0) {
-        ret->passed = result.status == 0;
+        ret->passed = status == 0;
         if (!ret->passed)
-            ret->why = mem_printf("it ended with exit code %d", result.status);
+            ret->why = mem_printf("it ended with exit code %d", status);
     } else if (err->code == MAS_TIMEOUT) {
         *err = (struct err)ERR_INIT;
         ret->why = mem_printf("it takes longer than %d s", check->timeout_ms / 1000);
         rc = 0;
     }
     ret->output = read_tail(repo);
-    proc_result_free(&result);
     return rc;
 }
 

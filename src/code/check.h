@@ -8,10 +8,26 @@
 #include "code/repo.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* The command as it is about to be started. Nothing of it is owned. */
+struct check_program {
+    char *const *argv;
+    char *const *env;
+    const char *tree; /* path of the scratch work tree */
+    int cwd; /* which is open */
+    int log; /* the file for its output, open */
+    int timeout_ms;
+};
 
 struct check {
     const char *command; /* words with the shell's quoting; "": no check */
     int timeout_ms;
+    /* Runs it behind the wall of the agent whose commit it runs on, because agents write what a
+     * check runs, and ends all that it has started. *ret_status is its exit code, or 128 + signal.
+     * Fails with MAS_TIMEOUT if it took longer than timeout_ms. */
+    int (*run)(void *arg, const struct check_program *program, int *ret_status, struct err *err);
+    void *arg;
 };
 
 struct check_result {

@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "code/confine.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -178,6 +179,15 @@ static char *find_git(struct err *err)
     return NULL;
 }
 
+static void make_confine(const struct git *git, const char *program, struct confine *ret)
+{
+    confine_make(program, git->dir, git->cwd, ret);
+    for (size_t i = 0; i < ARRAY_LEN(git->objects); i++)
+        if (git->objects[i] != NULL &&
+            (git->tree == NULL || !str_starts(git->objects[i], git->tree)))
+            confine_allow(ret, git->objects[i]); /* else they are the agent's */
+}
+
 int git_run(const struct git *git, const char *const *args, const struct git_input *input,
             struct proc_result *ret, struct err *err)
 {
@@ -192,6 +202,9 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
     for (; args[count - 1] != NULL && count < ARGS_MAX - 1; count++)
         argv[count] = args[count - 1];
     env = make_env(git);
+    _cleanup_confine_ struct confine confine = CONFINE_INIT;
+    if (git->confined)
+        make_confine(git, program, &confine);
     _cleanup_close_ int top = git->cwd > 0 ? -1 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct proc_spec spec = {
         .file = program,
@@ -202,6 +215,7 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
         .input_len = input != NULL ? input->len : 0,
         .output_max = GIT_OUTPUT_MAX,
         .timeout_ms = GIT_TIMEOUT_MS,
+        .confine = git->confined ? &confine.rules : NULL,
         .bound = true, /* a git that outlives mas would write into what the next command removes */
     };
     return proc_start(&spec, &proc, err) == -1 ? -1 : proc_finish(&proc, ret, err);

@@ -266,8 +266,10 @@ static int check_view_files(struct work_search *search, const char *head, struct
     _cleanup_free_ char *own = mem_printf("%s/" CODE_VIEW_GIT "/index", search->repo->git);
     _cleanup_free_ char *index = mem_printf("%s/" CODE_VIEW_GIT "/looked", search->repo->git);
     _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const struct git git = {.dir = search->repo->git, .tree = tree, .index = index, .cwd = cwd};
-    const struct git theirs = {.dir = search->repo->git, .tree = tree, .index = own, .cwd = cwd};
+    const struct git git = {
+        .dir = search->repo->git, .tree = tree, .index = index, .confined = true, .cwd = cwd};
+    const struct git theirs = {
+        .dir = search->repo->git, .tree = tree, .index = own, .confined = true, .cwd = cwd};
     struct proc_result refreshed = PROC_RESULT_INIT;
 
     if (cwd == -1)

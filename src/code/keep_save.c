@@ -199,6 +199,7 @@ static int add_view(struct saver *saver, const struct repo *repo, struct err *er
         return 0; /* nobody in the team has the view */
     git.tree = tree;
     git.index = index;
+    git.confined = true;
     git.cwd = saver->tree;
     if (view_head(repo, head, err) == -1 ||
         git_must(&git, GIT_ARGS("read-tree", "--reset", head), NULL, NULL, err) == -1 ||

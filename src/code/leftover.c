@@ -1,8 +1,11 @@
 #include "code/leftover.h"
 
+#include "base/file.h"
 #include "base/str.h"
 #include "code/sparse.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,6 +55,28 @@ static int index_is(const struct leftover *leftover, const char *commit, bool *r
     return 0;
 }
 
+/* Returns true if git was killed while it wrote this file: it is missing, or the beginning of what
+ * it is in the new commit. */
+static bool is_unfinished(const struct leftover *leftover, const char *path)
+{
+    _cleanup_free_ char *object = mem_printf("%s:%s", leftover->new, path);
+    struct git git = leftover->git;
+    struct proc_result blob = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+    char *text = NULL;
+    size_t len = 0;
+
+    if (faccessat(git.cwd, path, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        return errno == ENOENT;
+    git.index = NULL;
+    bool is = git_must(&git, GIT_ARGS("cat-file", "blob", object), NULL, &blob, &ignored) == 0 &&
+              file_read(git.cwd, path, blob.out.len, &text, &len, &ignored) == 0 &&
+              len < blob.out.len && memcmp(text, str_text(&blob.out), len) == 0;
+    free(text);
+    proc_result_free(&blob);
+    return is;
+}
+
 /* Fails if a file that landing changes is neither as before nor as after it, or if something was
  * staged since. */
 static int check_leftover(const struct leftover *leftover, char *const *changes,
@@ -61,7 +86,7 @@ static int check_leftover(const struct leftover *leftover, char *const *changes,
     bool is_new = false;
 
     for (char *const *path = changes; path != NULL && *path != NULL; path++)
-        if (has_path(not_old, *path) && has_path(not_new, *path))
+        if (has_path(not_old, *path) && has_path(not_new, *path) && !is_unfinished(leftover, *path))
             return err_set(err, MAS_CONFLICT,
                            "cannot finish updating '%s': '%s' was changed meanwhile",
                            leftover->git.tree, *path);

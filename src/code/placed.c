@@ -87,7 +87,8 @@ static int list_files(const struct repo *repo, const char *agent, int from, stru
     _cleanup_free_ char *tree = repo_tree(repo, agent);
     _cleanup_close_ int to = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     const struct git there = {.cwd = from};
-    const struct git here = {.dir = repo->git, .tree = tree, .magic = true, .cwd = to};
+    const struct git here = {
+        .dir = repo->git, .tree = tree, .confined = true, .magic = true, .cwd = to};
     _cleanup_str_ struct str paths = STR_INIT;
     struct proc_result named = PROC_RESULT_INIT;
     struct proc_result ignored = PROC_RESULT_INIT;
@@ -165,7 +166,7 @@ static int hash_files(const struct repo *repo, const char *agent, const struct s
 {
     _cleanup_free_ char *tree = repo_tree(repo, agent);
     _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const struct git git = {.dir = repo->git, .cwd = cwd};
+    const struct git git = {.dir = repo->git, .confined = true, .cwd = cwd};
     _cleanup_str_ struct str paths = STR_INIT;
     struct proc_result result = PROC_RESULT_INIT;
     const char *end = str_text(names) + names->len;
@@ -292,7 +293,7 @@ int placed_list(const struct repo *repo, const char *agent, struct str *ret, str
 {
     _cleanup_free_ char *tree = repo_tree(repo, agent);
     _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const struct git git = {.dir = repo->git, .tree = tree, .cwd = cwd};
+    const struct git git = {.dir = repo->git, .tree = tree, .confined = true, .cwd = cwd};
     struct proc_result result = PROC_RESULT_INIT;
 
     if (cwd == -1)

@@ -11,8 +11,11 @@ void review_free(struct review *review)
 {
     for (size_t i = 0; i < review->line_count; i++)
         free(review->lines[i].shown);
-    for (size_t i = 0; i < review->comment_count; i++)
+    for (size_t i = 0; i < review->comment_count; i++) {
         str_free(&review->comments[i].text);
+        free(review->comments[i].path);
+        free(review->comments[i].shown);
+    }
     free(review->lines);
     free(review->comments);
     *review = (struct review){.patch = NULL};
@@ -263,22 +266,138 @@ static size_t locate(const struct review *review, size_t index, review_read *rea
     return now != 0 ? now : line->number;
 }
 
+/* ---- comments on a diff that was seen earlier */
+
+static size_t distance(size_t a, size_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Clients know the name of a file as it is shown. */
+static bool is_path(const char *path, const char *named)
+{
+    _cleanup_str_ struct str shown = STR_INIT;
+
+    if (strcmp(path, named) == 0)
+        return true;
+    str_add_visible(&shown, path, strlen(path));
+    return strcmp(str_text(&shown), named) == 0;
+}
+
+/* Returns the line of the diff that the place means now; SIZE_MAX: there is none. */
+static size_t find_place(const struct review *review, const struct review_place *place,
+                         const char *shown)
+{
+    size_t best = SIZE_MAX;
+    size_t file = SIZE_MAX;
+    bool is = false; /* that file is the one */
+
+    for (size_t i = 0; i < review->line_count; i++) {
+        const struct review_line *line = &review->lines[i];
+        if (line->file != file) {
+            file = line->file;
+            is = file != SIZE_MAX && is_path(review->patch->files[file].path, place->path);
+        }
+        if (!is)
+            continue;
+        if (shown == NULL)
+            return i; /* the heading of the file */
+        if (line->text != NULL && strcmp(line->shown, shown) == 0 &&
+            (best == SIZE_MAX || distance(line->number, place->number) <
+                                     distance(review->lines[best].number, place->number)))
+            best = i;
+    }
+    return best;
+}
+
+/* Finds a line that the diff does not have in the file itself. */
+static void find_in_file(struct review_comment *comment, const struct review_place *place,
+                         review_read *read, void *arg)
+{
+    struct file_lines file = {.count = 0};
+    size_t len = 0;
+    size_t best = 0;
+    bool removed = place->line != NULL && place->line[0] == '-';
+    _cleanup_free_ char *text = removed ? NULL : read(place->path, &len, arg);
+    size_t own = place->line != NULL ? strlen(place->line) : 0;
+
+    comment->number = place->number;
+    comment->stale = text == NULL;
+    if (text == NULL || own == 0)
+        return;
+    split(text, len, &file);
+    for (size_t i = 0; i < file.count; i++)
+        if (file.len[i] == own - 1 && memcmp(file.at[i], place->line + 1, own - 1) == 0 &&
+            (best == 0 || distance(i + 1, place->number) < distance(best, place->number)))
+            best = i + 1;
+    comment->stale = best == 0;
+    comment->number = best != 0 ? best : place->number;
+    free(file.at);
+    free(file.len);
+}
+
+static void add_text(struct str *to, const char *text)
+{
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        str_add_visible(to, text, trim(text, len));
+        text += len;
+        if (*text == '\n' && *++text != '\0')
+            str_addc(to, '\n');
+    }
+}
+
+void review_add(struct review *review, const struct review_place *place, const char *text,
+                review_read *read, void *arg)
+{
+    struct review_comment comment = {.line = 0, .text = STR_INIT};
+    _cleanup_str_ struct str shown = STR_INIT;
+
+    if (place->line != NULL) {
+        size_t len = strlen(place->line);
+        str_add_visible(&shown, place->line, len - (len > 0 && place->line[len - 1] == '\r'));
+        shown.len = trim(str_text(&shown), shown.len);
+        if (shown.data != NULL)
+            shown.data[shown.len] = '\0';
+    }
+    if (place->path != NULL)
+        comment.line = find_place(review, place, place->line != NULL ? str_text(&shown) : NULL);
+    if (comment.line == SIZE_MAX) {
+        comment.path = mem_dup(place->path);
+        comment.shown = place->line != NULL ? mem_dup(str_text(&shown)) : NULL;
+        find_in_file(&comment, place, read, arg);
+    }
+    add_text(&comment.text, text);
+    review->comments = mem_room(review->comments, review->comment_count, sizeof *review->comments);
+    review->comments[review->comment_count++] = comment;
+}
+
+/* ---- the message */
+
+static void format_place(const char *path, const char *shown, size_t number, bool stale,
+                         struct str *to)
+{
+    str_add_visible(to, path, strlen(path));
+    if (shown != NULL && number > 0)
+        str_addf(to, ":%zu", number);
+    str_add(to, stale ? " (stale: this line has changed since)\n" : "\n");
+    if (shown != NULL)
+        str_addf(to, "> %s\n", shown);
+}
+
 void review_format(const struct review *review, review_read *read, void *arg, struct str *to)
 {
     for (size_t i = 0; i < review->comment_count; i++) {
         const struct review_comment *comment = &review->comments[i];
-        const struct review_line *line = &review->lines[comment->line];
-        bool stale = false;
-        size_t number = locate(review, comment->line, read, arg, &stale);
         str_add(to, "\n");
-        if (line->file != SIZE_MAX) {
-            const char *path = review->patch->files[line->file].path;
-            str_add_visible(to, path, strlen(path));
-            if (line->text != NULL && number > 0)
-                str_addf(to, ":%zu", number);
-            str_add(to, stale ? " (stale: this line has changed since)\n" : "\n");
-            if (line->text != NULL)
-                str_addf(to, "> %s\n", line->shown);
+        if (comment->line == SIZE_MAX) {
+            format_place(comment->path, comment->shown, comment->number, comment->stale, to);
+        } else if (review->lines[comment->line].file != SIZE_MAX) {
+            const struct review_line *line = &review->lines[comment->line];
+            bool stale = false;
+            size_t number = locate(review, comment->line, read, arg, &stale);
+            format_place(review->patch->files[line->file].path,
+                         line->text != NULL ? line->shown : NULL, number, stale, to);
         }
         str_addn(to, comment->text.data, comment->text.len);
         str_add(to, "\n");

@@ -24,8 +24,12 @@ struct review_line {
 };
 
 struct review_comment {
-    size_t line; /* index in `lines` */
+    size_t
+        line; /* index in `lines`; SIZE_MAX: the diff has it no more, and these say what it was */
     struct str text;
+    char *path, *shown; /* `shown` NULL: the file */
+    size_t number; /* of the line in the file */
+    bool stale; /* the file has it no more either */
 };
 
 struct review {
@@ -46,6 +50,17 @@ void review_parse(struct review *review, const char *text, size_t len);
 
 /* Returns the content of a file as it is now, which the caller frees; NULL: it is gone. */
 typedef char *review_read(const char *path, size_t *ret_len, void *arg);
+/* What a comment is about, for a client that has seen the diff earlier. */
+struct review_place {
+    const char *path; /* NULL: all changes */
+    const char *line; /* of the diff, with its mark; NULL: the file */
+    size_t number; /* as in struct review_line */
+};
+/* Adds a comment to the line that is now what it was then: of equal lines the nearest, in the diff
+ * or, if that has it no more, in the file. */
+void review_add(struct review *review, const struct review_place *place, const char *text,
+                review_read *read, void *arg);
+
 /* Appends all comments, each with file, line and the line itself. `read` is NULL if nothing has
  * changed since review_make(); else a comment whose line is elsewhere now gets its new number, and
  * one whose line is gone is marked as stale. */

@@ -285,5 +285,6 @@ struct git stranger_git(const struct stranger *stranger, const char *index)
                         .tree = stranger->tree,
                         .index = index,
                         .objects = {stranger->objects},
+                        .confined = true,
                         .cwd = stranger->cwd};
 }

@@ -36,6 +36,7 @@ struct git submodule_git(const struct repo *repo, const char *tree, const char *
                         .tree = tree,
                         .index = index,
                         .objects = {objects},
+                        .confined = true,
                         .cwd = cwd,
                         .settings = settings};
 }

@@ -217,8 +217,7 @@ static int finish_files(struct sync *sync, struct leftover *leftover, struct err
     _cleanup_free_ char *index = mem_printf("%s/finish.index", stranger->repo->git);
 
     leftover->repo = stranger->repo;
-    leftover->git = (struct git){
-        .dir = stranger->repo->git, .tree = stranger->tree, .index = index, .cwd = stranger->cwd};
+    leftover->git = stranger_git(stranger, index);
     free(sync->tree.index);
     sync->tree.index = mem_dup(index);
     int rc = leftover_finish(leftover, err) == -1 ? -1 : place_index(sync, err);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "code/leftover.h"
 #include "code/sparse.h"
 #include "code/unseen.h"
 
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define MOVING "moving" /* while it is moved: "<old> <new>" */
 
 enum { HEAD_MAX = 1024 }; /* bytes */
 
@@ -80,42 +83,157 @@ static int check_unseen(const struct repo *repo, const struct git *git, const ch
                          "cannot update the view of the project: '%s' was changed there", names[0]);
 }
 
-int view_move(const struct repo *repo, const char *commit, struct err *err)
-{
-    _cleanup_free_ char *path = mem_printf("%s/" CODE_VIEW_GIT, repo->git);
-    _cleanup_free_ char *index = mem_printf("%s/index", path);
-    _cleanup_free_ char *tree = repo_tree(repo, CODE_VIEW);
-    _cleanup_free_ char *was = NULL;
-    _cleanup_close_ int own = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    _cleanup_str_ struct str head = STR_INIT;
-    struct err why = ERR_INIT;
-    size_t len = 0;
-    char old[GIT_OID_TEXT] = "";
+/* The view, open. */
+struct view_tree {
+    char *path, *index, *tree;
+    int own; /* its directory in code.git */
+    int cwd; /* its files */
+    char head[GIT_OID_TEXT]; /* the commit that it shows; "": none yet, or it has a branch */
+};
 
-    if (own == -1 && errno == ENOENT)
-        return 0; /* nobody in the team has the view */
-    if (own == -1 || cwd == -1)
+static void view_close(struct view_tree *view)
+{
+    free(view->path);
+    free(view->index);
+    free(view->tree);
+    fd_closep(&view->own);
+    fd_closep(&view->cwd);
+}
+
+/* Returns 1; 0 if the team has none; -1 on failure. The caller calls view_close(), in any case. */
+static int view_open(const struct repo *repo, struct view_tree *ret, struct err *err)
+{
+    _cleanup_free_ char *was = NULL;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    ret->path = mem_printf("%s/" CODE_VIEW_GIT, repo->git);
+    ret->index = mem_printf("%s/index", ret->path);
+    ret->tree = repo_tree(repo, CODE_VIEW);
+    ret->own = open(ret->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (ret->own == -1 && errno == ENOENT)
+        return 0;
+    ret->cwd = open(ret->tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (ret->own == -1 || ret->cwd == -1)
         return err_errno(err, "cannot open the view of the project");
-    if (file_read(own, "HEAD", GIT_OID_TEXT, &was, &len, &why) == 0) {
+    if (file_read(ret->own, "HEAD", GIT_OID_TEXT, &was, &len, &ignored) == 0) {
         was[strcspn(was, "\n")] = '\0';
-        (void)git_parse_oid(was, old);
+        (void)git_parse_oid(was, ret->head);
     }
-    const struct git git = {.dir = repo->git, .tree = tree, .index = index, .cwd = cwd};
-    if (old[0] != '\0' && strcmp(old, commit) != 0 &&
-        check_unseen(repo, &git, old, commit, err) == -1)
-        return -1;
+    return 1;
+}
+
+static struct git view_git(const struct repo *repo, const struct view_tree *view)
+{
+    return (struct git){.dir = repo->git,
+                        .tree = view->tree,
+                        .index = view->index,
+                        .confined = true,
+                        .cwd = view->cwd};
+}
+
+static int write_head(const struct view_tree *view, const char *commit, struct err *err)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+
+    str_addf(&head, "%s\n", commit);
+    return file_replace(view->own, "HEAD", head.data, head.len, 0644, err);
+}
+
+/* Finishes a move that was killed. An agent that has checked something out since keeps that. */
+static int finish_move(const struct repo *repo, struct view_tree *view, struct err *err)
+{
+    struct leftover leftover = {.repo = repo, .git = view_git(repo, view)};
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    if (file_read(view->own, MOVING, HEAD_MAX, &text, &len, &ignored) == -1)
+        return 0;
+    char *second = text + strcspn(text, " ");
+    if (*second == ' ')
+        *second++ = '\0';
+    second[strcspn(second, "\n")] = '\0';
+    if (git_parse_oid(text, leftover.old) && git_parse_oid(second, leftover.new) &&
+        strcmp(view->head, leftover.old) == 0) {
+        if (leftover_finish(&leftover, err) == -1)
+            return err_wrap(err, "cannot update the view of the project");
+        if (write_head(view, leftover.new, err) == -1)
+            return -1;
+        memcpy(view->head, leftover.new, sizeof view->head);
+    }
+    (void)unlinkat(view->own, MOVING, 0);
+    return 0;
+}
+
+/* Has git write the files of the commit. */
+static int move_files(const struct repo *repo, const struct view_tree *view, const char *commit,
+                      struct err *err)
+{
+    const char *old = view->head;
+    const struct git git = view_git(repo, view);
     const char *const *args = old[0] == '\0' ? GIT_ARGS("read-tree", "-u", "--reset", commit)
                                              : GIT_ARGS("read-tree", "-u", "-m", old, commit);
-    if (git_must(&git, args, NULL, NULL, &why) == -1) {
-        /* a file that was written anew with the same content is in the way only until git has read
-         * it */
-        struct proc_result refreshed = PROC_RESULT_INIT;
-        int rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
-        proc_result_free(&refreshed);
-        if (rc == -1 || git_must(&git, args, NULL, NULL, err) == -1)
-            return err_wrap(err, "cannot update the view of the project");
+    struct proc_result refreshed = PROC_RESULT_INIT;
+    struct err why = ERR_INIT;
+
+    if (git_must(&git, args, NULL, NULL, &why) == 0)
+        return 0;
+    /* a file that was written anew with the same content is in the way only until git has read it
+     */
+    int rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
+    proc_result_free(&refreshed);
+    if (rc == -1 || git_must(&git, args, NULL, NULL, err) == -1)
+        return err_wrap(err, "cannot update the view of the project");
+    return 0;
+}
+
+/* After an error, brings back the files that git has written. If that fails, too, the next move
+ * finishes this one, unless a file was changed: then this is an agent's. Returns -1. */
+static int take_back(const struct repo *repo, const struct view_tree *view, const char *commit)
+{
+    struct leftover leftover = {.repo = repo, .git = view_git(repo, view)};
+    struct err why = ERR_INIT;
+
+    if (view->head[0] != '\0' && git_parse_oid(commit, leftover.old) &&
+        git_parse_oid(view->head, leftover.new) &&
+        (leftover_finish(&leftover, &why) == 0 || why.code == MAS_CONFLICT))
+        (void)unlinkat(view->own, MOVING, 0);
+    return -1;
+}
+
+static int move_opened(const struct repo *repo, struct view_tree *view, const char *commit,
+                       struct err *err)
+{
+    const struct git git = view_git(repo, view);
+    _cleanup_str_ struct str moving = STR_INIT;
+
+    if (finish_move(repo, view, err) == -1)
+        return -1;
+    if (view->head[0] != '\0' && strcmp(view->head, commit) == 0)
+        return 0;
+    if (view->head[0] != '\0') {
+        if (check_unseen(repo, &git, view->head, commit, err) == -1)
+            return -1;
+        str_addf(&moving, "%s %s\n", view->head, commit);
+        if (file_replace(view->own, MOVING, moving.data, moving.len, 0644, err) == -1)
+            return -1;
     }
-    str_addf(&head, "%s\n", commit);
-    return file_replace(own, "HEAD", head.data, head.len, 0644, err);
+    if (move_files(repo, view, commit, err) == -1)
+        return take_back(repo, view, commit);
+    if (write_head(view, commit, err) == -1)
+        return -1;
+    (void)unlinkat(view->own, MOVING, 0);
+    return 0;
+}
+
+int view_move(const struct repo *repo, const char *commit, struct err *err)
+{
+    struct view_tree view = {.own = -1, .cwd = -1};
+    int rc = view_open(repo, &view, err);
+
+    if (rc == 1)
+        rc = move_opened(repo, &view, commit, err);
+    view_close(&view);
+    return rc;
 }

@@ -43,7 +43,7 @@ static int open_empty(int git, const char *name, struct err *err)
 static int copy_objects(const struct stranger *stranger, const struct str *list, struct err *err)
 {
     const struct repo *repo = stranger->repo;
-    const struct git theirs = {.dir = repo->git, .objects = {stranger->objects}};
+    const struct git theirs = stranger_git(stranger, NULL);
     const struct git ours = repo_git(repo);
     _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -63,7 +63,7 @@ static int copy_objects(const struct stranger *stranger, const struct str *list,
 static int list_objects(const struct stranger *stranger, const char *oid,
                         struct proc_result *result, struct err *err)
 {
-    const struct git git = {.dir = stranger->repo->git, .objects = {stranger->objects}};
+    const struct git git = stranger_git(stranger, NULL);
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
 
     if (git_must(&git,
@@ -127,6 +127,7 @@ struct git work_git(const struct stranger *stranger, const struct snapshot_tree 
                         .tree = stranger->tree,
                         .index = tree->index,
                         .write = tree->scratch,
+                        .confined = true,
                         .cwd = stranger->cwd};
 }
 

@@ -132,11 +132,37 @@ static void forget_tools(struct editor *editor)
         editor_replace(&editor->tools[i].id, NULL);
 }
 
+/* Asks for it by the client's own means, if the client has declared that it has those. Otherwise it
+ * is a permission that the client can only decline, or accept if a form needs no answers. */
+static bool elicit(struct editor *editor, const struct editor_session *session,
+                   struct editor_permission *permission, const struct editor_tool *known)
+{
+    const struct host_permission *is = &permission->is;
+    char id[TOOL_ID];
+    const struct acp_agent_elicitation elicitation = {
+        .message = is->title,
+        .tool = known != NULL ? id : NULL,
+        .form = is->form,
+        .url = is->url,
+        .id = is->elicitation,
+    };
+
+    if (known != NULL)
+        tool_id(known->number, id);
+    if (!acp_agent_elicits(editor->acp, &elicitation))
+        return false;
+    permission->serial = acp_agent_elicit(editor->acp, session->id, &elicitation);
+    return true;
+}
+
 static void ask_permission(struct editor *editor, const struct editor_session *session,
                            struct editor_permission *permission)
 {
     const struct host_permission *is = &permission->is;
     const struct editor_tool *known = find_tool(editor, is->tool);
+
+    if (elicit(editor, session, permission, known))
+        return;
     bool is_new = known == NULL;
     char id[TOOL_ID];
 
@@ -307,6 +333,12 @@ static void read_modes(struct editor *editor, const char *mode, const struct jso
         json_replace(&editor->modes, modes);
 }
 
+static void on_elicited(struct editor *editor, const struct host_event *event)
+{
+    if (event->elicitation != NULL && editor_current(editor) != NULL)
+        acp_agent_elicited(editor->acp, event->elicitation);
+}
+
 static void on_mode(struct editor *editor, const struct host_event *event)
 {
     const struct editor_session *session = editor_current(editor);
@@ -397,23 +429,15 @@ static void on_end(struct editor *editor, const struct host_event *event)
 
 static void (*const handlers[HOST_EVENT_COUNT])(struct editor *editor,
                                                 const struct host_event *event) = {
-    [HOST_EVENT_PROMPT] = on_prompt,
-    [HOST_EVENT_TEXT] = on_text,
-    [HOST_EVENT_THOUGHT] = on_thought,
-    [HOST_EVENT_TOOL] = on_tool,
-    [HOST_EVENT_PLAN] = on_plan,
-    [HOST_EVENT_PERMISSION] = on_permission,
-    [HOST_EVENT_PERMITTED] = on_permitted,
-    [HOST_EVENT_MODE] = on_mode,
-    [HOST_EVENT_COMMANDS] = on_commands,
-    [HOST_EVENT_OPTIONS] = on_options,
-    [HOST_EVENT_USAGE] = on_usage,
-    [HOST_EVENT_TITLE] = on_title,
-    [HOST_EVENT_STATE] = on_state,
-    [HOST_EVENT_QUERY] = on_query,
-    [HOST_EVENT_CONVERSATION] = on_conversation,
-    [HOST_EVENT_NOTE] = on_note,
-    [HOST_EVENT_END] = on_end,
+    [HOST_EVENT_PROMPT] = on_prompt,       [HOST_EVENT_TEXT] = on_text,
+    [HOST_EVENT_THOUGHT] = on_thought,     [HOST_EVENT_TOOL] = on_tool,
+    [HOST_EVENT_PLAN] = on_plan,           [HOST_EVENT_PERMISSION] = on_permission,
+    [HOST_EVENT_PERMITTED] = on_permitted, [HOST_EVENT_ELICITED] = on_elicited,
+    [HOST_EVENT_MODE] = on_mode,           [HOST_EVENT_COMMANDS] = on_commands,
+    [HOST_EVENT_OPTIONS] = on_options,     [HOST_EVENT_USAGE] = on_usage,
+    [HOST_EVENT_TITLE] = on_title,         [HOST_EVENT_STATE] = on_state,
+    [HOST_EVENT_QUERY] = on_query,         [HOST_EVENT_CONVERSATION] = on_conversation,
+    [HOST_EVENT_NOTE] = on_note,           [HOST_EVENT_END] = on_end,
 };
 
 void editor_event(struct editor *editor, const struct frame *frame)

@@ -86,6 +86,7 @@ struct pending_request {
     char session[EDITOR_ID];
     char *text, *mode, *option, *value; /* NULL: none */
     char *prompt; /* its id, once it was accepted */
+    struct json *answers; /* of PERMIT, to a form; NULL: none */
     bool typed; /* a command typed as a prompt: the answer is text, too */
     bool cancelled;
     bool follows; /* go to STEP_FOLLOWS when its turn ends */

@@ -32,6 +32,7 @@ void editor_pending_free(struct pending_request *pending)
     free(pending->option);
     free(pending->value);
     free(pending->prompt);
+    json_free(pending->answers);
     free(pending);
 }
 
@@ -194,6 +195,8 @@ static void ask(struct editor *editor, struct pending_request *pending)
         open_request(editor, &out, "permit");
         json_put(&out, "permission", pending->prompt);
         json_put(&out, "option", pending->value);
+        if (pending->answers != NULL)
+            json_put_node(&out, "answers", pending->answers);
         break;
     case PENDING_LOAD:
     case PENDING_RESUME:
@@ -390,6 +393,17 @@ static void handle_set(struct editor *editor, struct pending_request *pending)
     editor_pending_end(editor, pending);
 }
 
+/* Says why the host does not take the client's answer, and leaves it open for others. */
+static void refuse_answer(struct editor *editor, struct pending_request *pending,
+                          const struct err *why)
+{
+    const struct editor_session *session = editor_session(editor, pending->session);
+
+    if (session != NULL)
+        editor_note(editor, session, 0, why->text);
+    editor_pending_end(editor, pending);
+}
+
 void editor_answered(struct editor *editor, int64_t asked, const struct frame *answer)
 {
     struct pending_request *pending = pending_of(editor, asked);
@@ -398,7 +412,9 @@ void editor_answered(struct editor *editor, int64_t asked, const struct frame *a
     if (pending == NULL)
         return;
     if (hosts_reply_error(answer->head, &why) == -1) {
-        if (pending->kind == PENDING_PERMIT || pending->kind == PENDING_CANCEL)
+        if (pending->kind == PENDING_PERMIT && why.code == MAS_USAGE)
+            refuse_answer(editor, pending, &why);
+        else if (pending->kind == PENDING_PERMIT || pending->kind == PENDING_CANCEL)
             editor_pending_end(editor, pending); /* somebody else was faster */
         else
             fail(editor, pending, &why);

@@ -242,7 +242,7 @@ static void on_request(void *arg, const struct editor_request *request)
     }
 }
 
-static void on_permitted(void *arg, int64_t serial, const char *option)
+static void on_permitted(void *arg, int64_t serial, const char *option, const struct json *answers)
 {
     struct editor *editor = arg;
 
@@ -257,6 +257,8 @@ static void on_permitted(void *arg, int64_t serial, const char *option)
             editor_pending_new(editor, PENDING_PERMIT, editor->conversation);
         pending->prompt = mem_dup(permission->is.id);
         pending->value = mem_dup(option);
+        if (answers != NULL)
+            json_replace(&pending->answers, answers);
         editor_begin(editor, pending);
         return;
     }

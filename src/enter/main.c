@@ -5,9 +5,9 @@
  *
  *     --read PATH, --write PATH, --device PATH   all that the program may reach of the files
  *     --network none|open|PORT                   no IP at all, or TCP to these ports of any host
- *     --limit NAME=VALUE                         see limits.h
  *     --tty                                      it takes its standard input as its terminal
  *     --keep FD                                  it gets this descriptor, too
+ *     --init FD                                  mas-wall is PID 1, and tells this socket: init.h
  *     --nested                                   it may make namespaces; then no paths
  *     --require PART,...                         fail without: files, network, signals, sockets,
  * calls
@@ -18,8 +18,9 @@
  */
 #include "base/path.h"
 #include "base/proc.h"
-#include "enter/limits.h"
+#include "enter/init.h"
 #include "enter/options.h"
+#include "enter/privileges.h"
 #include "enter/probe.h"
 
 #include <errno.h>
@@ -31,6 +32,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { EXIT_OWN = 125, EXIT_CANNOT_RUN = 126, EXIT_MISSING = 127 };
@@ -93,18 +95,15 @@ static int enter(const struct entry_options *options, struct err *err)
     struct err ignored = ERR_INIT;
 
     if (check_parts(options, err) == -1 || lead_session(options->tty, err) == -1 ||
-        limit_capabilities(options->filter.nested, err) == -1)
+        privileges_drop(options->filter.nested, err) == -1)
         return -1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
         return err_errno(err, "cannot give up new privileges");
     if (landlock_enter(&options->landlock, err) == -1)
         return -1;
     /* A core goes to a program that runs outside, or to a directory that the machine chose. */
-    if (limit_set("core=0", err) == -1)
-        return -1;
-    for (char **limit = options->limits; limit != NULL && *limit != NULL; limit++)
-        if (limit_set(*limit, err) == -1)
-            return -1;
+    if (setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) == -1)
+        return err_errno(err, "cannot switch off cores");
     /* A filter that holds the network or is required has no substitute. */
     struct filter_agent filter = options->filter;
     filter.truncates = options->landlock.path_count == 0 || landlock_abi() >= LANDLOCK_TRUNCATE;
@@ -133,6 +132,8 @@ int main(int argc, char **argv)
         options_free(&options);
         return rc == 0 ? 0 : EXIT_OWN;
     }
+    if (rc == 0 && options.init > 0)
+        rc = init_begin(options.init, &err);
     reset_signals();
     _cleanup_free_ char *path =
         rc == 0 ? path_find_program(options.program[0], getenv("PATH"), AT_FDCWD) : NULL;

@@ -65,15 +65,15 @@ static int parse_network(const char *text, struct entry_options *options, struct
     return 0;
 }
 
-static int parse_keep(const char *text, struct entry_options *ret, struct err *err)
+static int parse_fd(const char *text, int *ret, struct err *err)
 {
     char *end;
     long fd = strtol(text, &end, 10);
 
     if (*end != '\0' || fd <= STDERR_FILENO || fd > KEEP_MAX)
-        return err_set(err, MAS_USAGE, "cannot keep descriptor '%s': expected 3 to %d", text,
+        return err_set(err, MAS_USAGE, "cannot use descriptor '%s': expected 3 to %d", text,
                        KEEP_MAX);
-    ret->keep = (int)fd;
+    *ret = (int)fd;
     return 0;
 }
 
@@ -92,18 +92,18 @@ static int check(const struct entry_options *options, struct err *err)
 
 int options_parse(int argc, char **argv, struct entry_options *ret, struct err *err)
 {
-    enum { READ = 256, WRITE, DEVICE, NETWORK, LIMIT, NESTED, REQUIRE, PROBE, TTY, KEEP };
+    enum { READ = 256, WRITE, DEVICE, NETWORK, NESTED, REQUIRE, PROBE, TTY, KEEP, INIT };
     static const struct option known[] = {
         {"read", required_argument, NULL, READ},
         {"write", required_argument, NULL, WRITE},
         {"device", required_argument, NULL, DEVICE},
         {"network", required_argument, NULL, NETWORK},
-        {"limit", required_argument, NULL, LIMIT},
         {"nested", no_argument, NULL, NESTED},
         {"require", required_argument, NULL, REQUIRE},
         {"probe", no_argument, NULL, PROBE},
         {"tty", no_argument, NULL, TTY},
         {"keep", required_argument, NULL, KEEP},
+        {"init", required_argument, NULL, INIT},
         {NULL, 0, NULL, 0},
     };
     int option;
@@ -120,9 +120,6 @@ int options_parse(int argc, char **argv, struct entry_options *ret, struct err *
         case NETWORK:
             rc = parse_network(optarg, ret, err);
             break;
-        case LIMIT:
-            strv_push(&ret->limits, optarg);
-            break;
         case NESTED:
             ret->filter.nested = true;
             break;
@@ -136,7 +133,10 @@ int options_parse(int argc, char **argv, struct entry_options *ret, struct err *
             ret->tty = true;
             break;
         case KEEP:
-            rc = parse_keep(optarg, ret, err);
+            rc = parse_fd(optarg, &ret->keep, err);
+            break;
+        case INIT:
+            rc = parse_fd(optarg, &ret->init, err);
             break;
         default:
             rc = err_set(err, MAS_USAGE, "cannot use '%s': " USAGE, argv[optind - 1]);
@@ -150,5 +150,4 @@ void options_free(struct entry_options *options)
 {
     free(options->landlock.paths);
     free(options->landlock.ports);
-    strv_free(options->limits);
 }

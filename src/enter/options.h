@@ -5,8 +5,8 @@
 #define MAS_ENTER_OPTIONS_H
 
 #include "base/err.h"
+#include "base/landlock.h"
 #include "filter/filter.h"
-#include "filter/landlock.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ struct entry_options {
     unsigned required; /* parts */
     struct filter_agent filter;
     struct landlock landlock; /* owns its arrays */
-    char **limits;
+    int init; /* --init: the socket; 0: without */
     int keep; /* a descriptor that the program gets, too; 0: none */
     char *const *program; /* and its arguments; borrowed */
 };

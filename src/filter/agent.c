@@ -5,6 +5,7 @@
 #include "filter/rules.h"
 
 #include <errno.h>
+#include <linux/fs.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -32,6 +33,7 @@ static const char *const mounting[] = {
 static const char *const mounting_anew[] = {
     "fsconfig", "fsmount", "fsopen", "fspick", "mount_setattr", "move_mount", "open_tree",
     "open_tree_attr",
+    "file_setattr", /* of a quota, as FS_IOC_FSSETXATTR */
     "clone3", /* its flags are in memory, where no filter sees them; callers fall back to clone */
 };
 static const unsigned namespaces[] = {
@@ -118,13 +120,15 @@ static void deny_sockets(struct rules *rules, enum filter_network network)
     rules_add_one(rules, not_here, "sendmmsg", RULE_BITS(3, MSG_FASTOPEN, MSG_FASTOPEN));
 }
 
-/* They type into a terminal that this process shares with others, or paste into a console. */
-static void deny_typing(struct rules *rules)
+/* The first two type into a terminal that this process shares with others, or paste into a console.
+ * The others take a file out of the quota of its session: what they set is in memory. */
+static void deny_requests(struct rules *rules)
 {
-    static const unsigned typing[] = {TIOCSTI, TIOCLINUX};
+    static const unsigned requests[] = {TIOCSTI, TIOCLINUX, FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS,
+                                        FS_IOC32_SETFLAGS};
 
-    for (size_t i = 0; i < ARRAY_LEN(typing); i++)
-        rules_add_one(rules, SCMP_ACT_ERRNO(EPERM), "ioctl", RULE_IS(1, typing[i]));
+    for (size_t i = 0; i < ARRAY_LEN(requests); i++)
+        rules_add_one(rules, SCMP_ACT_ERRNO(EPERM), "ioctl", RULE_IS(1, requests[i]));
 }
 
 static void deny_namespaces(struct rules *rules)
@@ -154,7 +158,7 @@ int filter_agent_load(const struct filter_agent *what, struct err *err)
     }
     if (!what->nested)
         deny_namespaces(&rules);
-    deny_typing(&rules);
+    deny_requests(&rules);
     deny_sockets(&rules, what->network);
     return rules_load(&rules, err);
 }

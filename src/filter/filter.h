@@ -37,6 +37,8 @@ int filter_agent_load(const struct filter_agent *what, struct err *err);
 enum filter_program {
     FILTER_ARCHIVE, /* works on files that it may open, and starts nothing */
     FILTER_CHAT, /* also connects to Unix sockets, and uses a terminal */
+    FILTER_NETWORK, /* also connects to any host, and forks without starting a program */
+    FILTER_SERVE, /* works on files, answers at sockets that it has, connects to Unix sockets */
 };
 
 /* Loads the filter for this program. Any other call ends it, with a line on stderr that says which

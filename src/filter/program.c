@@ -10,6 +10,7 @@
 #include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -30,7 +31,7 @@
 #define IS_SANITIZED false
 #endif
 
-enum { EXIT_BY_FILTER = 128 + SIGSYS };
+enum { EXIT_BY_FILTER = 128 + SIGSYS, TYPE_MASK = 0xf /* the rest of a socket's type is flags */ };
 
 /* clang-format off */
 static const char *const memory[] = {
@@ -84,6 +85,18 @@ static const char *const connections[] = {
 static const char *const meets_hosts[] = {
     "connect", "fchown", "fchown32", "setsockopt", "signalfd", "signalfd4",
 };
+/* Answers to those who connect. */
+static const char *const answers[] = {
+    "accept", "accept4", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_wait",
+    "memfd_create", "socketpair", "wait4", "waitid",
+};
+/* Logs that grow. */
+static const char *const follows_files[] = {"inotify_add_watch", "inotify_init1"};
+/* Servers, names of hosts, whose libraries differ by machine, and processes of this program. */
+static const char *const serves_hosts[] = {
+    "bind", "kill", "pidfd_open", "recvmmsg", "recvmmsg_time64", "sendmmsg", "timerfd_create",
+    "timerfd_settime",
+};
 /* clang-format on */
 
 static const struct {
@@ -95,12 +108,21 @@ static const struct {
     {                                                                                              \
         list, ARRAY_LEN(list), programs                                                            \
     }
-#define ALL (1U << FILTER_ARCHIVE | 1U << FILTER_CHAT)
-    FAMILY(memory, ALL),      FAMILY(threads, ALL),
-    FAMILY(signals, ALL),     FAMILY(clocks, ALL),
-    FAMILY(facts, ALL),       FAMILY(descriptors, ALL),
-    FAMILY(reads_files, ALL), FAMILY(writes_files, ALL),
-    FAMILY(connections, ALL), FAMILY(meets_hosts, 1U << FILTER_CHAT),
+#define SOCKETS (1U << FILTER_CHAT | 1U << FILTER_NETWORK | 1U << FILTER_SERVE)
+#define ALL (1U << FILTER_ARCHIVE | SOCKETS)
+    FAMILY(memory, ALL),
+    FAMILY(threads, ALL),
+    FAMILY(signals, ALL),
+    FAMILY(clocks, ALL),
+    FAMILY(facts, ALL),
+    FAMILY(descriptors, ALL),
+    FAMILY(reads_files, ALL),
+    FAMILY(writes_files, ALL),
+    FAMILY(connections, ALL),
+    FAMILY(meets_hosts, SOCKETS),
+    FAMILY(answers, 1U << FILTER_NETWORK | 1U << FILTER_SERVE),
+    FAMILY(follows_files, 1U << FILTER_SERVE),
+    FAMILY(serves_hosts, 1U << FILTER_NETWORK),
 };
 
 /* Says which call it was, without functions that a signal may not use, and ends the program. */
@@ -148,6 +170,26 @@ static void allow_some(struct rules *rules)
     rules_add_one(rules, SCMP_ACT_ALLOW, "ioctl", RULE_IS(1, TCGETS)); /* isatty() */
 }
 
+/* Sockets to anywhere, but none that skips the kernel's protocols; fork(). */
+static void allow_network(struct rules *rules)
+{
+    static const unsigned ip[] = {AF_INET, AF_INET6};
+    const unsigned fork = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | 0xffU; /* and its signal */
+    const struct scmp_arg_cmp routes[] = {RULE_IS(0, AF_NETLINK), RULE_IS(2, NETLINK_ROUTE)};
+
+    for (size_t i = 0; i < ARRAY_LEN(ip); i++) {
+        const struct scmp_arg_cmp stream[] = {RULE_IS(0, ip[i]),
+                                              RULE_BITS(1, TYPE_MASK, SOCK_STREAM)};
+        const struct scmp_arg_cmp datagram[] = {RULE_IS(0, ip[i]),
+                                                RULE_BITS(1, TYPE_MASK, SOCK_DGRAM)};
+        rules_add(rules, SCMP_ACT_ALLOW, "socket", stream, ARRAY_LEN(stream));
+        rules_add(rules, SCMP_ACT_ALLOW, "socket", datagram, ARRAY_LEN(datagram));
+    }
+    rules_add(rules, SCMP_ACT_ALLOW, "socket", routes, ARRAY_LEN(routes));
+    rules_add_one(rules, SCMP_ACT_ALLOW, "ioctl", RULE_IS(1, FIONREAD));
+    rules_add_one(rules, SCMP_ACT_ALLOW, "clone", RULE_BITS(0, ~fork, 0));
+}
+
 bool filter_is_on(void)
 {
     return !IS_SANITIZED && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != -1;
@@ -167,9 +209,11 @@ int filter_program_load(enum filter_program program, struct err *err)
         if ((families[i].programs & 1U << program) != 0)
             rules_add_all(&rules, SCMP_ACT_ALLOW, families[i].calls, families[i].count);
     allow_some(&rules);
-    if (program == FILTER_CHAT) {
+    if (program == FILTER_CHAT)
         allow_terminal(&rules);
+    if (program == FILTER_NETWORK)
+        allow_network(&rules);
+    if (program != FILTER_ARCHIVE)
         rules_add_one(&rules, SCMP_ACT_ALLOW, "socket", RULE_IS(0, AF_UNIX));
-    }
     return rules_load(&rules, err);
 }

@@ -99,6 +99,8 @@ struct backend {
     void (*resize)(struct host *host);
     /* The pane's own program (host->pane_program) has ended. */
     void (*reap)(struct host *host);
+    /* The login on the pane (host->pane_login) has ended. */
+    void (*login_ended)(struct host *host, int status);
     /* The agent stops: tells those who wait for an answer that what waits is kept. */
     void (*keep_queue)(struct host *host, const char *why);
     /* Tells clients of the status; called in each turn of the loop. */

@@ -168,6 +168,8 @@ static int prepare(struct supervisor_job *job, struct supervisor_spec *spec)
         strv_push(&words, *word);
     if (host->commands->has(words[1]))
         spec->run = host->commands->run;
+    else
+        spec->bounds = &host->resources.bounds; /* such as `merge`, whose check the agent wrote */
     spec->program = path_exe();
     spec->argv = words; /* this process needs them to its end */
     spec->env = make_environment(host, colour);
@@ -180,8 +182,11 @@ static void begin(struct host *host, int client)
 {
     struct supervisor_job job = {
         .client = client, .arg = host, .prepare = prepare, .answer = answer};
-    struct supervisor_spec spec = {
-        .times = {.terminate_ms = TERMINATE_MS}, .piped = true, .pipes = {-1, -1, -1}, .job = &job};
+    struct supervisor_spec spec = {.lease = &host->lease.clock,
+                                   .times = {.terminate_ms = TERMINATE_MS},
+                                   .piped = true,
+                                   .pipes = {-1, -1, -1},
+                                   .job = &job};
     struct supervisor supervisor;
     struct err err = ERR_INIT;
 

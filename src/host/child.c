@@ -128,6 +128,7 @@ static void launch(struct host *host, int64_t now)
         return;
     }
     struct supervisor_spec spec = {.program = program,
+                                   .lease = &host->lease.clock,
                                    .argv = argv,
                                    .env = env,
                                    .times = child_times(host),
@@ -139,10 +140,13 @@ static void launch(struct host *host, int64_t now)
     if (host_wall_around(host, true, &spec, &walled, &err) == -1 ||
         host->backend->connect(host, &spec, &slave, &err) == -1 ||
         supervisor_start(&spec, slave, &child->supervisor, &err) == -1) {
-        fail_start(host, err.text);
+        _cleanup_free_ char *why =
+            mem_printf("%s%s%s", err.text, err.hint[0] != '\0' ? "; " : "", err.hint);
+        fail_start(host, why);
         return;
     }
     host->backend->launched(host, now);
+    host->wall.rises = spec.wall_tells;
     child->phase = CHILD_RUNS;
     child->rest = AGENT_EXITED; /* while it ends, it is not what the run before it was */
     note_start(child, now);
@@ -306,6 +310,9 @@ static void handle_end(struct host *host, int status, int64_t now)
         host->setup.status = status;
         return;
     }
+    if (host->wall.rises && !child->asked)
+        host_wall_fell(host);
+    host->wall.rises = false;
     child->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     child->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (child->signal == 0 ||
@@ -399,6 +406,13 @@ void child_serve(struct host *host, int64_t now)
                 request_started(host, NULL);
             }
             break;
+        case SUPERVISOR_PROGRAM:
+            host->wall.rises = false;
+            child->pid = child->ended ? 0 : report.pid;
+            break;
+        case SUPERVISOR_NETWORK_LOST:
+            host_wall_lost_network(host);
+            break;
         case SUPERVISOR_FAILED:
             fail_start(host, strerror(report.status));
             break;
@@ -427,10 +441,14 @@ static void tick_gone(struct host *host, int64_t now)
 
     if (!child->cleared) { /* it was killed, and its children are this process's now */
         supervisor_sweep();
+        host_lease_watch(host); /* before anything else: a disk may hang */
         child->cleared = true;
     }
-    if (!child->ended)
+    if (!child->ended) {
         handle_end(host, KILLED, now);
+        if (!child->again) /* who waits for a start that never came */
+            request_started(host, "its supervisor was killed");
+    }
     if (!drain(host) || !pane_has_room(&host->pane.out, PANE_ROOM))
         return;
     child->gone = false;

@@ -110,7 +110,7 @@ void code_serve(struct host *host, struct loop *loop)
     if (!host->code.runs || loop_got(loop, host->code.proc.pidfd) == 0)
         return;
     host->code.runs = false;
-    if (proc_finish(&host->code.proc, &result, &err) == 0 &&
+    if (host_finish_own(&host->code.proc, &result, &err) == 0 &&
         json_parse(str_text(&result.out), result.out.len, OUTPUT_MAX, &answer, &err) == 0) {
         code_figures_parse(answer, &figures);
         keep(host, &figures);

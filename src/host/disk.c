@@ -17,8 +17,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "store/disk_limits.h"
 #include "store/reserve.h"
+#include "store/session_limits.h"
 #include "store/workspace.h"
 
 #include <fcntl.h>
@@ -52,7 +52,7 @@ void disk_open(struct host *host)
     int64_t now = time_monotonic_ms();
 
     disk->session_lock = disk->root_lock = -1;
-    disk->watched = disk_limits_exist(host->dir, &host->config);
+    disk->watched = resources_limit_disk(host);
     disk->due = now + FIRST_MS + own_ms(host);
     disk->reserve_due = now + RESERVE_MS;
     reserve_make(host->dir);
@@ -79,6 +79,8 @@ void disk_close(struct host *host)
 
 /* ---- measuring */
 
+/* Returns how much the file system holds; where a quota holds the session's limit, how much the
+ * session takes. */
 static int64_t ask_used(const struct host *host)
 {
     struct statvfs fs;
@@ -188,13 +190,9 @@ void disk_serve(struct host *host, struct loop *loop)
 
     if (!host->disk.runs || loop_got(loop, host->disk.proc.pidfd) == 0)
         return;
-    int rc = proc_finish(&host->disk.proc, &result, &err);
-    _cleanup_free_ char *why = NULL;
-    if (rc == -1)
-        why = mem_dup(err.text);
-    else if (result.err.len > 0) /* host.c may have reaped it, so its status is not known */
-        why = mem_printf("cannot measure the disk space of the session: %.*s",
-                         (int)strcspn(str_text(&result.err), "\n"), str_text(&result.err));
+    bool failed = host_finish_own(&host->disk.proc, &result, &err) == -1 &&
+                  err_wrap(&err, "cannot measure the disk space of the session") == -1;
+    _cleanup_free_ char *why = failed ? mem_dup(err.text) : NULL;
     proc_result_free(&result);
     end(host, why);
 }
@@ -214,6 +212,15 @@ bool disk_is_paused(const struct host *host)
     const enum child_phase phase = host->child.phase;
 
     return host->disk.paused && (phase == CHILD_RUNS || phase == CHILD_SETS_UP);
+}
+
+const char *disk_holder(const struct host *host)
+{
+    const struct limit_held *of = host->resources.held.of;
+
+    if (of[LIMIT_SESSION].amount <= 0 && of[LIMIT_AGENT].amount <= 0)
+        return "";
+    return !host->disk.held ? "watch" : of[LIMIT_AGENT].amount > 0 ? "quota and watch" : "quota";
 }
 
 const char *disk_note(const struct host *host)
@@ -332,10 +339,15 @@ int disk_told(struct host *host, struct client *client, const struct frame *fram
     if (session == NULL) { /* a limit was changed */
         disk->wanted = true;
         disk->due = 0;
+        resources_limits_changed(host);
         return 0;
     }
     disk_read(session, &disk->use[DISK_SESSION]);
     disk_read(json_get(frame->head, "agent"), &disk->use[DISK_AGENT]);
+    bool held = json_bool(json_get(frame->head, "held"), false);
+    if (held != disk->held)
+        disk->used = ask_used(host); /* the kernel shows a session with a held limit by itself */
+    disk->held = held;
     disk->room = json_int(json_get(frame->head, "room"), INT64_MAX);
     if (!disk->runs) {
         int64_t now = time_monotonic_ms();
@@ -359,8 +371,9 @@ static int extend(struct host *host, enum disk_scope scope, int64_t more, struct
     int64_t limit = by > INT64_MAX - from ? INT64_MAX : from + by;
     char text[NUMBER_SIZE_TEXT];
 
-    if (disk_limits_set(&host->root, host->dir, scope, scope == DISK_AGENT ? host->agent->id : NULL,
-                        limit, LOCK_MS, err) == -1)
+    if (session_limits_set(&host->root, host->dir, scope == DISK_AGENT ? host->agent->id : NULL,
+                           scope == DISK_AGENT ? LIMIT_AGENT : LIMIT_SESSION, limit, LOCK_MS,
+                           err) == -1)
         return -1;
     use->limit = limit;
     number_format_size((uint64_t)limit, text);

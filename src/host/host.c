@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "host/backend.h"
 #include "host/state.h"
+#include "host/wall.h"
 #include "memory/store.h"
 #include "session/launch.h"
 #include "store/workspace.h"
@@ -100,13 +101,13 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .code = host->code.figures,
         .resources = host->resources.usage,
         .wall = host->wall.report,
+        .limits = host->resources.held,
     };
     (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane_id);
     attention_fill(host, ret);
     host->backend->fill_status(host, ret);
     ret->disk = host->disk.use[DISK_AGENT];
-    if (host->disk.watched)
-        (void)snprintf(ret->wall.held_by[WALL_DISK], WALL_HOLDER_MAX, "watch");
+    (void)snprintf(ret->wall.held_by[WALL_DISK], WALL_HOLDER_MAX, "%s", disk_holder(host));
     if (disk_is_paused(host))
         ret->state = AGENT_PAUSED;
     if (ret->state == AGENT_PAUSED ? disk_is_paused(host) : runs && ret->note[0] == '\0')
@@ -151,6 +152,20 @@ int host_start_own(const struct proc_spec *spec, const char *shown, struct proc 
     return rc;
 }
 
+int host_finish_own(struct proc *proc, struct proc_result *ret, struct err *err)
+{
+    const char *shown = proc->file;
+
+    if (proc_finish(proc, ret, err) == -1)
+        return -1;
+    if (ret->status == 0)
+        return 0;
+    _cleanup_free_ char *line = mem_dupn(str_text(&ret->err), strcspn(str_text(&ret->err), "\n"));
+    if (line[0] == '\0')
+        return err_set(err, MAS_FAILED, "'%s' has failed (exit code %d)", shown, ret->status);
+    return err_set(err, MAS_FAILED, "%s", str_starts(line, "mas: ") ? line + 5 : line);
+}
+
 void host_keep_log(struct host *host, const char *bytes, size_t len)
 {
     bool kept = log_write(&host->log, bytes, len);
@@ -178,6 +193,28 @@ static void leave(struct host *host, struct supervisor_times times)
         child_end(host, times, 0, false);
 }
 
+/* Reaps what has ended: also supervisors, and what a killed one has left to this process. */
+static void reap(struct host *host)
+{
+    struct proc *const own[] = {&host->code.proc, &host->notify.proc,   &host->display.proc,
+                                &host->disk.proc, &host->lease.renewer, &host->lease.watcher};
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        for (size_t i = 0; i < ARRAY_LEN(own); i++)
+            (void)proc_take_end(own[i], pid, status);
+        if (pid == host->pane_login) {
+            host->pane_login = 0;
+            host->backend->login_ended(host, status);
+        }
+        if (pid != host->pane_program)
+            continue;
+        host->pane_program = 0;
+        host->backend->reap(host);
+    }
+}
+
 static void handle_signals(struct host *host)
 {
     struct signalfd_siginfo info;
@@ -193,12 +230,7 @@ static void handle_signals(struct host *host)
         if (info.ssi_signo == SIGTERM)
             leave(host, (struct supervisor_times){.terminate_ms = times.terminate_ms});
     }
-    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) { /* or it was a supervisor */
-        if (pid != host->pane_program)
-            continue;
-        host->pane_program = 0;
-        host->backend->reap(host);
-    }
+    reap(host);
 }
 
 /* Hands keys to the agent. If none runs, they start it. */
@@ -250,6 +282,7 @@ static void want(const struct host *host, struct loop *loop, int64_t now)
     notify_want(host, loop);
     broker_want(host, loop);
     disk_want(host, loop);
+    host_lease_want(host, loop);
     server_want(host, loop);
 }
 
@@ -267,6 +300,7 @@ static void serve(struct host *host, struct loop *loop, int64_t now)
     setup_serve(host, loop);
     notify_serve(host, loop);
     disk_serve(host, loop);
+    host_lease_serve(host, loop);
     short keys = loop_got(loop, STDIN_FILENO);
     if ((keys & POLLIN) != 0)
         read_keys(host, now);
@@ -291,9 +325,19 @@ static int64_t settle(struct host *host, int64_t now)
     next = time_sooner(next, notify_tick(host, now));
     next = time_sooner(next, broker_tick(host, now));
     next = time_sooner(next, disk_tick(host, now));
+    next = time_sooner(next, host_lease_tick(host, now));
     next = time_sooner(next, server_tick(host, now));
     server_flush(host);
     return next;
+}
+
+/* Ends everything if the lease is lost; then it writes no more than the agent's end. */
+static void look_at_lease(struct host *host)
+{
+    if (!host_lease_look(host))
+        return;
+    leave(host, supervisor_lease_times);
+    host_log(host, "ends: the session's lease was not renewed");
 }
 
 static int run_loop(struct host *host, struct err *err)
@@ -302,6 +346,7 @@ static int run_loop(struct host *host, struct err *err)
     int n = 0;
 
     while (n != -1) {
+        look_at_lease(host);
         int64_t now = time_monotonic_ms();
         int64_t next = settle(host, now);
         if (host->pane.gone && !host->leaving) {
@@ -312,6 +357,7 @@ static int run_loop(struct host *host, struct err *err)
             break;
         want(host, &loop, now);
         n = loop_wait(&loop, next);
+        look_at_lease(host); /* this process may have been stopped for long */
         if (n > 0)
             serve(host, &loop, time_monotonic_ms());
     }
@@ -348,7 +394,8 @@ static int begin(struct host *host, struct err *err)
 {
     const char *pane = getenv("TMUX_PANE");
 
-    if (catch_signals(host, err) == -1 || open_log(host, err) == -1)
+    if (host_lease_open(host, err) == -1 || catch_signals(host, err) == -1 ||
+        open_log(host, err) == -1)
         return -1;
     /* a process whose supervisor is killed becomes a child of this one */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -384,6 +431,7 @@ int host_run(const char *id, const char *agent_id, const struct host_commands *c
     host->pid = getpid();
     host->dir = host->run = host->logs = host->lock = host->signals = host->server.listener = -1;
     host->broker.listener = -1;
+    host->lease.clock = (struct lease_clock)LEASE_CLOCK_INIT;
     host->display.lock = host->disk.session_lock = host->disk.root_lock = -1;
     host->child.supervisor.fd = host->setup.out = -1;
     host->resources.parent = -1;
@@ -397,9 +445,11 @@ int host_run(const char *id, const char *agent_id, const struct host_commands *c
         rc = begin(host, err);
     if (rc == 0)
         rc = run_loop(host, err);
+    look_at_lease(host);
     if (host->backend != NULL)
         host->backend->close(host);
     resources_close(host);
+    host_wall_close(host);
     code_close(host);
     display_close(host);
     disk_close(host);
@@ -412,7 +462,9 @@ int host_run(const char *id, const char *agent_id, const struct host_commands *c
     log_close(&host->log);
     fd_closep(&host->logs);
     fd_closep(&host->signals);
+    look_at_lease(host);
     start_release(host);
+    host_lease_close(host);
     free(host);
     return rc;
 }

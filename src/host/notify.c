@@ -149,7 +149,7 @@ void notify_serve(struct host *host, struct loop *loop)
     if (!host->notify.runs || loop_got(loop, host->notify.proc.pidfd) == 0)
         return;
     host->notify.runs = false;
-    if (proc_finish(&host->notify.proc, &result, &err) == -1)
+    if (host_finish_own(&host->notify.proc, &result, &err) == -1)
         host_log(host, err.text);
     proc_result_free(&result);
 }

@@ -2,6 +2,7 @@
 
 #include "base/pty.h"
 #include "base/str.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,6 +123,8 @@ void pane_write(struct pane *pane)
 {
     if (pane->gone)
         pane->out.start = pane->out.end;
+    if (pane->out.start < pane->out.end)
+        pane->written_ms = time_epoch_ms();
     pane_buffer_write(&pane->out, STDOUT_FILENO, &pane->gone);
 }
 

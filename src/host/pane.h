@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <termios.h>
 
 enum { PANE_BUFFER = 32 * 1024 }; /* bytes on their way, in each direction */
@@ -25,6 +26,7 @@ struct pane_buffer {
 struct pane {
     struct termios was; /* its settings before pane_open() */
     bool raw; /* it is open */
+    int64_t written_ms; /* epoch, of what this process printed there last; 0: nothing */
     bool gone; /* it has hung up, or the host leaves: nobody sees what is printed */
     struct pane_buffer out, keys;
 };

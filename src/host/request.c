@@ -7,9 +7,12 @@
 #include "host/acp/request.h"
 #include "host/terminal/terminal.h"
 #include "model/target.h"
+#include "tmux/tmux.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void request_open_answer(const struct host *host, struct str *head, struct json_out *out)
 {
@@ -36,12 +39,37 @@ void request_put_status(const struct host *host, struct str *head)
     json_close(&out, '}');
 }
 
+/* Tells of the pane, unless it is going away. */
+static void put_pane(const struct host *host, struct json_out *out)
+{
+    struct agent_pane pane = {
+        .server = getppid(),
+        .activity_ms = host->pane.written_ms,
+        .agents = (int)host->team.agent_count,
+    };
+    struct stat st;
+
+    if (host->leaving || host->pane.gone || host->pane_id[0] == '\0' ||
+        !tmux_inside_session(pane.session) || fstat(STDOUT_FILENO, &st) == -1)
+        return;
+    int64_t written = (int64_t)st.st_mtim.tv_sec * 1000; /* also by the pane's own program */
+    if (written > pane.activity_ms)
+        pane.activity_ms = written;
+    agent_pane_put(&pane, out);
+}
+
 static void answer_status(struct host *host, struct client *client)
 {
     _cleanup_str_ struct str head = STR_INIT;
+    struct agent_status status;
+    struct json_out out;
 
     resources_measure(host);
-    request_put_status(host, &head);
+    host_fill_status(host, &status);
+    request_open_answer(host, &head, &out);
+    agent_status_tell(&status, &out);
+    put_pane(host, &out);
+    json_close(&out, '}');
     server_answer(client, &head);
     client->kind = CLIENT_LEAVES;
 }
@@ -264,6 +292,7 @@ static const struct request_kind {
     {"listen",       "listen to",                 ALL,     {NULL, acp_request_listen}},
     {"cancel",       "cancel the turn of",        TEAM,    {NULL, acp_request_cancel}},
     {"permit",       "answer",                    DECIDES, {do_permit, acp_request_permit}},
+    {"login",        "log in",                    DECIDES, {NULL, acp_request_login}},
     {"clear",        "clear the context of",      DECIDES, {NULL, acp_request_clear}},
     {"mode",         "set the mode of",           DECIDES, {NULL, acp_request_mode}},
     {"set",          "set an option of",          DECIDES, {NULL, acp_request_set}},

@@ -11,7 +11,6 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "wall/scope.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,118 +21,98 @@ enum {
     MEASURE_MAX_MS = 80000, /* while nothing changes */
     CHANGE_CPU_MS = 100, /* what counts as a change */
     CHANGE_MEMORY = 16, /* likewise: one part in so many */
-    OOM_WORKER = 400, /* how much sooner than mas itself the kernel ends them for memory */
-    OOM_MANAGER = 200,
-    OOM_META = 100,
 };
 
-static int oom_score(const struct agent *agent)
-{
-    static const int scores[RANK_COUNT] = {
-        [RANK_META] = OOM_META, [RANK_MANAGER] = OOM_MANAGER, [RANK_WORKER] = OOM_WORKER};
+#define LIMITS_LACK "limits: " /* begins what a report says is missing of them */
 
-    return scores[agent->rank];
+static void read_limits(struct host *host)
+{
+    resources_read(&host->resources, host->dir, &host->config, host->agent, host->preset);
 }
 
-/* Sets what holds a program beside its group, or if it is in none. */
-static void set_rlimits(struct host_resources *resources)
+bool resources_limit_disk(const struct host *host)
 {
-    const struct cgroup_limits *limits = &resources->limits;
-    uint64_t tasks = limits->processes != 0 ? proc_count_tasks() : 0;
+    const struct limit_held *of = host->resources.held.of;
 
-    resources->bounds.data = limits->memory;
-    /* the kernel counts all tasks of the user, not those of the agent */
-    resources->bounds.tasks = tasks != 0 ? tasks + limits->processes : 0;
-    resources->bounds.group_holds_memory = (resources->group.holds & CGROUP_MEMORY) != 0;
-    resources->bounds.group_holds_tasks = (resources->group.holds & CGROUP_PROCESSES) != 0;
+    return of[LIMIT_SESSION].amount > 0 || of[LIMIT_AGENT].amount > 0;
 }
 
-/* Opens the group in which that of the agent can be. Systemd is asked only for an agent with
- * limits: it takes a program and some milliseconds. */
-static int find_parent(struct host *host, struct err *err)
+static void open_group(struct host *host)
+{
+    resources_make_group(&host->resources, &host->config, host->session.id, host->agent->id);
+}
+
+/* Says what holds the limits now that they have changed under an agent that runs. */
+static void report_change(struct host *host)
 {
     struct host_resources *resources = &host->resources;
-    const char *setting = config_text(&host->config, SETTING_LIMIT_CGROUP);
+    struct wall_report *report = &host->wall.report;
+    struct err why = ERR_INIT;
 
-    if (cgroup_find(setting, &resources->parent, err) == 0)
-        return 0;
-    if (strcmp(setting, "auto") != 0 || cgroup_asked(&resources->limits) == 0)
-        return -1;
-    *err = (struct err)ERR_INIT;
-    _cleanup_free_ char *unit =
-        mem_printf("mas-%s-%s-%ld.scope", host->session.id, host->agent->id, (long)host->pid);
-    _cleanup_free_ char *words =
-        mem_printf("agent %s of mas session %s", host->agent->id, host->session.id);
-    return scope_make(unit, words, getenv("PATH"), &resources->parent, err);
+    if (str_starts(report->missing, "limits"))
+        report->missing[0] = '\0';
+    wall_report_hold(report, WALL_RESOURCES, "");
+    if (host->child.phase != CHILD_NONE && !resources->entered) {
+        if (cgroup_asked(&resources->limits) != 0)
+            (void)snprintf(report->missing, sizeof report->missing,
+                           LIMITS_LACK "they hold when the agent starts next");
+    } else if (resources_hold(host, report, &why) == -1) {
+        (void)snprintf(report->missing, sizeof report->missing, LIMITS_LACK "%.200s", why.text);
+    }
+}
+
+void resources_limits_changed(struct host *host)
+{
+    struct host_resources *resources = &host->resources;
+    const struct cgroup_limits before = resources->limits;
+
+    read_limits(host);
+    server_mark_dirty(host);
+    if (before.memory == resources->limits.memory && before.cpus == resources->limits.cpus &&
+        before.processes == resources->limits.processes)
+        return;
+    if (resources->group.dir == -1)
+        open_group(host);
+    else
+        cgroup_limit(&resources->group, &resources->limits);
+    report_change(host);
 }
 
 void resources_open(struct host *host)
 {
-    struct host_resources *resources = &host->resources;
-    struct config *config = &host->config;
-    struct err err = ERR_INIT;
-
-    resources->limits = (struct cgroup_limits){
-        .memory = config_bytes(config, SETTING_LIMIT_MEMORY),
-        .processes = (unsigned)config_number(config, SETTING_LIMIT_PROCESSES)};
-    (void)setting_parse_cpus(config_text(config, SETTING_LIMIT_CPUS), &resources->limits.cpus);
-    resources->bounds.oom_score = oom_score(host->agent);
-    if (find_parent(host, &err) == 0 &&
-        cgroup_make(resources->parent, host->session.id, host->agent->id, &resources->limits,
-                    &resources->group, &err) == 0) {
-        resources->bounds.group = resources->group.dir;
-        return;
-    }
-    resources->why = mem_dup(err.text);
+    read_limits(host);
+    open_group(host);
 }
 
 void resources_close(struct host *host)
 {
-    struct host_resources *resources = &host->resources;
-
-    if (resources->group.dir != -1)
-        cgroup_drop(&resources->group, resources->parent, host->session.id, host->agent->id);
-    fd_closep(&resources->parent);
-    free(resources->why);
-    resources->why = NULL;
+    resources_drop_group(&host->resources, host->session.id, host->agent->id);
 }
 
 void resources_begin(struct host *host)
 {
     struct host_resources *resources = &host->resources;
 
-    set_rlimits(resources);
+    resources_set_bounds(resources);
     resources->oom_kills = cgroup_oom_kills(&resources->group);
     resources->entered = false;
     resources->due = 0;
-}
-
-/* Writes why the group does not hold one of these limits. */
-static char *why_not(const struct host_resources *resources, unsigned lacks)
-{
-    const char *name = (lacks & CGROUP_MEMORY) != 0 ? "memory"
-                       : (lacks & CGROUP_CPUS) != 0 ? "cpus"
-                                                    : "processes";
-
-    return mem_printf("limits.%s: %s", name,
-                      resources->why != NULL ? resources->why : "the cgroup does not hold it");
 }
 
 int resources_hold(struct host *host, struct wall_report *report, struct err *err)
 {
     struct host_resources *resources = &host->resources;
     unsigned asked = cgroup_asked(&resources->limits);
-    unsigned lacks = resources->refused ? asked : asked & ~resources->group.holds;
     bool must = report->level == WALL_REQUIRE && asked != 0;
 
     resources->bounds.must_enter = must;
     report->asked[WALL_RESOURCES] = asked != 0;
     if (asked == 0)
         return 0;
-    wall_report_hold(report, WALL_RESOURCES, lacks == 0 ? "cgroup" : "rlimits");
-    if (lacks == 0)
+    _cleanup_free_ char *why = resources_lack(resources);
+    wall_report_hold(report, WALL_RESOURCES, why == NULL ? "cgroup" : "rlimits");
+    if (why == NULL)
         return 0;
-    _cleanup_free_ char *why = why_not(resources, lacks);
     if (!must) {
         if (report->missing[0] == '\0')
             (void)snprintf(report->missing, sizeof report->missing, "%s", why);

@@ -55,6 +55,7 @@ static int launch(struct host *host, int64_t now, const struct repo *repo, struc
     _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     const char *argv[] = {"mas", "setup", host->session.id, host->agent->id, NULL};
     struct supervisor_spec spec = {
+        .lease = &host->lease.clock,
         .program = exe,
         .cwd = &cwd,
         .argv = (char *const *)(uintptr_t)argv,

@@ -111,13 +111,17 @@ static void add_code_env(const struct host *host, struct kv *to)
 
 static int receive_environment(struct host *host, bool *ret_prompts, struct err *err)
 {
-    _cleanup_strv_ char **callers = NULL;
+    _cleanup_launch_received_ struct launch_received received = LAUNCH_RECEIVED_INIT;
     struct kv own = {.count = 0};
     size_t index = (size_t)(host->agent - host->team.agents);
 
-    if (launch_receive_env(host->dir, index, &callers, ret_prompts, err) == -1)
+    if (launch_receive_env(host->dir, index, &received, err) == -1)
         return -1;
-    host->env = merge(callers);
+    *ret_prompts = received.prompts;
+    host->wall.probe = received.probe;
+    received.probe = (struct wall_probe)WALL_PROBE_INIT;
+    host->wall.probe.cache = host->root.sessions;
+    host->env = merge(received.env);
     session_env(&host->root, &host->session, &own);
     add_code_env(host, &own);
     for (size_t i = 0; i < own.count; i++)
@@ -241,4 +245,5 @@ void start_release(struct host *host)
     strv_free(host->env);
     strv_free(host->argv);
     wall_probe_free(&host->wall.probe);
+    wall_shared_free(&host->wall.shared);
 }

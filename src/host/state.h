@@ -17,6 +17,7 @@
  *     code.c       what the agent has changed in the session's project
  *     setup.c      the setup of the agent's work tree, which runs before the agent
  *     notify.c     notices for people
+ *     lease.c      the end in time of a session whose lease is not renewed
  *     disk.c       how much disk space is used, and the pause at a limit
  *     request.c    the table of requests, and the answers that do not depend on the kind of agent
  *
@@ -31,6 +32,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/proc.h"
+#include "host/bounds.h"
 #include "host/commands.h"
 #include "host/disk_pace.h"
 #include "host/pane.h"
@@ -43,9 +45,11 @@
 #include "model/team.h"
 #include "protocol/broker.h"
 #include "store/config.h"
+#include "store/lease_clock.h"
 #include "store/root.h"
 #include "store/session.h"
 #include "wall/cgroup.h"
+#include "wall/plan.h"
 #include "wall/probe.h"
 
 #include <stdbool.h>
@@ -95,6 +99,7 @@ enum client_kind {
     CLIENT_WATCHES,
     CLIENT_RESTARTS, /* waits for the new process */
     CLIENT_STOPS, /* waits for the end */
+    CLIENT_STEERS, /* waits for what the agent does with its words */
     CLIENT_ASKS, /* gets the events of its prompt */
     CLIENT_LISTENS, /* gets all events, and may make further requests */
     CLIENT_LEAVES, /* leaves once its answer is written */
@@ -121,7 +126,8 @@ struct client {
     bool done; /* it writes nothing more, but may still read */
     bool dirty; /* a watcher that gets the status once it has read the one before */
     bool messages; /* a watcher that gets messages too */
-    int64_t prompt; /* of CLIENT_ASKS: its number */
+    int64_t prompt; /* of CLIENT_ASKS and CLIENT_STEERS: its number */
+    bool stays; /* of CLIENT_STEERS: it watches then */
     int64_t full_since; /* when it began to leave too much unread; 0: it does not */
 };
 
@@ -137,20 +143,6 @@ struct host_server {
     size_t count;
     int64_t early_until; /* when the early frames are dropped; 0: they are */
     struct str early[SERVER_AUDIENCE_COUNT]; /* all frames so far, for clients that come late */
-};
-
-/* What holds the resources of the agent; of resources.c. */
-struct host_resources {
-    struct cgroup_limits limits; /* what is asked for */
-    int parent; /* where its group is; -1 */
-    struct cgroup group;
-    char *why; /* why no group holds them; NULL: one does */
-    bool entered; /* the agent is in the group */
-    bool refused; /* it may not be moved there */
-    struct proc_bounds bounds; /* for all programs of the agent */
-    int64_t oom_kills; /* before this run of the agent */
-    struct agent_resources usage; /* at the time `measured` */
-    int64_t measured, pause, due; /* 0: never */
 };
 
 /* Commands that run for the agent; of broker.c. */
@@ -224,7 +216,21 @@ struct host_notify {
 /* The wall of the agent; of wall.c. */
 struct host_wall {
     struct wall_probe probe;
+    bool rises; /* the wall of the run that began last has not told that its program begins */
     struct wall_report report; /* of the newest start */
+    bool began; /* an agent was started: its /tmp and its home are this host's */
+    struct wall_shared shared;
+};
+
+/* The lease of the session, if it has one; of lease.c. */
+struct host_lease {
+    struct lease_clock clock;
+    int64_t due; /* when to see whether a process renews it; monotonic ms */
+    bool runs; /* `renewer` does */
+    struct proc renewer;
+    bool watched; /* `watcher` runs */
+    struct proc watcher; /* of host/lease_watch.h */
+    bool lost; /* the end has begun */
 };
 
 /* How much disk space is used; of disk.c. */
@@ -233,6 +239,7 @@ struct host_disk {
     bool wanted; /* measure soon, whatever the pace */
     bool runs; /* `proc` measures */
     bool failed; /* the last try */
+    bool held; /* a quota of the file system holds the limit of the session */
     struct proc proc;
     int session_lock, root_lock; /* while it runs; -1 */
     int64_t began, used; /* when it began, and what the file system held then */
@@ -269,6 +276,7 @@ struct host {
     bool leaving; /* the pane or the team ends: the host ends once the agent's tree has ended */
     struct pane pane;
     pid_t pane_program; /* the pane's own program, which acts for a person; 0: none runs */
+    pid_t pane_login; /* the agent's login, which has the pane instead; it acts for the agent */
     struct child child;
     struct host_resources resources;
     const struct backend *backend; /* by the preset's protocol */
@@ -287,6 +295,7 @@ struct host {
     struct host_notify notify;
     struct host_wall wall;
     struct host_disk disk;
+    struct host_lease lease;
     struct log log;
     bool log_failed;
     int64_t output_ms; /* epoch, of the newest output */
@@ -317,6 +326,8 @@ void role_drop(const struct host *host);
  * messages and is constant text. */
 int host_start_own(const struct proc_spec *spec, const char *shown, struct proc *ret,
                    struct err *err);
+/* Like proc_finish(), for such a process; fails with what it says if its exit code is not 0. */
+int host_finish_own(struct proc *proc, struct proc_result *ret, struct err *err);
 /* Appends to the agent's log. */
 void host_keep_log(struct host *host, const char *bytes, size_t len);
 /* Sets the pane's title to the agent's id and role. */
@@ -357,6 +368,11 @@ void child_describe_end(const struct child *child, char *buf, size_t size);
 /* Makes the group of the agent, or finds out why there is none. */
 void resources_open(struct host *host);
 void resources_close(struct host *host);
+/* Returns true if the disk space of the session or of the agent is limited. */
+bool resources_limit_disk(const struct host *host);
+/* Follows a limit that a person has changed. A group holds it at once, rlimits from the next start
+ * of the agent on. */
+void resources_limits_changed(struct host *host);
 /* A run of the agent, or its setup, is about to start; it runs, and was refused by its group for
  * this reason (errno; 0: it was not). */
 void resources_begin(struct host *host);
@@ -440,6 +456,20 @@ int64_t notify_tick(struct host *host, int64_t now);
 void notify_want(const struct host *host, struct loop *loop);
 void notify_serve(struct host *host, struct loop *loop);
 
+/* ---- lease.c: the host of a session with a lease ends in time if nobody renews it. Does nothing
+ * for a session without one. */
+int host_lease_open(struct host *host, struct err *err);
+void host_lease_close(struct host *host);
+/* Starts the watcher of this host anew. Call it when it may have been killed: a host without one
+ * that hangs on a disk may outlive the lease. */
+void host_lease_watch(struct host *host);
+/* Looks at the age of the lease, before anything else in a turn of the loop. Returns true, once, if
+ * the agent and the host have to end now. Does not return if it is too late for that. */
+bool host_lease_look(struct host *host);
+int64_t host_lease_tick(struct host *host, int64_t now);
+void host_lease_want(const struct host *host, struct loop *loop);
+void host_lease_serve(struct host *host, struct loop *loop);
+
 /* ---- disk.c */
 void disk_open(struct host *host);
 void disk_close(struct host *host);
@@ -451,6 +481,8 @@ void disk_serve(struct host *host, struct loop *loop);
 bool disk_is_paused(const struct host *host);
 /* Returns what people should know of the space that is used; "". */
 const char *disk_note(const struct host *host);
+/* Returns what watches or holds the limits of disk space; "": there are none. */
+const char *disk_holder(const struct host *host);
 /* The agent has been started, and is paused at once if a limit is reached. */
 void disk_child_starts(struct host *host);
 /* A person types in the pane. */

@@ -1,11 +1,11 @@
-#include "host/supervisor.h"
+#include "host/supervisor_internal.h"
 
 #include "base/loop.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "host/pause.h"
 #include "wall/cgroup.h"
+#include "wall/told.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,114 +25,10 @@
 enum {
     KILL_STEP_MS = 100, /* between two rounds of SIGKILL, which reach what was forked meanwhile */
     KILL_ROUNDS = 50,
-    KILL_LOOKS = 20, /* for new processes, in each round */
-    FREEZE_MS = 200, /* for a cgroup to stop all its processes */
+    HIGH_FD = 64, /* out of the way of those that move down */
 };
 
-enum order_kind { ORDER_END, ORDER_PAUSE, ORDER_GO_ON };
-
-/* What the host asks for. */
-struct order {
-    enum order_kind kind;
-    struct supervisor_times times;
-    pid_t spare;
-};
-
-/* The steps of an end, in order. */
-enum step { STEP_NONE, STEP_HANGUP, STEP_TERMINATE, STEP_KILL };
-
-/* The whole state of the supervisor's process. */
-struct supervision {
-    int host; /* -1: it is gone */
-    bool piped;
-    bool is_walled;
-    int signals;
-    struct cgroup_part part; /* the cgroup of the tree */
-    int client; /* of a job; -1: there is none */
-    const struct supervisor_job *job; /* NULL: none */
-    pid_t agent; /* 0: it has ended */
-    struct supervisor_times times; /* for an end for which nobody gave others */
-    struct order order;
-    enum step step;
-    int rounds;
-    int64_t deadline;
-    struct pause pause;
-    struct supervisor_report report; /* counts and names, for SUPERVISOR_CLEAR */
-};
-
-static void tell(struct supervision *self, const struct supervisor_report *report)
-{
-    if (self->host != -1)
-        (void)!send(self->host, report, sizeof *report, MSG_NOSIGNAL);
-}
-
-static void add_names(struct supervision *self, const struct proc_id *ids, size_t count)
-{
-    char *names = self->report.names;
-    char name[20];
-
-    for (size_t i = 0; i < count; i++) {
-        size_t len = strlen(names);
-        (void)snprintf(names + len, SUPERVISOR_NAMES_MAX - len, "%s%s(%ld)", len > 0 ? " " : "",
-                       proc_name(ids[i].pid, name), (long)ids[i].pid);
-    }
-}
-
-/* Sends a signal to the whole tree. Returns how many processes that was. */
-static size_t signal_tree(struct supervision *self, int sig, bool with_names)
-{
-    struct proc_id *ids = NULL;
-    size_t count = proc_descendants(self->order.spare, &ids);
-
-    if (with_names)
-        add_names(self, ids, count);
-    for (size_t i = 0; i < count; i++) {
-        proc_signal(&ids[i], sig);
-        if (sig != SIGKILL)
-            proc_signal(&ids[i], SIGCONT); /* a stopped process handles no other signal */
-    }
-    free(ids);
-    return count;
-}
-
-/* Returns true if everything in the cgroup is of the tree: nothing there is spared. */
-static bool group_is_all_ours(const struct supervision *self)
-{
-    struct proc_id *ids = NULL;
-    pid_t *pids = NULL;
-    size_t count = proc_descendants(self->order.spare, &ids);
-    size_t in_group = cgroup_pids(self->part.dir, &pids);
-    bool ours = in_group > 0;
-
-    for (size_t i = 0; i < in_group && ours; i++) {
-        ours = false;
-        for (size_t j = 0; j < count && !ours; j++)
-            ours = ids[j].pid == pids[i];
-    }
-    free(ids);
-    free(pids);
-    return ours;
-}
-
-/* Kills the tree. Returns how many processes that was. */
-static size_t kill_tree(struct supervision *self)
-{
-    bool first = self->rounds == 0;
-    size_t count;
-
-    if (self->part.dir != -1)
-        (void)cgroup_freeze(self->part.dir, true, FREEZE_MS);
-    bool all_ours = self->part.dir != -1 && group_is_all_ours(self);
-    count = signal_tree(self, SIGKILL, first);
-    if (all_ours)
-        (void)cgroup_kill(self->part.dir);
-    if (self->part.dir != -1)
-        (void)cgroup_freeze(self->part.dir, false, 0);
-    /* a process that forks and exits at once is caught only by looking again at once */
-    for (int i = 0; i < KILL_LOOKS && signal_tree(self, SIGKILL, false) > 0; i++)
-        ;
-    return count;
-}
+const struct supervisor_times supervisor_lease_times = {.hangup_ms = 1000, .terminate_ms = 2000};
 
 /* Enters a step of the end and sends its signal. */
 static void enter(struct supervision *self, enum step step)
@@ -146,15 +42,15 @@ static void enter(struct supervision *self, enum step step)
     case STEP_HANGUP:
         wait_ms = self->order.times.hangup_ms;
         if (wait_ms > 0 && (!self->piped || self->agent == 0))
-            (void)signal_tree(self, SIGHUP, false);
+            (void)supervision_signal(self, SIGHUP, false);
         break;
     case STEP_TERMINATE:
         wait_ms = self->order.times.terminate_ms;
-        self->report.terminated += (int)signal_tree(self, SIGTERM, false);
+        self->report.terminated += (int)supervision_signal(self, SIGTERM, false);
         break;
     case STEP_KILL:
         wait_ms = KILL_STEP_MS;
-        count = kill_tree(self);
+        count = supervision_kill(self);
         self->report.killed += self->rounds++ == 0 ? (int)count : 0;
         break;
     case STEP_NONE:
@@ -173,6 +69,20 @@ static void answer(struct supervision *self, int status, int error)
     fd_closep(&self->client);
 }
 
+/* Reads what the wall around the agent has told. */
+static void read_told(struct supervision *self)
+{
+    struct wall_told told;
+
+    while (told_read(&self->told, &told)) {
+        self->has_end = told.news == WALL_ENDED;
+        self->end = told.status;
+        if (told.news == WALL_STARTS && told.pid > 0)
+            supervision_tell(
+                self, &(struct supervisor_report){.news = SUPERVISOR_PROGRAM, .pid = told.pid});
+    }
+}
+
 /* A wall tells that a signal ended its program by an exit code, as shells do. */
 static int status_of_walled(int status)
 {
@@ -189,16 +99,21 @@ static bool reap(struct supervision *self)
     pid_t pid;
     int status = 0;
 
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = supervision_reap(self, &status)) > 0) {
         if (pid != self->agent)
             continue;
         self->agent = 0;
-        if (self->is_walled)
+        read_told(self);
+        if (self->has_end)
+            status = self->end;
+        else if (self->wall_tells) /* it was killed before it could tell */
             status = status_of_walled(status);
         answer(self, status, 0);
-        tell(self, &(struct supervisor_report){.news = SUPERVISOR_ENDED, .status = status});
+        supervision_tell(self,
+                         &(struct supervisor_report){.news = SUPERVISOR_ENDED, .status = status});
     }
-    if (pid == -1 && errno == ECHILD)
+    supervision_look_for_guard(self);
+    if (pid == -1)
         return false; /* every descendant becomes a child sooner or later */
     if (self->agent != 0)
         return true;
@@ -256,6 +171,24 @@ static void drop_client(struct supervision *self)
         enter(self, STEP_TERMINATE);
 }
 
+/* Ends the tree if the lease is lost. Returns when to look again. */
+static int64_t look_at_lease(struct supervision *self)
+{
+    int64_t next = -1;
+    enum lease_age age = lease_clock_look(&self->lease, &next);
+
+    if (age == LEASE_ENDS && !self->lost) {
+        self->lost = true;
+        self->order.times = self->step == STEP_NONE ? supervisor_lease_times
+                                                    : shorter(self, supervisor_lease_times);
+        if (self->step == STEP_NONE)
+            enter(self, STEP_HANGUP);
+    }
+    if (age == LEASE_OVER && self->step < STEP_KILL)
+        enter(self, STEP_KILL);
+    return next;
+}
+
 static void handle_signal(struct supervision *self)
 {
     struct signalfd_siginfo info;
@@ -274,14 +207,20 @@ __attribute__((noreturn)) static void supervise(struct supervision *self)
         loop_want(&loop, self->signals, POLLIN);
         loop_want(&loop, self->host, POLLIN);
         loop_want(&loop, self->client, POLLIN);
+        loop_want(&loop, self->told, POLLIN);
+        int64_t lease = look_at_lease(self);
         int64_t next = pause_tick(&self->pause, time_monotonic_ms());
-        int n = loop_wait(&loop, self->step == STEP_NONE ? next : self->deadline);
+        int n =
+            loop_wait(&loop, time_sooner(self->step == STEP_NONE ? next : self->deadline, lease));
+        (void)look_at_lease(self); /* this process may have been stopped for long */
         if (loop_got(&loop, self->signals) != 0)
             handle_signal(self);
         if (loop_got(&loop, self->host) != 0)
             handle_order(self);
         if (loop_got(&loop, self->client) != 0)
             drop_client(self);
+        if (loop_got(&loop, self->told) != 0)
+            read_told(self);
         if (n == -1 || self->step == STEP_NONE || time_monotonic_ms() < self->deadline)
             continue;
         if (self->step == STEP_KILL && self->rounds > KILL_ROUNDS)
@@ -290,22 +229,29 @@ __attribute__((noreturn)) static void supervise(struct supervision *self)
     }
     cgroup_part_drop(&self->part);
     self->report.news = SUPERVISOR_CLEAR;
-    tell(self, &self->report);
+    supervision_tell(self, &self->report);
     _exit(0);
 }
 
 /* Starts the agent. Behind a wall, the program itself takes the terminal, because the programs of
  * the wall around it must get no keys and no signals: src/enter/main.c. */
-static pid_t start(const struct supervisor_spec *spec, int slave, struct proc_bounds *bounds)
+static pid_t start(const struct supervisor_spec *spec, int slave, struct proc_bounds *bounds,
+                   int *ret_told)
 {
     int fds[3 + PROC_FDS_MAX] = {slave, slave, slave};
+    int from = -1;
+    int to = -1;
 
     if (spec->piped)
         memcpy(fds, spec->pipes, sizeof spec->pipes);
     for (size_t i = 0; i < spec->fd_count && i < PROC_FDS_MAX; i++)
         fds[3 + i] = spec->fds[i];
+    bool tells = spec->wall_tells && spec->fd_count < PROC_FDS_MAX && told_open(&from, &to);
+    if (tells)
+        fds[3 + spec->fd_count] = to;
+    *ret_told = tells ? fcntl(from, F_DUPFD_CLOEXEC, HIGH_FD) : -1;
     return proc_start_session(&(struct proc_session){.fds = fds,
-                                                     .fd_count = 3 + spec->fd_count,
+                                                     .fd_count = 3 + spec->fd_count + tells,
                                                      .takes_tty = !spec->piped && !spec->is_walled,
                                                      .is_deaf = spec->is_walled,
                                                      .file = spec->program,
@@ -334,17 +280,19 @@ __attribute__((noreturn)) static void do_job(const struct supervisor_spec *spec,
 __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *spec, int host,
                                                         int slave)
 {
-    struct supervision self = {.host = host,
-                               .piped = spec->piped,
-                               .part = {.dir = -1},
-                               .pause = PAUSE_INIT,
-                               .client = spec->job != NULL ? spec->job->client : -1,
-                               .job = spec->job,
-                               .is_walled = spec->is_walled,
-                               .times = spec->times,
-                               .order = {.times = spec->times}};
-    struct proc_bounds bounds =
-        spec->bounds != NULL ? *spec->bounds : (struct proc_bounds)PROC_BOUNDS_INIT;
+    struct supervision self = {
+        .host = host,
+        .piped = spec->piped,
+        .part = {.dir = -1},
+        .pause = PAUSE_INIT,
+        .lease = {.page = spec->lease != NULL ? spec->lease->page : NULL, .fd = -1},
+        .client = spec->job != NULL ? spec->job->client : -1,
+        .job = spec->job,
+        .wall_tells = spec->wall_tells,
+        .told = -1,
+        .times = spec->times,
+        .order = {.times = spec->times}};
+    struct proc_bounds bounds = PROC_BOUNDS_INIT;
     int next = 2;
     sigset_t mask;
 
@@ -361,13 +309,15 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
         _exit(1);
     if (spec->job != NULL && spec->run != NULL)
         do_job(spec, self.client, host);
+    if (spec->bounds != NULL)
+        bounds = *spec->bounds;
     if (bounds.group != -1 && !cgroup_part_make(bounds.group, &self.part))
         bounds.refused = errno;
     bounds.group = self.part.dir;
     if (self.signals == -1 || (spec->cwd != NULL && fchdir(*spec->cwd) == -1))
         self.agent = -1;
     else
-        self.agent = start(spec, slave, &bounds);
+        self.agent = start(spec, slave, &bounds, &self.told);
     int error = errno;
     /* closes all other descriptors: a terminal that is open here would hide its hang-up */
     int low = dup2(host, 0);
@@ -376,19 +326,23 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
         self.part.dir = dup2(self.part.dir, next++);
     if (self.client != -1)
         self.client = dup2(self.client, next++);
+    if (self.told != -1)
+        self.told = dup2(self.told, next++);
     (void)syscall(SYS_close_range, (unsigned)next, ~0U, 0U);
     self.host = low;
     if (self.agent == -1) {
         cgroup_part_drop(&self.part);
         answer(&self, 0, error);
-        tell(&self, &(struct supervisor_report){.news = SUPERVISOR_FAILED, .status = error});
+        supervision_tell(&self,
+                         &(struct supervisor_report){.news = SUPERVISOR_FAILED, .status = error});
         _exit(1);
     }
     self.pause.group = self.part.dir;
     if (spec->paused)
         pause_begin(&self.pause);
-    tell(&self, &(struct supervisor_report){
-                    .news = SUPERVISOR_RUNS, .pid = self.agent, .status = bounds.refused});
+    supervision_tell(&self, &(struct supervisor_report){.news = SUPERVISOR_RUNS,
+                                                        .pid = self.agent,
+                                                        .status = bounds.refused});
     supervise(&self);
 }
 
@@ -476,11 +430,11 @@ void supervisor_read(struct supervisor *supervisor, struct supervisor_report *re
 
 void supervisor_sweep(void)
 {
-    struct supervision self = {.host = -1, .client = -1, .part = {.dir = -1}};
+    struct supervision self = {.host = -1, .client = -1, .told = -1, .part = {.dir = -1}};
     int round = 0;
 
     while (reap(&self) && round++ < KILL_ROUNDS) {
-        (void)signal_tree(&self, SIGKILL, false);
+        (void)supervision_signal(&self, SIGKILL, false);
         (void)loop_wait_for(-1, 0, KILL_STEP_MS / 10);
     }
 }

@@ -12,6 +12,10 @@
  * time. It spares tmux servers that were started from inside, and what runs in them. Then it exits.
  * A tree in a cgroup is stopped before it is killed, so that nothing escapes by forking.
  *
+ * It looks at the clock of the session's lease itself and ends the tree when the lease is lost,
+ * since the host may be stopped, or hang on a disk. The host itself has another process for that:
+ * host/lease_watch.h.
+ *
  * Host and supervisor share a socket pair, whose end tells each of them that the other one is gone.
  * If the supervisor is killed, the host, which is a subreaper too, gets its children and calls
  * supervisor_sweep().
@@ -21,6 +25,7 @@
 
 #include "base/err.h"
 #include "base/proc.h"
+#include "store/lease_clock.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +44,10 @@ struct supervisor_times {
     int hangup_ms; /* after SIGHUP; 0: not sent */
     int terminate_ms; /* after SIGTERM */
 };
+
+/* For an end because the lease is lost: short enough to be over before anybody takes the session.
+ */
+extern const struct supervisor_times supervisor_lease_times;
 
 struct supervisor {
     pid_t pid; /* 0: none */
@@ -69,6 +78,7 @@ struct supervisor_spec {
     char *const *env;
     struct supervisor_times times; /* for an end that nobody asked for */
     const struct proc_bounds *bounds; /* what holds its resources; NULL: nothing */
+    const struct lease_clock *lease; /* whose loss ends the tree; NULL: none */
     bool is_operator; /* what it starts is a person's terminal */
     bool paused; /* stopped as soon as it runs; see supervisor_pause() */
     bool piped; /* no terminal: the agent's standard files are `pipes` */
@@ -78,11 +88,14 @@ struct supervisor_spec {
     bool is_walled;
     const int *fds; /* of the wall, descriptors 3, 4, ...; the caller closes them */
     size_t fd_count;
+    bool wall_tells; /* it takes one more, a socket for what it tells: wall/told.h */
 };
 
 enum supervisor_news {
     SUPERVISOR_NOTHING,
     SUPERVISOR_RUNS, /* pid: the agent; status: errno if it could not enter its cgroup, else 0 */
+    SUPERVISOR_PROGRAM, /* pid: the agent, of which SUPERVISOR_RUNS has told the wall around it */
+    SUPERVISOR_NETWORK_LOST, /* nothing lets its connections through any more */
     SUPERVISOR_FAILED, /* status: errno of its start */
     SUPERVISOR_ENDED, /* status: of the agent, as from waitpid() */
     SUPERVISOR_CLEAR, /* the tree has ended: terminated, killed, names */

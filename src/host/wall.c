@@ -2,10 +2,12 @@
 
 #include "base/env.h"
 #include "base/str.h"
+#include "host/backend.h"
 #include "host/state.h"
 #include "session/helper.h"
 #include "wall/alone.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,9 +88,18 @@ int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *s
         wall_probe_look(&host->wall.probe, env_get(host->env, "PATH"), enter);
     }
     subject.enter = enter;
+    subject.is_first = is_agent;
+    if (host->wall.probe.seccomp) /* which keeps programs from mounts of their own */
+        subject.shared = &host->wall.shared;
+    if (is_agent) {
+        wall_own_clear(host->dir, host->agent->id);
+        host->wall.began = true;
+    }
     if (wall_plan_make(&subject, &host->wall.probe, &ret->plan, err) == -1 ||
         resources_hold(host, &ret->plan.report, err) == -1)
         return -1;
+    strv_free(host->wall.probe.secrets); /* there may be others by the next plan */
+    host->wall.probe.secrets = NULL;
     bool is_walled = ret->plan.bwrap != NULL || ret->plan.alone;
     if (is_agent && is_walled && tell_inside(host, ret, spec->argv, err) == -1)
         return -1;
@@ -104,7 +115,37 @@ int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *s
     spec->is_walled = true;
     spec->fds = ret->command.fds;
     spec->fd_count = ret->command.fd_count;
+    spec->wall_tells = ret->command.tells;
     return 0;
+}
+
+void host_wall_close(struct host *host)
+{
+    if (host->wall.began && lease_clock_look(&host->lease.clock, NULL) == LEASE_VALID)
+        wall_own_clear(host->dir, host->agent->id);
+}
+
+void host_wall_lost_network(struct host *host)
+{
+    struct wall_report *report = &host->wall.report;
+    const struct session_label label = session_label(&host->root, host->session.id);
+
+    wall_report_hold(report, WALL_NETWORK, "");
+    (void)snprintf(report->missing, sizeof report->missing,
+                   "network: what let its hosts through was killed, so that it reaches nothing; "
+                   "mend that with: mas restart %s %s",
+                   label.text, host->agent->id);
+    host_log(host, report->missing);
+    host->backend->note(host, report->missing);
+    server_mark_dirty(host);
+}
+
+void host_wall_fell(struct host *host)
+{
+    if (host->wall.probe.bwrap == NULL)
+        return;
+    wall_probe_forget(&host->wall.probe);
+    host_log(host, "the wall did not come up; the next start tries bubblewrap again");
 }
 
 void walled_free(struct walled *walled)

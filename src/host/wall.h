@@ -31,6 +31,14 @@ struct walled {
  * start. */
 int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *spec,
                      struct walled *ret, struct err *err);
+/* Removes what the agent has left in /tmp and in its home, unless its session is another machine's
+ * now. */
+void host_wall_close(struct host *host);
+/* Says that nothing lets the agent's connections through any more, until it is started again. */
+void host_wall_lost_network(struct host *host);
+/* The program of a wall that tells has ended, and the agent has never begun: what is known of this
+ * machine is out of date. */
+void host_wall_fell(struct host *host);
 void walled_free(struct walled *walled);
 #define _cleanup_walled_ __attribute__((cleanup(walled_free)))
 

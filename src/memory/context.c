@@ -106,11 +106,6 @@ void context_free(struct context *context)
     *context = (struct context){.note = NULL};
 }
 
-static bool is_same(const struct context_item *a, const struct context_item *b)
-{
-    return a->number == b->number && strcmp(a->session, b->session) == 0;
-}
-
 /* Returns how many of the items fit the budget, from the front or from the back. Cuts the first one
  * if it alone is too long. */
 static size_t fit(struct context_list *list, size_t all, bool from_back)
@@ -280,10 +275,25 @@ static void move_current(struct reading *reading, struct context_list *ret)
 
 /* ---- the relevant history */
 
+struct gathering {
+    const struct context_list *shown; /* messages to leave out; NULL: none */
+    int left[ROLE_COUNT]; /* how many more of each role are wanted */
+    struct context_list *list;
+};
+
 static bool note_hit(const struct search_hit *hit, void *arg)
 {
-    struct context_list *list = arg;
-    struct context_item *item = add_item(list, hit->session, hit->text, hit->len);
+    struct gathering *gathering = arg;
+    const struct context_list *shown = gathering->shown;
+
+    for (size_t i = 0; shown != NULL && i < shown->count; i++) {
+        if (shown->items[i].number == hit->number &&
+            strcmp(shown->items[i].session, hit->session) == 0)
+            return true;
+    }
+    if (gathering->left[hit->role]-- <= 0)
+        return true;
+    struct context_item *item = add_item(gathering->list, hit->session, hit->text, hit->len);
 
     item->number = hit->number;
     item->agent = mem_dup(hit->agent);
@@ -295,14 +305,20 @@ static bool note_hit(const struct search_hit *hit, void *arg)
     return true;
 }
 
-/* Opens the index that these options allow and searches it. */
+/* Opens the index that these options allow and searches it for options->limit messages of each
+ * role that are not in `shown`. */
 static int search(const struct root *root, const char *alone, const char *vectors, bool quick,
-                  const struct search_options *options, struct context_list *ret, char **ret_note,
-                  struct err *err)
+                  const struct search_options *options, const struct context_list *shown,
+                  struct context_list *ret, char **ret_note, struct err *err)
 {
+    struct search_options asked = *options;
+    struct gathering gathering = {.shown = shown, .list = ret};
     _cleanup_search_ struct search *search = NULL;
     struct err why = ERR_INIT;
 
+    for (size_t i = 0; i < ARRAY_LEN(gathering.left); i++)
+        gathering.left[i] = options->limit;
+    asked.limit += shown != NULL ? (int)shown->count : 0;
     if (search_open(root, alone, &search, err) == -1 ||
         search_use_vectors(search, vectors, err) == -1)
         return -1;
@@ -310,7 +326,7 @@ static int search(const struct root *root, const char *alone, const char *vector
         search_set_deadline(search, RECALL_WAIT_MS);
     if (search_catch_up(search, quick ? RECALL_WAIT_MS : SEARCH_WAIT_MS, err) == -1)
         return -1;
-    int rc = search_find(search, options, note_hit, ret, &why);
+    int rc = search_find(search, &asked, note_hit, &gathering, &why);
     *ret_note = mem_dup(search_note(search));
     if (rc == -1 && why.code != MAS_USAGE) { /* a prompt without words has no relevant history */
         *err = why;
@@ -341,7 +357,7 @@ static int read_relevant(const struct root *root, const struct config *config,
     if (asked.text == NULL || asked.limit <= 0)
         return 0;
     if (search(root, private ? options->session : NULL, config_text(config, SETTING_MEMORY_EMBED),
-               false, &asked, &ret->relevant, &ret->note, err) == -1)
+               false, &asked, &ret->current, &ret->relevant, &ret->note, err) == -1)
         return -1;
     size_t count = fit(&ret->relevant, options->all, false);
     while (ret->relevant.count > count)
@@ -372,10 +388,7 @@ static void make_chat(struct context *context, size_t all)
         const struct context_item *item =
             is_current ? &context->current.items[context->current.count - 1 - i]
                        : &context->relevant.items[i - context->current.count];
-        bool twice = false;
-        for (size_t k = 0; k < chat->count && !twice; k++)
-            twice = is_same(&chat->items[k], item);
-        if (twice || item->chars > left)
+        if (item->chars > left)
             continue;
         left -= item->chars;
         chat->items = mem_room(chat->items, chat->count, sizeof *chat->items);
@@ -453,7 +466,8 @@ int context_recall(const struct root *root, const struct config *config,
         .related = true,
     };
     /* no vectors: the host waits for this */
-    int rc = search(root, private ? options->session : NULL, "", true, &asked, &list, &note, err);
+    int rc =
+        search(root, private ? options->session : NULL, "", true, &asked, NULL, &list, &note, err);
     if (rc == 0 && list.count > 0) {
         qsort(list.items, list.count, sizeof *list.items, compare_times);
         for (size_t i = 0; i < list.count; i++) {

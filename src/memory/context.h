@@ -60,9 +60,8 @@ struct context_list {
 
 struct context {
     struct context_list current; /* oldest first */
-    struct context_list relevant; /* best first */
-    /* both lists without duplicates, oldest first; texts belong to the other lists */
-    struct context_list chat;
+    struct context_list relevant; /* best first; nothing of `current` */
+    struct context_list chat; /* both lists, oldest first; texts belong to them */
     char *note; /* a note for the user, see search_note(); or NULL */
 };
 

@@ -302,6 +302,29 @@ int db_open(int dir, const char *name, enum db_how how, struct db **ret, struct 
     return 0;
 }
 
+int db_open_copy(int dir, const char *name, struct db **ret, struct err *err)
+{
+    _cleanup_db_ struct db *db = mem_alloc(sizeof *db);
+    _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d/%s", dir, name);
+
+    db->name = mem_dup(name);
+    db->write = true;
+    db->dir = -1;
+    if (find_vfs(err) == -1)
+        return -1;
+    int rc = sqlite3_open_v2(path, &db->sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, VFS_NAME);
+    if (rc != SQLITE_OK)
+        return db_error(db, rc, "open", err);
+    /* the last statement opens the file */
+    if (harden(db, err) == -1 || db_exec(db,
+                                         "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
+                                         "PRAGMA locking_mode = EXCLUSIVE; PRAGMA schema_version;",
+                                         err) == -1)
+        return -1;
+    *ret = TAKE_PTR(db);
+    return 0;
+}
+
 int db_open_memory(struct db **ret, struct err *err)
 {
     _cleanup_db_ struct db *db = mem_alloc(sizeof *db);

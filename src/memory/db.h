@@ -39,6 +39,9 @@ enum db_how { DB_READ, DB_WRITE, DB_CREATE };
 /* Opens a database. Fails with MAS_NOT_FOUND if the file is missing, and with MAS_DAMAGED if it is
  * not a database or not a regular file. The caller closes *ret with db_close(). */
 int db_open(int dir, const char *name, enum db_how how, struct db **ret, struct err *err);
+/* Opens an empty file as a database that keeps its journal in memory and syncs nothing, for
+ * memory/backup.c. The name may go once this returns. The caller closes *ret. */
+int db_open_copy(int dir, const char *name, struct db **ret, struct err *err);
 /* Opens a new empty database in memory. The caller closes it. */
 int db_open_memory(struct db **ret, struct err *err);
 void db_close(struct db *db);

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "memory/store_internal.h"
+#include "store/owner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +78,8 @@ int store_open(int dir, const char *session_id, const char *agent, bool write, s
     store->session_id = mem_dup(session_id);
     store->agent = write ? mem_dup(agent) : NULL;
     store->write = write;
-    if (db_open(dir, STORE_FILE, write ? DB_CREATE : DB_READ, &store->db, err) == -1 ||
+    if (owner_check_reader(dir, err) == -1 ||
+        db_open(dir, STORE_FILE, write ? DB_CREATE : DB_READ, &store->db, err) == -1 ||
         settle(dir, store, &version, err) == -1)
         return -1;
     if (!write && version == 0)

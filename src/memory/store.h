@@ -65,7 +65,8 @@ struct store;
  * without it, a missing file is MAS_NOT_FOUND. `agent` is the agent whose conversations this writer
  * keeps (NULL for readers): its messages that a killed writer left open are marked as interrupted,
  * except waiting prompts. Thirteen processes may open it at once. If it is busy, waits as long as
- * other processes write to it, and 10 s more. The caller closes *ret with store_close(). */
+ * other processes write to it, and 10 s more. Fails with MAS_CONFLICT if another machine has the
+ * session (store/owner.h). The caller closes *ret with store_close(). */
 int store_open(int dir, const char *session_id, const char *agent, bool write, struct store **ret,
                struct err *err);
 void store_close(struct store *store);
@@ -294,6 +295,7 @@ int store_queries(struct store *store, const char *agent, store_each_query *each
  * complete turns of the query before prompt `before`, within the budget, cut at characters; "" if
  * there are none. Tool calls are included by name. The text is marked as earlier conversation, and
  * delimiters in it are escaped so that nothing in it can end it. */
+#define STORE_COMPACTION "compaction" /* key of a note that tells what a compaction has left */
 struct store_budget {
     int messages; /* default 50 */
     size_t each; /* characters of one message, default 2000 */

@@ -18,6 +18,7 @@ static const char *const names[] = {"earlier_conversation", "summary_of_earlier_
                                     "recalled_history", "message"};
 
 enum {
+    SUMMARY_SHARE = 4, /* what a compaction has left may take this part of the budget */
     NAME_MAX_CHARS = 200, /* characters of a tool call */
     SENDER_MAX = 32, /* bytes of an agent's id */
 };
@@ -187,15 +188,48 @@ static size_t choose(const struct inject_lines *lines)
     return whole > 0 ? whole : i;
 }
 
+/* Reads what the last compaction before `before` has left. *ret_since is the turn in which it
+ * was. */
+static int read_compaction(struct store *store, int64_t query, int64_t before,
+                           const struct store_budget *budget, struct str *ret, int64_t *ret_since,
+                           struct err *err)
+{
+    sqlite3_stmt *s =
+        db_prepare(store->db,
+                   "SELECT iif(trigger = 0, id, trigger), text FROM message WHERE query = ?1"
+                   " AND id < ?2 AND role = 7 AND key = '" STORE_COMPACTION "'"
+                   " ORDER BY id DESC LIMIT 1",
+                   err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "ii", query, before);
+    int rc = db_step(store->db, s, err);
+    if (rc == 1) {
+        *ret_since = sqlite3_column_int64(s, 0);
+        str_add(ret, "<message role=\"summary\">");
+        store_quote(ret, db_text(s, 1),
+                    utf8_bytes(db_text(s, 1), db_len(s, 1), budget->all / SUMMARY_SHARE));
+        str_add(ret, "</message>\n");
+    }
+    db_reset(s);
+    return rc == -1 ? -1 : 0;
+}
+
 int store_injection(struct store *store, int64_t query, int64_t before,
                     const struct store_budget *budget, struct str *ret, struct err *err)
 {
-    struct inject_lines lines = {.budget = budget};
+    struct store_budget rest = *budget;
+    struct inject_lines lines = {.budget = &rest};
+    _cleanup_str_ struct str summary = STR_INIT;
 
+    if (budget->since == 0 &&
+        read_compaction(store, query, before, budget, &summary, &rest.since, err) == -1)
+        return -1;
     int rc = read_back(store, query, before, &lines, err);
     size_t count = rc == 0 ? choose(&lines) : 0;
     if (count > 0) {
         str_add(ret, head);
+        str_add(ret, str_text(&summary));
         for (size_t i = count; i > 0; i--)
             str_add(ret, lines.items[i - 1].text);
         str_add(ret, tail);

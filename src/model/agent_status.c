@@ -124,6 +124,32 @@ void agent_resources_parse(const struct json *object, struct agent_resources *re
                                     .processes = json_int(json_get(object, "processes"), -1)};
 }
 
+void agent_pane_put(const struct agent_pane *pane, struct json_out *out)
+{
+    json_open(out, "tmux", '{');
+    json_put_int(out, "server", pane->server);
+    json_put(out, "session", pane->session);
+    json_put_int(out, "activityMs", pane->activity_ms);
+    json_put_int(out, "agents", pane->agents);
+    json_close(out, '}');
+}
+
+void agent_pane_parse(const struct json *object, struct agent_pane *ret)
+{
+    const char *session = json_get_text(object, "session");
+    int64_t server = json_int(json_get(object, "server"), 0);
+    int64_t agents = json_int(json_get(object, "agents"), 0);
+
+    *ret = (struct agent_pane){.server = 0};
+    if (session == NULL || session[0] != '$' || strlen(session) >= sizeof ret->session ||
+        server <= 0 || server > INT_MAX || agents <= 0 || agents > INT_MAX)
+        return;
+    *ret = (struct agent_pane){.server = (pid_t)server,
+                               .activity_ms = json_int(json_get(object, "activityMs"), 0),
+                               .agents = (int)agents};
+    memcpy(ret->session, session, strlen(session) + 1);
+}
+
 static bool usage_is_known(const struct agent_usage *usage)
 {
     return usage->context_used != 0 || usage->context_size != 0 || usage->tokens != 0 ||
@@ -181,6 +207,7 @@ void agent_status_put(const struct agent_status *status, struct json_out *out)
     disk_put("disk", &status->disk, out);
     code_figures_put(&status->code, out);
     wall_report_put(&status->wall, out);
+    limits_held_put(&status->limits, out);
 }
 
 void agent_status_tell(const struct agent_status *status, struct json_out *out)
@@ -188,6 +215,8 @@ void agent_status_tell(const struct agent_status *status, struct json_out *out)
     put_members(status, &(struct writer){.out = out});
     if (status->wall.level != WALL_UNSET)
         wall_report_put(&status->wall, out);
+    if (limits_held_any(&status->limits))
+        limits_held_put(&status->limits, out);
     if (status->disk.known)
         disk_put("disk", &status->disk, out);
     if (status->code.looked_ms == 0)
@@ -295,6 +324,7 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     agent_resources_parse(json_get(object, "resources"), &status.resources);
     wall_report_parse(json_get(object, "wall"), &status.wall);
     disk_read(json_get(object, "disk"), &status.disk);
+    limits_held_parse(json_get(object, "limits"), &status.limits);
     status.title = read_text(object, "title", AGENT_TITLE_MAX);
     status.note = read_text(object, "note", AGENT_NOTE_MAX);
     status.acp = protocol != NULL && strcmp(protocol, "acp") == 0;

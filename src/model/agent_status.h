@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "model/disk.h"
+#include "model/limits.h"
 #include "model/money.h"
 #include "model/wall.h"
 
@@ -81,6 +82,7 @@ struct agent_status {
     struct agent_resources resources;
     struct wall_report wall; /* of the process that runs, or ran last */
     struct disk_use disk; /* of its own directories */
+    struct limits_held limits;
     /* ACP agents only; false and "" or NULL for a terminal program */
     bool acp;
     char conversation[37]; /* id of the current conversation */
@@ -105,6 +107,17 @@ void agent_status_tell(const struct agent_status *status, struct json_out *out);
  * *ret with agent_status_free(). */
 int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err);
 void agent_status_free(struct agent_status *status);
+
+/* What the host in a pane knows of it, so that tmux need not be asked. */
+struct agent_pane {
+    pid_t server; /* the tmux server; 0: the host does not tell */
+    char session[24]; /* "$3", valid on its server */
+    int64_t activity_ms; /* the newest output there; milliseconds since 1970; up to 8 s early */
+    int agents; /* of the whole team */
+};
+/* Writes the member "tmux", and reads such an object; 0 and "" if it is NULL or no such object. */
+void agent_pane_put(const struct agent_pane *pane, struct json_out *out);
+void agent_pane_parse(const struct json *object, struct agent_pane *ret);
 
 /* Writes the member "usage", with null for what is not known. */
 void agent_usage_put(const struct agent_usage *usage, struct json_out *out);

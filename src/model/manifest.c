@@ -19,6 +19,8 @@ void manifest_format(const struct manifest *manifest, struct str *to)
     json_put_int(&out, "entries", (int64_t)manifest->entries);
     json_put_int(&out, "size", (int64_t)manifest->bytes);
     json_put_int(&out, "linksOut", (int64_t)manifest->links);
+    if (manifest->live)
+        json_put_bool(&out, "live", true);
     json_close(&out, '}');
 }
 
@@ -68,6 +70,7 @@ int manifest_read(const struct json *json, struct manifest *ret, struct err *err
     if (m.entries > MANIFEST_ENTRIES_MAX || m.bytes > MANIFEST_BYTES_MAX)
         return err_set(err, MAS_DAMAGED, "it lists too much: %llu entries and %llu bytes",
                        (unsigned long long)m.entries, (unsigned long long)m.bytes);
+    m.live = json_bool(json_get(json, "live"), false);
     *ret = m;
     m = (struct manifest){.id = ""};
     return 0;

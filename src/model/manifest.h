@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/str.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -26,6 +27,8 @@ struct manifest {
     uint64_t entries; /* without the manifest, the checksums and the top directory */
     uint64_t bytes; /* of content, without holes */
     uint64_t links; /* symbolic links that point outside the session */
+    bool live; /* the session ran: entries and bytes are the most that there may be, links is what
+                * was found before */
 };
 
 /* Appends the manifest to `to` as a JSON object. */

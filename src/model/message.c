@@ -19,15 +19,17 @@ const char *message_check(const char *text, size_t len)
     return NULL;
 }
 
-void message_request(const char *from, bool enter, bool wait, struct str *to)
+void message_request(const struct message_options *options, struct str *to)
 {
     struct json_out out = {.to = to};
 
     json_open(&out, NULL, '{');
     json_put(&out, "do", "send");
-    if (from != NULL)
-        json_put(&out, "from", from);
-    json_put_bool(&out, "enter", enter);
-    json_put_bool(&out, "wait", wait);
+    if (options->from != NULL)
+        json_put(&out, "from", options->from);
+    json_put_bool(&out, "enter", !options->no_enter);
+    json_put_bool(&out, "wait", options->wait);
+    if (options->now)
+        json_put_bool(&out, "now", true);
     json_close(&out, '}');
 }

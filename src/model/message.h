@@ -16,8 +16,13 @@ enum { MESSAGE_MAX = 4 << 20 }; /* bytes */
  * than tab and newline, so no byte of it can act as a key or move a terminal. */
 const char *message_check(const char *text, size_t len);
 
-/* Appends the request to a host that accompanies a text. `from` is the sending agent, or NULL for a
- * person. With `wait`, the host reports the agent's state afterwards. */
-void message_request(const char *from, bool enter, bool wait, struct str *to);
+/* Appends the request to a host that accompanies a text. */
+struct message_options {
+    const char *from; /* the sending agent; NULL: a person */
+    bool no_enter; /* the text is typed without Enter */
+    bool wait; /* the host reports the agent's state afterwards */
+    bool now; /* a working agent sees it in the present turn, if it can */
+};
+void message_request(const struct message_options *options, struct str *to);
 
 #endif

@@ -87,4 +87,9 @@ void network_add_filter(const struct network *network, struct str *to);
 /* Returns the ports of the value, in no particular order; the caller frees *ret. */
 size_t network_ports(const struct network *network, uint16_t **ret);
 
+/* The names of the processes outside that let an agent's connections through, and of the one that
+ * takes the place of a killed one; see src/network/network.h. */
+#define NETWORK_GUARD_NAME "mas-network"
+#define NETWORK_SPARE_NAME "mas-net-spare"
+
 #endif

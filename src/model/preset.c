@@ -269,6 +269,26 @@ static const char *parse_time_budget(const char *value, void *to)
     return budget_parse(BUDGET_TIME, value, to);
 }
 
+static const char *parse_disk_limit(const char *value, void *to)
+{
+    return limit_parse(LIMIT_AGENT, value, to);
+}
+
+static const char *parse_memory_limit(const char *value, void *to)
+{
+    return limit_parse(LIMIT_MEMORY, value, to);
+}
+
+static const char *parse_cpu_limit(const char *value, void *to)
+{
+    return limit_parse(LIMIT_CPUS, value, to);
+}
+
+static const char *parse_process_limit(const char *value, void *to)
+{
+    return limit_parse(LIMIT_PROCESSES, value, to);
+}
+
 static const struct key {
     const char *name;
     parse_fn *parse;
@@ -321,6 +341,10 @@ static const struct key {
     {"budget.tokens", parse_token_budget, offsetof(struct preset, budget.of[BUDGET_TOKENS])},
     {"budget.turns", parse_turn_budget, offsetof(struct preset, budget.of[BUDGET_TURNS])},
     {"budget.time", parse_time_budget, offsetof(struct preset, budget.of[BUDGET_TIME])},
+    {"limits.agent", parse_disk_limit, offsetof(struct preset, limits.of[LIMIT_AGENT])},
+    {"limits.memory", parse_memory_limit, offsetof(struct preset, limits.of[LIMIT_MEMORY])},
+    {"limits.cpus", parse_cpu_limit, offsetof(struct preset, limits.of[LIMIT_CPUS])},
+    {"limits.processes", parse_process_limit, offsetof(struct preset, limits.of[LIMIT_PROCESSES])},
 };
 
 /* The suffixes of "permission.", as agents name the kinds. */

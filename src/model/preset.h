@@ -12,6 +12,7 @@
 #include "base/ini.h"
 #include "base/kv.h"
 #include "model/budget.h"
+#include "model/limits.h"
 #include "model/wall.h"
 
 #include <stdbool.h>
@@ -107,6 +108,7 @@ struct preset {
     int end_ms; /* wait after closing its input, before SIGTERM */
     int hibernate_ms; /* idle for this long, its process is ended; 0: never */
     struct budget budget;
+    struct limit_set limits; /* LIMIT_SESSION is not set */
 };
 
 /* Parses the time after which an idle agent is put to sleep: "no" is 0. */

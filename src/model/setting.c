@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "model/budget.h"
+#include "model/limits.h"
 #include "model/notice.h"
 #include "model/retention_status.h"
 #include "model/template_name.h"
@@ -20,8 +21,6 @@ enum {
     LOG_KEEP_MAX = 1000,
     CLEAN_KEEP_MAX = 1000000,
     TURNS_MAX = 1000,
-    CPUS_MAX = 4096,
-    PROCESSES_MAX = 4194304, /* as many as the kernel can have */
     MESSAGES_MAX = 10000,
     CHARACTERS_MIN = 100,
     CHARACTERS_MAX = 4000000,
@@ -30,8 +29,6 @@ enum {
 
 #define LOG_SIZE_MIN UINT64_C(4096)
 #define LOG_SIZE_MAX (UINT64_C(1) << 40)
-#define DISK_SIZE_MAX (UINT64_C(1) << 50)
-#define MEMORY_SIZE_MIN (UINT64_C(16) << 20)
 
 static const char *check_mode(const char *v)
 {
@@ -142,46 +139,27 @@ static const char *check_level(const char *v)
 static const char *check_disk_size(const char *v)
 {
     uint64_t size;
-    return number_parse_size(v, DISK_SIZE_MAX, &size) ? NULL : "a size up to 1024T, such as 500M";
+    return number_parse_size(v, LIMIT_SIZE_MAX, &size) ? NULL : "a size up to 1024T, such as 500M";
 }
 
 static const char *check_memory(const char *v)
 {
     uint64_t size;
-    return number_parse_size(v, DISK_SIZE_MAX, &size) && (size == 0 || size >= MEMORY_SIZE_MIN)
+    return number_parse_size(v, LIMIT_SIZE_MAX, &size) && (size == 0 || size >= LIMIT_MEMORY_MIN)
                ? NULL
                : "0, or a size from 16M to 1024T, such as 2G";
-}
-
-bool setting_parse_cpus(const char *text, unsigned *ret)
-{
-    const char *point = strchr(text, '.');
-    size_t places = point != NULL ? strlen(point + 1) : 0;
-    _cleanup_free_ char *digits =
-        mem_printf("%.*s%s%s", point != NULL ? (int)(point - text) : (int)strlen(text), text,
-                   point != NULL ? point + 1 : "",
-                   places == 0   ? "00"
-                   : places == 1 ? "0"
-                                 : "");
-    uint64_t n = 0;
-
-    if (*text == '\0' || point == text || (point != NULL && places == 0) || places > 2 ||
-        !setting_parse_count(digits, CPUS_MAX * 100, &n))
-        return false;
-    *ret = (unsigned)n;
-    return true;
 }
 
 static const char *check_cpus(const char *v)
 {
     unsigned cpus = 0;
-    return setting_parse_cpus(v, &cpus) ? NULL : "a number of CPUs from 0 to 4096, such as 1.5";
+    return limit_parse_cpus(v, &cpus) ? NULL : "a number of CPUs from 0 to 4096, such as 1.5";
 }
 
 static const char *check_processes(const char *v)
 {
     uint64_t n;
-    return setting_parse_count(v, PROCESSES_MAX, &n) ? NULL : "a number from 0 to 4194304";
+    return setting_parse_count(v, LIMIT_PROCESSES_MAX, &n) ? NULL : "a number from 0 to 4194304";
 }
 
 static const char *check_cgroup(const char *v)
@@ -216,6 +194,13 @@ static const char *check_limit(const char *v)
 {
     int ms = 0;
     return time_parse_duration(v, &ms) && ms > 0 ? NULL : "a time such as 30s or 5m";
+}
+
+static const char *check_store(const char *v)
+{
+    return v[0] == '\0' || (v[0] == '/' && strlen(v) < PATH_MAX && !str_has_control(v))
+               ? NULL
+               : "an absolute path";
 }
 
 static const char *check_notices(const char *v)
@@ -404,6 +389,12 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
          "the directory for archives: a path below the root, or an absolute path"},
     [SETTING_ARCHIVE_LEVEL] = {"archive", "level", NULL, "3", check_level,
                                "the compression level of archives, from 1 to 19"},
+    [SETTING_FLEET_STORE] = {"fleet", "store", NULL, "", check_store,
+                             "a directory on a disk that machines share, for saves of sessions"},
+    [SETTING_FLEET_SAVE] = {"fleet", "save", NULL, "10m", check_limit,
+                            "how often 'mas run' saves its session there"},
+    [SETTING_FLEET_ANSWER] = {"fleet", "answer", NULL, "2s", check_limit,
+                              "how long --all-hosts waits for a machine; 'doctor' 5 times as long"},
     [SETTING_LIMIT_SESSION] =
         {"limits", "session", NULL, "0", check_disk_size,
          "the disk space of a session: at 90 % mas tells, at 100 % it pauses the team; 0: any"},

@@ -35,11 +35,14 @@ enum setting {
     SETTING_CLEAN_ARCHIVE, /* `clean` archives first: yes or no */
     SETTING_ARCHIVE_DIR, /* directory for archives, absolute or below the root */
     SETTING_ARCHIVE_LEVEL, /* compression level */
+    SETTING_FLEET_STORE, /* a directory on a disk that machines share, or "" */
+    SETTING_FLEET_SAVE, /* how often a running session is saved there */
+    SETTING_FLEET_ANSWER, /* how long --all-hosts waits for a machine */
     SETTING_LIMIT_SESSION, /* bytes that a session may use on disk; 0: unlimited */
     SETTING_LIMIT_AGENT, /* likewise of an agent's own directories */
     SETTING_LIMIT_FREE, /* bytes that `new` leaves free on the file system; 0: none */
     SETTING_LIMIT_MEMORY, /* bytes that the processes of an agent may use; 0: unlimited */
-    SETTING_LIMIT_CPUS, /* likewise; see setting_parse_cpus() */
+    SETTING_LIMIT_CPUS, /* likewise; see limit_parse_cpus() */
     SETTING_LIMIT_PROCESSES, /* likewise: processes and threads */
     SETTING_LIMIT_CGROUP, /* where mas makes cgroups: auto, no, or an absolute path */
     SETTING_BUDGET_COST, /* limits of each session, or ""; see model/budget.h */
@@ -105,8 +108,6 @@ void setting_write_defaults(struct str *to);
 
 /* Parses "200x50"; returns false for anything else. */
 bool setting_parse_size(const char *text, int *ret_columns, int *ret_rows);
-/* Parses "2" or "1.5", in hundredths of a CPU; returns false for anything else. */
-bool setting_parse_cpus(const char *text, unsigned *ret);
 /* Parses decimal digits up to `max`; returns false for anything else. */
 bool setting_parse_count(const char *text, uint64_t max, uint64_t *ret);
 

@@ -378,6 +378,7 @@ void team_put_json(const struct team *team, struct json_out *out)
         if (agent->prompt[0] != '\0')
             json_put(out, "prompt", agent->prompt);
         budget_put(&agent->budget, out);
+        limit_set_put("limits", &agent->limits, out);
         json_close(out, '}');
     }
     json_close(out, ']');
@@ -452,7 +453,9 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
         (wall != NULL && !wall_level_parse(wall, &agent->wall)) ||
         parse_text(node, "units", TEAM_WORD_MAX, &units) == -1 ||
         (units != NULL && !agent_units_parse(units, &agent->team_units)) ||
-        !budget_read(json_get(node, "budget"), &agent->budget))
+        !budget_read(json_get(node, "budget"), &agent->budget) ||
+        !limit_set_read(json_get(node, "limits"), &agent->limits) ||
+        agent->limits.of[LIMIT_SESSION] != 0)
         return err_set(err, MAS_DAMAGED, "agent %s has a bad member", id);
     return 0;
 }

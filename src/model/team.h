@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "model/budget.h"
 #include "model/diagnostic.h"
+#include "model/limits.h"
 #include "model/preset.h"
 
 #include <stdbool.h>
@@ -68,6 +69,7 @@ struct agent {
     char *system; /* first text of every fresh context */
     char *prompt; /* its first message; "" if it has none */
     struct budget budget; /* its own */
+    struct limit_set limits; /* likewise; LIMIT_SESSION is not set */
     enum start start; /* START_UNSET: as its preset says */
     char *hibernate; /* for hibernate_parse(); "": as its preset says */
     enum agent_code code;

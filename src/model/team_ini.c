@@ -10,10 +10,6 @@
 #include <string.h>
 
 static const char *const window_keys[] = {"layout", "agents", NULL};
-static const char *const agent_keys[] = {
-    "role",          "rank",         "group",       "preset", "model", "command",
-    "system",        "start",        "hibernate",   "code",   "cwd",   "budget.cost",
-    "budget.tokens", "budget.turns", "budget.time", "wall",   "units", NULL};
 static const char *const template_keys[] = {"description", "preset", "project", "turns", NULL};
 static const char *const budget_keys[] = {"cost", "tokens", "turns", "time", NULL};
 static const char *const ranks[] = {"meta", "manager", "worker", NULL};
@@ -22,6 +18,8 @@ static const char *const ranks[] = {"meta", "manager", "worker", NULL};
 static const char *const sections[] = {"template", "rules", "budget", "window", "agent", NULL};
 static const char *const section_forms[] = {"[template]", "[rules]", "[budget]", "[window NAME]",
                                             "[agent ID]"};
+
+#define EMPTY_KEY "unknown or empty key in an agent"
 
 /* A window may name agents that appear later in the file, so the names are kept until its end. */
 struct team_reader {
@@ -124,81 +122,165 @@ static int read_window(struct team_reader *reader, const struct ini_line *line, 
     return 0;
 }
 
-static int read_agent(struct team_reader *reader, const struct ini_line *line, struct err *err)
+/* ---- an agent */
+
+static int set_role(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    const char *wrong = team_check_role(line->value);
+    return wrong != NULL ? bad_value(&agent->role, line, wrong, err)
+                         : set_text(&agent->role, line, err);
+}
+
+static int set_rank(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    if (team_rank_parse(line->value, &agent->rank) == 0)
+        return 0;
+    agent->rank = RANK_WORKER; /* counts as given */
+    return ini_fail(line, err, "a rank must be meta, manager or worker");
+}
+
+static int set_group(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    return line->value[0] != '\0' ? set_word(&agent->group, line, err)
+                                  : ini_fail_unknown(line, EMPTY_KEY, NULL, err);
+}
+
+static int set_preset(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    return set_word(&agent->preset, line, err);
+}
+
+static int set_model(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    return strlen(line->value) <= TEAM_MODEL_MAX
+               ? set_text(&agent->model, line, err)
+               : ini_fail(line, err, "it is longer than 256 bytes");
+}
+
+static int set_command(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    return set_text(&agent->command, line, err);
+}
+
+static int set_system(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    return set_text(&agent->system, line, err);
+}
+
+static int set_start(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    return start_parse(line->value, &agent->start)
+               ? 0
+               : ini_fail(line, err, "'%s' is not now or demand", line->value);
+}
+
+static int set_hibernate(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    int ms = 0;
+    return hibernate_parse(line->value, &ms)
+               ? set_text(&agent->hibernate, line, err)
+               : ini_fail(line, err, "'%s' is not no, or a time such as 15m", line->value);
+}
+
+static int set_code(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    return agent_code_parse(line->value, &agent->code)
+               ? 0
+               : ini_fail(line, err, "'%s' is not worktree, view or none", line->value);
+}
+
+static int set_cwd(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    return agent_cwd_parse(line->value, &agent->cwd)
+               ? 0
+               : ini_fail(line, err, "'%s' is not unit or code", line->value);
+}
+
+static int set_wall(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    return wall_level_parse(line->value, &agent->wall)
+               ? 0
+               : ini_fail(line, err, "'%s' is not off, try or require", line->value);
+}
+
+static int set_units(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    return agent_units_parse(line->value, &agent->team_units)
+               ? 0
+               : ini_fail(line, err, "'%s' is not own or team", line->value);
+}
+
+static int set_budget(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    bool known = false;
+    return read_budget(line, line->key + strlen("budget."), &agent->budget, &known, err);
+}
+
+static int set_limit(struct agent *agent, const struct ini_line *line, struct err *err)
+{
+    const char *key = line->key + strlen("limits.");
+    enum limit_kind kind = LIMIT_AGENT;
+
+    (void)limit_kind_parse(key, strlen(key), &kind);
+    const char *want = limit_parse(kind, line->value, &agent->limits.of[kind]);
+    return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
+}
+
+static const struct agent_key {
+    const char *name;
+    int (*set)(struct agent *agent, const struct ini_line *line, struct err *err);
+} agent_keys[] = {
+    {"role", set_role},
+    {"rank", set_rank},
+    {"group", set_group},
+    {"preset", set_preset},
+    {"model", set_model},
+    {"command", set_command},
+    {"system", set_system},
+    {"start", set_start},
+    {"hibernate", set_hibernate},
+    {"code", set_code},
+    {"cwd", set_cwd},
+    {"wall", set_wall},
+    {"units", set_units},
+    {"budget.cost", set_budget},
+    {"budget.tokens", set_budget},
+    {"budget.turns", set_budget},
+    {"budget.time", set_budget},
+    {"limits.agent", set_limit},
+    {"limits.memory", set_limit},
+    {"limits.cpus", set_limit},
+    {"limits.processes", set_limit},
+};
+
+static int begin_agent(struct team *team, const struct ini_line *line, struct err *err)
 {
     const char *id = line->section + strlen("agent ");
+
+    if (!str_is_word(id, TEAM_WORD_MAX))
+        return ini_fail(line, err, "an agent's id must be 1 to 32 letters, digits, _ or -");
+    if (team_agent(team, id) != NULL)
+        return ini_fail(line, err, "duplicate agent id");
+    struct agent *agent = team_add_agent(team, id);
+    if (agent == NULL)
+        return ini_fail(line, err, "the team has more than %d agents", TEAM_AGENTS_MAX);
+    agent->line = line->line;
+    return 0;
+}
+
+static int read_agent(struct team_reader *reader, const struct ini_line *line, struct err *err)
+{
     struct team *team = &reader->team;
 
-    if (line->key == NULL) {
-        if (!str_is_word(id, TEAM_WORD_MAX))
-            return ini_fail(line, err, "an agent's id must be 1 to 32 letters, digits, _ or -");
-        if (team_agent(team, id) != NULL)
-            return ini_fail(line, err, "duplicate agent id");
-        struct agent *agent = team_add_agent(team, id);
-        if (agent == NULL)
-            return ini_fail(line, err, "the team has more than %d agents", TEAM_AGENTS_MAX);
-        agent->line = line->line;
-        return 0;
+    if (line->key == NULL)
+        return begin_agent(team, line, err);
+    struct suggest suggest = SUGGEST_INIT(line->key);
+    for (size_t i = 0; i < ARRAY_LEN(agent_keys); i++) {
+        if (strcmp(line->key, agent_keys[i].name) == 0)
+            return agent_keys[i].set(&team->agents[team->agent_count - 1], line, err);
+        suggest_try(&suggest, agent_keys[i].name);
     }
-    struct agent *agent = &team->agents[team->agent_count - 1];
-    if (strcmp(line->key, "role") == 0) {
-        const char *wrong = team_check_role(line->value);
-        return wrong != NULL ? bad_value(&agent->role, line, wrong, err)
-                             : set_text(&agent->role, line, err);
-    }
-    if (strcmp(line->key, "rank") == 0) {
-        if (team_rank_parse(line->value, &agent->rank) == 0)
-            return 0;
-        agent->rank = RANK_WORKER; /* counts as given */
-        return ini_fail(line, err, "a rank must be meta, manager or worker");
-    }
-    if (strcmp(line->key, "group") == 0 && line->value[0] != '\0')
-        return set_word(&agent->group, line, err);
-    if (strcmp(line->key, "preset") == 0)
-        return set_word(&agent->preset, line, err);
-    if (strcmp(line->key, "model") == 0)
-        return strlen(line->value) <= TEAM_MODEL_MAX
-                   ? set_text(&agent->model, line, err)
-                   : ini_fail(line, err, "it is longer than 256 bytes");
-    if (strcmp(line->key, "command") == 0)
-        return set_text(&agent->command, line, err);
-    if (strcmp(line->key, "system") == 0)
-        return set_text(&agent->system, line, err);
-    if (strcmp(line->key, "start") == 0)
-        return start_parse(line->value, &agent->start)
-                   ? 0
-                   : ini_fail(line, err, "'%s' is not now or demand", line->value);
-    if (strcmp(line->key, "hibernate") == 0) {
-        int ms = 0;
-        return hibernate_parse(line->value, &ms)
-                   ? set_text(&agent->hibernate, line, err)
-                   : ini_fail(line, err, "'%s' is not no, or a time such as 15m", line->value);
-    }
-    if (strcmp(line->key, "code") == 0)
-        return agent_code_parse(line->value, &agent->code)
-                   ? 0
-                   : ini_fail(line, err, "'%s' is not worktree, view or none", line->value);
-    if (strcmp(line->key, "cwd") == 0)
-        return agent_cwd_parse(line->value, &agent->cwd)
-                   ? 0
-                   : ini_fail(line, err, "'%s' is not unit or code", line->value);
-    if (strcmp(line->key, "wall") == 0)
-        return wall_level_parse(line->value, &agent->wall)
-                   ? 0
-                   : ini_fail(line, err, "'%s' is not off, try or require", line->value);
-    if (strcmp(line->key, "units") == 0)
-        return agent_units_parse(line->value, &agent->team_units)
-                   ? 0
-                   : ini_fail(line, err, "'%s' is not own or team", line->value);
-    if (str_starts(line->key, "budget.")) {
-        bool known = false;
-        if (read_budget(line, line->key + strlen("budget."), &agent->budget, &known, err) == -1)
-            return -1;
-        if (known)
-            return 0;
-    }
-    return ini_fail_unknown(line, "unknown or empty key in an agent",
-                            suggest_of(line->key, agent_keys), err);
+    return ini_fail_unknown(line, EMPTY_KEY, suggest.nearest, err);
 }
 
 static int no_section(const struct ini_line *line, struct err *err)

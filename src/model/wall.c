@@ -68,12 +68,12 @@ static bool is_below(const char *path)
 }
 
 /* Returns true if one of two paths leads to the other. */
-static bool are_nested(const char *a, const char *b)
+static bool are_nested(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-    size_t len = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+    const char *longer = a_len > b_len ? a : b;
+    size_t len = a_len < b_len ? a_len : b_len;
 
-    return strncmp(a, b, len) == 0 && (a[len] == '/' || a[len] == '\0') &&
-           (b[len] == '/' || b[len] == '\0');
+    return (longer[len] == '/' || longer[len] == '\0') && memcmp(a, b, len) == 0;
 }
 
 static void free_home(struct wall_home *home, size_t count)
@@ -83,6 +83,7 @@ static void free_home(struct wall_home *home, size_t count)
     free(home);
 }
 
+/* Cuts the word to its path, to which *ret points. */
 static bool parse_entry(char *word, struct wall_home *ret)
 {
     static const struct {
@@ -90,7 +91,7 @@ static bool parse_entry(char *word, struct wall_home *ret)
         enum wall_home_kind kind;
     } kinds[] = {{":ro", WALL_HOME_READ}, {":copy", WALL_HOME_COPY}, {":own", WALL_HOME_OWN}};
 
-    *ret = (struct wall_home){.kind = WALL_HOME_WRITE};
+    *ret = (struct wall_home){.path = word, .kind = WALL_HOME_WRITE};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (!str_ends(word, kinds[i].ending))
             continue;
@@ -99,31 +100,30 @@ static bool parse_entry(char *word, struct wall_home *ret)
         break;
     }
     if (str_starts(word, "~/"))
-        word += 2;
-    if (strchr(word, ':') != NULL || !is_below(word))
-        return false;
-    ret->path = mem_dup(word);
-    return true;
+        memmove(word, word + 2, strlen(word + 2) + 1);
+    return strchr(word, ':') == NULL && is_below(word);
 }
 
 const char *wall_parse_home(const char *text, struct wall_options *ret)
 {
-    _cleanup_strv_ char **words = str_split_list(text);
-    struct wall_home *home = NULL;
-    size_t count = 0;
-    bool is_good = strv_len(words) <= WALL_PATHS_MAX;
+    char **words = str_split_list(text);
+    size_t count = strv_len(words);
+    bool is_good = count <= WALL_PATHS_MAX;
+    struct wall_home *home = is_good ? mem_alloc((count + 1) * sizeof *home) : NULL;
+    size_t lens[WALL_PATHS_MAX] = {0};
 
-    for (char **word = words; is_good && word != NULL && *word != NULL; word++) {
-        home = mem_grow(home, count + 1, sizeof *home);
-        is_good = parse_entry(*word, &home[count]);
-        for (size_t i = 0; is_good && i < count; i++)
-            is_good = !are_nested(home[i].path, home[count].path);
-        count += home[count].path != NULL;
+    for (size_t i = 0; is_good && i < count; i++) {
+        is_good = parse_entry(words[i], &home[i]);
+        lens[i] = strlen(words[i]);
+        for (size_t j = 0; is_good && j < i; j++)
+            is_good = !are_nested(words[j], lens[j], words[i], lens[i]);
     }
     if (!is_good) {
-        free_home(home, count);
+        free(home);
+        strv_free(words);
         return not_home;
     }
+    free(words); /* `home` has them */
     free_home(ret->home, ret->home_count);
     ret->home = home;
     ret->home_count = count;
@@ -225,6 +225,10 @@ void wall_report_describe(const struct wall_report *report, struct str *to)
         str_add(to, report->level == WALL_OFF ? "off" : "unknown");
         if (report->held_by[WALL_RESOURCES][0] != '\0') /* needs no wall */
             str_addf(to, ", resources: %s", report->held_by[WALL_RESOURCES]);
+        if (report->held_by[WALL_DISK][0] != '\0')
+            str_addf(to, ", disk: %s", report->held_by[WALL_DISK]);
+        if (report->missing[0] != '\0')
+            str_addf(to, "; %s", report->missing);
         return;
     }
     for (enum wall_part i = 0; i < WALL_PART_COUNT; i++)

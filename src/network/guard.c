@@ -1,6 +1,7 @@
 /*
  * The guard: a process outside that gets the listening socket from inside, keeps a gate running on
- * it, and ends with the program that it was made for.
+ * it, and ends with the program that it was made for. A spare process takes its place if it is
+ * killed; if both are at once, the supervisor of the agent says so.
  */
 #include "network/network.h"
 
@@ -10,6 +11,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "filter/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +29,15 @@ enum {
     LOG_KEEP = 1,
     LINE_MAX_BYTES = 1024, /* of what tinyproxy says; the rest of a longer line is dropped */
     HIGH_FD = 64, /* above what mas opens before it starts an agent */
+    CALM_MS = 60 * 1000, /* what ran for so long is started again as if it had never ended */
+    FALLS_MAX = 6, /* doublings of the pause: up to 12.8 s */
+};
+
+/* When what ends is started again. */
+struct network_again {
+    int64_t begun; /* when it was started last */
+    int64_t at; /* not before then */
+    unsigned falls;
 };
 
 struct network_guard {
@@ -35,9 +46,10 @@ struct network_guard {
     int program; /* pidfd of what runs the namespace; the guard ends with it */
     int inside; /* socket of `mas-network inside` and tinyproxy; -1: it is closed */
     int listener; /* -1: it has not come yet */
-    pid_t gate;
+    pid_t gate, spare;
     int gate_fd; /* pidfd; -1: none runs */
-    int64_t start_at; /* the next gate */
+    int spare_fd; /* likewise, of the process that takes the guard's place if it is killed */
+    struct network_again gate_again, spare_again;
     struct str said; /* the beginning of a line of tinyproxy */
 };
 
@@ -143,6 +155,30 @@ static void read_inside(struct network_guard *guard)
     }
 }
 
+/* Notes that something has been started, and when that may happen again. */
+static void note_start(struct network_again *again)
+{
+    int64_t now = time_monotonic_ms();
+
+    if (now - again->begun > CALM_MS)
+        again->falls = 0;
+    again->begun = now;
+    again->at = now + ((int64_t)NETWORK_PAUSE_MS << again->falls);
+    again->falls += again->falls < FALLS_MAX;
+}
+
+/* Opens a child that was just forked; ends it if that is not possible. */
+static int open_child(pid_t pid)
+{
+    int fd = pid != -1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+    if (pid == -1 || fd != -1)
+        return fd;
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    return -1;
+}
+
 static void start_gate(struct network_guard *guard)
 {
     pid_t parent = getpid();
@@ -157,30 +193,86 @@ static void start_gate(struct network_guard *guard)
             network_gate(guard->listener, guard->network, &guard->log);
         _exit(1);
     }
-    guard->start_at = time_monotonic_ms() + NETWORK_PAUSE_MS;
-    if (guard->gate == -1)
+    note_start(&guard->gate_again);
+    guard->gate_fd = open_child(guard->gate);
+}
+
+/* Waits until the guard is killed; ends with the program. Then this process is the guard. */
+static void wait_as_spare(struct network_guard *guard, int before)
+{
+    struct loop loop = LOOP_INIT;
+
+    (void)prctl(PR_SET_NAME, NETWORK_SPARE_NAME);
+    do {
+        loop_begin(&loop);
+        loop_want(&loop, guard->program, POLLIN);
+        loop_want(&loop, before, POLLIN);
+        if (loop_wait(&loop, -1) == -1 || loop_got(&loop, guard->program) != 0)
+            _exit(0);
+    } while (loop_got(&loop, before) == 0);
+    (void)prctl(PR_SET_NAME, NETWORK_GUARD_NAME);
+    fd_closep(&guard->gate_fd);
+    network_log(&guard->log, "the guard has ended; another process takes its place");
+}
+
+/* Starts the process that takes this one's place. Returns in both of them. */
+static void start_spare(struct network_guard *guard)
+{
+    int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+    note_start(&guard->spare_again);
+    if (self == -1)
         return;
-    guard->gate_fd = (int)syscall(SYS_pidfd_open, guard->gate, 0);
-    if (guard->gate_fd != -1)
+    guard->spare = proc_fork();
+    if (guard->spare == 0) {
+        guard->spare_fd = -1;
+        wait_as_spare(guard, self);
+        (void)close(self);
+        note_start(&guard->gate_again);
         return;
-    (void)kill(guard->gate, SIGKILL);
-    (void)waitpid(guard->gate, NULL, 0);
+    }
+    (void)close(self);
+    guard->spare_fd = open_child(guard->spare);
+}
+
+/* Returns when something has to be started; -1: nothing has. */
+static int64_t next_start(const struct network_guard *guard)
+{
+    int64_t gate = guard->gate_fd == -1 ? guard->gate_again.at : -1;
+    int64_t spare = guard->spare_fd == -1 ? guard->spare_again.at : -1;
+
+    return guard->listener == -1 ? -1 : time_sooner(gate, spare);
+}
+
+static void start_missing(struct network_guard *guard)
+{
+    if (guard->listener == -1)
+        return;
+    if (guard->spare_fd == -1 && time_monotonic_ms() >= guard->spare_again.at)
+        start_spare(guard);
+    if (guard->gate_fd == -1 && time_monotonic_ms() >= guard->gate_again.at)
+        start_gate(guard);
 }
 
 __attribute__((noreturn)) static void run_guard(struct network_guard *guard)
 {
     struct loop loop = LOOP_INIT;
+    struct err err = ERR_INIT;
 
-    network_detach("mas-network", (int *[]){&guard->program, &guard->inside, &guard->log.dir}, 3);
+    network_detach(NETWORK_GUARD_NAME, (int *[]){&guard->program, &guard->inside, &guard->log.dir},
+                   3);
+    if (filter_program_load(FILTER_NETWORK, &err) == -1) { /* for the gate, too */
+        network_log(&guard->log, "%s", err.text);
+        _exit(1);
+    }
     for (;;) {
-        bool is_due = guard->listener != -1 && guard->gate_fd == -1;
         loop_begin(&loop);
         loop_want(&loop, guard->program, POLLIN);
         loop_want(&loop, guard->inside, POLLIN);
         loop_want(&loop, guard->gate_fd, POLLIN);
-        if (loop_wait(&loop, is_due ? guard->start_at : -1) == -1 ||
-            loop_got(&loop, guard->program) != 0)
-            _exit(0); /* the kernel ends the gate */
+        loop_want(&loop, guard->spare_fd, POLLIN);
+        if (loop_wait(&loop, next_start(guard)) == -1 || loop_got(&loop, guard->program) != 0)
+            _exit(0); /* the kernel ends the gate, the spare ends itself */
         if (loop_got(&loop, guard->inside) != 0)
             read_inside(guard);
         if (guard->gate_fd != -1 && loop_got(&loop, guard->gate_fd) != 0) {
@@ -188,8 +280,11 @@ __attribute__((noreturn)) static void run_guard(struct network_guard *guard)
             fd_closep(&guard->gate_fd);
             network_log(&guard->log, "the gate has ended; it is started again");
         }
-        if (guard->listener != -1 && guard->gate_fd == -1 && time_monotonic_ms() >= guard->start_at)
-            start_gate(guard);
+        if (guard->spare_fd != -1 && loop_got(&loop, guard->spare_fd) != 0) {
+            (void)waitpid(guard->spare, NULL, 0);
+            fd_closep(&guard->spare_fd);
+        }
+        start_missing(guard);
     }
 }
 
@@ -220,7 +315,8 @@ static int pass_on(int fd, struct err *err)
 int network_outside(const char *log, const struct network *network, char *const *program,
                     struct err *err)
 {
-    struct network_guard guard = {.network = network, .listener = -1, .gate_fd = -1};
+    struct network_guard guard = {
+        .network = network, .listener = -1, .gate_fd = -1, .spare_fd = -1};
     const char *slash = strrchr(log, '/');
     int pair[2];
 

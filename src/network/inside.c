@@ -173,7 +173,7 @@ static bool run_tinyproxy(struct keeper *keeper)
 __attribute__((noreturn)) static void run_keeper(const struct network *network,
                                                  struct keeper *keeper)
 {
-    network_detach("mas-network", (int *[]){&keeper->out, &keeper->ready}, 2);
+    network_detach("mas-net-inside", (int *[]){&keeper->out, &keeper->ready}, 2);
     if (make_files(network, keeper) == -1)
         _exit(1);
     do {

@@ -6,7 +6,8 @@
  *
  *     outside                              | the namespace: a loopback and nothing else
  *                                          |
- *       guard, and the gate that it starts | 127.0.0.1:1080   the agent's programs, tinyproxy
+ *       guard, the gate that it starts,    | 127.0.0.1:1080   the agent's programs, tinyproxy
+ *       and a spare guard; the gate        |
  *         accepts on the socket of 1080,   | 127.0.0.1:3128   tinyproxy: HTTP
  *         resolves, checks, connects       |                  a keeper that starts it again
  *
@@ -41,7 +42,7 @@ enum {
     NETWORK_SOCKS_PORT = 1080,
     NETWORK_HTTP_PORT = 3128,
     NETWORK_BACKLOG = 128,
-    NETWORK_PAUSE_MS = 200, /* before what has ended is started again */
+    NETWORK_PAUSE_MS = 200, /* before what has ended is started again; doubles each time */
 };
 
 /* Lets the process be `program` and leaves a guard behind. Returns only on failure. */

@@ -45,6 +45,8 @@ void acp_free(struct acp *acp)
         free_permission(&acp->permissions[i]);
     free(acp->permissions);
     free(acp->meta);
+    free(acp->system);
+    strv_free(acp->directories);
     free(acp);
 }
 
@@ -280,7 +282,7 @@ static bool is_served(const char *method)
 {
     static const char *const served[] = {
         "fs/read_text_file",      "fs/write_text_file", "terminal/create",  "terminal/output",
-        "terminal/wait_for_exit", "terminal/kill",      "terminal/release",
+        "terminal/wait_for_exit", "terminal/kill",      "terminal/release", "elicitation/create",
     };
 
     for (size_t i = 0; i < ARRAY_LEN(served); i++) {
@@ -292,10 +294,15 @@ static bool is_served(const char *method)
 
 static void on_notification(struct acp *acp, const struct rpc_request *request)
 {
+    const char *elicitation = json_get_text(request->params, "elicitationId");
+
     if (strcmp(request->method, "session/update") == 0)
         on_update(acp, request->params);
     else if (strcmp(request->method, "$/cancel_request") == 0)
         on_cancel_request(acp, request->params);
+    else if (strcmp(request->method, "elicitation/complete") == 0 && elicitation != NULL &&
+             acp->ops->completed != NULL)
+        acp->ops->completed(acp->arg, elicitation);
 }
 
 static void on_request(void *arg, const struct rpc_request *from)

@@ -38,10 +38,20 @@ enum {
 
 struct acp;
 
+/* How an agent takes a text into the system prompt of a session. */
+enum acp_system {
+    ACP_SYSTEM_NONE,
+    ACP_SYSTEM_META, /* `_meta.systemPrompt`, of earlier adapters of Claude Code */
+    ACP_SYSTEM_MEMBER, /* `systemPrompt`, of the draft of the protocol */
+};
+
 /* What the agent reported in its answer to initialize. */
 struct acp_info {
     char *name, *version; /* "" if missing */
-    bool load, resume, close, list; /* session capabilities */
+    bool load, resume, close, list, fork, remove; /* session capabilities; remove: session/delete */
+    bool directories; /* it takes additionalDirectories */
+    bool steer; /* it takes words in the middle of a turn */
+    enum acp_system system;
     bool image, audio, embedded; /* prompt capabilities */
     bool mcp_http, mcp_sse;
     int64_t protocol;
@@ -75,6 +85,9 @@ enum acp_update_kind {
     ACP_OPTIONS, /* config options */
     ACP_INFO, /* title */
     ACP_USAGE,
+    ACP_NOTICE, /* title; text: more of it; kind: its severity */
+    ACP_COMPACTION, /* id, status; text: its summary, NULL: unchanged; title: why it failed */
+    ACP_SUMMARY, /* id; text: a piece of its summary */
     ACP_OTHER, /* an unknown kind; only `json` is set */
 };
 
@@ -108,8 +121,8 @@ struct acp_permission {
     size_t count;
 };
 
-/* A request that the caller serves: fs/read_text_file, fs/write_text_file, terminal/... Answer it
- * with acp_answer_request() or acp_refuse(). */
+/* A request that the caller serves: fs/read_text_file, terminal/create, elicitation/create...
+ * Answer it with acp_answer_request() or acp_refuse(). */
 struct acp_request {
     const char *ticket; /* for acp_answer_request() and acp_refuse() */
     const char *method;
@@ -129,6 +142,9 @@ enum acp_call {
     ACP_CALL_SET_MODE,
     ACP_CALL_SET_OPTION,
     ACP_CALL_AUTHENTICATE,
+    ACP_CALL_STEER,
+    ACP_CALL_FORK,
+    ACP_CALL_DELETE,
 };
 enum {
     ACP_NEEDS_LOGIN = -32000,
@@ -153,6 +169,7 @@ struct acp_answer {
      * "unknown" if missing. */
     const char *stop_reason;
     struct token_counts tokens; /* of a prompt, also of one that failed */
+    bool steered; /* of ACP_CALL_STEER: the agent has taken the words */
     const struct json *result; /* the whole result; NULL: none */
     const struct json *data; /* of an error; NULL: none */
 };
@@ -165,6 +182,8 @@ struct acp_ops {
      * request. It has been answered; the ticket is invalid afterwards. */
     void (*withdrawn)(void *arg, const char *ticket);
     void (*request)(void *arg, const struct acp_request *request);
+    /* elicitation/complete: what a person was asked to do elsewhere is done. May be NULL. */
+    void (*completed)(void *arg, const char *elicitation);
     /* Input that is no message was skipped. */
     void (*garbage)(void *arg, const char *why, const char *bytes, size_t len);
 };
@@ -199,6 +218,12 @@ int64_t acp_initialize(struct acp *acp, int timeout_ms);
 /* Sets what goes as `_meta`, a JSON object, with each request for a session from now on; NULL:
  * nothing. */
 void acp_set_session_meta(struct acp *acp, const char *json);
+/* Sets what is appended to the system prompt of each session that is opened from now on, if
+ * acp_info()->system says how; NULL: nothing. */
+void acp_set_system(struct acp *acp, const char *text);
+/* Sets the absolute paths, ended by NULL, that each session has besides its `cwd`, if
+ * acp_info()->directories says that the agent takes them; NULL: none. */
+void acp_set_directories(struct acp *acp, char *const *paths);
 /* Creates a session in `cwd`; answer->session is its id. */
 int64_t acp_session_new(struct acp *acp, const char *cwd, const char *mcp, int timeout_ms);
 /* Opens an old session; the agent repeats its messages as updates. */
@@ -207,12 +232,20 @@ int64_t acp_session_load(struct acp *acp, const char *session, const char *cwd, 
 /* Opens an old session without repeating its messages. */
 int64_t acp_session_resume(struct acp *acp, const char *session, const char *cwd, const char *mcp,
                            int timeout_ms);
+/* Copies a session; answer->session is the id of the copy. */
+int64_t acp_session_fork(struct acp *acp, const char *session, const char *cwd, const char *mcp,
+                         int timeout_ms);
+/* Deletes a session from the agent's list, and what the agent keeps of it. */
+int64_t acp_session_delete(struct acp *acp, const char *session, int timeout_ms);
 /* Closes a session in the agent's process. */
 int64_t acp_session_close(struct acp *acp, const char *session, int timeout_ms);
 /* Lists the agent's sessions. `cursor` is from the previous page; NULL: the first page. */
 int64_t acp_session_list(struct acp *acp, const char *cursor, int timeout_ms);
 /* `blocks` are text blocks in order, NULL-terminated. */
 int64_t acp_prompt(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms);
+/* Gives the agent words in the middle of a turn, if acp_info()->steer says that it takes them. The
+ * answer is `steered`, or the words have to be a prompt of their own. */
+int64_t acp_steer(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms);
 /* Sets the mode, by its id, or a config option. */
 int64_t acp_set_mode(struct acp *acp, const char *session, const char *mode, int timeout_ms);
 int64_t acp_set_option(struct acp *acp, const char *session, const char *option, const char *value,

@@ -11,6 +11,19 @@ enum { PROTOCOL = 1 };
 
 static void handle_request(void *arg, const struct rpc_request *request);
 
+/* The options that the host has for it are named like the actions; a cancel leaves it open for
+ * others. */
+static void handle_elicited(struct acp_agent *agent, const struct rpc_answer *answer)
+{
+    const char *action = json_get_text_or(answer->result, "action", "cancel");
+    const struct json *content = json_get(answer->result, "content");
+    bool accepts = strcmp(action, "accept") == 0;
+
+    agent->ops->permitted(agent->arg, answer->serial,
+                          accepts || strcmp(action, "decline") == 0 ? action : NULL,
+                          accepts && json_is_object(content) ? content : NULL);
+}
+
 static void handle_answer(void *arg, const struct rpc_answer *answer)
 {
     struct acp_agent *agent = arg;
@@ -18,8 +31,11 @@ static void handle_answer(void *arg, const struct rpc_answer *answer)
     const char *word = json_get_text(outcome, "outcome");
     bool chosen = answer->ok && word != NULL && strcmp(word, "selected") == 0;
 
-    agent->ops->permitted(agent->arg, answer->serial,
-                          chosen ? json_get_text(outcome, "optionId") : NULL);
+    if (answer->ok && outcome == NULL)
+        handle_elicited(agent, answer);
+    else
+        agent->ops->permitted(agent->arg, answer->serial,
+                              chosen ? json_get_text(outcome, "optionId") : NULL, NULL);
 }
 
 static void handle_garbage(void *arg, const char *why, const char *bytes, size_t len)
@@ -155,7 +171,11 @@ static void do_initialize(struct acp_agent *agent, const struct rpc_request *req
         refuse(agent, request->ticket, RPC_INVALID_PARAMS, "protocolVersion is missing");
         return;
     }
+    const struct json *can =
+        json_get(json_get(request->params, "clientCapabilities"), "elicitation");
     agent->initialized = true;
+    agent->elicits_form = json_is_object(json_get(can, "form"));
+    agent->elicits_url = json_is_object(json_get(can, "url"));
     json_open(&out, NULL, '{');
     json_put_int(&out, "protocolVersion", PROTOCOL);
     json_put_raw(&out, "agentCapabilities",

@@ -53,8 +53,9 @@ struct acp_agent_ops {
     void (*cancel)(void *arg, const char *session);
     /* $/cancel_request: the client no longer waits for this request; answer it all the same. */
     void (*withdrawn)(void *arg, const char *ticket);
-    /* The answer to acp_agent_ask_permission(); option NULL: nothing was chosen. */
-    void (*permitted)(void *arg, int64_t serial, const char *option);
+    /* The answer to acp_agent_ask_permission() or acp_agent_elicit(): the id of an option, or the
+     * action "accept" or "decline"; NULL: nothing was chosen. `answers`: to a form; NULL: none. */
+    void (*permitted)(void *arg, int64_t serial, const char *option, const struct json *answers);
     void (*garbage)(void *arg, const char *why, const char *bytes, size_t len); /* may be NULL */
 };
 
@@ -118,7 +119,22 @@ void acp_agent_usage(struct acp_agent *agent, const char *session, int64_t used,
 int64_t acp_agent_ask_permission(struct acp_agent *agent, const char *session,
                                  const struct acp_agent_tool *tool, const struct acp_word *options,
                                  size_t count);
-/* The permission was decided elsewhere: tells the client and ignores its answer. */
+/* A form that a person fills in, or an address that a person opens. */
+struct acp_agent_elicitation {
+    const char *message;
+    const char *tool; /* id of the tool call that the client knows; NULL: none */
+    const struct json *form; /* its JSON schema; NULL: an address */
+    const char *url, *id; /* of an address */
+};
+/* Returns true if the client has declared that it asks a person for this. */
+bool acp_agent_elicits(const struct acp_agent *agent,
+                       const struct acp_agent_elicitation *elicitation);
+/* Sends elicitation/create and returns the serial for ops->permitted. */
+int64_t acp_agent_elicit(struct acp_agent *agent, const char *session,
+                         const struct acp_agent_elicitation *elicitation);
+/* Sends elicitation/complete, if the client has declared that it opens addresses. */
+void acp_agent_elicited(struct acp_agent *agent, const char *id);
+/* The request was decided elsewhere: tells the client and ignores its answer. */
 void acp_agent_withdraw(struct acp_agent *agent, int64_t serial);
 
 /* ---- parts of answers */

@@ -16,6 +16,7 @@ struct acp_agent {
     const struct acp_agent_self *self;
     struct rpc *rpc;
     bool initialized;
+    bool elicits_form, elicits_url; /* what the client has declared */
 };
 
 #endif

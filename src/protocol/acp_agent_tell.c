@@ -217,6 +217,50 @@ int64_t acp_agent_ask_permission(struct acp_agent *agent, const char *session,
     return rpc_ask(agent->rpc, "session/request_permission", params.data, -1);
 }
 
+bool acp_agent_elicits(const struct acp_agent *agent,
+                       const struct acp_agent_elicitation *elicitation)
+{
+    if (elicitation->form != NULL)
+        return agent->elicits_form;
+    return agent->elicits_url && elicitation->url != NULL && elicitation->id != NULL;
+}
+
+int64_t acp_agent_elicit(struct acp_agent *agent, const char *session,
+                         const struct acp_agent_elicitation *elicitation)
+{
+    bool is_form = elicitation->form != NULL;
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = {.to = &params};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "mode", is_form ? "form" : "url");
+    json_put(&out, "sessionId", session);
+    if (elicitation->tool != NULL)
+        json_put(&out, "toolCallId", elicitation->tool);
+    json_put(&out, "message", elicitation->message != NULL ? elicitation->message : "");
+    if (is_form) {
+        json_put_node(&out, "requestedSchema", elicitation->form);
+    } else {
+        json_put(&out, "elicitationId", elicitation->id);
+        json_put(&out, "url", elicitation->url);
+    }
+    json_close(&out, '}');
+    return rpc_ask(agent->rpc, "elicitation/create", params.data, -1);
+}
+
+void acp_agent_elicited(struct acp_agent *agent, const char *id)
+{
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = {.to = &params};
+
+    if (!agent->elicits_url)
+        return;
+    json_open(&out, NULL, '{');
+    json_put(&out, "elicitationId", id);
+    json_close(&out, '}');
+    rpc_tell(agent->rpc, "elicitation/complete", params.data);
+}
+
 void acp_agent_withdraw(struct acp_agent *agent, int64_t serial)
 {
     _cleanup_str_ struct str params = STR_INIT;

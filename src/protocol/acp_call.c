@@ -37,6 +37,9 @@ static int64_t ask(struct acp *acp, enum acp_call call, struct json_out *params,
         [ACP_CALL_SET_MODE] = "session/set_mode",
         [ACP_CALL_SET_OPTION] = "session/set_config_option",
         [ACP_CALL_AUTHENTICATE] = "authenticate",
+        [ACP_CALL_FORK] = "session/fork",
+        [ACP_CALL_DELETE] = "session/delete",
+        [ACP_CALL_STEER] = "_session/steering", /* of Claude Code and Codex */
     };
     struct acp_asked asked = {.call = call, .session = mem_dup(session), .mode = mem_dup(mode)};
 
@@ -55,6 +58,18 @@ struct json_out acp_open_params(struct str *to)
     return out;
 }
 
+static void put_texts(struct json_out *out, const char *key, const char *const *blocks)
+{
+    json_open(out, key, '[');
+    for (; *blocks != NULL; blocks++) {
+        json_open(out, NULL, '{');
+        json_put(out, "type", "text");
+        json_put(out, "text", *blocks);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
 int64_t acp_initialize(struct acp *acp, int timeout_ms)
 {
     _cleanup_str_ struct str params = STR_INIT;
@@ -67,6 +82,9 @@ int64_t acp_initialize(struct acp *acp, int timeout_ms)
     json_put_bool(&out, "writeTextFile", true);
     json_close(&out, '}');
     json_put_bool(&out, "terminal", true);
+    json_put_raw(&out, "elicitation", "{\"form\":{},\"url\":{}}");
+    json_put_raw(&out, "auth", "{\"terminal\":true}");
+    json_put_raw(&out, "session", "{\"compaction\":{},\"notices\":{}}");
     json_close(&out, '}');
     json_open(&out, "clientInfo", '{');
     json_put(&out, "name", "mas");
@@ -81,7 +99,65 @@ void acp_set_session_meta(struct acp *acp, const char *json)
     acp->meta = mem_dup(json);
 }
 
-/* session/new, load and resume differ only in the id. */
+void acp_set_system(struct acp *acp, const char *text)
+{
+    free(acp->system);
+    acp->system = mem_dup(text);
+}
+
+void acp_set_directories(struct acp *acp, char *const *paths)
+{
+    strv_free(acp->directories);
+    acp->directories = NULL;
+    for (; paths != NULL && *paths != NULL; paths++)
+        strv_push(&acp->directories, *paths);
+}
+
+static void put_directories(const struct acp *acp, struct json_out *out)
+{
+    if (!acp->info.directories || acp->directories == NULL)
+        return;
+    json_open(out, "additionalDirectories", '[');
+    for (char *const *path = acp->directories; *path != NULL; path++)
+        json_put(out, NULL, *path);
+    json_close(out, ']');
+}
+
+static void put_system(const struct acp *acp, struct json_out *out)
+{
+    const char *blocks[] = {acp->system, NULL};
+
+    if (acp->info.system != ACP_SYSTEM_MEMBER || acp->system == NULL)
+        return;
+    json_open(out, "systemPrompt", '{');
+    json_put(out, "mode", "append");
+    put_texts(out, "content", blocks);
+    json_close(out, '}');
+}
+
+/* Writes _meta: that of the preset, and the system prompt of an agent that takes it there. */
+static void put_meta(const struct acp *acp, struct json_out *out)
+{
+    bool system = acp->info.system == ACP_SYSTEM_META && acp->system != NULL;
+    _cleanup_json_ struct json *meta = NULL;
+    struct err ignored = ERR_INIT; /* preset.c has checked it */
+
+    if (acp->meta == NULL && !system)
+        return;
+    if (acp->meta != NULL)
+        (void)json_parse(acp->meta, strlen(acp->meta), ACP_LINE_MAX, &meta, &ignored);
+    json_open(out, "_meta", '{');
+    for (const struct json *one = json_first(meta); one != NULL; one = json_next(one))
+        json_put_node(out, json_key(one), one);
+    if (system) {
+        json_open(out, "systemPrompt", '{');
+        json_put(out, "append", acp->system);
+        json_close(out, '}');
+    }
+    json_close(out, '}');
+}
+
+/* session/new, load, resume and fork differ only in the id. */
 static int64_t enter_session(struct acp *acp, enum acp_call call, const char *session,
                              const char *cwd, const char *mcp, int timeout_ms)
 {
@@ -92,8 +168,9 @@ static int64_t enter_session(struct acp *acp, enum acp_call call, const char *se
         json_put(&out, "sessionId", session);
     json_put(&out, "cwd", cwd);
     json_put_raw(&out, "mcpServers", mcp != NULL ? mcp : "[]");
-    if (acp->meta != NULL)
-        json_put_raw(&out, "_meta", acp->meta);
+    put_directories(acp, &out);
+    put_system(acp, &out);
+    put_meta(acp, &out);
     return ask(acp, call, &out, session, NULL, timeout_ms);
 }
 
@@ -114,13 +191,31 @@ int64_t acp_session_resume(struct acp *acp, const char *session, const char *cwd
     return enter_session(acp, ACP_CALL_RESUME, session, cwd, mcp, timeout_ms);
 }
 
-int64_t acp_session_close(struct acp *acp, const char *session, int timeout_ms)
+int64_t acp_session_fork(struct acp *acp, const char *session, const char *cwd, const char *mcp,
+                         int timeout_ms)
+{
+    return enter_session(acp, ACP_CALL_FORK, session, cwd, mcp, timeout_ms);
+}
+
+/* Makes a request that names a session, and nothing else. */
+static int64_t ask_of_session(struct acp *acp, enum acp_call call, const char *session,
+                              int timeout_ms)
 {
     _cleanup_str_ struct str params = STR_INIT;
     struct json_out out = acp_open_params(&params);
 
     json_put(&out, "sessionId", session);
-    return ask(acp, ACP_CALL_CLOSE, &out, session, NULL, timeout_ms);
+    return ask(acp, call, &out, session, NULL, timeout_ms);
+}
+
+int64_t acp_session_close(struct acp *acp, const char *session, int timeout_ms)
+{
+    return ask_of_session(acp, ACP_CALL_CLOSE, session, timeout_ms);
+}
+
+int64_t acp_session_delete(struct acp *acp, const char *session, int timeout_ms)
+{
+    return ask_of_session(acp, ACP_CALL_DELETE, session, timeout_ms);
 }
 
 int64_t acp_session_list(struct acp *acp, const char *cursor, int timeout_ms)
@@ -139,15 +234,20 @@ int64_t acp_prompt(struct acp *acp, const char *session, const char *const *bloc
     struct json_out out = acp_open_params(&params);
 
     json_put(&out, "sessionId", session);
-    json_open(&out, "prompt", '[');
-    for (; *blocks != NULL; blocks++) {
-        json_open(&out, NULL, '{');
-        json_put(&out, "type", "text");
-        json_put(&out, "text", *blocks);
-        json_close(&out, '}');
-    }
-    json_close(&out, ']');
+    put_texts(&out, "prompt", blocks);
     return ask(acp, ACP_CALL_PROMPT, &out, session, NULL, timeout_ms);
+}
+
+int64_t acp_steer(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms)
+{
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = acp_open_params(&params);
+
+    json_put(&out, "sessionId", session);
+    put_texts(&out, "prompt", blocks);
+    /* without a turn it must not begin one, whose end nobody would tell */
+    json_put_raw(&out, "_meta", "{\"steering\":{\"idleBehavior\":\"promptRequired\"}}");
+    return ask(acp, ACP_CALL_STEER, &out, session, NULL, timeout_ms);
 }
 
 int64_t acp_set_mode(struct acp *acp, const char *session, const char *mode, int timeout_ms)
@@ -183,6 +283,17 @@ int64_t acp_authenticate(struct acp *acp, const char *method, int timeout_ms)
 
 /* ---- answers */
 
+static enum acp_system read_system(const struct json *can)
+{
+    const struct json *session = json_get(can, "sessionCapabilities");
+
+    if (json_is_object(json_get(session, "systemPrompt")) ||
+        json_bool(json_get(session, "systemPrompt"), false))
+        return ACP_SYSTEM_MEMBER;
+    return json_is_object(json_get(json_get(can, "_meta"), "claudeCode")) ? ACP_SYSTEM_META
+                                                                          : ACP_SYSTEM_NONE;
+}
+
 static void read_info(struct acp *acp, const struct json *result)
 {
     const struct json *can = json_get(result, "agentCapabilities");
@@ -191,6 +302,7 @@ static void read_info(struct acp *acp, const struct json *result)
     const struct json *mcp = json_get(can, "mcpCapabilities");
     const struct json *info = json_get(result, "agentInfo");
     const struct json *auth = json_get(result, "authMethods");
+    const struct json *steering = json_get(json_get(result, "_meta"), "steering");
     const char *name = json_get_text(info, "name");
     const char *version = json_get_text(info, "version");
     struct str methods = STR_INIT;
@@ -208,6 +320,11 @@ static void read_info(struct acp *acp, const struct json *result)
         .resume = json_is_object(json_get(session, "resume")),
         .close = json_is_object(json_get(session, "close")),
         .list = json_is_object(json_get(session, "list")),
+        .fork = json_is_object(json_get(session, "fork")),
+        .remove = json_is_object(json_get(session, "delete")),
+        .directories = json_is_object(json_get(session, "additionalDirectories")),
+        .system = read_system(can),
+        .steer = json_bool(json_get(steering, "supported"), false),
         .image = json_bool(json_get(prompt, "image"), false),
         .audio = json_bool(json_get(prompt, "audio"), false),
         .embedded = json_bool(json_get(prompt, "embeddedContext"), false),
@@ -243,6 +360,15 @@ static void read_new(struct acp_answer *answer)
         answer->session = id;
 }
 
+static void read_steer(struct acp_answer *answer)
+{
+    const char *outcome = json_get_text(answer->result, "outcome");
+
+    /* a turn that was begun against our wish has the words, too */
+    answer->steered = outcome != NULL &&
+                      (strcmp(outcome, "injected") == 0 || strcmp(outcome, "startedNewTurn") == 0);
+}
+
 /* Reads the result of each kind of request. The caller releases *ret_modes. */
 static void read_result(struct acp *acp, const struct acp_asked *asked, struct acp_answer *answer,
                         struct acp_words *ret_modes)
@@ -259,8 +385,10 @@ static void read_result(struct acp *acp, const struct acp_asked *asked, struct a
     answer->options = json_is_array(options) ? options : NULL;
     if (asked->call == ACP_CALL_INITIALIZE)
         read_initialize(acp, answer);
-    else if (asked->call == ACP_CALL_NEW)
+    else if (asked->call == ACP_CALL_NEW || asked->call == ACP_CALL_FORK)
         read_new(answer);
+    else if (asked->call == ACP_CALL_STEER)
+        read_steer(answer);
     else if (asked->call == ACP_CALL_PROMPT)
         answer->stop_reason = json_get_text(answer->result, "stopReason");
     if (asked->call == ACP_CALL_PROMPT && answer->stop_reason == NULL)

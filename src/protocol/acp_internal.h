@@ -31,6 +31,8 @@ struct acp {
     struct rpc *rpc;
     struct acp_info info;
     char *meta; /* _meta of requests for a session, JSON; NULL: none */
+    char *system; /* appended to the system prompt; NULL: nothing */
+    char **directories; /* NULL: none */
     struct acp_asked *asked;
     size_t asked_count;
     struct acp_open_permission *permissions;

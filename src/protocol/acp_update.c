@@ -166,6 +166,33 @@ static void read_info(const struct json *json, struct acp_news *news)
     use_plain(news, news->update.title);
 }
 
+static void read_notice(const struct json *json, struct acp_news *news)
+{
+    news->update.title = json_get_text(json, "title");
+    news->update.tool_kind = json_get_text(json, "severity");
+    use_plain(news, json_get_text(json, "description"));
+}
+
+static void read_compaction(const struct json *json, struct acp_news *news)
+{
+    const struct json *summary = json_get(json, "summary");
+
+    news->update.id = json_get_text(json, "compactionId");
+    news->update.status = json_get_text(json, "status");
+    news->update.title = json_get_text(json, "error");
+    if (!json_is_array(summary))
+        return;
+    for (const struct json *it = json_first(summary); it != NULL; it = json_next(it))
+        add_block(&news->text, it);
+    use_text(news);
+}
+
+static void read_summary(const struct json *json, struct acp_news *news)
+{
+    read_chunk(json, news);
+    news->update.id = json_get_text(json, "compactionId");
+}
+
 /* ---- usage */
 
 /* Returns a count; -1 if it is missing, negative, no integer or too large to be one. */
@@ -227,12 +254,18 @@ static const struct {
     {"config_option_update", ACP_OPTIONS, NULL},
     {"session_info_update", ACP_INFO, read_info},
     {"usage_update", ACP_USAGE, read_usage},
+    {"notice", ACP_NOTICE, read_notice},
+    {"compaction_update", ACP_COMPACTION, read_compaction},
+    {"compaction_summary_chunk", ACP_SUMMARY, read_summary},
 };
 
 /* Returns true if the members that this kind requires are there. */
 static bool is_whole(const struct acp_update *update)
 {
-    return update->kind == ACP_TOOL || update->kind == ACP_MODE ? update->id != NULL : true;
+    bool named = update->kind == ACP_TOOL || update->kind == ACP_MODE ||
+                 update->kind == ACP_COMPACTION || update->kind == ACP_SUMMARY;
+
+    return !named || update->id != NULL;
 }
 
 void acp_news_read(const char *session, const struct json *json, struct acp_news *ret)

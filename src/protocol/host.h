@@ -12,14 +12,20 @@
  *
  * Requests
  *
- *   ask           from, wait, new, conversation, tags: ["K:V"], bytes; body: the prompt
+ *   ask           from, wait, new, conversation, tags: ["K:V"], aside, bytes; body: the prompt
  *                 -> agent, outcome: "started" or "queued", prompt: its id, queued: N,
  *                    ahead: number of prompts before it, paused: why no turn begins
  *                 With "new" or "conversation" the prompt belongs to a new conversation or to the
  *                 named one. That one becomes current when the turn of the prompt comes, also for
  *                 the prompts behind it. With "wait":true the events of this prompt follow, `end`
  *                 last. Closing the connection earlier withdraws nothing.
+ *                 With "aside":true a copy of the agent's session is asked, always with "wait", and
+ *                 only this client gets its events; closing the connection cancels it. MAS_CONFLICT:
+ *                 the agent cannot copy its session.
  *   send          as for any agent: a prompt without a client that waits for its end
+ *                 With "now":true the agent sees it in its present turn, if it can: outcome
+ *                 "steered"; else why. The answer waits for the agent's; a listener is told
+ *                 "steers" at once.
  *   sleep         all
  *                 -> terminated, killed, names; or the agent's status, if it is asleep already
  *                 Answered when the agent's process has ended with its tree. MAS_CONFLICT: it is
@@ -29,7 +35,8 @@
  *                 Starts an agent that is asleep.
  *   listen        early
  *                 -> the agent's status, conversation, query, mode, modes, commands,
- *                    permissions: [..], and options: [..], if the agent has sent some and they fit
+ *                    permissions: [..], each with the beginning of its details, and options: [..],
+ *                    if the agent has sent some and they fit
  *                 All events follow until the connection closes; it may carry further requests.
  *                 With "early":true the events of the host's first ten seconds come first, if these
  *                 are not over. The host closes the connection to a listener that leaves more than
@@ -37,7 +44,7 @@
  *   cancel        prompt
  *                 -> cancelled: true or false
  *                 Cancels the current turn. With "prompt" only that one, which may still be queued.
- *   permit        permission, option, as, mode, more
+ *   permit        permission, option, as, mode, more, answers
  *                 -> permission, option, title; mode; or budget
  *                 Answers an open permission; without "permission" the oldest. "option" is the id
  *                 of an option; or "allow", "allow_always", "deny", "deny_always": the first of
@@ -45,6 +52,8 @@
  *                 or "deny": MAS_USAGE if the option is of the other kind. MAS_NOT_FOUND: none is
  *                 open. A plan that continues with an empty context does so in "mode"; a client
  *                 that waits for the plan's prompt then waits until the plan is carried out.
+ *                 "answers" is an object: what a person has filled into the form, by the names of
+ *                 its fields, as texts or as values of their types. MAS_USAGE: they do not fit.
  *                 With "more", or with "allow" if no permission is asked and the agent is paused,
  *                 lets the agent use more than its budget: "2 USD", "turns=5"; without "more" the
  *                 same again. Only a person may. "budget" says in words what it may use then.
@@ -52,6 +61,8 @@
  *                 -> conversation, query: N, prompt: its id or null; modeUnchecked
  *                 Answered after it is on disk. "modeUnchecked":true: the agent has not run yet, so
  *                 the host does not know whether the agent has this mode.
+ *   login         method: the id of one on a terminal; missing: the first
+ *                 The agent's own program has the pane until it ends; then the agent starts again.
  *   mode          mode
  *   set           option, value
  *   look          the answer is the agent's status
@@ -72,6 +83,7 @@
  * Events: {"event":NAME,...}. `mas ask --json` prints each on a line, the body as "text".
  *
  *   prompt        prompt, from, tags; body: its text                  a turn begins
+ *                 steered: true if the agent has taken it in the middle of one
  *   text          message, at: bytes of the message before this piece; body: the piece
  *   thought       the same
  *   user          the same
@@ -79,6 +91,9 @@
  *   plan          message, entries: [{content, priority, status}]
  *   permission    permission, message, id, title, kind, options: [{id, name, kind}]; body: details
  *                 plan: true if it asks to approve a plan; then "clear" is an option too
+ *                 form: the JSON schema of a form; then the options are accept and decline
+ *                 url, host, elicitation: an address to open, and its id; the same options
+ *   elicited      elicitation: what a person was asked to do in a browser is done
  *   permitted     permission, option, name, by: "policy", "cancelled", an agent, "-": a person
  *   mode          mode, modes: [{id, name}]
  *   commands      commands: [{name, description}]

@@ -15,6 +15,7 @@ static const char *const names[HOST_EVENT_COUNT] = {
     [HOST_EVENT_PLAN] = "plan",
     [HOST_EVENT_PERMISSION] = "permission",
     [HOST_EVENT_PERMITTED] = "permitted",
+    [HOST_EVENT_ELICITED] = "elicited",
     [HOST_EVENT_MODE] = "mode",
     [HOST_EVENT_COMMANDS] = "commands",
     [HOST_EVENT_OPTIONS] = "options",
@@ -39,6 +40,7 @@ static const struct {
     {"option", offsetof(struct host_event, option)},
     {"name", offsetof(struct host_event, name)},
     {"by", offsetof(struct host_event, by)},
+    {"elicitation", offsetof(struct host_event, elicitation)},
     {"id", offsetof(struct host_event, id)},
     {"kind", offsetof(struct host_event, kind)},
     {"status", offsetof(struct host_event, status)},
@@ -99,9 +101,13 @@ struct host_permission host_permission_copy(const struct host_event *event)
         .kind = mem_dup(event->kind),
         .body = event->body != NULL ? mem_dupn(event->body, event->body_len) : NULL,
         .plan = event->plan,
+        .url = mem_dup(json_get_text(event->head, "url")),
+        .elicitation = mem_dup(event->elicitation),
         .options = acp_words_read(event->options, &keys),
     };
 
+    if (json_is_object(json_get(event->head, "form")))
+        json_replace(&permission.form, json_get(event->head, "form"));
     for (size_t i = 0; i < permission.options.count; i++) {
         struct acp_word *option = &permission.options.word[i];
         if (option->name[0] == '\0') {
@@ -119,6 +125,9 @@ void host_permission_free(struct host_permission *permission)
     free(permission->title);
     free(permission->kind);
     free(permission->body);
+    json_free(permission->form);
+    free(permission->url);
+    free(permission->elicitation);
     acp_words_free(&permission->options);
 }
 

@@ -21,6 +21,7 @@ enum host_event_type {
     HOST_EVENT_PLAN,
     HOST_EVENT_PERMISSION,
     HOST_EVENT_PERMITTED,
+    HOST_EVENT_ELICITED,
     HOST_EVENT_MODE,
     HOST_EVENT_COMMANDS,
     HOST_EVENT_OPTIONS,
@@ -45,6 +46,7 @@ struct host_event {
     const char *prompt, *message; /* ids: see host_event_number() */
     const char *from;
     const char *permission, *option, *name, *by;
+    const char *elicitation;
     const char *id, *kind, *status;
     const char *title; /* see host_event_title() */
     const char *conversation, *query, *reason;
@@ -71,6 +73,8 @@ struct host_permission {
     char *tool, *title, *kind; /* of the tool call; NULL: missing */
     char *body; /* NULL: none */
     bool plan;
+    struct json *form; /* the JSON schema of a form that a person fills in; NULL: none */
+    char *url, *elicitation; /* an address that a person opens, and its id; NULL: none */
     struct acp_words options; /* id, name (if missing, the id) and kind */
 };
 /* Copies the members of a permission's event. Release the result with host_permission_free(). */

@@ -261,18 +261,12 @@ static void run_remove(struct job *job)
 
 enum handled api_remove(struct request *request)
 {
-    const char *force = request_query(request, "force");
-
-    if (force != NULL && strcmp(force, "true") != 0 && strcmp(force, "false") != 0) {
-        answer_error(request, 400, "cannot use the query force: it is neither true nor false");
-        return HANDLED_NOW;
-    }
-    return api_later(request, run_remove);
+    return api_flag(request, "force") ? api_later(request, run_remove) : HANDLED_NOW;
 }
 
 /* ---- messages */
 
-static const char *const message_members[] = {"target", "message", "execute", NULL};
+static const char *const message_members[] = {"target", "message", "execute", "now", NULL};
 
 /* Answers 410 if the tmux session is gone. mas calls that a conflict like any other, or says that a
  * host hung up if it goes just now. */
@@ -311,6 +305,8 @@ static void run_message(struct job *job)
 
     if (!execute)
         words[count++] = "--no-enter";
+    if (json_bool(json_get(request->json, "now"), false))
+        words[count++] = "--now";
     if (message[0] != '\0')
         add_option(words, &count, "--file", "-");
     words[count++] = "--";
@@ -340,8 +336,14 @@ enum handled api_message(struct request *request)
     const struct json *execute = json_get(request->json, "execute");
     const char *wrong = message_check(message, strlen(message));
     bool enter = json_bool(execute, true);
+    const struct json *now = json_get(request->json, "now");
+    bool steers = json_bool(now, false);
     if (execute != NULL && enter != json_bool(execute, false))
         wrong = NULL, (void)refuse(request, "execute", "neither true nor false");
+    else if (now != NULL && steers != json_bool(now, true))
+        (void)refuse(request, "now", "neither true nor false");
+    else if (steers && !enter)
+        (void)refuse(request, "now", "for messages with Enter");
     else if (target[0] == '\0' || str_has_control(target))
         (void)refuse(request, "target", "not an agent, a unit, managers, workers or all");
     else if (wrong != NULL)

@@ -1,7 +1,10 @@
 #include "serve/api.h"
 
 #include "serve/http.h"
+#include "serve/keys.h"
+#include "serve/read.h"
 #include "serve/server.h"
+#include "serve/transfer.h"
 #include "store/workspace.h"
 
 #include <stdio.h>
@@ -12,33 +15,86 @@
 enum { BODY_RUN = 5 << 20, BODY_MESSAGE = 5 << 20, BODY_SMALL = 64 * 1024 };
 
 static const char *const list_queries[] = {"limit", "offset", "status", "mode", NULL};
-static const char *const history_queries[] = {"limit", "offset", "query",        "since", "until",
-                                              "role",  "tag",    "conversation", NULL};
-static const char *const context_queries[] = {"for", "team", NULL};
+static const char *const event_queries[] = {"live", NULL};
+static const char *const log_queries[] = {"follow", NULL};
+static const char *const archive_queries[] = {"live", NULL};
+static const char *const restore_queries[] = {"name", "newId", "links", NULL};
 static const char *const remove_queries[] = {"force", NULL};
 
+/* clang-format off */
 const struct route api_routes[] = {
-    {METHOD_GET, "/sessions", 0, false, api_sessions, list_queries},
-    {METHOD_POST, "/runs", BODY_RUN, false, api_run, NULL},
-    {METHOD_GET, "/sessions/{id}", 0, false, api_session, NULL},
-    {METHOD_DELETE, "/sessions/{id}", 0, false, api_remove, remove_queries},
-    {METHOD_POST, "/sessions/{id}/stop", BODY_SMALL, false, api_stop, NULL},
-    {METHOD_POST, "/sessions/{id}/start", BODY_SMALL, false, api_start, NULL},
-    {METHOD_POST, "/sessions/{id}/messages", BODY_MESSAGE, false, api_message, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/prompts", BODY_MESSAGE, false, api_prompt, NULL},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/history", 0, false, api_history, history_queries},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/context", 0, false, api_context, context_queries},
-    {METHOD_GET, "/events", 0, false, api_events, NULL},
-    {METHOD_GET, "/metrics", 0, false, api_metrics, NULL},
-    {METHOD_GET, "/openapi.json", 0, false, api_openapi, NULL},
-    {METHOD_GET, "/healthz", 0, true, api_health, NULL},
+    {METHOD_GET, "/sessions", 0, RIGHT_READ, api_sessions, list_queries, NULL},
+    {METHOD_POST, "/runs", BODY_RUN, RIGHT_FULL, api_run, NULL, NULL},
+    {METHOD_GET, "/sessions/{id}", 0, RIGHT_READ, api_session, NULL, NULL},
+    {METHOD_DELETE, "/sessions/{id}", 0, RIGHT_FULL, api_remove, remove_queries, NULL},
+    {METHOD_POST, "/sessions/{id}/stop", BODY_SMALL, RIGHT_FULL, api_stop, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/start", BODY_SMALL, RIGHT_FULL, api_start, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/messages", BODY_MESSAGE, RIGHT_FULL, api_message, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/prompts", BODY_MESSAGE, RIGHT_FULL, api_act, NULL, NULL},
+    {METHOD_GET, "/sessions/{id}/agents/{agent}", 0, RIGHT_READ, api_agent, NULL, NULL},
+    {METHOD_GET, "/sessions/{id}/agents/{agent}/permissions", 0, RIGHT_READ, api_permissions, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/cancel", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/clear", BODY_MESSAGE, RIGHT_FULL, api_act, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/mode", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/options/{item}", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/conversation", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/permissions/{item}", BODY_SMALL, RIGHT_ANSWER, api_act, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/budget", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/restart", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/sleep", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/wake", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/seen", BODY_SMALL, RIGHT_ANSWER, api_act, NULL, NULL},
+    {METHOD_GET, "/permissions", 0, RIGHT_READ, api_all_permissions, NULL, NULL},
+    {METHOD_GET, "/search", 0, RIGHT_READ, api_read_verb, NULL, &read_search},
+    {METHOD_GET, "/usage", 0, RIGHT_READ, api_read_verb, NULL, &read_usage},
+    {METHOD_GET, "/du", 0, RIGHT_READ, api_read_verb, NULL, &read_du},
+    {METHOD_GET, "/doctor", 0, RIGHT_READ, api_read_verb, NULL, &read_doctor},
+    {METHOD_GET, "/jobs", 0, RIGHT_READ, api_read_verb, NULL, &read_jobs},
+    {METHOD_GET, "/presets", 0, RIGHT_READ, api_read_verb, NULL, &read_presets},
+    {METHOD_GET, "/templates", 0, RIGHT_READ, api_read_verb, NULL, &read_templates},
+    {METHOD_GET, "/templates/{item}", 0, RIGHT_READ, api_read_verb, NULL, &read_template},
+    {METHOD_GET, "/templates/{item}/check", 0, RIGHT_READ, api_read_verb, NULL, &read_template_check},
+    {METHOD_GET, "/sessions/{id}/usage", 0, RIGHT_READ, api_read_verb, NULL, &read_session_usage},
+    {METHOD_GET, "/sessions/{id}/du", 0, RIGHT_READ, api_read_verb, NULL, &read_session_du},
+    {METHOD_GET, "/sessions/{id}/diff", 0, RIGHT_READ, api_read_verb, NULL, &read_session_diff},
+    {METHOD_GET, "/sessions/{id}/agents/{agent}/history", 0, RIGHT_READ, api_read_verb, NULL, &read_history},
+    {METHOD_GET, "/sessions/{id}/agents/{agent}/context", 0, RIGHT_READ, api_read_verb, NULL, &read_context},
+    {METHOD_GET, "/sessions/{id}/agents/{agent}/diff", 0, RIGHT_READ, api_read_verb, NULL, &read_agent_diff},
+    {METHOD_GET, "/sessions/{id}/agents/{agent}/screen", 0, RIGHT_READ, api_read_verb, NULL, &read_screen},
+    {METHOD_GET, "/sessions/{id}/agents/{agent}/review", 0, RIGHT_READ, api_read_verb, NULL, &read_review},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/review", BODY_MESSAGE, RIGHT_FULL, api_review, NULL, NULL},
+    {METHOD_GET, "/sessions/{id}/log", 0, RIGHT_READ, api_log, log_queries, NULL},
+    {METHOD_GET, "/sessions/{id}/agents/{agent}/log", 0, RIGHT_READ, api_log, log_queries, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/asides", BODY_MESSAGE, RIGHT_FULL, api_write, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/merge", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/sync", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/land", BODY_MESSAGE, RIGHT_FULL, api_write, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/archive", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
+    {METHOD_GET, "/sessions/{id}/archive", 0, RIGHT_FULL, api_archive, archive_queries, NULL},
+    {METHOD_POST, "/restores", TRANSFER_MAX, RIGHT_FULL, api_restore, restore_queries, NULL},
+    {METHOD_POST, "/doctor", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
+    {METHOD_GET, "/operations", 0, RIGHT_READ, api_operations, NULL, NULL},
+    {METHOD_GET, "/operations/{item}", 0, RIGHT_READ, api_operation, NULL, NULL},
+    {METHOD_DELETE, "/operations/{item}", 0, RIGHT_FULL, api_operation_cancel, NULL, NULL},
+    {METHOD_GET, "/events", 0, RIGHT_READ, api_events, event_queries, NULL},
+    {METHOD_GET, "/metrics", 0, RIGHT_READ, api_metrics, NULL, NULL},
+    {METHOD_GET, "/openapi.json", 0, RIGHT_READ, api_openapi, NULL, NULL},
+    {METHOD_GET, "/", 0, RIGHT_NONE, api_page, NULL, NULL},
+    {METHOD_GET, "/pair", 0, RIGHT_READ, api_paired, NULL, NULL},
+    {METHOD_POST, "/pair", BODY_SMALL, RIGHT_NONE, api_pair, NULL, NULL},
+    {METHOD_DELETE, "/pair", 0, RIGHT_NONE, api_unpair, NULL, NULL},
+    {METHOD_GET, "/page/{item}", 0, RIGHT_NONE, api_page, NULL, NULL},
+    {METHOD_GET, "/healthz", 0, RIGHT_NONE, api_health, NULL, NULL},
 };
+/* clang-format on */
 const size_t api_route_count = ARRAY_LEN(api_routes);
 
-/* Returns true if the path matches the route; then sets request->id and request->agent. */
+/* Returns true if the path matches the route; then sets request->id, request->agent and
+ * request->item. */
 static bool has_form(struct request *request, const char *form)
 {
     const char *agent = NULL;
+    const char *item = NULL;
     char id[ID_TEXT] = "";
     size_t i = 0;
 
@@ -55,6 +111,8 @@ static bool has_form(struct request *request, const char *form)
             if (!str_is_word(part, TEAM_WORD_MAX))
                 return false;
             agent = part;
+        } else if (strncmp(word, "{item}", len) == 0) {
+            item = part;
         } else if (strlen(part) != len || memcmp(part, word, len) != 0) {
             return false;
         }
@@ -64,6 +122,7 @@ static bool has_form(struct request *request, const char *form)
         return false;
     memcpy(request->id, id, ID_TEXT);
     request->agent = agent;
+    request->item = item;
     return true;
 }
 
@@ -82,6 +141,10 @@ static const char *allowed_of(struct request *request)
         return "POST";
     case 1U << METHOD_GET:
         return "GET, HEAD";
+    case 1U << METHOD_GET | 1U << METHOD_POST:
+        return "GET, HEAD, POST";
+    case 1U << METHOD_GET | 1U << METHOD_POST | 1U << METHOD_DELETE:
+        return "GET, HEAD, POST, DELETE";
     default:
         return "GET, HEAD, DELETE";
     }
@@ -91,11 +154,12 @@ static bool knows_queries(struct request *request)
 {
     for (size_t i = 0; i < request->query_count; i++) {
         const char *const *known = request->route->queries;
-        while (known != NULL && *known != NULL && strcmp(*known, request->queries[i].key) != 0)
+        const char *key = request->queries[i].key;
+        while (known != NULL && *known != NULL && strcmp(*known, key) != 0)
             known++;
-        if (known == NULL || *known == NULL) {
-            answer_error(request, 400, "there is no query '%s' at this address",
-                         request->queries[i].key);
+        if ((known == NULL || *known == NULL) &&
+            (request->route->read == NULL || !reads_query(request->route->read, key))) {
+            answer_error(request, 400, "there is no query '%s' at this address", key);
             return false;
         }
     }
@@ -110,7 +174,7 @@ bool api_begin(struct request *request)
         if (api_routes[i].method == request->method && has_form(request, api_routes[i].path))
             request->route = &api_routes[i];
     if (!guard_passes(&request->server->guard, request,
-                      request->route != NULL && request->route->open) ||
+                      request->route != NULL && request->route->right == RIGHT_NONE) ||
         !split)
         return false; /* without the token, a client does not learn which addresses exist */
     if (request->route == NULL) {
@@ -123,7 +187,8 @@ bool api_begin(struct request *request)
             answer_error(request, 404, "there is nothing at this address");
         return false;
     }
-    return knows_queries(request);
+    return guard_permits(request, request->route->right, "this address") &&
+           request_decode_item(request) && knows_queries(request);
 }
 
 /* Returns true if the root is still at its path, where commands look for it. */
@@ -147,7 +212,14 @@ enum handled api_handle(struct request *request)
         answer_error(request, 503, "the server is shutting down");
         return HANDLED_NOW;
     }
+    if (!keys_begin(request->server->keys, request))
+        return HANDLED_NOW;
     return request->route->handle(request);
+}
+
+void api_end(struct request *request)
+{
+    keys_end(request->server->keys, request);
 }
 
 bool api_read(struct request *request, const char *const *known)
@@ -192,6 +264,16 @@ bool api_text(struct request *request, const char *key, bool needed, const char 
     return true;
 }
 
+bool api_flag(struct request *request, const char *key)
+{
+    const char *value = request_query(request, key);
+
+    if (value == NULL || strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
+        return true;
+    answer_error(request, 400, "cannot use the query %s: it is neither true nor false", key);
+    return false;
+}
+
 struct request *api_request(struct job *job)
 {
     return (struct request *)(void *)((char *)job - offsetof(struct request, job));
@@ -211,8 +293,26 @@ enum handled api_later(struct request *request, void (*run)(struct job *job))
     return HANDLED_NOW;
 }
 
+/* Returns true if this is "ID/AGENT". */
+static bool is_agent_name(const char *text)
+{
+    char id[ID_TEXT];
+    size_t len = ID_TEXT - 1;
+
+    if (strlen(text) <= len || text[len] != '/' || !str_is_word(text + len + 1, TEAM_WORD_MAX))
+        return false;
+    _cleanup_free_ char *own = mem_dupn(text, len);
+    return id_normalise(own, id) && strcmp(own, id) == 0;
+}
+
 enum handled api_events(struct request *request)
 {
+    const char *live = request_query(request, "live");
+
+    if (live != NULL && !is_agent_name(live)) {
+        answer_error(request, 400, "cannot use the query live: it is not SESSION/AGENT");
+        return HANDLED_NOW;
+    }
     if (http_streams(request->server->http) < SERVER_LISTENERS)
         return HANDLED_STREAM;
     answer_error(request, 503, "%d clients are listening already", SERVER_LISTENERS);

@@ -17,6 +17,8 @@ extern const size_t api_route_count;
 bool api_begin(struct request *request);
 /* Handles a request with its body and says how it goes on. Calls the handler of its route. */
 enum handled api_handle(struct request *request);
+/* Keeps an answer that the client may want again. */
+void api_end(struct request *request);
 
 /* Parses the body as a JSON object into request->json, which belongs to the request; an empty body
  * counts as {}. All members must be in `known`, a NULL-terminated list. Returns false if it has
@@ -26,6 +28,8 @@ bool api_read(struct request *request, const char *const *known);
  * request. Returns false, after answering with an error, if it is no text, or missing and
  * `needed`. */
 bool api_text(struct request *request, const char *key, bool needed, const char **ret);
+/* Checks a query that is true or false. Returns false after answering with an error. */
+bool api_flag(struct request *request, const char *key);
 /* Lets a worker execute `run` and then sends the answer. Answers with 503 if too many jobs wait. */
 enum handled api_later(struct request *request, void (*run)(struct job *job));
 /* Returns the request of a job that api_later() started. */
@@ -44,12 +48,26 @@ enum handled api_stop(struct request *request);
 enum handled api_start(struct request *request);
 enum handled api_remove(struct request *request);
 enum handled api_message(struct request *request);
-enum handled api_prompt(struct request *request);
-enum handled api_history(struct request *request);
-enum handled api_context(struct request *request);
+enum handled api_agent(struct request *request);
+enum handled api_permissions(struct request *request);
+enum handled api_all_permissions(struct request *request);
+enum handled api_review(struct request *request);
+enum handled api_log(struct request *request);
+enum handled api_act(struct request *request);
+enum handled api_read_verb(struct request *request);
+enum handled api_write(struct request *request);
+enum handled api_archive(struct request *request);
+enum handled api_restore(struct request *request);
+enum handled api_operations(struct request *request);
+enum handled api_operation(struct request *request);
+enum handled api_operation_cancel(struct request *request);
 enum handled api_events(struct request *request);
 enum handled api_health(struct request *request);
 enum handled api_metrics(struct request *request);
 enum handled api_openapi(struct request *request);
+enum handled api_page(struct request *request);
+enum handled api_pair(struct request *request);
+enum handled api_paired(struct request *request);
+enum handled api_unpair(struct request *request);
 
 #endif

@@ -16,6 +16,7 @@ enum { LOOK_MS = 1000, SOON_MS = 60 };
 
 struct event {
     uint64_t id;
+    uint64_t live; /* of the agent whose clients alone get it; 0: all clients get it */
     char *text; /* as sent */
     size_t len;
 };
@@ -29,6 +30,8 @@ struct events {
     uint64_t last_id;
     uint64_t floor_id; /* the ring has all events after this id */
     size_t listeners;
+    uint64_t *live; /* of those who get the `live` events of an agent, one each */
+    size_t live_count;
     int64_t wanted_until_ms; /* monotonic; 0: no client has listened yet */
     int64_t looked_ms, beat_ms;
     bool soon; /* something has changed: make a survey soon */
@@ -38,9 +41,26 @@ struct events {
     struct code_follow *code;
 };
 
-static void add_followed(void *arg, const char *type, const struct str *body)
+static void add(struct events *events, const char *type, const struct str *body, uint64_t live);
+
+static void add_followed(void *arg, const char *type, const struct str *body, uint64_t live)
+{
+    add(arg, type, body, live);
+}
+
+static void add_code(void *arg, const char *type, const struct str *body)
 {
     events_add(arg, type, body);
+}
+
+static bool wants_live(void *arg, uint64_t live)
+{
+    const struct events *events = arg;
+    size_t i = 0;
+
+    while (i < events->live_count && events->live[i] != live)
+        i++;
+    return i < events->live_count;
 }
 
 struct events *events_make(struct server *server, events_wake *wake)
@@ -50,8 +70,8 @@ struct events *events_make(struct server *server, events_wake *wake)
     events->server = server;
     events->wake = wake;
     events->last_id = events->floor_id = (uint64_t)time_epoch_ms() * 1000;
-    events->follow = follow_make(&server->root, add_followed, events);
-    events->code = code_follow_make(&server->root, add_followed, events);
+    events->follow = follow_make(&server->root, add_followed, wants_live, events);
+    events->code = code_follow_make(&server->root, add_code, events);
     events->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (events->inotify != -1) { /* without it, events come up to a second late */
         _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d", server->root.sessions);
@@ -70,6 +90,7 @@ void events_free(struct events *events)
     for (uint64_t n = events->first; n < events->end; n++)
         free(events->ring[n % EVENTS_MAX].text);
     fd_closep(&events->inotify);
+    free(events->live);
     free(events);
 }
 
@@ -101,7 +122,7 @@ static uint64_t next_id(const struct events *events)
     return id > events->last_id ? id : events->last_id + 1;
 }
 
-void events_add(struct events *events, const char *type, const struct str *body)
+static void add(struct events *events, const char *type, const struct str *body, uint64_t live)
 {
     struct str text = STR_INIT;
     uint64_t id = next_id(events);
@@ -117,9 +138,14 @@ void events_add(struct events *events, const char *type, const struct str *body)
         drop_first(events);
     size_t len = text.len;
     events->ring[events->end++ % EVENTS_MAX] =
-        (struct event){.id = id, .text = str_steal(&text), .len = len};
+        (struct event){.id = id, .live = live, .text = str_steal(&text), .len = len};
     events->bytes += len;
     events->wake(events->server, false);
+}
+
+void events_add(struct events *events, const char *type, const struct str *body)
+{
+    add(events, type, body, 0);
 }
 
 /* Starts after a pause. A new id tells a returning client that it has missed events. */
@@ -131,7 +157,8 @@ static void begin(struct events *events)
     code_follow_begin(events->code);
 }
 
-void events_enter(struct events *events, const char *last, struct event_cursor *ret)
+void events_enter(struct events *events, const char *last, const char *live,
+                  struct event_cursor *ret)
 {
     char *end = NULL;
     uint64_t id = last != NULL ? strtoull(last, &end, 10) : 0;
@@ -141,6 +168,11 @@ void events_enter(struct events *events, const char *last, struct event_cursor *
     *ret = (struct event_cursor){.next = events->end, .id = events->last_id};
     events->listeners++;
     events->soon = true;
+    if (live != NULL) {
+        ret->live = follow_live(live);
+        events->live = mem_room(events->live, events->live_count, sizeof *events->live);
+        events->live[events->live_count++] = ret->live;
+    }
     if (last == NULL)
         return;
     ret->missed = *end != '\0' || id < events->floor_id || id > events->last_id;
@@ -151,8 +183,14 @@ void events_enter(struct events *events, const char *last, struct event_cursor *
         ret->next--;
 }
 
-void events_leave(struct events *events)
+void events_leave(struct events *events, const struct event_cursor *cursor)
 {
+    size_t i = 0;
+
+    while (cursor->live != 0 && i < events->live_count && events->live[i] != cursor->live)
+        i++;
+    if (cursor->live != 0 && i < events->live_count)
+        events->live[i] = events->live[--events->live_count];
     events->listeners--;
     events->wanted_until_ms = time_monotonic_ms() + EVENTS_LINGER_MS;
 }
@@ -191,7 +229,8 @@ size_t events_read(const struct events *events, struct event_cursor *cursor, cha
     }
     while (cursor->greeted && cursor->next >= events->first && cursor->next < events->end) {
         const struct event *event = &events->ring[cursor->next % EVENTS_MAX];
-        if (!copy(event->text, event->len, &cursor->offset, buf, max, &at))
+        bool passes = event->live == 0 || event->live == cursor->live;
+        if (passes && !copy(event->text, event->len, &cursor->offset, buf, max, &at))
             break;
         cursor->next++;
     }

@@ -13,7 +13,10 @@
  *     message             sessionId, agent, role (user: a prompt, agent: its answer), text
  *     permission          sessionId, agent, permission, title, options: it waits for an answer
  *     merged conflict landed   sessionId, agent, branch, commit, commits, files
- *     reset               earlier events are lost: read the list again
+ *     operation           an operation has ended, see operation_put()
+ *     live                sessionId, agent, message, role, at, text: a piece of what an ACP agent
+ * says; only for clients that asked for this agent's reset               earlier events are lost:
+ * read the list again
  */
 #ifndef MAS_SERVE_EVENTS_H
 #define MAS_SERVE_EVENTS_H
@@ -42,6 +45,7 @@ struct event_cursor {
     size_t offset; /* bytes of it that were read */
     bool greeted, missed;
     uint64_t id; /* in its greeting: the client knows everything up to this event */
+    uint64_t live; /* whose `live` events it gets, see follow_live(); 0: none */
 };
 
 /* Called when streams have something to read; with `beat` each must send something in any case. */
@@ -64,9 +68,11 @@ void events_add(struct events *events, const char *type, const struct str *body)
 /* The `changed` callback of the list; `arg` is the events. */
 void events_compare(void *arg, const struct listing *was, const struct listing *now);
 
-/* Adds and removes a client. `last` is its Last-Event-ID, or NULL. *ret is its cursor. */
-void events_enter(struct events *events, const char *last, struct event_cursor *ret);
-void events_leave(struct events *events);
+/* Adds and removes a client. `last` is its Last-Event-ID, or NULL; `live` names the agent whose
+ * `live` events it gets, or is NULL. *ret is its cursor. */
+void events_enter(struct events *events, const char *last, const char *live,
+                  struct event_cursor *ret);
+void events_leave(struct events *events, const struct event_cursor *cursor);
 /* Copies at most `max` bytes for a client into `buf`, moves its cursor and returns their number; 0:
  * nothing new. */
 size_t events_read(const struct events *events, struct event_cursor *cursor, char *buf, size_t max);

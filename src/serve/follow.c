@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "client/hosts.h"
 #include "protocol/host_event.h"
+#include "serve/request.h"
 #include "store/workspace.h"
 
 #include <stdlib.h>
@@ -18,6 +19,11 @@ struct watched {
     /* true: a connection for the prompts and answers of an ACP agent. false: one for the state of
      * an agent and messages to a terminal agent. */
     bool listens;
+    uint64_t live; /* the agent's number, see follow_live() */
+    struct str piece; /* of the message `piece_of`, behind its first `piece_at` bytes */
+    char *piece_of;
+    bool is_thought;
+    int64_t piece_at, piece_ms;
     struct str said; /* the agent's text in this turn, at most FOLLOW_TEXT_MAX + 1 bytes */
     bool is_new; /* its first state is an event too */
     enum agent_state state; /* the last reported one */
@@ -27,6 +33,7 @@ struct watched {
 struct follow {
     const struct root *root;
     follow_tell *tell;
+    follow_wants *wants;
     void *arg;
     struct watched *all;
     size_t count;
@@ -34,16 +41,23 @@ struct follow {
     int64_t waited_ms; /* beginning of the last turn that did; monotonic */
 };
 
-struct follow *follow_make(const struct root *root, follow_tell *tell, void *arg)
+uint64_t follow_live(const char *name)
+{
+    uint64_t hash = hash_bytes(HASH_START, name, strlen(name));
+    return hash != 0 ? hash : 1;
+}
+
+struct follow *follow_make(const struct root *root, follow_tell *tell, follow_wants *wants,
+                           void *arg)
 {
     struct follow *follow = mem_alloc(sizeof *follow);
-    *follow = (struct follow){.root = root, .tell = tell, .arg = arg};
+    *follow = (struct follow){.root = root, .tell = tell, .wants = wants, .arg = arg};
     return follow;
 }
 
 static void tell(const struct watched *watched, const char *type, const struct str *body)
 {
-    watched->follow->tell(watched->follow->arg, type, body);
+    watched->follow->tell(watched->follow->arg, type, body, 0);
 }
 
 static void drop(struct watched *watched)
@@ -54,6 +68,8 @@ static void drop(struct watched *watched)
     watched->follow->count--;
     host_connection_close(&watched->host);
     str_free(&watched->said);
+    str_free(&watched->piece);
+    free(watched->piece_of);
     free(watched);
 }
 
@@ -118,6 +134,8 @@ static void add(struct follow *follow, int run, const char *id, const char *agen
     struct watched *watched = mem_alloc(sizeof *watched);
     memcpy(watched->id, id, ID_TEXT);
     memcpy(watched->agent, agent, strlen(agent) + 1);
+    _cleanup_free_ char *name = mem_printf("%s/%s", id, agent);
+    watched->live = follow_live(name);
     watched->follow = follow;
     watched->listens = listens;
     watched->is_new = !quiet;
@@ -221,6 +239,56 @@ static void tell_permission(struct watched *watched, const struct host_event *ev
     json_put_node(out, "options", event->options);
 }
 
+/* ---- what an agent is saying */
+
+static void tell_piece(struct watched *watched)
+{
+    _cleanup_str_ struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+
+    if (watched->piece.len == 0)
+        return;
+    begin_event(&out, watched);
+    json_put(&out, "message", watched->piece_of);
+    json_put(&out, "role", watched->is_thought ? "thought" : "agent");
+    json_put_int(&out, "at", watched->piece_at);
+    json_put(&out, "text", str_text(&watched->piece));
+    json_close(&out, '}');
+    watched->follow->tell(watched->follow->arg, "live", &body, watched->live);
+    str_clear(&watched->piece);
+}
+
+static void add_piece(struct watched *watched, const struct host_event *event)
+{
+    if (event->body == NULL || event->message == NULL || event->at < 0 ||
+        !watched->follow->wants(watched->follow->arg, watched->live))
+        return;
+    bool follows = watched->piece.len > 0 && strcmp(watched->piece_of, event->message) == 0 &&
+                   watched->piece_at + (int64_t)watched->piece.len == event->at;
+    if (!follows) {
+        tell_piece(watched);
+        free(watched->piece_of);
+        watched->piece_of = mem_dup(event->message);
+        watched->is_thought = event->type == HOST_EVENT_THOUGHT;
+        watched->piece_at = event->at;
+        watched->piece_ms = time_monotonic_ms();
+    }
+    str_addn(&watched->piece, event->body, event->body_len);
+    if (watched->piece.len >= FOLLOW_LIVE_MAX)
+        tell_piece(watched);
+}
+
+/* Returns when the first piece that waits has to be told, or -1. */
+static int64_t piece_due(const struct follow *follow)
+{
+    int64_t due = -1;
+
+    for (const struct watched *at = follow->all; at != NULL; at = at->next)
+        if (at->piece.len > 0)
+            due = time_sooner(due, at->piece_ms + FOLLOW_LIVE_MS);
+    return due;
+}
+
 /* The host events that become events of the API. A terminal agent has only the first. */
 static const struct {
     const char *type;
@@ -244,6 +312,10 @@ static void handle_event(struct watched *watched, const struct frame *frame)
         size_t room = FOLLOW_TEXT_MAX + 1 - watched->said.len;
         str_addn(&watched->said, event.body, event.body_len < room ? event.body_len : room);
     }
+    if (event.type == HOST_EVENT_TEXT || event.type == HOST_EVENT_THOUGHT)
+        add_piece(watched, &event);
+    else
+        tell_piece(watched);
     if (events[event.type].tell == NULL)
         return;
     begin_event(&out, watched);
@@ -274,7 +346,7 @@ int64_t follow_want(struct follow *follow, struct loop *loop)
     follow->waited_ms = now;
     for (const struct watched *at = follow->all; at != NULL; at = at->next)
         conn_want(&at->host.conn, loop);
-    return -1;
+    return piece_due(follow);
 }
 
 void follow_turn(struct follow *follow, struct loop *loop)
@@ -289,5 +361,7 @@ void follow_turn(struct follow *follow, struct loop *loop)
         next = at->next;
         if (host_connection_turn(&at->host, got, on_frame, at, &ignored) != HOST_PENDING)
             drop(at);
+        else if (at->piece.len > 0 && time_monotonic_ms() >= at->piece_ms + FOLLOW_LIVE_MS)
+            tell_piece(at);
     }
 }

@@ -10,25 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TOKEN_BYTES = 32, TOKEN_MIN = 16, TOKEN_MAX = 1024, HOST_MAX = 255 };
+enum { TOKEN_MIN = 16, TOKEN_MAX = 1024, HOST_MAX = 255 };
 
-/* Creates the token file from 32 random bytes. It gets its name when it is complete. */
+/* Creates the token file. It gets its name when it is complete. */
 static int make_token(int root, const char *path, struct err *err)
 {
-    unsigned char bytes[TOKEN_BYTES];
-    _cleanup_str_ struct str text = STR_INIT;
     _cleanup_free_ char *fresh = mem_printf("%s.%ld.new", path, (long)getpid());
+    char text[TOKEN_TEXT];
 
-    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-        return err_errno(err, "cannot create a token");
-    for (size_t i = 0; i < sizeof bytes; i++)
-        str_addf(&text, "%02x", bytes[i]);
-    str_addc(&text, '\n');
-    if (file_create(root, fresh, text.data, text.len, 0600, err) == -1)
+    if (token_make(text, err) == -1)
+        return -1;
+    text[TOKEN_TEXT - 1] = '\n';
+    if (file_create(root, fresh, text, sizeof text, 0600, err) == -1)
         return -1;
     int rc = linkat(root, fresh, root, path, 0); /* another server may have created it meanwhile */
     if (rc == -1 && errno == EEXIST)
@@ -39,19 +35,13 @@ static int make_token(int root, const char *path, struct err *err)
     return rc;
 }
 
-/* Reads the token. Fails if others can read its file. */
-static int read_token(int root, const char *path, char **ret, struct err *err)
+/* Reads the token file. Fails if others can read it. */
+static int read_token(int fd, const char *path, struct token *ret, struct err *err)
 {
     struct stat st;
-    char *text = NULL;
+    _cleanup_free_ char *text = NULL;
     size_t len = 0;
-    _cleanup_close_ int fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-    if (fd == -1 && errno == ENOENT) {
-        if (make_token(root, path, err) == -1)
-            return -1;
-        fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    }
     if (fd == -1 || fstat(fd, &st) == -1)
         return err_errno(err, "cannot read the token file '%s'", path);
     if (!S_ISREG(st.st_mode))
@@ -65,17 +55,33 @@ static int read_token(int root, const char *path, char **ret, struct err *err)
         return -1;
     len = strcspn(text, " \t\r\n");
     bool good = text[len + strspn(text + len, " \t\r\n")] == '\0' && len >= TOKEN_MIN;
-    text[len] = '\0';
     for (size_t i = 0; i < len; i++)
         good = good && text[i] > ' ' && text[i] < 0x7f;
-    if (!good) {
-        free(text);
+    if (!good)
         return err_set(err, MAS_FAILED,
                        "cannot use the token file '%s': a token must be one word of 16 to 1024 "
                        "printable characters",
                        path);
-    }
-    *ret = text;
+    *ret = (struct token){.right = RIGHT_FULL, .name = TOKEN_OF_FILE};
+    sha256_of(text, len, ret->hash);
+    return 0;
+}
+
+static int open_token(int root, const char *path)
+{
+    return openat(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static int load_own(struct guard *guard, struct err *err)
+{
+    struct token token;
+    _cleanup_close_ int fd = open_token(guard->root->fd, guard->token_file);
+
+    if (read_token(fd, guard->token_file, &token, err) == -1)
+        return -1;
+    tokens_free(&guard->own);
+    guard->own.at = mem_room(NULL, 0, sizeof token);
+    guard->own.at[guard->own.count++] = token;
     return 0;
 }
 
@@ -83,36 +89,130 @@ int guard_make(const struct root *root, const struct config *config, bool needs_
                struct guard *ret, struct err *err)
 {
     const char *path = config_text(config, SETTING_SERVE_TOKEN);
-    char *token = NULL;
+    struct guard guard = {.root = root};
 
     if (needs_token && path[0] == '\0')
         return err_set(err, MAS_FAILED, "cannot serve: the settings name no token file");
-    if (needs_token && read_token(root->fd, path, &token, err) == -1)
+    if (needs_token && faccessat(root->fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == -1 &&
+        errno == ENOENT && make_token(root->fd, path, err) == -1)
         return -1;
+    guard.token_file = needs_token ? mem_dup(path) : NULL;
+    if (needs_token && load_own(&guard, err) == -1) {
+        guard_free(&guard);
+        return -1;
+    }
+    if (tokens_read(root, &guard.named, err) == -1) {
+        guard_free(&guard);
+        return -1;
+    }
+    char sum[SHA256_TEXT];
+    sha256_of(root->path, strlen(root->path), sum);
+    (void)snprintf(guard.cookie, sizeof guard.cookie, "mas_%.8s", sum);
+    guard.hosts = str_split_list(config_text(config, SETTING_SERVE_HOSTS));
     guard_free(ret);
-    ret->token = token != NULL ? token : mem_dup("");
-    ret->hosts = str_split_list(config_text(config, SETTING_SERVE_HOSTS));
+    *ret = guard;
     return 0;
 }
 
 void guard_free(struct guard *guard)
 {
     strv_free(guard->hosts);
-    free(guard->token);
+    free(guard->token_file);
+    tokens_free(&guard->own);
+    tokens_free(&guard->named);
     *guard = (struct guard){.hosts = NULL};
 }
 
-/* Compares in a time that reveals only the length of `sent`. */
-static bool same_token(const char *token, const char *sent)
-{
-    size_t len = strlen(token);
-    size_t sent_len = strlen(sent);
-    volatile unsigned char differs = sent_len != len;
+/* ---- tokens */
 
-    for (size_t i = 0; i < sent_len; i++)
-        differs = (unsigned char)(differs | (token[len == 0 ? 0 : i % len] ^ sent[i]));
-    return differs == 0;
+/* Returns true if the file is not the one of `seen`, which it becomes. */
+static bool has_changed(int dir, const char *path, struct stat *seen)
+{
+    struct stat now;
+
+    if (fstatat(dir, path, &now, 0) == -1)
+        now = (struct stat){.st_ino = 0, .st_nlink = errno == ENOENT};
+    bool same = now.st_ino == seen->st_ino && now.st_dev == seen->st_dev &&
+                now.st_nlink == seen->st_nlink && now.st_size == seen->st_size &&
+                now.st_mode == seen->st_mode && now.st_uid == seen->st_uid &&
+                now.st_ctim.tv_sec == seen->st_ctim.tv_sec &&
+                now.st_ctim.tv_nsec == seen->st_ctim.tv_nsec;
+    *seen = now;
+    return !same;
 }
+
+/* Returns true if a file could not be read for a reason that says nothing about it. */
+static bool is_passing(const struct err *err)
+{
+    return err->number == EMFILE || err->number == ENFILE || err->number == ENOMEM ||
+           err->number == EINTR;
+}
+
+bool guard_refresh(struct guard *guard)
+{
+    bool own = guard->token_file != NULL &&
+               has_changed(guard->root->fd, guard->token_file, &guard->own_seen);
+    bool named = has_changed(guard->root->sessions, TOKENS_FILE, &guard->named_seen);
+    struct tokens fresh = TOKENS_INIT;
+    struct err err = ERR_INIT;
+
+    if (own && load_own(guard, &err) == -1) {
+        if (is_passing(&err))
+            guard->own_seen.st_size = -1; /* look again */
+        else
+            tokens_free(&guard->own);
+    }
+    err = (struct err)ERR_INIT;
+    if (named && tokens_read(guard->root, &fresh, &err) == -1 && is_passing(&err)) {
+        guard->named_seen.st_size = -1;
+    } else if (named) {
+        tokens_free(&guard->named);
+        guard->named = fresh;
+    }
+    return own || named;
+}
+
+static const struct token *find_token(const struct guard *guard, const char hash[SHA256_TEXT])
+{
+    time_t now = time(NULL);
+    const struct token *own = tokens_find(&guard->own, hash, now);
+    const struct token *named = tokens_find(&guard->named, hash, now);
+
+    return own != NULL ? own : named;
+}
+
+bool guard_still_knows(const struct guard *guard, const struct request *request)
+{
+    return request->token[0] == '\0' || find_token(guard, request->token) != NULL;
+}
+
+/* Finds out whose token the text is. */
+static void identify(const struct guard *guard, const char *text, struct request *request)
+{
+    char hash[SHA256_TEXT];
+
+    sha256_of(text, strlen(text), hash);
+    const struct token *token = find_token(guard, hash);
+    if (token == NULL)
+        return;
+    request->known = true;
+    request->right = token->right;
+    memcpy(request->who, token->name, sizeof request->who);
+    memcpy(request->token, hash, sizeof request->token);
+}
+
+bool guard_permits(struct request *request, enum right needed, const char *what)
+{
+    if (request->right >= needed)
+        return true;
+    answer_refusal(request, 403, "missing_right",
+                   "use a token with it; 'mas serve token add' makes one",
+                   "the token '%s' has the right '%s', but %s needs '%s'", request->who,
+                   right_name(request->right), what, right_name(needed));
+    return false;
+}
+
+/* ---- Host and Origin */
 
 /* Gets the host of "host:port". Returns false if it is too long or malformed. */
 static bool add_host(const char *text, char ret[HOST_MAX + 1])
@@ -164,14 +264,50 @@ static bool is_good_host(const struct guard *guard, const char *text)
     return add_host(text, host) && (is_listed(guard, host) || is_number(host));
 }
 
-/* Numeric addresses of other machines are as foreign as any name: only listed hosts. */
-static bool is_good_origin(const struct guard *guard, const char *origin)
+/* Numeric addresses of other machines are as foreign as any name: only listed hosts, and the
+ * address that the request was sent to, which is that of this server's own page. */
+static bool is_good_origin(const struct guard *guard, const struct request *request)
 {
+    const char *origin = request->origin;
     char host[HOST_MAX + 1];
     size_t scheme = str_starts(origin, "http://")    ? strlen("http://")
                     : str_starts(origin, "https://") ? strlen("https://")
                                                      : 0;
-    return scheme != 0 && add_host(origin + scheme, host) && is_listed(guard, host);
+    if (scheme == 0 || !add_host(origin + scheme, host))
+        return false;
+    return is_listed(guard, host) || (request->host != NULL && is_number(host) &&
+                                      strcasecmp(origin + scheme, request->host) == 0);
+}
+
+/* ---- paired browsers */
+
+/* Returns true if the request comes from this server's own page, as far as the browser tells. */
+static bool is_own_page(const struct request *request)
+{
+    const char *origin = request->origin;
+    const char *host = origin == NULL ? NULL : strstr(origin, "://");
+
+    if (request->fetch_site != NULL && strcmp(request->fetch_site, "same-origin") != 0)
+        return false;
+    return origin == NULL ||
+           (host != NULL && request->host != NULL && strcasecmp(host + 3, request->host) == 0);
+}
+
+/* Finds out whose token the two halves are. */
+static void try_halves(const struct guard *guard, struct request *request)
+{
+    const char *halves[] = {request->cookie_token, request->page_token};
+    char token[TOKEN_TEXT];
+
+    for (size_t i = 0; i < ARRAY_LEN(halves); i++)
+        if (halves[i] == NULL || strlen(halves[i]) != TOKEN_HALF)
+            return;
+    if (!is_own_page(request))
+        return;
+    memcpy(token, halves[0], TOKEN_HALF);
+    memcpy(token + TOKEN_HALF, halves[1], TOKEN_HALF + 1);
+    identify(guard, token, request);
+    request->paired = request->known;
 }
 
 bool guard_passes(const struct guard *guard, struct request *request, bool open)
@@ -182,13 +318,18 @@ bool guard_passes(const struct guard *guard, struct request *request, bool open)
         answer_error(request, 403, "cannot answer for this Host: it is not in [serve] hosts");
         return false;
     }
-    if (request->origin != NULL && !is_good_origin(guard, request->origin)) {
+    if (request->origin != NULL && !is_good_origin(guard, request)) {
         answer_error(request, 403, "cannot answer requests from this Origin");
         return false;
     }
-    request->known =
-        request->local || (sent != NULL && strncasecmp(sent, "Bearer ", 7) == 0 &&
-                           guard->token[0] != '\0' && same_token(guard->token, sent + 7));
+    if (request->local) {
+        request->known = true;
+        request->right = RIGHT_FULL;
+    } else if (sent != NULL && strncasecmp(sent, "Bearer ", 7) == 0) {
+        identify(guard, sent + 7, request);
+    } else if (sent == NULL) {
+        try_halves(guard, request);
+    }
     if (!open && !request->known) {
         answer_error(request, 401,
                      sent == NULL ? "the request needs a token: Authorization: Bearer TOKEN"

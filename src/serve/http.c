@@ -88,6 +88,8 @@ void http_sweep(struct http *http)
     }
     for (struct exchange *at = http->streams; at != NULL; at = at->next)
         at->link->since_ms = now;
+    (void)guard_refresh(&http->server->guard);
+    http_end_unknown(http);
 }
 
 /* ---- the daemons */
@@ -148,6 +150,8 @@ void http_free(struct http *http)
         return;
     for (struct exchange *at = http->streams; at != NULL; at = at->next)
         http_resume(at);
+    for (struct exchange *at = http->logs; at != NULL; at = at->next)
+        http_resume(at);
     for (size_t i = 0; i < HTTP_DAEMONS; i++)
         if (http->daemons[i] != NULL) {
             (void)MHD_run(http->daemons[i]);
@@ -195,6 +199,11 @@ size_t http_busy(const struct http *http)
     return http->busy;
 }
 
+size_t http_log_followers(const struct http *http)
+{
+    return http->log_count;
+}
+
 size_t http_streams(const struct http *http)
 {
     return http->stream_count;
@@ -209,6 +218,7 @@ void http_want(const struct http *http, struct loop *loop)
                 : MHD_get_daemon_info(http->daemons[i], MHD_DAEMON_INFO_EPOLL_FD);
         loop_want(loop, info == NULL ? -1 : info->epoll_fd, POLLIN);
     }
+    http_logs_want(http, loop);
 }
 
 int http_timeout_ms(struct http *http)
@@ -224,8 +234,9 @@ int http_timeout_ms(struct http *http)
     return least;
 }
 
-void http_turn(struct http *http)
+void http_turn(struct http *http, struct loop *loop)
 {
+    http_logs_turn(http, loop);
     for (size_t i = 0; i < HTTP_DAEMONS; i++)
         if (http->daemons[i] != NULL)
             (void)MHD_run(http->daemons[i]);

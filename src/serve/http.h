@@ -31,6 +31,8 @@ struct http_handler {
     bool (*begin)(struct request *request);
     /* Called after the body has arrived. */
     enum handled (*handle)(struct request *request);
+    /* Called with the answer, before it is sent, or when nobody is there to receive it. */
+    void (*end)(struct request *request);
 };
 
 /* Starts libmicrohttpd. `cert` and `key` are PEM texts; NULL: no TLS. Unix
@@ -50,11 +52,14 @@ size_t http_streams(const struct http *http);
 
 /* Waits in this turn for everything that libmicrohttpd waits for. */
 void http_want(const struct http *http, struct loop *loop);
+/* The number of clients that follow a log. */
+size_t http_log_followers(const struct http *http);
 /* Returns after how many milliseconds to call http_turn() at the latest; at most 1000. */
 int http_timeout_ms(struct http *http);
 /* Lets libmicrohttpd work without blocking. */
-void http_turn(struct http *http);
-/* Call this once a second: it closes connections that take too long. */
+void http_turn(struct http *http, struct loop *loop);
+/* Call this once a second: it closes connections that take too long, and streams of clients whose
+ * token has expired. */
 void http_sweep(struct http *http);
 
 /* Sends request->answer. */

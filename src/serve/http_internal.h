@@ -37,9 +37,10 @@ struct exchange {
     enum exchange_phase phase;
     bool suspended;
     bool too_large;
-    struct exchange *next, **at; /* the list of streams */
+    struct exchange *next, **at; /* the list of streams, or of followed logs */
     struct event_cursor cursor;
     bool beat;
+    bool revoked; /* its token is not valid any more */
 };
 
 struct http {
@@ -49,8 +50,9 @@ struct http {
     struct MHD_Daemon *daemons[HTTP_DAEMONS];
     struct link *links; /* newest first */
     size_t connections[PEER_N];
-    size_t busy, stream_count;
+    size_t busy, stream_count, log_count;
     struct exchange *streams;
+    struct exchange *logs; /* that are followed */
 };
 
 /* The client has shown the token. */
@@ -65,5 +67,19 @@ void http_on_completed(void *cls, struct MHD_Connection *connection, void **cont
                        enum MHD_RequestTerminationCode code);
 /* Resumes the connection if it is suspended. */
 void http_resume(struct exchange *exchange);
+
+/* ---- http_log.c */
+enum { LOG_BLOCK = 64 << 10 };
+/* Returns the response whose body is request->log, NULL: none can be made. One that follows its log
+ * is in http->logs until http_log_leave(). */
+struct MHD_Response *http_log_response(struct exchange *exchange);
+void http_log_leave(struct exchange *exchange);
+/* For each turn of the loop. */
+void http_logs_want(const struct http *http, struct loop *loop);
+void http_logs_turn(struct http *http, struct loop *loop);
+
+/* ---- http_request.c, again */
+/* Ends the streams of clients whose token is not valid any more. */
+void http_end_unknown(struct http *http);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/time.h"
 #include "serve/http_internal.h"
 #include "serve/metrics.h"
+#include "serve/transfer.h"
 #include "store/workspace.h"
 
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 static int64_t now_us(void)
 {
@@ -28,7 +30,7 @@ static void leave_streams(struct exchange *exchange)
         exchange->next->at = exchange->at;
     exchange->at = NULL;
     exchange->http->stream_count--;
-    events_leave(exchange->request.server->events);
+    events_leave(exchange->request.server->events, &exchange->cursor);
 }
 
 void http_resume(struct exchange *exchange)
@@ -45,7 +47,7 @@ static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t max)
     static const char beat[] = ":\n\n";
 
     (void)pos;
-    if (exchange->request.server->ending)
+    if (exchange->request.server->ending || exchange->revoked)
         return MHD_CONTENT_READER_END_OF_STREAM;
     size_t n = events_read(exchange->request.server->events, &exchange->cursor, buf, max);
     if (n == 0 && exchange->beat && max >= sizeof beat) {
@@ -60,14 +62,37 @@ static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t max)
     return (ssize_t)n;
 }
 
+void http_end_unknown(struct http *http)
+{
+    struct exchange *const lists[] = {http->streams, http->logs};
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        for (struct exchange *at = lists[i]; at != NULL; at = at->next)
+            if (!guard_still_knows(&http->server->guard, &at->request)) {
+                at->revoked = true;
+                (void)shutdown(at->link->fd, SHUT_RDWR);
+                http_resume(at);
+            }
+}
+
+/* What is removed from the tokens ends before anything more is told. */
+static void refresh_tokens(struct http *http)
+{
+    if (guard_refresh(&http->server->guard))
+        http_end_unknown(http);
+}
+
 void http_wake_streams(struct http *http, bool beat)
 {
+    refresh_tokens(http);
     for (struct exchange *at = http->streams; at != NULL; at = at->next) {
         at->beat = at->beat || beat;
         if (events_is_behind(at->request.server->events, &at->cursor))
             (void)shutdown(at->link->fd, SHUT_RDWR); /* the client does not read */
         http_resume(at);
     }
+    for (struct exchange *at = http->logs; at != NULL && http->server->ending; at = at->next)
+        http_resume(at);
 }
 
 static enum MHD_Result open_stream(struct exchange *exchange)
@@ -90,13 +115,34 @@ static enum MHD_Result open_stream(struct exchange *exchange)
     http->stream_count++;
     http->busy--;
     exchange->request.answer.status = 200;
-    events_enter(http->server->events, exchange->request.last_event, &exchange->cursor);
+    events_enter(http->server->events, exchange->request.last_event,
+                 request_query(&exchange->request, "live"), &exchange->cursor);
     enum MHD_Result result = MHD_queue_response(exchange->connection, 200, response);
     MHD_destroy_response(response);
     return result;
 }
 
 /* ---- answers */
+
+/* What the page may do: nothing but load its own files and talk to this server. No other page may
+ * show it in a frame, and no text may become a script. */
+static void add_page_headers(struct MHD_Response *response)
+{
+    static const char *const headers[][2] = {
+        {"Content-Security-Policy",
+         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+         "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; "
+         "require-trusted-types-for 'script'; trusted-types 'none'"},
+        {"X-Frame-Options", "DENY"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Permissions-Policy", "camera=(), microphone=(), geolocation=()"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(headers); i++)
+        (void)MHD_add_response_header(response, headers[i][0], headers[i][1]);
+}
 
 static void add_headers(const struct exchange *exchange, struct MHD_Response *response)
 {
@@ -113,15 +159,82 @@ static void add_headers(const struct exchange *exchange, struct MHD_Response *re
         (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
     if (answer->status == 503)
         (void)MHD_add_response_header(response, "Retry-After", "1");
+    if (answer->replayed)
+        (void)MHD_add_response_header(response, "Idempotency-Replayed", "true");
+    if (answer->range[0] != '\0')
+        (void)MHD_add_response_header(response, "Content-Range", answer->range);
+    if (exchange->request.log != NULL || exchange->request.transfer.sends)
+        (void)MHD_add_response_header(response, "Accept-Ranges",
+                                      exchange->request.log != NULL ? "bytes" : "none");
     if (answer->allow != NULL)
         (void)MHD_add_response_header(response, "Allow", answer->allow);
+    if (answer->cookie.len > 0)
+        (void)MHD_add_response_header(response, "Set-Cookie", str_text(&answer->cookie));
+    if (answer->page)
+        add_page_headers(response);
     if (exchange->request.server->ending)
         (void)MHD_add_response_header(response, "Connection", "close");
+}
+
+/* Reads the file that is the body. A client that takes nothing for a minute is hung up on. */
+static ssize_t read_file(void *cls, uint64_t pos, char *buf, size_t max)
+{
+    struct exchange *exchange = cls;
+    const struct request *request = &exchange->request;
+
+    if (!guard_still_knows(&request->server->guard, request))
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    exchange->link->since_ms = time_monotonic_ms();
+    ssize_t n = pread(request->transfer.fd, buf, max, (off_t)pos);
+    return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static enum MHD_Result send_file(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        request->transfer.size, TRANSFER_BLOCK, read_file, exchange, NULL);
+    char name[ID_TEXT + 64];
+
+    if (response == NULL)
+        return MHD_NO;
+    (void)snprintf(name, sizeof name, "attachment; filename=\"%s.tar.zst\"", request->id);
+    (void)MHD_add_response_header(response, "Content-Disposition", name);
+    add_headers(exchange, response);
+    exchange->phase = PHASE_SENT;
+    exchange->link->working = false;
+    exchange->link->since_ms = time_monotonic_ms();
+    request->answer.body.len = request->transfer.size; /* for the log */
+    enum MHD_Result result = MHD_queue_response(exchange->connection, 200, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result send_log(struct exchange *exchange)
+{
+    struct MHD_Response *response = http_log_response(exchange);
+
+    if (response == NULL)
+        return MHD_NO;
+    add_headers(exchange, response);
+    exchange->phase = exchange->at != NULL ? PHASE_STREAM : PHASE_SENT;
+    exchange->link->working = exchange->at != NULL;
+    exchange->link->since_ms = time_monotonic_ms();
+    enum MHD_Result result = MHD_queue_response(
+        exchange->connection, (unsigned)exchange->request.answer.status, response);
+    MHD_destroy_response(response);
+    return result;
 }
 
 static enum MHD_Result send_answer(struct exchange *exchange)
 {
     struct answer *answer = &exchange->request.answer;
+
+    exchange->http->handler.end(&exchange->request);
+    if (exchange->request.log != NULL)
+        return send_log(exchange);
+    if (exchange->request.transfer.sends)
+        return send_file(exchange);
     size_t len = answer->body.len;
     char *body = str_steal(&answer->body);
     struct MHD_Response *response =
@@ -179,8 +292,8 @@ static void refuse_large(struct exchange *exchange)
 }
 
 /* Headers that decide something. If one comes twice, a proxy may use the other value. */
-static const char *const single[] = {"Host", "Origin", "Authorization", "Content-Length",
-                                     "Transfer-Encoding"};
+static const char *const single[] = {
+    "Host", "Origin", "Authorization", "Content-Length", "Transfer-Encoding", "Idempotency-Key"};
 
 static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
                                     const char *value)
@@ -231,11 +344,22 @@ static enum MHD_Result handle_head(struct exchange *exchange, const char *verb)
     request->authorization = header(connection, "Authorization");
     request->if_none_match = header(connection, "If-None-Match");
     request->last_event = header(connection, "Last-Event-ID");
+    request->range = header(connection, "Range");
+    request->if_range = header(connection, "If-Range");
+    request->fetch_site = header(connection, "Sec-Fetch-Site");
+    request->page_token = header(connection, "Mas-Page-Token");
+    request->cookie_token = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND,
+                                                        exchange->http->server->guard.cookie);
+    request->secure = !request->local && exchange->http->daemons[1] != NULL;
+    request->idempotency_key = header(connection, "Idempotency-Key");
+    refresh_tokens(exchange->http);
     bool begun = is_plain(exchange) && exchange->http->handler.begin(request);
     if (request->known)
         http_know(exchange->http, exchange->link);
     if (!begun)
         return send_answer(exchange);
+    if (request->answer.status == 0 && body_limit(exchange) == TRANSFER_MAX)
+        (void)transfer_begin(request);
     if (length != NULL &&
         (strlen(length) > 12 || strtoull(length, NULL, 10) > body_limit(exchange)))
         refuse_large(exchange);
@@ -246,6 +370,10 @@ static enum MHD_Result handle_piece(struct exchange *exchange, const char *bytes
 {
     size_t most = body_limit(exchange);
 
+    if (body_limit(exchange) == TRANSFER_MAX) {
+        exchange->link->since_ms = time_monotonic_ms();
+        return transfer_take(&exchange->request, bytes, len) ? MHD_YES : MHD_NO;
+    }
     if (exchange->request.body.len + len > most)
         exchange->too_large = true;
     if (exchange->too_large) { /* keep reading, because its end may come */
@@ -265,7 +393,7 @@ static enum MHD_Result handle_whole(struct exchange *exchange)
     exchange->link->working = true;
     if (exchange->too_large)
         refuse_large(exchange);
-    else
+    else if (request->answer.status == 0)
         handled = exchange->http->handler.handle(request);
     if (handled == HANDLED_STREAM)
         return open_stream(exchange);
@@ -319,7 +447,8 @@ void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *connection)
     return exchange;
 }
 
-/* Writes "<time> POST /sessions/... 200 1234 bytes 5.1 ms" into the logs of server and session. */
+/* Writes "<time> tcp <token> POST /sessions/... 200 1234 bytes 5.1 ms" into the logs of server and
+ * session; "-": without a token. */
 static void log_request(struct exchange *exchange, int64_t took_us)
 {
     struct request *request = &exchange->request;
@@ -327,7 +456,8 @@ static void log_request(struct exchange *exchange, int64_t took_us)
     char now[TIME_TEXT];
 
     time_format(time(NULL), now);
-    str_addf(&line, "%s %s ", now, exchange->link->peer == PEER_LOCAL ? "unix" : "tcp");
+    str_addf(&line, "%s %s %s ", now, exchange->link->peer == PEER_LOCAL ? "unix" : "tcp",
+             request->who[0] != '\0' ? request->who : "-");
     str_add_visible(&line, request->verb != NULL ? request->verb : "-",
                     strlen(request->verb != NULL ? request->verb : "-"));
     str_addc(&line, ' ');
@@ -359,17 +489,21 @@ void http_on_completed(void *cls, struct MHD_Connection *connection, void **cont
     if (exchange == NULL)
         return;
     int64_t took = now_us() - exchange->request.start_us;
-    if (exchange->phase == PHASE_STREAM)
+    if (exchange->phase != PHASE_STREAM)
+        http->busy--;
+    else if (exchange->request.log == NULL)
         leave_streams(exchange);
     else
-        http->busy--;
+        http_log_leave(exchange);
     exchange->link->working = false;
     exchange->link->since_ms = time_monotonic_ms();
+    http->handler.end(&exchange->request);
     if (exchange->request.answer.status != 0) {
         metrics_count(http->server->metrics, &exchange->request,
                       exchange->phase == PHASE_STREAM ? -1 : took);
         log_request(exchange, took);
     }
+    transfer_end(&exchange->request);
     request_free(&exchange->request);
     free(exchange);
     *context = NULL;

@@ -22,15 +22,10 @@ struct taking {
 struct peek {
     struct job job;
     struct list *list;
+    const struct root *root;
     struct listing *listing; /* the list in question; only compared with list->now */
     int64_t began_ms;
-    struct peeked {
-        char *socket;
-        struct tmux_session *sessions;
-        size_t count;
-        bool failed;
-    } * servers;
-    size_t count;
+    struct servers servers;
 };
 
 /* A job that asks the hosts of running sessions. */
@@ -217,17 +212,7 @@ static void run_peek(struct job *job)
     struct peek *peek = (struct peek *)(void *)job;
 
     peek->began_ms = time_monotonic_ms();
-    for (size_t i = 0; i < peek->count; i++) {
-        struct peeked *at = &peek->servers[i];
-        struct err ignored = ERR_INIT;
-        struct proc proc;
-        pid_t pid;
-        int alive = tmux_is_alive(at->socket, &pid, &ignored);
-        at->failed =
-            alive == -1 ||
-            (alive == 1 && (tmux_list_start(at->socket, &proc, &ignored) == -1 ||
-                            tmux_list_finish(&proc, &at->sessions, &at->count, &ignored) == -1));
-    }
+    servers_ask(peek->root, &peek->servers);
 }
 
 static struct view *find_live(struct survey *survey, const struct listing *listing,
@@ -265,7 +250,7 @@ static bool update_live(struct listing *listing, struct view *view, const struct
 }
 
 /* Returns true if the same sessions still run. */
-static bool update_from_peek(const struct list *list, struct peek *peek)
+static bool update_from_peek(struct peek *peek)
 {
     struct listing *listing = peek->listing;
     size_t live = 0;
@@ -273,18 +258,16 @@ static bool update_from_peek(const struct list *list, struct peek *peek)
 
     for (size_t i = 0; i < listing->watched_count; i++)
         live += listing->survey.views[listing->watched[i]].live != NULL;
-    for (size_t i = 0; i < peek->count; i++) {
-        const struct peeked *at = &peek->servers[i];
-        if (at->failed)
-            return false;
+    if (servers_failure(&peek->servers, NULL) != NULL)
+        return false;
+    for (size_t i = 0; i < peek->servers.count; i++) {
+        const struct tmux_server *at = &peek->servers.list[i];
         for (size_t j = 0; j < at->count; j++) {
             const struct tmux_session *session = &at->sessions[j];
             struct view *view = find_live(&listing->survey, listing, at->socket, session->id);
-            if (view != NULL && !update_live(listing, view, session))
+            if (view == NULL || !update_live(listing, view, session))
                 return false;
-            if (view == NULL && workspace_is_ours(list->root, session->id, session->root))
-                return false;
-            found += view != NULL;
+            found++;
         }
     }
     return found == live;
@@ -292,11 +275,7 @@ static bool update_from_peek(const struct list *list, struct peek *peek)
 
 static void peek_free(struct peek *peek)
 {
-    for (size_t i = 0; i < peek->count; i++) {
-        tmux_sessions_free(peek->servers[i].sessions, peek->servers[i].count);
-        free(peek->servers[i].socket);
-    }
-    free(peek->servers);
+    servers_free(&peek->servers);
     free(peek);
 }
 
@@ -306,22 +285,13 @@ static void done_peek(struct job *job)
     struct list *list = peek->list;
 
     list->peek = NULL;
-    if (peek->listing == list->now && update_from_peek(list, peek))
+    if (peek->listing == list->now && update_from_peek(peek))
         list->now->tmux_ms = peek->began_ms;
     else if (peek->listing == list->now)
         survey_again(list);
     peek_free(peek);
     if (list->taking == NULL || list->err.code != MAS_OK) /* otherwise that survey will do it */
         finish_waiting(list);
-}
-
-static void add_socket(struct peek *peek, const char *socket)
-{
-    for (size_t i = 0; i < peek->count; i++)
-        if (strcmp(peek->servers[i].socket, socket) == 0)
-            return;
-    peek->servers = mem_room(peek->servers, peek->count, sizeof *peek->servers);
-    peek->servers[peek->count++] = (struct peeked){.socket = mem_dup(socket)};
 }
 
 static void peek_again(struct list *list)
@@ -334,15 +304,22 @@ static void peek_again(struct list *list)
     struct peek *peek = mem_alloc(sizeof *peek);
     peek->job = (struct job){.run = run_peek, .done = done_peek};
     peek->list = list;
+    peek->root = list->root;
     peek->listing = list->now;
     if (tmux_shared_socket(list->config, &shared, &ignored) == 0)
-        add_socket(peek, shared);
+        servers_add(&peek->servers, shared);
     for (size_t i = 0; i < list->now->watched_count; i++) {
         const struct view *view = &list->now->survey.views[list->now->watched[i]];
         if (view->live != NULL)
-            add_socket(peek, view->live_socket);
+            servers_add(&peek->servers, view->live_socket);
         if (view->socket != NULL)
-            add_socket(peek, view->socket);
+            servers_add(&peek->servers, view->socket);
+    }
+    if (peek->servers.count >
+        1) { /* where a server is a session's own, a survey asks hosts instead */
+        peek_free(peek);
+        survey_again(list);
+        return;
     }
     if (pool_add(list->pool, &peek->job))
         list->peek = peek;

@@ -4,17 +4,23 @@
  *     mas-serve MAS ROOT SETTING=VALUE...
  */
 #include "base/file.h"
+#include "base/landlock.h"
 #include "base/loop.h"
 #include "base/proc.h"
 #include "base/sock.h"
 #include "base/time.h"
+#include "filter/filter.h"
 #include "serve/api.h"
 #include "serve/bind.h"
 #include "serve/events.h"
 #include "serve/http.h"
+#include "serve/keys.h"
 #include "serve/metrics.h"
+#include "serve/operation.h"
 #include "serve/server.h"
-#include "serve/verb.h"
+#include "serve/starter.h"
+#include "serve/transfer.h"
+#include "store/pairing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -33,7 +40,6 @@ enum {
     LAST_MS = 5000, /* time limit for unsent answers at the end */
 };
 
-#define LOCK_FILE ROOT_SERVE "lock"
 #define LOG_FILE ROOT_SERVE "log"
 
 /* The server and what its loop waits for. */
@@ -45,6 +51,7 @@ struct service {
     int64_t swept_ms, paused_ms, ended_ms;
     bool paused; /* accepts no connections */
     bool at_once; /* it was told twice to end */
+    bool lost_starter; /* the process that starts programs has ended */
 };
 
 static int parse_settings(struct config *config, char **words, struct err *err)
@@ -91,8 +98,9 @@ static int open_http(struct server *server, struct err *err)
         return -1;
     if ((cert == NULL) != (key == NULL))
         return err_set(err, MAS_USAGE, "cannot use TLS: it needs both a certificate and its key");
-    return http_make(server, (struct http_handler){.begin = api_begin, .handle = api_handle}, cert,
-                     key, &server->http, err);
+    return http_make(
+        server, (struct http_handler){.begin = api_begin, .handle = api_handle, .end = api_end},
+        cert, key, &server->http, err);
 }
 
 static void wake_streams(struct server *server, bool beat)
@@ -100,14 +108,28 @@ static void wake_streams(struct server *server, bool beat)
     http_wake_streams(server->http, beat);
 }
 
+/* Writes for `mas serve pair` where the server listens. */
+static int tell_addresses(const struct server *server, const struct bindings *bindings,
+                          struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (size_t i = 0; i < bindings->count; i++)
+        str_addf(&text, "%s\n", bindings->at[i].name);
+    return file_replace(server->root.sessions, ADDRESSES_FILE, str_text(&text), text.len, 0600,
+                        err);
+}
+
 static int open_server(struct server *server, char **argv, struct bindings *bindings,
                        struct err *err)
 {
     if (root_open(argv[2], &server->root, err) == -1 ||
+        starter_begin(&server->starter, argv[1], &server->root, err) == -1 ||
         config_load(&server->root, false, &server->config, NULL, err) == -1 ||
         parse_settings(&server->config, argv + 3, err) == -1)
         return -1;
-    if (file_lock(server->root.sessions, LOCK_FILE, LOCK_TRY, "serve", &server->lock, err) == -1)
+    if (file_lock(server->root.sessions, SERVE_LOCK_FILE, LOCK_TRY, "serve", &server->lock, err) ==
+        -1)
         return err_wrap(err, "cannot serve '%s'", server->root.path);
     if (bind_all(&server->root, &server->config, bindings, err) == -1 ||
         guard_make(&server->root, &server->config, bind_is_open(bindings), &server->guard, err) ==
@@ -115,11 +137,15 @@ static int open_server(struct server *server, char **argv, struct bindings *bind
         log_open(&server->log, server->root.sessions, LOG_FILE, config_log_limits(&server->config),
                  false, err) == -1 ||
         pool_make(SERVER_WORKERS, &server->pool, err) == -1 ||
+        operations_make(server, &server->operations, err) == -1 ||
+        keys_open(&server->root, &server->keys, err) == -1 ||
         list_make(&server->root, &server->config, &server->list, err) == -1)
         return -1;
+    if (tell_addresses(server, bindings, err) == -1)
+        return -1;
+    transfers_sweep(&server->root);
     server->events = events_make(server, wake_streams);
     server->mas = argv[1];
-    server->env = verb_env();
     server->metrics = metrics_make();
     server->list.changed = events_compare;
     server->list.ready = api_ready;
@@ -127,15 +153,43 @@ static int open_server(struct server *server, char **argv, struct bindings *bind
     return open_http(server, err);
 }
 
+/* Gives up what the server does not need: to start programs, to open sockets other than Unix ones,
+ * to write outside of the sessions. What it does then goes on, and so does its starter. */
+static int restrict_self(const struct server *server, const struct bindings *bindings,
+                         struct err *err)
+{
+    struct landlock_path paths[BIND_MAX + 2] = {
+        {.access = ACCESS_READ, .path = "/"},
+        {.access = ACCESS_WRITE, .fd = server->root.sessions}};
+    struct landlock landlock = {.paths = paths, .path_count = 2, .tcp = true};
+    char *dirs[BIND_MAX] = {NULL};
+
+    for (size_t i = 0; i < bindings->count; i++) { /* bind_end() removes them */
+        const char *path = bindings->at[i].path;
+        if (path == NULL)
+            continue;
+        dirs[i] = mem_dupn(path, (size_t)(strrchr(path, '/') - path) + 1);
+        paths[landlock.path_count++] =
+            (struct landlock_path){.access = ACCESS_REMOVE, .path = dirs[i]};
+    }
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    int rc = landlock_enter(&landlock, err);
+    for (size_t i = 0; i < BIND_MAX; i++)
+        free(dirs[i]);
+    return rc == -1 ? -1 : filter_program_load(FILTER_SERVE, err);
+}
+
 static void close_server(struct server *server)
 {
     pool_free(server->pool);
+    operations_free(server->operations);
     http_free(server->http);
     list_free(&server->list);
     events_free(server->events);
     metrics_free(server->metrics);
+    keys_free(server->keys);
     guard_free(&server->guard);
-    strv_free(server->env);
+    starter_end(&server->starter);
     log_close(&server->log);
     fd_closep(&server->lock);
     config_free(&server->config);
@@ -183,17 +237,21 @@ static void accept_connections(struct service *service, const struct binding *bi
     }
 }
 
+static void begin_to_end(struct service *service)
+{
+    service->server->ending = true;
+    bind_end(&service->bindings); /* from now on, connections are refused at once */
+    http_wake_streams(service->server->http, true);
+}
+
 static void handle_signal(struct service *service)
 {
     struct signalfd_siginfo info;
 
     while (read(service->signals, &info, sizeof info) == sizeof info) {
         service->at_once = service->server->ending;
-        if (service->server->ending)
-            continue;
-        service->server->ending = true;
-        bind_end(&service->bindings); /* from now on, connections are refused at once */
-        http_wake_streams(service->server->http, true);
+        if (!service->server->ending)
+            begin_to_end(service);
     }
 }
 
@@ -206,11 +264,12 @@ static bool has_ended(struct service *service)
         return false;
     if (service->at_once)
         return true;
-    if (pool_busy(server->pool) > 0)
+    bool busy = pool_busy(server->pool) > 0 || pool_busy(operations_pool(server->operations)) > 0;
+    if (busy)
         service->ended_ms = 0;
     else if (service->ended_ms == 0)
         service->ended_ms = now;
-    return pool_busy(server->pool) == 0 && server->list.waiting == NULL &&
+    return !busy && server->list.waiting == NULL &&
            ((http_busy(server->http) == 0 && http_streams(server->http) == 0) ||
             now - service->ended_ms > LAST_MS);
 }
@@ -228,8 +287,10 @@ static void wait_for_events(struct service *service)
     for (size_t i = 0; !service->paused && i < service->bindings.count; i++)
         loop_want(loop, service->bindings.at[i].fd, POLLIN);
     loop_want(loop, service->signals, POLLIN);
+    loop_want(loop, server->ending ? -1 : server->starter.process.socket, POLLIN);
     loop_want(loop, pool_fd(server->pool), POLLIN);
     loop_want(loop, pool_fd(server->list.pool), POLLIN);
+    loop_want(loop, pool_fd(operations_pool(server->operations)), POLLIN);
     http_want(server->http, loop);
     int64_t until = events_want(server->events, loop);
     (void)loop_wait(loop, time_sooner(until, time_monotonic_ms() + timeout));
@@ -246,13 +307,19 @@ static void turn(struct service *service)
             accept_connections(service, &service->bindings.at[i]);
     if (loop_got(loop, service->signals) != 0)
         handle_signal(service);
+    if (!server->ending && loop_got(loop, server->starter.process.socket) != 0) {
+        service->lost_starter = true;
+        begin_to_end(service);
+    }
     if (loop_got(loop, pool_fd(server->pool)) != 0)
         pool_collect(server->pool);
     if (loop_got(loop, pool_fd(server->list.pool)) != 0)
         pool_collect(server->list.pool);
+    if (loop_got(loop, pool_fd(operations_pool(server->operations))) != 0)
+        pool_collect(operations_pool(server->operations));
     events_turn(server->events, loop);
     events_tick(server->events);
-    http_turn(server->http);
+    http_turn(server->http, loop);
     int64_t now = time_monotonic_ms();
     if (now - service->swept_ms >= 1000) {
         service->swept_ms = now;
@@ -271,12 +338,17 @@ static int run(char **argv, struct err *err)
     int rc = open_server(&server, argv, &service.bindings, err);
     if (rc == 0)
         rc = catch_signals(&service, err);
+    if (rc == 0)
+        rc = restrict_self(&server, &service.bindings, err);
     for (size_t i = 0; rc == 0 && i < service.bindings.count; i++)
         printf("%s\n", service.bindings.at[i].name);
     if (rc == 0 && fflush(stdout) == EOF)
         rc = err_errno(err, "cannot write to standard output");
     while (rc == 0 && !has_ended(&service))
         turn(&service);
+    if (service.lost_starter)
+        rc = err_set(err, MAS_FAILED,
+                     "cannot go on serving: the process that starts programs has ended");
     bind_end(&service.bindings);
     if (service.at_once)
         _exit(MAS_FAILED);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUTES_MAX = 32, BUCKETS = 8 };
+enum { ROUTES_MAX = 128, BUCKETS = 8 };
 
 /* Upper limits of the buckets, in microseconds. */
 static const int64_t ends[BUCKETS] = {1000, 5000, 10000, 50000, 100000, 1000000, 5000000, 30000000};

@@ -1,5 +1,8 @@
 #include "serve/request.h"
 
+#include "serve/hint.h"
+#include "serve/log_stream.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,13 +18,13 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Decodes a part of a query in place. Returns false if it is no valid text. */
-static bool decode(char *text)
+/* Decodes a part of a query, or of a path, in place. Returns false if it is no valid text. */
+static bool decode(char *text, bool query)
 {
     char *to = text;
 
     for (const char *at = text; *at != '\0'; at++) {
-        char c = *at == '+' ? ' ' : *at;
+        char c = query && *at == '+' ? ' ' : *at;
         if (*at == '%') {
             int high = hex_value(at[1]);
             int low = high == -1 ? -1 : hex_value(at[2]);
@@ -51,7 +54,8 @@ static bool split_query(struct request *request, char *text)
             *value++ = '\0';
         else
             value = pair + strlen(pair);
-        if (request->query_count == REQUEST_QUERIES || !decode(pair) || !decode(value)) {
+        if (request->query_count == REQUEST_QUERIES || !decode(pair, true) ||
+            !decode(value, true)) {
             answer_error(request, 400, "cannot read the query of the address");
             return false;
         }
@@ -75,8 +79,8 @@ bool request_split(struct request *request)
     }
     if (query != NULL)
         *query++ = '\0';
-    /* No path needs decoding: one with escapes matches no route. */
-    bool good = path[0] == '/' && !str_has_control(path) && strchr(path, '%') == NULL;
+    /* Only what stands for {item} may have escapes: a path with others matches no route. */
+    bool good = path[0] == '/' && !str_has_control(path);
     for (char *rest = path + 1; good && rest != NULL && !(rest == path + 1 && *rest == '\0');) {
         char *part = strsep(&rest, "/");
         good = *part != '\0' && strcmp(part, ".") != 0 && strcmp(part, "..") != 0 &&
@@ -89,6 +93,22 @@ bool request_split(struct request *request)
         return false;
     }
     return query == NULL || split_query(request, query);
+}
+
+bool request_decode_item(struct request *request)
+{
+    char *item = NULL;
+
+    for (size_t i = 0; i < request->part_count; i++)
+        if (request->parts[i] == request->item)
+            item = request->parts[i];
+    if (item == NULL)
+        return true;
+    if (decode(item, false) && strchr(item, '/') == NULL && strcmp(item, ".") != 0 &&
+        strcmp(item, "..") != 0)
+        return true;
+    answer_error(request, 404, "there is nothing at this address");
+    return false;
 }
 
 const char *request_query(const struct request *request, const char *key)
@@ -104,7 +124,9 @@ void request_free(struct request *request)
     free(request->uri);
     str_free(&request->body);
     str_free(&request->answer.body);
+    str_free(&request->answer.cookie);
     json_free(request->json);
+    log_stream_free(request->log);
 }
 
 /* The code of each status in an error. */
@@ -112,27 +134,43 @@ static const struct {
     int status;
     const char *code;
 } codes[] = {
-    {400, "bad_request"}, {401, "unauthorized"}, {403, "forbidden"},   {404, "not_found"},
-    {405, "bad_method"},  {409, "conflict"},     {410, "gone"},        {413, "too_large"},
-    {414, "too_long"},    {500, "internal"},     {503, "unavailable"}, {504, "timeout"},
-    {422, "damaged"},     {507, "no_space"},
+    {400, "bad_request"}, {401, "unauthorized"}, {403, "forbidden"},     {404, "not_found"},
+    {405, "bad_method"},  {409, "conflict"},     {410, "gone"},          {413, "too_large"},
+    {414, "too_long"},    {500, "internal"},     {503, "unavailable"},   {504, "timeout"},
+    {422, "damaged"},     {507, "no_space"},     {416, "no_such_range"},
 };
+
+static const char *code_of(int status)
+{
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+        if (codes[i].status == status)
+            return codes[i].code;
+    return "internal";
+}
+
+static void put_members(const char *code, const char *message, const char *hint,
+                        struct json_out *out)
+{
+    json_open(out, "error", '{');
+    json_put(out, "code", code);
+    json_put(out, "message", message);
+    if (hint[0] != '\0')
+        json_put(out, "hint", hint);
+    json_close(out, '}');
+}
+
+static void put_error(const char *code, const char *message, const char *hint, struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    put_members(code, message, hint, &out);
+    json_close(&out, '}');
+}
 
 void answer_put_error(int status, const char *message, const char *hint, struct str *to)
 {
-    struct json_out out = {.to = to};
-    size_t i = 0;
-
-    while (i < ARRAY_LEN(codes) && codes[i].status != status)
-        i++;
-    json_open(&out, NULL, '{');
-    json_open(&out, "error", '{');
-    json_put(&out, "code", i < ARRAY_LEN(codes) ? codes[i].code : "internal");
-    json_put(&out, "message", message);
-    if (hint[0] != '\0')
-        json_put(&out, "hint", hint);
-    json_close(&out, '}');
-    json_close(&out, '}');
+    put_error(code_of(status), message, hint, to);
 }
 
 void answer_json(struct request *request, int status, struct str *body)
@@ -161,51 +199,53 @@ void answer_error(struct request *request, int status, const char *fmt, ...)
     answer_text(request, status, text, "");
 }
 
-/* Replaces the command in a hint with the address that does the same. A hint with another command
- * or an option is dropped, because an HTTP client has no command line. */
-static void put_hint(const struct request *request, const char *hint, struct str *to)
+void answer_refusal(struct request *request, int status, const char *code, const char *hint,
+                    const char *fmt, ...)
 {
-    static const struct {
-        /* before and after the session's id; after NULL: no id */
-        const char *command, *before, *after;
-    } known[] = {
-        {"mas start ", "POST /sessions/", "/start"},
-        {"mas stop ", "POST /sessions/", "/stop"},
-        {"mas rm -f ", "DELETE /sessions/", "?force=true"},
-        {"mas list", "GET /sessions", NULL},
-    };
-    const char *at = strstr(hint, "mas ");
+    struct str body = STR_INIT;
+    char text[ERR_TEXT_MAX];
+    va_list args;
 
-    if (at == NULL) {
-        str_add(to, strstr(hint, "--") == NULL ? hint : "");
-        return;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        if (!str_starts(at, known[i].command) || (known[i].after != NULL && request->id[0] == '\0'))
-            continue;
-        str_addn(to, hint, (size_t)(at - hint));
-        str_add(to, known[i].before);
-        if (known[i].after != NULL)
-            str_addf(to, "%s%s", request->id, known[i].after);
-        return;
-    }
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    put_error(code, text, hint, &body);
+    answer_json(request, status, &body);
 }
 
-void answer_err(struct request *request, const struct err *err, int conflict)
+static int status_of(const struct err *err, int conflict)
 {
     static const int statuses[] = {
         [MAS_FAILED] = 500,  [MAS_USAGE] = 400, [MAS_NOT_FOUND] = 404,
         [MAS_DAMAGED] = 422, [MAS_TMUX] = 503,  [MAS_TIMEOUT] = 504,
     };
     int status = err->code == MAS_CONFLICT ? conflict : 500;
+
     if (err->code > 0 && (size_t)err->code < ARRAY_LEN(statuses) && statuses[err->code] != 0)
         status = statuses[err->code];
     if (status == 500 && (strstr(err->text, strerror(ENOSPC)) != NULL ||
                           strstr(err->text, strerror(EDQUOT)) != NULL))
         status = 507;
+    return status;
+}
+
+void answer_err(struct request *request, const struct err *err, int conflict)
+{
+    const struct hint_subject subject = {
+        .id = request->id, .agent = request->agent, .item = request->item};
     _cleanup_str_ struct str hint = STR_INIT;
-    put_hint(request, err->hint, &hint);
-    answer_text(request, status, err->text, str_text(&hint));
+
+    hint_put(err->hint, &subject, &hint);
+    answer_text(request, status_of(err, conflict), err->text, str_text(&hint));
+}
+
+void answer_put_failure(const struct err *err, const char *id, struct json_out *out)
+{
+    const struct hint_subject subject = {.id = id};
+    _cleanup_str_ struct str hint = STR_INIT;
+
+    hint_put(err->hint, &subject, &hint);
+    put_members(code_of(status_of(err, 409)), err->text, str_text(&hint), out);
 }
 
 uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len)

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "serve/work.h"
+#include "store/token.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,8 @@ enum { REQUEST_PARTS = 6, REQUEST_QUERIES = 16, REQUEST_URI_MAX = 4096 };
 
 enum method { METHOD_GET, METHOD_POST, METHOD_DELETE, METHOD_OTHER };
 
+struct log_stream; /* serve/log_stream.h */
+struct read; /* serve/read.h */
 struct server;
 struct request;
 
@@ -29,18 +32,24 @@ enum handled {
 
 struct route {
     enum method method;
-    const char *path; /* {id} stands for a session, {agent} for an agent */
-    size_t body_max; /* bytes; 0: no body */
-    bool open; /* it needs no token */
+    const char *path; /* {id} stands for a session, {agent} for an agent, {item} for
+                       * another name, which can be any text without a slash */
+    size_t body_max; /* bytes; 0: no body; TRANSFER_MAX: it goes into a file */
+    enum right right; /* that a client needs; RIGHT_NONE: not even a token */
     enum handled (*handle)(struct request *request);
     const char *const *queries; /* the accepted ones, NULL-terminated; NULL: none */
+    const struct read *read; /* for api_read_verb(); NULL: another handler */
 };
 
 struct answer {
     int status; /* 0: no answer yet */
     const char *type; /* NULL: JSON */
     const char *allow; /* for a 405 */
+    bool replayed; /* it is that of an earlier request with the same Idempotency-Key */
     char etag[20]; /* with quotes; "": none */
+    char range[72]; /* Content-Range; "": none */
+    struct str cookie; /* for the browser to keep; "": none */
+    bool page; /* a browser shows it: what that may do is limited */
     struct str body;
 };
 
@@ -50,9 +59,16 @@ struct request {
     const char *verb; /* the method as sent */
     char *uri; /* as sent; request_split() cuts it up */
     bool local; /* it came through a Unix socket */
-    bool known; /* local, or with the right token */
+    bool known; /* local, or with a token */
+    enum right right; /* of the client */
+    char who[TOKEN_NAME_MAX + 1]; /* the name of its token; "": none */
+    char token[SHA256_TEXT]; /* its sum; "": none */
     /* Headers, NULL if missing; they belong to the connection. */
-    const char *host, *origin, *authorization, *if_none_match, *last_event;
+    const char *host, *origin, *authorization, *if_none_match, *last_event, *idempotency_key;
+    const char *fetch_site; /* where a browser says that the request comes from */
+    const char *cookie_token, *page_token; /* the halves of a paired browser's token */
+    bool paired; /* it is known by these */
+    bool secure; /* it came over TLS */
 
     char *parts[REQUEST_PARTS]; /* of the path, between slashes */
     size_t part_count;
@@ -64,6 +80,7 @@ struct request {
     const struct route *route; /* NULL: none */
     char id[ID_TEXT]; /* of the session in the path, or "" */
     const char *agent; /* the agent in the path, or NULL */
+    const char *item; /* what stands for {item} in the path, or NULL */
     struct str body;
     int64_t start_us; /* monotonic */
 
@@ -72,12 +89,30 @@ struct request {
     int64_t survey_ms, tmux_ms, hosts_ms; /* the oldest data that may answer it, monotonic */
     struct request *next; /* in the list of requests that wait for a survey */
 
+    /* Sums of the Idempotency-Key and of what it stands for; "": there is none to keep. */
+    char key_name[SHA256_TEXT], key_sum[SHA256_TEXT];
+
+    const char *range, *if_range; /* headers, like those above */
+    struct log_stream *log; /* the body of the answer; NULL: none */
+
+    /* An archive that comes in or is sent, see serve/transfer.h. */
+    struct transfer {
+        char name[64]; /* of its file in sessions/; "": none */
+        int fd;
+        size_t size, excess;
+        bool sends; /* it is the body of the answer */
+        struct sha256 sum; /* if it comes with an Idempotency-Key */
+    } transfer;
+
     struct answer answer;
 };
 
 /* Splits the URI into parts and queries. Returns false, after answering with an error, if it is
  * invalid. */
 bool request_split(struct request *request);
+/* Decodes what stands for {item} in the path, once its route is known. Returns false after
+ * answering with an error. */
+bool request_decode_item(struct request *request);
 /* Returns the value of a query, or NULL. It belongs to the request. */
 const char *request_query(const struct request *request, const char *key);
 /* Frees everything in the request, but not the request. */
@@ -87,9 +122,14 @@ void request_free(struct request *request);
 /* takes ownership of *body */
 void answer_json(struct request *request, int status, struct str *body);
 void answer_error(struct request *request, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Likewise, with a code of its own and a hint. */
+void answer_refusal(struct request *request, int status, const char *code, const char *hint,
+                    const char *fmt, ...) PRINTF_LIKE(5, 6);
 /* Answers with an error; its code determines the status. `conflict` is the status for
  * MAS_CONFLICT. */
 void answer_err(struct request *request, const struct err *err, int conflict);
+/* Appends the member "error" with what an operation on a session (NULL: none) failed with. */
+void answer_put_failure(const struct err *err, const char *id, struct json_out *out);
 /* Appends only the error object. */
 void answer_put_error(int status, const char *message, const char *hint, struct str *to);
 /* Adds an ETag with these 64 bits to the answer, a 200. It becomes a 304 if the client has this

@@ -2,10 +2,12 @@
  * The parts of mas-serve. One thread, the event loop in main.c, owns everything: connections
  * (http.c), their requests (http_request.c), the list of sessions (list.c), events (events.c),
  * metrics (metrics.c). Workers (work.h) do what has to wait for others; their jobs use only `root`,
- * `config`, `mas` and `env`.
+ * `config` and `mas`. No thread starts programs: another process does (starter.h), and this one has
+ * a filter of system calls.
  *
- * The server stores only its log, lock and token on disk. It reads everything else from the
- * sessions, and runs `mas` as a child to change them. So it can be killed at any time.
+ * The server stores only its log, lock, tokens and keys of requests on disk. It reads everything
+ * else from the sessions, and runs `mas` as a child to change them. So it can be killed at any
+ * time.
  */
 #ifndef MAS_SERVE_SERVER_H
 #define MAS_SERVE_SERVER_H
@@ -13,6 +15,7 @@
 #include "base/log.h"
 #include "serve/guard.h"
 #include "serve/list.h"
+#include "serve/starter.h"
 #include "serve/work.h"
 #include "store/config.h"
 #include "store/root.h"
@@ -28,15 +31,19 @@ enum {
 struct http;
 struct events;
 struct metrics;
+struct operations;
+struct keys;
 
 struct server {
     struct root root;
     struct config config;
     const char *mas; /* path of the program */
-    char **env; /* environment for mas */
+    struct starter starter; /* starts mas, and tmux */
     struct guard guard;
     struct list list;
     struct pool *pool;
+    struct operations *operations;
+    struct keys *keys;
     struct events *events;
     struct metrics *metrics;
     struct http *http;

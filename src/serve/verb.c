@@ -8,27 +8,6 @@
 
 enum { OUTPUT_MAX = 8 << 20, TIMEOUT_MS = 1800 * 1000 };
 
-char **verb_env(void)
-{
-    static const char *const dropped[] = {
-        "MAS_SESSION_ID=", "MAS_SESSION_DIR=", "MAS_AGENT_ID=",     "MAS_AGENT_ROLE=",
-        "SESSION_NAME=",   "UNIT_DIR=",        "WORKFLOWS_DIR=",    "TMUX=",
-        "TMUX_PANE=",      "LISTEN_FDS=",      "LISTEN_PID=",       "LISTEN_FDNAMES=",
-        "NOTIFY_SOCKET=",  "WATCHDOG_USEC=",   "WATCHDOG_PID=",     "INVOCATION_ID=",
-        "JOURNAL_STREAM=", "MAINPID=",         "SYSTEMD_EXEC_PID=",
-    };
-    char **env = NULL;
-
-    for (char **at = environ; *at != NULL; at++) {
-        size_t i = 0;
-        while (i < ARRAY_LEN(dropped) && !str_starts(*at, dropped[i]))
-            i++;
-        if (i == ARRAY_LEN(dropped))
-            strv_push(&env, *at);
-    }
-    return env;
-}
-
 /* Parses stderr: warnings, then "mas: <text>" and an optional hint. */
 static void parse_error(const char *said, int code, struct err *err)
 {
@@ -53,6 +32,12 @@ static void parse_error(const char *said, int code, struct err *err)
 int verb_run(const struct server *server, const char *const *words, const struct str *input,
              struct str *ret_out, struct err *err)
 {
+    return verb_run_watched(server, words, input, NULL, ret_out, err);
+}
+
+int verb_run_watched(const struct server *server, const char *const *words, const struct str *input,
+                     const struct verb_watch *watch, struct str *ret_out, struct err *err)
+{
     struct proc_result result = PROC_RESULT_INIT;
     struct proc proc;
     _cleanup_strv_ char **argv = NULL;
@@ -64,13 +49,16 @@ int verb_run(const struct server *server, const char *const *words, const struct
         strv_push(&argv, *words);
     const struct proc_spec spec = {.file = server->mas,
                                    .argv = argv,
-                                   .envp = server->env,
-                                   .cwd = server->root.fd,
+                                   .cwd = -1, /* the starter knows, and the environment */
                                    .input = input != NULL ? str_text(input) : NULL,
                                    .input_len = input != NULL ? input->len : 0,
                                    .output_max = OUTPUT_MAX,
                                    .timeout_ms = TIMEOUT_MS};
     int rc = proc_start(&spec, &proc, err);
+    if (rc == 0 && watch != NULL && !watch->on_start(&proc, watch->arg)) {
+        proc_abandon(&proc);
+        rc = err_set(err, MAS_FAILED, "it was cancelled");
+    }
     if (rc == 0)
         rc = proc_finish(&proc, &result, err);
     if (rc == 0 && result.status != 0) {

@@ -1,6 +1,7 @@
 /*
  * Runs verbs of mas, for workers. Every change is made by `mas` in its own process. So it means the
- * same as on a command line, and completes even if this server ends.
+ * same as on a command line, and completes even if this server ends. Which verbs and options these
+ * may be is in serve/starter.c.
  */
 #ifndef MAS_SERVE_VERB_H
 #define MAS_SERVE_VERB_H
@@ -16,8 +17,14 @@ struct server;
 int verb_run(const struct server *server, const char *const *words, const struct str *input,
              struct str *ret_out, struct err *err);
 
-/* Returns the environment for verbs: that of this process without the variables of a team and of
- * systemd. The caller frees it with strv_free(). */
-char **verb_env(void);
+/* For verbs that take long. */
+struct verb_watch {
+    /* Called once the process runs; false: it is killed at once. */
+    bool (*on_start)(const struct proc *proc, void *arg);
+    void *arg;
+};
+/* Like verb_run(). `watch` may be NULL. */
+int verb_run_watched(const struct server *server, const char *const *words, const struct str *input,
+                     const struct verb_watch *watch, struct str *ret_out, struct err *err);
 
 #endif

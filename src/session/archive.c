@@ -3,10 +3,12 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "memory/backup.h"
 #include "model/manifest.h"
 #include "session/archive_helper.h"
 #include "session/life_internal.h"
 #include "session/unlanded.h"
+#include "store/owner.h"
 #include "store/placement.h"
 #include "store/stage.h"
 #include "store/workspace.h"
@@ -23,7 +25,10 @@
 #define TEMP_PREFIX ".mas-archive-"
 #define TEMP_SUFFIX ".new"
 
-enum { NAMES_MAX = 100 }; /* archives of one session within a second */
+enum {
+    NAMES_MAX = 100, /* archives of one session within a second */
+    LIVE_TRIES = 3,
+};
 
 /* An archive being written: a file whose lock says that a process writes it. */
 struct output {
@@ -219,8 +224,16 @@ static int output_finish(struct output *output, char **ret, struct err *err)
     return 0;
 }
 
-static void format_order(const struct life *life, const struct session *session, bool strict,
-                         struct str *to)
+/* How an archive is written. */
+struct how {
+    bool strict; /* nothing may be left out */
+    int spool; /* of a running session: the copy of its memory.db; -1: it is stopped */
+    int64_t memory; /* see struct listing_source */
+    const int *to; /* write to this descriptor; NULL: to a file */
+};
+
+static void format_order(const struct life *life, const struct session *session,
+                         const struct how *how, struct str *to)
 {
     char created[TIME_TEXT];
     char now[TIME_TEXT];
@@ -236,9 +249,12 @@ static void format_order(const struct life *life, const struct session *session,
     time_format(session->created, created);
     time_format(time(NULL), now);
     manifest_format(&manifest, &text);
-    str_addf(to, "{\"do\":\"pack\",\"level\":%d,\"strict\":%s,\"manifest\":%s}",
-             config_number(life->config, SETTING_ARCHIVE_LEVEL), strict ? "true" : "false",
+    str_addf(to, "{\"do\":\"pack\",\"level\":%d,\"strict\":%s,\"manifest\":%s",
+             config_number(life->config, SETTING_ARCHIVE_LEVEL), how->strict ? "true" : "false",
              str_text(&text));
+    if (how->spool != -1)
+        str_addf(to, ",\"live\":true,\"memory\":%lld", (long long)how->memory);
+    str_addc(to, '}');
 }
 
 static int64_t get_count(const struct frame *frame, const char *key)
@@ -247,8 +263,9 @@ static int64_t get_count(const struct frame *frame, const char *key)
 }
 
 /* Runs mas-archive to write the archive. */
-static int run_helper(const struct life *life, int dir, const struct session *session, bool strict,
-                      int file, struct archive_report *report, struct err *err)
+static int run_helper(const struct life *life, int dir, const struct session *session,
+                      const struct how *how, int file, struct archive_report *report,
+                      struct err *err)
 {
     _cleanup_archive_helper_ struct archive_helper helper = ARCHIVE_HELPER_INIT;
     _cleanup_str_ struct str order = STR_INIT;
@@ -256,10 +273,10 @@ static int run_helper(const struct life *life, int dir, const struct session *se
     struct archive_work work = {.file = file,
                                 .dir = dir,
                                 .parts = placement_dir(life->root, dir, session->mode),
-                                .lock = -1,
+                                .more = how->spool,
                                 .order = &order};
 
-    format_order(life, session, strict, &order);
+    format_order(life, session, how, &order);
     if (archive_helper_start(&work, &helper, err) == -1 ||
         archive_helper_await(life, &helper, "packed", &frame, err) == -1)
         return -1;
@@ -267,22 +284,49 @@ static int run_helper(const struct life *life, int dir, const struct session *se
     report->bytes = (uint64_t)get_count(&frame, "size");
     report->written = (uint64_t)get_count(&frame, "written");
     report->links = (uint64_t)get_count(&frame, "linksOut");
+    const char *digest = json_get_text(frame.head, "digest");
+    if (digest != NULL && sha256_is_hex(digest))
+        memcpy(report->digest, digest, SHA256_TEXT);
     report->warnings = TAKE_PTR(helper.warnings);
     frame_free(&frame);
     return 0;
 }
 
-/* With `strict`, nothing may be left out. */
+/* Packs a running session again if git packed a repository meanwhile, which it seldom does. */
+static int run_helper_often(const struct life *life, int dir, const struct session *session,
+                            const struct how *how, const struct output *output,
+                            struct archive_report *report, struct err *err)
+{
+    struct stat st;
+
+    if (how->spool == -1)
+        return run_helper(life, dir, session, how, output->fd, report, err);
+    if (fstat(how->spool, &st) == -1)
+        return err_errno(err, "cannot look at the copy of its memory");
+    for (int i = 1;; i++) {
+        *err = (struct err)ERR_INIT;
+        if (run_helper(life, dir, session, how, output->fd, report, err) == 0)
+            return 0;
+        if (err->code != MAS_CONFLICT || i == LIVE_TRIES || output->name == NULL)
+            return -1;
+        if (ftruncate(how->spool, st.st_size) == -1 || ftruncate(output->fd, 0) == -1 ||
+            lseek(output->fd, 0, SEEK_SET) == -1)
+            return err_errno(err, "cannot write the archive anew");
+    }
+}
+
 static int write_archive(const struct life *life, int dir, const struct session *session,
-                         const char *file, bool strict, struct archive_report *report,
+                         const char *file, const struct how *how, struct archive_report *report,
                          struct err *err)
 {
     _cleanup_output_ struct output output = {.dir = -1, .fd = -1};
 
+    if (how->to != NULL)
+        output.fd = *how->to;
     /* agents that never started have no directory yet */
-    if (workspace_complete(life->root, dir, err) == -1 ||
-        output_open(life, session, file, &output, err) == -1 ||
-        run_helper(life, dir, session, strict, output.fd, report, err) == -1 ||
+    if ((how->spool == -1 && workspace_complete(life->root, dir, err) == -1) ||
+        (how->to == NULL && output_open(life, session, file, &output, err) == -1) ||
+        run_helper_often(life, dir, session, how, &output, report, err) == -1 ||
         output_finish(&output, &report->file, err) == -1)
         return err_wrap(err, "cannot archive session '%s'",
                         session_label(life->root, session->id).text);
@@ -295,13 +339,28 @@ int archive_write(const struct life *life, int dir, const struct session *sessio
                   char **ret_file, struct err *err)
 {
     struct archive_report report = {.file = NULL};
-    int rc = write_archive(life, dir, session, file, true, &report, err);
+    const struct how how = {.strict = true, .spool = -1};
+    int rc = write_archive(life, dir, session, file, &how, &report, err);
 
     if (rc == 0) {
         *ret_file = TAKE_PTR(report.file);
     }
     archive_report_free(&report);
     return rc;
+}
+
+int archive_to(const struct life *life, int dir, const struct session *session, int to,
+               struct archive_report *ret, struct err *err)
+{
+    const struct how how = {.strict = true, .spool = -1, .to = &to};
+    struct archive_report report = {.file = NULL};
+
+    if (write_archive(life, dir, session, NULL, &how, &report, err) == -1) {
+        archive_report_free(&report);
+        return -1;
+    }
+    *ret = report;
+    return 0;
 }
 
 int archive_session(const struct life *life, const char *id, const char *file, bool remove,
@@ -320,14 +379,54 @@ int archive_session(const struct life *life, const char *id, const char *file, b
     if (life_require_stopped(life, dir, &session, "archive", err) == -1 ||
         (remove && unlanded_check(life->root, dir, id, err) == -1))
         return -1;
-    int rc = write_archive(life, dir, &session, file, remove, &report, err);
-    if (rc == 0 && remove)
+    const struct how how = {.strict = remove, .spool = -1};
+    int rc = write_archive(life, dir, &session, file, &how, &report, err);
+    if (rc == 0 && remove) {
+        life_lease_forget(&session);
         rc = life_remove_held(life, id, err);
+    }
     if (rc == 0)
         *ret = report;
     else
         archive_report_free(&report);
     return rc;
+}
+
+int archive_live(const struct life *life, const char *id, const char *file,
+                 struct archive_report *ret, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = workspace_open(life->root, id);
+    _cleanup_close_ int spool = -1;
+    struct archive_report report = {.file = NULL};
+    struct how how = {.memory = 0};
+    struct err why = ERR_INIT;
+
+    if (dir == -1)
+        return err_errno(err, "cannot archive session '%s'", id);
+    if (owner_check(life->root, dir, id, "archive", err) == -1 ||
+        life_load(life, dir, id, "archive", &session, err) == -1)
+        return -1;
+    if (life_is_half_moved(life, dir, &session))
+        return life_migrate_first(life, "archive", id, err);
+    int rc = memory_backup(dir, life->tick, life->tick_arg, &spool, &how.memory, &why);
+    if (rc == -1 && why.code == MAS_DAMAGED && spool != -1 && ftruncate(spool, 0) == 0) {
+        how.memory = -1;
+        rc = 0;
+    }
+    if (rc == -1) {
+        *err = why;
+        return err_wrap(err, "cannot archive session '%s'", session_label(life->root, id).text);
+    }
+    how.spool = spool;
+    if (write_archive(life, dir, &session, file, &how, &report, err) == -1) {
+        archive_report_free(&report);
+        return -1;
+    }
+    if (how.memory == -1)
+        strv_push(&report.warnings, why.text);
+    *ret = report;
+    return 0;
 }
 
 void archive_report_free(struct archive_report *report)

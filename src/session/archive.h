@@ -9,6 +9,7 @@
 #define MAS_SESSION_ARCHIVE_H
 
 #include "base/err.h"
+#include "base/sha256.h"
 #include "session/life.h"
 #include "store/session.h"
 #include "store/stage.h"
@@ -28,6 +29,12 @@
 int archive_write(const struct life *life, int dir, const struct session *session, const char *file,
                   char **ret_file, struct err *err);
 
+struct archive_report;
+/* Writes the archive of such a session to the descriptor `to`. Fails rather than leave out a file.
+ * The caller releases *ret with archive_report_free(). */
+int archive_to(const struct life *life, int dir, const struct session *session, int to,
+               struct archive_report *ret, struct err *err);
+
 /* The result of archiving; release it with archive_report_free(). */
 struct archive_report {
     char *file;
@@ -35,12 +42,20 @@ struct archive_report {
     uint64_t entries, bytes; /* of the session */
     uint64_t written; /* size of the archive in bytes */
     uint64_t links; /* symbolic links in it that point outside the session */
+    char digest[SHA256_TEXT]; /* of its list of checksums */
 };
 
 /* Archives a session by its id. Takes its lock and refuses a running session (MAS_CONFLICT). With
  * `remove`, removes the session under the same lock when the archive is complete. */
 int archive_session(const struct life *life, const char *id, const char *file, bool remove,
                     struct archive_report *ret, struct err *err);
+/* Archives a session that may run, without its lock: nothing waits for it, and it delays no host.
+ * memory.db is of one moment and the git repositories are consistent; other files are as they are
+ * when they are read. What changed meanwhile is a warning (see archive/pack.h). If git packs a
+ * repository anew again and again, fails with MAS_CONFLICT; to standard output there is one
+ * attempt. */
+int archive_live(const struct life *life, const char *id, const char *file,
+                 struct archive_report *ret, struct err *err);
 void archive_report_free(struct archive_report *report);
 
 /* Finds files that killed commands left in [archive] dir and, unless `keep`, deletes them. Files
@@ -53,6 +68,8 @@ struct archive_restore {
     const char *name; /* new name; NULL: its own */
     bool new_id; /* use a new random id instead of its own (MAS_CONFLICT if that exists) */
     bool links; /* also symbolic links that point outside the session */
+    const char *moved_to; /* MOVED_TO of the restored session; NULL: "" */
+    char *digest; /* output: SHA256_TEXT bytes, as in struct archive_report; NULL: not wanted */
     /* With a new id: makes the conversations belong to the copy, before it is moved into place.
      * NULL: do nothing. */
     int (*own)(int dir, const char *id, struct err *err);

@@ -26,14 +26,14 @@ int archive_helper_start(const struct archive_work *work, struct archive_helper 
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
         return err_errno(err, "cannot create a socket");
-    const int fds[] = {pair[1], work->file, work->dir, work->parts, work->lock};
+    const int fds[] = {pair[1], work->file, work->dir, work->parts, work->more};
     const struct proc_spec spec = {.file = file,
                                    .argv = (char *[]){(char[]){HELPER}, NULL},
                                    .cwd = -1,
                                    /* no limit as long as there is progress */
                                    .timeout_ms = INT_MAX,
                                    .fds = fds,
-                                   .fd_count = ARRAY_LEN(fds) - (work->lock == -1)};
+                                   .fd_count = ARRAY_LEN(fds) - (work->more == -1)};
     int rc = proc_start(&spec, &ret->proc, err);
     (void)close(pair[1]);
     if (rc == -1) {
@@ -116,7 +116,7 @@ static int parse_failure(const struct frame *frame, struct err *err)
     const char *hint = json_get_text(frame->head, "hint");
     int64_t code = json_int(json_get(frame->head, "code"), MAS_FAILED);
 
-    (void)err_set(err, code == MAS_DAMAGED ? MAS_DAMAGED : MAS_FAILED, "%s",
+    (void)err_set(err, code == MAS_DAMAGED || code == MAS_CONFLICT ? (int)code : MAS_FAILED, "%s",
                   text != NULL ? text : "for an unknown reason");
     return hint != NULL && hint[0] != '\0' ? err_hint(err, "%s", hint) : -1;
 }

@@ -20,9 +20,11 @@ struct archive_helper {
         .socket = -1                                                                               \
     }
 
-/* The files that the helper works on. `lock` may be -1; the helper holds it as long as it lives. */
+/* The files that the helper works on. */
 struct archive_work {
-    int file, dir, parts, lock;
+    int file, dir, parts;
+    int more; /* -1: none; "unpack": a lock, which it holds as long as it lives; "live": the spool
+               */
     const struct str *order; /* the task, a JSON object */
 };
 

@@ -6,6 +6,7 @@
 #include "session/archive_helper.h"
 #include "session/life_internal.h"
 #include "store/index.h"
+#include "store/owner.h"
 #include "store/stage.h"
 #include "store/team_file.h"
 #include "store/usage.h"
@@ -26,6 +27,7 @@ struct restore {
     struct stage stage;
     int lock; /* the metadata lock, while it is held */
     struct session session;
+    char digest[SHA256_TEXT];
 };
 
 static int open_file(const char *file, int *ret, struct err *err)
@@ -103,7 +105,7 @@ static int fill_stage(struct restore *r, int file, struct manifest *ret, struct 
     struct archive_work work = {.file = file,
                                 .dir = r->stage.dir,
                                 .parts = r->stage.dir,
-                                .lock = r->stage.lock,
+                                .more = r->stage.lock,
                                 .order = &order};
 
     str_addf(&order, "{\"do\":\"unpack\",\"links\":%s}", r->options->links ? "true" : "false");
@@ -116,6 +118,9 @@ static int fill_stage(struct restore *r, int file, struct manifest *ret, struct 
         archive_helper_say(&helper, "{\"do\":\"go\"}\n", err) == -1 ||
         archive_helper_await(r->life, &helper, "unpacked", &frame, err) == -1)
         return -1;
+    const char *digest = json_get_text(frame.head, "digest");
+    if (digest != NULL && sha256_is_hex(digest))
+        memcpy(r->digest, digest, SHA256_TEXT);
     frame_free(&frame);
     return 0;
 }
@@ -142,6 +147,11 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
     session->error[0] = '\0';
     session->mode = MODE_ISOLATED;
     session->migrating = MIGRATING_NO;
+    if (owner_take(session, true, err) == -1)
+        return -1;
+    free(session->moved_to);
+    session->moved_to = mem_dup(r->options->moved_to != NULL ? r->options->moved_to : "");
+    session->store[0] = session->lease[0] = '\0';
     session->status = STATUS_STOPPED;
     if (session->stopped == 0)
         session->stopped = session->activity;
@@ -226,6 +236,8 @@ int archive_restore(const struct life *life, const struct archive_restore *optio
         if (r.stage.others)
             (void)workspace_sweep(life->root, false, NULL, NULL);
         workspace_log(r.stage.dir, config_log_limits(life->config), "restore");
+        if (options->digest != NULL)
+            memcpy(options->digest, r.digest, SHA256_TEXT);
         *ret = r.session;
         r.session = (struct session)SESSION_INIT;
     } else {

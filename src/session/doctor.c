@@ -6,14 +6,18 @@
 #include "session/archive.h"
 #include "session/doctor_internal.h"
 #include "session/life.h"
+#include "store/came_from.h"
 #include "store/code_log.h"
 #include "store/login_limit.h"
+#include "store/setup_answers.h"
 #include "store/shipped.h"
 #include "store/snapshot.h"
 #include "store/stage.h"
 #include "store/turn_slots.h"
 #include "store/usage.h"
+#include "store/waiting.h"
 #include "store/workspace.h"
+#include "wall/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,8 +110,14 @@ static bool is_known(const char *name)
     static const char *const known[] = {INDEX_FILE,       ROOT_LOCK,  SNAPSHOTS_DIR,
                                         CODE_LOG_FILE,    ".gitkeep", CODE_LOG_FILE ".1",
                                         INDEX_FILE ".new"};
+    static const char *const beginnings[] = {WAITING_FILE, CAME_FROM_FILE, SETUP_ANSWERS_FILE,
+                                             WALL_PROBE_FILE}; /* and their locks */
+
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcmp(name, known[i]) == 0)
+            return true;
+    for (size_t i = 0; i < ARRAY_LEN(beginnings); i++)
+        if (str_starts(name, beginnings[i]))
             return true;
     return id_is_valid(name) || str_starts(name, STAGING_PREFIX) ||
            str_starts(name, TRASH_PREFIX) || str_starts(name, ".memory.index") ||
@@ -342,9 +352,13 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
                struct findings *ret, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    _cleanup_config_ struct config presets = CONFIG_INIT;
+    struct err ignored = ERR_INIT;
     struct doctor doctor = {
         .root = root, .config = config, .fix = fix, .look = look, .findings = ret};
 
+    if (config_load(root, true, &presets, NULL, &ignored) == 0)
+        doctor.presets = &presets;
     (void)workspace_sweep(root, !fix, add_stale, &doctor);
     archive_sweep(root, config, !fix, add_stale, &doctor);
     if (survey_take(root, config, SURVEY_ALL, &survey, err) == -1)
@@ -366,6 +380,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
     check_names(&doctor, &survey);
     check_limits(&doctor, &survey);
     check_processes(&doctor, &survey);
+    doctor_check_remains(&doctor, &survey);
     check_rows(&doctor, &survey);
     return 0;
 }

@@ -16,7 +16,13 @@ struct doctor {
     doctor_look *look;
     struct findings *findings;
     bool rows_wrong; /* the index must be rebuilt */
-    bool asks_for_walls; /* a session does */
+    const struct config *presets; /* with the presets; NULL: they cannot be read */
+    struct doctor_wants { /* of this machine, by sessions and settings */
+        bool walls; /* some agent has one */
+        bool asked; /* somebody has asked for them, and not only its preset needs one */
+        bool limits; /* of memory, CPUs or processes */
+        struct err network; /* why an agent's list of hosts cannot be held; MAS_OK: it can */
+    } wants;
 };
 
 /* Adds a finding. */
@@ -43,6 +49,8 @@ void doctor_check_code(struct doctor *doctor, int dir, const char *id);
 /* Tells if a session has no walls; finds out what is missing for those that ask for them. */
 void doctor_check_wall(struct doctor *doctor, int dir, const char *id);
 void doctor_check_machine(struct doctor *doctor);
+/* Looks for what killed hosts have left outside of the root. */
+void doctor_check_remains(struct doctor *doctor, const struct survey *survey);
 /* Checks everything in a session that has a workspace. */
 void doctor_check_session(struct doctor *doctor, const struct view *view);
 

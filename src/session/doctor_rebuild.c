@@ -1,10 +1,12 @@
 /* The part of session/doctor.h that rebuilds metadata and keeps its valid lines. */
 #include "base/file.h"
 #include "base/kv.h"
+#include "base/machine.h"
 #include "base/number.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "session/doctor_internal.h"
+#include "store/owner.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
 
@@ -72,14 +74,26 @@ static void know_time(const struct kv *kv, const char *key, time_t *ret)
         *ret = t;
 }
 
-static void know_nsec(const struct kv *kv, long *ret)
+static void know_number(const struct kv *kv, const char *key, uint64_t max, uint64_t *ret)
 {
     static const struct unit units[] = {{"", 1}};
-    const char *value = kv_get(kv, "CREATED_NSEC");
-    uint64_t n;
+    const char *value = kv_get(kv, key);
 
-    if (value != NULL && number_parse(value, units, 1, 999999999, &n))
-        *ret = (long)n;
+    if (value != NULL)
+        (void)number_parse(value, units, 1, max, ret);
+}
+
+static void know_nsec(const struct kv *kv, long *ret)
+{
+    uint64_t n = 0;
+    know_number(kv, "CREATED_NSEC", 999999999, &n);
+    *ret = (long)n;
+}
+
+static void know_text(const struct kv *kv, const char *key, char **ret)
+{
+    const char *value = kv_get(kv, key);
+    *ret = mem_dup(value != NULL && strlen(value) <= MACHINE_TEXT_MAX ? value : "");
 }
 
 /* Takes the name from the metadata, otherwise from the index. Returns false if neither knows it. */
@@ -117,6 +131,14 @@ static void reconstruct(int dir, const struct view *view, struct session *sessio
     if (session->template == NULL)
         session->template = mem_dup(kv_get(&kv, "TEMPLATE") != NULL ? kv_get(&kv, "TEMPLATE") : "");
     session->error = mem_dup("");
+    know_text(&kv, "MACHINE", &session->machine);
+    know_text(&kv, "BOOT", &session->boot);
+    know_text(&kv, "MOVED_TO", &session->moved_to);
+    know_text(&kv, "STORE", &session->store);
+    know_text(&kv, "LEASE", &session->lease);
+    if (session->store[0] != '/' || !id_is_valid(session->lease))
+        session->store[0] = session->lease[0] = '\0';
+    know_number(&kv, "EPOCH", EPOCH_MAX, &session->epoch);
     session->mode = view->row.mode;
     if (kv_get(&kv, "MODE") != NULL)
         (void)mode_parse(kv_get(&kv, "MODE"), &session->mode);
@@ -147,8 +169,16 @@ int doctor_rebuild_session(const struct doctor *doctor, int dir, const struct vi
                            struct str *what, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_owner_ struct owner self = OWNER_INIT;
+    bool has = true;
 
     reconstruct(dir, view, &session, what);
+    if (owner_has(&self, &session, &has, err) == -1)
+        return -1;
+    if (!has) {
+        str_addf(what, "; it belongs to %s", machine_host(session.machine));
+        return err_set(err, MAS_CONFLICT, "only %s may write it", machine_host(session.machine));
+    }
     if (!doctor->fix)
         return 0;
     if (view->live_socket != NULL)

@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "client/hosts.h"
 #include "session/doctor_internal.h"
+#include "store/owner.h"
 #include "store/placement.h"
 #include "store/reserve.h"
 #include "store/snapshot.h"
@@ -363,6 +364,10 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
             doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
         return;
     }
+    if (view->elsewhere) {
+        doctor_add(doctor, FINDING_NOTE, id, "it belongs to %s and was not checked", view->machine);
+        return;
+    }
     const char *fault = workspace_lock_fault(dir);
     if (fault != NULL) {
         _cleanup_free_ char *what = mem_printf("%s is %s", WORKSPACE_LOCK, fault);
@@ -371,7 +376,7 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
         if (!doctor->fix || rc == -1)
             return;
     }
-    if (workspace_lock(dir, LOCK_TRY, "doctor", &lock, &why) == -1) {
+    if (owner_lock(doctor->root, dir, id, LOCK_TRY, "check", &lock, NULL, &why) == -1) {
         if (why.code == MAS_CONFLICT)
             doctor_add(doctor, FINDING_NOTE, id, "it is busy and was not checked: %s", why.text);
         else

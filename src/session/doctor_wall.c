@@ -1,21 +1,41 @@
-/* The part of the doctor that looks at walls: which sessions have none, and what is missing for
- * those that ask for them. */
+/* The part of the doctor that looks at walls and limits: which sessions have no walls, and what
+ * this machine lacks for those that ask for them. */
 #include "base/str.h"
 #include "session/doctor_internal.h"
 #include "session/helper.h"
+#include "session/launch.h"
+#include "store/session_limits.h"
 #include "store/team_file.h"
+#include "wall/cgroup.h"
+#include "wall/plan.h"
 #include "wall/probe.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-/* Returns true if the team asks for a wall, as far as its own files say. */
-static bool asks_for_walls(const struct team *team)
+#define SYSTEMD_RUNS "/run/systemd/system" /* as sd_booted(3) finds out */
+
+/* Notes what an agent with this preset wants. */
+static void note_agent(struct doctor *doctor, int dir, const struct team *team,
+                       const struct agent *agent)
 {
-    bool asks = team->wall >= WALL_TRY;
+    struct doctor_wants *wants = &doctor->wants;
+    const struct preset *preset =
+        doctor->presets != NULL ? launch_preset(doctor->presets, team, agent) : NULL;
+    const struct limits_held held = session_limits_look(dir, doctor->config, agent, preset);
+    struct err ignored = ERR_INIT;
 
-    for (size_t i = 0; !asks && team->wall == WALL_UNSET && i < team->agent_count; i++)
-        asks = team->agents[i].wall >= WALL_TRY;
-    return asks;
+    for (enum limit_kind i = LIMIT_MEMORY; i <= LIMIT_PROCESSES; i++)
+        wants->limits = wants->limits || held.of[i].amount > 0;
+    wants->asked = wants->asked || (team->has_walls && team->wall >= WALL_TRY) ||
+                   (team->wall == WALL_UNSET && agent->wall >= WALL_TRY);
+    if (preset == NULL || wall_level_of(doctor->config, team, agent, preset) < WALL_TRY)
+        return;
+    wants->walls = true;
+    _cleanup_free_ char *enter = helper_find(HELPER_WALL, &ignored);
+    if (enter != NULL && wants->network.code == MAS_OK)
+        (void)wall_network_check(doctor->config, agent, preset, enter, environ, &wants->network);
 }
 
 void doctor_check_wall(struct doctor *doctor, int dir, const char *id)
@@ -30,22 +50,50 @@ void doctor_check_wall(struct doctor *doctor, int dir, const char *id)
                    "its agents have no walls, because an earlier version of mas made it; stop it, "
                    "then: mas start --wall %s",
                    id);
-    doctor->asks_for_walls = doctor->asks_for_walls || asks_for_walls(&team);
+    for (size_t i = 0; i < team.agent_count; i++)
+        note_agent(doctor, dir, &team, &team.agents[i]);
+}
+
+static void check_walls(struct doctor *doctor)
+{
+    _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
+    enum finding_state state = doctor->wants.asked ? FINDING_HAND : FINDING_NOTE;
+    struct err why = ERR_INIT;
+    _cleanup_free_ char *enter = helper_find(HELPER_WALL, &why);
+
+    if (enter != NULL)
+        wall_probe_look(&probe, getenv("PATH"), enter);
+    if (enter == NULL || wall_probe_lacks(&probe, &why) == -1)
+        doctor_add(doctor, state, "walls", "this machine cannot hold them: %s; %s", why.text,
+                   why.hint);
+    if (doctor->wants.network.code != MAS_OK)
+        doctor_add(doctor, state, "walls", "%s; %s", doctor->wants.network.text,
+                   doctor->wants.network.hint);
+}
+
+static void check_groups(struct doctor *doctor)
+{
+    const char *setting = config_text(doctor->config, SETTING_LIMIT_CGROUP);
+    _cleanup_close_ int parent = -1;
+    struct err why = ERR_INIT;
+
+    if (cgroup_find(setting, &parent, &why) == 0 ||
+        (strcmp(setting, "auto") == 0 && access(SYSTEMD_RUNS, F_OK) == 0))
+        return; /* systemd is asked when an agent starts */
+    doctor_add(doctor, FINDING_NOTE, "limits",
+               "resource limits of processes hold them, which hold less than a cgroup: %s; run mas "
+               "in a unit of systemd with Delegate=yes, or name a cgroup in limits.cgroup",
+               why.text);
 }
 
 void doctor_check_machine(struct doctor *doctor)
 {
-    _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
     enum wall_level level = WALL_UNSET;
-    struct err why = ERR_INIT;
 
     (void)wall_level_parse(config_text(doctor->config, SETTING_WALL_LEVEL), &level);
-    if (!doctor->asks_for_walls && level < WALL_TRY)
-        return;
-    _cleanup_free_ char *enter = helper_find(HELPER_WALL, &why);
-    if (enter != NULL)
-        wall_probe_look(&probe, getenv("PATH"), enter);
-    if (enter == NULL || wall_probe_lacks(&probe, &why) == -1)
-        doctor_add(doctor, FINDING_HAND, "walls", "this machine cannot hold them: %s; %s", why.text,
-                   why.hint);
+    doctor->wants.asked = doctor->wants.asked || level >= WALL_TRY;
+    if (doctor->wants.walls || doctor->wants.asked)
+        check_walls(doctor);
+    if (doctor->wants.limits)
+        check_groups(doctor);
 }

@@ -6,6 +6,7 @@
 #include "session/helper.h"
 #include "store/workspace.h"
 #include "wall/plan.h"
+#include "wall/secrets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char magic[] = "MASENV2\n";
+static const char magic[] = "MASENV3\n";
 static const char with_prompts[] = "prompts\n";
 static const char without_prompts[] = "-\n";
 
@@ -31,10 +32,16 @@ static const char *choose_preset(const struct config *config, const struct team 
     return config_text(config, SETTING_PRESET);
 }
 
+const struct preset *launch_preset(const struct config *config, const struct team *team,
+                                   const struct agent *agent)
+{
+    return config_preset(config, choose_preset(config, team, agent));
+}
+
 enum start launch_start(const struct config *config, const struct team *team,
                         const struct agent *agent)
 {
-    const struct preset *preset = config_preset(config, choose_preset(config, team, agent));
+    const struct preset *preset = launch_preset(config, team, agent);
 
     if (agent->start != START_UNSET)
         return agent->start;
@@ -133,6 +140,27 @@ static int check_variables(const struct agent *agent, const struct preset *prese
     return 0;
 }
 
+/* Checks the wall of an agent, or only begins to look what the machine can hold. */
+static int check_wall(const struct config *config, const struct team *team,
+                      const struct agent *agent, char *const *env, bool waits,
+                      struct wall_probe *probe, struct err *err)
+{
+    const struct preset *preset = launch_preset(config, team, agent);
+    enum wall_level level = preset != NULL ? wall_level_of(config, team, agent, preset) : WALL_OFF;
+
+    if (level == WALL_OFF)
+        return 0;
+    _cleanup_free_ char *enter = helper_find(HELPER_WALL, err);
+    if (enter == NULL)
+        return -1;
+    (waits ? wall_probe_look : wall_probe_begin)(probe, env_get(env, "PATH"), enter);
+    if (!waits || level != WALL_REQUIRE)
+        return 0;
+    return wall_probe_check(probe, agent->id, err) == 0
+               ? wall_network_check(config, agent, preset, enter, env, err)
+               : -1;
+}
+
 static int check_agent(const struct config *config, const struct team *team,
                        const struct agent *agent, char *const *env, struct wall_probe *probe,
                        struct err *err)
@@ -141,19 +169,10 @@ static int check_agent(const struct config *config, const struct team *team,
     _cleanup_strv_ char **argv = NULL;
 
     if (launch_command(config, team, agent, env_get(env, "SHELL"), &argv, &preset, err) == -1 ||
-        check_program(agent, preset, argv[0], env, err) == -1)
+        check_program(agent, preset, argv[0], env, err) == -1 ||
+        check_variables(agent, preset, env, err) == -1)
         return -1;
-    if (check_variables(agent, preset, env, err) == -1)
-        return -1;
-    if (wall_level_of(config, team, agent, preset) != WALL_REQUIRE)
-        return 0;
-    _cleanup_free_ char *enter = helper_find(HELPER_WALL, err);
-    if (enter == NULL)
-        return -1;
-    wall_probe_look(probe, env_get(env, "PATH"), enter);
-    return wall_probe_check(probe, agent->id, err) == 0
-               ? wall_network_check(config, agent, preset, enter, env, err)
-               : -1;
+    return check_wall(config, team, agent, env, false, probe, err);
 }
 
 int launch_check_agent(const struct config *config, const struct team *team,
@@ -161,20 +180,44 @@ int launch_check_agent(const struct config *config, const struct team *team,
 {
     _cleanup_strv_ char **env = env_handed_on(config);
     _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
-    return check_agent(config, team, agent, env, &probe, err);
+
+    return check_agent(config, team, agent, env, &probe, err) == -1
+               ? -1
+               : check_wall(config, team, agent, env, true, &probe, err);
+}
+
+int launch_check_begin(const struct config *config, const struct team *team, const bool *wanted,
+                       struct wall_probe *probe, struct err *err)
+{
+    _cleanup_strv_ char **env = env_handed_on(config);
+
+    for (size_t i = 0; i < team->agent_count; i++)
+        if ((wanted == NULL || wanted[i]) &&
+            check_agent(config, team, &team->agents[i], env, probe, err) == -1)
+            return -1;
+    return 0;
+}
+
+int launch_check_walls(const struct config *config, const struct team *team, const bool *wanted,
+                       struct wall_probe *probe, struct err *err)
+{
+    _cleanup_strv_ char **env = env_handed_on(config);
+
+    for (size_t i = 0; i < team->agent_count; i++)
+        if ((wanted == NULL || wanted[i]) &&
+            check_wall(config, team, &team->agents[i], env, true, probe, err) == -1)
+            return -1;
+    return 0;
 }
 
 int launch_check(const struct config *config, const struct team *team, const bool *wanted,
                  struct err *err)
 {
-    _cleanup_strv_ char **env = env_handed_on(config);
     _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
 
-    for (size_t i = 0; i < team->agent_count; i++)
-        if ((wanted == NULL || wanted[i]) &&
-            check_agent(config, team, &team->agents[i], env, &probe, err) == -1)
-            return -1;
-    return 0;
+    return launch_check_begin(config, team, wanted, &probe, err) == -1
+               ? -1
+               : launch_check_walls(config, team, wanted, &probe, err);
 }
 
 uint64_t launch_memory(const struct config *config, const struct team *team, bool prompts)
@@ -183,7 +226,7 @@ uint64_t launch_memory(const struct config *config, const struct team *team, boo
 
     for (size_t i = 0; i < team->agent_count; i++) {
         const struct agent *agent = &team->agents[i];
-        const struct preset *preset = config_preset(config, choose_preset(config, team, agent));
+        const struct preset *preset = launch_preset(config, team, agent);
         if (preset != NULL && (launch_start(config, team, agent) == START_NOW ||
                                (prompts && agent->prompt[0] != '\0')))
             sum += preset->memory;
@@ -197,6 +240,12 @@ int launch_write_env(int dir, const struct launch_env *options, int *ret_fd, str
     _cleanup_str_ struct str text = STR_INIT;
 
     str_addf(&text, "%s%s", magic, options->prompts ? with_prompts : without_prompts);
+    if (options->probe != NULL)
+        wall_probe_format(options->probe, &text);
+    if (options->probe != NULL && options->probe->bwrap != NULL && geteuid() == 0 &&
+        options->team->agent_count > 1)
+        wall_secrets_format(&text);
+    str_addc(&text, '\n');
     for (size_t i = 0; i < options->team->agent_count; i++)
         str_addc(&text, options->wanted == NULL || options->wanted[i] ? '.' : 'x');
     str_addc(&text, '\n');
@@ -259,56 +308,66 @@ static char **split_entries(const char *at, const char *end)
     return env;
 }
 
-/* Finds the marks and the flag before them; NULL if the text is not such a file. */
-static char *find_marks(char *text, size_t len, size_t *ret_count, bool *ret_prompts)
+/* Finds the marks, and reads the lines before them; NULL if the text is not such a file. */
+static char *find_marks(char *text, size_t len, size_t *ret_count, struct launch_received *ret)
 {
     if (len < strlen(magic) || memcmp(text, magic, strlen(magic)) != 0)
         return NULL;
     char *flag = text + strlen(magic); /* file_read() adds a NUL */
-    bool prompts = str_starts(flag, with_prompts);
-    if (!prompts && !str_starts(flag, without_prompts))
+    ret->prompts = str_starts(flag, with_prompts);
+    if (!ret->prompts && !str_starts(flag, without_prompts))
         return NULL;
-    char *marks = flag + strlen(prompts ? with_prompts : without_prompts);
+    char *machine = flag + strlen(ret->prompts ? with_prompts : without_prompts);
+    char *end = strchr(machine, '\n');
+    if (end == NULL)
+        return NULL;
+    char *marks = end + 1;
     size_t count = strspn(marks, ".x");
     if (marks[count] != '\n')
         return NULL;
+    _cleanup_free_ char *line = mem_dupn(machine, (size_t)(end - machine));
+    (void)wall_probe_parse(line, &ret->probe);
     *ret_count = count;
-    *ret_prompts = prompts;
     return marks;
 }
 
-int launch_receive_env(int dir, size_t index, char ***ret_env, bool *ret_prompts, struct err *err)
+int launch_receive_env(int dir, size_t index, struct launch_received *ret, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
+    _cleanup_launch_received_ struct launch_received received = LAUNCH_RECEIVED_INIT;
     size_t len = 0;
     size_t count = 0;
-    bool prompts = false;
 
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
     if (run == -1)
         return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
     _cleanup_close_ int fd = open_locked(run);
-    if (fd == -1 && errno == ENOENT) {
-        *ret_env = NULL;
-        *ret_prompts = false;
+    if (fd == -1 && errno == ENOENT)
         return 0;
-    }
     if (fd == -1 && errno == ESTALE)
         return err_set(err, MAS_CONFLICT, "cannot start: the start of the team was cancelled");
     if (fd == -1)
         return err_errno(err, "cannot read '%s/%s'", WORKSPACE_RUN, WORKSPACE_ENV);
     if (file_read(run, WORKSPACE_ENV, ENV_FILE_MAX, &text, &len, err) == -1)
         return -1;
-    char *marks = find_marks(text, len, &count, &prompts);
+    char *marks = find_marks(text, len, &count, &received);
     if (marks == NULL || index >= count)
         return err_set(err, MAS_DAMAGED, "cannot start: its %s/%s is damaged", WORKSPACE_RUN,
                        WORKSPACE_ENV);
-    *ret_env = split_entries(marks + count + 1, text + len);
-    *ret_prompts = prompts && marks[index] == '.';
+    received.env = split_entries(marks + count + 1, text + len);
+    received.prompts = received.prompts && marks[index] == '.';
     marks[index] = 'x';
     if (memchr(marks, '.', count) == NULL)
         launch_drop_env(dir);
     else
         (void)!pwrite(fd, "x", 1, marks + index - text);
+    *ret = received;
+    received = (struct launch_received)LAUNCH_RECEIVED_INIT;
     return 0;
+}
+
+void launch_received_free(struct launch_received *received)
+{
+    strv_free(received->env);
+    wall_probe_free(&received->probe);
 }

@@ -7,8 +7,11 @@
  * its copy and marks that it did; the last host removes the file. If the team cannot be built, the
  * caller removes the file before it releases the lock, and no agent starts.
  *
- *     MASENV2\n  prompts or -  \n  <count> marks, one byte an agent: '.' or 'x'  \n  KEY=value\0
- *     ...
+ *     MASENV3\n  prompts or -  \n  what the machine can hold of walls, or nothing  \n
+ *     <count> marks, one byte an agent: '.' or 'x'  \n  KEY=value\0 ...
+ *
+ * The third line saves each host from trying what `mas start` has just tried, and from looking for
+ * what it has just found: wall/probe.h, wall/secrets.h.
  */
 #ifndef MAS_SESSION_LAUNCH_H
 #define MAS_SESSION_LAUNCH_H
@@ -17,6 +20,7 @@
 #include "model/team.h"
 #include "store/config.h"
 #include "store/root.h"
+#include "wall/probe.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +28,11 @@
 #include <time.h>
 
 enum { ENV_FILE_MAX = 8 << 20 };
+
+/* Returns the preset of an agent: its own, else the team's, else that of mas.ini; NULL if there is
+ * no such preset. The configuration owns it. */
+const struct preset *launch_preset(const struct config *config, const struct team *team,
+                                   const struct agent *agent);
 
 /* Returns the command of an agent: its own, or that of its preset, with its model; the user's shell
  * if both are empty. The caller releases *ret_argv with strv_free(); the configuration owns
@@ -48,11 +57,18 @@ int launch_hibernate_ms(const struct agent *agent, const struct preset *preset);
 int launch_check_agent(const struct config *config, const struct team *team,
                        const struct agent *agent, struct err *err);
 /* Fails if the preset of an agent does not exist (MAS_NOT_FOUND), or if its program is not in PATH
- * or a variable that it needs is not set (MAS_FAILED; the text says what is missing and how to get
- * it). Checks the environment that the agents would get. `wanted` is the same as in struct
- * launch_env. */
+ * or a variable that it needs is not set, or if its wall is required and cannot be held
+ * (MAS_FAILED; the text says what is missing and how to get it). Checks the environment that the
+ * agents would get. `wanted` is the same as in struct launch_env. */
 int launch_check(const struct config *config, const struct team *team, const bool *wanted,
                  struct err *err);
+/* The same in two steps, with other work between them: the first one only begins to look what the
+ * machine can hold, if an agent has a wall. Then *probe is for struct launch_env; the caller
+ * releases it, also after a failure. */
+int launch_check_begin(const struct config *config, const struct team *team, const bool *wanted,
+                       struct wall_probe *probe, struct err *err);
+int launch_check_walls(const struct config *config, const struct team *team, const bool *wanted,
+                       struct wall_probe *probe, struct err *err);
 
 /* Returns how much memory in bytes the agents that would start now probably need, according to
  * their presets. An agent with start = demand counts only if `prompts` is set and it has a first
@@ -64,6 +80,7 @@ struct launch_env {
     const struct team *team;
     const bool *wanted; /* who reads the file, by index in team->agents; NULL: all */
     bool prompts; /* also give each agent its first message */
+    const struct wall_probe *probe; /* of launch_check_walls(); NULL: each host looks itself */
 };
 
 /* Writes run/env in the workspace `dir` from this process's environment and locks it. *ret_fd holds
@@ -72,10 +89,22 @@ int launch_write_env(int dir, const struct launch_env *options, int *ret_fd, str
 /* Removes run/env, for a team that could not be built. */
 void launch_drop_env(int dir);
 
-/* Reads a host's copy: waits for the lock, reads, and marks agent number `index`. *ret_env is NULL
- * if there is no file: then the host uses its own environment. Otherwise the caller releases it
- * with strv_free(). *ret_prompts says whether the agent gets its first message now; that happens at
- * most once. Fails with MAS_CONFLICT if the team was given up while the host waited. */
-int launch_receive_env(int dir, size_t index, char ***ret_env, bool *ret_prompts, struct err *err);
+struct launch_received {
+    char **env; /* NULL: there was no file, and the host uses its own environment */
+    bool prompts; /* the agent gets its first message now; that happens at most once */
+    struct wall_probe probe; /* empty unless `mas start` has looked */
+};
+
+#define LAUNCH_RECEIVED_INIT                                                                       \
+    {                                                                                              \
+        .probe = WALL_PROBE_INIT                                                                   \
+    }
+
+/* Reads a host's copy: waits for the lock, reads, and marks agent number `index`. *ret must be
+ * LAUNCH_RECEIVED_INIT and stays so if there is no file; the caller releases it. Fails with
+ * MAS_CONFLICT if the team was given up while the host waited. */
+int launch_receive_env(int dir, size_t index, struct launch_received *ret, struct err *err);
+void launch_received_free(struct launch_received *received);
+#define _cleanup_launch_received_ __attribute__((cleanup(launch_received_free)))
 
 #endif

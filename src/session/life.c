@@ -1,21 +1,20 @@
 #include "session/life.h"
 
 #include "base/file.h"
+#include "base/job.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "client/survey.h"
 #include "code/project.h"
 #include "session/launch.h"
-#include "session/legacy.h"
 #include "session/life_internal.h"
-#include "session/prompts.h"
 #include "store/index.h"
+#include "store/owner.h"
 #include "store/placement.h"
 #include "store/placement_stage.h"
+#include "store/session_quota.h"
 #include "store/stage.h"
 #include "store/team_file.h"
-#include "store/template.h"
-#include "store/usage.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 
@@ -116,104 +115,6 @@ static int bring_up(const struct life *life, struct start_job *start_job, struct
     }
 }
 
-static void apply_preset(struct team *team, const char *preset)
-{
-    for (size_t i = 0; preset != NULL && i < team->agent_count; i++) {
-        free(team->agents[i].preset);
-        free(team->agents[i].command);
-        team->agents[i].preset = mem_dup(preset);
-        team->agents[i].command = mem_dup("");
-    }
-}
-
-static int check_preset(const struct life *life, const char *name, struct err *err)
-{
-    if (config_preset(life->config, name) != NULL)
-        return 0;
-    (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is no such preset", name);
-    return config_hint_presets(life->config, err);
-}
-
-/* Stores the preset that the environment sets for agents without one: hosts do not see that
- * variable, and later starts may have another value. */
-static int keep_preset(const struct life *life, struct team *team, struct err *err)
-{
-    const char *name = config_text(life->config, SETTING_PRESET);
-    bool needed = false;
-
-    for (size_t i = 0; i < team->agent_count; i++)
-        needed = needed || team->agents[i].preset[0] == '\0';
-    if (!needed || team->preset[0] != '\0' || !config_is_of_env(life->config, SETTING_PRESET))
-        return 0;
-    if (check_preset(life, name, err) == -1)
-        return -1;
-    free(team->preset);
-    team->preset = mem_dup(name);
-    return 0;
-}
-
-static int check_options(const struct life *life, const struct life_options *options,
-                         struct err *err)
-{
-    const char *want = options->name != NULL ? session_check_name(options->name) : NULL;
-    char lower[ID_TEXT];
-
-    if (want != NULL)
-        return err_set(err, MAS_USAGE, "cannot use name '%s': %s", options->name, want);
-    if (options->preset != NULL && check_preset(life, options->preset, err) == -1)
-        return -1;
-    if (options->id != NULL && !id_is_valid(options->id)) {
-        (void)err_set(err, MAS_USAGE, "cannot use id '%s': it is not a version 4 UUID",
-                      options->id);
-        return id_normalise(options->id, lower)
-                   ? err_hint(err, "write it in lower case: --id %s", lower)
-                   : err_hint(err, "create one with: uuidgen -r");
-    }
-    return 0;
-}
-
-static void fill_session(const struct life *life, const struct life_options *options,
-                         const char *template, struct session *session)
-{
-    (void)mode_parse(config_text(life->config, SETTING_MODE), &session->mode);
-    if (options->migrating) {
-        session->mode = MODE_LEGACY;
-        session->migrating = MIGRATING_STOPPED;
-    }
-    session->name = mem_dup(options->name != NULL ? options->name : "");
-    session->template = mem_dup(template);
-    session->error = mem_dup("");
-    session->private = options->private;
-    struct timespec now = {.tv_sec = 0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    session->created = now.tv_sec;
-    session->created_nsec = now.tv_nsec;
-    session->activity = session->created;
-    session->status = options->start ? STATUS_ACTIVE : STATUS_STOPPED;
-    session->stopped = options->start ? 0 : session->created;
-}
-
-/* Checks for obstacles to starting the team's agents. */
-static int check_start(const struct life *life, const struct team *team, bool prompts,
-                       struct err *err)
-{
-    _cleanup_free_ char *program = NULL;
-    int columns = 0;
-    int rows = 0;
-
-    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &columns, &rows);
-    if (launch_check(life->config, team, NULL, err) == -1 || tmux_program(&program, err) == -1 ||
-        tmux_check_size(team, columns, rows, err) == -1)
-        return -1;
-    if (life->memory == NULL)
-        return 0;
-    uint64_t needed = launch_memory(life->config, team, prompts);
-    if (life->memory->needed == 0 && needed > 0)
-        life->memory->available = memory_available();
-    life->memory->needed += needed;
-    return 0;
-}
-
 /* Under the metadata lock: checks that the name is still free and moves the workspace into
  * place. */
 int life_settle(const struct life *life, struct session *session, struct stage *stage,
@@ -261,21 +162,20 @@ void life_undo_new(const struct life *life, const struct session *session, struc
 }
 
 /* Continues from the staged workspace to the running team. */
-static int finish_new(const struct life *life, struct session *session, const struct team *team,
-                      struct stage *stage, int *lock, int *env, struct err *err)
+static int finish_new(const struct life *life, struct session *session,
+                      const struct launch_env *launch, struct stage *stage, int *lock, int *env,
+                      struct err *err)
 {
     bool start = session->status == STATUS_ACTIVE;
-    struct launch_env options = {
-        .config = life->config, .team = team, .prompts = session->prompted};
 
-    if (start && launch_write_env(stage->dir, &options, env, err) == -1)
+    if (start && launch_write_env(stage->dir, launch, env, err) == -1)
         return -1;
     if (root_lock(life->root, lock, err) == -1 || life_settle(life, session, stage, err) == -1)
         return -1;
     if (!start)
         return index_update(life->root, session->id, session, err);
     struct start_job start_job = {
-        .session = session, .team = team, .dir = stage->dir, .metadata_lock = lock};
+        .session = session, .team = launch->team, .dir = stage->dir, .metadata_lock = lock};
     if (bring_up(life, &start_job, err) == -1)
         return -1;
     if (!interrupted(life))
@@ -285,80 +185,50 @@ static int finish_new(const struct life *life, struct session *session, const st
     return err_set(err, MAS_FAILED, "cannot create a session: interrupted");
 }
 
-/* Checks for obstacles to a new session before anything is copied; life_settle() checks again. */
-static int check_free(const struct life *life, struct session *session, struct err *err)
+/* Keeps the limits in the workspace that is being made. */
+static int keep_limits(const struct session_limits *limits, const struct stage *stage,
+                       struct err *err)
 {
-    _cleanup_close_ int there = workspace_open(life->root, session->id);
-
-    if (there != -1 || errno == ENOTDIR || errno == ELOOP)
-        return err_set(err, MAS_CONFLICT, "cannot create session '%s': it exists", session->id);
-    if (errno != ENOENT)
-        return err_errno(err, "cannot create session '%s'", session->id);
-    return life_check_names(life, session, err);
+    if (limits == NULL || !session_limits_any(limits))
+        return 0;
+    return session_limits_write(stage->dir, limits, err);
 }
 
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err)
 {
-    _cleanup_project_ struct project project = PROJECT_INIT;
-    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
-    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_life_plan_ struct life_plan plan = LIFE_PLAN_INIT;
     _cleanup_close_ int lock = -1;
     _cleanup_close_ int env = -1;
-    _cleanup_free_ char *name = NULL;
-    const char *wanted =
-        options->template != NULL ? options->template : config_text(life->config, SETTING_TEMPLATE);
 
-    if (check_options(life, options, err) == -1 ||
-        template_resolve(life->root, wanted, &name, err) == -1 ||
-        template_open(life->root, name, &tmpl, err) == -1)
+    if (life_plan(life, options, &plan, err) == -1 ||
+        (options->start && life_lease_take(life, &plan.session, err) == -1))
         return -1;
-    apply_preset(&tmpl.team, options->preset);
-    if (life->wall != NULL)
-        tmpl.team.wall = *life->wall;
-    if ((options->config != NULL &&
-         prompts_from_file(options->config, life->config, &tmpl.team, err) == -1) ||
-        prompts_from_words(options->prompts, &tmpl.team, err) == -1 ||
-        keep_preset(life, &tmpl.team, err) == -1 ||
-        life_find_project(life, options, &tmpl.team, &project, err) == -1)
+    struct session *session = &plan.session;
+    const struct team *team = &plan.template.team;
+    if (workspace_stage(life->root, life->config, session, &plan.template, SESSION_QUOTA_OWN,
+                        life->tick, life->tick_arg, stage, err) == -1) {
+        life_lease_give_back(session);
         return -1;
-    session.prompted = options->start && team_has_prompts(&tmpl.team);
-    if (options->start
-            ? check_start(life, &tmpl.team, session.prompted, err) == -1
-            : options->preset != NULL && launch_check(life->config, &tmpl.team, NULL, err) == -1)
-        return -1;
-    if (options->id != NULL)
-        memcpy(session.id, options->id, ID_TEXT);
-    else if (id_make(session.id, err) == -1)
-        return -1;
-    fill_session(life, options, name, &session);
-    if (project.path != NULL)
-        life_set_project(&tmpl.team, &project, &session);
-    if (life_set_tmux_name(life, &session, session_name_digits[0], err) == -1 ||
-        check_free(life, &session, err) == -1)
-        return -1;
-    if (options->start && (tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1 ||
-                           legacy_check_tmux(life->root, &session, "create", err) == -1))
-        return -1;
-    if (usage_check_new(life->root, life->config, &tmpl, session.mode, err) == -1)
-        return -1;
-
-    if (workspace_stage(life->root, life->config, &session, &tmpl, life->tick, life->tick_arg,
-                        stage, err) == -1)
-        return -1;
-    if (life_make_code(life, options, &project, &tmpl.team, stage, err) == -1 ||
-        finish_new(life, &session, &tmpl.team, stage, &lock, &env, err) == -1) {
-        life_undo_new(life, &session, stage, &lock);
+    }
+    const struct launch_env launch = {
+        .config = life->config, .team = team, .prompts = session->prompted, .probe = &plan.probe};
+    if (keep_limits(options->limits, stage, err) == -1 ||
+        life_make_code(life, options, &plan.project, team, stage, err) == -1 ||
+        finish_new(life, session, &launch, stage, &lock, &env, err) == -1 ||
+        life_lease_refresh(life, session, err) == -1) {
+        life_undo_new(life, session, stage, &lock);
+        life_lease_give_back(session);
         return -1;
     }
     fd_closep(&env); /* the team is built: its hosts may continue */
     fd_closep(&lock); /* the sweep takes it itself */
     if (stage->others)
         (void)workspace_sweep(life->root, false, NULL, NULL);
-    workspace_log(stage->dir, config_log_limits(life->config), "new template=%s agents=%zu%s", name,
-                  tmpl.team.agent_count, options->start ? " started" : "");
-    *ret = session;
-    session = (struct session)SESSION_INIT;
+    workspace_log(stage->dir, config_log_limits(life->config), "new template=%s agents=%zu%s",
+                  session->template, team->agent_count, options->start ? " started" : "");
+    *ret = *session;
+    *session = (struct session)SESSION_INIT;
     return 0;
 }
 
@@ -379,9 +249,25 @@ static int set_wall(const struct life *life, int dir, struct team *team, struct 
     return team_file_change(dir, team, err);
 }
 
+/* In a job of Slurm, a session has a tmux server of its own: see tmux_socket(). */
+static int leave_shared_server(const struct life *life, struct session *session, struct err *err)
+{
+    char job[JOB_TEXT];
+    char *socket = NULL;
+
+    if (!job_inside(job))
+        return 0;
+    if (tmux_socket(life->config, session->tmux_name, &socket, err) == -1)
+        return -1;
+    free(session->tmux_socket);
+    session->tmux_socket = socket;
+    return 0;
+}
+
 int life_start_held(const struct life *life, int dir, struct session *session, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
     _cleanup_str_ struct str before = STR_INIT;
     _cleanup_close_ int env = -1;
     struct err ignored = ERR_INIT;
@@ -395,8 +281,9 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
         return -1;
     struct launch_env options = {.config = life->config,
                                  .team = &team,
-                                 .prompts = !session->prompted && team_has_prompts(&team)};
-    if (check_start(life, &team, options.prompts, err) == -1)
+                                 .prompts = !session->prompted && team_has_prompts(&team),
+                                 .probe = &probe};
+    if (life_check_start(life, &team, options.prompts, &probe, err) == -1)
         return err_wrap(err, "cannot start session '%s'",
                         session_label(life->root, session->id).text);
     if (tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
@@ -404,15 +291,23 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     if (life_await_hosts(life, dir, session->id, "start", err) == -1 ||
         life_sweep(life, session->id, err) == -1) /* no agent may run twice */
         return -1;
-    session_format(life->root, session, &before);
+    if (launch_check_walls(life->config, &team, NULL, &probe, err) == -1)
+        return err_wrap(err, "cannot start session '%s'",
+                        session_label(life->root, session->id).text);
     life_normalise_name(session);
+    if (owner_take(session, false, err) == -1 || leave_shared_server(life, session, err) == -1)
+        return -1;
+    if (life_lease_take(life, session, err) == -1)
+        return -1;
+    session_format(life->root, session, &before);
     session->status = STATUS_ACTIVE;
     session->activity = time(NULL);
     session->stopped = 0;
     session->prompted = session->prompted || options.prompts;
     struct start_job start_job = {.session = session, .team = &team, .dir = dir};
     if (launch_write_env(dir, &options, &env, err) == 0 &&
-        life_record(life, dir, session, err) == 0 && bring_up(life, &start_job, err) == 0) {
+        life_record(life, dir, session, err) == 0 && bring_up(life, &start_job, err) == 0 &&
+        life_lease_refresh(life, session, err) == 0) {
         workspace_log(dir, config_log_limits(life->config), "start agents=%zu", team.agent_count);
         return 0;
     }
@@ -421,7 +316,30 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     (void)life_await_hosts(life, dir, session->id, "start", &ignored);
     tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     life_undo_record(life, dir, session->id, &before);
+    life_lease_give_back(session);
     return -1;
+}
+
+/* Fails if the session has gone to another machine with all its files. */
+static int check_moved(const struct life *life, struct session *session, struct err *err)
+{
+    if (session->moved_to[0] == '\0')
+        return 0;
+    const struct session_label label = session_label(life->root, session->id);
+    if (life->takeover == LIFE_TAKEOVER_FENCED) { /* a copy elsewhere is older from now on */
+        session->moved_to[0] = '\0';
+        session->epoch++;
+        return owner_take(session, true, err);
+    }
+    if (strcmp(session->moved_to, MOVED_ARRIVING) == 0) {
+        (void)err_set(err, MAS_CONFLICT,
+                      "cannot start session '%s': its move to here has not ended", label.text);
+        return err_hint(err, "finish it where the session comes from: mas move %s HOST",
+                        label.text);
+    }
+    (void)err_set(err, MAS_CONFLICT, "cannot start session '%s': it has moved to %s", label.text,
+                  session->moved_to);
+    return err_hint(err, "start it there");
 }
 
 int life_start(const struct life *life, const char *id, bool *ret_was, struct err *err)
@@ -433,6 +351,7 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
 
     if (life_hold(life, id, LOCK_TRY, "start", &dir, &lock, err) == -1 ||
         life_load(life, dir, id, "start", &session, err) == -1 ||
+        check_moved(life, &session, err) == -1 || life_take_over(life, dir, &session, err) == -1 ||
         survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
         return -1;
     *ret_was = live != NULL;
@@ -452,8 +371,10 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
                       session_label(life->root, id).text);
         return err_hint(err, "stop it first: mas stop %s", session_label(life->root, id).text);
     }
-    if (session.status == STATUS_ACTIVE)
+    if (session.status == STATUS_ACTIVE && session.machine[0] != '\0')
         return 0;
+    if (owner_take(&session, false, err) == -1) /* the first start since an earlier version */
+        return -1;
     session.status = STATUS_ACTIVE; /* an interrupted stop */
     session.stopped = 0;
     return life_record(life, dir, &session, err);

@@ -15,6 +15,7 @@
 #include "store/config.h"
 #include "store/root.h"
 #include "store/session.h"
+#include "store/session_limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,13 +42,24 @@ struct life_setup {
     const char *fault; /* output: why the script of the project cannot run; NULL: it can */
 };
 
+/* Whether `start` takes a session from the machine that has it, see store/owner.h. */
+enum life_takeover {
+    LIFE_TAKEOVER_NO,
+    LIFE_TAKEOVER_ASKED, /* if its lease shows that nothing runs there */
+    LIFE_TAKEOVER_FENCED, /* a person says so */
+};
+
 struct life {
     const struct root *root;
     const struct config *config;
     tree_tick *tick; /* gets the progress of a copy and can stop it; may be NULL */
     void *tick_arg;
+    /* Told each second while a start waits for the lease of a machine to end. NULL: nobody is. */
+    void (*waits)(const char *machine, int64_t left_ms, void *arg);
+    void *waits_arg;
     struct life_memory *memory; /* filled by new and start; may be NULL */
     struct life_setup *setup; /* for new; may be NULL */
+    enum life_takeover takeover; /* for start */
     const enum wall_level *wall; /* --wall for new and start; WALL_UNSET: as presets say; or NULL */
 };
 
@@ -61,8 +73,10 @@ struct life_options {
     bool changes; /* take the uncommitted changes of the project along */
     const char *config; /* path of a file for prompts_from_file(); NULL: none */
     char *const *prompts; /* words for prompts_from_words(); NULL: none */
+    const struct session_limits *limits; /* that a person sets for it; NULL: none */
     bool private;
     bool start;
+    bool elsewhere; /* it will start on another machine, which has the programs of its agents */
     bool migrating; /* a legacy session, for session/migrate.h */
 };
 
@@ -79,6 +93,7 @@ enum { LIFE_NAMES_MAX = 1024 };
 
 struct life_end {
     bool removing; /* input: the session will be removed, so do not record its state */
+    bool keeps_status; /* input: STATUS stays as it is, see session/leave.h */
     bool was; /* it was already stopped */
     bool down; /* its tmux session was ended */
     size_t terminated; /* processes that survived the hang-up */

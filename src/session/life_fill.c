@@ -74,9 +74,10 @@ static bool is_whole(const struct template *tmpl, const struct gap *gap)
     return true;
 }
 
-/* Fills both directories from a workspace that is staged only for this. A kill leaves files for the
- * next sweep, and the directory of each agent is either complete or missing. */
-static int fill(const struct life *life, const struct template *tmpl, struct gap gaps[2],
+/* Fills both directories of the session open at `dir` from a workspace that is staged only for
+ * this. A kill leaves files for the next sweep, and the directory of each agent is either complete
+ * or missing. */
+static int fill(const struct life *life, int dir, const struct template *tmpl, struct gap gaps[2],
                 struct err *err)
 {
     _cleanup_session_ struct session none = SESSION_INIT;
@@ -92,8 +93,8 @@ static int fill(const struct life *life, const struct template *tmpl, struct gap
     none.name = mem_dup("");
     none.template = mem_dup(tmpl->name);
     none.error = mem_dup("");
-    if (workspace_stage(life->root, life->config, &none, tmpl, life->tick, life->tick_arg, &stage,
-                        err) == -1)
+    if (workspace_stage(life->root, life->config, &none, tmpl, dir, life->tick, life->tick_arg,
+                        &stage, err) == -1)
         return -1;
     rc = workspace_complete(life->root, stage.dir, err); /* regardless of [workspace] lazy */
     for (size_t i = 0; rc == 0 && i < 2; i++) {
@@ -166,7 +167,7 @@ static int fill_from(struct fill_job *f, const struct template *tmpl, struct err
     /* first the deferred units, from the template as it was */
     bool gone = snapshot_look(life->root, f->dir, &f->team) == SNAPSHOT_GONE;
     if (snapshot_make_all(life->root, f->dir, &f->team, gone ? tmpl : NULL, err) == -1 ||
-        fill(life, tmpl, f->gaps, err) == -1)
+        fill(life, f->dir, tmpl, f->gaps, err) == -1)
         return -1;
     if (f->gaps[0].made + f->gaps[1].made > 0)
         workspace_log(f->dir, config_log_limits(life->config), "fill unit=%zu workflows=%zu",

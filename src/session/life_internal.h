@@ -8,7 +8,9 @@
 #include "session/life.h"
 #include "store/index.h"
 #include "store/stage.h"
+#include "store/template.h"
 #include "store/workspace.h"
+#include "wall/probe.h"
 
 /* Opens and locks a session's directory. The caller closes both descriptors. `who` is the verb. */
 int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
@@ -61,9 +63,47 @@ void life_set_project(struct team *team, const struct project *project,
 int life_make_code(const struct life *life, const struct life_options *options,
                    const struct project *project, const struct team *team,
                    const struct stage *stage, struct err *err);
+/* What a new session will be, before anything of it is made. */
+struct life_plan {
+    struct project project; /* empty: without one */
+    struct template template; /* its team as the options want it */
+    struct session session;
+    struct wall_probe probe; /* what this machine can hold, if agents will be started */
+    char *name; /* of the template */
+};
+
+#define LIFE_PLAN_INIT                                                                             \
+    {                                                                                              \
+        .project = PROJECT_INIT, .template = TEMPLATE_INIT, .session = SESSION_INIT,               \
+        .probe = WALL_PROBE_INIT                                                                   \
+    }
+
+/* Plans a session and looks for all that could prevent it; *plan is initially LIFE_PLAN_INIT. */
+int life_plan(const struct life *life, const struct life_options *options, struct life_plan *plan,
+              struct err *err);
+void life_plan_free(struct life_plan *plan);
+#define _cleanup_life_plan_ __attribute__((cleanup(life_plan_free)))
+/* Checks for obstacles to starting the team's agents. */
+int life_check_start(const struct life *life, const struct team *team, bool prompts,
+                     struct wall_probe *probe, struct err *err);
 /* Like life_new(), but *stage (initially STAGE_INIT) keeps the session's directory and lock. */
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err);
+/* Makes this machine the owner of a session whose lock is held, before it is started, as
+ * life->takeover allows. Does nothing if it is the owner already. */
+int life_take_over(const struct life *life, int dir, struct session *session, struct err *err);
+/* The lease of a session (store/lease.h); each does nothing for a session without one. `take`,
+ * before a start: sets STORE, LEASE and EPOCH, which the caller writes. `refresh`, when the team
+ * stands: renews it if that took long. `give_back`, when nothing of the team runs any more: waits
+ * for the store at most 2 s. */
+int life_lease_take(const struct life *life, struct session *session, struct err *err);
+int life_lease_refresh(const struct life *life, const struct session *session, struct err *err);
+void life_lease_give_back(const struct session *session);
+/* Before a session is removed: removes what the store has of its lease, see lease_forget(). Killed
+ * after that, the session is there and takes a new lease when it starts. */
+void life_lease_forget(const struct session *session);
+/* Takes the lease of a running session again if it was lost, before hosts are started again. */
+int life_lease_again(const struct life *life, int dir, struct session *session, struct err *err);
 /* Like life_start() and life_stop(), for a session whose lock is held: a stopped one, or a running
  * one. */
 int life_start_held(const struct life *life, int dir, struct session *session, struct err *err);

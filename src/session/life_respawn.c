@@ -29,15 +29,13 @@ static int pick_panes(const struct life_respawn *options, const struct tmux_pane
 }
 
 /* Gives the new hosts their environment and starts them. */
-static int respawn(const struct life *life, const struct life_respawn *options, int dir,
-                   const char *socket, const struct tmux_pane *const *picked, const bool *wanted,
+static int respawn(const struct life_respawn *options, int dir, const char *socket,
+                   const struct tmux_pane *const *picked, const struct launch_env *launch,
                    struct err *err)
 {
-    const struct launch_env launch = {
-        .config = life->config, .team = options->team, .wanted = wanted};
     _cleanup_close_ int env = -1;
 
-    if (launch_write_env(dir, &launch, &env, err) == -1)
+    if (launch_write_env(dir, launch, &env, err) == -1)
         return -1;
     if (tmux_respawn(socket, picked, options->count, err) == 0)
         return 0;
@@ -51,11 +49,15 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_free_ struct tmux_pane *panes = NULL;
     _cleanup_free_ bool *wanted = mem_alloc(options->team->agent_count * sizeof *wanted);
+    _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
+    const struct launch_env launch = {
+        .config = life->config, .team = options->team, .wanted = wanted, .probe = &probe};
     _cleanup_close_ int dir = -1;
     _cleanup_close_ int lock = -1;
     struct tmux_session *live = NULL;
     size_t count = 0;
 
+    probe.cache = life->root->sessions;
     if (life_hold(life, id, LOCK_WAIT_MS, "restart", &dir, &lock, err) == -1 ||
         life_load(life, dir, id, "restart", &session, err) == -1 ||
         survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
@@ -74,11 +76,15 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
     for (size_t i = 0; i < options->count; i++)
         wanted[options->agents[i] - options->team->agents] = true;
     if (rc == 0)
-        rc = launch_check(life->config, options->team, wanted, err);
+        rc = launch_check_begin(life->config, options->team, wanted, &probe, err);
+    if (rc == 0)
+        rc = launch_check_walls(life->config, options->team, wanted, &probe, err);
+    if (rc == 0)
+        rc = life_lease_again(life, dir, &session, err);
     for (size_t i = 0; rc == 0 && i < options->count; i++)
         rc = life_end_agent(life, id, options->agents[i]->id, err);
     if (rc == 0)
-        rc = respawn(life, options, dir, session.tmux_socket, picked, wanted, err);
+        rc = respawn(options, dir, session.tmux_socket, picked, &launch, err);
     free(picked);
     return rc;
 }

@@ -6,6 +6,7 @@
 #include "session/life_internal.h"
 #include "session/unlanded.h"
 #include "store/index.h"
+#include "store/owner.h"
 #include "store/reserve.h"
 #include "store/stage.h"
 #include "store/workspace.h"
@@ -22,7 +23,10 @@
 static int lock_session(const struct life *life, int dir, const char *id, int wait_ms,
                         const char *who, int *ret_lock, struct err *err)
 {
-    int rc = workspace_lock(dir, wait_ms, who, ret_lock, err);
+    bool elsewhere = false;
+    int rc = life->takeover == LIFE_TAKEOVER_NO
+                 ? owner_lock(life->root, dir, id, wait_ms, who, ret_lock, &elsewhere, err)
+                 : workspace_lock(dir, wait_ms, who, ret_lock, err);
     bool may_be_gone = rc == 0 || err->code == MAS_FAILED;
 
     if (may_be_gone && !file_is_named(life->root->sessions, id, dir, NULL)) {
@@ -31,8 +35,9 @@ static int lock_session(const struct life *life, int dir, const char *id, int wa
         return err_set(err, MAS_NOT_FOUND,
                        "cannot %s session '%s': another command has just removed it", who, id);
     }
-    return rc == 0 ? 0
-                   : err_wrap(err, "cannot lock session '%s'", session_label(life->root, id).text);
+    return rc == 0 || elsewhere
+               ? rc
+               : err_wrap(err, "cannot lock session '%s'", session_label(life->root, id).text);
 }
 
 int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
@@ -147,6 +152,8 @@ static int bring_down(const struct life *life, const char *socket, const struct 
 static void record_stop(const struct life *life, int dir, struct session *session,
                         const struct tmux_session *live, struct life_end *end)
 {
+    if (end->keeps_status)
+        return;
     session->status = STATUS_STOPPED;
     session->stopped = time(NULL);
     if (live != NULL && live->activity > session->activity)
@@ -187,6 +194,8 @@ int life_stop_held(const struct life *life, int dir, struct session *session, st
     }
     if (!recorded && (rc == 0 || end->down))
         record_stop(life, dir, session, live, end);
+    if (rc == 0)
+        life_lease_give_back(session);
     if (rc == 0)
         reserve_drop(dir); /* not before it is written down */
     if (rc == 0 && !end->was)
@@ -290,9 +299,11 @@ int life_require_stopped(const struct life *life, int dir, const struct session 
     tmux_sessions_free(live, live != NULL);
     if (live != NULL)
         return is_running(life, session->id, what, err);
-    if (life_await_hosts(life, dir, session->id, what, err) == -1)
+    if (life_await_hosts(life, dir, session->id, what, err) == -1 ||
+        life_sweep(life, session->id, err) == -1)
         return -1;
-    return life_sweep(life, session->id, err);
+    life_lease_give_back(session); /* of one that has crashed */
+    return 0;
 }
 
 /* Keeps the work of a session whose metadata is unreadable. */
@@ -326,14 +337,14 @@ static int clear_way(const struct life *life, const char *id, int dir,
     }
     if (life_is_half_moved(life, dir, &session))
         return life_migrate_first(life, "remove", id, err);
-    if (options->force)
-        return life_stop_held(life, dir, &session, end, err) == -1
-                   ? -1
-                   : (options->keep != NULL ? options->keep(life, dir, &session, options->arg, err)
-                                            : 0);
-    return life_require_stopped(life, dir, &session, "remove", err) == -1
-               ? -1
-               : unlanded_check(life->root, dir, id, err);
+    if (options->force ? life_stop_held(life, dir, &session, end, err) == -1 ||
+                             (options->keep != NULL &&
+                              options->keep(life, dir, &session, options->arg, err) == -1)
+                       : life_require_stopped(life, dir, &session, "remove", err) == -1 ||
+                             unlanded_check(life->root, dir, id, err) == -1)
+        return -1;
+    life_lease_forget(&session);
+    return 0;
 }
 
 /* Removes what can remain of a session without a workspace: a row, a tmux session. */

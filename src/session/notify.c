@@ -66,7 +66,7 @@ int notify_agent(const struct root *root, const struct config *config, const cha
 
     if (roster_open(root, id, &team, err) == -1 || roster_add(&roster, &team, agent, err) == -1)
         return -1;
-    message_request(from, true, false, &head);
+    message_request(&(struct message_options){.from = from}, &head);
     const struct roster_request request = {
         .what = "send to", .head = head.data, .body = text, .body_len = strlen(text)};
     if (roster_ask_live(root, &roster, &request, &why) == -1)

@@ -94,7 +94,7 @@ static bool is_candidate(const struct root *root, const struct view *view,
     ret->unknown = view->unreadable ? MAS_FAILED : view->unknown ? MAS_TMUX : MAS_OK;
     /* its move of the root's files is unfinished */
     bool is_on_its_way = view->migrating && placement_is_shared(view->row.mode);
-    if (view->live != NULL || view->row.missing || is_on_its_way)
+    if (view->live != NULL || view->row.missing || is_on_its_way || view->elsewhere)
         return false;
     if (view->socket != NULL)
         session->status = bits[view->row.status];

@@ -10,6 +10,7 @@
 #include "session/retention.h"
 #include "session/unlanded.h"
 #include "store/index.h"
+#include "store/owner.h"
 #include "store/snapshot.h"
 #include "store/stage.h"
 #include "store/workspace.h"
@@ -77,7 +78,11 @@ static bool hold(const struct retention_run *run, struct going *going, int *ret_
     }
     if (run->dry && workspace_is_locked(dir))
         return fail(going, RETENTION_LOCKED);
-    if (!run->dry && workspace_lock(dir, LOCK_TRY, "clean", &going->lock, err) == -1) {
+    bool elsewhere = false;
+    if (!run->dry &&
+        owner_lock(root, dir, id, LOCK_TRY, "clean", &going->lock, &elsewhere, err) == -1) {
+        if (elsewhere)
+            return fail(going, RETENTION_FAILED);
         (void)err_wrap(err, "cannot lock session '%s'", id);
         bool held = err->code == MAS_CONFLICT;
         bool gone = !held && !file_is_named(root->sessions, id, dir, NULL);
@@ -181,13 +186,18 @@ static bool acquire(const struct retention_run *run, struct going *going)
     const struct retention_candidate *was = going->result.session;
     bool stopped = !was->damaged && was->status != RETENTION_CRASHED;
 
+    /* only for a lease is the metadata of a stopped session read that need not be */
+    bool loads =
+        !stopped || run->options->archive || config_text(run->life->config, SETTING_FLEET_STORE)[0];
     if (!hold(run, going, &dir) || !is_unchanged(going, dir) ||
-        ((!stopped || run->options->archive) && !load(run, going, dir, &session)) ||
+        (loads && !load(run, going, dir, &session)) ||
         (!stopped && is_live(run, going, &session)) || !is_deserted(going, dir) ||
         !prepare(run, going, dir, &session))
         return false;
     going->result.err = (struct err)ERR_INIT; /* the error in its metadata */
     going->result.fate = RETENTION_REMOVED;
+    if (!run->dry)
+        life_lease_forget(&session);
     if (run->dry) {
         _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
         (void)tree_measure(meter, dir, ".", false);

@@ -1,19 +1,56 @@
 /*
- * Runs a program behind the wall of an agent, with the standard files of this process, and waits
- * for its end.
+ * Runs programs behind the wall of an agent that its host does not start: the setup of its work
+ * tree, and the check of its commits.
  */
 #ifndef MAS_SESSION_WALLED_RUN_H
 #define MAS_SESSION_WALLED_RUN_H
 
 #include "base/err.h"
+#include "code/check.h"
 #include "model/team.h"
 #include "store/config.h"
 #include "store/root.h"
+#include "wall/bwrap.h"
+#include "wall/plan.h"
 
-/* The settings include the presets. Without a wall, the program runs as it is. *ret_status is the
- * exit code, or 128 + signal. */
-int walled_run(const struct root *root, const struct config *config, const char *id,
-               const struct team *team, const struct agent *agent, const char *program,
-               char *const *argv, int *ret_status, struct err *err);
+#include <stdbool.h>
+
+/* Whose wall. Nothing of it is owned. */
+struct walled_agent {
+    const struct root *root;
+    const struct config *config; /* with the presets */
+    const char *id; /* of the session */
+    const struct team *team;
+    const struct agent *agent;
+};
+
+/* Runs a program with the standard files of this process, and waits for its end. Without a wall,
+ * the program runs as it is. *ret_status is the exit code, or 128 + signal. */
+int walled_run(const struct walled_agent *of, const char *program, char *const *argv,
+               int *ret_status, struct err *err);
+
+/* A check as it is to be started: behind the wall, or as it is. */
+struct walled_check {
+    struct wall_plan plan;
+    struct wall_command command; /* with its descriptors; none without a wall */
+    bool is_walled;
+    const char *program; /* path */
+    char *const *argv;
+    char *const *env;
+    char **words, **own_env; /* that it owns */
+};
+#define WALLED_CHECK_INIT                                                                          \
+    {                                                                                              \
+        .plan = WALL_PLAN_INIT, .command = WALL_COMMAND_INIT                                       \
+    }
+
+/* Puts the wall of the agent around a check, which may write to its scratch work tree beside what
+ * the agent has. Warns if a wall that is tried only cannot be put up. *ret, initially
+ * WALLED_CHECK_INIT, must stay until the check is started; the caller releases it with
+ * walled_check_free(). */
+int walled_check_make(const struct walled_agent *of, const struct check_program *program,
+                      struct walled_check *ret, struct err *err);
+void walled_check_free(struct walled_check *check);
+#define _cleanup_walled_check_ __attribute__((cleanup(walled_check_free)))
 
 #endif

@@ -16,6 +16,8 @@
 
 /* In [env]: the prefix of a variable's name. */
 #define ENV_SET "set."
+/* The beginning of a section of a remote. */
+#define REMOTE_SECTION "host "
 
 static void set(struct config *config, enum setting setting, const char *text, const char *origin)
 {
@@ -71,6 +73,47 @@ static int read_env(struct config *config, const struct ini_line *line, struct e
     return 0;
 }
 
+/* Finds the remote or creates one. */
+static struct remote *add_remote(struct config *config, const char *name, const char *origin)
+{
+    for (size_t i = 0; i < config->remote_count; i++)
+        if (strcmp(config->remotes[i].name, name) == 0)
+            return &config->remotes[i];
+    config->remotes = mem_grow(config->remotes, config->remote_count + 1, sizeof *config->remotes);
+    struct remote *remote = &config->remotes[config->remote_count++];
+    remote_make(remote, name, origin);
+    return remote;
+}
+
+static void drop_remotes(struct config *config)
+{
+    for (size_t i = 0; i < config->remote_count; i++)
+        remote_free(&config->remotes[i]);
+    free(config->remotes);
+    config->remotes = NULL;
+    config->remote_count = 0;
+}
+
+/* Reads into another list what a file says that may name no programs: its lines are checked. */
+static int read_remote(struct config *config, bool believed, const struct ini_line *line,
+                       struct err *err)
+{
+    const char *name = line->section + strlen(REMOTE_SECTION);
+    _cleanup_free_ char *origin = mem_printf("%s:%d", line->file, line->line);
+    struct config aside = CONFIG_INIT;
+
+    if (!remote_is_name(name))
+        return ini_fail(line, err, "a host's name must be 1 to %d letters, digits, _ or -",
+                        REMOTE_NAME_MAX);
+    if (believed && config->remote_count == REMOTES_MAX && config_remote(config, name) == NULL)
+        return ini_fail(line, err, "there are more than %d hosts", REMOTES_MAX);
+    config->hides_remotes = config->hides_remotes || !believed;
+    struct remote *remote = add_remote(believed ? config : &aside, name, origin);
+    int rc = line->key == NULL ? 0 : remote_read(remote, line, err);
+    drop_remotes(&aside);
+    return rc;
+}
+
 struct config_reader {
     struct config *config;
     bool only_presets; /* agents.ini */
@@ -100,10 +143,13 @@ static int no_section(const struct config_reader *reader, const struct ini_line 
     for (size_t i = 0; i < SETTING_COUNT && !reader->only_presets; i++)
         suggest_try(&suggest, setting_infos[i].section);
     suggest_try(&suggest, "preset");
+    if (!reader->only_presets)
+        suggest_try(&suggest, "host");
+    bool named = suggest.nearest != NULL &&
+                 (strcmp(suggest.nearest, "preset") == 0 || strcmp(suggest.nearest, "host") == 0);
     _cleanup_free_ char *nearest =
         suggest.nearest == NULL ? NULL
-                                : mem_printf("[%s%s]", suggest.nearest,
-                                             strcmp(suggest.nearest, "preset") == 0 ? " NAME" : "");
+                                : mem_printf("[%s%s]", suggest.nearest, named ? " NAME" : "");
     return ini_fail_unknown(line, "unknown section", nearest, err);
 }
 
@@ -113,6 +159,8 @@ static int read_entry(const struct ini_line *line, void *arg, struct err *err)
 
     if (str_starts(line->section, "preset "))
         return read_preset(reader->config, line, err);
+    if (!reader->only_presets && str_starts(line->section, REMOTE_SECTION))
+        return read_remote(reader->config, reader->believed, line, err);
     if (!reader->only_presets && line->key != NULL && strcmp(line->section, "env") == 0 &&
         str_starts(line->key, ENV_SET))
         return read_env(reader->config, line, err);
@@ -273,6 +321,7 @@ void config_free(struct config *config)
     for (size_t i = 0; i < config->preset_count; i++)
         preset_free(&config->presets[i]);
     free(config->presets);
+    drop_remotes(config);
     *config = (struct config)CONFIG_INIT;
 }
 
@@ -351,4 +400,39 @@ int config_hint_presets(const struct config *config, struct err *err)
     if (names.len == 0)
         return err_hint(err, "presets are in templates/agents.ini and mas.ini");
     return err_hint(err, "the presets are: %s", names.data);
+}
+
+const struct remote *config_remote(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->remote_count; i++)
+        if (strcmp(config->remotes[i].name, name) == 0)
+            return &config->remotes[i];
+    return NULL;
+}
+
+int config_need_remote(const struct config *config, const char *name, const struct remote **ret,
+                       struct err *err)
+{
+    _cleanup_str_ struct str names = STR_INIT;
+    const struct remote *remote = config_remote(config, name);
+
+    if (remote != NULL && remote->via != REMOTE_UNSET) {
+        *ret = remote;
+        return 0;
+    }
+    if (remote != NULL) {
+        (void)err_set(err, MAS_FAILED, "cannot use host '%s': %s does not say how to reach it",
+                      name, remote->origin);
+        return err_hint(err, "add a line: via = ssh:DESTINATION");
+    }
+    (void)err_set(err, MAS_NOT_FOUND, "cannot find host '%s': mas.ini has no [host %s]", name,
+                  name);
+    for (size_t i = 0; i < config->remote_count && names.len < 400; i++)
+        str_addf(&names, "%s%s", i > 0 ? ", " : "", config->remotes[i].name);
+    if (names.len > 0)
+        return err_hint(err, "the hosts are: %s", names.data);
+    if (config->hides_remotes)
+        return err_hint(err, "mas reads the hosts of a root that you have not created once you "
+                             "accept it: mas init DIR");
+    return err_hint(err, "hosts are described in mas.ini(5)");
 }

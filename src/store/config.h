@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "model/diagnostic.h"
 #include "model/preset.h"
+#include "model/remote.h"
 #include "model/setting.h"
 #include "store/root.h"
 
@@ -26,6 +27,9 @@ struct config {
     size_t env_count;
     struct preset *presets;
     size_t preset_count;
+    struct remote *remotes; /* in the order of the files */
+    size_t remote_count;
+    bool hides_remotes; /* a mas.ini that may name no programs has some, which are left out */
     char *disbelieved; /* origin of a program that mas ignores in an unaccepted root; or NULL */
 };
 
@@ -68,5 +72,11 @@ int config_override(struct config *config, enum setting setting, const char *val
 const struct preset *config_preset(const struct config *config, const char *name);
 /* Adds a hint that lists the known presets to the error for an unknown preset. Returns -1. */
 int config_hint_presets(const struct config *config, struct err *err);
+
+/* Returns the remote with this name, or NULL. The configuration owns it. */
+const struct remote *config_remote(const struct config *config, const char *name);
+/* Sets *ret to it. Fails if there is none, or if nothing says how to reach it. */
+int config_need_remote(const struct config *config, const char *name, const struct remote **ret,
+                       struct err *err);
 
 #endif

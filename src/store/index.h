@@ -30,7 +30,8 @@ struct row {
     const char *activity;
     const char *name; /* "" if the session has none */
     const char *template;
-    const char *stamp; /* identifies the .session that the row was made from; "" if unknown */
+    const char *stamp; /* identifies the .session that the row was made from, see index.c; "" if
+                        * unknown, and of a session that moves, which has to be read */
     enum status status; /* intended status, as in .session */
     enum mode mode;
     bool private;
@@ -68,6 +69,8 @@ bool index_add_unlisted(const struct root *root, struct index *index, const char
 /* Returns true while the .session of a row is the file that the row was made from, judged by its
  * size and time. */
 bool index_is_current(const struct root *root, const struct row *row);
+/* Returns the machine that has the session, as .session has it; "" if the row does not tell. */
+const char *index_machine(const struct row *row);
 
 /* Reports whether a row has this tmux name or this session name as either of its names (NULL: do
  * not check), and whether sessions/ contains directories other than those of the rows and the

@@ -38,7 +38,8 @@ bool index_has_id(const struct index_ids *ids, const char *id);
 void index_begin(struct str *to);
 void index_add_line(struct str *to, const char *line, size_t len);
 void index_end(struct str *to);
-/* Appends the line of a session. `stamp` identifies the .session that it was read from. */
+/* Appends the line of a session. `stamp` identifies the .session that it was read from;
+ * the line has none if that must be read each time. */
 void index_put_row(const struct root *root, const struct session *session, const char *stamp,
                    struct str *to);
 /* Appends all lines to *to except those of the `ids`. `row` replaces the first of these, or goes to

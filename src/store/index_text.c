@@ -23,7 +23,12 @@ void index_put_row(const struct root *root, const struct session *session, const
     char activity[TIME_TEXT];
     struct json_out out = {.to = to};
     _cleanup_free_ char *dir = workspace_path(root, session->id, NULL);
+    _cleanup_str_ struct str origin = STR_INIT;
 
+    if (session->moved_to == NULL || session->moved_to[0] == '\0')
+        str_add(&origin, stamp);
+    if (origin.len > 0 && session->machine != NULL && session->machine[0] != '\0')
+        str_addf(&origin, "@%s", session->machine);
     time_format(session->created, created);
     time_format(session->activity, activity);
     const char *values[INDEX_N] = {session->id,
@@ -36,7 +41,7 @@ void index_put_row(const struct root *root, const struct session *session, const
                                    session->name,
                                    session->template,
                                    session->private ? "yes" : "no",
-                                   stamp};
+                                   str_text(&origin)};
     json_open(&out, NULL, '{');
     for (size_t i = 0; i < INDEX_N; i++)
         json_put(&out, members[i], values[i]);

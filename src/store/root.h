@@ -15,6 +15,7 @@
 #define ROOT_SESSIONS "sessions"
 #define ROOT_LOCK ".sessions.lock"
 #define ROOT_SERVE ".serve." /* prefix of the files of `mas serve` */
+#define ROOT_TRANSFER ROOT_SERVE "transfer-" /* an archive on its way; an id follows */
 
 enum { ROOT_LOCK_MS = 30000 }; /* time limit for the metadata lock */
 

@@ -106,6 +106,29 @@ static void add_time(struct str *to, const char *key, time_t t)
     kv_add(to, key, text);
 }
 
+static bool is_set(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+static void add_owner(struct str *to, const struct session *session)
+{
+    if (is_set(session->machine))
+        kv_add(to, "MACHINE", session->machine);
+    if (is_set(session->boot))
+        kv_add(to, "BOOT", session->boot);
+    if (is_set(session->store))
+        kv_add(to, "STORE", session->store);
+    if (is_set(session->lease))
+        kv_add(to, "LEASE", session->lease);
+    if (is_set(session->moved_to))
+        kv_add(to, "MOVED_TO", session->moved_to);
+    if (session->epoch != 0) {
+        _cleanup_free_ char *epoch = mem_printf("%ju", (uintmax_t)session->epoch);
+        kv_add(to, "EPOCH", epoch);
+    }
+}
+
 void session_format(const struct root *root, const struct session *session, struct str *to)
 {
     _cleanup_free_ char *dir = workspace_path(root, session->id, NULL);
@@ -122,6 +145,7 @@ void session_format(const struct root *root, const struct session *session, stru
         kv_add(to, "CREATED_NSEC", nsec);
     }
     kv_add(to, "TMUX_SOCKET", session->tmux_socket);
+    add_owner(to, session);
     kv_add(to, "NAME", session->name);
     kv_add(to, "MODE", mode_names[session->mode]);
     if (session->migrating != MIGRATING_NO)
@@ -165,8 +189,9 @@ static int parse_time(struct kv *kv, const char *key, bool required, time_t *ret
     return 0;
 }
 
-/* Reads the nanoseconds of a second; 0 if the key is missing. */
-static int parse_nsec(struct kv *kv, const char *key, long *ret, struct err *err)
+/* Reads a number from 0 to `max`; 0 if the key is missing. */
+static int parse_number(struct kv *kv, const char *key, uint64_t max, uint64_t *ret,
+                        struct err *err)
 {
     static const struct unit units[] = {{"", 1}};
     _cleanup_free_ char *value = NULL;
@@ -174,10 +199,49 @@ static int parse_nsec(struct kv *kv, const char *key, long *ret, struct err *err
 
     if (parse_text(kv, key, false, &value, err) == -1)
         return -1;
-    if (value[0] != '\0' && !number_parse(value, units, 1, 999999999, &n))
-        return err_set(err, MAS_DAMAGED, "%s is not a number from 0 to 999999999", key);
+    if (value[0] != '\0' && !number_parse(value, units, 1, max, &n))
+        return err_set(err, MAS_DAMAGED, "%s is not a number from 0 to %ju", key, (uintmax_t)max);
+    *ret = n;
+    return 0;
+}
+
+/* Reads the nanoseconds of a second. */
+static int parse_nsec(struct kv *kv, const char *key, long *ret, struct err *err)
+{
+    uint64_t n = 0;
+    if (parse_number(kv, key, 999999999, &n, err) == -1)
+        return -1;
     *ret = (long)n;
     return 0;
+}
+
+/* Reads a line for people; "" if the key is missing. */
+static int parse_line(struct kv *kv, const char *key, char **ret, struct err *err)
+{
+    if (parse_text(kv, key, false, ret, err) == -1)
+        return -1;
+    size_t len = strlen(*ret);
+    bool good = len <= MACHINE_TEXT_MAX;
+    for (size_t i = 0; i < len; i++)
+        good = good && iscntrl((unsigned char)(*ret)[i]) == 0;
+    return good ? 0
+                : err_set(err, MAS_DAMAGED, "%s is not one line of at most %d bytes", key,
+                          MACHINE_TEXT_MAX);
+}
+
+static int parse_owner(struct kv *kv, struct session *session, struct err *err)
+{
+    if (parse_line(kv, "MACHINE", &session->machine, err) == -1 ||
+        parse_line(kv, "BOOT", &session->boot, err) == -1 ||
+        parse_line(kv, "MOVED_TO", &session->moved_to, err) == -1 ||
+        parse_text(kv, "STORE", false, &session->store, err) == -1 ||
+        parse_text(kv, "LEASE", false, &session->lease, err) == -1)
+        return -1;
+    if (session->store[0] != '\0' && session->store[0] != '/')
+        return err_set(err, MAS_DAMAGED, "STORE is not an absolute path");
+    if (session->lease[0] != '\0' && !id_is_valid(session->lease))
+        return err_set(err, MAS_DAMAGED, "LEASE is not a version 4 UUID");
+    return parse_number(kv, "EPOCH", EPOCH_MAX, &session->epoch, err);
 }
 
 /* Reads yes or no; no if the key is missing. */
@@ -269,7 +333,7 @@ static int parse_all(const struct root *root, struct kv *kv, const char *id,
         parse_nsec(kv, "CREATED_NSEC", &session->created_nsec, err) == -1 ||
         parse_time(kv, "LAST_ACTIVITY", false, &session->activity, err) == -1 ||
         parse_time(kv, "STOPPED_AT", false, &session->stopped, err) == -1 ||
-        parse_status(kv, session, err) == -1)
+        parse_owner(kv, session, err) == -1 || parse_status(kv, session, err) == -1)
         return -1;
     if (strcmp(own_id, id) != 0)
         return err_set(err, MAS_DAMAGED, "SESSION_ID belongs to another session");
@@ -339,6 +403,11 @@ void session_free(struct session *session)
     free(session->name);
     free(session->template);
     free(session->error);
+    free(session->machine);
+    free(session->boot);
+    free(session->store);
+    free(session->lease);
+    free(session->moved_to);
     free(session->strange);
     kv_free(&session->extra);
     *session = (struct session)SESSION_INIT;

@@ -15,14 +15,21 @@
 #include "store/workspace.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 enum { SESSION_NAME_MAX = 64, TMUX_NAME_MAX = 255 }; /* bytes */
+enum { MACHINE_TEXT_MAX = 400 }; /* bytes of MACHINE, BOOT and MOVED_TO */
+#define EPOCH_MAX UINT64_C(999999999999)
 
 enum status { STATUS_ACTIVE, STATUS_STOPPED, STATUS_ERROR, STATUS_COUNT };
 
 /* Whether `migrate` works on a session, or was killed doing so, and the status it will leave. */
 enum migrating { MIGRATING_NO, MIGRATING_STOPPED, MIGRATING_ACTIVE };
+
+/* What MOVED_TO may be besides the name of a host, see session/leave.h */
+#define MOVED_GIVEN_UP '?' /* after the name */
+#define MOVED_ARRIVING "(arriving)"
 
 struct session {
     char id[ID_TEXT];
@@ -31,6 +38,13 @@ struct session {
     char *name; /* "" if it has none */
     char *template;
     char *error; /* ERROR; "" if there is none */
+    /* Which machine has the session, see store/owner.h; "" and 0 in sessions of earlier versions */
+    char *machine; /* machine_identity() */
+    char *boot; /* machine_boot() when it got the session */
+    uint64_t epoch; /* 1 for the first machine, and one more for each that follows */
+    char *store; /* where its lease is, an absolute path; "": it has none (store/lease.h) */
+    char *lease; /* the token of its lease; "": it has never had one */
+    char *moved_to; /* where the session has gone, in words for people; "" if it is still here */
     enum mode mode;
     enum status status;
     enum migrating migrating;

@@ -4,6 +4,7 @@
 #include "base/id.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "store/session_quota.h"
 #include "store/trash.h"
 #include "store/workspace.h"
 
@@ -136,6 +137,8 @@ static int build(const struct template *tmpl, int unit, int stage, const struct 
         .link_readonly = way->link, .takes = is_agent, .arg = (void *)(uintptr_t)&tmpl->team};
     struct tree_state after;
     _cleanup_close_ int built = path_make_dir(stage, SNAPSHOT_NEW, 0700);
+    if (built != -1)
+        session_quota_except(built); /* other sessions will use it */
     _cleanup_close_ int to = built != -1 ? path_make_dir(built, WORKSPACE_UNIT, 0700) : -1;
 
     if (to == -1)
@@ -223,7 +226,7 @@ static int make_as(int dir, int from, const char *agent, const char *fresh,
         return err_errno(err, "cannot create '%s'", path);
     if (tree_copy_choice(from, to, path, &choice, way->tick, way->arg, err) == -1)
         return -1;
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, st.st_mtim};
     if (fchmod(to, 0755) == -1 || futimens(to, times) == -1 || syncfs(to) == -1 ||
         path_rename_new(dir, fresh, unit, agent) == -1)
         return err_errno(err, "cannot create '%s'", path);

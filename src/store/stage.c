@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "store/session_quota.h"
 #include "store/snapshot.h"
 #include "store/team_file.h"
 #include "store/trash.h"
@@ -107,7 +108,7 @@ static bool is_stale(int at, const char *name)
 
 /* Creates and locks the staging directory, under the metadata lock, so that a sweep never sees it
  * unlocked. */
-static int open_stage(const struct root *root, const char *name, const char *who,
+static int open_stage(const struct root *root, const char *name, const char *who, int quota,
                       struct stage *stage, struct err *err)
 {
     char fresh[ENTRY_NAME];
@@ -125,6 +126,7 @@ static int open_stage(const struct root *root, const char *name, const char *who
     }
     if (stage->dir == -1)
         return err_errno(err, "cannot create '%s/%s/%s'", root->path, ROOT_SESSIONS, name);
+    session_quota_begin(stage->dir, quota);
     return workspace_lock(stage->dir, LOCK_TRY, who, &stage->lock, err);
 }
 
@@ -136,7 +138,7 @@ int workspace_stage_empty(const struct root *root, const char *id, const char *w
 
     memcpy(stage.id, id, ID_TEXT);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", id);
-    if (open_stage(root, name, who, &stage, err) == -1) {
+    if (open_stage(root, name, who, SESSION_QUOTA_OWN, &stage, err) == -1) {
         if (stage.dir != -1)
             workspace_discard(root, &stage);
         return -1;
@@ -172,8 +174,8 @@ int workspace_stage_rename(const struct root *root, struct stage *stage, const c
 }
 
 int workspace_stage(const struct root *root, const struct config *config,
-                    const struct session *session, const struct template *tmpl, tree_tick *tick,
-                    void *arg, struct stage *ret, struct err *err)
+                    const struct session *session, const struct template *tmpl, int quota,
+                    tree_tick *tick, void *arg, struct stage *ret, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
     const struct copy_job copy_job = {
@@ -192,7 +194,10 @@ int workspace_stage(const struct root *root, const struct config *config,
 
     memcpy(stage.id, session->id, ID_TEXT);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage.id);
-    if (open_stage(root, name, "new", &stage, err) == -1 ||
+    /* what is outside of its directory, or has a name elsewhere, cannot have its number */
+    if (quota == SESSION_QUOTA_OWN && (placement_is_shared(session->mode) || config_links(config)))
+        quota = SESSION_QUOTA_NONE;
+    if (open_stage(root, name, "new", quota, &stage, err) == -1 ||
         (placement_is_shared(session->mode)
              ? placement_stage(root, tmpl, tick, arg, &stage.parts, err)
              : fill_parts(&copy_job, stage.dir, err)) == -1 ||
@@ -273,6 +278,9 @@ int workspace_set_aside(const struct root *root, const char *id, struct err *err
     char name[TRASH_NAME];
 
     workspace_trash_name(id, name);
+    _cleanup_close_ int dir = workspace_open(root, id);
+    if (dir != -1)
+        session_quota_end(dir);
     if (path_rename_new(root->sessions, id, root->sessions, name) == 0)
         return 0;
     if (errno != EEXIST)

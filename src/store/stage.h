@@ -39,11 +39,11 @@ struct stage {
 
 /* Builds the workspace under its temporary name and makes it durable, unless its team has a
  * project, whose repositories the caller adds first. The [workspace] settings say how the
- * template's files are copied. On failure nothing is left behind. The caller releases *ret with
- * workspace_release(). */
+ * template's files are copied. `quota` is for session_quota_begin(). On failure nothing is left
+ * behind. The caller releases *ret with workspace_release(). */
 int workspace_stage(const struct root *root, const struct config *config,
-                    const struct session *session, const struct template *tmpl, tree_tick *tick,
-                    void *arg, struct stage *ret, struct err *err);
+                    const struct session *session, const struct template *tmpl, int quota,
+                    tree_tick *tick, void *arg, struct stage *ret, struct err *err);
 /* Returns the path of a workspace that has no final name yet. The caller frees it. */
 char *workspace_stage_path(const struct root *root, const struct stage *stage);
 /* Like workspace_stage(), but leaves the workspace empty for the caller to fill. `who` is the

@@ -4,7 +4,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include "store/disk_limits.h"
 #include "store/placement.h"
 #include "store/placement_stage.h"
 #include "store/workspace.h"
@@ -322,7 +321,8 @@ static void find_large(const struct root *root, const struct config *config,
 
     for (size_t i = 0; i < count; i++) {
         _cleanup_close_ int dir = workspace_open(root, options[i].id);
-        limits[found] = (uint64_t)disk_limits_of_session(dir, config);
+        limits[found] =
+            (uint64_t)session_limits_look(dir, config, NULL, NULL).of[LIMIT_SESSION].amount;
         if (limits[found] != 0)
             limited[found++] = options[i];
     }
@@ -403,9 +403,14 @@ static int measure_template(const struct root *root, const struct template *tmpl
 }
 
 int usage_check_new(const struct root *root, const struct config *config,
-                    const struct template *tmpl, enum mode mode, struct err *err)
+                    const struct template *tmpl, enum mode mode,
+                    const struct session_limits *limits, struct err *err)
 {
-    uint64_t limit = config_bytes(config, SETTING_LIMIT_SESSION);
+    uint64_t limit =
+        (uint64_t)session_limits_hold(limits, config, NULL, NULL).of[LIMIT_SESSION].amount;
+    const char *from = limits != NULL && limits->all.of[LIMIT_SESSION] != 0
+                           ? "--limit"
+                           : config->settings[SETTING_LIMIT_SESSION].origin;
     struct tree_size size;
     char texts[2][NUMBER_SIZE_TEXT];
 
@@ -419,5 +424,5 @@ int usage_check_new(const struct root *root, const struct config *config,
     number_format_size(limit, texts[1]);
     return err_set(err, MAS_FAILED,
                    "cannot use template '%s': it needs %s, but limits.session (%s) allows only %s",
-                   tmpl->name, texts[0], config->settings[SETTING_LIMIT_SESSION].origin, texts[1]);
+                   tmpl->name, texts[0], from, texts[1]);
 }

@@ -16,6 +16,7 @@
 #include "store/placement.h"
 #include "store/root.h"
 #include "store/session.h"
+#include "store/session_limits.h"
 #include "store/template.h"
 
 #include <stddef.h>
@@ -78,9 +79,10 @@ void usage_find_over(const struct root *root, const struct config *config,
  * than [limits] free requires. The text gives the available and the required space. */
 int usage_check_room(const struct root *root, const struct config *config, uint64_t bytes,
                      struct err *err);
-/* Fails if a new session of this template would exceed a limit. Measures the template only if a
- * limit is set. */
+/* Fails if a new session of this template would exceed a limit. `limits` are those that the caller
+ * has set for it; NULL: none. Measures the template only if a limit is set. */
 int usage_check_new(const struct root *root, const struct config *config,
-                    const struct template *tmpl, enum mode mode, struct err *err);
+                    const struct template *tmpl, enum mode mode,
+                    const struct session_limits *limits, struct err *err);
 
 #endif

@@ -20,7 +20,10 @@
 #define WORKSPACE_CODE_GIT "code.git"
 #define WORKSPACE_MEMORY "memory.db" /* the conversations: memory/store.h */
 #define WORKSPACE_HOME "home" /* what programs behind walls keep in their homes, by agent */
-#define WORKSPACE_LIMITS "limits.json" /* of disk space, see store/disk_limits.h */
+/* In home/<agent>/, while the agent runs: */
+#define WORKSPACE_HOME_TMP ".tmp" /* /tmp behind its wall */
+#define WORKSPACE_HOME_TOP ".home" /* the home itself */
+#define WORKSPACE_LIMITS "limits.json" /* of disk space, see store/session_limits.h */
 #define WORKSPACE_UNIT "unit"
 #define WORKSPACE_WORKFLOWS "workflows"
 #define WORKSPACE_RUN "run"

@@ -1,6 +1,7 @@
 #include "tmux/tmux.h"
 
 #include "base/file.h"
+#include "base/job.h"
 #include "base/path.h"
 #include "base/sock.h"
 #include "tmux/tmux_call.h"
@@ -77,8 +78,19 @@ int tmux_shared_socket(const struct config *config, char **ret, struct err *err)
 
 int tmux_socket(const struct config *config, const char *tmux_name, char **ret, struct err *err)
 {
+    char job[JOB_TEXT];
+
     if (strcmp(config_text(config, SETTING_SERVER), "per-session") == 0)
         return named_socket(tmux_name, ret, err);
+    if (job_inside(job)) {
+        if (!config_is_of_env(config, SETTING_SERVER))
+            return named_socket(tmux_name, ret, err);
+        (void)err_set(err, MAS_CONFLICT,
+                      "cannot use a shared tmux server in job %s of Slurm: it would end with the "
+                      "job, and with it the teams of all others",
+                      job);
+        return err_hint(err, "unset MAS_TMUX_SERVER; then each session has a server of its own");
+    }
     return tmux_shared_socket(config, ret, err);
 }
 
@@ -194,7 +206,7 @@ static bool may_pass(const char *entry)
     return false;
 }
 
-static char **server_environment(void)
+char **tmux_environment(void)
 {
     char **env = NULL;
     for (char **e = environ; *e != NULL; e++)
@@ -252,7 +264,7 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
 {
     _cleanup_free_ char *program = NULL;
     _cleanup_free_ char *runner = NULL;
-    _cleanup_strv_ char **env = server_environment();
+    _cleanup_strv_ char **env = tmux_environment();
     const char *argv[ARGS_MAX];
     size_t n = 0;
     pid_t pid = 0;
@@ -359,15 +371,43 @@ bool tmux_said_gone(const struct proc_result *result)
     return false;
 }
 
+/* 1 for a dead pane or 0 for a live one, then 1 if it is an agent's. Arbitrary text comes last, and
+ * a session name contains no colon. */
+static const char list_format[] =
+    "#{session_id}:#{session_attached}:"
+    "#{W:#{P:#{pane_dead}#{m:* host #{@mas_id} *,#{pane_start_command}}}}:"
+    "#{W:#{window_activity},}:#{@mas_id}:#{session_name}:#{@mas_root}";
+static const char panes_format[] = "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:"
+                                   "#{pane_dead_status}:#{pane_dead_signal}:#{pane_start_command}";
+
+bool tmux_only_lists(char *const *argv)
+{
+    enum { OPTIONS = 4 }; /* tmux -u -S SOCKET */
+    const char *const *rest;
+    static const char *const sessions[] = {"list-sessions", "-F", list_format, NULL};
+    static const char *const panes[] = {"list-panes", "-s", "-t", "", "-F", panes_format, NULL};
+
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (argv[i] == NULL)
+            return false;
+    if (strcmp(argv[1], "-u") != 0 || strcmp(argv[2], "-S") != 0 || argv[OPTIONS] == NULL)
+        return false;
+    argv += OPTIONS;
+    rest = strcmp(argv[0], sessions[0]) == 0 ? sessions : panes;
+    for (; *argv != NULL && *rest != NULL; argv++, rest++) {
+        size_t len = strlen(*argv);
+        bool target = **rest == '\0'; /* "$1:" */
+        _cleanup_free_ char *id = mem_dupn(*argv, len > 0 ? len - 1 : 0);
+        if (target ? len == 0 || (*argv)[len - 1] != ':' || !tmux_is_target(id, '$')
+                   : strcmp(*argv, *rest) != 0)
+            return false;
+    }
+    return *argv == NULL && *rest == NULL;
+}
+
 int tmux_list_start(const char *socket_path, struct proc *ret, struct err *err)
 {
-    /* 1 for a dead pane or 0 for a live one, then 1 if it is an agent's. Arbitrary text comes last,
-     * and a session name contains no colon. */
-    static const char format[] =
-        "#{session_id}:#{session_attached}:"
-        "#{W:#{P:#{pane_dead}#{m:* host #{@mas_id} *,#{pane_start_command}}}}:"
-        "#{W:#{window_activity},}:#{@mas_id}:#{session_name}:#{@mas_root}";
-    const char *args[] = {"list-sessions", "-F", format, NULL};
+    const char *args[] = {"list-sessions", "-F", list_format, NULL};
     struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
     return tmux_call_start(&call, ret, err);
 }
@@ -499,14 +539,7 @@ int tmux_panes(const char *socket_path, const char *target, const char *id, stru
 {
     char session[32];
     pid_t pid;
-    const char *args[] = {"list-panes",
-                          "-s",
-                          "-t",
-                          session,
-                          "-F",
-                          "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:"
-                          "#{pane_dead_status}:#{pane_dead_signal}:#{pane_start_command}",
-                          NULL};
+    const char *args[] = {"list-panes", "-s", "-t", session, "-F", panes_format, NULL};
     struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
     struct proc_result result = PROC_RESULT_INIT;
     struct tmux_pane *panes = NULL;

@@ -32,6 +32,12 @@ enum { TMUX_CALL_MS = 10000, TMUX_CALL_MOST_MS = 300000 };
  * missing. */
 int tmux_program(char **ret, struct err *err);
 
+enum { TMUX_VERSION_MAX = 32 }; /* bytes, with the NUL */
+/* Asks tmux for its version, such as "3.3a". */
+int tmux_version(char ret[TMUX_VERSION_MAX], struct err *err);
+/* Returns true if mas cannot work with this version. */
+bool tmux_version_is_old(const char *version);
+
 /* Returns the absolute socket path that the settings imply: that of the shared server or, if the
  * setting is per-session, that of the server for `tmux_name`. The caller frees *ret. */
 int tmux_socket(const struct config *config, const char *tmux_name, char **ret, struct err *err);
@@ -91,6 +97,13 @@ struct tmux_session {
     size_t ended; /* dead panes of agents */
     time_t activity; /* the newest among its windows */
 };
+
+/* Returns true if these are the arguments of a client that only lists, as the functions below start
+ * it: a format of a caller's own could run a shell. */
+bool tmux_only_lists(char *const *argv);
+/* Returns the environment for tmux: that of this process without what is secret. The caller frees
+ * it with strv_free(). */
+char **tmux_environment(void);
 
 /* Ask a server for its sessions: tmux_list_start() sends the request, tmux_list_finish() reads the
  * answer. A server that has exited has no sessions. The caller releases *ret with
@@ -183,6 +196,9 @@ struct tmux_place {
 /* Returns the socket of the tmux server in which this process runs; NULL: in none. The caller
  * frees it. */
 char *tmux_inside(void);
+/* Writes the target of the tmux session in which the pane of this process was made, such as "$3".
+ * Returns false if it is in none. */
+bool tmux_inside_session(char ret[24]);
 /* Returns true if both paths are the same socket. */
 bool tmux_same_socket(const char *a, const char *b);
 /* Finds a client of the server: the one with this name or, if it is NULL, the one in whose pane

@@ -295,36 +295,42 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
     return -1;
 }
 
-/* An old tmux fails somewhere during the build; its version explains that better. */
-static bool is_too_old(char version[32])
+int tmux_version(char ret[TMUX_VERSION_MAX], struct err *err)
 {
     _cleanup_free_ char *program = NULL;
-    struct err ignored = ERR_INIT;
     struct proc_result result = PROC_RESULT_INIT;
     struct proc proc;
-    int major = 0;
-    int minor = 0;
 
-    if (tmux_program(&program, &ignored) == -1)
-        return false;
+    if (tmux_program(&program, err) == -1)
+        return -1;
     char *argv[] = {program, (char[]){"-V"}, NULL};
     struct proc_spec spec = {
         .file = program, .argv = argv, .cwd = -1, .output_max = 4096, .timeout_ms = TMUX_CALL_MS};
-    if (proc_start(&spec, &proc, &ignored) == -1 || proc_finish(&proc, &result, &ignored) == -1)
-        return false;
+    if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, &result, err) == -1)
+        return -1;
     const char *text = str_text(&result.out);
     const char *digits = text + strcspn(text, "0123456789");
-    bool known = sscanf(digits, "%d.%d", &major, &minor) == 2;
-    (void)snprintf(version, 32, "%.*s", (int)strcspn(digits, "\n"), digits);
+    (void)snprintf(ret, TMUX_VERSION_MAX, "%.*s", (int)strcspn(digits, "\n"), digits);
     proc_result_free(&result);
-    return known && (major < 3 || (major == 3 && minor < 2));
+    return 0;
+}
+
+bool tmux_version_is_old(const char *version)
+{
+    int major = 0;
+    int minor = 0;
+
+    return sscanf(version, "%d.%d", &major, &minor) == 2 &&
+           (major < 3 || (major == 3 && minor < 2));
 }
 
 static int explain(const struct proc_result *result, struct err *err)
 {
-    char version[32];
+    char version[TMUX_VERSION_MAX];
+    struct err ignored = ERR_INIT;
 
-    if (is_too_old(version)) {
+    /* an old tmux fails somewhere during the build; its version explains that better */
+    if (tmux_version(version, &ignored) == 0 && tmux_version_is_old(version)) {
         (void)err_set(err, MAS_TMUX, "cannot start the team: tmux %s is too old", version);
         return err_hint(err, "install tmux 3.2 or newer");
     }

@@ -15,6 +15,17 @@ char *tmux_inside(void)
     return comma != NULL && comma != tmux ? mem_dupn(tmux, (size_t)(comma - tmux)) : NULL;
 }
 
+bool tmux_inside_session(char ret[24])
+{
+    const char *tmux = getenv("TMUX"); /* "<socket>,<pid of the server>,<session>" */
+    const char *comma = tmux != NULL ? strrchr(tmux, ',') : NULL;
+
+    if (comma == NULL)
+        return false;
+    (void)snprintf(ret, 24, "$%s", comma + 1);
+    return tmux_is_target(ret, '$');
+}
+
 bool tmux_same_socket(const char *a, const char *b)
 {
     struct stat x;

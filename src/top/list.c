@@ -1,5 +1,7 @@
 #include "top/list.h"
 
+#include "base/number.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "top/tail.h"
 #include "top/text.h"
@@ -16,6 +18,8 @@ enum list_column {
     COLUMN_WHAT,
     COLUMN_CONTEXT,
     COLUMN_COST,
+    COLUMN_CPU,
+    COLUMN_MEMORY,
     COLUMN_CODE,
     COLUMN_BRANCH,
     COLUMN_ROLE,
@@ -66,6 +70,31 @@ static void add_cost(const struct top_agent *agent, struct str *to)
     if (!agent->told || cost->currency[0] == '\0')
         return;
     money_format(cost, text);
+    str_add(to, text);
+}
+
+/* Appends the time that the processes of the agent have computed so far, as ps does. */
+static void add_cpu(const struct top_agent *agent, struct str *to)
+{
+    int64_t ms = agent->status.resources.cpu_ms;
+    long long seconds = (long long)ms / 1000;
+
+    if (!agent->told || ms < 0)
+        return;
+    if (seconds >= 3600)
+        str_addf(to, "%lld:%02lld:%02lld", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    else
+        str_addf(to, "%lld:%02lld", seconds / 60, seconds % 60);
+}
+
+static void add_memory(const struct top_agent *agent, struct str *to)
+{
+    int64_t bytes = agent->status.resources.memory;
+    char text[NUMBER_SIZE_TEXT];
+
+    if (!agent->told || bytes < 0)
+        return;
+    number_format_size((uint64_t)bytes, text);
     str_add(to, text);
 }
 
@@ -211,6 +240,12 @@ static enum paint add_cell(enum list_column column, const struct top_row *row,
     case COLUMN_COST:
         add_cost(agent, to);
         break;
+    case COLUMN_CPU:
+        add_cpu(agent, to);
+        return PAINT_DIM;
+    case COLUMN_MEMORY:
+        add_memory(agent, to);
+        return PAINT_DIM;
     case COLUMN_CODE:
         list_add_code(agent, to);
         break;
@@ -244,6 +279,8 @@ static const struct {
     [COLUMN_WHAT] = {"AT", FLEX_MIN, 80, false, true},
     [COLUMN_CONTEXT] = {"CTX", 4, 4, true, false},
     [COLUMN_COST] = {"COST", 5, 16, true, false},
+    [COLUMN_CPU] = {"CPU", 4, 9, true, false},
+    [COLUMN_MEMORY] = {"MEM", 4, 6, true, false},
     [COLUMN_CODE] = {"CODE", 4, 14, false, false},
     [COLUMN_BRANCH] = {"BRANCH", 6, 26, false, false},
     [COLUMN_ROLE] = {"ROLE", 4, 16, false, false},
@@ -251,8 +288,9 @@ static const struct {
 };
 
 /* The first of these that is there goes if there is not room for all. */
-static const enum list_column spare[] = {COLUMN_LAST,    COLUMN_ROLE, COLUMN_BRANCH, COLUMN_COST,
-                                         COLUMN_CONTEXT, COLUMN_CODE, COLUMN_WHAT,   COLUMN_FOR};
+static const enum list_column spare[] = {COLUMN_LAST,   COLUMN_ROLE, COLUMN_BRANCH,  COLUMN_CPU,
+                                         COLUMN_MEMORY, COLUMN_COST, COLUMN_CONTEXT, COLUMN_CODE,
+                                         COLUMN_WHAT,   COLUMN_FOR};
 /* While other columns can go, this one keeps so much. */
 enum { WHAT_WANTED = 28 };
 

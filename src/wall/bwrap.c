@@ -86,9 +86,15 @@ static void add_mount(const struct wall_mount *mount, struct wall_command *comma
 /* Namespaces and privileges. As root there is no user namespace: the capabilities go instead. */
 static void add_isolation(const struct wall_plan *plan, struct str *to)
 {
-    static const char *const always[] = {
-        "--unshare-pid",     "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-        "--die-with-parent", "--cap-drop",    "ALL",           NULL};
+    static const char *const always[] = {"--unshare-pid",
+                                         "--unshare-ipc",
+                                         "--unshare-uts",
+                                         "--unshare-cgroup-try",
+                                         "--die-with-parent",
+                                         "--as-pid-1",
+                                         "--cap-drop",
+                                         "ALL",
+                                         NULL};
 
     add_all(to, always);
     if (plan->cut)
@@ -111,11 +117,15 @@ static void add_words(char ***argv, const char *const *words)
 }
 
 /* Appends the options of mas-wall. Landlock holds the files, too, unless programs may mount. */
-static void add_enter(const struct wall_plan *plan, bool tty, char ***argv)
+static void add_enter(const struct wall_plan *plan, bool tty, size_t fd_count, char ***argv)
 {
     static const char *const always[] = {"--read", "/",       "--write", "/proc", "--device",
                                          "/dev",   "--write", "/tmp",    NULL};
 
+    _cleanup_free_ char *init = mem_printf("%zu", FIRST_FD + fd_count);
+
+    strv_push(argv, "--init");
+    strv_push(argv, init);
     if (tty)
         strv_push(argv, "--tty");
     if (plan->way.program != NULL) {
@@ -169,8 +179,8 @@ int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd,
     add_all(&text, (const char *[]){"--remount-ro", "/", NULL});
     if (cwd[0] != '\0')
         add_all(&text, (const char *[]){"--chdir", cwd, NULL});
-    if (command.fd_count > PROC_FDS_MAX)
-        return err_set(err, MAS_FAILED, "the wall has more than %d places", PROC_FDS_MAX);
+    if (command.fd_count >= PROC_FDS_MAX)
+        return err_set(err, MAS_FAILED, "the wall has more than %d places", PROC_FDS_MAX - 1);
     if (write_args(&text, &command, err) == -1)
         return -1;
     add_words(&command.argv,
@@ -180,13 +190,14 @@ int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd,
     strv_push(&command.argv, "3");
     strv_push(&command.argv, "--");
     strv_push(&command.argv, plan->enter);
-    add_enter(plan, tty, &command.argv);
+    add_enter(plan, tty, command.fd_count, &command.argv);
     strv_push(&command.argv, "--");
     add_words(&command.argv,
               (const char *[]){way->program, "inside", way->hosts, way->tinyproxy, "--", NULL});
     for (size_t i = 0; argv[i] != NULL; i++) /* mas-wall or mas-network finds the program in PATH */
         strv_push(&command.argv, argv[i]);
     command.program = way->program != NULL ? way->program : plan->bwrap;
+    command.tells = true;
     *ret = command;
     command = (struct wall_command)WALL_COMMAND_INIT;
     return 0;

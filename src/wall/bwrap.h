@@ -12,6 +12,7 @@ struct wall_command {
     char **argv;
     int *fds; /* its descriptors 3, 4, ... */
     size_t fd_count;
+    bool tells; /* and one more may follow: a socket for what wall/told.h says */
     int args; /* the arguments of bubblewrap, in memory */
 };
 

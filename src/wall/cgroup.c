@@ -1,6 +1,7 @@
 #include "wall/cgroup.h"
 
 #include "base/file.h"
+#include "base/id.h"
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -23,6 +25,7 @@ enum {
     PARTS_MAX = 1000,
     CPU_PERIOD_US = 100000,
     FREEZE_LOOK_MS = 5,
+    HOLD_TRIES = 3,
 };
 
 #define OWN_GROUP "/proc/self/cgroup"
@@ -95,6 +98,22 @@ static int make_group(int parent, const char *name)
     if (mkdirat(parent, name, 0755) == -1 && errno != EEXIST)
         return -1;
     return path_open_dir(parent, name);
+}
+
+/* Makes and opens the group of an agent, and holds it so that nobody takes it for one that is left.
+ */
+static int hold_group(int parent, const char *name)
+{
+    int fd = make_group(parent, name);
+
+    for (int i = 0; fd != -1 && i < HOLD_TRIES; i++) {
+        (void)flock(fd, LOCK_SH | LOCK_NB);
+        if (faccessat(fd, "cgroup.procs", F_OK, 0) == 0)
+            break;
+        (void)close(fd); /* it was removed before it was held */
+        fd = make_group(parent, name);
+    }
+    return fd;
 }
 
 /* ---- where groups may be */
@@ -274,6 +293,11 @@ static unsigned set_limits(int dir, const struct cgroup_limits *limits)
     return holds & cgroup_asked(limits);
 }
 
+void cgroup_limit(struct cgroup *group, const struct cgroup_limits *limits)
+{
+    group->holds = set_limits(group->dir, limits);
+}
+
 /* Removes the parts in which nothing runs. */
 static void prune(int dir)
 {
@@ -297,7 +321,7 @@ int cgroup_make(int parent, const char *session, const char *agent,
     if (team == -1)
         return err_errno(err, "cannot make the cgroup '%s'", name);
     enable(team);
-    int dir = make_group(team, agent);
+    int dir = hold_group(team, agent);
     if (dir == -1)
         return err_errno(err, "cannot make the cgroup '%s/%s'", name, agent);
     prune(dir);
@@ -316,6 +340,40 @@ void cgroup_drop(struct cgroup *group, int parent, const char *session, const ch
     fd_closep(&group->dir);
     (void)unlinkat(parent, both, AT_REMOVEDIR);
     (void)unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* Returns true if a host holds the group of one of its agents, or a process runs in one. */
+static bool is_held(int parent, const char *name)
+{
+    _cleanup_close_ int team = path_open_dir(parent, name);
+    _cleanup_strv_ char **agents = NULL;
+    struct err ignored = ERR_INIT;
+    bool held = false;
+
+    if (team == -1 || path_list(team, &agents, &ignored) == -1 || cgroup_is_used(team))
+        return true;
+    for (char **agent = agents; !held && agent != NULL && *agent != NULL; agent++) {
+        _cleanup_close_ int dir = path_open_dir(team, *agent);
+        held = dir != -1 && flock(dir, LOCK_EX | LOCK_NB) == -1;
+    }
+    return held;
+}
+
+char **cgroup_left(const char *setting)
+{
+    _cleanup_strv_ char **names = NULL;
+    _cleanup_close_ int parent = -1;
+    struct err ignored = ERR_INIT;
+    char **sessions = NULL;
+
+    if (cgroup_find(setting, &parent, &ignored) == -1 || path_list(parent, &names, &ignored) == -1)
+        return NULL;
+    for (char **name = names; name != NULL && *name != NULL; name++) {
+        const char *session = *name + strlen(CGROUP_PREFIX);
+        if (str_starts(*name, CGROUP_PREFIX) && id_is_valid(session) && !is_held(parent, *name))
+            strv_push(&sessions, session);
+    }
+    return sessions;
 }
 
 void cgroup_forget(const char *setting, const char *session)

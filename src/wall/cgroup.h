@@ -71,12 +71,19 @@ int cgroup_step_down(int *ret_parent, struct err *err);
  * and sets its limits. A limit that the kernel does not take is missing in ret->holds. */
 int cgroup_make(int parent, const char *session, const char *agent,
                 const struct cgroup_limits *limits, struct cgroup *ret, struct err *err);
+/* Sets other limits for a group, also while processes run in it. */
+void cgroup_limit(struct cgroup *group, const struct cgroup_limits *limits);
 /* Removes the group if nothing runs in it, and that of the session if it was the last. */
 void cgroup_drop(struct cgroup *group, int parent, const char *session, const char *agent);
 
 /* Removes the groups of a session, in which nothing runs, from where the setting says: what killed
  * hosts have left. */
 void cgroup_forget(const char *setting, const char *session);
+
+/* Returns the ids of the sessions, of any root, whose groups are left where the setting says: no
+ * process runs in them, and no host holds them. The caller releases the list with strv_free();
+ * NULL: there are none. */
+char **cgroup_left(const char *setting);
 
 /* A part of the group of an agent. */
 struct cgroup_part {

@@ -1,8 +1,11 @@
 #include "wall/plan.h"
 
 #include "base/env.h"
+#include "base/landlock.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/tree.h"
+#include "store/workspace.h"
 #include "wall/plan_internal.h"
 
 #include <fcntl.h>
@@ -81,16 +84,19 @@ static void release(struct wall_mount *mount)
     fd_closep(&mount->fd);
 }
 
+void plan_drop_mount(struct wall_plan *plan, size_t i)
+{
+    release(&plan->mounts[i]);
+    plan->count--;
+    memmove(&plan->mounts[i], &plan->mounts[i + 1], (plan->count - i) * sizeof *plan->mounts);
+}
+
 /* Drops what is in the plan twice. */
 static void drop_covered(struct wall_plan *plan)
 {
-    for (size_t i = plan->count; i-- > 0;) {
-        if (!is_covered(plan, i))
-            continue;
-        release(&plan->mounts[i]);
-        plan->count--;
-        memmove(&plan->mounts[i], &plan->mounts[i + 1], (plan->count - i) * sizeof *plan->mounts);
-    }
+    for (size_t i = plan->count; i-- > 0;)
+        if (is_covered(plan, i))
+            plan_drop_mount(plan, i);
 }
 
 /* ---- the environment */
@@ -193,24 +199,50 @@ void plan_lack(struct wall_plan *plan, const struct err *why)
     plan->report.missing[len] = '\0';
 }
 
-/* Without bubblewrap the agent's home and temporary directory are in the session. */
-static void set_home_alone(struct wall_plan *plan)
+/* Makes /tmp one directory for the agent and the programs that it asks its host for. Not if
+ * something else is below it: bubblewrap would make the place for that in a directory in which the
+ * agent can put links in its way. */
+static void share_tmp(struct wall_plan *plan, const struct wall_subject *subject)
 {
-    _cleanup_free_ char *tmp = mem_printf("%s/" WALL_ALONE_TMP, plan->home);
+    struct wall_mount *tmp = NULL;
 
-    env_put(&plan->env, "HOME", plan->home);
-    env_put(&plan->env, "TMPDIR", tmp);
+    for (size_t i = 0; i < plan->count; i++) {
+        struct wall_mount *mount = &plan->mounts[i];
+        if (strcmp(mount->path, "/tmp") == 0 && mount->kind == WALL_MOUNT_EMPTY && tmp == NULL)
+            tmp = mount;
+        else if (is_below(mount->path, "/tmp"))
+            return;
+    }
+    int fd = tmp != NULL ? plan_open_own(subject, WORKSPACE_HOME_TMP) : -1;
+    if (fd == -1)
+        return;
+    (void)fchmod(fd, 01777); /* its parents are for this user alone */
+    tmp->kind = WALL_MOUNT_WRITE;
+    tmp->fd = fd;
+}
+
+void wall_own_clear(int dir, const char *agent)
+{
+    _cleanup_free_ char *home = mem_printf(WORKSPACE_HOME "/%s", agent);
+    _cleanup_close_ int fd = path_open_beneath(dir, home, O_RDONLY | O_DIRECTORY);
+    struct err ignored = ERR_INIT;
+
+    if (fd == -1)
+        return;
+    (void)tree_remove(fd, WORKSPACE_HOME_TMP, &ignored);
+    (void)tree_remove(fd, WORKSPACE_HOME_TOP, &ignored);
 }
 
 /* Plans the files and processes, which bubblewrap holds. */
-static int plan_files(struct wall_plan *plan, const struct wall_subject *subject, struct err *err)
+static int plan_files(struct wall_plan *plan, const struct wall_subject *subject,
+                      char *const *secrets, struct err *err)
 {
     const char *home = env_get(subject->env, "HOME");
 
     plan->enter = mem_dup(subject->enter);
     if (home != NULL && home[0] == '/' && home[1] != '\0')
         plan->home = mem_dup(home);
-    plan_add_system(plan);
+    plan_add_system(plan, secrets);
     if ((plan->alone ? plan_add_home_alone : plan_add_home)(plan, subject, err) == -1 ||
         plan_add_session(plan, subject, err) == -1)
         return -1;
@@ -224,8 +256,12 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
     add_words(plan, subject);
     drop_covered(plan);
     copy_environment(plan, subject->env);
-    if (plan->alone)
-        set_home_alone(plan);
+    if (plan->alone) {
+        plan_set_home_alone(plan, subject);
+    } else {
+        share_tmp(plan, subject);
+        plan_share_home(plan, subject);
+    }
     wall_report_hold(&plan->report, WALL_FILES, plan->alone ? "Landlock" : "bubblewrap");
     if (!plan->alone)
         wall_report_hold(&plan->report, WALL_PROCESSES, "bubblewrap");
@@ -265,13 +301,16 @@ int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *
     if (report->level != WALL_OFF && wall_probe_lacks(probe, &why) == -1)
         plan_lack(&plan, &why);
     if (plan.alone) {
+        const char *gaps = landlock_gaps(probe->landlock);
         (void)err_set(&why, MAS_FAILED,
-                      "%s; Landlock alone holds no Unix sockets, and no modes of files", why.text);
+                      "%s; Landlock alone holds no Unix sockets, and no modes of files%s%s",
+                      why.text, gaps[0] == '\0' ? "" : "; in this kernel also no ", gaps);
         plan.report.missing[0] = '\0';
         plan_lack(&plan, &why);
     }
     if ((plan.bwrap != NULL || plan.alone) &&
-        (plan_network(&plan, subject, err) == -1 || plan_files(&plan, subject, err) == -1))
+        (plan_network(&plan, subject, err) == -1 ||
+         plan_files(&plan, subject, probe->secrets, err) == -1))
         return err_wrap(err, "cannot put up the wall of agent '%s'", subject->agent->id);
     if (plan.bwrap != NULL || plan.alone)
         plan_kernel(&plan, probe);

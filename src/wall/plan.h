@@ -23,6 +23,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The home that an agent shares with the programs that it asks its host for: wall/plan_home.c. */
+struct wall_shared {
+    bool made;
+    char **places; /* on which each of their walls mounts something; below the home */
+};
+
 /* Whose program is to be walled in. Nothing of it is owned. */
 struct wall_subject {
     const struct root *root;
@@ -37,6 +43,10 @@ struct wall_subject {
     char *const *env; /* that the program would get without a wall */
     char *const *argv; /* the agent's command, whose files are there too */
     const char *program; /* path of its program */
+    /* The plan of the agent itself (is_first) makes it, those of other programs use it. NULL: this
+     * program has a home of its own. */
+    struct wall_shared *shared;
+    bool is_first;
 };
 
 /* Returns the level for an agent: that of its session, else its own, else its preset's, else that
@@ -82,8 +92,6 @@ struct wall_plan {
     char **env; /* what the program gets instead of subject->env */
 };
 
-#define WALL_ALONE_TMP ".tmp" /* in the home of an agent that only Landlock holds */
-
 #define WALL_PLAN_INIT                                                                             \
     {                                                                                              \
         .mounts = NULL                                                                             \
@@ -96,6 +104,11 @@ int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *
                    struct wall_plan *ret, struct err *err);
 void wall_plan_free(struct wall_plan *plan);
 #define _cleanup_wall_plan_ __attribute__((cleanup(wall_plan_free)))
+
+/* Removes what the programs of an agent have left in /tmp and in their home. `dir` is the
+ * workspace. */
+void wall_own_clear(int dir, const char *agent);
+void wall_shared_free(struct wall_shared *shared);
 
 /* Fails if the agent's wall.network names hosts, and what that needs is missing. */
 int wall_network_check(const struct config *config, const struct agent *agent,

@@ -3,6 +3,7 @@
  * holds the files. Nothing can be shown in another place then: the agent's home is a directory of
  * its session, with links to what its preset names of the user's home.
  */
+#include "base/env.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -67,7 +68,7 @@ int plan_add_home_alone(struct wall_plan *plan, const struct wall_subject *subje
 {
     const struct wall_options *options = &subject->preset->wall;
     _cleanup_free_ char *part = mem_printf(WORKSPACE_HOME "/%s", subject->agent->id);
-    _cleanup_close_ int tmp = plan_open_own(subject, WALL_ALONE_TMP);
+    _cleanup_close_ int tmp = plan_open_own(subject, WORKSPACE_HOME_TMP);
     int fd = plan_open_own(subject, "");
 
     if (tmp == -1 || fd == -1) {
@@ -82,4 +83,48 @@ int plan_add_home_alone(struct wall_plan *plan, const struct wall_subject *subje
         if (add_entry(plan, subject, &options->home[i], err) == -1)
             return -1;
     return 0;
+}
+
+/* Returns true if one path is the other or a directory above it. */
+static bool is_related(const char *a, const char *b)
+{
+    size_t len = strlen(a), other = strlen(b);
+    const char *longer = len < other ? b : a;
+
+    len = len < other ? len : other;
+    return strncmp(a, b, len) == 0 && (longer[len] == '\0' || longer[len] == '/');
+}
+
+/* Returns the part of the agent's home that a value names, NULL if it names none. A list of paths,
+ * such as PATH, names where programs are. */
+static const char *find_part(const struct wall_plan *plan, const struct wall_options *options,
+                             const char *value)
+{
+    size_t len = strlen(plan->user_home);
+
+    if (strncmp(value, plan->user_home, len) != 0 || value[len] != '/' ||
+        strchr(value, ':') != NULL)
+        return NULL;
+    for (size_t i = 0; i < options->home_count; i++)
+        if (is_related(value + len + 1, options->home[i].path))
+            return value + len + 1;
+    return NULL;
+}
+
+void plan_set_home_alone(struct wall_plan *plan, const struct wall_subject *subject)
+{
+    _cleanup_free_ char *tmp = mem_printf("%s/" WORKSPACE_HOME_TMP, plan->home);
+
+    for (char **e = plan->env; plan->user_home != NULL && e != NULL && *e != NULL; e++) {
+        const char *value = strchr(*e, '=');
+        const char *part =
+            value != NULL ? find_part(plan, &subject->preset->wall, value + 1) : NULL;
+        if (part == NULL)
+            continue;
+        char *moved = mem_printf("%.*s=%s/%s", (int)(value - *e), *e, plan->home, part);
+        free(*e);
+        *e = moved;
+    }
+    env_put(&plan->env, "HOME", plan->home);
+    env_put(&plan->env, "TMPDIR", tmp);
 }

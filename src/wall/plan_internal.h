@@ -6,8 +6,8 @@
 
 #include "wall/plan.h"
 
-/* ---- plan_system.c: what every program may read */
-void plan_add_system(struct wall_plan *plan);
+/* ---- plan_system.c: what every program may read. `secrets`: of wall/secrets.h; NULL: unknown. */
+void plan_add_system(struct wall_plan *plan, char *const *secrets);
 
 /* ---- plan_program.c: the program itself, its interpreter, and what they are installed with */
 void plan_add_program(struct wall_plan *plan, const char *program, char *const *env);
@@ -29,8 +29,16 @@ int plan_open_own(const struct wall_subject *subject, const char *path);
 /* Opens a file that is small enough to be copied. */
 int plan_open_copied(const char *path);
 
+/* ---- plan_home.c: makes the home one for the agent and the programs that it asks its host for, if
+ * that can be. For a plan that has all of its mounts. */
+void plan_share_home(struct wall_plan *plan, const struct wall_subject *subject);
+/* Takes a mount out of the plan. */
+void plan_drop_mount(struct wall_plan *plan, size_t i);
+
 /* ---- plan_alone.c: without bubblewrap */
 int plan_add_home_alone(struct wall_plan *plan, const struct wall_subject *subject,
                         struct err *err);
+/* Lets the environment name that home, also where it names a part of it. */
+void plan_set_home_alone(struct wall_plan *plan, const struct wall_subject *subject);
 
 #endif

@@ -2,16 +2,13 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "wall/plan_internal.h"
+#include "wall/secrets.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { ETC_DEPTH = 4 };
 
 /* Appends a link as it is, a directory to read. */
 static void add_top(struct wall_plan *plan, const char *path)
@@ -32,26 +29,19 @@ static void add_top(struct wall_plan *plan, const char *path)
     }
 }
 
-/* As root: hides what is in /etc and others cannot read, because here root stays its owner. */
-static void hide_secrets(struct wall_plan *plan, const char *path, int depth)
+/* As root: hides what others cannot read. It may be some time since these were found. */
+static void hide_secrets(struct wall_plan *plan, char *const *known)
 {
-    _cleanup_strv_ char **names = NULL;
-    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct err ignored = ERR_INIT;
+    _cleanup_strv_ char **found = NULL;
     struct stat st;
 
-    if (dir == -1 || path_list(dir, &names, &ignored) == -1)
-        return;
-    for (char **name = names; name != NULL && *name != NULL; name++) {
-        if (fstatat(dir, *name, &st, AT_SYMLINK_NOFOLLOW) == -1)
-            continue;
-        bool is_dir = S_ISDIR(st.st_mode);
-        _cleanup_free_ char *whole = mem_printf("%s/%s", path, *name);
-        if ((is_dir || S_ISREG(st.st_mode)) && (st.st_mode & S_IROTH) == 0)
-            wall_plan_mount(plan, WALL_MOUNT_HIDDEN, whole, NULL, -1);
-        else if (is_dir && depth > 0)
-            hide_secrets(plan, whole, depth - 1);
+    if (known == NULL) {
+        wall_secrets_find(&found);
+        known = found;
     }
+    for (; known != NULL && *known != NULL; known++)
+        if (lstat(*known, &st) == 0)
+            wall_plan_mount(plan, WALL_MOUNT_HIDDEN, *known, NULL, -1);
 }
 
 /* The names of hosts may come from a file outside of /etc. */
@@ -63,7 +53,7 @@ static void add_resolver(struct wall_plan *plan)
         wall_plan_mount(plan, WALL_MOUNT_READ, file, file, -1);
 }
 
-void plan_add_system(struct wall_plan *plan)
+void plan_add_system(struct wall_plan *plan, char *const *secrets)
 {
     static const char *const tops[] = {"/usr",    "/bin", "/sbin", "/lib", "/lib32", "/lib64",
                                        "/libx32", "/etc", "/opt",  "/nix", "/gnu"};
@@ -71,7 +61,7 @@ void plan_add_system(struct wall_plan *plan)
     for (size_t i = 0; i < ARRAY_LEN(tops); i++)
         add_top(plan, tops[i]);
     if (geteuid() == 0)
-        hide_secrets(plan, "/etc", ETC_DEPTH);
+        hide_secrets(plan, secrets);
     add_resolver(plan);
     add_top(plan, "/sys/devices/system/cpu"); /* how many there are */
     wall_plan_mount(plan, WALL_MOUNT_EMPTY, "/tmp", NULL, -1);

@@ -53,19 +53,27 @@ void chat_open(struct host *host)
         be_plain(host);
 }
 
-void chat_close(struct host *host)
+/* Ends the program that has the pane. */
+static void end_program(pid_t *pid)
 {
     struct proc_id id;
 
-    if (host->pane_program == 0)
+    if (*pid == 0)
         return;
-    if (proc_identify(host->pane_program, &id)) {
+    if (proc_identify(*pid, &id)) {
         proc_signal(&id, SIGTERM);
         if (proc_wait_gone(&id, 1, END_MS) > 0)
             proc_signal(&id, SIGKILL);
     }
-    (void)waitpid(host->pane_program, NULL, 0);
-    host->pane_program = 0;
+    (void)waitpid(*pid, NULL, 0);
+    *pid = 0;
+}
+
+void chat_close(struct host *host)
+{
+    end_program(&host->pane_program);
+    end_program(&host->pane_login);
+    host->conversation->chat.start_at = -1;
 }
 
 void chat_reap(struct host *host)

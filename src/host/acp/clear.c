@@ -93,6 +93,7 @@ static int64_t cut_off_turn(struct host *host)
     const struct turn *turn = &host->conversation->turn;
     int64_t serial = turn->serial;
 
+    steer_drop_all(host);
     if (!turn->on)
         return 0;
     if (!turn->cancelled && link->acp != NULL && link->session != NULL)
@@ -138,6 +139,7 @@ int clear_context(struct host *host, const struct clear_options *options, int64_
         queue_push(host, then, options->then_text, options->then_len, options->from, options->tags);
     host_log(host, "context cleared");
     tell_query(host, options->reason);
+    conversation->link.cleared = conversation->link.session != NULL;
     /* a session that is being opened knows nothing yet, and serves the new query */
     if (conversation->link.phase.now != PHASE_OPENS || conversation->resume.summary.len > 0)
         move_on(host, turn);

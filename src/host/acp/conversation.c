@@ -37,7 +37,8 @@ static void make(struct host *host)
     link->phase.until = conversation->turn.cancel_until = conversation->chat.start_at = -1;
     link->program = mem_dup("");
     link->tools = tools_servers(host);
-    link->machine = machine_identity();
+    if (machine_identity(&link->machine, &err) == -1)
+        link->machine = mem_dup(""); /* then it is told what was said, as on another machine */
     conversation->offered.mode = mem_dup("");
     conversation->sleep.since = -1;
     host->conversation = conversation;
@@ -76,6 +77,8 @@ static int open_conversation(struct host *host, struct err *err)
     return 0;
 }
 
+static void keep_queue(struct host *host, const char *why);
+
 static void close_conversation(struct host *host)
 {
     struct conversation *conversation = host->conversation;
@@ -83,7 +86,7 @@ static void close_conversation(struct host *host)
     if (conversation == NULL)
         return;
     turn_end(host, HOST_END_STOPPED, 0, NULL);
-    queue_keep(host, "its host has ended");
+    keep_queue(host, "its host has ended");
     link_disconnect(host); /* still looks at the queue */
     for (size_t i = 0; i < conversation->queue.count; i++)
         queue_free_prompt(&conversation->queue.prompts[i]);
@@ -93,6 +96,7 @@ static void close_conversation(struct host *host)
     store_close(conversation->memory.store);
     link_free(&conversation->link);
     settings_free(&conversation->offered);
+    compact_free(&conversation->compaction);
     sleep_free(&conversation->sleep);
     limit_free(&conversation->limit);
     turns_free(&conversation->turns);
@@ -130,6 +134,7 @@ void conversation_trouble(struct host *host, bool needs_login, const char *why)
     conversation->link.needs_login = needs_login;
     link_keep_trouble(&conversation->link, str_text(&words));
     host_log(host, str_text(&words));
+    aside_fail_all(host, str_text(&words));
     if (conversation->turn.on)
         turn_end(host, HOST_END_FAILED, needs_login ? ACP_NEEDS_LOGIN : 0, str_text(&words));
     else
@@ -246,7 +251,14 @@ static size_t queued(const struct host *host)
 
 static void fail_queue(struct host *host, const char *why)
 {
+    aside_fail_all(host, why);
     queue_fail(host, HOST_END_FAILED, why);
+}
+
+static void keep_queue(struct host *host, const char *why)
+{
+    aside_fail_all(host, why);
+    queue_keep(host, why);
 }
 
 /* ---- the pane */
@@ -378,6 +390,7 @@ static int64_t tick(struct host *host, int64_t now)
     next = time_sooner(next, budget_tick(host, now));
     if (host->child.phase == CHILD_RUNS)
         turn_run(host);
+    aside_run(host);
     next = time_sooner(next, limit_tick(host, now));
     next = time_sooner(next, turns_tick(host, now));
     next = time_sooner(next, sleep_tick(host, now));
@@ -414,6 +427,7 @@ const struct backend backend_acp = {
     .hang_up = link_hang_up,
     .ended = ended,
     .reap = chat_reap,
-    .keep_queue = queue_keep,
+    .login_ended = login_ended,
+    .keep_queue = keep_queue,
     .tell_status = event_tell_state,
 };

@@ -8,8 +8,12 @@
  *                                 makes the summary
  *     offered       settings.c    modes, options and commands that the agent offers
  *     queue         queue.c       prompts that wait
- *     turn          turn.c        the prompt at work; update.c keeps what the agent says in it
- *     permissions   permission.c  permissions that are asked; plan.c: plans that are approved
+ *     turn          turn.c        the prompt at work; update.c keeps what the agent says in it;
+ *                                 steer.c: prompts that the agent takes in the middle of it
+ *     compaction    compact.c     how the agent shortens its context
+ *     asides        aside.c       prompts to copies of the session
+ *     permissions   permission.c  permissions that are asked; plan.c: plans that are approved;
+ *                                 elicit.c: forms that are filled in
  *     work          work.c        files and programs that the agent asks for (files.h, terminals.h)
  *     chat          chat.c        the pane: mas-chat, or plain lines
  *     limit         limit.c       what the provider takes now; gate.c: what holds turns back
@@ -20,8 +24,9 @@
  *
  * Some files own no part: event.c tells clients what happens, request.c answers their requests, and
  * clear.c clears the context and changes the conversation. tools.c makes the list of the team's
- * tools for the agent's sessions. conversation.c makes all of this and is called by the loop;
- * nothing here waits.
+ * tools for the agent's sessions, opening.c says what else those are opened with, and login.c has
+ * the pane while a person logs in. conversation.c
+ * makes all of this and is called by the loop; nothing here waits.
  *
  * Everything that happens is stored, then told. A session of the agent is known by its id; the host
  * drops what comes from another session than the present one, so that nothing from before a clear
@@ -52,6 +57,7 @@
 enum {
     EVENT_ID_MAX = 64, /* bytes of a message's id */
     PERMISSIONS_MAX = 32, /* asked at the same time */
+    VISITED_MAX = 8, /* addresses whose end the agent may tell */
     OFFERED_MAX = 256, /* modes, commands or options that are kept of an agent */
     SESSION_CLOSE_MS = 5000,
     BUDGET_WORDS = 400, /* bytes */
@@ -74,6 +80,9 @@ struct agent_link {
     char *cwd; /* of its sessions: absolute */
     char *machine;
     char *tools; /* mcpServers of its sessions; NULL: none */
+    bool has_role; /* its sessions have the role in their system prompts */
+    bool refused_role; /* it opens no session with that */
+    bool cleared; /* the present session is of a query that was cleared */
     char *session;
     int left, unclosed; /* sessions of this process that the host left; that it could not close */
     size_t servers; /* programs of mas below this process when the host had left one session */
@@ -103,6 +112,8 @@ struct resume {
     int64_t quiet_since; /* when the last of them came */
     bool ignores; /* content that comes outside of a turn may be a replay, and is not stored */
     bool summed; /* a summary was made, or tried, since resume_begin() */
+    char *lost; /* the session that did not come back; NULL: none */
+    char *copy; /* of that, which is asked for the summary; NULL: none */
     struct str summary; /* "" none */
 };
 
@@ -136,6 +147,7 @@ struct prompt {
     bool begun; /* it was stored as a prompt whose turn begins */
     bool kept; /* the agent was stopped, and those who wait for it know that it is asked later */
     bool told; /* the clients know that its turn begins */
+    int64_t steer; /* the serial of the request by which the agent may take it now; 0: none */
     int64_t asked_ms; /* when it was accepted; ms since 1970 */
     char conversation[37]; /* in which it was asked; "" the present one; and the query there */
     int64_t query;
@@ -164,6 +176,8 @@ struct turn {
     bool on;
     struct prompt prompt;
     int64_t serial; /* of session/prompt */
+    struct prompt *steered; /* that the agent has taken in the middle of it */
+    size_t steered_count;
     bool cancelled;
     int64_t cancel_until; /* when the agent is ended if it has not ended the turn; -1 */
     bool heard; /* the agent has said or done something in it */
@@ -176,6 +190,23 @@ struct turn {
     bool skipped; /* a message was too long, and the clients know it */
 };
 
+/* A prompt to a copy of the session, which leaves nothing in the conversation. Its client has the
+ * kind CLIENT_ASKS and -number as its prompt. */
+struct aside {
+    int64_t number;
+    char *text; /* of the prompt; NULL: the copy has it */
+    char from[TEAM_WORD_MAX + 1];
+    int64_t serial; /* of the request for the copy, or of the prompt to it; 0: it waits for READY */
+    char *session; /* the copy; NULL: not known yet */
+    size_t said; /* bytes of the answer */
+};
+enum { ASIDES_MAX = 4 };
+struct asides {
+    struct aside open[ASIDES_MAX];
+    size_t count;
+    int64_t last; /* number */
+};
+
 /* A permission that is asked. */
 struct asked_permission {
     int64_t number; /* in the store: clients name it so */
@@ -184,6 +215,10 @@ struct asked_permission {
     char *title, *kind, *details, *tool_id;
     bool plan; /* the agent asks to approve a plan */
     char *plan_text; /* NULL: not known */
+    bool elicits; /* it is no permission: the agent asks a person for something */
+    char *form; /* the JSON schema of that; NULL: none */
+    char *url, *url_host; /* that a person opens in a browser, and its host; NULL: none */
+    char *elicitation; /* the agent's id of that */
     struct acp_word *options; /* the agent's, and for a plan one of mas */
     size_t count;
 };
@@ -193,6 +228,9 @@ struct asked_permission {
 struct permissions {
     struct asked_permission open[PERMISSIONS_MAX];
     size_t count;
+    char *visited[VISITED_MAX]; /* elicitations whose addresses a person has agreed to open; NULL:
+                                   none */
+    size_t visited_next;
 };
 
 /* What serves the agent's requests for files and programs while it runs. */
@@ -289,12 +327,21 @@ struct spending {
     int64_t look_at; /* when to look whether the store has changed */
 };
 
+/* What the agent tells of the newest compaction of its context. */
+struct compaction {
+    char *id; /* NULL: none yet */
+    struct str summary;
+    bool done;
+};
+
 struct conversation {
     struct agent_link link;
     struct resume resume;
     struct offered offered;
     struct prompt_queue queue;
     struct turn turn;
+    struct asides asides;
+    struct compaction compaction;
     struct permissions permissions;
     struct agent_work work;
     struct chat_pane chat;
@@ -368,7 +415,10 @@ void resume_begin(struct host *host);
 void resume_answer(struct host *host, const struct acp_answer *answer);
 /* Forgets what is known of the session, as the process has ended. */
 void resume_forget(struct resume *resume);
-/* Leaves the present session, and closes it if the agent can. */
+/* Leaves a session (NULL: none) of the process: has the agent close it, and with `deletes` delete
+ * it, as far as the agent can. */
+void resume_leave(struct host *host, const char *session, bool deletes);
+/* Leaves the present session. One whose context was cleared is deleted. */
 void resume_leave_session(struct host *host);
 /* Opens a new session. */
 void resume_open_session(struct host *host);
@@ -391,6 +441,10 @@ void resume_died(struct host *host, const char *why);
 /* ---- summary.c */
 /* Asks the new session for a summary if the history is too long. Returns false if it needs none. */
 bool summary_begin(struct host *host);
+/* Handles the answer to the request for a copy of the session that did not come back. */
+void summary_copied(struct host *host, const struct acp_answer *answer);
+/* Forgets that session and its copy. */
+void summary_forget(struct host *host);
 /* Keeps the summary and opens the session for prompts. */
 void summary_end(struct host *host, const struct acp_answer *answer);
 /* Appends the summary, which goes in front of the history. */
@@ -427,6 +481,7 @@ struct new_prompt {
     char *const *tags; /* NULL: none */
     enum conversation_choice choice; /* CHOICE_CURRENT: the conversation of the prompts before it */
     const char *id; /* of CHOICE_NAMED */
+    bool steers; /* it is given to the agent at once, and stored as one that is at work */
 };
 /* Stores a prompt and appends it to the queue. *ret is its number. */
 int queue_add(struct host *host, const struct new_prompt *prompt, int64_t *ret, struct err *err);
@@ -460,6 +515,22 @@ void turn_run(struct host *host);
 void turn_answer(struct host *host, const struct acp_answer *answer);
 /* Ends the turn, in the store and for those who wait for its end. */
 void turn_end(struct host *host, const char *stop_reason, int64_t code, const char *error);
+/* Words for a session of the agent. */
+struct turn_words {
+    const char *session;
+    const char *from; /* an agent of the team; "-": a person */
+    const char *text;
+    int64_t before; /* the history that the session does not know ends with this message */
+    bool recalls; /* without such a history, what other conversations have on the subject */
+};
+/* Sends a prompt with what the session has to know first: role, history, and who asks. Returns the
+ * serial of the request. */
+int64_t turn_send(struct host *host, const struct turn_words *words);
+/* Tells that the turn of a prompt begins, or that the agent has taken it in the middle of one. */
+void turn_tell_prompt(struct host *host, const struct prompt *prompt, bool steered);
+/* Returns words that tell a model which agent speaks to it, which the caller frees; NULL if a
+ * person does. */
+char *turn_name_sender(const struct host *host, const char *from);
 /* Puts the prompt of the turn back in front of the queue. Nobody is told. */
 void turn_put_back(struct host *host);
 /* Tells the end of a prompt to those who wait for it. */
@@ -478,6 +549,47 @@ int64_t turn_prompt(const struct conversation *conversation);
 int64_t turn_next_prompt(const struct conversation *conversation);
 /* Returns true if a prompt that is added now begins its turn at once. */
 bool turn_begins_at_once(struct host *host);
+
+/* ---- steer.c */
+/* Returns why the agent takes no words now, as constant text; NULL: it does. */
+const char *steer_why_not(struct host *host);
+/* Gives the agent a prompt of the queue, which then waits for its answer. */
+void steer_prompt(struct host *host, int64_t number);
+void steer_answer(struct host *host, const struct acp_answer *answer);
+/* Lets all prompts that the agent was given, and has not taken, wait for turns of their own. */
+void steer_drop_all(struct host *host);
+/* Ends those that the agent has taken, together with the turn. */
+void steer_end(struct host *host, const char *stop_reason);
+/* Puts them back in front of the queue, with the turn's own prompt. */
+void steer_put_back(struct host *host);
+void steer_free(struct turn *turn);
+/* Tells the client that waits for it what has become of a prompt: "steered" or "queued". */
+void steer_tell(struct host *host, int64_t number, const char *outcome, const char *why);
+
+/* ---- compact.c */
+/* Handles news of a compaction, and keeps what is left of the context: a boundary of the history.
+ */
+void compact_handle(struct host *host, const struct acp_update *update);
+/* Tells a notice of the agent, which is not kept. */
+void compact_notice(struct host *host, const struct acp_update *update);
+void compact_free(struct compaction *compaction);
+
+/* ---- aside.c */
+/* Takes a prompt for a copy of the session; answers go to the client. */
+int aside_add(struct host *host, struct client *client, const char *text, size_t len,
+              struct err *err);
+/* Begins what waits, once there is a session. */
+void aside_run(struct host *host);
+/* Ends the one with this id for its client. Returns false if there is none. */
+bool aside_cancel(struct host *host, const char *id);
+/* Each returns true if it was about a copy of the session. */
+bool aside_answer(struct host *host, const struct acp_answer *answer);
+bool aside_update(struct host *host, const struct acp_update *update);
+bool aside_is_session(const struct host *host, const char *session);
+/* Ends those that the process knew, which has ended. */
+void aside_process_ended(struct host *host);
+/* Ends all of them, because of `why`. */
+void aside_fail_all(struct host *host, const char *why);
 
 /* ---- update.c */
 /* Handles an update of the agent, in a turn and outside of one. */
@@ -563,6 +675,7 @@ struct verdict {
     const char *as; /* "allow", "deny": what the answer is meant as; NULL: either */
     const char *wanted; /* an option's id, or one of the words of protocol/host.h */
     const char *by;
+    const struct json *answers; /* to a form; NULL: none */
     const char *mode; /* for a plan that is carried out in a new query; NULL: the mode that asks
                          least */
 };
@@ -579,6 +692,23 @@ void permission_free_answered(struct answered_permission *answered);
  * before. `option` NULL: nothing was. `by`: an agent, "-" a person, "policy", "cancelled". */
 void permission_close(struct host *host, size_t index, const struct acp_word *option,
                       const char *by);
+
+/* Stores and tells a request whose members are set, and keeps it until it is answered. */
+void permission_open(struct host *host, const struct asked_permission *permission);
+
+/* ---- elicit.c */
+/* Handles elicitation/create. */
+void elicit_ask(struct host *host, const struct acp_request *request);
+/* Answers it with the action "accept" and the answers to its form, which are checked. Nothing of
+ * them is stored. */
+int elicit_accept(struct host *host, const struct asked_permission *asked,
+                  const struct json *answers, struct err *err);
+/* Answers it with another action: "decline" or "cancel". */
+void elicit_refuse(struct host *host, const char *ticket, const char *action);
+/* Handles elicitation/complete: what a person did in a browser is done. */
+void elicit_complete(struct host *host, const char *id);
+/* Forgets the addresses that a person has opened, as the agent's process has ended. */
+void elicit_forget(struct permissions *permissions);
 
 /* ---- plan.c */
 #define PLAN_CLEAR_OPTION "clear" /* the id of the option that mas adds to a plan */
@@ -710,10 +840,24 @@ void sleep_tool_told(struct host *host, const struct tool_call *tool);
 /* Puts an agent to sleep that has been idle for long enough. Returns when to call again. */
 int64_t sleep_tick(struct host *host, int64_t now);
 
+/* ---- opening.c */
+/* Sets the role and the directories with which the next session is opened, as far as the agent
+ * takes them. */
+void opening_set(struct host *host);
+/* Returns true if a session that could not be opened may be opened without its role. */
+bool opening_without_role(struct host *host);
+
 /* ---- tools.c */
 /* Returns mcpServers with `mas mcp` for this agent, which the caller frees; NULL if its preset does
  * not want it. */
 char *tools_servers(const struct host *host);
+
+/* ---- login.c */
+/* Starts the agent's login on the pane, in place of mas-chat, by the method with this id, or with
+ * NULL by the first that is for a terminal. */
+int login_begin(struct host *host, const char *id, struct err *err);
+/* Gives the pane back to mas-chat, and after a login that succeeded starts the agent again. */
+void login_ended(struct host *host, int status);
 
 /* ---- chat.c */
 void chat_open(struct host *host);

@@ -258,4 +258,11 @@ void event_put_permission(const struct host *host, const struct asked_permission
     json_close(out, ']');
     if (i < permission->count)
         json_put_int(out, "more", (int64_t)(permission->count - i));
+    if (permission->form != NULL)
+        json_put_raw(out, "form", permission->form);
+    if (permission->url == NULL)
+        return;
+    json_put(out, "url", permission->url);
+    json_put(out, "host", permission->url_host);
+    json_put(out, "elicitation", permission->elicitation);
 }

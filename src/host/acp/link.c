@@ -17,6 +17,7 @@ enum {
     READ_ROUNDS = 8, /* chunks at once, so that others are heard too */
     LAST_WORDS = 1000, /* bytes of what the agent printed last, in an error */
     WORDS_SHOWN = 200, /* bytes of an agent's words */
+    COMMAND_SHOWN = 600, /* bytes of a command by which a person logs in */
     METHODS_MAX = 32 * 1024, /* bytes of its login methods */
 };
 
@@ -57,6 +58,9 @@ void link_disconnect(struct host *host)
     struct agent_link *link = &conversation->link;
 
     permission_drop_all(host);
+    elicit_forget(&conversation->permissions);
+    steer_drop_all(host);
+    aside_process_ended(host);
     work_close(host);
     sleep_process_ended(host);
     fd_closep(&link->in);
@@ -66,6 +70,7 @@ void link_disconnect(struct host *host)
     link->acp = NULL;
     free(link->session);
     link->session = NULL;
+    link->cleared = false;
     link->left = link->unclosed = 0;
     conversation_enter(host, PHASE_OFF, 0, -1);
     resume_forget(&conversation->resume);
@@ -87,8 +92,17 @@ static void on_answer(void *arg, const struct acp_answer *answer)
 {
     struct host *host = arg;
 
+    if (answer->call == ACP_CALL_FORK &&
+        phase_waits_for(&host->conversation->link.phase, PHASE_SUMS_UP, answer->serial)) {
+        summary_copied(host, answer);
+        return;
+    }
+    if (aside_answer(host, answer))
+        return;
     if (answer->call == ACP_CALL_PROMPT)
         turn_answer(host, answer);
+    else if (answer->call == ACP_CALL_STEER)
+        steer_answer(host, answer);
     else
         resume_answer(host, answer);
 }
@@ -131,12 +145,18 @@ static void on_garbage(void *arg, const char *why, const char *bytes, size_t len
     host_log(host, words.data);
 }
 
+static void on_completed(void *arg, const char *elicitation)
+{
+    elicit_complete(arg, elicitation);
+}
+
 static const struct acp_ops ops = {
     .answer = on_answer,
     .update = on_update,
     .permission = on_permission,
     .withdrawn = on_withdrawn,
     .request = on_request,
+    .completed = on_completed,
     .garbage = on_garbage,
 };
 
@@ -150,6 +170,7 @@ void link_begin(struct host *host)
     link->trouble[0] = '\0';
     link->needs_login = false;
     link->garbage = 0;
+    link->has_role = link->refused_role = false;
     link->acp = acp_new(&ops, host);
     if (host->wall.report.sandbox_off && host->preset->sandbox_off.session[0] != '\0')
         acp_set_session_meta(link->acp, host->preset->sandbox_off.session);
@@ -326,6 +347,39 @@ void link_add_last_words(struct host *host, struct str *to)
     }
 }
 
+/* Appends the command by which a person logs in on a terminal: that of the agent, with the
+ * arguments and variables of the method. */
+static void add_command(const struct host *host, const struct json *method, struct str *to)
+{
+    enum { WORDS = 32 };
+    _cleanup_str_ struct str command = STR_INIT;
+    size_t words = 0;
+
+    for (const struct json *it = json_first(json_get(method, "env")); it != NULL;
+         it = json_next(it)) {
+        if (!json_is_string(it) || ++words > WORDS)
+            continue;
+        str_addf(&command, "%s=", json_key(it));
+        str_add_shell(&command, json_text(it), false);
+        str_addc(&command, ' ');
+    }
+    for (char *const *word = host->argv; *word != NULL; word++) {
+        str_add_shell(&command, *word, false);
+        str_addc(&command, ' ');
+    }
+    for (const struct json *it = json_first(json_get(method, "args")); it != NULL;
+         it = json_next(it)) {
+        if (!json_is_string(it) || ++words > WORDS)
+            continue;
+        str_add_shell(&command, json_text(it), false);
+        str_addc(&command, ' ');
+    }
+    str_add(to, ", in a terminal: ");
+    str_add_visible(to, str_text(&command), str_fit(str_text(&command), COMMAND_SHOWN));
+    while (to->len > 0 && to->data[to->len - 1] == ' ')
+        to->data[--to->len] = '\0';
+}
+
 void link_add_login(const struct host *host, struct str *to)
 {
     const struct acp *acp = host->conversation->link.acp;
@@ -345,6 +399,8 @@ void link_add_login(const struct host *host, struct str *to)
         str_addf(to, "%s%.*s", any ? ", or " : "; log in by: ", WORDS_SHOWN, name);
         if (description != NULL && description[0] != '\0')
             str_addf(to, " (%.*s)", WORDS_SHOWN, description);
+        if (strcmp(json_get_text_or(m, "type", "agent"), "terminal") == 0)
+            add_command(host, m, to);
         any = true;
     }
     if (host->preset->login[0] != '\0')

@@ -18,7 +18,20 @@ static void permission_free(struct asked_permission *permission)
     free(permission->details);
     free(permission->tool_id);
     free(permission->plan_text);
+    free(permission->form);
+    free(permission->url);
+    free(permission->url_host);
+    free(permission->elicitation);
     settings_free_words(permission->options, permission->count);
+}
+
+/* Answers the agent; option NULL: cancelled. */
+static void reply(struct host *host, const struct asked_permission *permission, const char *option)
+{
+    if (permission->elicits)
+        elicit_refuse(host, permission->ticket, option != NULL ? option : "cancel");
+    else
+        (void)acp_permit(host->conversation->link.acp, permission->ticket, option);
 }
 
 static void remove_at(struct permissions *permissions, size_t index)
@@ -231,11 +244,26 @@ static const struct acp_word *choose(const struct host *host,
     return NULL;
 }
 
+/* Refuses a permission to a copy of the session, which goes on without it. */
+static void refuse_copy(struct host *host, const struct acp_permission *request)
+{
+    const char *option = NULL;
+
+    for (size_t i = 0; i < request->count && option == NULL; i++)
+        if (str_starts(request->options[i].kind, "reject"))
+            option = request->options[i].id;
+    (void)acp_permit(host->conversation->link.acp, request->ticket, option);
+}
+
 void permission_ask(struct host *host, const struct acp_permission *request)
 {
     struct conversation *conversation = host->conversation;
     struct permissions *permissions = &conversation->permissions;
 
+    if (request->session != NULL && aside_is_session(host, request->session)) {
+        refuse_copy(host, request);
+        return;
+    }
     if (!is_expected(conversation, request) || permissions->count == PERMISSIONS_MAX) {
         (void)acp_permit(conversation->link.acp, request->ticket, NULL);
         return;
@@ -256,6 +284,19 @@ void permission_ask(struct host *host, const struct acp_permission *request)
     permission_close(host, permissions->count - 1, option, "policy");
 }
 
+void permission_open(struct host *host, const struct asked_permission *permission)
+{
+    struct conversation *conversation = host->conversation;
+    struct asked_permission *open =
+        &conversation->permissions.open[conversation->permissions.count++];
+
+    update_close_text(host);
+    conversation->turn.heard = true;
+    *open = *permission;
+    store_permission(host, open);
+    tell_asked(host, open);
+}
+
 void permission_withdraw(struct host *host, const char *ticket)
 {
     const struct permissions *permissions = &host->conversation->permissions;
@@ -274,8 +315,7 @@ void permission_drop_all(struct host *host)
 
     while (conversation->permissions.count > 0) {
         if (conversation->link.acp != NULL)
-            (void)acp_permit(conversation->link.acp, conversation->permissions.open[0].ticket,
-                             NULL);
+            reply(host, &conversation->permissions.open[0], NULL);
         permission_close(host, 0, NULL, "cancelled");
     }
 }
@@ -305,8 +345,7 @@ static int answer_with(struct host *host, size_t index, const struct acp_word *o
                        const struct verdict *verdict, struct answered_permission *ret,
                        struct err *err)
 {
-    struct conversation *conversation = host->conversation;
-    const struct asked_permission *permission = &conversation->permissions.open[index];
+    const struct asked_permission *permission = &host->conversation->permissions.open[index];
     bool clear = permission->plan && plan_option_clears(option) && permission->plan_text != NULL;
 
     if (verdict->mode != NULL && !clear) {
@@ -320,7 +359,14 @@ static int answer_with(struct host *host, size_t index, const struct acp_word *o
         ret->mode = mode != NULL ? mem_dup(mode) : NULL;
         return plan_carry_out(host, index, option, ret->mode, verdict->by, err);
     }
-    (void)acp_permit(conversation->link.acp, permission->ticket, option->id);
+    if (verdict->answers != NULL && permission->form == NULL)
+        return err_set(err, MAS_USAGE, "it asks for no answers");
+    if (permission->elicits && allows(option)) {
+        if (elicit_accept(host, permission, verdict->answers, err) == -1)
+            return -1;
+    } else {
+        reply(host, permission, option->id);
+    }
     permission_close(host, index, option, verdict->by);
     return 0;
 }

@@ -19,7 +19,7 @@ static const struct {
     [PHASE_LOADS] = {"LOADS", "`session/load`", GETS_SESSION | BIT(SETTLES)},
     [PHASE_SETTLES] = {"SETTLES", "150 ms of silence", GETS_SESSION | BIT(SETS)},
     [PHASE_OPENS] = {"OPENS", "`session/new`", GETS_SESSION | BIT(SUMS_UP) | BIT(SETS)},
-    [PHASE_SUMS_UP] = {"SUMS_UP", "a summary of the history", GETS_SESSION},
+    [PHASE_SUMS_UP] = {"SUMS_UP", "a summary of the history", GETS_SESSION | BIT(SUMS_UP)},
     [PHASE_SETS] = {"SETS", "mode, model, options, one after the other",
                     GETS_SESSION | BIT(SETS) | BIT(READY)},
     [PHASE_READY] = {"READY", "prompts", GETS_SESSION | BIT(ENDS_TURN)},

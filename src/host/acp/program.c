@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "host/state.h"
 #include "host/wall.h"
 #include "model/env_name.h"
 #include "session/env.h"
@@ -118,6 +119,7 @@ int program_launch(struct host *host, const struct program *program, struct supe
                    struct err *err)
 {
     struct supervisor_spec spec = {
+        .lease = host != NULL ? &host->lease.clock : NULL,
         .program = program->path,
         .argv = program->argv,
         .env = program->env,

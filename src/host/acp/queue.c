@@ -172,7 +172,7 @@ static int add_once(struct host *host, const struct new_prompt *prompt, int64_t 
     bool at_once = turn_begins_at_once(host);
     const struct store_message message = {
         .role = ROLE_USER,
-        .state = at_once ? MESSAGE_DONE : MESSAGE_OPEN,
+        .state = at_once || prompt->steers ? MESSAGE_DONE : MESSAGE_OPEN,
         .text = prompt->text,
         .len = prompt->len,
         .sender = strcmp(prompt->from, "-") != 0 ? prompt->from : NULL,
@@ -202,6 +202,7 @@ void queue_drop(struct host *host, struct prompt *prompt, bool kept, const char 
 {
     if (!kept)
         memory_end_prompt(host, prompt->number, stop_reason);
+    steer_tell(host, prompt->number, "queued", stop_reason);
     _cleanup_free_ char *outcome =
         error != NULL ? mem_printf("%s: %s", stop_reason, error) : mem_dup(stop_reason);
     host_log_message(host, prompt->from, prompt->len, outcome);

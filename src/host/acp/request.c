@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DETAILS_SHOWN = 4096 }; /* bytes that a listener is told of what a permission is about */
+
 /* Sends the answer, after which the connection ends unless it listens or waits. */
 static void close_answer(struct client *client, struct str *head, struct json_out *out)
 {
@@ -60,7 +62,7 @@ static void wake(struct host *host)
     struct conversation *conversation = host->conversation;
     int64_t now = time_monotonic_ms();
 
-    if (conversation->queue.count == 0)
+    if (conversation->queue.count == 0 && conversation->asides.count == 0)
         return;
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
         child_start(host, now);
@@ -89,6 +91,18 @@ static int change_first(struct host *host, const struct frame *frame, struct err
     return choice != CHOICE_CURRENT ? clear_change_conversation(host, choice, id, err) : 0;
 }
 
+static int ask_aside(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err)
+{
+    if (client->kind != CLIENT_NEW || !server_lets_watch(host))
+        return err_set(err, MAS_CONFLICT, "too many clients listen to it");
+    if (aside_add(host, client, frame->body, frame->body_len, err) == -1)
+        return -1;
+    wake(host);
+    aside_run(host);
+    return 0;
+}
+
 int acp_request_ask(struct host *host, struct client *client, const struct frame *frame,
                     struct err *err)
 {
@@ -102,6 +116,8 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
 
     if (check_prompt(host, frame, err) == -1 || read_tags(frame, &tags, err) == -1)
         return -1;
+    if (json_bool(json_get(frame->head, "aside"), false))
+        return ask_aside(host, client, frame, err);
     if (wait && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many clients listen to it");
     struct new_prompt prompt = {
@@ -141,6 +157,7 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
     bool wait = json_bool(json_get(frame->head, "wait"), false) && client->kind == CLIENT_NEW;
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
+    bool now = json_bool(json_get(frame->head, "now"), false);
     int64_t number = 0;
 
     if (!json_bool(json_get(frame->head, "enter"), true)) {
@@ -153,17 +170,32 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
         return err_set(err, MAS_CONFLICT, "too many clients watch it");
     budget_look(host);
     bool at_once = turn_begins_at_once(host);
-    const struct new_prompt prompt = {
-        .text = frame->body, .len = frame->body_len, .from = who(client)};
+    const char *why = now && !at_once ? steer_why_not(host) : NULL;
+    const struct new_prompt prompt = {.text = frame->body,
+                                      .len = frame->body_len,
+                                      .from = who(client),
+                                      .steers = now && !at_once && why == NULL};
+    if (prompt.steers)
+        update_close_text(host); /* what it says from now on comes after these words */
     if (queue_add(host, &prompt, &number, err) == -1)
         return -1;
+    if (prompt.steers)
+        steer_prompt(host, number);
+    if (prompt.steers && client->kind == CLIENT_NEW) {
+        client->kind = CLIENT_STEERS;
+        client->prompt = number;
+        client->stays = wait;
+        return 0;
+    }
     wake(host);
     bool there = turn_prompt(conversation) == number ||
                  queue_find(conversation, number) < conversation->queue.count;
     if (!there && host->child.phase == CHILD_NONE) /* the agent could not be started */
         return err_set(err, MAS_FAILED, "%s", host->child.note);
     request_open_answer(host, &head, &out);
-    json_put(&out, "outcome", at_once ? "delivered" : "queued");
+    json_put(&out, "outcome", at_once ? "delivered" : prompt.steers ? "steers" : "queued");
+    if (why != NULL)
+        json_put(&out, "why", why);
     if (wait) {
         client->kind = CLIENT_WATCHES;
         client->dirty = true;
@@ -200,6 +232,22 @@ int acp_request_sleep(struct host *host, struct client *client, const struct fra
     return 0;
 }
 
+/* Writes an open permission, and what it is about, if there is room for both: JSON may take six
+ * bytes for one. */
+static void put_open(const struct host *host, const struct asked_permission *permission,
+                     size_t room, struct str *to)
+{
+    const char *details =
+        permission->plan_text != NULL ? permission->plan_text : permission->details;
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    event_put_permission(host, permission, &out);
+    if (details[0] != '\0' && to->len + 6 * (size_t)DETAILS_SHOWN < room)
+        json_put_fit(&out, "details", details, DETAILS_SHOWN);
+    json_close(&out, '}');
+}
+
 int acp_request_listen(struct host *host, struct client *client, const struct frame *frame,
                        struct err *err)
 {
@@ -222,10 +270,8 @@ int acp_request_listen(struct host *host, struct client *client, const struct fr
     json_open(&out, "permissions", '[');
     for (size_t i = 0; i < conversation->permissions.count; i++) {
         _cleanup_str_ struct str one = STR_INIT;
-        struct json_out permission = {.to = &one};
-        json_open(&permission, NULL, '{');
-        event_put_permission(host, &conversation->permissions.open[i], &permission);
-        json_close(&permission, '}');
+        put_open(host, &conversation->permissions.open[i], FRAME_HEAD_MAX - MARGIN - head.len,
+                 &one);
         if (head.len + one.len >= FRAME_HEAD_MAX - MARGIN)
             break;
         json_put_raw(&out, NULL, one.data);
@@ -249,8 +295,9 @@ int acp_request_cancel(struct host *host, struct client *client, const struct fr
     struct json_out out;
 
     (void)err;
-    bool cancelled =
-        prompt != NULL ? turn_cancel_prompt(host, event_number(host, prompt)) : turn_cancel(host);
+    bool cancelled = prompt != NULL && aside_cancel(host, prompt) ? true
+                     : prompt != NULL ? turn_cancel_prompt(host, event_number(host, prompt))
+                                      : turn_cancel(host);
     request_open_answer(host, &head, &out);
     json_put_bool(&out, "cancelled", cancelled);
     close_answer(client, &head, &out);
@@ -291,6 +338,21 @@ static bool is_for_budget(struct host *host, const struct frame *frame)
     return conversation->spending.paused[0] != '\0';
 }
 
+int acp_request_login(struct host *host, struct client *client, const struct frame *frame,
+                      struct err *err)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+
+    if (client->from != NULL)
+        return err_set(err, MAS_FAILED, "only a person may log in");
+    if (login_begin(host, json_get_text(frame->head, "method"), err) == -1)
+        return -1;
+    request_open_answer(host, &head, &out);
+    close_answer(client, &head, &out);
+    return 0;
+}
+
 int acp_request_permit(struct host *host, struct client *client, const struct frame *frame,
                        struct err *err)
 {
@@ -298,6 +360,7 @@ int acp_request_permit(struct host *host, struct client *client, const struct fr
     const char *option = json_get_text(frame->head, "option");
     struct verdict verdict = {.as = json_get_text(frame->head, "as"),
                               .mode = json_get_text(frame->head, "mode"),
+                              .answers = json_get(frame->head, "answers"),
                               .by = who(client)};
     struct answered_permission permitted;
     _cleanup_str_ struct str head = STR_INIT;

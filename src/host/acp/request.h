@@ -31,6 +31,8 @@ int acp_request_clear(struct host *host, struct client *client, const struct fra
                       struct err *err);
 int acp_request_mode(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err);
+int acp_request_login(struct host *host, struct client *client, const struct frame *frame,
+                      struct err *err);
 int acp_request_set(struct host *host, struct client *client, const struct frame *frame,
                     struct err *err);
 int acp_request_conversation(struct host *host, struct client *client, const struct frame *frame,

@@ -81,7 +81,9 @@ static void store_notes(struct host *host, const char *words)
 void resume_forget(struct resume *resume)
 {
     free(resume->notes);
-    resume->notes = NULL;
+    free(resume->lost);
+    free(resume->copy);
+    resume->notes = resume->lost = resume->copy = NULL;
     str_free(&resume->summary);
     resume->prime = resume->proved = false;
     resume->failed = 0;
@@ -127,6 +129,22 @@ static void join(struct host *host, enum store_outcome outcome)
     settings_begin(host);
 }
 
+void resume_leave(struct host *host, const char *session, bool deletes)
+{
+    struct agent_link *link = &host->conversation->link;
+
+    if (session == NULL || link->acp == NULL)
+        return;
+    const struct acp_info *info = acp_info(link->acp);
+    deletes = deletes && info->remove;
+    if (info->close)
+        (void)acp_session_close(link->acp, session, SESSION_CLOSE_MS);
+    if (deletes)
+        (void)acp_session_delete(link->acp, session, SESSION_CLOSE_MS);
+    link->left++;
+    link->unclosed += !info->close && !deletes;
+}
+
 void resume_leave_session(struct host *host)
 {
     struct agent_link *link = &host->conversation->link;
@@ -136,11 +154,8 @@ void resume_leave_session(struct host *host)
         return;
     sleep_session_left(host);
     work_leave(host, link->session);
-    link->left++;
-    if (acp_info(link->acp)->close)
-        (void)acp_session_close(link->acp, link->session, SESSION_CLOSE_MS);
-    else
-        link->unclosed++;
+    resume_leave(host, link->session, link->cleared);
+    link->cleared = false;
     free(link->session);
     link->session = NULL;
 }
@@ -148,6 +163,8 @@ void resume_leave_session(struct host *host)
 void resume_open_session(struct host *host)
 {
     const struct agent_link *link = &host->conversation->link;
+
+    opening_set(host);
     int64_t serial =
         acp_session_new(link->acp, link->cwd, link->tools, host->preset->initialize_ms);
 
@@ -207,6 +224,7 @@ static void try_method(struct host *host, enum resume_method method)
 
     if (conversation->memory.store == NULL) /* then no session is known */
         method = METHOD_NEW;
+    opening_set(host);
     if (method == METHOD_RESUME && may_try(conversation, METHOD_RESUME, info->resume)) {
         int64_t serial = acp_session_resume(link->acp, link->session, link->cwd, link->tools, ms);
         conversation_enter(host, PHASE_RESUMES, serial, -1);
@@ -220,7 +238,11 @@ static void try_method(struct host *host, enum resume_method method)
     }
     if (conversation->resume.failed != 0)
         resume_leave_session(host); /* it came back, and is open */
-    free(link->session);
+    summary_forget(host);
+    if (info->fork)
+        conversation->resume.lost = link->session;
+    else
+        free(link->session);
     link->session = NULL;
     resume_open_session(host);
 }
@@ -240,6 +262,7 @@ void resume_begin(struct host *host)
     resume->notes = NULL;
     resume->summed = false;
     str_free(&resume->summary);
+    summary_forget(host);
     if (memory->store == NULL)
         (void)memory_need(host, &err);
     if (memory->store != NULL)
@@ -436,6 +459,10 @@ static void handle_new(struct host *host, const struct acp_answer *answer)
 
     if (needs_login(host, answer))
         return;
+    if (!answer->ok && opening_without_role(host)) {
+        resume_open_session(host);
+        return;
+    }
     if (!answer->ok || answer->session == NULL) {
         give_up(host, "the agent created no session: %s",
                 answer->ok ? "it returned no id" : link_why(answer, why, sizeof why));
@@ -479,6 +506,9 @@ void resume_answer(struct host *host, const struct acp_answer *answer)
     case ACP_CALL_LIST:
     case ACP_CALL_PROMPT:
     case ACP_CALL_AUTHENTICATE:
+    case ACP_CALL_STEER:
+    case ACP_CALL_FORK:
+    case ACP_CALL_DELETE:
     default:
         break;
     }

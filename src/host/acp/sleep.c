@@ -231,6 +231,14 @@ static bool has_queue(const struct host *host, struct str *why)
     return true;
 }
 
+static bool has_aside(const struct host *host, struct str *why)
+{
+    if (host->conversation->asides.count == 0)
+        return false;
+    str_add(why, "a copy of its session is being asked");
+    return true;
+}
+
 static bool is_not_ready(const struct host *host, struct str *why)
 {
     const struct agent_link *link = &host->conversation->link;
@@ -254,7 +262,7 @@ static bool has_program(const struct host *host, struct str *why)
 bool sleep_is_kept_awake(struct host *host, struct str *why)
 {
     static bool (*const obstacles[])(const struct host *host, struct str *why) = {
-        does_not_run, has_permission, is_working, has_queue,
+        does_not_run, has_permission, is_working, has_queue,    has_aside,
         is_not_ready, has_program,    find_call,  find_process,
     };
 

@@ -36,6 +36,49 @@ static char *read_long(struct host *host)
     return more.len > some.len ? str_steal(&more) : NULL;
 }
 
+/* Asks the present session, which is told what was said first. */
+static bool ask_session(struct host *host)
+{
+    const struct agent_link *link = &host->conversation->link;
+    _cleanup_free_ char *text = read_long(host);
+
+    if (text == NULL)
+        return false;
+    const char *blocks[] = {text, ask_words, NULL};
+    int64_t serial = acp_prompt(link->acp, link->session, blocks, SUMMARY_MS);
+    conversation_enter(host, PHASE_SUMS_UP, serial, -1);
+    return true;
+}
+
+/* Asks a copy of the session that did not come back: it knows more than mas has kept. */
+void summary_copied(struct host *host, const struct acp_answer *answer)
+{
+    const struct agent_link *link = &host->conversation->link;
+    struct resume *resume = &host->conversation->resume;
+    const char *blocks[] = {ask_words, NULL};
+
+    if (!answer->ok || strcmp(answer->session, link->session) == 0 ||
+        strcmp(answer->session, resume->lost) == 0) {
+        if (!ask_session(host))
+            summary_end(host, answer);
+        return;
+    }
+    resume->copy = mem_dup(answer->session);
+    int64_t serial = acp_prompt(link->acp, resume->copy, blocks, SUMMARY_MS);
+    conversation_enter(host, PHASE_SUMS_UP, serial, -1);
+}
+
+void summary_forget(struct host *host)
+{
+    struct resume *resume = &host->conversation->resume;
+
+    if (resume->copy != NULL)
+        resume_leave(host, resume->copy, true);
+    free(resume->copy);
+    free(resume->lost);
+    resume->copy = resume->lost = NULL;
+}
+
 bool summary_begin(struct host *host)
 {
     struct conversation *conversation = host->conversation;
@@ -46,26 +89,31 @@ bool summary_begin(struct host *host)
         return false;
     conversation->resume.summed = true;
     _cleanup_free_ char *text = read_long(host);
+    const char *lost = conversation->resume.lost;
     if (text == NULL)
         return false;
-    const char *blocks[] = {text, ask_words, NULL};
-    int64_t serial = acp_prompt(link->acp, link->session, blocks, SUMMARY_MS);
+    if (lost == NULL)
+        return ask_session(host);
+    int64_t serial = acp_session_fork(link->acp, lost, link->cwd, NULL, host->preset->resume_ms);
     conversation_enter(host, PHASE_SUMS_UP, serial, -1);
     return true;
 }
 
 void summary_end(struct host *host, const struct acp_answer *answer)
 {
-    const struct agent_link *link = &host->conversation->link;
-    struct str *summary = &host->conversation->resume.summary;
+    struct conversation *conversation = host->conversation;
+    const struct agent_link *link = &conversation->link;
+    struct str *summary = &conversation->resume.summary;
     size_t most = conversation_budget(host).all / SUMMARY_SHARE;
 
     if (!answer->ok) {
         event_say(host, true, "the agent made no summary of the earlier messages: %s",
                   answer->message != NULL ? answer->message : "no answer");
-        acp_cancel(link->acp, link->session);
+        acp_cancel(link->acp,
+                   conversation->resume.copy != NULL ? conversation->resume.copy : link->session);
         str_free(summary);
     }
+    summary_forget(host);
     while (summary->len > most || !str_is_utf8(str_text(summary), summary->len)) {
         summary->len = summary->len > most ? most : summary->len - 1;
         summary->data[summary->len] = '\0';

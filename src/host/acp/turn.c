@@ -35,7 +35,7 @@ bool turn_begins_at_once(struct host *host)
 
 /* ---- its beginning */
 
-static void tell_prompt(struct host *host, const struct prompt *prompt)
+void turn_tell_prompt(struct host *host, const struct prompt *prompt, bool steered)
 {
     struct client_event event;
     char id[EVENT_ID_MAX];
@@ -47,13 +47,15 @@ static void tell_prompt(struct host *host, const struct prompt *prompt)
     for (char **tag = prompt->tags; tag != NULL && *tag != NULL; tag++)
         json_put(&event.out, NULL, *tag);
     json_close(&event.out, ']');
+    if (steered)
+        json_put_bool(&event.out, "steered", true);
     event_tell(host, &event, prompt->text, prompt->len, prompt->number);
     chat_print(host, "prompt", prompt->text, prompt->len);
 }
 
-/* Appends what was said before, for a session that does not know it: all of it, or what came after
- * the last turn that ended well. */
-static void add_history(struct host *host, struct str *ret)
+/* Appends what was said before the message `before`, for a session that does not know it: all of
+ * it, or what came after the last turn that ended well. */
+static void add_history(struct host *host, int64_t before, struct str *ret)
 {
     struct conversation *conversation = host->conversation;
     const struct conversation_memory *memory = &conversation->memory;
@@ -65,20 +67,19 @@ static void add_history(struct host *host, struct str *ret)
     if (conversation->resume.prime)
         summary_add(conversation, ret);
     if (memory->store != NULL)
-        (void)memory_kept(host,
-                          store_injection(memory->store, memory->place.query,
-                                          conversation->turn.prompt.number, &budget, ret, &err),
-                          &err);
+        (void)memory_kept(
+            host, store_injection(memory->store, memory->place.query, before, &budget, ret, &err),
+            &err);
 }
 
 /* Appends what was said on the prompt's subject in other conversations. */
-static void add_recall(struct host *host, struct str *ret)
+static void add_recall(struct host *host, const char *text, struct str *ret)
 {
     const struct conversation *conversation = host->conversation;
     const struct recall_options options = {
         .session = host->session.id,
         .conversation = conversation->memory.place.conversation,
-        .text = conversation->turn.prompt.text,
+        .text = text,
     };
     struct err err = ERR_INIT;
 
@@ -87,9 +88,7 @@ static void add_recall(struct host *host, struct str *ret)
         host_log(host, err.text); /* the prompt goes without it */
 }
 
-/* Returns words that tell a model which agent speaks to it, which the caller frees; NULL if a
- * person does. */
-static char *name_sender(const struct host *host, const char *from)
+char *turn_name_sender(const struct host *host, const char *from)
 {
     const struct agent *agent = team_agent(&host->team, from);
 
@@ -100,31 +99,45 @@ static char *name_sender(const struct host *host, const char *from)
     return mem_printf("[message from agent %s (%s) of your team]\n", agent->id, str_text(&role));
 }
 
-static void send_prompt(struct host *host)
+int64_t turn_send(struct host *host, const struct turn_words *words)
 {
-    struct conversation *conversation = host->conversation;
+    const struct conversation *conversation = host->conversation;
     const struct resume *resume = &conversation->resume;
-    struct turn *turn = &conversation->turn;
     _cleanup_str_ struct str role = STR_INIT;
     _cleanup_str_ struct str history = STR_INIT;
-    _cleanup_free_ char *sender = name_sender(host, turn->prompt.from);
-    const char *blocks[6] = {NULL};
+    _cleanup_free_ char *sender = turn_name_sender(host, words->from);
+    const char *blocks[5] = {NULL};
     size_t n = 0;
 
-    if (resume->prime)
+    if (resume->prime && !conversation->link.has_role)
         role_add(host, &role);
     if (role.len > 0)
         blocks[n++] = role.data;
     if (resume->prime || resume->remind != 0)
-        add_history(host, &history);
-    if (resume->prime && history.len == 0)
-        add_recall(host, &history);
+        add_history(host, words->before, &history);
+    if (resume->prime && history.len == 0 && words->recalls)
+        add_recall(host, words->text, &history);
     if (history.len > 0)
         blocks[n++] = history.data;
     if (sender != NULL)
         blocks[n++] = sender;
-    blocks[n++] = turn->prompt.text;
-    turn->serial = acp_prompt(conversation->link.acp, conversation->link.session, blocks, -1);
+    blocks[n++] = words->text;
+    return acp_prompt(conversation->link.acp, words->session, blocks, -1);
+}
+
+static void send_prompt(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    const struct prompt *prompt = &conversation->turn.prompt;
+    const struct turn_words words = {
+        .session = conversation->link.session,
+        .from = prompt->from,
+        .text = prompt->text,
+        .before = prompt->number,
+        .recalls = true,
+    };
+
+    conversation->turn.serial = turn_send(host, &words);
 }
 
 static void turn_free(struct turn *turn)
@@ -134,6 +147,7 @@ static void turn_free(struct turn *turn)
         update_free_tool(&turn->tools[i]);
     free(turn->tools);
     free(turn->plan_text);
+    steer_free(turn);
     *turn = (struct turn){.cancel_until = -1};
 }
 
@@ -151,7 +165,7 @@ static void begin_turn(struct host *host)
     if (!turn->prompt.begun)
         memory_update(host, turn->prompt.number, NULL, 0, NULL, MESSAGE_DONE, SYNC_FULL);
     if (!turn->prompt.told)
-        tell_prompt(host, &turn->prompt);
+        turn_tell_prompt(host, &turn->prompt, false);
     sleep_turn_begins(host);
     send_prompt(host);
 }
@@ -172,6 +186,8 @@ void turn_run(struct host *host)
            !conversation->turn.on && conversation->queue.count > 0) {
         const struct prompt *next = &conversation->queue.prompts[0];
         struct err err = ERR_INIT;
+        if (next->steer != 0)
+            return; /* the agent may have taken it already */
         if (!is_elsewhere(conversation, next)) {
             if (!gate_holds(host, true))
                 begin_turn(host);
@@ -191,6 +207,7 @@ void turn_put_back(struct host *host)
     struct turn *turn = &host->conversation->turn;
 
     permission_drop_all(host);
+    steer_put_back(host);
     turn->prompt.begun = false;
     turn->prompt.told = true;
     queue_push_first(host, &turn->prompt);
@@ -269,6 +286,7 @@ void turn_end(struct host *host, const char *stop_reason, int64_t code, const ch
     host_log_message(host, turn->prompt.from, turn->prompt.len, stop_reason);
     attention_turn_ended(host);
     turn_tell_end(host, turn->prompt.number, stop_reason, code, error);
+    steer_end(host, stop_reason);
     turn_free(turn);
     budget_turn_ended(host);
 }

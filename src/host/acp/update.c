@@ -391,6 +391,11 @@ void update_handle(struct host *host, const struct acp_update *update)
 
     if (phase == PHASE_SETTLES)
         resume->quiet_since = time_monotonic_ms();
+    if (!ours && aside_update(host, update))
+        return;
+    if (phase == PHASE_SUMS_UP && resume->copy != NULL && update->session != NULL &&
+        strcmp(resume->copy, update->session) == 0 && update->kind == ACP_TEXT)
+        str_addn(&resume->summary, update->text, update->len);
     /* commands may come before the answer with the session's id */
     if (!ours && !(update->kind == ACP_COMMANDS && phase == PHASE_OPENS))
         return;
@@ -398,11 +403,16 @@ void update_handle(struct host *host, const struct acp_update *update)
         resume->replayed += update->kind <= ACP_PLAN;
     if (phase == PHASE_SUMS_UP && update->kind == ACP_TEXT)
         str_addn(&resume->summary, update->text, update->len);
+    bool live = turn->on || (phase == PHASE_READY && !resume->ignores);
+    if (live && (update->kind == ACP_COMPACTION || update->kind == ACP_SUMMARY))
+        compact_handle(host, update);
+    if (live && update->kind == ACP_NOTICE)
+        compact_notice(host, update);
     if (!is_content(update)) {
         handle_news(host, update);
         return;
     }
     turn->heard = turn->heard || turn->on;
-    if (turn->on || (phase == PHASE_READY && !resume->ignores))
+    if (live)
         handle_content(host, update);
 }

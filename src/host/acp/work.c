@@ -111,6 +111,17 @@ void work_request(struct host *host, const struct acp_request *request)
 {
     struct conversation *conversation = host->conversation;
 
+    if (aside_is_session(host, request->session)) { /* it reads, and changes nothing */
+        if (strcmp(request->method, "fs/read_text_file") != 0 ||
+            !files_serve(&conversation->work.place, conversation->link.acp, request))
+            acp_refuse(conversation->link.acp, request->ticket, RPC_INVALID_PARAMS,
+                       "this copy of a session is for a question: it may read files only");
+        return;
+    }
+    if (strcmp(request->method, "elicitation/create") == 0) {
+        elicit_ask(host, request);
+        return;
+    }
     conversation->turn.heard = conversation->turn.heard || conversation->turn.on;
     if (conversation->link.session == NULL ||
         strcmp(conversation->link.session, request->session) != 0)

@@ -1,0 +1,53 @@
+/*
+ * The tmux servers that a survey asks for their sessions: each once, all at the same time.
+ */
+#ifndef MAS_CLIENT_SERVERS_H
+#define MAS_CLIENT_SERVERS_H
+
+#include "base/err.h"
+#include "base/proc.h"
+#include "store/root.h"
+#include "tmux/tmux.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A tmux server and its answer. */
+struct tmux_server {
+    char *socket;
+    struct tmux_session *sessions; /* of this root */
+    size_t count;
+    struct err failure; /* why it could not be asked; code MAS_OK: it answered */
+    struct proc proc; /* the tmux client process, while `asking` */
+    bool begun; /* it is asked, or need not be */
+    bool asking;
+    size_t users; /* how often it was added */
+};
+
+struct servers {
+    struct tmux_server *list;
+    size_t count;
+};
+
+/* Adds a server, if it is not there yet. */
+void servers_add(struct servers *servers, const char *socket);
+/* Adds the server that a session of this tmux name would have for itself, if there is its socket.
+ */
+void servers_add_own(struct servers *servers, const char *tmux_name);
+/* Returns NULL if it was not added. It stays valid until the next one is added. */
+struct tmux_server *servers_find(const struct servers *servers, const char *socket);
+/* Starts to ask a server. One that does not answer on its socket has no sessions. */
+void servers_begin(struct tmux_server *server);
+/* Asks all that were not asked yet, some at a time, and waits for the answers. Sessions of other
+ * roots are dropped. */
+void servers_ask(const struct root *root, struct servers *servers);
+/* Returns why the server with this socket could not be asked, or for socket NULL any; NULL if it
+ * could. */
+const struct err *servers_failure(const struct servers *servers, const char *socket);
+/* Returns how many sessions they have. */
+size_t servers_live(const struct servers *servers);
+/* Waits for the processes that ask, and frees the answers. */
+void servers_free(struct servers *servers);
+#define _cleanup_servers_ __attribute__((cleanup(servers_free)))
+
+#endif

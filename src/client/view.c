@@ -1,0 +1,88 @@
+#include "client/view.h"
+
+#include "base/time.h"
+#include "store/workspace.h"
+
+#include <stdlib.h>
+
+const char *view_name(const struct view *view)
+{
+    return view->name != NULL ? view->name : view->row.name;
+}
+
+time_t view_activity(const struct view *view)
+{
+    time_t t = 0;
+    (void)time_parse(view->row.activity, &t);
+    return view->live != NULL && view->live->activity > t ? view->live->activity : t;
+}
+
+size_t view_running(const struct view *view)
+{
+    const struct agent_counts *counts = &view->counts;
+    size_t panes = view->live != NULL ? view->live->running : 0;
+    return agent_counts_live(counts) + (panes > counts->told ? panes - counts->told : 0);
+}
+
+size_t view_ended(const struct view *view)
+{
+    return agent_counts_ended(&view->counts) + (view->live != NULL ? view->live->ended : 0);
+}
+
+/* Writes nothing for a session whose agents have no work trees, or were not looked at. */
+static void put_code(const struct code_counts *code, struct json_out *out)
+{
+    char looked[TIME_TEXT];
+
+    if (code->agents == 0)
+        return;
+    time_format((time_t)(code->looked_ms / 1000), looked);
+    json_open(out, "code", '{');
+    json_put_int(out, "agents", (int64_t)code->agents);
+    json_put_int(out, "ahead", code->ahead);
+    json_put_int(out, "behind", code->behind);
+    json_put_int(out, "changed", code->changed);
+    json_put(out, "looked", looked);
+    json_close(out, '}');
+}
+
+void view_put_json(const struct root *root, const struct view *view, struct json_out *out)
+{
+    _cleanup_free_ char *dir = workspace_path(root, view->row.id, NULL);
+    char activity[TIME_TEXT];
+
+    time_format(view_activity(view), activity);
+    json_put(out, "sessionId", view->row.id);
+    json_put(out, "tmuxSession", view->live != NULL ? view->live->name : view->row.tmux_name);
+    json_put(out, "status", status_name(view->status));
+    json_put(out, "createdAt", view->row.created);
+    json_put(out, "lastActivity", activity);
+    json_put(out, "workingDir", dir);
+    json_put(out, "mode", mode_name(view->row.mode));
+    json_put(out, "name", view_name(view));
+    json_put(out, "template", view->row.template);
+    json_put_bool(out, "private", view->row.private);
+    json_put_bool(out, "crashed", view->crashed);
+    if (view->migrating)
+        json_put_bool(out, "migrating", true);
+    if (view->machine != NULL)
+        json_put(out, "machine", view->machine);
+    if (view->elsewhere)
+        json_put_bool(out, "elsewhere", true);
+    if (view->lease_lost)
+        json_put_bool(out, "leaseLost", true);
+    if (view->moved_to != NULL)
+        json_put(out, "movedTo", view->moved_to);
+    json_put_int(out, "agentsRunning", (int64_t)view_running(view));
+    json_put_int(out, "agentsEnded", (int64_t)view_ended(view));
+    json_open(out, "agentStates", '{');
+    for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
+        if (view->counts.states[i] > 0)
+            json_put_int(out, agent_state_name((enum agent_state)i),
+                         (int64_t)view->counts.states[i]);
+    json_close(out, '}');
+    put_code(&view->counts.code, out);
+    json_put_int(out, "attached", view->live != NULL ? view->live->attached : 0);
+    if (view->reason != NULL)
+        json_put(out, "reason", view->reason);
+}

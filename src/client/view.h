@@ -1,0 +1,56 @@
+/*
+ * One session in a survey: what the index and its metadata say of it, and what of it runs now.
+ */
+#ifndef MAS_CLIENT_VIEW_H
+#define MAS_CLIENT_VIEW_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "client/agent_counts.h"
+#include "store/index.h"
+#include "store/root.h"
+#include "tmux/tmux.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct view {
+    struct row row; /* its texts belong to the survey */
+    enum status status; /* the current one */
+    bool crashed;
+    bool migrating; /* `mas migrate` is working on it, or was killed */
+    bool unknown; /* its tmux server did not answer: `live` proves nothing */
+    const struct err *failure; /* why it did not answer */
+    char *machine; /* the machine that has it; NULL: unknown */
+    bool elsewhere; /* and that is another one: `status` is what its metadata says */
+    bool lease_lost; /* its agents have ended because its lease was not renewed */
+    char *moved_to; /* where it has gone; NULL: it is here */
+    bool unreadable; /* its metadata could not be read; the reason may be temporary */
+    bool outdated; /* its row in the index differs from its metadata */
+    char *reason; /* why the status is error; otherwise NULL */
+    char *socket; /* TMUX_SOCKET from the metadata; NULL if that was not read */
+    char *name; /* its name from the metadata; NULL if that was not read */
+    const struct tmux_session *live; /* NULL: it has no tmux session */
+    const char *live_socket; /* the tmux server that has it */
+    struct agent_counts counts; /* what its hosts reported, with SURVEY_HOSTS */
+    size_t place; /* position in the index */
+    time_t used; /* last activity according to the metadata; 0: unknown */
+    ino_t metadata; /* inode of the .session that was read; another inode means another state */
+    struct timespec written; /* ctime of that file */
+};
+
+/* Returns the session's name, "" if it has none. It belongs to the survey. */
+const char *view_name(const struct view *view);
+/* Writes the members of a view into an open JSON object, with the keys of the index and the current
+ * state. */
+void view_put_json(const struct root *root, const struct view *view, struct json_out *out);
+/* Return the number of agents whose processes run, and of those that have ended. For hosts that did
+ * not report, tmux's panes count. */
+size_t view_running(const struct view *view);
+size_t view_ended(const struct view *view);
+/* Returns the time of the last activity, live or recorded. */
+time_t view_activity(const struct view *view);
+
+#endif

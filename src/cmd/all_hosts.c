@@ -1,0 +1,462 @@
+#include "cmd/all_hosts.h"
+
+#include "base/path.h"
+#include "base/time.h"
+#include "cmd/brokered.h"
+#include "cmd/person.h"
+#include "cmd/print.h"
+#include "fleet/jobs.h"
+#include "fleet/reach.h"
+#include "tmux/tmux.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define TOP_VERB "status" /* what `top` asks the machines */
+
+/* Returns the words that each machine is asked. `verb`: the one that answers. */
+static char **make_words(const struct call *call, const char *verb)
+{
+    char **words = NULL;
+
+    strv_push(&words, verb);
+    for (size_t i = 0; i < call->given_count && strcmp(verb, call->cmd->name) == 0; i++) {
+        const struct given *given = &call->given[i];
+        bool takes = given->opt->arg != NULL && (given->opt->arg[0] != '[' || given->value[0] != 0);
+        _cleanup_free_ char *word =
+            mem_printf("--%s%s%s", given->opt->name, takes ? "=" : "", takes ? given->value : "");
+        strv_push(&words, word);
+    }
+    strv_push(&words, "--json");
+    strv_push(&words, "--");
+    for (int i = 0; i < call->operand_count; i++)
+        strv_push(&words, call->operands[i]);
+    return words;
+}
+
+/* Says what is wrong with a machine that has answered, or cannot be asked. */
+static char *find_problem(const struct fleet_answer *answer, const struct reach_ask *ask)
+{
+    const char *failed = "': ";
+
+    if (ask->err.code != MAS_OK) {
+        const char *why = strstr(ask->err.text, failed);
+        return mem_printf("not reached: %s", why != NULL ? why + strlen(failed) : ask->err.text);
+    }
+    if (answer->greeting.version[0] == '\0')
+        return strstr(str_text(&ask->why), "'--greet'") != NULL
+                   ? mem_dup("another version of mas, which does not answer others")
+                   : mem_printf("it does not answer as mas does%s%s", ask->why.len > 0 ? ": " : "",
+                                str_text(&ask->why));
+    if (answer->json == NULL)
+        return mem_dup(ask->why.len > 0 ? ask->why.data : "its answer is not that of this verb");
+    if (strcmp(answer->greeting.version, MAS_VERSION) != 0)
+        return mem_printf("it has mas %s, here is %s", answer->greeting.version, MAS_VERSION);
+    if (answer->greeting.store_free != -1 && answer->greeting.store_free < ALL_HOSTS_FULL)
+        return mem_dup("its store is full, or missing");
+    if (answer->greeting.free != -1 && answer->greeting.free < ALL_HOSTS_FULL)
+        return mem_dup("its disk is full");
+    if (llabs(answer->clock_ms) > ALL_HOSTS_CLOCK_MS) {
+        char text[24];
+        time_age(0, (time_t)(llabs(answer->clock_ms) / 1000), text);
+        return mem_printf("its clock is %s %s", text, answer->clock_ms > 0 ? "ahead" : "behind");
+    }
+    return NULL;
+}
+
+/* Likewise, of a machine that is in order otherwise: what only `doctor` asks. */
+static char *find_tmux_problem(const struct greeting *greeting)
+{
+    if (strcmp(greeting->tmux, GREETING_NO_TMUX) == 0)
+        return mem_dup("it has no tmux");
+    return tmux_version_is_old(greeting->tmux)
+               ? mem_printf("its tmux %s is too old: 3.2 is the first that will do", greeting->tmux)
+               : NULL;
+}
+
+/* How far a clock is ahead that was read between `from` and `to`. */
+static int64_t clock_difference(int64_t theirs, int64_t from, int64_t to)
+{
+    return theirs < from ? theirs - from : theirs > to ? theirs - to : 0;
+}
+
+static void take_answer(const char *verb, const struct reach_ask *ask, int64_t from, int64_t to,
+                        struct fleet_answer *answer)
+{
+    const char *text = str_text(&ask->out);
+    struct err ignored = ERR_INIT;
+    size_t begin = 0;
+
+    answer->reached = ask->err.code == MAS_OK;
+    if (answer->reached && greeting_parse(text, ask->out.len, &answer->greeting, &begin)) {
+        answer->clock_ms = clock_difference(answer->greeting.time_ms, from, to);
+        if (json_parse(text + begin, ask->out.len - begin, ALL_HOSTS_ANSWER_MAX, &answer->json,
+                       &ignored) == -1)
+            answer->json = NULL;
+        else if (all_hosts_rows(verb, answer->json) == NULL) {
+            json_free(answer->json);
+            answer->json = NULL;
+        }
+    }
+    answer->problem = find_problem(answer, ask);
+    if (answer->problem == NULL)
+        answer->problem = find_tmux_problem(&answer->greeting);
+    if (!answer->reached)
+        answer->code = answer->host != NULL ? MAS_UNREACHED : (int)ask->err.code;
+    else if (answer->json == NULL)
+        answer->code = MAS_FAILED;
+    else
+        answer->code = ask->code;
+    if (answer->code == MAS_OK && answer->problem != NULL && strcmp(verb, "doctor") == 0)
+        answer->code = MAS_FAILED;
+}
+
+/* Says of a partition whether Slurm answers, and looks at its store. */
+static void take_slurm(const struct config *config, const struct remote *remote,
+                       struct fleet_answer *answer)
+{
+    const char *store = jobs_store(config, remote);
+    _cleanup_jobs_ struct jobs jobs = JOBS_INIT;
+    struct err why = ERR_INIT;
+    struct statvfs fs;
+
+    answer->greeting = (struct greeting){.free = -1, .store_free = -1};
+    if (store == NULL) {
+        answer->problem = mem_dup("it has no store");
+    } else if (statvfs(store, &fs) == -1 && errno == ENOENT) {
+        answer->reached = true; /* the first session makes it */
+        return;
+    } else if (statvfs(store, &fs) == -1) {
+        answer->problem = mem_printf("its store '%s' cannot be read: %s", store, strerror(errno));
+    } else if (jobs_read(store, false, &jobs, &why) == -1 || jobs.why[0] != '\0') {
+        answer->problem = mem_printf("not reached: %s", why.code != MAS_OK ? why.text : jobs.why);
+    } else {
+        answer->reached = true;
+        answer->greeting.store_free = (int64_t)(fs.f_bavail * fs.f_frsize);
+        if (answer->greeting.store_free < ALL_HOSTS_FULL)
+            answer->problem = mem_dup("its store is full");
+        return;
+    }
+    answer->code = MAS_UNREACHED;
+}
+
+/* Counts the sessions of a list, and those that run. */
+static struct last_known count_sessions(const struct json *rows)
+{
+    struct last_known known = {.when = time(NULL)};
+
+    for (const struct json *row = json_first(rows); row != NULL; row = json_next(row)) {
+        known.sessions++;
+        known.active += strcmp(json_get_text_or(row, "status", ""), "active") == 0;
+    }
+    return known;
+}
+
+/* Records what those know that have answered, and finds what is known of the others. */
+static void keep_known(struct fleet_answers *answers, const struct reach_ask *asks)
+{
+    size_t count = answers->count - 1;
+    const struct remote **remotes = mem_alloc((count + 1) * sizeof *remotes);
+    struct last_known *known = mem_alloc((count + 1) * sizeof *known);
+    bool any = false;
+
+    for (size_t i = 0; i < count; i++)
+        remotes[i] = asks[i + 1].command.remote;
+    last_known_read(remotes, count, known);
+    for (size_t i = 0; i < count; i++) {
+        struct fleet_answer *answer = &answers->list[i + 1];
+        answer->known = known[i];
+        known[i] = (struct last_known){.when = 0};
+        if (answer->json == NULL || strcmp(answers->verb, "list") != 0)
+            continue;
+        known[i] = answer->known = count_sessions(all_hosts_rows(answers->verb, answer->json));
+        any = true;
+    }
+    if (any)
+        last_known_write(remotes, count, known);
+    free(remotes);
+    free(known);
+}
+
+static void put_host(const struct fleet_answer *answer, struct json_out *out)
+{
+    char when[TIME_TEXT];
+
+    json_open(out, NULL, '{');
+    json_put(out, "host", answer->host);
+    json_put_bool(out, "reached", answer->reached);
+    json_put(out, "version", answer->greeting.version[0] != 0 ? answer->greeting.version : NULL);
+    json_put_int(out, "clockMs", answer->clock_ms);
+    json_put_int(out, "free", answer->greeting.version[0] != 0 ? answer->greeting.free : -1);
+    if (answer->greeting.store_free > 0)
+        json_put_int(out, "storeFree", answer->greeting.store_free);
+    if (answer->greeting.tmux[0] != '\0' && strcmp(answer->greeting.tmux, GREETING_NO_TMUX) != 0)
+        json_put(out, "tmux", answer->greeting.tmux);
+    json_put(out, "problem", answer->problem);
+    if (answer->known.when != 0) {
+        time_format(answer->known.when, when);
+        json_open(out, "lastKnown", '{');
+        json_put(out, "time", when);
+        json_put_int(out, "sessions", answer->known.sessions);
+        json_put_int(out, "active", answer->known.active);
+        json_close(out, '}');
+    }
+    json_close(out, '}');
+}
+
+/* Writes the member "jobs", where an answer has it. */
+static void put_jobs(const struct fleet_answers *answers, struct json_out *out)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct json *jobs = all_hosts_jobs(answers->verb, answers->list[i].json);
+        if (jobs != NULL && !any)
+            json_open(out, "jobs", '[');
+        any = any || jobs != NULL;
+        for (const struct json *job = json_first(jobs); job != NULL; job = json_next(job)) {
+            if (!all_hosts_is_new_job(answers, i, job))
+                continue;
+            json_open(out, NULL, '{');
+            json_put(out, "submittedFrom", answers->list[i].host);
+            for (const struct json *part = json_first(job); part != NULL; part = json_next(part))
+                if (strcmp(json_key(part), "submittedFrom") != 0)
+                    json_put_node(out, json_key(part), part);
+            json_close(out, '}');
+        }
+    }
+    if (any)
+        json_close(out, ']');
+}
+
+static void print_json(const struct fleet_answers *answers)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_open(&out, all_hosts_array(answers->verb), '[');
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct json *rows = all_hosts_rows(answers->verb, answers->list[i].json);
+        for (const struct json *row = json_first(rows); row != NULL; row = json_next(row)) {
+            if (!json_is_object(row))
+                continue;
+            json_open(&out, NULL, '{');
+            json_put(&out, "host", answers->list[i].host);
+            for (const struct json *part = json_first(row); part != NULL; part = json_next(part))
+                if (strcmp(json_key(part), "host") != 0)
+                    json_put_node(&out, json_key(part), part);
+            json_close(&out, '}');
+        }
+    }
+    json_close(&out, ']');
+    put_jobs(answers, &out);
+    json_open(&out, "hosts", '[');
+    for (size_t i = 0; i < answers->count; i++)
+        put_host(&answers->list[i], &out);
+    json_close(&out, ']');
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+/* Prints the ids, as NAME:SESSION where they are elsewhere. */
+static void print_ids(const struct fleet_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct fleet_answer *answer = &answers->list[i];
+        const struct json *rows = all_hosts_rows(answers->verb, answer->json);
+        for (const struct json *row = json_first(rows); row != NULL; row = json_next(row)) {
+            char id[ID_TEXT];
+            if (id_normalise(json_get_text_or(row, "sessionId", ""), id))
+                printf("%s%s%s\n", answer->host != NULL ? answer->host : "",
+                       answer->host != NULL ? ":" : "", id);
+        }
+        if (answer->problem != NULL)
+            err_warn("host '%s': %s", answer->host != NULL ? answer->host : "-", answer->problem);
+    }
+}
+
+static void free_answers(struct fleet_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        json_free(answers->list[i].json);
+        free(answers->list[i].problem);
+    }
+    free(answers->list);
+}
+
+/* Returns true if partitions of Slurm have something to say to this. */
+static bool is_about_slurm(const char *verb)
+{
+    return strcmp(verb, "list") == 0 || strcmp(verb, "doctor") == 0;
+}
+
+/* Says of a partition which sessions the verb has left out: those that run as jobs, as each would
+ * need a step of its job. Returns false if there are none. */
+static bool take_left_out(const struct config *config, const struct remote *remote,
+                          const char *verb, struct fleet_answer *answer)
+{
+    const char *store = jobs_store(config, remote);
+    const char *words = strcmp(verb, "search") == 0 ? "search -s" : verb;
+    _cleanup_jobs_ struct jobs jobs = JOBS_INIT;
+    const struct batch_job *first = NULL;
+    struct err ignored = ERR_INIT; /* `list` tells it */
+    size_t count = 0;
+
+    if (store == NULL || jobs_read(store, false, &jobs, &ignored) == -1)
+        return false;
+    for (size_t i = 0; i < jobs.count; i++)
+        if (jobs.list[i].state == SLURM_RUNNING && strcmp(jobs.list[i].host, remote->name) == 0) {
+            first = first == NULL ? &jobs.list[i] : first;
+            count++;
+        }
+    if (first == NULL)
+        return false;
+    answer->reached = true;
+    answer->greeting = (struct greeting){.free = -1, .store_free = -1};
+    answer->problem = mem_printf("%zu running job%s, not asked; ask one: mas %s %s:%s", count,
+                                 count > 1 ? "s" : "", words, remote->name,
+                                 first->name[0] != '\0' ? first->name : first->id);
+    return true;
+}
+
+/* Adds the partitions. After the machines, since this machine's own `list` asks Slurm. */
+static void add_slurm(const struct config *config, struct fleet_answers *answers)
+{
+    for (size_t i = 0; i < config->remote_count; i++) {
+        const struct remote *remote = &config->remotes[i];
+        struct fleet_answer *answer = &answers->list[answers->count];
+        if (remote->via != REMOTE_SLURM)
+            continue;
+        *answer = (struct fleet_answer){.host = remote->name, .is_slurm = true};
+        if (is_about_slurm(answers->verb))
+            take_slurm(config, remote, answer);
+        else if (!take_left_out(config, remote, answers->verb, answer))
+            continue;
+        answers->count++;
+    }
+}
+
+static int first_code(const struct fleet_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++)
+        if (answers->list[i].code != MAS_OK)
+            return answers->list[i].code;
+    return MAS_OK;
+}
+
+static void print_top(const struct fleet_answers *answers, size_t rows)
+{
+    if (rows > 0)
+        (void)fputs("\033[H\033[2J", stdout); /* not before the answers are there */
+    all_hosts_top_table(answers, rows);
+}
+
+/* Asks all machines once and prints what they say. `rows`: of the screen, for `top`. Returns the
+ * exit code. */
+static int show_all(const struct call *call, const char *verb, size_t rows)
+{
+    const struct config *config = &call->config;
+    _cleanup_strv_ char **words = make_words(call, verb);
+    struct reach_ask *asks = mem_alloc((config->remote_count + 1) * sizeof *asks);
+    struct fleet_answers answers = {
+        .verb = verb, .list = mem_alloc((config->remote_count + 1) * sizeof *answers.list)};
+
+    int wait_ms = config_ms(config, SETTING_FLEET_ANSWER);
+    if (strcmp(verb, "doctor") == 0)
+        wait_ms = wait_ms < INT_MAX / ALL_HOSTS_DOCTOR ? wait_ms * ALL_HOSTS_DOCTOR : INT_MAX;
+
+    asks[answers.count++] = (struct reach_ask){.command = {.words = words, .greet = true},
+                                               .root = call->has_root ? call->root.path : NULL,
+                                               .timeout_ms = ALL_HOSTS_HERE_MS};
+    for (size_t i = 0; i < config->remote_count; i++) {
+        const struct remote *remote = &config->remotes[i];
+        if (remote->via != REMOTE_SSH)
+            continue;
+        answers.list[answers.count].host = remote->name;
+        asks[answers.count++] = (struct reach_ask){
+            .command = {.remote = remote, .words = words, .greet = true}, .timeout_ms = wait_ms};
+    }
+    for (size_t i = 0; i < answers.count; i++)
+        asks[i].output_max = ALL_HOSTS_ANSWER_MAX;
+    int64_t from = time_epoch_ms();
+    reach_ask_all(asks, answers.count);
+    int64_t to = time_epoch_ms();
+    for (size_t i = 0; i < answers.count; i++)
+        take_answer(verb, &asks[i], from, to, &answers.list[i]);
+    keep_known(&answers, asks);
+    size_t asked = answers.count;
+    add_slurm(config, &answers);
+    int code = first_code(&answers);
+    if (call->json)
+        print_json(&answers);
+    else if (call->quiet)
+        print_ids(&answers);
+    else if (strcmp(call->cmd->name, verb) == 0)
+        all_hosts_table(&answers);
+    else
+        print_top(&answers, rows);
+    for (size_t i = 0; i < asked; i++)
+        reach_ask_free(&asks[i]);
+    free_answers(&answers);
+    free(asks);
+    return code;
+}
+
+/* `top`: the agents of all machines, again and again. */
+struct top_look {
+    const struct call *call;
+    int code;
+};
+
+static void look_for_top(size_t rows, void *arg)
+{
+    struct top_look *look = arg;
+    look->code = show_all(look->call, TOP_VERB, rows);
+}
+
+static int show_top(const struct call *call, int *ret_code, struct err *err)
+{
+    struct top_look look = {.call = call};
+
+    if (call_opt(call, "once") == NULL && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0)
+        return all_hosts_screen(look_for_top, &look, err);
+    look_for_top(0, &look);
+    *ret_code = look.code;
+    return 0;
+}
+
+int call_all_hosts(struct call *call, int *ret_code, struct err *err)
+{
+    bool takes_words = strcmp(call->cmd->name, "search") == 0;
+
+    if (brokered_is_agent())
+        return err_set(err, MAS_FAILED,
+                       "cannot use --all-hosts: only a person may, and this is an agent");
+    if (call->has_root && person_check_root(call->root.path, "reach other hosts", err) == -1)
+        return -1;
+    if (call->session != NULL || (call->operand_count > 0 && !takes_words)) {
+        (void)err_set(err, MAS_USAGE,
+                      "cannot run '%s': it takes a SESSION or --all-hosts, not both",
+                      call->cmd->name);
+        return call_usage(call, err);
+    }
+    if (call_opt(call, "jobs") != NULL)
+        return err_set(err, MAS_USAGE,
+                       "cannot use --jobs with --all-hosts, which has the jobs of all machines");
+    if (call_opt(call, "fix") != NULL || call_opt(call, "watch") != NULL)
+        return err_set(err, MAS_USAGE, "cannot run '%s' on all hosts with --%s", call->cmd->name,
+                       call_opt(call, "fix") != NULL ? "fix" : "watch");
+    if (takes_words && call->operand_count == 1 && strcmp(call->operands[0], "-") == 0)
+        return err_set(err, MAS_USAGE,
+                       "cannot search on all hosts for '-': standard input is only here");
+    if (strcmp(call->cmd->name, "top") == 0)
+        return show_top(call, ret_code, err);
+    *ret_code = show_all(call, call->cmd->name, 0);
+    return 0;
+}

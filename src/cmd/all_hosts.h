@@ -1,0 +1,69 @@
+/*
+ * `--all-hosts`: a verb that lists, on this machine and on all of mas.ini, at the same time.
+ *
+ * Each machine runs the verb with --json and --greet (fleet/greeting.h), within `[fleet] answer`.
+ * What it answers is hostile: bounded, parsed strictly, and only members that a table knows are
+ * shown. A machine that was not reached, or of which something is wrong, is a row that says so.
+ */
+#ifndef MAS_CMD_ALL_HOSTS_H
+#define MAS_CMD_ALL_HOSTS_H
+
+#include "base/json.h"
+#include "cmd.h"
+#include "fleet/greeting.h"
+#include "store/last_known.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+enum {
+    ALL_HOSTS_TOP_MS = 2000, /* between two looks of `top` */
+    ALL_HOSTS_DOCTOR = 5, /* times as long for `doctor`, which looks at every workspace */
+    ALL_HOSTS_HERE_MS = 60000, /* for this machine, whose verb has no limit otherwise */
+    ALL_HOSTS_ANSWER_MAX = 8 << 20, /* bytes of an answer */
+    ALL_HOSTS_CLOCK_MS = 60000, /* a clock that differs by more is wrong */
+    ALL_HOSTS_FULL = 16 << 20, /* bytes: a disk with less free space is full */
+};
+
+/* What a machine has answered. A partition of Slurm is asked for its jobs, which this machine has
+ * in its own answer: it only says whether Slurm answers, and for `doctor` of its store. */
+struct fleet_answer {
+    const char *host; /* its name; NULL: this machine */
+    bool is_slurm;
+    int code; /* what the command ends with for this one */
+    bool reached; /* it has answered */
+    struct json *json; /* the answer; NULL: none */
+    struct greeting greeting; /* version "": none */
+    int64_t clock_ms; /* how far its clock is ahead */
+    char *problem; /* NULL: none */
+    struct last_known known; /* of one that was not reached */
+};
+
+struct fleet_answers {
+    const char *verb;
+    struct fleet_answer *list;
+    size_t count;
+};
+
+/* Returns the rows of an answer, NULL if it has none. */
+const struct json *all_hosts_rows(const char *verb, const struct json *answer);
+/* Returns the jobs that an answer has beside them; NULL if it has none. */
+const struct json *all_hosts_jobs(const char *verb, const struct json *answer);
+/* Returns true if none of the answers before `at` has the same job: machines may share a store. */
+bool all_hosts_is_new_job(const struct fleet_answers *answers, size_t at, const struct json *job);
+/* Returns the name of the member that holds the rows of a verb. */
+const char *all_hosts_array(const char *verb);
+/* Prints the table of a verb: its rows, then one for each machine with a problem. */
+void all_hosts_table(const struct fleet_answers *answers);
+/* Prints the table of `top`: the agents that `status` has found, in the order in which a person
+ * looks at them, below the machines with a problem. `rows`: it has at most so many lines, of which
+ * the last may say how many are missing; 0: all. */
+void all_hosts_top_table(const struct fleet_answers *answers, size_t rows);
+
+/* Calls `draw` every ALL_HOSTS_TOP_MS with the lines that there is room for, on a screen of its
+ * own, until q is pressed or the terminal is gone. Leaves the terminal as it was, whatever ends it.
+ */
+int all_hosts_screen(void (*draw)(size_t rows, void *arg), void *arg, struct err *err);
+
+#endif

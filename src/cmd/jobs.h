@@ -1,0 +1,60 @@
+/*
+ * Sessions that run, or wait to run, as jobs of Slurm: their part of `mas list`, and what other
+ * verbs do with one that is not in this root.
+ */
+#ifndef MAS_CMD_JOBS_H
+#define MAS_CMD_JOBS_H
+
+#include "base/json.h"
+#include "cmd.h"
+#include "fleet/jobs.h"
+
+#include <stdbool.h>
+
+/* The jobs of all stores that the settings name. */
+struct all_jobs {
+    struct stored_jobs {
+        char *store;
+        struct jobs jobs;
+    } * stores;
+    size_t count;
+};
+
+#define ALL_JOBS_INIT                                                                              \
+    {                                                                                              \
+        .stores = NULL                                                                             \
+    }
+
+/* Reads them, and warns about what cannot be read and about a Slurm that does not answer. The
+ * caller releases *ret with all_jobs_free(). */
+void all_jobs_read(const struct call *call, struct all_jobs *ret);
+void all_jobs_free(struct all_jobs *all);
+#define _cleanup_all_jobs_ __attribute__((cleanup(all_jobs_free)))
+
+/* Returns true if `mas list` with these options shows the job. */
+bool all_jobs_wants(const struct call *call, const struct batch_job *job);
+/* Prints a table of them, after a blank line if `more` is set. Returns false if there are none. */
+bool all_jobs_print(const struct call *call, const struct all_jobs *all, bool more);
+/* Prints the ids of their sessions. */
+void all_jobs_print_ids(const struct call *call, const struct all_jobs *all);
+/* Writes the member "jobs"; if no host is reached through Slurm, only with `always`. */
+void all_jobs_put_json(const struct call *call, const struct all_jobs *all, bool always,
+                       struct json_out *out);
+
+/* After `text` was found to name no session of this root (*err says so): finds the job that it
+ * names. Returns NULL, and leaves *err as it is, if there is none. The job and *ret_store belong to
+ * *all, which this function fills. */
+const struct batch_job *all_jobs_find(const struct call *call, const char *text,
+                                      struct all_jobs *all, const char **ret_store,
+                                      const struct err *err);
+
+/* `mas show`, `stop`, `rm` and `logs` of a job. */
+void job_show(const struct call *call, const char *store, const struct batch_job *job);
+int job_stop(const struct call *call, const char *store, const struct batch_job *job,
+             struct err *err);
+int job_remove(const struct call *call, const char *store, const struct batch_job *job,
+               struct err *err);
+int job_print_logs(const struct call *call, const char *store, const struct batch_job *job,
+                   struct err *err);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * The options of a new session, which `mas new` and `mas run` share.
+ */
+#ifndef MAS_CMD_NEW_OPTIONS_H
+#define MAS_CMD_NEW_OPTIONS_H
+
+#include "cmd.h"
+#include "cmd/wall_option.h"
+#include "session/life.h"
+
+/* Rows of a table of options. */
+/* clang-format off */
+#define NEW_OPTIONS                                                                                \
+    {'n', "name", "NAME", "name the session", OFFER_NONE},                                         \
+    {'t', "template", "TEMPLATE", "the template of the team", OFFER_TEMPLATE},                     \
+    {0, "agent", "PRESET", "run all agents of the team with this preset", OFFER_PRESET},           \
+    {0, "project", "DIR[@REF]", "work on this git repository, from HEAD or REF on", OFFER_FILE},   \
+    {0, "with-changes", NULL, "begin with what is changed and not committed there", OFFER_NONE},   \
+    {0, "setup", "ANSWER", "yes or no: allow the project's .mas/setup, or do without a setup",     \
+     OFFER_NONE},                                                                                  \
+    {'c', "config", "FILE", "first messages and presets of single agents, as JSON", OFFER_FILE},   \
+    {'p', "prompt", "AGENT=TEXT", "the first message of an agent; may be repeated", OFFER_NONE},   \
+    {0, "private", NULL, "make the session private: share no memory", OFFER_NONE},                 \
+    {0, "limit", "KIND=AMOUNT", "limit disk, memory, CPUs or processes; may be repeated",          \
+     OFFER_NONE},                                                                                  \
+    WALL_OPTION
+/* clang-format on */
+
+/* What the options point to. */
+struct new_given {
+    char **prompts;
+    struct life_setup setup;
+    struct session_limits limits;
+    enum wall_level level;
+    const enum wall_level *wall; /* for struct life */
+};
+
+#define NEW_GIVEN_INIT                                                                             \
+    {                                                                                              \
+        .setup = {.wish = LIFE_SETUP_AS_ANSWERED }                                                 \
+    }
+
+/* Reads them into *ret and *given, which must outlive it. */
+int new_options_read(const struct call *call, struct life_options *ret, struct new_given *given,
+                     struct err *err);
+/* Warns if the project has a setup that does not run although nobody has declined it. */
+void new_options_warn(const struct new_given *given, const struct session *session);
+void new_given_free(struct new_given *given);
+#define _cleanup_new_given_ __attribute__((cleanup(new_given_free)))
+
+#endif

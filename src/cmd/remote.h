@@ -1,0 +1,25 @@
+/*
+ * Verbs on other machines: `mas --host NAME VERB...`, and sessions that are named NAME:SESSION.
+ *
+ * The machines are in mas.ini, in that of the root only if the user made or accepted it. Agents may
+ * not reach them. The words behind the verb pass unchanged, and so do standard files and the exit
+ * code; MAS_UNREACHED is added. A signal that is to end this process ends it once the connection is
+ * closed, which ends the verb there.
+ *
+ * A call with sessions NAME:SESSION becomes one with --host for each machine, in the order in which
+ * they are named: the options as they were parsed, without --root, which names a root here, and the
+ * operands. Any verb that takes a SESSION has this by call_go_elsewhere() (cmd.h), which the parser
+ * calls before it opens the root. So has a verb with an option that names a host (OFFER_HOST), such
+ * as `mas new --host NAME`, unless Slurm is to place the session.
+ */
+#ifndef MAS_CMD_REMOTE_H
+#define MAS_CMD_REMOTE_H
+
+#include "cmd.h"
+
+/* Runs a verb on another machine. `words`: the verb as it was typed, and its arguments,
+ * NULL-terminated. `root`: --root here, where mas.ini is, or NULL. *ret_code is its exit code. */
+int remote_run(const char *name, const struct cmd *cmd, char *const *words, const char *root,
+               int *ret_code, struct err *err);
+
+#endif

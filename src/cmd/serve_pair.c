@@ -1,0 +1,233 @@
+#include "base/file.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "cmd/print.h"
+#include "cmd/serve.h"
+#include "store/pairing.h"
+
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ADDRESSES_MAX = 4096, /* bytes of the file */
+    URL_MAX = 200,
+    QR_MAX = 64 * 1024, /* bytes of a QR code on a terminal */
+    QR_MS = 5000,
+    EXPIRES_S = 90 * 24 * 3600,
+    NAMES = 100 /* that are tried if none is given */
+};
+
+static const struct opt opts[] = {
+    {0, "read-only", NULL, "the browser may only read", OFFER_NONE},
+    {0, "answer", NULL, "it may also answer what agents ask", OFFER_NONE},
+    {0, "full", NULL, "it may do everything (default)", OFFER_NONE},
+    {0, "name", "NAME", "the name of its token (default: page, page-2, ...)", OFFER_NONE},
+    {0, "expires", "AGE", "its token ends after this time (default: 90d)", OFFER_NONE},
+    {0, "url", "URL", "the server's address for the browser, as behind a proxy", OFFER_NONE},
+    {.name = NULL},
+};
+
+/* ---- the address */
+
+/* Returns the number of this machine that others can most likely reach, or NULL. */
+static char *own_number(void)
+{
+    struct ifaddrs *all = NULL;
+    char *found = NULL;
+    char host[NI_MAXHOST];
+
+    if (getifaddrs(&all) == -1)
+        return NULL;
+    for (const struct ifaddrs *at = all; at != NULL && found == NULL; at = at->ifa_next)
+        if (at->ifa_addr != NULL && at->ifa_addr->sa_family == AF_INET &&
+            getnameinfo(at->ifa_addr, sizeof(struct sockaddr_in), host, sizeof host, NULL, 0,
+                        NI_NUMERICHOST) == 0 &&
+            !str_starts(host, "127."))
+            found = mem_dup(host);
+    freeifaddrs(all);
+    return found;
+}
+
+/* Returns the address with a host that a browser can use instead of one that stands for all. */
+static char *reachable(const struct call *call, const char *address)
+{
+    static const char *const all[] = {"://0.0.0.0:", "://[::]:"};
+    _cleanup_strv_ char **hosts = str_split_list(config_text(&call->config, SETTING_SERVE_HOSTS));
+    _cleanup_free_ char *number = own_number();
+    const char *host = hosts != NULL && hosts[0] != NULL ? hosts[0] : number;
+
+    for (size_t i = 0; host != NULL && i < ARRAY_LEN(all); i++) {
+        const char *at = strstr(address, all[i]);
+        if (at != NULL)
+            return mem_printf("%.*s://%s:%s", (int)(at - address), address, host,
+                              at + strlen(all[i]));
+    }
+    return mem_dup(address);
+}
+
+static bool is_local(const char *address)
+{
+    return strstr(address, "://127.") != NULL || strstr(address, "://[::1]") != NULL ||
+           strstr(address, "://localhost") != NULL;
+}
+
+static int check_url(struct call *call, const char *url, struct err *err)
+{
+    bool good = (str_starts(url, "http://") || str_starts(url, "https://")) &&
+                strlen(url) <= URL_MAX && strpbrk(url, " #?\"'<>\\") == NULL &&
+                !str_has_control(url);
+
+    return good ? 0 : call_bad_value(call, "url", "an address such as https://team.example", err);
+}
+
+/* Finds where a browser reaches the server, without a slash at the end. */
+static int find_address(struct call *call, char **ret, struct err *err)
+{
+    const char *url = call_opt(call, "url");
+    struct err ignored = ERR_INIT;
+    _cleanup_free_ char *text = NULL;
+    const char *found = NULL;
+    size_t len = 0;
+
+    if (url != NULL && check_url(call, url, err) == -1)
+        return -1;
+    if (!file_is_locked(call->root.sessions, SERVE_LOCK_FILE)) {
+        (void)err_set(err, MAS_CONFLICT, "cannot pair a browser: no server of this root runs");
+        return err_hint(err, "start one with: mas serve");
+    }
+    if (url != NULL) {
+        *ret = mem_dupn(url, strlen(url) - (url[strlen(url) - 1] == '/'));
+        return 0;
+    }
+    if (file_read(call->root.sessions, ADDRESSES_FILE, ADDRESSES_MAX, &text, &len, &ignored) == -1)
+        text = mem_dup("");
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (str_starts(line, "http") && (found == NULL || is_local(found)))
+            found = line;
+    if (found == NULL) {
+        (void)err_set(err, MAS_CONFLICT, "cannot pair a browser: the server listens at no address");
+        return err_hint(err, "start it with --listen, or say where a browser reaches it: --url");
+    }
+    *ret = reachable(call, found);
+    return 0;
+}
+
+/* ---- the code */
+
+/* Prints a QR code with Debian's qrencode, if that is installed. */
+static void print_qr(const char *url)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_free_ char *file = path_find_program("qrencode", getenv("PATH"), -1);
+    _cleanup_strv_ char **argv = NULL;
+    struct err ignored = ERR_INIT;
+    struct proc proc;
+
+    strv_push(&argv, "qrencode");
+    strv_push(&argv, "--type=UTF8");
+    strv_push(&argv, "--margin=2");
+    const struct proc_spec spec = {.file = file,
+                                   .argv = argv,
+                                   .cwd = -1,
+                                   .input = url,
+                                   .input_len = strlen(url),
+                                   .output_max = QR_MAX,
+                                   .timeout_ms = QR_MS};
+
+    if (file == NULL || proc_start(&spec, &proc, &ignored) == -1)
+        return;
+    if (proc_finish(&proc, &result, &ignored) == 0 && result.status == 0)
+        printf("%s", str_text(&result.out));
+    proc_result_free(&result);
+}
+
+static void print_offer(struct call *call, const char *address, const char *code,
+                        const struct pairing *pairing)
+{
+    _cleanup_free_ char *url = mem_printf("%s/#pair=%s", address, code);
+
+    print_qr(url);
+    printf("address: %s/\ncode: %s\n", address, code);
+    if (call->quiet)
+        return;
+    printf("valid for %d minutes, once; the browser gets the token '%s' with the right '%s'\n",
+           PAIRING_S / 60, pairing->name, right_name(pairing->right));
+    if (is_local(address))
+        printf("only this machine reaches this address; see THE PAGE in mas-serve(8)\n");
+}
+
+static void print_json(const char *address, const char *code, const struct pairing *pairing)
+{
+    _cleanup_free_ char *url = mem_printf("%s/#pair=%s", address, code);
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "address", address);
+    json_put(&out, "code", code);
+    json_put(&out, "url", url);
+    json_put_int(&out, "seconds", PAIRING_S);
+    json_put(&out, "name", pairing->name);
+    json_put(&out, "right", right_name(pairing->right));
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+/* Offers under the name that was given, or under the first of page, page-2, ... that is free. */
+static int offer(struct call *call, struct pairing *pairing, char ret[PAIRING_TEXT],
+                 struct err *err)
+{
+    const char *name = call_opt(call, "name");
+    int rc = -1;
+
+    for (int i = 1; rc == -1 && i <= (name != NULL ? 1 : NAMES); i++) {
+        if (name != NULL && strlen(name) > TOKEN_NAME_MAX)
+            return call_bad_value(call, "name", "letters, digits, '_' and '-'", err);
+        (void)snprintf(pairing->name, sizeof pairing->name, i == 1 ? "%s" : "%s-%d",
+                       name != NULL ? name : "page", i);
+        *err = (struct err)ERR_INIT;
+        rc = pairing_offer(&call->root, pairing, ret, err);
+        if (rc == -1 && err->code != MAS_CONFLICT)
+            return -1;
+    }
+    return rc;
+}
+
+static int run_pair(struct call *call, struct err *err)
+{
+    struct pairing pairing = {.right = RIGHT_FULL, .expires = time(NULL) + EXPIRES_S};
+    _cleanup_free_ char *address = NULL;
+    char code[PAIRING_TEXT];
+
+    if (serve_parse_right(call, "pair a browser", false, &pairing.right, err) == -1 ||
+        serve_parse_expires(call, &pairing.expires, err) == -1 ||
+        find_address(call, &address, err) == -1 || offer(call, &pairing, code, err) == -1)
+        return -1;
+    if (call->json)
+        print_json(address, code, &pairing);
+    else
+        print_offer(call, address, code, &pairing);
+    return 0;
+}
+
+const struct cmd cmd_serve_pair = {
+    .name = "serve pair",
+    .operands = "",
+    .summary = "let a browser use the page of the server",
+    .examples = "mas serve pair\n"
+                "mas serve pair --name phone --answer",
+    .details = "The command shows an address and a code, also as a QR code if the program qrencode "
+               "is installed. The first browser that gives the code to the server within two "
+               "minutes gets a token, as from 'mas serve token add', in a cookie. 'mas serve token "
+               "remove' ends it.",
+    .opts = opts,
+    .operands_max = 0,
+    .flags = CMD_ROOT | CMD_PERSON | CMD_JSON | CMD_QUIET,
+    .run = run_pair,
+};

@@ -1,0 +1,54 @@
+#include "enter/init.h"
+
+#include "base/proc.h"
+#include "enter/privileges.h"
+#include "wall/told.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BY_SIGNAL = 128, EXIT_LOST = 125 };
+
+/* Programs behind the wall may look at this process as at one of theirs, but can change nothing in
+ * it, for it has less to hold it. */
+static void give_up(int fd)
+{
+    struct err ignored = ERR_INIT;
+
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    (void)privileges_drop(false, &ignored);
+    if (fd > 0)
+        (void)close_range(0, (unsigned)fd - 1, 0);
+    (void)close_range((unsigned)fd + 1, UINT_MAX, 0);
+}
+
+__attribute__((noreturn)) static void serve(int fd, pid_t program)
+{
+    pid_t pid;
+    int status;
+
+    give_up(fd);
+    while ((pid = waitpid(-1, &status, 0)) != program)
+        if (pid == -1 && errno != EINTR)
+            _exit(EXIT_LOST);
+    told_send(fd, WALL_ENDED, status);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : BY_SIGNAL + WTERMSIG(status));
+}
+
+int init_begin(int fd, struct err *err)
+{
+    (void)signal(SIGCHLD, SIG_DFL);
+    pid_t pid = proc_fork();
+    if (pid == -1)
+        return err_errno(err, "cannot fork");
+    if (pid != 0)
+        serve(fd, pid);
+    told_send(fd, WALL_STARTS, 0);
+    (void)close(fd);
+    return 0;
+}

@@ -1,0 +1,68 @@
+#include "fleet/greeting.h"
+
+#include "base/json.h"
+#include "base/time.h"
+#include "tmux/tmux.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+static int64_t free_of(const struct statvfs *fs)
+{
+    return (int64_t)(fs->f_bavail * fs->f_frsize);
+}
+
+static void put_whole(const struct greeting_subject *subject, struct json_out *out)
+{
+    char version[TMUX_VERSION_MAX];
+    struct err ignored = ERR_INIT;
+    struct statvfs fs;
+
+    json_put(out, "tmux", tmux_version(version, &ignored) == 0 ? version : GREETING_NO_TMUX);
+    if (subject->store != NULL && subject->store[0] != '\0')
+        json_put_int(out, "storeFree", statvfs(subject->store, &fs) == 0 ? free_of(&fs) : 0);
+}
+
+void greeting_print(const struct greeting_subject *subject)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    struct statvfs fs;
+    bool known = subject->root != -1 && fstatvfs(subject->root, &fs) == 0;
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "mas", MAS_VERSION);
+    json_put_int(&out, "timeMs", time_epoch_ms());
+    json_put_int(&out, "free", known ? free_of(&fs) : -1);
+    if (subject->whole)
+        put_whole(subject, &out);
+    json_close(&out, '}');
+    printf("%s\n", text.data);
+}
+
+static void copy_version(const char *from, char to[GREETING_VERSION_MAX])
+{
+    (void)snprintf(to, GREETING_VERSION_MAX, "%.*s", (int)str_fit(from, GREETING_VERSION_MAX - 1),
+                   from);
+}
+
+bool greeting_parse(const char *text, size_t len, struct greeting *ret, size_t *ret_len)
+{
+    const char *end = memchr(text, '\n', len < GREETING_MAX ? len : GREETING_MAX);
+    _cleanup_json_ struct json *line = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (end == NULL || json_parse(text, (size_t)(end - text), GREETING_MAX, &line, &ignored) == -1)
+        return false;
+    const char *version = json_get_text(line, "mas");
+    if (version == NULL)
+        return false;
+    copy_version(version, ret->version);
+    copy_version(json_get_text_or(line, "tmux", ""), ret->tmux);
+    ret->time_ms = json_int(json_get(line, "timeMs"), 0);
+    ret->free = json_int(json_get(line, "free"), -1);
+    ret->store_free = json_int(json_get(line, "storeFree"), -1);
+    *ret_len = (size_t)(end + 1 - text);
+    return true;
+}

@@ -1,0 +1,191 @@
+#include "fleet/job.h"
+
+#include "base/file.h"
+#include "base/kv.h"
+#include "base/path.h"
+#include "base/time.h"
+#include "model/setting.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Fails if somebody else could change what is in a directory. */
+static int check_owner(int dir, const char *path, struct err *err)
+{
+    struct stat st;
+
+    if (fstat(dir, &st) == -1)
+        return err_errno(err, "cannot use '%s'", path);
+    if (st.st_uid != geteuid())
+        return err_set(err, MAS_FAILED, "cannot use '%s': it belongs to another user", path);
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return err_set(err, MAS_FAILED, "cannot use '%s': others may write to it", path);
+    return 0;
+}
+
+int job_open_dir(const char *store, const char *id, bool make, struct err *err)
+{
+    _cleanup_free_ char *path = mem_printf("%s/%s", store, id);
+
+    if (make && access(store, F_OK) == -1) {
+        _cleanup_free_ char *parent = mem_dup(store);
+        char *slash = strrchr(parent, '/');
+        if (slash != NULL && slash != parent)
+            *slash = '\0';
+        if (path_make_dirs(parent, err) == -1)
+            return -1;
+        if (mkdir(store, 0700) == -1 && errno != EEXIST)
+            return err_errno(err, "cannot create the store '%s'", store);
+    }
+    _cleanup_close_ int top = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (top == -1)
+        return err_errno(err, "cannot open the store '%s'", store);
+    if (check_owner(top, store, err) == -1)
+        return -1;
+    if (make && mkdirat(top, id, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot create '%s'", path);
+    int dir = path_open_dir(top, id);
+    if (dir == -1)
+        return err_errno(err, "cannot open '%s'", path);
+    if (check_owner(dir, path, err) == 0)
+        return dir;
+    (void)close(dir);
+    return -1;
+}
+
+static char *text_of(const struct kv *kv, const char *key)
+{
+    const char *text = kv_get(kv, key);
+    return mem_dup(text != NULL ? text : "");
+}
+
+static int parse(const char *id, const struct kv *kv, struct batch_job *ret, struct err *err)
+{
+    const char *own = kv_get(kv, "SESSION_ID");
+    const char *when = kv_get(kv, "SUBMITTED_AT");
+    const char *number = kv_get(kv, "JOB");
+    struct batch_job job = JOB_INIT;
+
+    if (own == NULL || strcmp(own, id) != 0)
+        return err_set(err, MAS_DAMAGED, "it is about another session");
+    if (when == NULL || !time_parse(when, &job.submitted))
+        return err_set(err, MAS_DAMAGED, "SUBMITTED_AT is not a time");
+    if (number == NULL || !setting_parse_count(number, UINT32_MAX, &job.number))
+        return err_set(err, MAS_DAMAGED, "JOB is not a number");
+    (void)snprintf(job.id, sizeof job.id, "%s", id);
+    job.host = text_of(kv, "HOST");
+    job.name = text_of(kv, "NAME");
+    job.template = text_of(kv, "TEMPLATE");
+    job.partition = text_of(kv, "PARTITION");
+    job.script = text_of(kv, "SCRIPT");
+    job.root = text_of(kv, "ROOT");
+    job.command = text_of(kv, "COMMAND");
+    job.options = text_of(kv, "OPTIONS");
+    job.node = mem_dup("");
+    job.reason = mem_dup("");
+    *ret = job;
+    return 0;
+}
+
+/* Reads a file in shell format. */
+static int load(int dir, const char *name, struct kv *ret, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+
+    if (file_read(dir, name, KV_FILE_MAX, &text, &len, err) == -1)
+        return -1;
+    return kv_parse(text, len, ret, err) == -1 ? err_wrap(err, "cannot read '%s'", name) : 0;
+}
+
+int job_load(int dir, const char *id, struct batch_job *ret, struct err *err)
+{
+    struct kv kv = {.count = 0};
+
+    if (load(dir, JOB_FILE, &kv, err) == -1)
+        return -1;
+    int rc = parse(id, &kv, ret, err);
+    kv_free(&kv);
+    return rc == 0 ? 0 : err_wrap(err, "cannot read the record of job '%s'", id);
+}
+
+int job_save(int dir, const struct batch_job *job, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    char when[TIME_TEXT];
+    char number[24];
+
+    time_format(job->submitted, when);
+    (void)snprintf(number, sizeof number, "%" PRIu64, job->number);
+    kv_add(&text, "SESSION_ID", job->id);
+    kv_add(&text, "HOST", job->host);
+    kv_add(&text, "NAME", job->name);
+    kv_add(&text, "TEMPLATE", job->template);
+    kv_add(&text, "SUBMITTED_AT", when);
+    kv_add(&text, "JOB", number);
+    kv_add(&text, "PARTITION", job->partition);
+    kv_add(&text, "SCRIPT", job->script);
+    kv_add(&text, "ROOT", job->root);
+    kv_add(&text, "COMMAND", job->command);
+    kv_add(&text, "OPTIONS", job->options);
+    return file_replace(dir, JOB_FILE, text.data, text.len, 0600, err);
+}
+
+void job_free(struct batch_job *job)
+{
+    char *const texts[] = {job->host,      job->name,   job->template, job->node,    job->reason,
+                           job->partition, job->script, job->root,     job->command, job->options};
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        free(texts[i]);
+    *job = (struct batch_job)JOB_INIT;
+}
+
+int job_run_save(int dir, const struct job_run *run, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    char when[TIME_TEXT];
+    char number[24];
+
+    (void)snprintf(number, sizeof number, "%" PRIu64, run->number);
+    kv_add(&text, "JOB", number);
+    kv_add(&text, "NODE", run->node);
+    time_format(run->started, when);
+    kv_add(&text, "STARTED_AT", when);
+    if (run->ended != 0) {
+        time_format(run->ended, when);
+        kv_add(&text, "ENDED_AT", when);
+        kv_add(&text, "HOW", run->how);
+    }
+    return file_replace(dir, JOB_RUN, text.data, text.len, 0600, err);
+}
+
+bool job_run_load(int dir, struct job_run *ret)
+{
+    struct kv kv = {.count = 0};
+    struct err ignored = ERR_INIT;
+    struct job_run run = {.number = 0};
+
+    if (load(dir, JOB_RUN, &kv, &ignored) == -1)
+        return false;
+    const char *number = kv_get(&kv, "JOB");
+    const char *started = kv_get(&kv, "STARTED_AT");
+    const char *ended = kv_get(&kv, "ENDED_AT");
+    const char *node = kv_get(&kv, "NODE");
+    const char *how = kv_get(&kv, "HOW");
+    bool whole = number != NULL && setting_parse_count(number, UINT32_MAX, &run.number) &&
+                 started != NULL && time_parse(started, &run.started) &&
+                 (ended == NULL || time_parse(ended, &run.ended));
+    (void)snprintf(run.node, sizeof run.node, "%s", node != NULL ? node : "");
+    (void)snprintf(run.how, sizeof run.how, "%s", how != NULL ? how : "");
+    kv_free(&kv);
+    if (whole)
+        *ret = run;
+    return whole;
+}

@@ -1,0 +1,75 @@
+/*
+ * The record of a session that was submitted to Slurm: the file `job` in <store>/<id>/, in shell
+ * format (base/kv.h). It is written before the job is submitted, so that nothing that Slurm has was
+ * forgotten, and says everything that is needed to submit the job again.
+ *
+ * <store> is a directory on a disk that the front and the nodes share. It and <store>/<id>/ must
+ * belong to this user, and nobody else may write there: the record names programs.
+ *
+ * The job itself writes what has become of the session into the file `run` beside it.
+ */
+#ifndef MAS_FLEET_JOB_H
+#define MAS_FLEET_JOB_H
+
+#include "base/err.h"
+#include "base/id.h"
+#include "fleet/slurm.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#define JOB_FILE "job"
+#define JOB_LOCK "job.lock" /* held while the job is submitted */
+#define JOB_RUN "run"
+#define JOB_OUTPUT "output" /* what the job prints */
+
+struct batch_job {
+    char id[ID_TEXT]; /* of the session */
+    char *host; /* the name of the remote */
+    char *name, *template; /* of the session; "" if there is none */
+    time_t submitted;
+    uint64_t number; /* of the job; 0: not known */
+    /* what Slurm says of it, see struct slurm_job */
+    enum slurm_state state;
+    unsigned restarts;
+    int exit_code;
+    char *node, *reason; /* "" if there is none */
+    /* only in the record; otherwise NULL */
+    char *partition;
+    char *script; /* path */
+    char *root; /* of the session on its node */
+    char *command; /* the arguments of the script, in the shell's quoting */
+    char *options; /* of sbatch, likewise */
+};
+
+#define JOB_INIT                                                                                   \
+    {                                                                                              \
+        .number = 0                                                                                \
+    }
+
+/* Opens <store>/<id>, and creates both if `make` is set. Returns a descriptor, which the caller
+ * closes, or -1; err->number is ENOENT if it is missing. */
+int job_open_dir(const char *store, const char *id, bool make, struct err *err);
+
+/* Reads the record in the directory <store>/<id>. err->number is ENOENT if there is none. The
+ * caller releases *ret with job_free(). */
+int job_load(int dir, const char *id, struct batch_job *ret, struct err *err);
+/* Replaces it. */
+int job_save(int dir, const struct batch_job *job, struct err *err);
+void job_free(struct batch_job *job);
+#define _cleanup_job_ __attribute__((cleanup(job_free)))
+
+/* How a session in a job, or another `mas run` with a store, has ended. */
+struct job_run {
+    uint64_t number; /* of the job; 0: it was none */
+    char node[SLURM_NODE_MAX];
+    time_t started, ended; /* ended 0: it runs, or was killed */
+    char how[64]; /* "idle", "stopped", ... */
+};
+/* Write and read the file `run`. job_run_load() returns false if there is none that can be read. */
+int job_run_save(int dir, const struct job_run *run, struct err *err);
+bool job_run_load(int dir, struct job_run *ret);
+
+#endif

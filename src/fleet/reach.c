@@ -1,0 +1,403 @@
+#include "fleet/reach.h"
+
+#include "base/env.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "fleet/reach_internal.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LOST = 255, /* exit code of ssh itself; of srun, see make_env() */
+    NO_PERMISSION = 126, /* of a shell */
+    NO_PROGRAM = 127,
+    WHY_MAX = 400, /* bytes of what a command said */
+};
+
+/* What describes this terminal and this team, not the ones there. */
+static const char *const own_variables[] = {"TMUX", "TMUX_PANE", "SLURM_JOB_ID", "SLURM_JOBID"};
+
+extern char **environ;
+
+/* No shell reads quotes, backslashes and ! alike within quotes: csh keeps a backslash in double
+ * ones, fish reads it in single ones, and csh reads ! in both. */
+void reach_quote(struct str *to, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./:@+,-";
+
+    if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
+        str_add(to, word);
+        return;
+    }
+    if (word[0] == '\0')
+        str_add(to, "''");
+    while (*word != '\0') {
+        size_t len = strcspn(word, "'\\!");
+        const char *around = "'";
+        if (len == 0) {
+            len = strspn(word, "'");
+            around = "\"";
+        }
+        if (len == 0)
+            str_addf(to, "\\%c", *word++);
+        else
+            str_addf(to, "%s%.*s%s", around, (int)len, word, around);
+        word += len;
+    }
+}
+
+/* Appends words that have line breaks, which no two kinds of shells quote alike: a POSIX shell
+ * there puts them together from their lines. */
+static void quote_lines(struct str *to, char *const *words)
+{
+    _cleanup_str_ struct str args = STR_INIT;
+    size_t count = 0;
+
+    str_add(to, " sh -c 'n=$(printf \"\\012x\"); n=${n%x}; exec");
+    for (size_t i = 0; words[i] != NULL; i++) {
+        str_add(to, " \"");
+        for (const char *line = words[i]; *line != '\0';) {
+            size_t len = strcspn(line, "\n");
+            if (len > 0) {
+                _cleanup_free_ char *copy = mem_dupn(line, len);
+                str_addc(&args, ' ');
+                reach_quote(&args, copy);
+                str_addf(to, "${%zu}", ++count);
+            }
+            line += len;
+            if (*line == '\n') {
+                str_add(to, "$n");
+                line++;
+            }
+        }
+        str_addc(to, '"');
+    }
+    str_add(to, "' sh");
+    str_addn(to, str_text(&args), args.len);
+}
+
+int reach_fail(const struct remote *remote, const char *why, struct err *err)
+{
+    (void)err_set(err, MAS_UNREACHED, "cannot reach host '%s': %s", remote->name, why);
+    if (remote->via == REMOTE_SSH)
+        return err_hint(err, "try: ssh -o BatchMode=yes %s true", remote->place);
+    return -1;
+}
+
+void reach_ssh_options(char ***argv, const char *control, const char *path)
+{
+    static const char *const fixed[] = {
+        "BatchMode=yes",           "LogLevel=ERROR",
+        "ServerAliveInterval=5",   "ServerAliveCountMax=3",
+        "ClearAllForwardings=yes", "ForwardAgent=no",
+        "ForwardX11=no",           "Tunnel=no",
+        "PermitLocalCommand=no",   "RemoteCommand=none",
+        "EscapeChar=none",
+    };
+    const struct {
+        const char *name;
+        char *value;
+    } own[] = {
+        {"ConnectTimeout", mem_printf("%d", REACH_CONNECT_S)},
+        {"ControlMaster", mem_dup(control)},
+        {"ControlPath", mem_dup(path)},
+        {"ControlPersist", mem_printf("%d", REACH_PERSIST_S)},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+        strv_push(argv, "-o");
+        strv_push(argv, fixed[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(own); i++) {
+        _cleanup_free_ char *word = mem_printf("%s=%s", own[i].name, own[i].value);
+        strv_push(argv, "-o");
+        strv_push(argv, word);
+        free(own[i].value);
+    }
+}
+
+/* Appends mas and its global options. */
+static void push_mas(const struct reach_command *command, char ***to)
+{
+    strv_push(to, command->remote->mas);
+    if (command->greet)
+        strv_push(to, "--greet");
+    if (command->remote->root[0] != '\0') {
+        strv_push(to, "--root");
+        strv_push(to, command->remote->root);
+    }
+    for (size_t i = 0; command->words[i] != NULL; i++)
+        strv_push(to, command->words[i]);
+}
+
+/* Returns the command for a shell, or NULL with *err set. The caller frees it. */
+static char *make_text(const struct reach_command *command, struct err *err)
+{
+    _cleanup_strv_ char **words = NULL;
+    _cleanup_str_ struct str text = STR_INIT;
+
+    push_mas(command, &words);
+    str_add(&text, "exec");
+    bool lines = false;
+    for (size_t i = 0; words[i] != NULL; i++)
+        lines = lines || strchr(words[i], '\n') != NULL;
+    if (lines)
+        quote_lines(&text, words);
+    for (size_t i = 0; !lines && words[i] != NULL; i++) {
+        str_addc(&text, ' ');
+        reach_quote(&text, words[i]);
+    }
+    if (text.len > REACH_COMMAND_MAX) {
+        (void)err_set(err, MAS_USAGE,
+                      "cannot run '%s' on host '%s': the command line is too long for ssh",
+                      command->words[0], command->remote->name);
+        (void)err_hint(err, "it may have %d bytes; give a text on standard input",
+                       REACH_COMMAND_MAX);
+        return NULL;
+    }
+    return str_steal(&text);
+}
+
+static char **make_env(void)
+{
+    char **env = NULL;
+
+    for (size_t i = 0; environ[i] != NULL; i++)
+        if (!str_starts(environ[i], "MAS_"))
+            strv_push(&env, environ[i]);
+    for (size_t i = 0; i < ARRAY_LEN(own_variables); i++)
+        if (env != NULL)
+            env_drop(env, own_variables[i]);
+    /* srun's own errors are not a verb's */
+    env_put(&env, "SLURM_EXIT_ERROR", "255");
+    return env;
+}
+
+static int open_ssh(const struct reach_command *command, struct reach_line *line, struct err *err)
+{
+    _cleanup_free_ char *text = make_text(command, err);
+    _cleanup_free_ char *path = NULL;
+
+    if (text == NULL ||
+        reach_take_slot(line->program, line->env, command->remote, &path, &line->slot, err) == -1)
+        return -1;
+    strv_push(&line->argv, "ssh");
+    reach_ssh_options(&line->argv, "no", path);
+    strv_push(&line->argv, command->terminal ? "-t" : "-T");
+    strv_push(&line->argv, "--");
+    strv_push(&line->argv, command->remote->place);
+    strv_push(&line->argv, text);
+    return 0;
+}
+
+static int open_srun(const struct reach_command *command, struct reach_line *line, struct err *err)
+{
+    static const char *const fixed[] = {
+        "--overlap",
+        "--nodes=1",
+        "--ntasks=1",
+        /* twice: without its own line about an exit code but 0 */
+        "--quiet",
+        "--quiet",
+        "--quit-on-interrupt",
+        "--export=HOME,USER,LOGNAME,SHELL,PATH,LANG,LC_ALL,TERM",
+    };
+
+    if (command->job == NULL)
+        return reach_fail(command->remote, "it is a partition of Slurm: name a session", err);
+    strv_push(&line->argv, "srun");
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        strv_push(&line->argv, fixed[i]);
+    if (command->terminal)
+        strv_push(&line->argv, "--pty");
+    else
+        strv_push(&line->argv, "--input=0");
+    _cleanup_free_ char *job = mem_printf("--jobid=%s", command->job);
+    strv_push(&line->argv, job);
+    strv_push(&line->argv, "--");
+    push_mas(command, &line->argv);
+    return 0;
+}
+
+int reach_open(const struct reach_command *command, struct reach_line *ret, struct err *err)
+{
+    bool ssh = command->remote->via == REMOTE_SSH;
+    const char *name = ssh ? "ssh" : "srun";
+    struct reach_line line = REACH_LINE_INIT;
+
+    line.env = make_env();
+    line.program = path_find_program(name, getenv("PATH"), AT_FDCWD);
+    int rc = line.program == NULL
+                 ? err_set(err, MAS_UNREACHED, "cannot reach host '%s': there is no program '%s'",
+                           command->remote->name, name)
+             : ssh ? open_ssh(command, &line, err)
+                   : open_srun(command, &line, err);
+    if (rc == -1)
+        reach_close(&line);
+    else
+        *ret = line;
+    return rc;
+}
+
+void reach_close(struct reach_line *line)
+{
+    free(line->program);
+    strv_free(line->argv);
+    strv_free(line->env);
+    fd_closep(&line->slot);
+    *line = (struct reach_line)REACH_LINE_INIT;
+}
+
+int reach_check(const struct reach_command *command, int status, struct err *err)
+{
+    if (status == LOST)
+        return reach_fail(command->remote,
+                          "the connection was lost, or the command was killed there", err);
+    if (status != NO_PROGRAM && status != NO_PERMISSION)
+        return 0;
+    (void)err_set(err, MAS_UNREACHED, "cannot reach host '%s': '%s' does not run there",
+                  command->remote->name, command->remote->mas);
+    return err_hint(err, "the path of mas there belongs into mas.ini: [host %s] mas = /PATH/mas",
+                    command->remote->name);
+}
+
+int reach_run(const struct reach_command *command, int *ret_code, int *ret_signal, struct err *err)
+{
+    _cleanup_reach_ struct reach_line line = REACH_LINE_INIT;
+    int status = 0;
+
+    *ret_signal = 0;
+    if (reach_open(command, &line, err) == -1 ||
+        proc_run_tied(line.program, line.argv, line.env, &status, ret_signal, err) == -1)
+        return -1;
+    if (*ret_signal == 0 && reach_check(command, status, err) == -1)
+        return -1;
+    *ret_code = status;
+    return 0;
+}
+
+/* ---- many at once: a child for each, which connects and runs ssh */
+
+/* Becomes mas. Returns only on failure. */
+static int run_here(const struct reach_ask *ask, struct err *err)
+{
+    _cleanup_strv_ char **argv = NULL;
+    _cleanup_free_ char *mas = path_exe();
+
+    strv_push(&argv, "mas");
+    if (ask->command.greet)
+        strv_push(&argv, "--greet");
+    if (ask->root != NULL) {
+        strv_push(&argv, "--root");
+        strv_push(&argv, ask->root);
+    }
+    for (size_t i = 0; ask->command.words[i] != NULL; i++)
+        strv_push(&argv, ask->command.words[i]);
+    return mas == NULL ? err_errno(err, "cannot find the mas program")
+                       : proc_exec(mas, argv, NULL, err);
+}
+
+static int run_ask(void *arg)
+{
+    const struct reach_ask *ask = arg;
+    struct err err = ERR_INIT;
+    int code = MAS_OK;
+    int sig = 0;
+
+    if (ask->command.remote == NULL) {
+        (void)run_here(ask, &err);
+        (void)dprintf(STDERR_FILENO, "%s\n", err.text);
+        return err.code;
+    }
+    if (reach_run(&ask->command, &code, &sig, &err) == 0)
+        return sig != 0 ? 128 + sig : code;
+    (void)dprintf(STDERR_FILENO, "%s\n%s\n", err.text, err.hint);
+    return err.code;
+}
+
+const char *reach_find_error(const char *said, size_t *ret_len)
+{
+    static const char name[] = "mas: ";
+    static const char warning[] = "mas: warning: ";
+    const char *line = said;
+    const char *newline = strchr(line, '\n');
+
+    while (newline != NULL && (!str_starts(line, name) || str_starts(line, warning))) {
+        line = newline + 1;
+        newline = strchr(line, '\n');
+    }
+    if (!str_starts(line, name))
+        line = said;
+    line += str_starts(line, name) ? strlen(name) : 0;
+    *ret_len = strcspn(line, "\r\n");
+    return line;
+}
+
+static void take_why(struct reach_ask *ask, const struct str *text)
+{
+    size_t len;
+    const char *error = reach_find_error(str_text(text), &len);
+
+    str_addn(&ask->why, error, str_cut(error, len, WHY_MAX));
+}
+
+static void finish_ask(struct reach_ask *ask, struct proc_result *result)
+{
+    if (ask->err.code == MAS_TIMEOUT && ask->command.remote != NULL)
+        (void)reach_fail(ask->command.remote, "no answer in time", &ask->err);
+    ask->code = result->status;
+    ask->out = result->out;
+    result->out = (struct str)STR_INIT;
+    take_why(ask, &result->err);
+    if (ask->err.code == MAS_OK && ask->code == MAS_UNREACHED)
+        (void)err_set(&ask->err, MAS_UNREACHED, "%s", str_text(&ask->why));
+    proc_result_free(result);
+}
+
+static void ask_some(struct reach_ask *asks, size_t count)
+{
+    struct proc procs[REACH_AT_ONCE];
+    struct proc_result results[REACH_AT_ONCE];
+    struct err errs[REACH_AT_ONCE];
+    size_t place[REACH_AT_ONCE];
+    size_t started = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct remote *remote = asks[i].command.remote;
+        const struct proc_spec spec = {.file = remote != NULL ? remote->name : "mas",
+                                       .go_on = run_ask,
+                                       .arg = &asks[i],
+                                       .cwd = -1,
+                                       .output_max = asks[i].output_max,
+                                       .timeout_ms = asks[i].timeout_ms,
+                                       .bound = true};
+        if (proc_start(&spec, &procs[started], &asks[i].err) == -1)
+            continue;
+        results[started] = (struct proc_result)PROC_RESULT_INIT;
+        errs[started] = (struct err)ERR_INIT;
+        place[started++] = i;
+    }
+    proc_finish_all(procs, started, results, errs);
+    for (size_t i = 0; i < started; i++) {
+        asks[place[i]].err = errs[i];
+        finish_ask(&asks[place[i]], &results[i]);
+    }
+}
+
+void reach_ask_all(struct reach_ask *asks, size_t count)
+{
+    for (size_t at = 0; at < count; at += REACH_AT_ONCE)
+        ask_some(asks + at, count - at < REACH_AT_ONCE ? count - at : REACH_AT_ONCE);
+}
+
+void reach_ask_free(struct reach_ask *ask)
+{
+    str_free(&ask->out);
+    str_free(&ask->why);
+}

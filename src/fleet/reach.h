@@ -1,0 +1,102 @@
+/*
+ * Reaching other machines: the arguments of ssh and srun, and running them. Only reach.c and
+ * reach_master.c know these.
+ *
+ * A verb there is `exec mas [--root ROOT] VERB...`, each word quoted for the login shell of the
+ * user there: a POSIX shell, csh, tcsh or fish. Over srun no shell runs.
+ *
+ * Commands to one machine share connections: a master, an ssh that stays for REACH_PERSIST_S after
+ * its last command, with a control socket in a directory of this user that nobody else may enter,
+ * $XDG_RUNTIME_DIR/mas or /tmp/mas-UID. A server carries 10 commands over a connection unless it is
+ * told otherwise (MaxSessions), so a master has REACH_SLOTS slots, each a lock; a command takes the
+ * first free slot of the first master, and more than that many at once make another master. Masters
+ * are made one after the other, because a server refuses some of many that log in at once
+ * (MaxStartups). A machine that was not reached is not tried again by those that waited meanwhile.
+ *
+ * ssh is trusted with keys, known machines and ~/.ssh/config. mas turns off what would reach back:
+ * forwarding of agents, X11 and ports, and questions (BatchMode).
+ */
+#ifndef MAS_FLEET_REACH_H
+#define MAS_FLEET_REACH_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "model/remote.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    REACH_CONNECT_S = 2, /* a machine that does not answer by then is not reached */
+    REACH_LOGIN_MS = 15000, /* until ssh has logged in */
+    REACH_PERSIST_S = 60,
+    REACH_SLOTS = 8, /* commands of a master */
+    REACH_MASTERS = 16, /* of a machine */
+    REACH_COMMAND_MAX = 131071, /* bytes of a quoted command: the kernel's limit for one word */
+    REACH_AT_ONCE = 128, /* machines that are asked at the same time */
+};
+
+struct reach_command {
+    const struct remote *remote; /* NULL, for reach_ask_all(): this machine */
+    const char *job; /* REMOTE_SLURM: the id of the session's job */
+    char *const *words; /* the verb and its arguments, NULL-terminated */
+    bool terminal; /* it needs a terminal there */
+    bool greet; /* the answer begins with a line of fleet/greeting.h */
+};
+
+/* A command line that is ready to run: what it shares is connected. */
+struct reach_line {
+    char *program; /* path of ssh or srun */
+    char **argv, **env;
+    int slot; /* lock; -1: none */
+};
+
+#define REACH_LINE_INIT                                                                            \
+    {                                                                                              \
+        .slot = -1                                                                                 \
+    }
+
+/* Connects, if no connection is there, and makes the command line. Fails with MAS_UNREACHED,
+ * "cannot reach host 'NAME': <why>", and with MAS_USAGE if the command is too long. The caller
+ * starts line->program and keeps *ret until it has ended. */
+int reach_open(const struct reach_command *command, struct reach_line *ret, struct err *err);
+void reach_close(struct reach_line *line);
+#define _cleanup_reach_ __attribute__((cleanup(reach_close)))
+
+/* Returns -1 with the error MAS_UNREACHED if this exit code of the program is not mas's own: the
+ * connection was lost, or there is no mas. Otherwise returns 0. */
+int reach_check(const struct reach_command *command, int status, struct err *err);
+
+/* Runs the command with the standard files of this process. *ret_code is its exit code, *ret_signal
+ * the signal that was to end this process meanwhile (0: none). */
+int reach_run(const struct reach_command *command, int *ret_code, int *ret_signal, struct err *err);
+
+/* A command whose output is read. */
+struct reach_ask {
+    struct reach_command command;
+    const char *root; /* on this machine: --root, or NULL */
+    size_t output_max; /* bytes of its output */
+    int timeout_ms;
+    /* Set by reach_ask_all(): */
+    struct err err; /* MAS_OK: it has run */
+    int code; /* its exit code */
+    struct str out; /* what it printed */
+    struct str why; /* its error, see reach_find_error(); may be hostile */
+};
+
+/* Returns the error of a command in what it has printed on standard error: the line of mas without
+ * "mas: ", after warnings and after what ssh has said; where mas has said nothing, the first line.
+ * *ret_len is its length. */
+const char *reach_find_error(const char *said, size_t *ret_len);
+
+/* Runs all of them at the same time, each within its time. The caller releases them with
+ * reach_ask_free(). */
+void reach_ask_all(struct reach_ask *asks, size_t count);
+void reach_ask_free(struct reach_ask *ask);
+
+/* Appends a word, without line breaks, so that the login shells named above read it back unchanged.
+ */
+void reach_quote(struct str *to, const char *word);
+
+#endif

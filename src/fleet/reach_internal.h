@@ -1,0 +1,20 @@
+/* What reach.c and reach_master.c share. */
+#ifndef MAS_FLEET_REACH_INTERNAL_H
+#define MAS_FLEET_REACH_INTERNAL_H
+
+#include "base/err.h"
+#include "model/remote.h"
+
+/* Appends the options of ssh that all of its command lines have. `control`: how it treats the
+ * control socket at `path`. */
+void reach_ssh_options(char ***argv, const char *control, const char *path);
+
+/* Sets the error of a machine that was not reached. Returns -1. */
+int reach_fail(const struct remote *remote, const char *why, struct err *err);
+
+/* Takes a slot of a master, which is made if it is missing. *ret_path is the path of its control
+ * socket, *ret_slot the lock of the slot. */
+int reach_take_slot(const char *ssh, char *const *env, const struct remote *remote, char **ret_path,
+                    int *ret_slot, struct err *err);
+
+#endif

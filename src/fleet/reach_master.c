@@ -1,0 +1,244 @@
+/* The connections that commands to one machine share; see reach.h. */
+#include "base/file.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/sha256.h"
+#include "base/sock.h"
+#include "base/time.h"
+#include "fleet/reach.h"
+#include "fleet/reach_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    HASH_CHARS = 16, /* of the destination, in the names of files */
+    DIR_MAX = 60, /* bytes: a socket's path has 107, and ssh adds 17 while it makes one */
+    WHY_MAX = 400, /* bytes of what ssh said */
+    WAIT_MS = 60000, /* for other processes that connect to the same machine */
+};
+
+/* Characters that ssh takes as they are in ControlPath. */
+static const char plain[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@,";
+
+struct masters {
+    const struct remote *remote;
+    int dir;
+    char *path; /* of the directory */
+    char hash[HASH_CHARS + 1];
+};
+
+/* Opens a directory that only this user may enter; makes it if it is missing. */
+static int open_dir(const char *path, struct err *err)
+{
+    struct stat st;
+
+    if (mkdir(path, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot create '%s'", path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd == -1 || fstat(fd, &st) == -1) {
+        (void)err_errno(err, "cannot open '%s'", path);
+    } else if (st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
+        (void)err_set(err, MAS_FAILED, "cannot use '%s': others may enter it, or it is theirs",
+                      path);
+        (void)err_hint(err, "connections of ssh lie there; remove it, or set XDG_RUNTIME_DIR");
+    } else {
+        return fd;
+    }
+    fd_closep(&fd);
+    return -1;
+}
+
+static int open_masters(const struct remote *remote, struct masters *ret, struct err *err)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char digest[SHA256_TEXT];
+
+    if (runtime != NULL && runtime[0] == '/' && strlen(runtime) + strlen("/mas") <= DIR_MAX &&
+        strspn(runtime, plain) == strlen(runtime))
+        ret->path = mem_printf("%s/mas", runtime);
+    else
+        ret->path = mem_printf("/tmp/mas-%ld", (long)geteuid());
+    ret->remote = remote;
+    ret->dir = open_dir(ret->path, err);
+    if (ret->dir == -1) {
+        free(ret->path);
+        return -1;
+    }
+    sha256_of(remote->place, strlen(remote->place), digest);
+    memcpy(ret->hash, digest, HASH_CHARS);
+    ret->hash[HASH_CHARS] = '\0';
+    return 0;
+}
+
+static void close_masters(struct masters *masters)
+{
+    fd_closep(&masters->dir);
+    free(masters->path);
+}
+
+/* Takes the first free slot. Sets *ret_master to its master. */
+static int take_slot(const struct masters *masters, int *ret_master, int *ret_slot, struct err *err)
+{
+    for (int i = 0; i < REACH_MASTERS * REACH_SLOTS; i++) {
+        char name[HASH_CHARS + 32];
+        struct err why = ERR_INIT;
+        (void)snprintf(name, sizeof name, "%s.%d.%d", masters->hash, i / REACH_SLOTS,
+                       i % REACH_SLOTS);
+        if (file_lock(masters->dir, name, LOCK_TRY, "", ret_slot, &why) == 0) {
+            *ret_master = i / REACH_SLOTS;
+            return 0;
+        }
+        if (why.code != MAS_CONFLICT) {
+            *err = why;
+            return err_wrap(err, "cannot reach host '%s'", masters->remote->name);
+        }
+    }
+    char why[64];
+    (void)snprintf(why, sizeof why, "%d commands run there already", REACH_MASTERS * REACH_SLOTS);
+    return reach_fail(masters->remote, why, err);
+}
+
+/* Returns true if a master listens. A process of another user does not count. */
+static bool listens(const struct masters *masters, const char *name)
+{
+    _cleanup_close_ int fd = sock_connect(masters->dir, name);
+    return fd != -1 || errno == EAGAIN;
+}
+
+/* Returns the last line of what ssh has printed, without its name. The caller frees it. */
+static char *last_words(const struct str *text)
+{
+    const char *from = str_text(text);
+    size_t len = text->len;
+
+    while (len > 0 && strchr("\r\n .", from[len - 1]) != NULL)
+        len--;
+    size_t begin = len;
+    while (begin > 0 && from[begin - 1] != '\n')
+        begin--;
+    if (str_starts(from + begin, "ssh: "))
+        begin += strlen("ssh: ");
+    len -= begin;
+    return len > 0 ? mem_dupn(from + begin, str_cut(from + begin, len, WHY_MAX))
+                   : mem_dup("ssh failed and said nothing");
+}
+
+/* Starts a master and waits until it has logged in. */
+static int start_master(const struct masters *masters, const char *ssh, char *const *env,
+                        const char *path, struct err *err)
+{
+    _cleanup_strv_ char **argv = NULL;
+    struct proc_result result = PROC_RESULT_INIT;
+    struct proc proc;
+    struct err why = ERR_INIT;
+
+    strv_push(&argv, "ssh");
+    reach_ssh_options(&argv, "yes", path);
+    strv_push(&argv, "-N");
+    strv_push(&argv, "-f");
+    strv_push(&argv, "--");
+    strv_push(&argv, masters->remote->place);
+    const struct proc_spec spec = {.file = ssh,
+                                   .argv = argv,
+                                   .envp = env,
+                                   .cwd = -1,
+                                   .output_max = 65536,
+                                   .timeout_ms = REACH_LOGIN_MS,
+                                   .bound = true};
+    if (proc_start(&spec, &proc, err) == -1)
+        return -1;
+    int rc = proc_finish(&proc, &result, &why);
+    if (rc == -1)
+        rc = reach_fail(masters->remote, why.code == MAS_TIMEOUT ? "no answer" : why.text, err);
+    else if (result.status != 0) {
+        _cleanup_free_ char *words = last_words(&result.err);
+        rc = reach_fail(masters->remote, words, err);
+    }
+    proc_result_free(&result);
+    return rc;
+}
+
+/* What the last attempt that failed has left: when it ended, and why. */
+static void record_failure(const struct masters *masters, const char *why)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct err ignored = ERR_INIT;
+    char name[HASH_CHARS + 16];
+
+    str_addf(&text, "%lld %.*s", (long long)time_monotonic_ms(), (int)str_fit(why, WHY_MAX), why);
+    (void)snprintf(name, sizeof name, "%s.failed", masters->hash);
+    (void)file_replace(masters->dir, name, text.data, text.len, 0600, &ignored);
+}
+
+/* Fails like an attempt that another process has made since `since`. */
+static int check_failure(const struct masters *masters, int64_t since, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    char name[HASH_CHARS + 16];
+    char *why = NULL;
+    size_t len = 0;
+
+    (void)snprintf(name, sizeof name, "%s.failed", masters->hash);
+    if (file_read(masters->dir, name, 4096, &text, &len, &ignored) == -1)
+        return 0;
+    int64_t when = strtoll(text, &why, 10);
+    if (when < since || when > time_monotonic_ms() || *why != ' ')
+        return 0;
+    return reach_fail(masters->remote, why + 1, err);
+}
+
+/* Makes sure that a master listens at `name`. */
+static int need_master(const struct masters *masters, const char *ssh, char *const *env,
+                       const char *name, const char *path, struct err *err)
+{
+    int64_t since = time_monotonic_ms();
+    _cleanup_close_ int lock = -1;
+    char lock_name[HASH_CHARS + 16];
+
+    if (listens(masters, name))
+        return 0;
+    (void)snprintf(lock_name, sizeof lock_name, "%s.lock", masters->hash);
+    if (file_lock(masters->dir, lock_name, WAIT_MS, "connect", &lock, err) == -1)
+        return err_wrap(err, "cannot reach host '%s'", masters->remote->name);
+    if (listens(masters, name))
+        return 0;
+    if (check_failure(masters, since, err) == -1)
+        return -1;
+    (void)unlinkat(masters->dir, name, 0); /* of a master that was killed */
+    if (start_master(masters, ssh, env, path, err) == 0)
+        return 0;
+    const char *why = strstr(err->text, "': ");
+    record_failure(masters, why != NULL ? why + 3 : err->text);
+    return -1;
+}
+
+int reach_take_slot(const char *ssh, char *const *env, const struct remote *remote, char **ret_path,
+                    int *ret_slot, struct err *err)
+{
+    struct masters masters;
+    _cleanup_close_ int slot = -1;
+    char name[HASH_CHARS + 16];
+    int master = 0;
+
+    if (open_masters(remote, &masters, err) == -1)
+        return -1;
+    int rc = take_slot(&masters, &master, &slot, err);
+    (void)snprintf(name, sizeof name, "%s.%d", masters.hash, master);
+    _cleanup_free_ char *path = mem_printf("%s/%s", masters.path, name);
+    if (rc == 0)
+        rc = need_master(&masters, ssh, env, name, path, err);
+    close_masters(&masters);
+    if (rc == -1)
+        return -1;
+    *ret_path = TAKE_PTR(path);
+    *ret_slot = TAKE_FD(slot);
+    return 0;
+}

@@ -1,0 +1,60 @@
+/*
+ * Submitting a session to Slurm: `mas new --host` and the end of a job that wants another one.
+ *
+ * The session is made here, as any other, but stopped. Then it moves into the store as its first
+ * save, and the job restores it there (`mas run`). So what a person gives for the session, such as
+ * first messages, passes through no argument and no script, and what is wrong with it is told at
+ * once.
+ *
+ * 1. Make the session in this root, stopped.
+ * 2. Archive it in <store>/<id>/ and remove it here, under one lock.
+ * 3. Under <store>/<id>/job.lock: write the record (fleet/job.h).
+ * 4. Look whether Slurm has a live job with this comment. If not, submit one. Without an answer,
+ *    look again.
+ * 5. Write the job's number into the record.
+ *
+ * Killed before 2, a stopped session is left in the root; before 4, a save without a job. Run with
+ * the same id again, each goes on where it was. Killed in 4 or before 5, Slurm may have the job: it
+ * is found by its comment. So there is never a second one.
+ */
+#ifndef MAS_FLEET_SUBMIT_H
+#define MAS_FLEET_SUBMIT_H
+
+#include "base/err.h"
+#include "fleet/job.h"
+#include "model/remote.h"
+#include "session/life.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct submit_size {
+    uint64_t cpus, gpus; /* 0: as Slurm does */
+    uint64_t memory; /* bytes; 0: likewise */
+    uint64_t time_s; /* seconds; 0: likewise */
+    const char *idle; /* --idle of `mas run`; NULL: none */
+};
+
+struct submit {
+    const struct remote *remote;
+    const char *store;
+    struct submit_size size;
+    const struct life_options *options; /* of the session; with an id */
+};
+
+/* Submits a session. *ret_was tells whether it was submitted already, and its job waits or runs.
+ * The caller releases *ret with job_free(). */
+int submit_new(const struct life *life, const struct submit *submit, struct batch_job *ret,
+               bool *ret_was, struct err *err);
+
+/* Submits the job of a session again, from inside of that job, which is about to end. */
+int submit_again(const char *store, const char *id, uint64_t *ret_number, struct err *err);
+
+/* Cancels the job of a session. With `forget`, removes all that the store has of it, too. */
+int submit_cancel(const char *store, const struct batch_job *job, bool forget, struct err *err);
+
+/* Returns the path of the script for jobs: the user's own, else the one that comes with mas; NULL
+ * with *err if neither can be found. The caller frees it. */
+char *submit_script(struct err *err);
+
+#endif

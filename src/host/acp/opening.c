@@ -1,0 +1,70 @@
+/* What a session of the agent is opened with: its role, and the directories that it works in. */
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+#include "session/env.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void set_role(struct host *host)
+{
+    struct agent_link *link = &host->conversation->link;
+    _cleanup_str_ struct str role = STR_INIT;
+
+    link->has_role = acp_info(link->acp)->system != ACP_SYSTEM_NONE && !link->refused_role;
+    if (link->has_role)
+        role_add(host, &role);
+    acp_set_system(link->acp, role.len > 0 ? role.data : NULL);
+}
+
+/* The sandbox that a program brings along makes directories of its own in each directory that the
+ * program is told of. */
+static bool has_own_sandbox(const struct host *host)
+{
+    return host->wall.report.level != WALL_OFF &&
+           (host->preset->wall.nested || config_yes(&host->config, SETTING_WALL_NESTED));
+}
+
+/* The agent's unit, its work tree, or the team's, and the workflows: whichever is not where it
+ * starts. */
+static void set_directories(struct host *host)
+{
+    const struct {
+        const char *name;
+        bool writable;
+    } others[] = {{"MAS_CODE_DIR", host->agent->code == AGENT_CODE_WORKTREE},
+                  {"WORKFLOWS_DIR", false}};
+    struct agent_link *link = &host->conversation->link;
+    const char *units = env_get(host->env, "UNIT_DIR");
+    _cleanup_free_ char *unit = units != NULL ? mem_printf("%s/%s", units, host->agent->id) : NULL;
+    _cleanup_strv_ char **paths = NULL;
+
+    if (unit != NULL && strcmp(unit, link->cwd) != 0)
+        strv_push(&paths, unit);
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        const char *path = env_get(host->env, others[i].name);
+        if (path != NULL && path[0] == '/' && strcmp(path, link->cwd) != 0 &&
+            (others[i].writable || !has_own_sandbox(host)))
+            strv_push(&paths, path);
+    }
+    acp_set_directories(link->acp, paths);
+}
+
+void opening_set(struct host *host)
+{
+    set_role(host);
+    set_directories(host);
+}
+
+bool opening_without_role(struct host *host)
+{
+    struct agent_link *link = &host->conversation->link;
+
+    if (!link->has_role)
+        return false;
+    host_log(host, "the agent opens no session with its role in the system prompt; it gets the "
+                   "role in its first prompt");
+    link->refused_role = true;
+    return true;
+}

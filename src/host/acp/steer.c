@@ -1,0 +1,142 @@
+/* Prompts that the agent takes in the middle of a turn. */
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEER_MS = 5000 }; /* time for the agent to say whether it takes a prompt */
+
+const char *steer_why_not(struct host *host)
+{
+    const struct conversation *conversation = host->conversation;
+    const struct agent_link *link = &conversation->link;
+
+    if (!conversation->turn.on)
+        return "it is not in a turn";
+    if (conversation->turn.cancelled || link->acp == NULL)
+        return "its turn is ending";
+    if (!acp_info(link->acp)->steer)
+        return "it takes nothing in the middle of a turn";
+    if (conversation->spending.paused[0] != '\0')
+        return "its budget is used up";
+    if (conversation->queue.count > 0 && conversation->queue.prompts[0].conversation[0] != '\0')
+        return "another conversation waits for its turn";
+    return NULL;
+}
+
+void steer_prompt(struct host *host, int64_t number)
+{
+    struct conversation *conversation = host->conversation;
+    struct prompt *prompt = &conversation->queue.prompts[queue_find(conversation, number)];
+    _cleanup_free_ char *sender = turn_name_sender(host, prompt->from);
+    const char *blocks[3] = {NULL};
+    size_t n = 0;
+
+    if (sender != NULL)
+        blocks[n++] = sender;
+    blocks[n++] = prompt->text;
+    prompt->steer = acp_steer(conversation->link.acp, conversation->link.session, blocks, STEER_MS);
+}
+
+void steer_tell(struct host *host, int64_t number, const char *outcome, const char *why)
+{
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
+        _cleanup_str_ struct str head = STR_INIT;
+        struct json_out out;
+
+        if (client->kind != CLIENT_STEERS || client->prompt != number)
+            continue;
+        request_open_answer(host, &head, &out);
+        json_put(&out, "outcome", outcome);
+        if (why != NULL)
+            json_put(&out, "why", why);
+        request_close_answer(client, &head, &out);
+        client->kind = client->stays ? CLIENT_WATCHES : CLIENT_LEAVES;
+        client->dirty = client->stays;
+    }
+}
+
+/* Lets a prompt wait for a turn of its own, also for the next host. */
+static void let_wait(struct host *host, struct prompt *prompt, const char *why)
+{
+    prompt->steer = 0;
+    memory_update(host, prompt->number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
+    steer_tell(host, prompt->number, "queued", why);
+}
+
+/* The agent has taken a prompt: it belongs to the turn. */
+static void take(struct host *host, size_t index)
+{
+    struct conversation *conversation = host->conversation;
+    struct turn *turn = &conversation->turn;
+    struct prompt prompt = queue_remove(conversation, index);
+
+    prompt.steer = 0;
+    turn_tell_prompt(host, &prompt, true);
+    steer_tell(host, prompt.number, "steered", NULL);
+    if (!turn->on) { /* it has just ended, and the agent's words came after its end */
+        queue_drop(host, &prompt, false, "end_turn", NULL);
+        return;
+    }
+    turn->heard = true;
+    turn->steered = mem_room(turn->steered, turn->steered_count, sizeof *turn->steered);
+    turn->steered[turn->steered_count++] = prompt;
+}
+
+void steer_answer(struct host *host, const struct acp_answer *answer)
+{
+    struct prompt_queue *queue = &host->conversation->queue;
+    char why[ERR_TEXT_MAX];
+    size_t i = 0;
+
+    while (i < queue->count && queue->prompts[i].steer != answer->serial)
+        i++;
+    if (i == queue->count)
+        return;
+    if (answer->ok && answer->steered)
+        take(host, i);
+    else
+        let_wait(host, &queue->prompts[i],
+                 answer->ok ? "its turn has just ended" : link_why(answer, why, sizeof why));
+}
+
+void steer_drop_all(struct host *host)
+{
+    struct prompt_queue *queue = &host->conversation->queue;
+
+    for (size_t i = 0; i < queue->count; i++)
+        if (queue->prompts[i].steer != 0)
+            let_wait(host, &queue->prompts[i], "its turn has ended");
+}
+
+void steer_end(struct host *host, const char *stop_reason)
+{
+    struct turn *turn = &host->conversation->turn;
+
+    for (size_t i = 0; i < turn->steered_count; i++)
+        queue_drop(host, &turn->steered[i], false, stop_reason, NULL);
+    turn->steered_count = 0;
+}
+
+void steer_put_back(struct host *host)
+{
+    struct turn *turn = &host->conversation->turn;
+
+    while (turn->steered_count > 0) {
+        struct prompt prompt = turn->steered[--turn->steered_count];
+        prompt.told = true;
+        queue_push_first(host, &prompt);
+        memory_update(host, prompt.number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
+    }
+}
+
+void steer_free(struct turn *turn)
+{
+    for (size_t i = 0; i < turn->steered_count; i++)
+        queue_free_prompt(&turn->steered[i]);
+    free(turn->steered);
+}

@@ -1,0 +1,154 @@
+#include "base/str.h"
+#include "base/time.h"
+#include "host/backend.h"
+#include "host/lease_watch.h"
+#include "host/state.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/*
+ * The host's side of a lease (store/lease.h). `mas lease` renews it, one process for the session,
+ * which any host starts if none lives. This host only looks at the clock of the lease: it must not
+ * touch the store, and once the lease is lost, no file of the session.
+ */
+
+enum {
+    LOOK_MS = 2000, /* between two looks whether a process renews the lease */
+    STAGGER_MS = 200, /* for each agent before this one, so that only one host starts it */
+    OUTPUT_MAX = 4096,
+};
+
+void host_lease_watch(struct host *host)
+{
+    struct host_lease *lease = &host->lease;
+    struct err err = ERR_INIT;
+
+    if (lease->clock.page == NULL)
+        return;
+    if (lease->watched)
+        proc_abandon(&lease->watcher);
+    lease->watched = lease_watch_start(&lease->clock, &lease->watcher, &err) == 0;
+    if (!lease->watched)
+        host_log(host, err.text); /* host_lease_tick() tries again */
+}
+
+int host_lease_open(struct host *host, struct err *err)
+{
+    struct host_lease *lease = &host->lease;
+    size_t place = (size_t)(host->agent - host->team.agents);
+
+    if (host->session.store[0] == '\0' || host->session.lease[0] == '\0')
+        return 0;
+    if (lease_clock_open(host->session.lease, false, &lease->clock, err) == -1)
+        return err_wrap(err, "cannot start agent '%s'", host->agent->id);
+    if (lease_clock_look(&lease->clock, NULL) != LEASE_VALID ||
+        lease_clock_word(&lease->clock) != LEASE_RUNS)
+        return err_set(err, MAS_CONFLICT, "cannot start agent '%s': the session's lease is lost",
+                       host->agent->id);
+    (void)lease_clock_be_host(&lease->clock);
+    lease->watched = lease_watch_start(&lease->clock, &lease->watcher, err) == 0;
+    if (!lease->watched)
+        return err_wrap(err, "cannot start agent '%s'", host->agent->id);
+    lease->due = time_monotonic_ms() + (int64_t)place * STAGGER_MS;
+    return 0;
+}
+
+void host_lease_close(struct host *host)
+{
+    if (host->lease.runs)
+        proc_leave(&host->lease.renewer);
+    host->lease.runs = false;
+    if (host->lease.watched)
+        proc_abandon(&host->lease.watcher);
+    host->lease.watched = false;
+    lease_clock_close(&host->lease.clock);
+}
+
+bool host_lease_look(struct host *host)
+{
+    struct host_lease *lease = &host->lease;
+
+    switch (lease_clock_look(&lease->clock, NULL)) {
+    case LEASE_ENDS:
+        break;
+    case LEASE_OVER:
+        supervisor_sweep(); /* the supervisors too: one may be stopped */
+        _exit(MAS_FAILED); /* another machine may have the files */
+    case LEASE_VALID:
+    default:
+        return false;
+    }
+    if (lease->lost)
+        return false;
+    lease->lost = true;
+    _cleanup_free_ char *words = mem_printf(
+        "the lease of this session was not renewed for %d s, so its agents end: the store '%s' "
+        "does not answer, or nothing renews it",
+        LEASE_LOST_MS / 1000, host->session.store);
+    host->backend->say(host, words);
+    return true;
+}
+
+static void start_renewer(struct host *host)
+{
+    struct host_lease *lease = &host->lease;
+    const struct session *session = &host->session;
+    _cleanup_free_ char *epoch = mem_printf("%ju", (uintmax_t)session->epoch);
+    const char *argv[] = {"mas", "lease", session->store, session->id, epoch, session->lease, NULL};
+    struct err err = ERR_INIT;
+    const struct proc_spec spec = {
+        .argv = (char *const *)(uintptr_t)argv,
+        .cwd = -1,
+        .output_max = OUTPUT_MAX,
+        .timeout_ms = INT_MAX,
+    };
+
+    lease->runs = host_start_own(&spec, "mas lease", &lease->renewer, &err) == 0;
+    if (!lease->runs)
+        host_log(host, err.text);
+}
+
+int64_t host_lease_tick(struct host *host, int64_t now)
+{
+    struct host_lease *lease = &host->lease;
+    int64_t next = -1;
+
+    if (lease->clock.page == NULL)
+        return -1;
+    if (now >= lease->due) { /* also of a host that ends: others may need longer */
+        lease->due = now + LOOK_MS;
+        if (!lease->watched)
+            host_lease_watch(host);
+        if (!lease->runs && !host->leaving && !lease_clock_has_renewer(&lease->clock) &&
+            lease_clock_word(&lease->clock) == LEASE_RUNS)
+            start_renewer(host);
+    }
+    (void)lease_clock_look(&lease->clock, &next);
+    return time_sooner(next, lease->due);
+}
+
+void host_lease_want(const struct host *host, struct loop *loop)
+{
+    if (host->lease.runs)
+        loop_want(loop, host->lease.renewer.pidfd, POLLIN);
+    if (host->lease.watched)
+        loop_want(loop, host->lease.watcher.pidfd, POLLIN);
+}
+
+void host_lease_serve(struct host *host, struct loop *loop)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err err = ERR_INIT;
+
+    if (host->lease.watched && loop_got(loop, host->lease.watcher.pidfd) != 0)
+        host_lease_watch(host); /* somebody has killed it */
+    if (!host->lease.runs || loop_got(loop, host->lease.renewer.pidfd) == 0)
+        return;
+    host->lease.runs = false;
+    if (proc_finish(&host->lease.renewer, &result, &err) == 0 && result.status != 0 &&
+        result.err.len > 0)
+        host_log(host, str_text(&result.err));
+    proc_result_free(&result);
+}

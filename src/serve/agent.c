@@ -1,0 +1,90 @@
+#include "serve/agent.h"
+
+#include "serve/server.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct reply {
+    struct json *said; /* NULL: none yet */
+    struct err err;
+};
+
+static bool on_reply(struct host_call *call, const struct frame *frame, void *arg)
+{
+    struct reply *reply = arg;
+
+    (void)call;
+    if (hosts_reply_error(frame->head, &reply->err) == 0)
+        reply->said = json_copy(frame->head);
+    return true;
+}
+
+/* Answers when no host took the request. */
+static void answer_silence(struct request *request, const struct roster *roster, const char *what)
+{
+    enum host_answer answer = roster->calls[0].answer;
+    struct err err = ERR_INIT;
+
+    (void)roster_failure(roster, 0, what, &err);
+    if (answer == HOST_ABSENT || answer == HOST_ENDED)
+        err.code = MAS_CONFLICT;
+    answer_err(request, &err, 410);
+}
+
+static bool session_is_there(const struct request *request)
+{
+    _cleanup_close_ int dir = workspace_open(&request->server->root, request->id);
+    return dir != -1 || errno != ENOENT;
+}
+
+bool agent_ask(struct request *request, const struct roster_request *ask, struct json **ret)
+{
+    struct reply reply = {.said = NULL, .err = ERR_INIT};
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
+    struct roster_team team;
+    struct err err = ERR_INIT;
+
+    if (!session_is_there(request)) {
+        answer_error(request, 404, "there is no session '%s'", request->id);
+        return false;
+    }
+    if (roster_open(&request->server->root, request->id, &team, &err) == -1 ||
+        roster_add(&roster, &team, request->agent, &err) == -1) {
+        answer_err(request, &err, 409);
+        return false;
+    }
+    if (roster.count != 1 || strcmp(roster.agents[0].agent->id, request->agent) != 0) {
+        answer_error(request, 404, "there is no agent '%s' in this session", request->agent);
+        return false;
+    }
+    if (roster_ask_live(&request->server->root, &roster, ask, &err) == -1) {
+        answer_err(request, &err, 410);
+        return false;
+    }
+    hosts_finish(roster.calls, roster.asked, AGENT_ANSWER_MS, on_reply, &reply);
+    if (reply.said != NULL) {
+        *ret = reply.said;
+        return true;
+    }
+    if (reply.err.code != MAS_OK)
+        answer_err(request, &reply.err, 409);
+    else
+        answer_silence(request, &roster, ask->what);
+    return false;
+}
+
+void agent_answer(struct request *request, int status, const struct json *said)
+{
+    struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", request->id);
+    for (const struct json *node = json_first(said); node != NULL; node = json_next(node))
+        if (strcmp(json_key(node), "ok") != 0)
+            json_put_node(&out, json_key(node), node);
+    json_close(&out, '}');
+    answer_json(request, status, &body);
+}

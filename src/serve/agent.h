@@ -1,0 +1,22 @@
+/*
+ * One agent, asked through its host (protocol/host.h), for workers.
+ */
+#ifndef MAS_SERVE_AGENT_H
+#define MAS_SERVE_AGENT_H
+
+#include "client/roster.h"
+#include "serve/request.h"
+
+#include <stdbool.h>
+
+enum { AGENT_ANSWER_MS = 30000 };
+
+/* Sends a request to the host of the agent that the path names, and waits AGENT_ANSWER_MS for its
+ * first answer. Returns false after answering with an error: 404 for an unknown session or agent,
+ * 410 if the session does not run, 409 if the host refuses. The caller releases *ret with
+ * json_free(). */
+bool agent_ask(struct request *request, const struct roster_request *ask, struct json **ret);
+/* Answers with what the host said: sessionId, and its members except "ok". */
+void agent_answer(struct request *request, int status, const struct json *said);
+
+#endif

@@ -1,0 +1,120 @@
+#include "serve/hint.h"
+
+#include <string.h>
+
+/* clang-format off */
+/* Longer commands stand before shorter ones that begin like them. */
+static const struct {
+    const char *command, *address;
+} known[] = {
+    {"mas approve",        "POST /sessions/{id}/agents/{agent}/permissions/{item}"},
+    {"mas archive",        "POST /sessions/{id}/archive"},
+    {"mas ask",            "POST /sessions/{id}/agents/{agent}/prompts"},
+    {"mas cancel",         "POST /sessions/{id}/agents/{agent}/cancel"},
+    {"mas clear",          "POST /sessions/{id}/agents/{agent}/clear"},
+    {"mas context",        "GET /sessions/{id}/agents/{agent}/context"},
+    {"mas deny",           "POST /sessions/{id}/agents/{agent}/permissions/{item}"},
+    {"mas diff",           "GET /sessions/{id}/diff"},
+    {"mas doctor --fix",   "POST /doctor"},
+    {"mas doctor",         "GET /doctor"},
+    {"mas du",             "GET /du"},
+    {"mas history",        "GET /sessions/{id}/agents/{agent}/history"},
+    {"mas land",           "POST /sessions/{id}/land"},
+    {"mas list --all",     "GET /sessions"},
+    {"mas list",           "GET /sessions"},
+    {"mas merge",          "POST /sessions/{id}/merge"},
+    {"mas new",            "POST /runs"},
+    {"mas peek",           "GET /sessions/{id}/agents/{agent}/screen"},
+    {"mas presets",        "GET /presets"},
+    {"mas restart",        "POST /sessions/{id}/agents/{agent}/restart"},
+    {"mas review",         "POST /sessions/{id}/agents/{agent}/review"},
+    {"mas rm -f",          "DELETE /sessions/{id}?force=true"},
+    {"mas rm",             "DELETE /sessions/{id}"},
+    {"mas search",         "GET /search"},
+    {"mas send",           "POST /sessions/{id}/messages"},
+    {"mas show",           "GET /sessions/{id}"},
+    {"mas sleep",          "POST /sessions/{id}/agents/{agent}/sleep"},
+    {"mas start",          "POST /sessions/{id}/start"},
+    {"mas status",         "GET /sessions/{id}/agents/{agent}"},
+    {"mas stop",           "POST /sessions/{id}/stop"},
+    {"mas sync --project", "POST /sessions/{id}/sync"},
+    {"mas sync",           "POST /sessions/{id}/sync"},
+    {"mas template check", "GET /templates/{item}/check"},
+    {"mas template list",  "GET /templates"},
+    {"mas usage",          "GET /usage"},
+};
+/* clang-format on */
+
+static const char *subject_of(const struct hint_subject *subject, const char *placeholder,
+                              size_t len)
+{
+    const char *value = strncmp(placeholder, "{id}", len) == 0      ? subject->id
+                        : strncmp(placeholder, "{agent}", len) == 0 ? subject->agent
+                                                                    : subject->item;
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static void put_address(const char *address, const struct hint_subject *subject, struct str *to)
+{
+    while (*address != '\0') {
+        size_t plain = strcspn(address, "{");
+        str_addn(to, address, plain);
+        address += plain;
+        size_t len = *address == '{' ? strcspn(address, "}") + 1 : 0;
+        const char *value = len > 0 ? subject_of(subject, address, len) : NULL;
+        if (value != NULL)
+            str_add(to, value);
+        else
+            str_addn(to, address, len);
+        address += len;
+    }
+}
+
+/* Returns the address that does what the command does, NULL: none. An option that the table does
+ * not have changes what it does. */
+static const char *find_address(const char *command)
+{
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        size_t len = strlen(known[i].command);
+        if (strncmp(command, known[i].command, len) != 0 ||
+            strspn(command + len, "abcdefghijklmnopqrstuvwxyz_-") > 0)
+            continue;
+        return strstr(command + len, " -") == NULL ? known[i].address : NULL;
+    }
+    return NULL;
+}
+
+/* Appends one part of a hint, if a client can do what it says. */
+static void put_part(const char *part, const struct hint_subject *subject, struct str *to)
+{
+    static const char separator[] = "; ";
+    const char *command = strstr(part, "mas ");
+    bool is_command =
+        command != NULL && (command == part || command[-1] == ' ' || command[-1] == '\'');
+    const char *address = is_command ? find_address(command) : NULL;
+
+    if (is_command ? address == NULL : strstr(part, "--") != NULL)
+        return;
+    if (to->len > 0)
+        str_add(to, separator);
+    str_addn(to, part, is_command ? (size_t)(command - part) : strlen(part));
+    if (is_command)
+        put_address(address, subject, to);
+}
+
+void hint_put(const char *hint, const struct hint_subject *subject, struct str *to)
+{
+    _cleanup_str_ struct str made = STR_INIT;
+
+    while (*hint != '\0') {
+        const char *end = strstr(hint, "; ");
+        size_t len = end != NULL ? (size_t)(end - hint) : strlen(hint);
+        _cleanup_free_ char *part = mem_dupn(hint, len);
+        char *aside = strstr(part, "  ("); /* another command that may help */
+        if (aside != NULL)
+            *aside = '\0';
+        put_part(part, subject, &made);
+        hint += len + (end != NULL ? 2 : 0);
+    }
+    str_add(to, str_text(&made));
+}

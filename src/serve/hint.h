@@ -1,0 +1,20 @@
+/*
+ * Hints of mas name commands, which a client of the HTTP API may not have. Here is which address
+ * does the same.
+ */
+#ifndef MAS_SERVE_HINT_H
+#define MAS_SERVE_HINT_H
+
+#include "base/str.h"
+
+/* What the addresses in a hint are about; NULL or "" where that is not known, and the address keeps
+ * its placeholder. */
+struct hint_subject {
+    const char *id, *agent, *item;
+};
+
+/* Appends the hint with addresses in place of commands. Of several parts, which are separated by
+ * "; ", those are left out that name an option or a command without an address. */
+void hint_put(const char *hint, const struct hint_subject *subject, struct str *to);
+
+#endif

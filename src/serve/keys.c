@@ -1,0 +1,243 @@
+#include "serve/keys.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "serve/transfer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEYS_DIR ROOT_SERVE "keys"
+#define UNANSWERED "-"
+
+enum { HEAD_MAX = SHA256_TEXT + ID_TEXT + 16, SWEEP_S = 3600 };
+
+struct keys {
+    const struct root *root;
+    char own[ID_TEXT]; /* this server: what another one did not answer nobody will */
+    int dir; /* -1: not there yet */
+    size_t count; /* files, at least */
+    time_t swept;
+};
+
+int keys_open(const struct root *root, struct keys **ret, struct err *err)
+{
+    char own[ID_TEXT];
+
+    if (id_make(own, err) == -1)
+        return -1;
+    *ret = mem_alloc(sizeof **ret);
+    **ret = (struct keys){.root = root, .dir = -1};
+    memcpy((*ret)->own, own, sizeof own);
+    return 0;
+}
+
+void keys_free(struct keys *keys)
+{
+    if (keys == NULL)
+        return;
+    fd_closep(&keys->dir);
+    free(keys);
+}
+
+/* Removes what is too old, and counts the rest. */
+static void sweep(struct keys *keys, time_t now)
+{
+    int fd = openat(keys->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd == -1 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    struct stat st;
+
+    keys->swept = now;
+    keys->count = 0;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            fstatat(keys->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            continue;
+        bool old = st.st_mtim.tv_sec > now || now - st.st_mtim.tv_sec > KEYS_KEPT_S;
+        if (!old || unlinkat(keys->dir, entry->d_name, 0) == -1)
+            keys->count++;
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    else
+        fd_closep(&fd);
+}
+
+/* Makes sure that there is a directory with room. */
+static bool make_room(struct keys *keys, struct request *request)
+{
+    time_t now = time(NULL);
+
+    if (keys->dir == -1) {
+        (void)mkdirat(keys->root->sessions, KEYS_DIR, 0700);
+        keys->dir = path_open_dir(keys->root->sessions, KEYS_DIR);
+        if (keys->dir == -1) {
+            answer_error(request, 500, "cannot keep the Idempotency-Key: %s", strerror(errno));
+            return false;
+        }
+    }
+    if (keys->swept == 0 || keys->count >= KEYS_MAX || now - keys->swept > SWEEP_S ||
+        now < keys->swept)
+        sweep(keys, now);
+    if (keys->count < KEYS_MAX)
+        return true;
+    answer_refusal(request, 503, "unavailable", "send the request without a key",
+                   "%d keys are remembered already", KEYS_MAX);
+    return false;
+}
+
+static bool is_key(const char *text)
+{
+    size_t len = strlen(text);
+
+    for (size_t i = 0; i < len; i++)
+        if (text[i] <= ' ' || text[i] >= 0x7f)
+            return false;
+    return len > 0 && len <= KEYS_TEXT_MAX;
+}
+
+static void add_text(struct sha256 *sum, const char *text)
+{
+    sha256_add(sum, text, strlen(text) + 1); /* with its NUL, so that texts do not run together */
+}
+
+/* Writes the name of the file, and the sum of the request. */
+static void sum_up(const struct request *request, char name[SHA256_TEXT], char sum[SHA256_TEXT])
+{
+    struct sha256 of_key = SHA256_INIT;
+    struct sha256 of_request = SHA256_INIT;
+
+    add_text(&of_key, request->token);
+    add_text(&of_key, request->idempotency_key);
+    sha256_hex(&of_key, name);
+    add_text(&of_request, request->verb);
+    for (size_t i = 0; i < request->part_count; i++)
+        add_text(&of_request, request->parts[i]);
+    for (size_t i = 0; i < request->query_count; i++) {
+        add_text(&of_request, request->queries[i].key);
+        add_text(&of_request, request->queries[i].value);
+    }
+    sha256_add(&of_request, str_text(&request->body), request->body.len);
+    if (request->route->body_max == TRANSFER_MAX) {
+        struct sha256 of_file = request->transfer.sum;
+        char file[SHA256_TEXT];
+        sha256_hex(&of_file, file);
+        add_text(&of_request, file);
+    }
+    sha256_hex(&of_request, sum);
+}
+
+static void answer_broken(struct request *request)
+{
+    answer_refusal(request, 409, "outcome_unknown",
+                   "look whether it was done; if it was not, send it with another key",
+                   "the server ended while it worked on the request with this Idempotency-Key");
+}
+
+/* Answers a request whose key is known. `text` is the file: the sum of the request, the server that
+ * worked on it or UNANSWERED, a status, a newline and the body. */
+static void answer_again(const struct keys *keys, const char *sum, const char *text, size_t len,
+                         struct request *request)
+{
+    char was[SHA256_TEXT] = "";
+    char server[ID_TEXT] = "";
+    int status = 0;
+    struct str body = STR_INIT;
+
+    bool is_whole = sscanf(text, "%64s %36s %d", was, server, &status) == 3;
+    if (is_whole && strcmp(was, sum) != 0) {
+        answer_refusal(request, 422, "key_reused", "use a new key for another request",
+                       "this Idempotency-Key stands for another request");
+    } else if (is_whole && status != 0) {
+        size_t head = strcspn(text, "\n");
+        str_addn(&body, text + head + (head < len), len - head - (head < len));
+        answer_json(request, status, &body);
+        request->answer.replayed = true;
+    } else if (is_whole && strcmp(server, keys->own) == 0) {
+        answer_refusal(request, 409, "in_progress", "send it again a little later",
+                       "the request with this Idempotency-Key is not answered yet");
+    } else {
+        answer_broken(request);
+    }
+}
+
+static void put_head(const struct keys *keys, const struct request *request, int status,
+                     struct str *to)
+{
+    str_addf(to, "%s %s %d\n", request->key_sum, keys->own, status);
+}
+
+bool keys_begin(struct keys *keys, struct request *request)
+{
+    char name[SHA256_TEXT];
+    char sum[SHA256_TEXT];
+    _cleanup_free_ char *text = NULL;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct err err = ERR_INIT;
+    size_t len = 0;
+
+    /* nothing of what a stranger gets, such as a token, is kept */
+    if (request->idempotency_key == NULL || request->method != METHOD_POST ||
+        request->route->right == RIGHT_NONE)
+        return true;
+    if (!is_key(request->idempotency_key)) {
+        answer_error(request, 400,
+                     "cannot use the Idempotency-Key: it is not 1 to %d printable characters "
+                     "without a blank",
+                     KEYS_TEXT_MAX);
+        return false;
+    }
+    if (!make_room(keys, request))
+        return false;
+    sum_up(request, name, sum);
+    if (file_read(keys->dir, name, KEYS_ANSWER_MAX + HEAD_MAX, &text, &len, &err) == 0) {
+        answer_again(keys, sum, text, len, request);
+        return false;
+    }
+    memcpy(request->key_sum, sum, sizeof sum);
+    put_head(keys, request, 0, &head);
+    if (err.number != ENOENT ||
+        file_create(keys->dir, name, head.data, head.len, 0600, &err) == -1) {
+        request->key_sum[0] = '\0';
+        answer_err(request, &err, 409);
+        return false;
+    }
+    memcpy(request->key_name, name, sizeof name);
+    keys->count++;
+    return true;
+}
+
+/* Returns true if nothing was done for a request with this answer. */
+static bool is_void(int status)
+{
+    return status == 400 || status == 404 || status == 503 || status == 507;
+}
+
+void keys_end(struct keys *keys, struct request *request)
+{
+    const struct answer *answer = &request->answer;
+    _cleanup_str_ struct str text = STR_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (request->key_name[0] == '\0' || answer->status == 0)
+        return;
+    _cleanup_free_ char *fresh = mem_printf(".%s.new", request->key_name);
+    put_head(keys, request, answer->status, &text);
+    str_addn(&text, str_text(&answer->body), answer->body.len);
+    (void)unlinkat(keys->dir, fresh, 0);
+    if (is_void(answer->status) || answer->body.len > KEYS_ANSWER_MAX) {
+        (void)unlinkat(keys->dir, request->key_name, 0);
+        keys->count--;
+    } else if (file_create(keys->dir, fresh, text.data, text.len, 0600, &ignored) == 0) {
+        (void)renameat(keys->dir, fresh, keys->dir, request->key_name);
+    }
+    request->key_name[0] = '\0';
+}

@@ -1,0 +1,140 @@
+// What an agent has changed, and a person's comments on it.
+import {agentPath, get, post, sessionPath} from "/page/api.js";
+import {act, button, el, say} from "/page/dom.js";
+
+const FILES = 20; // shown at a time
+const LINES = 400; // of a file
+
+export class Changes {
+    node = el("section", {class: "fill changes", "aria-label": "Changes"});
+    #id;
+    #agent;
+    #branch = "";
+    #files = [];
+    #from = 0;
+    #comments = new Map(); // by "file\nline\ntext of the line"
+    #list = el("div", {});
+    #state = el("p", {class: "note", role: "status"});
+    #back = button("Previous files", () => this.#turn(-FILES));
+    #next = button("Next files", () => this.#turn(FILES));
+    #again = button("Refresh", () => act(this.#again, () => this.#read()));
+    #send = button("Send comments", () => act(this.#send, () => this.#deliver()), {class: "strong full"});
+
+    constructor(id, agent) {
+        this.#id = id;
+        this.#agent = agent;
+        this.node.append(el("p", {class: "row"}, this.#again, this.#send), this.#state, this.#list,
+            el("p", {class: "row"}, this.#back, this.#next));
+    }
+
+    async begin() {
+        await this.#read();
+    }
+
+    event() {}
+    end() {}
+
+    async #read() {
+        const diff = await get(agentPath(this.#id, this.#agent, "/diff"));
+        const agent = diff.agents?.[0];
+        this.#branch = agent?.branch ?? "";
+        this.#files = agent?.files ?? [];
+        this.#show();
+    }
+
+    #turn(by) {
+        this.#from += by;
+        this.#show();
+        this.#list.querySelector("summary")?.focus();
+    }
+
+    #show() {
+        if (this.#from >= this.#files.length)
+            this.#from = 0;
+        const shown = this.#files.slice(this.#from, this.#from + FILES);
+        this.#list.replaceChildren(...shown.map((file) => this.#file(file)));
+        this.#state.textContent = this.#files.length === 0 ? "Nothing has changed."
+            : `${this.#files.length} changed file${this.#files.length === 1 ? "" : "s"} on ${this.#branch}`;
+        this.#back.hidden = this.#next.hidden = this.#files.length <= FILES;
+        this.#back.disabled = this.#from === 0;
+        this.#next.disabled = this.#from + FILES >= this.#files.length;
+        this.#count();
+    }
+
+    #count() {
+        const count = this.#comments.size;
+        this.#send.hidden = count === 0;
+        this.#send.textContent = `Send ${count} comment${count === 1 ? "" : "s"}`;
+    }
+
+    #file(file) {
+        const name = file.oldPath ? `${file.oldPath} to ${file.path}` : file.path;
+        const box = el("details", {class: "file", open: true}, el("summary", {},
+            `${name}: ${file.status}, +${file.added} −${file.removed}`));
+        if (file.binary)
+            box.append(el("p", {class: "note"}, "A binary file."));
+        let left = LINES;
+        const table = el("ol", {class: "hunks"});
+        for (const hunk of file.hunks ?? []) {
+            const numbers = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(hunk.header);
+            let before = Number(numbers?.[1] ?? 0), after = Number(numbers?.[2] ?? 0);
+            table.append(el("li", {class: "hunk"}, hunk.header));
+            for (const line of hunk.lines) {
+                if (left-- <= 0)
+                    break;
+                const number = line[0] === "-" ? before : after;
+                before += line[0] !== "+" && line[0] !== "\\" ? 1 : 0;
+                after += line[0] !== "-" && line[0] !== "\\" ? 1 : 0;
+                table.append(this.#line(file.path, number, line));
+            }
+        }
+        box.append(table);
+        if (left < 0)
+            box.append(el("p", {class: "note"}, `The file has more than ${LINES} lines of changes; mas diff shows all.`));
+        return box;
+    }
+
+    #line(path, number, line) {
+        const kind = {"+": "added", "-": "removed"}[line[0]] ?? "same";
+        const key = `${path}\n${number}\n${line}`;
+        const item = el("li", {class: kind});
+        const open = button(String(number), () => this.#edit(item, key, path, number, line),
+            {class: "number", "aria-label": `Comment on line ${number}, ${kind}`});
+        item.append(open, el("code", {}, line));
+        if (this.#comments.has(key))
+            this.#edit(item, key, path, number, line, false);
+        return item;
+    }
+
+    // Opens the field for a comment below a line.
+    #edit(item, key, path, number, line, focus = true) {
+        let field = item.querySelector("textarea");
+        if (field === null) {
+            field = el("textarea", {rows: 2, maxlength: 4000, "aria-label": `Comment on ${path}, line ${number}`,
+                oninput: () => {
+                    if (field.value.trim() === "")
+                        this.#comments.delete(key);
+                    else
+                        this.#comments.set(key, {file: path, line: number, text: line, comment: field.value.trim()});
+                    this.#count();
+                },
+                onblur: () => field.value.trim() === "" && field.remove()});
+            field.value = this.#comments.get(key)?.comment ?? "";
+            item.append(field);
+        }
+        if (focus)
+            field.focus();
+    }
+
+    async #deliver() {
+        const comments = [...this.#comments.values()];
+        let text = `Review of your changes on ${this.#branch}: ${comments.length} comment${comments.length === 1 ? "" : "s"}.\n`;
+        for (const {file, line, text: quoted, comment} of comments)
+            text += `\n${file}:${line}\n> ${quoted}\n${comment}\n`;
+        await post(sessionPath(this.#id, "/messages"), {target: this.#agent, message: text});
+        this.#comments.clear();
+        this.#show();
+        say("The comments were sent.");
+        this.#again.focus();
+    }
+}

@@ -1,0 +1,225 @@
+// The conversation with an agent as it comes. At most WINDOW messages are kept; earlier ones are
+// read when somebody asks for them, and then the latest are dropped.
+import {agentPath, get} from "/page/api.js";
+import {act, button, el, fill, refresher, setText, soon} from "/page/dom.js";
+import {blocksOf} from "/page/text.js";
+
+const PAGE = 50;
+const WINDOW = 200;
+const TEXT_MAX = 20000; // characters of a message that are shown; the rest is in mas history
+const ROLES = {user: "You", agent: "Agent", thought: "Thought", tool: "Tool", plan: "Plan",
+    permission: "Permission", mode: "Mode", note: "Note"};
+const encoder = new TextEncoder();
+
+export class Conversation {
+    node = el("section", {class: "talk", "aria-label": "Conversation"});
+    #id;
+    #agent;
+    #messages = []; // oldest first
+    #first = 0; // the number of the oldest in the whole history
+    #total = 0;
+    #log = el("div", {class: "log", role: "log", "aria-label": "Messages", tabindex: "0"});
+    #earlier = button("Earlier messages", () => act(this.#earlier, () => this.#readEarlier()));
+    #newest = button("Newest messages", () => act(this.#newest, () => this.#readNewest()));
+    #read = refresher(() => this.#readTail(), 60);
+    #draw = soon(() => this.#show(), 30);
+    #stuck = true; // to the end, where new text comes
+    #none = el("p", {class: "note", hidden: true}, "Nothing has been said yet. Write the first prompt below.");
+    #sized = new ResizeObserver(() => this.#stick());
+
+    constructor(id, agent) {
+        this.#id = id;
+        this.#agent = agent;
+        this.#newest.hidden = true;
+        this.node.append(this.#earlier, this.#none, this.#log, this.#newest);
+        this.#log.addEventListener("scroll", () => {
+            const {scrollHeight, scrollTop, clientHeight} = this.#log;
+            this.#stuck = scrollHeight - scrollTop - clientHeight < 60;
+        });
+        this.#sized.observe(this.#log);
+    }
+
+    async begin() {
+        await this.#readNewest();
+    }
+
+    end() {
+        this.#read.cancel();
+        this.#draw.cancel();
+        this.#sized.disconnect();
+    }
+
+    event(type, data) {
+        if (type === "live")
+            this.#take(data);
+        else if (type === "message" || type === "permission" || type === "agent.state")
+            this.#read();
+    }
+
+    #stick() {
+        if (this.#stuck && this.#atEnd())
+            this.#log.scrollTop = this.#log.scrollHeight;
+    }
+
+    #atEnd() {
+        return this.#first + this.#messages.length >= this.#total;
+    }
+
+    async #fetch(offset) {
+        return get(agentPath(this.#id, this.#agent, `/history?limit=${PAGE}&offset=${offset}`));
+    }
+
+    async #readNewest() {
+        const page = await this.#fetch(0);
+        this.#messages = page.messages.map(cut);
+        this.#total = page.total;
+        this.#first = page.total - page.messages.length;
+        this.#stuck = true;
+        this.#show();
+    }
+
+    // What is new at the end, or has changed there.
+    async #readTail() {
+        const wasAtEnd = this.#atEnd();
+        const page = await this.#fetch(0);
+        this.#total = page.total;
+        if (wasAtEnd) {
+            const start = page.total - page.messages.length;
+            if (start > this.#first + this.#messages.length) { // more came than a page has
+                this.#messages = [];
+                this.#first = start;
+            }
+            const known = new Map(this.#messages.map((message, i) => [message.id, i]));
+            for (const message of page.messages) {
+                const i = known.get(message.id);
+                if (i === undefined)
+                    this.#messages.push(cut(message));
+                else if ((this.#messages[i].bytes ?? 0) <= 0 || message.state !== "open")
+                    this.#messages[i] = cut(message);
+            }
+            this.#messages.sort((a, b) => numberOf(a) - numberOf(b));
+            this.#trim();
+        }
+        this.#draw();
+    }
+
+    #trim() {
+        const extra = this.#messages.length - WINDOW;
+        if (extra > 0)
+            this.#messages.splice(0, extra);
+        this.#first = this.#total - this.#messages.length;
+    }
+
+    async #readEarlier() {
+        const page = await this.#fetch(this.#total - this.#first);
+        const known = new Set(this.#messages.map((message) => message.id));
+        const fresh = page.messages.filter((message) => !known.has(message.id)).map(cut);
+        this.#total = page.total;
+        this.#first = Math.max(0, this.#first - fresh.length);
+        this.#messages = [...fresh, ...this.#messages].slice(0, WINDOW);
+        const anchor = this.#log.firstElementChild;
+        const top = anchor?.offsetTop;
+        this.#stuck = false;
+        this.#show();
+        if (anchor?.isConnected)
+            this.#log.scrollTop += anchor.offsetTop - top;
+        if (this.#earlier.hidden)
+            this.#log.focus();
+    }
+
+    // A piece of a message that is being received. `at` is how many bytes of it came before; if
+    // that is not what is here, the history has it.
+    #take(piece) {
+        if (!this.#atEnd())
+            return;
+        let message = this.#messages.find((other) => other.id === piece.message);
+        if (message === undefined && piece.at === 0) {
+            message = {id: piece.message, role: piece.role, state: "open", text: "", bytes: 0};
+            this.#messages.push(message);
+            this.#total++;
+            this.#trim();
+        }
+        const length = encoder.encode(piece.text).length;
+        message && (message.bytes ??= encoder.encode(message.text).length);
+        if (message === undefined || piece.at > message.bytes || message.cut) {
+            this.#read();
+        } else if (piece.at === message.bytes) {
+            message.text += piece.text;
+            message.bytes += length;
+            cut(message);
+        } // else it is here already
+        this.#draw();
+    }
+
+    #show() {
+        const log = this.#log;
+        log.setAttribute("aria-busy", String(this.#messages.some((message) => message.state === "open" &&
+            (message.role === "agent" || message.role === "thought"))));
+        fill(log, this.#messages, (message) => message.id, makeMessage, patchMessage);
+        this.#none.hidden = this.#messages.length > 0;
+        this.#earlier.hidden = this.#first <= 0;
+        this.#newest.hidden = this.#atEnd();
+        this.#stick();
+    }
+}
+
+const numberOf = (message) => Number(message.id.slice(message.id.lastIndexOf(":") + 1));
+
+// Keeps of a message what is shown of it.
+function cut(message) {
+    const {id, role, state, text, data, sender, time, bytes} = message;
+    const kept = message.cut === undefined && bytes !== undefined ? message : {id, role, state, text: text ?? "", sender, time};
+    if (kept.text.length > TEXT_MAX) {
+        kept.cut = (kept.cut ?? 0) + kept.text.length - TEXT_MAX;
+        kept.text = kept.text.slice(0, TEXT_MAX);
+    }
+    if ((role === "tool" || role === "permission") && data)
+        kept.title = `${data.title ?? ""}`.slice(0, 300), kept.status = data.status, kept.answer = data.name;
+    return kept;
+}
+
+function makeMessage(message) {
+    const head = el("p", {class: "top"}, el("span", {class: "who"}), el("time", {}));
+    const text = el("div", {class: "text"});
+    const body = message.role === "tool" || message.role === "thought"
+        ? el("details", {}, el("summary", {}, head.firstChild), text) : [head, text];
+    return el("div", {class: `message ${message.role}`}, body);
+}
+
+// What stands over a message: who said it, or what was done and how it ended.
+function headOf(message) {
+    const {role, state} = message;
+    let who = role === "user" && message.sender ? message.sender : ROLES[role] ?? role;
+    if (role === "permission" && state !== "open")
+        return `${who}: ${message.answer ?? "withdrawn"}`;
+    if (message.title && role === "tool")
+        who += `: ${message.title}`;
+    if (role === "tool" && message.status)
+        return `${who} (${message.status})`;
+    if (state === "open")
+        return role === "agent" || role === "thought" ? `${who} …` : `${who} (open)`;
+    return state === "done" ? who : `${who} (${state})`;
+}
+
+function patchMessage(node, message) {
+    setText(node.querySelector(".who"), headOf(message));
+    const time = node.querySelector("time");
+    if (time && message.time) {
+        const at = new Date(message.time);
+        time.dateTime = message.time;
+        time.title = at.toLocaleString();
+        setText(time, at.toLocaleTimeString([], {hour: "2-digit", minute: "2-digit"}));
+    }
+    const rest = message.cut ? `\n… ${message.cut} more characters, which mas history shows` : "";
+    const text = node.querySelector(".text"), shown = message.text + rest;
+    // a text that still comes is shown as it is, so that nothing is made twice
+    if (message.role === "agent" && message.state !== "open") {
+        if (text.dataset.done !== String(shown.length)) {
+            text.dataset.done = String(shown.length);
+            text.replaceChildren(...blocksOf(shown));
+        }
+    } else {
+        setText(text, shown);
+    }
+    node.dataset.state = message.state;
+}

@@ -1,0 +1,98 @@
+/* /pair: a browser gets a token for a code, asks who it is, and gives the token back. */
+#include "serve/api.h"
+#include "serve/body.h"
+#include "serve/server.h"
+#include "store/pairing.h"
+
+#include <string.h>
+
+enum { COOKIE_S = 400 * 24 * 3600 /* as long as browsers keep one */ };
+
+static const struct body_member members[] = {{"code", MEMBER_TEXT, true, NULL}, {.name = NULL}};
+
+/* Tells the browser to keep a half of the token where no script can read it, or with "" to forget
+ * it. It is sent back only by pages of this server, and over TLS only if the page came that way. */
+static void set_cookie(struct request *request, const char *half, time_t seconds)
+{
+    bool is_secure =
+        request->secure || (request->origin != NULL && str_starts(request->origin, "https://"));
+
+    str_addf(&request->answer.cookie, "%s=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s",
+             request->server->guard.cookie, half, (long long)seconds, is_secure ? "; Secure" : "");
+}
+
+/* `page_token` may be NULL: it is told only once. */
+static void answer_page(struct request *request, int status, const char *name, enum right right,
+                        const char *page_token)
+{
+    struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "name", name);
+    json_put(&out, "right", right_name(right));
+    if (page_token != NULL)
+        json_put(&out, "pageToken", page_token);
+    json_close(&out, '}');
+    answer_json(request, status, &body);
+}
+
+static void run_pair(struct job *job)
+{
+    struct request *request = api_request(job);
+    const struct root *root = &request->server->root;
+    const char *code = json_get_text(request->json, "code");
+    struct err err = ERR_INIT;
+    struct pairing pairing;
+    char token[TOKEN_TEXT];
+    time_t now = time(NULL);
+
+    if (pairing_take(root, code, &pairing, &err) == -1 ||
+        token_add(root, pairing.name, pairing.right, pairing.expires, token, &err) == -1) {
+        if (err.code == MAS_NOT_FOUND)
+            answer_error(request, 403, "%s; get another on the machine: mas serve pair", err.text);
+        else
+            answer_err(request, &err, 409);
+        return;
+    }
+    time_t rest = pairing.expires != 0 ? pairing.expires - now : COOKIE_S;
+    _cleanup_free_ char *half = mem_dupn(token, TOKEN_HALF);
+    set_cookie(request, half, rest < COOKIE_S ? rest : COOKIE_S);
+    memcpy(request->who, pairing.name, sizeof request->who); /* for the log */
+    answer_page(request, 201, pairing.name, pairing.right, token + TOKEN_HALF);
+}
+
+enum handled api_pair(struct request *request)
+{
+    return body_check(request, members) ? api_later(request, run_pair) : HANDLED_NOW;
+}
+
+enum handled api_paired(struct request *request)
+{
+    answer_page(request, 200, request->who, request->right, NULL);
+    return HANDLED_NOW;
+}
+
+static void run_unpair(struct job *job)
+{
+    struct request *request = api_request(job);
+    struct err err = ERR_INIT;
+    struct str body = STR_INIT;
+
+    if (token_remove(&request->server->root, request->who, &err) == -1 &&
+        err.code != MAS_NOT_FOUND) {
+        answer_err(request, &err, 409);
+        return;
+    }
+    set_cookie(request, "", 0);
+    str_add(&body, "{\"removed\":true}");
+    answer_json(request, 200, &body);
+}
+
+enum handled api_unpair(struct request *request)
+{
+    if (request->paired)
+        return api_later(request, run_unpair);
+    answer_error(request, 401, "the request is not that of a paired browser");
+    return HANDLED_NOW;
+}

@@ -1,0 +1,177 @@
+#include "session/arrive.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "client/survey.h"
+#include "session/archive.h"
+#include "session/leave.h"
+#include "session/life_internal.h"
+#include "store/team_file.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const state_names[] = {"none", "arriving", "here", "gone"};
+
+const char *arrival_name(enum arrival_state state)
+{
+    return state_names[state];
+}
+
+bool arrival_parse(const char *text, enum arrival_state *ret)
+{
+    for (unsigned i = 0; text != NULL && i < ARRAY_LEN(state_names); i++) {
+        if (strcmp(text, state_names[i]) == 0) {
+            *ret = (enum arrival_state)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void arrival_free(struct arrival *arrival)
+{
+    free(arrival->lacks);
+    *arrival = (struct arrival){.lacks = NULL};
+}
+
+void arrival_format(const struct arrival *arrival, struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "state", arrival_name(arrival->state));
+    json_put_int(&out, "epoch", (int64_t)arrival->epoch);
+    json_put_bool(&out, "runs", arrival->runs);
+    if (arrival->lacks != NULL)
+        json_put(&out, "lacks", arrival->lacks);
+    json_close(&out, '}');
+}
+
+void arrival_format_restored(const char *id, uint64_t epoch, const char *digest, struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", id);
+    json_put_int(&out, "epoch", (int64_t)epoch);
+    json_put(&out, "digest", digest);
+    json_close(&out, '}');
+}
+
+static enum arrival_state state_of(const struct session *session)
+{
+    return session->moved_to[0] == '\0'                     ? ARRIVAL_HERE
+           : strcmp(session->moved_to, MOVED_ARRIVING) == 0 ? ARRIVAL_ARRIVING
+                                                            : ARRIVAL_GONE;
+}
+
+/* Returns the directory of the session's project if it is missing, else NULL. */
+static char *find_lacking(int dir)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    struct err ignored = ERR_INIT;
+    struct stat st;
+
+    if (team_file_load(dir, &team, &ignored) == -1 || team.project.path == NULL ||
+        (stat(team.project.path, &st) == 0 && S_ISDIR(st.st_mode)))
+        return NULL;
+    return mem_dup(team.project.path);
+}
+
+static bool is_missing(const struct life *life, const char *id)
+{
+    struct stat st;
+    return fstatat(life->root->sessions, id, &st, AT_SYMLINK_NOFOLLOW) == -1 && errno == ENOENT;
+}
+
+int arrive_look(const struct life *life, const char *id, struct arrival *ret, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = workspace_open(life->root, id);
+    struct tmux_session *live = NULL;
+
+    *ret = (struct arrival){.state = ARRIVAL_NONE};
+    if (dir == -1 && is_missing(life, id))
+        return 0;
+    if (dir == -1)
+        return err_errno(err, "cannot open session '%s'", id);
+    if (life_load(life, dir, id, "look at", &session, err) == -1)
+        return -1;
+    ret->state = state_of(&session);
+    ret->epoch = session.epoch;
+    ret->lacks = find_lacking(dir);
+    if (ret->state == ARRIVAL_HERE &&
+        survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
+        return -1;
+    ret->runs = live != NULL;
+    tmux_sessions_free(live, live != NULL);
+    return 0;
+}
+
+int arrive_restore(const struct life *life, char ret_id[ID_TEXT], uint64_t *ret_epoch,
+                   char ret_digest[SHA256_TEXT], struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    const struct archive_restore options = {
+        .file = ARCHIVE_STANDARD, .links = true, .moved_to = MOVED_ARRIVING, .digest = ret_digest};
+
+    if (archive_restore(life, &options, &session, err) == -1)
+        return -1;
+    memcpy(ret_id, session.id, ID_TEXT);
+    *ret_epoch = session.epoch;
+    return 0;
+}
+
+static int refuse(const struct life *life, const char *what, const struct session *session,
+                  uint64_t epoch, struct err *err)
+{
+    return err_set(err, MAS_CONFLICT,
+                   "cannot %s session '%s': it is %s here in epoch %ju, not arriving in epoch %ju",
+                   what, session_label(life->root, session->id).text,
+                   arrival_name(state_of(session)), (uintmax_t)session->epoch, (uintmax_t)epoch);
+}
+
+int arrive_release(const struct life *life, const char *id, uint64_t epoch, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+
+    if (life_hold(life, id, LOCK_WAIT_MS, "release", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "release", &session, err) == -1)
+        return -1;
+    enum arrival_state state = state_of(&session);
+    if (session.epoch != epoch || state == ARRIVAL_GONE)
+        return refuse(life, "release", &session, epoch, err);
+    if (state == ARRIVAL_HERE)
+        return 0;
+    session.moved_to[0] = '\0';
+    if (life_record(life, dir, &session, err) == -1)
+        return -1;
+    workspace_log(dir, config_log_limits(life->config), "arrive epoch=%ju", (uintmax_t)epoch);
+    return 0;
+}
+
+int arrive_drop(const struct life *life, const char *id, uint64_t epoch, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+
+    if (is_missing(life, id))
+        return 0;
+    if (life_hold(life, id, LOCK_WAIT_MS, "drop", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "drop", &session, err) == -1)
+        return -1;
+    enum arrival_state state = state_of(&session);
+    if (state != ARRIVAL_ARRIVING && (state != ARRIVAL_GONE || session.epoch >= epoch))
+        return refuse(life, "drop", &session, epoch, err);
+    return life_remove_held(life, id, err);
+}

@@ -1,0 +1,273 @@
+#include "store/token.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 64 * 1024, WORDS = 5 };
+
+static const char *const right_names[RIGHT_COUNT] = {
+    [RIGHT_NONE] = "none",
+    [RIGHT_READ] = "read",
+    [RIGHT_ANSWER] = "answer",
+    [RIGHT_FULL] = "full",
+};
+
+const char *right_name(enum right right)
+{
+    return right_names[right];
+}
+
+bool right_parse(const char *text, enum right *ret)
+{
+    for (enum right right = RIGHT_READ; right < RIGHT_COUNT; right++)
+        if (strcmp(text, right_names[right]) == 0) {
+            *ret = right;
+            return true;
+        }
+    return false;
+}
+
+void tokens_free(struct tokens *tokens)
+{
+    free(tokens->at);
+    *tokens = (struct tokens)TOKENS_INIT;
+}
+
+/* Another user who can write there could make tokens. */
+static int check_owner(const struct root *root, struct err *err)
+{
+    struct stat st;
+
+    if (fstatat(root->sessions, TOKENS_FILE, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return errno == ENOENT ? 0 : err_errno(err, "cannot read '" TOKENS_FILE "'");
+    if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+        return 0;
+    (void)err_set(err, MAS_DAMAGED,
+                  "cannot use '%s/" ROOT_SESSIONS "/" TOKENS_FILE
+                  "': it is not a file that only you can read and write",
+                  root->path);
+    return err_hint(err, "remove it and make the tokens anew with: mas serve token add");
+}
+
+static bool parse_line(char *line, struct token *ret)
+{
+    struct token token = {.right = RIGHT_NONE};
+    char *words[WORDS] = {NULL};
+    size_t count = 0;
+
+    for (char *rest = line, *word; (word = strsep(&rest, " ")) != NULL; count++) {
+        if (count == WORDS)
+            return false;
+        words[count] = word;
+    }
+    if (count != WORDS || !sha256_is_hex(words[0]) || !str_is_word(words[1], TOKEN_NAME_MAX) ||
+        !right_parse(words[2], &token.right) || !time_parse(words[3], &token.made) ||
+        (strcmp(words[4], "-") != 0 && !time_parse(words[4], &token.expires)))
+        return false;
+    (void)snprintf(token.hash, sizeof token.hash, "%s", words[0]);
+    (void)snprintf(token.name, sizeof token.name, "%s", words[1]);
+    *ret = token;
+    return true;
+}
+
+int tokens_read(const struct root *root, struct tokens *ret, struct err *err)
+{
+    struct tokens tokens = TOKENS_INIT;
+    _cleanup_free_ char *text = NULL;
+    struct err why = ERR_INIT;
+    size_t number = 0;
+    size_t len = 0;
+
+    if (check_owner(root, err) == -1)
+        return -1;
+    if (file_read(root->sessions, TOKENS_FILE, FILE_MAX, &text, &len, &why) == -1) {
+        if (why.number != ENOENT) {
+            *err = why;
+            return -1;
+        }
+        *ret = tokens;
+        return 0;
+    }
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        struct token token;
+        number++;
+        if (*line == '\0')
+            continue;
+        if (!parse_line(line, &token)) {
+            tokens_free(&tokens);
+            return err_set(err, MAS_DAMAGED,
+                           "cannot read '" ROOT_SESSIONS "/" TOKENS_FILE "': line %zu is none of a "
+                           "token",
+                           number);
+        }
+        tokens.at = mem_room(tokens.at, tokens.count, sizeof *tokens.at);
+        tokens.at[tokens.count++] = token;
+    }
+    *ret = tokens;
+    return 0;
+}
+
+bool token_is_valid(const struct token *token, time_t now)
+{
+    return token->right != RIGHT_NONE && (token->expires == 0 || now < token->expires);
+}
+
+static bool same_hash(const char *a, const char *b)
+{
+    volatile unsigned char differs = 0;
+
+    for (size_t i = 0; i < SHA256_HEX; i++)
+        differs = (unsigned char)(differs | (a[i] ^ b[i]));
+    return differs == 0;
+}
+
+const struct token *tokens_find(const struct tokens *tokens, const char hash[SHA256_TEXT],
+                                time_t now)
+{
+    const struct token *found = NULL;
+
+    for (size_t i = 0; i < tokens->count; i++)
+        if (same_hash(tokens->at[i].hash, hash) && token_is_valid(&tokens->at[i], now))
+            found = &tokens->at[i];
+    return found;
+}
+
+/* ---- changes */
+
+int token_make(char ret[TOKEN_TEXT], struct err *err)
+{
+    unsigned char bytes[TOKEN_BYTES];
+
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+        return err_errno(err, "cannot create a token");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        (void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+    return 0;
+}
+
+static void put_line(const struct token *token, struct str *to)
+{
+    char made[TIME_TEXT];
+    char expires[TIME_TEXT] = "-";
+
+    time_format(token->made, made);
+    if (token->expires != 0)
+        time_format(token->expires, expires);
+    str_addf(to, "%s %s %s %s %s\n", token->hash, token->name, right_name(token->right), made,
+             expires);
+}
+
+/* Writes the tokens that have not expired, except the one named `without`. */
+static int write_tokens(const struct root *root, const struct tokens *tokens, const char *without,
+                        const struct token *fresh, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    time_t now = time(NULL);
+
+    for (size_t i = 0; i < tokens->count; i++)
+        if (token_is_valid(&tokens->at[i], now) &&
+            (without == NULL || strcmp(tokens->at[i].name, without) != 0))
+            put_line(&tokens->at[i], &text);
+    if (fresh != NULL)
+        put_line(fresh, &text);
+    return file_replace(root->sessions, TOKENS_FILE, str_text(&text), text.len, 0600, err);
+}
+
+static const struct token *find_name(const struct tokens *tokens, const char *name, time_t now)
+{
+    for (size_t i = 0; i < tokens->count; i++)
+        if (strcmp(tokens->at[i].name, name) == 0 && token_is_valid(&tokens->at[i], now))
+            return &tokens->at[i];
+    return NULL;
+}
+
+static int check_new(const struct tokens *tokens, const char *name, time_t now, struct err *err)
+{
+    size_t valid = 0;
+
+    if (strcmp(name, TOKEN_OF_FILE) == 0)
+        return err_set(err, MAS_CONFLICT,
+                       "cannot add the token '%s': that is the name of the one in the token file",
+                       name);
+    if (find_name(tokens, name, now) != NULL) {
+        (void)err_set(err, MAS_CONFLICT, "cannot add the token '%s': there is one of this name",
+                      name);
+        return err_hint(err, "choose another name, or remove it with: mas serve token remove %s",
+                        name);
+    }
+    for (size_t i = 0; i < tokens->count; i++)
+        valid += token_is_valid(&tokens->at[i], now);
+    if (valid < TOKEN_COUNT_MAX)
+        return 0;
+    (void)err_set(err, MAS_CONFLICT, "cannot add the token '%s': there are %d already", name,
+                  TOKEN_COUNT_MAX);
+    return err_hint(err, "remove one with: mas serve token remove NAME");
+}
+
+static int check_name(const char *name, struct err *err)
+{
+    if (str_is_word(name, TOKEN_NAME_MAX))
+        return 0;
+    (void)err_set(err, MAS_USAGE, "cannot add the token '%s': it is not a name", name);
+    return err_hint(err, "a name is 1 to %d letters, digits, '_' and '-'", TOKEN_NAME_MAX);
+}
+
+int token_check_new(const struct root *root, const char *name, struct err *err)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+
+    return check_name(name, err) == -1 || tokens_read(root, &tokens, err) == -1 ||
+                   check_new(&tokens, name, time(NULL), err) == -1
+               ? -1
+               : 0;
+}
+
+int token_add(const struct root *root, const char *name, enum right right, time_t expires,
+              char ret[TOKEN_TEXT], struct err *err)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    struct token fresh = {.right = right, .made = time(NULL), .expires = expires};
+    _cleanup_close_ int lock = -1;
+    char text[TOKEN_TEXT];
+
+    if (check_name(name, err) == -1)
+        return -1;
+    if (root_lock(root, &lock, err) == -1 || tokens_read(root, &tokens, err) == -1)
+        return err_wrap(err, "cannot add the token '%s'", name);
+    if (check_new(&tokens, name, fresh.made, err) == -1 || token_make(text, err) == -1)
+        return -1;
+    (void)snprintf(fresh.name, sizeof fresh.name, "%s", name);
+    sha256_of(text, strlen(text), fresh.hash);
+    if (write_tokens(root, &tokens, NULL, &fresh, err) == -1)
+        return err_wrap(err, "cannot add the token '%s'", name);
+    memcpy(ret, text, sizeof text);
+    return 0;
+}
+
+int token_remove(const struct root *root, const char *name, struct err *err)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    _cleanup_close_ int lock = -1;
+
+    if (root_lock(root, &lock, err) == -1 || tokens_read(root, &tokens, err) == -1)
+        return err_wrap(err, "cannot remove the token '%s'", name);
+    for (size_t i = 0; i < tokens.count; i++)
+        if (strcmp(tokens.at[i].name, name) == 0) {
+            if (write_tokens(root, &tokens, name, NULL, err) == -1)
+                return err_wrap(err, "cannot remove the token '%s'", name);
+            return 0;
+        }
+    (void)err_set(err, MAS_NOT_FOUND, "cannot remove the token '%s': there is none of this name",
+                  name);
+    return err_hint(err, "see: mas serve token list");
+}
