@@ -8,7 +8,8 @@ MET=0
 MISSED=0
 SKIPPED=0
 MOUNTS=()
-declare -A T # medians in microseconds, of the last measure()
+declare -A T    # medians in microseconds, of the last measure()
+declare -A BEST # the shortest times, where others work, too
 
 set_up() {
     local tool memory=/dev/shm
@@ -67,11 +68,12 @@ say_load() {
 
 # measure [OPTION...] NAME=COMMAND...: the medians go to T[NAME].
 measure() {
-    local times name median rest
-    T=()
+    local times name median best rest
+    T=() BEST=()
     times=$("$FAST/timer" -n "$ROUNDS" "$@") || return 1
-    while read -r name median rest; do
+    while read -r name median best rest; do
         T[$name]=$median
+        BEST[$name]=$best
     done <<<"$times"
     : "$rest"
 }

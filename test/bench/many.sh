@@ -33,15 +33,6 @@ at_most "mas list of $ALL / raw tmux" "$(calc "${T[list]} / ${T[raw]}")" 12 "(ma
 
 if command -v strace >/dev/null; then
     at_most 'tmux processes of mas list, 1 live server' "$(forks "$FAST/many")" 1 ''
-    make_root "$FAST/own" || return 1
-    export MAS_TMUX_SOCKET=$FAST/none MAS_TMUX_SERVER=per-session
-    for ((i = 0; i < 3; i++)); do
-        "$MAS" --root "$FAST/own" new -q -t solo >/dev/null || return 1
-    done
-    at_most 'tmux processes of mas list, 3 live servers' "$(forks "$FAST/own")" 3 ''
-    "$MAS" --root "$FAST/own" stop --all >/dev/null
-    export MAS_TMUX_SOCKET=$SOCK
-    unset MAS_TMUX_SERVER
 else
     skip 'tmux processes of mas list' 'strace is not installed'
 fi
@@ -63,3 +54,22 @@ note 'the same with one agent' \
     "$(calc "${T[many-solo]} / ${T[few-solo]}") ($(ms many-solo), $(ms few-solo))"
 [[ $("$MAS" --root "$FAST/many" list -q | wc -l) == "$ALL" ]] || return 1
 "$MAS" --root "$FAST/many" stop --all >/dev/null
+
+# Servers of their own: hosts answer instead of tmux.
+make_root "$FAST/same" && make_root "$FAST/own" || return 1
+for ((i = 0; i < LIVE; i++)); do
+    "$MAS" --root "$FAST/same" new -q -t solo &&
+        MAS_TMUX_SOCKET=$FAST/none MAS_TMUX_SERVER=per-session \
+            "$MAS" --root "$FAST/own" new -q -t solo || return 1
+done >/dev/null
+"$MAS" --root "$FAST/many" stop --all >/dev/null # so that the shared server has as many
+measure same="$MAS --root $FAST/same list" \
+    own="env MAS_TMUX_SOCKET=$FAST/none $MAS --root $FAST/own list" || return 1
+at_most "mas list of $LIVE, servers of their own / a shared one" \
+    "$(calc "${T[own]} / ${T[same]}")" 3 "($(ms own), $(ms same))"
+if command -v strace >/dev/null; then
+    at_most "tmux processes of mas list, $LIVE live servers" \
+        "$(MAS_TMUX_SOCKET=$FAST/none forks "$FAST/own")" 1 ''
+fi
+"$MAS" --root "$FAST/same" stop --all >/dev/null
+MAS_TMUX_SOCKET=$FAST/none "$MAS" --root "$FAST/own" stop --all >/dev/null

@@ -8,6 +8,7 @@
 # compared runs alternately in one go, see timer.c. Exit 0: every limit is met; 1: one is not, or a
 # benchmark could not be run; what is not installed is skipped with a word.
 #
+# BENCH_OLD: the program of an earlier mas, which `earlier` compares with.
 # BENCH_DISK: a directory on a disk (default: /tmp), for what has to be durable. Everything else is
 # in /dev/shm. Nobody should work on the machine meanwhile, on its disk least of all.
 set -u
@@ -21,7 +22,7 @@ while getopts n: option; do
     esac
 done
 shift $((OPTIND - 1))
-all=(start new wall code copy many clean du archive complete host broker memory talk ask search serve top)
+all=(start new wall earlier code copy many clean du archive complete host broker memory talk ask search serve top hosts jobs fleet)
 (($#)) || set -- "${all[@]}"
 
 # shellcheck source=lib.sh

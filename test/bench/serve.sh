@@ -7,10 +7,13 @@ SERVE_LIVE=100
 SERVE_ALL=10000
 SERVE_REQUESTS=20000
 
-# ticks PID: the processor time it took, with all its threads and the children that ended, in ms.
+# ticks PID: the processor time it took, with all its threads, what starts programs for it, and the
+# children of both that ended, in ms.
 ticks() {
-    awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13 + $14 + $15) * 1000 / hz }' \
-        "/proc/$1/stat"
+    local starter
+    read -r starter _ <"/proc/$1/task/$1/children"
+    awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); sum += $12 + $13 + $14 + $15 } END { print sum * 1000 / hz }' \
+        "/proc/$1/stat" ${starter:+"/proc/$starter/stat"}
 }
 resident() { awk '/^VmRSS/ { print $2 / 1024 }' "/proc/$1/status"; }
 
@@ -48,10 +51,19 @@ after=$(ticks "$SERVER")
 at_least "requests a second of one core, $SERVE_LIVE of $SERVE_ALL" \
     "$(calc "$SERVE_REQUESTS * 1000 / ($after - $before)")" 2000 \
     "($bytes bytes each, $(calc "$SERVE_REQUESTS / $seconds") a second with 4 connections, p50 $p50 us)"
-# Two thousand a second are asked for; where the machine cannot give that, that is in the times too.
+# Two thousand a second are asked for, while 200 listen; where the machine cannot give that, that is in the times
+# too.
+"$FAST/load" listen "$PORT" /events "$TOKEN" 200 600 >/dev/null &
+listener=$!
+end=$((SECONDS + 20))
+until (($(find "/proc/$SERVER/fd" -lname 'socket:*' | wc -l) > 200)); do
+    ((SECONDS < end)) || { fail "200 could not listen"; break; }
+    sleep 0.05
+done
 read -r count seconds p50 p99 max bytes < <("$FAST/load" get "$PORT" "$path" "$TOKEN" 16 10000 2000)
-at_most "p99 of the list at 2,000 a second, ms" "$(calc "$p99 / 1000")" 10 \
+at_most "p99 of the list at 2,000 a second with 200 listeners, ms" "$(calc "$p99 / 1000")" 10 \
     "(p50 $p50 us, longest $max us, $(calc "$count / $seconds") a second)"
+kill "$listener" && wait "$listener"
 
 before=$(resident "$SERVER")
 "$FAST/load" get "$PORT" /healthz "$TOKEN" 8 100000 >/dev/null || return 1

@@ -1,12 +1,14 @@
 /*
  * Times commands side by side.
  *
- *   timer [-n ROUNDS] [-w WARMUPS] [-b BEFORE] [-a AFTER] NAME=COMMAND...
+ *   timer [-c] [-n ROUNDS] [-w WARMUPS] [-b BEFORE] [-a AFTER] NAME=COMMAND...
  *
  * Runs the commands alternately, in the other order every second round, so that a drift of the
  * machine meets all sides alike, and prints one line a command: NAME MEDIAN MIN MAX, in
  * microseconds. BEFORE and AFTER are run around each run, outside the timing, with the command's
  * name in $SIDE and the number of the round in $ROUND. What the commands print goes to /dev/null.
+ * With -c it takes the processor time of each command and the processes it waited for, which
+ * depends less on what else the machine does.
  *
  * A command is split at its blanks and executed; one with a character that means something to a
  * shell is run by /bin/sh, whose start is then timed as well.
@@ -15,9 +17,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,6 +61,13 @@ static void split(struct side *side)
         errx(2, "%s: no command", side->name);
 }
 
+static bool is_cpu; /* -c */
+
+static double to_us(const struct timeval *t)
+{
+    return (double)t->tv_sec * 1e6 + (double)t->tv_usec;
+}
+
 static double now(void)
 {
     struct timespec t;
@@ -68,6 +79,7 @@ static double now(void)
 static double run(const struct side *side)
 {
     posix_spawn_file_actions_t actions;
+    struct rusage usage;
     pid_t pid;
     int status;
 
@@ -79,9 +91,9 @@ static double run(const struct side *side)
     int rc = posix_spawnp(&pid, side->argv[0], &actions, NULL, side->argv, environ);
     if (rc != 0)
         errx(1, "cannot run '%s': %s", side->argv[0], strerror(rc));
-    while (waitpid(pid, &status, 0) == -1)
+    while (wait4(pid, &status, 0, &usage) == -1)
         ;
-    double took = now() - start;
+    double took = is_cpu ? to_us(&usage.ru_utime) + to_us(&usage.ru_stime) : now() - start;
     (void)posix_spawn_file_actions_destroy(&actions);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         errx(1, "'%s' failed (status %#x): %s", side->name, (unsigned)status, side->command);
@@ -141,8 +153,10 @@ int main(int argc, char **argv)
     size_t count = 0;
     int c;
 
-    while ((c = getopt(argc, argv, "n:w:b:a:")) != -1) {
-        if (c == 'n')
+    while ((c = getopt(argc, argv, "cn:w:b:a:")) != -1) {
+        if (c == 'c')
+            is_cpu = true;
+        else if (c == 'n')
             rounds = number(optarg, ROUNDS_MAX);
         else if (c == 'w')
             warmups = number(optarg, ROUNDS_MAX);
@@ -165,7 +179,8 @@ int main(int argc, char **argv)
             err(1, "calloc");
     }
     if (count == 0 || rounds == 0)
-        errx(2, "usage: timer [-n ROUNDS] [-w WARMUPS] [-b BEFORE] [-a AFTER] NAME=COMMAND...");
+        errx(2,
+             "usage: timer [-c] [-n ROUNDS] [-w WARMUPS] [-b BEFORE] [-a AFTER] NAME=COMMAND...");
     if (before.command != NULL)
         split(&before);
     if (after.command != NULL)
