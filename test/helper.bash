@@ -13,11 +13,12 @@ bats_require_minimum_version 1.5.0
 . "${BASH_SOURCE[0]%/*}/place.bash"
 
 setup() {
-    PROJECT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-    MAS=$(realpath -s -- "${MAS:-$PROJECT/build/mas}")
-    # a short path: a socket's path has at most 107 bytes
+    PROJECT=${BATS_TEST_DIRNAME%/*/*}
+    MAS=${MAS:-$PROJECT/build/mas}
+    case $MAS in /*) ;; *) MAS=$(realpath -s -- "$MAS") ;; esac
     export MAS
-    make_place "$(mktemp -d "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)/mas-test-XXXXXX")"
+    # a short path: a socket's path has at most 107 bytes
+    make_place "$(mktemp -d "$(place_base)/mas-test-XXXXXX")"
     export SHELL=/bin/sh
     "$MAS" init -q
     if declare -F setup_more >/dev/null; then setup_more; fi
@@ -26,14 +27,14 @@ setup() {
 teardown() {
     if declare -F teardown_more >/dev/null; then teardown_more; fi
     # every server of this test has its socket below $T; a server that a test stopped does not answer
-    local s
-    while IFS= read -r s; do
-        timeout 20 tmux -S "$s" kill-server 2>/dev/null || true
+    local found
+    while IFS= read -r found; do
+        timeout 20 tmux -S "$found" kill-server 2>/dev/null || true
     done < <(find "$T" -type s 2>/dev/null)
-    chmod -R u+rwx "$T" 2>/dev/null || true
-    s=$(left_outside)
-    rm -rf "$T"
-    [ -z "$s" ] || { echo "the test ran mas without naming a root: $s" >&2; return 1; }
+    forget_leases
+    found=$(left_outside)
+    rm -rf "$T" 2>/dev/null || { chmod -R u+rwx "$T" 2>/dev/null || true; rm -rf "$T"; }
+    [ -z "$found" ] || { echo "the test ran mas without naming a root: $found" >&2; return 1; }
 }
 
 # Runs mas with separate streams: $output is stdout, $stderr is stderr.
@@ -76,7 +77,7 @@ field() { "$MAS" show "$1" --json | jq -r "$2"; }
 # Prints the complete state of the root on disk (names, modes and contents), to compare before and
 # after. Leaves out the agents' logs, because agents print at any time, and the register of who waits.
 snapshot() {
-    local known=(! -name .sessions.lock ! -name .session.lock ! -path '*/logs/agent-*' ! -name '.waiting*')
+    local known=(! -name .sessions.lock ! -name .session.lock ! -path '*/logs/agent-*' ! -name '.waiting*' ! -name .wall-probe)
     (cd "$ROOT" && find . -mindepth 1 "${known[@]}" -printf '%P %m %l\n' | sort &&
         find . -type f "${known[@]}" ! -name .sessions.index -print0 |
         sort -z | xargs -0 -r sha256sum)

@@ -12,16 +12,22 @@ with n the turn of this process, the code words (CW-...) in all that its session
 number of prompts in that, and the prompt's last text block (60 characters).
 
 text    SAY:x THINK:x CHUNKS:n FLOOD:n BIG:kB QUIET (no answer line)
-time    SLOW:ms HANG (until cancelled) DEAF (even then)
+time    SLOW:ms HANG (until cancelled) DEAF (even then) STEERED (until it is steered)
 tools   TOOL[:kind] UPSERT (news of a call never announced) DIFF:path SHOW:terminal OVER:call PLAN
+forms   ELICIT[:how] (-> "form=<the answer>", the pin as its length; how: huge, many,
+        none, odd, twice; url[,ADDRESS]; url,visited and url,early tell that it is done, after and before the answer)
 asking  ASK[:kind] (-> "permit=<option id|cancelled>") WITHDRAW APPROVE (of a plan, see --plan-clears)
 client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUNLEAVE:command
         (-> "read=..." "write=ok" "run=<code>:<output>", or "error=<code>")
+        RACE:directory (all of these in a place that turns into a link to it again and again)
+        RACEUNIT:directory (the same where the place is the agent's own directory)
+        OWN:command (by the agent itself, -> "own=<output>")
         CALL:method (any request, -> "call=<code|ok>")
 use     USAGE:used/size COST:amount[currency] (adds to what its session has cost, and tells that) TOKENS:input/output
         (of the turn; with a third number, the total) QUOTA:input/output (the same, as Gemini CLI tells it)
         RAWUSAGE:"json" (an update with these members)
-news    MODE:id TITLE:x COMMANDS[:name=text,...] OPTIONS ODD (kinds and methods nobody knows)
+news    NOTICE:x COMPACT[:how] (its context; how: none (no summary), failed, huge, chunks, odd)
+        MODE:id TITLE:x COMMANDS[:name=text,...] OPTIONS ODD (kinds and methods nobody knows)
 ends    ERR:code STOP:reason LOGIN DIE[:code] KILL EXIT (answers, then exits)
 long    LONG:what:n (what of n characters: tool kind plan prio mode option error stop; entries for plan,
         options, asks; kB for text, content; MB for texts, one a piece)
@@ -31,7 +37,7 @@ faults  GARBAGE HALF (a message in two writes) WRONGID TWICE (answers twice) LAT
         session) FORGET (its own context, as an agent's own /clear does) LIMITED (refused here and not at
         the beginning; see --limited)
 """
-import argparse, json, os, queue, re, shlex, signal, subprocess, sys, threading, time, uuid
+import argparse, ctypes, json, os, queue, re, shlex, signal, subprocess, sys, threading, time, uuid
 
 parser = argparse.ArgumentParser(add_help=True, description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -41,7 +47,18 @@ parser.add_argument("--version", default="1.0")
 parser.add_argument("--protocol", type=int, default=1)
 for method in "load", "resume", "close", "list":
     parser.add_argument(f"--no-{method}", action="store_true", help=f"has no session/{method}")
-for call in "init", "new", "load", "resume", "close", "mode", "option":
+parser.add_argument("--steer", nargs="?", const="injected", metavar="OUTCOME",
+                    help="takes words in the middle of a turn (_session/steering); any other OUTCOME than "
+                    "injected takes none; long: an answer of 1 MB")
+parser.add_argument("--system", choices=["member", "meta"], help="takes a system prompt, which its answers "
+                    "name: sys=[CW-..]")
+parser.add_argument("--system-error", action="store_true", help="offers to, and opens no session with one")
+parser.add_argument("--fork", nargs="?", const="copy", choices=["copy", "same", "none"],
+                    help="copies sessions (session/fork); same: answers with the session itself; none: with no id")
+parser.add_argument("--delete", action="store_true", help="has session/delete")
+parser.add_argument("--directories", action="store_true", help="takes additionalDirectories")
+parser.add_argument("--steer-twice", action="store_true", help="answers that twice")
+for call in "init", "new", "load", "resume", "close", "mode", "option", "steer", "fork", "delete":
     parser.add_argument(f"--{call}-error", nargs="?", type=int, const=-32603, help="answer with this error")
     parser.add_argument(f"--{call}-hang", action="store_true", help="never answer")
     parser.add_argument(f"--{call}-slow", type=int, default=0, metavar="MS")
@@ -61,6 +78,7 @@ parser.add_argument("--no-modes", action="store_true")
 parser.add_argument("--no-options", action="store_true")
 parser.add_argument("--login", nargs="?", const="", metavar="FILE",
                     help="-32000 until authenticate was called (until FILE is there)")
+parser.add_argument("--terminal-login", action="store_true", help="with --login: by a program on a terminal")
 parser.add_argument("--ids", choices=["int", "string", "float", "huge"], default="int")
 parser.add_argument("--plan-clears", action="store_true", help="plan approval has an option that clears")
 parser.add_argument("--plan-before", action="store_true", help="the plan is in its tool call alone, not in the request")
@@ -79,6 +97,15 @@ parser.add_argument("--limited", metavar="FILE",
                     "with retry-after if there is a number in it, with the answer after \"text:\", or after \"slow:\", "
                     "which ends the turn a moment later, with the error after \"error:\"")
 parser.add_argument("--ask-in-new", action="store_true", help="asks for a permission in session/new")
+if "--log in" in sys.argv:  # a login on a terminal, which a person carries out
+    file = sys.argv[sys.argv.index("--login") + 1]
+    sys.stdout.write("token for %s? " % os.environ["TOKEN_DIR"])
+    sys.stdout.flush()
+    word = sys.stdin.readline().strip()
+    if word != "open":
+        sys.exit("that is no token")
+    open(file, "w").close()
+    sys.exit(0)
 opt = parser.parse_args()
 
 out_lock = threading.Lock()
@@ -222,6 +249,7 @@ class Turn:
         self.quiet = self.twice = self.early = self.exit = self.answered = False
         self.late = self.usage = self.quota = None
         self.said = []
+        self.steered = threading.Event()
         self.calls = 0
 
     def say(self, text):
@@ -259,11 +287,83 @@ class Turn:
 
     # ---- words
 
+    def do_notice(self, x):
+        update(self.session, "notice", severity="warning", title=x, description="More of it")
+
+    def do_compact(self, x):
+        id = f"c{len(self.session['history'])}"
+        summary = {"summary": [text_block("CW-SUMMARY of it all")]}
+        update(self.session, "compaction_update", compactionId=id, status="in_progress")
+        if x == "odd":
+            update(self.session, "compaction_update", compactionId=7, status=[])
+            update(self.session, "compaction_update", compactionId=id, status="completed", summary=7)
+            update(self.session, "compaction_summary_chunk", compactionId=id)
+        elif x == "failed":
+            update(self.session, "compaction_update", compactionId=id, status="failed", error="no room")
+        elif x == "chunks":
+            for piece in "CW-SUM", "MARY":
+                update(self.session, "compaction_summary_chunk", compactionId=id, content=text_block(piece))
+            update(self.session, "compaction_update", compactionId=id, status="completed")
+            update(self.session, "compaction_update", compactionId=id, status="completed")
+        else:
+            if x == "huge":
+                summary["summary"] = [text_block("x" * 2000000)]
+            update(self.session, "compaction_update", compactionId=id, status="completed",
+                   **(summary if x != "none" else {}))
+
+    def do_elicit(self, x):
+        x = x or ""
+        fields = {"name": {"type": "string", "title": "Your name", "minLength": 2, "maxLength": 20},
+                  "color": {"type": "string", "oneOf": [{"const": "red", "title": "Red"}, {"const": "blue", "title": "Blue"}]},
+                  "count": {"type": "integer", "minimum": 1, "maximum": 5, "default": 3},
+                  "ratio": {"type": "number"}, "sure": {"type": "boolean"},
+                  "parts": {"type": "array", "items": {"type": "string", "enum": ["a", "b", "c"]}, "maxItems": 2},
+                  "pin": {"type": "string", "format": "password"}}
+        if x == "many":
+            fields = {f"f{i}": {"type": "string"} for i in range(100)}
+        if x == "huge":
+            fields["name"]["description"] = "x" * 100000
+        if x == "odd":
+            fields["name"] = 7
+        params = {"mode": "form", "message": "Who are you?",
+                  "requestedSchema": {"type": "object", "properties": fields, "required": ["name"]}}
+        done = {"method": "elicitation/complete", "params": {"elicitationId": "e1"}}
+        if x.startswith("url"):
+            params = {"mode": "url", "message": "Log in", "elicitationId": "e1",
+                      "url": x[4:] if len(x) > 3 and x[4:] not in ("early", "visited") else "https://user@example.org:8443/x?good.example"}
+        if x == "none":
+            del params["requestedSchema"]
+        if x == "url,early":
+            id = next_id()
+            box = waiting[json.dumps(id)] = queue.Queue()
+            send({"id": id, "method": "elicitation/create", "params": {"sessionId": self.session["id"], **params}})
+            send(done)
+            answer = box.get()
+        else:
+            answer = self.ask("elicitation/create", **params)
+        if x == "twice":
+            answer = self.ask("elicitation/create", **params)
+        if x == "url,visited":
+            send(done)
+            send(done)
+        if "error" in answer:
+            self.say(f"form=error{answer['error'].get('code')} ")
+            return
+        result = answer["result"]
+        if "pin" in result.get("content", {}):
+            result["content"]["pin"] = len(result["content"]["pin"])
+        self.say("form=" + json.dumps(result, sort_keys=True) + " ")
+
     def do_say(self, x): self.say(x)
     def do_think(self, x): update(self.session, "agent_thought_chunk", content=text_block(x))
     def do_quiet(self, x): self.quiet = True
     def do_hang(self, x): self.cancel.wait(); raise Over(stop="cancelled")
     def do_slow(self, x): self.sleep(int(x) / 1000)
+
+    def do_steered(self, x):
+        while not self.steered.wait(0.02):
+            self.check()
+
     def do_die(self, x): os._exit(int(x or 1))
     def do_kill(self, x): os.kill(os.getpid(), signal.SIGKILL)
     def do_exit(self, x): self.exit = True
@@ -409,6 +509,9 @@ class Turn:
             return None
         return answer["result"]["terminalId"]
 
+    def do_own(self, x):
+        self.say(f"own={subprocess.run(x, shell=True, capture_output=True, text=True).stdout!r} ")
+
     def do_run(self, x, kill=False):
         id = self.create(x)
         if id is None:
@@ -424,6 +527,43 @@ class Turn:
         code = how.get("exitCode") if how.get("exitCode") is not None else how.get("signal")
         self.result("run", shown, lambda r: f"{code}:{r.get('output')!r}" +
                     (" truncated" if r.get("truncated") else ""))
+
+    def do_race(self, x):
+        """RACE:DIR: asks for files and programs in `d`, which is at the same time a link to DIR and a
+        directory, until there is a file `enough`."""
+        os.mkdir(self.path("d"))
+        self.race(self.path("d"), self.path("l"), self.path("enough"), x)
+
+    def do_raceunit(self, x):
+        unit = os.path.realpath(self.session["cwd"])
+        self.race(unit, os.path.dirname(unit) + "/link", os.path.dirname(unit) + "/enough", x)
+
+    def race(self, place, link, enough, x):
+        with open(place + "/secret", "w") as f:
+            f.write("mine")
+        os.symlink(x, link)
+        libc, over, asked, got = ctypes.CDLL(None), threading.Event(), 0, []
+
+        def swap():
+            while not over.is_set():
+                libc.renameat2(-100, place.encode(), -100, link.encode(), 2)  # RENAME_EXCHANGE
+
+        thread = threading.Thread(target=swap)
+        thread.start()
+        while asked < 100 or not os.path.exists(enough):
+            asked += 1
+            got.append(self.ask("fs/read_text_file", path=place + "/secret").get("result", {}).get("content"))
+            self.ask("fs/write_text_file", path=place + "/planted", content="x")
+            if asked % 10 == 0:
+                run = self.ask("terminal/create", command="sh", cwd=place, outputByteLimit=4096,
+                               args=["-c", "cat ./secret; touch ./planted-too"]).get("result")
+                if run:
+                    self.ask("terminal/wait_for_exit", terminalId=run["terminalId"])
+                    got.append(self.ask("terminal/output", terminalId=run["terminalId"])["result"]["output"])
+        over.set()
+        thread.join()
+        self.say(f"race={asked} mine={sum(g == 'mine' for g in got)} "
+                 f"other={[g for g in got if g not in (None, 'mine')]!r} ")
 
     def do_runkill(self, x): self.do_run(x, kill=True)
     def do_runleave(self, x): self.say(f"run={self.create(x)} ")
@@ -582,6 +722,8 @@ class Turn:
         users = sum(1 for entry in history if entry["role"] == "user")
         last = json.dumps(self.last[:60], ensure_ascii=False)
         text = f"AGENT#{turn_count} seen=[{' '.join(seen)}] users={users} last={last}"
+        if opt.system:
+            text += f" sys=[{' '.join(re.findall('CW-[A-Z0-9]+', self.session.get('system') or ''))}]"
         for i in range(0, len(text), 24):
             self.say(text[i:i + 24])
 
@@ -646,12 +788,27 @@ def initialize(params):
     for method in "resume", "close", "list":
         if not getattr(opt, "no_" + method):
             sessions_can[method] = {}
+    if opt.system == "member" or opt.system_error:
+        sessions_can["systemPrompt"] = {}
+    if opt.fork:
+        sessions_can["fork"] = {}
+    if opt.delete:
+        sessions_can["delete"] = {}
+    if opt.directories:
+        sessions_can["additionalDirectories"] = {}
     result = {"protocolVersion": opt.protocol, "agentCapabilities": {
         "loadSession": not opt.no_load, "promptCapabilities": {"embeddedContext": True},
         "mcpCapabilities": {"http": False, "sse": False}, "sessionCapabilities": sessions_can},
         "agentInfo": {"name": opt.name, "title": "Scripted agent", "version": opt.version}, "authMethods": []}
+    if opt.system == "meta":
+        result["agentCapabilities"]["_meta"] = {"claudeCode": {"promptQueueing": True}}
+    if opt.steer:
+        result["_meta"] = {"steering": {"supported": True}}
     if opt.login is not None:
         result["authMethods"] = [{"id": "pass", "name": "Password", "description": "Run `scripted login`"}]
+        if opt.terminal_login and params.get("clientCapabilities", {}).get("auth", {}).get("terminal"):
+            result["authMethods"] = [{"id": "t", "name": "On a terminal", "type": "terminal",
+                                      "args": ["--log in", "\x1b[31m"], "env": {"TOKEN_DIR": "/x y"}}]
     return result
 
 
@@ -669,12 +826,24 @@ def logged_in():
     raise Refusal(-32000, "Authentication required")
 
 
+def system_of(params):
+    """The system prompt of a session, which is not kept: each request has to bring it."""
+    if opt.system_error and "systemPrompt" in params:
+        raise Refusal(-32602, "no such system prompt")
+    if opt.system == "meta":
+        return params.get("_meta", {}).get("systemPrompt", {}).get("append")
+    prompt = params.get("systemPrompt")
+    if prompt is not None and (prompt["mode"] != "append" or opt.system != "member"):
+        raise Refusal(-32602, "no such system prompt")
+    return prompt and "".join(b["text"] for b in prompt["content"])
+
+
 def session_new(params):
     logged_in()
     if not os.path.isabs(params.get("cwd", "")) or not isinstance(params.get("mcpServers"), list):
         raise Refusal(-32602, "Invalid params")
     session = {"id": str(uuid.uuid4()), "cwd": params["cwd"], "history": [], "updates": [], "mode": "default",
-               "model": "small"}
+               "model": "small", "system": system_of(params)}
     sessions[session["id"]] = session
     save(session)
     for server in params["mcpServers"] if opt.keep_servers else []:
@@ -701,6 +870,7 @@ def came_back(params, can, empty, broken):
         session["history"], session["updates"] = [], []
     # Permission modes and models are this process's own: a client has to set them again.
     session["mode"], session["model"] = "default", "small"
+    session["system"] = system_of(params)
     return session
 
 
@@ -718,6 +888,31 @@ def session_load(params):
 
 def session_resume(params):
     return setup(came_back(params, not opt.no_resume, opt.resume_empty, opt.resume_broken))
+
+
+def session_fork(params):
+    if not opt.fork:
+        raise Refusal(-32601, "Method not found")
+    logged_in()
+    session = find(params.get("sessionId"))
+    if session is None:
+        raise Refusal(opt.gone_error, "Resource not found")
+    if opt.fork != "copy":
+        return {"sessionId": session["id"]} if opt.fork == "same" else {}
+    copy = {**json.loads(json.dumps(session)), "id": str(uuid.uuid4()), "system": system_of(params)}
+    sessions[copy["id"]] = copy
+    save(copy)
+    return {"sessionId": copy["id"], **setup(copy)}
+
+
+def session_delete(params):
+    if not opt.delete:
+        raise Refusal(-32601, "Method not found")
+    sessions.pop(params.get("sessionId"), None)
+    path = os.path.join(opt.store or "/nonexistent", os.path.basename(str(params.get("sessionId"))) + ".json")
+    if os.path.exists(path):
+        os.unlink(path)
+    return {}
 
 
 def session_close(params):
@@ -770,11 +965,28 @@ def session_cancel(params):
         turn.cancel.set()
 
 
+def steering(params):
+    with state_lock:
+        turn = turns.get(params.get("sessionId"))
+    if not opt.steer:
+        raise Refusal(-32601, "Method not found")
+    if opt.steer == "injected" and turn is not None:
+        for entry in reversed(turn.session["history"]):
+            if entry["role"] == "user":
+                entry["text"] += "\n" + "\n".join(b.get("text", "") for b in params["prompt"])
+                break
+        turn.steered.set()
+    elif opt.steer == "injected" and not opt.steer_slow:
+        return {"outcome": "promptRequired", "reason": "noRunningTurn"}
+    return {"outcome": "injected" + "x" * 1000000 if opt.steer == "long" else opt.steer}
+
+
 CALLS = {"initialize": (initialize, "init"), "authenticate": (authenticate, ""),
          "session/new": (session_new, "new"), "session/load": (session_load, "load"),
          "session/resume": (session_resume, "resume"), "session/close": (session_close, "close"),
          "session/list": (session_list, ""), "session/set_mode": (set_mode, "mode"),
-         "session/set_config_option": (set_option, "option")}
+         "session/set_config_option": (set_option, "option"), "_session/steering": (steering, "steer"),
+         "session/fork": (session_fork, "fork"), "session/delete": (session_delete, "delete")}
 
 
 def prompt(id, params):
@@ -811,7 +1023,8 @@ def call(id, method, params):
     after = None
     if isinstance(result, tuple):
         result, after = result
-    reply(id, result)
+    for _ in range(2 if name == "steer" and opt.steer_twice else 1):
+        reply(id, result)
     if after is not None:
         after()
 

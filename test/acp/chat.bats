@@ -222,6 +222,25 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     eventually shows 'last="/odd word"'
 }
 
+@test "/set shows and sets the mode and the options that the agent offers" {
+    chat
+    type_line 'CW-ONE'
+    eventually shows users=1
+    type_line /set
+    eventually shows 'model=small (small large)'
+    shows acceptEdits
+    type_line '/set model=large'
+    type_line /set
+    eventually shows 'model=large (small large)'
+    type_line '/set model small'
+    type_line /set
+    eventually shows 'model=small (small large)'
+    type_line '/set mode=plan'
+    eventually shows_state 'idle | plan'
+    type_line '/set nosuch=1'
+    eventually shows "the agent has no option 'nosuch'"
+}
+
 @test "Ctrl-C at an empty line says at the second time how to leave" {
     chat
     press C-c
@@ -485,7 +504,7 @@ screen_matches() { screen | grep -qE -- "$1"; }
     press C-c
     keys /
     press Tab
-    eventually shows_line '/good          \x1b]0;title\x07d'
+    eventually shows_line '/good            \x1b]0;title\x07d'
     run ! screen_matches '^/evil'
     [ "$(tm display-message -pt "$PANE" '#{pane_title}')" != title ]
 }

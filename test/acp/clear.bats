@@ -185,6 +185,41 @@ load lib
     [ $(($(sent session/new) - $(sent session/close))) -le 2 ]
 }
 
+@test "a cleared session is deleted in the agent that can; one that is left for another conversation is not" {
+    run_acp "--delete"
+    tell CW-ONE
+    local first
+    first=$(ls "$STORE")
+    ask solo '{"do":"conversation","new":true}' >/dev/null
+    tell CW-TWO
+    [ "$(sent session/delete)" -eq 0 ]
+    "$MAS" ask "$ID" solo --no-wait "CW-THREE HANG"
+    eventually state_is solo working
+    "$MAS" clear "$ID" solo
+    tell CW-FOUR
+    knows CW-FOUR
+    [ "$(sent session/delete)" -eq 1 ]
+    [ -e "$STORE/$first" ]
+    [ "$(find "$STORE" -name '*.json' | wc -l)" -eq 2 ] # the first, and the present one
+    again # and it comes back as ever
+    tell CW-FIVE
+    knows CW-FIVE CW-FOUR
+}
+
+@test "a cleared session that the agent does not delete, or cannot, disturbs nobody" {
+    local how
+    run_acp "--delete --delete-error"
+    for how in "--delete --delete-error" ""; do
+        options "$how"
+        again
+        tell CW-ONE
+        "$MAS" clear "$ID" solo
+        tell CW-TWO
+        knows CW-TWO
+    done
+    [ "$(sent session/delete)" -eq 1 ]
+}
+
 @test "an agent that keeps the MCP servers of closed sessions does not pile them up" {
     run_acp "--keep-servers"
     eventually state_is solo idle

@@ -40,6 +40,7 @@ class Client:
         self.answers = {}
         self.updates = []  # params of session/update
         self.permissions = []  # requests that wait for an answer
+        self.forms = []  # elicitations that wait for an answer
         self.withdrawn = []  # ids of those that were taken back
         self.notes = []
         self.gone = False
@@ -79,6 +80,8 @@ class Client:
             self.updates.append(message["params"])
         elif message["method"] == "session/request_permission":
             self.permissions.append(message)
+        elif message["method"] == "elicitation/create":
+            self.forms.append(message)
         elif message["method"] == "$/cancel_request":
             self.withdrawn.append(message["params"]["requestId"])
             self.permissions = [p for p in self.permissions
@@ -117,8 +120,8 @@ class Client:
 
     # ---- the protocol
 
-    def initialize(self):
-        return self.ask("initialize", protocolVersion=1, clientCapabilities={},
+    def initialize(self, **can):
+        return self.ask("initialize", protocolVersion=1, clientCapabilities=can,
                         clientInfo={"name": "test", "version": "1"})
 
     def new(self, cwd="/tmp"):
@@ -167,6 +170,14 @@ class Client:
         self.permissions.remove(permission)
         self.send({"id": permission["id"],
                    "result": {"outcome": {"outcome": "selected", "optionId": option}}})
+
+    def form(self):
+        """What a person is asked to fill in or to open."""
+        return self.until(lambda: self.forms and self.forms[0], "an elicitation")
+
+    def fill(self, form, action, **content):
+        self.forms.remove(form)
+        self.send({"id": form["id"], "result": dict({"action": action}, **({"content": content} if content else {}))})
 
     def option(self, permission, kind):
         return next(o["optionId"] for o in permission["params"]["options"] if o["kind"] == kind)

@@ -176,6 +176,82 @@ c.until(lambda: p["id"] in c.withdrawn)
 END
 }
 
+@test "a form is filled in by the editor that has declared it, and is a permission to another" {
+    acp_agent
+    edit <<'END'
+c.initialize(elicitation={"form": {}})
+other = Client(argv)
+other.initialize()
+s = c.new()
+other.load(s)
+n = c.begin_prompt(s, "ELICIT")
+f = c.form()
+assert not c.permissions
+assert f["params"]["mode"] == "form" and f["params"]["sessionId"] == s and f["params"]["message"] == "Who are you?", f
+assert f["params"]["requestedSchema"]["required"] == ["name"], f
+assert other.permission()["params"]["options"][1]["kind"] == "reject_once"
+c.fill(f, "accept", name="Ann", sure=True, parts=["a"])
+answer = c.end(n)
+assert 'form={"action": "accept", "content": {"count": 3, "name": "Ann", "parts": ["a"], "sure": true}}' in c.text(s), c.text(s)
+other.until(lambda: other.withdrawn)
+n = c.begin_prompt(s, "ELICIT")
+c.fill(c.form(), "decline")
+c.end(n)
+assert 'form={"action": "decline"}' in c.text(s), c.text(s)
+n = c.begin_prompt(s, "ELICIT:url")
+p = c.permission() # it has not declared that it opens addresses
+c.permit(p, c.option(p, "reject_once"))
+c.end(n)
+n = c.begin_prompt(s, "ELICIT")
+f = c.form()
+c.note("session/cancel", sessionId=s)
+c.until(lambda: f["id"] in c.withdrawn)
+c.end(n)
+END
+}
+
+@test "answers to a form that are none are told, and the form stays open; a dismissed one as well" {
+    acp_agent
+    edit_along <<'END'
+c.initialize(elicitation={"form": {}, "url": {}})
+s = c.new()
+n = c.begin_prompt(s, "ELICIT")
+c.fill(c.form(), "accept", name="x")
+c.until(lambda: any("the field 'name' of the form is too short" in t for t in c.titles(s)), "a note")
+print("wrong", flush=True)
+c.end(n)
+n = c.begin_prompt(s, "ELICIT")
+c.fill(c.form(), "cancel")
+print("dismissed", flush=True)
+c.end(n)
+assert c.text(s).count('"name": "Ann"') == 2, c.text(s)
+END
+    eventually edited wrong
+    "$MAS" approve "$ID" solo --answer name=Ann
+    eventually edited dismissed
+    eventually asks
+    "$MAS" approve "$ID" solo --answer name=Ann
+    edit_ends
+}
+
+@test "an address is opened by the editor that has declared it, and its end is told" {
+    acp_agent
+    edit <<'END'
+c.initialize(elicitation={"url": {}})
+s = c.new()
+n = c.begin_prompt(s, "ELICIT:url,visited")
+f = c.form()
+assert (f["params"]["mode"], f["params"]["elicitationId"]) == ("url", "e1"), f
+assert f["params"]["url"].startswith("https://user@example.org:8443/") and "requestedSchema" not in f["params"], f
+c.fill(f, "accept")
+c.end(n)
+assert [m["params"] for m in c.notes if m["method"] == "elicitation/complete"] == [{"elicitationId": "e1"}], c.notes
+n = c.begin_prompt(s, "ELICIT:url,early")
+c.end(n)
+assert 'form={"action": "cancel"}' in c.text(s), c.text(s)
+END
+}
+
 @test "who answers a permission first wins, and it is taken back from the others" {
     acp_agent
     edit_along <<'END'

@@ -48,7 +48,7 @@ options_preset() {
     shift
     STORE=$T/store TRACE=$T/trace
     # shellcheck disable=SC2016 # for the script
-    printf '#!/bin/sh\nset -f\nexec python3 -ES %s --store %s/store --log %s/trace $(cat %s/options)\n' \
+    printf '#!/bin/sh\nset -f\nexec python3 -ES %s --store %s/store --log %s/trace $(cat %s/options) "$@"\n' \
         "$PROJECT/test/acp/agent.py" "$T" "$T" "$T" >"$T/agent"
     chmod +x "$T/agent"
     preset "$name" "$T/agent" "protocol = acp" "$@"
@@ -61,8 +61,6 @@ run_acp() {
     new_session -t solo --agent made
     find_agent
 }
-
-ask() { python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }
 
 # tell TEXT...: asks the agent; sets $output to the answer and $status to the exit code.
 tell() { run --separate-stderr timeout 300 "$MAS" ask "$ID" solo "$@"; }

@@ -46,10 +46,12 @@ now_ms() { date +%s%3N; }
     limited_agent 1s
     "$MAS" ask --no-wait "$ID" solo CW-ONE >/dev/null
     eventually prompted CW-ONE 1
-    eventually state_is solo limited
-    [ -z "$(of solo .untilMs)" ] || [ "$(of solo .untilMs)" = null ]
-    [ "$(of solo .retryAtMs)" -gt 0 ]
-    [[ $(of solo .note) == "its provider takes no prompts; retry at "* ]]
+    # one look: a moment later it may work again
+    tells_retry() {
+        "$MAS" status "$ID" --json | jq -e '.sessions[0].agents[0] | .state == "limited" and .untilMs == null and
+            .retryAtMs > 0 and (.note | startswith("its provider takes no prompts; retry at "))'
+    }
+    eventually tells_retry
     within 30 prompted CW-ONE 3
     unlimited
     within 30 state_is solo idle

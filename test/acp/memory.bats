@@ -17,6 +17,23 @@ load lib
     [ "$(stored 0)" = 4 ]
 }
 
+@test "summary = agent: a copy of the session that does not come back makes it, where the agent can copy it" {
+    local how
+    run_acp "--fork" 'resume_timeout = 2s'
+    printf '[memory]\nsummary = agent\nmessages = 2\n' >>"$ROOT/mas.ini"
+    tell CW-ONE
+    tell CW-TWO
+    tell CW-THREE
+    for how in "" "--fork-error" "--fork-hang"; do
+        options "--fork --no-resume --no-load --delete $how"
+        again
+        tell CW-FOUR
+        knows CW-FOUR CW-ONE CW-THREE CW-TWO
+    done
+    [ "$(sent session/fork)" = 3 ]
+    [ "$(sent session/delete)" = 1 ]
+}
+
 @test "without a summary the newest whole turns are told, within the budget" {
     run_acp "--no-resume --no-load"
     printf '[memory]\nmessages = 2\n' >>"$ROOT/mas.ini"

@@ -4,15 +4,15 @@
 #
 #   test/agents/install.sh [NAME...]
 #
-# The versions are those that the scenarios were last run with, by Node 20; acpx wants Node 22, which
-# it gets beside it. NAME@VERSION takes another one, and replaces what is there.
+# The versions are those that the scenarios were last run with, by Node 20. What wants Node 22 gets it
+# beside it, from the package `node`. NAME@VERSION takes another one, and replaces what is there.
 set -eu
 
 to=${MAS_TEST_AGENTS:-$HOME/.cache/mas-agents}
 
 # name, directory, what shows that it is there, packages
 table='
-claude      claude-agent-acp  .bin/claude-agent-acp       @agentclientprotocol/claude-agent-acp@0.49.0
+claude      claude-agent-acp  .bin/claude-agent-acp       @agentclientprotocol/claude-agent-acp@0.101.0 node@22.23.3
 codex       codex-acp         .bin/codex-acp              @agentclientprotocol/codex-acp@2.6.0
 claude-code claude-code-acp   .bin/claude-code-acp        @zed-industries/claude-code-acp@0.16.2
 zed-codex   zed-codex-acp     .bin/codex-acp              @zed-industries/codex-acp@0.16.0
@@ -23,7 +23,9 @@ sdk         sdk               @agentclientprotocol/sdk/dist/examples/agent.js  @
 sdk-client  sdk-client        @agentclientprotocol/sdk    @agentclientprotocol/sdk@2.4.0 zod
 mcp-client  mcp-client        @modelcontextprotocol/sdk   @modelcontextprotocol/sdk@1.32.2
 acpx        acpx              .bin/acpx                   acpx@0.19.1 node@22.23.3
+axe         axe               axe-core/axe.min.js         axe-core@4.14.1
 openapi     openapi           ajv                         @seriousme/openapi-schema-validator@2.11.0 ajv@8.20.0
+openapi-client  openapi-client  .bin/openapi-ts  @hey-api/openapi-ts@0.95.0 typescript@5.9 esbuild@0.28.2 ajv@8.20.0
 '
 names=$(echo "$table" | awk 'NF { print $1 }')
 

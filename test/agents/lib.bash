@@ -4,6 +4,9 @@
 #   $AGENT   claude, codex, gemini, copilot, opencode; claude-code and zed-codex, the adapters that were
 #            before those of the first two   $PRESET  the preset that it is run by
 #   $AGENTS  where install.sh put the programs (MAS_TEST_AGENTS, else ~/.cache/mas-agents)
+#   $MODEL_ADDRESS  where the model server listens, if not at 127.0.0.1; then it is all of the network
+#            that on() gives the agent
+#   $SANDBOX the sandbox of Codex, if not none
 #   $LOG     what the model was sent, one request a line: model.mjs says how
 #   $ID      the session; its one agent is `solo`
 #
@@ -27,7 +30,10 @@ declare -gA PLACES=(
 )
 PRESET=${PRESETS[$AGENT]-$AGENT}
 
-setup_more() { use_agent "$AGENT"; }
+setup_more() {
+    case $BATS_TEST_DESCRIPTION in offers:*) export MAS_TEST_TRACE=${MAS_TEST_TRACE:-$T/protocol} ;; esac
+    use_agent "$AGENT"
+}
 
 # use_agent NAME: makes this the agent of the test, and starts the model server if none runs.
 use_agent() {
@@ -39,13 +45,19 @@ use_agent() {
     [ -x "$found" ] || skip "$program is not installed: test/agents/install.sh $AGENT"
     [ -x "${MAS_TEST_CHAT:-${MAS%/*}/mas-chat}" ] || skip "mas-chat is not built"
     mkdir -p "$T/bin"
+    local node=${found%/.bin/*}/.bin/node # where it needs a newer one than the machine's
+    if [ -x "$node" ]; then
+        printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$node" "$(readlink -f "$found")" >"$T/bin/$program.js"
+        chmod +x "$T/bin/$program.js"
+        found=$T/bin/$program.js
+    fi
     if [ -n "${MAS_TEST_TRACE-}" ]; then
         trace_program "$program" "$found"
     else
         ln -s "$found" "$T/bin/$program"
     fi
     [ -n "${MODEL-}" ] || start_model
-    "model_of_$PRESET" "http://127.0.0.1:$PORT"
+    "model_of_$PRESET" "http://${MODEL_ADDRESS-127.0.0.1}:$PORT"
 }
 
 # use_terminal NAME: likewise for the program in a terminal (preset NAME-tty). Its user trusts the
@@ -79,7 +91,7 @@ start_model() {
     N=0
     LOG=$T/model.log
     : >"$LOG"
-    node "$BATS_TEST_DIRNAME/model.mjs" "$LOG" "$T/port" >"$T/model.out" 2>&1 3>&- &
+    MODEL_ADDRESS=${MODEL_ADDRESS-127.0.0.1} node "$BATS_TEST_DIRNAME/model.mjs" "$LOG" "$T/port" >"$T/model.out" 2>&1 3>&- &
     MODEL=$!
     eventually test -s "$T/port"
     PORT=$(<"$T/port")
@@ -124,7 +136,7 @@ model_of_codex() {
 model = "test-model"
 model_provider = "test"
 approval_policy = "never"
-sandbox_mode = "danger-full-access"
+sandbox_mode = "${SANDBOX-danger-full-access}"
 check_for_update_on_startup = false
 [analytics]
 enabled = false
@@ -353,6 +365,7 @@ on() {
     use_agent "$1"
     instruct "$2"
     printf '[preset %s]\npermission = allow\n' "$PRESET" >>"$ROOT/mas.ini"
+    [ -z "${MODEL_ADDRESS-}" ] || echo "wall.network = $MODEL_ADDRESS:$PORT" >>"$ROOT/mas.ini"
     new_session -t solo -n one --agent "$PRESET" --project "$P"
     DIR=$ROOT/sessions/$ID
     TREE=$(tree_of solo)

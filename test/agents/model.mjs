@@ -6,7 +6,8 @@
 //   OpenAI chat             POST .../chat/completions
 //   Gemini                  POST ...:generateContent, ...:streamGenerateContent
 //
-//   model.mjs LOG PORTFILE   listens on a free port, whose number it writes to PORTFILE
+//   model.mjs LOG PORTFILE   listens on a free port of 127.0.0.1, or of $MODEL_ADDRESS, and writes its
+//                            number to PORTFILE
 //
 // What it was sent is what tests judge by. A prompt carries a mark, {{12}}, and code words, CW-OTTER.
 // Every request for an answer is one line of LOG:
@@ -300,7 +301,7 @@ const server = http.createServer((request, response) => {
         else response.destroy();
     });
 });
-server.listen(0, '127.0.0.1', () => {
+server.listen(0, process.env.MODEL_ADDRESS ?? '127.0.0.1', () => {
     fs.writeFileSync(`${portFile}.new`, `${server.address().port}\n`);
     fs.renameSync(`${portFile}.new`, portFile);
 });

@@ -33,9 +33,36 @@ ask() {
     ask POST $s/messages "/sessions/$id/messages" '{"target":"all","message":"true"}'
     ask POST $s/messages "/sessions/$id/messages" '{"target":"all"}'
     ask POST "$s/agents/{agent}/prompts" "/sessions/$id/agents/solo/prompts" '{"prompt":"x"}'
+    ask GET "$s/agents/{agent}" "/sessions/$id/agents/solo"
+    ask GET "$s/agents/{agent}/permissions" "/sessions/$id/agents/solo/permissions"
+    ask POST "$s/agents/{agent}/permissions/{item}" "/sessions/$id/agents/solo/permissions/x" '{"option":"allow"}'
+    for act in cancel clear wake restart seen sleep; do
+        ask POST "$s/agents/{agent}/$act" "/sessions/$id/agents/solo/$act" '{}'
+    done
+    ask POST "$s/agents/{agent}/mode" "/sessions/$id/agents/solo/mode" '{"mode":"x"}'
+    ask POST "$s/agents/{agent}/options/{item}" "/sessions/$id/agents/solo/options/x" '{"value":"x"}'
+    ask POST "$s/agents/{agent}/budget" "/sessions/$id/agents/solo/budget" '{}'
     ask GET "$s/agents/{agent}/history" "/sessions/$id/agents/solo/history"
     ask GET "$s/agents/{agent}/history" "/sessions/$none/agents/solo/history"
     ask GET "$s/agents/{agent}/context" "/sessions/$id/agents/solo/context"
+    for what in search?q=x usage du doctor presets templates templates/solo templates/nosuch; do
+        ask GET "/$(sed 's/?.*//; s:/.*:/{item}:' <<<"$what")" "/$what"
+    done
+    ask GET '/templates/{item}/check' /templates/solo/check
+    for what in usage du diff "agents/{agent}/diff" "agents/{agent}/screen"; do
+        ask GET "$s/$what" "/sessions/$id/${what/\{agent\}/solo}"
+    done
+    for act in merge sync land archive; do
+        ask POST $s/$act "/sessions/$id/$act" '{}'
+    done
+    ask POST /doctor /doctor '{}'
+    op=$(jq -r .operation <<<"$output")
+    done_is() { api GET "/operations/$op" && jq -e '.ended != null' <<<"$output"; }
+    eventually done_is
+    ask GET '/operations/{item}' "/operations/$op"
+    ask DELETE '/operations/{item}' "/operations/$op"
+    ask GET '/operations/{item}' "/operations/x"
+    ask GET /operations /operations
     ask DELETE $s "/sessions/$id"
     ask POST $s/stop "/sessions/$id/stop"
     ask GET $s "/sessions/$id"

@@ -4,7 +4,7 @@
 # people; `openapi`, what mas serve answers by its description; `code`, the agents with a
 # project; `attention`, agents that nobody looks at.
 #
-#   test/agents/run.sh [-k] [-f SCENARIO] [NAME...]
+#   test/agents/run.sh [-k] [-u] [-f SCENARIO] [NAME...]
 #
 # NAME is claude codex claude-code zed-codex gemini copilot opencode sdk code walls attention editors
 # openapi.
@@ -13,7 +13,8 @@
 # not there is skipped with a word, and all of them where there is no node. Nothing leaves the
 # machine: where a network namespace can be had they run in one that has only loopback.
 #
-# -f runs the scenarios whose names match; -k keeps what those that failed left, in build/agents/kept;
+# -u, for root: the agents run as a user who is not root, 65534, who has to be able to read mas and this
+# directory. -f runs the scenarios whose names match; -k keeps what those that failed left, in build/agents/kept;
 # MAS_TEST_TRACE=DIR keeps what the agents and mas said to each other. The exit code is 1 if a
 # scenario failed. What an agent makes impossible stands in the file `impossible`, with the trace.
 set -u
@@ -24,10 +25,12 @@ export MAS=${MAS:-$project/build/mas}
 export MAS_TEST_AGENTS=${MAS_TEST_AGENTS:-$HOME/.cache/mas-agents}
 out=$project/build/agents
 filter=.
+user=
 
-while getopts kf: option; do
+while getopts kuf: option; do
     case $option in
         k) export MAS_TEST_KEEP=$out/kept ;;
+        u) user=65534 ;;
         f) filter=$OPTARG ;;
         *) exit 2 ;;
     esac
@@ -49,13 +52,27 @@ fi
 private=()
 for try in "unshare -n" "unshare -rn"; do
     if $try sh -c 'ip link set lo up' 2>/dev/null; then
+        # the address is for what programs would not ask a proxy for at 127.0.0.1
         # shellcheck disable=SC2016,SC2206 # for the inner shell; two words
-        private=($try sh -c 'ip link set lo up && exec "$@"' sh)
+        private=($try sh -c 'ip link set lo up && { ip address add 9.9.9.1/32 dev lo || :; } && exec "$@"' sh)
         break
     fi
 done
 if ((${#private[@]} == 0)); then
     echo "no network namespace can be had: the agents run with the network there is" >&2
+fi
+
+if [ -n "$user" ]; then
+    if [ "${private[1]-}" != -n ]; then
+        echo 'run.sh: -u needs root and network namespaces' >&2
+        exit 2
+    fi
+    # what root has installed in its home is where the user can read it; the mount ends with the run
+    mkdir -p "$out/programs"
+    # shellcheck disable=SC2016 # for the inner shell
+    private+=(unshare -m --propagation private sh -c 'mount --bind "$MAS_TEST_AGENTS" "$1" && user=$2 && shift 2 &&
+        exec setpriv --reuid "$user" --regid "$user" --clear-groups --bounding-set=-all --inh-caps=-all "$@"' sh
+        "$out/programs" "$user" env HOME=/nonexistent MAS_TEST_AGENTS="$out/programs")
 fi
 
 # cell AGENT NAME: what became of a scenario.
@@ -71,6 +88,8 @@ cell() {
 }
 
 mkdir -p "$out"
+export MAS_TEST_OFFERS=${MAS_TEST_OFFERS:-$out/offers}
+: >"$MAS_TEST_OFFERS"
 rc=0
 agents=()
 for agent; do
@@ -91,6 +110,7 @@ for agent; do
     if [[ $file != */scenarios.bats ]] && grep -q '^not ok' "$out/$agent.tap"; then rc=1; fi
 done
 ((${#agents[@]} > 0)) || exit "$rc"
+[ ! -s "$MAS_TEST_OFFERS" ] || (echo 'agent what offered used' && cat "$MAS_TEST_OFFERS") | column -t
 set -- "${agents[@]}"
 
 printf '%-72s' scenario

@@ -605,3 +605,59 @@ load lib
     [ "$status" -eq 0 ]
     within 10 nothing_runs
 }
+
+# ---- what the agent offers beyond that
+
+# offered FILTER: what the agent's answer to initialize has; called WORD: mas has sent this method or member.
+offered() { cat "$MAS_TEST_TRACE"/*.out | jq -eRn "[inputs | fromjson? | .result? | select(.protocolVersion?)][0] | $1" >/dev/null; }
+called() { cat "$MAS_TEST_TRACE"/*.in | grep -v '"method":"initialize"' | grep -qF "\"$1\""; }
+
+# row WHAT FILTER WORD: a line for the table.
+row() {
+    local has=no used=no
+    offered "$2" && has=yes
+    called "$3" && used=yes
+    printf '%s %s %s %s\n' "$AGENT" "$1" "$has" "$used" >>"${MAS_TEST_OFFERS:-/dev/null}"
+}
+
+@test "offers: the role is a system prompt, and a copy answers aside, where the agent has that" {
+    team --no-start --wall=off # the trace needs files that a wall hides
+    local config=$ROOT/sessions/$ID/config.json
+    jq -c '(.. | objects | select(.id? == "solo" and .role?)).system = "the word of your role is CW-ROLE"' "$config" >"$T/config"
+    cp "$T/config" "$config"
+    mas start "$ID"
+    told "the word is CW-OTTER"
+    saw_word "$N" CW-ROLE
+    again
+    told "which words?"
+    saw_word "$N" CW-ROLE
+    saw_word "$N" CW-OTTER
+    if offered '.agentCapabilities.sessionCapabilities.fork'; then
+        told "aside, the word is CW-HERON" --aside
+        saw_word "$N" CW-OTTER
+        told "which words now?"
+        saw_word "$N" CW-OTTER
+        saw_no_word "$N" CW-HERON
+    else
+        tell "aside" --aside
+        [ "$status" -eq 4 ]
+        [[ $stderr == *"cannot copy its session"* ]]
+    fi
+    if offered ._meta.steering.supported; then
+        N=$((N + 1))
+        "$MAS" ask --no-wait "$ID" solo "take your time {{$N slow 4000}}"
+        within 60 model_has "$N"
+        N=$((N + 1))
+        mas send --now --json "$ID" solo "the word is CW-CRANE {{$N}}"
+        [ "$(jq -r '.agents[0].outcome' <<<"$output")" = steered ]
+        within 120 agent_is idle
+        saw_word "$N" CW-CRANE
+    fi
+    local what
+    for what in resume close delete fork; do
+        row "$what" ".agentCapabilities.sessionCapabilities.$what" "session/$what"
+    done
+    row load .agentCapabilities.loadSession session/load
+    row steering ._meta.steering.supported _session/steering
+    row system '(.agentCapabilities | .sessionCapabilities.systemPrompt // ._meta.claudeCode)' systemPrompt
+}

@@ -116,6 +116,30 @@ reaches_mas() {
     [ "$(of_agent state)" = idle ]
 }
 
+# It has the model server, through the proxy, and nothing else of the network. The server is at an address
+# that run.sh has made: programs look for no proxy on their way to 127.0.0.1.
+has_a_list() {
+    command -v tinyproxy >/dev/null || skip 'there is no tinyproxy'
+    ip -o address show dev lo 2>/dev/null | grep -q ' 9\.9\.9\.1/' || skip 'it needs the network of run.sh'
+    MODEL_ADDRESS=9.9.9.1
+    behind "$1"
+    [[ $(field "$ID" '.agents[0].wall.network') == *proxy* ]] || { "$MAS" show "$ID" | grep -i wall; return 1; }
+    works_and_lands
+    cat >"$TREE/look" <<SH
+(exec 3<>/dev/tcp/9.9.9.1/$PORT) && echo straight
+echo "devices: \$(grep -c : /proc/net/dev)"
+SH
+    run_inside 'bash look'
+    said 'devices: 1' # its loopback
+    said_not straight
+    grep -q "allowed 9.9.9.1:$PORT" "$DIR/logs/network-solo.log"
+    told 'the word is CW-OTTER'
+    [ "$1" != gemini ] || within 70 is_another_minute "$(date +%M)"
+    again
+    told 'what was it'
+    saw_word "$N" CW-OTTER
+}
+
 @test "claude behind its wall: works" { works claude; }
 
 @test "codex behind its wall: works" { works codex; }
@@ -166,16 +190,78 @@ reaches_mas() {
 
 @test "opencode behind its wall: reaches its tools of mas, and may not stop the team" { reaches_mas opencode; }
 
-# The sandbox of Codex cannot be tried here: it hides /dev/shm, where the tests are.
-@test "claude behind a wall that may be nested keeps its own sandbox, and can make namespaces" {
-    printf '[preset claude]\nwall.nested = yes\n' >>"$ROOT/mas.ini"
-    use_agent claude
+@test "claude behind its wall: works with its model through the proxy alone" { has_a_list claude; }
+
+@test "codex behind its wall: works with its model through the proxy alone" { has_a_list codex; }
+
+@test "gemini behind its wall: works with its model through the proxy alone" { has_a_list gemini; }
+
+@test "copilot behind its wall: works with its model through the proxy alone" { has_a_list copilot; }
+
+@test "opencode behind its wall: works with its model through the proxy alone" { has_a_list opencode; }
+
+# nested AGENT: a session whose wall may be nested.
+nested() {
+    use_agent "$1"
+    printf '[preset %s]\nwall.nested = yes\npermission = allow\n' "$1" >>"$ROOT/mas.ini"
     instruct AGENTS.md
-    echo 'permission = allow' >>"$ROOT/mas.ini"
-    new_session -t solo -n one --agent claude --project "$P"
+    new_session -t solo -n one --agent "$1" --project "$P"
+    DIR=$ROOT/sessions/$ID
+    TREE=$(tree_of solo)
     told 'begin'
     [ "$(field "$ID" '.agents[0].wall.files')" = bubblewrap ]
     [ "$(field "$ID" '.agents[0].wall.ownSandbox')" = null ]
+}
+
+@test "claude behind a wall that may be nested keeps its own sandbox, and can make namespaces" {
+    nested claude
     run_inside 'bwrap --unshare-user --unshare-net --ro-bind / / expr 6 "*" 7'
     said 42
 }
+
+# Its sandbox hides /tmp and /dev/shm, where most tests are.
+@test "codex behind a wall that may be nested runs programs in its own sandbox" {
+    case $T in /dev/shm/* | /tmp/*) skip "its sandbox hides ${T%/*}; say TEST_PLACE=DIR" ;; esac
+    SANDBOX=workspace-write nested codex
+    # shellcheck disable=SC2016 # for the agent
+    run_inside 'touch made && echo made it; touch $HOME/outside || echo refused'
+    said 'made it'
+    said refused
+    [ -e "$TREE/made" ]
+}
+
+# alone AGENT: where there is no bubblewrap, so that Landlock alone holds the files, it works and remembers.
+alone() {
+    local abi
+    abi=$("${MAS%/*}/mas-wall" --probe | sed -n 's/^landlock=//p')
+    [ "$abi" -ge 3 ] || skip "this kernel has Landlock ABI $abi"
+    mkdir "$BATS_TEST_TMPDIR/programs"
+    tr ':' '\n' <<<"$PATH" | while read -r dir; do
+        find "$dir/" -maxdepth 1 ! -name bwrap -exec ln -s -t "$BATS_TEST_TMPDIR/programs" {} + 2>/dev/null || :
+    done
+    export PATH=$BATS_TEST_TMPDIR/programs
+    on "$1" AGENTS.md
+    is_told
+    [ "$(field "$ID" '.agents[0].wall.files')" = Landlock ] || { "$MAS" show "$ID"; return 1; }
+    works_and_lands
+    told 'the word is CW-OTTER'
+    [ "$1" != gemini ] || within 70 is_another_minute "$(date +%M)"
+    again
+    told 'what was it'
+    saw_word "$N" CW-OTTER
+    echo 'CW-PRIVATE' >"$HOME/notes"
+    run_inside "cat $HOME/notes $ROOT/mas.ini; echo end of it"
+    said 'end of it'
+    [ "$(grep -c 'Permission denied' <<<"$SAID")" -ge 2 ] || { echo "$SAID"; return 1; }
+    saw_no_word "$N" CW-PRIVATE
+}
+
+@test "claude behind Landlock alone: works, remembers and reads nothing else" { alone claude; }
+
+@test "codex behind Landlock alone: works, remembers and reads nothing else" { alone codex; }
+
+# Gemini CLI runs each program on a terminal of its own (forkpty), and cannot open one behind Landlock alone.
+
+@test "copilot behind Landlock alone: works, remembers and reads nothing else" { alone copilot; }
+
+@test "opencode behind Landlock alone: works, remembers and reads nothing else" { alone opencode; }

@@ -102,7 +102,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
     for name in $(commands); do
         [ "$(lines_of "$(bash_offers "$name" --)")" = "$(lines_of "$(options "$name")")" ]
     done
-    [ "$(lines_of "$(bash_offers list --a)")" = "--active --all" ]
+    [ "$(lines_of "$(bash_offers list --a)")" = "--active --all --all-hosts" ]
 }
 
 @test "bash: an alias is completed as its command is" {

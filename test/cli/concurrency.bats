@@ -399,7 +399,8 @@ interrupted_in_tmux() {
     { PATH=$T/bin:$PATH bash -c "trap '' HUP; exec '$MAS' new -q -t solo" >"$T/out" 2>"$T/err" || echo "$?" >"$T/code"; } 3>&- &
     eventually test -e "$T/in-tmux"
     local pid
-    pid=$(pgrep -f "^$MAS new -q -t solo")
+    # A child that mas forks bears its command line until it runs tmux.
+    pid=$(pgrep -o -f "^$MAS new -q -t solo")
     kill -HUP "$pid"
     : >"$T/go-on"
     wait

@@ -21,13 +21,26 @@ setup_more() {
     context here lead
     [ "$(jq -r 'keys_unsorted | join(" ")' "$T/context")" = "current_conversation relevant_history chat_history" ]
     [ "$(list current_conversation)" = $'first about boats\nboats float' ]
-    [ "$(list relevant_history | sort)" = $'boats elsewhere\nboats float\nfirst about boats\nthey sink' ]
+    [ "$(list relevant_history | sort)" = $'boats elsewhere\nthey sink' ]
     [ "$(list chat_history)" = $'boats elsewhere\nthey sink\nfirst about boats\nboats float' ]
     [ "$(jq -r '.current_conversation[1] | [.id, .role, .source, .session_id, .trigger_id, .time] | join(" ")' "$T/context")" = \
         "$HERE:2 agent session $HERE $HERE:1 2023-11-14T22:13:21Z" ]
     [ "$(jq -r '[.relevant_history[] | .source] | unique | join(" ")' "$T/context")" = semantic ]
     [ "$(jq -r '[.relevant_history[].score] | . == (sort | reverse) and all(. > 0)' "$T/context")" = true ]
     [ "$(jq -r '[.chat_history[] | .source] | join(" ")' "$T/context")" = "semantic semantic session session" ]
+}
+
+@test "the relevant history leaves out what the conversation shows, and others take its places" {
+    echo $'[memory]\ncurrent = 2\nrelevant = 3' >>"$ROOT/mas.ini"
+    for i in {1..6}; do
+        user "harbour $i" '{agent: "lead"}'
+        agent "harbour answer $i"
+    done | said "$HERE" >/dev/null
+    context here lead --for harbour
+    [ "$(list current_conversation)" = $'harbour 5\nharbour answer 5\nharbour 6\nharbour answer 6' ]
+    [ "$(list relevant_history | sed 's/[0-9]//' | sort | uniq -c | xargs)" = '3 harbour 3 harbour answer' ]
+    [ "$(list relevant_history | grep -c '[56]')" -eq 0 ]
+    [ "$(jq -r '[.chat_history[].id] | length == 10 and length == (unique | length)' "$T/context")" = true ]
 }
 
 @test "of 50 sessions no foreign message is ever in the conversation" {
@@ -120,8 +133,14 @@ setup_more() {
 
 @test "private sessions neither give nor take" {
     new_session -n secret -t pair --no-start --private
-    { user 'secret harbour' '{agent: "lead"}' && agent 'hush'; } | said "$ID" >/dev/null
-    { user 'open harbour' '{agent: "lead"}' && agent 'loud'; } | said "$HERE" >/dev/null
+    {
+        user 'secret harbour' '{agent: "lead"}' && agent 'hush'
+        user 'secret harbour, reviewed' '{agent: "reviewer"}'
+    } | said "$ID" >/dev/null
+    {
+        user 'open harbour' '{agent: "lead"}' && agent 'loud'
+        user 'open harbour, reviewed' '{agent: "reviewer"}'
+    } | said "$HERE" >/dev/null
     context here lead --for harbour
     [ "$(jq -r '[.relevant_history[].session_id] | unique | join(" ")' "$T/context")" = "$HERE" ]
     context secret lead --for harbour
@@ -136,7 +155,7 @@ setup_more() {
 }
 
 @test "an agent gets its own session's history, and that of all with share = yes" {
-    user 'the harbour here' '{agent: "lead"}' | said "$HERE" >/dev/null
+    user 'the harbour here' '{agent: "reviewer"}' | said "$HERE" >/dev/null
     user 'the harbour there' '{agent: "lead"}' | said "$THERE" >/dev/null
     export MAS_AGENT_ID=lead MAS_SESSION_ID=$HERE
     context lead --for harbour

@@ -206,3 +206,45 @@ load doctor
     mas start "$ID"
     [ "$status" -eq 0 ]
 }
+
+# ---- outside of the root
+
+# page TOKEN BEGUN DIR: writes the page of a lease, which a session of the root with this sessions/ had.
+page() {
+    (umask 077 && python3 -c 'import os, struct, sys
+st = os.stat(sys.argv[2])
+sys.stdout.buffer.write(struct.pack("<qiiQQ", int(sys.argv[1]), 0, 0, st.st_dev, st.st_ino))' \
+        "$2" "$3" >"/dev/shm/mas-lease-$1")
+}
+
+@test "the page of a lease that is over goes, those of others stay" {
+    [ -w /dev/shm ] || skip 'there is no shared memory'
+    local token now
+    token=0c0c0c0c-1111-4222-8333-$(printf '%012x' "$BASHPID")
+    now=$(python3 -c 'import time; print(int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000))')
+    page "$token" 1 "$ROOT/sessions"
+    finds "/dev/shm/mas-lease-$token" 'the lease is over, but its page is left'
+    mends "/dev/shm/mas-lease-$token" 'the lease is over, but its page is left'
+    [ ! -e "/dev/shm/mas-lease-$token" ]
+    page "$token" "$now" "$ROOT/sessions" # just renewed
+    is_in_order
+    page "$token" 1 "$T" # of another root
+    is_in_order
+    truncate -s 16 "/dev/shm/mas-lease-$token" # of an earlier version
+    is_in_order
+    [ "$(stat -c %s "/dev/shm/mas-lease-$token")" = 16 ]
+    page "$token" 1 "$ROOT/sessions"
+    mkfifo "$T/never"
+    python3 -c 'import fcntl, struct, sys, time
+f = open(sys.argv[1], "r+b")
+fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0)) # F_OFD_SETLK, as who renews it
+print("held", flush=True)
+sys.stdin.read()' "/dev/shm/mas-lease-$token" 0<>"$T/never" >"$T/held" 3>&- &
+    local holder=$!
+    eventually grep -q held "$T/held"
+    is_in_order
+    kill "$holder"
+    wait "$holder" 2>/dev/null || true
+    finds "/dev/shm/mas-lease-$token" 'its page is left'
+    rm -f "/dev/shm/mas-lease-$token"
+}

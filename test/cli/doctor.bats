@@ -150,3 +150,18 @@ load doctor
     [[ $output == *"2 sessions were not checked: cannot run 'tmux': there is no such program in PATH"* ]]
     mas stop --all
 }
+
+@test "doctor says what this machine lacks for the walls and limits of agents" {
+    printf '[limits]\ncgroup = no\n[preset made]\ncommand = cat\nwall.home = .made\nlimits.memory = 1G\n' >>"$ROOT/mas.ini"
+    new_session -t solo --agent made --no-start
+    local bin=$T/bin
+    mkdir "$bin"
+    ln -s /usr/bin/* "$bin/"
+    rm -f "$bin/bwrap"
+    PATH=$bin notes walls "this machine cannot hold them: there is no program 'bwrap'; install bubblewrap: apt install bubblewrap"
+    PATH=$bin notes limits "which hold less than a cgroup: limits.cgroup is 'no'; run mas in a unit of systemd with Delegate=yes"
+    printf '[wall]\nlevel = require\n' >>"$ROOT/mas.ini"
+    PATH=$bin mas doctor
+    [ "$status" -eq 1 ]
+    [[ $output == *"by hand"*"walls"*"there is no program 'bwrap'; install bubblewrap"* ]]
+}

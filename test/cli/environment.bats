@@ -163,7 +163,7 @@ lower=case" ]
     # an agent that never comes to take it: its host is not there
     cp "$MAS" "$T/mas"
     ID=$("$T/mas" new -q -t solo --no-start)
-    printf 'MASENV2\n-\n.\nSECRET=hunter2' >"$ROOT/sessions/$ID/run/env"
+    printf 'MASENV3\n-\n\n.\nSECRET=hunter2' >"$ROOT/sessions/$ID/run/env"
     sed -i 's/^STATUS=.*/STATUS=active/' "$ROOT/sessions/$ID/.session"
     rm "$ROOT/sessions/.sessions.index"
     mas stop "$ID"

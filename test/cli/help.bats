@@ -3,14 +3,20 @@ load ../helper
 
 # The commands that the overview lists.
 commands() { "$MAS" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'; }
+# with_actions COMMAND: it, its actions, and theirs
 # shellcheck disable=SC2086 # a verb and its action
+with_actions() {
+    local action
+    echo "$1"
+    for action in $("$MAS" help $1 | awk '/^actions:/ { on = 1; next } on && NF == 0 { exit } on { print $1 }'); do
+        with_actions "$1 $action"
+    done
+}
 # All commands and actions, as `mas help` takes them; those that mas itself needs, too.
 every_help() {
     local name
-    for name in '' host complete library $(commands); do
-        echo "$name"
-        "$MAS" help $name | awk -v name="$name" '/^actions:/ { on = 1; next } on && NF == 0 { exit } on { print name, $1 }'
-    done
+    echo
+    for name in host complete library $(commands); do with_actions "$name"; done
 }
 # shellcheck disable=SC2086
 # The lines of section $2 of the help of $1
@@ -196,7 +202,7 @@ END
     mas new --zzzz=x
     [[ $stderr == "mas: cannot run 'new': there is no option '--zzzz'"$'\n'"usage: "* ]]
     mas list --a
-    [[ $stderr == "mas: cannot run 'list': option '--a' is ambiguous: it could be '--active' or '--all'"$'\n'"usage: "* ]]
+    [[ $stderr == "mas: cannot run 'list': option '--a' is ambiguous: it could be '--active' or '--all' or another"$'\n'"usage: "* ]]
     mas list --json=yes
     [[ $stderr == "mas: cannot run 'list': option '--json' takes no value"$'\n'"usage: "* ]]
     mas list --js=yes

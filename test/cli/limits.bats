@@ -33,6 +33,11 @@ refuses() {
     refuses "mas: cannot use template 'solo': it needs 3.[0-9]M, but limits.session ($ROOT/mas.ini:*) allows only 2.0M"
     new_session -t pair --no-start
     [ -d "$(ws "$ID")" ]
+    new_session -t solo --no-start --limit session=10M
+    mas new -t solo --no-start --limit session=1M
+    [ "$status" -eq 1 ]
+    echo "$stderr"
+    [[ $stderr = "mas: cannot use template 'solo': it needs 3."[0-9]"M, but limits.session (--limit) allows only 1.0M" ]]
 }
 
 @test "a hole in a template takes nothing, so it counts nothing" {
@@ -146,4 +151,89 @@ by hand sessions" ]
     limit 'session = 2M'
     mas doctor --json
     [ "$(jq -r '.findings[].subject' <<<"$output" | sort)" = "$(printf '%s\n' "$one" "$ID" | sort)" ]
+}
+
+# said AGENT KIND: the limit that holds for an agent, and where it comes from.
+said() {
+    "$MAS" status --json "$ID" | jq -r --arg agent "$1" --arg kind "$2" \
+        '.sessions[0].agents[] | select(.id == $agent) | .limits[$kind] // {} | "\(.amount) \(.from)"'
+}
+# data_limit AGENT: the limit of memory that the kernel holds its process to, in bytes.
+data_limit() {
+    sed -n 's/^Max data size *\([0-9a-z]*\) .*/\1/p' "/proc/$("$MAS" status --json "$ID" |
+        jq -r --arg agent "$1" '.sessions[0].agents[] | select(.id == $agent).pid')/limits"
+}
+
+@test "of several limits the nearest one counts, and show tells where it comes from" {
+    printf '[preset made]\ncommand = cat\nlimits.memory = 512M\nlimits.processes = 50000\n' >>"$ROOT/mas.ini"
+    limit 'memory = 1G' 'cpus = 4' 'agent = 1T' 'cgroup = no'
+    local ini=$ROOT/templates/pair/template.ini
+    sed -i 's/^\[agent lead\]/&\nlimits.processes = 40000\nlimits.agent = none/' "$ini"
+    new_session -t pair --agent made --limit cpus=2.5 --limit lead.memory=256M
+    "$MAS" wait "$ID" all --for idle
+    [ "$(said lead memory)" = "268435456 mas set, for agent lead" ]
+    [ "$(said reviewer memory)" = "536870912 preset made" ]
+    [ "$(said lead processes)" = "40000 the template, for agent lead" ]
+    [ "$(said reviewer processes)" = "50000 preset made" ]
+    [ "$(said lead cpus)" = "2.5 mas set" ]
+    [ "$(said lead agent)" = "null null" ]
+    [[ $(said reviewer agent) == "1099511627776 $ROOT/mas.ini:"* ]]
+    [ "$(data_limit lead)" = 268435456 ]
+    [ "$(data_limit reviewer)" = 536870912 ]
+    mas show "$ID"
+    [[ $output == *"limits "*"lead: memory 256M (mas set, for agent lead), cpus 2.5 (mas set), processes 40000 (the template, for agent lead)"* ]]
+    [[ $output == *"reviewer: agent's disk 1.0T ($ROOT/mas.ini:"*"), memory 512M (preset made), "* ]]
+
+    mas set "$ID" lead.limits.memory=default
+    [ "$output" = "$ID lead: the limit of memory is the default" ]
+    mas set "$ID" limits.memory=128M
+    [ "$(said lead memory)" = "134217728 mas set" ]
+    mas show "$ID"
+    [[ $output == *"limits: they hold when the agent starts next"* ]]
+    [ "$(data_limit lead)" = 268435456 ] # nothing can change the limit of a process that runs
+    "$MAS" restart "$ID" lead
+    "$MAS" wait "$ID" lead --for idle
+    [ "$(data_limit lead)" = 134217728 ]
+    mas set "$ID" reviewer.limits.memory=none
+    [ "$(said reviewer memory)" = "null null" ]
+    "$MAS" stop -q "$ID"
+    "$MAS" start -q "$ID"
+    "$MAS" wait "$ID" all --for idle
+    [ "$(data_limit reviewer)" = unlimited ]
+    [ "$(jq -c . "$(ws "$ID")/limits.json")" = '{"memory":134217728,"cpus":250,"agents":{"reviewer":{"memory":-1}}}' ]
+}
+
+@test "a limit that is none is refused, and makes no session" {
+    local before word
+    new_session -t solo --no-start
+    before=$(snapshot)
+    for word in memory memory=1M cpus=x solo.session=1G .memory=1G disk=1G agent= 'agent=-1'; do
+        mas new -t solo --no-start --limit "$word"
+        [ "$status" -eq 2 ]
+        [[ $stderr == "mas: cannot use --limit '$word': expected "* ]]
+    done
+    mas new -t solo --no-start --limit nobody.memory=1G
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot limit agent 'nobody': the team has no such agent"* ]]
+    mas set "$ID" limits.memory=1M
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot set 'limits.memory=1M': '1M' is not a size from 16M to 1024T, such as 2G, or none, or default"* ]]
+    mas set "$ID" nobody.limits.memory=1G
+    [ "$status" -eq 3 ]
+    MAS_AGENT_ID=solo MAS_SESSION_ID=$ID mas set "$ID" limits.memory=none
+    [ "$status" -eq 1 ]
+    [ "$(snapshot)" = "$before" ]
+}
+
+@test "a limit of disk space of a preset or a template pauses its agent" {
+    printf '[preset made]\ncommand = cat\nlimits.agent = 1M\n' >>"$ROOT/mas.ini"
+    new_session -t solo --agent made
+    "$MAS" wait "$ID" --for idle
+    put "$(ws "$ID")/unit/solo/data" 2
+    is_paused() { [ "$("$MAS" status --json "$ID" | jq -r '.sessions[0].agents[0].state')" = paused ]; }
+    eventually is_paused
+    [ "$(said solo agent)" = "1048576 preset made" ]
+    [ "$("$MAS" status --json "$ID" | jq -r '.sessions[0].agents[0].wall.disk')" = watch ]
+    mas set "$ID" limits.agent=none
+    [ "$("$MAS" status --json "$ID" | jq -r '.sessions[0].agents[0].wall.disk')" = null ]
 }

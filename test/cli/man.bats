@@ -8,13 +8,18 @@ setup_more() {
 }
 
 list_of() { awk -v head="$1:" '$0 == head { on = 1; next } on && NF == 0 { exit } on { print $1 }'; }
-# The verbs that `mas help` lists; for one that has actions, these: "template list".
+# leaves COMMAND: it, unless it has only actions, and its actions: "template list".
+# shellcheck disable=SC2086 # a verb and its actions
+leaves() {
+    local help action
+    help=$("$MAS" help $1)
+    [[ ${help%%$'\n'*} == *' ACTION'* ]] || echo "$1"
+    for action in $(list_of actions <<<"$help"); do leaves "$1 $action"; done
+}
+# The verbs that `mas help` lists, and their actions.
 verbs() {
-    local verb actions
-    for verb in $("$MAS" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
-        actions=$("$MAS" help "$verb" | list_of actions)
-        if [ -n "$actions" ]; then awk -v verb="$verb" '{ print verb, $1 }' <<<"$actions"; else echo "$verb"; fi
-    done
+    local verb
+    for verb in $("$MAS" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do leaves "$verb"; done
 }
 
 # The long options in the help of a verb, without their dashes.
@@ -106,7 +111,7 @@ new_code_session() {
 @test "mas(1) has every exit code" {
     local codes
     codes=$(sed -n '/MAS_OK = 0/,/};/s/.* = \([0-9]*\),.*/\1/p' "$SRC/base/err.h")
-    [ "$(wc -l <<<"$codes")" -eq 12 ]
+    [ "$(wc -l <<<"$codes")" -eq 13 ]
     run diff <(echo "$codes") <(part mas.1 Sh 'EXIT STATUS' | sed -n 's/^\.It \([0-9]*\)$/\1/p')
     [ "$status" -eq 0 ]
 }
@@ -164,7 +169,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     done
     while read -r key; do
         has_word "$key" "$T/words"
-    done < <(grep -ohE 'json_(put|open)[a-z_]*\(&?out, "[a-zA-Z]+"' "$SRC"/cmd/*.c "$SRC"/client/survey.c | sed 's/.*"\(.*\)"/\1/')
+    done < <(grep -ohE 'json_(put|open)[a-z_]*\(&?out, "[a-zA-Z]+"' "$SRC"/cmd/*.c "$SRC"/client/view.c | sed 's/.*"\(.*\)"/\1/')
 }
 
 @test "mas.ini(5) has every setting with its default, and no other" {
@@ -204,7 +209,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
-    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|(role_|wall\.|sandbox_off\.)?env\.|permission\.|budget\.|' | sort >"$T/keys"
+    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|(role_|wall\.|sandbox_off\.)?env\.|permission\.|(budget|limits)\.|' | sort >"$T/keys"
     run diff <(grep -oE '\{"((wall|sandbox_off)\.)?[a-z_]+", parse_' "$SRC/model/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
@@ -213,11 +218,13 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     grep -q '^sandbox_off.env\. ' "$T/page"
     grep -q '^permission\. ' "$T/page"
     grep -q '^budget\. ' "$T/page"
+    grep -q '^limits\. ' "$T/page"
     {
         echo '[preset all]'
         echo 'env.KEY = value'
         printf '%s.KEY = value\n' role_env wall.env sandbox_off.env
         printf 'budget.%s\n' 'cost = 5 USD' 'tokens = 5M' 'turns = 5' 'time = 5m'
+        printf 'limits.%s\n' 'agent = 1G' 'memory = 1G' 'cpus = 1.5' 'processes = 50'
         printf 'permission.%s = allow\n' read edit delete move search execute think fetch switch_mode other
         while read -r key; do
             case $key in
@@ -244,6 +251,12 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     [ "$status" -eq 1 ]
 }
 
+@test "mas.ini(5) has every key of a host, and no other" {
+    run diff <(grep -oE '\{"[a-z]+", read_' "$SRC/model/remote.c" | cut -d'"' -f2) \
+        <(part mas.ini.5 Sh HOSTS | sed -n 's/^\.It Cm //p')
+    [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
+}
+
 @test "mas.ini(5) has every shipped preset" {
     words mas.ini.5 >"$T/words"
     while read -r name; do
@@ -262,7 +275,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas-template(5) has every section and key of template.ini, and every word they take" {
     local word
     part mas-template.5 Ss template.ini >"$T/page"
-    diff <(grep -oE 'line->key, "[a-z]+"' "$SRC/model/team_ini.c" | cut -d'"' -f2 | sort -u) \
+    diff <(grep -oE '(line->key, |^    \{)"[a-z]+"' "$SRC/model/team_ini.c" | cut -d'"' -f2 | sort -u) \
         <(sed -n 's/^\.It Cm //p' "$T/page" | sort -u)
     diff <(grep -oE 'line->section, "[a-z]+ ?"' "$SRC/model/team_ini.c" | tr -d ' ' | cut -d'"' -f2 | sort -u) \
         <(sed -nE 's/^\.It Li \[([a-z]+).*/\1/p' "$T/page" | sort -u)
@@ -320,7 +333,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     run -137 "${MAS%/*}/test/tools/say" "$ROOT/sessions/$ID" solo <<<kill
     "$MAS" set -q "$ID" limits.agent=1T # makes limits.json
     while read -r file mode; do
-        case $file in run/env | .new-* | .trash-* | .sessions.events | .waiting* | .came-from* | .turns/ | .limits/ | home/* | logs/network-*) continue ;; esac
+        case $file in run/env | .new-* | .trash-* | .sessions.events | .serve.* | .waiting* | .came-from* | .wall-probe | .turns/ | .limits/ | home/* | logs/network-*) continue ;; esac
         case $file in
             .snapshots/) path=$ROOT/sessions/$file ;;
             .snapshot) path=$ROOT/sessions/$LAZY/$file ;;

@@ -50,6 +50,8 @@ CALLS = [
     ('keyctl', (99999,), 'EPERM', ''),
     ('open_by_handle_at', (-1, 0, 0), 'EPERM', 'root'),
     ('perf_event_open', (0, 0, -1, -1, 0), 'EPERM', ''),
+    ('ioctl', (-1, 0x40086602, 0), 'EPERM', ''),  # FS_IOC_SETFLAGS
+    ('ioctl', (-1, 0x401c5820, 0), 'EPERM', ''),  # FS_IOC_FSSETXATTR
     ('quotactl', (0, 0, 0, 0), 'EPERM', ''),
     ('reboot', (0, 0, 0, 0), 'EPERM', 'root'),
     ('request_key', (0, 0, 0, 0), 'EPERM', ''),

@@ -13,7 +13,7 @@ load metadata
 
 @test "keys that may be missing are no damage" {
     two
-    grep -vE '^(NAME|MODE|TEMPLATE|PRIVATE|SESSION_DIR|UNIT_DIR|WORKFLOWS_DIR|LAST_ACTIVITY|CREATED_NSEC)=' "$T/metadata" >"$(FILE)"
+    grep -vE '^(NAME|MODE|TEMPLATE|PRIVATE|SESSION_DIR|UNIT_DIR|WORKFLOWS_DIR|LAST_ACTIVITY|CREATED_NSEC|MACHINE|BOOT|EPOCH)=' "$T/metadata" >"$(FILE)"
     [ "$(wc -l <"$(FILE)")" -eq 5 ]
     [ "$("$MAS" list --active -q | sort | xargs)" = "$(printf '%s\n' "$GOOD" "$ID" | sort | xargs)" ]
     mas env "$ID"
@@ -48,6 +48,7 @@ CREATED_AT||CREATED_AT is not a time
 CREATED_AT|2025-13-40T99:99:99Z|CREATED_AT is not a time
 CREATED_AT|2025-12-18T08:00:00|CREATED_AT is not a time
 CREATED_AT|2025-12-18T08:00:00+01:00|CREATED_AT is not a time
+EPOCH|-1|EPOCH is not a number from 0 to 999999999999
 LAST_ACTIVITY|x|LAST_ACTIVITY is not a time
 TMUX_SESSION||TMUX_SESSION is empty or too long
 TMUX_SOCKET||TMUX_SOCKET is not an absolute path

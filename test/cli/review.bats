@@ -143,3 +143,64 @@ END
     grep -A2 -x bare:1 "$T/got" | grep -qx c-bare
     grep -A2 -xF 'esc\x1b]0;x\x07:1' "$T/got" | grep -qx c-odd
 }
+
+# comments JSON [OPTION...]: sends them without an editor
+comments() { "$MAS" review "$ID" x --comments - "${@:2}" <<<"$1"; }
+
+@test "comments from a program go to their lines as they are now, or are stale" {
+    sed -i '3s/.*/three/; 10d' "$C/x/a"
+    run "$MAS" review "$ID" x --json
+    [ "$status" -eq 0 ]
+    jq -e '.agent == "x" and (.lines | any(.path == "a" and .number == 3 and .line == "+three"))
+        and any(.lines[]; .line == "-a 10" and .number == 10)' <<<"$output"
+    sed -i -e '1i first' "$C/x/a"
+    run comments '{"comments":[{"path":"a","number":3,"line":"+three","text":"why?\nand how?"},
+        {"path":"a","number":10,"line":"-a 10","text":"gone"},{"path":"a","text":"the file"},{"text":"all"},
+        {"path":"a","number":19,"line":" a 19","text":"outside the diff"},
+        {"path":"a","number":7,"line":"+never","text":"never"},{"path":"none","number":1,"line":"+x","text":"no file"}]}' --json
+    [ "$status" -eq 0 ]
+    [ "$output" = "{\"sessionId\":\"$ID\",\"agent\":\"x\",\"comments\":7,\"stale\":2}" ]
+    [ "$(heard)" = "Review of your changes on mas/$L/x: 7 comments.
+
+a:4
+> +three
+why?
+and how?
+
+a:11
+> -a 10
+gone
+
+a
+the file
+
+all
+
+a:19
+>  a 19
+outside the diff
+
+a:7 (stale: this line has changed since)
+> +never
+never
+
+none:1 (stale: this line has changed since)
+> +x
+no file" ]
+    whole
+}
+
+@test "comments that are none are refused whole, and nothing is sent" {
+    sed -i '3s/.*/three/' "$C/x/a"
+    for bad in '' '[]' '{}' '{"comments":{}}' '{"comments":[]}' '{"comments":[7]}' '{"comments":[{"path":"a"}]}' \
+        '{"comments":[{"text":"  \n"}]}' '{"comments":[{"text":7}]}' '{"comments":[{"text":"x","line":"+three"}]}' \
+        '{"comments":[{"text":"ok"},{"text":"x","path":"a","line":""}]}' '{"comments":[{"text":"x","path":7}]}' \
+        '{"comments":[{"text":"x","path":"a","number":-1}]}' '{"comments":[{"text":"x","path":"a","number":"1"}]}' \
+        "{\"comments\":[$(yes '{"text":"x"},' | head -1000 | tr -d '\n'){\"text\":\"x\"}]}"; do
+        run comments "$bad"
+        [ "$status" -eq 2 ] || { echo "$bad: $status $output"; return 1; }
+    done
+    run comments '{"comments":[{"text":"\u001b[31mred\u0007","path":"a"}]}'
+    [ "$output" = '1 comment sent to agent x' ]
+    [[ $(heard) == *'\x1b[31mred\x07' ]]
+}

@@ -2,6 +2,8 @@
 # mas set: a session becomes private, and not private any more.
 load ../helper
 load ../memory
+load ../host/lib
+load ../acp/lib
 
 @test "a session becomes private and is found only where it is named, and back" {
     new_session -n s -t solo --no-start
@@ -39,7 +41,7 @@ load ../memory
     for word in private=maybe private public=yes private=; do
         mas set "$ID" "$word"
         [ "$status" -eq 2 ]
-        [[ $stderr == "mas: cannot set '$word': it is not private=yes, private=no, setup=yes, setup=no, budget.KIND=AMOUNT, limits.session=SIZE or limits.agent=SIZE"* ]]
+        [[ $stderr == "mas: cannot set '$word': it is not private=yes, private=no, setup=yes, setup=no, budget.KIND=AMOUNT or limits.KIND=AMOUNT"* ]]
     done
     mas set nosuch private=yes
     [ "$status" -eq 3 ]
@@ -53,4 +55,41 @@ load ../memory
     [ "$status" -eq 4 ]
     exec 8<&-
     [ "$(snapshot)" = "$before" ]
+}
+
+@test "the mode and the options of an agent are set without a clear, and kept" {
+    run_acp ""
+    "$MAS" ask "$ID" solo CW-ONE >/dev/null
+    mas set "$ID" solo mode=plan model=large
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    "$MAS" ask "$ID" solo CW-TWO | grep -q 'seen=\[CW-ONE CW-TWO\]'
+    was_set() { grep '^<' "$T/trace" | grep -F "\"session/$1\"" | grep -cF "\"$2\""; }
+    [ "$(was_set set_mode plan) $(was_set set_config_option large)" = '1 1' ]
+    "$MAS" restart -q "$ID" solo
+    "$MAS" ask "$ID" solo CW-THREE | grep -q 'seen=\[CW-ONE CW-TWO CW-THREE\]'
+    [ "$(was_set set_mode plan) $(was_set set_config_option large)" = '2 2' ]
+    # one agent is the only one that may be meant
+    mas set "$ID" solo mode=nosuch
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"no mode 'nosuch'"* ]]
+    mas set "$ID" solo nosuch=x
+    [ "$status" -eq 3 ]
+    mas set "$ID" solo model=large plan
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot set 'plan': it is not KEY=VALUE"* ]]
+    mas set "$ID" nobody mode=plan
+    [ "$status" -eq 3 ]
+    mas set "$ID" private=no more
+    [ "$status" -eq 2 ]
+    "$MAS" stop -q "$ID"
+    mas set "$ID" solo mode=plan
+    [ "$status" -eq 4 ]
+}
+
+@test "a program on a terminal has no options" {
+    new_session -t solo
+    mas set "$ID" solo mode=plan
+    [ "$status" -eq 4 ]
+    [[ $stderr == *'not an ACP agent'* ]]
 }

@@ -31,7 +31,7 @@ host_of() { agent "$1" .hostPid; }
     [ "$status" -eq 0 ]
     [ "$(jq -r '.sessions[0] | .sessionId, .name, .tmuxSession' <<<"$output" | xargs)" = "$ID one mas-${ID:0:8}" ]
     [ "$(jq -r '.sessions[0].agents[0] | keys_unsorted | join(" ")' <<<"$output")" = \
-        "id role rank group state since sinceMs lastOutput lastOutputMs restartAt restartAtMs until untilMs retryAt retryAtMs done doneMs seen seenMs pid hostPid pane exitCode signal restarts queued logLost title note resources protocol disk code wall" ]
+        "id role rank group state since sinceMs lastOutput lastOutputMs restartAt restartAtMs until untilMs retryAt retryAtMs done doneMs seen seenMs pid hostPid pane exitCode signal restarts queued logLost title note resources protocol disk code wall limits" ]
 }
 
 @test "an end is told with its code or signal and last words" {
@@ -342,8 +342,8 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     make_project
     mkdir "$T/bin"
     # shellcheck disable=SC2016
-    printf '#!/bin/sh\ncase "$*" in *update-index*) echo x >>%s/looks; while [ -e %s/slow ]; do sleep 0.1; done;; esac\nexec %s "$@"\n' \
-        "$T" "$T" "$(command -v git)" >"$T/bin/git"
+    printf '#!/bin/sh\ncase "$*" in *update-index*) echo x >>"$GIT_DIR/looks"; while [ -e %s/slow ]; do sleep 0.1; done;; esac\nexec %s "$@"\n' \
+        "$T" "$(command -v git)" >"$T/bin/git"
     chmod +x "$T/bin/git"
     PATH=$T/bin:$PATH new_session -t solo -n one --project "$P"
     eventually prints '0 0 0' figures solo
@@ -356,11 +356,11 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     exec 7>&-
     # a command while a look takes long
     local looks
-    looks=$(wc -l <"$T/looks")
+    looks=$(wc -l <"$ROOT/sessions/$ID/code.git/looks")
     touch "$T/slow"
     echo new >"$(tree_of solo)/d"
     look_again solo
-    looks_again() { [ "$(wc -l <"$T/looks")" -gt "$looks" ]; }
+    looks_again() { [ "$(wc -l <"$ROOT/sessions/$ID/code.git/looks")" -gt "$looks" ]; }
     eventually looks_again
     timeout 60 "$MAS" merge -q one solo
     timeout 60 "$MAS" diff one solo

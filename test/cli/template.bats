@@ -68,14 +68,14 @@ presets() { printf '%s\n' "$@" >"$ROOT/templates/agents.ini"; }
 @test "config.json holds what template.ini says" {
     template '[template]' 'description = Größe; with a "quote" # and all' 'preset = shell' \
         '[window one]' 'agents = b, a' 'layout = even-vertical' \
-        '[agent a]' 'role = the ä role' 'rank = meta' 'group = g1' 'model = m/1 x' 'command = sh -c "echo a; sleep 1"' 'system = be nice' 'wall = require' 'units = team' \
+        '[agent a]' 'role = the ä role' 'rank = meta' 'group = g1' 'model = m/1 x' 'command = sh -c "echo a; sleep 1"' 'system = be nice' 'wall = require' 'units = team' 'limits.memory = 2G' 'limits.cpus = 1.5' \
         '[agent b]' 'role = r' 'rank = worker' 'group = g2' 'preset = claude' 'start = demand' \
         '[rules]' 'worker = manager, unit' 'meta = all'
     new_session -t mine --no-start
     [ "$(jq -cS . "$ROOT/sessions/$ID/config.json")" = "$(jq -cS . <<'EOF'
 {"version":"1.0","template":"mine","description":"Größe; with a \"quote\" # and all","preset":"shell","wall":"default",
  "windows":[{"name":"one","layout":"even-vertical","agents":["b","a"]}],
- "team":[{"id":"a","role":"the ä role","rank":"meta","group":"g1","preset":"","model":"m/1 x","command":"sh -c \"echo a; sleep 1\"","system":"be nice","wall":"require","units":"team"},
+ "team":[{"id":"a","role":"the ä role","rank":"meta","group":"g1","preset":"","model":"m/1 x","command":"sh -c \"echo a; sleep 1\"","system":"be nice","wall":"require","units":"team","limits":{"memory":"2147483648","cpus":"1.5"}},
          {"id":"b","role":"r","rank":"worker","group":"g2","preset":"claude","model":"","command":"","system":"","start":"demand"}],
  "rules":{"meta":["all"],"manager":[],"worker":["manager","unit"]}}
 EOF
@@ -330,6 +330,10 @@ budget.cost|5|an amount and its currency, such as 5 USD, or none
 budget.tokens|many|a number of tokens, such as 200k or 5M, or none
 budget.turns|0|a number of turns from 1 on, or none
 budget.time|5|a time such as 90m, 8h or 2d, up to a year, or none
+limits.agent|much|a size up to 1024T, such as 500M, or none
+limits.memory|1M|a size from 16M to 1024T, such as 2G, or none
+limits.cpus|1.234|a number of CPUs up to 4096, such as 1.5, or none
+limits.processes|-1|a number up to 4194304, or none
 tools|maybe|yes or no
 tokens|all|turn or session
 sandbox_off.args|--a 'b|a program and its arguments, with every quote closed

@@ -152,8 +152,8 @@ load tmux
 # What mas says from cron: nothing of the caller's environment but these
 from_cron() { env -i PATH="$PATH" HOME="$HOME" "$MAS" --root "$ROOT" "$@"; }
 
-# Its list in JSON, but for what agents do just now
-rows_of() { jq -S 'del(.sessions[].agentStates)'; }
+# Its list in JSON, but for what agents do just now and when they last printed
+rows_of() { jq -S 'del(.sessions[] | .agentStates, .lastActivity)'; }
 
 @test "cron sees the same as the user who set a socket" {
     new_session -t solo -n one

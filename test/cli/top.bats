@@ -60,6 +60,15 @@ three_sessions() {
     [[ $output == *waiting* ]]
 }
 
+# shellcheck disable=SC2317 # called by eventually
+top_shows_use() { "$MAS" top --once busy | grep -Eq 'CPU +MEM' && "$MAS" top --once busy | grep -Eq 'busy/solo .* [0-9]+:[0-9][1-9] +[0-9.]+[KM]'; }
+
+@test "--once shows the CPU time and the memory that an agent uses" {
+    preset busy 'sh -c "while :; do :; done"'
+    "$MAS" new -q --name busy -t solo --agent busy
+    eventually top_shows_use
+}
+
 @test "the screen shows the same order and counts, and a change at once" {
     three_sessions
     open 100 30

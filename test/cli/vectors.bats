@@ -46,12 +46,12 @@ P
 @test "filters hold for what vectors find, and contexts use them" {
     [ -z "$(found car --agent reviewer)" ]
     [ -z "$(found car --since 2030-01-01T00:00:00Z)" ]
-    [ "$("$MAS" context s lead --for car --json | jq -r '.relevant_history[0].content')" = "my automobile is red" ]
+    [ "$("$MAS" context s reviewer --for car --json | jq -r '.relevant_history[0].content')" = "my automobile is red" ]
 }
 
 @test "what is looked for can come from standard input" {
     [ "$(found - -n 1 <<<car)" = "my automobile is red" ]
-    [ "$("$MAS" context s lead --for - --json <<<car | jq -r '.relevant_history[0].content')" = "my automobile is red" ]
+    [ "$("$MAS" context s reviewer --for - --json <<<car | jq -r '.relevant_history[0].content')" = "my automobile is red" ]
     run --separate-stderr "$MAS" search - < <(printf 'a\0b')
     [ "$status" -eq 2 ]
     [[ $stderr == 'mas: cannot search for a text with a NUL byte'* ]]

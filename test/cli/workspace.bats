@@ -261,7 +261,7 @@ refuses() {
 
 @test "the metadata has the keys of the contract, in order, one a line" {
     new_session -t solo -n one
-    [ "$(cut -d = -f 1 "$ROOT/sessions/$ID/.session" | xargs)" = "SESSION_ID TMUX_SESSION STATUS CREATED_AT CREATED_NSEC TMUX_SOCKET NAME MODE TEMPLATE PRIVATE SESSION_DIR UNIT_DIR WORKFLOWS_DIR LAST_ACTIVITY" ]
+    [ "$(cut -d = -f 1 "$ROOT/sessions/$ID/.session" | xargs)" = "SESSION_ID TMUX_SESSION STATUS CREATED_AT CREATED_NSEC TMUX_SOCKET MACHINE BOOT EPOCH NAME MODE TEMPLATE PRIVATE SESSION_DIR UNIT_DIR WORKFLOWS_DIR LAST_ACTIVITY" ]
     "$MAS" stop -q one
     [ "$(cut -d = -f 1 "$ROOT/sessions/$ID/.session" | tail -n 1)" = STOPPED_AT ]
     [[ $(meta "$ID" CREATED_AT) =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$ ]]

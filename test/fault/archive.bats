@@ -22,6 +22,14 @@ Hosts that cannot be seen: tmux has been asked, and says that it does not run.
 may  archive any     ^(openat|getdents64)\([0-9]+<[^>]*/run>, ("\."|0x)
 may  archive any     ^openat\(.*>, "run", O_RDONLY
 
+The same where the session runs. What is not removed of a copy of memory.db goes with run/;
+without a memory.db one that can only be read is enough.
+may  archive-live any ^openat\([0-9]+<[^>]*/sessions>, "[0-9a-f-]{36}"
+may  archive-live any ^(openat|getdents64)\([0-9]+<[^>]*/(run|archive)>, ("\."|0x)
+may  archive-live any ^unlinkat\([0-9]+<[^>]*/run>, "\.copy-
+may  archive-live EMFILE ^openat\(.*/proc/self/fd/[0-9]+/\.copy-
+said archive-live any ^fsync\([0-9]+<[^>]*/archive>
+
 A pipe gives no such error; what counts is that no cut answer is believed.
 may  all    EIO      ^read\([0-9]+<pipe:
 
@@ -43,6 +51,10 @@ export EXCEPTIONS
     each enumerate_kills archive
 }
 
+@test "archive --live killed at any system call leaves a whole archive or none, and the session runs on" {
+    each enumerate_kills archive-live full archive-live-helper
+}
+
 @test "archive whose mas-archive is killed at any system call says so and leaves nothing" {
     each enumerate_kills archive-helper
 }
@@ -60,7 +72,7 @@ export EXCEPTIONS
 }
 
 @test "archive with any failing system call says so and leaves nothing" {
-    each enumerate_errors archive archive-helper
+    each enumerate_errors archive archive-helper archive-live
 }
 
 @test "restore with any failing system call says so and leaves nothing" {

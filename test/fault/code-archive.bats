@@ -27,17 +27,17 @@ complete() {
     local fault point
     mapfile -t all < <(points archive -q team -o "$FILE")
     [ "${#all[@]}" -gt 0 ]
+    mapfile -t all < <(tries signal=KILL error=ENOSPC error=EIO)
     for point in "${all[@]}"; do
-        for fault in signal=KILL error=ENOSPC error=EIO; do
-            rm -f "$FILE"
-            # shellcheck disable=SC2086 # a name and a number
-            inject "$fault" $point archive -q team -o "$FILE"
-            same_project || failed project
-            complete || failed the session
-            [ ! -e "$FILE" ] || "$MAS" restore -q --new-id -n copy "$FILE" >"$T/id" || failed the archive is damaged
-            if [ -s "$T/id" ]; then "$MAS" rm -q "$(<"$T/id")"; fi
-            rm -f "$T/id"
-        done
+        fault=${point%% *} point=${point#* }
+        rm -f "$FILE"
+        # shellcheck disable=SC2086 # a name and a number
+        inject "$fault" $point archive -q team -o "$FILE"
+        same_project || failed project
+        complete || failed the session
+        [ ! -e "$FILE" ] || "$MAS" restore -q --new-id -n copy "$FILE" >"$T/id" || failed the archive is damaged
+        if [ -s "$T/id" ]; then "$MAS" rm -q "$(<"$T/id")"; fi
+        rm -f "$T/id"
     done
     repaired
 }
@@ -46,17 +46,17 @@ complete() {
     local fault point
     mapfile -t all < <(points archive -q --rm team -o "$FILE")
     [ "${#all[@]}" -gt 0 ]
+    mapfile -t all < <(tries signal=KILL error=ENOSPC error=EIO)
     for point in "${all[@]}"; do
-        for fault in signal=KILL error=ENOSPC error=EIO; do
-            [ -d "$C" ] || "$MAS" restore -q "$FILE" >"$T/out" || failed restore
-            rm -f "$FILE"
-            # shellcheck disable=SC2086
-            inject "$fault" $point archive -q --rm team -o "$FILE"
-            same_project || failed project
-            repaired || failed doctor
-            if [ -d "$C" ]; then complete || failed the session; fi
-            [ -d "$C" ] || [ -f "$FILE" ] || failed everything is gone
-        done
+        fault=${point%% *} point=${point#* }
+        [ -d "$C" ] || "$MAS" restore -q "$FILE" >"$T/out" || failed restore
+        rm -f "$FILE"
+        # shellcheck disable=SC2086
+        inject "$fault" $point archive -q --rm team -o "$FILE"
+        same_project || failed project
+        repaired || failed doctor
+        if [ -d "$C" ]; then complete || failed the session; fi
+        [ -d "$C" ] || [ -f "$FILE" ] || failed everything is gone
     done
 }
 
@@ -66,17 +66,17 @@ complete() {
     mapfile -t all < <(points restore -q "$FILE")
     "$MAS" rm -q team
     [ "${#all[@]}" -gt 0 ]
+    mapfile -t all < <(tries signal=KILL error=ENOSPC error=EIO)
     for point in "${all[@]}"; do
-        for fault in signal=KILL error=ENOSPC error=EIO; do
-            # shellcheck disable=SC2086
-            inject "$fault" $point restore -q "$FILE"
-            same_project || failed project
-            repaired || failed doctor
-            if [ -d "$C" ]; then
-                complete || failed the session
-                "$MAS" rm -q team || failed rm
-            fi
-        done
+        fault=${point%% *} point=${point#* }
+        # shellcheck disable=SC2086
+        inject "$fault" $point restore -q "$FILE"
+        same_project || failed project
+        repaired || failed doctor
+        if [ -d "$C" ]; then
+            complete || failed the session
+            "$MAS" rm -q team || failed rm
+        fi
     done
     "$MAS" restore -q "$FILE"
     complete

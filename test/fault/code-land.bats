@@ -49,27 +49,27 @@ enumerate() {
     mapfile -t all < <(points land -q "$@" team)
     [ "${#all[@]}" -gt 1 ]
     was=$(rest)
+    mapfile -t all < <(tries signal=KILL error=ENOSPC error=EIO)
     for point in "${all[@]}"; do
-        for fault in signal=KILL error=ENOSPC error=EIO; do
-            new_work
-            old=$(tip)
-            # shellcheck disable=SC2086 # a name and a number
-            inject "$fault" $point land -q "$@" team
-            git -C "$P" fsck --strict --no-dangling --no-progress >"$T/fsck" 2>&1 || failed fsck "$(<"$T/fsck")"
-            team_git fsck --strict --no-dangling --no-progress >"$T/fsck" 2>&1 || failed fsck "$(<"$T/fsck")"
-            git -C "$P" merge-base --is-ancestor "$old" "$(tip)" || failed the branch has lost commits
-            [[ $(lines | tr '\n' ' ') == @("x $((number - 1)) y $((number - 1)) "|"x $number y $number ") ]] ||
-                failed landed the half
-            if ((number % 2)); then
-                repaired || failed doctor
-                follows || failed the work tree after doctor
-            fi
-            "$MAS" land -q "$@" team >"$T/out" 2>&1 || failed again
-            [ "$(lines | tr '\n' ' ')" = "x $number y $number " ] || failed not landed
-            follows || failed the work tree
-            [ "$(rest)" = "$was" ] || failed changed: "$(diff <(echo "$was") <(rest))"
-            whole || failed not whole
-        done
+        fault=${point%% *} point=${point#* }
+        new_work
+        old=$(tip)
+        # shellcheck disable=SC2086 # a name and a number
+        inject "$fault" $point land -q "$@" team
+        git -C "$P" fsck --strict --no-dangling --no-progress >"$T/fsck" 2>&1 || failed fsck "$(<"$T/fsck")"
+        team_git fsck --strict --no-dangling --no-progress >"$T/fsck" 2>&1 || failed fsck "$(<"$T/fsck")"
+        git -C "$P" merge-base --is-ancestor "$old" "$(tip)" || failed the branch has lost commits
+        [[ $(lines | tr '\n' ' ') == @("x $((number - 1)) y $((number - 1)) "|"x $number y $number ") ]] ||
+            failed landed the half
+        if ((number % 2)); then
+            repaired || failed doctor
+            follows || failed the work tree after doctor
+        fi
+        "$MAS" land -q "$@" team >"$T/out" 2>&1 || failed again
+        [ "$(lines | tr '\n' ' ')" = "x $number y $number " ] || failed not landed
+        follows || failed the work tree
+        [ "$(rest)" = "$was" ] || failed changed: "$(diff <(echo "$was") <(rest))"
+        whole || failed not whole
     done
     repaired
 }

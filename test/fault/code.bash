@@ -14,6 +14,22 @@ points() {
         awk -v step="$THIN" 'NR % step == 1 || step == 1'
 }
 
+# tries FAULT...: prints "FAULT NAME NUMBER" for each place in $all with each of the faults. The quick run tries
+# one of them at a place, in turn, and each at least once.
+tries() {
+    local point fault i places=${#all[@]}
+    if [ "${TEST_FAULT-}" = full ]; then
+        for point in "${all[@]}"; do
+            for fault; do echo "$fault $point"; done
+        done
+        return
+    fi
+    for ((i = 0; i < (places > $# ? places : $#); i++)); do
+        fault=$((i % $# + 1))
+        echo "${!fault} ${all[i % places]}"
+    done
+}
+
 # inject FAULT NAME NUMBER ARGUMENT...: runs mas with a fault at one call; git does not outlive it.
 inject() {
     local fault=$1 name=$2 number=$3

@@ -4,6 +4,7 @@
 # and refs/mas/lost, and the next command goes on.
 load ../helper
 load ../cli/code.bash
+[ "${TEST_FAULT-}" = full ] || THIN=23 # each point makes a session with three work trees
 load code.bash
 
 setup_more() {
@@ -26,17 +27,17 @@ some_work() {
     mapfile -t all < <(points new -q --no-start -t trio --project "$P" -n team)
     "$MAS" rm -q team
     [ "${#all[@]}" -gt 5 ]
+    mapfile -t all < <(tries signal=KILL error=ENOSPC error=EIO)
     for point in "${all[@]}"; do
-        for fault in signal=KILL error=ENOSPC error=EIO; do
-            # shellcheck disable=SC2086 # a name and a number
-            inject "$fault" $point new -q --no-start -t trio --project "$P" -n team
-            same_project || failed project
-            repaired || failed doctor
-            for id in $("$MAS" list -q --all); do
-                G=$ROOT/sessions/$id/code.git
-                whole || failed not whole
-                "$MAS" rm -q "$id" || failed rm
-            done
+        fault=${point%% *} point=${point#* }
+        # shellcheck disable=SC2086 # a name and a number
+        inject "$fault" $point new -q --no-start -t trio --project "$P" -n team
+        same_project || failed project
+        repaired || failed doctor
+        for id in $("$MAS" list -q --all); do
+            G=$ROOT/sessions/$id/code.git
+            whole || failed not whole
+            "$MAS" rm -q "$id" || failed rm
         done
     done
 }
@@ -47,16 +48,16 @@ some_work() {
     remember
     mapfile -t all < <(points rm -q team)
     [ "${#all[@]}" -gt 5 ]
+    mapfile -t all < <(tries signal=KILL error=ENOSPC error=EIO)
     for point in "${all[@]}"; do
-        for fault in signal=KILL error=ENOSPC error=EIO; do
-            [ -n "$("$MAS" list -q --all)" ] || make_team -t trio -n team
-            # shellcheck disable=SC2086
-            inject "$fault" $point rm -q team
-            same_project || failed project
-            repaired || failed doctor
-            [ ! -d "$G" ] || whole || failed not whole
-            [ -z "$(git -C "$P" for-each-ref refs/mas)" ] || failed refs
-        done
+        fault=${point%% *} point=${point#* }
+        [ -n "$("$MAS" list -q --all)" ] || make_team -t trio -n team
+        # shellcheck disable=SC2086
+        inject "$fault" $point rm -q team
+        same_project || failed project
+        repaired || failed doctor
+        [ ! -d "$G" ] || whole || failed not whole
+        [ -z "$(git -C "$P" for-each-ref refs/mas)" ] || failed refs
     done
 }
 
@@ -66,13 +67,13 @@ some_work() {
     some_work
     remember
     mapfile -t all < <(points rm -q team)
+    mapfile -t all < <(tries signal=KILL error=ENOSPC error=EIO error=EMFILE)
     for point in "${all[@]}"; do
-        for fault in signal=KILL error=ENOSPC error=EIO error=EMFILE; do
-            # shellcheck disable=SC2086
-            inject "$fault" $point rm -q team
-            [ -f "$C/y/new" ] || failed work is gone
-            same_project || failed project
-        done
+        fault=${point%% *} point=${point#* }
+        # shellcheck disable=SC2086
+        inject "$fault" $point rm -q team
+        [ -f "$C/y/new" ] || failed work is gone
+        same_project || failed project
     done
     repaired
     whole
@@ -86,22 +87,22 @@ some_work() {
     "$MAS" archive -q -o "$T/all.tar.zst" team
     mapfile -t all < <(points rm -qf team)
     rm -rf "$ROOT/lost"
+    mapfile -t all < <(tries signal=KILL error=ENOSPC error=EIO)
     for point in "${all[@]}"; do
-        for fault in signal=KILL error=ENOSPC error=EIO; do
-            [ -d "$C" ] || "$MAS" restore -q "$T/all.tar.zst" >/dev/null
-            # shellcheck disable=SC2086
-            inject "$fault" $point rm -qf team
-            same_project || failed project
-            repaired || failed doctor
-            if [ ! -d "$C" ]; then
-                file=$(find "$ROOT/lost" -name '*.tar.zst' | head -n 1)
-                [ -n "$file" ] || failed work is gone
-                "$MAS" restore -q "$file" >/dev/null || failed restore
-                repaired || failed doctor after restore
-            fi
-            [ -f "$C/y/new" ] || failed work is gone
-            whole || failed not whole
-            rm -rf "$ROOT/lost"
-        done
+        fault=${point%% *} point=${point#* }
+        [ -d "$C" ] || "$MAS" restore -q "$T/all.tar.zst" >/dev/null
+        # shellcheck disable=SC2086
+        inject "$fault" $point rm -qf team
+        same_project || failed project
+        repaired || failed doctor
+        if [ ! -d "$C" ]; then
+            file=$(find "$ROOT/lost" -name '*.tar.zst' | head -n 1)
+            [ -n "$file" ] || failed work is gone
+            "$MAS" restore -q "$file" >/dev/null || failed restore
+            repaired || failed doctor after restore
+        fi
+        [ -f "$C/y/new" ] || failed work is gone
+        whole || failed not whole
+        rm -rf "$ROOT/lost"
     done
 }

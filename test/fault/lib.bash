@@ -12,8 +12,9 @@
 #
 # A VERB is a verb of mas or a variant of it: `rm-f` is `rm -f`, `rm-running` is `rm` of a running
 # session, `clean-archive` is `clean --archive`, `new-lazy` is `new` with [workspace] lazy = yes, and the
-# suffix `-own` gives the session its own tmux server. `migrate` migrates a stopped legacy session,
-# `migrate-running` a running one, `migrate-unit` a unit/ without a session. For `archive-helper` and
+# suffix `-own` gives the session its own tmux server. `archive-live` is `archive --live` of a
+# running session. `migrate` migrates a stopped legacy session, `migrate-running` a running one,
+# `migrate-unit` a unit/ without a session. For `archive-helper` and
 # `restore-helper` the faults go into the program mas-archive, with all its threads. With FAULT_ACROSS,
 # sessions/ is on a separate file system. To test another verb, add its initial state to prepare(), its
 # command line to arguments(), its effect to check_done(), and to follow() what must work after a kill.
@@ -409,6 +410,7 @@ arguments() {
         clean*) echo "clean --older-than 1d --status stopped,error,crashed" ;;
         doctor) echo doctor --fix ;;
         list) echo list --all --json ;;
+        archive-live*) echo "archive -q --live $TARGET" ;;
         archive*) echo "archive -q $TARGET" ;;
         restore*) echo "restore -q $T/good.tar.zst" ;;
         fill) echo "library fill $SESSIONS/$TARGET" ;;
@@ -473,6 +475,7 @@ prepare_archive() {
         PACKED=$LOOK
     fi
     [[ $1 == archive* ]] || expect rm -f "$TARGET"
+    [[ $1 != archive-live* ]] || expect start "$TARGET"
 }
 
 # Sets $LOOK to the part of the workspace that an archive restores unchanged.
@@ -508,12 +511,14 @@ check_packed() {
 
 # After a kill and doctor --fix there is one archive or none, and mas can create another.
 follow_archive() {
-    local count
+    local count live=()
+    [[ $1 != archive-live* ]] || live=(--live)
     count=$(find "$ROOT/archive" -name '*.tar.zst' | wc -l)
     ((count <= 1)) || bad 'there are two archives'
     check_archive "$count"
-    expect archive -q "$TARGET"
+    expect archive -q "${live[@]}" "$TARGET"
     check_archive $((count + 1))
+    [[ $1 != archive-live* ]] || agents_run "$TARGET" || bad 'it does not run any more'
 }
 
 # Prepares a legacy session with files that are in no template.
@@ -601,7 +606,7 @@ follow() {
         return
     fi
     case $1 in
-        archive*) follow_archive ;;
+        archive*) follow_archive "$1" ;;
         clean-archive)
             check_archives
             [[ -d $SESSIONS/$TARGET || -n $(find "$ROOT/archive" -name '*.tar.zst') ]] ||
@@ -796,14 +801,18 @@ What is read of a session without its lock is what to call it, which may be its 
 read with the lock.
 free all    any      ^(openat|read)\([0-9]+<[^>]*/sessions/[0-9a-f-]{36}(>, "\.session", O_RDONLY|/\.session>)
 
+Likewise what this machine is called, which is compared with that of the session.
+free all    any      ^(openat|read)\(.*(/etc/machine-id|/random/boot_id)
+
 The reserve of a session that does not run takes space, and nothing else; the next start drops it.
 may  all    any      ^unlinkat\([0-9]+<[^>]*/run>, "reserve
 
-The cgroup of a killed host is empty, and is removed with the next one of its session.
-may  all    any      ^[a-z0-9]+\(.*(/sys/fs/cgroup|/proc/self/(cgroup|mountinfo))
+The cgroup of a killed host is empty, and is removed with the next one of its session. A command in a job of
+Slurm is told so by the environment, too.
+may  all    any      ^[a-z0-9]+\(.*(/sys/fs/cgroup|/proc/(self|[0-9]+)/(cgroup|mountinfo))
 
-The register of who waits and the way back are caches.
-may  all    any      ^[a-z0-9]+\(.*\.(waiting|came-from)
+The register of who waits, the way back, and what walls have been found to rest on are caches.
+may  all    any      ^[a-z0-9]+\(.*\.(waiting|came-from|wall-probe)
 
 The index is a cache: where it cannot be read it is it was rebuilt from the workspaces.
 may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]

@@ -14,6 +14,7 @@ EXCEPTIONS='
 The look for the session: what cannot be read is known by its row, and is read again, locked.
 may  all    any      ^openat\([0-9]+<[^>]*/sessions>, "[0-9a-f-]{36}"
 may  all    any      ^(openat|read)\([0-9]+<[^>]*/sessions/[0-9a-f-]{36}(>, "\.session"|/\.session>)
+may  all    any      ^(openat|read)\(.*(/etc/machine-id|/random/boot_id)
 may  all    any      ^openat\(.*"/dev/null"
 
 What killed commands have left can be swept away later.

@@ -83,13 +83,14 @@ static void on_withdrawn(void *arg, const char *ticket)
         must(acp_agent_refuse(editor->agent, copy, ACP_CANCELLED, "taken back"));
 }
 
-static void on_permitted(void *arg, int64_t serial, const char *option)
+static void on_permitted(void *arg, int64_t serial, const char *option, const struct json *answers)
 {
     struct editor *editor = arg;
 
     must(serial == editor->permission);
     editor->permission = 0;
     (void)option;
+    (void)answers;
 }
 
 static void check_out(struct acp_agent *agent)

@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     const struct unpack unpack = {
         .file = file, .dir = dir, .parent = &parent, .on_manifest = on_manifest};
     must(dir != -1);
-    if (unpack_run(&unpack, &err) == -1)
+    if (unpack_run(&unpack, (char[SHA256_TEXT]){""}, &err) == -1)
         must((err.code == MAS_DAMAGED || err.code == MAS_FAILED) && err.text[0] != '\0');
     check_links(dir, 0);
     must(path_list(at, &names, &err) == 0 && names[0] != NULL && names[1] == NULL);

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Speaks to the socket of a host, well or badly.
+"""Speaks to the socket of a host, well or badly. For tests that ask, test/tools/ask.c is faster.
 
 ask.py RUN_DIR AGENT REQUEST [FILE]   asks (a JSON object), with FILE's bytes as the body; prints
                                       each answer as a line, until the host hangs up
-ask.py RUN_DIR AGENT .MEMBER          prints a member of its status, as jq -r does
 ask.py RUN_DIR AGENT --KIND           a hostile client; see the functions at the end
 
 REQUEST may be many, one a line: each is asked on a connection of its own, in order.
@@ -49,14 +48,6 @@ def ask(run, agent, text, body):
             sys.stdout.flush()
     if rest:
         sys.exit("half a frame: %r" % rest[:80])
-
-
-def print_member(run, agent, name):
-    s = connect(run, agent)
-    s.sendall(b'{"do":"status"}\n')
-    got = b"".join(iter(lambda: s.recv(65536), b""))
-    value = json.loads(got).get(name)
-    say(value if isinstance(value, str) else json.dumps(value, separators=(",", ":")))
 
 
 def say(words):
@@ -251,9 +242,6 @@ def main():
     run, agent, what = sys.argv[1:4]
     if what.startswith("--"):
         globals()[what[2:].replace("-", "_")](run, agent)
-        return
-    if what.startswith("."):
-        print_member(run, agent, what[1:])
         return
     body = None
     if len(sys.argv) > 4:

@@ -4,6 +4,7 @@ load ../helper
 load lib
 load ../acp/lib
 load inside
+load ../project
 
 HOSTILE='python3 -ES '$BATS_TEST_DIRNAME'/broker.py'
 
@@ -63,7 +64,7 @@ jobs_are() { [ "$(jobs_of | wc -l)" -eq "$1" ]; }
     before=$(kept)
     for verb in 'approve lead' 'deny lead' 'stop' "stop $ID" 'clear lead' 'set x setup=yes' 'attach' \
         'land' "rm -f $ID" 'new' 'list' '' 'start' 'restart lead' 'sleep' "archive $ID" 'restore x' \
-        'clean' 'migrate' 'top --once' 'acp' 'serve' 'config' 'presets' 'template list' 'doctor' \
+        'clean' 'migrate' 'top --once' 'acp' 'serve' 'serve token add x --full' 'serve token list' 'serve pair' 'config' 'presets' 'template list' 'doctor' \
         'keys' 'next' 'review' 'du'; do
         inside lead "$MAS $verb"
         [ "$rc" -eq 1 ] || { echo "$verb: $rc"; false; }
@@ -82,6 +83,12 @@ jobs_are() { [ "$(jobs_of | wc -l)" -eq "$1" ]; }
         [ "$rc" -eq 1 ]
         said "only a person may ${verb%% *}, and this is an agent"
     done
+    inside lead "env -u MAS_SOCKET -u MAS_AGENT_ID $MAS serve token add x --full"
+    [ "$rc" -eq 1 ]
+    said 'only a person may serve token add, and this is an agent'
+    inside lead "env -u MAS_SOCKET -u MAS_AGENT_ID $MAS serve pair"
+    [ "$rc" -eq 1 ]
+    said 'only a person may serve pair, and this is an agent'
     printf '%s\n' '{"do":"stop"}' '{"do":"permit","option":"allow"}' '{"do":"clear"}' \
         '{"do":"mode","mode":"x"}' '{"do":"set","option":"x","value":"y"}' >"$T/requests"
     for verb in lead reviewer; do
@@ -294,4 +301,27 @@ GIT_DIR=$T EDITOR='sh $T/evil' MAS_ROOT=$T MAS_TMUX_SOCKET=$T/x script -qec '$MA
     eventually said '"ok":'
     inside lead "$MAS send reviewer after"
     [ "$rc" -eq 0 ]
+}
+
+# What a command of an agent prints goes where the agent wants, and stays there.
+@test "a command of an agent whose output nobody reads keeps no lock from others" {
+    make_project
+    inside_preset made "$(hearing)"
+    new_session -t pair --agent made --project "$P"
+    DIR=$ROOT/sessions/$ID
+    hosts_there lead reviewer
+    # shellcheck disable=SC2317 # called by eventually
+    writes() { grep -qE '^(1|64) ' "/proc/$(jobs_of)/syscall"; }
+    local verb
+    for verb in merge sync; do
+        rm -f "$T/go" "$T/words"
+        inside lead "GO=$T/go $HOSTILE \$MAS_SOCKET stopped $verb lead >$T/words 2>&1 &"
+        eventually grep -q sent "$T/words"
+        eventually jobs_are 1
+        eventually writes
+        "$MAS" merge "$ID" lead
+        touch "$T/go"
+        eventually jobs_are 0
+    done
+    grep -q '"exit":0' "$T/words"
 }

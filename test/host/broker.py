@@ -6,8 +6,10 @@ broker.py SOCKET KIND [WORD...]   see the functions; prints the answers as lines
 import array
 import json
 import os
+import resource
 import socket
 import sys
+import termios
 import time
 
 NULL = os.open("/dev/null", os.O_RDWR)
@@ -142,8 +144,10 @@ def half(path):
 
 
 def crowd(path):
-    """100 connections at once that say nothing, then one that is served."""
-    crowd_of = [connect(path) for _ in range(100)]
+    """1,000 connections that say nothing and stay, then one that is served."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096) if hard > 0 else 4096, hard))
+    crowd_of = [connect(path) for _ in range(1000)]
     say("connected")
     run(path, "status")
     for s in crowd_of:
@@ -171,6 +175,20 @@ def blocked(path):
     time.sleep(1)
     s.close()
     assert write_end
+
+
+def stopped(path, *words):
+    """Output to a terminal that somebody has stopped; goes on, and prints it, once the file `go` is there."""
+    near, far = os.openpty()
+    termios.tcflow(far, termios.TCOOFF)
+    s = connect(path)
+    send(s, request(words), [NULL, far, far])
+    say("sent")
+    while not os.path.exists(os.environ["GO"]):
+        time.sleep(0.05)
+    termios.tcflow(far, termios.TCOON)
+    say(answer(s))
+    say(os.read(near, 65536).decode())
 
 
 def main():

@@ -4,15 +4,15 @@ load ../helper
 load lib
 load ../project
 
-# Makes a session whose host runs a git that writes the time of each look to $T/looks, and waits
-# while $T/slow is there.
+# Makes a session whose host runs a git that writes the time of each look to code.git/looks, where it may
+# write, and waits while $T/slow is there.
 team_with_slow_git() {
     make_project
     mkdir "$T/bin"
     cat >"$T/bin/git" <<END
 #!/bin/sh
 case "\$*" in *update-index*)
-    date +%s%3N >>'$T/looks'
+    date +%s%3N >>"\$GIT_DIR/looks"
     while [ -e '$T/slow' ]; do sleep 0.1; done ;;
 esac
 exec $(command -v git) "\$@"
@@ -23,15 +23,15 @@ END
     eventually prints '0 0 0' figures solo
 }
 
-looks() { wc -l <"$T/looks"; }
+looks() { wc -l <"$DIR/code.git/looks"; }
 looks_are() { [ "$(looks)" -ge "$1" ]; }
 
 @test "a host looks at most every 5 seconds, however often it is told to" {
     team_with_slow_git
-    sed -i '$!d' "$T/looks" # `mas new` ran git, too
+    sed -i '$!d' "$DIR/code.git/looks" # `mas new` ran git, too
     until looks_are 3; do look_again solo; done
     local times i
-    mapfile -t times <"$T/looks"
+    mapfile -t times <"$DIR/code.git/looks"
     for ((i = 1; i < ${#times[@]}; i++)); do
         [ $((times[i] - times[i - 1])) -ge 4500 ] || { printf '%s\n' "${times[@]}" >&2; false; }
     done
@@ -56,6 +56,21 @@ looks_are() { [ "$(looks)" -ge "$1" ]; }
     state_is solo idle
     timeout 60 "$MAS" stop -q "$ID"
     hosts_gone
+    rm "$T/slow"
+}
+
+# shellcheck disable=SC2317 # called by eventually
+problem() { "$MAS" status "$ID" --json | jq -r '.sessions[0].agents[0].code.problem'; }
+
+@test "a look that is killed is told as a failure" {
+    team_with_slow_git
+    local n
+    n=$(looks)
+    touch "$T/slow"
+    look_again solo
+    eventually looks_are $((n + 1))
+    pkill -KILL -f "^mas look $ID solo$"
+    eventually prints "'mas look' has failed (exit code 137)" problem
     rm "$T/slow"
 }
 

@@ -67,8 +67,15 @@ hosts_there() {
 # The agents of the default template.
 DEFAULT_TEAM=(00 {1,2,3}{0..3})
 
-# ask AGENT REQUEST [FILE]: prints the host's answer.
-ask() { python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }
+# ask AGENT REQUEST [FILE] or ask AGENT .MEMBER: prints the host's answer; ask AGENT --KIND is a hostile client.
+ASK=${MAS:-${BATS_TEST_DIRNAME%/*/*}/build/mas} # now: a test may set MAS to a copy
+ASK=${ASK%/*}/test/tools/ask
+ask() {
+    case $2 in
+        --*) python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@" ;;
+        *) "$ASK" "$DIR/run" "$@" ;;
+    esac
+}
 
 # ask_badly AGENT KIND: starts a hostile client in the background and waits for its first output, in
 # $WORDS.
@@ -81,8 +88,7 @@ ask_badly() {
     WORDS=$(<"$out")
 }
 
-# of AGENT .MEMBER: prints a member of the agent's status, nothing if its host does not answer. Without
-# jq, which takes longer to start than the host to answer.
+# of AGENT .MEMBER: prints a member of the agent's status, nothing if its host does not answer.
 of() { ask "$1" "$2" || :; }
 
 # is AGENT .MEMBER VALUE: succeeds if this member of the agent's status has this value.
@@ -97,7 +103,7 @@ say_to() {
 }
 
 # took AGENT TEXT [MEMBERS]: the same; succeeds if the host accepts the text.
-took() { say_to "$@" | jq -e .ok >/dev/null; }
+took() { [[ $(say_to "$@") == *'"ok":true'* ]]; }
 
 count_marked() { pgrep -fx "sleep $MARK" | wc -l; }
 marked_are() { [ "$(count_marked)" -eq "$1" ]; }
@@ -133,3 +139,25 @@ cpu_time() {
     for pid; do n=$((n + $(awk '{ print $14 + $15 }' "/proc/$pid/stat"))); done
     echo "$n"
 }
+
+# Finds a mount of cgroups of version 2 in which this user may make groups, and makes one for the agents:
+# $GROUP, which drop_group removes.
+need_group() {
+    local mount
+    for mount in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+        [ "$(stat -fc %T "$mount" 2>/dev/null)" = cgroup2fs ] || continue
+        GROUP=$(mktemp -d "$mount/mas-test-XXXXXX" 2>/dev/null) || continue
+        [ -w "$GROUP/cgroup.kill" ] || continue
+        printf '[limits]\ncgroup = %s\n' "$GROUP" >>"$ROOT/mas.ini"
+        return
+    done
+    skip "no cgroup of version 2 that this user may change"
+}
+
+drop_group() {
+    [ -n "${GROUP-}" ] || return 0
+    [ ! -e "$GROUP/cgroup.kill" ] || echo 1 >"$GROUP/cgroup.kill" || :
+    eventually no_process_in_group
+    find "$GROUP" -depth -type d -exec rmdir {} + 2>/dev/null || :
+}
+no_process_in_group() { grep -qx 'populated 0' "$GROUP/cgroup.events"; }

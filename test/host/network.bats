@@ -190,7 +190,7 @@ S
         'error ConnectionRefusedError' world refused 0)" ]
 }
 
-@test "what ends by SIGKILL is started again; with the guard the way out is closed" {
+@test "what ends by SIGKILL is started again; without guard and spare the way out is closed" {
     cat >"$T/steps" <<'S'
 mkfifo $T/asks
 $wall /bin/bash -c ". $T/lib.sh; while read -r what; do eval \"try \$what\"; done" <$T/asks >$T/answers &
@@ -218,6 +218,9 @@ gate() { for pid in $(outside); do
 done; }
 ask world 'through good.test:443'
 gate >$T/gate; [ "$(wc -l <$T/gate)" = 1 ]
+for pid in $(outside); do [ $pid = $(cat $T/gate) ] || guard=$pid; done
+until pgrep -x mas-net-spare -P $guard >/dev/null; do sleep 0.02; done
+for pid in $(outside) $(pgrep -x mas-net-spare -P $guard); do sed -n 's/^Seccomp:\t//p' /proc/$pid/status; done >$T/filters
 kill -KILL $(cat $T/gate)
 ask world 'through good.test:443'
 inner=$(for pid in $(pgrep -x tinyproxy); do
@@ -225,22 +228,31 @@ inner=$(for pid in $(pgrep -x tinyproxy); do
 kill -KILL $inner
 ask world 'through good.test:443'
 gate >/dev/null
+was=$guard
 kill -KILL $guard
+ask world 'through good.test:443'
+gate >/dev/null; [ "$guard" != "$was" ]
+spare() { pgrep -x mas-net-spare -P $guard; }
+until spare >/dev/null; do sleep 0.02; done # the next one
+kill -STOP $guard $(spare) # so that neither can start another one
+kill -KILL $guard $(spare)
 ask 'error ConnectionRefusedError' 'socks good.test 443'
 exec 8>&-
 wait $bwrap
 S
     world ". $T/steps"
-    [ "$output" = $'world\nworld\nworld\nerror ConnectionRefusedError' ] || { echo "$output"; cat "$T/network.log"; false; }
+    [ "$output" = $'world\nworld\nworld\nworld\nerror ConnectionRefusedError' ] || { echo "$output"; cat "$T/network.log"; false; }
     grep -q ' the gate has ended; it is started again$' "$T/network.log"
+    grep -q ' the guard has ended; another process takes its place$' "$T/network.log"
+    [ -n "$TEST_SAN" ] || [ "$(<"$T/filters")" = $'2\n2\n2' ] # all have a filter of system calls
 }
 
 @test "nothing is left once the program has ended, however that happens" {
-    world 'left() { for pid in $(pgrep -x "mas-network|tinyproxy"); do
+    world 'left() { for pid in $(pgrep -x "mas-network|mas-net-spare|mas-net-inside|tinyproxy"); do
                 [ "$(readlink /proc/$pid/ns/net)" != "$(readlink /proc/self/ns/net)" ] || echo "$pid is left"; done; }' \
         'gone() { while [ -n "$(left)" ]; do sleep 0.02; done; echo gone; }' \
         '$wall /bin/true; gone; $wall /bin/sh -c "kill -KILL \$\$" || :; gone' \
-        '$wall /bin/sleep 500 & until [ "$(left | wc -l)" = 2 ]; do sleep 0.02; done; kill -KILL $!; wait $! 2>/dev/null; gone'
+        '$wall /bin/sleep 500 & until [ "$(left | wc -l)" = 3 ]; do sleep 0.02; done; kill -KILL $!; wait $! 2>/dev/null; gone'
     [ "$output" = $'gone\ngone\ngone' ]
     run find "$T" -newer "$T/inside.sh" -type f ! -name network.log ! -path '*/world/*'
     [ -z "$output" ]
@@ -291,7 +303,7 @@ agent_in_world() {
 }
 
 @test "an agent whose wall names hosts reaches these and no others, and stop leaves nothing" {
-    printf '%s\n' 'of() { for pid in $(pgrep -x "mas-network|tinyproxy"); do
+    printf '%s\n' 'of() { for pid in $(pgrep -x "mas-network|mas-net-spare|mas-net-inside|tinyproxy"); do
         ! tr "\\0" "\\n" </proc/$pid/environ | grep -qx "MAS_SESSION_ID=$ID" || echo $pid; done; }' \
         'pgrep -f "mas-network outside .*$ID" >/dev/null || echo "the guard has another name now"' \
         '"$MAS" stop -q $ID; [ -z "$(pgrep -f "$ID")" ] && echo all gone' >"$T/more"
@@ -322,6 +334,24 @@ S
 through good.test:443 = world
 S
     [[ $output == 'all tried'*$'\nall gone' ]] || { echo "$output"; false; }
+}
+
+@test "an agent whose guard and spare are killed at once says so, and a restart mends it" {
+    cat >"$T/more" <<'S'
+guards() { for pid in $(pgrep -x "mas-network|mas-net-spare"); do
+    ! tr "\0" "\n" </proc/$pid/environ | grep -qx "MAS_SESSION_ID=$ID" || echo $pid; done; }
+until [ "$(guards | wc -l)" = 3 ]; do sleep 0.02; done
+kill -STOP $(guards); kill -KILL $(guards)
+for i in {1..300}; do ! "$MAS" show $ID | grep "reaches nothing" || break; sleep 0.1; done
+"$MAS" restart -q $ID solo
+until [ "$(guards | wc -l)" = 3 ]; do sleep 0.02; done
+"$MAS" show $ID | grep -c "reaches nothing" || echo mended
+S
+    agent_in_world good.test <<'S'
+through good.test:443 = world
+S
+    [[ $output == *'network: nothing, '*"; network: what let its hosts through was killed, so that it reaches nothing; mend that with: mas restart "*$'\nmended' ]] || { echo "$output"; false; }
+    grep -q 'network: what let its hosts through was killed' "$DIR/logs/session.log"
 }
 
 @test "an agent whose wall is without network reaches nothing" {

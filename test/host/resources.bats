@@ -4,27 +4,10 @@
 load ../helper
 load lib
 
-# Finds a mount of cgroups of version 2 in which this user may make groups, and makes one: $GROUP.
-need_group() {
-    local mount
-    for mount in /sys/fs/cgroup /sys/fs/cgroup/unified; do
-        [ "$(stat -fc %T "$mount" 2>/dev/null)" = cgroup2fs ] || continue
-        GROUP=$(mktemp -d "$mount/mas-test-XXXXXX" 2>/dev/null) || continue
-        [ -w "$GROUP/cgroup.kill" ] || continue
-        printf '[limits]\ncgroup = %s\n' "$GROUP" >>"$ROOT/mas.ini"
-        return
-    done
-    skip "no cgroup of version 2 that this user may change"
-}
-
 teardown_last() {
     [ -z "${DAEMON-}" ] || kill "$DAEMON" 2>/dev/null || :
-    [ -n "${GROUP-}" ] || return 0
-    [ ! -e "$GROUP/cgroup.kill" ] || echo 1 >"$GROUP/cgroup.kill" || :
-    eventually no_process_in_group
-    find "$GROUP" -depth -type d -exec rmdir {} + 2>/dev/null || :
+    drop_group
 }
-no_process_in_group() { grep -qx 'populated 0' "$GROUP/cgroup.events"; }
 
 # group_of AGENT: the directory of its group.
 group_of() { echo "$GROUP/mas-$ID/$1"; }
@@ -162,6 +145,33 @@ END
         run ls -d "$GROUP"/mas-*
         [ "$status" -ne 0 ]
     done
+}
+
+@test "doctor removes groups that nobody has, and leaves that of an agent that sleeps" {
+    need_group
+    local left=0c0c0c0c-1111-4222-8333-444444444444
+    preset made cat 'start = demand'
+    new_session -t solo --agent made
+    find_agent
+    hosts_there
+    [ -d "$(group_of solo)" ]
+    [ -z "$(pids_of solo 2>/dev/null)" ]
+    mas doctor
+    [ "$output" = 'everything is in order' ]
+    mkdir -p "$GROUP/mas-$left/solo/1" "$GROUP/mas-no-session"
+    mas doctor --json
+    [ "$status" -eq 1 ]
+    [ "$(jq -r '.findings[] | "\(.subject) \(.state) \(.what)"' <<<"$output")" = "$left open it does not run, but its cgroup is left" ]
+    [ -d "$GROUP/mas-$left" ]
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [ ! -e "$GROUP/mas-$left" ]
+    [ -d "$(group_of solo)" ]
+    [ -d "$GROUP/mas-no-session" ]
+    rmdir "$GROUP/mas-no-session"
+    "$MAS" send "$ID" solo hello
+    "$MAS" wait "$ID" --for idle
+    [ "$(pids_of solo | wc -l)" -eq 1 ]
 }
 
 @test "the status tells the CPU time, memory and processes of the agent's tree, with a group and without one" {

@@ -1,10 +1,12 @@
 # A small virtual machine with cgroups of version 2 whose limits hold; for tests of hosts.
 # shellcheck shell=bash
 #
-#   need_vm             skips the test if no machine can run here
-#   in_vm FILE SECONDS  runs the shell script in a machine as root, and prints what it prints
+#   need_vm                        skips the test if no machine can run here
+#   need_modules NAME...           skips it if the kernel lacks these; in_vm loads them, in this order
+#   in_vm FILE SECONDS PROGRAM...  runs the shell script in a machine as root, and prints what it prints
 #
-# The machine has a kernel from /boot (or $TEST_KERNEL), busybox, tmux and mas, and nothing else.
+# The machine has busybox, tmux, mas and the programs, and nothing else. Its kernel is $TEST_KERNEL, that of the
+# newest package in /boot, or what scripts/lib/kernel.sh has fetched.
 
 need_vm() {
     local need
@@ -12,8 +14,19 @@ need_vm() {
         command -v "$need" >/dev/null || skip "there is no $need"
     done
     [ -z "${TEST_SAN-}" ] || skip "a program with sanitizers takes more memory than the limits leave"
-    KERNEL=${TEST_KERNEL-$(find /boot -name 'vmlinuz-*' 2>/dev/null | sort -V | tail -n 1)}
-    [ -r "$KERNEL" ] || skip "there is no kernel in /boot to run, and TEST_KERNEL names none"
+    KERNEL=${TEST_KERNEL-$(find /boot "$PROJECT/build/kernel" -name 'vmlinuz*' -readable 2>/dev/null |
+        sort -V | tail -n 1)}
+    [ -r "$KERNEL" ] || skip "there is no kernel to run: sh scripts/lib/kernel.sh fetches one"
+}
+
+need_modules() {
+    local name file
+    MODULES=()
+    for name in "$@"; do
+        file=$(find "/lib/modules/${KERNEL##*/vmlinuz-}" "${KERNEL%/*}/modules" -name "$name.ko" 2>/dev/null | head -n 1 || :)
+        [ -n "$file" ] || skip "the kernel has no module $name that busybox can load"
+        MODULES+=("$file")
+    done
 }
 
 # with_libraries DIR FILE...: copies the files' libraries to the same places below DIR.
@@ -26,23 +39,32 @@ with_libraries() {
 }
 
 in_vm() {
-    local root=$T/machine out=$T/console pid
-    mkdir -p "$root"/{bin,proc,sys,dev,tmp,root,etc}
+    local root=$T/machine out=$T/console pid script=$1 seconds=$2
+    shift 2
+    mkdir -p "$root"/{bin,proc,sys,dev,tmp,root,etc,modules}
     cp "$(command -v busybox)" "$root/bin/busybox"
     ln -s busybox "$root/bin/sh"
     cp --parents -L "$(command -v tmux)" "$root/"
-    make -s -C "$PROJECT" install DESTDIR="$root" PREFIX=/usr/local >/dev/null
-    with_libraries "$root" "$(command -v tmux)" "$root"/usr/local/bin/mas "$root"/usr/local/libexec/mas/*
-    local part
+    # as in a build tree, so that nothing is built for another prefix
+    mkdir -p "$root/mas/build"
+    find "${MAS%/*}" -maxdepth 1 -type f -perm -u+x -name 'mas*' -exec install -s -t "$root/mas/build" {} +
+    cp -R "$PROJECT/templates" "$root/mas/"
+    local part programs=()
+    for part in "$@"; do
+        programs+=("$(command -v "$part")")
+        cp -L "${programs[-1]}" "$root/bin/"
+    done
+    with_libraries "$root" "$(command -v tmux)" "$root"/bin/busybox "$root"/mas/build/* "${programs[@]}"
+    for part in "${!MODULES[@]}"; do cp "${MODULES[$part]}" "$root/modules/$part.ko"; done
     for part in /lib/terminfo /usr/lib/locale/C.utf8; do
         [ ! -e "$part" ] || cp --parents -r "$part" "$root/"
     done
     echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
-    cp "$1" "$root/script"
+    cp "$script" "$root/script"
     cat >"$root/init" <<'END'
 #!/bin/sh
 /bin/busybox --install -s /bin
-export PATH=/bin:/usr/local/bin:/usr/bin HOME=/root LANG=C.UTF-8 TERM=linux SHELL=/bin/sh NO_COLOR=1
+export PATH=/bin:/mas/build:/usr/bin HOME=/root LANG=C.UTF-8 TERM=linux SHELL=/bin/sh NO_COLOR=1
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
@@ -51,6 +73,7 @@ mount -t devpts pts /dev/pts
 mount -t tmpfs tmp /tmp
 mount -t cgroup2 cgroup /sys/fs/cgroup
 exec </dev/null 2>&1
+for module in /modules/*.ko; do [ ! -e "$module" ] || insmod "$module"; done
 cd /tmp
 sh /script
 echo "the machine ends"
@@ -64,7 +87,7 @@ END
     pid=$!
     # shellcheck disable=SC2317 # within() calls it
     has_ended() { grep -q '^the machine ends' "$out" || ! kill -0 "$pid" 2>/dev/null; }
-    within "$2" has_ended || :
+    within "$seconds" has_ended || :
     kill "$pid" 2>/dev/null || :
     tr -d '\r' <"$out"
 }

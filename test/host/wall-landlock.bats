@@ -56,3 +56,13 @@ out() { cat "$T/shared/out"; }
     [[ "$(field "$ID" '.agents[0].wall.missing')" = "there is no program 'bwrap'; Landlock alone holds no Unix sockets"* ]]
     [ "$(of solo .exitCode)" = 3 ]
 }
+
+@test "Landlock alone: variables that name a part of the agent's home name its own" {
+    TOOL_HOME=$HOME/.tool TOOL_LOGIN=$HOME/.tool/login OTHER=$HOME/.tools LIST=$HOME/.tool/bin:$HOME/.tool \
+        inside "exec >$T/shared/out 2>&1
+        echo \$TOOL_HOME \$TOOL_LOGIN \$OTHER \$LIST; cat \$TOOL_LOGIN; echo new >\$TOOL_HOME/new && echo written" \
+        'wall.home = .tool'
+    run -0 out
+    [ "$output" = "$DIR/home/solo/.tool $DIR/home/solo/.tool/login $HOME/.tools $HOME/.tool/bin:$HOME/.tool"$'\nlogin\nwritten' ] ||
+        { echo "$output"; false; }
+}

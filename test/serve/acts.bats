@@ -225,7 +225,7 @@ NONE=11111111-1111-4111-8111-111111111111
     eventually eval '! pgrep -f "mas host $ID 11$" >/dev/null'
     post "/sessions/$ID/messages" '{"target":"11","message":"hi"}'
     refused 409 conflict "agent '11'.*its host"
-    is 409 '.error.hint == null'
+    is 409 '.error.hint | contains("mas ") | not'
     "$MAS" stop -q "$ID"
     post "/sessions/$ID/messages" '{"target":"11","message":"hi"}'
     is 410 '.error.hint | contains("mas ") | not'
@@ -266,4 +266,29 @@ NONE=11111111-1111-4111-8111-111111111111
     refused 400 bad_request 'cannot use project'
     post /runs '{"agents":{},"template":"solo","sessionMode":"legacy","project":"'"$T/project"'"}'
     refused 400 bad_request 'legacy mode'
+}
+
+@test "each address that a hint may name is in the description" {
+    serve
+    api GET /openapi.json
+    is 200
+    local count=0 method path
+    while read -r method path; do
+        jq -e --arg path "${path%\?*}" --arg method "${method,,}" '.paths[$path][$method]' <<<"$output" >/dev/null ||
+            { echo "$method $path" >&2; false; }
+        count=$((count + 1))
+    done < <(sed -nE 's/^ +\{"mas [^"]*", +"([A-Z]+ [^"]+)"\},$/\1/p' "$PROJECT/src/serve/hint.c")
+    [ "$count" -ge 30 ]
+}
+
+@test "what an operation failed with has a code, and no command line" {
+    new_session -t solo
+    serve
+    post "/sessions/$ID/archive" '{}'
+    is 202
+    operation=$(jq -r .operation <<<"$output")
+    ended() { api GET "/operations/$operation" && jq -e '.ended != null' <<<"$output"; }
+    eventually ended
+    is 200 '.state == "failed" and .error.code == "conflict" and (.error.hint | test("^stop it first.*POST /sessions/'"$ID"'/stop"))'
+    jq -e '.error | tostring | test("mas [a-z]") | not' <<<"$output"
 }

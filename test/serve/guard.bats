@@ -23,6 +23,23 @@ code() { curl -sS -m 30 -o "$T/body" -w '%{http_code}' "$@"; }
     [ "$("$MAS" list -q | wc -l)" -eq 0 ]
 }
 
+@test "each address in the description needs the token, and refuses a foreign Host and Origin" {
+    serve
+    api GET /openapi.json
+    is 200
+    jq -r '.paths | to_entries[] | .key as $p | .value | keys[] | select(. != "parameters") | "\(ascii_upcase) \($p)"' \
+        <<<"$output" | grep -vE ' (/healthz|/|/page/\{item\})$|^(POST|DELETE) /pair$' >"$T/addresses"
+    [ "$(wc -l <"$T/addresses")" -gt 20 ]
+    while read -r method path; do
+        path=${path//\{id\}/11111111-1111-4111-8111-111111111111}
+        path=${path//\{agent\}/solo} path=${path//\{item\}/x}
+        [ "$(code -X "$method" -d '{}' "$URL$path")" = 401 ]
+        for header in 'Host: evil.example' 'Origin: https://evil.example' 'Origin: null'; do
+            [ "$(code -X "$method" -d '{}' -H "Authorization: Bearer $TOKEN" -H "$header" "$URL$path")" = 403 ]
+        done
+    done <"$T/addresses"
+}
+
 @test "the token is made once, for the owner alone; one that others can read is refused" {
     serve
     [ "$(stat -c %a "$ROOT/serve.token")" = 600 ]
@@ -272,6 +289,9 @@ END
     ID=$(jq -r .sessionId <<<"$output")
     post "/sessions/$ID/messages" '{"target":"solo","message":"true"}'
     is 200
+    # a message to a busy agent waits in memory.db
+    is_idle() { api GET "/sessions/$ID/agents/solo" && jq -e '.state == "idle" and .queued == 0' <<<"$output"; }
+    eventually is_idle
     cat /dev/zero >"$small/fill" 2>/dev/null || true
     post /runs '{"agents":{},"template":"solo"}'
     refused 507 no_space 'No space left'

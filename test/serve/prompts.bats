@@ -88,3 +88,45 @@ load lib
     api GET "/sessions/$ID"
     is 200 '.agents[0].usage == {contextUsed: 100, contextSize: 1000, tokens: 12, cost: 0.25, currency: "USD"}'
 }
+
+@test "a message for now is seen in the same turn, and one that cannot be says why" {
+    run_acp --steer
+    serve
+    post "/sessions/$ID/agents/solo/prompts" '{"prompt":"CW-FIRST STEERED"}'
+    is 202
+    eventually grep -qF CW-FIRST "$TRACE"
+    post "/sessions/$ID/messages" '{"target":"solo","message":"CW-NOW","now":true}'
+    is 200 '.agents == [{"id":"solo","outcome":"steered"}]'
+    answered() { "$MAS" history "$ID" solo --json | jq -e '[.messages[] | select(.role == "agent")] | length == 1' >/dev/null; }
+    eventually answered
+    for bad in '"now":7' '"now":true,"execute":false'; do
+        post "/sessions/$ID/messages" "{\"target\":\"solo\",\"message\":\"x\",$bad}"
+        refused 400 bad_request now
+    done
+}
+
+@test "a question aside is an operation whose output is the answer, and leaves no trace" {
+    run_acp "--fork --delete"
+    serve
+    "$MAS" ask "$ID" solo CW-ONE >/dev/null
+    "$MAS" history "$ID" solo --json >"$T/before"
+    post "/sessions/$ID/agents/solo/asides" '{"prompt":"CW-ASIDE"}'
+    is 202 '.verb == "ask" and (has("output") | not)'
+    op=$(jq -r .operation <<<"$output")
+    over() { api GET "/operations/$op" && jq -e '.ended != null' <<<"$output"; }
+    eventually over
+    is 200 '.state == "done" and (.output | contains("CW-ASIDE") and contains("CW-ONE"))'
+    "$MAS" history "$ID" solo --json | diff "$T/before" -
+    run ! grep -rqF CW-ASIDE "$ROOT"
+    # cancelled, it ends
+    post "/sessions/$ID/agents/solo/asides" '{"prompt":"HANG"}'
+    op=$(jq -r .operation <<<"$output")
+    forked() { [ "$(grep -c session/fork "$TRACE")" -ge 2 ]; }
+    eventually forked
+    api DELETE "/operations/$op"
+    is 202
+    eventually over
+    is 200 '.state == "cancelled"'
+    post "/sessions/$ID/agents/solo/asides" '{"prompt":""}'
+    refused 400 bad_request prompt
+}

@@ -28,8 +28,9 @@ static void add_words(struct str *to, const struct acp_word *words, size_t count
 
 static void add_update(struct str *to, const struct acp_update *update)
 {
-    static const char *const names[] = {"user", "text",    "thought", "tool",  "plan", "commands",
-                                        "mode", "options", "info",    "usage", "other"};
+    static const char *const names[] = {"user",     "text",       "thought", "tool", "plan",
+                                        "commands", "mode",       "options", "info", "usage",
+                                        "notice",   "compaction", "summary", "other"};
 
     str_addf(to, "%s@%s", names[update->kind], update->session);
     add_text(to, "id", update->id);
@@ -176,10 +177,13 @@ static void learns_what_an_agent_can(void)
     begin(&h);
     CHECK_STR(acp_info(h.acp)->name, "");
     CHECK_INT(acp_initialize(h.acp, 1000), 1);
-    check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":"
-                  "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":true,"
-                  "\"writeTextFile\":true},\"terminal\":true},\"clientInfo\":{\"name\":\"mas\","
-                  "\"version\":\"" MAS_VERSION "\"}}}\n");
+    check_out(&h,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":"
+              "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":true,"
+              "\"writeTextFile\":true},\"terminal\":true,\"elicitation\":{\"form\":{},\"url\":{}},"
+              "\"auth\":{\"terminal\":true},\"session\":{\"compaction\":{},"
+              "\"notices\":{}}},\"clientInfo\":{\"name\":\"mas\","
+              "\"version\":\"" MAS_VERSION "\"}}}\n");
     feed(&h, "{\"id\":1,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{"
              "\"loadSession\":true,\"promptCapabilities\":{\"embeddedContext\":true},"
              "\"sessionCapabilities\":{\"resume\":{},\"list\":null,\"close\":{}}},"
@@ -509,7 +513,7 @@ static void serves_what_it_can(void)
     feed(&h, "{\"id\":1.5,\"method\":\"terminal/create\",\"params\":{\"sessionId\":\"S\"}}\n");
     acp_refuse(h.acp, h.ticket, -32602, "no");
     feed(&h, "{\"id\":2,\"method\":\"terminal/create\",\"params\":{}}\n"
-             "{\"id\":3,\"method\":\"elicitation/create\",\"params\":{\"sessionId\":\"S\"}}\n"
+             "{\"id\":3,\"method\":\"elicitation/other\",\"params\":{\"sessionId\":\"S\"}}\n"
              "{\"method\":\"_auth/status_update\",\"params\":{}}\n{\"method\":\"session/update\"}\n"
              "{\"method\":\"$/cancel_request\"}\n");
     check_heard(&h, "do terminal/create@S\n");

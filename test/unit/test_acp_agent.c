@@ -48,10 +48,11 @@ static void on_withdrawn(void *arg, const char *ticket)
     str_addf(&f->notes, "withdrawn %d\n", strcmp(ticket, f->ticket) == 0);
 }
 
-static void on_permitted(void *arg, int64_t serial, const char *option)
+static void on_permitted(void *arg, int64_t serial, const char *option, const struct json *answers)
 {
     struct editor *f = arg;
-    str_addf(&f->notes, "permitted %lld %s\n", (long long)serial, option != NULL ? option : "-");
+    str_addf(&f->notes, "permitted %lld %s%s\n", (long long)serial, option != NULL ? option : "-",
+             answers != NULL ? " with answers" : "");
 }
 
 static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)

@@ -1,15 +1,20 @@
 /* The filters of mas's own programs: each call is tried in a child that has loaded the filter. */
 #include "unit.h"
 
+#include "base/landlock.h"
 #include "base/proc.h"
 #include "filter/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -143,40 +148,167 @@ static void check(const char *name, int program, int (*try)(void), bool may)
     CHECK(right);
 }
 
+static int try_raw(void)
+{
+    return socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) == -1;
+}
+static int try_fork_and_wait(void)
+{
+    int status = 1;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    return pid == -1 || waitpid(pid, &status, 0) != pid || status != 0;
+}
+static int try_namespace(void)
+{
+    return (int)syscall(SYS_clone, SIGCHLD | CLONE_NEWNS, NULL, NULL, NULL, 0) == -1;
+}
+static int try_names(void)
+{
+    struct addrinfo *all = NULL;
+    int found = getaddrinfo("localhost", "80", NULL, &all);
+
+    if (found == 0)
+        freeaddrinfo(all);
+    return 0; /* what it finds depends on the machine; how it looks must be allowed */
+}
+
+/* What no program of mas has a use for, and what each needs. */
 static void check_all(int program, bool sockets)
 {
     if (!filter_is_on())
         UNIT_SKIP("no seccomp, or a build with sanitizers");
     check("execve", program, try_exec, false);
-    check("fork", program, try_fork, false);
     check("ptrace", program, try_ptrace, false);
-    check("kill", program, try_kill, false);
     check("tgkill of another process", program, try_tgkill, false);
     check("limit of another process", program, try_limit_of_parent, false);
     check("chown", program, try_chown, false);
     check("socket", program, try_socket, sockets);
-    check("inet", program, try_inet, false);
     check("file", program, try_file, true);
     check("thread", program, try_thread, true);
     check("memory", program, try_memory, true);
     check("signal to itself", program, try_signal_to_itself, true);
 }
 
+static void check_alone(int program)
+{
+    if (!filter_is_on())
+        return;
+    check("fork", program, try_fork, false);
+    check("kill", program, try_kill, false);
+    check("inet", program, try_inet, false);
+}
+
 static void mas_archive_works_on_files_only(void)
 {
     check_all(FILTER_ARCHIVE, false);
+    check_alone(FILTER_ARCHIVE);
+}
+
+static void mas_network_connects_to_all_and_starts_no_program(void)
+{
+    check_all(FILTER_NETWORK, true);
+    if (!filter_is_on())
+        return;
+    check("inet", FILTER_NETWORK, try_inet, true);
+    check("names", FILTER_NETWORK, try_names, true);
+    check("fork", FILTER_NETWORK, try_fork_and_wait, true);
+    check("raw", FILTER_NETWORK, try_raw, false);
+    check("namespace", FILTER_NETWORK, try_namespace, false);
+    check("TIOCSTI", FILTER_NETWORK, try_typing, false);
 }
 
 static void mas_chat_connects_to_hosts_too(void)
 {
     check_all(FILTER_CHAT, true);
+    check_alone(FILTER_CHAT);
     if (filter_is_on())
         check("TIOCSTI", FILTER_CHAT, try_typing, false);
 }
 
+static int try_pair(void)
+{
+    int pair[2];
+
+    return socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == -1;
+}
+static int try_accept(void)
+{
+    return accept4(STDIN_FILENO, NULL, NULL, 0) == -1 && errno != ENOTSOCK && errno != EBADF;
+}
+static int try_bind(void)
+{
+    return bind(STDIN_FILENO, NULL, 0) == -1 && errno != ENOTSOCK && errno != EBADF;
+}
+static int try_listen(void)
+{
+    return listen(STDIN_FILENO, 1) == -1 && errno != ENOTSOCK && errno != EBADF;
+}
+static int try_to_look_into_parent(void)
+{
+    return syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0) == -1 && errno == ENOSYS;
+}
+
+static void mas_serve_answers_and_starts_nothing(void)
+{
+    check_all(FILTER_SERVE, true);
+    check_alone(FILTER_SERVE);
+    if (!filter_is_on())
+        return;
+    check("socketpair", FILTER_SERVE, try_pair, true);
+    check("accept", FILTER_SERVE, try_accept, true);
+    check("bind", FILTER_SERVE, try_bind, false);
+    check("listen", FILTER_SERVE, try_listen, false);
+    check("process_vm_readv", FILTER_SERVE, try_to_look_into_parent, false);
+    check("TIOCSTI", FILTER_SERVE, try_typing, false);
+}
+
+/* Makes a file in the directory and removes another one, behind rules that let it only remove. */
+static int remove_only(int dir)
+{
+    struct landlock_path paths[] = {{.access = ACCESS_READ, .path = "/"},
+                                    {.access = ACCESS_REMOVE, .fd = dir}};
+    const struct landlock landlock = {.paths = paths, .path_count = ARRAY_LEN(paths)};
+    struct err err = ERR_INIT;
+
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (landlock_enter(&landlock, &err) == -1)
+        return 1;
+    if (openat(dir, "new", O_CREAT | O_WRONLY | O_CLOEXEC, 0600) != -1 || errno != EACCES)
+        return 2;
+    if (openat(dir, "old", O_WRONLY | O_CLOEXEC) != -1 || errno != EACCES)
+        return 3;
+    return unlinkat(dir, "old", 0) == 0 ? 0 : 4;
+}
+
+static void a_directory_may_be_for_removing_only(void)
+{
+    char path[] = "/tmp/mas-test-XXXXXX";
+    int status = -1;
+
+    if (landlock_abi() < LANDLOCK_FILES)
+        UNIT_SKIP("no Landlock");
+    REQUIRE(mkdtemp(path) != NULL);
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(dir, "old", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    pid_t pid = proc_fork();
+    if (pid == 0)
+        _exit(remove_only(dir));
+    (void)waitpid(pid, &status, 0);
+    CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+    (void)close(fd);
+    (void)close(dir);
+    (void)rmdir(path);
+}
+
 static const struct unit_test tests[] = {
+    TEST(mas_serve_answers_and_starts_nothing),
+    TEST(a_directory_may_be_for_removing_only),
     TEST(mas_chat_connects_to_hosts_too),
     TEST(mas_archive_works_on_files_only),
+    TEST(mas_network_connects_to_all_and_starts_no_program),
 };
 
 int main(void)

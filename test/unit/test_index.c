@@ -2,6 +2,9 @@
 
 #include "store/index.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 /* Lists a session that has no workspace. */
 static const char lists_another[] =
     "{\"version\":\"1.0\",\n\"sessions\":[\n"
@@ -79,6 +82,38 @@ static void a_row_is_current_until_its_file_changes(void)
     CHECK(!is_current(&root));
 }
 
+/* The text by which a row names a version of its file is part of the format of the index. */
+static void a_row_names_its_file_by_time_and_size(void)
+{
+    static const struct {
+        struct timespec time;
+        const char *text;
+    } cases[] = {
+        {{0, 0}, "0.000000000:"},
+        {{1766044800, 7}, "1766044800.000000007:"},
+        {{9, 999999999}, "9.999999999:"},
+        {{-5, 120}, "-5.000000120:"}, /* before 1970 */
+    };
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_root_ struct root root = ROOT_INIT;
+    _cleanup_session_ struct session session = root_session(ID(1), "t", "");
+    struct err err = ERR_INIT;
+    struct stat st;
+
+    REQUIRE(root_make(&place, &root) && root_save(&root, &session));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_index_ struct index index = INDEX_INIT;
+        const struct timespec times[] = {cases[i].time, cases[i].time};
+        REQUIRE(utimensat(root.sessions, ID(1) "/.session", times, 0) == 0 &&
+                fstatat(root.sessions, ID(1) "/.session", &st, 0) == 0);
+        (void)unlinkat(root.sessions, INDEX_FILE, 0);
+        MUST(index_read(&root, true, &index, &err)); /* it is made anew */
+        _cleanup_free_ char *stamp = mem_printf("%s%lld", cases[i].text, (long long)st.st_size);
+        CHECK(str_starts(index.rows[0].stamp, stamp));
+        CHECK(index_is_current(&root, &index.rows[0]));
+    }
+}
+
 static void compares_rows_and_workspaces(void)
 {
     _cleanup_place_ struct place place = place_make();
@@ -130,6 +165,7 @@ static void knows_which_names_are_taken(void)
 static const struct unit_test tests[] = {
     TEST(a_rebuilt_one_is_in_order),
     TEST(a_row_is_current_until_its_file_changes),
+    TEST(a_row_names_its_file_by_time_and_size),
     TEST(compares_rows_and_workspaces),
     TEST(knows_which_names_are_taken),
 };

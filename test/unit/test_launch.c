@@ -6,6 +6,7 @@
 #include "session/launch.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,16 +59,15 @@ static bool write_env(struct fixture *f, const bool *wanted, bool prompts)
 /* 'p' with prompts, 'e' the environment alone, '-' nothing, '!' an error. */
 static char take(struct fixture *f, size_t index)
 {
-    _cleanup_strv_ char **env = NULL;
+    _cleanup_launch_received_ struct launch_received received = LAUNCH_RECEIVED_INIT;
     struct err err = ERR_INIT;
-    bool prompts = false;
 
-    if (launch_receive_env(f->dir, index, &env, &prompts, &err) == -1)
+    if (launch_receive_env(f->dir, index, &received, &err) == -1)
         return '!';
-    if (env == NULL)
-        return prompts ? '?' : '-';
-    const char *value = env_get(env, "LAUNCH_TEST");
-    return value == NULL || strcmp(value, "a=b\nc") != 0 ? '?' : prompts ? 'p' : 'e';
+    if (received.env == NULL)
+        return received.prompts ? '?' : '-';
+    const char *value = env_get(received.env, "LAUNCH_TEST");
+    return value == NULL || strcmp(value, "a=b\nc") != 0 ? '?' : received.prompts ? 'p' : 'e';
 }
 
 static void the_last_agent_removes_it(void)
@@ -116,16 +116,19 @@ static void only_those_who_are_wanted_are_waited_for(void)
 static void another_file_is_damage(void)
 {
     static const char *const bad[] = {"",
-                                      "MASENV2",
-                                      "MASENV2\n",
-                                      "MASENV1\n...\nA=b",
-                                      "MASENV2\n...\nA=b",
-                                      "MASENV2\nprompts\n",
-                                      "MASENV2\nprompts\n...",
-                                      "MASENV2\nprompt\n...\nA=b",
-                                      "MASENV2\n-\n..\nA=b",
-                                      "MASENV2\n-\n.?.\nA=b",
-                                      "MASENV2\n--\n...\nA=b"};
+                                      "MASENV3",
+                                      "MASENV3\n",
+                                      "MASENV2\n-\n...\nA=b",
+                                      "MASENV3\n...\nA=b",
+                                      "MASENV3\n\n...\nA=b",
+                                      "MASENV3\nprompts\n",
+                                      "MASENV3\nprompts\n...",
+                                      "MASENV3\nprompts\n7 1 /bin/sh",
+                                      "MASENV3\nprompts\n...\nA=b",
+                                      "MASENV3\nprompt\n\n...\nA=b",
+                                      "MASENV3\n-\n\n..\nA=b",
+                                      "MASENV3\n-\n\n.?.\nA=b",
+                                      "MASENV3\n--\n\n...\nA=b"};
     struct fixture f;
     struct err err = ERR_INIT;
 
@@ -140,11 +143,93 @@ static void another_file_is_damage(void)
     release(&f);
 }
 
+/* Returns the line that a host reads, as it would write it again; "": it would look itself. */
+static void read_machine(struct fixture *f, const char *line, struct str *ret)
+{
+    _cleanup_launch_received_ struct launch_received received = LAUNCH_RECEIVED_INIT;
+    _cleanup_free_ char *text = mem_printf("MASENV3\n-\n%s\n...\nA=b", line);
+    struct err err = ERR_INIT;
+
+    launch_drop_env(f->dir);
+    if (file_create(f->dir, "run/env", text, strlen(text) + 1, 0600, &err) == -1 ||
+        launch_receive_env(f->dir, 0, &received, &err) == -1)
+        str_add(ret, err.text);
+    else
+        wall_probe_format(&received.probe, ret);
+}
+
+static void what_the_machine_holds_is_believed_if_it_can_be(void)
+{
+    static const char *const good[] = {"7 1 /bin/sh", "0 0 /bin/sh", "999 1 /bin/sh"};
+    static const char *const bad[] = {
+        "",
+        "7",
+        "7 1",
+        "7 1 ",
+        "7 1 sh",
+        "7 2 /bin/sh",
+        "-1 1 /bin/sh",
+        "1000 1 /bin/sh",
+        "x 1 /bin/sh",
+        "7  1 /bin/sh",
+        "7 1 /bin/none",
+        "7 11 /bin/sh",
+    };
+    _cleanup_free_ char *huge = mem_alloc(PATH_MAX + 16);
+    struct fixture f;
+
+    REQUIRE(prepare(&f));
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        _cleanup_str_ struct str got = STR_INIT;
+        read_machine(&f, good[i], &got);
+        CHECK_STR(str_text(&got), good[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        _cleanup_str_ struct str got = STR_INIT;
+        read_machine(&f, bad[i], &got);
+        CHECK_STR(str_text(&got), "");
+    }
+    memset(huge, '/', PATH_MAX + 8); /* it leads to the root */
+    memcpy(huge, "7 1 ", 4);
+    _cleanup_str_ struct str got = STR_INIT;
+    read_machine(&f, huge, &got);
+    CHECK_STR(str_text(&got), "");
+    launch_drop_env(f.dir);
+    release(&f);
+}
+
+static void what_mas_start_has_found_reaches_each_host(void)
+{
+    struct wall_probe probe = {.looked = true, .landlock = 6, .seccomp = true};
+    struct fixture f;
+
+    REQUIRE(prepare(&f));
+    struct launch_env launch = {.config = &f.config, .team = &f.team, .probe = &probe};
+    for (int works = 0; works < 2; works++) {
+        struct err err = ERR_INIT;
+        int fd = -1;
+        probe.bwrap = works ? mem_dup("/bin/sh") : NULL; /* without it each host tries again */
+        REQUIRE(launch_write_env(f.dir, &launch, &fd, &err) == 0);
+        REQUIRE(close(fd) == 0);
+        for (size_t i = 0; i < AGENTS; i++) {
+            _cleanup_launch_received_ struct launch_received received = LAUNCH_RECEIVED_INIT;
+            _cleanup_str_ struct str got = STR_INIT;
+            REQUIRE(launch_receive_env(f.dir, i, &received, &err) == 0);
+            wall_probe_format(&received.probe, &got);
+            CHECK_STR(str_text(&got), works ? "6 1 /bin/sh" : "");
+        }
+    }
+    wall_probe_free(&probe);
+    release(&f);
+}
+
 static const struct unit_test tests[] = {
     TEST(the_last_agent_removes_it),
     TEST(prompts_are_handed_out_once),
     TEST(only_those_who_are_wanted_are_waited_for),
     TEST(another_file_is_damage),
+    TEST(what_the_machine_holds_is_believed_if_it_can_be),
+    TEST(what_mas_start_has_found_reaches_each_host),
 };
 
 int main(void)

@@ -42,6 +42,10 @@ static const char *show(const struct session *s, struct str *to)
              s->moved ? " moved" : "");
     if (s->error[0] != '\0')
         str_addf(to, " error '%s'", s->error);
+    if (s->epoch != 0 || s->machine[0] != '\0')
+        str_addf(to, " machine '%s' boot '%s' epoch %ju", s->machine, s->boot, (uintmax_t)s->epoch);
+    if (s->moved_to[0] != '\0')
+        str_addf(to, " moved to '%s'", s->moved_to);
     for (size_t i = 0; i < s->extra.count; i++)
         str_addf(to, " %s='%s'", s->extra.pairs[i].key, s->extra.pairs[i].value);
     if (s->strange != NULL)
@@ -115,6 +119,12 @@ static void reads_each_key(void)
         {"PRIVATE", "", GOOD},
         {"PROMPTED", "PROMPTED=yes", GOOD " prompted"},
         {"PROMPTED", "PROMPTED=no", GOOD},
+        {"MACHINE", "MACHINE='12ab n1'\nBOOT='34cd 4026531836'\nEPOCH=7",
+         GOOD " machine '12ab n1' boot '34cd 4026531836' epoch 7"},
+        {"MACHINE", "MACHINE=' n1'\nEPOCH=999999999999",
+         GOOD " machine ' n1' boot '' epoch 999999999999"},
+        {"EPOCH", "EPOCH=0", GOOD},
+        {"MOVED_TO", "MOVED_TO=n3", GOOD " moved to 'n3'"},
         {"LAST_ACTIVITY", "", REST(" 0.5 +0 +3600")},
         {"STOPPED_AT", "", REST(" 0.5 +5400")},
         {"X_MINE", "X_MINE='a b'\nX_=", GOOD " X_MINE='a b' X_=''"},
@@ -133,6 +143,10 @@ static void keeps_strange_keys_apart(void)
     };
     check_cases(cases, ARRAY_LEN(cases), "");
 }
+
+#define TEN "aaaaaaaaaa"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define LONG HUNDRED HUNDRED HUNDRED HUNDRED "a"
 
 static void refuses_wrong_values(void)
 {
@@ -159,6 +173,12 @@ static void refuses_wrong_values(void)
         {"MIGRATING", "MIGRATING=error", "MIGRATING is not active or stopped"},
         {"PRIVATE", "PRIVATE=1", "PRIVATE is not yes or no"},
         {"PROMPTED", "PROMPTED=YES", "PROMPTED is not yes or no"},
+        {"EPOCH", "EPOCH=-1", "EPOCH is not a number from 0 to 999999999999"},
+        {"EPOCH", "EPOCH=1000000000000", "EPOCH is not a number from 0 to 999999999999"},
+        {"EPOCH", "EPOCH=1s", "EPOCH is not a number from 0 to 999999999999"},
+        {"MACHINE", "MACHINE=" LONG, "MACHINE is not one line of at most 400 bytes"},
+        {"BOOT", "BOOT=" LONG, "BOOT is not one line of at most 400 bytes"},
+        {"MOVED_TO", "MOVED_TO=" LONG, "MOVED_TO is not one line of at most 400 bytes"},
         {"LAST_ACTIVITY", "LAST_ACTIVITY=now", "LAST_ACTIVITY is not a time"},
         {"STOPPED_AT", "STOPPED_AT=0", "STOPPED_AT is not a time"},
     };
@@ -268,6 +288,11 @@ static void reads_what_it_writes(void)
                                   .name = mem_dup(cases[i].is_set ? "n-1" : ""),
                                   .template = mem_dup(cases[i].text),
                                   .error = mem_dup(cases[i].text),
+                                  .machine = mem_dup(""),
+                                  .boot = mem_dup(""),
+                                  .moved_to = mem_dup(""),
+                                  .store = mem_dup(""),
+                                  .lease = mem_dup(""),
                                   .status = cases[i].status,
                                   .mode = cases[i].mode,
                                   .migrating = cases[i].migrating,

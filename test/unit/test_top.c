@@ -78,6 +78,7 @@ static void fill(struct top_table *table)
             struct agent_status status = {.state = states[t][i].state,
                                           .since_ms = states[t][i].since,
                                           .exit_code = -1,
+                                          .resources = {-1, -1, -1},
                                           .title = mem_dup(""),
                                           .note = mem_dup(""),
                                           .continuity = mem_dup(""),
@@ -208,6 +209,43 @@ static void columns_appear_with_the_width(void)
     table_free(&table);
 }
 
+static void cpu_time_and_memory_are_shown_where_they_are_known(void)
+{
+    static const struct {
+        int64_t cpu_ms, memory;
+        const char *row;
+    } cases[] = {
+        {0, 0, "0:00   0B"},
+        {59999, 1 << 20, "0:59 1.0M"},
+        {754000, 300 << 20, "12:34 300M"},
+        {36061000, 5368709120, "10:01:01 5.0G"},
+        {-1, 4096, "4.0K"},
+    };
+    struct top_table table = TOP_TABLE_INIT;
+    struct rows rows = {.list = NULL};
+    struct canvas canvas = {.unicode = true};
+    const struct list_place place = {.end = 10, .heads = true};
+
+    fill(&table);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        table.teams[0]->agents[0].status.resources =
+            (struct agent_resources){cases[i].cpu_ms, cases[i].memory, -1};
+        rows_build(&rows, &table);
+        canvas_reset(&canvas, 10, 100);
+        list_draw(&canvas, &rows, &place, 1000);
+        bool shown = false;
+        for (size_t y = 0; y < 8; y++)
+            shown |= strstr(str_text(&canvas.row[y].text), cases[i].row) != NULL;
+        if (!shown)
+            CHECK_STR(str_text(&canvas.row[3].text), cases[i].row);
+        CHECK((strstr(str_text(&canvas.row[0].text), "CPU") != NULL) == (cases[i].cpu_ms >= 0));
+        CHECK(strstr(str_text(&canvas.row[0].text), "MEM") != NULL);
+    }
+    canvas_free(&canvas);
+    rows_free(&rows);
+    table_free(&table);
+}
+
 /* ---- what is typed */
 
 static void type(struct top_editor *editor, enum press_kind kind, const char *text)
@@ -268,11 +306,11 @@ static void a_tail_keeps_the_last_line(void)
 }
 
 static const struct unit_test tests[] = {
-    TEST(text_fits_its_columns),         TEST(text_is_inert),
-    TEST(the_end_of_a_text_fits),        TEST(rows_are_in_the_order_of_need),
-    TEST(the_chosen_row_stays_chosen),   TEST(a_team_without_hosts_is_one_row),
-    TEST(columns_appear_with_the_width), TEST(a_line_is_edited_by_characters),
-    TEST(a_tail_keeps_the_last_line),
+    TEST(text_fits_its_columns),          TEST(text_is_inert),
+    TEST(the_end_of_a_text_fits),         TEST(rows_are_in_the_order_of_need),
+    TEST(the_chosen_row_stays_chosen),    TEST(a_team_without_hosts_is_one_row),
+    TEST(columns_appear_with_the_width),  TEST(cpu_time_and_memory_are_shown_where_they_are_known),
+    TEST(a_line_is_edited_by_characters), TEST(a_tail_keeps_the_last_line),
 };
 
 int main(void)

@@ -12,7 +12,7 @@ setup_last() {
     # a shell: what it says on the way is for its person
     preset walled "sh -c 'touch $T/shared/ran; exec sleep $MARK'" "wall.write = $T/shared"
     before=$(snapshot)
-    mounts=$(wc -l </proc/self/mountinfo)
+    mounts=$(mounts)
 }
 
 # refused REASON CURE WORD...: `mas new` runs behind the words, and no agent does.
@@ -30,7 +30,7 @@ refused() {
 nothing_left() {
     [ ! -e "$T/shared/ran" ] || { echo 'the agent ran' >&2; return 1; }
     [ "$(snapshot)" = "$before" ] || { diff <(echo "$before") <(snapshot) >&2; return 1; }
-    [ "$(wc -l </proc/self/mountinfo)" -eq "$mounts" ] || return 1
+    [ "$(mounts)" = "$mounts" ] || return 1
     eventually no_process
 }
 
@@ -86,6 +86,40 @@ no_process() {
     "$DENY" seccomp -- true || skip 'there is no seccomp here'
     refused 'no seccomp' 'CONFIG_SECCOMP_FILTER' "$DENY" seccomp --
 }
+
+# hidden COMMAND...: runs it, and all that it starts, where no cgroup can be seen and no systemd be asked.
+hidden() {
+    # shellcheck disable=SC2016 # for the script
+    unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup && mount -t tmpfs none /run &&
+        DBUS_SYSTEM_BUS_ADDRESS=none DBUS_SESSION_BUS_ADDRESS=none exec "$@"' - "$@"
+}
+
+# Its host finds that out, which has to be there: the session stays, and nothing else.
+@test "without a cgroup, if it has limits" {
+    hidden true 2>/dev/null || skip 'there are no mount namespaces here'
+    printf '[limits]\nmemory = 100M\n' >>"$ROOT/mas.ini"
+    ID=$(hidden "$MAS" new -q -t solo --agent walled --wall=require)
+    DIR=$ROOT/sessions/$ID
+    eventually could_not
+    [[ $(of solo .note) == *'limits.memory'*'name a cgroup in limits.cgroup'* ]] || { of solo .note; false; }
+    state_is solo exited
+    mas restart "$ID" solo
+    [ "$status" -ne 0 ]
+    [[ $stderr == *'limits.memory'*'name a cgroup in limits.cgroup'* ]] || { echo "$stderr"; false; }
+    [ ! -e "$T/shared/ran" ]
+    "$MAS" rm -qf "$ID"
+    [ "$(mounts)" = "$mounts" ]
+    eventually no_process
+    # a limit on data is none that a program with sanitizers can begin under
+    [ -z "${TEST_SAN-}" ] || return 0
+    ID=$(hidden "$MAS" new -q -t solo --agent walled --wall=try)
+    eventually test -e "$T/shared/ran"
+    mas show "$ID"
+    [[ $output == *'resources: rlimits'* && $output == *'limits.memory'* ]] || { echo "$output"; false; }
+}
+
+# shellcheck disable=SC2317 # called by eventually
+could_not() { [[ $(of solo .note 2>/dev/null) == *'cannot put up the wall'* ]]; }
 
 @test "an agent whose wall is not required starts, and mas says what does not hold" {
     "$DENY" namespaces landlock seccomp -- true || skip 'there is no seccomp here'

@@ -57,7 +57,7 @@ quiet() {
     new_session -t solo --agent walled
     find_agent
     eventually test -s "$T/shared/ran"
-    mounts=$(wc -l </proc/self/mountinfo)
+    mounts=$(mounts)
     count_calls >"$T/calls"
     entries=$(ls -A "$DIR" "$DIR/unit/solo")
     while read -r call count; do
@@ -68,7 +68,7 @@ quiet() {
             "$MAS" restart -q "$ID" solo >"$T/out" 2>&1 || true
             tried=$((tried + 1))
             [ -s "$T/shared/ran" ] || eventually quiet || { echo "$call $n"; return 1; }
-            [ "$(wc -l </proc/self/mountinfo)" -eq "$mounts" ]
+            [ "$(mounts)" = "$mounts" ]
         done
     done <"$T/calls"
     [ "$tried" -gt 20 ]

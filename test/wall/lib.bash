@@ -31,6 +31,9 @@ need_wall() {
     bwrap --ro-bind / / --unshare-pid --proc /proc --dev /dev true 2>/dev/null || skip 'bubblewrap does not work here'
 }
 
+# Where bubblewrap mounts anything; what others mount meanwhile is no matter.
+mounts() { awk '{ print $5 }' /proc/self/mountinfo | grep -xE "($T|/newroot|/oldroot)(/.*)?|/proc|/dev|/tmp"; }
+
 # make_session COMMAND KEY=VALUE...: starts $ID, whose agent `bad` runs the command with this preset,
 # and $OTHER. $GOOD_PRESET is the command of `good`, which then has a wall, too; $UNITS says whose units
 # they may write to.

@@ -1,0 +1,104 @@
+load ../helper
+load ../host/lib
+load lib
+
+@test "mas says that it shows notices, knows compactions, and that a person may log in on a terminal" {
+    run_acp ""
+    eventually state_is solo idle
+    grep '^<' "$TRACE" | grep -F '"initialize"' | cut -c3- | jq -e '.params.clientCapabilities |
+        .session == {"compaction": {}, "notices": {}} and .auth == {"terminal": true}' >/dev/null
+}
+
+@test "a compaction is a boundary: an agent that lost its context is told its summary and what came after" {
+    local how
+    run_acp "--no-resume --no-load"
+    for how in COMPACT COMPACT:chunks; do
+        "$MAS" clear "$ID" solo
+        tell CW-ONE
+        tell CW-TWO
+        tell "CW-THREE $how QUIET"
+        tell "CW-FOUR QUIET"
+        notes | grep -q 'has compacted its context; what it has kept: CW-SUMMARY'
+        [ "$(notes | grep -c 'what it has kept')" -eq "$([ "$how" = COMPACT ] && echo 1 || echo 2)" ]
+        again
+        tell CW-FIVE
+        knows CW-FIVE CW-FOUR CW-SUMMARY CW-THREE
+    done
+    "$MAS" search CW-ONE --json | jq -e '.total >= 1' >/dev/null # it is still found
+}
+
+@test "a compaction without a summary, that failed, or that is nonsense is no boundary" {
+    local how
+    run_acp "--no-resume --no-load"
+    for how in none failed odd; do
+        "$MAS" clear "$ID" solo
+        tell "CW-ONE"
+        tell "CW-TWO COMPACT:$how"
+        [ "$status" -eq 0 ]
+        again
+        tell CW-THREE
+        knows CW-ONE CW-THREE CW-TWO
+    done
+    notes | grep -q 'has not compacted its context: no room'
+    tell COMPACT:huge
+    [ "$status" -eq 0 ]
+    [ "$(notes | grep 'what it has kept' | tail -n 1 | wc -c)" -le 65700 ]
+}
+
+@test "a notice is shown, and not stored" {
+    run_acp ""
+    tell 'NOTICE:CW-NOTICE'
+    [[ $stderr == *"the agent says: CW-NOTICE: More of it"* ]]
+    eventually shows 'the agent says: CW-NOTICE: More of it'
+    [[ $(notes) != *CW-NOTICE* ]]
+}
+
+@test "/login in the pane: the agent's own program has the pane, and then the agent goes on" {
+    run_acp "--login $T/login --terminal-login" wall.level=off
+    eventually shows 'needs a login'
+    type_line /login
+    eventually shows 'token for /x y?'
+    press C-c # is for the login, and not for the host
+    eventually shows 'the login has failed'
+    type_line '/login nothing'
+    eventually shows 'it offers no such login'
+    type_line '/login t'
+    eventually pane_has_login
+    type_line shut
+    eventually shows 'the login has failed (exit code 1)'
+    type_line /login
+    eventually pane_has_login
+    type_line open
+    eventually state_is solo idle
+    eventually shows 'the login is done'
+    tell CW-ONE
+    [ "$status" -eq 0 ]
+    type_line /login
+    eventually shows 'it needs no login'
+}
+
+pane_has_login() { pgrep -f "agent.py --store $T/store .*--log in" >/dev/null; }
+
+@test "there is one login on the pane, and it ends with its host" {
+    run_acp "--login $T/login --terminal-login" wall.level=off
+    eventually shows 'needs a login'
+    type_line /login
+    eventually pane_has_login
+    run ask solo '{"do":"login"}'
+    [[ $output == *"a login is on its pane"* ]]
+    "$MAS" stop -q "$ID" >/dev/null
+    run ! pane_has_login
+    run ! pane_has_login
+}
+
+@test "an agent that needs a login on a terminal says with which command, safely" {
+    run_acp "--login $T/login --terminal-login"
+    tell CW-ONE
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"needs a login"*"log in by: On a terminal, in a terminal: TOKEN_DIR='/x y' $T/agent '--log in' "* ]]
+    [[ $stderr != *$'\e'* ]]
+    [[ $(of solo .note) == *"in a terminal: "* ]]
+    touch "$T/login"
+    tell CW-TWO
+    [ "$status" -eq 0 ]
+}

@@ -1,0 +1,173 @@
+load ../helper
+load ../host/lib
+load lib
+
+# form WORD: the agent waits for its form.
+form() {
+    "$MAS" ask "$ID" solo --no-wait "$1"
+    eventually asks
+}
+
+# approves/denies OPTION...: sets $output, $stderr and $status.
+approve() { run --separate-stderr timeout 60 "$MAS" approve "$ID" solo "$@"; }
+
+# got JSON: the agent's answer names this result of its form.
+got() {
+    eventually state_is solo idle
+    "$MAS" history "$ID" solo --role agent --json | jq -re '.messages[-1].text' | sed 's/^form=\(.*\) AGENT#.*/\1/' |
+        jq -ce --argjson want "$1" '. == $want' >/dev/null
+}
+
+@test "mas says that a person fills in forms" {
+    run_acp ""
+    eventually state_is solo idle
+    grep '^<' "$TRACE" | grep -F '"initialize"' | cut -c3- |
+        jq -e '.params.clientCapabilities.elicitation == {"form": {}, "url": {}}' >/dev/null
+}
+
+@test "a form: shown with its fields, answered on the command line, checked by type" {
+    run_acp ""
+    form ELICIT
+    [ "$(of solo .state)" = waiting ]
+    shows 'Who are you?'
+    shows 'name (string, required) Your name'
+    shows 'color (red|blue)'
+    approve
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"the field 'name' of the form is missing"*"--answer name=VALUE"* ]]
+    local wrong
+    for wrong in name=x name=xxxxxxxxxxxxxxxxxxxxx "name=Ann --answer color=green" "name=Ann --answer count=9" \
+        "name=Ann --answer count=1.5" "name=Ann --answer count=x" "name=Ann --answer sure=maybe" \
+        "name=Ann --answer parts=a,b,c" "name=Ann --answer parts=z" "name=Ann --answer other=1"; do
+        # shellcheck disable=SC2086 # words
+        approve --answer $wrong
+        [ "$status" -eq 2 ] || { echo "$wrong"; return 1; }
+    done
+    asks
+    approve --answer name=Ann --answer color=red --answer ratio=0.5 --answer sure=yes --answer parts=a,c
+    [ "$status" -eq 0 ]
+    got '{"action":"accept","content":{"name":"Ann","color":"red","count":3,"ratio":0.5,"sure":true,"parts":["a","c"]}}'
+}
+
+@test "a form is declined, and cancelled with its turn" {
+    run_acp ""
+    form ELICIT
+    "$MAS" deny "$ID" solo
+    got '{"action":"decline"}'
+    form ELICIT
+    "$MAS" cancel "$ID" solo
+    eventually state_is solo idle
+    eventually was_sent '"action":"cancel"'
+    [ "$(of solo .permission)" = null ]
+}
+
+@test "what is filled into a form is on no disk: not in the memory, the logs or the history" {
+    run_acp ""
+    form ELICIT
+    approve --answer name=Ann --answer pin=- <<<TOPSECRET1
+    [ "$status" -eq 0 ]
+    got '{"action":"accept","content":{"name":"Ann","count":3,"pin":10}}'
+    form ELICIT
+    type_line '/answer name=Bob'
+    type_line '/answer pin=TOPSECRET2'
+    eventually shows 'pin is filled in'
+    type_line 1
+    got '{"action":"accept","content":{"name":"Bob","count":3,"pin":10}}'
+    "$MAS" stop -q "$ID" >/dev/null
+    run ! grep -rqF TOPSECRET "$ROOT"
+    was_sent TOPSECRET1 # it is what the agent was given
+    was_sent TOPSECRET2
+}
+
+@test "the first answer to a form wins" {
+    run_acp ""
+    form ELICIT
+    "$MAS" approve "$ID" solo --answer name=One >"$T/1" 2>&1 3>&- &
+    local one=$!
+    "$MAS" approve "$ID" solo --answer name=Two >"$T/2" 2>&1 3>&- &
+    local two=$! codes=""
+    wait "$one" && codes+=0 || codes+=$?
+    wait "$two" && codes+=0 || codes+=$?
+    [ "$codes" = 03 ] || [ "$codes" = 30 ]
+    eventually state_is solo idle
+    [ "$(grep '^<' "$TRACE" | grep -c '"action":"accept"')" -eq 1 ]
+}
+
+@test "a form that is too large or no form is refused, and the turn goes on" {
+    run_acp ""
+    local how
+    for how in huge many none odd; do
+        tell "ELICIT:$how"
+        [ "$status" -eq 0 ]
+        [[ $output == *form=error-32602* ]]
+    done
+}
+
+@test "an address to open is shown, and accepted or declined" {
+    run_acp ""
+    form ELICIT:url
+    shows 'open https://user@example.org:8443/x?good.example'
+    shows '(at example.org:8443)'
+    "$MAS" status "$ID" --json | jq -e '.sessions[0].agents[0].permission != null' >/dev/null
+    approve --answer a=b
+    [ "$status" -eq 2 ]
+    approve
+    got '{"action":"accept"}'
+    form ELICIT:url
+    type_line 2
+    got '{"action":"decline"}'
+}
+
+@test "an address is told to clients with its host, and its end by the agent" {
+    run_acp ""
+    "$MAS" ask "$ID" solo --json ELICIT:url,visited >"$T/told" 3>&- &
+    eventually asks
+    approve
+    wait $!
+    jq -se 'map(select(.event == "permission")) | .[0] | .host == "example.org:8443" and .form == null and
+        (.url | startswith("https://user@"))' "$T/told" >/dev/null
+    jq -se 'map(select(.event == "elicited")) | map(.elicitation) == ["e1"]' "$T/told" >/dev/null
+    eventually shows 'what was to be done in the browser is done'
+}
+
+@test "an address that is done before anybody agrees is asked no longer" {
+    run_acp ""
+    tell ELICIT:url,early
+    [ "$status" -eq 0 ]
+    got '{"action":"cancel"}'
+    run ! asks
+}
+
+@test "an address that is none of the web, or that hides its host, is refused" {
+    run_acp ""
+    local url
+    for url in 'javascript:alert(1)' file:///etc/passwd 'https://' https://@/x 'https://good.example\@evil.example/' \
+        https://exämple.org/ mailto:a@b; do
+        tell "ELICIT:url,$url"
+        [ "$status" -eq 0 ]
+        [[ $output == *form=error-32602* ]] || { echo "$url: $output"; return 1; }
+    done
+}
+
+@test "only a person fills in a form, and answers belong to forms" {
+    run_acp ""
+    form ASK
+    approve --answer name=Ann
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"it asks for no answers"* ]]
+    approve
+    eventually state_is solo idle
+}
+
+@test "the agent asks twice, or ends while a form is open" {
+    run_acp ""
+    form ELICIT:twice
+    approve --answer name=One
+    eventually asks
+    approve --answer name=Two
+    got '{"action":"accept","content":{"name":"Two","count":3}}'
+    form ELICIT
+    kill -KILL "$(of solo .pid)"
+    eventually state_is solo crashed || eventually state_is solo idle
+    run ! asks
+}

@@ -1,0 +1,331 @@
+# shellcheck disable=SC2016 # what the other machine expands
+load ../helper
+load ../ssh
+
+# A loaded machine may need more than the usual two seconds.
+setup_more() {
+    make_machines n1 n2
+    printf '[fleet]\nanswer = 1m\n' >>"$ROOT/mas.ini"
+}
+teardown_more() { close_connections; }
+
+# row HOST: the lines of the table that are about a host.
+row() { grep -E "^$1 " <<<"$output"; }
+# greeting: what prints the line with which a machine answers that is in order.
+greeting() { echo 'echo "{\"mas\":\"$('"$MAS"' version | cut -d" " -f2)\",\"timeMs\":$(date +%s%3N),\"free\":999999999}"'; }
+# of HOST FILTER: of its entry in "hosts".
+of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$output"; }
+
+@test "list --all-hosts has the sessions of this machine and of all hosts" {
+    local a b
+    new_session --name here -t solo
+    a=$(there n1 "$MAS" new -q --name shop -t solo)
+    b=$(there n2 "$MAS" new -q --name cafeteria -t solo)
+    mas list --all-hosts
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} = HOST*SESSION*NAME*STATUS* ]]
+    [[ $(row -) = *here*active* ]]
+    [[ $(row n1) = *shop*active* ]]
+    [[ $(row n2) = *cafeteria*active* ]]
+    [ "${#lines[@]}" -eq 4 ]
+    mas list --all-hosts --json
+    [ "$(jq -r '.sessions | map([.host, .sessionId] | join(" ")) | join(",")' <<<"$output")" = " $ID,n1 $a,n2 $b" ]
+    [ "$(jq -r '.hosts | map(.reached) | all' <<<"$output")" = true ]
+    [ "$(of n1 .version)" = "$("$MAS" version | cut -d' ' -f2)" ]
+    mas list --all-hosts --active -q
+    [ "$output" = "$ID"$'\n'"n1:$a"$'\n'"n2:$b" ]
+    mas stop "n1:$a"
+    mas list --all-hosts --active -q
+    [ "$output" = "$ID"$'\n'"n2:$b" ]
+}
+
+@test "status, du, usage, search and top --all-hosts" {
+    new_session --name here -t solo
+    there n1 "$MAS" new -q --name shop -t solo
+    for verb in status du usage 'search nothing' 'top --once'; do
+        # shellcheck disable=SC2086 # words
+        mas $verb --all-hosts
+        [ "$status" -eq 0 ]
+        [[ ${lines[0]} = HOST* ]]
+        [ "$stderr" = '' ]
+    done
+    mas status --all-hosts
+    [[ $(row n1) = *shop*lead* || $(row n1) = *shop* ]]
+    mas du --all-hosts --json
+    [ "$(jq -r '.sessions | map(.host) | join(",")' <<<"$output")" = ,n1 ]
+    mas status --all-hosts "$ID"
+    [ "$status" -eq 2 ]
+    mas search --all-hosts -
+    [ "$status" -eq 2 ]
+    mas doctor --all-hosts --fix
+    [ "$status" -eq 2 ]
+    mas status --all-hosts --watch
+    [ "$status" -eq 2 ]
+}
+
+@test "a host that does not answer is a row, with what was last known, within three seconds" {
+    local began took
+    make_machine n3
+    there n2 "$MAS" new -q --name shop -t solo --no-start
+    mas list --all-hosts
+    close_connections
+    # n2 takes connections and says nothing; n3 is gone
+    sed -i "/^Host n2/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand sleep 100|; /^Host n3/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand false|" "$T/ssh/config"
+    new_session --name here -t solo
+    sed -i '/^answer = /d' "$ROOT/mas.ini"
+    began=$(date +%s%3N)
+    mas list --all-hosts
+    took=$(($(date +%s%3N) - began))
+    [ "$status" -eq 12 ]
+    [[ $(row n2) = *"not reached: "*" ago it had 1 sessions, 0 active" ]]
+    [[ $(row n3) = *"not reached: "*" ago it had 0 sessions, 0 active" ]]
+    [[ $(row -) = *here* ]]
+    [ "$took" -lt 3000 ] || echo "$took ms" >&3
+    mas list --all-hosts --json
+    [ "$(of n2 '[.reached, .lastKnown.sessions] | join(" ")')" = 'false 1' ]
+    [ "$(stat -c %a "$XDG_STATE_HOME/mas/hosts")" = 600 ]
+}
+
+@test "what is wrong with a host that answers is a row" {
+    acts_as n1 'echo "{\"mas\":\"0.0.1\",\"timeMs\":$(date +%s%3N),\"free\":-1}"; echo "{\"sessions\":[],\"total\":0}"'
+    acts_as n2 'echo "{\"mas\":\"$('"$MAS"' version | cut -d" " -f2)\",\"timeMs\":$((($(date +%s) + 3600) * 1000)),\"free\":999999999}"; echo "{\"sessions\":[]}"'
+    mas list --all-hosts
+    [ "$status" -eq 0 ]
+    [[ $(row n1) = *"it has mas 0.0.1, here is "* ]]
+    [[ $(row n2) = *"its clock is 1h ahead" || $(row n2) = *"its clock is 60m ahead" || $(row n2) = *"its clock is 59m ahead" ]]
+    acts_as n1 'echo "{\"mas\":\"$('"$MAS"' version | cut -d" " -f2)\",\"timeMs\":$(date +%s%3N),\"free\":0}"; echo "{\"sessions\":[]}"'
+    acts_as n2 "echo \"mas: cannot run 'mas': there is no option '--greet'\" >&2; exit 2"
+    mas list --all-hosts
+    [ "$status" -eq 1 ]
+    [[ $(row n1) = *"its disk is full" ]]
+    [[ $(row n2) = *"another version of mas"* ]]
+    ssh-keygen -q -t ed25519 -N '' -f "$T/other_key"
+    sed -i "s|^HostKey .*|HostKey $T/other_key|" "$T/n1/sshd_config"
+    close_connections
+    sed -i 's|^root = .*|root = /no/such/root|; s|^mas = .*n2/tool|mas = '"$MAS"'|' "$ROOT/mas.ini"
+    mas list --all-hosts
+    [[ $(row n1) = *"not reached: Host key verification failed"* ]]
+    [[ $(row n2) = *"/no/such/root"* ]]
+}
+
+@test "hostile answers are rows, or cut" {
+    local greet
+    greet=$(greeting)
+    acts_as n1 "$greet; printf '%s' '{\"sessions\":[{\"host\":\"n2\",\"name\":\"a\\u001b[31mb\\nc\",\"status\":[],\"createdAt\":5,\"agentStates\":null,\"sessionId\":{}},7,null,[]]}'"
+    acts_as n2 "$greet; yes '[' | head -c 100000"
+    mas list --all-hosts
+    [ "$status" -eq 1 ]
+    [[ $(row n1) = *'a\x1b[31mb\x0ac'* ]]
+    [[ $(row n2) = *"its answer is not that of this verb"* ]]
+    mas list --all-hosts --json
+    [ "$(jq -r '.sessions | map(.host) | join(",")' <<<"$output")" = n1 ]
+    mas list --all-hosts -q
+    [ "$output" = '' ]
+    acts_as n1 "$greet; head -c 20000000 /dev/zero"
+    acts_as n2 'printf "%0100000d" 7; exit 3'
+    mas list --all-hosts
+    [[ $(row n1) = *"printed too much"* ]]
+    [[ $(row n2) = *"it does not answer as mas does"* ]]
+}
+
+@test "the reason of a machine is what its mas says, not what ssh or a login script has said before" {
+    acts_as n1 'printf "%s\n" "Control socket connect(x): Connection refused" "mas: warning: odd" "mas: cannot read the root" "mas: more" >&2; '"$(greeting)"'; exit 5'
+    acts_as n2 'echo "no mas speaks" >&2; echo more >&2; '"$(greeting)"'; exit 5'
+    mas list --all-hosts
+    [ "$status" -eq 1 ]
+    [[ $(row n1) = *' cannot read the root' ]]
+    [[ $(row n2) = *' no mas speaks' ]]
+}
+
+@test "no command mas a host without --all-hosts" {
+    mas list
+    mas status
+    mas doctor
+    [ ! -d "$T/runtime/mas" ]
+    MAS_BROKERED=10 mas list --all-hosts
+    [ "$status" -ne 0 ]
+    [ ! -d "$T/runtime/mas" ]
+}
+
+@test "the exit code is that of the first machine on which the verb fails" {
+    acts_as n1 'echo "{\"mas\":\"1\"}"; echo "{\"findings\":[]}"; exit 1'
+    sed -i '/^Host n2/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand false|' "$T/ssh/config"
+    mas doctor --all-hosts --json
+    [ "$status" -eq 1 ]
+    acts_as n1 'echo "{\"mas\":\"$('"$MAS"' version | cut -d" " -f2)\",\"timeMs\":$(date +%s%3N)}"; echo "{\"findings\":[]}"'
+    mas doctor --all-hosts --json
+    [ "$status" -eq 12 ]
+    [ "$(of n2 .reached)" = false ]
+    mas top --all-hosts --once
+    [ "$status" -eq 1 ]
+    mas list --all-hosts -q
+    [ "$status" -eq 1 ]
+    [[ $stderr = *"host 'n2': not reached"* ]]
+}
+
+@test "doctor --all-hosts says versions, clock and free space of each machine, and its findings" {
+    local version tmux
+    version=$("$MAS" version | cut -d' ' -f2)
+    tmux=$(tmux -V | cut -d' ' -f2)
+    mkdir "$T/store"
+    printf '[fleet]\nstore = %s\n' "$T/store" >>"$T/n1/root/mas.ini"
+    printf '[fleet]\nstore = %s\n' "$T/none" >>"$T/n2/root/mas.ini"
+    mkdir "$T/n2/root/sessions/.new-0123456789abcdef"
+    mas doctor --all-hosts
+    [ "$status" -eq 1 ]
+    [[ $(row -) = *"mas $version, tmux $tmux, clock +0.0 s, "*" free" ]]
+    [[ $(row n1) = *"mas $version, tmux $tmux, clock "*" free, "*" free in the store" ]]
+    [[ $(row n2) = *"its store is full, or missing"* ]]
+    mas doctor --all-hosts --json
+    [ "$(of n1 '.storeFree > 0')" = true ]
+    [ "$(of n1 .tmux)" = "$tmux" ]
+}
+
+@test "doctor --all-hosts tells a machine without tmux, and one whose tmux is too old" {
+    acts_as n1 'PATH=/none exec '"$MAS"' "$@"'
+    mkdir "$T/old"
+    printf '#!/bin/sh\necho tmux 3.1c\n' >"$T/old/tmux"
+    chmod +x "$T/old/tmux"
+    acts_as n2 'PATH='"$T/old"':$PATH exec '"$MAS"' "$@"'
+    mas doctor --all-hosts
+    [ "$status" -eq 1 ]
+    [[ $(row n1) = *"it has no tmux"* ]]
+    [[ $(row n2) = *"its tmux 3.1c is too old"* ]]
+}
+
+# pretends_slurm: a partition `gpu` with a store, of whose jobs `squeue` says what $T/queue has.
+pretends_slurm() {
+    mkdir -m 700 "$T/store"
+    printf '[host gpu]\nvia = slurm:teams\nstore = %s\n' "$T/store" >>"$ROOT/mas.ini"
+    printf '#!/bin/sh\ncat "%s/queue"\n' "$T" >"$T/bin/squeue"
+    chmod +x "$T/bin/squeue"
+}
+
+@test "list --all-hosts has the jobs of Slurm, each once, and doctor says whether it answers" {
+    local id=11111111-2222-4333-8444-555555555555
+    pretends_slurm
+    mkdir -m 700 "$T/store/$id"
+    printf 'SESSION_ID=%s\nHOST=gpu\nNAME=big\nTEMPLATE=solo\nPARTITION=teams\nSUBMITTED_AT=2026-01-01T00:00:00Z\nJOB=7\nSCRIPT=/x\nROOT=/r\nCOMMAND=x\nOPTIONS=x\n' "$id" >"$T/store/$id/job"
+    chmod 600 "$T/store/$id/job"
+    echo "7|PENDING|0|0|n/a|mas:$id|Priority" >"$T/queue"
+    sed "/^\[host/,\$d" "$ROOT/mas.ini" >"$T/n1/root/mas.ini"
+    printf '[host gpu]\nvia = slurm:teams\nstore = %s\n' "$T/store" >>"$T/n1/root/mas.ini"
+    mas list --all-hosts
+    echo "$output $stderr"
+    [ "$status" -eq 0 ]
+    [[ $(row gpu) = *"mas-11111111"*" big "*"job pending: Priority" ]]
+    [ "${#lines[@]}" -eq 2 ]
+    mas list --all-hosts --json
+    [ "$(jq -r '.jobs | map([.host, .state] | join(" ")) | join(",")' <<<"$output")" = 'gpu pending' ]
+    [ "$(of gpu .reached)" = true ]
+    mas doctor --all-hosts
+    [[ $(row gpu) = *"Slurm answers, "*" free in the store" ]]
+    printf '#!/bin/sh\necho "squeue: error: no controller" >&2\nexit 1\n' >"$T/bin/squeue"
+    rm "$T/store/.jobs/answer"
+    mas list --all-hosts
+    [ "$status" -eq 12 ]
+    [[ $(row gpu) = *"no controller"* ]]
+}
+
+@test "verbs that do not look into running jobs say so, and how to ask one" {
+    local id=11111111-2222-4333-8444-555555555555 verb
+    pretends_slurm
+    mkdir -m 700 "$T/store/$id"
+    printf 'SESSION_ID=%s\nHOST=gpu\nNAME=big\nTEMPLATE=solo\nPARTITION=teams\nSUBMITTED_AT=2026-01-01T00:00:00Z\nJOB=7\nSCRIPT=/x\nROOT=/r\nCOMMAND=x\nOPTIONS=x\n' "$id" >"$T/store/$id/job"
+    chmod 600 "$T/store/$id/job"
+    echo "7|RUNNING|0|0|n1|mas:$id|None" >"$T/queue"
+    for verb in status du usage 'search nothing' 'top --once'; do
+        # shellcheck disable=SC2086 # words
+        mas $verb --all-hosts
+        echo "$verb: $output"
+        [ "$status" -eq 0 ]
+        case $verb in
+            search*) verb='search -s' ;;
+            top*) verb=status ;;
+        esac
+        [[ $(row gpu) = *" 1 running job, not asked; ask one: mas $verb gpu:big" ]]
+    done
+    mas du --all-hosts --json
+    [ "$(of gpu '[.reached, .problem] | join(" ")')" = 'true 1 running job, not asked; ask one: mas du gpu:big' ]
+    rm "$T/store/.jobs/answer"
+    echo "7|PENDING|0|0|n/a|mas:$id|Priority" >"$T/queue"
+    mas status --all-hosts
+    [ "$(row gpu)" = '' ]
+}
+
+@test "a partition whose store does not exist yet is no error" {
+    pretends_slurm
+    rmdir "$T/store"
+    mas list --all-hosts
+    [ "$status" -eq 0 ]
+    [ "$stderr" = '' ]
+    [ "${#lines[@]}" -eq 1 ]
+    mas list --all-hosts --json
+    [ "$status" -eq 0 ]
+    [ "$(of gpu '[.reached, .problem] | join(" ")')" = 'true ' ]
+    mas doctor --all-hosts
+    [ "$status" -eq 0 ]
+    [[ $(row gpu) = *note*"its store does not exist yet" ]]
+    # it is not that it cannot be read
+    : >"$T/store"
+    mas list --all-hosts
+    [ "$status" -eq 12 ]
+    [[ $(row gpu) = *"$T/store"* ]]
+}
+
+# top_screen ROWS: runs `mas top --all-hosts` on a terminal with so many lines until it has drawn once, presses q, and
+# sets $output to what was on the screen and $status.
+top_screen() {
+    local pid
+    mkfifo "$T/keys"
+    : >"$T/screen"
+    script -qefc "stty rows $1 cols 100; exec '$MAS' top --all-hosts" "$T/screen" <>"$T/keys" >/dev/null 3>&- &
+    pid=$!
+    eventually grep -q 'q quits' "$T/screen"
+    printf 'xq' >"$T/keys"
+    status=0
+    wait "$pid" || status=$?
+    rm "$T/keys"
+    output=$(tr -d '\r' <"$T/screen" | sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g')
+}
+
+@test "top --all-hosts is a screen: hosts that are not reached first, then agents that need a person, q ends it" {
+    local greet i agents=''
+    sed -i '/^Host n2/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand false|' "$T/ssh/config"
+    for i in idle working waiting idle crashed; do agents+="{\"id\":\"a-$i\",\"state\":\"$i\"},"; done
+    for i in {1..9}; do agents+="{\"id\":\"b-$i\",\"state\":\"idle\"},"; done
+    printf '%s' "{\"sessions\":[{\"name\":\"shop\",\"agents\":[${agents%,}]}]}" >"$T/answer"
+    acts_as n1 'echo "{\"mas\":\"$('"$MAS"' version | cut -d" " -f2)\",\"timeMs\":$(date +%s%3N)}"; cat '"$T/answer"
+    top_screen 10
+    [ "$status" -eq 0 ]
+    echo "$output"
+    mapfile -t lines < <(grep -E '^(HOST|n1|n2|\.\.\.|q quits)' <<<"$output")
+    [[ ${lines[0]} = HOST*STATE* ]]
+    [[ ${lines[1]} = n2*'not reached: '* ]]
+    [[ ${lines[2]} = n1*a-waiting* ]]
+    [[ ${lines[3]} = n1*a-crashed* ]]
+    [[ ${lines[4]} = n1*a-working* ]]
+    [[ ${lines[5]} = n1*a-idle* ]]
+    [[ ${lines[8]} = '... and 8 more' ]]
+    [[ ${lines[9]} = 'q quits'* ]]
+    grep -qF $'\x1b[?1049h' "$T/screen"
+    [[ $(tail -c 200 "$T/screen") = *$'\x1b[?25h\x1b[?1049l'* ]]
+    mas top --all-hosts --once
+    [ "$status" -eq 12 ]
+    [ "${#lines[@]}" -eq 16 ]
+    [[ ${lines[2]} = n1*a-waiting* ]]
+}
+
+@test "a signal to top --all-hosts leaves the terminal as it was" {
+    mkfifo "$T/keys"
+    # the shell that stays has the terminal afterwards
+    printf '%s\n' 'sh -c "echo \$\$ >$1/pid; exec $2 top --all-hosts"' 'stty -a >"$1/stty"' 'echo all done' >"$T/terminal"
+    script -qefc "sh '$T/terminal' '$T' '$MAS'" "$T/screen" <>"$T/keys" >/dev/null 3>&- &
+    eventually grep -q 'q quits' "$T/screen"
+    kill -TERM "$(cat "$T/pid")"
+    eventually grep -q 'all done' "$T/screen"
+    sed -n '/q quits/,$p' "$T/screen" >"$T/rest"
+    grep -qF $'\x1b[?25h\x1b[?1049l' "$T/rest"
+    grep -qE '(^|[ ;])icanon' "$T/stty"
+    grep -qE '(^|[ ;])echo( |;)' "$T/stty"
+}

@@ -1,0 +1,360 @@
+# shellcheck disable=SC2016 # what the other machine expands
+load ../helper
+load ../ssh
+
+setup_more() { make_machines n1; }
+teardown_more() { close_connections; }
+
+@test "a verb runs on another machine, in its root" {
+    there n1 "$MAS" new -q --name shop >/dev/null
+    new_session --name here
+    mas --host n1 list --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '.sessions[].name' <<<"$output")" = shop ]
+    mas --host=n1 list -q
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(there n1 "$MAS" list -q)" ]
+    mas --host n1
+    [ "$status" -eq 0 ]
+    [[ $output = *shop* ]]
+}
+
+@test "forty hostile arguments arrive as they are, whatever the login shell there is" {
+    local words long shell
+    long=$(head -c 100000 /dev/zero | tr '\0' x)
+    words=("" " " "  a  b " $'a\nb' $'\n' $'\t' "'" "''" "'''" '"' '""' "\\" "\\\\" "\\'" "'\\" "a'b\"c\\d" '$(touch x)' '`touch x`'
+        '$HOME' '${HOME}' '*' '?' '[a-z]*' '~' '~root' '!' '!!' '; touch x' '& touch x' '| cat' '> x' '< x' '#x' '-' '--' '-x' '--host'
+        'Grüße, 世界 🦊' $'\x01\x7f\x1b[31m' $'\xff\xfe' '%s%n' '{a,b}' "$long")
+    [ "${#words[@]}" -ge 40 ]
+    acts_as n1 'printf "%s\0" "$@"'
+    "$MAS" --host n1 send "${words[@]}" >"$T/got"
+    printf '%s\0' --root "$T/n1/root" send "${words[@]}" >"$T/want"
+    cmp "$T/want" "$T/got"
+    [ ! -e "$T/n1/home/x" ] && [ ! -e x ]
+    close_connections
+    for shell in dash zsh fish tcsh mksh bsd-csh; do
+        if ! shell=$(command -v "$shell"); then continue; fi
+        # as sshd runs a command of a user whose login shell this is
+        sed -i '/^ForceCommand/d' "$T/n1/sshd_config"
+        echo "ForceCommand exec $shell -c \"\$SSH_ORIGINAL_COMMAND\"" >>"$T/n1/sshd_config"
+        [[ $shell != *bsd-csh ]] || words=("${words[@]::${#words[@]}-1}") # it allows no long words
+        "$MAS" --host n1 send "${words[@]}" >"$T/got"
+        printf '%s\0' --root "$T/n1/root" send "${words[@]}" >"$T/want"
+        cmp "$T/want" "$T/got"
+        [ ! -e "$T/n1/home/x" ] && [ ! -e x ]
+        close_connections
+        eventually eval '[ -z "$(find "$T/runtime" -type s)" ]'
+    done
+}
+
+@test "a command line that is too long for a shell is refused, whatever it consists of" {
+    local words
+    words=$(head -c 120000 /dev/zero | tr '\0' "'")
+    acts_as n1 'printf "%s" "${@: -1}" | wc -c'
+    mas --host n1 send "$words"
+    [ "$status" -eq 0 ]
+    [ "$output" = 120000 ]
+    words=$(head -c 131000 /dev/zero | tr '\0' "x")
+    mas --host n1 send "$words" more words
+    [ "$status" -eq 2 ]
+    [[ $stderr = "mas: cannot run 'send' on host 'n1': the command line is too long for ssh"* ]]
+}
+
+@test "64 MB of standard input arrive, and as much comes back" {
+    acts_as n1 'tee >(sha256sum >&2)'
+    head -c 67108864 /dev/urandom >"$T/data"
+    "$MAS" --host n1 ask <"$T/data" 2>"$T/sum" >"$T/back"
+    cmp "$T/back" "$T/data"
+    [ "$(cut -d' ' -f1 "$T/sum")" = "$(sha256sum <"$T/data" | cut -d' ' -f1)" ]
+}
+
+@test "output, errors and exit codes from 0 to 12 are those of the verb there" {
+    local code
+    acts_as n1 'echo "out $4"; echo "err $4" >&2; exit "$4"'
+    for code in {0..12} 130; do
+        mas --host n1 wait "$code"
+        [ "$status" -eq "$code" ]
+        [ "$output" = "out $code" ]
+        [ "$stderr" = "err $code" ]
+    done
+}
+
+@test "a host that is not reached is exit code 12, with the reason" {
+    printf '[host gone]\nvia = ssh:gone\n' >>"$ROOT/mas.ini"
+    printf 'Host gone\n    ProxyCommand /bin/false\n' >>"$T/ssh/config"
+    mas --host gone list
+    [ "$status" -eq 12 ]
+    [[ $stderr = "mas: cannot reach host 'gone': "* ]]
+    [[ $stderr = *"try: ssh -o BatchMode=yes gone true"* ]]
+
+    ssh-keygen -q -t ed25519 -N '' -f "$T/other_key"
+    sed -i "s|^HostKey .*|HostKey $T/other_key|" "$T/n1/sshd_config"
+    mas --host n1 list
+    [ "$status" -eq 12 ]
+    [[ $stderr = "mas: cannot reach host 'n1': Host key verification failed"$'\n'* ]]
+}
+
+@test "a machine that does not let the user in, or has no mas, is exit code 12" {
+    sed -i 's|^mas = .*|mas = /no/such/mas|' "$ROOT/mas.ini"
+    mas --host n1 list
+    [ "$status" -eq 12 ]
+    [[ $stderr = *"mas: cannot reach host 'n1': '/no/such/mas' does not run there"$'\n'* ]]
+    close_connections
+    : >"$T/ssh/id.pub"
+    eventually eval '[ -z "$(find "$T/runtime" -type s)" ]'
+    mas --host n1 list
+    [ "$status" -eq 12 ]
+    [[ $stderr = "mas: cannot reach host 'n1': "*"Permission denied"* ]]
+}
+
+@test "only hosts of a mas.ini that the user wrote or accepted are reached" {
+    mkdir -p "$T/found/sub" "$T/found/sessions" "$T/found/templates"
+    printf '[host n1]\nvia = ssh:n1\nmas = %s\n' "$MAS" >"$T/found/mas.ini"
+    acts_as n1 'touch "$HOME/ran"'
+    cp "$ROOT/mas.ini" "$T/accepted.ini"
+    cd "$T/found/sub"
+    unset MAS_ROOT
+    mas --host n1 list
+    [ "$status" -eq 3 ]
+    [[ $stderr = *"mas.ini has no [host n1]"*"mas init DIR"* ]]
+    mas config
+    [[ $output != *host.n1* ]]
+    "$MAS" init "$T/found" >/dev/null
+    mas --host n1 version
+    [ "$status" -eq 0 ]
+}
+
+@test "mas config shows hosts, and bad ones are errors" {
+    local bad
+    mas config
+    [[ $output = *"host.n1.via"*"ssh:n1"*"$ROOT/mas.ini:"* ]]
+    for bad in 'via = ssh:-oProxyCommand=x' 'via = ssh:a b' 'via = ssh:$(x)' 'via = ssh:u@-x' 'via = ssh:' 'via = rsh:n1' 'via = slurm:-x' \
+        'mas = mas' 'root = here' 'store = here' "submit = '" 'port = 22'; do
+        printf '[host bad]\n%s\n' "$bad" >"$ROOT/mas.ini"
+        mas config
+        [ "$status" -eq 1 ]
+        [[ $stderr = *"$ROOT/mas.ini:2: [host bad] "* ]]
+    done
+    printf '[host -x]\nvia = ssh:n1\n' >"$ROOT/mas.ini"
+    mas config
+    [[ $stderr = *"a host's name must be"* ]]
+    printf '[host later]\nstore = /s\n' >"$ROOT/mas.ini"
+    mas --host later list
+    [ "$status" -eq 1 ]
+    [[ $stderr = *"does not say how to reach it"* ]]
+}
+
+@test "an agent may not reach hosts" {
+    MAS_SOCKET=$T/none mas --host n1 list
+    [ "$status" -eq 1 ]
+    [[ $stderr = *"cannot reach host 'n1': only a person may"* ]]
+    MAS_BROKERED=10 mas --host n1 list
+    [ "$status" -eq 1 ]
+    [ ! -d "$T/runtime/mas" ]
+}
+
+@test "commands to one machine share connections, which only the user may use" {
+    for _ in 1 2 3; do "$MAS" --host n1 list -q; done
+    [ "$(find "$T/runtime/mas" -type s | wc -l)" -eq 1 ]
+    [ "$(stat -c %a "$T/runtime/mas")" = 700 ]
+    chmod 755 "$T/runtime/mas"
+    mas --host n1 list
+    [ "$status" -eq 1 ]
+    [[ $stderr = *"cannot use '$T/runtime/mas'"* ]]
+}
+
+@test "a master that was killed is replaced" {
+    local socket
+    "$MAS" --host n1 list -q
+    socket=$(find "$T/runtime/mas" -type s)
+    kill -KILL "$(ssh -o ControlPath="$socket" -O check any 2>&1 | tr -dc 0-9)"
+    mas --host n1 list -q
+    [ "$status" -eq 0 ]
+}
+
+@test "an interrupt here closes the connection to the verb there" {
+    acts_as n1 'echo $$ >"$HOME/pid"; exec cat'
+    mkfifo "$T/open"
+    "$MAS" --host n1 wait <>"$T/open" &
+    local pid=$!
+    eventually test -s "$T/n1/home/pid"
+    kill -TERM "$pid"
+    wait "$pid" || status=$?
+    [ "$status" -eq 143 ]
+    eventually eval '! kill -0 "$(cat "$T/n1/home/pid")" 2>/dev/null'
+}
+
+@test "a killed mas ends the verb there" {
+    acts_as n1 'echo $$ >"$HOME/pid"; exec cat'
+    mkfifo "$T/open"
+    "$MAS" --host n1 wait <>"$T/open" &
+    local pid=$!
+    eventually test -s "$T/n1/home/pid"
+    kill -KILL "$pid"
+    wait "$pid" || true
+    eventually eval '! kill -0 "$(cat "$T/n1/home/pid")" 2>/dev/null'
+}
+
+@test "the terminal's team and multiplexer do not pass to ssh" {
+    printf '#!/bin/sh\nenv >%s/env\nexec /usr/bin/ssh -F %s "$@"\n' "$T" "$T/ssh/config" >"$T/bin/ssh"
+    TMUX=/x,1,0 TMUX_PANE=%1 MAS_SESSION_ID=abc mas --host n1 list
+    [ "$status" -eq 0 ]
+    run ! grep -E '^(TMUX=|TMUX_PANE|MAS_)' "$T/env"
+}
+
+@test "sixteen commands at once on an sshd as it comes, and none fails" {
+    local port i pids=()
+    # a listener, because limits of unauthenticated connections are its own
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    /usr/sbin/sshd -D -e -o ListenAddress=127.0.0.1 -p "$port" -f "$T/n1/sshd_config" 2>"$T/sshd.log" &
+    local sshd=$!
+    sed -i "s|^    ProxyCommand .*|    HostName 127.0.0.1\n    Port $port|" "$T/ssh/config"
+    eventually grep -q 'Server listening' "$T/sshd.log"
+    # each waits for all
+    acts_as n1 'mkdir "$HOME/in.$$"
+        until [ "$(find "$HOME" -name "in.*" | wc -l)" -eq 16 ]; do read -rt 0.05 <> <(:); done
+        cat'
+    for i in {1..16}; do
+        echo "$i" | "$MAS" --host n1 ask >"$T/out.$i" &
+        pids+=($!)
+    done
+    for i in "${pids[@]}"; do wait "$i"; done
+    for i in {1..16}; do [ "$(cat "$T/out.$i")" = "$i" ]; done
+    close_connections
+    kill "$sshd"
+}
+
+@test "NAME:SESSION names a session of another machine, wherever a session stands" {
+    local id
+    id=$(there n1 "$MAS" new -q --name shop -t pair)
+    mas show n1:shop --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r .sessionId <<<"$output")" = "$id" ]
+    mas show -s "n1:${id:0:8}" --json
+    [ "$(jq -r .sessionId <<<"$output")" = "$id" ]
+    mas send n1:shop all "hello there"
+    [ "$status" -eq 0 ]
+    mas send -s n1:@last all -- "-x: y"
+    [ "$status" -eq 0 ]
+    mas wait n1:nothing
+    [ "$status" -eq 3 ]
+    [[ $stderr = *"'nothing'"* ]]
+    mas attach n1:shop
+    [ "$status" -eq 1 ]
+    [[ $stderr = *terminal* ]]
+}
+
+@test "options and operands of NAME:SESSION arrive as they were parsed" {
+    acts_as n1 'printf "%s\0" "$@"'
+    "$MAS" send n1:shop 10 --no-enter --from=1 -- -a 'b c' n1:x >"$T/got"
+    printf '%s\0' --root "$T/n1/root" send --no-enter --from=1 -- shop 10 -a 'b c' n1:x >"$T/want"
+    cmp "$T/want" "$T/got"
+    "$MAS" attach --root "$ROOT" n1:shop lead >"$T/got"
+    printf '%s\0' --root "$T/n1/root" attach -- shop lead >"$T/want"
+    cmp "$T/want" "$T/got"
+    "$MAS" search -s n1:shop --json 'n1:x' >"$T/got"
+    printf '%s\0' --root "$T/n1/root" search --session=shop --json -- n1:x >"$T/want"
+    cmp "$T/want" "$T/got"
+}
+
+@test "sessions of several machines: each in turn, and the first exit code but 0" {
+    local here
+    make_machine n2
+    new_session
+    here=$ID
+    acts_as n1 'echo "n1 $*"; exit 4'
+    acts_as n2 'echo "n2 $*"; exit 5'
+    mas stop "$here" n2:a n1:b n2:c
+    [ "$status" -eq 5 ]
+    [ "${lines[0]}" = "n2 --root $T/n2/root stop -- a c" ]
+    [ "${lines[1]}" = "n1 --root $T/n1/root stop -- b" ]
+    [ "$(field "$here" .status)" = stopped ]
+    acts_as n1 'exit 0'
+    mas rm n1:b none
+    [ "$status" -eq 3 ]
+    mas stop n3:x
+    [ "$status" -eq 3 ]
+    [[ $stderr = *"'n3:x'"* ]]
+}
+
+@test "an agent's NAME:SESSION is not another machine's" {
+    MAS_BROKERED=10 mas show n1:shop
+    [ "$status" -ne 0 ]
+    [ ! -d "$T/runtime/mas" ]
+}
+
+# completes WORD...: the candidates, on one line.
+completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
+
+@test "completion offers hosts, and the sessions of a host within a second" {
+    local began
+    there n1 "$MAS" new -q --name shop -t solo --no-start >/dev/null
+    new_session --name north -t solo --no-start
+    [ "$(completes --host '')" = 'n1 ' ]
+    [ "$(completes --host = n)" = 'n1 ' ]
+    [ "$(completes show n)" = 'n1: north ' ]
+    [ "$(completes show n1:sh)" = 'n1:shop ' ]
+    [ "$(completes show n1 : sh)" = 'shop ' ]
+    [[ " $(completes show n1 :)" = *' shop '* ]]
+    [[ " $(completes show -s n1:sh)" = ' n1:shop ' ]]
+    [[ " $(completes --host n1 show '')" = *' shop '* ]]
+    [[ " $(completes --host n1 show '')" != *north* ]]
+    [[ " $(completes --host n1 sho)" = ' show ' ]]
+    [ "$(completes show other:)" = '' ]
+    [ "$(completes ask n1:shop '')" = 'solo ' ]
+    [ "$(completes ask n1 : shop so)" = 'solo ' ]
+    [ "$(completes ask -s n1:shop so)" = 'solo ' ]
+    [[ " $(completes send n1:shop solo,al)" = ' solo,all ' ]]
+    [[ " $(completes --host n1 ask shop '')" = ' solo ' ]]
+    [ "$(completes ask n1:none '')" = '' ]
+    [ "$(completes new --host '')" = 'n1 ' ]
+    [ "$(completes move north '')" = 'n1 ' ]
+    close_connections
+    sed -i "s|ProxyCommand .*|ProxyCommand sleep 100|" "$T/ssh/config"
+    began=$(date +%s%3N)
+    [ "$(completes show n1:sh)" = '' ]
+    [ $(($(date +%s%3N) - began)) -lt 3000 ]
+    acts_as n1 'printf "{\"sessions\":[{\"name\":\"\$(x)\",\"tmuxSession\":\"a\\nb\"}]}"'
+    [ "$(completes show n1:)" = '' ]
+}
+
+@test "new --host on a machine that ssh reaches creates the session there" {
+    mas new --host n1 --name shop -t solo -q
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(there n1 "$MAS" list -q)" ]
+    [ "$(there n1 "$MAS" show shop --json | jq -r .status)" = active ]
+    [ "$("$MAS" list -q)" = '' ]
+    mas new --host n1 --name shop
+    [ "$status" -eq 4 ]
+    mas new --host none
+    [ "$status" -eq 3 ]
+    [[ $stderr = *"cannot find host 'none'"* ]]
+    mas new --host n1 --cpus 2
+    [ "$status" -eq 2 ]
+    [[ $stderr = "mas: cannot use --cpus with --host n1: Slurm does not place sessions there"* ]]
+    MAS_BROKERED=10 mas new --host n1
+    [ "$status" -eq 1 ]
+}
+
+@test "new --host passes everything but --host, and makes no root here" {
+    acts_as n1 'printf "%s\0" "$@"; cat'
+    printf hello | "$MAS" new --host=n1 -n shop -p 'lead=-x y' --private -c - --json >"$T/got"
+    printf '%s\0' --root "$T/n1/root" new --name=shop '--prompt=lead=-x y' --private --config=- --json -- >"$T/want"
+    printf hello >>"$T/want"
+    cmp "$T/want" "$T/got"
+    mkdir -p "$XDG_CONFIG_HOME/mas"
+    mv "$ROOT/mas.ini" "$XDG_CONFIG_HOME/mas/mas.ini"
+    cd "$T/ssh"
+    MAS_ROOT='' "$MAS" new --host n1 >/dev/null
+    [ ! -e "$XDG_DATA_HOME/mas" ]
+}
+
+@test "new --attach on another machine gets a terminal there" {
+    acts_as n1 'test -t 0 && test -t 1 && echo "a terminal for $*"'
+    for words in 'new --host n1 --attach' '--host n1 new -a' '--host n1 new -qa'; do
+        run script -qec "$MAS $words" /dev/null
+        [[ $output = *"a terminal for"*new* ]]
+    done
+    run script -qec "$MAS --host n1 new -q" /dev/null
+    [[ $output != *"a terminal for"* ]]
+}

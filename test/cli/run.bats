@@ -1,0 +1,490 @@
+#!/usr/bin/env bats
+# mas run without Slurm: from the store, into the store, and what ends it. With a fake Slurm: jobs.
+load ../helper
+
+ID=550e8400-e29b-41d4-a716-446655440000
+
+setup_more() {
+    STORE=$T/store
+    JOBROOT=$T/jobroot
+    quick_idle
+    RUNNER=''
+}
+
+teardown_more() {
+    if [ -n "$RUNNER" ]; then kill -KILL "$RUNNER" 2>/dev/null || :; fi
+}
+
+# begin OPTION...: `mas run` in the background, in $ROOT or the root that an option names; waits until it says that the
+# session has started. ended: waits for its end and sets $status.
+begin() {
+    rm -f "$T/said"
+    "$MAS" run --id "$ID" "$@" >"$T/said" 2>"$T/complaints" 3>&- &
+    RUNNER=$!
+    eventually grep -qE ' (started|it runs already|started a new session)$' "$T/said"
+}
+ended() {
+    status=0
+    wait "$RUNNER" || status=$?
+    RUNNER=''
+}
+saves() { find "$STORE/$ID" -name 'save-*.tar.zst' | wc -l; }
+agent_pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
+
+@test "run makes a session, TERM stops it and saves it, and another root gets it back with its files" {
+    begin --store "$STORE" -t solo -n shop
+    echo work >"$ROOT/sessions/$ID/unit/solo/file"
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+    [ "$(saves)" -eq 1 ]
+    [ "$("$MAS" show "$ID" --json | jq -r .status)" = stopped ]
+    grep -q ' ending: stopped$' "$T/said"
+    grep -q '^HOW=stopped$' "$STORE/$ID/run"
+
+    begin --root "$JOBROOT" --store "$STORE"
+    [ "$(cat "$JOBROOT/sessions/$ID/unit/solo/file")" = work ]
+    [ "$("$MAS" --root "$JOBROOT" show shop --json | jq -r .status)" = active ]
+    kill -INT "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+}
+
+@test "the tmux server of a run is its own, whatever the settings say" {
+    begin -t solo
+    local socket
+    socket=$("$MAS" show "$ID" --json | jq -r .tmuxSocket)
+    [ "${socket##*/}" = mas-550e8400 ]
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+}
+
+@test "run ends after --idle, and not while an agent works" {
+    begin --store "$STORE" -t solo --idle 1s
+    ended
+    [ "$status" -eq 0 ]
+    grep -q ' ending: idle$' "$T/said"
+    [ "$(saves)" -eq 1 ]
+}
+
+@test "run ends when all agents have ended" {
+    begin --store "$STORE" -t pair
+    "$MAS" send "$ID" all 'exit 0'
+    ended
+    [ "$status" -eq 0 ]
+    grep -q ' ending: all agents ended$' "$T/said"
+    [ "$(saves)" -eq 1 ]
+}
+
+@test "run fails if all agents have failed, and says which; the session is saved" {
+    begin --store "$STORE" -t solo
+    "$MAS" send "$ID" all 'exit 3'
+    ended
+    [ "$status" -eq 1 ]
+    grep -q 'all agents have crashed (solo: exit code 3)' "$T/complaints"
+    [ "$(saves)" -eq 1 ]
+    grep -q '^HOW=failed$' "$STORE/$ID/run"
+}
+
+@test "stop from elsewhere ends the run with 0" {
+    begin --store "$STORE" -t solo
+    "$MAS" stop -q "$ID"
+    ended
+    [ "$status" -eq 0 ]
+    [ "$(saves)" -eq 1 ]
+}
+
+@test "USR1 saves a session outside of Slurm, and its agents keep their pids" {
+    begin --store "$STORE" -t solo
+    eventually agent_pid
+    local before
+    before=$(agent_pid)
+    kill -USR1 "$RUNNER"
+    eventually grep -q ' saved: ' "$T/said"
+    [ "$(saves)" -eq 1 ]
+    [ "$(agent_pid)" = "$before" ]
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+}
+
+@test "run saves as often as [fleet] save says" {
+    printf '[fleet]\nstore = %s\nsave = 300ms\n' "$STORE" >>"$ROOT/mas.ini"
+    begin -t solo
+    two_saved() { [ "$(grep -c ' saved: ' "$T/said")" -ge 2 ]; }
+    eventually two_saved
+    kill -KILL "$RUNNER"
+    wait "$RUNNER" || :
+    RUNNER=''
+    "$MAS" stop -q "$ID"
+    begin --root "$JOBROOT" --store "$STORE"
+    grep -q ' restoring save-' "$T/said"
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+}
+
+@test "a damaged newest save is passed over for the one before it, and that is said; without one it is an error" {
+    local newest how
+    for how in 'truncate -s 2000' 'truncate -s 0' 'dd if=/dev/urandom bs=64 count=1 seek=20 conv=notrunc status=none of='; do
+        begin --store "$STORE" -t solo
+        eventually agent_pid
+        echo old >"$ROOT/sessions/$ID/unit/solo/note"
+        kill -USR1 "$RUNNER"
+        eventually grep -q ' saved: ' "$T/said"
+        echo new >"$ROOT/sessions/$ID/unit/solo/note"
+        kill -TERM "$RUNNER"
+        ended
+        [ "$(saves)" -eq 2 ]
+        newest=$(cd "$STORE/$ID" && printf '%s\n' save-* | tail -n 1)
+        if [[ $how = *= ]]; then eval "$how\"$STORE/$ID/$newest\""; else $how "$STORE/$ID/$newest"; fi
+        begin --root "$JOBROOT" --store "$STORE"
+        grep -q " passed over a damaged save: cannot restore '$STORE/$ID/$newest': " "$T/said"
+        [ "$(cat "$JOBROOT/sessions/$ID/unit/solo/note")" = old ]
+        kill -TERM "$RUNNER"
+        ended
+        [ "$status" -eq 0 ]
+        rm -rf "$JOBROOT"
+        "$MAS" rm -qf "$ID"
+        truncate -s 100 "$STORE/$ID"/save-*
+        mas run --root "$JOBROOT" --store "$STORE" --id "$ID"
+        [ "$status" -eq 5 ]
+        [[ $stderr == *"$ID"* ]]
+        rm -rf "$JOBROOT" "${STORE:?}/$ID"
+        ID=$(cat /proc/sys/kernel/random/uuid)
+    done
+}
+
+@test "a run that was killed goes on with the team that still runs" {
+    begin --store "$STORE" -t solo
+    eventually agent_pid
+    local before
+    before=$(agent_pid)
+    kill -KILL "$RUNNER"
+    wait "$RUNNER" || :
+    begin --store "$STORE"
+    grep -q ' it runs already$' "$T/said"
+    [ "$(agent_pid)" = "$before" ]
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+}
+
+@test "a first message of a session that was only saved is delivered by its run" {
+    # shellcheck disable=SC2016 # the agent expands it
+    "$MAS" new -q --id "$ID" -t solo --no-start -p 'solo=echo first-$((40+2))'
+    mkdir -m 700 "$STORE" "$STORE/$ID"
+    "$MAS" archive -q "$ID" -o "$STORE/$ID/save-1-20260101T000000Z.tar.zst"
+    begin --root "$JOBROOT" --store "$STORE"
+    said() { "$MAS" --root "$JOBROOT" logs "$ID" solo | grep -q first-42; }
+    eventually said
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+}
+
+@test "run refuses a session that another machine has gone on with; --scratch replaces it" {
+    begin --store "$STORE" -t solo
+    kill -TERM "$RUNNER"
+    ended
+    begin --root "$JOBROOT" --store "$STORE"
+    kill -TERM "$RUNNER"
+    ended
+    mas run --id "$ID" --store "$STORE"
+    [ "$status" -eq 4 ]
+    # shellcheck disable=SC2154 # set by run
+    [[ "$stderr" == *'the store has a save of epoch 2, and this is 1'* ]]
+    begin --store "$STORE" --scratch --idle 1s
+    grep -q 'replacing the session' "$T/said"
+    ended
+    [ "$status" -eq 0 ]
+}
+
+@test "--scratch removes the root at the end, but not one with another session" {
+    begin --root "$JOBROOT" --store "$STORE" -t solo --scratch
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+    [ ! -e "$JOBROOT" ]
+    "$MAS" init -q "$JOBROOT"
+    "$MAS" --root "$JOBROOT" new -q -t solo --no-start
+    begin --root "$JOBROOT" --store "$STORE" --scratch
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+    [ "$("$MAS" --root "$JOBROOT" list -q | wc -l)" -eq 2 ]
+}
+
+@test "a store that nobody can write to: run fails after TERM, and the session is here" {
+    begin --store "$STORE" -t solo
+    rm -rf "$STORE"
+    : >"$STORE"
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 1 ]
+    grep -q 'cannot save the session' "$T/complaints"
+    [ "$("$MAS" show "$ID" --json | jq -r .status)" = stopped ]
+}
+
+@test "bad words are refused before anything is made" {
+    mas run --id nonsense
+    [ "$status" -eq 2 ]
+    mas run --idle never
+    [ "$status" -eq 2 ]
+    mas run --idle 1ms
+    [ "$status" -eq 2 ]
+    mas run --scratch
+    [ "$status" -eq 2 ]
+    mas run --store relative
+    [ "$status" -eq 2 ]
+    mas run something
+    [ "$status" -eq 2 ]
+    [ -z "$("$MAS" list -q)" ]
+}
+
+# ---- with programs that answer as those of Slurm do
+
+# fake NAME LINE...: a program of Slurm; $T/calls gets its arguments.
+fake() {
+    local name=$1
+    shift
+    mkdir -p "$T/bin"
+    { printf '#!/bin/bash\necho "%s $*" >>"%s/calls"\n' "$name" "$T"; printf '%s\n' "$@"; } >"$T/bin/$name"
+    chmod +x "$T/bin/$name"
+}
+
+with_slurm() {
+    export PATH=$T/bin:$PATH
+    fake squeue "cat '$T/jobs' 2>/dev/null || :"
+    fake sbatch "echo '12|PENDING|0|0|n/a|mas:$ID|Priority' >'$T/jobs'; echo 12"
+    fake scancel
+    fake scontrol
+    printf '[host gpu]\nvia = slurm:teams\nstore = %s\nsubmit = --qos "low prio"\n' "$STORE" >>"$ROOT/mas.ini"
+}
+# ask_again: lets the next list ask squeue.
+ask_again() { [ ! -f "$STORE/.jobs/answer" ] || sed -i '1s/\t[0-9]*\t/\t00000000000000000000\t/' "$STORE"/.jobs/answer; }
+job_state() { "$MAS" list --json | jq -r '.jobs[0] | .state + ":" + (.reason // "")'; }
+
+@test "new --host moves the session into the store and submits one job, with its options" {
+    with_slurm
+    mas new -q --host gpu --id "$ID" -n shop -t solo -p 'solo=my secret' --cpus 4 --mem 2G --gpus 1 --time 90m
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID" ]
+    [ "$(saves)" -eq 1 ]
+    [ -z "$("$MAS" list -q)" ]
+    grep -q "^sbatch .*--qos low prio .*--cpus-per-task=4 --mem=2097152K --gpus=1 --time=90 .*--export=NONE.*--comment=mas:$ID" "$T/calls"
+    run ! grep -r 'my secret' "$T/calls" "$STORE/$ID/job"
+    [ "$(stat -c %a "$STORE/$ID/job")" = 600 ]
+    [ "$("$MAS" show shop --json | jq -r .state)" = pending ]
+}
+
+@test "a submission whose answer is lost and is tried again makes one job" {
+    with_slurm
+    # the job is there, but sbatch does not say so
+    fake sbatch "echo '7|PENDING|0|0|n/a|mas:$ID|Priority' >'$T/jobs'"
+    mas new -q --host gpu --id "$ID" -t solo
+    [ "$status" -eq 0 ]
+    mas new --host gpu --id "$ID" -t solo
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'job 7 on gpu, submitted before'* ]]
+    [ "$(grep -c ^sbatch "$T/calls")" -eq 1 ]
+}
+
+@test "a submission that Slurm refuses is told, and goes on with the same id" {
+    with_slurm
+    fake sbatch "echo 'sbatch: error: invalid partition specified: teams' >&2; exit 1"
+    mas new --host gpu --id "$ID" -t solo
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *'invalid partition'* && "$stderr" == *"mas new --host gpu --id $ID"* ]]
+    fake sbatch 'echo 13'
+    mas new --host gpu --id "$ID" -t solo
+    [ "$status" -eq 0 ]
+    [ "$(saves)" -eq 1 ]
+}
+
+@test "a job of another cluster is cancelled and refused, and one of a federation is followed" {
+    with_slurm
+    # as with #SBATCH --clusters in the user's script: squeue here knows nothing of it
+    fake sbatch 'echo "15;far"'
+    mas new --host gpu --id "$ID" -t solo
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"job 15 went to cluster 'far'"*'was cancelled'*'--clusters'* ]]
+    grep -qx 'scancel --quiet --clusters=far 15' "$T/calls"
+    fake scancel 'echo "scancel: error: no cluster far" >&2; exit 1'
+    mas new --host gpu --id "$ID" -t solo
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *'could not be cancelled: scancel: no cluster far'* ]]
+    fake sbatch "echo '16|PENDING|0|0|n/a|mas:$ID|Priority' >'$T/jobs'; echo '16;near'"
+    mas new --host gpu --id "$ID" -t solo
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'job 16 on gpu'* ]]
+    [ "$(saves)" -eq 1 ]
+}
+
+@test "the cluster that the environment names for sbatch does not count" {
+    with_slurm
+    # shellcheck disable=SC2016 # for the program
+    fake sbatch 'echo "${SBATCH_CLUSTERS-none} ${SBATCH_ACCOUNT-none}" >"'"$T"'/environment"; echo 12'
+    SBATCH_CLUSTERS=far SBATCH_ACCOUNT=lab mas new --host gpu --id "$ID" -t solo
+    [ "$status" -eq 0 ]
+    [ "$(cat "$T/environment")" = 'none lab' ]
+}
+
+@test "list shows each state of a job with Slurm's reason, and keeps that of one that Slurm has forgotten" {
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
+    local line want
+    while IFS='=' read -r line want; do
+        echo "$line" >"$T/jobs"
+        ask_again
+        [ "$(job_state)" = "$want" ] || { echo "$line: $(job_state)" >&2; return 1; }
+    done <<END
+12|PENDING|0|0|n/a|mas:$ID|Priority=pending:Priority
+12|PENDING|0|0|n/a|mas:$ID|JobHeldUser=held:JobHeldUser
+12|PENDING|1|0|n/a|mas:$ID|BeginTime=requeued:BeginTime
+12|RUNNING|0|0|n1|mas:$ID|None=running:
+12|PREEMPTED|0|0|n1|mas:$ID|None=preempted:
+12|NODE_FAIL|0|1|n1|mas:$ID|NodeDown=node failed:NodeDown
+12|TIMEOUT|0|0|n1|mas:$ID|TimeLimit=timed out:TimeLimit
+12|OUT_OF_MEMORY|0|125|n1|mas:$ID|OutOfMemory=out of memory:OutOfMemory
+12|FAILED|0|768|n1|mas:$ID|NonZeroExitCode=failed:NonZeroExitCode
+END
+    : >"$T/jobs"
+    ask_again
+    [ "$(job_state)" = failed:NonZeroExitCode ]
+    mas list
+    [[ "$output" == *'failed (exit code 3): NonZeroExitCode'* ]]
+}
+
+@test "a job that Slurm has forgotten while it ran is gone, or has ended as its run said" {
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -t solo
+    echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    ask_again
+    [ "$(job_state)" = running: ]
+    : >"$T/jobs"
+    ask_again
+    [[ "$(job_state)" == gone:* ]]
+    printf 'JOB=12\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\nENDED_AT=2026-01-01T00:10:00Z\nHOW=idle\n' \
+        >"$STORE/$ID/run"
+    echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    ask_again
+    [ "$(job_state)" = running: ]
+    : >"$T/jobs"
+    ask_again
+    [ "$(job_state)" = ended:idle ]
+}
+
+@test "squeue is asked once for a list within 30 s, and a list does not wait for one that hangs" {
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -t solo
+    : >"$T/calls"
+    "$MAS" list >/dev/null
+    "$MAS" list >/dev/null
+    [ "$(grep -c ^squeue "$T/calls")" -eq 1 ]
+    fake squeue 'exec sleep 1000'
+    ask_again
+    mas list
+    [ "$status" -eq 0 ]
+    [[ "$output" == *pending* && "$stderr" == *'cannot ask Slurm for its jobs'* ]]
+    mas list
+    [ "$(grep -c ^squeue "$T/calls")" -eq 2 ]
+}
+
+@test "stop cancels a job, rm removes its record and saves; a running one only after its end" {
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
+    echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    ask_again
+    mas rm shop
+    [ "$status" -eq 4 ]
+    mas stop shop
+    [ "$status" -eq 0 ]
+    grep -q '^scancel .*12' "$T/calls"
+    echo "12|CANCELLED|0|0|n1|mas:$ID|None" >"$T/jobs"
+    mas rm shop
+    [ "$status" -eq 0 ]
+    [ ! -e "$STORE/$ID" ]
+    mas show shop
+    [ "$status" -eq 3 ]
+}
+
+@test "logs prints what a job has printed that never started mas, without its control characters" {
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
+    printf 'one\nmodule: command not found\033[2J\n' >"$STORE/$ID/output"
+    echo "12|FAILED|0|32512|n1|mas:$ID|NonZeroExitCode" >"$T/jobs"
+    ask_again
+    mas logs shop
+    [ "$status" -eq 0 ]
+    [ "$output" = $'one\nmodule: command not found\\x1b[2J' ]
+    [[ "$stderr" == *'failed (exit code 127): NonZeroExitCode'* ]]
+    mas logs shop -n 1
+    [ "$output" = 'module: command not found\x1b[2J' ]
+}
+
+@test "USR1 in a job submits another one and ends; a job that cannot submit is requeued" {
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -t solo
+    echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    fake sbatch 'echo 13'
+    SLURM_JOB_ID=12 begin --root "$JOBROOT" --store "$STORE"
+    kill -USR1 "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+    grep -q 'goes on in job 13' "$T/said"
+    grep -q '^HOW=requeued$' "$STORE/$ID/run"
+    grep -q '^JOB=13$' "$STORE/$ID/job"
+
+    fake sbatch 'echo "sbatch: error: not from here" >&2; exit 1'
+    echo "13|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    SLURM_JOB_ID=13 begin --root "$JOBROOT" --store "$STORE"
+    kill -USR1 "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+    grep -q '^scontrol requeue 13$' "$T/calls"
+}
+
+@test "options of a job need --host, a host of Slurm and a store" {
+    mas new --cpus 4
+    [ "$status" -eq 2 ]
+    mas new --host nowhere
+    [ "$status" -eq 3 ]
+    printf '[host far]\nvia = ssh:far\n[host near]\nvia = slurm:p\n' >>"$ROOT/mas.ini"
+    mas new --host far --mem 1G # ssh reaches it, so the job's options are refused before that
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *'cannot use --mem with --host far'* ]]
+    mas new --host near
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *'it has no store'* ]]
+    printf 'store = %s\n' "$STORE" >>"$ROOT/mas.ini"
+    local bad
+    for bad in --cpus=0 --cpus=x --gpus=-1 --mem=1 --mem=lots --time=10s --time=x --idle=0; do
+        mas new --host near "$bad"
+        [ "$status" -eq 2 ] || { echo "$bad: $status" >&2; return 1; }
+    done
+    mas new --host near --attach
+    [ "$status" -eq 2 ]
+    [ -z "$("$MAS" list -q)" ] && [ ! -e "$STORE" ]
+}
+
+@test "a store that others can write to is refused" {
+    with_slurm
+    mkdir -m 777 "$STORE"
+    mas new --host gpu -t solo
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *'others may write to it'* ]]
+    [ -z "$("$MAS" list -q)" ]
+}
+
+@test "the user's own script is submitted in place of the one that comes with mas" {
+    with_slurm
+    "$MAS" new -q --host gpu -t solo
+    grep -q '^sbatch .*/slurm/team.sbatch ' "$T/calls"
+    local config=${XDG_CONFIG_HOME:-$HOME/.config}/mas/slurm
+    mkdir -p "$config"
+    printf '#!/bin/sh\nexec "$@"\n' >"$config/team.sbatch"
+    "$MAS" new -q --host gpu -t solo
+    grep -qF " $(realpath "$config/team.sbatch") " "$T/calls"
+}

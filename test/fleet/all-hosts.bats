@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# list --all-hosts and the other verbs that ask all machines at once.
+
+load ../helper
+load lib
+
+setup_file() {
+    bed_up
+    if [ -z "$BED" ]; then return; fi
+    fleet_config
+    local machine
+    for machine in front n1 n2 n3; do as "$machine" mas new -q -t solo --agent scripted --name "on-$machine"; done
+}
+
+# everywhere FILTER: of `list --all-hosts --json`.
+everywhere() { front list --all-hosts --json | jq -r "$1"; }
+names() { everywhere '[.sessions[].name] | sort | join(" ")'; }
+
+@test "list shows the teams of all machines, and whose they are" {
+    [ "$(names)" = 'on-front on-n1 on-n2 on-n3' ]
+    front_mas list --all-hosts
+    [ "$status" -eq 0 ]
+    local machine
+    for machine in n1 n2 n3; do grep -E "^$machine .*on-$machine" <<<"$output"; done
+    grep -E '^- .*on-front' <<<"$output"
+}
+
+@test "status, search, usage and du ask all machines, too" {
+    local verb
+    front --host n2 ask on-n2 solo 'SAY:"a rare codeword"' >/dev/null
+    [[ $(front search --all-hosts 'codeword') == *n2* ]]
+    [[ $(front usage --all-hosts) == *n2* ]]
+    for verb in status du; do
+        front_mas "$verb" --all-hosts
+        echo "$verb: $output"
+        [ "$status" -eq 0 ]
+        [[ $output == *n1* && $output == *n3* ]]
+    done
+}
+
+@test "with a machine that is dead, a list takes less than 3 s and has the others whole, and a row for it" {
+    local start took
+    front list --all-hosts >/dev/null
+    power_off n3
+    start=${EPOCHREALTIME/[.,]/}
+    front_mas list --all-hosts
+    took=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
+    echo "$took ms: $output"
+    [ "$status" -eq 12 ]
+    [ "$took" -lt 3000 ]
+    [[ $output == *on-front* && $output == *on-n1* && $output == *on-n2* ]]
+    grep -E '^n3 ' <<<"$output"
+    [ "$(everywhere '.hosts[] | select(.host == "n3") | .reached')" = false ]
+    [ "$(everywhere '.hosts[] | select(.host == "n3") | .lastKnown.sessions // .lastKnown')" != null ]
+    power_on n3
+    eventually prints true everywhere '.hosts[] | select(.host == "n3") | .reached'
+}
+
+@test "a machine whose link is cut while a connection to it is open does not hold a list" {
+    local start took
+    front --host n2 version
+    link_down n2
+    start=${EPOCHREALTIME/[.,]/}
+    front_mas list --all-hosts
+    took=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
+    link_up n2
+    echo "$took ms: $output"
+    [ "$took" -lt 3000 ]
+    [[ $output == *on-front* && $output == *on-n1* ]]
+    disconnect
+}
+
+@test "a clock an hour off, a full disk, another version of mas and a wrong key are a row each, with the reason" {
+    clock_off n1 3600
+    disk_full n2
+    front_mas list --all-hosts
+    echo "$output"
+    grep -iE '^n1 .*clock' <<<"$output"
+    grep -iE '^n2 .*(disk|full|free)' <<<"$output"
+    [[ $output == *on-n1* && $output == *on-n2* ]]
+    clock_off n1 0
+    disk_free n2
+    other_version n1
+    front_mas list --all-hosts
+    echo "$output"
+    grep -E '^n1 .* has mas 0.*z, here is ' <<<"$output"
+    wrong_key n3
+    disconnect
+    front_mas list --all-hosts
+    echo "$output"
+    grep -E '^n3 .*Permission denied' <<<"$output"
+    right_key n3
+    strange_host_key n3
+    disconnect
+    front_mas list --all-hosts
+    echo "$output"
+    grep -iE '^n3 .*host key' <<<"$output"
+    [[ $output == *on-n2* ]]
+}

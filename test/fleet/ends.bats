@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# Verbs on another machine end there when they end at the front, however they end.
+
+load ../helper
+load lib
+
+setup_file() {
+    bed_up
+    if [ -n "$BED" ]; then fleet_config; fi
+}
+
+setup_last() { as n1 mas new -q -t solo --agent scripted --name team; }
+teardown_more() {
+    if [ -z "$BED" ]; then return; fi
+    window_close
+    as n1 mas rm -f -q team
+    wait || :
+}
+
+# verb_at: the process of the verb on n1; not that of watch().
+verb_at() { verbs n1 | grep -v -- '--for idle' | grep "mas $1 " | cut -d' ' -f1; }
+
+# watch VERB: notes, as it happens, when its process there ends and when the agent is idle: $T/ended and $T/idle, in ms.
+watch() {
+    rm -f "$T/ended" "$T/idle"
+    on n1 /usr/bin/python3 -c '
+import os, select, sys, time
+fd = os.pidfd_open(int(sys.argv[1]))
+print("watching", flush=True)
+select.select([fd], [], [])
+print(time.time_ns() // 1000000)' "$(verb_at "$1")" >"$T/ended" &
+    as n1 sh -c 'mas wait team --for idle >/dev/null && date +%s%3N' >"$T/idle" &
+    eventually grep -qs watching "$T/ended"
+    if [ "$1" = ask ]; then eventually eval 'verbs n1 | grep -q -- "--for idle"'; fi
+}
+
+# ends_once HOW VERB: how long it took, in ms, until the agent is idle and no process of the verb is left.
+ends_once() {
+    local start idle ended
+    in_window "mas --host n1 $2"
+    eventually verb_at "${2%% *}" >/dev/null
+    if [[ $2 == ask* ]]; then eventually prints working state n1 team solo; fi
+    watch "${2%% *}"
+    start=$(date +%s%3N)
+    "$1"
+    wait
+    idle=$(tail -n 1 "$T/idle") ended=$(tail -n 1 "$T/ended")
+    eventually prints '' verbs n1 || { verbs n1; false; }
+    prints idle state n1 team solo
+    window_close
+    took=$(((idle > ended ? idle : ended) - start))
+    echo "$2: $took ms"
+}
+
+# ends_by HOW: each verb that waits is ended so, and is over within 2 s. There is no timer in that, so that only a busy
+# machine makes it longer: then it may try again, but whatever makes it wait for 2 s itself fails each time.
+ends_by() {
+    local verb try took
+    for verb in 'ask team solo SAY:begun HANG' 'wait team --for exit' 'status --watch team' 'logs -f team solo'; do
+        for try in 1 2 3 4 5; do
+            ends_once "$1" "$verb"
+            if [ "$took" -lt 2000 ]; then break; fi
+        done
+        [ "$took" -lt 2000 ] || { echo "not one of $try within 2 s" && false; }
+    done
+}
+
+interrupt() { keys C-c; }
+kill_client() { on front pkill -KILL -u ann -x mas; }
+kill_ssh() { on front pkill -KILL -u ann -f 'ssh .* exec '; }
+close_window() { window_close; }
+
+@test "Ctrl-C at the front ends a verb on the other machine, and cancels what it asked" { ends_by interrupt; }
+
+@test "a client that is killed at the front ends the verb on the other machine" { ends_by kill_client; }
+
+@test "a terminal that closes at the front ends the verb on the other machine" { ends_by close_window; }

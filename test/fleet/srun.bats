@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# Verbs for a session that is a job of Slurm: over srun, what goes there and what comes back.
+# shellcheck disable=SC2016,SC1003 # for the shells there
+
+load ../helper
+load lib
+
+setup_file() {
+    bed_up
+    if [ -z "$BED" ]; then return; fi
+    fleet_config
+    fleet_slurm 'submit = -w n1'
+    as front mas new -q --host gpu -n shop -t solo --agent scripted
+    eventually front --host gpu wait shop --for idle
+}
+
+# tool SCRIPT: instead of mas, the host runs this script there. mas_again: mas.
+tool() {
+    as n1 sh -c 'printf "#!/bin/bash\n%s\n" "$1" >tool; chmod +x tool' sh "$1"
+    as front sed -i 's|^mas = .*|mas = /home/ann/tool|' .config/mas/mas.ini
+}
+# slurmstepd drops what it has not read when a process ends; mas waits for that.
+READ='exec /usr/local/bin/mas "$1" "$2" wait shop --for idle'
+mas_again() { as front sed -i 's|^mas = .*|mas = /usr/local/bin/mas|' .config/mas/mas.ini; }
+teardown_more() {
+    if [ -z "$BED" ]; then return; fi
+    mas_again
+    window_close
+}
+
+@test "forty hostile arguments arrive over srun as they are" {
+    local words long
+    long=$(head -c 60000 /dev/zero | tr '\0' x)
+    words=(shop solo ' ' '  a  b ' $'a\nb' $'\n' $'\t' "'" "''" "'''" '"' '""' '\' '\\' "\\'" "'\\" "a'b\"c\\d" '$(touch x)'
+        '`touch x`' '$HOME' '${HOME}' '*' '?' '[a-z]*' '~' '~root' '!' '!!' '; touch x' '& touch x' '| cat' '> x'
+        '< x' '#x' '-' '--' '-x' '--host' 'Grüße, 世界 🦊' $'\x01\x7f\x1b[31m' $'\xff\xfe' '%s%n' '{a,b}' '' "$long")
+    tool 'printf "%s\0" "$@"; '"$READ"
+    front --host gpu send "${words[@]}" >"$T/got"
+    printf '%s\0' "${words[@]}" >"$T/want"
+    # in front of them are the root and the verb
+    tail -c "$(stat -c %s "$T/want")" "$T/got" | cmp "$T/want" -
+    run ! as n1 test -e x
+}
+
+@test "64 MB of standard input arrive over srun, and as much comes back" {
+    tool "cat; $READ"
+    head -c 67108864 /dev/urandom >"$T/data"
+    front --host gpu send shop solo - <"$T/data" >"$T/back"
+    cmp "$T/data" "$T/back"
+}
+
+@test "output, errors and each exit code come back over srun as they are" {
+    local code
+    tool 'echo "out ${@: -1}"; echo "err ${@: -1}" >&2; exit "${@: -1}"'
+    for code in {0..12}; do
+        front_mas --host gpu wait shop solo "$code"
+        [ "$status" -eq "$code" ]
+        [ "$output" = "out $code" ]
+        [ "$stderr" = "err $code" ]
+    done
+}
+
+@test "an answer streams over srun as it comes; Ctrl-C cancels it there and leaves no process" {
+    in_window 'mas --host gpu ask shop solo "SAY:\"begun\\n\" HANG"'
+    eventually window_shows begun
+    [ "$(front --host gpu status shop --json | jq -r '.sessions[0].agents[0].state')" = working ]
+    keys C-c
+    eventually eval '! verbs n1 | grep -q " ask "'
+    eventually prints idle eval "as front mas --host gpu status shop --json | jq -r '.sessions[0].agents[0].state'"
+}
+
+@test "a client that is killed ends its verb on the node" {
+    in_window 'mas --host gpu ask shop solo "SAY:\"begun\\n\" HANG"'
+    eventually window_shows begun
+    on front pkill -KILL -u ann -x mas
+    eventually eval '! verbs n1 | grep -q " ask "'
+    eventually prints idle eval "as front mas --host gpu status shop --json | jq -r '.sessions[0].agents[0].state'"
+}
+
+@test "attach over srun: typing and detaching" {
+    in_window 'mas --host gpu attach shop'
+    eventually window_shows 'solo'
+    keys 'SAY:"typed there"' Enter
+    eventually window_shows 'typed there'
+    keys C-b d
+    eventually window_shows '^ended 0'
+}

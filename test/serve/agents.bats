@@ -1,0 +1,241 @@
+#!/usr/bin/env bats
+# What HTTP asks of one agent: its state, permissions, cancel, clear, mode, options and the like.
+load ../helper
+load ../host/lib
+load ../acp/lib
+load lib
+
+# at WHAT [JSON]: asks the agent
+at() { post "/sessions/$ID/agents/solo/$1" "${2-}"; }
+agent() { api GET "/sessions/$ID/agents/solo"; }
+agent_is() { agent && jq -e "$1" <<<"$output" >/dev/null; }
+prompt() {
+    at prompts "$(jq -nc --arg prompt "$1" '{$prompt}')"
+    is 202
+}
+
+@test "an agent's address tells its state as status does, and what it offers and asks" {
+    acp_agent
+    "$MAS" ask "$ID" solo SAY:hello >/dev/null
+    serve
+    agent
+    is 200 '.sessionId == "'"$ID"'" and .agent == "solo" and .state == "idle" and .protocol == "acp" and .query == 1
+        and .permissions == [] and (.modes | length > 0) and (.mode | length > 0)'
+    left() { jq -S 'del(.agent, .sessionId, .query, .mode, .modes, .commands, .options, .permissions)' <<<"$1"; }
+    status=$("$MAS" status "$ID" --json | jq ".sessions[0].agents[0]")
+    diff <(left "$output" | jq 'keys') <(jq -S 'del(.id, .agent, .role, .unit, .group, .rank, .preset)' <<<"$status" | jq 'keys')
+    api GET "/sessions/$ID/agents/nobody"
+    refused 404 not_found nobody
+    api GET "/sessions/11111111-1111-4111-8111-111111111111/agents/solo"
+    refused 404 not_found session
+    "$MAS" stop -q "$ID"
+    agent
+    refused 410 gone ''
+}
+
+@test "a program on a terminal has a state, and refuses what only ACP has" {
+    new_session -t solo
+    serve
+    agent
+    is 200 '.protocol == "tty" and (has("permissions") | not)'
+    api GET "/sessions/$ID/agents/solo/permissions"
+    is 200 '.permissions == []'
+    at cancel
+    refused 409 conflict 'not an ACP agent'
+    at restart
+    is 200 '.agent == "solo"'
+}
+
+@test "a permission is listed and answered, and the turn goes on" {
+    acp_agent
+    serve
+    prompt ASK
+    eventually agent_is '.state == "waiting"'
+    api GET "/sessions/$ID/agents/solo/permissions"
+    is 200 '.permissions | length == 1'
+    permission=$(jq -r '.permissions[0].permission' <<<"$output")
+    option=$(jq -r '[.permissions[0].options[] | select(.kind == "allow_once")][0].id' <<<"$output")
+    at "permissions/$ID:999" '{"option":"allow"}'
+    refused 404 not_found 'no such open permission'
+    at "permissions/$permission" '{"option":"nosuch"}'
+    refused 404 not_found "no option 'nosuch'"
+    at "permissions/$permission" '{}'
+    refused 400 bad_request 'option: it is missing'
+    # clients escape the colon; what is no text, or has a slash, names nothing
+    for odd in "${permission//:/%2F}" "${permission//:/%00}" "${permission//:/%}" "${permission//:/%zz}" "${permission//:/%ff}" %2e%2e; do
+        at "permissions/$odd" "{\"option\":\"$option\"}"
+        refused 404 not_found 'nothing at this address'
+    done
+    at "permissions/${permission//:/%3A}" "{\"option\":\"$option\"}"
+    is 200 '.permission == "'"$permission"'" and .option == "'"$option"'" and .sessionId == "'"$ID"'"'
+    eventually agent_is '.state == "idle"'
+    at "permissions/$permission" '{"option":"allow"}'
+    is 404
+}
+
+@test "the permissions of the whole root are listed, from whichever session they come" {
+    acp_agent
+    first=$ID
+    new_session -t solo --agent scripted
+    second=$ID
+    serve
+    api GET /permissions
+    is 200 '. == {"permissions":[],"silent":[]}'
+    for ID in "$first" "$second"; do prompt ASK; done
+    both() { api GET /permissions && jq -e '.permissions | length == 2' <<<"$output"; }
+    eventually both
+    is 200 '.permissions | map(.sessionId) == ["'"$first"'","'"$second"'"]'
+    is 200 '.permissions | all(.agent == "solo" and (.permission | length > 0) and (.options | length > 0))'
+    api GET /permissions -H "If-None-Match: $(header ETag)"
+    is 304
+    # the register is only a cache
+    rm "$ROOT/sessions/.waiting"
+    both
+    ID=$first
+    both
+    at "permissions/$(jq -r '.permissions[0].permission' <<<"$output")" '{"option":"allow"}'
+    is 200
+    one() { api GET /permissions && jq -e '.permissions | map(.sessionId) == ["'"$second"'"]' <<<"$output"; }
+    eventually one
+    # a host that was killed asks nothing, and a host that does not answer is named
+    ID=$second find_agent
+    host=$(tm display-message -p -t "$PANE" '#{pane_pid}')
+    tmux=$(tm display-message -p '#{pid}')
+    kill -STOP "$tmux" "$host" # tmux would wake it
+    api GET /permissions
+    kill -CONT "$tmux" "$host"
+    is 200 '.permissions == [] and .silent == [{"sessionId":"'"$second"'","agent":"solo"}]'
+    kill -9 "$host"
+    none() { api GET /permissions && jq -e '. == {"permissions":[],"silent":[]}' <<<"$output"; }
+    eventually none
+}
+
+@test "a form is shown with its schema and filled in, and a wrong answer leaves it open" {
+    acp_agent
+    serve
+    prompt ELICIT
+    eventually agent_is '.state == "waiting"'
+    api GET "/sessions/$ID/agents/solo/permissions"
+    is 200 '.permissions[0] | .form.required == ["name"] and (.options | map(.id)) == ["accept", "decline"]'
+    permission=$(jq -r '.permissions[0].permission' <<<"$output")
+    at "permissions/$permission" '{"option":"accept"}'
+    is 400
+    at "permissions/$permission" '{"option":"accept","answers":[]}'
+    refused 400 bad_request 'answers: it is not an object'
+    at "permissions/$permission" '{"option":"accept","answers":{"name":"Ann","count":7}}'
+    is 400
+    at "permissions/$permission" '{"option":"accept","answers":{"name":"Ann","count":2,"sure":true,"parts":["b"],"pin":"TOPSECRET"}}'
+    is 200 '.option == "accept"'
+    eventually agent_is '.state == "idle"'
+    was_sent '"content":{"name":"Ann","count":2,"sure":true,"parts":["b"],"pin":"TOPSECRET"}'
+    run ! grep -rqF TOPSECRET "$ROOT"
+}
+
+@test "a permission is refused by its kind" {
+    acp_agent
+    serve
+    prompt ASK
+    eventually agent_is '.state == "waiting"'
+    api GET "/sessions/$ID/agents/solo/permissions"
+    at "permissions/$(jq -r '.permissions[0].permission' <<<"$output")" '{"option":"deny"}'
+    is 200
+    eventually agent_is '.state == "idle"'
+}
+
+@test "cancel ends the turn, and says whether there was one" {
+    acp_agent
+    serve
+    at cancel
+    is 200 '.cancelled == false'
+    prompt HANG
+    eventually agent_is '.state == "working"'
+    at cancel
+    is 200 '.cancelled == true'
+    eventually agent_is '.state == "idle"'
+}
+
+@test "clear begins the next query, with a prompt and a mode" {
+    acp_agent
+    "$MAS" ask "$ID" solo SAY:one >/dev/null
+    serve
+    at clear '{"then":"SAY:two"}'
+    is 200 '.query == 2 and (.prompt | type == "string")'
+    eventually agent_is '.query == 2 and .state == "idle"'
+    api GET "/sessions/$ID/agents/solo/context"
+    is 200 '.current_conversation | length == 2 and (.[1].content | startswith("twoAGENT"))'
+    at clear '{"mode":"nosuch"}'
+    refused 404 not_found "no mode 'nosuch'"
+    at clear '{"then":7}'
+    refused 400 bad_request 'then: it is not a string'
+    at clear '{"other":"x"}'
+    refused 400 bad_request 'unknown member'
+}
+
+@test "mode, options, conversation, sleep, wake, restart, seen" {
+    acp_agent
+    "$MAS" ask "$ID" solo SAY:one >/dev/null
+    serve
+    agent
+    other=$(jq -r '.mode as $is | [.modes[].id | select(. != $is)][0]' <<<"$output")
+    at mode "{\"mode\":\"$other\"}"
+    is 200
+    eventually agent_is ".mode == \"$other\""
+    at mode '{"mode":""}'
+    refused 400 bad_request 'mode: it is empty'
+    at options/nosuch '{"value":"x"}'
+    [ "$status" -ge 400 ] && [ "$status" -lt 500 ]
+    was=$(jq -r .conversation <<<"$output")
+    at conversation '{"conversation":"new"}'
+    is 200
+    eventually agent_is '.conversation != "'"$was"'"'
+    at sleep
+    is 200
+    eventually agent_is '.state == "asleep"'
+    at wake
+    is 200
+    eventually agent_is '.state == "idle"'
+    pid=$(jq -r .pid <<<"$output")
+    at restart
+    is 200
+    eventually agent_is ".state == \"idle\" and .pid != $pid"
+    at seen
+    is 200
+    agent
+    is 200 '.seen != null'
+}
+
+@test "what HTTP asks of an agent starts no process" {
+    acp_agent
+    serve
+    eventually agent_is '.state == "idle"'
+    strace -f -qq -e trace=clone,clone3,fork,vfork,execve -p "$SERVER" -o "$T/calls" 3>&- &
+    tracer=$!
+    eventually grep -q "^TracerPid:.[1-9]" "/proc/$SERVER/status"
+    for act in cancel seen clear; do
+        at "$act"
+        is 200
+    done
+    agent
+    is 200
+    kill "$tracer"
+    wait "$tracer" || true
+    run ! grep -E 'execve|fork|SIGCHLD' "$T/calls"
+}
+
+@test "other methods, other members and too much are refused at each of these addresses" {
+    acp_agent
+    serve
+    for act in cancel clear mode conversation budget restart sleep wake seen; do
+        api GET "/sessions/$ID/agents/solo/$act"
+        refused 405 bad_method GET
+        at "$act" '{"unknown":1}'
+        refused 400 bad_request unknown
+        at "$act" '[]'
+        refused 400 bad_request object
+        TOKEN=x at "$act" '{}'
+        refused 401 unauthorized ''
+    done
+    head -c 70000 /dev/zero | tr '\0' x >"$T/large"
+    api POST "/sessions/$ID/agents/solo/mode" -d "@$T/large"
+    refused 413 too_large ''
+}

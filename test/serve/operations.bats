@@ -1,0 +1,179 @@
+#!/usr/bin/env bats
+# Changes that take long: merge, sync, land, archive, doctor; how they go, and how they are cancelled.
+load ../helper
+load ../host/lib
+load ../project
+load lib
+
+# operation ADDRESS JSON: begins one; its id is in $OP
+operation() {
+    post "$1" "$2"
+    is 202 '(.state == "waiting" or .state == "running") and (.ended == null)'
+    OP=$(jq -r .operation <<<"$output")
+}
+is_now() { api GET "/operations/$OP" && jq -e "$1" <<<"$output" >/dev/null; }
+ends_as() { eventually is_now '.ended != null'; is 200 ".state == \"$1\""; }
+
+code_session() {
+    make_project
+    new_session -t pair -n one --no-start --project "$P"
+    commit lead c 'of lead'
+}
+
+@test "merge, sync and land are operations, and end as events" {
+    code_session
+    serve
+    hear
+    operation "/sessions/$ID/merge" '{"agents":["lead"]}'
+    [ "$(jq -r '.verb + " " + .sessionId' <<<"$output")" = "merge $ID" ]
+    ends_as 'done'
+    [ "$(git -C "$ROOT/sessions/$ID/code.git" show mas/one/main:c)" = 'of lead' ]
+    operation "/sessions/$ID/sync" '{}'
+    ends_as 'done'
+    operation "/sessions/$ID/land" '{"how":"squash","message":"What lead did"}'
+    ends_as 'done'
+    [ "$(git -C "$P" log -1 --format=%s)" = 'What lead did' ]
+    api GET /operations
+    is 200 '[.operations[].verb] == ["merge", "sync", "land"] and all(.operations[]; .state == "done")'
+    eventually came operation '.[]; .verb == "land" and .state == "done"'
+    [ "$(data operation | wc -l)" -eq 3 ]
+}
+
+@test "an operation that fails says why" {
+    code_session
+    serve
+    operation "/sessions/$ID/merge" '{"agents":["nobody"]}'
+    ends_as failed
+    is 200 '.error.message | test("nobody")'
+    operation "/sessions/11111111-1111-4111-8111-111111111111/land" '{}'
+    ends_as failed
+}
+
+@test "an operation that is cancelled ends, and changes nothing" {
+    code_session
+    printf '#!/bin/sh\necho $$ >"%s/began"\nexec sleep 1000\n' "$T" >"$T/check"
+    chmod +x "$T/check"
+    printf '[code]\ncheck = %s/check\n' "$T" >>"$ROOT/mas.ini"
+    before=$(git -C "$ROOT/sessions/$ID/code.git" rev-parse mas/one/main)
+    serve
+    operation "/sessions/$ID/merge" '{"agents":["lead"]}'
+    eventually test -s "$T/began"
+    is_now '.state == "running"'
+    api DELETE "/operations/$OP"
+    is 202
+    ends_as cancelled
+    api DELETE "/operations/$OP"
+    refused 409 conflict ended
+    [ "$(git -C "$ROOT/sessions/$ID/code.git" rev-parse mas/one/main)" = "$before" ]
+    eventually is_gone "$(cat "$T/began")"
+    "$MAS" doctor
+}
+
+# No check runs any more.
+none_left() {
+    local file
+    for file in "$T"/began.*; do is_gone "${file##*.}" || return; done
+}
+
+@test "one that waits for its turn is cancelled before it begins" {
+    code_session
+    mkfifo "$T/go"
+    printf '#!/bin/sh\n: >"%s/began.$$"\nread -r _ <"%s/go"\n' "$T" "$T" >"$T/check"
+    chmod +x "$T/check"
+    printf '[code]\ncheck = %s/check\n' "$T" >>"$ROOT/mas.ini"
+    serve
+    for i in 1 2 3 4; do
+        operation "/sessions/$ID/merge" '{"agents":["lead"]}'
+        ops+=("$OP")
+    done
+    eventually compgen -G "$T/began.*"
+    operation "/sessions/$ID/sync" '{}'
+    is_now '.state == "waiting"'
+    api DELETE "/operations/$OP"
+    is 202
+    for op in "${ops[@]}"; do api DELETE "/operations/$op"; done
+    ends_as cancelled
+    is 200 '.output == ""'
+    eventually none_left
+}
+
+@test "a session is archived, and doctor repairs" {
+    new_session -t solo --no-start
+    serve
+    operation "/sessions/$ID/archive" '{}'
+    ends_as 'done'
+    file=$(jq -r '.output | fromjson | .. | .file? // empty' <<<"$output" | head -n 1)
+    [ -s "$file" ]
+    rm -rf "$ROOT/sessions/.sessions.index"
+    operation /doctor '{}'
+    ends_as 'done'
+    is 200 '.sessionId == null and (.output | fromjson | has("findings"))'
+}
+
+@test "what is wrong, unknown or missing is refused" {
+    new_session -t solo --no-start
+    serve
+    for body in '{"agents":"lead"}' '{"agents":[7]}' '{"agents":["-x"],"more":1}' '{"agents":["a b"]}' '{}'; do
+        post "/sessions/$ID/merge" "$body"
+        refused 400 bad_request 'cannot use the body'
+    done
+    post "/sessions/$ID/land" '{"how":"force"}'
+    refused 400 bad_request 'how: it is none of its words'
+    post "/sessions/$ID/land" '{"how":"merge squash"}'
+    refused 400 bad_request 'none of its words'
+    post "/sessions/$ID/land" '{"push":"yes"}'
+    refused 400 bad_request 'push: it is neither'
+    api GET /operations/11111111-1111-4111-8111-111111111111
+    refused 404 not_found operation
+    api DELETE /operations/x
+    is 404
+    api GET "/sessions/$ID/land"
+    refused 405 bad_method GET
+    api DELETE /doctor
+    refused 405 bad_method DELETE
+    [ "$(header allow)" = 'GET, HEAD, POST' ]
+    api GET /operations
+    is 200 '.operations == []'
+}
+
+@test "a server that is told to end waits for its operations" {
+    code_session
+    mkfifo "$T/go"
+    printf '#!/bin/sh\n: >"%s/began"\nread -r _ <"%s/go"\n' "$T" "$T" >"$T/check"
+    chmod +x "$T/check"
+    printf '[code]\ncheck = %s/check\n' "$T" >>"$ROOT/mas.ini"
+    serve
+    operation "/sessions/$ID/merge" '{"agents":["lead"]}'
+    eventually test -e "$T/began"
+    kill "$SERVER"
+    echo go >"$T/go"
+    wait "$SERVER"
+    SERVER=
+    [ "$(git -C "$ROOT/sessions/$ID/code.git" show mas/one/main:c)" = 'of lead' ]
+}
+
+@test "comments on the changes of an agent reach it, and go to their lines" {
+    local at bad
+    code_session
+    at=/sessions/$ID/agents/lead/review
+    serve
+    api GET "$at"
+    is 200 '.agent == "lead" and .branch == "mas/one/lead" and (.lines == [{"path":"c","number":1,"line":"+of lead"}])'
+    api GET "$at" -H "If-None-Match: $(header ETag)"
+    is 304
+    printf 'first\nof lead\n' >"$(tree_of lead)/c"
+    post "$at" '{"comments":[{"path":"c","number":1,"line":"+of lead","text":"whose?"},{"path":"c","number":1,"line":"+x","text":"y"}]}'
+    is 200 ". == {\"sessionId\":\"$ID\",\"agent\":\"lead\",\"comments\":2,\"stale\":1}"
+    "$MAS" start -q one
+    said() { "$MAS" logs one lead | grep -qF 'whose?' && "$MAS" logs one lead | grep -qF 'c:2'; }
+    eventually said
+    for bad in '{}' '{"comments":7}' '{"comments":[]}' '{"comments":[{"path":"c"}]}' '{"comments":[{"text":"x"}],"more":1}' \
+        '{"comments":[{"text":"x","line":"+x"}]}'; do
+        post "$at" "$bad"
+        refused 400 bad_request .
+    done
+    post "/sessions/$ID/agents/nobody/review" '{"comments":[{"text":"x"}]}'
+    refused 404 not_found nobody
+    post "/sessions/11111111-1111-4111-8111-111111111111/agents/lead/review" '{"comments":[{"text":"x"}]}'
+    refused 404 not_found .
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# The page with much of everything, over breaks, under attack, and as a screen reader finds it.
+load ../helper
+load ../host/lib
+load ../acp/lib
+load lib
+load page
+
+@test "1,000 sessions: a part of the list is shown, and each is found" {
+    needs_browser
+    "$MAS" new -q -t solo --no-start
+    cc -std=c17 -D_GNU_SOURCE -o "$T/populate" "$PROJECT/test/bench/populate.c"
+    "$T/populate" "$ROOT" 999
+    "$MAS" doctor >/dev/null
+    serve
+    browse many
+}
+
+@test "a conversation of 10,000 messages: a part of it is shown, and all of it is reached" {
+    needs_browser
+    acp_agent
+    for i in {0..9999}; do
+        echo "{\"role\": \"$( ((i % 2)) && echo agent || echo user)\", \"text\": \"message $i of many\", \"agent\": \"solo\"}"
+    done | python3 -ESB "$PROJECT/test/memory.py" "$DIR" >/dev/null
+    serve
+    browse long
+}
+
+@test "a page that is left open does not grow with 100,000 events of 100 sessions" {
+    needs_browser
+    acp_agent
+    serve
+    browse grows
+}
+
+@test "the server is killed and started again under 50 listeners: nothing is lost, nothing comes twice" {
+    needs_browser
+    "$MAS" new -q -t solo --no-start
+    serve
+    browse restarts "$SERVER"
+}
+
+@test "a page of another origin cannot frame the page, read it, or change anything with its cookie" {
+    needs_browser
+    acp_agent
+    serve
+    browse framed
+}
+
+@test "axe-core finds nothing wrong with any view, at both sizes, in light and in dark" {
+    needs_browser
+    # shellcheck disable=SC2153 # of the one who runs the tests
+    axe=${MAS_TEST_AGENTS:-$(getent passwd "$(id -u)" | cut -d: -f6)/.cache/mas-agents}/axe/node_modules/axe-core/axe.min.js
+    [ -e "$axe" ] || skip 'axe is not installed: test/agents/install.sh axe'
+    . "$BATS_TEST_DIRNAME/../cli/code.bash"
+    make_project
+    acp_preset scripted
+    new_session -t solo --agent scripted --project "$P"
+    sed -i '3s/.*/changed/' "$ROOT/sessions/$ID/code/solo/a"
+    serve
+    browse axe "$axe"
+}
+
+@test "a permission is answered from the page; how long that takes is printed" {
+    needs_browser
+    acp_agent
+    serve
+    browse latency
+}
+
+@test "the pictures of the page in docs are made; MAS_TEST_PICTURES says where" {
+    needs_browser
+    acp_preset scripted
+    new_session -t solo --agent scripted -n parser
+    local other=$ID
+    new_session -t solo --agent scripted -n lock-fix
+    serve
+    mkdir -p "${MAS_TEST_PICTURES:-$T/docs}"
+    browse pictures "${MAS_TEST_PICTURES:-$T/docs}" "$other"
+    for name in phone phone-list desk; do [ -s "${MAS_TEST_PICTURES:-$T/docs}/page-$name.png" ]; done
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# The page: its files and their headers, and what a person does with it in a browser.
+load ../helper
+load ../host/lib
+load ../acp/lib
+load lib
+load page
+
+@test "the page and its files need no token; their headers forbid what the page does not need" {
+    serve
+    TOKEN=none
+    for path in / /page/app.js /page/style.css; do
+        api GET "$path"
+        is 200
+        [[ $(header Content-Security-Policy) == "default-src 'none'; script-src 'self'; style-src 'self';"*"frame-ancestors 'none'"*"require-trusted-types-for 'script'"* ]]
+        [ "$(header X-Frame-Options)" = DENY ]
+        [ "$(header X-Content-Type-Options)" = nosniff ]
+        [ "$(header Referrer-Policy)" = no-referrer ]
+        etag=$(header ETag)
+        api GET "$path" -H "If-None-Match: $etag"
+        is 304
+    done
+    api GET /
+    [[ $(header Content-Type) == text/html* ]]
+    api GET /page/app.js
+    [[ $(header Content-Type) == text/javascript* ]]
+    cmp "$T/body" "$PROJECT/src/serve/page/app.js"
+    api GET /page/nothing.js
+    refused 404 not_found ''
+    api GET / -H 'Host: evil.example'
+    refused 403 forbidden Host
+    api GET /page/app.js -H 'Origin: https://evil.example'
+    refused 403 forbidden Origin
+}
+
+@test "every file of the page is served, and none makes markup of text or loads anything from elsewhere" {
+    serve
+    local files=$PROJECT/src/serve/page
+    for file in "$files"/*; do
+        [ "${file##*/}" = index.html ] || { api GET "/page/${file##*/}"; is 200; }
+    done
+    run grep -nE 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|setHTML|srcdoc|eval\(|new Function|javascript:' "$files"/*
+    [ -z "$output" ]
+    run grep -nE '<script[^>]*>[^<]|<style| style=| on[a-z]+="' "$files/index.html"
+    [ -z "$output" ]
+    run grep -nE 'https?://' "$files"/*.html "$files"/*.css "$files"/*.js
+    [ -z "$output" ]
+}
+
+@test "a browser may answer at the address that it got the page from, and no other number" {
+    serve
+    port=${URL##*:}
+    api GET /sessions -H 'Host: 10.1.2.3:8765' -H 'Origin: http://10.1.2.3:8765'
+    is 200
+    for origin in http://10.1.2.3 http://10.1.2.3:1 http://10.1.2.4:8765 "http://evil.example:$port" null; do
+        api GET /sessions -H 'Host: 10.1.2.3:8765' -H "Origin: $origin"
+        refused 403 forbidden Origin
+    done
+    api GET /sessions -H 'Host: evil.example' -H 'Origin: http://evil.example'
+    refused 403 forbidden Host
+}
+
+@test "what an agent says comes while it says it, to those who asked for it, and again after a break" {
+    acp_agent
+    serve
+    hear
+    timeout 60 curl -sSN -H "Authorization: Bearer $TOKEN" "$URL/events?live=$ID/solo" >"$T/live" 3>&- &
+    local curl=$!
+    eventually grep -q '^retry: ' "$T/live"
+    "$MAS" ask "$ID" solo 'SAY:"one " ASK SAY:two' --no-wait
+    eventually grep -q '^event: permission' "$T/live"
+    grep -A1 '^event: live' "$T/live" | grep -q '"role":"agent","at":0,"text":"one "'
+    local last
+    last=$(sed -n 's/^id: //p' "$T/live" | tail -n 1)
+    kill "$curl"
+    wait "$curl" || true
+    "$MAS" approve "$ID" solo
+    eventually came message '.role == "agent"'
+    timeout 60 curl -sSN -H "Last-Event-ID: $last" -H "Authorization: Bearer $TOKEN" "$URL/events?live=$ID/solo" >"$T/live" 3>&- &
+    curl=$!
+    eventually grep -q '^event: message' "$T/live"
+    kill "$curl"
+    wait "$curl" || true
+    grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two'
+    run ! grep -q '"one "' "$T/live"
+    unhear
+    run ! grep -q '^event: live' "$T/events"
+    for bad in "$ID" "$ID/" "$ID/a/b" "x/solo" "$ID/so%20lo"; do
+        api GET "/events?live=$bad"
+        refused 400 bad_request live
+    done
+}
+
+@test "a person signs in, finds a session, asks its agent and reads the answer, on a phone and on a desk" {
+    needs_browser
+    acp_agent
+    serve
+    browse talk
+}
+
+@test "permissions, plans, cancel, mode, clear, stop and start: each by a tap, at both sizes" {
+    needs_browser
+    acp_agent --plan-clears
+    serve
+    browse acts
+}
+
+@test "forms of an agent are filled in, the first answer wins, and what is secret is on no disk" {
+    needs_browser
+    acp_agent
+    serve
+    browse forms
+    was_sent TOPSECRET7
+    run ! grep -rqF TOPSECRET "$ROOT"
+}
+
+@test "what agents of all sessions ask is answered where the page begins" {
+    needs_browser
+    acp_agent
+    local other=$ID
+    new_session -t solo --agent scripted
+    serve
+    browse inbox "$other"
+}
+
+@test "an agent whose budget is used up goes on by a tap" {
+    needs_browser
+    run_acp "" 'budget.turns = 1'
+    serve
+    browse budget
+}
+
+@test "comments on an agent's changes reach it with file and line" {
+    needs_browser
+    . "$BATS_TEST_DIRNAME/../cli/code.bash"
+    make_project
+    acp_preset scripted
+    new_session -t solo --agent scripted --project "$P"
+    sed -i '3s/.*/changed/' "$ROOT/sessions/$ID/code/solo/a"
+    serve
+    browse review
+}
+
+@test "the page works by keyboard alone, with the focus in sight" {
+    needs_browser
+    acp_agent
+    serve
+    browse keys
+}
+
+@test "markup and scripts that an agent, a prompt or a name has in it stay text, and the policy stops the rest" {
+    needs_browser
+    acp_agent
+    serve
+    browse markup
+}
+
+@test "a browser signs in by a code or by a token, may do what its token may, and signs out" {
+    needs_browser
+    acp_agent
+    serve
+    browse entries
+    run ! grep -rqE "[A-Z0-9]{4}-[A-Z0-9]{4}|$TOKEN" "$ROOT/sessions/.serve.log" "$ROOT/sessions/$ID/logs"
+}

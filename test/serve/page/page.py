@@ -1,0 +1,739 @@
+#!/usr/bin/env python3
+"""What the tests of the page do in a browser: page.py SCENARIO [ARGUMENT...]
+
+The environment has URL and TOKEN of a server, ID of a session with an agent `solo`, and T, a directory.
+"""
+import json, os, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from browser import Browser, Failed  # noqa: E402
+
+URL, TOKEN, T = os.environ["URL"], os.environ["TOKEN"], os.environ["T"]
+ID = os.environ.get("ID", "")
+PHONE, DESK = (360, 740), (1280, 800)
+scenarios = {}
+
+
+def scenario(run):
+    scenarios[run.__name__] = run
+    return run
+
+
+def need(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+def mas(*words, **more):
+    return subprocess.run([os.environ["MAS"], *words], check=True, capture_output=True, text=True, **more).stdout
+
+
+def offer(*options):
+    return json.loads(mas("serve", "pair", "--json", *options))
+
+
+def enter(page, *options):
+    """Opens what the QR code has."""
+    page.go("about:blank")
+    page.go(offer(*options)["url"])
+    page.wait("document.getElementById('link').dataset.state === 'open'")
+    need(page.run("location.hash") == "#/", "the code is still in the address")
+
+
+def at_agent(page, panel=""):
+    page.go(f"{URL}/#/s/{ID}/a/solo{panel}")
+    page.wait("document.body.dataset.view === 'one'")
+
+
+def prompt(page, text):
+    page.tap("#prompt")
+    page.type(text)
+    page.tap("button", "Send")
+    page.wait("document.getElementById('prompt').value === ''")
+
+
+def sizes(browser):
+    for size in PHONE, DESK:
+        page = browser.page(*size)
+        yield page
+        page.close()
+
+
+def quiet(page, *allowed):
+    """Nothing was complained about in the console."""
+    left = [line for line in page.console if not any(word in line for word in allowed)]
+    need(not left, f"console: {left}")
+
+
+def fits(page):
+    """Nothing is wider than the window."""
+    wide = page.run("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    need(wide <= 0, f"the page is {wide} pixels too wide")
+
+
+@scenario
+def talk(browser):
+    """Signs in, finds the session, asks, reads the answer, at both sizes."""
+    for page in sizes(browser):
+        enter(page)
+        page.tap("#list a", "1 ")
+        page.has("h3", "Agents")
+        fits(page)
+        page.tap("#main a", "solo")
+        page.has("#prompt")
+        prompt(page, "SAY:hello-page TOOL")
+        page.wait("[...document.querySelectorAll('.message.agent')].some(n => n.textContent.includes('hello-page'))")
+        page.has(".message.tool", "A call of")
+        page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
+        fits(page)
+        page.tap(".tabs a", "Screen")
+        page.wait("document.querySelector('.screen').textContent.includes('hello-page')")
+        fits(page)
+        quiet(page, "401")
+
+
+def answers(page, text, limit=60):
+    page.wait(f"[...document.querySelectorAll('.message.agent')].some(n => n.textContent.includes({json.dumps(text)}))",
+              limit)
+
+
+@scenario
+def entries(browser):
+    """By a code that is typed, by a token; with less rights; signing out ends what the browser had."""
+    page = browser.page(*PHONE)
+    page.go(URL)
+    page.tap("#code")
+    page.type("WRONG-ONE")
+    page.tap("button", "Sign in")
+    page.wait("document.getElementById('alert').textContent.includes('the code is wrong')")
+    code = offer("--name", "typed", "--answer")["code"]
+    page.run("document.getElementById('code').value = ''")
+    page.tap("#code")
+    page.type(code.replace("-", "").lower())
+    page.tap("button", "Sign in")
+    page.wait("document.getElementById('link').dataset.state === 'open'")
+    need("typed" in mas("serve", "token", "list"), "there is no token")
+    need(page.run("document.cookie") == "", "a script can read the cookie")
+    half = page.run("localStorage.getItem('half')")
+    need(len(half) == 32 and page.run("localStorage.length + sessionStorage.length") == 1, "more is stored")
+    at_agent(page)
+    page.wait("document.querySelector('.head .note').textContent !== ''")
+    need(page.run("!visible(document.querySelector('#prompt'))"), "who may only answer sees the field of prompts")
+    mas("ask", ID, "solo", "--no-wait", "ASK")
+    page.tap(".ask button", "Allow")
+    answers(page, "permit=yes-1")
+    for init in "{method: 'POST', body: '{}'}", "{method: 'POST', body: '{}', headers: {'Mas-Page-Token': 'x'}}":
+        status = page.run(f"fetch('/sessions/{ID}/stop', {init}).then(r => r.status)")
+        need(status == 401, f"without the page token the answer is {status}")
+    page.tap("button", "Sign out")
+    page.has("h2", "Sign in")
+    need("typed" not in mas("serve", "token", "list"), "the token is still there")
+    page.tap("summary", "With a token")
+    page.tap("#token")
+    page.type(TOKEN)
+    page.tap("form:has(#token) button", "Sign in")
+    page.wait("document.getElementById('link').dataset.state === 'open'")
+    at_agent(page)
+    prompt(page, "SAY:by-token")
+    answers(page, "by-token")
+    page.tap("button", "Sign out")
+    page.has("h2", "Sign in")
+    enter(page, "--name", "gone")
+    mas("serve", "token", "remove", "gone")  # a lost phone
+    page.has("h2", "Sign in")
+    quiet(page, "401", "403", "net::ERR_")
+
+
+def more(page):
+    page.wait("document.querySelector('.more:not([inert])')")
+    if not page.run("document.querySelector('.more').open"):
+        page.tap(".more summary", "More")
+    page.has(".setting")
+
+
+def choose(page, select, value):
+    """What a choice in a list of the system does, which the protocol cannot open."""
+    page.run(f"(node => {{ node.value = {json.dumps(value)}; node.dispatchEvent(new Event('change', "
+             f"{{bubbles: true}})); }})({select})")
+
+
+@scenario
+def acts(browser):
+    """Everything that can be done to an agent and a session, at both sizes."""
+    for page in sizes(browser):
+        enter(page)
+        at_agent(page)
+        prompt(page, "ASK")
+        page.has("#list a" if page.run("innerWidth") > 900 else ".ask h3", "May I execute")
+        page.tap(".ask button", "Allow")
+        answers(page, "permit=yes-1")
+        page.wait("!document.querySelector('.ask')")
+        prompt(page, "ASK")
+        page.tap(".ask button", "Reject")
+        answers(page, "permit=no-1")
+        prompt(page, "APPROVE")  # a plan
+        page.has(".ask[aria-label='A plan to approve'] pre", "PLAN: do CW-PLAN first")
+        names = page.run("[...document.querySelectorAll('.ask button')].map(n => n.textContent)")
+        need(len(names) == len(set(names)) == 4, f"the answers to a plan are {names}")
+        page.tap(".ask button.allow", "clear context")
+        page.wait("!document.querySelector('.ask')")
+        page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
+        prompt(page, "HANG")
+        page.tap("button", "Cancel the turn")
+        page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
+        for label, value in ("Mode", "plan"), ("Model", "large"):
+            more(page)
+            choose(page, f"[...document.querySelectorAll('.setting')].find(n => n.firstChild.textContent === '{label}')"
+                   ".querySelector('select')", value)
+            page.wait(f"document.getElementById('said').textContent === '{label} was set.'")
+        state = json.loads(mas("status", ID, "--json"))["sessions"][0]["agents"][0]
+        need(state["state"] == "idle", state)
+        more(page)
+        need(page.run("[...document.querySelectorAll('.setting select')].map(n => n.value).join()") == "plan,large",
+             "what was set is not shown")
+        page.tap("button", "Clear context")
+        page.has("dialog h2", "Clear the context")
+        page.key("Escape")
+        page.wait("!document.querySelector('dialog')")
+        more(page)
+        page.tap("button", "Clear context")
+        page.tap("#then")
+        page.type("SAY:then-came")
+        page.tap("dialog button", "Clear")
+        answers(page, "then-came")
+        need("users=1 " in page.run("[...document.querySelectorAll('.message.agent')].at(-1).textContent"),
+             "the context was not cleared")
+        page.tap(".up a" if page.run("innerWidth") < 900 else "#list a", "")
+        page.tap("button", "Stop")
+        page.tap("dialog button", "Back")
+        page.tap("button", "Stop")
+        page.tap("dialog button", "Stop")
+        page.has("button", "Start")
+        page.tap("#main a", "solo")  # a stopped session still shows what was said
+        answers(page, "then-came")
+        page.has(".head .note", "does not run")
+        page.run("history.back()")
+        page.tap("button", "Start")
+        page.has("button", "Stop")
+        need(not page.dialogs, page.dialogs)
+        quiet(page, "401", "410")
+
+
+def idle(page):
+    page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
+
+
+def last_answer():
+    return json.loads(mas("history", ID, "solo", "--role", "agent", "--json"))["messages"][-1]["text"]
+
+
+def field(title):
+    """Script for the element of the field with this title."""
+    return (f"[...document.querySelectorAll('#main .ask label, #main .ask legend')].find(n => n.textContent.startsWith("
+            f"{json.dumps(title)}))")
+
+
+@scenario
+def forms(browser):
+    """A form of the agent is filled in; the first of two answers wins; an address is spelt out."""
+    for page in sizes(browser):
+        enter(page)
+        at_agent(page)
+        prompt(page, "ELICIT")
+        page.has("form.ask h3", "Who are you?")
+        kinds = page.run("[...document.querySelectorAll('#main .ask :is(input, select)')].map(n => n.type).join()")
+        need(kinds == "text,select-one,number,number,checkbox,checkbox,checkbox,checkbox,password", kinds)
+        fits(page)
+        page.tap(".ask button", "Accept")  # the name is missing
+        need(page.run("document.activeElement.matches('.ask input:invalid')"), "the missing field has no focus")
+        page.type("Ann")
+        choose(page, f"{field('color')}.control", "0")
+        page.run(f"{field('ratio')}.control.focus()")
+        page.type("0.5")
+        page.tap("#main .ask label", "sure")
+        for one in "a", "c":
+            page.run(f"[...document.querySelectorAll('#main fieldset label')].find(n => n.textContent === '{one}').click()")
+        page.run(f"{field('pin')}.control.focus()")
+        page.type("TOPSECRET7")
+        page.tap(".ask button", "Accept")
+        page.wait("!document.querySelector('.ask')")
+        idle(page)
+        said = last_answer()
+        want = {"name": "Ann", "color": "red", "count": 3, "ratio": 0.5, "sure": True, "parts": ["a", "c"], "pin": 10}
+        need(json.JSONDecoder().raw_decode(said.partition("form=")[2])[0] == {"action": "accept", "content": want}, said)
+        prompt(page, "ELICIT")
+        page.tap(".ask button", "Decline")
+        idle(page)
+        need('{"action":"decline"}' in last_answer().replace(" ", ""), last_answer())
+        prompt(page, "ELICIT:url")
+        page.has(".ask .host")
+        need(page.run("document.querySelector('#main .ask .host').textContent") == "example.org:8443", "another host")
+        link = page.run("(a => [a.href, a.target, a.rel])(document.querySelector('#main .ask a'))")
+        need(link == ["https://user@example.org:8443/x?good.example", "_blank", "noopener noreferrer"], link)
+        page.tap("#main .ask button", "Accept")
+        idle(page)
+        need(page.run("JSON.stringify([{...localStorage}, {...sessionStorage}])").count("TOPSECRET") == 0,
+             "the browser keeps what was typed")
+        quiet(page, "401")
+    pages = [browser.page(*PHONE), browser.page(*DESK)]
+    for number, page in enumerate(pages):
+        enter(page)
+        at_agent(page)
+        if number == 0:
+            prompt(page, "ELICIT")
+        page.has("form.ask")
+        page.run(f"{field('Your name')}.control.focus()")
+        page.type(f"Page {number}")
+    for page in pages:  # neither waits for the other
+        page.run("document.querySelector('#main .ask').requestSubmit()")
+    for page in pages:
+        page.wait("!document.querySelector('.ask') || document.querySelector('.ask .wrong').textContent.includes('else has answered')")
+        page.wait("!document.querySelector('.ask')")
+    idle(pages[0])
+    said = last_answer()  # of either, whichever the server had first
+    need(json.JSONDecoder().raw_decode(said.partition("form=")[2])[0]["content"]["name"] in ("Page 0", "Page 1"), said)
+    prompt(pages[0], "ELICIT")  # and answered on the command line, while somebody types
+    pages[1].has("form.ask")
+    pages[1].run(f"{field('Your name')}.control.focus()")
+    pages[1].type("half-typed")
+    mas("deny", ID, "solo")
+    for page in pages:
+        page.wait("!document.querySelector('.ask')")
+
+
+@scenario
+def inbox(browser, other):
+    """Whoever asks, in whatever session, is answered where the page begins; a budget too."""
+    for page in sizes(browser):
+        enter(page)
+        for session, word in (ID, "ASK"), (other, "APPROVE"):
+            mas("ask", session, "solo", "--no-wait", word)
+        page.has("h2", "Waiting for you (2)")
+        page.wait("document.title.startsWith('(2)')")
+        fits(page)
+        page.has("#list .ask[data-kind=permission] button", "Always reject")
+        page.has("#list .ask[data-kind=plan] pre", "PLAN: do CW-PLAN first")
+        page.tap("#list .ask[data-kind=permission] button", "Allow")
+        page.has("h2", "Waiting for you (1)")
+        page.tap("#list .ask[data-kind=plan] button", "Yes, and ask before edits")
+        page.has("p", "Nobody waits for you.")
+        page.wait("document.title === 'mas'")
+        need(page.run("document.activeElement !== document.body"), "the focus is lost")
+        mas("ask", ID, "solo", "SAY:behind-it")
+        need("permit=yes-1" in mas("history", ID, "solo", "--role", "agent"), "it was not allowed")
+        mas("ask", ID, "solo", "--no-wait", "ELICIT")
+        page.tap("#list a", "Who are you?")  # a form gets room of its own
+        page.has("#main form.ask")
+        page.tap("#main .ask button", "Decline")
+        idle(page)
+        quiet(page, "401")
+
+
+@scenario
+def budget(browser):
+    """An agent whose budget is used up goes on by a tap, from the list and where it is shown."""
+    page = browser.page(*PHONE)
+    enter(page)
+    for word in "first", "second":
+        mas("ask", ID, "solo", "--no-wait", f"SAY:{word}")
+    page.tap("#list .ask[data-kind=budget] button", "the same again")
+    at_agent(page)
+    answers(page, "second")
+    prompt(page, "SAY:third")  # its budget is used up again
+    page.tap("#main .ask[data-kind=budget] button", "the same again")
+    answers(page, "third")
+    quiet(page, "401")
+
+
+@scenario
+def proxied(browser):
+    """The page by its public address, with TLS: pairs, hears, asks and answers."""
+    public = os.environ["PUBLIC"]
+    for page in sizes(browser):
+        page.go("about:blank")
+        page.go(offer("--url", public)["url"])
+        page.wait("document.getElementById('link').dataset.state === 'open'")
+        cookie, = page.call("Network.getCookies", urls=[public])["cookies"]
+        need(cookie["secure"] and cookie["httpOnly"] and cookie["sameSite"] == "Strict", cookie)
+        page.go(f"{public}/#/s/{ID}/a/solo")
+        page.wait("document.body.dataset.view === 'one'")
+        prompt(page, "SAY:before ASK")
+        answers(page, "before")  # while the turn goes on: nothing on the way keeps it back
+        page.tap("#main .ask button", "Allow")
+        answers(page, "permit=yes-1")
+        idle(page)
+        mas("ask", ID, "solo", "SAY:from-elsewhere")
+        answers(page, "from-elsewhere")
+        quiet(page, "401")
+
+
+@scenario
+def untrusted(browser):
+    """A certificate that the browser does not know: there is no page."""
+    page = browser.page(*PHONE)
+    said = page.call("Page.navigate", url=URL)
+    need("CERT" in said.get("errorText", ""), said)
+
+
+@scenario
+def review(browser):
+    """Comments on changes reach the agent with file and line."""
+    for number, page in enumerate(sizes(browser)):
+        enter(page)
+        at_agent(page, "/changes")
+        page.has("summary", "a: modified, +1 −1")
+        fits(page)
+        page.tap("button[aria-label='Comment on line 3, added']")
+        page.type(f"why {number}?")
+        page.tap("button", "Send 1 comment")
+        page.wait("document.getElementById('said').textContent === 'The comments were sent.'")
+        page.tap(".tabs a", "Conversation")
+        page.wait(f"[...document.querySelectorAll('.message.user')].some(n => n.textContent.includes("
+                  f"'a:3\\n> +changed\\nwhy {number}?'))")
+        quiet(page, "401")
+
+
+@scenario
+def keys(browser):
+    """Without a pointer: the skip link, the list, a prompt, a permission; the focus is always visible."""
+    page = browser.page(*DESK)
+    enter(page)
+    page.go(f"{URL}/#/")
+    page.wait("document.querySelector('#list li a')")
+    page.run("document.activeElement.blur()")
+
+    def tab_to(test):
+        for _ in range(40):
+            page.key("Tab")
+            if page.run(f"(() => {{ const at = document.activeElement; return {test}; }})()"):
+                return
+        raise Failed(f"Tab never comes to: {test}")
+
+    tab_to("at.className === 'skip' && at.getBoundingClientRect().left >= 0")
+    tab_to("at.closest('#list li') !== null")
+    need(page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid", "the focus is not visible")
+    page.key("Enter", text="\r")
+    page.wait("document.activeElement.matches('#main h2')")
+    page.wait("document.querySelector('#main li a')")
+    tab_to("at.closest('#main li') !== null")
+    page.key("Enter", text="\r")
+    page.wait("document.activeElement.textContent === 'Agent solo'")
+    tab_to("at.id === 'prompt'")
+    page.type("ASK")
+    page.key("Enter", modifiers=2)
+    page.has(".ask button", "Allow")
+    page.run("document.querySelector('#main h2').focus()")
+    tab_to("at.textContent === 'Allow'")
+    page.key("Enter", text="\r")
+    answers(page, "permit=yes-1")
+    page.wait("document.getElementById('said').textContent !== ''")
+    need(page.run("document.activeElement !== document.body"), "the focus is lost")
+    page.key("Tab")
+    quiet(page, "401")
+
+
+EVIL = '<img src=x onerror="window.evil=1"><script>window.evil=2</script><svg onload=window.evil=3>' \
+       '<a href="javascript:window.evil=4">x</a>{{7*7}}${7*7}<iframe srcdoc="<script>top.evil=5</script>"></iframe>' \
+       '<style>body{display:none}</style><form action=http://evil.example><input name=x></form>'
+
+
+@scenario
+def markup(browser):
+    """Markup and scripts in everything that an agent or a person can write stay text."""
+    for page in sizes(browser):
+        enter(page)
+        at_agent(page)
+        evil = json.dumps(EVIL)
+        for word in (f"SAY:{evil}", f"THINK:{evil}", f"TITLE:{evil}", "TOOL PLAN"):
+            prompt(page, word)
+            page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
+        answers(page, "<script>window.evil=2</script>")
+        prompt(page, EVIL)
+        page.wait("[...document.querySelectorAll('.message.user')].some(n => n.textContent.includes('onerror'))")
+        for panel in "/screen", "/changes", "":
+            at_agent(page, panel)
+            page.wait("document.querySelector('.tabs a[aria-current]')")
+            page.run("new Promise(r => setTimeout(r, 300))")
+            found = page.run("document.querySelectorAll('#panes img, #panes script, #panes iframe, #panes style, "
+                             "#panes svg, #panes a[href^=\"javascript\"], #panes form[action]').length")
+            need(found == 0, f"{found} elements were made of text in {panel}")
+        page.go(f"{URL}/#/")
+        page.wait("[...document.querySelectorAll('#list .where')].some(n => n.textContent.length > 0)")
+        need(page.run("window.evil === undefined"), "a script has run")
+        # even what gets into the document does nothing
+        page.run(f"try {{ document.body.innerHTML = {evil} }} catch (error) {{ window.refused = error.name }}")
+        need(page.run("window.refused") == "TypeError", "innerHTML was not refused")
+        page.run("document.body.append(Object.assign(document.createElement('img'), {src: 'http://evil.example/x'}))")
+        page.run("new Promise(r => setTimeout(r, 100))")
+        own = [url for _, url in page.requests if not url.startswith((URL, "about:", "data:"))]
+        need(all("evil.example" in url for url in own), f"requests to {own}")
+        need(any("Content Security Policy" in line for line in page.console), "the policy did not speak")
+        need(page.run("window.evil === undefined"), "a script has run")
+
+
+@scenario
+def many(browser):
+    """1,000 sessions: no more than a part of the list is in the document, and each can be found."""
+    for page in sizes(browser):
+        enter(page)
+        page.wait("document.querySelector('#list').textContent.includes('1 to 50 of 1000')")
+        need(page.run("document.querySelectorAll('#list section:nth-child(2) li').length") == 50, "not 50 rows")
+        fits(page)
+        for first in range(51, 1000, 50):
+            page.tap("#list button", "Next")
+            page.wait(f"document.querySelector('#list').textContent.includes('{first} to {first + 49} of 1000')")
+        need(page.run("named('#list button', 'Next') === undefined"), "there is a next page behind the last")
+        last = json.loads(mas("list", "--all", "--json"))["sessions"][0]["sessionId"]
+        page.tap("#filter")
+        page.type(last)
+        page.wait("document.querySelector('#list').textContent.includes('1 session')")
+        page.tap("#list section:nth-child(2) a")
+        page.wait(f"location.hash === '#/s/{last}'")
+        page.has("#main h3", "Agents")
+
+
+@scenario
+def long(browser):
+    """A conversation of 10,000 messages: a part of it is in the document, and all of it can be reached."""
+    for page in sizes(browser):
+        enter(page)
+        at_agent(page)
+        page.wait("document.querySelector('.log').textContent.includes('message 9999 ')")
+        count = "document.querySelectorAll('.message').length"
+        for shown in 9900, 9850, 9800, 9750, 9700, 9650:
+            page.tap("button", "Earlier messages")
+            page.wait(f"document.querySelector('.log').textContent.includes('message {shown} ')")
+            need(page.run(count) <= 200, f"{page.run(count)} messages are in the document")
+        page.tap("button", "Newest messages")
+        page.wait("document.querySelector('.log').textContent.includes('message 9999 ')")
+        need(page.run("document.querySelector('.log').scrollHeight - document.querySelector('.log').scrollTop - "
+                      "document.querySelector('.log').clientHeight") < 5, "the end is not in sight")
+        fits(page)
+
+
+@scenario
+def grows(browser):
+    """A page that is left open while 100,000 events of 100 sessions come does not grow."""
+    from player import Player
+    player = Player(URL, ID)
+    page = browser.page(*DESK)
+    page.go(offer()["url"].replace(URL, player.url))
+    page.go(f"{player.url}/#/s/{ID}/a/solo")
+    sizes_of = []
+    for upto in 20000, 60000, 100000:
+        player.play(upto)
+        page.wait(f"document.querySelector('.log').textContent.includes('end-of-{upto}.')", 240)
+        sizes_of.append((page.heap(), page.nodes()))
+    print("heap and nodes after 20,000, 60,000 and 100,000 events:", sizes_of)
+    need(sizes_of[2][0] < sizes_of[0][0] + (1 << 20), f"the heap grew: {sizes_of}")
+    need(sizes_of[2][1] < sizes_of[0][1] + 3000, f"the document grew: {sizes_of}")
+
+
+@scenario
+def restarts(browser, pid):
+    """The server is killed and started again under 50 listeners, ten of them pages: nothing lost, nothing twice."""
+    import signal, threading, time, urllib.request
+    pages = [browser.page(*PHONE, apart=True) for _ in range(10)]
+    for number, page in enumerate(pages):
+        enter(page, "--name", f"p{number}")
+    heard = [[] for _ in range(40)]
+    up = threading.Semaphore(0)
+
+    def listen(seen):
+        last = None
+        while True:
+            request = urllib.request.Request(URL + "/events", headers={"Authorization": f"Bearer {TOKEN}",
+                                                                      **({"Last-Event-ID": last} if last else {})})
+            try:
+                with urllib.request.urlopen(request, timeout=60) as stream:
+                    for line in stream:
+                        word, _, rest = line.decode().rstrip("\n").partition(": ")
+                        if word == "id":
+                            last = rest
+                            up.release()
+                        elif word == "data" and "sessionId" in rest:
+                            seen.append(json.loads(rest).get("name"))
+            except OSError:
+                threading.Event().wait(0.2)
+
+    for seen in heard:
+        threading.Thread(target=listen, args=(seen,), daemon=True).start()
+    for _ in heard:
+        need(up.acquire(timeout=60), "a listener never heard")
+    for page in pages:
+        page.wait("document.querySelector('#list').textContent.includes('1 session')")
+    os.kill(int(pid), signal.SIGKILL)
+    for page in pages:
+        page.wait("document.getElementById('link').dataset.state === 'lost'")
+    mas("new", "-q", "-t", "solo", "--no-start", "-n", "while-down")
+    address = URL.removeprefix("http://")
+    server = subprocess.Popen([os.environ["MAS"], "serve", "--listen", address], stdout=subprocess.PIPE)
+    try:
+        need(server.stdout.readline().decode().strip() == URL, "the server is somewhere else")
+        for page in pages:
+            page.wait("document.getElementById('link').dataset.state === 'open'")
+            page.wait("document.querySelector('#list').textContent.includes('while-down')")
+        mas("new", "-q", "-t", "solo", "--no-start", "-n", "afterwards")
+        for page in pages:
+            page.wait("document.querySelector('#list').textContent.includes('afterwards')")
+            names = page.run("[...document.querySelectorAll('#list .where')].map(n => n.textContent)")
+            need(len(names) == len(set(names)) == 3, names)
+        late = time.monotonic() + 60
+        while not all("afterwards" in seen for seen in heard) and time.monotonic() < late:
+            threading.Event().wait(0.1)
+        need(all(seen.count("afterwards") == 1 for seen in heard), heard)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@scenario
+def framed(browser):
+    """A page of another origin cannot show this one in a frame, read it, or change anything with its cookie."""
+    import http.server, threading
+    page = browser.page(*DESK)
+    enter(page)
+    evil = f"""<!doctype html><iframe src="{URL}/"></iframe><form method=post action="{URL}/sessions/{ID}/stop"
+        target=x enctype=text/plain><input name='{{"x":"' value='"}}'></form><iframe name=x></iframe>""".encode()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(evil)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for host in "127.0.0.1", "localhost":
+        page.go(f"http://{host}:{server.server_port}/")
+        for method in "GET", "POST", "DELETE":
+            said = page.run(f"fetch('{URL}/sessions', {{method: '{method}', credentials: 'include'}})"
+                            ".then(r => r.text(), error => error.name)")
+            need(said == "TypeError", f"{method} from elsewhere was answered: {said}")
+        page.run("document.forms[0].submit()")
+        page.wait("performance.getEntriesByType('resource').length >= 1")
+    need(any("frame-ancestors" in line or "X-Frame-Options" in line or "refused to connect" in line.lower()
+             or "ERR_BLOCKED_BY_RESPONSE" in line for line in page.console), f"the frame was shown: {page.console}")
+    need(json.loads(mas("list", "--json"))["sessions"][0]["status"] == "active", "the session was stopped")
+
+
+@scenario
+def axe(browser, script):
+    """axe-core finds nothing wrong, on a phone and on a desk, in light and in dark."""
+    with open(script, encoding="utf-8") as file:
+        source = file.read()
+    views = 0
+
+    def check(page, what):
+        nonlocal views
+        views += 1
+        page.run(source + "; 0")
+        found = page.run("axe.run(document).then(r => r.violations.map(v => [v.id, v.impact, "
+                         "v.nodes.slice(0, 3).map(n => n.html.slice(0, 150))]))")
+        need(not found, f"{what}: {json.dumps(found, indent=1)}")
+
+    for size in PHONE, DESK:
+        for dark in False, True:
+            page = browser.page(*size, dark=dark, apart=True)
+            page.go(URL)
+            page.has("h2", "Sign in")
+            check(page, "sign in")
+            enter(page)
+            page.wait("document.querySelector('#list li a')")
+            check(page, "home")
+            at_agent(page)
+            prompt(page, "TOOL PLAN SAY:words ASK")
+            page.has(".ask button", "Allow")
+            check(page, "conversation")
+            page.tap(".ask button", "Allow")
+            page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
+            more(page)
+            check(page, "settings")
+            page.tap("button", "Clear context")
+            page.has("dialog h2")
+            check(page, "dialog")
+            page.key("Escape")
+            prompt(page, "ELICIT")
+            page.has("form.ask button", "Accept")
+            check(page, "form")
+            page.tap(".ask button", "Decline")
+            for panel in "/screen", "/changes":
+                at_agent(page, panel)
+                page.wait("document.querySelector('.fill').textContent.length > 20")
+                check(page, panel)
+            page.go(f"{URL}/#/s/{ID}")
+            page.has("h3", "Agents")
+            check(page, "session")
+            page.close()
+    print(f"axe-core found nothing in {views} views")
+
+
+@scenario
+def latency(browser):
+    """How long it takes from a tap until the server has the host's word that the agent was answered."""
+    page = browser.page(*PHONE)
+    enter(page)
+    at_agent(page)
+    times = []
+    for _ in range(20):
+        prompt(page, "ASK")
+        page.has(".ask button", "Allow")
+        page.run("performance.clearResourceTimings(); window.tapped = 0; document.querySelector('.ask button')"
+                 ".addEventListener('click', () => { window.tapped = performance.now(); }, {capture: true})")
+        page.tap(".ask button", "Allow")
+        page.wait("!document.querySelector('.ask')")
+        times.append(page.run("performance.getEntriesByType('resource').find(e => "
+                              "e.name.includes('/permissions/')).responseEnd - window.tapped"))
+        page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
+    times.sort()
+    print(f"permission from the page: median {times[10]:.1f} ms, worst {times[-1]:.1f} ms")
+
+
+@scenario
+def pictures(browser, directory, other):
+    """The pictures of the manual: what a person sees who looks who waits, and answers."""
+    done = json.dumps("The lock is released in every case now:\n\n- `lock_take()` closes the file when it fails\n"
+                      "- the **second** reader no longer waits\n\n```\nif (flock(fd, LOCK_EX) == -1)\n"
+                      "    return err_errno(err, \"cannot lock '%s'\", path);\n```")
+    for name, size, dark in ("phone", PHONE, False), ("desk", DESK, True):
+        page = browser.page(*size, dark=dark, apart=True)
+        enter(page)
+        mas("ask", other, "solo", "--no-wait", "APPROVE")
+        at_agent(page)
+        prompt(page, f"TOOL:read SAY:{done} TOOL:edit ASK")
+        page.has("#main .ask button", "Allow")
+        page.wait("document.querySelector('.message.user')")
+        page.wait("document.title.startsWith('(2)')")
+        page.wait("document.querySelectorAll('#list .rows [data-status=waiting]').length >= 3")
+        page.shoot(f"{directory}/page-{name}.png")
+        if size == PHONE:
+            page.go(f"{URL}/#/")
+            page.has("#list .ask pre", "PLAN")
+            page.shoot(f"{directory}/page-phone-list.png")
+            at_agent(page)
+        page.tap("#main .ask button", "Allow")
+        idle(page)
+        mas("deny", other, "solo")
+        prompt(page, "ELICIT")
+        page.has("form.ask")
+        page.shoot(f"{T}/form-{name}.png")
+        page.tap(".ask button", "Decline")
+        idle(page)
+        more(page)
+        page.shoot(f"{T}/more-{name}.png")
+        page.close()
+
+
+def main():
+    name, *arguments = sys.argv[1:]
+    with tempfile.TemporaryDirectory(dir=T, prefix="chrome-", ignore_cleanup_errors=True) as directory:
+        with Browser(directory) as browser:
+            scenarios[name](browser, *arguments)
+
+
+if __name__ == "__main__":
+    main()

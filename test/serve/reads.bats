@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# Addresses that answer with what a verb prints: search, usage, du, doctor, templates, diff, screens.
+load ../helper
+load ../host/lib
+load ../acp/lib
+load ../project
+load lib
+
+# same ADDRESS VERB...: the address answers with what the verb prints as JSON
+same() {
+    api GET "$1"
+    is 200
+    shift
+    [ "$(jq -S . <<<"$output")" = "$("$MAS" "$@" --json | jq -S .)" ]
+}
+
+@test "each of them is what its verb prints" {
+    acp_agent
+    "$MAS" ask "$ID" solo SAY:harbour >/dev/null
+    serve
+    same "/search?q=harbour" search harbour
+    jq -e '.total > 0' <<<"$output"
+    same "/search?q=harbour&role=user&limit=1&agent=solo&session=$ID" search harbour --role user -n 1
+    same /usage usage
+    same "/usage?by=agent" usage --by agent
+    same "/sessions/$ID/usage" usage "$ID"
+    same /templates template list
+    same /templates/solo template show solo
+    same /templates/solo/check template check solo
+    same /presets presets
+    same /doctor doctor
+    same "/sessions/$ID/agents/solo/history" history "$ID" solo
+    api GET /du
+    is 200 '.sessions[0].sessionId == "'"$ID"'"'
+    api GET "/sessions/$ID/du"
+    is 200 '.sessions | length == 1'
+    api GET "/sessions/$ID/agents/solo/screen"
+    is 200 '.agents[0].id == "solo"'
+    api GET "/sessions/$ID/agents/solo/screen?history=5"
+    is 200
+}
+
+@test "sessions that are jobs of Slurm are those of mas list" {
+    local id=11111111-2222-4333-8444-555555555555
+    mkdir "$T/bin"
+    export PATH=$T/bin:$PATH
+    printf '[host gpu]\nvia = slurm:teams\nstore = %s\n' "$T/store" >>"$ROOT/mas.ini"
+    serve
+    api GET /jobs
+    is 200 '.jobs == []'
+    mkdir -m 700 "$T/store" "$T/store/$id"
+    printf 'SESSION_ID=%s\nHOST=gpu\nNAME=big\nTEMPLATE=solo\nPARTITION=teams\nSUBMITTED_AT=2026-01-01T00:00:00Z\nJOB=7\nSCRIPT=/x\nROOT=/r\nCOMMAND=x\nOPTIONS=x\n' "$id" >"$T/store/$id/job"
+    chmod 600 "$T/store/$id/job"
+    printf '#!/bin/sh\necho "7|PENDING|0|0|n/a|mas:%s|Priority"\n' "$id" >"$T/bin/squeue"
+    chmod +x "$T/bin/squeue"
+    same /jobs list --jobs
+    is 200 '.jobs | map([.sessionId, .state, .reason, .job]) == [["'"$id"'", "pending", "Priority", 7]]'
+    same "/jobs?error=true" list --jobs --error
+    is 200 '.jobs == []'
+    api GET "/jobs?active=maybe"
+    refused 400 bad_request 'active: it is neither'
+    mas list --jobs -q
+    [ "$output" = "$id" ]
+    mas list --jobs
+    [[ ${lines[1]} = *' big '*' gpu '*'pending: Priority' ]]
+}
+
+@test "what an agent has changed is told as files and hunks" {
+    make_project
+    new_session -t solo -n one --no-start --project "$P"
+    commit solo c 'of solo'
+    serve
+    same "/sessions/$ID/diff" diff one
+    jq -e '.. | strings | select(. == "c")' <<<"$output" >/dev/null
+    same "/sessions/$ID/agents/solo/diff?stat=true" diff one solo --stat
+    api GET "/sessions/$ID/diff?stat=maybe"
+    refused 400 bad_request 'stat: it is neither'
+}
+
+@test "an unchanged answer is a 304" {
+    new_session -t solo --no-start
+    serve
+    api GET /templates/solo
+    is 200
+    tag=$(header etag)
+    [ -n "$tag" ]
+    api GET /templates/solo -H "If-None-Match: $tag"
+    is 304
+}
+
+@test "what is missing, wrong or unknown is refused" {
+    serve
+    api GET /search
+    refused 400 bad_request 'the query q'
+    api GET '/search?q='
+    is 400
+    api GET '/search?q=x&limit=no'
+    is 400
+    printf '[host n1]\nvia = ssh:n1\n' >>"$ROOT/mas.ini"
+    api GET '/search?q=x&session=n1:shop'
+    refused 400 bad_request 'session: it is not a session of this root'
+    api GET '/search?q=x&other=1'
+    refused 400 bad_request "query 'other'"
+    api GET '/usage?by=weather'
+    is 400
+    api GET /templates/nosuch
+    is 404
+    api GET /templates/.hidden
+    is 404
+    api GET '/templates/a:b'
+    is 404
+    api GET /sessions/11111111-1111-4111-8111-111111111111/diff
+    is 404
+    post /du '{}'
+    refused 405 bad_method POST
+}
+
+@test "words to search for stand on no command line" {
+    acp_agent
+    # shellcheck disable=SC2016 # for the program
+    printf '#!/bin/sh\ntr "\\0" " " <"/proc/$PPID/cmdline" >>"%s/lines"\nexit 1\n' "$T" >"$T/embed"
+    chmod +x "$T/embed"
+    printf '[memory]\nembed_command = %s/embed\n' "$T" >>"$ROOT/mas.ini"
+    "$MAS" ask "$ID" solo SAY:one >/dev/null
+    serve
+    api GET '/search?q=--a%20secret'
+    is 200
+    grep -q 'search --json' "$T/lines"
+    run ! grep secret "$T/lines"
+}

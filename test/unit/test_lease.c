@@ -1,0 +1,297 @@
+#include "root.h"
+
+#include "base/kv.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "base/tree.h"
+#include "store/lease.h"
+#include "store/lease_clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TOKEN "43875daf-7240-4f28-b62a-5d7cdeed3152"
+#define OTHER "53875daf-7240-4f28-b62a-5d7cdeed3152"
+#define SESSION "63875daf-7240-4f28-b62a-5d7cdeed3152"
+
+/* A store of this test, with the session's directory. */
+struct store_dir {
+    char path[64];
+    int dir;
+};
+
+static bool store_make(struct store_dir *place)
+{
+    struct err err = ERR_INIT;
+    (void)snprintf(place->path, sizeof place->path, "/tmp/mas-lease-XXXXXX");
+    if (mkdtemp(place->path) == NULL)
+        return false;
+    place->dir = lease_open(place->path, SESSION, true, &err);
+    return place->dir != -1;
+}
+
+static void store_drop(struct store_dir *place)
+{
+    struct err ignored = ERR_INIT;
+
+    (void)close(place->dir);
+    (void)tree_remove_path(place->path, &ignored);
+}
+
+static bool put(const struct store_dir *place, const char *name, const char *text)
+{
+    int fd = openat(place->dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool done = fd != -1 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    (void)close(fd);
+    return done;
+}
+
+static bool has(const struct store_dir *place, const char *name)
+{
+    return faccessat(place->dir, name, F_OK, 0) == 0;
+}
+
+static void reads_what_it_writes(void)
+{
+    char machine[] = "12ab it's n1";
+    char boot[] = "";
+    const struct lease lease = {
+        .machine = machine, .boot = boot, .epoch = 7, .sequence = 99, .token = TOKEN};
+    _cleanup_lease_ struct lease back = LEASE_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
+    struct err err = ERR_INIT;
+
+    lease_format(&lease, &text);
+    REQUIRE(lease_parse(text.data, text.len, &back, &err) == 0);
+    CHECK_STR(back.machine, machine);
+    CHECK_STR(back.boot, "");
+    CHECK_INT(back.epoch, 7);
+    CHECK_INT(back.sequence, 99);
+    CHECK_STR(back.token, TOKEN);
+}
+
+static void refuses_other_texts(void)
+{
+    static const char *const texts[] = {
+        "",
+        "MACHINE=a\nBOOT=b\nEPOCH=1\nSEQUENCE=1\n",
+        "MACHINE=a\nBOOT=b\nEPOCH=0\nSEQUENCE=1\nTOKEN=" TOKEN "\n",
+        "MACHINE=a\nBOOT=b\nEPOCH=-1\nSEQUENCE=1\nTOKEN=" TOKEN "\n",
+        "MACHINE=a\nBOOT=b\nEPOCH=1000000000000\nSEQUENCE=1\nTOKEN=" TOKEN "\n",
+        "MACHINE=a\nBOOT=b\nEPOCH=1\nSEQUENCE=x\nTOKEN=" TOKEN "\n",
+        "MACHINE=a\nBOOT=b\nEPOCH=1\nSEQUENCE=1\nTOKEN=../../etc/passwd\n",
+        "MACHINE=a\nEPOCH=1\nSEQUENCE=1\nTOKEN=" TOKEN "\n",
+        "MACHINE=a\nMACHINE=b\nBOOT=\nEPOCH=1\nSEQUENCE=1\nTOKEN=" TOKEN "\n",
+        ("MACHINE=a\nBOOT=b\nEPOCH=1\nSEQUENCE=1\nTOKEN=" TOKEN),
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        _cleanup_lease_ struct lease lease = LEASE_INIT;
+        struct err err = ERR_INIT;
+        CHECK(lease_parse(texts[i], strlen(texts[i]), &lease, &err) == -1);
+    }
+}
+
+static void ages_in_steps(void)
+{
+    CHECK_INT(lease_age(0), LEASE_VALID);
+    CHECK_INT(lease_age(LEASE_LOST_MS - 1), LEASE_VALID);
+    CHECK_INT(lease_age(LEASE_LOST_MS), LEASE_ENDS);
+    CHECK_INT(lease_age(LEASE_OVER_MS - 1), LEASE_ENDS);
+    CHECK_INT(lease_age(LEASE_OVER_MS), LEASE_OVER);
+    /* whoever takes it waits longer than the last of the old ones may live, with a margin */
+    CHECK(LEASE_RENEW_MS * 3 < LEASE_LOST_MS);
+    CHECK(LEASE_OVER_MS + LEASE_HANGS_MS < LEASE_TAKE_MS);
+}
+
+static void the_first_claims_and_renews(void)
+{
+    struct store_dir place;
+    _cleanup_lease_ struct lease lease = LEASE_INIT;
+    const struct lease_wish wish = {.id = SESSION, .epoch = 1, .token = "", .own = true};
+    struct err err = ERR_INIT;
+    int64_t begun = 0;
+
+    REQUIRE(store_make(&place));
+    int64_t before = time_boot_ms();
+    REQUIRE(lease_take(place.dir, &wish, &lease, &begun, &err) == 0);
+    CHECK(begun >= before && begun <= time_boot_ms());
+    CHECK_INT(lease.epoch, 1);
+    CHECK(id_is_valid(lease.token));
+    CHECK(has(&place, "claim-1") && has(&place, "lease"));
+    CHECK(lease_renew(place.dir, &lease, &begun, &err) == 0);
+    /* the session itself needs not wait, however often it starts */
+    const struct lease_wish again = {.id = SESSION, .epoch = 1, .token = lease.token, .own = true};
+    _cleanup_lease_ struct lease second = LEASE_INIT;
+    CHECK(lease_take(place.dir, &again, &second, &begun, &err) == 0);
+    CHECK_STR(second.token, lease.token);
+    CHECK_INT(second.epoch, 1);
+    /* given back, anybody may have it at once */
+    CHECK(lease_release(place.dir, &second, &err) == 0);
+    const struct lease_wish other = {.id = SESSION, .epoch = 2, .token = ""};
+    _cleanup_lease_ struct lease third = LEASE_INIT;
+    before = time_monotonic_ms();
+    CHECK(lease_take(place.dir, &other, &third, &begun, &err) == 0);
+    CHECK(time_monotonic_ms() - before < LEASE_TAKE_MS / 2);
+    CHECK_INT(third.epoch, 2);
+    CHECK(has(&place, "claim-2") && !has(&place, "claim-1"));
+    store_drop(&place);
+}
+
+static void a_claim_ends_the_lease_before_it(void)
+{
+    struct store_dir place;
+    _cleanup_lease_ struct lease lease = LEASE_INIT;
+    struct err err = ERR_INIT;
+    int64_t begun = -5;
+
+    REQUIRE(store_make(&place));
+    CHECK_INT(lease_hold(3, TOKEN, &lease, &err), 0);
+    REQUIRE(lease_renew(place.dir, &lease, &begun, &err) == 0);
+    static const char *const none[] = {"claim-3",          "claim-2",  "claim-",
+                                       "claim-x",          "claim-4x", "claim-99999999999999",
+                                       "save-9-x.tar.zst", "xclaim-9"};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++)
+        REQUIRE(put(&place, none[i], ""));
+    CHECK(lease_renew(place.dir, &lease, &begun, &err) == 0);
+    CHECK(!has(&place, "claim-2")); /* an old one goes */
+    REQUIRE(put(&place, "claim-5", ""));
+    begun = -5;
+    CHECK(lease_renew(place.dir, &lease, &begun, &err) == -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    CHECK_INT(begun, -5);
+    CHECK(lease_release(place.dir, &lease, &err) == -1);
+    store_drop(&place);
+}
+
+static void a_session_that_was_taken_over_does_not_take_itself_back(void)
+{
+    struct store_dir place;
+    _cleanup_lease_ struct lease lease = LEASE_INIT;
+    const struct lease_wish wish = {.id = SESSION, .epoch = 1, .token = OTHER, .own = true};
+    struct err err = ERR_INIT;
+    int64_t begun = 0;
+
+    REQUIRE(store_make(&place));
+    REQUIRE(put(&place, "claim-2", "") &&
+            put(&place, "lease", "MACHINE='77 n2'\nBOOT=\nEPOCH=2\nSEQUENCE=0\nTOKEN=" TOKEN "\n"));
+    CHECK(lease_take(place.dir, &wish, &lease, &begun, &err) == -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    CHECK_STR(err.text, "it has run on n2");
+    /* unless a person says so */
+    const struct lease_wish fenced = {
+        .id = SESSION, .epoch = 1, .token = OTHER, .own = true, .takeover = true, .fenced = true};
+    struct err none = ERR_INIT;
+    CHECK(lease_take(place.dir, &fenced, &lease, &begun, &none) == 0);
+    CHECK_INT(lease.epoch, 3);
+    store_drop(&place);
+}
+
+static void a_lease_that_changes_is_not_taken(void)
+{
+    struct store_dir place;
+    _cleanup_lease_ struct lease lease = LEASE_INIT;
+    const struct lease_wish wish = {.id = SESSION, .epoch = 2, .token = ""};
+    struct err err = ERR_INIT;
+    int64_t begun = 0;
+
+    REQUIRE(store_make(&place));
+    _cleanup_lease_ struct lease held = LEASE_INIT;
+    CHECK_INT(lease_hold(1, TOKEN, &held, &err), 0);
+    REQUIRE(put(&place, "claim-1", "") && lease_renew(place.dir, &held, &begun, &err) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int i = 0; i < 60; i++) {
+            struct err ignored = ERR_INIT;
+            (void)lease_renew(place.dir, &held, &begun, &ignored);
+            (void)usleep(500000);
+        }
+        _exit(0);
+    }
+    CHECK(lease_take(place.dir, &wish, &lease, &begun, &err) == -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    CHECK(strstr(err.text, "it runs on ") == err.text);
+    CHECK(!has(&place, "claim-2"));
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    store_drop(&place);
+}
+
+static void the_clock_is_shared_and_only_goes_on(void)
+{
+    _cleanup_lease_clock_ struct lease_clock a = LEASE_CLOCK_INIT;
+    _cleanup_lease_clock_ struct lease_clock b = LEASE_CLOCK_INIT;
+    struct err err = ERR_INIT;
+    int64_t next = 0;
+
+    lease_clock_remove(OTHER);
+    CHECK(lease_clock_open(OTHER, false, &a, &err) == -1);
+    CHECK_INT(err.number, ENOENT);
+    REQUIRE(lease_clock_open(OTHER, true, &a, &err) == 0);
+    REQUIRE(lease_clock_open(OTHER, false, &b, &err) == 0);
+    CHECK_INT(lease_clock_look(&a, NULL), LEASE_OVER); /* never renewed */
+    int64_t now = time_boot_ms();
+    lease_clock_set(&a, now);
+    CHECK_INT(lease_clock_look(&b, &next), LEASE_VALID);
+    CHECK(next > time_monotonic_ms() && next <= time_monotonic_ms() + LEASE_LOST_MS + 1);
+    lease_clock_set(&b, now - 60000); /* a process that was stopped for a minute */
+    CHECK_INT(lease_clock_look(&a, NULL), LEASE_VALID);
+    CHECK(!lease_clock_has_hosts(&a) && !lease_clock_has_renewer(&a));
+    CHECK(lease_clock_be_host(&a) && lease_clock_be_renewer(&a));
+    CHECK(lease_clock_has_hosts(&b) && lease_clock_has_renewer(&b));
+    CHECK(!lease_clock_be_renewer(&b));
+    CHECK(lease_clock_be_host(&b));
+    lease_clock_close(&a);
+    CHECK(!lease_clock_has_renewer(&b));
+    CHECK(!lease_clock_is_lost(OTHER) && !lease_clock_is_lost(""));
+    lease_clock_say(&b, LEASE_TAKEN);
+    CHECK_INT(lease_clock_look(&b, NULL), LEASE_OVER);
+    CHECK(lease_clock_is_lost(OTHER));
+    lease_clock_remove(OTHER);
+    const struct lease_clock none = LEASE_CLOCK_INIT;
+    CHECK_INT(lease_clock_look(&none, &next), LEASE_VALID);
+    CHECK_INT(next, -1);
+}
+
+static void a_clock_of_others_is_refused(void)
+{
+    static const char path[] = "/dev/shm/mas-lease-" TOKEN;
+    struct lease_clock clock = LEASE_CLOCK_INIT;
+    struct err err = ERR_INIT;
+
+    (void)unlink(path);
+    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    REQUIRE(fd != -1);
+    CHECK(fchmod(fd, 0644) == 0);
+    CHECK(lease_clock_open(TOKEN, true, &clock, &err) == -1);
+    CHECK(fchmod(fd, 0600) == 0);
+    CHECK(link(path, "/dev/shm/mas-lease-second-name") == 0);
+    CHECK(lease_clock_open(TOKEN, true, &clock, &err) == -1);
+    (void)unlink("/dev/shm/mas-lease-second-name");
+    (void)unlink(path);
+    CHECK(symlink("/etc/passwd", path) == 0);
+    CHECK(lease_clock_open(TOKEN, true, &clock, &err) == -1);
+    (void)unlink(path);
+    (void)close(fd);
+}
+
+static const struct unit_test tests[] = {
+    TEST(reads_what_it_writes),
+    TEST(refuses_other_texts),
+    TEST(ages_in_steps),
+    TEST(the_first_claims_and_renews),
+    TEST(a_claim_ends_the_lease_before_it),
+    TEST(a_session_that_was_taken_over_does_not_take_itself_back),
+    TEST(a_lease_that_changes_is_not_taken),
+    TEST(the_clock_is_shared_and_only_goes_on),
+    TEST(a_clock_of_others_is_refused),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}

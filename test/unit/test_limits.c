@@ -1,0 +1,109 @@
+#include "unit.h"
+
+#include "base/json.h"
+#include "model/limits.h"
+#include "store/session_limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void amounts_are_read_and_written(void)
+{
+    static const struct {
+        enum limit_kind kind;
+        const char *text;
+        int64_t amount;
+        const char *written, *shown;
+    } good[] = {
+        {LIMIT_SESSION, "2G", INT64_C(2) << 30, "2147483648", "2.0G"},
+        {LIMIT_AGENT, "none", -1, "none", "none"},
+        {LIMIT_AGENT, "0", -1, "none", "none"},
+        {LIMIT_MEMORY, "16M", 16 << 20, "16777216", "16M"},
+        {LIMIT_CPUS, "1.5", 150, "1.5", "1.5"},
+        {LIMIT_CPUS, "2", 200, "2", "2"},
+        {LIMIT_CPUS, "0.05", 5, "0.05", "0.05"},
+        {LIMIT_PROCESSES, "100", 100, "100", "100"},
+    };
+    static const struct {
+        enum limit_kind kind;
+        const char *text;
+    } bad[] = {{LIMIT_SESSION, "2048T"}, {LIMIT_AGENT, "-1"},          {LIMIT_MEMORY, "1M"},
+               {LIMIT_MEMORY, ""},       {LIMIT_CPUS, "1.234"},        {LIMIT_CPUS, "5000"},
+               {LIMIT_PROCESSES, "1k"},  {LIMIT_PROCESSES, "4194305"}, {LIMIT_PROCESSES, "None"}};
+    char text[LIMIT_TEXT];
+    int64_t amount = 0, again = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        CHECK(limit_parse(good[i].kind, good[i].text, &amount) == NULL);
+        CHECK_INT(amount, good[i].amount);
+        limit_write(good[i].kind, amount, text);
+        CHECK_STR(text, good[i].written);
+        CHECK(limit_parse(good[i].kind, text, &again) == NULL);
+        CHECK_INT(again, amount);
+        limit_format(good[i].kind, amount, text);
+        CHECK_STR(text, good[i].shown);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        CHECK(limit_parse(bad[i].kind, bad[i].text, &amount) != NULL);
+}
+
+static void words_name_an_agent_and_a_kind(void)
+{
+    static const struct {
+        const char *word, *agent;
+        enum limit_kind kind;
+    } good[] = {{"memory=1G", NULL, LIMIT_MEMORY},
+                {"limits.memory=1G", NULL, LIMIT_MEMORY},
+                {"11.memory=1G", "11", LIMIT_MEMORY},
+                {"11.limits.agent=1G", "11", LIMIT_AGENT},
+                {"limits.session=1G", NULL, LIMIT_SESSION}};
+    static const char *const bad[] = {"memory",      ".memory=1G",       "11.session=1G",
+                                      "memor=1G",    "limits.=1G",       "=1G",
+                                      "budget.x=1G", "11.limits.x=none", "memory=1M"};
+
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        char *agent = NULL;
+        enum limit_kind kind = LIMIT_KIND_COUNT;
+        const char *wrong = NULL;
+        int64_t amount = 0;
+        CHECK(session_limits_parse(good[i].word, &agent, &kind, &amount, &wrong));
+        CHECK_INT(kind, good[i].kind);
+        CHECK_INT(amount, INT64_C(1) << 30);
+        CHECK_STR(agent != NULL ? agent : "-", good[i].agent != NULL ? good[i].agent : "-");
+        free(agent);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        char *agent = NULL;
+        enum limit_kind kind = LIMIT_KIND_COUNT;
+        const char *wrong = NULL;
+        int64_t amount = 0;
+        CHECK(!session_limits_parse(bad[i], &agent, &kind, &amount, &wrong));
+        CHECK((wrong != NULL) == (strcmp(bad[i], "memory=1M") == 0));
+    }
+}
+
+static void a_foreign_object_is_refused(void)
+{
+    static const char *const bad[] = {"{\"memory\":5}", "{\"memory\":\"x\"}", "{\"disk\":\"1G\"}",
+                                      "[]", "\"1G\""};
+    struct limit_set set = {.of = {0}};
+
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        _cleanup_json_ struct json *json = NULL;
+        struct err err = ERR_INIT;
+        CHECK_INT(json_parse(bad[i], strlen(bad[i]), 1000, &json, &err), 0);
+        CHECK(!limit_set_read(json, &set));
+    }
+    CHECK(limit_set_read(NULL, &set));
+}
+
+static const struct unit_test tests[] = {
+    TEST(amounts_are_read_and_written),
+    TEST(words_name_an_agent_and_a_kind),
+    TEST(a_foreign_object_is_refused),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}

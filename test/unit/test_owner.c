@@ -1,0 +1,110 @@
+#include "root.h"
+
+#include "store/owner.h"
+#include "store/session.h"
+
+#define ID_A "0123456789abcdef0123456789abcdef"
+#define ID_B "fedcba9876543210fedcba9876543210"
+#define BOOT_A "11111111-2222-3333-4444-555555555555 4026531836"
+#define BOOT_B "66666666-2222-3333-4444-555555555555 4026531836"
+#define BOOT_IN_CONTAINER "11111111-2222-3333-4444-555555555555 4026532999"
+
+static void knows_its_sessions(void)
+{
+    static const struct {
+        const char *machine, *boot; /* of the session; this machine is ID_A n1, BOOT_A */
+        bool has;
+        const char *why;
+    } cases[] = {
+        {"", "", true, "a session of an earlier version"},
+        {ID_A " n1", BOOT_A, true, "this machine"},
+        {ID_A " n1", BOOT_B, true, "this machine before it booted"},
+        {ID_A " n1", "", true, "this machine, whose boot id was not known"},
+        {ID_A " n2", BOOT_A, true, "this machine under another name"},
+        {ID_A " n2", BOOT_B, false, "a clone, or another name before it booted"},
+        {ID_A " n2", BOOT_IN_CONTAINER, false, "a container of this machine"},
+        {ID_A " n2", "", false, "a clone"},
+        {ID_B " n1", BOOT_A, false, "another machine of this name"},
+        {ID_B " n2", BOOT_B, false, "another machine"},
+        {" n1", BOOT_A, false, "a machine without machine-id and of this name"},
+        {"n1", BOOT_A, false, "no machine-id and no space"},
+        {ID_A, BOOT_B, false, "a machine without a name"},
+    };
+    char machine[] = ID_A " n1";
+    char boot[] = BOOT_A;
+    struct owner self = {.machine = machine, .boot = boot};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_session_ struct session session = SESSION_INIT;
+        session.machine = mem_dup(cases[i].machine);
+        session.boot = mem_dup(cases[i].boot);
+        struct err err = ERR_INIT;
+        bool has = !cases[i].has;
+        CHECK_INT(owner_has(&self, &session, &has, &err), 0);
+        CHECK_STR(has == cases[i].has ? "as expected" : cases[i].why, "as expected");
+    }
+}
+
+static void machines_without_ids_are_told_apart_by_name(void)
+{
+    char machine[] = " n1";
+    char boot[] = "";
+    struct owner self = {.machine = machine, .boot = boot};
+    static const struct {
+        const char *machine;
+        bool has;
+    } cases[] = {{" n1", true}, {" n2", false}, {" ", false}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_session_ struct session session = SESSION_INIT;
+        session.machine = mem_dup(cases[i].machine);
+        session.boot = mem_dup("");
+        struct err err = ERR_INIT;
+        bool has = !cases[i].has;
+        CHECK_INT(owner_has(&self, &session, &has, &err), 0);
+        CHECK(has == cases[i].has);
+    }
+}
+
+static void counts_the_owners(void)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_owner_ struct owner self = OWNER_INIT;
+    const char *machine = NULL;
+    struct err err = ERR_INIT;
+    bool has = false;
+
+    CHECK_INT(owner_machine(&self, &machine, &err), 0);
+    CHECK_INT(owner_take(&session, false, &err), 0);
+    CHECK_STR(session.machine, machine);
+    CHECK_INT(owner_has(&self, &session, &has, &err), 0);
+    CHECK(has);
+    CHECK(self.boot == NULL); /* nothing depended on it */
+    CHECK(session.epoch == 1);
+    CHECK_INT(owner_take(&session, false, &err), 0); /* another start here */
+    CHECK(session.epoch == 1);
+    CHECK_INT(owner_take(&session, true, &err), 0); /* a restored copy */
+    CHECK(session.epoch == 2);
+    free(session.machine);
+    session.machine = mem_dup(ID_B " elsewhere");
+    CHECK_INT(owner_has(&self, &session, &has, &err), 0);
+    CHECK(!has);
+    CHECK_INT(owner_take(&session, false, &err), 0);
+    CHECK(session.epoch == 3);
+    CHECK_INT(owner_has(&self, &session, &has, &err), 0);
+    CHECK(has);
+    session.epoch = EPOCH_MAX;
+    CHECK_INT(owner_take(&session, true, &err), 0);
+    CHECK(session.epoch == EPOCH_MAX);
+}
+
+static const struct unit_test tests[] = {
+    TEST(knows_its_sessions),
+    TEST(machines_without_ids_are_told_apart_by_name),
+    TEST(counts_the_owners),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}

@@ -1,0 +1,332 @@
+#include "unit.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "fleet/slurm.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define A "550e8400-e29b-41d4-a716-446655440000"
+#define B "650e8400-e29b-41d4-a716-446655440000"
+
+struct parsed {
+    struct slurm_job *jobs;
+    size_t count;
+};
+
+static struct parsed parse(const char *text)
+{
+    struct parsed ret = {.count = 0};
+
+    slurm_parse_jobs(text, strlen(text), &ret.jobs, &ret.count);
+    return ret;
+}
+
+/* The state of the only job in a text; "none" if there is none. */
+static const char *state(const char *text)
+{
+    struct parsed got = parse(text);
+    const char *ret = got.count == 1 ? slurm_state_name(got.jobs[0].state) : "none";
+
+    free(got.jobs);
+    return ret;
+}
+
+static void reads_each_field_of_a_job(void)
+{
+    struct parsed got = parse("12|RUNNING|2|0|n1|mas:" A "|None\n");
+
+    REQUIRE(got.count == 1);
+    CHECK_STR(got.jobs[0].id, A);
+    CHECK_INT(got.jobs[0].number, 12);
+    CHECK_INT(got.jobs[0].restarts, 2);
+    CHECK_STR(got.jobs[0].node, "n1");
+    CHECK_STR(got.jobs[0].reason, "");
+    free(got.jobs);
+}
+
+/* Lines as squeue of Slurm 22.05 prints them. */
+static void tells_each_state(void)
+{
+    CHECK_STR(state("1|PENDING|0|0|n/a|mas:" A "|Resources\n"), "pending");
+    CHECK_STR(state("1|PENDING|0|0|n/a|mas:" A "|JobHeldUser\n"), "held");
+    CHECK_STR(state("1|PENDING|0|0|n/a|mas:" A "|JobHeldAdmin\n"), "held");
+    CHECK_STR(state("1|PENDING|1|0|n/a|mas:" A "|BeginTime\n"), "requeued");
+    CHECK_STR(state("1|REQUEUE_HOLD|1|0|n/a|mas:" A "|x\n"), "held");
+    CHECK_STR(state("1|COMPLETING|0|0|n1|mas:" A "|None\n"), "ending");
+    CHECK_STR(state("1|COMPLETED|0|0|n1|mas:" A "|None\n"), "ended");
+    CHECK_STR(state("1|CANCELLED|0|0|n1|mas:" A "|None\n"), "cancelled");
+    CHECK_STR(state("1|FAILED|0|768|n1|mas:" A "|NonZeroExitCode\n"), "failed");
+    CHECK_STR(state("1|TIMEOUT|0|0|n1|mas:" A "|TimeLimit\n"), "timed out");
+    CHECK_STR(state("1|OUT_OF_MEMORY|0|125|n1|mas:" A "|OutOfMemory\n"), "out of memory");
+    CHECK_STR(state("1|NODE_FAIL|0|1|n1|mas:" A "|NodeDown\n"), "node failed");
+    CHECK_STR(state("1|PREEMPTED|0|0|n1|mas:" A "|None\n"), "preempted");
+    CHECK_STR(state("1|NEVER_HEARD|0|0|n1|mas:" A "|None\n"), "submitted");
+}
+
+static void tells_exit_codes_and_signals(void)
+{
+    struct parsed code = parse("1|FAILED|0|768|n1|mas:" A "|NonZeroExitCode\n");
+    struct parsed signal = parse("1|FAILED|0|9|n1|mas:" A "|RaisedSignal:9(Killed)\n");
+
+    REQUIRE(code.count == 1 && signal.count == 1);
+    CHECK_INT(code.jobs[0].exit_code, 3);
+    CHECK_INT(signal.jobs[0].exit_code, 128 + 9);
+    free(code.jobs);
+    free(signal.jobs);
+}
+
+static void keeps_a_reason_with_any_characters(void)
+{
+    struct parsed got = parse("1|PENDING|0|0|n/a|mas:" A "|Nodes a|b, (down) 100%\n");
+
+    REQUIRE(got.count == 1);
+    CHECK_STR(got.jobs[0].reason, "Nodes a|b, (down) 100%");
+    free(got.jobs);
+}
+
+static void leaves_out_what_is_not_about_a_session(void)
+{
+    static const char *const lines[] = {
+        "",
+        "\n",
+        "1|RUNNING|0|0|n1|(null)|None\n",
+        "1|RUNNING|0|0|n1|my own comment|with|bars\n",
+        "1|RUNNING|0|0|n1|mas:" A "x|None\n",
+        "1|RUNNING|0|0|n1|mas:" A "\n",
+        "1|RUNNING|0|0|n1|mas:550E8400-E29B-41D4-A716-446655440000|None\n",
+        "1|RUNNING|0|0|n1|mas:../../../etc/passwd|None\n",
+        "1|RUNNING|0|0|n1| mas:" A "|None\n",
+        "0|RUNNING|0|0|n1|mas:" A "|None\n",
+        "-1|RUNNING|0|0|n1|mas:" A "|None\n",
+        "1_2|RUNNING|0|0|n1|mas:" A "|None\n",
+        "99999999999|RUNNING|0|0|n1|mas:" A "|None\n",
+        "1|RUNNING|x|0|n1|mas:" A "|None\n",
+        "1|RUNNING|0||n1|mas:" A "|None\n",
+        "1|RUNNING|0|0|n1|mas:" A "|a\tb\n",
+        "1|RUNNING|0|0|n1|mas:" A "|a\033[2Jb\n",
+        "1|RUNNING|0|0|n1|mas:" A "|\xff\n",
+        "squeue: error: Unable to contact slurm controller\n",
+        "1|RUNNING|0|0|n1\n|mas:" A "|None\n",
+    };
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct parsed got = parse(lines[i]);
+        CHECK_INT(got.count, 0);
+        free(got.jobs);
+    }
+    static const char with_nul[] = "1|RUNNING|0|0|n1|mas:" A "|a\0b\n";
+    struct parsed got = {.count = 1};
+    slurm_parse_jobs(with_nul, sizeof with_nul - 1, &got.jobs, &got.count);
+    CHECK_INT(got.count, 0);
+    free(got.jobs);
+}
+
+static void takes_a_last_line_without_its_newline(void)
+{
+    CHECK_STR(state("1|RUNNING|0|0|n1|mas:" A "|None"), "running");
+}
+
+static void prefers_the_live_job_of_a_session_then_the_newest(void)
+{
+    struct parsed live = parse("5|FAILED|0|0|n1|mas:" A "|x\n4|PENDING|0|0|n/a|mas:" A "|x\n"
+                               "6|COMPLETED|0|0|n1|mas:" A "|x\n");
+    struct parsed dead = parse("5|FAILED|0|0|n1|mas:" A "|x\n6|COMPLETED|0|0|n1|mas:" A "|x\n");
+
+    REQUIRE(live.count == 1 && dead.count == 1);
+    CHECK_INT(live.jobs[0].number, 4);
+    CHECK_INT(dead.jobs[0].number, 6);
+    free(live.jobs);
+    free(dead.jobs);
+}
+
+static void finds_jobs_by_session(void)
+{
+    struct parsed got = parse("5|RUNNING|0|0|n1|mas:" B "|x\n4|RUNNING|0|0|n1|mas:" A "|x\n");
+
+    REQUIRE(got.count == 2);
+    REQUIRE(slurm_find(got.jobs, got.count, A) != NULL);
+    CHECK_INT(slurm_find(got.jobs, got.count, A)->number, 4);
+    CHECK_INT(slurm_find(got.jobs, got.count, B)->number, 5);
+    CHECK(slurm_find(got.jobs, got.count, "750e8400-e29b-41d4-a716-446655440000") == NULL);
+    CHECK(slurm_find(NULL, 0, A) == NULL);
+    free(got.jobs);
+}
+
+static void reads_ten_thousand_jobs_and_stops_at_the_limit(void)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    size_t made = SLURM_JOBS_MAX + 100;
+
+    for (size_t i = 0; i < made; i++)
+        str_addf(&text, "%zu|PENDING|0|0|n/a|mas:%08zx-e29b-41d4-a716-446655440000|Priority\n",
+                 i + 1, made - i);
+    struct parsed got = parse(text.data);
+    CHECK_INT(got.count, SLURM_JOBS_MAX);
+    CHECK(slurm_find(got.jobs, got.count, "00002710-e29b-41d4-a716-446655440000") != NULL);
+    free(got.jobs);
+}
+
+static void reads_the_number_of_a_submitted_job(void)
+{
+    static const char long_name[] = "12;0123456789012345678901234567890123456789"
+                                    "012345678901234567890123\n";
+    static const char *const bad[] = {"",
+                                      "\n",
+                                      "12",
+                                      "12 \n",
+                                      "12\n13\n",
+                                      "x12\n",
+                                      "0\n",
+                                      "-1\n",
+                                      "12;a\nb",
+                                      ";\n",
+                                      "99999999999\n",
+                                      "1e3\n",
+                                      " 12\n",
+                                      "12;a",
+                                      "12;\n",
+                                      "12;a b\n",
+                                      "12;-a\n",
+                                      "12;a;b\n",
+                                      long_name,
+                                      "Submitted batch job 12\n"};
+    char cluster[SLURM_CLUSTER_MAX] = "x";
+    uint64_t number = 0;
+
+    CHECK(slurm_parse_number("12\n", &number, cluster));
+    CHECK_INT(number, 12);
+    CHECK_STR(cluster, "");
+    CHECK(slurm_parse_number("13;cluster\n", &number, cluster));
+    CHECK_INT(number, 13);
+    CHECK_STR(cluster, "cluster");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(!slurm_parse_number(bad[i], &number, cluster));
+    CHECK_INT(number, 13);
+}
+
+static void knows_its_words_for_states(void)
+{
+    for (int i = 0; i < SLURM_STATE_COUNT; i++) {
+        enum slurm_state state = SLURM_STATE_COUNT;
+        CHECK(slurm_state_parse(slurm_state_name((enum slurm_state)i), &state));
+        CHECK_INT(state, i);
+    }
+    CHECK(!slurm_state_parse("", &(enum slurm_state){SLURM_UNKNOWN}));
+}
+
+/* ---- programs: fake ones in a directory of their own */
+
+static char *dir;
+
+static void put_program(const char *name, const char *text)
+{
+    _cleanup_free_ char *path = mem_printf("%s/%s", dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+
+    (void)file_write_all(fd, text, strlen(text));
+    (void)close(fd);
+}
+
+static void asks_squeue_and_leaves_its_own_job_out(void)
+{
+    struct parsed got = {.count = 0};
+    struct err err = ERR_INIT;
+
+    put_program("squeue", "#!/bin/sh\necho '5|RUNNING|0|0|n1|mas:" A "|None'\n");
+    REQUIRE(slurm_jobs(SLURM_CALL_MS, 5, &got.jobs, &got.count, &err) == 0);
+    REQUIRE(got.count == 1);
+    CHECK(!slurm_is_live(got.jobs[0].state));
+    free(got.jobs);
+}
+
+static void says_what_squeue_complains_of(void)
+{
+    struct parsed got = {.count = 0};
+    struct err err = ERR_INIT;
+
+    put_program("squeue", "#!/bin/sh\necho 'squeue: error: no controller' >&2\nexit 1\n");
+    CHECK_INT(slurm_jobs(SLURM_CALL_MS, 0, &got.jobs, &got.count, &err), -1);
+    CHECK_STR(err.text, "cannot ask Slurm for its jobs: squeue: no controller");
+}
+
+static void gives_up_on_a_squeue_that_hangs(void)
+{
+    struct parsed got = {.count = 0};
+    struct err err = ERR_INIT;
+
+    put_program("squeue", "#!/bin/sh\nexec sleep 1000\n");
+    CHECK_INT(slurm_jobs(100, 0, &got.jobs, &got.count, &err), -1);
+    CHECK_INT(err.code, MAS_TIMEOUT);
+}
+
+static void passes_nothing_of_the_environment_to_sbatch(void)
+{
+    static const char *const args[] = {"/opt/mas", "run", NULL};
+    char *options[] = {(char *)"--qos=low", (char *)"--export=ALL", NULL};
+    const struct slurm_submission submission = {.id = A,
+                                                .partition = "gpu",
+                                                .output = "/store/100%/output",
+                                                .script = "/share/team.sbatch",
+                                                .argv = args,
+                                                .options = options};
+    _cleanup_free_ char *said = mem_printf("%s/said", dir);
+    _cleanup_free_ char *text = NULL;
+    struct err err = ERR_INIT;
+    uint64_t number = 0;
+    size_t len = 0;
+
+    put_program("sbatch",
+                "#!/bin/sh\n{ printf '%s\\n' \"$@\"; env; } >\"${0%/*}/said\"\necho 42\n");
+    (void)setenv("A_SECRET", "hidden", 1);
+    (void)setenv("SBATCH_EXPORT", "ALL", 1);
+    REQUIRE(slurm_submit(&submission, &number, &err) == 0);
+    CHECK_INT(number, 42);
+    REQUIRE(file_read(AT_FDCWD, said, 65536, &text, &len, &err) == 0);
+    CHECK(strstr(text, "hidden") == NULL && strstr(text, "SBATCH_EXPORT") == NULL);
+    CHECK(strstr(text, "--output=/store/100%%/output\n") != NULL);
+    CHECK(strstr(text, "--comment=mas:" A "\n") != NULL);
+    CHECK(strstr(text, "--dependency=singleton\n") != NULL);
+    CHECK(strstr(text, "\n/share/team.sbatch\n/opt/mas\nrun\n") != NULL);
+    /* the last one counts */
+    CHECK(strstr(text, "--export=ALL") < strstr(text, "--export=NONE"));
+}
+
+static const struct unit_test tests[] = {
+    TEST(reads_each_field_of_a_job),
+    TEST(tells_each_state),
+    TEST(tells_exit_codes_and_signals),
+    TEST(keeps_a_reason_with_any_characters),
+    TEST(leaves_out_what_is_not_about_a_session),
+    TEST(takes_a_last_line_without_its_newline),
+    TEST(prefers_the_live_job_of_a_session_then_the_newest),
+    TEST(finds_jobs_by_session),
+    TEST(reads_ten_thousand_jobs_and_stops_at_the_limit),
+    TEST(reads_the_number_of_a_submitted_job),
+    TEST(knows_its_words_for_states),
+    TEST(asks_squeue_and_leaves_its_own_job_out),
+    TEST(says_what_squeue_complains_of),
+    TEST(gives_up_on_a_squeue_that_hangs),
+    TEST(passes_nothing_of_the_environment_to_sbatch),
+};
+
+int main(void)
+{
+    char name[] = "/tmp/test_slurm.XXXXXX";
+    const char *old = getenv("PATH");
+
+    dir = mkdtemp(name);
+    _cleanup_free_ char *path = mem_printf("%s:%s", dir, old != NULL ? old : "/usr/bin:/bin");
+    (void)setenv("PATH", path, 1);
+    int rc = UNIT_RUN(tests);
+    static const char *const made[] = {"squeue", "sbatch", "said"};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        _cleanup_free_ char *file = mem_printf("%s/%s", dir, made[i]);
+        (void)unlink(file);
+    }
+    (void)rmdir(dir);
+    return rc;
+}

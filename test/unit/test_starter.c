@@ -1,0 +1,328 @@
+/* The process that starts programs for another one, and what mas-serve's lets through. */
+#include "base/proc_starter.h"
+#include "base/sock.h"
+#include "serve/starter.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LONG_MS = 60000 };
+
+/* ---- a starter that lets /bin/sh through */
+
+static char *const environment[] = {(char[]){"ONE=1"}, NULL};
+
+static bool accepts(struct proc_spec *spec, void *arg)
+{
+    spec->envp = environment;
+    return strcmp(spec->file, arg) == 0 && strcmp(spec->argv[0], "sh") == 0;
+}
+
+struct ran {
+    int code; /* of the error, or of the program */
+    struct str out;
+    struct err err;
+};
+
+static int begin(const char *file, const char *script, int timeout_ms, struct proc *ret,
+                 struct err *err)
+{
+    char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, NULL};
+    const struct proc_spec spec = {.file = file,
+                                   .argv = argv,
+                                   .cwd = -1,
+                                   .input = "given",
+                                   .input_len = 5,
+                                   .output_max = 4096,
+                                   .timeout_ms = timeout_ms};
+    return proc_start(&spec, ret, err);
+}
+
+static struct ran run(const char *file, const char *script, int timeout_ms)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    struct ran ran = {.out = STR_INIT, .err = ERR_INIT};
+    struct proc proc;
+
+    if (begin(file, script, timeout_ms, &proc, &ran.err) == -1 ||
+        proc_finish(&proc, &result, &ran.err) == -1)
+        ran.code = ran.err.code;
+    else
+        ran.code = result.status;
+    str_free(&result.err);
+    ran.out = result.out;
+    return ran;
+}
+
+static bool runs_as(const char *file, const char *script, int timeout_ms, int code, const char *out)
+{
+    struct ran ran = run(file, script, timeout_ms);
+    bool right = ran.code == code && strcmp(str_text(&ran.out), out) == 0;
+
+    if (!right)
+        printf("# %s: %d, '%s', %s\n", script, ran.code, str_text(&ran.out), ran.err.text);
+    str_free(&ran.out);
+    return right;
+}
+
+/* In a child of its own, because what is to start programs stays as it is said once. Returns how it
+ * ended. */
+static int in_child(int (*body)(struct proc_starter *starter))
+{
+    int status = -1;
+    pid_t pid = proc_fork();
+
+    if (pid == 0) {
+        struct err err = ERR_INIT;
+        struct proc_starter starter = {
+            .accepts = accepts, .arg = (char[]){"/bin/sh"}, .name = "test-starter"};
+        if (proc_starter_fork(&starter, &err) == -1)
+            _exit(99);
+        proc_start_by(starter.socket);
+        int rc = body(&starter);
+        (void)fflush(stdout);
+        _exit(rc);
+    }
+    while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int runs_programs(struct proc_starter *starter)
+{
+    bool right = runs_as("/bin/sh", "cat; echo $ONE$HOME; exit 7", LONG_MS, 7, "given1\n") &&
+                 runs_as("/bin/sh", "kill -9 $$", LONG_MS, 128 + SIGKILL, "") &&
+                 runs_as("/bin/sh", "echo x; exec sleep 1000", 300, MAS_TIMEOUT, "x\n") &&
+                 runs_as("/bin/dash", ":", LONG_MS, MAS_FAILED, "");
+
+    proc_starter_end(starter);
+    return right && runs_as("/bin/sh", ":", LONG_MS, MAS_FAILED, "") ? 0 : 1;
+}
+
+static void it_starts_what_is_accepted_and_tells_how_it_ended(void)
+{
+    CHECK_INT(in_child(runs_programs), 0);
+}
+
+static int runs_one_too_long(struct proc_starter *starter)
+{
+    size_t len = PROC_STARTER_REQUEST_MAX;
+    char *script = malloc(len + 1);
+    struct err err = ERR_INIT;
+    struct proc proc;
+
+    (void)starter;
+    memset(script, ' ', len);
+    script[len] = '\0';
+    int rc = begin("/bin/sh", script, LONG_MS, &proc, &err);
+    script[len - 64] = '\0';
+    bool right = rc == -1 && strstr(err.text, strerror(E2BIG)) != NULL &&
+                 runs_as("/bin/sh", script, LONG_MS, 0, "");
+    free(script);
+    return right ? 0 : 1;
+}
+
+static void a_request_that_is_too_long_is_refused(void)
+{
+    CHECK_INT(in_child(runs_one_too_long), 0);
+}
+
+static int interrupts(struct proc_starter *starter)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err err = ERR_INIT;
+    struct proc proc;
+
+    (void)starter;
+    if (begin("/bin/sh", "exec sleep 1000", LONG_MS, &proc, &err) == -1)
+        return 1;
+    int handle = proc_handle(&proc);
+    proc_interrupt(handle);
+    int rc = proc_finish(&proc, &result, &err);
+    proc_interrupt(handle); /* it has ended */
+    (void)close(handle);
+    return rc == 0 && result.status == 128 + SIGINT ? 0 : 1;
+}
+
+static void it_interrupts_what_it_has_started(void)
+{
+    CHECK_INT(in_child(interrupts), 0);
+}
+
+static int loses_its_starter(struct proc_starter *starter)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err err = ERR_INIT;
+    struct proc proc;
+
+    if (begin("/bin/sh", "exec sleep 1000", LONG_MS, &proc, &err) == -1)
+        return 1;
+    struct proc_id program;
+    bool known = proc_identify(proc.pid, &program);
+    (void)kill(starter->pid, SIGKILL);
+    int rc = proc_finish(&proc, &result, &err);
+    bool lives = known && proc_is_alive(&program);
+    proc_signal(&program, SIGKILL);
+    char c;
+    return rc == -1 && strstr(err.text, "has ended") != NULL && lives &&
+                   recv(starter->socket, &c, 1, 0) == 0 &&
+                   runs_as("/bin/sh", ":", LONG_MS, MAS_FAILED, "")
+               ? 0
+               : 1;
+}
+
+static void without_it_nothing_is_started_and_what_runs_goes_on(void)
+{
+    CHECK_INT(in_child(loses_its_starter), 0);
+}
+
+/* Requests of a process that was taken over. */
+static int sends_nonsense(struct proc_starter *starter)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        size_t fds;
+    } bad[] = {
+        {"x", 1, 4},         {"/bin/sh", 7, 4},       {"/bin/sh\0", 8, 4},
+        {"\0", 1, 4},        {"\0\0\0", 3, 4},        {"/bin/sh\0sh\0-c\0:\0", 16, 3},
+        {"a\0b\0c\0", 6, 8}, {"/bin/sh\0x\0", 10, 4},
+    };
+    int pair[2];
+    int fds[SOCK_FILES_MAX];
+
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
+            return 1;
+        for (size_t j = 0; j < ARRAY_LEN(fds); j++)
+            fds[j] = pair[1];
+        if (sock_send_files(starter->socket, bad[i].bytes, bad[i].len, fds, bad[i].fds) == -1)
+            return 2;
+        (void)close(pair[1]);
+        struct proc_starter_answer answer = {.error = 0};
+        ssize_t n = recv(pair[0], &answer, sizeof answer, 0);
+        if (n != 0 && (n != (ssize_t)sizeof answer || answer.error != EPERM))
+            return 3;
+        (void)close(pair[0]);
+    }
+    return runs_as("/bin/sh", "echo still", LONG_MS, 0, "still\n") ? 0 : 4;
+}
+
+static void it_refuses_nonsense_and_goes_on(void)
+{
+    CHECK_INT(in_child(sends_nonsense), 0);
+}
+
+/* ---- what mas-serve's lets through */
+
+/* The words of a line, up to 23. */
+static bool lets(const char *line)
+{
+    enum { MOST = 24 };
+    char *text = mem_dup(line);
+    char *words[MOST] = {NULL};
+    char *save = NULL;
+    size_t count = 0;
+
+    for (char *word = strtok_r(text, " ", &save); word != NULL && count < MOST - 1;
+         word = strtok_r(NULL, " ", &save))
+        words[count++] = word;
+    bool is = starter_accepts_verb(words);
+    free(text);
+    return is;
+}
+
+#define ID "11111111-1111-4111-8111-111111111111"
+
+static void it_lets_through_what_addresses_need(void)
+{
+    static const char *const good[] = {
+        "new -q --config - --id " ID " --mode isolated --template solo --name -x --agent shell"
+        " --project /p --setup no --private",
+        "stop -q " ID,
+        "rm -qf " ID,
+        "send --json -s " ID " --no-enter --file - -- 11",
+        "search --json --session one -- -",
+        "template show --json -- solo",
+        "template list --json --",
+        "context --json -s " ID " --for - -- 11",
+        "merge -s " ID " -- lead 10",
+        "land -s " ID " --onto x --squash --message --rm",
+        "doctor --fix --json",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        if (!lets(good[i]))
+            printf("# refused: %s\n", good[i]);
+        CHECK(lets(good[i]));
+    }
+}
+
+static void it_refuses_other_verbs_options_and_values(void)
+{
+    static const char *const bad[] = {
+        "",
+        "run",
+        "host " ID " 11",
+        "acp",
+        "serve",
+        "remote",
+        "edit",
+        "config set x y",
+        "new --config /etc/passwd",
+        "new --config",
+        "new --template ../x",
+        "new --template /tmp/x",
+        "new --setup yes",
+        "new --wall off",
+        "new --host other",
+        "new x -- ",
+        "new --agent ./program",
+        "new --id x",
+        "new solo",
+        "stop -q other:" ID,
+        "stop " ID " --host x",
+        "stop -f " ID,
+        "stop one",
+        "send -s one --file - -- 11",
+        "send -s " ID " --file /etc/passwd -- 11",
+        "search --session other:one -- -",
+        "search -- word",
+        "template edit solo",
+        "template add --json -- x",
+        "template",
+        "template show --json -- /tmp/x",
+        "context -s " ID " --for /etc/passwd -- 11",
+        "archive -s " ID " -o /tmp/x",
+        "archive -s " ID " /tmp/x",
+        "doctor /",
+        "--root /tmp list",
+        "land -s",
+        "du --json extra",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        if (lets(bad[i]))
+            printf("# let through: %s\n", bad[i]);
+        CHECK(!lets(bad[i]));
+    }
+}
+
+static const struct unit_test tests[] = {
+    TEST(it_starts_what_is_accepted_and_tells_how_it_ended),
+    TEST(a_request_that_is_too_long_is_refused),
+    TEST(it_interrupts_what_it_has_started),
+    TEST(without_it_nothing_is_started_and_what_runs_goes_on),
+    TEST(it_refuses_nonsense_and_goes_on),
+    TEST(it_lets_through_what_addresses_need),
+    TEST(it_refuses_other_verbs_options_and_values),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
