@@ -15,11 +15,15 @@
 # exit code is 1 if a test failed, or if a job ran no test, fewer tests than planned, left a sanitizer
 # report, or exited with a code other than 0.
 #
+# With TEST_AGAIN=N, if at most N jobs failed, each of them runs once more with the machine to itself, and
+# that result counts. What passes only then is named before the last line: it is a test to mend, because
+# it depends on what else runs. A job that left a sanitizer report is not run again.
+#
 # Tests find the program in $MAS and the project in $TEST_ROOT; $TEST_FAULT is `quick` or `full`,
 # $TEST_SAN is not empty under sanitizers.
 set -u
 
-jobs=$(($(nproc) * 2))
+jobs=$(($(nproc) * 3)) # most of them wait for something most of the time
 limit=1800
 idle=300
 TEST_ROOT=${TEST_ROOT:-$(cd "$(dirname "$0")/.." && pwd -P)}
@@ -164,6 +168,7 @@ run_one() {
         why="gave $((passed + failed + skipped)) of $plan tests ($how)"
     elif has_report "$dir/report"; then
         why='left reports of a sanitizer'
+        : >"$dir/final"
     elif ((rc != 0 && failed == 0)); then
         why="ended with $how"
     fi
@@ -194,7 +199,7 @@ run_one() {
     } 9>"$RUN_DIR/print.lock"
     # --one-file-system: a test may have mounted something.
     chmod -R u+rwX "$dir" 2>/dev/null
-    find "$dir" -mindepth 1 -maxdepth 1 ! -name result -exec rm -rf --one-file-system {} +
+    find "$dir" -mindepth 1 -maxdepth 1 ! -name result ! -name final -exec rm -rf --one-file-system {} +
 }
 
 if [[ ${1-} == --one ]]; then
@@ -259,6 +264,30 @@ for file in "$@"; do
 done | xargs -0 -n 2 -P "$jobs" "$0" --one &
 starter=$!
 wait "$starter"
+
+# failed_jobs: prints the numbers of the jobs that failed.
+failed_jobs() {
+    local number
+    for number in $(seq 1 "$count"); do
+        if [[ $(cut -d ' ' -f 2 "$RUN_DIR/$number/result" 2>/dev/null) != 0 ]]; then echo "$number"; fi
+    done
+}
+count=$#
+mapfile -t again < <(failed_jobs)
+mended=()
+if ((${#again[@]} > 0 && ${#again[@]} <= ${TEST_AGAIN:-0})); then
+    for number in "${again[@]}"; do
+        if [[ -e $RUN_DIR/$number/final ]]; then continue; fi
+        file=${!number}
+        case $file in /*) ;; *) file=$PWD/$file ;; esac
+        echo "again, alone: ${!number}"
+        "$0" --one "$number" "$file" &
+        starter=$!
+        wait "$starter"
+        if [[ $(cut -d ' ' -f 2 "$RUN_DIR/$number/result" 2>/dev/null) == 0 ]]; then mended+=("${!number}"); fi
+    done
+fi
+if ((${#mended[@]} > 0)); then echo "PASSED ONLY WHEN RUN AGAIN: ${mended[*]}"; fi
 
 passed=0 failed=0 skipped=0
 for ((number = 1; number <= $#; number++)); do
