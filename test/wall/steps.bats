@@ -61,6 +61,7 @@ points() {
 # launch ACT NAME N: starts the agent; N = 0 counts the calls, in $T/count.
 launch() {
     local pid host
+    told=''
     rm -f "$T/shared/ran" "$T/follows"
     host=$(host_pid)
     "$STEP" "$1" "$2" "$3" -p "$host" >"$T/count" 2>"$T/follows" 3>&- &
@@ -72,10 +73,15 @@ launch() {
     eventually has_settled
     kill "$pid" 2>/dev/null || true
     wait "$pid" || true
-    told="$(of solo .state 2>/dev/null) $(screen | grep -v '^$' | tail -n 2)"
     [ "$rc" -ne 124 ] && [ ! -s "$T/shared/less" ] || return
-    # who killed it knows why; everybody else is told, by the pane of a host that ended
-    [ "$1" = kill ] || [[ $told == idle* || $told == *mas* || $told == *'Pane is dead (status 1'* ]]
+    # who killed it knows why; everybody else is told, in the pane, after the state is known
+    [ "$1" = kill ] || eventually is_told
+}
+
+# shellcheck disable=SC2317 # called by eventually
+is_told() {
+    told="$(of solo .state 2>/dev/null) $(screen | grep -v '^$' | tail -n 2)"
+    [[ $told == idle* || $told == *mas* || $told == *'Pane is dead (status 1'* ]]
 }
 
 # Succeeds once the agent runs with all that it needs, or nothing of the session
