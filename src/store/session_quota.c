@@ -2,6 +2,7 @@
 
 #include "base/quota.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -89,4 +90,15 @@ void session_quota_end(int dir)
 
     if (number != 0)
         (void)quota_limit(dir, number, 0);
+}
+
+bool session_quota_leave(int dir, int at)
+{
+    int before = errno;
+    uint32_t number = 0;
+
+    if (quota_number(at, &number) == 0 && quota_set_number(dir, number) == 0)
+        return true;
+    errno = before;
+    return false;
 }

@@ -45,5 +45,9 @@ struct session_quota {
 bool session_quota_use(int dir, uint64_t limit, struct session_quota *ret);
 /* Removes the limit of a session that is being removed. */
 void session_quota_end(int dir);
+/* Gives the directory of a session the number of the directory `at`, in which it is to be renamed:
+ * an administrator may have given that one a number after the session was created. Its files keep
+ * theirs. Returns false, with errno as it was, if that is not possible. */
+bool session_quota_leave(int dir, int at);
 
 #endif

@@ -273,6 +273,16 @@ void workspace_trash_name(const char *id, char buf[TRASH_NAME])
     (void)snprintf(buf, TRASH_NAME, TRASH_PREFIX "%s", id);
 }
 
+/* Renames a session, open at `dir`, within sessions/. */
+static int rename_aside(int sessions, const char *id, int dir, const char *name)
+{
+    if (path_rename_new(sessions, id, sessions, name) == 0)
+        return 0;
+    if (errno != EXDEV || !session_quota_leave(dir, sessions))
+        return -1;
+    return path_rename_new(sessions, id, sessions, name);
+}
+
 int workspace_set_aside(const struct root *root, const char *id, struct err *err)
 {
     char name[TRASH_NAME];
@@ -281,14 +291,14 @@ int workspace_set_aside(const struct root *root, const char *id, struct err *err
     _cleanup_close_ int dir = workspace_open(root, id);
     if (dir != -1)
         session_quota_end(dir);
-    if (path_rename_new(root->sessions, id, root->sessions, name) == 0)
+    if (rename_aside(root->sessions, id, dir, name) == 0)
         return 0;
     if (errno != EEXIST)
         return err_errno(err, "cannot remove session '%s'", id);
     /* left over from an earlier removal of the same id */
     if (tree_remove(root->sessions, name, err) == -1)
         return -1;
-    if (path_rename_new(root->sessions, id, root->sessions, name) == -1)
+    if (rename_aside(root->sessions, id, dir, name) == -1)
         return err_errno(err, "cannot remove session '%s'", id);
     return 0;
 }

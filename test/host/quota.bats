@@ -33,5 +33,6 @@ said() { grep -q -- "$1" "$T/said" || { echo "not said: $1" >&2; false; }; }
     said '^restored$'
     said '^without a limit$'
     said '^with links: 0$'
+    said '^removed across numbers: 0$'
     said "^an administrator's: 42 0\$"
 }

@@ -94,7 +94,9 @@ linked=$(mas new -q -t solo --agent trial)
 echo "with links: $(number "sessions/$linked")"
 mas rm -q -f "$linked"
 sed -i '/^hardlink/d' mas.ini
+late=$(mas new -q -t solo --agent trial)
 quota sessions set 42
+mas rm -q -f "$late" && echo "removed across numbers: $(find sessions -name "*$late*" | wc -l)"
 other=$(mas new -q -t solo --agent trial)
 await walls_say "$other" 'disk: watch' && echo "an administrator's: $(number "sessions/$other") $(limit "sessions/$other")"
 mas rm -q -f "$other"

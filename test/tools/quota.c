@@ -1,9 +1,13 @@
 /*
- * Tells of the project quota of a directory, without mas's own code:
+ * Tells of the project quota of a directory, without mas's own code.
  *
- *     quota DIR           prints the number that the directory has, what its files take on disk,
- * and their limit, both in bytes: "1828716544 4096 0" quota DIR NUMBER    the same for this number
- * on the directory's file system quota DIR set N     gives the directory a number; 0: none
+ *   quota DIR
+ *   quota DIR NUMBER
+ *   quota DIR set NUMBER
+ *
+ * Prints the number that the directory has, what its files take on disk, and their limit, both in
+ * bytes: "1828716544 4096 0". With a NUMBER, prints the same for this number on the directory's
+ * file system; with `set`, gives the directory that number, or none if it is 0.
  */
 #include <fcntl.h>
 #include <linux/fs.h>
