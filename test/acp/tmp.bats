@@ -39,7 +39,7 @@ tmp() { echo "$DIR/home/solo/.tmp"; }
 
     # the next start finds it empty, and nothing is left after the stop
     "$MAS" restart -q "$ID" solo
-    mas ask "$ID" solo 'OWN:"ls -A /tmp" RUN:"ls -A /tmp"'
+    mas ask "$ID" solo 'OWN:"find /tmp -type f" RUN:"find /tmp -type f"'
     [[ $output == *"own=''"*"run=0:''"* ]]
     "$MAS" stop -q "$ID"
     [ ! -e "$(tmp)" ]

@@ -14,13 +14,13 @@ left_nothing() {
 
 @test "on a terminal it shows how far it is within a large file, and with its own word" {
     new_session -t solo --no-start
-    head -c 6000000 /dev/urandom >"$ROOT/sessions/$ID/unit/solo/data"
+    head -c 16000000 /dev/urandom >"$ROOT/sessions/$ID/unit/solo/data"
     mkfifo "$T/slow"
     script -qfc "'$MAS' archive -o - $ID >'$T/slow'" "$T/shown" >/dev/null 3>&- &
     local i pid=$!
     progress() { grep -oE 'archiving: [0-9]+ files?, [0-9.]+[KM]' "$T/shown" | sort -u | wc -l; }
     exec 7<"$T/slow"
-    for i in {1..60}; do
+    for i in {1..240}; do
         dd bs=65536 count=1 iflag=fullblock status=none <&7 >/dev/null
         if [ "$(progress)" -ge 2 ] && grep -qE 'archiving: [0-9]+ files?, [0-9.]+M' "$T/shown"; then break; fi
         read -rt 0.05 <> <(:) || :
