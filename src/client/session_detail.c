@@ -15,6 +15,7 @@ void session_detail_free(struct session_detail *detail)
     usage_free(&detail->usage);
     repo_free(&detail->code.repo);
     free(detail->panes);
+    free(detail->view.counts);
 }
 
 /* Finds out in which work trees the setup has run. */
@@ -71,6 +72,8 @@ void session_detail_look(const struct root *root, const struct view *view,
     const struct usage_options options = {.id = view->row.id, .mode = view->row.mode};
 
     ret->view = *view;
+    ret->view.counts = NULL;
+    view_set_counts(&ret->view, view_counts(view));
     if (roster_open(root, view->row.id, &team, &ignored) == 0) {
         (void)roster_add(&ret->roster, &team, NULL, &ignored);
         roster_ask(&ret->roster, "{\"do\":\"status\"}", NULL, 0);
@@ -84,7 +87,7 @@ void session_detail_look(const struct root *root, const struct view *view,
     for (size_t i = 0; i < ret->roster.count; i++) {
         const struct agent_status *status = &ret->roster.agents[i].status;
         if (ret->roster.agents[i].told)
-            agent_counts_add(&ret->view.counts, status->state, &status->usage, &status->code,
+            agent_counts_add(ret->view.counts, status->state, &status->usage, &status->code,
                              &status->resources);
     }
 }

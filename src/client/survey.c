@@ -264,19 +264,19 @@ static void collect_counts(struct survey *survey)
     agent_counts_finish(&survey->counting, HOSTS_ANSWER_MS, totals);
     for (size_t i = 0; i < survey->count; i++)
         if (totals[i].told > 0)
-            survey->views[i].counts = totals[i];
+            view_set_counts(&survey->views[i], &totals[i]);
     free(totals);
 }
 
 /* Makes the answer of a server out of what the hosts of its session have told. */
 static void answer_for(const struct root *root, struct tmux_server *server, const struct view *view)
 {
-    const struct agent_pane *pane = &view->counts.pane;
+    const struct agent_pane *pane = &view_counts(view)->pane;
     struct tmux_session *session = mem_alloc(sizeof *session);
 
     *session = (struct tmux_session){.name = mem_dup(view->row.tmux_name),
                                      .root = mem_dup(root->path),
-                                     .running = view->counts.told,
+                                     .running = view_counts(view)->told,
                                      .activity = (time_t)(pane->activity_ms / 1000)};
     memcpy(session->id, view->row.id, ID_TEXT);
     memcpy(session->target, pane->session, sizeof session->target);
@@ -294,13 +294,13 @@ static void spare_servers(const struct root *root, struct survey *survey)
 
     for (size_t i = 0; i < survey->count; i++) {
         const struct view *view = &survey->views[i];
-        const struct tmux_server *server = view->socket != NULL && view->counts.told > 0
+        const struct tmux_server *server = view->socket != NULL && view_counts(view)->told > 0
                                                ? servers_find(&survey->servers, view->socket)
                                                : NULL;
         if (server == NULL || server->begun || server->users != 1)
             continue;
         views[count] = view;
-        list[count++] = (struct vouch){.socket = server->socket, .counts = &view->counts};
+        list[count++] = (struct vouch){.socket = server->socket, .counts = view_counts(view)};
     }
     vouch_check(list, count);
     for (size_t i = 0; i < count; i++)
@@ -309,7 +309,7 @@ static void spare_servers(const struct root *root, struct survey *survey)
             survey->spared = true;
         }
     for (size_t i = 0; i < survey->count && !survey->asks_hosts; i++)
-        survey->views[i].counts = (struct agent_counts){.told = 0};
+        view_set_counts(&survey->views[i], NULL);
     free(list);
     free(views);
 }
@@ -389,6 +389,7 @@ void survey_free(struct survey *survey)
 {
     agent_counts_finish(&survey->counting, 0, NULL); /* if survey_take() failed half-way */
     for (size_t i = 0; i < survey->count; i++) {
+        free(survey->views[i].counts);
         free(survey->views[i].reason);
         free(survey->views[i].socket);
         free(survey->views[i].name);

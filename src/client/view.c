@@ -5,6 +5,25 @@
 
 #include <stdlib.h>
 
+const struct agent_counts *view_counts(const struct view *view)
+{
+    static const struct agent_counts none = {.told = 0};
+
+    return view->counts != NULL ? view->counts : &none;
+}
+
+void view_set_counts(struct view *view, const struct agent_counts *counts)
+{
+    if (counts == NULL) {
+        free(view->counts);
+        view->counts = NULL;
+        return;
+    }
+    if (view->counts == NULL)
+        view->counts = mem_alloc(sizeof *view->counts);
+    *view->counts = *counts;
+}
+
 const char *view_name(const struct view *view)
 {
     return view->name != NULL ? view->name : view->row.name;
@@ -19,14 +38,14 @@ time_t view_activity(const struct view *view)
 
 size_t view_running(const struct view *view)
 {
-    const struct agent_counts *counts = &view->counts;
+    const struct agent_counts *counts = view_counts(view);
     size_t panes = view->live != NULL ? view->live->running : 0;
     return agent_counts_live(counts) + (panes > counts->told ? panes - counts->told : 0);
 }
 
 size_t view_ended(const struct view *view)
 {
-    return agent_counts_ended(&view->counts) + (view->live != NULL ? view->live->ended : 0);
+    return agent_counts_ended(view_counts(view)) + (view->live != NULL ? view->live->ended : 0);
 }
 
 /* Writes nothing for a session whose agents have no work trees, or were not looked at. */
@@ -77,11 +96,11 @@ void view_put_json(const struct root *root, const struct view *view, struct json
     json_put_int(out, "agentsEnded", (int64_t)view_ended(view));
     json_open(out, "agentStates", '{');
     for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
-        if (view->counts.states[i] > 0)
+        if (view_counts(view)->states[i] > 0)
             json_put_int(out, agent_state_name((enum agent_state)i),
-                         (int64_t)view->counts.states[i]);
+                         (int64_t)view_counts(view)->states[i]);
     json_close(out, '}');
-    put_code(&view->counts.code, out);
+    put_code(&view_counts(view)->code, out);
     json_put_int(out, "attached", view->live != NULL ? view->live->attached : 0);
     if (view->reason != NULL)
         json_put(out, "reason", view->reason);

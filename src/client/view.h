@@ -34,13 +34,18 @@ struct view {
     char *name; /* its name from the metadata; NULL if that was not read */
     const struct tmux_session *live; /* NULL: it has no tmux session */
     const char *live_socket; /* the tmux server that has it */
-    struct agent_counts counts; /* what its hosts reported, with SURVEY_HOSTS */
+    struct agent_counts *counts; /* what its hosts reported; NULL: nothing. See view_counts() */
     size_t place; /* position in the index */
     time_t used; /* last activity according to the metadata; 0: unknown */
     ino_t metadata; /* inode of the .session that was read; another inode means another state */
     struct timespec written; /* ctime of that file */
 };
 
+/* Returns what the hosts reported, with SURVEY_HOSTS. Most sessions of a large root do not run, and
+ * do without. */
+const struct agent_counts *view_counts(const struct view *view);
+/* Copies what the hosts reported; NULL: nothing. */
+void view_set_counts(struct view *view, const struct agent_counts *counts);
 /* Returns the session's name, "" if it has none. It belongs to the survey. */
 const char *view_name(const struct view *view);
 /* Writes the members of a view into an open JSON object, with the keys of the index and the current

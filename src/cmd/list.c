@@ -90,14 +90,15 @@ static void put_agents(const struct view *view, time_t now, struct str *to)
         return;
     str_addf(to, "%zu/%zu", view_running(view), view->live->running + view->live->ended);
     for (size_t i = 0; i < ARRAY_LEN(worth); i++)
-        if (view->counts.states[worth[i]] > 0)
-            str_addf(to, ", %zu %s", view->counts.states[worth[i]], agent_state_name(worth[i]));
+        if (view_counts(view)->states[worth[i]] > 0)
+            str_addf(to, ", %zu %s", view_counts(view)->states[worth[i]],
+                     agent_state_name(worth[i]));
 }
 
 /* Appends what the agents have done in their work trees, all together. */
 static void put_code(const struct view *view, time_t now, struct str *to)
 {
-    const struct code_counts *code = &view->counts.code;
+    const struct code_counts *code = &view_counts(view)->code;
 
     (void)now;
     if (code->agents > 0)
@@ -149,8 +150,8 @@ static void print_table(const struct call *call, const struct survey *survey,
     bool has_code = false;
 
     for (size_t i = 0; i < survey->count; i++)
-        has_code = has_code ||
-                   (is_wanted(call, &survey->views[i]) && survey->views[i].counts.code.agents > 0);
+        has_code = has_code || (is_wanted(call, &survey->views[i]) &&
+                                view_counts(&survey->views[i])->code.agents > 0);
     for (size_t i = 0; i < ARRAY_LEN(columns); i++)
         table.columns += !columns[i].code || has_code;
     for (size_t i = 0; i < ARRAY_LEN(columns); i++)

@@ -291,9 +291,10 @@ static void sums_up_what_tmux_and_the_hosts_say(void)
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct tmux_session live = {.running = cases[i].panes, .ended = cases[i].dead};
-        struct view view = {.live = &live, .counts = {.told = cases[i].told}};
-        view.counts.states[AGENT_IDLE] = cases[i].idle;
-        view.counts.states[AGENT_EXITED] = cases[i].exited;
+        struct agent_counts counts = {.told = cases[i].told};
+        const struct view view = {.live = &live, .counts = &counts};
+        counts.states[AGENT_IDLE] = cases[i].idle;
+        counts.states[AGENT_EXITED] = cases[i].exited;
         CHECK_INT(view_running(&view), cases[i].running);
         CHECK_INT(view_ended(&view), cases[i].ended);
     }
