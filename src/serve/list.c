@@ -23,7 +23,7 @@ struct peek {
     struct job job;
     struct list *list;
     const struct root *root;
-    struct listing *listing; /* the list in question; only compared with list->now */
+    struct listing *listing; /* the list in question, if it is still list->now; else NULL */
     int64_t began_ms;
     struct servers servers;
 };
@@ -108,7 +108,7 @@ static void carry_over_counts(const struct survey *from, struct survey *to)
             continue;
         j = k + 1;
         if (from->views[k].live != NULL && from->views[k].metadata == view->metadata)
-            view->counts = from->views[k].counts;
+            view_set_counts(view, from->views[k].counts);
     }
 }
 
@@ -127,7 +127,7 @@ static void start_needed(struct list *list, const struct request *request)
 {
     const struct listing *listing = list->now;
 
-    if (listing == NULL || listing->began_ms < request->survey_ms)
+    if (listing == NULL || !listing->settled || listing->began_ms < request->survey_ms)
         survey_again(list);
     else if (listing->tmux_ms < request->tmux_ms)
         peek_again(list);
@@ -159,7 +159,7 @@ static void finish_waiting(struct list *list)
 static bool is_untold(const struct survey *survey)
 {
     for (size_t i = 0; i < survey->count; i++)
-        if (survey->views[i].live != NULL && survey->views[i].counts.told == 0)
+        if (survey->views[i].live != NULL && view_counts(&survey->views[i])->told == 0)
             return true;
     return false;
 }
@@ -179,6 +179,8 @@ static void done_taking(struct job *job)
             now->hosts_ms = is_untold(&now->survey) ? 0 : was->hosts_ms;
         }
         list->now = now;
+        if (list->peek != NULL)
+            list->peek->listing = NULL; /* another one may get its address */
         if (list->changed != NULL)
             list->changed(list->arg, was, now);
         listing_free(was);
@@ -285,13 +287,14 @@ static void done_peek(struct job *job)
     struct list *list = peek->list;
 
     list->peek = NULL;
-    if (peek->listing == list->now && update_from_peek(peek))
+    if (peek->listing == list->now && update_from_peek(peek)) {
         list->now->tmux_ms = peek->began_ms;
-    else if (peek->listing == list->now)
+    } else if (peek->listing == list->now) {
+        list->now->settled = false;
         survey_again(list);
+    }
     peek_free(peek);
-    if (list->taking == NULL || list->err.code != MAS_OK) /* otherwise that survey will do it */
-        finish_waiting(list);
+    finish_waiting(list);
 }
 
 static void peek_again(struct list *list)
@@ -299,7 +302,7 @@ static void peek_again(struct list *list)
     struct err ignored = ERR_INIT;
     _cleanup_free_ char *shared = NULL;
 
-    if (list->peek != NULL || list->taking != NULL)
+    if (list->peek != NULL) /* a survey that is being made does not stop one: it takes longer */
         return;
     struct peek *peek = mem_alloc(sizeof *peek);
     peek->job = (struct job){.run = run_peek, .done = done_peek};
@@ -367,9 +370,9 @@ static void done_count(struct job *job)
         if (k == count->count)
             continue;
         j = k + 1;
-        if (agent_counts_equal(&view->counts, &count->totals[k]))
+        if (agent_counts_equal(view_counts(view), &count->totals[k]))
             continue;
-        view->counts = count->totals[k];
+        view_set_counts(view, &count->totals[k]);
         free(listing->cards[place].json);
         listing->cards[place] = (struct card){.json = NULL};
     }

@@ -24,6 +24,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ enum {
     ACCEPT_AT_ONCE = 64,
     ACCEPT_PAUSE_MS = 100, /* pause if no descriptors are free */
     LAST_MS = 5000, /* time limit for unsent answers at the end */
+    LARGE_BLOCK = 64 * 1024, /* bytes; glibc returns blocks of this size when freed */
 };
 
 #define LOG_FILE ROOT_SERVE "log"
@@ -363,6 +365,9 @@ int main(int argc, char **argv)
     struct err err = ERR_INIT;
 
     (void)signal(SIGXFSZ, SIG_IGN); /* as in mas */
+    /* Otherwise glibc raises the threshold when the first survey is freed, and keeps the next ones.
+     */
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
     if (argc < 3) {
         (void)fputs("mas-serve: this program is part of mas; see: mas help serve\n", stderr);
         return MAS_USAGE;

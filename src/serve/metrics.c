@@ -121,7 +121,7 @@ static void add_sessions(const struct survey *survey, struct str *to)
         by_status[survey->views[i].status]++;
         crashed += survey->views[i].crashed;
         for (size_t j = 0; j < AGENT_STATE_COUNT; j++)
-            by_state[j] += survey->views[i].counts.states[j];
+            by_state[j] += view_counts(&survey->views[i])->states[j];
     }
     add_head(to, "mas_sessions", "gauge", "Sessions by status.");
     for (size_t i = 0; i < STATUS_COUNT; i++)
@@ -142,13 +142,13 @@ static void add_used(const struct survey *survey, struct str *to)
 
     add_head(to, "mas_agent_tokens", "gauge", "Tokens that the agents of a session have used.");
     for (size_t i = 0; i < survey->count; i++)
-        if (survey->views[i].counts.tokens > 0)
+        if (view_counts(&survey->views[i])->tokens > 0)
             str_addf(to, "mas_agent_tokens{session=\"%s\"} %lld\n", survey->views[i].row.id,
-                     (long long)survey->views[i].counts.tokens);
+                     (long long)view_counts(&survey->views[i])->tokens);
     add_head(to, "mas_agent_cost", "gauge", "What the agents of a session have cost.");
     for (size_t i = 0; i < survey->count; i++)
         for (size_t j = 0; j < AGENT_COUNTS_CURRENCIES; j++) {
-            const struct money *money = &survey->views[i].counts.costs[j];
+            const struct money *money = &view_counts(&survey->views[i])->costs[j];
             if (money->currency[0] == '\0')
                 break;
             money_format_number(money->micro, cost);
@@ -163,15 +163,15 @@ static void add_resources(const struct survey *survey, struct str *to)
     add_head(to, "mas_agent_cpu_seconds", "gauge",
              "CPU time that the processes of a session's agents have used.");
     for (size_t i = 0; i < survey->count; i++)
-        if (survey->views[i].counts.told > 0)
+        if (view_counts(&survey->views[i])->told > 0)
             str_addf(to, "mas_agent_cpu_seconds{session=\"%s\"} %.3f\n", survey->views[i].row.id,
-                     (double)survey->views[i].counts.cpu_ms / 1e3);
+                     (double)view_counts(&survey->views[i])->cpu_ms / 1e3);
     add_head(to, "mas_agent_memory_bytes", "gauge",
              "Memory of the processes of a session's agents.");
     for (size_t i = 0; i < survey->count; i++)
-        if (survey->views[i].counts.told > 0)
+        if (view_counts(&survey->views[i])->told > 0)
             str_addf(to, "mas_agent_memory_bytes{session=\"%s\"} %lld\n", survey->views[i].row.id,
-                     (long long)survey->views[i].counts.memory);
+                     (long long)view_counts(&survey->views[i])->memory);
 }
 
 static void answer_metrics(struct request *request, const struct survey *survey)

@@ -64,6 +64,11 @@ read -r count seconds p50 p99 max bytes < <("$FAST/load" get "$PORT" "$path" "$T
 at_most "p99 of the list at 2,000 a second with 200 listeners, ms" "$(calc "$p99 / 1000")" 10 \
     "(p50 $p50 us, longest $max us, $(calc "$count / $seconds") a second)"
 kill "$listener" && wait "$listener"
+end=$((SECONDS + 30)) # the server notices that they have gone when it sends them something
+until (($(find "/proc/$SERVER/fd" -lname 'socket:*' | wc -l) < 200)); do
+    ((SECONDS < end)) || { fail "connections of clients that have gone stay open"; break; }
+    sleep 0.05
+done
 
 before=$(resident "$SERVER")
 "$FAST/load" get "$PORT" /healthz "$TOKEN" 8 100000 >/dev/null || return 1
