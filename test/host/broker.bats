@@ -323,5 +323,5 @@ GIT_DIR=$T EDITOR='sh $T/evil' MAS_ROOT=$T MAS_TMUX_SOCKET=$T/x script -qec '$MA
         touch "$T/go"
         eventually jobs_are 0
     done
-    grep -q '"exit":0' "$T/words"
+    eventually grep -q '"exit":0' "$T/words"
 }
