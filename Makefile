@@ -62,7 +62,7 @@ NO_SAN_CLI := $(patsubst %,test/cli/%.bats,attach completion concurrency doctor 
     help init man metadata metadata-damage names peek readme refactored restart roots scope shell \
     teams template-edit template-list template-path tmux-conf tmux-ends tmux-names tmux-refused \
     tmux-socket version workspace)
-NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends hogs limits quota relay states) test/wall/steps.bats
+NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends limits quota relay states) test/wall/steps.bats
 ifneq ($(SAN),)
 FLEET_BATS :=
 FAULT_BATS := $(filter %/chaos.bats,$(FAULT_BATS))
@@ -80,7 +80,7 @@ endif
 # What takes longest starts first, so that nothing of it is left when all else has ended.
 LONGEST := $(patsubst %,test/%.bats,cli/readme fault/code wall/steps fleet/lease fault/errors fleet/move fleet/cut \
     fault/migrate fault/code-merge serve/page acp/conversation acp/sleep acp/resume acp/limits acp/notify \
-    acp/chat acp/ends acp/editor acp/mcp acp/clear host/lease acp/budget host/hogs host/quota host/limits)
+    acp/chat acp/ends acp/editor acp/mcp acp/clear host/lease acp/budget host/quota host/limits)
 longest_first = $(foreach file,$(LONGEST),$(filter $(file),$(1))) $(filter-out $(LONGEST),$(1))
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))
@@ -342,7 +342,7 @@ test-serve: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(SERVE_BATS)
 
 test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
-	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
+	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS) test/wall/steps.bats test/wall/kills.bats test/host/hogs.bats
 
 bench: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(TEST_ENV) test/bench/run.sh
