@@ -10,7 +10,7 @@ Nothing polls: wait() asks the page, which looks again whenever its document cha
 """
 import base64, json, os, queue, subprocess, threading, time
 
-LIMIT = int(os.environ.get("MAS_TEST_LIMIT", 60))  # seconds for anything
+LIMIT = int(os.environ.get("MAS_TEST_LIMIT", 180))  # seconds for anything
 CHROMIUM = os.environ.get("CHROMIUM", "chromium")
 
 
