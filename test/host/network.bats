@@ -210,7 +210,7 @@ ask() {
 }
 # the processes that listen for the agent, as they are here: the guard and its gate are outside
 outside() { for pid in $(pgrep -x mas-network); do
-    [ "$(readlink /proc/$pid/ns/pid)" != "$(readlink /proc/self/ns/pid)" ] || [ -z "$(ls /proc/$pid/task)" ] ||
+    [ "$(readlink /proc/$pid/ns/pid)" != "$(readlink /proc/self/ns/pid)" ] || [ -z "$(ls /proc/$pid/task 2>/dev/null)" ] ||
         [ "$(readlink /proc/$pid/ns/net)" != "$(readlink /proc/self/ns/net)" ] || echo $pid; done; }
 guard=
 gate() { for pid in $(outside); do
