@@ -75,9 +75,9 @@ void confine_make(const char *program, const char *dir, int tree, struct confine
         add_owned(ret, own);
 }
 
-void confine_allow(struct confine *confine, const char *path)
+void confine_allow(struct confine *confine, enum landlock_access access, const char *path)
 {
-    add(confine, ACCESS_READ, path, -1);
+    add(confine, access, path, -1);
 }
 
 void confine_free(struct confine *confine)

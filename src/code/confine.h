@@ -13,7 +13,7 @@
 
 #include "base/landlock.h"
 
-enum { CONFINE_PATHS_MAX = 24 };
+enum { CONFINE_PATHS_MAX = 48 };
 
 struct confine {
     struct landlock rules;
@@ -28,8 +28,8 @@ struct confine {
 /* Makes the rules for the program git, the repository `dir` and the open work tree `tree`. *ret
  * points into itself: it is not to be moved. The caller releases it with confine_free(). */
 void confine_make(const char *program, const char *dir, int tree, struct confine *ret);
-/* Allows it to read below a directory that no agent can write to; `path` is borrowed. */
-void confine_allow(struct confine *confine, const char *path);
+/* Allows this access below a directory that no agent can write to; `path` is borrowed. */
+void confine_allow(struct confine *confine, enum landlock_access access, const char *path);
 void confine_free(struct confine *confine);
 #define _cleanup_confine_ __attribute__((cleanup(confine_free)))
 

@@ -179,13 +179,21 @@ static char *find_git(struct err *err)
     return NULL;
 }
 
+static bool is_below(const char *path, const char *dir)
+{
+    return dir != NULL && str_starts(path, dir) && path[strlen(dir)] == '/';
+}
+
 static void make_confine(const struct git *git, const char *program, struct confine *ret)
 {
     confine_make(program, git->dir, git->cwd, ret);
+    if (git->write != NULL && !is_below(git->write, git->dir))
+        confine_allow(ret, ACCESS_WRITE, git->write);
     for (size_t i = 0; i < ARRAY_LEN(git->objects); i++)
-        if (git->objects[i] != NULL &&
-            (git->tree == NULL || !str_starts(git->objects[i], git->tree)))
-            confine_allow(ret, git->objects[i]); /* else they are the agent's */
+        if (git->objects[i] != NULL && !is_below(git->objects[i], git->tree))
+            confine_allow(ret, ACCESS_READ, git->objects[i]); /* else they are the agent's */
+    for (size_t i = 0; git->lenders != NULL && git->lenders[i] != NULL; i++)
+        confine_allow(ret, ACCESS_READ, git->lenders[i]);
 }
 
 int git_run(const struct git *git, const char *const *args, const struct git_input *input,

@@ -36,6 +36,7 @@ struct git {
     const char
         *write; /* directory for new objects; NULL: that of the repository, which is else read */
     const char *objects[GIT_OBJECTS_MAX]; /* directories with more objects to read; NULL: none */
+    char *const *lenders; /* directories that these borrow from, NULL-terminated; NULL: none */
     bool confined; /* it works on what an agent owns: see code/confine.h */
     bool magic; /* paths may hold magic: some commands refuse to take them as they are */
     int cwd; /* open directory; 0 or -1: "/" */

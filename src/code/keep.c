@@ -238,7 +238,7 @@ static int check_agent(struct work_search *search, const char *agent, struct err
 
     if (stranger_open(search->repo, agent, &stranger, err) == -1)
         return -1;
-    const struct git git = landed_git(&search->landed, stranger.objects);
+    const struct git git = landed_git(&search->landed, &stranger);
     const char *progress = stranger_progress(&stranger);
     if (progress != NULL) {
         _cleanup_free_ char *line = mem_printf("%s is in progress", progress);

@@ -173,7 +173,7 @@ static int save_agent(struct saver *saver, const struct repo *repo, const char *
     work_forget(&stranger);
     if (work_snapshot(&stranger, &tree, err) == -1)
         return -1;
-    saver->from = landed_git(saver->landed, stranger.objects);
+    saver->from = landed_git(saver->landed, &stranger);
     saver->from.write = tree.scratch;
     return commit_tree(&saver->from, stranger.head, tree.oid, "What was not committed", oid, err) ==
                        -1 ||
@@ -199,7 +199,6 @@ static int add_view(struct saver *saver, const struct repo *repo, struct err *er
         return 0; /* nobody in the team has the view */
     git.tree = tree;
     git.index = index;
-    git.confined = true;
     git.cwd = saver->tree;
     if (view_head(repo, head, err) == -1 ||
         git_must(&git, GIT_ARGS("read-tree", "--reset", head), NULL, NULL, err) == -1 ||

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     MERGES_MAX = 64, /* merge commits that are made again to compare them */
@@ -16,9 +17,28 @@ enum {
 void landed_free(struct landed *landed)
 {
     free(landed->objects);
+    strv_free(landed->lenders);
     free(landed->onto);
     str_free(&landed->known);
     *landed = (struct landed)LANDED_INIT;
+}
+
+/* Returns the directories that a directory of objects borrows from; NULL: it does not. */
+static char **find_lenders(const struct git *git, const char *objects)
+{
+    static const char begins[] = "alternate: ";
+    _cleanup_free_ char *list = mem_printf("%s/info/alternates", objects);
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    char **lenders = NULL;
+
+    if (access(list, F_OK) == -1 ||
+        git_text(git, GIT_ARGS("count-objects", "-v"), &text, &ignored) == -1)
+        return NULL;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (str_starts(line, begins))
+            strv_push(&lenders, line + strlen(begins));
+    return lenders;
 }
 
 void landed_open(const struct repo *repo, const struct team_project *project, struct landed *ret)
@@ -40,6 +60,7 @@ void landed_open(const struct repo *repo, const struct team_project *project, st
         return;
     const struct git git = {.dir = opened.dir};
     ret->objects = mem_printf("%s/objects", opened.dir);
+    ret->lenders = find_lenders(&git, ret->objects);
     if (git_must(
             &git,
             GIT_ARGS("for-each-ref", "--format=^%(objectname)", "refs/heads/", "refs/remotes/"),
@@ -57,9 +78,19 @@ void landed_know(struct landed *landed, const char *oid)
     str_addf(&landed->known, "^%s\n", oid);
 }
 
-struct git landed_git(const struct landed *landed, const char *objects)
+struct git landed_git(const struct landed *landed, const struct stranger *stranger)
 {
-    return (struct git){.dir = landed->repo->git, .objects = {landed->objects, objects}};
+    struct git git = {.dir = landed->repo->git,
+                      .objects = {landed->objects},
+                      .lenders = landed->lenders,
+                      .confined = true};
+
+    if (stranger != NULL) {
+        git.tree = stranger->tree;
+        git.objects[1] = stranger->objects;
+        git.cwd = stranger->cwd;
+    }
+    return git;
 }
 
 /* Runs rev-list on commits and what is known. *ret is what it prints; the caller frees it. */

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "code/repo.h"
+#include "code/stranger.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 struct landed {
     const struct repo *repo;
     char *objects; /* of the project; NULL: it cannot be read */
+    char **lenders; /* directories of objects that it borrows from */
     char *onto; /* commit of the branch to land on; NULL: none */
     struct str known; /* "^ID" lines: commits that need no look */
     struct err untold; /* why the project cannot be read; MAS_OK: it can */
@@ -36,9 +38,9 @@ void landed_free(struct landed *landed);
 /* From here on, what `oid` has needs no look. */
 void landed_know(struct landed *landed, const char *oid);
 
-/* Returns git on code.git that also sees the objects of the project and, if it is not NULL, of the
- * directory `objects`. */
-struct git landed_git(const struct landed *landed, const char *objects);
+/* Returns git on code.git that also sees the objects of the project and, if it is not NULL, of an
+ * agent's repository. */
+struct git landed_git(const struct landed *landed, const struct stranger *stranger);
 
 /* Counts the commits of `oids` (a line each) that neither a branch of the project nor what is known
  * has. */

@@ -487,3 +487,74 @@ move_on() {
     [[ $stderr = *"cannot run 'git'"* ]]
     [ -d "$x" ]
 }
+
+# held SCRIPT: mas runs a git that first runs this line of sh where it has the objects of agent x.
+held() {
+    local real
+    [ "$("${MAS%/*}/mas-wall" --probe | sed -n 's/^landlock=//p')" -gt 0 ] || skip 'the kernel has no Landlock'
+    real=$(PATH=${PATH#"$T/git/bin:"} command -v git)
+    mkdir -p "$T/git/bin" "$T/outside"
+    echo CW-PRIVATE >"$T/outside/file"
+    # shellcheck disable=SC2016 # for the script
+    printf '#!/bin/sh\ncase $GIT_ALTERNATE_OBJECT_DIRECTORIES in *code/x/*)\n%s ;;\nesac 2>/dev/null\nexec %s "$@"\n' \
+        "$1" "$real" >"$T/git/bin/git"
+    chmod +x "$T/git/bin/git"
+    PATH=$T/git/bin:${PATH#"$T/git/bin:"}
+}
+
+@test "git reaches nothing else while it looks for what of an agent is not landed" {
+    local asked
+    echo one >>"$x/a"
+    commit "$x"
+    echo two >>"$x/a"
+    commit "$x"
+    git -C "$P" fetch -q "$x" "mas/$L/x"
+    git -C "$P" cherry-pick FETCH_HEAD~1 FETCH_HEAD
+    git -C "$P" commit -q --amend -m reworded
+    echo three >>"$x/a"
+    commit "$x"
+    # shellcheck disable=SC2016 # for the script
+    held '{ echo "$1"; cat "'"$T"'/outside/file"; } >>"$GIT_DIR/asked"; true >"'"$T"'/outside/planted"'
+    refuses 'x: 2 commits of'
+    asked=$(sort -u "$G/asked")
+    echo "$asked"
+    [[ $asked == *cherry*merge-base*merge-tree*rev-list* ]]
+    [[ $asked != *CW-PRIVATE* && ! -e $T/outside/planted ]]
+}
+
+@test "git reaches nothing else while rm -f saves the work of an agent" {
+    local first=$x
+    make_team -t trio -n other
+    x=$C/x
+    for x in "$first" "$x"; do
+        echo one >>"$x/a"
+        commit "$x"
+        echo two >>"$x/a"
+    done
+    # shellcheck disable=SC2016 # for the script
+    held '[ "$1" != pack-objects ] || exit 99'
+    mas rm -f team
+    [[ $stderr == *'the project did not get the commits'*'exit code 99'* ]]
+    held "! cat '$T/outside/file' >/dev/null || exit 99; ! true >'$T/outside/planted' || exit 99"
+    mas rm -f other
+    echo "$stderr"
+    [[ $status -eq 0 && $stderr != *'did not get'* ]]
+    git -C "$P" for-each-ref | grep -F '/x/work'
+}
+
+@test "work of a project that borrows its objects is found, landed or not" {
+    git clone -q --shared "$P" "$T/borrower"
+    git clone -q --shared "$T/borrower" "$T/second borrower"
+    P="$T/second borrower"
+    make_team -t trio -n other
+    x=$C/x
+    echo one >>"$x/a"
+    commit "$x"
+    mas rm other
+    [ "$status" -eq 4 ]
+    [[ $stderr == *'x: 1 commit of'* ]]
+    git -C "$P" pull -q "$x" "mas/$L/x"
+    git -C "$P" gc -q
+    "$MAS" rm other
+    [ ! -e "$ROOT/sessions/$ID" ]
+}
