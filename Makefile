@@ -351,7 +351,7 @@ bench: $(BUILD)/mas $(HELPERS) $(TOOLS)
 # build directory of its own. New inputs stay there too.
 fuzz:
 	$(Q)$(MAKE) --no-print-directory BUILD=build/fuzz CC='$(FUZZ_CC)' \
-	    SAN=fuzzer-no-link,address,undefined LINK_PROTECT= fuzz-programs
+	    SAN=fuzzer-no-link,address,undefined LINK_PROTECT=-no-pie fuzz-programs
 	$(Q)scripts/run-fuzz.sh build/fuzz '$(FUZZ_SECONDS)' $(FUZZ_SRC)
 
 .PHONY: fuzz-programs

@@ -21,6 +21,13 @@ struct event {
     size_t len;
 };
 
+/* An agent whose `live` events somebody gets, or got until a moment ago and may ask for again. */
+struct live {
+    uint64_t agent;
+    size_t listeners;
+    int64_t until_ms; /* monotonic; of the last listener's events */
+};
+
 struct events {
     struct server *server;
     events_wake *wake;
@@ -30,7 +37,7 @@ struct events {
     uint64_t last_id;
     uint64_t floor_id; /* the ring has all events after this id */
     size_t listeners;
-    uint64_t *live; /* of those who get the `live` events of an agent, one each */
+    struct live *live;
     size_t live_count;
     int64_t wanted_until_ms; /* monotonic; 0: no client has listened yet */
     int64_t looked_ms, beat_ms;
@@ -53,14 +60,35 @@ static void add_code(void *arg, const char *type, const struct str *body)
     events_add(arg, type, body);
 }
 
+static struct live *find_live(const struct events *events, uint64_t agent)
+{
+    for (size_t i = 0; i < events->live_count; i++)
+        if (events->live[i].agent == agent)
+            return &events->live[i];
+    return NULL;
+}
+
+static void enter_live(struct events *events, uint64_t agent)
+{
+    struct live *found = find_live(events, agent);
+    int64_t now = time_monotonic_ms();
+
+    for (size_t i = events->live_count; found == NULL && i-- > 0;)
+        if (events->live[i].listeners == 0 && events->live[i].until_ms <= now)
+            events->live[i] = events->live[--events->live_count];
+    if (found == NULL) {
+        events->live = mem_room(events->live, events->live_count, sizeof *events->live);
+        found = &events->live[events->live_count++];
+        *found = (struct live){.agent = agent};
+    }
+    found->listeners++;
+}
+
 static bool wants_live(void *arg, uint64_t live)
 {
-    const struct events *events = arg;
-    size_t i = 0;
+    const struct live *found = find_live(arg, live);
 
-    while (i < events->live_count && events->live[i] != live)
-        i++;
-    return i < events->live_count;
+    return found != NULL && (found->listeners > 0 || time_monotonic_ms() < found->until_ms);
 }
 
 struct events *events_make(struct server *server, events_wake *wake)
@@ -170,8 +198,7 @@ void events_enter(struct events *events, const char *last, const char *live,
     events->soon = true;
     if (live != NULL) {
         ret->live = follow_live(live);
-        events->live = mem_room(events->live, events->live_count, sizeof *events->live);
-        events->live[events->live_count++] = ret->live;
+        enter_live(events, ret->live);
     }
     if (last == NULL)
         return;
@@ -185,14 +212,14 @@ void events_enter(struct events *events, const char *last, const char *live,
 
 void events_leave(struct events *events, const struct event_cursor *cursor)
 {
-    size_t i = 0;
+    struct live *live = find_live(events, cursor->live);
 
-    while (cursor->live != 0 && i < events->live_count && events->live[i] != cursor->live)
-        i++;
-    if (cursor->live != 0 && i < events->live_count)
-        events->live[i] = events->live[--events->live_count];
     events->listeners--;
     events->wanted_until_ms = time_monotonic_ms() + EVENTS_LINGER_MS;
+    if (live != NULL) {
+        live->listeners--;
+        live->until_ms = events->wanted_until_ms;
+    }
 }
 
 bool events_is_behind(const struct events *events, const struct event_cursor *cursor)

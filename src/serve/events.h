@@ -15,8 +15,8 @@
  *     merged conflict landed   sessionId, agent, branch, commit, commits, files
  *     operation           an operation has ended, see operation_put()
  *     live                sessionId, agent, message, role, at, text: a piece of what an ACP agent
- * says; only for clients that asked for this agent's reset               earlier events are lost:
- * read the list again
+ *                         says; only for clients that asked for this agent's
+ *     reset               earlier events are lost: read the list again
  */
 #ifndef MAS_SERVE_EVENTS_H
 #define MAS_SERVE_EVENTS_H

@@ -98,6 +98,9 @@ int tokens_read(const struct root *root, struct tokens *ret, struct err *err)
         *ret = tokens;
         return 0;
     }
+    if (strlen(text) < len)
+        return err_set(err, MAS_DAMAGED,
+                       "cannot read '" ROOT_SESSIONS "/" TOKENS_FILE "': it has a NUL byte");
     for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
         struct token token;
         number++;

@@ -96,6 +96,7 @@ parser.add_argument("--limited", metavar="FILE",
                     help="while FILE is there, each prompt is refused as a provider does with too many requests: "
                     "with retry-after if there is a number in it, with the answer after \"text:\", or after \"slow:\", "
                     "which ends the turn a moment later, with the error after \"error:\"")
+parser.add_argument("--mark", metavar="FILE", help="begins each name, title and text that it sends with what FILE has")
 parser.add_argument("--ask-in-new", action="store_true", help="asks for a permission in session/new")
 if "--log in" in sys.argv:  # a login on a terminal, which a person carries out
     file = sys.argv[sys.argv.index("--login") + 1]
@@ -108,6 +109,7 @@ if "--log in" in sys.argv:  # a login on a terminal, which a person carries out
     sys.exit(0)
 opt = parser.parse_args()
 
+mark = open(opt.mark).read() if opt.mark else ""
 out_lock = threading.Lock()
 state_lock = threading.RLock()
 sessions = {}          # id -> {"id", "cwd", "history", "updates", "mode", "model", "verbose"}
@@ -140,8 +142,19 @@ def write(data):
                 os._exit(0)
 
 
+MARKED = {"title", "name", "description", "message", "text", "content", "hint", "plan", "command"}
+
+
+def marked(value, key=""):
+    if isinstance(value, dict):
+        return {key: marked(one, key) for key, one in value.items()}
+    if isinstance(value, list):
+        return [marked(one) for one in value]
+    return mark + value if isinstance(value, str) and key in MARKED else value
+
+
 def send(message):
-    line = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False)
+    line = json.dumps({"jsonrpc": "2.0", **(marked(message) if mark else message)}, ensure_ascii=False)
     trace(">", line)
     write(line.encode() + b"\n")
 

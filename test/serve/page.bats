@@ -60,6 +60,9 @@ load page
     refused 403 forbidden Host
 }
 
+# listens COUNT: so many clients listen to events.
+listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
+
 @test "what an agent says comes while it says it, to those who asked for it, and again after a break" {
     acp_agent
     serve
@@ -74,6 +77,7 @@ load page
     last=$(sed -n 's/^id: //p' "$T/live" | tail -n 1)
     kill "$curl"
     wait "$curl" || true
+    eventually listens 1 # the server has seen it go
     "$MAS" approve "$ID" solo
     eventually came message '.role == "agent"'
     timeout 60 curl -sSN -H "Last-Event-ID: $last" -H "Authorization: Bearer $TOKEN" "$URL/events?live=$ID/solo" >"$T/live" 3>&- &
@@ -153,6 +157,19 @@ load page
     acp_agent
     serve
     browse markup
+}
+
+@test "markup in labels, titles, options, plans, and in names and contents of files is text" {
+    needs_browser
+    . "$BATS_TEST_DIRNAME/../cli/code.bash"
+    local evil='<img src=x onerror="window.evil=1"><script>window.evil=2</script>'
+    make_project
+    printf '%s' "$evil" >"$T/mark"
+    acp_preset scripted --mark "$T/mark"
+    new_session -t solo --agent scripted --project "$P"
+    echo "$evil" >"$ROOT/sessions/$ID/code/solo/${evil%%<script*}"
+    serve
+    browse labels "$evil"
 }
 
 @test "a browser signs in by a code or by a token, may do what its token may, and signs out" {

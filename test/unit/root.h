@@ -23,6 +23,13 @@ UNIT_MAYBE static bool root_make(const struct place *place, struct root *ret)
     return place_put(place->dir, ROOT_SETTINGS, "") && WELL(root_open(place->path, ret, &err));
 }
 
+/* A test's own root, and an error for what it does there. */
+#define A_ROOT                                                                                     \
+    _cleanup_place_ struct place place = place_make();                                             \
+    _cleanup_root_ struct root root = ROOT_INIT;                                                   \
+    UNIT_MAYBE struct err err = ERR_INIT;                                                          \
+    REQUIRE(root_make(&place, &root))
+
 /* Writes the .session of a session (NULL: none) and makes its workspace if there is none. */
 UNIT_MAYBE static bool root_put_session(const struct root *root, const char *id, const char *text)
 {

@@ -437,6 +437,49 @@ EVIL = '<img src=x onerror="window.evil=1"><script>window.evil=2</script><svg on
        '<style>body{display:none}</style><form action=http://evil.example><input name=x></form>'
 
 
+def is_text(page, where):
+    """No markup that somebody wrote has become an element."""
+    found = page.run("document.querySelectorAll('#panes img, #panes script, #panes iframe, #panes style, "
+                     "#panes svg, #panes a[href^=\"javascript\"], #panes form[action]').length")
+    need(found == 0, f"{found} elements were made of text in {where}")
+    need(page.run("window.evil === undefined"), f"a script has run in {where}")
+
+
+@scenario
+def labels(browser, evil):
+    """Markup in each name, title, label and text that an agent sends, and in files that it changes, is shown as text."""
+    shown = f"document.querySelector('#panes').textContent.includes({json.dumps(evil)})"
+    for page in sizes(browser):
+        enter(page)
+        at_agent(page)
+        for word, asks in ("TOOL PLAN NOTICE:news", ""), ("ELICIT", "form.ask"), ("ASK", ".ask[data-kind=permission]"), \
+                ("APPROVE", ".ask[data-kind=plan]"):
+            prompt(page, word)
+            if not asks:
+                idle(page)
+                is_text(page, word)
+                continue
+            page.has(asks)
+            is_text(page, word)
+            need(page.run(f"document.querySelector('{asks}').textContent.includes({json.dumps(evil)})"),
+                 f"{word} does not show what the agent wrote")
+            page.go(f"{URL}/#/")
+            page.wait(shown)
+            is_text(page, f"{word} in the list")
+            at_agent(page)
+            page.has(asks)
+            page.tap("#main .ask button", "Decline" if word == "ELICIT" else "")
+            idle(page)
+        page.run("document.querySelectorAll('#main details').forEach(one => one.open = true)")
+        is_text(page, "what is behind details")
+        at_agent(page, "/changes")
+        page.wait("document.querySelector('#main summary')")
+        need(page.run(f"document.querySelector('#main summary').textContent.includes({json.dumps(evil.partition('<script')[0])})"),
+             "the file is not named")
+        need(page.run(shown), "what the file has is not shown")
+        is_text(page, "changes")
+
+
 @scenario
 def markup(browser):
     """Markup and scripts in everything that an agent or a person can write stay text."""
@@ -454,9 +497,7 @@ def markup(browser):
             at_agent(page, panel)
             page.wait("document.querySelector('.tabs a[aria-current]')")
             page.run("new Promise(r => setTimeout(r, 300))")
-            found = page.run("document.querySelectorAll('#panes img, #panes script, #panes iframe, #panes style, "
-                             "#panes svg, #panes a[href^=\"javascript\"], #panes form[action]').length")
-            need(found == 0, f"{found} elements were made of text in {panel}")
+            is_text(page, panel)
         page.go(f"{URL}/#/")
         page.wait("[...document.querySelectorAll('#list .where')].some(n => n.textContent.length > 0)")
         need(page.run("window.evil === undefined"), "a script has run")

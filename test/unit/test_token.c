@@ -1,0 +1,212 @@
+#include "root.h"
+
+#include "store/token.h"
+
+#define SUM "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define MADE "2025-12-18T08:00:00Z"
+#define LATER "2999-12-18T08:00:00Z"
+
+static void rights_are_words(void)
+{
+    enum right right = RIGHT_NONE;
+
+    for (enum right each = RIGHT_READ; each < RIGHT_COUNT; each++) {
+        CHECK(right_parse(right_name(each), &right));
+        CHECK_INT(right, each);
+    }
+    CHECK(!right_parse("none", &right) && !right_parse("", &right) && !right_parse("Full", &right));
+    CHECK_INT(right, RIGHT_FULL); /* left alone */
+}
+
+static void without_a_file_there_are_no_tokens(void)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    A_ROOT;
+
+    WELL(tokens_read(&root, &tokens, &err));
+    CHECK_INT(tokens.count, 0);
+    CHECK(tokens_find(&tokens, SUM, 0) == NULL);
+}
+
+static void what_is_added_is_found_by_its_sum_alone(void)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    char text[TOKEN_TEXT] = "";
+    char sum[SHA256_TEXT];
+    A_ROOT;
+
+    MUST(token_add(&root, "phone", RIGHT_ANSWER, 0, text, &err));
+    CHECK_INT(strspn(text, "0123456789abcdef"), TOKEN_TEXT - 1);
+    sha256_of(text, strlen(text), sum);
+    MUST(tokens_read(&root, &tokens, &err));
+    const struct token *found = tokens_find(&tokens, sum, time(NULL));
+    REQUIRE(found != NULL);
+    CHECK_STR(found->name, "phone");
+    CHECK_INT(found->right, RIGHT_ANSWER);
+    CHECK(tokens_find(&tokens, text, time(NULL)) == NULL); /* the token is no sum */
+    sum[SHA256_HEX - 1] = sum[SHA256_HEX - 1] == '0' ? '1' : '0';
+    CHECK(tokens_find(&tokens, sum, time(NULL)) == NULL);
+}
+
+static void a_token_ends_at_its_time(void)
+{
+    struct token one = {.hash = SUM, .right = RIGHT_FULL, .expires = 1000};
+    const struct tokens tokens = {.at = &one, .count = 1};
+
+    CHECK(tokens_find(&tokens, SUM, 999) == &one);
+    CHECK(tokens_find(&tokens, SUM, 1000) == NULL);
+    one.expires = 0;
+    CHECK(tokens_find(&tokens, SUM, 1000) == &one);
+    one.right = RIGHT_NONE;
+    CHECK(tokens_find(&tokens, SUM, 1000) == NULL);
+}
+
+static void lines_that_are_none_give_nobody_a_right(void)
+{
+    static const char *const lines[] = {
+        "x\n",
+        SUM "\n",
+        SUM " a full " MADE "\n",
+        SUM " a full " MADE " - more\n",
+        SUM "  a full " MADE " -\n",
+        SUM " a full " MADE " - \n",
+        " " SUM " a full " MADE " -\n",
+        SUM " a full " MADE " never\n",
+        SUM " a full yesterday -\n",
+        SUM " a none " MADE " -\n",
+        SUM " a FULL " MADE " -\n",
+        SUM " a/b full " MADE " -\n",
+        SUM "  full " MADE " -\n",
+        SUM " a23456789012345678901234567890123 full " MADE " -\n",
+        SUM "0 a full " MADE " -\n",
+        "0123 a full " MADE " -\n",
+        "G" SUM " a full " MADE " -\n",
+        SUM "\ta\tfull\t" MADE "\t-\n",
+        SUM " a full " MADE " -\r\n",
+        SUM " good full " MADE " -\nx\n",
+    };
+    A_ROOT;
+
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+        struct tokens tokens = TOKENS_INIT;
+        err = (struct err)ERR_INIT;
+        place_put(root.sessions, TOKENS_FILE, lines[i]);
+        if (!CHECK_INT(tokens_read(&root, &tokens, &err), -1))
+            unit_print_str("line", lines[i]);
+        CHECK_INT(err.code, MAS_DAMAGED);
+        CHECK_INT(tokens.count, 0);
+    }
+}
+
+static void a_file_with_a_nul_byte_is_damaged(void)
+{
+    static const char text[] = SUM " a full " MADE " -\n\0" OTHER " b full " MADE " -\n";
+    struct tokens tokens = TOKENS_INIT;
+    A_ROOT;
+
+    place_write(root.sessions, TOKENS_FILE, text, sizeof text - 1);
+    CHECK_INT(tokens_read(&root, &tokens, &err), -1);
+    CHECK_INT(err.code, MAS_DAMAGED);
+    CHECK_INT(token_remove(&root, "a", &err), -1); /* which would lose b */
+}
+
+static void a_file_that_others_can_read_or_that_is_none_is_damaged(void)
+{
+    struct tokens tokens = TOKENS_INIT;
+    A_ROOT;
+
+    place_put(root.sessions, TOKENS_FILE, SUM " a full " MADE " -\n");
+    CHECK_INT(fchmodat(root.sessions, TOKENS_FILE, 0640, 0), 0);
+    CHECK_INT(tokens_read(&root, &tokens, &err), -1);
+    CHECK_INT(err.code, MAS_DAMAGED);
+    CHECK_INT(renameat(root.sessions, TOKENS_FILE, root.sessions, "other"), 0);
+    CHECK_INT(fchmodat(root.sessions, "other", 0600, 0), 0);
+    CHECK_INT(symlinkat("other", root.sessions, TOKENS_FILE), 0);
+    CHECK_INT(tokens_read(&root, &tokens, &err), -1);
+    CHECK_INT(unlinkat(root.sessions, TOKENS_FILE, 0), 0);
+    CHECK_INT(mkdirat(root.sessions, TOKENS_FILE, 0700), 0);
+    CHECK_INT(tokens_read(&root, &tokens, &err), -1);
+    CHECK_INT(unlinkat(root.sessions, TOKENS_FILE, AT_REMOVEDIR), 0);
+}
+
+static void names_are_checked_and_taken_once(void)
+{
+    static const char *const bad[] = {"",     "a b",      "a\n",
+                                      "../a", "\303\274", "a23456789012345678901234567890123"};
+    char text[TOKEN_TEXT];
+    A_ROOT;
+
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        err = (struct err)ERR_INIT;
+        CHECK_INT(token_add(&root, bad[i], RIGHT_READ, 0, text, &err), -1);
+        CHECK_INT(err.code, MAS_USAGE);
+    }
+    err = (struct err)ERR_INIT;
+    CHECK_INT(token_add(&root, TOKEN_OF_FILE, RIGHT_READ, 0, text, &err), -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    err = (struct err)ERR_INIT;
+    MUST(token_add(&root, "a", RIGHT_READ, 0, text, &err));
+    CHECK_INT(token_add(&root, "a", RIGHT_READ, 0, text, &err), -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    err = (struct err)ERR_INIT;
+    MUST(token_remove(&root, "a", &err));
+    CHECK_INT(token_remove(&root, "a", &err), -1);
+    CHECK_INT(err.code, MAS_NOT_FOUND);
+    err = (struct err)ERR_INIT;
+    WELL(token_add(&root, "a", RIGHT_READ, 0, text, &err));
+}
+
+static void a_change_keeps_the_others_and_drops_what_has_expired(void)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    char text[TOKEN_TEXT];
+    A_ROOT;
+
+    place_put(root.sessions, TOKENS_FILE,
+              SUM " old full " MADE " " MADE "\n" OTHER " kept read " MADE " " LATER "\n");
+    MUST(token_add(&root, "old", RIGHT_FULL, 0, text, &err));
+    MUST(tokens_read(&root, &tokens, &err));
+    REQUIRE(tokens.count == 2);
+    CHECK_STR(tokens.at[0].hash, OTHER);
+    CHECK_STR(tokens.at[0].name, "kept");
+    CHECK_INT(tokens.at[0].right, RIGHT_READ);
+    CHECK_INT(tokens.at[0].made, 1766044800);
+    CHECK(tokens.at[0].expires > time(NULL));
+    CHECK_STR(tokens.at[1].name, "old");
+    CHECK(tokens_find(&tokens, SUM, time(NULL)) == NULL);
+}
+
+static void a_damaged_file_is_left_as_it_is(void)
+{
+    static const char damaged[] = SUM " a full " MADE " -\nx\n";
+    _cleanup_free_ char *after = NULL;
+    char text[TOKEN_TEXT];
+    size_t len = 0;
+    A_ROOT;
+
+    place_put(root.sessions, TOKENS_FILE, damaged);
+    CHECK_INT(token_add(&root, "b", RIGHT_READ, 0, text, &err), -1);
+    CHECK_INT(err.code, MAS_DAMAGED);
+    CHECK_INT(token_remove(&root, "a", &err), -1);
+    MUST(file_read(root.sessions, TOKENS_FILE, 4096, &after, &len, &err));
+    CHECK_STR(after, damaged);
+}
+
+static const struct unit_test tests[] = {
+    TEST(rights_are_words),
+    TEST(without_a_file_there_are_no_tokens),
+    TEST(what_is_added_is_found_by_its_sum_alone),
+    TEST(a_token_ends_at_its_time),
+    TEST(lines_that_are_none_give_nobody_a_right),
+    TEST(a_file_with_a_nul_byte_is_damaged),
+    TEST(a_file_that_others_can_read_or_that_is_none_is_damaged),
+    TEST(names_are_checked_and_taken_once),
+    TEST(a_change_keeps_the_others_and_drops_what_has_expired),
+    TEST(a_damaged_file_is_left_as_it_is),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
