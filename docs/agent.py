@@ -1,12 +1,26 @@
 #!/usr/bin/env python3
-"""The agent in docs/mas.svg: it speaks ACP as real ones do, and is no model but a few rules.
+"""The agent in the pictures: it speaks ACP as real ones do, and is no model but a few rules.
 
 It lists the files of its directory, writes a line into one if it may, and tells what was written, by
-what it was told of the conversation. Between two starts it keeps nothing: that is mas's part.
+what it was told of the conversation. Between two starts it keeps nothing: that is mas's part. For the
+pictures of the page it also tells of a lock that it mended, and asks for approval of a plan.
 """
 import json, os, re, sys, time
 
 WISH = r"[Ww]rite '([^']*)' (?:in)?to ([\w-][\w.-]*\w)"
+LOCK = """The lock is released in every case now:
+
+- `lock_take()` closes the file when it fails
+- the **second** reader no longer waits
+
+```
+if (flock(fd, LOCK_EX) == -1)
+    return err_errno(err, "cannot lock '%s'", path);
+```
+"""
+PLAN = """1. Read tokens one at a time, with their place.
+2. Name the place in each error.
+3. Test each with a half file."""
 answers = 0  # to be asked for, of the client
 sessions = {}  # id -> its directory, and all texts that it was sent
 
@@ -25,14 +39,14 @@ def say(session, text):
         time.sleep(0.01)
 
 
-def permission(session, call, title):
+def permission(session, call, title, kind="edit", yes="Allow", no="Reject", **more):
     """Asks the person in front of it; true if it may."""
     global answers
     answers += 1
-    choices = [("yes", "Allow", "allow_once"), ("no", "Reject", "reject_once")]
+    choices = [("yes", yes, "allow_once"), ("no", no, "reject_once")]
     send(id=answers, method="session/request_permission", params={
-        "sessionId": session, "toolCall": {"toolCallId": call, "title": title, "kind": "edit", "status": "pending"},
-        "options": [{"optionId": i, "name": n, "kind": k} for i, n, k in choices]})
+        "sessionId": session, "options": [{"optionId": i, "name": n, "kind": k} for i, n, k in choices],
+        "toolCall": {"toolCallId": call, "title": title, "kind": kind, "status": "pending", **more}})
     for line in sys.stdin:
         message = json.loads(line)
         if message.get("id") == answers and "method" not in message:
@@ -51,10 +65,30 @@ def write(session, text, name):
     say(session, f"{name} is written." if allowed else f"Then I leave {name} alone.")
 
 
+def mend(session):
+    for call, title, kind in ("read", "Read lock.c", "read"), ("edit", "Edit lock.c", "edit"):
+        update(session, "tool_call", toolCallId=call, title=title, kind=kind, status="completed")
+    say(session, LOCK)
+    update(session, "tool_call", toolCallId="test", title="Run make test", kind="execute", status="pending")
+    allowed = permission(session, "test", "Run make test", "execute")
+    update(session, "tool_call_update", toolCallId="test", status="completed" if allowed else "failed")
+    say(session, "All 214 tests pass." if allowed else "Then it is not tested.")
+
+
+def plan(session):
+    text = {"content": [{"type": "content", "content": {"type": "text", "text": PLAN}}], "rawInput": {"plan": PLAN}}
+    allowed = permission(session, "plan", "Ready to code?", "switch_mode", "Yes, go on", "No, keep planning", **text)
+    say(session, "I begin with the tokens." if allowed else "What should be different?")
+
+
 def answer(session, text):
     known = "\n".join(sessions[session]["texts"])
     if wish := re.search(WISH, text):
         write(session, *wish.groups())
+    elif "lock" in text:
+        mend(session)
+    elif "parser" in text:
+        plan(session)
     elif "files" in text:
         names = sorted(os.listdir(sessions[session]["place"]))
         say(session, f"There are {len(names)}: {', '.join(names)}.")

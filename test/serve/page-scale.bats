@@ -70,10 +70,10 @@ load page
 
 @test "the pictures of the page in docs are made; MAS_TEST_PICTURES says where" {
     needs_browser
-    acp_preset scripted
-    new_session -t solo --agent scripted -n parser
+    preset demo "python3 -ES '$PROJECT/docs/agent.py'" 'protocol = acp'
+    new_session -t solo --agent demo -n parser
     local other=$ID
-    new_session -t solo --agent scripted -n lock-fix
+    new_session -t solo --agent demo -n lock-fix
     serve
     mkdir -p "${MAS_TEST_PICTURES:-$T/docs}"
     browse pictures "${MAS_TEST_PICTURES:-$T/docs}" "$other"

@@ -102,6 +102,13 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     browse talk
 }
 
+@test "an answer that still comes is laid out already" {
+    needs_browser
+    acp_agent
+    serve
+    browse blocks
+}
+
 @test "permissions, plans, cancel, mode, clear, stop and start: each by a tap, at both sizes" {
     needs_browser
     acp_agent --plan-clears

@@ -201,6 +201,20 @@ function headOf(message) {
     return state === "done" ? who : `${who} (${state})`;
 }
 
+// Puts blocks in place of those that differ: of a text that still comes, the last one alone.
+function patchBlocks(node, blocks) {
+    let same = 0;
+    while (same < blocks.length && same < node.childNodes.length && node.childNodes[same].isEqualNode(blocks[same]))
+        same++;
+    if (node.childNodes[same]?.tagName === "PRE" && blocks[same]?.tagName === "PRE") { // it may have the focus
+        setText(node.childNodes[same], blocks[same].textContent);
+        same++;
+    }
+    while (node.childNodes.length > same)
+        node.lastChild.remove();
+    node.append(...blocks.slice(same));
+}
+
 function patchMessage(node, message) {
     setText(node.querySelector(".who"), headOf(message));
     const time = node.querySelector("time");
@@ -212,14 +226,11 @@ function patchMessage(node, message) {
     }
     const rest = message.cut ? `\n… ${message.cut} more characters, which mas history shows` : "";
     const text = node.querySelector(".text"), shown = message.text + rest;
-    // a text that still comes is shown as it is, so that nothing is made twice
-    if (message.role === "agent" && message.state !== "open") {
-        if (text.dataset.done !== String(shown.length)) {
-            text.dataset.done = String(shown.length);
-            text.replaceChildren(...blocksOf(shown));
-        }
-    } else {
+    if (message.role !== "agent")
         setText(text, shown);
+    else if (text.dataset.length !== String(shown.length)) {
+        text.dataset.length = String(shown.length);
+        patchBlocks(text, blocksOf(shown));
     }
     node.dataset.state = message.state;
 }
