@@ -22,7 +22,7 @@ wall_preset plain "$wall_says"
 
 # What mas gives bubblewrap, as words: one start runs a program in its place that notes that. What mas
 # passes as a descriptor is named by its path.
-mkdir "$FAST/note" || return 1
+mkdir "$FAST/note" "$FAST/wall-home" || return 1
 cat >"$FAST/note/bwrap" <<END
 #!/bin/bash
 [ "\$1" = --args ] || exec $(command -v bwrap) "\$@"
@@ -31,7 +31,10 @@ for ((i = 0; i < \${#words[@]}; i++)); do
     case \${words[i]} in
         --bind-fd | --ro-bind-fd)
             from=\$(readlink "/proc/\$\$/fd/\${words[i + 1]}")
-            case \$from in */run/*) from=$WALL ;; esac # the socket of a host, which comes and goes
+            case \$from in # what comes and goes with a host: its socket, and the home of its agent
+                */run/*) from=$WALL ;;
+                */.home) from=$FAST/wall-home ;;
+            esac
             echo "\${words[i]%-fd} \$from"
             ((i += 1)) ;;
         --file) ((i += 2)) ;;
@@ -109,6 +112,11 @@ wall_launch() {
         ids[$side]=$("$MAS" new -q --no-start -t "$1" --agent "$side") || return 1
     done
     printf '%s\n' "${ids[@]}" >"$FAST/wall-ids"
+    for side in plain bare walled; do
+        timeout 60 "$FAST/wall-start" "${ids[$side]}" "$2" && continue
+        echo "run.sh: the agents of '$side' did not start" >&2
+        return 1
+    done
     measure -b "$FAST/wall-stop" plain="$FAST/wall-start ${ids[plain]} $2" \
         bare="$FAST/wall-start ${ids[bare]} $2" walled="$FAST/wall-start ${ids[walled]} $2" || return 1
     at_most "start of $3, all walls / bare bwrap" "$(calc "${T[walled]} / ${T[bare]}")" 1.3 \
