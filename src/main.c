@@ -8,10 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { KEPT_MEMORY = 1 << 20 }; /* bytes that are free and not returned to the kernel */
 
 /* Opens descriptors 0 to 2 if they are closed; otherwise the first file that mas opens would get
  * such a number. The substitute is read-only, so output to a closed descriptor is an error. */
@@ -112,6 +115,9 @@ int main(int argc, char **argv)
 
     open_standard_files();
     (void)signal(SIGXFSZ, SIG_IGN); /* makes write() fail with EFBIG instead */
+    /* Otherwise a verb returns memory to the kernel and takes it back several times; host.c sets
+     * what a process needs that stays. */
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT_MEMORY);
     int rc = run(argc, argv, &code, &err);
     code = cmd_finish(rc, code, &err);
     job_drain_output();

@@ -38,24 +38,29 @@ bool job_of_cgroup(const char *text, char ret[JOB_TEXT])
     return false;
 }
 
-bool job_inside(char ret[JOB_TEXT])
+/* Returns the cgroups of this process as they were when it was first asked for; "" if they cannot
+ * be read. */
+static const char *own_cgroup(void)
 {
     enum { CGROUP_MAX = 65536 };
     static const char path[] = "/proc/self/cgroup";
-    const char *id = getenv("SLURM_JOB_ID");
-    _cleanup_close_ int fd = -1;
+    static char *text;
     struct err ignored = ERR_INIT;
-    char *text = NULL;
     size_t len = 0;
 
-    if (id != NULL && copy_number(id, "", ret))
-        return true;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (text != NULL)
+        return text;
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd == -1 || file_read_stream(fd, path, CGROUP_MAX, &text, &len, &ignored) == -1)
-        return false;
-    bool is = job_of_cgroup(text, ret);
-    free(text);
-    return is;
+        text = mem_dup("");
+    return text;
+}
+
+bool job_inside(char ret[JOB_TEXT])
+{
+    const char *id = getenv("SLURM_JOB_ID");
+
+    return (id != NULL && copy_number(id, "", ret)) || job_of_cgroup(own_cgroup(), ret);
 }
 
 static void drain(int fd)

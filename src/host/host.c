@@ -427,6 +427,7 @@ int host_run(const char *id, const char *agent_id, const struct host_commands *c
     /* Otherwise glibc raises the threshold when the first large block is freed and keeps the next
      * ones, so that a host would hold megabytes for one large message. */
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+    (void)mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK);
     host->root = (struct root)ROOT_INIT;
     host->pid = getpid();
     host->dir = host->run = host->logs = host->lock = host->signals = host->server.listener = -1;
