@@ -119,6 +119,13 @@ fleet_list() {
     done
     at_most "list of $TEAMS teams on 3 machines / one's own and 2 ssh" \
         "$(calc "${T[all]} / (${T[own]} + 2 * ${T[true]})")" 1 "($(ms all), $(ms own) + 2 x $(ms true))"
+    # Here the machines share the processors of one; with one of them asked, each has its own as in a cluster.
+    # shellcheck disable=SC2016 # for sed
+    as front sed -i '/^\[host n2\]/,$d' .config/mas/mas.ini
+    measure_at front all='mas list --all-hosts' true="$SSH_TRUE" || return
+    measure_at n1 own='mas list' || return
+    at_most "  the same, one of the machines" "$(calc "${T[all]} / (${T[own]} + 2 * ${T[true]})")" 1 \
+        "($(ms all), $(ms own) + 2 x $(ms true))"
 }
 
 T=()
