@@ -64,7 +64,8 @@ void confine_make(const char *program, const char *dir, int tree, struct confine
 
     ret->rules.paths = ret->paths;
     add(ret, ACCESS_WRITE, dir, -1);
-    add(ret, ACCESS_WRITE, NULL, tree);
+    if (tree != -1)
+        add(ret, ACCESS_WRITE, NULL, tree);
     add(ret, ACCESS_WRITE, "/dev/null", -1);
     for (size_t i = 0; i < ARRAY_LEN(system); i++)
         add(ret, ACCESS_READ, system[i], -1);

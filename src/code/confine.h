@@ -25,8 +25,9 @@ struct confine {
         .names = NULL                                                                              \
     }
 
-/* Makes the rules for the program git, the repository `dir` and the open work tree `tree`. *ret
- * points into itself: it is not to be moved. The caller releases it with confine_free(). */
+/* Makes the rules for the program git, the repository `dir` and the open work tree `tree` (-1:
+ * none). *ret points into itself: it is not to be moved. The caller releases it with
+ * confine_free(). */
 void confine_make(const char *program, const char *dir, int tree, struct confine *ret);
 /* Allows this access below a directory that no agent can write to; `path` is borrowed. */
 void confine_allow(struct confine *confine, enum landlock_access access, const char *path);

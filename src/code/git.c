@@ -186,7 +186,7 @@ static bool is_below(const char *path, const char *dir)
 
 static void make_confine(const struct git *git, const char *program, struct confine *ret)
 {
-    confine_make(program, git->dir, git->cwd, ret);
+    confine_make(program, git->dir, git->cwd > 0 ? git->cwd : -1, ret);
     if (git->write != NULL && !is_below(git->write, git->dir))
         confine_allow(ret, ACCESS_WRITE, git->write);
     for (size_t i = 0; i < ARRAY_LEN(git->objects); i++)
