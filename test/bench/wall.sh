@@ -22,7 +22,7 @@ wall_preset plain "$wall_says"
 
 # What mas gives bubblewrap, as words: one start runs a program in its place that notes that. What mas
 # passes as a descriptor is named by its path.
-mkdir "$FAST/note" "$FAST/wall-home" || return 1
+mkdir "$FAST/note" "$FAST/wall-home" "$FAST/wall-tmp" || return 1
 cat >"$FAST/note/bwrap" <<END
 #!/bin/bash
 [ "\$1" = --args ] || exec $(command -v bwrap) "\$@"
@@ -34,6 +34,7 @@ for ((i = 0; i < \${#words[@]}; i++)); do
             case \$from in # what comes and goes with a host: its socket, and the home of its agent
                 */run/*) from=$WALL ;;
                 */.home) from=$FAST/wall-home ;;
+                */.tmp) from=$FAST/wall-tmp ;;
             esac
             echo "\${words[i]%-fd} \$from"
             ((i += 1)) ;;
