@@ -10,6 +10,7 @@
 #include "model/team.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* User options of a pane: its agent's id and role; its state; "1" while it waits for a person. tmux
  * inherits options from the window, the session and the server, so no other level has these. */
@@ -37,6 +38,17 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
 int tmux_finish(struct proc *proc, struct proc_result *ret, struct err *err);
 /* Runs a call to its end. If the client fails, this is not an error here: see ret->status. */
 int tmux_call(const struct tmux_call *call, struct proc_result *ret, struct err *err);
+
+/* Connects to a socket and checks that a process of this user listens. Returns 1 and sets *ret_pid;
+ * 0 if no process listens; -1 with errno. */
+int tmux_socket_peer(const char *socket_path, pid_t *ret_pid);
+/* Returns the process of the server on a socket; 0: none. */
+pid_t tmux_socket_server(const char *socket_path);
+/* Checks whether it is safe to start a tmux client for this socket. Returns the same as
+ * tmux_is_alive(). */
+int tmux_socket_check(const char *socket_path, pid_t *ret_pid, struct err *err);
+/* Creates the directory of the socket: with -S, tmux does not. */
+int tmux_socket_make_dir(const char *socket_path, struct err *err);
 
 /* Runs a script on a server. Its output goes to *out unless that is NULL. `what` is for the error:
  * "cannot <what>: ...". */
