@@ -13,13 +13,12 @@
 
 enum { BY_SIGNAL = 128, EXIT_LOST = 125 };
 
-/* Programs behind the wall may look at this process as at one of theirs, but can change nothing in
- * it, for it has less to hold it. */
+/* This process has less to hold it than the programs behind the wall, so that it keeps nothing that
+ * would be of use to them. */
 static void give_up(int fd)
 {
     struct err ignored = ERR_INIT;
 
-    (void)prctl(PR_SET_DUMPABLE, 0);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)privileges_drop(false, &ignored);
     if (fd > 0)
@@ -43,6 +42,9 @@ __attribute__((noreturn)) static void serve(int fd, pid_t program)
 int init_begin(int fd, struct err *err)
 {
     (void)signal(SIGCHLD, SIG_DFL);
+    /* The programs may look at this process as at one of theirs, but not into it, from the very
+     * first. An exec takes this back, for them. */
+    (void)prctl(PR_SET_DUMPABLE, 0);
     pid_t pid = proc_fork();
     if (pid == -1)
         return err_errno(err, "cannot fork");

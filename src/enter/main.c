@@ -8,6 +8,7 @@
  *     --tty                                      it takes its standard input as its terminal
  *     --keep FD                                  it gets this descriptor, too
  *     --init FD                                  mas-wall is PID 1, and tells this socket: init.h
+ *     --environment FD                           it gets the variables that are read from there
  *     --nested                                   it may make namespaces; then no paths
  *     --require PART,...                         fail without: files, network, signals, sockets,
  * calls
@@ -16,6 +17,7 @@
  * standard descriptors alone, the default action of each signal, and no capabilities. If mas-wall
  * fails it prints one line and exits with 125; 126: PROGRAM cannot be run, 127: it is missing.
  */
+#include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "enter/init.h"
@@ -35,7 +37,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { EXIT_OWN = 125, EXIT_CANNOT_RUN = 126, EXIT_MISSING = 127 };
+enum {
+    EXIT_OWN = 125,
+    EXIT_CANNOT_RUN = 126,
+    EXIT_MISSING = 127,
+    ENVIRONMENT_MAX = 64 << 20, /* bytes; the kernel takes less */
+};
 
 static int fail(const struct err *err, int code)
 {
@@ -111,6 +118,23 @@ static int enter(const struct entry_options *options, struct err *err)
     return filter_agent_load(&filter, must ? err : &ignored) == 0 || !must ? 0 : -1;
 }
 
+/* Makes the variables at a descriptor, each with its NUL, the environment of the program. They come
+ * so late because they may be of an agent's choice, and mas-wall was started before it is held. */
+static int take_environment(int fd, struct err *err)
+{
+    static char *none[] = {NULL};
+    _cleanup_free_ char *text = NULL;
+    char **env = NULL;
+    size_t len = 0;
+
+    if (file_read_stream(fd, "the environment", ENVIRONMENT_MAX, &text, &len, err) == -1)
+        return -1;
+    for (size_t at = 0; at < len; at += strlen(text + at) + 1)
+        strv_push(&env, text + at);
+    environ = env != NULL ? env : none; /* to the end of this process */
+    return 0;
+}
+
 /* Closes all but the standard descriptors and `keep`, unless that is 0. */
 static void close_others(int keep)
 {
@@ -134,6 +158,8 @@ int main(int argc, char **argv)
     }
     if (rc == 0 && options.init > 0)
         rc = init_begin(options.init, &err);
+    if (rc == 0 && options.environment > 0)
+        rc = take_environment(options.environment, &err);
     reset_signals();
     _cleanup_free_ char *path =
         rc == 0 ? path_find_program(options.program[0], getenv("PATH"), AT_FDCWD) : NULL;

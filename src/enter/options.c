@@ -92,7 +92,19 @@ static int check(const struct entry_options *options, struct err *err)
 
 int options_parse(int argc, char **argv, struct entry_options *ret, struct err *err)
 {
-    enum { READ = 256, WRITE, DEVICE, NETWORK, NESTED, REQUIRE, PROBE, TTY, KEEP, INIT };
+    enum {
+        READ = 256,
+        WRITE,
+        DEVICE,
+        NETWORK,
+        NESTED,
+        REQUIRE,
+        PROBE,
+        TTY,
+        KEEP,
+        INIT,
+        ENVIRONMENT
+    };
     static const struct option known[] = {
         {"read", required_argument, NULL, READ},
         {"write", required_argument, NULL, WRITE},
@@ -104,6 +116,7 @@ int options_parse(int argc, char **argv, struct entry_options *ret, struct err *
         {"tty", no_argument, NULL, TTY},
         {"keep", required_argument, NULL, KEEP},
         {"init", required_argument, NULL, INIT},
+        {"environment", required_argument, NULL, ENVIRONMENT},
         {NULL, 0, NULL, 0},
     };
     int option;
@@ -137,6 +150,9 @@ int options_parse(int argc, char **argv, struct entry_options *ret, struct err *
             break;
         case INIT:
             rc = parse_fd(optarg, &ret->init, err);
+            break;
+        case ENVIRONMENT:
+            rc = parse_fd(optarg, &ret->environment, err);
             break;
         default:
             rc = err_set(err, MAS_USAGE, "cannot use '%s': " USAGE, argv[optind - 1]);

@@ -28,6 +28,7 @@ struct entry_options {
     struct landlock landlock; /* owns its arrays */
     int init; /* --init: the socket; 0: without */
     int keep; /* a descriptor that the program gets, too; 0: none */
+    int environment; /* a descriptor with its environment; 0: that of this program */
     char *const *program; /* and its arguments; borrowed */
 };
 

@@ -1,12 +1,14 @@
 #include "host/wall.h"
 
 #include "base/env.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "host/backend.h"
 #include "host/state.h"
 #include "session/helper.h"
 #include "wall/alone.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +61,26 @@ static int wrap(struct walled *walled, const struct supervisor_spec *spec, char 
 {
     const char *cwd = env_get(spec->env, "PWD");
 
+    const char *program = spec->program != NULL ? spec->program : argv[0];
+
     if (walled->plan.alone)
-        return wall_alone(&walled->plan, spec->program, argv, !spec->piped, &walled->command, err);
+        return wall_alone(&walled->plan, program, argv, !spec->piped, &walled->command, err);
     return wall_bwrap(&walled->plan, argv, cwd != NULL ? cwd : "", !spec->piped, &walled->command,
                       err);
+}
+
+bool host_wall_is_up(const struct host *host)
+{
+    return host->wall.report.held_by[WALL_FILES][0] != '\0';
+}
+
+/* Returns the path of a program that the agent asks for, if that is one of the user's PATH: then it
+ * is there, with what it is installed with. An agent that names a path, or another PATH, gets what
+ * it has itself. NULL: none. The caller frees it. */
+static char *find_asked(const struct host *host, const char *name)
+{
+    return strchr(name, '/') == NULL ? path_find_program(name, env_get(host->env, "PATH"), AT_FDCWD)
+                                     : NULL;
 }
 
 int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *spec,
@@ -77,9 +95,11 @@ int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *s
                                    .team = &host->team,
                                    .agent = host->agent,
                                    .preset = host->preset,
-                                   .env = spec->env,
+                                   .env = host->env,
+                                   .inside_env = spec->env,
                                    .argv = host->argv,
                                    .program = spec->program};
+    _cleanup_free_ char *asked = NULL;
 
     if (wall_level_of(&host->config, &host->team, host->agent, host->preset) != WALL_OFF) {
         enter = helper_find(HELPER_WALL, err);
@@ -89,6 +109,10 @@ int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *s
     }
     subject.enter = enter;
     subject.is_first = is_agent;
+    if (!is_agent) {
+        asked = find_asked(host, spec->argv[0]);
+        subject.program = asked;
+    }
     if (host->wall.probe.seccomp) /* which keeps programs from mounts of their own */
         subject.shared = &host->wall.shared;
     if (is_agent) {
@@ -111,7 +135,7 @@ int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *s
         return -1;
     spec->program = ret->command.program;
     spec->argv = ret->command.argv;
-    spec->env = ret->plan.env;
+    spec->env = host->env;
     spec->is_walled = true;
     spec->fds = ret->command.fds;
     spec->fd_count = ret->command.fd_count;

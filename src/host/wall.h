@@ -31,6 +31,9 @@ struct walled {
  * start. */
 int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *spec,
                      struct walled *ret, struct err *err);
+/* Returns true if a wall holds the files of the agent that runs, and of the programs that it asks
+ * for. */
+bool host_wall_is_up(const struct host *host);
 /* Removes what the agent has left in /tmp and in its home, unless its session is another machine's
  * now. */
 void host_wall_close(struct host *host);

@@ -22,6 +22,7 @@ struct inside {
     char *const *argv;
     char *const *env;
     const char *cwd; /* "": anywhere */
+    bool is_approved; /* see wall/plan.h */
 };
 
 /* Makes the plan; without a wall it says so. */
@@ -58,8 +59,10 @@ static int make_plan(const struct walled_agent *of, const struct inside *inside,
                                          .preset = preset,
                                          .enter = enter,
                                          .env = inside->env,
+                                         .inside_env = inside->env,
                                          .argv = inside->argv,
-                                         .program = inside->program};
+                                         .program = inside->program,
+                                         .is_approved = inside->is_approved};
     return wall_plan_make(&subject, &probe, ret, err);
 }
 
@@ -81,8 +84,11 @@ int walled_run(const struct walled_agent *of, const char *program, char *const *
     _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
     _cleanup_wall_command_ struct wall_command command = WALL_COMMAND_INIT;
     _cleanup_free_ char *cwd = getcwd(NULL, 0);
-    const struct inside inside = {
-        .program = program, .argv = argv, .env = environ, .cwd = cwd != NULL ? cwd : ""};
+    const struct inside inside = {.program = program,
+                                  .argv = argv,
+                                  .env = environ,
+                                  .cwd = cwd != NULL ? cwd : "",
+                                  .is_approved = true};
     int fds[3 + PROC_FDS_MAX] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
 
     if (make_plan(of, &inside, &plan, err) == -1)
@@ -97,7 +103,7 @@ int walled_run(const struct walled_agent *of, const char *program, char *const *
                                       .is_deaf = true,
                                       .file = command.program,
                                       .argv = command.argv,
-                                      .envp = plan.env};
+                                      .envp = environ};
     return proc_run_session(&spec, ret_status, err);
 }
 
@@ -115,7 +121,7 @@ static int wrap_check(const struct inside *inside, const struct check_program *p
     ret->is_walled = true;
     ret->program = ret->command.program;
     ret->argv = ret->command.argv;
-    ret->env = ret->plan.env;
+    ret->env = ret->own_env;
     return 0;
 }
 

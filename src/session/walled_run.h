@@ -24,8 +24,9 @@ struct walled_agent {
     const struct agent *agent;
 };
 
-/* Runs a program with the standard files of this process, and waits for its end. Without a wall,
- * the program runs as it is. *ret_status is the exit code, or 128 + signal. */
+/* Runs a program to which a person has said yes with the standard files of this process, and waits
+ * for its end. Without a wall, the program runs as it is. *ret_status is the exit code, or 128 +
+ * signal. */
 int walled_run(const struct walled_agent *of, const char *program, char *const *argv,
                int *ret_status, struct err *err);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_FD = 3, DEPTH_MAX = 8 };
+enum { DEPTH_MAX = 8 };
 
 static void add(struct wall_command *command, const char *option, const char *path)
 {
@@ -69,9 +69,8 @@ static void add_mount(struct wall_command *command, const struct wall_plan *plan
         return;
     }
     /* what an agent can replace was opened without following links */
-    _cleanup_free_ char *path = mem_printf("/proc/self/fd/%zu", FIRST_FD + command->fd_count);
-    command->fds = mem_grow(command->fds, command->fd_count + 1, sizeof *command->fds);
-    command->fds[command->fd_count++] = mount->fd;
+    _cleanup_free_ char *path =
+        mem_printf("/proc/self/fd/%zu", wall_command_add_fd(command, mount->fd));
     add(command, mount->kind == WALL_MOUNT_READ ? "--read" : "--write", path);
 }
 
@@ -84,6 +83,8 @@ int wall_alone(const struct wall_plan *plan, const char *program, char *const *a
     _cleanup_wall_command_ struct wall_command command = WALL_COMMAND_INIT;
 
     strv_push(&command.argv, "mas-wall");
+    if (wall_command_add_environment(&command, plan, err) == -1)
+        return -1;
     if (tty)
         strv_push(&command.argv, "--tty");
     if (plan->cut)

@@ -26,13 +26,18 @@ static void add_all(struct str *to, const char *const *words)
         add(to, *words);
 }
 
+size_t wall_command_add_fd(struct wall_command *command, int fd)
+{
+    command->fds = mem_grow(command->fds, command->fd_count + 1, sizeof *command->fds);
+    command->fds[command->fd_count] = fd;
+    return FIRST_FD + command->fd_count++;
+}
+
 /* Appends the number that a descriptor has in bubblewrap. */
 static void add_fd(struct wall_command *command, int fd, struct str *to)
 {
-    _cleanup_free_ char *number = mem_printf("%zu", FIRST_FD + command->fd_count);
+    _cleanup_free_ char *number = mem_printf("%zu", wall_command_add_fd(command, fd));
 
-    command->fds = mem_grow(command->fds, command->fd_count + 1, sizeof *command->fds);
-    command->fds[command->fd_count++] = fd;
     add(to, number);
 }
 
@@ -116,7 +121,8 @@ static void add_words(char ***argv, const char *const *words)
         strv_push(argv, *words);
 }
 
-/* Appends the options of mas-wall. Landlock holds the files, too, unless programs may mount. */
+/* Appends the options of mas-wall. Landlock holds the files, too, unless programs may mount.
+ * bubblewrap's descriptors come first, then the socket of --init. */
 static void add_enter(const struct wall_plan *plan, bool tty, size_t fd_count, char ***argv)
 {
     static const char *const always[] = {"--read", "/",       "--write", "/proc", "--device",
@@ -150,13 +156,30 @@ static void add_enter(const struct wall_plan *plan, bool tty, size_t fd_count, c
     }
 }
 
-static int write_args(const struct str *text, struct wall_command *command, struct err *err)
+/* Opens a file in memory with this text. */
+static int open_text(const struct str *text, int *ret, struct err *err)
 {
-    command->args = memfd_create("arguments", MFD_CLOEXEC);
-    if (command->args == -1 || file_write_all(command->args, text->data, text->len) == -1 ||
-        lseek(command->args, 0, SEEK_SET) == -1)
-        return err_errno(err, "cannot write the arguments of bubblewrap");
-    command->fds[0] = command->args;
+    _cleanup_close_ int fd = memfd_create("wall", MFD_CLOEXEC);
+
+    if (fd == -1 || file_write_all(fd, text->data, text->len) == -1 || lseek(fd, 0, SEEK_SET) == -1)
+        return err_errno(err, "cannot write what the programs of a wall read");
+    *ret = TAKE_FD(fd);
+    return 0;
+}
+
+int wall_command_add_environment(struct wall_command *command, const struct wall_plan *plan,
+                                 struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (char *const *e = plan->env; e != NULL && *e != NULL; e++)
+        add(&text, *e);
+    if (open_text(&text, &command->environment, err) == -1)
+        return -1;
+    _cleanup_free_ char *number =
+        mem_printf("%zu", wall_command_add_fd(command, command->environment));
+    strv_push(&command->argv, "--environment");
+    strv_push(&command->argv, number);
     return 0;
 }
 
@@ -179,10 +202,11 @@ int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd,
     add_all(&text, (const char *[]){"--remount-ro", "/", NULL});
     if (cwd[0] != '\0')
         add_all(&text, (const char *[]){"--chdir", cwd, NULL});
-    if (command.fd_count >= PROC_FDS_MAX)
-        return err_set(err, MAS_FAILED, "the wall has more than %d places", PROC_FDS_MAX - 1);
-    if (write_args(&text, &command, err) == -1)
+    if (command.fd_count + 1 >= PROC_FDS_MAX)
+        return err_set(err, MAS_FAILED, "the wall has more than %d places", PROC_FDS_MAX - 2);
+    if (open_text(&text, &command.args, err) == -1)
         return -1;
+    command.fds[0] = command.args;
     add_words(&command.argv,
               (const char *[]){way->program, "outside", way->log, way->hosts, "--", NULL});
     strv_push(&command.argv, way->program != NULL ? plan->bwrap : "bwrap");
@@ -190,6 +214,8 @@ int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd,
     strv_push(&command.argv, "3");
     strv_push(&command.argv, "--");
     strv_push(&command.argv, plan->enter);
+    if (wall_command_add_environment(&command, plan, err) == -1)
+        return -1;
     add_enter(plan, tty, command.fd_count, &command.argv);
     strv_push(&command.argv, "--");
     add_words(&command.argv,
@@ -208,5 +234,6 @@ void wall_command_free(struct wall_command *command)
     strv_free(command->argv);
     free(command->fds);
     fd_closep(&command->args);
+    fd_closep(&command->environment);
     *command = (struct wall_command)WALL_COMMAND_INIT;
 }

@@ -14,12 +14,21 @@ struct wall_command {
     size_t fd_count;
     bool tells; /* and one more may follow: a socket for what wall/told.h says */
     int args; /* the arguments of bubblewrap, in memory */
+    int environment; /* of the program inside, in memory */
 };
 
 #define WALL_COMMAND_INIT                                                                          \
     {                                                                                              \
-        .args = -1                                                                                 \
+        .args = -1, .environment = -1                                                              \
     }
+
+/* Adds a descriptor, which the caller keeps. Returns its number in the program. */
+size_t wall_command_add_fd(struct wall_command *command, int fd);
+/* Lets mas-wall, whose options come next, take the environment of the plan for its program. Those
+ * who put up the wall get none of it: an agent may have chosen it, and what loads libraries, for
+ * one, would let it in where nothing holds it yet. */
+int wall_command_add_environment(struct wall_command *command, const struct wall_plan *plan,
+                                 struct err *err);
 
 /* Puts the wall around a command, which starts in `cwd` ("": where it can). `tty`: it is on a
  * terminal. The plan must stay until it is started. The caller

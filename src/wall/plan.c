@@ -247,15 +247,15 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
         plan_add_session(plan, subject, err) == -1)
         return -1;
     add_named(plan, subject);
-    plan_add_program(plan, subject->enter, subject->env);
-    plan_add_program(plan, subject->program, subject->env);
+    plan_add_program(plan, subject->enter, false, subject->env);
+    plan_add_program(plan, subject->program, subject->is_approved, subject->env);
     if (plan->way.program != NULL) {
-        plan_add_program(plan, plan->way.program, subject->env);
-        plan_add_program(plan, plan->way.tinyproxy, subject->env);
+        plan_add_program(plan, plan->way.program, false, subject->env);
+        plan_add_program(plan, plan->way.tinyproxy, false, subject->env);
     }
     add_words(plan, subject);
     drop_covered(plan);
-    copy_environment(plan, subject->env);
+    copy_environment(plan, subject->inside_env);
     if (plan->alone) {
         plan_set_home_alone(plan, subject);
     } else {

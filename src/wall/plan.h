@@ -40,9 +40,11 @@ struct wall_subject {
     const struct agent *agent;
     const struct preset *preset;
     const char *enter; /* path of mas-wall */
-    char *const *env; /* that the program would get without a wall */
+    char *const *env; /* of the user, which says where the home and programs are */
+    char *const *inside_env; /* what the program would get without a wall: an agent may say it */
     char *const *argv; /* the agent's command, whose files are there too */
     const char *program; /* path of its program */
+    bool is_approved; /* a person has said yes to what this file says */
     /* The plan of the agent itself (is_first) makes it, those of other programs use it. NULL: this
      * program has a home of its own. */
     struct wall_shared *shared;
@@ -89,7 +91,7 @@ struct wall_plan {
     char *user_home; /* if that is another one: the user's */
     struct wall_mount *mounts; /* sorted: what is above comes first */
     size_t count;
-    char **env; /* what the program gets instead of subject->env */
+    char **env; /* what the program gets instead of subject->inside_env */
 };
 
 #define WALL_PLAN_INIT                                                                             \

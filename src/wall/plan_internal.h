@@ -9,8 +9,10 @@
 /* ---- plan_system.c: what every program may read. `secrets`: of wall/secrets.h; NULL: unknown. */
 void plan_add_system(struct wall_plan *plan, char *const *secrets);
 
-/* ---- plan_program.c: the program itself, its interpreter, and what they are installed with */
-void plan_add_program(struct wall_plan *plan, const char *program, char *const *env);
+/* ---- plan_program.c: the program itself, its interpreter, and what they are installed with. Where
+ * the agent can write, nothing is believed, unless a person has approved what the file says. */
+void plan_add_program(struct wall_plan *plan, const char *program, bool is_approved,
+                      char *const *env);
 
 /* ---- plan_network.c: what of the network it may reach. Needs plan->alone. If that cannot be held,
  * it is nothing, or an error with WALL_REQUIRE. */

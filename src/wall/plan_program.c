@@ -155,11 +155,36 @@ static char *add_links(struct wall_plan *plan, const char *path)
     return path_canonical(path);
 }
 
-void plan_add_program(struct wall_plan *plan, const char *program, char *const *env)
+/* Returns true if the agent can write where a path is. */
+static bool is_writable(const struct wall_plan *plan, const char *path)
+{
+    for (size_t i = plan->count; i-- > 0;) { /* the nearest one counts */
+        size_t len = strlen(plan->mounts[i].path);
+        if (strncmp(path, plan->mounts[i].path, len) == 0 &&
+            (path[len] == '/' || path[len] == '\0'))
+            return plan->mounts[i].kind == WALL_MOUNT_WRITE;
+    }
+    return false;
+}
+
+/* Returns true if the agent may have made the program: then what it names, by a link or in its
+ * first line, is the agent's word. It is there as what else the agent has. */
+static bool is_the_agents(const struct wall_plan *plan, const char *path)
+{
+    _cleanup_free_ char *dir = above(path, 1);
+    _cleanup_free_ char *real = dir != NULL ? path_canonical(dir) : NULL;
+
+    return is_writable(plan, path) || (real != NULL && is_writable(plan, real));
+}
+
+void plan_add_program(struct wall_plan *plan, const char *program, bool is_approved,
+                      char *const *env)
 {
     _cleanup_free_ char *at = program != NULL ? mem_dup(program) : NULL;
 
     for (int i = 0; at != NULL && at[0] == '/' && i < INTERPRETERS_MAX; i++) {
+        if (!(is_approved && i == 0) && is_the_agents(plan, at))
+            break;
         _cleanup_free_ char *real = add_links(plan, at);
         add_installation(plan, at);
         if (real != NULL) {

@@ -73,7 +73,8 @@ int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject,
         add_code(plan, subject, err) == -1)
         return -1;
     _cleanup_free_ char *exe = path_exe();
-    plan_add_program(plan, exe, subject->env); /* the commands of mas go to the agent's host */
+    plan_add_program(plan, exe, false,
+                     subject->env); /* the commands of mas go to the agent's host */
     return 0;
 }
 

@@ -18,7 +18,7 @@ forms   ELICIT[:how] (-> "form=<the answer>", the pin as its length; how: huge, 
         none, odd, twice; url[,ADDRESS]; url,visited and url,early tell that it is done, after and before the answer)
 asking  ASK[:kind] (-> "permit=<option id|cancelled>") WITHDRAW APPROVE (of a plan, see --plan-clears)
 client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUNLEAVE:command
-        (-> "read=..." "write=ok" "run=<code>:<output>", or "error=<code>")
+        (-> "read=..." "write=ok" "run=<code>:<output>", or "error=<code>"; NAME=value before a command is for its environment)
         RACE:directory (all of these in a place that turns into a link to it again and again)
         RACEUNIT:directory (the same where the place is the agent's own directory)
         OWN:command (by the agent itself, -> "own=<output>")
@@ -514,9 +514,12 @@ class Turn:
                     lambda r: "ok")
 
     def create(self, x, **more):
-        words = shlex.split(x)
+        words, env = shlex.split(x), [{"name": "SCRIPTED", "value": "yes"}]
+        while re.match(r"\w+=", words[0]):
+            name, _, value = words.pop(0).partition("=")
+            env.append({"name": name, "value": value})
         answer = self.ask("terminal/create", command=words[0], args=words[1:], cwd=self.session["cwd"],
-                          outputByteLimit=4096, env=[{"name": "SCRIPTED", "value": "yes"}], **more)
+                          outputByteLimit=4096, env=env, **more)
         if "error" in answer:
             self.result("run", answer, str)
             return None

@@ -270,3 +270,28 @@ serve() {
         new Worker("1", { eval: true }).on("exit", code => console.log("ended", code));'
     [ "$output" = 'ended 0' ]
 }
+
+@test 'a program has the environment that it is given, and mas-wall itself has not' {
+    printf 'PATH=%s\0WORD=inside\0LD_DEBUG=libs\0LD_DEBUG_OUTPUT=%s\0' "$T/inside" "$T/outside/made" >"$T/environment"
+    printf '#!/bin/sh\necho "$WORD,$OTHER"\n' >"$T/inside/program"
+    chmod +x "$T/inside/program"
+    # shellcheck disable=SC2094 # it writes elsewhere
+    OTHER=outside run "$WALL" --read / --write "$T/inside" --environment 9 -- program 9<"$T/environment"
+    grep -qx inside, <<<"$output" # beside what ld.so of the program says
+    run compgen -G "$T/outside/made*" # ld.so of mas-wall would have written it
+    [ "$status" -eq 1 ]
+    run "$WALL" --environment 9 -- true
+    [ "$status" -eq 125 ] && [[ "$output" == 'mas-wall: cannot read '* ]]
+    run "$WALL" --environment x -- true
+    [ "$status" -eq 125 ] && [[ "$output" == "mas-wall: cannot use descriptor 'x'"* ]]
+}
+
+# A program that is fast must not find it open.
+@test 'the first process is closed to its programs before there is one' {
+    command -v strace >/dev/null || skip 'there is no strace'
+    strace -f -o "$T/trace" -e trace=clone,clone3,fork,vfork,prctl "$WALL" --init 9 -- true 9<>"$T/outside/file" || :
+    local closed began
+    closed=$(grep -n -m 1 'prctl(PR_SET_DUMPABLE, SUID_DUMP_DISABLE' "$T/trace" | cut -d: -f1)
+    began=$(grep -n -m 1 -E 'clone3?\(|v?fork\(' "$T/trace" | cut -d: -f1)
+    [ -n "$closed" ] && [ "$closed" -lt "$began" ]
+}

@@ -79,6 +79,35 @@ static const char *open_cwd(const struct work_place *place, const struct json *p
     return NULL;
 }
 
+/* Returns true if a command may be a line for the shell. */
+static bool may_be_line(const struct program *program)
+{
+    return program->argv[1] == NULL && strpbrk(program->argv[0], " \t\n;&|<>()$`\"'*?") != NULL;
+}
+
+/* Gives the command to a shell, with these words in front of it. */
+static void give_to_shell(struct program *program, const char *const *words)
+{
+    char **line = NULL;
+
+    for (; *words != NULL; words++)
+        strv_push(&line, *words);
+    strv_push(&line, program->argv[0]);
+    strv_free(program->argv);
+    program->argv = line;
+}
+
+/* Behind a wall a program is looked for where it runs: here are others, and what exists here is not
+ * for the agent to know. */
+static void leave_to_inside(struct program *program)
+{
+    static const char *const either[] = {
+        "sh", "-c", "command -v -- \"$1\" >/dev/null 2>&1 && exec \"$1\"; eval \"$1\"", "sh", NULL};
+
+    if (may_be_line(program))
+        give_to_shell(program, either);
+}
+
 /* Finds the program. A command that is a line instead of a program is for the shell. */
 static const char *find_program(struct program *program)
 {
@@ -86,15 +115,8 @@ static const char *find_program(struct program *program)
     int dir = program->cwd != -1 ? program->cwd : AT_FDCWD;
 
     program->path = path_find_program(program->argv[0], search, dir);
-    if (program->path == NULL && program->argv[1] == NULL &&
-        strpbrk(program->argv[0], " \t\n;&|<>()$`\"'*?") != NULL) {
-        char **line = NULL;
-
-        strv_push(&line, "sh");
-        strv_push(&line, "-c");
-        strv_push(&line, program->argv[0]);
-        strv_free(program->argv);
-        program->argv = line;
+    if (program->path == NULL && may_be_line(program)) {
+        give_to_shell(program, (const char *const[]){"sh", "-c", NULL});
         program->path = path_find_program("sh", search, dir);
     }
     if (program->path == NULL)
@@ -102,7 +124,7 @@ static const char *find_program(struct program *program)
     return NULL;
 }
 
-const char *program_read(const struct work_place *place, char *const *env,
+const char *program_read(const struct work_place *place, char *const *env, bool is_walled,
                          const struct json *params, struct program *program)
 {
     const char *wrong = read_words(params, program);
@@ -111,7 +133,10 @@ const char *program_read(const struct work_place *place, char *const *env,
         wrong = read_env(env, params, program);
     if (wrong == NULL)
         wrong = open_cwd(place, params, program);
-    return wrong != NULL ? wrong : find_program(program);
+    if (wrong != NULL || !is_walled)
+        return wrong != NULL ? wrong : find_program(program);
+    leave_to_inside(program);
+    return NULL;
 }
 
 int program_launch(struct host *host, const struct program *program, struct supervisor_times times,

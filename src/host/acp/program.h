@@ -2,7 +2,7 @@
  * A program that an agent asks for with terminal/create:
  *
  *     _cleanup_program_ struct program program = PROGRAM_INIT;
- *     program_read(place, env, params, &program);
+ *     program_read(place, env, is_walled, params, &program);
  *     program_launch(host, &program, times, &supervisor, &out, err);
  */
 #ifndef MAS_HOST_ACP_PROGRAM_H
@@ -17,7 +17,7 @@ struct host;
 
 struct program {
     char **argv, **env;
-    char *path;
+    char *path; /* NULL behind a wall */
     int cwd; /* -1: the present directory */
 };
 #define PROGRAM_INIT                                                                               \
@@ -26,8 +26,9 @@ struct program {
     }
 
 /* Reads the parameters. Returns NULL, or what is wrong with them. The program gets `env` and the
- * variables that the agent adds, except MAS_ variables. Its directory has to be in the place. */
-const char *program_read(const struct work_place *place, char *const *env,
+ * variables that the agent adds, except MAS_ variables. Its directory has to be in the place.
+ * `is_walled`: it will be behind a wall, and is looked for there. */
+const char *program_read(const struct work_place *place, char *const *env, bool is_walled,
                          const struct json *params, struct program *program);
 /* Starts the program under a supervisor, behind the wall of the host's agent (NULL: none). The
  * caller closes *ret_out, from which its output comes.

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "host/acp/program.h"
+#include "host/wall.h"
 #include "protocol/rpc.h"
 
 #include <errno.h>
@@ -260,7 +261,9 @@ static void serve_create(struct terminals *terminals, struct acp *acp,
     struct supervisor supervisor = {.fd = -1};
     struct terminal_child *child;
     struct err err = ERR_INIT;
-    const char *wrong = program_read(terminals->place, terminals->env, request->params, &program);
+    bool is_walled = terminals->host != NULL && host_wall_is_up(terminals->host);
+    const char *wrong =
+        program_read(terminals->place, terminals->env, is_walled, request->params, &program);
     int out = -1;
 
     if (wrong == NULL && terminals->count == TERMINALS_MAX)
