@@ -20,6 +20,8 @@ place_base() { echo "${TEST_PLACE:-$([ -w /dev/shm ] && echo /dev/shm || echo /t
 
 make_place() {
     local name
+    # without it, the paths below are those of the machine
+    [ -d "$1" ] || { echo "there is no directory for the test: '$1'" >&2; exit 1; }
     T=$1
     ROOT=$T/root
     SOCK=$T/tmux
