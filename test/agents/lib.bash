@@ -50,6 +50,8 @@ use_agent() {
         printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$node" "$(readlink -f "$found")" >"$T/bin/$program.js"
         chmod +x "$T/bin/$program.js"
         found=$T/bin/$program.js
+        # a wall does not find what a script starts
+        printf '[preset %s]\nwall.read = %s\n' "$PRESET" "$AGENTS/$program" >>"$ROOT/mas.ini"
     fi
     if [ -n "${MAS_TEST_TRACE-}" ]; then
         trace_program "$program" "$found"
