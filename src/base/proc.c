@@ -223,7 +223,7 @@ int proc_go_on(const int *fds, size_t count, int watched)
     return 0;
 }
 
-pid_t proc_start_here(const char *file, char *const *argv, char *const *envp)
+pid_t proc_start_here(const char *file, char *const *argv, char *const *envp, const char *dir)
 {
     pid_t parent = getpid();
     pid_t pid = fork();
@@ -231,7 +231,7 @@ pid_t proc_start_here(const char *file, char *const *argv, char *const *envp)
     if (pid != 0)
         return pid;
     (void)prctl(PR_SET_PDEATHSIG, SIGHUP);
-    if (getppid() == parent)
+    if (getppid() == parent && (dir == NULL || chdir(dir) == 0))
         exec_clean((int[]){0, 1, 2}, 3, file, argv, envp);
     _exit(127);
 }

@@ -157,9 +157,10 @@ int proc_run_session(const struct proc_session *spec, int *ret_status, struct er
  * are closed; signals are as for a new program. SIGIO ends this process when number `watched` of
  * them hangs up. Returns -1 with errno. */
 int proc_go_on(const int *fds, size_t count, int watched);
-/* Starts a program with the standard files of this process. It gets SIGHUP when this process ends,
- * however that happens. Returns the pid of the child, or -1 with errno. */
-pid_t proc_start_here(const char *file, char *const *argv, char *const *envp);
+/* Starts a program with the standard files of this process, in the directory `dir` (NULL: where
+ * this process is). It gets SIGHUP when this process ends, however that happens. Returns the pid of
+ * the child, or -1 with errno. */
+pid_t proc_start_here(const char *file, char *const *argv, char *const *envp, const char *dir);
 
 /* Identifies a process in /proc: a reused pid has another start time. */
 struct proc_id {

@@ -300,6 +300,7 @@ static const struct key {
     {"model_option", parse_text, offsetof(struct preset, model_option)},
     {"install", parse_text, offsetof(struct preset, install)},
     {"login", parse_text, offsetof(struct preset, login)},
+    {"login_command", parse_command, offsetof(struct preset, login_command)},
     {"as_root", parse_text, offsetof(struct preset, as_root)},
     {"needs_env", parse_names, offsetof(struct preset, needs_env)},
     {"reads", parse_files, offsetof(struct preset, reads)},

@@ -72,6 +72,7 @@ struct preset {
     char *model_option; /* precedes the model's name on the command line */
     char *install; /* how to get the program; shown if it is missing */
     char *login; /* how to log in; shown if the agent needs a login */
+    char *login_command; /* what /login runs for an agent behind a wall; "": nothing */
     char *as_root; /* advice for root; shown if an agent run by root cannot start */
     struct kv env; /* added to the agent's environment */
     char **reads; /* files of instructions that it reads where it starts; NULL: none */

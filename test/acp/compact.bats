@@ -79,6 +79,59 @@ load lib
 
 pane_has_login() { pgrep -f "agent.py --store $T/store .*--log in" >/dev/null; }
 
+@test "/login behind a wall: the command of the preset has the pane, outside, and then the agent goes on" {
+    command -v bwrap >/dev/null && bwrap --unshare-pid --ro-bind / / --proc /proc --dev /dev true 2>/dev/null ||
+        skip 'bubblewrap does not work here'
+    mkdir -p "$HOME/.tool" "$T/data"
+    cat >"$T/log-in" <<SH
+echo "login of \$1 in \$(pwd), token \${TOKEN_DIR-none}"
+[ -e $ROOT/mas.ini ] && echo 'it is outside'
+read -r word
+[ "\$word" = open ] && echo secret >"\$HOME/.tool/login"
+SH
+    run_acp "--login $HOME/.tool/login --terminal-login --store $T/data/store --log $T/data/trace" wall.level=require \
+        "wall.read = $T/agent $T/options $PROJECT/test/acp/agent.py" "wall.write = $T/data" 'wall.home = .tool/login' \
+        "login_command = sh $T/log-in 'a person'"
+    eventually shows 'needs a login'
+    [[ $(of solo .note) == *"or with: sh $T/log-in 'a person', or with /login in its pane"* ]]
+    type_line '/login t'
+    eventually shows 'behind a wall there is one login'
+    type_line /login
+    eventually shows "login of a person in $HOME, token none"
+    shows 'it is outside'
+    type_line shut
+    eventually shows 'the login has failed (exit code 1)'
+    type_line /login
+    eventually pgrep -f "$T/log-in" >/dev/null
+    type_line open
+    eventually state_is solo idle
+    eventually shows 'the login is done'
+    tell CW-ONE
+    [ "$status" -eq 0 ]
+    tell "OWN:\"cat $HOME/.tool/login; ls -A $HOME; ls $ROOT/mas.ini\""
+    [[ $output == *"own='secret\\n.tool\\n'"* ]]
+}
+
+@test "/login behind a wall says what to do if the preset has no command, or there is no such program" {
+    mkdir "$T/data"
+    run_acp "--login $T/login --terminal-login --store $T/data/store --log $T/data/trace" wall.level=try \
+        "wall.read = $T/agent $T/options $PROJECT/test/acp/agent.py" "wall.write = $T/data"
+    eventually shows 'needs a login'
+    [[ $(of solo .note) != *'/login'* ]]
+    type_line /login
+    eventually shows 'its preset has no login_command'
+    eventually shows 'log in on another terminal, by the command that its note says'
+    "$MAS" rm -qf "$ID"
+    printf 'login_command = no-such-login\nlogin = no-such-login (buy it)\n' >>"$ROOT/mas.ini"
+    new_session -t solo --agent made
+    find_agent
+    eventually shows 'needs a login'
+    type_line /login
+    eventually shows "there is no program 'no-such-login'"
+    eventually shows 'log in with: no-such-login (buy it)'
+    eventually shows 'needs a login' # the pane still works
+}
+
 @test "there is one login on the pane, and it ends with its host" {
     run_acp "--login $T/login --terminal-login" wall.level=off
     eventually shows 'needs a login'

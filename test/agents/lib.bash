@@ -127,7 +127,7 @@ leave_models() {
 model_of_claude() {
     export ANTHROPIC_BASE_URL=$1 ANTHROPIC_API_KEY=none CLAUDE_CONFIG_DIR=$HOME/.claude
     export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_AUTOUPDATER=1 DISABLE_TELEMETRY=1
-    export DISABLE_ERROR_REPORTING=1 CLAUDE_CODE_MAX_RETRIES=1
+    export DISABLE_ERROR_REPORTING=1 CLAUDE_CODE_MAX_RETRIES=1 ENABLE_TOOL_SEARCH=false # its tools, at once
     mkdir -p "$CLAUDE_CONFIG_DIR"
 }
 
@@ -367,6 +367,7 @@ on() {
     use_agent "$1"
     instruct "$2"
     printf '[preset %s]\npermission = allow\n' "$PRESET" >>"$ROOT/mas.ini"
+    [ "$PRESET" != claude ] || echo 'mode = default' >>"$ROOT/mas.ini" # in its own a model decides, which is not here
     [ -z "${MODEL_ADDRESS-}" ] || echo "wall.network = $MODEL_ADDRESS:$PORT" >>"$ROOT/mas.ini"
     new_session -t solo -n one --agent "$PRESET" --project "$P"
     DIR=$ROOT/sessions/$ID

@@ -204,6 +204,7 @@ SH
 nested() {
     use_agent "$1"
     printf '[preset %s]\nwall.nested = yes\npermission = allow\n' "$1" >>"$ROOT/mas.ini"
+    [ "$1" != claude ] || echo 'mode = default' >>"$ROOT/mas.ini"
     instruct AGENTS.md
     new_session -t solo -n one --agent "$1" --project "$P"
     DIR=$ROOT/sessions/$ID

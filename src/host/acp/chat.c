@@ -30,7 +30,7 @@ static bool start_chat(struct host *host, int64_t now)
     if (file == NULL)
         return false;
     char *argv[] = {(char[]){HELPER_CHAT}, dir, host->agent->id, NULL};
-    pid_t pid = proc_start_here(file, argv, host->env);
+    pid_t pid = proc_start_here(file, argv, host->env, NULL);
     if (pid == -1)
         return false;
     host->pane_program = pid;

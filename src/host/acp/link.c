@@ -406,8 +406,13 @@ void link_add_login(const struct host *host, struct str *to)
     if (host->preset->login[0] != '\0')
         str_addf(to, "%s%.*s", any ? ", or with: " : "; log in with: ", WORDS_SHOWN,
                  host->preset->login);
+    else if (host->preset->login_command[0] != '\0')
+        str_addf(to, "%s%.*s", any ? ", or with: " : "; log in with: ", WORDS_SHOWN,
+                 host->preset->login_command);
     else if (!any)
         str_add(to, "; log in with its own program");
+    if (host->wall.report.level != WALL_OFF && host->preset->login_command[0] != '\0')
+        str_add(to, ", or with /login in its pane");
     str_add(to, any ? "; then ask again" : ", then ask again");
 }
 
