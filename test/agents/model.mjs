@@ -13,7 +13,8 @@
 // Every request for an answer is one line of LOG:
 //   {"mark": the highest mark in it, "words": [code words in the conversation],
 //    "system": [code words in the system prompt], "tools": [their names], "format", "time",
-//    "said": [{"role", "text"}...], "answer", "limited": true if it was refused}
+//    "said": [{"role", "text"}...], "answer", "limited": true if it was refused,
+//    "login": the key or the token that came with it}
 //
 // The highest mark is the newest prompt's, and what follows in its braces is obeyed:
 //   {{12 slow 3000}}  the answer takes 3,000 ms     {{12 hang}}  it never ends
@@ -82,6 +83,9 @@ function formatOf(path) {
     if (/:(stream)?[gG]enerateContent$/.test(path)) return 'gemini';
     return null;
 }
+
+const loginOf = (headers) =>
+    (headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key'] ?? '').replace(/^Bearer /, '');
 
 const codeWords = (text) => [...new Set(text.match(/CW-[A-Z0-9]+/g) ?? [])];
 
@@ -284,6 +288,7 @@ async function serve(request, response) {
         mark, words, system: codeWords(textOf(said.filter(({role}) => role === 'system'))),
         tools: toolNames(body.tools), format, time: Date.now(),
         said: said.filter(({role}) => role !== 'system'), answer: tool ? {call: tool} : text,
+        login: loginOf(request.headers),
         ...(limited ? {limited} : {}),
     }) + '\n');
 

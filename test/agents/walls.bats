@@ -140,6 +140,56 @@ SH
     saw_word "$N" CW-OTTER
 }
 
+# What its login makes: a file of the home. Nothing in the environment or the settings has a key.
+login_claude() {
+    jq -n '{claudeAiOauth: {accessToken: "login-of-the-user", refreshToken: "none", expiresAt: 4102444800000,
+        scopes: ["user:inference", "user:profile"], subscriptionType: "max"}}' >"$CLAUDE_CONFIG_DIR/.credentials.json"
+}
+login_codex() { echo '{"OPENAI_API_KEY": "login-of-the-user", "tokens": null}' >"$CODEX_HOME/auth.json"; }
+login_gemini() { echo 'GEMINI_API_KEY=login-of-the-user' >"$HOME/.gemini/.env"; }
+login_opencode() {
+    mkdir -p "$HOME/.local/share/opencode"
+    echo '{"test": {"type": "api", "key": "login-of-the-user"}}' >"$HOME/.local/share/opencode/auth.json"
+}
+
+has_no_key() {
+    unset ANTHROPIC_API_KEY OPENAI_API_KEY CODEX_API_KEY GEMINI_API_KEY
+    case $1 in
+        codex) sed -i 's/^env_key = .*/requires_openai_auth = true/; 1i cli_auth_credentials_store = "file"' "$CODEX_HOME/config.toml" ;;
+        opencode) jq 'del(.provider.test.options.apiKey)' "$XDG_CONFIG_HOME/opencode/opencode.json" >"$T/opencode.json" &&
+            mv "$T/opencode.json" "$XDG_CONFIG_HOME/opencode/opencode.json" ;;
+    esac
+}
+
+# It has no login and says how to get one; the login of a person in another terminal is its own with the next prompt.
+logs_in() {
+    use_agent "$1"
+    has_no_key "$1"
+    new_session -t solo -n one --agent "$1"
+    DIR=$ROOT/sessions/$ID
+    tell 'who are you'
+    if [ "$1" != opencode ]; then # it asks its model without a key
+        [ "$status" -eq 1 ]
+        [[ $stderr == *'needs a login'*'or with /login in its pane'* ]] || { echo "$stderr"; return 1; }
+        agent_is waiting
+    fi
+    "login_$1"
+    [ "$1" != opencode ] || again
+    told 'who are you now'
+    [ "$(field "$ID" '.agents[0].wall.files')" = bubblewrap ]
+    [ "$(request "$N" | jq -r .login)" = login-of-the-user ]
+}
+
+@test "claude behind its wall: has the login that its user makes meanwhile" { logs_in claude; }
+
+@test "codex behind its wall: has the login that its user makes meanwhile" { logs_in codex; }
+
+@test "gemini behind its wall: has the login that its user makes meanwhile" { logs_in gemini; }
+
+# Copilot has no login that can be had without GitHub.
+
+@test "opencode behind its wall: has the login that its user makes" { logs_in opencode; }
+
 @test "claude behind its wall: works" { works claude; }
 
 @test "codex behind its wall: works" { works codex; }
