@@ -177,9 +177,9 @@ int call_go_elsewhere(struct call *call, bool *ret_done, int *ret_code, struct e
  * machine. See cmd/all_hosts.h. */
 int call_all_hosts(struct call *call, int *ret_code, struct err *err);
 /* Fail if a host runs this command for its agent, and the agent may not do that: see
- * cmd/brokered.h. */
+ * cmd/brokered.h. `text` names a session, `id` is what was found; NULL: none, or several. */
 int call_check_agent(const struct call *call, struct err *err);
-int call_check_session(const struct call *call, const char *id, struct err *err);
+int call_check_session(const struct call *call, const char *text, const char *id, struct err *err);
 /* Returns the last value of one of the command's own options; NULL if it was not given. */
 const char *call_opt(const struct call *call, const char *name);
 /* Returns all values of an option in order; NULL if it was not given. The caller releases them with

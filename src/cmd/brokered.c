@@ -89,14 +89,19 @@ int call_check_agent(const struct call *call, struct err *err)
     return check_files(call, err);
 }
 
-int call_check_session(const struct call *call, const char *id, struct err *err)
+/* The agent hears the same whether there is another session of that name or not. */
+int call_check_session(const struct call *call, const char *text, const char *id, struct err *err)
 {
     const char *own = getenv("MAS_SESSION_ID");
+    bool is_memory = (call->cmd->flags & CMD_MEMORY) != 0;
 
-    if (!is_brokered() || (call->cmd->flags & CMD_MEMORY) != 0 ||
-        (own != NULL && strcmp(own, id) == 0))
+    if (!is_brokered() || (is_memory && config_yes(&call->config, SETTING_MEMORY_SHARE)) ||
+        (own != NULL && id != NULL && strcmp(own, id) == 0))
         return 0;
-    (void)err_set(err, MAS_FAILED, "cannot run '%s' for session '%s': an agent sees its own team",
-                  call->cmd->name, id);
-    return err_hint(err, "leave the session out");
+    (void)err_set(err, MAS_NOT_FOUND,
+                  "cannot run '%s' for session '%s': an agent sees its own team", call->cmd->name,
+                  text);
+    return is_memory ? err_hint(err, "to let agents see all sessions, set 'share = yes' in "
+                                     "[memory] of mas.ini")
+                     : err_hint(err, "leave the session out");
 }

@@ -75,7 +75,10 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
         (void)err_hint(err, "create a session with: mas new");
         return roots_hint_session(call, text, err);
     }
-    if (survey_select(&call->root, &call->config, text, ret, err) == 0)
-        return check_owner(call, ret, err) == -1 ? -1 : call_check_session(call, ret, err);
+    int rc = survey_select(&call->root, &call->config, text, ret, err);
+    if (call_check_session(call, text, rc == 0 ? ret : NULL, err) == -1)
+        return -1;
+    if (rc == 0)
+        return check_owner(call, ret, err);
     return err->code == MAS_NOT_FOUND ? roots_hint_session(call, text, err) : -1;
 }

@@ -112,13 +112,28 @@ jobs_are() { [ "$(jobs_of | wc -l)" -eq "$1" ]; }
     for verb in status show env wait 'peek -s' 'send -s' logs 'diff -s' usage; do
         inside lead "$MAS $verb $other"
         [ "$rc" -ne 0 ] || { echo "$verb"; false; }
-        said "for session '$other': an agent sees its own team" || said 'no project' || said 'it needs a TARGET'
+        said "for session '$other': an agent sees its own team" || said 'no project' || said 'it needs a TARGET' ||
+            said "cannot find agent '$other': the team has no such agent"
     done
     inside lead "$MAS status"
     [ "$rc" -eq 0 ]
     run ! grep -q "$other" "$T/said"
+    # what others there are is not told, neither by a name nor by a part of the id
+    local word
+    for word in "${other:0:8}" "${other:0:4}" "mas-${other:0:8}" nobody 'gpu:nobody'; do
+        for verb in status history search; do
+            case $verb in
+                status) inside lead "$MAS status $word" ;;
+                history) inside lead "$MAS history -s $word lead" ;;
+                search) inside lead "$MAS search -s $word word" ;;
+            esac
+            [ "$rc" -eq 3 ]
+            said "cannot run '$verb' for session '$word': an agent sees its own team"
+            run ! grep -q "$other" "$T/said"
+        done
+    done
     inside lead "$HOSTILE \$MAS_SOCKET verbs"
-    [ "$(grep -c '"ok":true,"exit":[^0]' "$T/said")" -eq 18 ]
+    [ "$(grep -c '"ok":true,"exit":[^0]' "$T/said")" -eq 23 ]
 }
 
 @test "a file for an option is opened where the agent is, and standard input arrives whole" {

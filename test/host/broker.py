@@ -130,6 +130,11 @@ def verbs(path):
         ["ask", "lead", "--file", "/etc/passwd"],
         ["template", "list"],
         ["complete", "mas", ""],
+        ["--host", "gpu", "status"],
+        ["status", "--all-hosts"],
+        ["search", "word", "--all-hosts"],
+        ["measure", "x"],
+        ["lease", "x"],
         ["init", "/tmp"],
         ["init"],
     ):
