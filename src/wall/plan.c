@@ -60,21 +60,27 @@ bool wall_plan_has(const struct wall_plan *plan, const char *path)
     return false;
 }
 
+/* Returns the nearest mount above this one, NULL if there is none. */
+static const struct wall_mount *mount_above(const struct wall_plan *plan, size_t i)
+{
+    const char *path = plan->mounts[i].path;
+
+    while (i-- > 0) {
+        size_t len = strlen(plan->mounts[i].path);
+        if (strncmp(path, plan->mounts[i].path, len) == 0 && path[len] == '/')
+            return &plan->mounts[i];
+    }
+    return NULL;
+}
+
 /* Returns true if a mount above this one shows what it would. */
 static bool is_covered(const struct wall_plan *plan, size_t i)
 {
     const struct wall_mount *mount = &plan->mounts[i];
-    size_t above = i;
+    const struct wall_mount *above = mount_above(plan, i);
 
-    if (mount->kind != WALL_MOUNT_LINK && mount->kind != WALL_MOUNT_READ)
-        return false;
-    while (above-- > 0) { /* the nearest one counts */
-        const struct wall_mount *other = &plan->mounts[above];
-        size_t len = strlen(other->path);
-        if (strncmp(mount->path, other->path, len) == 0 && mount->path[len] == '/')
-            return other->kind == WALL_MOUNT_READ;
-    }
-    return false;
+    return (mount->kind == WALL_MOUNT_LINK || mount->kind == WALL_MOUNT_READ) && above != NULL &&
+           above->kind == WALL_MOUNT_READ;
 }
 
 static void release(struct wall_mount *mount)
@@ -97,6 +103,25 @@ static void drop_covered(struct wall_plan *plan)
     for (size_t i = plan->count; i-- > 0;)
         if (is_covered(plan, i))
             plan_drop_mount(plan, i);
+}
+
+/* Opens anew what is named below a directory that the agent can write, where it may have put a link
+ * in its place: no link is followed there. What cannot be opened so is left out. */
+static void reopen_below_written(struct wall_plan *plan)
+{
+    for (size_t i = plan->count; i-- > 0;) {
+        struct wall_mount *mount = &plan->mounts[i];
+        const struct wall_mount *above = mount_above(plan, i);
+        if (above == NULL || above->kind != WALL_MOUNT_WRITE || above->fd == -1 || mount->fd == -1)
+            continue;
+        const char *below = mount->path + strlen(above->path) + 1;
+        int fd = path_open_beneath(above->fd, below,
+                                   mount->kind == WALL_MOUNT_COPY ? O_RDONLY | O_NONBLOCK : O_PATH);
+        fd_closep(&mount->fd);
+        mount->fd = fd;
+        if (fd == -1)
+            plan_drop_mount(plan, i);
+    }
 }
 
 /* ---- the environment */
@@ -255,6 +280,7 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
     }
     add_words(plan, subject);
     drop_covered(plan);
+    reopen_below_written(plan);
     copy_environment(plan, subject->inside_env);
     if (plan->alone) {
         plan_set_home_alone(plan, subject);

@@ -252,6 +252,21 @@ S
     [ "$(stat -c %a "$DIR/home/solo/.o2")" = 700 ]
 }
 
+@test "a link that an agent puts where it can write is not followed at its next start" {
+    mkdir "$T/shared/part" "$T/secret"
+    echo secret >"$T/secret/file"
+    echo settings >"$T/shared/part/file"
+    printf 'cat %s/shared/part/file >%s/shared/out 2>&1; echo that is all >>%s/shared/out; sleep 1000\n' "$T" "$T" "$T" >"$T/inside"
+    run_agent "sh $T/inside" 'wall.level = require' "wall.write = $T/shared" "wall.read = $T/shared/part"
+    eventually prints $'settings\nthat is all' out
+    rm -r "$T/shared/part" # what it could have done in a place that is not a mount for it
+    ln -s "$T/secret" "$T/shared/part"
+    : >"$T/shared/out"
+    "$MAS" restart -q "$ID" solo
+    eventually grep -qx 'that is all' "$T/shared/out"
+    run -1 grep 'secret$' "$T/shared/out"
+}
+
 @test "an agent of a user who is not root is behind the wall, too" {
     [ "$(id -u)" = 0 ] || skip 'only root can be another user'
     setpriv --reuid 65534 --regid 65534 --clear-groups bwrap --unshare-user --ro-bind / / true 2>/dev/null ||
