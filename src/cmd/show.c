@@ -141,6 +141,13 @@ static bool is_walled_as(const struct roster_agent *a, const struct roster_agent
     return a->told == b->told && wall_report_equal(&a->status.wall, &b->status.wall);
 }
 
+/* Returns true if the agent runs without a wall, and nobody has said so for it or its team. */
+static bool is_off_by_default(const struct team *team, const struct roster_agent *agent)
+{
+    return agent->told && agent->status.wall.level == WALL_OFF && team->wall == WALL_UNSET &&
+           agent->agent->wall == WALL_UNSET;
+}
+
 /* Adds rows that say what holds the agents: one for all agents with the same walls. */
 static void add_walls(const struct session_detail *detail, struct table *table)
 {
@@ -167,7 +174,7 @@ static void add_walls(const struct session_detail *detail, struct table *table)
             str_add(&text, team->wall != WALL_UNSET ? wall_level_name(team->wall)
                            : team->has_walls        ? "as its preset says, when it starts"
                                                     : "off");
-        if (!team->has_walls)
+        if (!team->has_walls || is_off_by_default(team, &roster->agents[i]))
             str_add(&text, "; put them up with: mas start --wall");
         table_add(table, i == 0 ? "walls" : "", colour_dim());
         table_add(table, text.data, NULL);

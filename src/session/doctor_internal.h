@@ -19,6 +19,7 @@ struct doctor {
     const struct config *presets; /* with the presets; NULL: they cannot be read */
     struct doctor_wants { /* of this machine, by sessions and settings */
         bool walls; /* some agent has one */
+        bool none; /* some agent has none, because nobody has asked for it */
         bool asked; /* somebody has asked for them, and not only its preset needs one */
         bool limits; /* of memory, CPUs or processes */
         struct err network; /* why an agent's list of hosts cannot be held; MAS_OK: it can */

@@ -16,8 +16,19 @@
 
 #define SYSTEMD_RUNS "/run/systemd/system" /* as sd_booted(3) finds out */
 
-/* Notes what an agent with this preset wants. */
-static void note_agent(struct doctor *doctor, int dir, const struct team *team,
+/* Returns true if nobody has said that this agent has no wall: neither for its team, nor for
+ * itself, its preset or all. A terminal for a person is none. */
+static bool is_off_by_default(const struct doctor *doctor, const struct team *team,
+                              const struct agent *agent, const struct preset *preset)
+{
+    return team->has_walls && team->wall == WALL_UNSET && agent->wall == WALL_UNSET &&
+           preset->wall.level == WALL_UNSET &&
+           config_text(doctor->config, SETTING_WALL_LEVEL)[0] == '\0' &&
+           !launch_is_operator(agent, preset);
+}
+
+/* Notes what an agent with this preset wants. Returns true if it has no wall by default. */
+static bool note_agent(struct doctor *doctor, int dir, const struct team *team,
                        const struct agent *agent)
 {
     struct doctor_wants *wants = &doctor->wants;
@@ -30,12 +41,15 @@ static void note_agent(struct doctor *doctor, int dir, const struct team *team,
         wants->limits = wants->limits || held.of[i].amount > 0;
     wants->asked = wants->asked || (team->has_walls && team->wall >= WALL_TRY) ||
                    (team->wall == WALL_UNSET && agent->wall >= WALL_TRY);
-    if (preset == NULL || wall_level_of(doctor->config, team, agent, preset) < WALL_TRY)
-        return;
+    if (preset == NULL)
+        return false;
+    if (wall_level_of(doctor->config, team, agent, preset) < WALL_TRY)
+        return is_off_by_default(doctor, team, agent, preset);
     wants->walls = true;
     _cleanup_free_ char *enter = helper_find(HELPER_WALL, &ignored);
     if (enter != NULL && wants->network.code == MAS_OK)
         (void)wall_network_check(doctor->config, agent, preset, enter, environ, &wants->network);
+    return false;
 }
 
 void doctor_check_wall(struct doctor *doctor, int dir, const char *id)
@@ -50,8 +64,15 @@ void doctor_check_wall(struct doctor *doctor, int dir, const char *id)
                    "its agents have no walls, because an earlier version of mas made it; stop it, "
                    "then: mas start --wall %s",
                    id);
+    bool none = false;
     for (size_t i = 0; i < team.agent_count; i++)
-        note_agent(doctor, dir, &team, &team.agents[i]);
+        none = note_agent(doctor, dir, &team, &team.agents[i]) || none;
+    if (none)
+        doctor_add(doctor, FINDING_NOTE, id,
+                   "its agents have no walls, because nothing asks for them; stop it, then: mas "
+                   "start --wall %s",
+                   id);
+    doctor->wants.none = doctor->wants.none || none;
 }
 
 static void check_walls(struct doctor *doctor)
@@ -92,7 +113,7 @@ void doctor_check_machine(struct doctor *doctor)
 
     (void)wall_level_parse(config_text(doctor->config, SETTING_WALL_LEVEL), &level);
     doctor->wants.asked = doctor->wants.asked || level >= WALL_TRY;
-    if (doctor->wants.walls || doctor->wants.asked)
+    if (doctor->wants.walls || doctor->wants.asked || doctor->wants.none)
         check_walls(doctor);
     if (doctor->wants.limits)
         check_groups(doctor);

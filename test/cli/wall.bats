@@ -108,3 +108,28 @@ S
     [ "$(cat "$ROOT/sessions/$ID/home/solo/.o/f")" = mine ]
     [ "$(stat -c %a "$ROOT/sessions/$ID/home")" = 700 ]
 }
+
+@test "show and doctor say who has no wall because nothing asks for one, and how to put them up" {
+    preset own cat
+    preset said cat 'wall.level = off'
+    new_session -t solo --agent own
+    hosts_up "$ID"
+    run -0 "$MAS" show "$ID"
+    [[ $output = *'walls '*'off; put them up with: mas start --wall'* ]] || { echo "$output"; false; }
+    run -0 "$MAS" doctor
+    [[ $output = *note*"its agents have no walls, because nothing asks for them; stop it, then: mas start --wall $ID"* ]] ||
+        { echo "$output"; false; }
+    "$MAS" stop -q "$ID"
+    "$MAS" start -q --wall=off "$ID"
+    hosts_up "$ID"
+    run -0 "$MAS" show "$ID"
+    [[ $output != *'start --wall'* ]]
+    prints 'everything is in order' "$MAS" doctor
+    "$MAS" rm -qf "$ID"
+    new_session -t solo --agent said
+    new_session -t solo # a shell is a person's
+    prints 'everything is in order' "$MAS" doctor
+    hosts_up "$ID"
+    run -0 "$MAS" show "$ID"
+    [[ $output = *'walls '*'off; put them up with: mas start --wall'* ]]
+}

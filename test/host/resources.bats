@@ -150,7 +150,7 @@ END
 @test "doctor removes groups that nobody has, and leaves that of an agent that sleeps" {
     need_group
     local left=0c0c0c0c-1111-4222-8333-444444444444
-    preset made cat 'start = demand'
+    preset made cat 'start = demand' 'wall.level = off'
     new_session -t solo --agent made
     find_agent
     hosts_there

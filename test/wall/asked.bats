@@ -14,7 +14,7 @@ ask_for() {
     chmod +x "$ROOT/sessions/$OTHER/unit/solo/tool"
     new_session -t solo --agent asks
     DIR=$ROOT/sessions/$ID UNIT=$ROOT/sessions/$ID/unit/solo
-    hosts_there solo
+    "$MAS" ask "$ID" solo begin >/dev/null # it has started, and its home is not cleared any more
 }
 
 # told WORDS: what the agent says that came of them.
