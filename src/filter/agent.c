@@ -25,7 +25,10 @@ static const char *const denied[] = {
     "swapoff", "swapon", "syslog", "userfaultfd", "uselib", "vhangup",
 };
 /* Programs that miss these do without, or use older calls that have rules. */
-static const char *const absent[] = {"io_uring_enter", "io_uring_register", "io_uring_setup"};
+static const char *const absent[] = {
+    "io_uring_enter", "io_uring_register", "io_uring_setup",
+    "file_setattr", /* of a quota, as FS_IOC_FSSETXATTR */
+};
 /* Mounts and namespaces. */
 static const char *const mounting[] = {
     "mount", "pivot_root", "setns", "umount", "umount2",
@@ -33,7 +36,6 @@ static const char *const mounting[] = {
 static const char *const mounting_anew[] = {
     "fsconfig", "fsmount", "fsopen", "fspick", "mount_setattr", "move_mount", "open_tree",
     "open_tree_attr",
-    "file_setattr", /* of a quota, as FS_IOC_FSSETXATTR */
     "clone3", /* its flags are in memory, where no filter sees them; callers fall back to clone */
 };
 static const unsigned namespaces[] = {
@@ -43,6 +45,7 @@ static const unsigned namespaces[] = {
 /* clang-format on */
 
 enum {
+    LAST_KNOWN = 469, /* file_setattr (Linux 6.17): the lists were held against all up to it */
     FAMILY_END = 64, /* the kernel has fewer */
     PROTOCOL_END = 512, /* of IP; likewise */
     TYPE_MASK = 0xf, /* the rest of a socket's type is flags */
@@ -150,6 +153,7 @@ int filter_agent_load(const struct filter_agent *what, struct err *err)
     struct rules rules;
 
     rules_begin(&rules, SCMP_ACT_ALLOW);
+    rules_know(&rules, LAST_KNOWN);
     rules_add_all(&rules, SCMP_ACT_ERRNO(EPERM), denied, ARRAY_LEN(denied));
     rules_add_all(&rules, SCMP_ACT_ERRNO(ENOSYS), absent, ARRAY_LEN(absent));
     if (!what->truncates) {

@@ -29,8 +29,9 @@ struct filter_agent {
 };
 
 /* Loads the filter for an agent and its programs: a list of what they may not call. Calls that
- * programs replace with older ones fail with ENOSYS, sockets with EAFNOSUPPORT or EPROTONOSUPPORT,
- * all others with EPERM. A program for another architecture of this machine dies of SIGSYS. */
+ * programs replace with older ones, and all that are newer than the list, fail with ENOSYS; sockets
+ * with EAFNOSUPPORT or EPROTONOSUPPORT, all others with EPERM. A program for another architecture
+ * of this machine dies of SIGSYS. */
 int filter_agent_load(const struct filter_agent *what, struct err *err);
 
 /* Programs of mas with a filter of their own: a list of what they may call. */

@@ -1,6 +1,6 @@
 /*
  * What programs of mas may call. A C library may use other calls of a family than the one of today,
- * so that the lists have families. Names that libseccomp does not know are passed over.
+ * so that the lists have families.
  */
 #include "filter/filter.h"
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/fs.h>
 #include <linux/io_uring.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
@@ -398,6 +399,29 @@ static int set_clock(char **word)
     return said(adjtimex(&change), "adjtimex");
 }
 
+/* What a file is, beyond its mode: FILE. This is how it would leave the quota of its session. */
+static int attributes(char **word)
+{
+    struct fsxattr now;
+    int fd = open(word[0], O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd == -1 || ioctl(fd, FS_IOC_FSGETXATTR, &now) == -1)
+        return errno == ENOTTY ? absent("the file system has none") : fail(word[0]);
+    return said(ioctl(fd, FS_IOC_FSSETXATTR, &now), "FS_IOC_FSSETXATTR");
+}
+
+/* The same by a call that is newer than most libraries: FILE. */
+static int attributes_by_name(char **word)
+{
+    enum { FILE_SETATTR = 469, SIZE = 24 };
+    static char none[SIZE];
+    int fd = open(word[0], O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd == -1)
+        return fail(word[0]);
+    return said(syscall(FILE_SETATTR, AT_FDCWD, word[0], none, sizeof none, 0), "file_setattr");
+}
+
 static int host_name(char **word)
 {
     char name[256] = "";
@@ -445,6 +469,8 @@ static const struct {
             {"fanotify", 0, watch_files},
             {"iopl", 0, ports},
             {"clock", 0, set_clock},
+            {"attributes", 1, attributes},
+            {"attributes-by-name", 1, attributes_by_name},
             {"hostname", 0, host_name},
             {"syslog", 0, kernel_log}};
 

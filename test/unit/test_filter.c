@@ -4,6 +4,7 @@
 #include "base/landlock.h"
 #include "base/proc.h"
 #include "filter/filter.h"
+#include "filter/rules.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -265,6 +266,79 @@ static void mas_serve_answers_and_starts_nothing(void)
     check("TIOCSTI", FILTER_SERVE, try_typing, false);
 }
 
+enum { FILE_SETATTR = 469, OPEN_TREE_ATTR = 467, PIDFD_OPEN = 434, NOT_LOADED = 200 };
+
+/* The number that a call has here: from 424 on all machines count alike, some from another number.
+ */
+static long number_of(int call)
+{
+    return SYS_pidfd_open - PIDFD_OPEN + call;
+}
+
+/* Returns the errno of a call with arguments that no kernel takes, behind this filter of an agent.
+ */
+static int error_behind(const struct filter_agent *what, int call)
+{
+    struct err err = ERR_INIT;
+    int status = -1;
+    pid_t pid = proc_fork();
+
+    if (pid == 0) {
+        if (filter_agent_load(what, &err) == -1)
+            _exit(NOT_LOADED);
+        _exit(syscall(number_of(call), -1, NULL, -1, NULL, 0) == -1 ? errno : 0);
+    }
+    (void)waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Debian 12's libseccomp is older than these two. */
+static void agents_may_not_make_calls_that_libseccomp_does_not_know(void)
+{
+    const struct filter_agent plain = {.network = FILTER_OPEN};
+    const struct filter_agent nested = {.network = FILTER_OPEN, .nested = true};
+
+    if (!filter_is_on())
+        UNIT_SKIP("no seccomp, or a build with sanitizers");
+    errno = 0;
+    if (syscall(number_of(FILE_SETATTR), -1, NULL, -1, NULL, 0) == -1 && errno == ENOSYS)
+        UNIT_SKIP("the kernel has no file_setattr");
+    CHECK_INT(error_behind(&plain, FILE_SETATTR), ENOSYS);
+    CHECK_INT(error_behind(&nested, FILE_SETATTR), ENOSYS);
+    CHECK_INT(error_behind(&plain, OPEN_TREE_ATTR), ENOSYS);
+}
+
+/* A filter that knows the calls up to pidfd_open(): the ones after it are there, and it denies
+ * them. */
+static int call_behind_an_old_filter(void)
+{
+    struct rules rules;
+    struct err err = ERR_INIT;
+
+    rules_begin(&rules, SCMP_ACT_ALLOW);
+    rules_know(&rules, PIDFD_OPEN);
+    if (rules_load(&rules, &err) == -1)
+        return NOT_LOADED;
+    if (syscall(SYS_pidfd_open, getpid(), 0) == -1)
+        return 1;
+    return close_range(100, 101, 0) == -1 && errno == ENOSYS ? 0 : 2; /* 436 */
+}
+
+static void calls_that_are_newer_than_a_filter_are_not_there(void)
+{
+    int status = -1;
+
+    if (!filter_is_on())
+        UNIT_SKIP("no seccomp, or a build with sanitizers");
+    if (close_range(100, 101, 0) == -1)
+        UNIT_SKIP("the kernel has no close_range");
+    pid_t pid = proc_fork();
+    if (pid == 0)
+        _exit(call_behind_an_old_filter());
+    (void)waitpid(pid, &status, 0);
+    CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+
 /* Makes a file in the directory and removes another one, behind rules that let it only remove. */
 static int remove_only(int dir)
 {
@@ -309,6 +383,8 @@ static const struct unit_test tests[] = {
     TEST(mas_chat_connects_to_hosts_too),
     TEST(mas_archive_works_on_files_only),
     TEST(mas_network_connects_to_all_and_starts_no_program),
+    TEST(agents_may_not_make_calls_that_libseccomp_does_not_know),
+    TEST(calls_that_are_newer_than_a_filter_are_not_there),
 };
 
 int main(void)

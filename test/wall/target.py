@@ -45,17 +45,21 @@ def listen(family, address, kind=socket.SOCK_STREAM):
     return s
 
 
+def make_directory(path):
+    """A directory of the machine, for as long as the target runs if there was none."""
+    missing = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for name in reversed(missing):
+        os.mkdir(name, 0o700)
+        undo.append(lambda name=name: os.rmdir(name))
+
+
 def listen_at(path):
     """A socket of a service, in the place where programs look for it."""
     try:
-        directory = os.path.dirname(path)
-        missing = []
-        while not os.path.isdir(directory):
-            missing.append(directory)
-            directory = os.path.dirname(directory)
-        for name in reversed(missing):
-            os.mkdir(name, 0o700)
-            undo.append(lambda name=name: os.rmdir(name))
+        make_directory(os.path.dirname(path))
         listen(socket.AF_UNIX, path)
         undo.append(lambda: os.unlink(path))
         return path
@@ -85,6 +89,9 @@ def make_files():
         shutil.copy(shutil.which('id'), places['setuid'])
         os.chown(places['setuid'], pwd.getpwnam('nobody').pw_uid, -1)
         os.chmod(places['setuid'], 0o4755)
+        # whoever writes here has programs run by others, later
+        make_directory('/var/spool/cron/atjobs')
+        make_directory('/var/spool/cron/crontabs')
 
 
 def make_shared():
@@ -157,6 +164,7 @@ def make_sockets():
     undo.append(lambda: os.rmdir(ssh))
     places['ssh_agent'] = listen_at(f'{ssh}/agent.{number}')
     places['dbus'] = listen_at(f'/run/user/{user}/mas-test-bus-{number}')
+    places['system_bus'] = listen_at(f'/run/dbus/mas-test-bus-{number}')
     places['systemd'] = listen_at(f'/run/user/{user}/systemd/mas-test-private-{number}')
     places['service'] = listen_at(f'/tmp/mas-test-service-{number}')
 

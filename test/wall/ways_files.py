@@ -52,6 +52,8 @@ WRITTEN = {
     'write-tree-of-a-peer': 'session/code/good',
     'write-hooks-of-a-peer': 'session/code/good/.git',
     'write-git-config-of-a-peer': 'session/code/good/.git/config',
+    'write-refs-of-a-peer': 'session/code/good/.git/refs/heads',
+    'write-alternates-of-a-peer': 'session/code/good/.git/objects/info',
     'write-workflows': 'session/workflows',
     'write-hooks-of-the-team': 'session/code.git',
     'write-git-config-of-the-team': 'session/code.git/config',

@@ -25,7 +25,8 @@ def service(name, key, needs='nothing'):
         return answer_of(socket.AF_UNIX, path)
 
 
-service('dbus', 'dbus', 'kernel')  # these two where there is a /run/user
+service('dbus', 'dbus', 'kernel')  # these where the target may make a socket there
+service('dbus-of-the-system', 'system_bus', 'kernel')
 service('ssh-agent', 'ssh_agent')
 service('x11', 'x11')
 service('user-manager', 'systemd', 'kernel')
