@@ -52,13 +52,9 @@ static int find_parent(struct host_resources *resources, const char *setting, co
 void resources_read(struct host_resources *resources, int dir, const struct config *config,
                     const struct agent *agent, const struct preset *preset)
 {
-    const struct limit_held *of = resources->held.of;
-
     resources->held = session_limits_look(dir, config, agent, preset);
     resources->bounds.oom_score = oom_score(agent);
-    resources->limits = (struct cgroup_limits){.memory = (uint64_t)of[LIMIT_MEMORY].amount,
-                                               .cpus = (unsigned)of[LIMIT_CPUS].amount,
-                                               .processes = (unsigned)of[LIMIT_PROCESSES].amount};
+    resources->limits = cgroup_limits_of(&resources->held);
 }
 
 void resources_make_group(struct host_resources *resources, const struct config *config,
@@ -99,12 +95,9 @@ static unsigned lacking(const struct host_resources *resources)
 char *resources_lack(const struct host_resources *resources)
 {
     unsigned lacks = lacking(resources);
-    const char *name = (lacks & CGROUP_MEMORY) != 0 ? "memory"
-                       : (lacks & CGROUP_CPUS) != 0 ? "cpus"
-                                                    : "processes";
 
     return lacks == 0 ? NULL
-                      : mem_printf("limits.%s: %s", name,
+                      : mem_printf("limits.%s: %s", cgroup_limit_name(lacks),
                                    resources->why != NULL ? resources->why
                                                           : "the cgroup does not hold it");
 }

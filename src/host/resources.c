@@ -120,7 +120,7 @@ int resources_hold(struct host *host, struct wall_report *report, struct err *er
     }
     (void)err_set(err, MAS_FAILED, "cannot put up the wall of agent '%s': %s", host->agent->id,
                   why);
-    return err_hint(err, "name a cgroup in limits.cgroup, or see: man mas-agents");
+    return err_hint(err, CGROUP_CURE);
 }
 
 void resources_started(struct host *host, int refused)

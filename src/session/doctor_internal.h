@@ -21,7 +21,7 @@ struct doctor {
         bool walls; /* some agent has one */
         bool none; /* some agent has none, because nobody has asked for it */
         bool asked; /* somebody has asked for them, and not only its preset needs one */
-        bool limits; /* of memory, CPUs or processes */
+        unsigned limits; /* bits of enum cgroup_limit */
         struct err network; /* why an agent's list of hosts cannot be held; MAS_OK: it can */
     } wants;
 };

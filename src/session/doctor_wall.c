@@ -9,12 +9,11 @@
 #include "wall/cgroup.h"
 #include "wall/plan.h"
 #include "wall/probe.h"
+#include "wall/scope.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define SYSTEMD_RUNS "/run/systemd/system" /* as sd_booted(3) finds out */
 
 /* Returns true if nobody has said that this agent has no wall: neither for its team, nor for
  * itself, its preset or all. A terminal for a person is none. */
@@ -37,8 +36,9 @@ static bool note_agent(struct doctor *doctor, int dir, const struct team *team,
     const struct limits_held held = session_limits_look(dir, doctor->config, agent, preset);
     struct err ignored = ERR_INIT;
 
-    for (enum limit_kind i = LIMIT_MEMORY; i <= LIMIT_PROCESSES; i++)
-        wants->limits = wants->limits || held.of[i].amount > 0;
+    const struct cgroup_limits limits = cgroup_limits_of(&held);
+
+    wants->limits |= cgroup_asked(&limits);
     wants->asked = wants->asked || (team->has_walls && team->wall >= WALL_TRY) ||
                    (team->wall == WALL_UNSET && agent->wall >= WALL_TRY);
     if (preset == NULL)
@@ -94,17 +94,17 @@ static void check_walls(struct doctor *doctor)
 
 static void check_groups(struct doctor *doctor)
 {
-    const char *setting = config_text(doctor->config, SETTING_LIMIT_CGROUP);
-    _cleanup_close_ int parent = -1;
     struct err why = ERR_INIT;
 
-    if (cgroup_find(setting, &parent, &why) == 0 ||
-        (strcmp(setting, "auto") == 0 && access(SYSTEMD_RUNS, F_OK) == 0))
-        return; /* systemd is asked when an agent starts */
+    const unsigned lacks = scope_foresee(config_text(doctor->config, SETTING_LIMIT_CGROUP),
+                                         doctor->wants.limits, &why);
+    if (lacks == 0)
+        return;
     doctor_add(doctor, FINDING_NOTE, "limits",
-               "resource limits of processes hold them, which hold less than a cgroup: %s; run mas "
+               "resource limits of processes hold them, which hold less than a cgroup: limits.%s: "
+               "%s; run mas "
                "in a unit of systemd with Delegate=yes, or name a cgroup in limits.cgroup",
-               why.text);
+               cgroup_limit_name(lacks), why.text);
 }
 
 void doctor_check_machine(struct doctor *doctor)
@@ -115,6 +115,6 @@ void doctor_check_machine(struct doctor *doctor)
     doctor->wants.asked = doctor->wants.asked || level >= WALL_TRY;
     if (doctor->wants.walls || doctor->wants.asked || doctor->wants.none)
         check_walls(doctor);
-    if (doctor->wants.limits)
+    if (doctor->wants.limits != 0)
         check_groups(doctor);
 }

@@ -5,7 +5,9 @@
 #include "session/env.h"
 #include "session/helper.h"
 #include "store/workspace.h"
+#include "wall/cgroup.h"
 #include "wall/plan.h"
+#include "wall/scope.h"
 #include "wall/secrets.h"
 
 #include <errno.h>
@@ -207,6 +209,30 @@ int launch_check_walls(const struct config *config, const struct team *team, con
         if ((wanted == NULL || wanted[i]) &&
             check_wall(config, team, &team->agents[i], env, true, probe, err) == -1)
             return -1;
+    return 0;
+}
+
+int launch_check_limits(const struct config *config, const struct team *team, const bool *wanted,
+                        const struct session_limits *limits, struct err *err)
+{
+    const char *setting = config_text(config, SETTING_LIMIT_CGROUP);
+    struct err why = ERR_INIT;
+
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const struct agent *agent = &team->agents[i];
+        const struct preset *preset = launch_preset(config, team, agent);
+        if ((wanted != NULL && !wanted[i]) || preset == NULL ||
+            wall_level_of(config, team, agent, preset) != WALL_REQUIRE)
+            continue;
+        const struct limits_held held = session_limits_hold(limits, config, agent, preset);
+        const struct cgroup_limits asked = cgroup_limits_of(&held);
+        const unsigned lacks = scope_foresee(setting, cgroup_asked(&asked), &why);
+        if (lacks != 0) {
+            (void)err_set(err, MAS_FAILED, "cannot put up the wall of agent '%s': limits.%s: %s",
+                          agent->id, cgroup_limit_name(lacks), why.text);
+            return err_hint(err, CGROUP_CURE);
+        }
+    }
     return 0;
 }
 

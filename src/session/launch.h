@@ -20,6 +20,7 @@
 #include "model/team.h"
 #include "store/config.h"
 #include "store/root.h"
+#include "store/session_limits.h"
 #include "wall/probe.h"
 
 #include <stdbool.h>
@@ -69,6 +70,12 @@ int launch_check_begin(const struct config *config, const struct team *team, con
                        struct wall_probe *probe, struct err *err);
 int launch_check_walls(const struct config *config, const struct team *team, const bool *wanted,
                        struct wall_probe *probe, struct err *err);
+
+/* Fails if the wall of an agent is required, but no cgroup can hold its limits here: those that
+ * `limits` says, which may be NULL, the template, its preset and mas.ini. Where systemd has to be
+ * asked, only the agent's host finds out. `wanted` as above. */
+int launch_check_limits(const struct config *config, const struct team *team, const bool *wanted,
+                        const struct session_limits *limits, struct err *err);
 
 /* Returns how much memory in bytes the agents that would start now probably need, according to
  * their presets. An agent with start = demand counts only if `prompts` is set and it has a first

@@ -268,6 +268,7 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
 {
     _cleanup_team_ struct team team = TEAM_INIT;
     _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
+    _cleanup_session_limits_ struct session_limits limits = SESSION_LIMITS_INIT;
     _cleanup_str_ struct str before = STR_INIT;
     _cleanup_close_ int env = -1;
     struct err ignored = ERR_INIT;
@@ -283,7 +284,8 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
                                  .team = &team,
                                  .prompts = !session->prompted && team_has_prompts(&team),
                                  .probe = &probe};
-    if (life_check_start(life, &team, options.prompts, &probe, err) == -1)
+    (void)session_limits_read(dir, &limits, &ignored); /* its hosts say so if it is damaged */
+    if (life_check_start(life, &team, &limits, options.prompts, &probe, err) == -1)
         return err_wrap(err, "cannot start session '%s'",
                         session_label(life->root, session->id).text);
     if (tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)

@@ -83,9 +83,10 @@ int life_plan(const struct life *life, const struct life_options *options, struc
               struct err *err);
 void life_plan_free(struct life_plan *plan);
 #define _cleanup_life_plan_ __attribute__((cleanup(life_plan_free)))
-/* Checks for obstacles to starting the team's agents. */
-int life_check_start(const struct life *life, const struct team *team, bool prompts,
-                     struct wall_probe *probe, struct err *err);
+/* Checks for obstacles to starting the team's agents. `limits` as for launch_check_limits(). */
+int life_check_start(const struct life *life, const struct team *team,
+                     const struct session_limits *limits, bool prompts, struct wall_probe *probe,
+                     struct err *err);
 /* Like life_new(), but *stage (initially STAGE_INIT) keeps the session's directory and lock. */
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err);

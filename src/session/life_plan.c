@@ -93,8 +93,9 @@ static int fill_session(const struct life *life, const struct life_options *opti
     return owner_take(session, false, err);
 }
 
-int life_check_start(const struct life *life, const struct team *team, bool prompts,
-                     struct wall_probe *probe, struct err *err)
+int life_check_start(const struct life *life, const struct team *team,
+                     const struct session_limits *limits, bool prompts, struct wall_probe *probe,
+                     struct err *err)
 {
     _cleanup_free_ char *program = NULL;
     int columns = 0;
@@ -103,6 +104,7 @@ int life_check_start(const struct life *life, const struct team *team, bool prom
     (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &columns, &rows);
     probe->cache = life->root->sessions;
     if (launch_check_begin(life->config, team, NULL, probe, err) == -1 ||
+        launch_check_limits(life->config, team, NULL, limits, err) == -1 ||
         tmux_program(&program, err) == -1 || tmux_check_size(team, columns, rows, err) == -1)
         return -1;
     if (life->memory == NULL)
@@ -168,7 +170,8 @@ static int plan_programs(const struct life *life, const struct life_options *opt
 
     plan->session.prompted = options->start && team_has_prompts(team);
     if (options->start)
-        return life_check_start(life, team, plan->session.prompted, &plan->probe, err);
+        return life_check_start(life, team, options->limits, plan->session.prompted, &plan->probe,
+                                err);
     if (options->preset == NULL || options->elsewhere)
         return 0;
     return launch_check(life->config, team, NULL, err);

@@ -52,9 +52,11 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
     _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
     const struct launch_env launch = {
         .config = life->config, .team = options->team, .wanted = wanted, .probe = &probe};
+    _cleanup_session_limits_ struct session_limits limits = SESSION_LIMITS_INIT;
     _cleanup_close_ int dir = -1;
     _cleanup_close_ int lock = -1;
     struct tmux_session *live = NULL;
+    struct err ignored = ERR_INIT;
     size_t count = 0;
 
     probe.cache = life->root->sessions;
@@ -77,6 +79,9 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
         wanted[options->agents[i] - options->team->agents] = true;
     if (rc == 0)
         rc = launch_check_begin(life->config, options->team, wanted, &probe, err);
+    (void)session_limits_read(dir, &limits, &ignored); /* its hosts say so if it is damaged */
+    if (rc == 0)
+        rc = launch_check_limits(life->config, options->team, wanted, &limits, err);
     if (rc == 0)
         rc = launch_check_walls(life->config, options->team, wanted, &probe, err);
     if (rc == 0)

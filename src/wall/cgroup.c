@@ -227,6 +227,30 @@ int cgroup_find(const char *setting, int *ret_parent, struct err *err)
     return 0;
 }
 
+unsigned cgroup_offers(int parent)
+{
+    static const struct {
+        const char *word;
+        unsigned limit;
+    } controllers[] = {{"memory", CGROUP_MEMORY}, {"cpu", CGROUP_CPUS}, {"pids", CGROUP_PROCESSES}};
+    _cleanup_free_ char *text = read_text(parent, "cgroup.controllers", TEXT_MAX);
+    unsigned offers = 0;
+    char *rest = NULL;
+
+    for (char *word = text != NULL ? strtok_r(text, " \n", &rest) : NULL; word != NULL;
+         word = strtok_r(NULL, " \n", &rest))
+        for (size_t i = 0; i < ARRAY_LEN(controllers); i++)
+            offers |= strcmp(word, controllers[i].word) == 0 ? controllers[i].limit : 0U;
+    return offers;
+}
+
+const char *cgroup_limit_name(unsigned limits)
+{
+    return (limits & CGROUP_MEMORY) != 0 ? "memory"
+           : (limits & CGROUP_CPUS) != 0 ? "cpus"
+                                         : "processes";
+}
+
 int cgroup_step_down(int *ret_parent, struct err *err)
 {
     _cleanup_free_ char *path = cgroup_own_path();
@@ -245,6 +269,15 @@ int cgroup_step_down(int *ret_parent, struct err *err)
 }
 
 /* ---- the group of an agent */
+
+struct cgroup_limits cgroup_limits_of(const struct limits_held *held)
+{
+    const struct limit_held *of = held->of;
+
+    return (struct cgroup_limits){.memory = (uint64_t)of[LIMIT_MEMORY].amount,
+                                  .cpus = (unsigned)of[LIMIT_CPUS].amount,
+                                  .processes = (unsigned)of[LIMIT_PROCESSES].amount};
+}
 
 unsigned cgroup_asked(const struct cgroup_limits *limits)
 {

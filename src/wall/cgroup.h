@@ -20,6 +20,7 @@
 #define MAS_WALL_CGROUP_H
 
 #include "base/err.h"
+#include "model/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,8 +52,11 @@ struct cgroup_usage {
     int64_t cpu_ms, memory, processes;
 };
 
+#define CGROUP_CURE "name a cgroup in limits.cgroup, or see: man mas-agents"
 #define CGROUP_PREFIX "mas-" /* of the group of a session */
 
+/* Returns those of the limits that hold for an agent. */
+struct cgroup_limits cgroup_limits_of(const struct limits_held *held);
 /* Returns the limits that are asked for; bits. */
 unsigned cgroup_asked(const struct cgroup_limits *limits);
 
@@ -60,6 +64,11 @@ unsigned cgroup_asked(const struct cgroup_limits *limits);
  * nearest group around this process that is delegated to this user. Fails without a hint if there
  * is none, with "no" too. */
 int cgroup_find(const char *setting, int *ret_parent, struct err *err);
+
+/* Returns the limits that groups in this one can hold, by its controllers; bits. */
+unsigned cgroup_offers(int parent);
+/* Returns the name of the first of these limits, as in `limits.memory`. */
+const char *cgroup_limit_name(unsigned limits);
 
 /* Returns the path of this process's group in the hierarchy, or NULL. The caller frees it. */
 char *cgroup_own_path(void);

@@ -23,6 +23,7 @@ enum {
     OUTPUT_MAX = 4096,
 };
 
+#define SYSTEMD_RUNS "/run/systemd/system" /* as sd_booted(3) finds out */
 #define LINGER_DIR "/var/lib/systemd/linger"
 
 /* Returns true if the user's programs go on after the last logout. */
@@ -121,6 +122,16 @@ static bool await_move(const char *unit)
             return false;
         (void)loop_wait_for(-1, 0, MOVE_LOOK_MS);
     }
+}
+
+unsigned scope_foresee(const char *setting, unsigned limits, struct err *ret_why)
+{
+    _cleanup_close_ int parent = -1;
+
+    if (cgroup_find(setting, &parent, ret_why) == -1)
+        return strcmp(setting, "auto") == 0 && access(SYSTEMD_RUNS, F_OK) == 0 ? 0 : limits;
+    (void)err_set(ret_why, MAS_FAILED, "the cgroup has no controller for it");
+    return limits & ~cgroup_offers(parent);
 }
 
 int scope_make(const char *unit, const char *words, const char *path, int *ret_parent,

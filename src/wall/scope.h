@@ -11,6 +11,11 @@
 
 #include "base/err.h"
 
+/* Returns those of the limits (bits of enum cgroup_limit) that certainly no group can hold for an
+ * agent that starts now, and in *ret_why, without "cannot", why: none is there for mas, and no
+ * systemd runs that could be asked for one, or it lacks controllers. */
+unsigned scope_foresee(const char *setting, unsigned limits, struct err *ret_why);
+
 /* Moves this process into a new scope, and there into a group of its own, so that it can make
  * others next to it. Starts one busctl(1), on `path` (as PATH). `unit` is the name of the scope,
  * `words` describe it. Fails without "cannot" if there is no systemd for this, or it refuses. */

@@ -159,7 +159,7 @@ load doctor
     ln -s /usr/bin/* "$bin/"
     rm -f "$bin/bwrap"
     PATH=$bin notes walls "this machine cannot hold them: there is no program 'bwrap'; install bubblewrap: apt install bubblewrap"
-    PATH=$bin notes limits "which hold less than a cgroup: limits.cgroup is 'no'; run mas in a unit of systemd with Delegate=yes"
+    PATH=$bin notes limits "which hold less than a cgroup: limits.memory: limits.cgroup is 'no'; run mas in a unit of systemd with Delegate=yes"
     printf '[wall]\nlevel = require\n' >>"$ROOT/mas.ini"
     PATH=$bin mas doctor
     [ "$status" -eq 1 ]

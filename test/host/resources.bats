@@ -298,17 +298,23 @@ END
 }
 
 @test "with require, an agent does not start if no cgroup holds its limits, and says what to do" {
-    printf '[limits]\ncgroup = no\ncpus = 1\n[wall]\nlevel = require\n' >>"$ROOT/mas.ini"
+    local why="cannot put up the wall of agent 'solo': limits.cpus: limits.cgroup is 'no'"
+    printf '[limits]\ncgroup = no\n[wall]\nlevel = require\n' >>"$ROOT/mas.ini"
     run_agent "sleep $MARK" 'restart = never'
-    hosts_there
+    eventually marked_are 1
+    # the host finds it out
+    "$MAS" set -q "$ID" limits.cpus=1
+    run --separate-stderr "$MAS" restart "$ID" solo
+    [[ $status -eq 1 && $stderr == *"$why; name a cgroup in limits.cgroup"* ]]
     could_not() { [[ $(of solo .note) == *"limits.cpus: limits.cgroup is 'no'"* ]]; }
     eventually could_not
     state_is solo exited
     marked_are 0
-    [[ $("$MAS" restart "$ID" solo 2>&1) == *"cannot put up the wall of agent 'solo': limits.cpus: limits.cgroup is 'no'"* ]]
-    sed -i 's/^level = require/level = try/' "$ROOT/mas.ini"
-    "$MAS" restart "$ID" solo || :
+    # and who starts it
     "$MAS" stop -q "$ID"
+    run -1 --separate-stderr "$MAS" start -q "$ID"
+    [[ $stderr == *"$why"*$'\n''name a cgroup in limits.cgroup'* ]]
+    sed -i 's/^level = require/level = try/' "$ROOT/mas.ini"
     "$MAS" start -q "$ID"
     hosts_there
     held_is() { [ "$(held solo)" = "$1" ] && [[ $(of solo .pid) == [1-9]* ]]; }
