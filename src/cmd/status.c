@@ -181,7 +181,7 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
 
 /* Which columns the table has because an agent tells something for them. */
 struct told_columns {
-    bool context, cost;
+    bool context, cost, resources;
 };
 
 static struct told_columns find_columns(const struct look *look)
@@ -190,7 +190,10 @@ static struct told_columns find_columns(const struct look *look)
 
     for (size_t i = 0; i < look->roster.count; i++) {
         const struct roster_agent *one = &look->roster.agents[i];
-        if (!one->told || !one->status.acp)
+        if (!one->told)
+            continue;
+        columns.resources = columns.resources || one->status.resources.memory != -1;
+        if (!one->status.acp)
             continue;
         columns.context = columns.context || agent_usage_percent(&one->status.usage) != -1;
         columns.cost = columns.cost || one->status.usage.cost.currency[0] != '\0';
@@ -205,7 +208,11 @@ static void add_usage_cells(const struct roster_agent *one, const struct told_co
     int percent = one->told ? agent_usage_percent(&one->status.usage) : -1;
     char context[24] = "";
     char cost[MONEY_TEXT] = "";
+    char cpu[AGENT_CPU_TEXT] = "";
+    char memory[NUMBER_SIZE_TEXT] = "";
 
+    if (one->told)
+        agent_resources_format(&one->status.resources, cpu, memory);
     if (percent != -1)
         (void)snprintf(context, sizeof context, "%d%%", percent);
     if (one->told && one->status.usage.cost.currency[0] != '\0')
@@ -214,6 +221,10 @@ static void add_usage_cells(const struct roster_agent *one, const struct told_co
         table_add(table, context, NULL);
     if (columns->cost)
         table_add(table, cost, NULL);
+    if (columns->resources) {
+        table_add(table, cpu, NULL);
+        table_add(table, memory, NULL);
+    }
 }
 
 static void add_row(const struct look *look, struct table *table, size_t i,
@@ -305,16 +316,19 @@ static bool has_column(const struct look *look, const struct told_columns *colum
         return columns->context;
     if (strcmp(head, "COST") == 0)
         return columns->cost;
+    if (strcmp(head, "CPU") == 0 || strcmp(head, "MEM") == 0)
+        return columns->resources;
     return look->has_code || (strcmp(head, "BRANCH") != 0 && strcmp(head, "CODE") != 0);
 }
 
 /* Prints the table of the agents in at most `rows` rows. `order` may be NULL. */
 static void print_table(const struct look *look, const size_t *order, size_t rows)
 {
-    static const char *const heads[] = {"SESSION", "AGENT",   "ROLE", "STATE", "SINCE",    "BRANCH",
-                                        "CODE",    "CONTEXT", "COST", "PID",   "RESTARTS", "NOTE"};
-    static const char *const spare[] = {"PID",   "RESTARTS", "ROLE", "BRANCH",
-                                        "SINCE", "CONTEXT",  NULL};
+    static const char *const heads[] = {"SESSION", "AGENT", "ROLE",     "STATE", "SINCE",
+                                        "BRANCH",  "CODE",  "CONTEXT",  "COST",  "CPU",
+                                        "MEM",     "PID",   "RESTARTS", "NOTE"};
+    static const char *const spare[] = {"MEM",    "CPU",   "PID",     "RESTARTS", "ROLE",
+                                        "BRANCH", "SINCE", "CONTEXT", NULL};
     const struct told_columns columns = find_columns(look);
     struct table table = {.spare = spare, .whole_last = !look->watch};
     int64_t now = time_epoch_ms();

@@ -99,7 +99,7 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .title = (char *)(uintptr_t) "",
         .note = (char *)(uintptr_t)(runs ? "" : child->note),
         .code = host->code.figures,
-        .resources = host->resources.usage,
+        .resources = resources_usage(host),
         .wall = host->wall.report,
         .limits = host->resources.held,
     };

@@ -177,16 +177,25 @@ static bool has_changed(const struct agent_resources *a, const struct agent_reso
            llabs(a->memory - b->memory) > a->memory / CHANGE_MEMORY;
 }
 
+struct agent_resources resources_usage(const struct host *host)
+{
+    static const struct agent_resources unknown = {.cpu_ms = -1, .memory = -1, .processes = -1};
+
+    /* what was measured last is not what an agent uses that has ended */
+    return host->child.phase == CHILD_RUNS && host->resources.due != 0 ? host->resources.usage
+                                                                       : unknown;
+}
+
 void resources_measure(struct host *host)
 {
     struct host_resources *resources = &host->resources;
     int64_t now = time_monotonic_ms();
 
-    if (host->child.phase != CHILD_RUNS) {
-        resources->usage = (struct agent_resources){.cpu_ms = -1, .memory = -1, .processes = -1};
+    if (host->child.phase != CHILD_RUNS)
         return;
-    }
-    if (resources->measured != 0 && now - resources->measured < MEASURE_MS && resources->due != 0)
+    /* a process that has just begun has no memory yet: that is no figure to keep */
+    bool has_figures = resources->due != 0 && resources->usage.memory != 0;
+    if (has_figures && resources->measured != 0 && now - resources->measured < MEASURE_MS)
         return;
     measure(host, &resources->usage);
     resources->measured = now;

@@ -383,6 +383,8 @@ int resources_hold(struct host *host, struct wall_report *report, struct err *er
 bool resources_describe_end(const struct host *host, char *buf, size_t size);
 /* Measures what the agent uses, unless that was done a moment ago. */
 void resources_measure(struct host *host);
+/* Returns what was measured last; all is unknown if no agent runs. */
+struct agent_resources resources_usage(const struct host *host);
 /* The same while somebody watches. Returns when to call again. */
 int64_t resources_tick(struct host *host, int64_t now);
 

@@ -156,6 +156,21 @@ static bool usage_is_known(const struct agent_usage *usage)
            usage->cost.currency[0] != '\0';
 }
 
+void agent_resources_format(const struct agent_resources *resources, char cpu[AGENT_CPU_TEXT],
+                            char memory[NUMBER_SIZE_TEXT])
+{
+    const long long seconds = resources->cpu_ms / 1000;
+
+    cpu[0] = memory[0] = '\0';
+    if (seconds >= 3600)
+        (void)snprintf(cpu, AGENT_CPU_TEXT, "%lld:%02lld:%02lld", seconds / 3600, seconds / 60 % 60,
+                       seconds % 60);
+    else if (resources->cpu_ms >= 0)
+        (void)snprintf(cpu, AGENT_CPU_TEXT, "%lld:%02lld", seconds / 60, seconds % 60);
+    if (resources->memory >= 0)
+        number_format_size((uint64_t)resources->memory, memory);
+}
+
 int agent_usage_percent(const struct agent_usage *usage)
 {
     if (usage->context_size <= 0 || usage->context_used > usage->context_size)

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "model/disk.h"
 #include "model/limits.h"
 #include "model/money.h"
@@ -57,6 +58,8 @@ struct agent_resources {
     int64_t memory; /* bytes */
     int64_t processes; /* with a cgroup also threads */
 };
+
+enum { AGENT_CPU_TEXT = 32 };
 
 struct agent_status {
     enum agent_state state;
@@ -125,6 +128,10 @@ void agent_usage_put(const struct agent_usage *usage, struct json_out *out);
 void agent_usage_parse(const struct json *object, struct agent_usage *ret);
 /* Reads the member "resources"; all is unknown if it is NULL. */
 void agent_resources_parse(const struct json *object, struct agent_resources *ret);
+/* Writes the CPU time as ps(1) does, "1:02:03", and the memory as "2.1M", for tables; "" for what
+ * is unknown. */
+void agent_resources_format(const struct agent_resources *resources, char cpu[AGENT_CPU_TEXT],
+                            char memory[NUMBER_SIZE_TEXT]);
 /* Returns how much of the context is used, in percent; -1 if that is not known. */
 int agent_usage_percent(const struct agent_usage *usage);
 

@@ -73,29 +73,16 @@ static void add_cost(const struct top_agent *agent, struct str *to)
     str_add(to, text);
 }
 
-/* Appends the time that the processes of the agent have computed so far, as ps does. */
-static void add_cpu(const struct top_agent *agent, struct str *to)
+/* Appends what its processes use: the CPU time, or the memory. */
+static void add_resource(const struct top_agent *agent, bool is_cpu, struct str *to)
 {
-    int64_t ms = agent->status.resources.cpu_ms;
-    long long seconds = (long long)ms / 1000;
+    char cpu[AGENT_CPU_TEXT];
+    char memory[NUMBER_SIZE_TEXT];
 
-    if (!agent->told || ms < 0)
+    if (!agent->told)
         return;
-    if (seconds >= 3600)
-        str_addf(to, "%lld:%02lld:%02lld", seconds / 3600, seconds / 60 % 60, seconds % 60);
-    else
-        str_addf(to, "%lld:%02lld", seconds / 60, seconds % 60);
-}
-
-static void add_memory(const struct top_agent *agent, struct str *to)
-{
-    int64_t bytes = agent->status.resources.memory;
-    char text[NUMBER_SIZE_TEXT];
-
-    if (!agent->told || bytes < 0)
-        return;
-    number_format_size((uint64_t)bytes, text);
-    str_add(to, text);
+    agent_resources_format(&agent->status.resources, cpu, memory);
+    str_add(to, is_cpu ? cpu : memory);
 }
 
 void list_add_code(const struct top_agent *agent, struct str *to)
@@ -241,10 +228,10 @@ static enum paint add_cell(enum list_column column, const struct top_row *row,
         add_cost(agent, to);
         break;
     case COLUMN_CPU:
-        add_cpu(agent, to);
+        add_resource(agent, true, to);
         return PAINT_DIM;
     case COLUMN_MEMORY:
-        add_memory(agent, to);
+        add_resource(agent, false, to);
         return PAINT_DIM;
     case COLUMN_CODE:
         list_add_code(agent, to);

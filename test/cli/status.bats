@@ -16,9 +16,9 @@ host_of() { agent "$1" .hostPid; }
     mas status "$ID"
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
-    [[ ${lines[0]} =~ ^AGENT\ +ROLE\ +STATE\ +SINCE\ +PID\ +RESTARTS\ +NOTE$ ]]
-    [[ ${lines[1]} =~ ^lead\ +lead\ +idle\ +[0-9]+s\ +[0-9]+\ +0$ ]]
-    [[ ${lines[2]} =~ ^reviewer\ +reviewer\ +idle\ +[0-9]+s\ +[0-9]+\ +0$ ]]
+    [[ ${lines[0]} =~ ^AGENT\ +ROLE\ +STATE\ +SINCE\ +CPU\ +MEM\ +PID\ +RESTARTS\ +NOTE$ ]]
+    [[ ${lines[1]} =~ ^lead\ +lead\ +idle\ +[0-9]+s\ +0:0[0-9]\ +[0-9.]+[KM]\ +[0-9]+\ +0$ ]]
+    [[ ${lines[2]} =~ ^reviewer\ +reviewer\ +idle\ +[0-9]+s\ +0:0[0-9]\ +[0-9.]+[KM]\ +[0-9]+\ +0$ ]]
     [ "${#lines[@]}" -eq 3 ]
     [[ $output != *$'\033'* ]]
     grep -qxz "MAS_AGENT_ID=lead" "/proc/$(agent 0 .pid)/environ"

@@ -199,6 +199,11 @@ END
     [ "$(used solo memory)" -gt $((48 << 20)) ]
     [ "$(used solo processes)" -eq 2 ]
     "$MAS" status "$ID" --json | jq -e '.sessions[0].agents[0].resources | .cpuMs >= 400 and .processes == 2'
+    # and in words, as `top` has it
+    "$MAS" status "$ID" >"$T/table"
+    grep -qE '^AGENT .* CPU +MEM +PID ' "$T/table"
+    grep -qE '^solo .* 0:0[0-9]+ +([5-9][0-9]|1[0-9][0-9])M +[0-9]+ ' "$T/table"
+    "$MAS" top --once "$ID" | grep -qE 'solo .* 0:0[0-9] +([5-9][0-9]|1[0-9][0-9])M'
     cgroup=$GROUP
     "$MAS" stop -q "$ID"
     sed -i "s|^cgroup = .*|cgroup = no|" "$ROOT/mas.ini"
