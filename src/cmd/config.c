@@ -3,7 +3,8 @@
 #include "cmd/print.h"
 #include "cmd/table.h"
 
-/* Called for each setting, each variable that [env] sets, and each key of a host. */
+/* Called for each setting, each variable that [env] sets, each key of a preset that a mas.ini
+ * sets, and each key of a host. */
 typedef void each_fn(const char *key, const char *value, const char *origin, void *arg);
 
 static void each_setting(const struct config *config, each_fn *each, void *arg)
@@ -16,6 +17,10 @@ static void each_setting(const struct config *config, each_fn *each, void *arg)
     for (size_t i = 0; i < config->env_count; i++) {
         _cleanup_free_ char *key = mem_printf("env.set.%s", config->env[i].name);
         each(key, config->env[i].value, config->env[i].origin, arg);
+    }
+    for (size_t i = 0; i < config->preset_key_count; i++) {
+        _cleanup_free_ char *key = mem_printf("preset.%s", config->preset_keys[i].name);
+        each(key, config->preset_keys[i].value, config->preset_keys[i].origin, arg);
     }
     for (size_t i = 0; i < config->remote_count; i++)
         for (size_t at = 0; remote_key(at) != NULL; at++) {

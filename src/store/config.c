@@ -39,13 +39,48 @@ static struct preset *add_preset(struct config *config, const char *name)
     return preset;
 }
 
-static int read_preset(struct config *config, const struct ini_line *line, struct err *err)
+struct config_reader {
+    struct config *config;
+    bool only_presets; /* agents.ini */
+    bool believed; /* its settings may name programs */
+    const char *file;
+    struct diagnostics *diagnostics;
+};
+
+/* Keeps the line's value under this name; a later file overrides an earlier one. */
+static void keep(struct config_named **list, size_t *count, const char *name,
+                 const struct ini_line *line)
+{
+    size_t i = 0;
+
+    while (i < *count && strcmp((*list)[i].name, name) != 0)
+        i++;
+    if (i == *count) {
+        *list = mem_grow(*list, *count + 1, sizeof **list);
+        (*list)[(*count)++] = (struct config_named){.name = mem_dup(name)};
+    }
+    free((*list)[i].value);
+    free((*list)[i].origin);
+    (*list)[i].value = mem_dup(line->value);
+    (*list)[i].origin = mem_printf("%s:%d", line->file, line->line);
+}
+
+static int read_preset(const struct config_reader *reader, const struct ini_line *line,
+                       struct err *err)
 {
     const char *name = line->section + strlen("preset ");
     if (!str_is_word(name, PRESET_NAME_MAX))
         return ini_fail(line, err, "a preset's name must be 1 to 32 letters, digits, _ or -");
-    struct preset *preset = add_preset(config, name);
-    return line->key == NULL ? 0 : preset_read(preset, line, err);
+    struct preset *preset = add_preset(reader->config, name);
+    if (line->key == NULL)
+        return 0;
+    if (preset_read(preset, line, err) == -1)
+        return -1;
+    if (!reader->only_presets) {
+        _cleanup_free_ char *key = mem_printf("%s.%s", name, line->key);
+        keep(&reader->config->preset_keys, &reader->config->preset_key_count, key, line);
+    }
+    return 0;
 }
 
 /* Reads set.NAME of [env]; a later file overrides an earlier one. */
@@ -54,22 +89,12 @@ static int read_env(struct config *config, const struct ini_line *line, struct e
     const char *name = line->key + strlen(ENV_SET);
     const char *wrong = env_check_name(name);
     _cleanup_free_ char *entry = mem_printf("%s=", name);
-    size_t i = 0;
 
     if (wrong == NULL && env_belongs_to_pane(entry))
         wrong = "describes the agent's own terminal";
     if (wrong != NULL)
         return ini_fail(line, err, "'%s' %s", name, wrong);
-    while (i < config->env_count && strcmp(config->env[i].name, name) != 0)
-        i++;
-    if (i == config->env_count) {
-        config->env = mem_grow(config->env, config->env_count + 1, sizeof *config->env);
-        config->env[config->env_count++] = (struct config_env){.name = mem_dup(name)};
-    }
-    free(config->env[i].value);
-    free(config->env[i].origin);
-    config->env[i].value = mem_dup(line->value);
-    config->env[i].origin = mem_printf("%s:%d", line->file, line->line);
+    keep(&config->env, &config->env_count, name, line);
     return 0;
 }
 
@@ -114,14 +139,6 @@ static int read_remote(struct config *config, bool believed, const struct ini_li
     return rc;
 }
 
-struct config_reader {
-    struct config *config;
-    bool only_presets; /* agents.ini */
-    bool believed; /* its settings may name programs */
-    const char *file;
-    struct diagnostics *diagnostics;
-};
-
 static const char *nearest_setting(const char *section, const char *key)
 {
     struct suggest suggest = SUGGEST_INIT(key);
@@ -158,7 +175,7 @@ static int read_entry(const struct ini_line *line, void *arg, struct err *err)
     const struct config_reader *reader = arg;
 
     if (str_starts(line->section, "preset "))
-        return read_preset(reader->config, line, err);
+        return read_preset(reader, line, err);
     if (!reader->only_presets && str_starts(line->section, REMOTE_SECTION))
         return read_remote(reader->config, reader->believed, line, err);
     if (!reader->only_presets && line->key != NULL && strcmp(line->section, "env") == 0 &&
@@ -305,18 +322,24 @@ int config_load(const struct root *root, bool with_presets, struct config *ret,
     return 0;
 }
 
+static void drop_named(struct config_named *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(list[i].name);
+        free(list[i].value);
+        free(list[i].origin);
+    }
+    free(list);
+}
+
 void config_free(struct config *config)
 {
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         free(config->settings[i].text);
         free(config->settings[i].origin);
     }
-    for (size_t i = 0; i < config->env_count; i++) {
-        free(config->env[i].name);
-        free(config->env[i].value);
-        free(config->env[i].origin);
-    }
-    free(config->env);
+    drop_named(config->env, config->env_count);
+    drop_named(config->preset_keys, config->preset_key_count);
     free(config->disbelieved);
     for (size_t i = 0; i < config->preset_count; i++)
         preset_free(&config->presets[i]);

@@ -21,12 +21,14 @@ struct config {
         char *text;
         char *origin; /* "built in", "MAS_TMUX_SOCKET", "/root/mas.ini:12", "--agent" */
     } settings[SETTING_COUNT];
-    struct config_env { /* set.NAME of [env] */
+    struct config_named {
         char *name, *value, *origin;
-    } * env;
+    } * env; /* set.NAME of [env] */
     size_t env_count;
     struct preset *presets;
     size_t preset_count;
+    struct config_named *preset_keys; /* that a mas.ini sets: "NAME.KEY" */
+    size_t preset_key_count;
     struct remote *remotes; /* in the order of the files */
     size_t remote_count;
     bool hides_remotes; /* a mas.ini that may name no programs has some, which are left out */

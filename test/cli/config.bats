@@ -419,3 +419,17 @@ the presets are: "*"shell"* ]]
     [ "$(setting memory.embed_command)" = "embed \"two words\" from $ROOT/mas.ini:4" ]
     [ "$(setting memory.each)" = "100 from $ROOT/mas.ini:7" ]
 }
+
+@test "config prints what a mas.ini says of presets, limits too, and where" {
+    mkdir -p "$HOME/.config/mas"
+    printf '[preset made]\ncommand = cat\nlimits.memory = 1G\nlimits.cpus = 2\n' >"$HOME/.config/mas/mas.ini"
+    printf '[preset made]\nlimits.memory = 2G\n' >>"$ROOT/mas.ini"
+    mas config
+    grep -qE "^preset\.made\.limits\.memory +2G +$ROOT/mas\.ini:[0-9]+$" <<<"$output"
+    grep -qE "^preset\.made\.limits\.cpus +2 +$HOME/\.config/mas/mas\.ini:4$" <<<"$output"
+    [ "$(grep -c '^preset\.made\.limits\.memory' <<<"$output")" -eq 1 ]
+    mas config --json
+    [ "$(jq -r '.settings[] | select(.key == "preset.made.command") | .value' <<<"$output")" = cat ]
+    # not what comes with mas
+    run ! grep -q 'preset\.claude' <<<"$output"
+}
