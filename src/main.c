@@ -5,6 +5,7 @@
 #include "cmd/brokered.h"
 #include "cmd/remote.h"
 #include "cmd/suggest.h"
+#include "fleet/seal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,6 +85,12 @@ static int parse_globals(int argc, char **argv, struct globals *globals, struct 
 static int run(int argc, char **argv, int *ret_code, struct err *err)
 {
     struct globals globals = {.host = NULL};
+
+    if (argc > 1 && str_starts(argv[1], SEAL_OPTION)) {
+        char *text = argv[1] + strlen(SEAL_OPTION);
+        argv[1] = argv[0];
+        return seal_run(text, argv + 1, ret_code, err);
+    }
     int i = parse_globals(argc, argv, &globals, err);
 
     if (i == -1)

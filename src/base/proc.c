@@ -355,7 +355,10 @@ int proc_run(const char *file, char *const *argv, int *ret_status, struct err *e
     return 0;
 }
 
-enum { TIED_SIGNALS = 4 };
+enum {
+    TIED_SIGNALS = 4,
+    TIED_PIECE = 4096, /* PIPE_BUF: a pipe that has room takes so much without blocking */
+};
 
 /* Returns the first signal that is waiting, 0 if there is none. */
 static int next_signal(int fd)
@@ -364,35 +367,96 @@ static int next_signal(int fd)
     return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
 }
 
-/* Waits for the end of a child and passes signals on to it. Returns its status. */
-static int wait_tied(pid_t pid, int pidfd, int signals, int *ret_signal)
+/* A tied child at work. */
+struct tied_child {
+    pid_t pid;
+    int pidfd, signals;
+    int out; /* what it prints; -1: it prints by itself, or nobody wants more */
+    bool has_room; /* standard output has */
+    bool ended;
+};
+
+/* Passes a piece on. Returns false if there is none, now or any more. */
+static bool take_piece(const struct proc_tied *tied, struct tied_child *child, struct err *err)
+{
+    char piece[TIED_PIECE];
+    ssize_t n = read(child->out, piece, sizeof piece);
+
+    if (n == -1 && errno == EINTR)
+        return true;
+    if (n == -1 && errno == EAGAIN)
+        return false;
+    child->has_room = false;
+    if (n > 0 && tied->take(piece, (size_t)n, tied->arg, err) == 0)
+        return true;
+    fd_closep(&child->out);
+    return false;
+}
+
+/* Waits for the end of the child and of its output, and passes signals on to it. Returns its
+ * status. */
+static int wait_tied(const struct proc_tied *tied, struct tied_child *child, int *ret_signal,
+                     struct err *err)
 {
     _cleanup_loop_ struct loop loop = LOOP_INIT;
     int status = 0;
 
-    for (;;) {
+    while (!child->ended || child->out != -1) {
+        int awaited = child->out == -1 || child->has_room ? child->out : STDOUT_FILENO;
         loop_begin(&loop);
-        loop_want(&loop, pidfd, POLLIN);
-        loop_want(&loop, signals, POLLIN);
-        if (pidfd == -1 || loop_wait(&loop, -1) == -1)
+        loop_want(&loop, child->ended ? -1 : child->pidfd, POLLIN);
+        loop_want(&loop, child->signals, POLLIN);
+        loop_want(&loop, awaited, awaited == child->out ? POLLIN : POLLOUT);
+        /* what it has printed is there when it has ended; others may keep the pipe open */
+        if (child->pidfd == -1 ||
+            loop_wait(&loop, child->ended && awaited == child->out ? 0 : -1) == -1)
             break;
-        for (int sig; (sig = next_signal(signals)) != 0;) {
+        for (int sig; (sig = next_signal(child->signals)) != 0;) {
             *ret_signal = *ret_signal != 0 ? *ret_signal : sig;
-            (void)kill(pid, sig);
+            (void)kill(child->pid, sig);
         }
-        if (loop_got(&loop, pidfd) != 0)
+        child->ended = child->ended || loop_got(&loop, child->pidfd) != 0;
+        if (awaited == STDOUT_FILENO && loop_got(&loop, awaited) != 0)
+            child->has_room = true;
+        else if (awaited != -1 && awaited == child->out && !take_piece(tied, child, err) &&
+                 child->ended)
             break;
     }
-    while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+    while (waitpid(child->pid, &status, 0) == -1 && errno == EINTR)
         ;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int proc_run_tied(const char *file, char *const *argv, char *const *envp, int *ret_status,
-                  int *ret_signal, struct err *err)
+/* Starts the child, with the signals blocked that are read from child->signals. */
+static pid_t start_tied(const struct proc_tied *tied, struct tied_child *child)
+{
+    pid_t parent = getpid();
+    int out[2] = {-1, -1};
+
+    if (tied->take != NULL && pipe2(out, O_CLOEXEC) == -1)
+        return -1;
+    pid_t pid = child->signals == -1 ? -1 : fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGINT); /* srun kills its step at SIGHUP */
+        if (getppid() == parent)
+            exec_clean((int[]){0, out[1] != -1 ? out[1] : 1, 2}, 3, tied->file, tied->argv,
+                       tied->envp);
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    int saved = errno;
+    fd_closep(&out[1]);
+    if (out[0] != -1)
+        (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
+    child->out = out[0];
+    errno = saved;
+    return pid;
+}
+
+int proc_run_tied(const struct proc_tied *tied, int *ret_status, int *ret_signal, struct err *err)
 {
     static const int passed[TIED_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    pid_t parent = getpid();
+    struct tied_child child = {.pidfd = -1, .out = -1};
+    struct err why = ERR_INIT;
     sigset_t set;
     sigset_t before;
 
@@ -400,24 +464,23 @@ int proc_run_tied(const char *file, char *const *argv, char *const *envp, int *r
     for (size_t i = 0; i < TIED_SIGNALS; i++)
         (void)sigaddset(&set, passed[i]);
     (void)sigprocmask(SIG_BLOCK, &set, &before);
-    _cleanup_close_ int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    pid_t pid = signals == -1 ? -1 : fork();
-    if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGINT); /* srun kills its step at SIGHUP */
-        if (getppid() == parent)
-            exec_clean((int[]){0, 1, 2}, 3, file, argv, envp);
-        _exit(errno == ENOENT ? 127 : 126);
-    }
-    if (pid == -1) {
-        (void)err_errno(err, "cannot start '%s'", file);
-        (void)sigprocmask(SIG_SETMASK, &before, NULL);
-        return -1;
-    }
-    _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    child.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    child.pid = start_tied(tied, &child);
     *ret_signal = 0;
-    *ret_status = wait_tied(pid, pidfd, signals, ret_signal);
+    if (child.pid == -1) {
+        (void)err_errno(&why, "cannot start '%s'", tied->file);
+    } else {
+        child.pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
+        *ret_status = wait_tied(tied, &child, ret_signal, &why);
+    }
+    fd_closep(&child.out);
+    fd_closep(&child.pidfd);
+    fd_closep(&child.signals);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    return 0;
+    if (why.code == MAS_OK)
+        return 0;
+    *err = why;
+    return -1;
 }
 
 int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err)

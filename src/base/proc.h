@@ -111,11 +111,21 @@ void proc_leave(struct proc *proc);
  * and waits for its end. *ret_status is the exit code, or 128 + signal. */
 int proc_run(const char *file, char *const *argv, int *ret_status, struct err *err);
 
-/* Likewise, for a program that acts for this one: with another environment (NULL: the same), and
- * signals that ask this process to end go to the program, which also gets SIGINT if this process is
- * killed. *ret_signal is the first of these signals, 0 if none came. */
-int proc_run_tied(const char *file, char *const *argv, char *const *envp, int *ret_status,
-                  int *ret_signal, struct err *err);
+/* A program that acts for this one. */
+struct proc_tied {
+    const char *file;
+    char *const *argv;
+    char *const *envp; /* NULL: the environment of this process */
+    /* Gets what it prints on standard output, in pieces, while standard output has room for them;
+     * NULL: it prints by itself. Returns -1 with *err set if nothing more is wanted. */
+    int (*take)(const char *bytes, size_t len, void *arg, struct err *err);
+    void *arg;
+};
+
+/* Likewise, for such a program: signals that ask this process to end go to the program, which also
+ * gets SIGINT if this process is killed. *ret_signal is the first of these signals, 0 if none came.
+ * Fails if it cannot be started, or if `take` has failed. */
+int proc_run_tied(const struct proc_tied *tied, int *ret_status, int *ret_signal, struct err *err);
 
 /* Replaces this process with a program; returns only on failure. */
 int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err);

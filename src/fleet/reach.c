@@ -1,6 +1,7 @@
 #include "fleet/reach.h"
 
 #include "base/env.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "fleet/reach_internal.h"
@@ -123,9 +124,13 @@ void reach_ssh_options(char ***argv, const char *control, const char *path)
 }
 
 /* Appends mas and its global options. */
-static void push_mas(const struct reach_command *command, char ***to)
+static void push_mas(const struct reach_command *command, const struct seal *seal, char ***to)
 {
     strv_push(to, command->remote->mas);
+    if (seal != NULL && seal->line[0] != '\0') {
+        _cleanup_free_ char *word = mem_printf("%s%.*s", SEAL_OPTION, ID_TEXT - 1, seal->line + 1);
+        strv_push(to, word);
+    }
     if (command->greet)
         strv_push(to, "--greet");
     if (command->remote->root[0] != '\0') {
@@ -142,7 +147,7 @@ static char *make_text(const struct reach_command *command, struct err *err)
     _cleanup_strv_ char **words = NULL;
     _cleanup_str_ struct str text = STR_INIT;
 
-    push_mas(command, &words);
+    push_mas(command, NULL, &words);
     str_add(&text, "exec");
     bool lines = false;
     for (size_t i = 0; words[i] != NULL; i++)
@@ -221,7 +226,10 @@ static int open_srun(const struct reach_command *command, struct reach_line *lin
     _cleanup_free_ char *job = mem_printf("--jobid=%s", command->job);
     strv_push(&line->argv, job);
     strv_push(&line->argv, "--");
-    push_mas(command, &line->argv);
+    /* on a terminal, people see what is missing */
+    if (!command->terminal && seal_make(&line->seal, err) == -1)
+        return -1;
+    push_mas(command, &line->seal, &line->argv);
     return 0;
 }
 
@@ -267,16 +275,51 @@ int reach_check(const struct reach_command *command, int status, struct err *err
                     command->remote->name);
 }
 
+/* Prints a piece of an output, without the seal. */
+static int print_piece(const char *bytes, size_t len, void *arg, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    if (bytes != NULL)
+        seal_take(arg, bytes, len, &text);
+    else
+        seal_end(arg, &text);
+    if (text.len > 0 && file_write_all(STDOUT_FILENO, text.data, text.len) == -1)
+        return err_errno(err, "cannot write the output");
+    return 0;
+}
+
+/* Fails if the command has ended as mas does, and its output has not. */
+static int check_seal(const struct reach_command *command, struct seal *seal, int status,
+                      struct err *err)
+{
+    if (seal->line[0] == '\0' || seal->whole)
+        return 0;
+    if (print_piece(NULL, 0, seal, err) == -1)
+        return -1;
+    if (status > MAS_UNREACHED)
+        return 0;
+    (void)reach_fail(command->remote, "the end of its output is missing", err);
+    return err_hint(err, "the command has run there, unless mas there is of another version");
+}
+
 int reach_run(const struct reach_command *command, int *ret_code, int *ret_signal, struct err *err)
 {
     _cleanup_reach_ struct reach_line line = REACH_LINE_INIT;
     int status = 0;
 
     *ret_signal = 0;
-    if (reach_open(command, &line, err) == -1 ||
-        proc_run_tied(line.program, line.argv, line.env, &status, ret_signal, err) == -1)
+    if (reach_open(command, &line, err) == -1)
         return -1;
-    if (*ret_signal == 0 && reach_check(command, status, err) == -1)
+    const struct proc_tied tied = {.file = line.program,
+                                   .argv = line.argv,
+                                   .envp = line.env,
+                                   .take = line.seal.line[0] != '\0' ? print_piece : NULL,
+                                   .arg = &line.seal};
+    if (proc_run_tied(&tied, &status, ret_signal, err) == -1)
+        return -1;
+    if (*ret_signal == 0 && (reach_check(command, status, err) == -1 ||
+                             check_seal(command, &line.seal, status, err) == -1))
         return -1;
     *ret_code = status;
     return 0;

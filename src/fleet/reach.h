@@ -3,7 +3,7 @@
  * reach_master.c know these.
  *
  * A verb there is `exec mas [--root ROOT] VERB...`, each word quoted for the login shell of the
- * user there: a POSIX shell, csh, tcsh or fish. Over srun no shell runs.
+ * user there: a POSIX shell, csh, tcsh or fish. Over srun no shell runs, and an output is sealed.
  *
  * Commands to one machine share connections: a master, an ssh that stays for REACH_PERSIST_S after
  * its last command, with a control socket in a directory of this user that nobody else may enter,
@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "fleet/seal.h"
 #include "model/remote.h"
 
 #include <stdbool.h>
@@ -50,6 +51,7 @@ struct reach_line {
     char *program; /* path of ssh or srun */
     char **argv, **env;
     int slot; /* lock; -1: none */
+    struct seal seal; /* that its output ends with, see fleet/seal.h; empty: with none */
 };
 
 #define REACH_LINE_INIT                                                                            \

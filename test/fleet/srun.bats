@@ -19,8 +19,10 @@ tool() {
     as n1 sh -c 'printf "#!/bin/bash\n%s\n" "$1" >tool; chmod +x tool' sh "$1"
     as front sed -i 's|^mas = .*|mas = /home/ann/tool|' .config/mas/mas.ini
 }
-# slurmstepd drops what it has not read when a process ends; mas waits for that.
-READ='exec /usr/local/bin/mas "$1" "$2" wait shop --for idle'
+# In front of the verb are --seal=, --root and the root. The script may end as mas does there, or seal its output by
+# itself.
+READ='exec /usr/local/bin/mas "$1" "$2" "$3" wait shop --for idle'
+SEAL='printf "\36%s\n" "${1#*=}"'
 mas_again() { as front sed -i 's|^mas = .*|mas = /usr/local/bin/mas|' .config/mas/mas.ini; }
 teardown_more() {
     if [ -z "$BED" ]; then return; fi
@@ -37,7 +39,6 @@ teardown_more() {
     tool 'printf "%s\0" "$@"; '"$READ"
     front --host gpu send "${words[@]}" >"$T/got"
     printf '%s\0' "${words[@]}" >"$T/want"
-    # in front of them are the root and the verb
     tail -c "$(stat -c %s "$T/want")" "$T/got" | cmp "$T/want" -
     run ! as n1 test -e x
 }
@@ -51,13 +52,45 @@ teardown_more() {
 
 @test "output, errors and each exit code come back over srun as they are" {
     local code
-    tool 'echo "out ${@: -1}"; echo "err ${@: -1}" >&2; exit "${@: -1}"'
+    tool 'echo "out ${@: -1}"; echo "err ${@: -1}" >&2; '"$SEAL"'; exit "${@: -1}"'
     for code in {0..12}; do
         front_mas --host gpu wait shop solo "$code"
         [ "$status" -eq "$code" ]
         [ "$output" = "out $code" ]
         [ "$stderr" = "err $code" ]
     done
+}
+
+@test "an output whose end is lost on the way is exit code 12, and not a whole one" {
+    tool 'printf "begun\n and cut"'
+    front_mas --host gpu wait shop solo
+    [ "$status" -eq 12 ]
+    [ "$output" = $'begun\n and cut' ]
+    [[ $stderr == "mas: cannot reach host 'gpu': the end of its output is missing"* ]]
+    tool 'echo begun; printf "\36%s\n" "${1#*=}" | head -c 30'
+    front_mas --host gpu wait shop solo
+    [ "$status" -eq 12 ]
+    # what ends otherwise says so itself
+    tool 'echo begun; kill -KILL $$'
+    front_mas --host gpu wait shop solo
+    [ "$status" -eq 137 ]
+}
+
+@test "the end of an output without a last line break arrives over srun, each time" {
+    local try
+    tool "printf %060000d 0; $READ"
+    for try in {1..30}; do
+        : | front --host gpu wait shop >"$T/got"
+        [ "$(stat -c %s "$T/got")" -eq 60000 ] || { echo "try $try" && false; }
+    done
+}
+
+@test "a reader of an output that goes away ends the command" {
+    tool 'yes'
+    [ "$(front --host gpu logs shop | head -n 1)" = y ]
+    eventually eval '! on n1 pgrep -x yes'
+    tool 'seq 100000; '"$READ"
+    run ! as front sh -c 'mas --host gpu logs shop >/dev/full'
 }
 
 @test "an answer streams over srun as it comes; Ctrl-C cancels it there and leaves no process" {

@@ -1,0 +1,78 @@
+#include "fleet/seal.h"
+
+#include "base/file.h"
+#include "base/job.h"
+#include "base/path.h"
+#include "base/proc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void make_line(const char *text, char ret[SEAL_LEN + 1])
+{
+    (void)snprintf(ret, SEAL_LEN + 1, "\x1e%s\n", text);
+}
+
+int seal_make(struct seal *ret, struct err *err)
+{
+    char text[ID_TEXT];
+
+    if (id_make(text, err) == -1)
+        return -1;
+    *ret = (struct seal){.seen = 0};
+    make_line(text, ret->line);
+    return 0;
+}
+
+void seal_take(struct seal *seal, const char *bytes, size_t len, struct str *to)
+{
+    for (size_t i = 0; i < len;) {
+        if (seal->whole) { /* somebody writes who outlives the verb */
+            str_addn(to, bytes + i, len - i);
+            return;
+        }
+        if (bytes[i] == seal->line[seal->seen]) {
+            seal->whole = ++seal->seen == SEAL_LEN;
+            i++;
+            continue;
+        }
+        /* its first byte stands nowhere else in it: what was seen can hold no other beginning */
+        bool again = seal->seen > 0;
+        str_addn(to, seal->line, seal->seen);
+        seal->seen = 0;
+        if (again)
+            continue;
+        const char *next = memchr(bytes + i, seal->line[0], len - i);
+        size_t plain = next != NULL ? (size_t)(next - bytes) - i : len - i;
+        str_addn(to, bytes + i, plain);
+        i += plain;
+    }
+}
+
+void seal_end(struct seal *seal, struct str *to)
+{
+    if (!seal->whole)
+        str_addn(to, seal->line, seal->seen);
+    seal->seen = 0;
+}
+
+int seal_run(const char *text, char *const *argv, int *ret_code, struct err *err)
+{
+    _cleanup_free_ char *mas = path_exe();
+    char line[SEAL_LEN + 1];
+    int sig = 0;
+
+    if (!id_is_valid(text))
+        return err_set(err, MAS_USAGE, "cannot run 'mas': '%s' is no seal", text);
+    const struct proc_tied tied = {.file = mas, .argv = argv};
+    if (mas == NULL)
+        return err_errno(err, "cannot find the mas program");
+    if (proc_run_tied(&tied, ret_code, &sig, err) == -1)
+        return -1;
+    make_line(text, line);
+    job_drain_output(); /* errors come before the seal */
+    (void)file_write_all(STDOUT_FILENO, line, SEAL_LEN); /* missing, it tells */
+    return 0;
+}

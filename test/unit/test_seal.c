@@ -1,0 +1,122 @@
+#include "fleet/seal.h"
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Takes a text in pieces of this size. The caller frees what is left of it. */
+static char *take(struct seal *seal, const char *text, size_t piece)
+{
+    struct str to = STR_INIT;
+    size_t len = strlen(text);
+
+    for (size_t at = 0; at < len; at += piece)
+        seal_take(seal, text + at, len - at < piece ? len - at : piece, &to);
+    seal_end(seal, &to);
+    return str_steal(&to);
+}
+
+static struct seal make(void)
+{
+    struct err err = ERR_INIT;
+    struct seal seal;
+
+    CHECK_INT(seal_make(&seal, &err), 0);
+    CHECK_INT(strlen(seal.line), SEAL_LEN);
+    return seal;
+}
+
+static void is_taken_from_the_end(void)
+{
+    static const char *const outputs[] = {"",
+                                          "x",
+                                          "no end of a line",
+                                          "two\nlines\n",
+                                          "\x1e",
+                                          "\x1e\x1e\x1e",
+                                          "\x1e"
+                                          "550e8400-e29b",
+                                          "a\x1e"
+                                          "b\x1e"};
+
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+        for (size_t piece = 1; piece < 80; piece++) {
+            struct seal seal = make();
+            _cleanup_str_ struct str text = STR_INIT;
+            str_addf(&text, "%s%s", outputs[i], seal.line);
+            _cleanup_free_ char *left = take(&seal, text.data, piece);
+            CHECK(seal.whole);
+            CHECK_STR(left != NULL ? left : "", outputs[i]);
+        }
+}
+
+static void misses_what_was_lost(void)
+{
+    for (size_t lost = 1; lost <= SEAL_LEN; lost++)
+        for (size_t piece = 1; piece < 60; piece++) {
+            struct seal seal = make();
+            _cleanup_str_ struct str text = STR_INIT;
+            str_addf(&text, "output%.*s", (int)(SEAL_LEN - lost), seal.line);
+            _cleanup_free_ char *left = take(&seal, text.data, piece);
+            CHECK(!seal.whole);
+            CHECK_STR(left, text.data);
+        }
+}
+
+static void lets_the_beginnings_of_itself_pass(void)
+{
+    for (size_t len = 1; len < SEAL_LEN; len++)
+        for (size_t piece = 1; piece < 60; piece++) {
+            struct seal seal = make();
+            _cleanup_str_ struct str text = STR_INIT;
+            _cleanup_str_ struct str want = STR_INIT;
+            str_addf(&want, "%.*s%.*s.", (int)len, seal.line, (int)len, seal.line);
+            str_addf(&text, "%s%s", want.data, seal.line);
+            _cleanup_free_ char *left = take(&seal, text.data, piece);
+            CHECK(seal.whole);
+            CHECK_STR(left, want.data);
+        }
+}
+
+static void of_another_command_is_none(void)
+{
+    struct seal one = make();
+    struct seal other = make();
+    _cleanup_free_ char *left = take(&one, other.line, 7);
+
+    CHECK(!one.whole);
+    CHECK_STR(left, other.line);
+}
+
+static void keeps_nothing_else_back(void)
+{
+    struct seal seal = make();
+    _cleanup_str_ struct str to = STR_INIT;
+
+    seal_take(&seal, "a part of a line", 16, &to);
+    CHECK_STR(to.data, "a part of a line");
+    CHECK_INT(seal.seen, 0);
+}
+
+static void has_a_text_of_its_form(void)
+{
+    char mas[] = "mas";
+    char *const argv[] = {mas, NULL};
+    struct err err = ERR_INIT;
+    int code = 0;
+
+    CHECK_INT(seal_run("550e8400", argv, &code, &err), -1);
+    CHECK_INT(err.code, MAS_USAGE);
+}
+
+static const struct unit_test tests[] = {
+    TEST(is_taken_from_the_end),      TEST(misses_what_was_lost),
+    TEST(of_another_command_is_none), TEST(lets_the_beginnings_of_itself_pass),
+    TEST(keeps_nothing_else_back),    TEST(has_a_text_of_its_form),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
