@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "base/time.h"
+#include "cmd/all_hosts_jobs.h"
 #include "cmd/brokered.h"
 #include "cmd/person.h"
 #include "cmd/print.h"
@@ -157,7 +158,7 @@ static struct last_known count_sessions(const struct json *rows)
     return known;
 }
 
-/* Records what those know that have answered, and finds what is known of the others. */
+/* Records what machines know that have answered, and finds what is known of the others. */
 static void keep_known(struct fleet_answers *answers, const struct reach_ask *asks)
 {
     size_t count = answers->count - 1;
@@ -183,104 +184,6 @@ static void keep_known(struct fleet_answers *answers, const struct reach_ask *as
     free(known);
 }
 
-static void put_host(const struct fleet_answer *answer, struct json_out *out)
-{
-    char when[TIME_TEXT];
-
-    json_open(out, NULL, '{');
-    json_put(out, "host", answer->host);
-    json_put_bool(out, "reached", answer->reached);
-    json_put(out, "version", answer->greeting.version[0] != 0 ? answer->greeting.version : NULL);
-    json_put_int(out, "clockMs", answer->clock_ms);
-    json_put_int(out, "free", answer->greeting.version[0] != 0 ? answer->greeting.free : -1);
-    if (answer->greeting.store_free > 0)
-        json_put_int(out, "storeFree", answer->greeting.store_free);
-    if (answer->greeting.tmux[0] != '\0' && strcmp(answer->greeting.tmux, GREETING_NO_TMUX) != 0)
-        json_put(out, "tmux", answer->greeting.tmux);
-    json_put(out, "problem", answer->problem);
-    if (answer->known.when != 0) {
-        time_format(answer->known.when, when);
-        json_open(out, "lastKnown", '{');
-        json_put(out, "time", when);
-        json_put_int(out, "sessions", answer->known.sessions);
-        json_put_int(out, "active", answer->known.active);
-        json_close(out, '}');
-    }
-    json_close(out, '}');
-}
-
-/* Writes the member "jobs", where an answer has it. */
-static void put_jobs(const struct fleet_answers *answers, struct json_out *out)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < answers->count; i++) {
-        const struct json *jobs = all_hosts_jobs(answers->verb, answers->list[i].json);
-        if (jobs != NULL && !any)
-            json_open(out, "jobs", '[');
-        any = any || jobs != NULL;
-        for (const struct json *job = json_first(jobs); job != NULL; job = json_next(job)) {
-            if (!all_hosts_is_new_job(answers, i, job))
-                continue;
-            json_open(out, NULL, '{');
-            json_put(out, "submittedFrom", answers->list[i].host);
-            for (const struct json *part = json_first(job); part != NULL; part = json_next(part))
-                if (strcmp(json_key(part), "submittedFrom") != 0)
-                    json_put_node(out, json_key(part), part);
-            json_close(out, '}');
-        }
-    }
-    if (any)
-        json_close(out, ']');
-}
-
-static void print_json(const struct fleet_answers *answers)
-{
-    _cleanup_str_ struct str text = STR_INIT;
-    struct json_out out = {.to = &text};
-
-    json_open(&out, NULL, '{');
-    json_open(&out, all_hosts_array(answers->verb), '[');
-    for (size_t i = 0; i < answers->count; i++) {
-        const struct json *rows = all_hosts_rows(answers->verb, answers->list[i].json);
-        for (const struct json *row = json_first(rows); row != NULL; row = json_next(row)) {
-            if (!json_is_object(row))
-                continue;
-            json_open(&out, NULL, '{');
-            json_put(&out, "host", answers->list[i].host);
-            for (const struct json *part = json_first(row); part != NULL; part = json_next(part))
-                if (strcmp(json_key(part), "host") != 0)
-                    json_put_node(&out, json_key(part), part);
-            json_close(&out, '}');
-        }
-    }
-    json_close(&out, ']');
-    put_jobs(answers, &out);
-    json_open(&out, "hosts", '[');
-    for (size_t i = 0; i < answers->count; i++)
-        put_host(&answers->list[i], &out);
-    json_close(&out, ']');
-    json_close(&out, '}');
-    print_line(&text);
-}
-
-/* Prints the ids, as NAME:SESSION where they are elsewhere. */
-static void print_ids(const struct fleet_answers *answers)
-{
-    for (size_t i = 0; i < answers->count; i++) {
-        const struct fleet_answer *answer = &answers->list[i];
-        const struct json *rows = all_hosts_rows(answers->verb, answer->json);
-        for (const struct json *row = json_first(rows); row != NULL; row = json_next(row)) {
-            char id[ID_TEXT];
-            if (id_normalise(json_get_text_or(row, "sessionId", ""), id))
-                printf("%s%s%s\n", answer->host != NULL ? answer->host : "",
-                       answer->host != NULL ? ":" : "", id);
-        }
-        if (answer->problem != NULL)
-            err_warn("host '%s': %s", answer->host != NULL ? answer->host : "-", answer->problem);
-    }
-}
-
 static void free_answers(struct fleet_answers *answers)
 {
     for (size_t i = 0; i < answers->count; i++) {
@@ -296,33 +199,24 @@ static bool is_about_slurm(const char *verb)
     return strcmp(verb, "list") == 0 || strcmp(verb, "doctor") == 0;
 }
 
-/* Says of a partition which sessions the verb has left out: those that run as jobs, as each would
- * need a step of its job. Returns false if there are none. */
-static bool take_left_out(const struct config *config, const struct remote *remote,
-                          const char *verb, struct fleet_answer *answer)
+/* Says of a partition that Slurm does not answer, or which running jobs were not asked. */
+static void take_partition(const struct fleet_partition *part, const char *verb,
+                           struct fleet_answer *answer)
 {
-    const char *store = jobs_store(config, remote);
     const char *words = strcmp(verb, "search") == 0 ? "search -s" : verb;
-    _cleanup_jobs_ struct jobs jobs = JOBS_INIT;
-    const struct batch_job *first = NULL;
-    struct err ignored = ERR_INIT; /* `list` tells it */
-    size_t count = 0;
+    size_t rest = part->running - part->asked;
+    _cleanup_str_ struct str text = STR_INIT;
 
-    if (store == NULL || jobs_read(store, false, &jobs, &ignored) == -1)
-        return false;
-    for (size_t i = 0; i < jobs.count; i++)
-        if (jobs.list[i].state == SLURM_RUNNING && strcmp(jobs.list[i].host, remote->name) == 0) {
-            first = first == NULL ? &jobs.list[i] : first;
-            count++;
-        }
-    if (first == NULL)
-        return false;
-    answer->reached = true;
+    answer->reached = part->why == NULL;
+    answer->code = part->why == NULL ? MAS_OK : MAS_UNREACHED;
     answer->greeting = (struct greeting){.free = -1, .store_free = -1};
-    answer->problem = mem_printf("%zu running job%s, not asked; ask one: mas %s %s:%s", count,
-                                 count > 1 ? "s" : "", words, remote->name,
-                                 first->name[0] != '\0' ? first->name : first->id);
-    return true;
+    if (part->why != NULL)
+        str_addf(&text, "not reached: %s%s", part->why, rest > 0 ? "; " : "");
+    if (rest > 0)
+        str_addf(&text, "%zu%s running job%s, not asked; ask one: mas %s %s:%s", rest,
+                 part->asked > 0 ? " more" : "", rest > 1 ? "s" : "", words, part->remote->name,
+                 part->next);
+    answer->problem = str_steal(&text);
 }
 
 /* Adds the partitions. After the machines, since this machine's own `list` asks Slurm. */
@@ -334,11 +228,27 @@ static void add_slurm(const struct config *config, struct fleet_answers *answers
         if (remote->via != REMOTE_SLURM)
             continue;
         *answer = (struct fleet_answer){.host = remote->name, .is_slurm = true};
-        if (is_about_slurm(answers->verb))
-            take_slurm(config, remote, answer);
-        else if (!take_left_out(config, remote, answers->verb, answer))
-            continue;
+        take_slurm(config, remote, answer);
         answers->count++;
+    }
+}
+
+/* Adds what jobs have answered, and what is to be said of their partitions. */
+static void add_jobs(const struct fleet_jobs *jobs, struct fleet_answers *answers)
+{
+    for (size_t i = 0; i < jobs->count; i++) {
+        struct fleet_answer *answer = &answers->list[answers->count++];
+        const struct fleet_job *job = &jobs->list[i];
+        *answer = (struct fleet_answer){.host = job->node.name,
+                                        .session = job->record.id,
+                                        .label = fleet_job_label(&job->record)};
+        take_answer(answers->verb, &job->ask, jobs->from_ms, jobs->to_ms, answer);
+    }
+    for (size_t i = 0; i < jobs->partition_count; i++) {
+        const struct fleet_partition *part = &jobs->partitions[i];
+        struct fleet_answer *answer = &answers->list[answers->count++];
+        *answer = (struct fleet_answer){.host = part->remote->name, .is_slurm = true};
+        take_partition(part, answers->verb, answer);
     }
 }
 
@@ -357,73 +267,137 @@ static void print_top(const struct fleet_answers *answers, size_t rows)
     all_hosts_top_table(answers, rows);
 }
 
-/* Asks all machines once and prints what they say. `rows`: of the screen, for `top`. Returns the
- * exit code. */
-static int show_all(const struct call *call, const char *verb, size_t rows)
-{
-    const struct config *config = &call->config;
-    _cleanup_strv_ char **words = make_words(call, verb);
-    struct reach_ask *asks = mem_alloc((config->remote_count + 1) * sizeof *asks);
-    struct fleet_answers answers = {
-        .verb = verb, .list = mem_alloc((config->remote_count + 1) * sizeof *answers.list)};
+/* What is asked: this machine, those that ssh reaches, and sessions that are jobs. `top` does so
+ * again and again, and keeps what jobs have answered for a while. */
+struct look {
+    const struct call *call;
+    const char *verb; /* the one that answers */
+    char **words;
+    int wait_ms;
+    struct fleet_jobs jobs;
+    int code; /* what the command ends with */
+};
 
-    int wait_ms = config_ms(config, SETTING_FLEET_ANSWER);
+static void look_open(const struct call *call, const char *verb, struct look *ret)
+{
+    int wait_ms = config_ms(&call->config, SETTING_FLEET_ANSWER);
+
     if (strcmp(verb, "doctor") == 0)
         wait_ms = wait_ms < INT_MAX / ALL_HOSTS_DOCTOR ? wait_ms * ALL_HOSTS_DOCTOR : INT_MAX;
+    *ret = (struct look){
+        .call = call, .verb = verb, .words = make_words(call, verb), .wait_ms = wait_ms};
+}
 
-    asks[answers.count++] = (struct reach_ask){.command = {.words = words, .greet = true},
-                                               .root = call->has_root ? call->root.path : NULL,
-                                               .timeout_ms = ALL_HOSTS_HERE_MS};
+static void look_close(struct look *look)
+{
+    fleet_jobs_free(&look->jobs);
+    strv_free(look->words);
+}
+#define _cleanup_look_ __attribute__((cleanup(look_close)))
+
+/* Makes what asks the machines. Returns their number. */
+static size_t put_machines(const struct look *look, struct reach_ask *asks,
+                           struct fleet_answer *answers)
+{
+    const struct config *config = &look->call->config;
+    size_t count = 0;
+
+    asks[count++] = (struct reach_ask){.command = {.words = look->words, .greet = true},
+                                       .root = look->call->has_root ? look->call->root.path : NULL,
+                                       .timeout_ms = ALL_HOSTS_HERE_MS};
     for (size_t i = 0; i < config->remote_count; i++) {
         const struct remote *remote = &config->remotes[i];
         if (remote->via != REMOTE_SSH)
             continue;
-        answers.list[answers.count].host = remote->name;
-        asks[answers.count++] = (struct reach_ask){
-            .command = {.remote = remote, .words = words, .greet = true}, .timeout_ms = wait_ms};
+        answers[count].host = remote->name;
+        asks[count++] =
+            (struct reach_ask){.command = {.remote = remote, .words = look->words, .greet = true},
+                               .timeout_ms = look->wait_ms};
     }
-    for (size_t i = 0; i < answers.count; i++)
+    for (size_t i = 0; i < count; i++)
         asks[i].output_max = ALL_HOSTS_ANSWER_MAX;
+    return count;
+}
+
+/* Finds the running jobs, unless their last answers are still to be used. Returns how many are to
+ * be asked now: never so many that machines and jobs are not asked at the same time. */
+static size_t find_jobs(struct look *look, size_t machines)
+{
+    int64_t now = time_monotonic_ms();
+
+    if (is_about_slurm(look->verb) ||
+        (look->jobs.asked_ms != 0 && now - look->jobs.asked_ms < FLEET_JOBS_AGAIN_MS))
+        return 0;
+    fleet_jobs_free(&look->jobs);
+    fleet_jobs_find(&look->call->config, REACH_AT_ONCE - machines % REACH_AT_ONCE, look->words,
+                    look->wait_ms, &look->jobs);
+    look->jobs.asked_ms = now;
+    return look->jobs.count;
+}
+
+/* Asks, and fills *ret. What it has of jobs lives as long as *look. */
+static void ask_all(struct look *look, struct fleet_answers *ret)
+{
+    const struct config *config = &look->call->config;
+    size_t room = 2 * config->remote_count + 1 + FLEET_JOBS_MAX;
+    struct reach_ask *asks = mem_alloc(room * sizeof *asks);
+    struct fleet_jobs *jobs = &look->jobs;
+
+    *ret = (struct fleet_answers){.verb = look->verb, .list = mem_alloc(room * sizeof *ret->list)};
+    ret->count = put_machines(look, asks, ret->list);
+    size_t asked = find_jobs(look, ret->count);
+    for (size_t i = 0; i < asked; i++)
+        asks[ret->count + i] = jobs->list[i].ask;
     int64_t from = time_epoch_ms();
-    reach_ask_all(asks, answers.count);
+    reach_ask_all(asks, ret->count + asked);
     int64_t to = time_epoch_ms();
-    for (size_t i = 0; i < answers.count; i++)
-        take_answer(verb, &asks[i], from, to, &answers.list[i]);
-    keep_known(&answers, asks);
-    size_t asked = answers.count;
-    add_slurm(config, &answers);
-    int code = first_code(&answers);
+    for (size_t i = 0; i < asked; i++) {
+        jobs->list[i].ask = asks[ret->count + i];
+        jobs->from_ms = from;
+        jobs->to_ms = to;
+    }
+    for (size_t i = 0; i < ret->count; i++)
+        take_answer(look->verb, &asks[i], from, to, &ret->list[i]);
+    for (size_t i = 0; i < ret->count; i++)
+        reach_ask_free(&asks[i]);
+    keep_known(ret, asks);
+    if (is_about_slurm(look->verb))
+        add_slurm(config, ret);
+    else
+        add_jobs(jobs, ret);
+    free(asks);
+}
+
+/* Asks all machines once and prints what they say. `rows`: of the screen, for `top`. */
+static void show_all(struct look *look, size_t rows)
+{
+    const struct call *call = look->call;
+    struct fleet_answers answers;
+
+    ask_all(look, &answers);
+    look->code = first_code(&answers);
     if (call->json)
-        print_json(&answers);
+        all_hosts_print_json(&answers);
     else if (call->quiet)
-        print_ids(&answers);
-    else if (strcmp(call->cmd->name, verb) == 0)
+        all_hosts_print_ids(&answers);
+    else if (strcmp(call->cmd->name, look->verb) == 0)
         all_hosts_table(&answers);
     else
         print_top(&answers, rows);
-    for (size_t i = 0; i < asked; i++)
-        reach_ask_free(&asks[i]);
     free_answers(&answers);
-    free(asks);
-    return code;
 }
 
 /* `top`: the agents of all machines, again and again. */
-struct top_look {
-    const struct call *call;
-    int code;
-};
-
 static void look_for_top(size_t rows, void *arg)
 {
-    struct top_look *look = arg;
-    look->code = show_all(look->call, TOP_VERB, rows);
+    show_all(arg, rows);
 }
 
 static int show_top(const struct call *call, int *ret_code, struct err *err)
 {
-    struct top_look look = {.call = call};
+    _cleanup_look_ struct look look;
 
+    look_open(call, TOP_VERB, &look);
     if (call_opt(call, "once") == NULL && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0)
         return all_hosts_screen(look_for_top, &look, err);
     look_for_top(0, &look);
@@ -457,6 +431,9 @@ int call_all_hosts(struct call *call, int *ret_code, struct err *err)
                        "cannot search on all hosts for '-': standard input is only here");
     if (strcmp(call->cmd->name, "top") == 0)
         return show_top(call, ret_code, err);
-    *ret_code = show_all(call, call->cmd->name, 0);
+    _cleanup_look_ struct look look;
+    look_open(call, call->cmd->name, &look);
+    show_all(&look, 0);
+    *ret_code = look.code;
     return 0;
 }

@@ -1,7 +1,8 @@
 /*
  * `--all-hosts`: a verb that lists, on this machine and on all of mas.ini, at the same time.
  *
- * Each machine runs the verb with --json and --greet (fleet/greeting.h), within `[fleet] answer`.
+ * Each machine runs the verb with --json and --greet (fleet/greeting.h), within `[fleet] answer`,
+ * and so does each session that is a running job (all_hosts_jobs.h).
  * What it answers is hostile: bounded, parsed strictly, and only members that a table knows are
  * shown. A machine that was not reached, or of which something is wrong, is a row that says so.
  */
@@ -22,15 +23,18 @@ enum {
     ALL_HOSTS_DOCTOR = 5, /* times as long for `doctor`, which looks at every workspace */
     ALL_HOSTS_HERE_MS = 60000, /* for this machine, whose verb has no limit otherwise */
     ALL_HOSTS_ANSWER_MAX = 8 << 20, /* bytes of an answer */
+    ALL_HOSTS_JOB_MAX = 2 << 20, /* of one session that is a job */
     ALL_HOSTS_CLOCK_MS = 60000, /* a clock that differs by more is wrong */
     ALL_HOSTS_FULL = 16 << 20, /* bytes: a disk with less free space is full */
 };
 
-/* What a machine has answered. A partition of Slurm is asked for its jobs, which this machine has
- * in its own answer: it only says whether Slurm answers, and for `doctor` of its store. */
+/* What a machine has answered, or a session that is a job: each of these is asked on its node but
+ * by `list` and `doctor`. A partition of Slurm has its jobs in this machine's own answer: it only
+ * says whether Slurm answers, which jobs were not asked, and for `doctor` of its store. */
 struct fleet_answer {
     const char *host; /* its name; NULL: this machine */
-    bool is_slurm;
+    const char *session, *label; /* of a job: its id; how to name it; NULL: it is none */
+    bool is_slurm; /* a partition */
     int code; /* what the command ends with for this one */
     bool reached; /* it has answered */
     struct json *json; /* the answer; NULL: none */
@@ -54,6 +58,10 @@ const struct json *all_hosts_jobs(const char *verb, const struct json *answer);
 bool all_hosts_is_new_job(const struct fleet_answers *answers, size_t at, const struct json *job);
 /* Returns the name of the member that holds the rows of a verb. */
 const char *all_hosts_array(const char *verb);
+/* Prints the rows of all answers as JSON, with the machines and what is wrong with them. */
+void all_hosts_print_json(const struct fleet_answers *answers);
+/* Prints the ids, as NAME:SESSION where they are elsewhere, and warns of what is wrong. */
+void all_hosts_print_ids(const struct fleet_answers *answers);
 /* Prints the table of a verb: its rows, then one for each machine with a problem. */
 void all_hosts_table(const struct fleet_answers *answers);
 /* Prints the table of `top`: the agents that `status` has found, in the order in which a person

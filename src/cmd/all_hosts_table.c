@@ -334,6 +334,7 @@ static void add_jobs(struct table *table, const struct fleet_answers *answers, s
 static void add_problem(struct table *table, const struct fleet_answer *answer, time_t now)
 {
     _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_str_ struct str host = STR_INIT;
 
     str_addn(&text, answer->problem, str_fit(answer->problem, 2 * CELL_MAX));
     if (!answer->reached && answer->known.when != 0) {
@@ -342,7 +343,9 @@ static void add_problem(struct table *table, const struct fleet_answer *answer, 
         str_addf(&text, "; %s ago it had %" PRId64 " sessions, %" PRId64 " active", age,
                  answer->known.sessions, answer->known.active);
     }
-    table_add(table, answer->host != NULL ? answer->host : "-", colour(COLOUR_YELLOW));
+    str_addf(&host, "%s%s%s", answer->host != NULL ? answer->host : "-",
+             answer->label != NULL ? ":" : "", answer->label != NULL ? answer->label : "");
+    table_add(table, host.data, colour(COLOUR_YELLOW));
     for (size_t i = 2; i < table->columns; i++)
         table_add(table, "-", NULL);
     add_cell(table, &text, colour(COLOUR_YELLOW));

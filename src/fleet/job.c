@@ -189,3 +189,32 @@ bool job_run_load(int dir, struct job_run *ret)
         *ret = run;
     return whole;
 }
+
+void job_put_state(const struct batch_job *job, struct str *to)
+{
+    str_add(to, slurm_state_name(job->state));
+    if (job->state == SLURM_FAILED && job->exit_code != 0)
+        str_addf(to, " (exit code %d)", job->exit_code);
+    if (job->reason[0] != '\0')
+        str_addf(to, ": %s", job->reason);
+}
+
+void job_put_json(const struct batch_job *job, struct json_out *out)
+{
+    char when[TIME_TEXT];
+
+    time_format(job->submitted, when);
+    json_put(out, "sessionId", job->id);
+    json_put(out, "name", job->name[0] != '\0' ? job->name : NULL);
+    json_put(out, "template", job->template);
+    json_put(out, "host", job->host);
+    json_put(out, "submittedAt", when);
+    if (job->number != 0)
+        json_put_int(out, "job", (int64_t)job->number);
+    json_put(out, "state", slurm_state_name(job->state));
+    json_put(out, "reason", job->reason[0] != '\0' ? job->reason : NULL);
+    json_put(out, "node", job->node[0] != '\0' ? job->node : NULL);
+    json_put_int(out, "restarts", job->restarts);
+    if (job->exit_code != 0)
+        json_put_int(out, "exitCode", job->exit_code);
+}

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/id.h"
+#include "base/json.h"
 #include "fleet/slurm.h"
 
 #include <stdbool.h>
@@ -71,5 +72,10 @@ struct job_run {
 /* Write and read the file `run`. job_run_load() returns false if there is none that can be read. */
 int job_run_save(int dir, const struct job_run *run, struct err *err);
 bool job_run_load(int dir, struct job_run *ret);
+
+/* Appends what is to be said of a job in a table: "pending: Priority". */
+void job_put_state(const struct batch_job *job, struct str *to);
+/* Writes the members of a job into an open JSON object. */
+void job_put_json(const struct batch_job *job, struct json_out *out);
 
 #endif

@@ -433,6 +433,18 @@ int jobs_select(const struct jobs *jobs, const char *text, const struct batch_jo
     return 0;
 }
 
+int jobs_record(const char *store, const struct batch_job *job, struct batch_job *ret,
+                struct err *err)
+{
+    _cleanup_close_ int dir = job_open_dir(store, job->id, false, err);
+
+    if (dir == -1 || job_load(dir, job->id, ret, err) == -1)
+        return -1;
+    ret->number = job->number;
+    set_state(ret, job->state, job->node, job->reason);
+    return 0;
+}
+
 int job_find(const struct config *config, const struct remote *remote, const char *session,
              struct batch_job *ret, struct err *err)
 {
@@ -461,40 +473,5 @@ int job_find(const struct config *config, const struct remote *remote, const cha
     if (job->state != SLURM_RUNNING)
         return err_set(err, MAS_CONFLICT, "session '%s' does not run: its job %" PRIu64 " is %s",
                        session, job->number, state.data);
-    _cleanup_close_ int dir = job_open_dir(store, job->id, false, err);
-    if (dir == -1 || job_load(dir, job->id, ret, err) == -1)
-        return -1;
-    ret->number = job->number;
-    ret->state = job->state;
-    set_state(ret, job->state, job->node, job->reason);
-    return 0;
-}
-
-void job_put_state(const struct batch_job *job, struct str *to)
-{
-    str_add(to, slurm_state_name(job->state));
-    if (job->state == SLURM_FAILED && job->exit_code != 0)
-        str_addf(to, " (exit code %d)", job->exit_code);
-    if (job->reason[0] != '\0')
-        str_addf(to, ": %s", job->reason);
-}
-
-void job_put_json(const struct batch_job *job, struct json_out *out)
-{
-    char when[TIME_TEXT];
-
-    time_format(job->submitted, when);
-    json_put(out, "sessionId", job->id);
-    json_put(out, "name", job->name[0] != '\0' ? job->name : NULL);
-    json_put(out, "template", job->template);
-    json_put(out, "host", job->host);
-    json_put(out, "submittedAt", when);
-    if (job->number != 0)
-        json_put_int(out, "job", (int64_t)job->number);
-    json_put(out, "state", slurm_state_name(job->state));
-    json_put(out, "reason", job->reason[0] != '\0' ? job->reason : NULL);
-    json_put(out, "node", job->node[0] != '\0' ? job->node : NULL);
-    json_put_int(out, "restarts", job->restarts);
-    if (job->exit_code != 0)
-        json_put_int(out, "exitCode", job->exit_code);
+    return jobs_record(store, job, ret, err);
 }

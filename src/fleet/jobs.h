@@ -10,7 +10,6 @@
 #define MAS_FLEET_JOBS_H
 
 #include "base/err.h"
-#include "base/json.h"
 #include "fleet/job.h"
 #include "store/config.h"
 
@@ -57,14 +56,14 @@ void jobs_free(struct jobs *jobs);
 int jobs_select(const struct jobs *jobs, const char *text, const struct batch_job **ret,
                 struct err *err);
 
+/* Reads the record of one of the jobs, with what Slurm says of it. The caller releases *ret with
+ * job_free(). */
+int jobs_record(const char *store, const struct batch_job *job, struct batch_job *ret,
+                struct err *err);
+
 /* Finds the running job of a session on a remote. *ret is its record. Fails with MAS_NOT_FOUND, or
  * with MAS_CONFLICT and Slurm's reason if the job does not run. */
 int job_find(const struct config *config, const struct remote *remote, const char *session,
              struct batch_job *ret, struct err *err);
-
-/* Appends what is to be said of a job in a table: "pending: Priority". */
-void job_put_state(const struct batch_job *job, struct str *to);
-/* Writes the members of a job into an open JSON object. */
-void job_put_json(const struct batch_job *job, struct json_out *out);
 
 #endif

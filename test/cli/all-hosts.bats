@@ -227,30 +227,129 @@ pretends_slurm() {
     [[ $(row gpu) = *"no controller"* ]]
 }
 
-@test "verbs that do not look into running jobs say so, and how to ask one" {
-    local id=11111111-2222-4333-8444-555555555555 verb
-    pretends_slurm
+# runs_job NUMBER NAME [ROOT]: a session that runs as a job, in this root on its node.
+runs_job() {
+    local id
+    id=$(printf '11111111-2222-4333-8444-%012d' "$1")
     mkdir -m 700 "$T/store/$id"
-    printf 'SESSION_ID=%s\nHOST=gpu\nNAME=big\nTEMPLATE=solo\nPARTITION=teams\nSUBMITTED_AT=2026-01-01T00:00:00Z\nJOB=7\nSCRIPT=/x\nROOT=/r\nCOMMAND=x\nOPTIONS=x\n' "$id" >"$T/store/$id/job"
+    printf 'SESSION_ID=%s\nHOST=gpu\nNAME=%s\nTEMPLATE=solo\nPARTITION=teams\nSUBMITTED_AT=2026-01-01T00:00:00Z\nJOB=%s\nSCRIPT=/x\nROOT=%s\nCOMMAND=x\nOPTIONS=x\n' \
+        "$id" "$2" "$1" "${3-/r}" >"$T/store/$id/job"
     chmod 600 "$T/store/$id/job"
-    echo "7|RUNNING|0|0|n1|mas:$id|None" >"$T/queue"
+    echo "$1|RUNNING|0|0|n1|mas:$id|None" >>"$T/queue"
+}
+# srun_is SCRIPT: what `srun` does; "$@" is the command for the node, $JOB the number of the job. It notes its calls.
+srun_is() {
+    cat >"$T/bin/srun" <<END
+#!/bin/bash
+while [ "\$1" != -- ]; do case \$1 in --jobid=*) JOB=\${1#*=} ;; esac; shift; done
+shift
+echo "\$JOB" >>"$T/steps"
+$1
+END
+    chmod +x "$T/bin/srun"
+}
+steps() { grep -c . "$T/steps"; }
+
+@test "status, du, usage, search and top ask the running jobs, each by a step of its own" {
+    local verb
+    pretends_slurm
+    sed -i "s|^via = slurm:.*|&\nmas = $MAS|" "$ROOT/mas.ini"
+    mkdir "$T/job"
+    "$MAS" init "$T/job/a" >/dev/null
+    "$MAS" init "$T/job/b" >/dev/null
+    "$MAS" --root "$T/job/a" new -q --name big -t solo
+    "$MAS" --root "$T/job/b" new -q --name small -t solo
+    runs_job 7 big "$T/job/a"
+    runs_job 8 small "$T/job/b"
+    srun_is 'exec "$@"'
+    new_session --name here -t solo
     for verb in status du usage 'search nothing' 'top --once'; do
         # shellcheck disable=SC2086 # words
         mas $verb --all-hosts
-        echo "$verb: $output"
+        echo "$verb: $output $stderr"
         [ "$status" -eq 0 ]
+        [ "$stderr" = '' ]
+        case $verb in
+            status* | du* | top*) [[ $(row gpu) = *big* && $(row gpu) = *small* && $(row -) = *here* ]] ;;
+            *) [ "$(row gpu)" = '' ] ;;
+        esac
+        [ "$(sort -n "$T/steps" | tr '\n' ' ')" = '7 8 ' ]
+        rm "$T/steps"
+    done
+    mas status --all-hosts --json
+    [ "$(jq -r '.sessions | map([.host, .name] | join(" ")) | sort | join(",")' <<<"$output")" = ' here,gpu big,gpu small' ]
+    [ "$(jq -r '.hosts | map(select(.host == "gpu") | [.session[-1:], .reached, .problem] | join(" ")) | join(",")' <<<"$output")" = '7 true ,8 true ' ]
+    mas list --all-hosts
+    [ "$(steps)" -eq 2 ] # it has what Slurm says
+}
+
+@test "a running job that is not reached, or does not answer as it should, is a row with the reason" {
+    local start=$SECONDS
+    pretends_slurm
+    sed -i 's/^answer = .*/answer = 4s/' "$ROOT/mas.ini"
+    runs_job 7 ended
+    runs_job 8 hangs
+    runs_job 9 cut
+    runs_job 10 other
+    srun_is 'case $JOB in
+        7) echo "srun: error: Unable to create step for job 7: Job/step already completing or completed" >&2; exit 255 ;;
+        8) exec sleep 100 ;;
+        9) '"$(greeting)"'; printf "{\"sessions\": [" ;;
+        10) echo "mas: cannot run '\''mas'\'': there is no option '\''--seal=x'\''" >&2; exit 2 ;;
+    esac'
+    mas status --all-hosts
+    echo "$output $stderr"
+    [ "$status" -eq 12 ]
+    [ $((SECONDS - start)) -lt 30 ]
+    [[ $(row gpu:ended) = *'not reached: srun: error: Unable to create step'* ]]
+    [[ $(row gpu:hangs) = *'not reached: no answer in time' ]]
+    [[ $(row gpu:cut) = *'not reached: the end of its output is missing' ]]
+    [[ $(row gpu:other) = *'--seal'* || $(row gpu:other) = *'end of its output'* ]]
+    mas du --all-hosts -q
+    [[ $stderr = *"host 'gpu:hangs': not reached: no answer in time"* ]]
+}
+
+@test "of many running jobs 64 are asked, and of the others it is said how many they are" {
+    local n verb
+    pretends_slurm
+    for n in {1..70}; do runs_job "$n" "team$n"; done
+    srun_is "$(greeting)"'; echo "{\"sessions\":[],\"usage\":[],\"messages\":[]}"; printf "\36%s\n" "${2#*=}"'
+    for verb in status du usage 'search nothing' 'top --once'; do
+        rm -f "$T/steps"
+        # shellcheck disable=SC2086 # words
+        mas $verb --all-hosts
+        echo "$verb: $output $stderr"
+        [ "$status" -eq 0 ]
+        [ "$(steps)" -eq 64 ]
         case $verb in
             search*) verb='search -s' ;;
             top*) verb=status ;;
         esac
-        [[ $(row gpu) = *" 1 running job, not asked; ask one: mas $verb gpu:big" ]]
+        [[ $(row gpu) = *" 6 more running jobs, not asked; ask one: mas $verb gpu:team65" ]]
     done
     mas du --all-hosts --json
-    [ "$(of gpu '[.reached, .problem] | join(" ")')" = 'true 1 running job, not asked; ask one: mas du gpu:big' ]
-    rm "$T/store/.jobs/answer"
-    echo "7|PENDING|0|0|n/a|mas:$id|Priority" >"$T/queue"
+    [ "$(jq -r '.hosts[] | select(.host == "gpu" and .session == null) | [.reached, .problem] | join(" ")' <<<"$output")" = \
+        'true 6 more running jobs, not asked; ask one: mas du gpu:team65' ]
+}
+
+@test "jobs that wait are not asked, and without an answer of Slurm none is" {
+    pretends_slurm
+    runs_job 7 big
+    sed -i 's/RUNNING/PENDING/' "$T/queue"
+    srun_is 'exit 255'
     mas status --all-hosts
     [ "$(row gpu)" = '' ]
+    [ "$status" -eq 0 ]
+    sed -i 's/PENDING/RUNNING/' "$T/queue"
+    rm "$T/store/.jobs/answer"
+    mas list --all-hosts >/dev/null
+    printf '#!/bin/sh\necho "squeue: error: no controller" >&2\nexit 1\n' >"$T/bin/squeue"
+    sed -i "1s/\t[0-9]*\t/\t00000000000000000000\t/" "$T/store/.jobs/answer"
+    mas status --all-hosts
+    echo "$output"
+    [ "$status" -eq 12 ]
+    [[ $(row gpu) = *'not reached: '*'no controller; 1 running job, not asked; ask one: mas status gpu:big' ]]
+    [ ! -e "$T/steps" ]
 }
 
 @test "a partition whose store does not exist yet is no error" {
@@ -314,6 +413,23 @@ top_screen() {
     [ "$status" -eq 12 ]
     [ "${#lines[@]}" -eq 16 ]
     [[ ${lines[2]} = n1*a-waiting* ]]
+}
+
+@test "top --all-hosts asks running jobs once in 30 s, and shows what they said in between" {
+    local pid
+    pretends_slurm
+    runs_job 7 big
+    srun_is "$(greeting)"'; echo "{\"sessions\":[{\"name\":\"big\",\"agents\":[{\"id\":\"one\",\"state\":\"idle\"}]}]}"; printf "\36%s\n" "${2#*=}"'
+    mkfifo "$T/keys"
+    : >"$T/screen"
+    script -qefc "stty rows 20 cols 100; exec '$MAS' top --all-hosts" "$T/screen" <>"$T/keys" >/dev/null 3>&- &
+    pid=$!
+    drawn() { [ "$(grep -c 'q quits' "$T/screen")" -ge 3 ]; }
+    eventually drawn
+    printf q >"$T/keys"
+    wait "$pid"
+    [ "$(steps)" -eq 1 ]
+    [ "$(grep -c 'gpu .*big.*one' "$T/screen")" -ge 3 ]
 }
 
 @test "a signal to top --all-hosts leaves the terminal as it was" {

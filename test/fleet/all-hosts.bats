@@ -56,6 +56,47 @@ names() { everywhere '[.sessions[].name] | sort | join(" ")'; }
     done
 }
 
+@test "running jobs are asked, too, each on its node; one whose node is cut off is a row" {
+    local verb word
+    fleet_slurm 'submit = -w n1'
+    front new -q --host gpu -n one -t solo --agent scripted
+    as front sed -i 's/^submit = .*/submit = -w n2/' .config/mas/mas.ini
+    front new -q --host gpu -n two -t solo --agent scripted
+    eventually front wait gpu:one --for idle
+    eventually front wait gpu:two --for idle
+    front ask gpu:two solo 'SAY:"another rare word"' >/dev/null
+    for verb in status du usage 'top --once'; do
+        # shellcheck disable=SC2086 # words
+        front_mas $verb --all-hosts
+        echo "$verb: $output $stderr"
+        [ "$status" -eq 0 ]
+        case $verb in
+            usage) grep -E '^gpu ' <<<"$output" ;;
+            *)
+                grep -E '^gpu .*one' <<<"$output"
+                grep -E '^gpu .*two' <<<"$output"
+                [[ $output == *on-n1* && $output == *on-n3* ]]
+                ;;
+        esac
+    done
+    grep -E '^gpu .*another rare word' <<<"$(front search --all-hosts 'another rare')"
+    [ "$(front status --all-hosts --json | jq -r '[.hosts[] | select(.host == "gpu") | .reached] | join(",")')" = true,true ]
+    brisk
+    link_down n2
+    only_one() {
+        front_mas status --all-hosts
+        echo "$output"
+        grep -E '^gpu .*one' <<<"$output" && grep -E '^gpu:two .*not reached: ' <<<"$output"
+    }
+    eventually only_one
+    [ "$status" -eq 12 ]
+    link_up n2
+    front stop one two
+    eventually prints 0 eval "front list --json | jq '[.jobs[] | select(.state == \"running\")] | length'"
+    as front sed -i '/^\[host gpu\]/,$d' .config/mas/mas.ini
+    patient
+}
+
 @test "with a machine that is dead, a list takes less than 3 s and has the others whole, and a row for it" {
     front list --all-hosts >/dev/null
     brisk

@@ -1,0 +1,110 @@
+/* What `--all-hosts` prints for programs: JSON, and ids. */
+#include "base/id.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "cmd/all_hosts.h"
+#include "cmd/print.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void put_host(const struct fleet_answer *answer, struct json_out *out)
+{
+    char when[TIME_TEXT];
+
+    json_open(out, NULL, '{');
+    json_put(out, "host", answer->host);
+    if (answer->session != NULL)
+        json_put(out, "session", answer->session);
+    json_put_bool(out, "reached", answer->reached);
+    json_put(out, "version", answer->greeting.version[0] != 0 ? answer->greeting.version : NULL);
+    json_put_int(out, "clockMs", answer->clock_ms);
+    json_put_int(out, "free", answer->greeting.version[0] != 0 ? answer->greeting.free : -1);
+    if (answer->greeting.store_free > 0)
+        json_put_int(out, "storeFree", answer->greeting.store_free);
+    if (answer->greeting.tmux[0] != '\0' && strcmp(answer->greeting.tmux, GREETING_NO_TMUX) != 0)
+        json_put(out, "tmux", answer->greeting.tmux);
+    json_put(out, "problem", answer->problem);
+    if (answer->known.when != 0) {
+        time_format(answer->known.when, when);
+        json_open(out, "lastKnown", '{');
+        json_put(out, "time", when);
+        json_put_int(out, "sessions", answer->known.sessions);
+        json_put_int(out, "active", answer->known.active);
+        json_close(out, '}');
+    }
+    json_close(out, '}');
+}
+
+/* Writes the member "jobs", where an answer has it. */
+static void put_jobs(const struct fleet_answers *answers, struct json_out *out)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct json *jobs = all_hosts_jobs(answers->verb, answers->list[i].json);
+        if (jobs != NULL && !any)
+            json_open(out, "jobs", '[');
+        any = any || jobs != NULL;
+        for (const struct json *job = json_first(jobs); job != NULL; job = json_next(job)) {
+            if (!all_hosts_is_new_job(answers, i, job))
+                continue;
+            json_open(out, NULL, '{');
+            json_put(out, "submittedFrom", answers->list[i].host);
+            for (const struct json *part = json_first(job); part != NULL; part = json_next(part))
+                if (strcmp(json_key(part), "submittedFrom") != 0)
+                    json_put_node(out, json_key(part), part);
+            json_close(out, '}');
+        }
+    }
+    if (any)
+        json_close(out, ']');
+}
+
+void all_hosts_print_json(const struct fleet_answers *answers)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_open(&out, all_hosts_array(answers->verb), '[');
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct json *rows = all_hosts_rows(answers->verb, answers->list[i].json);
+        for (const struct json *row = json_first(rows); row != NULL; row = json_next(row)) {
+            if (!json_is_object(row))
+                continue;
+            json_open(&out, NULL, '{');
+            json_put(&out, "host", answers->list[i].host);
+            for (const struct json *part = json_first(row); part != NULL; part = json_next(part))
+                if (strcmp(json_key(part), "host") != 0)
+                    json_put_node(&out, json_key(part), part);
+            json_close(&out, '}');
+        }
+    }
+    json_close(&out, ']');
+    put_jobs(answers, &out);
+    json_open(&out, "hosts", '[');
+    for (size_t i = 0; i < answers->count; i++)
+        put_host(&answers->list[i], &out);
+    json_close(&out, ']');
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+void all_hosts_print_ids(const struct fleet_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct fleet_answer *answer = &answers->list[i];
+        const struct json *rows = all_hosts_rows(answers->verb, answer->json);
+        for (const struct json *row = json_first(rows); row != NULL; row = json_next(row)) {
+            char id[ID_TEXT];
+            if (id_normalise(json_get_text_or(row, "sessionId", ""), id))
+                printf("%s%s%s\n", answer->host != NULL ? answer->host : "",
+                       answer->host != NULL ? ":" : "", id);
+        }
+        if (answer->problem != NULL)
+            err_warn("host '%s%s%s': %s", answer->host != NULL ? answer->host : "-",
+                     answer->label != NULL ? ":" : "", answer->label != NULL ? answer->label : "",
+                     answer->problem);
+    }
+}
