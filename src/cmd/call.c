@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "client/survey.h"
 #include "cmd.h"
+#include "cmd/jobs.h"
 #include "cmd/roots.h"
 
 #include <stdlib.h>
@@ -80,5 +81,8 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
         return -1;
     if (rc == 0)
         return check_owner(call, ret, err);
-    return err->code == MAS_NOT_FOUND ? roots_hint_session(call, text, err) : -1;
+    if (err->code != MAS_NOT_FOUND)
+        return -1;
+    (void)roots_hint_session(call, text, err);
+    return all_jobs_hint(call, text, err);
 }

@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "base/time.h"
+#include "cmd/brokered.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
 #include "fleet/submit.h"
@@ -155,6 +156,28 @@ const struct batch_job *all_jobs_find(const struct call *call, const char *text,
             job = NULL;
     }
     return job;
+}
+
+int all_jobs_hint(const struct call *call, const char *text, struct err *err)
+{
+    _cleanup_strv_ char **stores = brokered_is_agent() ? NULL : jobs_stores(&call->config);
+
+    for (char **store = stores; store != NULL && *store != NULL; store++) {
+        _cleanup_jobs_ struct jobs jobs = JOBS_INIT;
+        const struct batch_job *job = NULL;
+        struct err ignored = ERR_INIT;
+        if (jobs_read(*store, false, &jobs, &ignored) == -1 ||
+            jobs_select(&jobs, text, &job, &ignored) == -1)
+            continue;
+        if (strcmp(call->cmd->name, "move") == 0)
+            return err_hint(err,
+                            "it is a job on host '%s', and jobs are not moved; when it has ended, "
+                            "restore a save: %s/%s",
+                            job->host, *store, job->id);
+        return err_hint(err, "it is a job on host '%s': mas %s %s:%s", job->host, call->cmd->name,
+                        job->host, text);
+    }
+    return -1;
 }
 
 static const char *label_of(const struct batch_job *job)

@@ -48,6 +48,10 @@ const struct batch_job *all_jobs_find(const struct call *call, const char *text,
                                       struct all_jobs *all, const char **ret_store,
                                       const struct err *err);
 
+/* After the same, for a verb that does not look for jobs: if `text` names one, the hint says how to
+ * reach it. Returns -1. */
+int all_jobs_hint(const struct call *call, const char *text, struct err *err);
+
 /* `mas show`, `stop`, `rm` and `logs` of a job. */
 void job_show(const struct call *call, const char *store, const struct batch_job *job);
 int job_stop(const struct call *call, const char *store, const struct batch_job *job,

@@ -470,8 +470,11 @@ int job_find(const struct config *config, const struct remote *remote, const cha
     if (strcmp(job->host, remote->name) != 0)
         return err_set(err, MAS_NOT_FOUND, "there is no session '%s' on host '%s': it is on '%s'",
                        session, remote->name, job->host);
-    if (job->state != SLURM_RUNNING)
-        return err_set(err, MAS_CONFLICT, "session '%s' does not run: its job %" PRIu64 " is %s",
-                       session, job->number, state.data);
+    if (job->state != SLURM_RUNNING) {
+        (void)err_set(err, MAS_CONFLICT, "session '%s' does not run: its job %" PRIu64 " is %s",
+                      session, job->number, state.data);
+        return err_hint(err, "without its host, these work on it: mas show, logs, stop and rm %s",
+                        session);
+    }
     return jobs_record(store, job, ret, err);
 }

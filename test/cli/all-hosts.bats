@@ -352,6 +352,51 @@ steps() { grep -c . "$T/steps"; }
     [ ! -e "$T/steps" ]
 }
 
+@test "a command for a session that is a job says that it is one, and how to reach it" {
+    pretends_slurm
+    runs_job 7 bigger
+    mas send bigger all hello
+    [ "$status" -eq 3 ]
+    [ "${stderr_lines[1]}" = "it is a job on host 'gpu': mas send gpu:bigger" ]
+    mas move bigger n1
+    [ "$status" -eq 3 ]
+    [[ ${stderr_lines[1]} = "it is a job on host 'gpu', and jobs are not moved"* ]]
+    mas status nobody
+    [ "${stderr_lines[1]}" = 'list the sessions with: mas list' ]
+    sed -i 's/RUNNING/PENDING/' "$T/queue"
+    rm "$T/store/.jobs/answer"
+    mas logs gpu:bigger
+    [ "$status" -eq 4 ]
+    [ "${stderr_lines[1]}" = 'without its host, these work on it: mas show, logs, stop and rm bigger' ]
+    mas --host gpu list
+    [ "$status" -eq 12 ]
+    [ "${stderr_lines[1]}" = 'its sessions are: mas list --jobs' ]
+}
+
+@test "a job that Slurm has forgotten is shown as how it ended, and one that never started as that" {
+    local id=11111111-2222-4333-8444-000000000007
+    pretends_slurm
+    runs_job 7 big
+    : >"$T/queue"
+    mas list
+    [[ $output = *'gone: it did not start, or was killed before it could say so'* ]]
+    mas logs big
+    [ "$status" -eq 0 ]
+    [ "$output" = '' ]
+    [[ $stderr = *"job 7 of session 'big' is gone: it did not start"* ]]
+    printf 'JOB=7\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' >"$T/store/$id/run"
+    chmod 600 "$T/store/$id/run"
+    rm "$T/store/.jobs/answer"
+    mas list
+    [[ $output = *'gone: it was killed, or its node went down'* ]]
+    printf 'JOB=7\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\nENDED_AT=2026-01-01T01:00:00Z\nHOW=idle\n' >"$T/store/$id/run"
+    rm "$T/store/.jobs/answer"
+    mas list
+    [[ $output = *'ended: idle'* ]]
+    mas list --error
+    [[ $output != *big* ]]
+}
+
 @test "a partition whose store does not exist yet is no error" {
     pretends_slurm
     rmdir "$T/store"
