@@ -1,6 +1,4 @@
-/* Requests that change something: runs, stop, start, removal, messages. */
-#include "client/survey.h"
-#include "model/message.h"
+/* Requests that change something: runs, stop, start, removal. */
 #include "model/template_name.h"
 #include "serve/api.h"
 #include "serve/server.h"
@@ -140,6 +138,8 @@ static int make_session(const struct request *request, struct run_options *run, 
     /* an unknown preset, or one whose program is not installed: not a server error */
     if (err->code == MAS_NOT_FOUND || strstr(err->text, "' needs the program '") != NULL)
         err->code = MAS_USAGE;
+    if (strstr(err->text, "' needs the program '") != NULL)
+        return err_hint(err, "GET /presets lists what this machine has");
     return -1;
 }
 
@@ -262,95 +262,4 @@ static void run_remove(struct job *job)
 enum handled api_remove(struct request *request)
 {
     return api_flag(request, "force") ? api_later(request, run_remove) : HANDLED_NOW;
-}
-
-/* ---- messages */
-
-static const char *const message_members[] = {"target", "message", "execute", "now", NULL};
-
-/* Answers 410 if the tmux session is gone. mas calls that a conflict like any other, or says that a
- * host hung up if it goes just now. */
-static void answer_unsent(struct request *request, struct err *err)
-{
-    const struct root *root = &request->server->root;
-    _cleanup_session_ struct session session = SESSION_INIT;
-    struct tmux_session *live = NULL;
-    struct err ignored = ERR_INIT;
-    bool may_be_gone = err->code == MAS_CONFLICT || err->code == MAS_FAILED;
-    int conflict = 409;
-    _cleanup_close_ int dir = workspace_open(root, request->id);
-
-    if (may_be_gone && dir != -1 && session_load(root, dir, request->id, &session, &ignored) == 0 &&
-        survey_find_live(root, session.tmux_socket, request->id, &live, &ignored) == 0) {
-        if (live == NULL)
-            err->code = MAS_CONFLICT, conflict = 410;
-        else if (strstr(err->text, "its host ") != NULL)
-            err->code = MAS_CONFLICT; /* the agent's host is gone, but not the team */
-        tmux_sessions_free(live, live != NULL);
-    }
-    answer_err(request, err, conflict);
-}
-
-static void run_message(struct job *job)
-{
-    struct request *request = api_request(job);
-    const char *target = json_get_text(request->json, "target");
-    const char *message = json_get_text(request->json, "message");
-    bool execute = json_bool(json_get(request->json, "execute"), true);
-    const char *words[16] = {"send", "--json", "-s", request->id};
-    _cleanup_str_ struct str input = STR_INIT;
-    struct str said = STR_INIT;
-    struct err err = ERR_INIT;
-    size_t count = 4;
-
-    if (!execute)
-        words[count++] = "--no-enter";
-    if (json_bool(json_get(request->json, "now"), false))
-        words[count++] = "--now";
-    if (message[0] != '\0')
-        add_option(words, &count, "--file", "-");
-    words[count++] = "--";
-    words[count++] = target;
-    if (message[0] == '\0')
-        words[count++] = ""; /* only Enter */
-    str_add(&input, message);
-    if (execute)
-        str_addc(&input, '\n'); /* `mas send` removes it */
-    if (verb_run(request->server, words, &input, &said, &err) == -1) {
-        answer_unsent(request, &err);
-        return;
-    }
-    while (said.len > 0 && said.data[said.len - 1] == '\n')
-        said.data[--said.len] = '\0';
-    answer_json(request, 200, &said);
-}
-
-enum handled api_message(struct request *request)
-{
-    const char *target;
-    const char *message;
-
-    if (!api_read(request, message_members) || !api_text(request, "target", true, &target) ||
-        !api_text(request, "message", true, &message))
-        return HANDLED_NOW;
-    const struct json *execute = json_get(request->json, "execute");
-    const char *wrong = message_check(message, strlen(message));
-    bool enter = json_bool(execute, true);
-    const struct json *now = json_get(request->json, "now");
-    bool steers = json_bool(now, false);
-    if (execute != NULL && enter != json_bool(execute, false))
-        wrong = NULL, (void)refuse(request, "execute", "neither true nor false");
-    else if (now != NULL && steers != json_bool(now, true))
-        (void)refuse(request, "now", "neither true nor false");
-    else if (steers && !enter)
-        (void)refuse(request, "now", "for messages with Enter");
-    else if (target[0] == '\0' || str_has_control(target))
-        (void)refuse(request, "target", "not an agent, a unit, managers, workers or all");
-    else if (wrong != NULL)
-        answer_error(request, 400, "cannot use the body: message: it %s", wrong);
-    else if (message[0] == '\0' && !enter)
-        (void)refuse(request, "message", "empty");
-    if (request->answer.status != 0)
-        return HANDLED_NOW;
-    return api_later(request, run_message);
 }

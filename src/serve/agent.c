@@ -1,6 +1,7 @@
 #include "serve/agent.h"
 
 #include "serve/server.h"
+#include "store/owner.h"
 #include "store/workspace.h"
 
 #include <errno.h>
@@ -33,30 +34,40 @@ static void answer_silence(struct request *request, const struct roster *roster,
     answer_err(request, &err, 410);
 }
 
-static bool session_is_there(const struct request *request)
+int agent_open(const struct request *request, const char *what, const char *target,
+               struct roster *roster, struct err *err)
 {
-    _cleanup_close_ int dir = workspace_open(&request->server->root, request->id);
-    return dir != -1 || errno != ENOENT;
+    const struct root *root = &request->server->root;
+    _cleanup_close_ int dir = workspace_open(root, request->id);
+    struct roster_team team;
+
+    if (dir == -1 && errno == ENOENT)
+        return err_set(err, MAS_NOT_FOUND, "there is no session '%s'", request->id);
+    if (dir != -1 && owner_check(root, dir, request->id, what, err) == -1)
+        return -1;
+    if (roster_open(root, request->id, &team, err) == -1)
+        return -1;
+    return roster_add(roster, &team, target, err);
+}
+
+int agent_open_one(const struct request *request, const char *what, struct roster *roster,
+                   struct err *err)
+{
+    if (agent_open(request, what, request->agent, roster, err) == -1)
+        return -1;
+    if (roster->count == 1 && strcmp(roster->agents[0].agent->id, request->agent) == 0)
+        return 0; /* and not the name of a group */
+    return err_set(err, MAS_NOT_FOUND, "there is no agent '%s' in this session", request->agent);
 }
 
 bool agent_ask(struct request *request, const struct roster_request *ask, struct json **ret)
 {
     struct reply reply = {.said = NULL, .err = ERR_INIT};
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
-    struct roster_team team;
     struct err err = ERR_INIT;
 
-    if (!session_is_there(request)) {
-        answer_error(request, 404, "there is no session '%s'", request->id);
-        return false;
-    }
-    if (roster_open(&request->server->root, request->id, &team, &err) == -1 ||
-        roster_add(&roster, &team, request->agent, &err) == -1) {
+    if (agent_open_one(request, ask->what, &roster, &err) == -1) {
         answer_err(request, &err, 409);
-        return false;
-    }
-    if (roster.count != 1 || strcmp(roster.agents[0].agent->id, request->agent) != 0) {
-        answer_error(request, 404, "there is no agent '%s' in this session", request->agent);
         return false;
     }
     if (roster_ask_live(&request->server->root, &roster, ask, &err) == -1) {

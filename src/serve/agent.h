@@ -11,6 +11,14 @@
 
 enum { AGENT_ANSWER_MS = 30000 };
 
+/* Opens the session of the path, which this machine must have, and adds the agents that `target`
+ * names. `what` is the verb for the error. Fails with MAS_NOT_FOUND if there is no such session or
+ * agent. */
+int agent_open(const struct request *request, const char *what, const char *target,
+               struct roster *roster, struct err *err);
+/* Likewise, exactly the agent of the path. */
+int agent_open_one(const struct request *request, const char *what, struct roster *roster,
+                   struct err *err);
 /* Sends a request to the host of the agent that the path names, and waits AGENT_ANSWER_MS for its
  * first answer. Returns false after answering with an error: 404 for an unknown session or agent,
  * 410 if the session does not run, 409 if the host refuses. The caller releases *ret with

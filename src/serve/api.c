@@ -17,6 +17,7 @@ enum { BODY_RUN = 5 << 20, BODY_MESSAGE = 5 << 20, BODY_SMALL = 64 * 1024 };
 static const char *const list_queries[] = {"limit", "offset", "status", "mode", NULL};
 static const char *const event_queries[] = {"live", NULL};
 static const char *const log_queries[] = {"follow", NULL};
+static const char *const screen_queries[] = {"history", NULL};
 static const char *const archive_queries[] = {"live", NULL};
 static const char *const restore_queries[] = {"name", "newId", "links", NULL};
 static const char *const remove_queries[] = {"force", NULL};
@@ -60,7 +61,7 @@ const struct route api_routes[] = {
     {METHOD_GET, "/sessions/{id}/agents/{agent}/history", 0, RIGHT_READ, api_read_verb, NULL, &read_history},
     {METHOD_GET, "/sessions/{id}/agents/{agent}/context", 0, RIGHT_READ, api_read_verb, NULL, &read_context},
     {METHOD_GET, "/sessions/{id}/agents/{agent}/diff", 0, RIGHT_READ, api_read_verb, NULL, &read_agent_diff},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/screen", 0, RIGHT_READ, api_read_verb, NULL, &read_screen},
+    {METHOD_GET, "/sessions/{id}/agents/{agent}/screen", 0, RIGHT_READ, api_screen, screen_queries, NULL},
     {METHOD_GET, "/sessions/{id}/agents/{agent}/review", 0, RIGHT_READ, api_read_verb, NULL, &read_review},
     {METHOD_POST, "/sessions/{id}/agents/{agent}/review", BODY_MESSAGE, RIGHT_FULL, api_review, NULL, NULL},
     {METHOD_GET, "/sessions/{id}/log", 0, RIGHT_READ, api_log, log_queries, NULL},
@@ -205,11 +206,13 @@ static bool has_root(const struct root *root)
 enum handled api_handle(struct request *request)
 {
     if (!has_root(&request->server->root)) {
-        answer_error(request, 503, "the root '%s' is gone", request->server->root.path);
+        answer_refusal(request, 503, NULL, "it works again when the root is back at its path",
+                       "the root '%s' is gone", request->server->root.path);
         return HANDLED_NOW;
     }
     if (request->server->ending && request->method != METHOD_GET) {
-        answer_error(request, 503, "the server is shutting down");
+        answer_refusal(request, 503, NULL, "try again when it is started anew",
+                       "the server is shutting down");
         return HANDLED_NOW;
     }
     if (!keys_begin(request->server->keys, request))
@@ -274,6 +277,15 @@ bool api_flag(struct request *request, const char *key)
     return false;
 }
 
+bool api_number(struct request *request, const char *key, size_t most, size_t *ret)
+{
+    if (request_number(request, key, most, ret))
+        return true;
+    answer_error(request, 400, "cannot use the query %s: it is not a number from 0 to %zu", key,
+                 most);
+    return false;
+}
+
 struct request *api_request(struct job *job)
 {
     return (struct request *)(void *)((char *)job - offsetof(struct request, job));
@@ -289,7 +301,7 @@ enum handled api_later(struct request *request, void (*run)(struct job *job))
     request->job = (struct job){.run = run, .done = done};
     if (pool_add(request->server->pool, &request->job))
         return HANDLED_LATER;
-    answer_error(request, 503, "the server is busy; try again");
+    answer_busy(request);
     return HANDLED_NOW;
 }
 
@@ -315,6 +327,7 @@ enum handled api_events(struct request *request)
     }
     if (http_streams(request->server->http) < SERVER_LISTENERS)
         return HANDLED_STREAM;
-    answer_error(request, 503, "%d clients are listening already", SERVER_LISTENERS);
+    answer_refusal(request, 503, NULL, "try again later, or ask GET /sessions from time to time",
+                   "%d clients are listening already", SERVER_LISTENERS);
     return HANDLED_NOW;
 }

@@ -30,6 +30,9 @@ bool api_read(struct request *request, const char *const *known);
 bool api_text(struct request *request, const char *key, bool needed, const char **ret);
 /* Checks a query that is true or false. Returns false after answering with an error. */
 bool api_flag(struct request *request, const char *key);
+/* Gets a query that is a number from 0 to `most`; without it *ret stays. Returns false after
+ * answering with an error. */
+bool api_number(struct request *request, const char *key, size_t most, size_t *ret);
 /* Lets a worker execute `run` and then sends the answer. Answers with 503 if too many jobs wait. */
 enum handled api_later(struct request *request, void (*run)(struct job *job));
 /* Returns the request of a job that api_later() started. */
@@ -52,6 +55,7 @@ enum handled api_agent(struct request *request);
 enum handled api_permissions(struct request *request);
 enum handled api_all_permissions(struct request *request);
 enum handled api_review(struct request *request);
+enum handled api_screen(struct request *request);
 enum handled api_log(struct request *request);
 enum handled api_act(struct request *request);
 enum handled api_read_verb(struct request *request);

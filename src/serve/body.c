@@ -38,12 +38,16 @@ static const char *agents_fault(const struct json *list)
 
 static const char *text_fault(const struct body_member *member, const char *text)
 {
-    if (text[0] == '\0' && (member->needed || member->kind == MEMBER_LONG_TEXT))
+    bool empty =
+        member->kind != MEMBER_TYPED && (member->needed || member->kind == MEMBER_LONG_TEXT);
+
+    if (text[0] == '\0' && empty)
         return "is empty";
     switch (member->kind) {
     case MEMBER_WORD:
         return has_word(member->option, text) ? NULL : "is none of its words";
     case MEMBER_MESSAGE:
+    case MEMBER_TYPED:
         return message_check(text, strlen(text));
     case MEMBER_LONG_TEXT:
         return strlen(text) > BODY_LONG_MAX ? "is longer than 65536 bytes" : NULL;

@@ -14,6 +14,7 @@ enum member_kind {
     MEMBER_MODE, /* a MEMBER_TEXT that only clients with all rights may give */
     MEMBER_CONVERSATION, /* a MEMBER_TEXT: an id, or "new" */
     MEMBER_MESSAGE, /* what message_check() lets through */
+    MEMBER_TYPED, /* the same, and it may be empty */
     MEMBER_TAGS, /* a list */
     MEMBER_AGENTS, /* a list of at most BODY_AGENTS_MAX agents */
     MEMBER_FLAG, /* true or false */

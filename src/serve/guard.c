@@ -206,7 +206,7 @@ bool guard_permits(struct request *request, enum right needed, const char *what)
     if (request->right >= needed)
         return true;
     answer_refusal(request, 403, "missing_right",
-                   "use a token with it; 'mas serve token add' makes one",
+                   "use a token with this right; GET /pair says which one a token has",
                    "the token '%s' has the right '%s', but %s needs '%s'", request->who,
                    right_name(request->right), what, right_name(needed));
     return false;
@@ -315,7 +315,10 @@ bool guard_passes(const struct guard *guard, struct request *request, bool open)
     const char *sent = request->authorization;
 
     if (!request->local && (request->host == NULL || !is_good_host(guard, request->host))) {
-        answer_error(request, 403, "cannot answer for this Host: it is not in [serve] hosts");
+        answer_refusal(request, 403, NULL,
+                       "ask by the number of the server or by localhost, or have the name added to "
+                       "hosts of [serve] in mas.ini",
+                       "cannot answer for this Host: it is not in [serve] hosts");
         return false;
     }
     if (request->origin != NULL && !is_good_origin(guard, request)) {

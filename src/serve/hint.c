@@ -70,6 +70,47 @@ static void put_address(const char *address, const struct hint_subject *subject,
     }
 }
 
+/* Returns where to look for what is not there. */
+static const char *list_of(const struct hint_subject *subject)
+{
+    bool has_id = subject->id != NULL && subject->id[0] != '\0';
+    const char *kind = subject->kind != NULL ? subject->kind : "";
+
+    if (strcmp(kind, "operations") == 0)
+        return "GET /operations lists them";
+    if (strcmp(kind, "templates") == 0)
+        return "GET /templates lists them";
+    if (strcmp(kind, "permissions") == 0)
+        return "GET /sessions/{id}/agents/{agent}/permissions lists what the agent asks";
+    if (subject->agent != NULL)
+        return "GET /sessions/{id} lists the agents, GET /sessions the sessions";
+    return has_id ? "GET /sessions lists the sessions" : "GET /openapi.json lists the addresses";
+}
+
+void hint_default(int status, const struct hint_subject *subject, struct str *to)
+{
+    static const struct {
+        int status;
+        const char *text;
+    } hints[] = {
+        {400, "GET /openapi.json says what this address takes"},
+        {401, "send the header 'Authorization: Bearer TOKEN', or pair the browser: POST /pair"},
+        {403, "ask by an address of the server, from its own page or without the header Origin"},
+        {405, "the header Allow has the methods of this address"},
+        {413, "send less, or nothing if GET /openapi.json has no body for this address"},
+        {414, "send a shorter address"},
+        {416, "the header Content-Range has the length"},
+        {503, "try again later"},
+        {504, "look what was done, and try again"},
+    };
+
+    if (status == 404)
+        put_address(list_of(subject), subject, to);
+    for (size_t i = 0; i < ARRAY_LEN(hints); i++)
+        if (hints[i].status == status)
+            str_add(to, hints[i].text);
+}
+
 /* Returns the address that does what the command does, NULL: none. An option that the table does
  * not have changes what it does. */
 static const char *find_address(const char *command)

@@ -11,7 +11,12 @@
  * its placeholder. */
 struct hint_subject {
     const char *id, *agent, *item;
+    const char *kind; /* what stands before the item in the path; NULL: there is none */
 };
+
+/* Appends what a client can do about an error with this status that says no more; nothing, if that
+ * is not known. */
+void hint_default(int status, const struct hint_subject *subject, struct str *to);
 
 /* Appends the hint with addresses in place of commands. Of several parts, which are separated by
  * "; ", those are left out that name an option or a command without an address. */

@@ -286,9 +286,11 @@ static void refuse_large(struct exchange *exchange)
 {
     size_t most = body_limit(exchange);
     if (most == 0)
-        answer_error(&exchange->request, 413, "this request takes no body");
+        answer_refusal(&exchange->request, 413, NULL, "send it without a body",
+                       "this request takes no body");
     else
-        answer_error(&exchange->request, 413, "the body is larger than %zu bytes", most);
+        answer_refusal(&exchange->request, 413, NULL, "send less",
+                       "the body is larger than %zu bytes", most);
 }
 
 /* Headers that decide something. If one comes twice, a proxy may use the other value. */
@@ -316,16 +318,18 @@ static bool is_plain(struct exchange *exchange)
     (void)MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_header, counts);
     for (size_t i = 0; i < ARRAY_LEN(single); i++)
         if (counts[i] > 1) {
-            answer_error(&exchange->request, 400, "duplicate header %s", single[i]);
+            answer_refusal(&exchange->request, 400, NULL, "send it once", "duplicate header %s",
+                           single[i]);
             return false;
         }
     if (coding == NULL)
         return true;
     if (header(exchange->connection, "Content-Length") != NULL)
-        answer_error(&exchange->request, 400,
-                     "the request has both Content-Length and Transfer-Encoding");
+        answer_refusal(&exchange->request, 400, NULL, "send one of them",
+                       "the request has both Content-Length and Transfer-Encoding");
     else if (strcasecmp(coding, "chunked") != 0)
-        answer_error(&exchange->request, 400, "the Transfer-Encoding is not chunked");
+        answer_refusal(&exchange->request, 400, NULL, "send a Content-Length instead",
+                       "the Transfer-Encoding is not chunked");
     return exchange->request.answer.status == 0;
 }
 

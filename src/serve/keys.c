@@ -80,7 +80,8 @@ static bool make_room(struct keys *keys, struct request *request)
         (void)mkdirat(keys->root->sessions, KEYS_DIR, 0700);
         keys->dir = path_open_dir(keys->root->sessions, KEYS_DIR);
         if (keys->dir == -1) {
-            answer_error(request, 500, "cannot keep the Idempotency-Key: %s", strerror(errno));
+            answer_refusal(request, 500, NULL, "send the request without a key",
+                           "cannot keep the Idempotency-Key: %s", strerror(errno));
             return false;
         }
     }
@@ -89,7 +90,7 @@ static bool make_room(struct keys *keys, struct request *request)
         sweep(keys, now);
     if (keys->count < KEYS_MAX)
         return true;
-    answer_refusal(request, 503, "unavailable", "send the request without a key",
+    answer_refusal(request, 503, NULL, "send the request without a key",
                    "%d keys are remembered already", KEYS_MAX);
     return false;
 }
@@ -189,10 +190,10 @@ bool keys_begin(struct keys *keys, struct request *request)
         request->route->right == RIGHT_NONE)
         return true;
     if (!is_key(request->idempotency_key)) {
-        answer_error(request, 400,
-                     "cannot use the Idempotency-Key: it is not 1 to %d printable characters "
-                     "without a blank",
-                     KEYS_TEXT_MAX);
+        answer_refusal(request, 400, NULL, "make another key, such as a UUID",
+                       "cannot use the Idempotency-Key: it is not 1 to %d printable characters "
+                       "without a blank",
+                       KEYS_TEXT_MAX);
         return false;
     }
     if (!make_room(keys, request))

@@ -101,7 +101,8 @@ enum handled api_log(struct request *request)
         return HANDLED_NOW;
     if (follow != NULL && strcmp(follow, "true") == 0 &&
         http_log_followers(request->server->http) >= LOG_FOLLOWERS_MAX) {
-        answer_error(request, 503, "%d clients follow logs already", LOG_FOLLOWERS_MAX);
+        answer_refusal(request, 503, NULL, "ask for the log without following it",
+                       "%d clients follow logs already", LOG_FOLLOWERS_MAX);
         return HANDLED_NOW;
     }
     return api_later(request, run_log);

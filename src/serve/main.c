@@ -18,6 +18,7 @@
 #include "serve/metrics.h"
 #include "serve/operation.h"
 #include "serve/server.h"
+#include "serve/shared.h"
 #include "serve/starter.h"
 #include "serve/transfer.h"
 #include "store/pairing.h"
@@ -148,6 +149,7 @@ static int open_server(struct server *server, char **argv, struct bindings *bind
     transfers_sweep(&server->root);
     server->events = events_make(server, wake_streams);
     server->mas = argv[1];
+    server->shared = shared_make();
     server->metrics = metrics_make();
     server->list.changed = events_compare;
     server->list.ready = api_ready;
@@ -190,6 +192,7 @@ static void close_server(struct server *server)
     events_free(server->events);
     metrics_free(server->metrics);
     keys_free(server->keys);
+    shared_free(server->shared);
     guard_free(&server->guard);
     starter_end(&server->starter);
     log_close(&server->log);

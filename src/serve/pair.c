@@ -50,7 +50,10 @@ static void run_pair(struct job *job)
     if (pairing_take(root, code, &pairing, &err) == -1 ||
         token_add(root, pairing.name, pairing.right, pairing.expires, token, &err) == -1) {
         if (err.code == MAS_NOT_FOUND)
-            answer_error(request, 403, "%s; get another on the machine: mas serve pair", err.text);
+            answer_refusal(request, 403, NULL,
+                           "a code is good once and for a short time; have another one made on the "
+                           "machine of the server",
+                           "%s", err.text);
         else
             answer_err(request, &err, 409);
         return;
@@ -93,6 +96,7 @@ enum handled api_unpair(struct request *request)
 {
     if (request->paired)
         return api_later(request, run_unpair);
-    answer_error(request, 401, "the request is not that of a paired browser");
+    answer_refusal(request, 401, NULL, "send the browser's cookie and its Mas-Page-Token",
+                   "the request is not that of a paired browser");
     return HANDLED_NOW;
 }

@@ -4,6 +4,7 @@
 #include "model/template_name.h"
 #include "serve/api.h"
 #include "serve/server.h"
+#include "serve/shared.h"
 #include "serve/verb.h"
 
 #include <string.h>
@@ -41,8 +42,6 @@ const struct read read_history = {
 };
 const struct read read_context = {
     {"context"}, READ_AGENT, {"for", "--for", false}, {{"team", "--team", true}}};
-const struct read read_screen = {
-    {"peek"}, READ_AGENT, {.query = NULL}, {{"history", "--history", false}}};
 const struct read read_session_diff = {
     {"diff"}, READ_SESSION, {.query = NULL},
     {{"stat", "--stat", true}, {"base", "--base", true}, {"integration", "--integration", true}},
@@ -146,27 +145,20 @@ static void add_words(const struct request *request, const char **words)
         words[count++] = request->item;
 }
 
-static void run_read(struct job *job)
+static int find_read(const struct request *request, struct str *ret, struct err *err)
 {
-    struct request *request = api_request(job);
     const struct read *read = request->route->read;
     const char *text = read->text.query != NULL ? request_query(request, read->text.query) : NULL;
     const char *words[WORDS] = {NULL};
     _cleanup_str_ struct str input = STR_INIT;
-    struct str said = STR_INIT;
-    struct err err = ERR_INIT;
 
     add_words(request, words);
     str_add(&input, text != NULL ? text : "");
-    if (verb_run(request->server, words, &input, &said, &err) == -1) {
-        answer_err(request, &err, 409);
-        return;
-    }
-    while (said.len > 0 && said.data[said.len - 1] == '\n')
-        said.data[--said.len] = '\0';
-    uint64_t hash = hash_bytes(HASH_START, str_text(&said), said.len);
-    answer_json(request, 200, &said);
-    answer_tag(request, hash);
+    if (verb_run(request->server, words, &input, ret, err) == -1)
+        return -1;
+    while (ret->len > 0 && ret->data[ret->len - 1] == '\n')
+        ret->data[--ret->len] = '\0';
+    return 0;
 }
 
 enum handled api_read_verb(struct request *request)
@@ -175,5 +167,5 @@ enum handled api_read_verb(struct request *request)
 
     if (!named)
         answer_error(request, 404, "there is nothing of this name");
-    return named && check_queries(request) ? api_later(request, run_read) : HANDLED_NOW;
+    return named && check_queries(request) ? shared_ask(request, find_read) : HANDLED_NOW;
 }

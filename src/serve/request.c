@@ -119,6 +119,19 @@ const char *request_query(const struct request *request, const char *key)
     return NULL;
 }
 
+bool request_number(const struct request *request, const char *key, size_t most, size_t *ret)
+{
+    const char *text = request_query(request, key);
+    size_t len = text == NULL ? 0 : strlen(text);
+
+    if (text == NULL)
+        return true;
+    if (len == 0 || len > 10 || strspn(text, "0123456789") != len || strtoul(text, NULL, 10) > most)
+        return false;
+    *ret = strtoul(text, NULL, 10);
+    return true;
+}
+
 void request_free(struct request *request)
 {
     free(request->uri);
@@ -181,36 +194,55 @@ void answer_json(struct request *request, int status, struct str *body)
     *body = (struct str)STR_INIT;
 }
 
-static void answer_text(struct request *request, int status, const char *message, const char *hint)
+static struct hint_subject subject_of(const struct request *request)
 {
+    const char *kind = NULL;
+
+    for (size_t i = 1; request->item != NULL && i < request->part_count; i++)
+        if (request->parts[i] == request->item)
+            kind = request->parts[i - 1];
+    return (struct hint_subject){
+        .id = request->id, .agent = request->agent, .item = request->item, .kind = kind};
+}
+
+static void refuse(struct request *request, int status, const char *code, const char *hint,
+                   const char *fmt, va_list args)
+{
+    const struct hint_subject subject = subject_of(request);
+    _cleanup_str_ struct str made = STR_INIT;
     struct str body = STR_INIT;
-    answer_put_error(status, message, hint, &body);
+    char text[ERR_TEXT_MAX];
+
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    if (hint == NULL)
+        hint_default(status, &subject, &made);
+    put_error(code != NULL ? code : code_of(status), text, hint != NULL ? hint : str_text(&made),
+              &body);
     answer_json(request, status, &body);
 }
 
 void answer_error(struct request *request, int status, const char *fmt, ...)
 {
-    char text[ERR_TEXT_MAX];
     va_list args;
 
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
+    refuse(request, status, NULL, NULL, fmt, args);
     va_end(args);
-    answer_text(request, status, text, "");
 }
 
 void answer_refusal(struct request *request, int status, const char *code, const char *hint,
                     const char *fmt, ...)
 {
-    struct str body = STR_INIT;
-    char text[ERR_TEXT_MAX];
     va_list args;
 
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
+    refuse(request, status, code, hint, fmt, args);
     va_end(args);
-    put_error(code, text, hint, &body);
-    answer_json(request, status, &body);
+}
+
+void answer_busy(struct request *request)
+{
+    answer_refusal(request, 503, NULL, "try again in a second", "the server is busy");
 }
 
 static int status_of(const struct err *err, int conflict)
@@ -231,12 +263,16 @@ static int status_of(const struct err *err, int conflict)
 
 void answer_err(struct request *request, const struct err *err, int conflict)
 {
-    const struct hint_subject subject = {
-        .id = request->id, .agent = request->agent, .item = request->item};
+    const struct hint_subject subject = subject_of(request);
     _cleanup_str_ struct str hint = STR_INIT;
+    struct str body = STR_INIT;
+    int status = status_of(err, conflict);
 
     hint_put(err->hint, &subject, &hint);
-    answer_text(request, status_of(err, conflict), err->text, str_text(&hint));
+    if (hint.len == 0 && (status == 404 || status == 504))
+        hint_default(status, &subject, &hint);
+    answer_put_error(status, err->text, str_text(&hint), &body);
+    answer_json(request, status, &body);
 }
 
 void answer_put_failure(const struct err *err, const char *id, struct json_out *out)

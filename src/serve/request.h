@@ -87,7 +87,7 @@ struct request {
     struct job job; /* while a worker executes it */
     struct json *json; /* the parsed body */
     int64_t survey_ms, tmux_ms, hosts_ms; /* the oldest data that may answer it, monotonic */
-    struct request *next; /* in the list of requests that wait for a survey */
+    struct request *next; /* in a list of requests that wait for the same */
 
     /* Sums of the Idempotency-Key and of what it stands for; "": there is none to keep. */
     char key_name[SHA256_TEXT], key_sum[SHA256_TEXT];
@@ -115,16 +115,22 @@ bool request_split(struct request *request);
 bool request_decode_item(struct request *request);
 /* Returns the value of a query, or NULL. It belongs to the request. */
 const char *request_query(const struct request *request, const char *key);
+/* Reads a query as a number from 0 to `most`; without it *ret stays. Returns false if it is none.
+ */
+bool request_number(const struct request *request, const char *key, size_t most, size_t *ret);
 /* Frees everything in the request, but not the request. */
 void request_free(struct request *request);
 
-/* Set the answer. The code of an error, a word, follows from its status. */
+/* Set the answer. The code of an error, a word, follows from its status, and so does the hint: what
+ * a client can do about it. */
 /* takes ownership of *body */
 void answer_json(struct request *request, int status, struct str *body);
 void answer_error(struct request *request, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Likewise, with a code of its own and a hint. */
+/* Likewise, with a hint of its own and, unless that is NULL, a code. */
 void answer_refusal(struct request *request, int status, const char *code, const char *hint,
                     const char *fmt, ...) PRINTF_LIKE(5, 6);
+/* Answers that the server has too much to do. */
+void answer_busy(struct request *request);
 /* Answers with an error; its code determines the status. `conflict` is the status for
  * MAS_CONFLICT. */
 void answer_err(struct request *request, const struct err *err, int conflict);

@@ -5,9 +5,8 @@
  * `config` and `mas`. No thread starts programs: another process does (starter.h), and this one has
  * a filter of system calls.
  *
- * The server stores only its log, lock, tokens and keys of requests on disk. It reads everything
- * else from the sessions, and runs `mas` as a child to change them. So it can be killed at any
- * time.
+ * The server stores only its log, lock, tokens and keys of requests on disk. It reads the sessions,
+ * asks the hosts, and runs `mas` as a child for the rest. So it can be killed at any time.
  */
 #ifndef MAS_SERVE_SERVER_H
 #define MAS_SERVE_SERVER_H
@@ -33,6 +32,7 @@ struct events;
 struct metrics;
 struct operations;
 struct keys;
+struct shared;
 
 struct server {
     struct root root;
@@ -44,6 +44,7 @@ struct server {
     struct pool *pool;
     struct operations *operations;
     struct keys *keys;
+    struct shared *shared;
     struct events *events;
     struct metrics *metrics;
     struct http *http;

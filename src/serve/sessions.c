@@ -16,25 +16,6 @@ struct sessions_query {
     size_t limit, offset;
 };
 
-static bool parse_number(struct request *request, const char *key, size_t most, size_t *ret)
-{
-    const char *text = request_query(request, key);
-    size_t len = text == NULL ? 0 : strlen(text);
-
-    if (text == NULL)
-        return true;
-    unsigned long n = len > 0 && len < 11 && strspn(text, "0123456789") == len
-                          ? strtoul(text, NULL, 10)
-                          : most + 1;
-    if (n > most) {
-        answer_error(request, 400, "cannot use the query %s: it is not a number from 0 to %zu", key,
-                     most);
-        return false;
-    }
-    *ret = n;
-    return true;
-}
-
 /* Parses a comma-separated list of words into a bit set of their positions. */
 static bool parse_set(struct request *request, const char *key, const char *(*name)(size_t),
                       unsigned *ret)
@@ -76,8 +57,8 @@ static const char *name_of_mode(size_t i)
 static bool parse_query(struct request *request, struct sessions_query *ret)
 {
     *ret = (struct sessions_query){.statuses = ~0U, .modes = ~0U, .limit = SIZE_MAX};
-    return parse_number(request, "limit", LIMIT_MAX, &ret->limit) &&
-           parse_number(request, "offset", OFFSET_MAX, &ret->offset) &&
+    return api_number(request, "limit", LIMIT_MAX, &ret->limit) &&
+           api_number(request, "offset", OFFSET_MAX, &ret->offset) &&
            parse_set(request, "status", name_of_status, &ret->statuses) &&
            parse_set(request, "mode", name_of_mode, &ret->modes);
 }

@@ -33,13 +33,11 @@ static const struct verb_rule rules[] = {
     {"list", NULL, "--jobs --json --active --stopped --error", NULL},
     {"merge", NULL, "-s=id", ""},
     {"new", NULL, "-q --config=- --id=id --mode= --template=word --name= --agent=word --project= --setup=no --private", NULL},
-    {"peek", NULL, "--json -s=id --history=", ""},
     {"presets", NULL, "--json", NULL},
     {"restore", NULL, "-q --new-id --links --name=", "transfer"},
     {"review", NULL, "--json -s=id --comments=-", ""},
     {"rm", NULL, "-q -qf", "id"},
     {"search", NULL, "--json --session=here --agent= --role= --since= --until= --tag= --limit=", "-"},
-    {"send", NULL, "--json -s=id --no-enter --now --file=-", ""},
     {"start", NULL, "-q", "id"},
     {"stop", NULL, "-q", "id"},
     {"sync", NULL, "-s=id --project", ""},
@@ -131,7 +129,7 @@ static bool accepts(struct proc_spec *spec, void *arg)
     }
     spec->envp = starter->tmux_env;
     return tmux_program(&tmux, &ignored) == 0 && strcmp(spec->file, tmux) == 0 &&
-           tmux_only_lists(spec->argv);
+           tmux_only_reads(spec->argv);
 }
 
 /* Returns the environment for verbs: that of this process without the variables of a team and of

@@ -78,7 +78,8 @@ bool transfer_take(struct request *request, const char *bytes, size_t len)
         return transfer->excess < TRANSFER_EXCESS;
     }
     if (transfer->size > TRANSFER_MAX) {
-        answer_error(request, 413, "the archive is larger than %zu bytes", TRANSFER_MAX);
+        answer_refusal(request, 413, NULL, "restore it on the machine itself",
+                       "the archive is larger than %zu bytes", TRANSFER_MAX);
     } else if (file_write_all(transfer->fd, bytes, len) == -1) {
         (void)err_errno(&err, "cannot take the archive");
         answer_err(request, &err, 409);

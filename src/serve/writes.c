@@ -103,7 +103,8 @@ enum handled api_write(struct request *request)
         return HANDLED_NOW;
     const struct operation *operation = begin(request, write, &err);
     if (operation == NULL)
-        answer_error(request, 503, "%s", err.text);
+        answer_refusal(request, 503, NULL, "wait until one has ended: GET /operations", "%s",
+                       err.text);
     else
         answer(request, ACCEPTED, operation);
     return HANDLED_NOW;
@@ -147,6 +148,6 @@ enum handled api_operation_cancel(struct request *request)
     if (operation_cancel(operation))
         answer(request, ACCEPTED, operation);
     else
-        answer_error(request, 409, "the operation has ended");
+        answer_refusal(request, 409, NULL, "GET its address to see how", "the operation has ended");
     return HANDLED_NOW;
 }

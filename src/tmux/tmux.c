@@ -178,41 +178,16 @@ bool tmux_said_gone(const struct proc_result *result)
 
 /* 1 for a dead pane or 0 for a live one, then 1 if it is an agent's. Arbitrary text comes last, and
  * a session name contains no colon. */
-static const char list_format[] =
+const char tmux_list_format[] =
     "#{session_id}:#{session_attached}:"
     "#{W:#{P:#{pane_dead}#{m:* host #{@mas_id} *,#{pane_start_command}}}}:"
     "#{W:#{window_activity},}:#{@mas_id}:#{session_name}:#{@mas_root}";
-static const char panes_format[] = "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:"
-                                   "#{pane_dead_status}:#{pane_dead_signal}:#{pane_start_command}";
-
-bool tmux_only_lists(char *const *argv)
-{
-    enum { OPTIONS = 4 }; /* tmux -u -S SOCKET */
-    const char *const *rest;
-    static const char *const sessions[] = {"list-sessions", "-F", list_format, NULL};
-    static const char *const panes[] = {"list-panes", "-s", "-t", "", "-F", panes_format, NULL};
-
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (argv[i] == NULL)
-            return false;
-    if (strcmp(argv[1], "-u") != 0 || strcmp(argv[2], "-S") != 0 || argv[OPTIONS] == NULL)
-        return false;
-    argv += OPTIONS;
-    rest = strcmp(argv[0], sessions[0]) == 0 ? sessions : panes;
-    for (; *argv != NULL && *rest != NULL; argv++, rest++) {
-        size_t len = strlen(*argv);
-        bool target = **rest == '\0'; /* "$1:" */
-        _cleanup_free_ char *id = mem_dupn(*argv, len > 0 ? len - 1 : 0);
-        if (target ? len == 0 || (*argv)[len - 1] != ':' || !tmux_is_target(id, '$')
-                   : strcmp(*argv, *rest) != 0)
-            return false;
-    }
-    return *argv == NULL && *rest == NULL;
-}
+const char tmux_panes_format[] = "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:"
+                                 "#{pane_dead_status}:#{pane_dead_signal}:#{pane_start_command}";
 
 int tmux_list_start(const char *socket_path, struct proc *ret, struct err *err)
 {
-    const char *args[] = {"list-sessions", "-F", list_format, NULL};
+    const char *args[] = {"list-sessions", "-F", tmux_list_format, NULL};
     struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
     return tmux_call_start(&call, ret, err);
 }
@@ -344,7 +319,7 @@ int tmux_panes(const char *socket_path, const char *target, const char *id, stru
 {
     char session[32];
     pid_t pid;
-    const char *args[] = {"list-panes", "-s", "-t", session, "-F", panes_format, NULL};
+    const char *args[] = {"list-panes", "-s", "-t", session, "-F", tmux_panes_format, NULL};
     struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
     struct proc_result result = PROC_RESULT_INIT;
     struct tmux_pane *panes = NULL;

@@ -98,9 +98,10 @@ struct tmux_session {
     time_t activity; /* the newest among its windows */
 };
 
-/* Returns true if these are the arguments of a client that only lists, as the functions below start
- * it: a format of a caller's own could run a shell. */
-bool tmux_only_lists(char *const *argv);
+/* Returns true if these are the arguments of a client that only lists sessions or panes, or reads
+ * the screen of one agent, exactly as the functions below start it: a format of a caller's own
+ * could run a shell. */
+bool tmux_only_reads(char *const *argv);
 /* Returns the environment for tmux: that of this process without what is secret. The caller frees
  * it with strv_free(). */
 char **tmux_environment(void);
@@ -173,7 +174,8 @@ struct tmux_screen {
     char *text; /* the caller frees it; NULL if the pane does not exist */
 };
 /* Reads the screens of several panes of the session with this id, with `history` lines above them,
- * in one call. Drops empty lines at the end of each. */
+ * in one call. Drops empty lines at the end of each. The call for a single one is one that
+ * tmux_only_reads() accepts. */
 int tmux_capture_panes(const char *socket, const char *id, int history, struct tmux_screen *screens,
                        size_t count, struct err *err);
 

@@ -166,6 +166,8 @@ int tmux_capture(const char *socket_path, const char *target, struct str *to, st
     return rc;
 }
 
+static const char capturing[] = "read the contents of the panes";
+
 /* Returns the text between a pane's mark and the next one, without the empty lines at its end. */
 static char *cut_screen(const char *start, const char *end)
 {
@@ -174,25 +176,53 @@ static char *cut_screen(const char *start, const char *end)
     return end > start ? mem_printf("%.*s\n", (int)(end - start), start) : mem_dup("");
 }
 
+/* Reads one pane. Without a script, so that others can check the arguments. */
+static int capture_one(const char *socket_path, const struct tmux_capture_words *words,
+                       struct str *out, struct err *err)
+{
+    const char *const args[] = {TMUX_CAPTURE_ARGS(words), NULL};
+    const struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+
+    int rc = tmux_call(&call, &result, err);
+    if (rc == 0 && result.status != 0)
+        rc = tmux_fail(&result, capturing, err);
+    if (rc == 0)
+        str_addn(out, str_text(&result.out), result.out.len);
+    proc_result_free(&result);
+    return rc;
+}
+
+/* Reads several panes in one call. */
+static int capture_all(const char *socket_path, const struct tmux_capture_words *words,
+                       size_t count, struct str *out, struct err *err)
+{
+    _cleanup_str_ struct str script = STR_INIT;
+
+    for (size_t i = 0; i < count; i++)
+        str_addf(&script, "if-shell -F -t '%s' '%s' \"%s\"\n", words[i].pane, words[i].is_ours,
+                 words[i].capture);
+    str_addf(&script, "display-message -p '%s'\n", words[0].end);
+    return tmux_run_script(socket_path, &script, capturing, out, err);
+}
+
 int tmux_capture_panes(const char *socket_path, const char *id, int history,
                        struct tmux_screen *screens, size_t count, struct err *err)
 {
-    _cleanup_str_ struct str script = STR_INIT;
+    _cleanup_free_ struct tmux_capture_words *words = mem_alloc(count * sizeof *words);
     _cleanup_str_ struct str out = STR_INIT;
     char nonce[ID_TEXT]; /* unpredictable, so no screen can contain it */
+    size_t known = 0;
 
     if (id_make(nonce, err) == -1)
         return -1;
     for (size_t i = 0; i < count; i++)
         if (tmux_is_target(screens[i].pane, '%'))
-            str_addf(&script,
-                     "if-shell -F -t '%s' '#{&&:#{==:#{pane_id},%s},#{==:#{@mas_id},%s}}' "
-                     "\"display-message -p '%s %zu.' ; capture-pane -p -S -%d -t '%s'\"\n",
-                     screens[i].pane, screens[i].pane, id, nonce, i, history, screens[i].pane);
-    if (script.len == 0)
+            tmux_capture_say(screens[i].pane, id, nonce, i, history, &words[known++]);
+    if (known == 0)
         return 0;
-    str_addf(&script, "display-message -p '%s %zu.'\n", nonce, count);
-    if (tmux_run_script(socket_path, &script, "read the contents of the panes", &out, err) == -1)
+    if ((known == 1 ? capture_one(socket_path, words, &out, err)
+                    : capture_all(socket_path, words, known, &out, err)) == -1)
         return -1;
     const char *at = strstr(str_text(&out), nonce);
     while (at != NULL) {

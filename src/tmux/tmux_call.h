@@ -5,6 +5,7 @@
 #define MAS_TMUX_TMUX_CALL_H
 
 #include "base/err.h"
+#include "base/id.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "model/team.h"
@@ -71,6 +72,22 @@ char *tmux_first_line(struct proc_result *result, char **save);
 /* Returns true if the text is a valid id of a session ($1), window (@1) or pane (%1), which is safe
  * to pass back to tmux as a target. */
 bool tmux_is_target(const char *text, char sigil);
+
+/* Formats of lists. */
+extern const char tmux_list_format[], tmux_panes_format[];
+
+/* What a client is told to print the screen of a pane with: */
+struct tmux_capture_words {
+    char pane[24];
+    char is_ours[128]; /* a format: whether the pane is there, and of this session */
+    char capture[192]; /* commands that print a mark, "<nonce> <i>.", and then the screen */
+    char end[ID_TEXT]; /* the mark behind the last screen */
+};
+void tmux_capture_say(const char *pane, const char *id, const char *nonce, size_t i, int history,
+                      struct tmux_capture_words *ret);
+#define TMUX_CAPTURE_ARGS(words)                                                                   \
+    "if-shell", "-F", "-t", (words)->pane, (words)->is_ours, (words)->capture, ";",                \
+        "display-message", "-p", (words)->end
 
 /* Extracts the agent from a pane's start command "... host <id> <agent>". Returns false if the
  * command is not an agent's. */

@@ -219,7 +219,7 @@ NONE=11111111-1111-4111-8111-111111111111
     serve
     post /runs '{"agents":{},"template":"solo","preset":"gone"}'
     refused 400 bad_request nosuchprogram
-    is 400 '.error.hint == null'
+    is 400 '.error.hint | test("^GET /presets")'
     # an agent without a host, in a team that runs
     pkill -KILL -f "mas host $ID 11$"
     eventually eval '! pgrep -f "mas host $ID 11$" >/dev/null'

@@ -239,3 +239,78 @@ prompt() {
     api POST "/sessions/$ID/agents/solo/mode" -d "@$T/large"
     refused 413 too_large ''
 }
+
+# A server may start nothing: what starts programs for it is stopped. Each answer's status is added to $codes.
+asked() {
+    api "$@" -m 10 || status=000
+    codes+=("$status")
+}
+
+@test "what is asked of agents goes straight to their hosts: no process is started" {
+    acp_agent
+    serve
+    local starter codes=()
+    api GET /permissions # the first one may have to make the register of who waits
+    is 200
+    starter=$(pgrep -P "$SERVER" -x mas-serve-start)
+    kill -STOP "$starter"
+    asked POST "/sessions/$ID/agents/solo/prompts" -d '{"prompt":"ASK"}'
+    waits() { api GET "/sessions/$ID/agents/solo" -m 10 && jq -e '.state == "waiting"' <<<"$output" >/dev/null; }
+    eventually waits || true
+    asked GET "/sessions/$ID/agents/solo/permissions"
+    asked GET /permissions
+    asked POST "/sessions/$ID/messages" -d '{"target":"solo","message":"SAY:behind"}'
+    asked POST "/sessions/$ID/messages" -d '{"target":"all","message":"SAY:steered","now":true}'
+    asked POST "/sessions/$ID/agents/solo/budget" -d '{}'
+    asked POST "/sessions/$ID/agents/solo/cancel" -d '{}'
+    asked POST "/sessions/$ID/agents/solo/clear" -d '{}'
+    asked POST "/sessions/$ID/agents/solo/seen"
+    asked GET "/sessions/$ID/agents/solo/log"
+    kill -CONT "$starter"
+    echo "${codes[*]}"
+    [ "${codes[*]}" = '202 200 200 200 200 200 200 200 200 200' ]
+}
+
+@test "a screen is asked of the host and of tmux: one process, which may do nothing else" {
+    mkdir "$T/bin"
+    # shellcheck disable=SC2016 # for the script
+    printf '#!/bin/sh\nread -r name <"/proc/$PPID/comm"\ncase "$*" in *capture-pane*) echo "$name" >>"%s/captured" ;; esac\nexec %s "$@"\n' \
+        "$T" "$(command -v tmux)" >"$T/bin/tmux"
+    chmod +x "$T/bin/tmux"
+    new_session -t solo
+    "$MAS" send "$ID" solo "printf 'on-%s\\n' the-screen"
+    shows() { "$MAS" peek "$ID" solo | grep -q on-the-screen; }
+    eventually shows
+    PATH=$T/bin:$PATH serve
+    api GET "/sessions/$ID/agents/solo/screen"
+    is 200 '.sessionId == "'"$ID"'" and .agents[0].id == "solo" and (.agents[0].text | test("on-the-screen"))'
+    [ "$(cat "$T/captured")" = mas-serve-start ]
+    [ "$(jq -S . <<<"$output")" = "$("$MAS" peek "$ID" solo --json | jq -S .)" ]
+    api GET "/sessions/$ID/agents/solo/screen" -H "If-None-Match: $(header ETag)"
+    is 304
+    for bad in -1 x 1000001 '' 1e3; do
+        api GET "/sessions/$ID/agents/solo/screen?history=$bad"
+        refused 400 bad_request 'history: it is not a number'
+    done
+    for agent in nobody all solo,solo workers; do
+        api GET "/sessions/$ID/agents/$agent/screen"
+        is 404
+    done
+    "$MAS" stop -q "$ID"
+    api GET "/sessions/$ID/agents/solo/screen"
+    is 409 '.error.hint | test("POST /sessions/'"$ID"'/start")'
+}
+
+@test "agents of a session that another machine has are not asked, and the answer says where it is" {
+    . "$BATS_TEST_DIRNAME/../machine.bash"
+    need_machines
+    ID=$(on n9 "$MAS" new -q -t solo --no-start)
+    serve
+    for asks in 'prompts {"prompt":"x"}' 'cancel {}' 'seen {}'; do
+        post "/sessions/$ID/agents/solo/${asks%% *}" "${asks#* }"
+        refused 409 conflict 'n9'
+        is 409 '.error.hint | test("do it on n9") and (test("mas [a-z]|--") | not)'
+    done
+    post "/sessions/$ID/messages" '{"target":"solo","message":"x"}'
+    refused 409 conflict 'n9'
+}

@@ -431,3 +431,74 @@ END
     eventually test -s "$T/serve.out"
     [ "$(code --unix-socket "$T/s" http://mas/sessions)" = 200 ]
 }
+
+@test "errors of every address say what a client can do, in words of the API" {
+    local count=0 method path wrong
+    new_session -t solo --no-start
+    serve
+    api GET /openapi.json
+    is 200
+    jq -r '.paths | to_entries[] | .key as $p | .value | keys[] | select(. != "parameters") | "\(ascii_upcase) \($p)"' \
+        <<<"$output" >"$T/addresses"
+    jq '.components.schemas.Failure.properties.code.enum' <<<"$output" >"$T/codes"
+    # said STATUS...: one of these, with a hint that names nothing of the command line
+    said() {
+        [[ " $* " = *" $status "* ]] || { echo "$method $path: $status, not $*: $output"; return 1; }
+        jq -e --slurpfile codes "$T/codes" '.error | (.code | IN($codes[0][])) and (.message != "") and (.hint // "" | length > 0)
+            and ([.message, .hint] | all(test("(^|[^a-z./])mas [a-z]|--[a-z]") | not))' <<<"$output" >/dev/null ||
+            { echo "$method $path: $output"; return 1; }
+        count=$((count + 1))
+    }
+    while read -r method path; do
+        path=${path//\{id\}/11111111-1111-4111-8111-111111111111}
+        path=${path//\{agent\}/solo} path=${path//\{item\}/x}
+        api PATCH "$path" -d '{}'
+        said 405
+        api "$method" "$path" -H 'Host: evil.example'
+        said 403
+        api "$method" "$path" -H 'Origin: http://evil.example'
+        said 403
+        api "$method" "$path?nosuch=1"
+        said 400
+        case $path in /page/* | */doctor | /operations/*) ;; *11111111*)
+            if [ "$method" != POST ]; then api "$method" "$path" && said 404; fi ;;
+        esac
+        case $method:$path in
+        POST:/restores) ;;
+        POST:*)
+            for wrong in '{' '[]' '{"nosuch":1}'; do
+                api POST "$path" -d "$wrong"
+                said 400
+            done ;;
+        *)
+            api "$method" "$path" -d '{"x":1}'
+            said 413 ;;
+        esac
+        case $path in / | /page/* | /pair | /healthz) ;; *)
+            TOKEN=wrong api "$method" "$path"
+            said 401 ;;
+        esac
+    done <"$T/addresses"
+    method=GET
+    for path in /nothing "/sessions/$ID/nothing" /sessions/x "/sessions/$ID/agents/nobody/log" /operations/x /templates/x /page/x; do
+        api GET "$path"
+        said 404
+    done
+    method=POST path=/pair
+    post /pair '{"code":"AAAA-AAAA"}'
+    said 403
+    path=$(printf '/%04100d' 0)
+    api GET "$path"
+    said 414
+    path=/sessions/$ID/log
+    api GET "$path" -H 'Range: bytes=999999-'
+    said 416
+    path=/sessions/$ID/archive
+    api GET "$path" -H 'Range: bytes=1-'
+    said 416
+    path=/sessions/$ID/agents/solo/prompts
+    post "$path" '{"prompt":"x"}'
+    said 410
+    echo "$count errors"
+    [ "$count" -gt 300 ]
+}

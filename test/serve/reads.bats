@@ -128,3 +128,48 @@ same() {
     grep -q 'search --json' "$T/lines"
     run ! grep secret "$T/lines"
 }
+
+@test "those who ask the same at the same time share a process, and each gets what was there when it asked" {
+    acp_agent
+    mkfifo "$T/go"
+    # shellcheck disable=SC2016 # for the program
+    printf '#!/bin/sh\necho "$PPID" >>"%s/ran"\nif [ -e "%s/hold" ]; then read -r _ <"%s/go"; fi\nexit 1\n' "$T" "$T" "$T" >"$T/embed"
+    chmod +x "$T/embed"
+    serve
+    "$MAS" ask "$ID" solo SAY:common-first >/dev/null
+    printf '[memory]\nembed_command = %s/embed\n' "$T" >>"$ROOT/mas.ini"
+    : >"$T/hold"
+    search() { # NUMBER [CURL OPTION...]
+        curl -sSv -m 60 -o "$T/out.$1" -H "Authorization: Bearer $TOKEN" "${@:2}" "$URL/search?q=common" 2>"$T/said.$1" 3>&- &
+    }
+    search 0
+    eventually test -s "$T/ran"
+    "$MAS" ask "$ID" solo SAY:common-second >/dev/null
+    for i in {1..10}; do search "$i"; done
+    for i in {1..10}; do eventually grep -q '^> GET' "$T/said.$i"; done
+    for i in 1 2 3; do api GET /healthz; done # the server has read what came before
+    rm "$T/hold"
+    echo go >"$T/go"
+    answered() { for i in {0..10}; do jq -e .total "$T/out.$i" >/dev/null || return; done; }
+    eventually answered
+    [ "$(sort -u "$T/ran" | wc -l)" -eq 2 ]
+    for i in {1..10}; do
+        cmp "$T/out.1" "$T/out.$i"
+        grep -q common-second "$T/out.$i"
+    done
+    # another question is another process
+    api GET '/search?q=common&limit=1'
+    [ "$(sort -u "$T/ran" | wc -l)" -eq 3 ]
+}
+
+@test "what cannot be found is said to all who share the question" {
+    serve
+    local asked=()
+    for i in {1..20}; do
+        curl -sS -m 60 -o "$T/out.$i" -w '%{http_code}\n' -H "Authorization: Bearer $TOKEN" "$URL/templates/nosuch" >"$T/code.$i" 3>&- &
+        asked+=($!)
+    done
+    wait "${asked[@]}"
+    [ "$(cat "$T"/code.* | sort | uniq -c | tr -s ' ')" = ' 20 404' ]
+    for i in {1..20}; do jq -e '.error.code == "not_found" and (.error.hint | test("^the templates are: "))' "$T/out.$i" >/dev/null; done
+}

@@ -45,7 +45,7 @@ address() {
             as "${name%:*}" "$method" "$(address "$path")" -d '{"x":1}' -m 2 2>/dev/null || true
             if [ "$refused" = true ]; then
                 refused 403 missing_right "the token '${name%:*}' has the right '${name#*:}', but this address needs '$needs'"
-                jq -e '.error.hint | test("mas serve token add")' <<<"$output"
+                jq -e '.error.hint | test("GET /pair") and (test("mas [a-z]") | not)' <<<"$output"
             else
                 [ "$status" != 403 ] && [ "$status" != 401 ] || { echo "$method $path: $output"; return 1; }
             fi

@@ -1,0 +1,174 @@
+#include "serve/shared.h"
+
+#include "serve/http.h"
+#include "serve/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct question {
+    struct job job;
+    struct shared *shared;
+    struct question *next;
+    struct str key;
+    shared_find *find;
+    /* Lists by request->next. The first one is asked for all; the worker reads it. */
+    struct request *asking, *later;
+    /* The worker writes these; the loop reads them afterwards. */
+    struct str found;
+    struct err err;
+};
+
+struct shared {
+    struct question *questions; /* that are worked on */
+    size_t waiting; /* requests in their lists `later` */
+};
+
+struct shared *shared_make(void)
+{
+    return mem_alloc(sizeof(struct shared));
+}
+
+static void question_free(struct question *question)
+{
+    str_free(&question->key);
+    str_free(&question->found);
+    free(question);
+}
+
+void shared_free(struct shared *shared)
+{
+    if (shared == NULL)
+        return;
+    for (struct question *next; shared->questions != NULL; shared->questions = next) {
+        next = shared->questions->next;
+        question_free(shared->questions);
+    }
+    free(shared);
+}
+
+/* Neither a part of a path nor a query has a control character. */
+static void put_key(const struct request *request, struct str *to)
+{
+    for (size_t i = 0; i < request->part_count; i++)
+        str_addf(to, "/%s", request->parts[i]);
+    for (size_t i = 0; i < request->query_count; i++)
+        str_addf(to, "\n%s\n%s", request->queries[i].key, request->queries[i].value);
+}
+
+static void run(struct job *job)
+{
+    struct question *question =
+        (struct question *)(void *)((char *)job - offsetof(struct question, job));
+
+    (void)question->find(question->asking, &question->found, &question->err);
+}
+
+static void answer(struct request *request, const struct question *question, uint64_t hash)
+{
+    struct str body = STR_INIT;
+
+    if (question->err.code != MAS_OK) {
+        answer_err(request, &question->err, 409);
+        return;
+    }
+    str_addn(&body, str_text(&question->found), question->found.len);
+    answer_json(request, 200, &body);
+    answer_tag(request, hash);
+}
+
+/* Answers all who ask now. */
+static void answer_all(struct question *question)
+{
+    uint64_t hash = hash_bytes(HASH_START, str_text(&question->found), question->found.len);
+
+    for (struct request *next; question->asking != NULL; question->asking = next) {
+        next = question->asking->next;
+        question->asking->next = NULL;
+        answer(question->asking, question, hash);
+        http_answered(question->asking);
+    }
+    str_free(&question->found);
+    question->err = (struct err)ERR_INIT;
+}
+
+/* Lets those who came meanwhile ask. */
+static void turn_to_later(struct question *question)
+{
+    question->asking = question->later;
+    question->later = NULL;
+    for (const struct request *at = question->asking; at != NULL; at = at->next)
+        question->shared->waiting--;
+}
+
+static void done(struct job *job)
+{
+    struct question *question =
+        (struct question *)(void *)((char *)job - offsetof(struct question, job));
+    struct question **at = &question->shared->questions;
+
+    answer_all(question);
+    turn_to_later(question);
+    if (question->asking != NULL) {
+        if (pool_add(question->asking->server->pool, &question->job))
+            return;
+        (void)err_set(&question->err, MAS_TMUX, "the server is busy");
+        (void)err_hint(&question->err, "try again");
+        answer_all(question);
+    }
+    while (*at != question)
+        at = &(*at)->next;
+    *at = question->next;
+    question_free(question);
+}
+
+static enum handled refuse_busy(struct request *request)
+{
+    answer_busy(request);
+    return HANDLED_NOW;
+}
+
+static enum handled join(struct question *question, struct request *request)
+{
+    struct request **end = &question->later;
+
+    if (question->shared->waiting == SHARED_WAITING_MAX)
+        return refuse_busy(request);
+    while (*end != NULL)
+        end = &(*end)->next;
+    request->next = NULL;
+    *end = request;
+    question->shared->waiting++;
+    return HANDLED_LATER;
+}
+
+enum handled shared_ask(struct request *request, shared_find *find)
+{
+    struct shared *shared = request->server->shared;
+    _cleanup_str_ struct str key = STR_INIT;
+    struct question *question = shared->questions;
+
+    put_key(request, &key);
+    while (question != NULL && strcmp(str_text(&question->key), str_text(&key)) != 0)
+        question = question->next;
+    if (question != NULL)
+        return join(question, request);
+    question = mem_alloc(sizeof *question);
+    *question = (struct question){.job = {.run = run, .done = done},
+                                  .shared = shared,
+                                  .key = STR_INIT,
+                                  .find = find,
+                                  .asking = request,
+                                  .found = STR_INIT,
+                                  .err = ERR_INIT};
+    if (!pool_add(request->server->pool, &question->job)) {
+        question_free(question);
+        return refuse_busy(request);
+    }
+    request->next = NULL;
+    question->key = key;
+    key = (struct str)STR_INIT;
+    question->next = shared->questions;
+    shared->questions = question;
+    return HANDLED_LATER;
+}

@@ -1,0 +1,30 @@
+/*
+ * Answers that requests share. Many browsers look at the same agent and ask the same at the same
+ * time; what costs a process is found once for all of them. So no question is worked on twice at
+ * once, and however many ask it, one process follows the other.
+ *
+ * A request gets only what was found after it came: one that comes while the same question is
+ * worked on waits for the next time, together with all others that came meanwhile.
+ */
+#ifndef MAS_SERVE_SHARED_H
+#define MAS_SERVE_SHARED_H
+
+#include "serve/request.h"
+
+enum { SHARED_WAITING_MAX = 512 }; /* requests that wait for another time */
+
+struct shared;
+
+/* Release it with shared_free() once no worker runs. */
+struct shared *shared_make(void);
+void shared_free(struct shared *shared);
+
+/* Finds the answer, JSON with status 200, on a worker. The request may be another one with the same
+ * path and queries. */
+typedef int shared_find(const struct request *request, struct str *ret, struct err *err);
+
+/* Answers with what `find` finds, and a tag of it. Two requests with the same path and the same
+ * queries ask the same. */
+enum handled shared_ask(struct request *request, shared_find *find);
+
+#endif

@@ -1,0 +1,83 @@
+/* The part of tmux/tmux.h that knows which calls only read. */
+#include "tmux/tmux.h"
+#include "tmux/tmux_call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tmux_capture_say(const char *pane, const char *id, const char *nonce, size_t i, int history,
+                      struct tmux_capture_words *ret)
+{
+    (void)snprintf(ret->pane, sizeof ret->pane, "%s", pane);
+    (void)snprintf(ret->is_ours, sizeof ret->is_ours,
+                   "#{&&:#{==:#{pane_id},%s},#{==:#{@mas_id},%s}}", pane, id);
+    (void)snprintf(ret->capture, sizeof ret->capture,
+                   "display-message -p '%s %zu.' ; capture-pane -p -S -%d -t '%s'", nonce, i,
+                   history, pane);
+    (void)snprintf(ret->end, sizeof ret->end, "%s", nonce);
+}
+
+static bool is_list(char *const *argv, const char *const *form)
+{
+    for (; *argv != NULL && *form != NULL; argv++, form++) {
+        size_t len = strlen(*argv);
+        bool target = **form == '\0'; /* "$1:" */
+        _cleanup_free_ char *id = mem_dupn(*argv, len > 0 ? len - 1 : 0);
+        if (target ? len == 0 || (*argv)[len - 1] != ':' || !tmux_is_target(id, '$')
+                   : strcmp(*argv, *form) != 0)
+            return false;
+    }
+    return *argv == NULL && *form == NULL;
+}
+
+/* Copies the id that follows `mark` in a text. */
+static bool id_after(const char *text, const char *mark, char ret[ID_TEXT])
+{
+    const char *at = strstr(text, mark);
+
+    (void)snprintf(ret, ID_TEXT, "%s", at != NULL ? at + strlen(mark) : "");
+    return id_is_valid(ret);
+}
+
+/* Takes out what differs from call to call, and compares with the call that has the same. */
+static bool is_capture(char *const *argv)
+{
+    enum { PANE = 3, IS_OURS, CAPTURE, END = 9, ARGS };
+    struct tmux_capture_words words;
+    const char *want[] = {TMUX_CAPTURE_ARGS(&words)};
+    char id[ID_TEXT];
+    char *end;
+
+    for (size_t i = 0; i < ARGS; i++)
+        if (argv[i] == NULL)
+            return false;
+    const char *lines = strstr(argv[CAPTURE], " -S -");
+    if (argv[ARGS] != NULL || lines == NULL || !tmux_is_target(argv[PANE], '%') ||
+        !id_is_valid(argv[END]) || !id_after(argv[IS_OURS], "@mas_id},", id))
+        return false;
+    long history = strtol(lines + strlen(" -S -"), &end, 10);
+    if (history < 0 || history > TMUX_HISTORY_MAX)
+        return false;
+    tmux_capture_say(argv[PANE], id, argv[END], 0, (int)history, &words);
+    for (size_t i = 0; i < ARGS; i++)
+        if (strcmp(argv[i], want[i]) != 0)
+            return false;
+    return true;
+}
+
+bool tmux_only_reads(char *const *argv)
+{
+    enum { OPTIONS = 4 }; /* tmux -u -S SOCKET */
+    static const char *const sessions[] = {"list-sessions", "-F", tmux_list_format, NULL};
+    static const char *const panes[] = {"list-panes",      "-s", "-t", "", "-F",
+                                        tmux_panes_format, NULL};
+
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (argv[i] == NULL)
+            return false;
+    if (strcmp(argv[1], "-u") != 0 || strcmp(argv[2], "-S") != 0)
+        return false;
+    argv += OPTIONS;
+    return is_list(argv, sessions) || is_list(argv, panes) || is_capture(argv);
+}
