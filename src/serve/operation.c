@@ -20,6 +20,7 @@ struct operation {
     struct operation *next;
     char id[ID_TEXT];
     char session[ID_TEXT];
+    char *agent; /* NULL: it is not about one */
     char **words;
     struct str input;
     int64_t began_ms, ended_ms; /* since 1970; ended_ms 0: it has not ended */
@@ -42,6 +43,7 @@ struct operations {
 
 static void operation_free(struct operation *operation)
 {
+    free(operation->agent);
     strv_free(operation->words);
     str_free(&operation->input);
     str_free(&operation->output);
@@ -167,8 +169,8 @@ static void forget(struct operations *operations)
 }
 
 const struct operation *operations_begin(struct operations *operations, const char *session,
-                                         const char *const *words, const char *input,
-                                         struct err *err)
+                                         const char *agent, const char *const *words,
+                                         const char *input, struct err *err)
 {
     struct operation **last = &operations->first;
     char id[ID_TEXT];
@@ -189,6 +191,7 @@ const struct operation *operations_begin(struct operations *operations, const ch
     (void)pthread_mutex_init(&operation->mutex, NULL);
     memcpy(operation->id, id, sizeof id);
     (void)snprintf(operation->session, sizeof operation->session, "%s", session);
+    operation->agent = mem_dup(agent);
     for (; *words != NULL; words++)
         strv_push(&operation->words, *words);
     if (input != NULL)
@@ -247,13 +250,14 @@ static void put(const struct operation *operation, struct json_out *out)
     json_put(out, "operation", operation->id);
     json_put(out, "verb", operation->words[0]);
     json_put(out, "sessionId", operation->session[0] != '\0' ? operation->session : NULL);
+    json_put(out, "agent", operation->agent);
     json_put(out, "state", names[state]);
     put_time(out, "began", operation->began_ms);
     put_time(out, "ended", operation->ended_ms);
     if (ended)
         json_put_fit(out, "output", str_text(&operation->output), OPERATION_OUTPUT_MAX);
     if (state == FAILED)
-        answer_put_failure(&operation->err, operation->session, out);
+        answer_put_failure(&operation->err, operation->session, operation->agent, out);
 }
 
 void operation_put(const struct operation *operation, struct str *to)

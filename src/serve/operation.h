@@ -34,12 +34,13 @@ void operations_free(struct operations *operations);
 /* Operations end in jobs of this pool. It belongs to the operations. */
 struct pool *operations_pool(const struct operations *operations);
 
-/* Begins an operation on a session (an id; "": none): `mas` with these words, which end with a
+/* Begins an operation on a session (an id; "": none) or one of its agents (NULL: none): `mas` with
+ * these words, which end with a
  * NULL, and `input` as its standard input (NULL: none). Returns NULL if OPERATIONS_MAX operations
  * have not ended. The operation belongs to the list. */
 const struct operation *operations_begin(struct operations *operations, const char *session,
-                                         const char *const *words, const char *input,
-                                         struct err *err);
+                                         const char *agent, const char *const *words,
+                                         const char *input, struct err *err);
 /* Returns the operation with this id, or NULL. */
 struct operation *operations_find(struct operations *operations, const char *id);
 /* Asks the process of an operation to end, as Ctrl-C does; one that waits never starts. Returns

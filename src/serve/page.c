@@ -31,7 +31,9 @@ PAGE_FILE("screen", "screen.js");
 PAGE_FILE("changes", "changes.js");
 PAGE_FILE("text", "text.js");
 PAGE_FILE("form", "form.js");
+PAGE_FILE("asides", "asides.js");
 PAGE_FILE("asks", "asks.js");
+PAGE_FILE("compose", "compose.js");
 
 extern const char page_index[], page_index_end[];
 extern const char page_style[], page_style_end[];
@@ -50,7 +52,9 @@ extern const char page_screen[], page_screen_end[];
 extern const char page_changes[], page_changes_end[];
 extern const char page_text[], page_text_end[];
 extern const char page_form[], page_form_end[];
+extern const char page_asides[], page_asides_end[];
 extern const char page_asks[], page_asks_end[];
+extern const char page_compose[], page_compose_end[];
 
 static const char script_type[] = "text/javascript; charset=utf-8";
 
@@ -77,7 +81,9 @@ static const struct page_file {
     {"changes.js", script_type, page_changes, page_changes_end},
     {"text.js", script_type, page_text, page_text_end},
     {"form.js", script_type, page_form, page_form_end},
+    {"asides.js", script_type, page_asides, page_asides_end},
     {"asks.js", script_type, page_asks, page_asks_end},
+    {"compose.js", script_type, page_compose, page_compose_end},
 };
 /* clang-format on */
 

@@ -275,9 +275,10 @@ void answer_err(struct request *request, const struct err *err, int conflict)
     answer_json(request, status, &body);
 }
 
-void answer_put_failure(const struct err *err, const char *id, struct json_out *out)
+void answer_put_failure(const struct err *err, const char *id, const char *agent,
+                        struct json_out *out)
 {
-    const struct hint_subject subject = {.id = id};
+    const struct hint_subject subject = {.id = id, .agent = agent};
     _cleanup_str_ struct str hint = STR_INIT;
 
     hint_put(err->hint, &subject, &hint);

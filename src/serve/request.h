@@ -134,8 +134,10 @@ void answer_busy(struct request *request);
 /* Answers with an error; its code determines the status. `conflict` is the status for
  * MAS_CONFLICT. */
 void answer_err(struct request *request, const struct err *err, int conflict);
-/* Appends the member "error" with what an operation on a session (NULL: none) failed with. */
-void answer_put_failure(const struct err *err, const char *id, struct json_out *out);
+/* Appends the member "error" with what an operation on a session or one of its agents (NULL: none)
+ * failed with. */
+void answer_put_failure(const struct err *err, const char *id, const char *agent,
+                        struct json_out *out);
 /* Appends only the error object. */
 void answer_put_error(int status, const char *message, const char *hint, struct str *to);
 /* Adds an ETag with these 64 bits to the answer, a 200. It becomes a 304 if the client has this

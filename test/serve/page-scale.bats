@@ -54,7 +54,7 @@ load page
     [ -e "$axe" ] || skip 'axe is not installed: test/agents/install.sh axe'
     . "$BATS_TEST_DIRNAME/../cli/code.bash"
     make_project
-    acp_preset scripted
+    acp_preset scripted --fork
     new_session -t solo --agent scripted --project "$P"
     sed -i '3s/.*/changed/' "$ROOT/sessions/$ID/code/solo/a"
     serve

@@ -116,6 +116,27 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     browse acts
 }
 
+@test "what is said to an agent goes as a prompt, now or aside, at both sizes and by keyboard" {
+    needs_browser
+    acp_agent --steer --fork
+    serve
+    browse ways
+}
+
+@test "what an agent cannot do is said where it was asked for" {
+    needs_browser
+    acp_agent
+    serve
+    browse refusals
+}
+
+@test "an aside that a killed server has forgotten is said to be lost" {
+    needs_browser
+    acp_agent --fork
+    serve
+    browse asides_lost "$SERVER"
+}
+
 @test "forms of an agent are filled in, the first answer wins, and what is secret is on no disk" {
     needs_browser
     acp_agent
@@ -148,6 +169,7 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     acp_preset scripted
     new_session -t solo --agent scripted --project "$P"
     sed -i '3s/.*/changed/' "$ROOT/sessions/$ID/code/solo/a"
+    echo "$ROOT/sessions/$ID/code/solo" >"$T/tree"
     serve
     browse review
 }

@@ -1,7 +1,9 @@
 // One agent: what it asks, a prompt to it, and one of three panels.
-import {agentPath, get, post, sessionPath} from "/page/api.js";
+import {agentPath, get, post} from "/page/api.js";
+import {Asides} from "/page/asides.js";
 import {asksOf, askCard} from "/page/asks.js";
 import {Changes} from "/page/changes.js";
+import {Composer} from "/page/compose.js";
 import {Conversation} from "/page/conversation.js";
 import {act, button, confirm, el, fill, refresher, say, setText} from "/page/dom.js";
 import {Screen} from "/page/screen.js";
@@ -16,13 +18,12 @@ export class AgentView {
     #id;
     #agent;
     #panel;
-    #acp = false;
     #permissions = el("div", {class: "permissions", role: "region", "aria-label": "What the agent asks"});
     #state = el("p", {class: "note", role: "status"});
-    #text = el("textarea", {id: "prompt", rows: 1, maxlength: 1000000});
-    #send = el("button", {class: "strong"}, "Send");
-    #cancel = button("Cancel the turn",
-        () => act(this.#cancel, () => this.#do("/cancel", "The turn was cancelled.")), {class: "deny"});
+    #asides;
+    #composer;
+    #cancel = button("Cancel", () => act(this.#cancel, () => this.#do("/cancel", "The turn was cancelled.")),
+        {class: "deny", "aria-label": "Cancel the turn"});
     #clear = button("Clear context", () => this.#askClear());
     #wake = button("Wake", () => act(this.#wake, () => this.#do("/wake", "The agent is awake.")));
     #sleep = button("Put to sleep", () => act(this.#sleep, () => this.#do("/sleep", "The agent is asleep.")));
@@ -30,6 +31,8 @@ export class AgentView {
     #settings = el("div", {class: "settings"});
     #more = el("details", {class: "more"}, el("summary", {}, "More"), el("div", {class: "panel"}, this.#settings,
         el("p", {class: "row"}, this.#clear, this.#wake, this.#sleep, this.#restart)));
+    #asked = 0; // how often its state was asked
+    #shown = 0; // which of these answers is shown
     #read = refresher(() => this.#readState(), 30);
 
     constructor({id, agent, panel}, nameOf) {
@@ -42,14 +45,7 @@ export class AgentView {
         const tabs = Object.entries(PANELS).map(([key, [, title]]) => el("a", {
             href: `#/s/${id}/a/${agent}${key === "conversation" ? "" : `/${key}`}`,
             "aria-current": key === name ? "page" : null}, title));
-        const form = el("form", {class: "prompt full", onsubmit: (event) => this.#submit(event)},
-            el("label", {for: "prompt", class: "hidden"}, `Prompt to agent ${agent}`),
-            el("div", {class: "write"}, this.#text, this.#send), el("div", {class: "row"}, this.#more, this.#cancel));
-        this.#text.placeholder = `Prompt to ${agent}`;
-        this.#text.addEventListener("keydown", (event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
-                form.requestSubmit();
-        });
+        this.#composer = new Composer(id, agent, this.#asides = new Asides(id, agent), [this.#more, this.#cancel]);
         this.#more.addEventListener("keydown", (event) => {
             if (event.key === "Escape" && this.#more.open) {
                 this.#more.open = false;
@@ -66,12 +62,12 @@ export class AgentView {
             el("p", {class: "up"}, el("a", {href: `#/s/${id}`}, nameOf(id))),
             el("div", {class: "head"}, el("h2", {tabindex: "-1"}, `Agent ${agent}`), this.#state),
             el("nav", {class: "tabs", "aria-label": "Views of the agent"}, tabs),
-            this.#panel.node, this.#permissions, name === "changes" ? "" : form);
+            this.#panel.node, this.#asides.node, this.#permissions, name === "changes" ? "" : this.#composer.node);
     }
 
     async begin() {
         // a stopped session still has its conversation
-        const [state, panel] = await Promise.allSettled([this.#readState(), this.#panel.begin()]);
+        const [state, panel] = await Promise.allSettled([this.#readState(), this.#panel.begin(), this.#asides.begin()]);
         if (panel.status === "rejected")
             throw panel.reason;
         if (state.status === "rejected" && state.reason.status !== 410)
@@ -82,6 +78,7 @@ export class AgentView {
         if (data.sessionId !== this.#id || (data.agent !== undefined && data.agent !== this.#agent))
             return;
         this.#panel.event(type, data);
+        this.#asides.event(type, data);
         if (type !== "live")
             this.#read();
     }
@@ -92,31 +89,36 @@ export class AgentView {
     }
 
     async #readState() {
+        const number = ++this.#asked;
         try {
-            this.#show(await get(agentPath(this.#id, this.#agent)));
+            const state = await get(agentPath(this.#id, this.#agent));
+            if (number < this.#shown)
+                return; // what was asked later is there already
+            this.#shown = number;
+            this.#show(state);
         } catch (error) {
             if (error.status !== 410)
                 throw error;
             setText(this.#state, "The session does not run.");
             this.#permissions.replaceChildren();
-            this.#send.disabled = true;
+            this.#composer.show(null);
             this.#cancel.hidden = true;
             this.#more.inert = true;
         }
     }
 
     #show(state) {
-        this.#acp = state.protocol === "acp";
+        const acp = state.protocol === "acp";
         const queued = state.queued > 0 ? `, ${state.queued} queued` : "";
         const note = state.note && state.state !== "waiting" && state.state !== "paused" ? `: ${state.note}` : "";
         setText(this.#state, `${state.state}${queued}${note}`);
         this.#state.dataset.state = state.state;
-        this.#send.disabled = false;
-        this.#cancel.hidden = !this.#acp || (state.state !== "working" && state.state !== "waiting");
+        this.#composer.show(state);
+        this.#cancel.hidden = !acp || (state.state !== "working" && state.state !== "waiting");
         this.#more.inert = false;
-        this.#clear.hidden = !this.#acp;
+        this.#clear.hidden = !acp;
         this.#wake.hidden = state.state !== "asleep";
-        this.#sleep.hidden = !this.#acp || state.state !== "idle";
+        this.#sleep.hidden = !acp || state.state !== "idle";
         this.#showSettings(state);
         const asks = asksOf(state);
         fill(this.#permissions, asks, (asked) => asked.permission,
@@ -158,24 +160,8 @@ export class AgentView {
     async #do(act, words, body = {}) {
         await post(agentPath(this.#id, this.#agent, act), body);
         this.#more.open = false;
-        say(words);
         await this.#readState();
-    }
-
-    #submit(event) {
-        event.preventDefault();
-        const text = this.#text.value;
-        if (text.trim() === "")
-            return;
-        act(this.#send, async () => {
-            if (this.#acp)
-                await post(agentPath(this.#id, this.#agent, "/prompts"), {prompt: text});
-            else
-                await post(sessionPath(this.#id, "/messages"), {target: this.#agent, message: text});
-            if (this.#text.value === text)
-                this.#text.value = "";
-            say("Sent.");
-        });
+        say(words);
     }
 
     async #askRestart() {

@@ -1,5 +1,5 @@
 // What an agent has changed, and a person's comments on it.
-import {agentPath, get, post, sessionPath} from "/page/api.js";
+import {agentPath, get, post} from "/page/api.js";
 import {act, button, el, say} from "/page/dom.js";
 
 const FILES = 20; // shown at a time
@@ -82,10 +82,10 @@ export class Changes {
             for (const line of hunk.lines) {
                 if (left-- <= 0)
                     break;
-                const number = line[0] === "-" ? before : after;
+                const number = line[0] === "-" ? before : after, at = after;
                 before += line[0] !== "+" && line[0] !== "\\" ? 1 : 0;
                 after += line[0] !== "-" && line[0] !== "\\" ? 1 : 0;
-                table.append(this.#line(file.path, number, line));
+                table.append(this.#line(file.path, number, at, line));
             }
         }
         box.append(table);
@@ -94,32 +94,33 @@ export class Changes {
         return box;
     }
 
-    #line(path, number, line) {
+    // `at` is where the line is, or was, in the file of now.
+    #line(path, number, at, line) {
         const kind = {"+": "added", "-": "removed"}[line[0]] ?? "same";
-        const key = `${path}\n${number}\n${line}`;
+        const key = `${path}\n${number}\n${line}`, place = {path, number: at, line};
         const item = el("li", {class: kind});
-        const open = button(String(number), () => this.#edit(item, key, path, number, line),
+        const open = button(String(number), () => this.#edit(item, key, place, number),
             {class: "number", "aria-label": `Comment on line ${number}, ${kind}`});
         item.append(open, el("code", {}, line));
         if (this.#comments.has(key))
-            this.#edit(item, key, path, number, line, false);
+            this.#edit(item, key, place, number, false);
         return item;
     }
 
     // Opens the field for a comment below a line.
-    #edit(item, key, path, number, line, focus = true) {
+    #edit(item, key, place, number, focus = true) {
         let field = item.querySelector("textarea");
         if (field === null) {
-            field = el("textarea", {rows: 2, maxlength: 4000, "aria-label": `Comment on ${path}, line ${number}`,
+            field = el("textarea", {rows: 2, maxlength: 4000, "aria-label": `Comment on ${place.path}, line ${number}`,
                 oninput: () => {
                     if (field.value.trim() === "")
                         this.#comments.delete(key);
                     else
-                        this.#comments.set(key, {file: path, line: number, text: line, comment: field.value.trim()});
+                        this.#comments.set(key, {...place, text: field.value.trim()});
                     this.#count();
                 },
                 onblur: () => field.value.trim() === "" && field.remove()});
-            field.value = this.#comments.get(key)?.comment ?? "";
+            field.value = this.#comments.get(key)?.text ?? "";
             item.append(field);
         }
         if (focus)
@@ -127,14 +128,10 @@ export class Changes {
     }
 
     async #deliver() {
-        const comments = [...this.#comments.values()];
-        let text = `Review of your changes on ${this.#branch}: ${comments.length} comment${comments.length === 1 ? "" : "s"}.\n`;
-        for (const {file, line, text: quoted, comment} of comments)
-            text += `\n${file}:${line}\n> ${quoted}\n${comment}\n`;
-        await post(sessionPath(this.#id, "/messages"), {target: this.#agent, message: text});
+        const {stale} = await post(agentPath(this.#id, this.#agent, "/review"), {comments: [...this.#comments.values()]});
         this.#comments.clear();
         this.#show();
-        say("The comments were sent.");
+        say(stale > 0 ? `The comments were sent; ${stale} of them to lines that are gone.` : "The comments were sent.");
         this.#again.focus();
     }
 }

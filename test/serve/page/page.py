@@ -241,6 +241,106 @@ def acts(browser):
         quiet(page, "401", "410")
 
 
+def way(page, name):
+    """Chooses how the next words go to the agent, by keyboard alone."""
+    page.run("document.querySelector('.prompt select').focus()")
+    page.key(name[0].lower(), text=name[0].lower())
+    page.wait(f"document.querySelector('.prompt select').selectedOptions[0].textContent === '{name}'")
+
+
+def said(page, text):
+    page.wait(f"document.getElementById('said').textContent.includes({json.dumps(text)})")
+
+
+@scenario
+def ways(browser):
+    """A prompt waits; what is said now is seen in the same turn; what is asked aside a copy answers, without a trace."""
+    for number, page in enumerate(sizes(browser)):
+        enter(page)
+        at_agent(page)
+        page.has(".prompt select")
+        prompt(page, f"CW-FIRST{number} STEERED")
+        page.has("button", "Cancel the turn")
+        fits(page)
+        way(page, "Now")
+        need("now, in its turn" in page.run("document.getElementById('prompt').placeholder"), "the field does not say how")
+        page.run("document.getElementById('prompt').focus()")
+        page.type(f"CW-NOW{number}")
+        page.key("Enter", modifiers=2)
+        said(page, "Sent.")
+        answers(page, f"CW-FIRST{number} CW-NOW{number}")  # both in one turn
+        idle(page)
+        before = mas("history", ID, "solo", "--json")
+        way(page, "Aside")
+        need(page.run("document.querySelector('label[for=prompt]').textContent") ==
+             "Ask a copy of solo, which leaves no trace", "the label does not say how")
+        prompt(page, f"SAY:{json.dumps('**only-aside** ' + EVIL)} CW-ASIDE{number}")
+        page.wait(f"document.querySelector('.aside[data-state=done] .answer')?.textContent.includes('CW-NOW{number}')")
+        said(page, "The aside was answered.")
+        is_text(page, "an aside")
+        need("onerror" in page.run("document.querySelector('.aside .answer').textContent"), "not all of it is shown")
+        need(page.run("document.querySelector('.aside strong').textContent") == "only-aside", "the answer is not laid out")
+        need(page.run("!document.querySelector('.log').textContent.includes('only-aside')"), "it is in the conversation")
+        need(mas("history", ID, "solo", "--json") == before, "it is in the history")
+        fits(page)
+        page.go(f"{URL}/#/")
+        at_agent(page)
+        page.has(".aside[data-state=done]")  # kept while the page is open
+        page.tap("button", "Close the aside")
+        page.wait("!document.querySelector('.aside') && document.activeElement.id === 'prompt'")
+        way(page, "Aside")
+        prompt(page, "HANG")
+        page.has(".aside[aria-busy=true]")
+        page.tap("button", "Cancel the aside")
+        page.has(".aside[data-state=cancelled]")
+        page.tap("button", "Close the aside")
+        quiet(page, "401")
+
+
+@scenario
+def refusals(browser):
+    """An agent that takes nothing in its turn, and cannot be copied: the page says so, and nothing is lost."""
+    page = browser.page(*PHONE)
+    enter(page)
+    at_agent(page)
+    prompt(page, "HANG")
+    page.has("button", "Cancel the turn")
+    way(page, "Now")
+    prompt(page, "SAY:came-later")
+    page.wait("document.getElementById('alert').textContent.includes('solo gets it after its turn: it takes nothing')")
+    page.tap("button", "Cancel the turn")
+    answers(page, "came-later")
+    way(page, "Aside")
+    prompt(page, "SAY:x")
+    page.wait("document.querySelector('.aside[data-state=failed] .answer').textContent.includes('cannot copy its session')")
+    need(page.run("/POST .sessions.[0-9a-f-]{36}.agents.solo.prompts/.test(document.querySelector('.aside .answer').textContent)"),
+         "the hint does not say how to ask it")
+    fits(page)
+    quiet(page, "401")
+
+
+@scenario
+def asides_lost(browser, pid):
+    """A server that is killed forgets its asides: the page says so, and is no longer busy with them."""
+    import signal
+    page = browser.page(*PHONE)
+    enter(page)
+    at_agent(page)
+    way(page, "Aside")
+    prompt(page, "HANG")
+    page.has(".aside[aria-busy=true]")
+    os.kill(int(pid), signal.SIGKILL)
+    page.wait("document.getElementById('link').dataset.state === 'lost'")
+    server = subprocess.Popen([os.environ["MAS"], "serve", "--listen", URL.removeprefix("http://")], stdout=subprocess.PIPE)
+    try:
+        need(server.stdout.readline().decode().strip() == URL, "the server is somewhere else")
+        page.has(".aside[data-state=lost]")
+        need("started anew" in page.run("document.querySelector('.aside .answer').textContent"), "it does not say why")
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def idle(page):
     page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
 
@@ -413,6 +513,28 @@ def review(browser):
         page.wait(f"[...document.querySelectorAll('.message.user')].some(n => n.textContent.includes("
                   f"'a:3\\n> +changed\\nwhy {number}?'))")
         quiet(page, "401")
+    page = browser.page(*PHONE)
+    enter(page)
+    at_agent(page, "/changes")
+    page.tap("button[aria-label='Comment on line 3, added']")
+    page.type("where is it now?")
+    with open(f"{T}/tree") as file:
+        tree = file.read().strip()
+    with open(f"{tree}/a") as file:
+        lines = file.read().splitlines()
+    with open(f"{tree}/a", "w") as file:  # while somebody writes a comment, the line moves
+        file.write("\n".join(["new", "lines", *lines]) + "\n")
+    page.tap("button", "Send 1 comment")
+    page.tap(".tabs a", "Conversation")
+    page.wait("[...document.querySelectorAll('.message.user')].some(n => n.textContent.includes("
+              "'a:5\\n> +changed\\nwhere is it now?'))")
+    at_agent(page, "/changes")
+    page.tap("button[aria-label='Comment on line 5, added']")
+    page.type("and this?")
+    with open(f"{tree}/a", "w") as file:
+        file.write("other\n")
+    page.tap("button", "Send 1 comment")
+    said(page, "1 of them to lines that are gone")
 
 
 @scenario
@@ -724,6 +846,11 @@ def axe(browser, script):
             page.has("form.ask button", "Accept")
             check(page, "form")
             page.tap(".ask button", "Decline")
+            idle(page)
+            way(page, "Aside")
+            prompt(page, "SAY:words")
+            page.has(".aside[data-state=done]")
+            check(page, "aside")
             for panel in "/screen", "/changes":
                 at_agent(page, panel)
                 page.wait("document.querySelector('.fill').textContent.length > 20")

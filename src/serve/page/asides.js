@@ -1,0 +1,101 @@
+// Questions that copies of an agent answer, without a trace in its conversation. Only this page knows
+// which they are, so they are kept here while it is open; each is an operation of the server.
+import {agentPath, get, post, remove} from "/page/api.js";
+import {act, button, el, fill, say, setText} from "/page/dom.js";
+import {blocksOf} from "/page/text.js";
+
+const KEPT = 5; // of one agent
+const AGENTS = 50;
+const QUESTION_MAX = 300; // characters that are shown
+const ANSWER_MAX = 20000;
+const STATES = {waiting: "waits for its turn", running: "is being answered", done: "was answered",
+    failed: "failed", cancelled: "was cancelled", lost: "was lost"};
+const kept = new Map(); // by "id/agent": the asides, oldest first
+
+const isOver = (aside) => !["waiting", "running"].includes(aside.state);
+
+export class Asides {
+    node = el("div", {class: "asides", role: "region", "aria-label": "Asides"});
+    #id;
+    #agent;
+    #asides;
+
+    constructor(id, agent) {
+        const key = `${id}/${agent}`;
+        this.#id = id;
+        this.#agent = agent;
+        this.#asides = kept.get(key) ?? [];
+        kept.delete(key);
+        kept.set(key, this.#asides); // the last that was looked at
+        if (kept.size > AGENTS)
+            kept.delete(kept.keys().next().value);
+        this.#show();
+    }
+
+    // Looks what has become of those that are not over, of which no event may have come.
+    async begin() {
+        for (const aside of this.#asides.filter((one) => !isOver(one))) {
+            try {
+                this.#take(await get(`/operations/${aside.operation}`));
+            } catch (error) {
+                if (error.status !== 404)
+                    throw error;
+                this.#take({operation: aside.operation, state: "lost", output: "The server was started anew meanwhile."});
+            }
+        }
+    }
+
+    async ask(text) {
+        const begun = await post(agentPath(this.#id, this.#agent, "/asides"), {prompt: text});
+        this.#asides.push({operation: begun.operation, state: begun.state, question: text.slice(0, QUESTION_MAX)});
+        if (this.#asides.length > KEPT)
+            this.#asides.splice(0, this.#asides.length - KEPT);
+        this.#show();
+        say("Asked aside.");
+        await this.begin(); // its end may have come before its number
+    }
+
+    event(type, data) {
+        if (type === "operation")
+            this.#take(data);
+    }
+
+    #take({operation, state, output, error}) {
+        const aside = this.#asides.find((one) => one.operation === operation);
+        if (aside === undefined || isOver(aside))
+            return;
+        aside.state = state;
+        const answer = error ? [error.message, error.hint].filter(Boolean).join("\n") : output ?? "";
+        aside.answer = answer.length > ANSWER_MAX ? `${answer.slice(0, ANSWER_MAX)}\n…` : answer;
+        this.#show();
+        if (isOver(aside))
+            say(`The aside ${STATES[state]}.`);
+    }
+
+    #show() {
+        fill(this.node, this.#asides, (aside) => aside.operation, (aside) => this.#card(aside), (card, aside) => {
+            const over = isOver(aside);
+            card.setAttribute("aria-busy", String(!over));
+            card.dataset.state = aside.state;
+            setText(card.querySelector(".kind"), `Aside, ${STATES[aside.state]}`);
+            if (over && !card.querySelector(".answer").hasChildNodes())
+                card.querySelector(".answer").append(...blocksOf(aside.answer));
+            card.querySelector(".cancel").hidden = over;
+            card.querySelector(".close").hidden = !over;
+        });
+    }
+
+    #card(aside) {
+        const cancel = button("Cancel", () => act(cancel, async () => {
+            await remove(`/operations/${aside.operation}`);
+        }), {class: "cancel", "aria-label": "Cancel the aside"});
+        const close = button("Close", () => {
+            this.#asides.splice(this.#asides.indexOf(aside), 1);
+            this.#show();
+            document.getElementById("prompt")?.focus();
+        }, {class: "close", "aria-label": "Close the aside"});
+        return el("section", {class: "aside", "aria-label": "Aside"}, el("p", {class: "kind"}),
+            el("p", {class: "question"}, aside.question), el("div", {class: "answer text"}),
+            el("p", {class: "row"}, cancel, close));
+    }
+}

@@ -1,0 +1,84 @@
+// Where a person writes to an agent. To one that speaks ACP there are three ways: a prompt, which waits
+// for its turn; now, which the agent sees in the turn that it is in; and aside, which a copy answers.
+import {agentPath, post, sessionPath} from "/page/api.js";
+import {act, complain, el, say} from "/page/dom.js";
+
+const WAYS = {
+    prompt: ["Prompt", (agent) => `Prompt to ${agent}`],
+    now: ["Now", (agent) => `To ${agent} now, in its turn`],
+    aside: ["Aside", (agent) => `Ask a copy of ${agent}, which leaves no trace`],
+};
+
+export class Composer {
+    #id;
+    #agent;
+    #asides;
+    #acp = false;
+    #text = el("textarea", {id: "prompt", rows: 1, maxlength: 1000000});
+    #label = el("label", {for: "prompt", class: "hidden"});
+    #way = el("select", {"aria-label": "How to send it"},
+        Object.entries(WAYS).map(([key, [name]]) => el("option", {value: key}, name)));
+    #send = el("button", {class: "strong"}, "Send");
+    #isKnown;
+    #known = new Promise((resolve) => { this.#isKnown = resolve; }); // before that, nothing is sent
+    node;
+
+    // `asides` gets what is asked aside; `more` are the elements below the field.
+    constructor(id, agent, asides, more) {
+        this.#id = id;
+        this.#agent = agent;
+        this.#asides = asides;
+        this.node = el("form", {class: "prompt full", onsubmit: (event) => this.#submit(event)}, this.#label,
+            el("div", {class: "write"}, this.#text, this.#send), el("div", {class: "row"}, this.#way, more));
+        this.#way.addEventListener("change", () => this.#name());
+        this.#text.addEventListener("keydown", (event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
+                this.node.requestSubmit();
+        });
+        this.#name();
+    }
+
+    // What the agent is; null: it does not run, so nothing can be sent.
+    show(state) {
+        this.#acp = state?.protocol === "acp";
+        this.#send.disabled = state === null;
+        this.#way.hidden = state !== null && !this.#acp;
+        if (state !== null)
+            this.#isKnown();
+    }
+
+    #name() {
+        this.#text.placeholder = this.#label.textContent = WAYS[this.#way.value][1](this.#agent);
+    }
+
+    #submit(event) {
+        event.preventDefault();
+        const text = this.#text.value;
+        if (text.trim() === "")
+            return;
+        act(this.#send, async () => {
+            await this.#known;
+            const said = await this.#deliver(text, this.#acp ? this.#way.value : "now");
+            if (this.#text.value === text)
+                this.#text.value = "";
+            if (said)
+                say(said);
+        });
+    }
+
+    async #deliver(text, way) {
+        if (way === "prompt") {
+            await post(agentPath(this.#id, this.#agent, "/prompts"), {prompt: text});
+            return "Sent.";
+        }
+        if (way === "aside") {
+            await this.#asides.ask(text);
+            return null; // it has said so, and maybe more
+        }
+        const {agents: [{why}]} = await post(sessionPath(this.#id, "/messages"),
+            {target: this.#agent, message: text, ...(this.#acp ? {now: true} : {})});
+        if (why)
+            complain({message: `${this.#agent} gets it after its turn: ${why}`});
+        return why ? "Sent for later." : "Sent.";
+    }
+}
