@@ -140,6 +140,8 @@ static int make_session(const struct request *request, struct run_options *run, 
         err->code = MAS_USAGE;
     if (strstr(err->text, "' needs the program '") != NULL)
         return err_hint(err, "GET /presets lists what this machine has");
+    if (err->code == MAS_CONFLICT && err->hint[0] == '\0')
+        return err_hint(err, "see whether it is yours: GET /sessions/%s", run->own_id);
     return -1;
 }
 

@@ -47,6 +47,10 @@ static void run_restore(struct job *job)
     if (rc == 0 && !id_normalise(str_text(&said), id))
         rc = err_set(&err, MAS_FAILED, "mas did not say which session it has restored");
     if (rc == -1 || tell_session(request->server, id, &body, &err) == -1) {
+        _cleanup_free_ char *quoted = mem_printf("'%s'", path);
+        verb_reword(&err, quoted, "the archive");
+        if (err.code == MAS_DAMAGED && err.hint[0] == '\0')
+            (void)err_hint(&err, "send what GET /sessions/{id}/archive answers");
         str_free(&body);
         answer_err(request, &err, 409);
     } else {

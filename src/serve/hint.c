@@ -23,6 +23,7 @@ static const struct {
     {"mas list --all",     "GET /sessions"},
     {"mas list",           "GET /sessions"},
     {"mas merge",          "POST /sessions/{id}/merge"},
+    {"mas new --project",  "POST /runs"},
     {"mas new",            "POST /runs"},
     {"mas peek",           "GET /sessions/{id}/agents/{agent}/screen"},
     {"mas presets",        "GET /presets"},
@@ -129,6 +130,7 @@ static const char *find_address(const char *command)
 static void put_part(const char *part, const struct hint_subject *subject, struct str *to)
 {
     static const char separator[] = "; ";
+    static const char one_session[] = "GET /sessions/{id}";
     const char *command = strstr(part, "mas ");
     bool is_command =
         command != NULL && (command == part || command[-1] == ' ' || command[-1] == '\'');
@@ -139,7 +141,9 @@ static void put_part(const char *part, const struct hint_subject *subject, struc
     if (to->len > 0)
         str_add(to, separator);
     str_addn(to, part, is_command ? (size_t)(command - part) : strlen(part));
-    if (is_command)
+    if (is_command && str_starts(address, one_session) && subject_of(subject, "{id}", 4) == NULL)
+        str_add(to, "GET /sessions"); /* it is the command that knows which session */
+    else if (is_command)
         put_address(address, subject, to);
 }
 

@@ -294,8 +294,14 @@ static void refuse_large(struct exchange *exchange)
 }
 
 /* Headers that decide something. If one comes twice, a proxy may use the other value. */
-static const char *const single[] = {
-    "Host", "Origin", "Authorization", "Content-Length", "Transfer-Encoding", "Idempotency-Key"};
+static const char *const single[] = {"Host",
+                                     "Origin",
+                                     "Authorization",
+                                     "Content-Length",
+                                     "Transfer-Encoding",
+                                     "Idempotency-Key",
+                                     "Mas-Page-Token",
+                                     "Sec-Fetch-Site"};
 
 static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
                                     const char *value)

@@ -145,6 +145,16 @@ static void add_words(const struct request *request, const char **words)
         words[count++] = request->item;
 }
 
+/* "cannot use --since 'x'" is "cannot use the query since 'x'" here. */
+static void say_query(const struct read *read, struct err *err)
+{
+    for (size_t i = 0; i < READ_QUERIES && read->queries[i].query != NULL; i++) {
+        _cleanup_free_ char *option = mem_printf("use %s ", read->queries[i].option);
+        _cleanup_free_ char *query = mem_printf("use the query %s ", read->queries[i].query);
+        verb_reword(err, option, query);
+    }
+}
+
 static int find_read(const struct request *request, struct str *ret, struct err *err)
 {
     const struct read *read = request->route->read;
@@ -154,8 +164,10 @@ static int find_read(const struct request *request, struct str *ret, struct err 
 
     add_words(request, words);
     str_add(&input, text != NULL ? text : "");
-    if (verb_run(request->server, words, &input, ret, err) == -1)
+    if (verb_run(request->server, words, &input, ret, err) == -1) {
+        say_query(read, err);
         return -1;
+    }
     while (ret->len > 0 && ret->data[ret->len - 1] == '\n')
         ret->data[--ret->len] = '\0';
     return 0;

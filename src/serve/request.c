@@ -269,7 +269,7 @@ void answer_err(struct request *request, const struct err *err, int conflict)
     int status = status_of(err, conflict);
 
     hint_put(err->hint, &subject, &hint);
-    if (hint.len == 0 && (status == 404 || status == 504))
+    if (hint.len == 0 && (status == 400 || status == 404 || status == 504))
         hint_default(status, &subject, &hint);
     answer_put_error(status, err->text, str_text(&hint), &body);
     answer_json(request, status, &body);

@@ -2,6 +2,7 @@
 
 #include "serve/server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +28,17 @@ static void parse_error(const char *said, int code, struct err *err)
     const char *hint = line + len + (line[len] == '\n');
     if (!str_starts(hint, "mas: ") && hint[0] != '\0')
         (void)err_hint(err, "%.*s", (int)strcspn(hint, "\n"), hint);
+}
+
+void verb_reword(struct err *err, const char *from, const char *to)
+{
+    const char *at = strstr(err->text, from);
+
+    if (at == NULL)
+        return;
+    _cleanup_free_ char *text =
+        mem_printf("%.*s%s%s", (int)(at - err->text), err->text, to, at + strlen(from));
+    (void)snprintf(err->text, sizeof err->text, "%s", text);
 }
 
 int verb_run(const struct server *server, const char *const *words, const struct str *input,

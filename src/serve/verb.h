@@ -17,6 +17,10 @@ struct server;
 int verb_run(const struct server *server, const char *const *words, const struct str *input,
              struct str *ret_out, struct err *err);
 
+/* Puts `to` in place of words of the command line, which are no words of the API, in the text of an
+ * error. */
+void verb_reword(struct err *err, const char *from, const char *to);
+
 /* For verbs that take long. */
 struct verb_watch {
     /* Called once the process runs; false: it is killed at once. */

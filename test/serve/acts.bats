@@ -292,3 +292,47 @@ NONE=11111111-1111-4111-8111-111111111111
     is 200 '.state == "failed" and .error.code == "conflict" and (.error.hint | test("^stop it first.*POST /sessions/'"$ID"'/stop"))'
     jq -e '.error | tostring | test("mas [a-z]") | not' <<<"$output"
 }
+
+@test "what verbs refuse is said in words of the API, with what a client can do" {
+    local line method path body
+    new_session -t solo -n one --no-start
+    serve
+    # said MESSAGE HINT
+    said() {
+        jq -e --arg message "$1" --arg hint "$2" '.error | (.message | test($message)) and (.hint // "" | test($hint))
+            and ([.message, .hint] | all(test("(^|[^a-z./])mas [a-z]|--[a-z]|serve.transfer") | not))' <<<"$output" >/dev/null ||
+            { echo "$method $path: $output"; return 1; }
+    }
+    while IFS='|' read -r method path body message hint; do
+        api "$method" "$path" ${body:+-d "$body"}
+        said "$message" "$hint"
+    done <<END
+GET|/sessions/$ID/agents/solo/history?limit=x||^cannot use the query limit 'x': it is not a number|^GET /openapi.json
+GET|/search?q=x&since=bad||^cannot use the query since 'bad'|^GET /openapi.json
+GET|/search?q=x&role=bad||^cannot use the query role 'bad'|^GET /openapi.json
+GET|/usage?by=bad||^cannot use the query by 'bad'|^GET /openapi.json
+GET|/search?q=%20||no word|^GET /openapi.json
+GET|/sessions/$ID/diff||has no project|POST /runs
+GET|/sessions/$ID/agents/solo/review||has no project|POST /runs
+POST|/sessions/$ID/agents/solo/review|{"comments":[{"text":"x"}]}|has no project|POST /runs
+POST|/runs|{"agents":{"nobody":"x"}}|agents.nobody: unknown member|^GET /openapi.json
+POST|/runs|{"agents":{},"name":"one"}|another session has that name|GET /sessions\$
+POST|/runs|{"agents":{},"sessionId":"$ID"}|it exists|GET /sessions/$ID\$
+POST|/runs|{"agents":{},"project":"/nosuch"}|cannot use project '/nosuch'|^GET /openapi.json
+POST|/restores|garbage|^cannot restore the archive: it is not an archive of mas|GET /sessions/{id}/archive
+END
+}
+
+@test "an operation's hint names the agent" {
+    . "$BATS_TEST_DIRNAME/../host/lib.bash"
+    . "$BATS_TEST_DIRNAME/../acp/lib.bash"
+    acp_preset scripted
+    new_session -t solo --agent scripted
+    serve
+    post "/sessions/$ID/agents/solo/asides" '{"prompt":"x"}'
+    is 202 '.agent == "solo"'
+    operation=$(jq -r .operation <<<"$output")
+    ended() { api GET "/operations/$operation" && jq -e '.ended != null' <<<"$output"; }
+    eventually ended
+    is 200 '.state == "failed" and (.error.hint | test("POST /sessions/'"$ID"'/agents/solo/prompts"))'
+}

@@ -432,6 +432,25 @@ END
     [ "$(code --unix-socket "$T/s" http://mas/sessions)" = 200 ]
 }
 
+@test "halves of a browser's token that come twice, or from elsewhere, are nobody's" {
+    serve
+    "$MAS" serve pair --json >"$T/offer"
+    code=$(jq -r .code <"$T/offer")
+    [ "$(code -X POST -d "{\"code\":\"$code\"}" -D "$T/head" "$URL/pair")" = 201 ]
+    cookie=$(header Set-Cookie)
+    cookie=${cookie%%;*} half=$(jq -r .pageToken <"$T/body")
+    [ "$(code -H "Cookie: $cookie" -H "Mas-Page-Token: $half" "$URL/sessions")" = 200 ]
+    [ "$(code -H "Cookie: $cookie" -H "Mas-Page-Token: $half" -H "Mas-Page-Token: $half" "$URL/sessions")" = 400 ]
+    [ "$(code -H "Cookie: $cookie" -H "Mas-Page-Token: $half" -H 'Sec-Fetch-Site: same-origin' -H 'Sec-Fetch-Site: cross-site' "$URL/sessions")" = 400 ]
+    for site in cross-site same-site none; do
+        [ "$(code -H "Cookie: $cookie" -H "Mas-Page-Token: $half" -H "Sec-Fetch-Site: $site" "$URL/sessions")" = 401 ]
+    done
+    [ "$(code -H "Cookie: $cookie" -H "Mas-Page-Token: $half" -H 'Origin: http://localhost:1' "$URL/sessions")" = 401 ]
+    [ "$(code -H "Cookie: $cookie" "$URL/sessions")" = 401 ]
+    [ "$(code -H "Mas-Page-Token: $half" "$URL/sessions")" = 401 ]
+    [ "$(code -H "Cookie: ${cookie%%=*}=$half" -H "Mas-Page-Token: ${cookie#*=}" "$URL/sessions")" = 401 ]
+}
+
 @test "errors of every address say what a client can do, in words of the API" {
     local count=0 method path wrong
     new_session -t solo --no-start

@@ -156,3 +156,47 @@ body='{"agents":{},"template":"solo"}'
     rm -r "$dir"; mkdir -m 700 "$dir"
     [ "$(count)" -eq 2 ]
 }
+
+# shellcheck disable=SC2153 # of lib.bash
+@test "each address that does something is done once for a key, and a key is no other token's, body's or right's" {
+    local path body done=0
+    . "$BATS_TEST_DIRNAME/../host/lib.bash"
+    . "$BATS_TEST_DIRNAME/../acp/lib.bash"
+    acp_preset scripted --fork --plan-clears
+    new_session -t solo --agent scripted
+    serve
+    "$MAS" serve token add other --full >"$T/other"
+    "$MAS" serve token add look --read-only >"$T/look"
+    while read -r path body other; do
+        path=/sessions/$ID/$path
+        api POST "$path" -d "$body" -H 'Idempotency-Key: one'
+        [[ $status = 20[0-2] ]] || { echo "$path: $status $output"; false; }
+        first=$output
+        api POST "$path" -d "$body" -H 'Idempotency-Key: one'
+        [ "$(header Idempotency-Replayed)" = true ]
+        [ "$output" = "$first" ]
+        api POST "$path" -d "$other" -H 'Idempotency-Key: one'
+        refused 422 key_reused .
+        TOKEN=$(cat "$T/look") api POST "$path" -d "$body" -H 'Idempotency-Key: one'
+        [ "$status" = 403 ]
+        TOKEN=wrong api POST "$path" -d "$body" -H 'Idempotency-Key: one'
+        [ "$status" = 401 ]
+        run ! grep -qF "$first" "$T/body"
+        TOKEN=$(cat "$T/other") api POST "$path" -d "$body" -H 'Idempotency-Key: one'
+        [ -z "$(header Idempotency-Replayed)" ]
+        rm -f "$ROOT/sessions/.serve.keys"/*
+        done=$((done + 1))
+    done <<'END'
+agents/solo/prompts {"prompt":"SAY:a"} {"prompt":"SAY:b"}
+agents/solo/asides {"prompt":"SAY:a"} {"prompt":"SAY:b"}
+messages {"target":"solo","message":"SAY:a"} {"target":"solo","message":"SAY:b"}
+agents/solo/seen {} {"x":1}
+agents/solo/cancel {} {"prompt":"x"}
+agents/solo/mode {"mode":"plan"} {"mode":"default"}
+agents/solo/options/model {"value":"large"} {"value":"small"}
+agents/solo/clear {} {"then":"SAY:c"}
+agents/solo/restart {} {"x":1}
+archive {"live":true} {"live":false}
+END
+    [ "$done" -eq 10 ]
+}

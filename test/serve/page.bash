@@ -8,5 +8,5 @@ needs_browser() {
 }
 
 browse() {
-    URL=$URL TOKEN=$TOKEN MAS=$MAS ID=${ID-} T=$T timeout 280 python3 -ESB "$PROJECT/test/serve/page/page.py" "$@"
+    URL=$URL TOKEN=$TOKEN MAS=$MAS ID=${ID-} T=$T timeout "${BROWSE_S:-280}" python3 -ESB "$PROJECT/test/serve/page/page.py" "$@"
 }

@@ -173,3 +173,47 @@ same() {
     [ "$(cat "$T"/code.* | sort | uniq -c | tr -s ' ')" = ' 20 404' ]
     for i in {1..20}; do jq -e '.error.code == "not_found" and (.error.hint | test("^the templates are: "))' "$T/out.$i" >/dev/null; done
 }
+
+@test "as many as like may ask the same; beyond 512 that wait they are told to come again" {
+    acp_agent
+    mkfifo "$T/go"
+    # shellcheck disable=SC2016 # for the program
+    printf '#!/bin/sh\necho "$PPID" >>"%s/ran"\nif [ -e "%s/hold" ]; then read -r _ <"%s/go"; fi\nexit 1\n' "$T" "$T" "$T" >"$T/embed"
+    chmod +x "$T/embed"
+    "$MAS" ask "$ID" solo SAY:one >/dev/null
+    printf '[memory]\nembed_command = %s/embed\n' "$T" >>"$ROOT/mas.ini"
+    : >"$T/hold"
+    serve
+    cat >"$T/many.py" <<'END'
+import os, select, socket, sys
+url, token, t = sys.argv[1:]
+host, port = url.removeprefix("http://").split(":")
+def ask():
+    one = socket.create_connection((host, int(port)))
+    one.settimeout(120)
+    one.sendall(f"GET /search?q=one HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n".encode())
+    return one
+first = ask()
+while not os.path.exists(f"{t}/ran"):
+    pass
+others = [ask() for _ in range(520)]
+busy = 0  # they are read in any order
+while busy < 8:
+    for one in select.select(others, [], [], 120)[0]:
+        head = one.recv(4096)
+        assert head.startswith(b"HTTP/1.1 503") and b"the server is busy" in head and b"try again" in head, head
+        others.remove(one)
+        busy += 1
+assert not select.select(others, [], [], 0.5)[0]
+os.unlink(f"{t}/hold")
+with open(f"{t}/go", "w") as go:
+    go.write("go\n")
+for one in [first, *others]:
+    assert one.recv(4096).startswith(b"HTTP/1.1 200")
+print(len(others))
+END
+    run timeout 200 python3 -ES "$T/many.py" "$URL" "$TOKEN" "$T"
+    echo "$output"
+    [ "$output" = 512 ]
+    [ "$(sort -u "$T/ran" | wc -l)" -eq 2 ]
+}

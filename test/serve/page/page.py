@@ -6,7 +6,7 @@ The environment has URL and TOKEN of a server, ID of a session with an agent `so
 import json, os, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from browser import Browser, Failed  # noqa: E402
+from browser import Browser, Failed, since  # noqa: E402
 
 URL, TOKEN, T = os.environ["URL"], os.environ["TOKEN"], os.environ["T"]
 ID = os.environ.get("ID", "")
@@ -716,12 +716,12 @@ def grows(browser):
 
 @scenario
 def restarts(browser, pid):
-    """The server is killed and started again under 50 listeners, ten of them pages: nothing lost, nothing twice."""
+    """The server is killed and started again under 50 pages of 50 browsers, and ten other listeners: nothing lost,
+    nothing twice. Half of the pages show the list, the others a conversation."""
     import signal, threading, time, urllib.request
-    pages = [browser.page(*PHONE, apart=True) for _ in range(10)]
-    for number, page in enumerate(pages):
-        enter(page, "--name", f"p{number}")
-    heard = [[] for _ in range(40)]
+    pages = [browser.page(*PHONE, apart=True) for _ in range(50)]
+    lists, talks = pages[::2], pages[1::2]
+    heard = [[] for _ in range(10)]
     up = threading.Semaphore(0)
 
     def listen(seen):
@@ -741,28 +741,55 @@ def restarts(browser, pid):
             except OSError:
                 threading.Event().wait(0.2)
 
+    def shows(page, text):
+        page.wait(f"document.querySelector('#list').textContent.includes({json.dumps(text)})")
+
+    def says(page, text):
+        """Once each, in the order in which it was said."""
+        answers(page, text, 180)
+        page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
+        told = page.run("[...document.querySelectorAll('.log .message.agent')].map(n => n.textContent.match(/told-[a-z]+/)?.[0])")
+        want = ["told-before", "told-meanwhile", "told-after"]
+        need(told == want[:want.index(text) + 1], f"{told} is shown")
+
+    mas("ask", ID, "solo", "SAY:told-before")
+    for number, page in enumerate(pages):
+        enter(page, "--name", f"p{number}")
+    for page in talks:
+        at_agent(page)
     for seen in heard:
         threading.Thread(target=listen, args=(seen,), daemon=True).start()
     for _ in heard:
         need(up.acquire(timeout=60), "a listener never heard")
-    for page in pages:
-        page.wait("document.querySelector('#list').textContent.includes('1 session')")
+    for page in lists:
+        shows(page, "1 session")
+    for page in talks:
+        says(page, "told-before")
     os.kill(int(pid), signal.SIGKILL)
     for page in pages:
         page.wait("document.getElementById('link').dataset.state === 'lost'")
     mas("new", "-q", "-t", "solo", "--no-start", "-n", "while-down")
+    mas("ask", ID, "solo", "SAY:told-meanwhile")
     address = URL.removeprefix("http://")
     server = subprocess.Popen([os.environ["MAS"], "serve", "--listen", address], stdout=subprocess.PIPE)
     try:
         need(server.stdout.readline().decode().strip() == URL, "the server is somewhere else")
+        start = time.monotonic()
         for page in pages:
             page.wait("document.getElementById('link').dataset.state === 'open'")
-            page.wait("document.querySelector('#list').textContent.includes('while-down')")
+        print(f"all pages are connected again after {since(start):.0f} ms")
+        for page in lists:
+            shows(page, "while-down")
+        for page in talks:
+            says(page, "told-meanwhile")
         mas("new", "-q", "-t", "solo", "--no-start", "-n", "afterwards")
-        for page in pages:
-            page.wait("document.querySelector('#list').textContent.includes('afterwards')")
-            names = page.run("[...document.querySelectorAll('#list .where')].map(n => n.textContent)")
+        mas("ask", ID, "solo", "SAY:told-after")
+        for page in lists:
+            shows(page, "afterwards")
+            names = page.run("[...document.querySelectorAll('#sessions-title ~ .rows .where')].map(n => n.textContent)")
             need(len(names) == len(set(names)) == 3, names)
+        for page in talks:
+            says(page, "told-after")
         late = time.monotonic() + 60
         while not all("afterwards" in seen for seen in heard) and time.monotonic() < late:
             threading.Event().wait(0.1)
