@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2016 # what must not be expanded stands in quotes
+# shellcheck disable=SC2317,SC2016 # what must not be expanded stands in quotes
 # POST /runs, stop, start, DELETE, messages: what mas does, and what its errors are here.
 load ../helper
 load lib
@@ -294,7 +294,7 @@ NONE=11111111-1111-4111-8111-111111111111
 }
 
 @test "what verbs refuse is said in words of the API, with what a client can do" {
-    local line method path body
+    local method path body message hint given
     new_session -t solo -n one --no-start
     serve
     # said MESSAGE HINT
@@ -304,7 +304,9 @@ NONE=11111111-1111-4111-8111-111111111111
             { echo "$method $path: $output"; return 1; }
     }
     while IFS='|' read -r method path body message hint; do
-        api "$method" "$path" ${body:+-d "$body"}
+        given=()
+        [ -z "$body" ] || given=(-d "$body")
+        api "$method" "$path" "${given[@]}"
         said "$message" "$hint"
     done <<END
 GET|/sessions/$ID/agents/solo/history?limit=x||^cannot use the query limit 'x': it is not a number|^GET /openapi.json

@@ -22,8 +22,8 @@ export class AgentView {
     #state = el("p", {class: "note", role: "status"});
     #asides;
     #composer;
-    #cancel = button("Cancel", () => act(this.#cancel, () => this.#do("/cancel", "The turn was cancelled.")),
-        {class: "deny", "aria-label": "Cancel the turn"});
+    #cancel = button("Cancel turn",
+        () => act(this.#cancel, () => this.#do("/cancel", "The turn was cancelled.")), {class: "deny"});
     #clear = button("Clear context", () => this.#askClear());
     #wake = button("Wake", () => act(this.#wake, () => this.#do("/wake", "The agent is awake.")));
     #sleep = button("Put to sleep", () => act(this.#sleep, () => this.#do("/sleep", "The agent is asleep.")));
@@ -62,7 +62,8 @@ export class AgentView {
             el("p", {class: "up"}, el("a", {href: `#/s/${id}`}, nameOf(id))),
             el("div", {class: "head"}, el("h2", {tabindex: "-1"}, `Agent ${agent}`), this.#state),
             el("nav", {class: "tabs", "aria-label": "Views of the agent"}, tabs),
-            this.#panel.node, this.#asides.node, this.#permissions, name === "changes" ? "" : this.#composer.node);
+            this.#panel.node, ...(name === "changes" ? [this.#permissions]
+                : [this.#asides.node, this.#permissions, this.#composer.node]));
     }
 
     async begin() {

@@ -8,8 +8,8 @@ const KEPT = 5; // of one agent
 const AGENTS = 50;
 const QUESTION_MAX = 300; // characters that are shown
 const ANSWER_MAX = 20000;
-const STATES = {waiting: "waits for its turn", running: "is being answered", done: "was answered",
-    failed: "failed", cancelled: "was cancelled", lost: "was lost"};
+const STATES = {waiting: "waiting for its turn", running: "being answered", done: "answered",
+    failed: "failed", cancelled: "cancelled", lost: "lost"};
 const kept = new Map(); // by "id/agent": the asides, oldest first
 
 const isOver = (aside) => !["waiting", "running"].includes(aside.state);
@@ -69,7 +69,7 @@ export class Asides {
         aside.answer = answer.length > ANSWER_MAX ? `${answer.slice(0, ANSWER_MAX)}\n…` : answer;
         this.#show();
         if (isOver(aside))
-            say(`The aside ${STATES[state]}.`);
+            say(`Aside ${STATES[state]}.`);
     }
 
     #show() {

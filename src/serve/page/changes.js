@@ -23,6 +23,8 @@ export class Changes {
     constructor(id, agent) {
         this.#id = id;
         this.#agent = agent;
+        this.#send.hidden = this.#back.hidden = this.#next.hidden = true;
+        this.#state.textContent = "Reading the changes …";
         this.node.append(el("p", {class: "row"}, this.#again, this.#send), this.#state, this.#list,
             el("p", {class: "row"}, this.#back, this.#next));
     }

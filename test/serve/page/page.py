@@ -201,7 +201,7 @@ def acts(browser):
         page.wait("!document.querySelector('.ask')")
         page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
         prompt(page, "HANG")
-        page.tap("button", "Cancel the turn")
+        page.tap("button", "Cancel turn")
         page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
         for label, value in ("Mode", "plan"), ("Model", "large"):
             more(page)
@@ -260,7 +260,7 @@ def ways(browser):
         at_agent(page)
         page.has(".prompt select")
         prompt(page, f"CW-FIRST{number} STEERED")
-        page.has("button", "Cancel the turn")
+        page.has("button", "Cancel turn")
         fits(page)
         way(page, "Now")
         need("now, in its turn" in page.run("document.getElementById('prompt').placeholder"), "the field does not say how")
@@ -276,7 +276,7 @@ def ways(browser):
              "Ask a copy of solo, which leaves no trace", "the label does not say how")
         prompt(page, f"SAY:{json.dumps('**only-aside** ' + EVIL)} CW-ASIDE{number}")
         page.wait(f"document.querySelector('.aside[data-state=done] .answer')?.textContent.includes('CW-NOW{number}')")
-        said(page, "The aside was answered.")
+        said(page, "Aside answered.")
         is_text(page, "an aside")
         need("onerror" in page.run("document.querySelector('.aside .answer').textContent"), "not all of it is shown")
         need(page.run("document.querySelector('.aside strong').textContent") == "only-aside", "the answer is not laid out")
@@ -304,11 +304,11 @@ def refusals(browser):
     enter(page)
     at_agent(page)
     prompt(page, "HANG")
-    page.has("button", "Cancel the turn")
+    page.has("button", "Cancel turn")
     way(page, "Now")
     prompt(page, "SAY:came-later")
     page.wait("document.getElementById('alert').textContent.includes('solo gets it after its turn: it takes nothing')")
-    page.tap("button", "Cancel the turn")
+    page.tap("button", "Cancel turn")
     answers(page, "came-later")
     way(page, "Aside")
     prompt(page, "SAY:x")
@@ -502,7 +502,12 @@ def review(browser):
     """Comments on changes reach the agent with file and line."""
     for number, page in enumerate(sizes(browser)):
         enter(page)
+        page.call("Fetch.enable", patterns=[{"urlPattern": "*/diff"}])  # it does not come yet
         at_agent(page, "/changes")
+        page.wait("document.querySelector('.changes .note').textContent === 'Reading the changes …'")
+        need(page.run("[...document.querySelectorAll('.changes button')].filter(visible).map(n => n.textContent).join()") ==
+             "Refresh", "there are buttons for changes that are not there")
+        page.call("Fetch.disable")
         page.has("summary", "a: modified, +1 −1")
         fits(page)
         page.tap("button[aria-label='Comment on line 3, added']")
@@ -878,9 +883,9 @@ def axe(browser, script):
             prompt(page, "SAY:words")
             page.has(".aside[data-state=done]")
             check(page, "aside")
-            for panel in "/screen", "/changes":
+            for panel, has in ("/screen", ".screen:not(:empty)"), ("/changes", ".hunks .added"):
                 at_agent(page, panel)
-                page.wait("document.querySelector('.fill').textContent.length > 20")
+                page.has(has)
                 check(page, panel)
             page.go(f"{URL}/#/s/{ID}")
             page.has("h3", "Agents")
