@@ -10,6 +10,7 @@
 #include "serve/http.h"
 #include "serve/metrics.h"
 #include "serve/server.h"
+#include "serve/shared.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static struct server *make_server(void)
     server.guard.own = (struct tokens){.at = token, .count = 1};
     strv_push(&server.guard.hosts, hosts[0]);
     server.metrics = metrics_make();
+    server.shared = shared_make();
     return &server;
 }
 
