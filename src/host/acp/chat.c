@@ -3,6 +3,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/turn_side.h"
 #include "session/helper.h"
 
 #include <signal.h>

@@ -3,6 +3,8 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/agent_side.h"
+#include "host/acp/turn_side.h"
 
 #include <stdlib.h>
 #include <string.h>

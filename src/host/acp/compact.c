@@ -2,6 +2,7 @@
 #include "host/acp/conversation.h"
 
 #include "base/str.h"
+#include "host/acp/turn_side.h"
 
 #include <stdlib.h>
 #include <string.h>

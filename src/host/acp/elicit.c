@@ -3,6 +3,7 @@
 #include "host/acp/conversation.h"
 
 #include "base/str.h"
+#include "host/acp/turn_side.h"
 #include "protocol/rpc.h"
 
 #include <ctype.h>

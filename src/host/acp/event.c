@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/turn_side.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@ enum {
     BODY_MAX = FRAME_BODY_MAX,
 };
 
-const char *event_id(const struct host *host, int64_t number, char buf[EVENT_ID_MAX])
+const char *event_id(const struct host *host, int64_t number, char *buf)
 {
     (void)snprintf(buf, EVENT_ID_MAX, "%s:%" PRId64, host->session.id, number);
     return buf;

@@ -7,6 +7,7 @@
 #include "host/acp/conversation.h"
 
 #include "base/str.h"
+#include "host/acp/turn_side.h"
 
 static bool is_stopped(struct host *host)
 {

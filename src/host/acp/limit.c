@@ -5,6 +5,7 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/turn_side.h"
 #include "protocol/acp_limit.h"
 #include "session/env.h"
 #include "store/login_limit.h"

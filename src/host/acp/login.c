@@ -6,6 +6,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/agent_side.h"
+#include "host/acp/turn_side.h"
 #include "session/env.h"
 
 #include <fcntl.h>

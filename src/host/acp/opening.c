@@ -2,6 +2,7 @@
 #include "host/acp/conversation.h"
 
 #include "base/str.h"
+#include "host/acp/agent_side.h"
 #include "session/env.h"
 
 #include <stdlib.h>

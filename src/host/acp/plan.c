@@ -1,6 +1,8 @@
 #include "host/acp/conversation.h"
 
 #include "base/str.h"
+#include "host/acp/agent_side.h"
+#include "host/acp/turn_side.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/turn_side.h"
 
 #include <stdio.h>
 #include <stdlib.h>

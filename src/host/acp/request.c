@@ -2,7 +2,9 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/agent_side.h"
 #include "host/acp/conversation.h"
+#include "host/acp/turn_side.h"
 #include "model/message.h"
 
 #include <stdio.h>

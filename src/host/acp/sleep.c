@@ -3,6 +3,8 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/agent_side.h"
+#include "host/acp/turn_side.h"
 #include "store/workspace.h"
 
 #include <fcntl.h>

@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "host/acp/agent_side.h"
 #include "session/env.h"
 #include "store/workspace.h"
 

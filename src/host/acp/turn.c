@@ -2,6 +2,8 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/agent_side.h"
+#include "host/acp/turn_side.h"
 #include "memory/context.h"
 
 #include <stdio.h>

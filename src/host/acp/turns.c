@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/turn_side.h"
 #include "store/turn_slots.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/turn_side.h"
 #include "memory/store_usage.h"
 
 #include <string.h>

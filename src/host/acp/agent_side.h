@@ -1,0 +1,169 @@
+/*
+ * What the files of src/host/acp/ do for each other about the agent: its process, its sessions and
+ * what it offers, what it may reach, and when it sleeps. conversation.h has the data, turn_side.h
+ * what is asked and answered. For src/host/acp/ only.
+ */
+#ifndef MAS_HOST_ACP_AGENT_SIDE_H
+#define MAS_HOST_ACP_AGENT_SIDE_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/str.h"
+#include "host/state.h"
+#include "protocol/acp.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct agent_link;
+struct agent_sleep;
+struct conversation;
+struct offered;
+struct resume;
+struct tool_call;
+
+/* ---- link.c */
+/* Makes the pipes for a process that is about to start; ret_fds are its ends. */
+int link_connect(struct host *host, int ret_fds[3], struct err *err);
+/* Closes them, and forgets the session and what the agent offered. */
+void link_disconnect(struct host *host);
+void link_free(struct agent_link *link);
+/* Sends `initialize` to the process, which runs now. */
+void link_begin(struct host *host);
+/* Ends the turn and closes the agent's input, because mas ends the agent. */
+void link_hang_up(struct host *host);
+/* Ends the turn with `why` after the process has ended, and disconnects. */
+void link_ended(struct host *host, const char *why);
+void link_want(const struct host *host, struct loop *loop);
+void link_serve(struct host *host, struct loop *loop);
+/* Writes what the agent is to get, as far as it reads. */
+void link_flush(struct host *host);
+/* Keeps why the process cannot be used. */
+void link_keep_trouble(struct agent_link *link, const char *words);
+/* Appends what helps with an agent that fails by itself: the note of its preset on root, and the
+ * last lines that it printed. */
+void link_add_last_words(struct host *host, struct str *to);
+/* Appends how to log in, by what the agent has told. */
+void link_add_login(const struct host *host, struct str *to);
+/* Says in words why an answer was no success. Returns buf. */
+const char *link_why(const struct acp_answer *answer, char *buf, size_t size);
+
+/* ---- resume.c */
+/* Gets a session for the present query: resumes or loads the newest one, or opens a new one. */
+void resume_begin(struct host *host);
+/* Handles an answer to `initialize`, or to a request for a session or a setting. */
+void resume_answer(struct host *host, const struct acp_answer *answer);
+/* Forgets what is known of the session, as the process has ended. */
+void resume_forget(struct resume *resume);
+/* Leaves a session (NULL: none) of the process: has the agent close it, and with `deletes` delete
+ * it, as far as the agent can. */
+void resume_leave(struct host *host, const char *session, bool deletes);
+/* Leaves the present session. One whose context was cleared is deleted. */
+void resume_leave_session(struct host *host);
+/* Opens a new session. */
+void resume_open_session(struct host *host);
+/* Ends the replay of a loaded session, which has been silent for long enough or taken too long. */
+void resume_settled(struct host *host);
+/* Records that the agent uses the present session for the query. */
+int resume_keep_session(struct host *host, const char *note, struct err *err);
+/* Records that the session works, as a turn has ended well. Call it before that end is stored. */
+void resume_prove(struct host *host);
+/* Handles a failed turn. If it was the first one in a session that was resumed or loaded, and the
+ * agent has said nothing in it, puts its prompt back in front of the queue, tries the next method
+ * and returns true. */
+bool resume_by_next_method(struct host *host, const char *why);
+/* Resumes the previous session, because the first prompt has failed in the session of the last
+ * method, too: so the sessions are not the reason. */
+void resume_again(struct host *host);
+/* Counts an end of the agent in the first turn against the method. */
+void resume_died(struct host *host, const char *why);
+
+/* ---- summary.c */
+/* Asks the new session for a summary if the history is too long. Returns false if it needs none. */
+bool summary_begin(struct host *host);
+/* Handles the answer to the request for a copy of the session that did not come back. */
+void summary_copied(struct host *host, const struct acp_answer *answer);
+/* Forgets that session and its copy. */
+void summary_forget(struct host *host);
+/* Keeps the summary and opens the session for prompts. */
+void summary_end(struct host *host, const struct acp_answer *answer);
+/* Appends the summary, which goes in front of the history. */
+void summary_add(const struct conversation *conversation, struct str *to);
+
+/* ---- settings.c */
+/* Makes one setting after the other, then enters READY. */
+void settings_begin(struct host *host);
+/* Handles an answer to a setting, and makes the next one if the phase waits for that. */
+void settings_answer(struct host *host, const struct acp_answer *answer);
+/* Keep modes and options of a session's answer or of an update, and tell them. */
+void settings_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
+                          size_t count);
+void settings_parse_options(struct host *host, const struct json *options);
+/* Forgets what the agent has offered, as its process has ended. */
+void settings_forget(struct offered *offered);
+void settings_free(struct offered *offered);
+/* Copies words; the caller frees them with the second function. */
+struct acp_word *settings_copy_words(const struct acp_word *words, size_t count);
+void settings_free_words(struct acp_word *words, size_t count);
+/* Returns true if the modes of the agent are known. */
+bool settings_knows_modes(const struct conversation *conversation);
+/* Fails if the agent is known not to have the mode; the hint names those that it has. */
+int settings_check_mode(const struct host *host, const char *mode, struct err *err);
+/* Store a mode or the value of an option, and ask a running agent to set it now. */
+int settings_set_mode(struct host *host, const char *mode, struct err *err);
+int settings_set_option(struct host *host, const char *option, const char *value, struct err *err);
+
+/* ---- work.c */
+void work_open(struct host *host);
+void work_close(struct host *host);
+/* Ends the programs of a session that the host has left. */
+void work_leave(struct host *host, const char *session);
+/* Answers a request of the agent. */
+void work_request(struct host *host, const struct acp_request *request);
+void work_want(const struct host *host, struct loop *loop);
+void work_serve(struct host *host, struct loop *loop);
+/* Returns the content of a tool call with the output of its programs, which the caller frees. */
+#define WORK_TERMINAL_MARK "[terminal "
+char *work_text(const struct host *host, const char *text);
+
+/* ---- sleep.c */
+/* Reads whether the previous host has left the agent asleep. */
+void sleep_open(struct host *host);
+void sleep_free(struct agent_sleep *sleep);
+/* Appends why the agent cannot sleep now, and returns true; false: it can. */
+bool sleep_is_kept_awake(struct host *host, struct str *why);
+/* Ends the agent's process. Call it only if nothing keeps the agent awake. */
+void sleep_begin(struct host *host);
+/* Notes that the process starts, ends, begins a turn, ends one well, or leaves its session. */
+void sleep_process_starts(struct host *host);
+void sleep_process_ended(struct host *host);
+void sleep_turn_begins(struct host *host);
+void sleep_turn_ended(struct host *host);
+void sleep_session_left(struct host *host);
+/* Notes what a tool call has become. */
+void sleep_tool_told(struct host *host, const struct tool_call *tool);
+/* Puts an agent to sleep that has been idle for long enough. Returns when to call again. */
+int64_t sleep_tick(struct host *host, int64_t now);
+
+/* ---- opening.c */
+/* Sets the role and the directories with which the next session is opened, as far as the agent
+ * takes them. */
+void opening_set(struct host *host);
+/* Returns true if a session that could not be opened may be opened without its role. */
+bool opening_without_role(struct host *host);
+
+/* ---- tools.c */
+/* Returns mcpServers with `mas mcp` for this agent, which the caller frees; NULL if its preset does
+ * not want it. */
+char *tools_servers(const struct host *host);
+
+/* ---- login.c */
+/* Starts the agent's login on the pane, in place of mas-chat, by the method with this id, or with
+ * NULL by the first that is for a terminal. */
+int login_begin(struct host *host, const char *id, struct err *err);
+/* Gives the pane back to mas-chat, and after a login that succeeded starts the agent again. */
+void login_ended(struct host *host, int status);
+
+#endif

@@ -1,0 +1,394 @@
+/*
+ * What the files of src/host/acp/ do for each other about what is asked and answered: prompts,
+ * turns and what the agent says in them, permissions, limits, the store, and what clients are told.
+ * conversation.h has the data, agent_side.h what is about the agent. For src/host/acp/ only.
+ */
+#ifndef MAS_HOST_ACP_TURN_SIDE_H
+#define MAS_HOST_ACP_TURN_SIDE_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/str.h"
+#include "host/state.h"
+#include "memory/store.h"
+#include "protocol/acp.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct agent_limit;
+struct agent_turns;
+struct asked_permission;
+struct compaction;
+struct conversation;
+struct permissions;
+struct prompt;
+struct tool_call;
+struct turn;
+
+/* ---- memory.c */
+/* Opens the store unless it is open, and reads the prompts that wait in it. */
+int memory_need(struct host *host, struct err *err);
+/* Handles a failed call of the store: tells the clients once a turn, sets a damaged store aside and
+ * goes on in a new one. */
+void memory_failed(struct host *host, const struct err *err);
+/* Calls memory_failed() if rc is -1. Returns true if it is not. */
+bool memory_kept(struct host *host, int rc, const struct err *err);
+/* Stores a message of the present query. Returns its number; 0: it is not stored. */
+int64_t memory_add(struct host *host, const struct store_message *message);
+/* Updates a message; see store_update(). */
+void memory_update(struct host *host, int64_t number, const char *text, size_t len,
+                   const char *data, enum store_state state, enum store_sync sync);
+/* Stores the end of a prompt; see store_end_turn(). */
+void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason);
+/* Returns true, and resets the error, if a call has failed because the store was damaged or set
+ * aside, and a new one is open now. Then the caller tries again. */
+bool memory_renew(struct host *host, struct err *err);
+
+/* ---- queue.c */
+struct new_prompt {
+    const char *text;
+    size_t len;
+    const char *from;
+    char *const *tags; /* NULL: none */
+    enum conversation_choice choice; /* CHOICE_CURRENT: the conversation of the prompts before it */
+    const char *id; /* of CHOICE_NAMED */
+    bool steers; /* it is given to the agent at once, and stored as one that is at work */
+};
+/* Stores a prompt and appends it to the queue. *ret is its number. */
+int queue_add(struct host *host, const struct new_prompt *prompt, int64_t *ret, struct err *err);
+/* Appends a prompt that is stored already. */
+void queue_push(struct host *host, int64_t number, const char *text, size_t len, const char *from,
+                char *const *tags);
+/* Puts a prompt in front of the queue; the queue owns it then. */
+void queue_push_first(struct host *host, const struct prompt *prompt);
+/* Removes a prompt from the queue; the caller owns it then. */
+struct prompt queue_remove(struct conversation *conversation, size_t index);
+/* Returns the index of a prompt; queue.count if it does not wait. */
+size_t queue_find(const struct conversation *conversation, int64_t number);
+/* Ends a prompt without a turn, and frees it. `kept`: its end is in the store already. */
+void queue_drop(struct host *host, struct prompt *prompt, bool kept, const char *stop_reason,
+                const char *error);
+/* Ends all prompts that wait, without a turn. */
+void queue_fail(struct host *host, const char *stop_reason, const char *error);
+/* Keeps the prompts that wait for the agent's next start, in the store and here, and tells those
+ * who wait for them. */
+void queue_keep(struct host *host, const char *why);
+/* Reads the prompts that waited when the previous host ended, however it ended. */
+int queue_read(struct host *host, struct err *err);
+/* Returns the number of the first prompt that waits; INT64_MAX if none does. What was said before
+ * it is the history. */
+int64_t queue_first_number(const struct conversation *conversation);
+void queue_free_prompt(struct prompt *prompt);
+
+/* ---- turn.c */
+/* Begins the next turn, if the agent is ready for it and a prompt waits. */
+void turn_run(struct host *host);
+void turn_answer(struct host *host, const struct acp_answer *answer);
+/* Ends the turn, in the store and for those who wait for its end. */
+void turn_end(struct host *host, const char *stop_reason, int64_t code, const char *error);
+/* Words for a session of the agent. */
+struct turn_words {
+    const char *session;
+    const char *from; /* an agent of the team; "-": a person */
+    const char *text;
+    int64_t before; /* the history that the session does not know ends with this message */
+    bool recalls; /* without such a history, what other conversations have on the subject */
+};
+/* Sends a prompt with what the session has to know first: role, history, and who asks. Returns the
+ * serial of the request. */
+int64_t turn_send(struct host *host, const struct turn_words *words);
+/* Tells that the turn of a prompt begins, or that the agent has taken it in the middle of one. */
+void turn_tell_prompt(struct host *host, const struct prompt *prompt, bool steered);
+/* Returns words that tell a model which agent speaks to it, which the caller frees; NULL if a
+ * person does. */
+char *turn_name_sender(const struct host *host, const char *from);
+/* Puts the prompt of the turn back in front of the queue. Nobody is told. */
+void turn_put_back(struct host *host);
+/* Tells the end of a prompt to those who wait for it. */
+void turn_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
+                   const char *error);
+/* Returns the state that the messages of a turn get if it ends so. */
+enum store_state turn_end_state(const char *stop_reason);
+/* Asks the agent to end the turn; without a turn, ends the prompt that waits longest. Returns false
+ * if there is neither. */
+bool turn_cancel(struct host *host);
+/* The same for one prompt, which may wait. */
+bool turn_cancel_prompt(struct host *host, int64_t number);
+/* Returns the number of the prompt at work, 0: none; the second function else that of the prompt
+ * that waits longest. */
+int64_t turn_prompt(const struct conversation *conversation);
+int64_t turn_next_prompt(const struct conversation *conversation);
+/* Returns true if a prompt that is added now begins its turn at once. */
+bool turn_begins_at_once(struct host *host);
+
+/* ---- steer.c */
+/* Returns why the agent takes no words now, as constant text; NULL: it does. */
+const char *steer_why_not(struct host *host);
+/* Gives the agent a prompt of the queue, which then waits for its answer. */
+void steer_prompt(struct host *host, int64_t number);
+void steer_answer(struct host *host, const struct acp_answer *answer);
+/* Lets all prompts that the agent was given, and has not taken, wait for turns of their own. */
+void steer_drop_all(struct host *host);
+/* Ends those that the agent has taken, together with the turn. */
+void steer_end(struct host *host, const char *stop_reason);
+/* Puts them back in front of the queue, with the turn's own prompt. */
+void steer_put_back(struct host *host);
+void steer_free(struct turn *turn);
+/* Tells the client that waits for it what has become of a prompt: "steered" or "queued". */
+void steer_tell(struct host *host, int64_t number, const char *outcome, const char *why);
+
+/* ---- compact.c */
+/* Handles news of a compaction, and keeps what is left of the context: a boundary of the history.
+ */
+void compact_handle(struct host *host, const struct acp_update *update);
+/* Tells a notice of the agent, which is not kept. */
+void compact_notice(struct host *host, const struct acp_update *update);
+void compact_free(struct compaction *compaction);
+
+/* ---- aside.c */
+/* Takes a prompt for a copy of the session; answers go to the client. */
+int aside_add(struct host *host, struct client *client, const char *text, size_t len,
+              struct err *err);
+/* Begins what waits, once there is a session. */
+void aside_run(struct host *host);
+/* Ends the one with this id for its client. Returns false if there is none. */
+bool aside_cancel(struct host *host, const char *id);
+/* Each returns true if it was about a copy of the session. */
+bool aside_answer(struct host *host, const struct acp_answer *answer);
+bool aside_update(struct host *host, const struct acp_update *update);
+bool aside_is_session(const struct host *host, const char *session);
+/* Ends those that the process knew, which has ended. */
+void aside_process_ended(struct host *host);
+/* Ends all of them, because of `why`. */
+void aside_fail_all(struct host *host, const char *why);
+
+/* ---- update.c */
+/* Handles an update of the agent, in a turn and outside of one. */
+void update_handle(struct host *host, const struct acp_update *update);
+/* Tells the tool calls that show the output of programs again, because a program has ended. */
+void update_show_programs(struct host *host);
+/* Ends the text that grows: what comes next is another message. */
+void update_close_text(struct host *host);
+/* Keeps what an update or the request for a permission says of a tool call. Returns NULL if it has
+ * no id. */
+struct tool_call *update_know_tool(struct host *host, const struct acp_update *update);
+void update_free_tool(struct tool_call *tool);
+/* Returns true if the tool call has ended. */
+bool update_tool_is_over(const struct tool_call *tool);
+
+/* ---- usage.c */
+/* Reads what the agent has used so far from the store, which was just opened. */
+void usage_open(struct host *host);
+/* The agent has opened the present session: a new one, or an earlier one. */
+void usage_joined(struct host *host, bool is_new);
+/* How many turns the team and the agent may have; 0: any number. */
+struct usage_turns {
+    int64_t team, agent;
+};
+/* Records that the turn of a prompt begins. Returns false if it may not. */
+bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *most);
+/* Records that it has ended. Its end must be stored after that. */
+void usage_end(struct host *host, int64_t prompt);
+/* Keeps and tells what the agent says that its session uses, and that a turn has used. */
+void usage_update(struct host *host, const struct acp_usage *told);
+void usage_answer(struct host *host, const struct acp_answer *answer);
+/* Measures the time in which the turn works. Returns when to call again. */
+int64_t usage_tick(struct host *host, int64_t now);
+
+/* ---- budget.c */
+/* Finds out which limits are reached, and tells it if that has changed. */
+void budget_look(struct host *host);
+/* The same when the store has just been opened, and when a turn has ended. */
+void budget_open(struct host *host);
+void budget_turn_ended(struct host *host);
+/* Returns true if the next turn may not begin, because a limit is reached. Otherwise it begins in
+ * the store. */
+bool budget_holds(struct host *host);
+/* Lets the agent go on: by `more` ("2 USD", "turns=5"), or with NULL by the same again for each
+ * limit that is reached. Appends what it may use now to *ret_words. MAS_NOT_FOUND: no limit is
+ * reached. */
+int budget_extend(struct host *host, const char *more, struct str *ret_words, struct err *err);
+/* Looks again whether a limit was changed. Returns when to call again. */
+int64_t budget_tick(struct host *host, int64_t now);
+
+/* ---- clear.c */
+struct clear_options {
+    const char *reason; /* "clear", "plan" */
+    const char *mode; /* NULL: as it is */
+    const char *then_text; /* NULL: no first prompt */
+    size_t then_len;
+    const char *from;
+    char *const *tags;
+};
+/* Begins the next query. *ret_then is the number of its first prompt, 0: none. */
+int clear_context(struct host *host, const struct clear_options *options, int64_t *ret_then,
+                  struct err *err);
+/* Changes the conversation. Fails with MAS_CONFLICT if prompts are at work or wait. */
+int clear_change_conversation(struct host *host, enum conversation_choice choice, const char *id,
+                              struct err *err);
+/* Changes to the conversation of the next prompt, while others wait behind it. */
+int clear_enter_conversation(struct host *host, enum conversation_choice choice, const char *id,
+                             struct err *err);
+/* Goes on after the end of a turn that was cut off (ENDS_TURN). */
+void clear_turn_ended(struct host *host);
+
+/* ---- permission.c */
+/* Handles a request for a permission: answers by the preset's policy, or asks the clients. */
+void permission_ask(struct host *host, const struct acp_permission *request);
+/* Removes a permission that the agent has withdrawn. */
+void permission_withdraw(struct host *host, const char *ticket);
+/* Cancels all permissions that are asked. */
+void permission_drop_all(struct host *host);
+/* Sends those that are asked to a client that came later. */
+void permission_tell_open(const struct host *host, struct client *client);
+struct verdict {
+    int64_t number; /* of the permission; 0: the oldest */
+    const char *as; /* "allow", "deny": what the answer is meant as; NULL: either */
+    const char *wanted; /* an option's id, or one of the words of protocol/host.h */
+    const char *by;
+    const struct json *answers; /* to a form; NULL: none */
+    const char *mode; /* for a plan that is carried out in a new query; NULL: the mode that asks
+                         least */
+};
+/* Filled by permission_answer(); free it with permission_free_answered(). */
+struct answered_permission {
+    char *title, *option;
+    char *mode; /* that the plan is carried out in; NULL: no plan, or none is known */
+    int64_t number;
+};
+int permission_answer(struct host *host, const struct verdict *verdict,
+                      struct answered_permission *ret, struct err *err);
+void permission_free_answered(struct answered_permission *answered);
+/* Stores and tells what was decided, and removes the permission; the caller answers the agent
+ * before. `option` NULL: nothing was. `by`: an agent, "-" a person, "policy", "cancelled". */
+void permission_close(struct host *host, size_t index, const struct acp_word *option,
+                      const char *by);
+
+/* Stores and tells a request whose members are set, and keeps it until it is answered. */
+void permission_open(struct host *host, const struct asked_permission *permission);
+
+/* ---- elicit.c */
+/* Handles elicitation/create. */
+void elicit_ask(struct host *host, const struct acp_request *request);
+/* Answers it with the action "accept" and the answers to its form, which are checked. Nothing of
+ * them is stored. */
+int elicit_accept(struct host *host, const struct asked_permission *asked,
+                  const struct json *answers, struct err *err);
+/* Answers it with another action: "decline" or "cancel". */
+void elicit_refuse(struct host *host, const char *ticket, const char *action);
+/* Handles elicitation/complete: what a person did in a browser is done. */
+void elicit_complete(struct host *host, const char *id);
+/* Forgets the addresses that a person has opened, as the agent's process has ended. */
+void elicit_forget(struct permissions *permissions);
+
+/* ---- plan.c */
+#define PLAN_CLEAR_OPTION "clear" /* the id of the option that mas adds to a plan */
+/* Returns true if the agent asks to approve a plan. */
+bool plan_is_asked(const struct acp_permission *request);
+/* Returns the plan's text, which the caller frees; NULL if it is not known. */
+char *plan_find_text(const struct conversation *conversation, const struct acp_permission *request,
+                     const struct tool_call *known);
+/* Adds the option by which mas clears the context and carries out the plan. */
+void plan_add_option(struct asked_permission *permission);
+/* Returns true for an option that clears the context. */
+bool plan_option_clears(const struct acp_word *option);
+/* Returns the mode in which the plan is carried out if the verdict names none; NULL: the present
+ * one.
+ */
+const char *plan_mode(const struct host *host, const struct acp_word *option, const char *wanted);
+/* Clears the context and makes the plan the first prompt of the new query. */
+int plan_carry_out(struct host *host, size_t index, const struct acp_word *option, const char *mode,
+                   const char *by, struct err *err);
+
+/* ---- event.c */
+/* An event is an object whose first member is "event". event_tell() closes, sends and frees it. */
+struct client_event {
+    struct str head;
+    struct json_out out;
+};
+void event_open(struct client_event *event, const char *name);
+/* Sends an event to the listeners, and to those who wait for the prompt `number` (0: none). */
+void event_tell(struct host *host, struct client_event *event, const char *body, size_t len,
+                int64_t number);
+/* Sends an event to one client. */
+void event_tell_one(struct client *client, struct client_event *event, const char *body,
+                    size_t len);
+/* Sends a piece of a message; `at`: bytes of the message before it. */
+void event_tell_text(struct host *host, const char *name, int64_t message, size_t at,
+                     const char *text, size_t len);
+/* Tells a message of mas; with `keep` it is stored first. */
+void event_say(struct host *host, bool keep, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Tells the state, if the clients know another one. */
+void event_tell_state(struct host *host, const struct agent_status *status);
+void event_put_modes(const struct conversation *conversation, struct json_out *out);
+void event_put_commands(const struct conversation *conversation, struct json_out *out);
+void event_put_permission(const struct host *host, const struct asked_permission *permission,
+                          struct json_out *out);
+/* Writes the id of a message, "<session id>:<number>", into EVENT_ID_MAX bytes. Returns buf. */
+const char *event_id(const struct host *host, int64_t number, char *buf);
+/* Returns the number in such an id, or of a number alone; 0 if it is neither. */
+int64_t event_number(const struct host *host, const char *id);
+/* Drops listeners that do not read. Returns when to call again. */
+int64_t event_tick_listeners(struct host *host, int64_t now);
+/* Returns true while a listener has too much unread. The host does not read from the agent then. */
+bool event_has_full_listener(const struct host *host);
+
+/* ---- gate.c */
+/* Returns true if something holds back the first turn of the queue, which begins at once otherwise.
+ * With `begins` false the queue is empty: it is about a prompt that comes now. */
+bool gate_holds(struct host *host, bool begins);
+/* Gives up what was taken for a turn that does not begin. */
+void gate_give_up(struct host *host);
+
+/* ---- limit.c */
+/* Reads the prompt that was refused when the previous host ended, after the queue was read. */
+void limit_open(struct host *host);
+void limit_free(struct agent_limit *limit);
+/* Returns true while the provider, or mas for it, has the next turn wait. Otherwise this agent may
+ * be the one that tries first for its login, until limit_gives_up(). */
+bool limit_holds(struct host *host);
+void limit_gives_up(struct host *host);
+/* Tries now, as a person has restarted the agent. */
+void limit_skip(struct host *host);
+/* Returns true if a prompt waits for the provider. */
+bool limit_is_on(const struct conversation *conversation);
+/* Handles a turn's end that is a refusal of the provider: keeps its prompt, which is sent again.
+ * Returns false if it is none. */
+bool limit_refused(struct host *host, const struct acp_answer *answer);
+/* Notes that a turn begins, what the agent says in it, and that it ends in another way. */
+void limit_turn_begins(struct host *host);
+void limit_said(struct host *host, const char *text, size_t len);
+void limit_turn_ended(struct host *host, bool succeeded);
+void limit_want(const struct host *host, struct loop *loop);
+void limit_serve(struct host *host, struct loop *loop);
+/* Returns when to look again. */
+int64_t limit_tick(struct host *host, int64_t now);
+
+/* ---- turns.c */
+void turns_open(struct host *host);
+void turns_free(struct agent_turns *turns);
+/* Returns true while too many turns are on. Otherwise the slots for a turn are taken. */
+bool turns_hold(struct host *host);
+/* Gives back the slots of a turn that does not begin, and of one that has ended. */
+void turns_give_up(struct host *host);
+void turns_ended(struct host *host);
+/* Returns true if the next turn waits for a slot. */
+bool turns_are_waited_for(const struct conversation *conversation);
+void turns_want(const struct host *host, struct loop *loop);
+void turns_serve(struct host *host, struct loop *loop);
+/* Returns when to look again. */
+int64_t turns_tick(struct host *host, int64_t now);
+
+/* ---- chat.c */
+void chat_open(struct host *host);
+void chat_close(struct host *host);
+/* Plans the next start of mas-chat, which has ended. */
+void chat_reap(struct host *host);
+int64_t chat_tick(struct host *host, int64_t now);
+/* Prints an event as plain lines, unless mas-chat shows it. */
+void chat_print(struct host *host, const char *event, const char *text, size_t len);
+
+#endif
