@@ -88,7 +88,22 @@ enum acp_update_kind {
     ACP_NOTICE, /* title; text: more of it; kind: its severity */
     ACP_COMPACTION, /* id, status; text: its summary, NULL: unchanged; title: why it failed */
     ACP_SUMMARY, /* id; text: a piece of its summary */
+    /* A session that the agent has begun for a subagent; id, title; text: what it is for, or why it
+     * has failed; task; stoppable */
+    ACP_SUBAGENT,
+    ACP_TASK, /* what the agent does beside its turns; id, title, text, task */
+    ACP_MESSAGE, /* between two sessions; id: of the sender, title: of the recipient, text */
     ACP_OTHER, /* an unknown kind; only `json` is set */
+};
+
+/* What a subagent or a task does. */
+enum acp_task {
+    ACP_TASK_SAME, /* not told */
+    ACP_TASK_RUNS, /* also if it waits for a person */
+    ACP_TASK_DONE,
+    ACP_TASK_FAILED,
+    ACP_TASK_CANCELLED,
+    ACP_TASK_UNKNOWN, /* the agent does not know */
 };
 
 /* What a session uses; -1: not told, or no valid number. */
@@ -110,6 +125,8 @@ struct acp_update {
     const struct acp_word *words;
     size_t count;
     struct acp_usage usage; /* of ACP_USAGE */
+    enum acp_task task;
+    bool stoppable; /* acp_cancel() stops what this subagent does */
     const struct json *json; /* the whole update */
 };
 

@@ -85,6 +85,7 @@ int64_t acp_initialize(struct acp *acp, int timeout_ms)
     json_put_raw(&out, "elicitation", "{\"form\":{},\"url\":{}}");
     json_put_raw(&out, "auth", "{\"terminal\":true}");
     json_put_raw(&out, "session", "{\"compaction\":{},\"notices\":{}}");
+    json_put_raw(&out, "subagents", "{}"); /* of the draft */
     json_close(&out, '}');
     json_open(&out, "clientInfo", '{');
     json_put(&out, "name", "mas");

@@ -193,6 +193,77 @@ static void read_summary(const struct json *json, struct acp_news *news)
     news->update.id = json_get_text(json, "compactionId");
 }
 
+/* ---- subagents and tasks */
+
+/* Reads a state of the draft of the protocol: an idle subagent says how its work ended. */
+static enum acp_task read_work(const struct json *state)
+{
+    const char *word = text_of(state, "state");
+    const char *stop = text_of(state, "stopReason");
+
+    if (strcmp(word, "running") == 0 || strcmp(word, "requires_action") == 0)
+        return ACP_TASK_RUNS;
+    if (strcmp(word, "idle") != 0)
+        return ACP_TASK_UNKNOWN;
+    return strcmp(stop, "error") == 0       ? ACP_TASK_FAILED
+           : strcmp(stop, "cancelled") == 0 ? ACP_TASK_CANCELLED
+                                            : ACP_TASK_DONE;
+}
+
+static void read_subagent(const struct json *json, struct acp_news *news)
+{
+    const struct json *state = json_get(json, "state");
+    const char *error = json_get_text(json_get(state, "error"), "message");
+
+    news->update.id = json_get_text(json, "sessionId");
+    news->update.title = json_get_text(json, "title");
+    news->update.task = state != NULL ? read_work(state) : ACP_TASK_SAME;
+    news->update.stoppable = json_is_object(json_get(json_get(json, "capabilities"), "cancel"));
+    use_plain(news, error != NULL ? error : json_get_text(json, "description"));
+}
+
+/* Reads an extension of some agents. */
+static void read_task(const struct json *json, struct acp_news *news)
+{
+    static const struct {
+        const char *word;
+        enum acp_task task;
+    } states[] = {
+        {"running", ACP_TASK_RUNS},  {"paused", ACP_TASK_RUNS},       {"completed", ACP_TASK_DONE},
+        {"failed", ACP_TASK_FAILED}, {"stopped", ACP_TASK_CANCELLED},
+    };
+    const char *state = json_get_text(json, "state");
+    const char *summary = json_get_text(json, "summary");
+
+    news->update.id = json_get_text(json, "asyncTaskId");
+    news->update.title = json_get_text(json, "name");
+    use_plain(news, summary != NULL ? summary : json_get_text(json, "description"));
+    if (state != NULL)
+        news->update.task = ACP_TASK_UNKNOWN;
+    for (size_t i = 0; i < ARRAY_LEN(states) && state != NULL; i++)
+        if (strcmp(state, states[i].word) == 0)
+            news->update.task = states[i].task;
+}
+
+static void read_spawned(const struct json *json, struct acp_news *news)
+{
+    read_task(json, news);
+    news->update.task = ACP_TASK_RUNS;
+}
+
+static void read_message(const struct json *json, struct acp_news *news)
+{
+    const struct json *content = json_get(json, "content");
+
+    news->update.id = json_get_text(json, "senderSessionId");
+    news->update.title = json_get_text(json, "recipientSessionId");
+    if (!json_is_array(content))
+        return;
+    for (const struct json *it = json_first(content); it != NULL; it = json_next(it))
+        add_block(&news->text, it);
+    use_text(news);
+}
+
 /* ---- usage */
 
 /* Returns a count; -1 if it is missing, negative, no integer or too large to be one. */
@@ -257,13 +328,19 @@ static const struct {
     {"notice", ACP_NOTICE, read_notice},
     {"compaction_update", ACP_COMPACTION, read_compaction},
     {"compaction_summary_chunk", ACP_SUMMARY, read_summary},
+    {"subagent_update", ACP_SUBAGENT, read_subagent},
+    {"session_message", ACP_MESSAGE, read_message},
+    {"async_task_spawned", ACP_TASK, read_spawned},
+    {"async_task_state_update", ACP_TASK, read_task},
+    {"async_task_progress", ACP_TASK, read_task},
 };
 
 /* Returns true if the members that this kind requires are there. */
 static bool is_whole(const struct acp_update *update)
 {
     bool named = update->kind == ACP_TOOL || update->kind == ACP_MODE ||
-                 update->kind == ACP_COMPACTION || update->kind == ACP_SUMMARY;
+                 update->kind == ACP_COMPACTION || update->kind == ACP_SUMMARY ||
+                 update->kind == ACP_SUBAGENT || update->kind == ACP_TASK;
 
     return !named || update->id != NULL;
 }

@@ -27,6 +27,9 @@ use     USAGE:used/size COST:amount[currency] (adds to what its session has cost
         (of the turn; with a third number, the total) QUOTA:input/output (the same, as Gemini CLI tells it)
         RAWUSAGE:"json" (an update with these members)
 news    NOTICE:x COMPACT[:how] (its context; how: none (no summary), failed, huge, chunks, odd)
+        SUB[:how] (a subagent; how, with commas: ask (-> "permit=..." in its own session), form, read, run, nested,
+        fails, lost, odd, stop (it may be cancelled), until=FILE: it works on, also behind the turn, until FILE is there)
+        TASK:FILE (a task, until FILE is there)
         MODE:id TITLE:x COMMANDS[:name=text,...] OPTIONS ODD (kinds and methods nobody knows)
 ends    ERR:code STOP:reason LOGIN DIE[:code] KILL EXIT (answers, then exits)
 long    LONG:what:n (what of n characters: tool kind plan prio mode option error stop; entries for plan,
@@ -119,6 +122,8 @@ authenticated = False
 counter = -1
 turn_count = 0
 children = []
+subagents = {}         # session id -> cancel event
+client = {}            # its capabilities
 spent = {}             # session id -> what it has cost in this process
 
 MODES = [("default", "Default", "Asks first"), ("plan", "Plan", "Plans only"),
@@ -228,7 +233,7 @@ def options(session):
 def update(session, event, /, **what):
     what = {"sessionUpdate": event, **what}
     if event in ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call",
-                         "tool_call_update", "plan"):
+                         "tool_call_update", "plan", "subagent_update", "session_message"):
         session["updates"].append(what)
     send({"method": "session/update", "params": {"sessionId": session["id"], "update": what}})
 
@@ -323,6 +328,28 @@ class Turn:
                 summary["summary"] = [text_block("x" * 2000000)]
             update(self.session, "compaction_update", compactionId=id, status="completed",
                    **(summary if x != "none" else {}))
+
+    def do_sub(self, x):
+        how = dict(one.partition("=")[::2] for one in (x or "").split(",") if one)
+        if "subagents" not in client:
+            return self.say("no-subagents ")
+        sub = Subagent(self, how)
+        if "until" in how or "stop" in how:
+            threading.Thread(target=sub.run, daemon=True).start()
+        else:
+            sub.run()
+
+    def do_task(self, x):
+        session, id = self.session, f"task{self.call_id()}"
+
+        def run():
+            while not os.path.exists(x):
+                time.sleep(0.02)
+            update(session, "async_task_state_update", asyncTaskId=id, state="completed", summary="CW-TASKDONE")
+
+        update(session, "async_task_spawned", asyncTaskId=id, name="build it", taskType="shell", description="make")
+        update(session, "async_task_progress", asyncTaskId=id, description="make all")
+        threading.Thread(target=run, daemon=True).start()
 
     def do_elicit(self, x):
         x = x or ""
@@ -792,6 +819,62 @@ class Turn:
             os._exit(0)
 
 
+class Subagent:
+    """Works in a session of its own (the draft of the protocol)."""
+    def __init__(self, turn, how, parent=None):
+        self.turn, self.how, self.parent = turn, how, parent or turn.session
+        self.session = {"id": f"sub-{turn.call_id()}" + ("-nested" if parent else ""), "updates": []}
+        subagents[self.session["id"]] = threading.Event()
+
+    def tell(self, **what):
+        update(self.parent, "subagent_update", sessionId=self.session["id"], **what)
+
+    def ask(self, method, **params):
+        return request(method, {"sessionId": self.session["id"], **params})
+
+    def run(self):
+        how, session = self.how, self.session
+        self.tell(title="look around", description="explore", capabilities={"cancel": {}} if "stop" in how else {})
+        update(self.parent, "session_message", messageId="m1", senderSessionId=self.parent["id"],
+               recipientSessionId=session["id"], content=[text_block("CW-TOLD")])
+        self.tell(state={"state": "running"})
+        update(session, "agent_thought_chunk", content=text_block("CW-HIDDEN"))
+        say(session, "first ")
+        call = {"toolCallId": session["id"] + "-c", "title": "Read a file", "kind": "read"}
+        update(session, "tool_call", **call, status="in_progress")
+        said = ""
+        if "ask" in how:
+            answer = self.ask("session/request_permission", toolCall={**call, "title": "May it?"}, options=[
+                {"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "n", "name": "No", "kind": "reject_once"}])
+            said += f"permit={answer['result']['outcome'].get('optionId', 'cancelled')} "
+        if "form" in how:
+            answer = self.ask("elicitation/create", mode="form", message="Which?", requestedSchema={
+                "type": "object", "properties": {"which": {"type": "string"}}})
+            said += "form=" + json.dumps(answer["result"]) + " "
+        if "read" in how:
+            said += "read=" + self.ask("fs/read_text_file", path=how["read"])["result"]["content"] + " "
+        if "run" in how:
+            self.ask("terminal/create", command="sleep", args=["1234"])
+        if "nested" in how:
+            Subagent(self.turn, {}, session).run()
+        if "odd" in how:
+            for odd in ({"sessionId": 7}, {"sessionId": ""}, {}, {"sessionId": session["id"], "state": [], "title": 3},
+                        {"sessionId": "x" * 100000, "title": "y" * 100000, "state": {"state": "running"}}):
+                update(self.parent, "subagent_update", **odd)
+            for n in range(200):
+                update(self.parent, "subagent_update", sessionId=f"many{n}", title=f"many {n}")
+            self.tell(state={"state": "running"})
+        while "until" in how and not os.path.exists(how["until"]) or "stop" in how:
+            if subagents[session["id"]].wait(0.02):
+                return self.tell(state={"state": "idle", "stopReason": "cancelled"})
+        update(session, "tool_call_update", toolCallId=call["toolCallId"], status="completed")
+        say(session, said + "CW-FOUND")
+        if "lost" in how:
+            return self.tell(state={"state": "unknown"})
+        self.tell(state={"state": "idle", "stopReason": "error", "error": {"code": 1, "message": "CW-BROKEN"}}
+                  if "fails" in how else {"state": "idle", "stopReason": "end_turn"})
+
+
 # ---- requests of the client
 
 class Refusal(Exception):
@@ -800,6 +883,7 @@ class Refusal(Exception):
 
 
 def initialize(params):
+    client.update(params.get("clientCapabilities", {}))
     sessions_can = {}
     for method in "resume", "close", "list":
         if not getattr(opt, "no_" + method):
@@ -975,6 +1059,8 @@ def set_option(params):
 
 
 def session_cancel(params):
+    if params.get("sessionId") in subagents:
+        subagents[params["sessionId"]].set()
     with state_lock:
         turn = turns.get(params.get("sessionId"))
     if turn is not None:

@@ -28,9 +28,11 @@ static void add_words(struct str *to, const struct acp_word *words, size_t count
 
 static void add_update(struct str *to, const struct acp_update *update)
 {
-    static const char *const names[] = {"user",     "text",       "thought", "tool", "plan",
-                                        "commands", "mode",       "options", "info", "usage",
-                                        "notice",   "compaction", "summary", "other"};
+    static const char *const names[] = {"user",     "text",       "thought", "tool",     "plan",
+                                        "commands", "mode",       "options", "info",     "usage",
+                                        "notice",   "compaction", "summary", "subagent", "task",
+                                        "message",  "other"};
+    static const char *const tasks[] = {"", " runs", " done", " failed", " cancelled", " unknown"};
 
     str_addf(to, "%s@%s", names[update->kind], update->session);
     add_text(to, "id", update->id);
@@ -39,6 +41,7 @@ static void add_update(struct str *to, const struct acp_update *update)
     add_text(to, "status", update->status);
     if (update->text != NULL)
         str_addf(to, " <%.*s>", (int)update->len, update->text);
+    str_addf(to, "%s%s", tasks[update->task], update->stoppable ? " stoppable" : "");
     add_words(to, update->words, update->count);
     if (update->kind == ACP_USAGE)
         str_addf(to, " %lld/%lld %lld%s", (long long)update->usage.used,
@@ -182,7 +185,7 @@ static void learns_what_an_agent_can(void)
               "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":true,"
               "\"writeTextFile\":true},\"terminal\":true,\"elicitation\":{\"form\":{},\"url\":{}},"
               "\"auth\":{\"terminal\":true},\"session\":{\"compaction\":{},"
-              "\"notices\":{}}},\"clientInfo\":{\"name\":\"mas\","
+              "\"notices\":{}},\"subagents\":{}},\"clientInfo\":{\"name\":\"mas\","
               "\"version\":\"" MAS_VERSION "\"}}}\n");
     feed(&h, "{\"id\":1,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{"
              "\"loadSession\":true,\"promptCapabilities\":{\"embeddedContext\":true},"
@@ -445,6 +448,62 @@ static void answers_permissions(void)
     end(&h);
 }
 
+static void reads_subagents_and_tasks(void)
+{
+    static const struct {
+        const char *update, *heard;
+    } cases[] = {
+        {"\"subagent_update\",\"sessionId\":\"c\",\"title\":\"t\",\"description\":\"d\"",
+         "subagent@s id=c title=t <d>\n"},
+        {"\"subagent_update\",\"sessionId\":\"c\",\"capabilities\":{\"cancel\":{}},"
+         "\"state\":{\"state\":\"running\"}",
+         "subagent@s id=c runs stoppable\n"},
+        {"\"subagent_update\",\"sessionId\":\"c\",\"state\":{\"state\":\"requires_action\"}",
+         "subagent@s id=c runs\n"},
+        {"\"subagent_update\",\"sessionId\":\"c\",\"state\":{\"state\":\"idle\"}",
+         "subagent@s id=c done\n"},
+        {"\"subagent_update\",\"sessionId\":\"c\",\"description\":\"d\",\"state\":{\"state\":"
+         "\"idle\",\"stopReason\":\"error\",\"error\":{\"code\":1,\"message\":\"why\"}}",
+         "subagent@s id=c <why> failed\n"},
+        {"\"subagent_update\",\"sessionId\":\"c\",\"state\":{\"state\":\"idle\","
+         "\"stopReason\":\"cancelled\"}",
+         "subagent@s id=c cancelled\n"},
+        {"\"subagent_update\",\"sessionId\":\"c\",\"state\":null", "subagent@s id=c unknown\n"},
+        {"\"subagent_update\",\"sessionId\":\"c\",\"state\":{\"state\":\"_odd\"}",
+         "subagent@s id=c unknown\n"},
+        {"\"subagent_update\",\"sessionId\":7", "other@s\n"},
+        {"\"session_message\",\"messageId\":\"m\",\"senderSessionId\":\"s\","
+         "\"recipientSessionId\":\"c\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]",
+         "message@s id=s title=c <hi>\n"},
+        {"\"async_task_spawned\",\"asyncTaskId\":\"a\",\"name\":\"n\",\"description\":\"d\"",
+         "task@s id=a title=n <d> runs\n"},
+        {"\"async_task_progress\",\"asyncTaskId\":\"a\",\"summary\":\"x\"", "task@s id=a <x>\n"},
+        {"\"async_task_state_update\",\"asyncTaskId\":\"a\",\"state\":\"paused\"",
+         "task@s id=a runs\n"},
+        {"\"async_task_state_update\",\"asyncTaskId\":\"a\",\"state\":\"completed\","
+         "\"summary\":\"x\"",
+         "task@s id=a <x> done\n"},
+        {"\"async_task_state_update\",\"asyncTaskId\":\"a\",\"state\":\"stopped\"",
+         "task@s id=a cancelled\n"},
+        {"\"async_task_state_update\",\"asyncTaskId\":\"a\",\"state\":\"new\"",
+         "task@s id=a unknown\n"},
+        {"\"async_task_spawned\"", "other@s runs\n"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct heard h;
+        _cleanup_free_ char *line =
+            mem_printf("{\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":"
+                       "{\"sessionUpdate\":%s}}}\n",
+                       cases[i].update);
+
+        begin(&h);
+        feed(&h, line);
+        check_heard(&h, cases[i].heard);
+        end(&h);
+    }
+}
+
 static void notices_permissions_taken_back(void)
 {
     static const char *const blocks[] = {"x", NULL};
@@ -566,6 +625,7 @@ static const struct unit_test tests[] = {
     TEST(reads_usage_of_hostile_agents),
     TEST(tells_tools_as_upserts),
     TEST(answers_permissions),
+    TEST(reads_subagents_and_tasks),
     TEST(notices_permissions_taken_back),
     TEST(cancels_with_open_permissions),
     TEST(serves_what_it_can),

@@ -99,6 +99,7 @@ static void close_conversation(struct host *host)
     link_free(&conversation->link);
     settings_free(&conversation->offered);
     compact_free(&conversation->compaction);
+    str_free(&conversation->tasks.note);
     sleep_free(&conversation->sleep);
     limit_free(&conversation->limit);
     turns_free(&conversation->turns);
@@ -161,6 +162,7 @@ static enum agent_state state(const struct host *host)
         return conversation->spending.paused[0] != '\0' ? AGENT_PAUSED
                : turns_are_waited_for(conversation)     ? AGENT_IDLE
                : conversation->queue.count > 0          ? AGENT_WORKING
+               : tasks_go_on(conversation)              ? AGENT_WORKING
                                                         : AGENT_IDLE;
     return phase == PHASE_STUCK ? AGENT_IDLE : AGENT_STARTING;
 }
@@ -175,9 +177,11 @@ static const char *continuity(const struct conversation *conversation)
                : "";
 }
 
-/* Returns what the agent waits for, or why it cannot go on; "". */
-static const char *note(const struct conversation *conversation)
+/* Returns what the agent waits for, why it cannot go on, or what works beside its turn; "". */
+static const char *note(struct conversation *conversation)
 {
+    struct str *tasks = &conversation->tasks.note;
+
     if (conversation->permissions.count > 0)
         return conversation->permissions.open[0].title;
     if (limit_is_on(conversation))
@@ -186,12 +190,15 @@ static const char *note(const struct conversation *conversation)
         return conversation->turns.note;
     if (!conversation->turn.on && conversation->spending.paused[0] != '\0')
         return conversation->spending.paused;
+    str_free(tasks);
+    if (tasks_go_on(conversation) && tasks_add_note(conversation, false, tasks))
+        return tasks->data;
     return conversation->link.trouble;
 }
 
 static void fill_status(const struct host *host, struct agent_status *ret)
 {
-    const struct conversation *conversation = host->conversation;
+    struct conversation *conversation = host->conversation;
     const char *title = conversation->offered.title;
 
     ret->acp = true;

@@ -11,6 +11,7 @@
  *     turn          turn.c        the prompt at work; update.c keeps what the agent says in it;
  *                                 steer.c: prompts that the agent takes in the middle of it
  *     compaction    compact.c     how the agent shortens its context
+ *     tasks         tasks.c       subagents and tasks that go on beside the turn
  *     asides        aside.c       prompts to copies of the session
  *     permissions   permission.c  permissions that are asked; plan.c: plans that are approved;
  *                                 elicit.c: forms that are filled in
@@ -169,6 +170,12 @@ struct tool_call {
     char *id, *title, *kind, *status, *text;
 };
 
+/* Tool calls of a turn, or of a subagent. */
+struct tool_table {
+    struct tool_call *call;
+    size_t count;
+};
+
 /*
  * The turn. If it is not on, tool calls and growing messages are what the agent says by itself. A
  * turn begins in the phase READY only. update.c keeps tool calls, messages and plan; whoever hears
@@ -185,11 +192,29 @@ struct turn {
     bool heard; /* the agent has said or done something in it */
     int64_t answer, thought, plan; /* messages that grow; 0: none */
     size_t answer_len, thought_len; /* bytes of them */
-    struct tool_call *tools;
-    size_t tool_count;
+    bool employs; /* a subagent or a task has begun in it */
+    struct tool_table tools;
     char *plan_text; /* newest plan as text; NULL */
     bool unkept; /* something could not be stored, and the clients know it */
     bool skipped; /* a message was too long, and the clients know it */
+};
+
+/* A subagent, which has a session of its own, or a task. The history shows what it does as a tool
+ * call; a subagent may work again later. */
+struct agent_task {
+    char *id; /* of its session, or of the task */
+    char *name; /* "": not told */
+    bool subagent, stoppable;
+    enum acp_task state; /* DONE: it rests */
+    struct str told, said; /* what it is to do, and what it has answered */
+    struct tool_table tools;
+    struct tool_call line; /* its id is NULL before it has worked */
+    int runs;
+};
+struct agent_tasks {
+    struct agent_task *tasks;
+    size_t count;
+    struct str note; /* what is told of them in the status */
 };
 
 /* A prompt to a copy of the session, which leaves nothing in the conversation. Its client has the
@@ -215,6 +240,7 @@ struct asked_permission {
     char id[EVENT_ID_MAX]; /* the same with the session's id */
     char *ticket; /* of the request, for acp_permit() */
     char *title, *kind, *details, *tool_id;
+    char *subagent; /* the session of the subagent that asks; NULL: the agent itself */
     bool plan; /* the agent asks to approve a plan */
     char *plan_text; /* NULL: not known */
     bool elicits; /* it is no permission: the agent asks a person for something */
@@ -342,6 +368,7 @@ struct conversation {
     struct offered offered;
     struct prompt_queue queue;
     struct turn turn;
+    struct agent_tasks tasks;
     struct asides asides;
     struct compaction compaction;
     struct permissions permissions;

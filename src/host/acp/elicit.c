@@ -128,10 +128,13 @@ void elicit_refuse(struct host *host, const char *ticket, const char *action)
     acp_answer_request(host->conversation->link.acp, ticket, str_text(&result));
 }
 
-static bool is_expected(const struct conversation *conversation, const char *session)
+static bool is_expected(const struct host *host, const char *session)
 {
-    return conversation->turn.on && !conversation->turn.cancelled &&
-           conversation->link.session != NULL && strcmp(conversation->link.session, session) == 0 &&
+    const struct conversation *conversation = host->conversation;
+    const char *own = conversation->link.session;
+    bool ours = conversation->turn.on && own != NULL && strcmp(own, session) == 0;
+
+    return (ours || tasks_subagent(host, session) != NULL) && !conversation->turn.cancelled &&
            conversation->permissions.count < PERMISSIONS_MAX;
 }
 
@@ -213,7 +216,9 @@ void elicit_ask(struct host *host, const struct acp_request *request)
     _cleanup_str_ struct str text = STR_INIT;
     struct asked_permission asked = {.elicits = true};
 
-    if (!is_expected(host->conversation, request->session)) {
+    const struct agent_task *subagent = tasks_subagent(host, request->session);
+
+    if (!is_expected(host, request->session)) {
         elicit_refuse(host, request->ticket, "cancel");
         return;
     }
@@ -225,7 +230,9 @@ void elicit_ask(struct host *host, const struct acp_request *request)
         return;
     }
     asked.ticket = mem_dup(request->ticket);
-    asked.title = mem_dupn(message, str_fit(message, FORM_MAX));
+    _cleanup_free_ char *title = tasks_title(host, request->session, message);
+    asked.title = mem_dupn(title, str_fit(title, FORM_MAX));
+    asked.subagent = subagent != NULL ? mem_dup(subagent->id) : NULL;
     asked.kind = mem_dup("other");
     asked.details = mem_dup(str_text(&text));
     asked.tool_id = mem_dup(tool != NULL ? tool : "");

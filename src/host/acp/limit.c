@@ -332,9 +332,9 @@ static void put_back(struct host *host)
     struct turn *turn = &host->conversation->turn;
 
     update_close_text(host);
-    for (size_t i = 0; i < turn->tool_count; i++)
-        if (!update_tool_is_over(&turn->tools[i]) && turn->tools[i].number != 0)
-            memory_update(host, turn->tools[i].number, NULL, 0, NULL, MESSAGE_INTERRUPTED,
+    for (size_t i = 0; i < turn->tools.count; i++)
+        if (!update_tool_is_over(&turn->tools.call[i]) && turn->tools.call[i].number != 0)
+            memory_update(host, turn->tools.call[i].number, NULL, 0, NULL, MESSAGE_INTERRUPTED,
                           SYNC_CHUNK);
     usage_end(host, turn->prompt.number);
     turn_put_back(host);
@@ -395,7 +395,8 @@ bool limit_refused(struct host *host, const struct acp_answer *answer)
         return true;
     }
     bool stop = answer->stop_reason != NULL && acp_limit_of_stop(answer->stop_reason);
-    if (!stop && (turn->tool_count > 0 || !acp_limit_of_answer(limit->said, now, &told)))
+    if (!stop &&
+        (turn->tools.count > 0 || turn->employs || !acp_limit_of_answer(limit->said, now, &told)))
         return false;
     refuse(host, &told, limit->said[0] != '\0' ? limit->said : answer->stop_reason);
     return true;
@@ -430,7 +431,8 @@ void limit_serve(struct host *host, struct loop *loop)
  * agents say that their request was refused before they end the turn. */
 static bool is_accepted(const struct conversation *conversation)
 {
-    return conversation->turn.tool_count > 0 || conversation->limit.said_len > ACP_LIMIT_ANSWER_MAX;
+    return conversation->turn.tools.count > 0 || conversation->turn.employs ||
+           conversation->limit.said_len > ACP_LIMIT_ANSWER_MAX;
 }
 
 int64_t limit_tick(struct host *host, int64_t now)

@@ -63,6 +63,7 @@ void link_disconnect(struct host *host)
     elicit_forget(&conversation->permissions);
     steer_drop_all(host);
     aside_process_ended(host);
+    tasks_forget(host);
     work_close(host);
     sleep_process_ended(host);
     fd_closep(&link->in);

@@ -78,8 +78,9 @@ static void forget_store(struct conversation *conversation)
     store_place_free(&memory->place);
     memory->place = (struct store_place){.query = 0};
     turn->answer = turn->thought = turn->plan = 0;
-    for (size_t i = 0; i < turn->tool_count; i++)
-        turn->tools[i].number = 0;
+    for (size_t i = 0; i < turn->tools.count; i++)
+        turn->tools.call[i].number = 0;
+    tasks_forget_numbers(&conversation->tasks);
     for (size_t i = 0; i < conversation->queue.count; i++)
         conversation->queue.prompts[i].conversation[0] = '\0';
 }

@@ -24,6 +24,7 @@ static void permission_free(struct asked_permission *permission)
     free(permission->url);
     free(permission->url_host);
     free(permission->elicitation);
+    free(permission->subagent);
     settings_free_words(permission->options, permission->count);
 }
 
@@ -189,14 +190,16 @@ static void store_permission(struct host *host, struct asked_permission *permiss
     (void)event_id(host, permission->number, permission->id);
 }
 
-/* Returns true if the permission is for the turn, or for a session that is being opened: agents may
- * ask whether a directory is trusted before the session has its id. */
-static bool is_expected(const struct conversation *conversation,
-                        const struct acp_permission *request)
+/* Returns true if the permission is for the turn or a subagent, or for a session that is being
+ * opened: agents may ask whether a directory is trusted before the session has its id. */
+static bool is_expected(const struct host *host, const struct acp_permission *request)
 {
+    const struct conversation *conversation = host->conversation;
     const struct agent_link *link = &conversation->link;
     enum phase phase = link->phase.now;
 
+    if (tasks_subagent(host, request->session) != NULL)
+        return !conversation->turn.cancelled;
     if (!conversation->turn.on)
         return phase == PHASE_OPENS || phase == PHASE_RESUMES || phase == PHASE_LOADS;
     return !conversation->turn.cancelled && link->session != NULL && request->session != NULL &&
@@ -209,12 +212,15 @@ static void parse(struct host *host, const struct acp_permission *request,
                   struct asked_permission *ret)
 {
     const struct acp_update *tool = &request->tool;
+    const struct agent_task *subagent = tasks_subagent(host, request->session);
+    _cleanup_free_ char *own = tasks_title(host, request->session, tool->title);
     struct acp_update told = *tool;
 
+    told.title = own;
     if (told.text != NULL && told.text[0] == '\0')
         told.text = NULL; /* a request without content takes none away */
     const struct tool_call *known = update_know_tool(host, &told);
-    const char *title = known != NULL ? known->title : tool->title != NULL ? tool->title : "";
+    const char *title = known != NULL ? known->title : own != NULL ? own : "";
     const char *kind = known != NULL ? known->kind : tool->tool_kind != NULL ? tool->tool_kind : "";
     *ret = (struct asked_permission){
         .ticket = mem_dup(request->ticket),
@@ -223,7 +229,8 @@ static void parse(struct host *host, const struct acp_permission *request,
         .details = tool->text != NULL ? mem_dupn(tool->text, strnlen(tool->text, DETAILS_MAX))
                                       : mem_dup(""),
         .tool_id = mem_dup(tool->id != NULL ? tool->id : ""),
-        .plan = plan_is_asked(request),
+        .subagent = subagent != NULL ? mem_dup(subagent->id) : NULL,
+        .plan = subagent == NULL && plan_is_asked(request),
         .options = settings_copy_words(request->options, request->count),
         .count = request->count,
     };
@@ -266,7 +273,7 @@ void permission_ask(struct host *host, const struct acp_permission *request)
         refuse_copy(host, request);
         return;
     }
-    if (!is_expected(conversation, request) || permissions->count == PERMISSIONS_MAX) {
+    if (!is_expected(host, request) || permissions->count == PERMISSIONS_MAX) {
         (void)acp_permit(conversation->link.acp, request->ticket, NULL);
         return;
     }
@@ -311,14 +318,27 @@ void permission_withdraw(struct host *host, const char *ticket)
     }
 }
 
+static void drop_at(struct host *host, size_t index)
+{
+    if (host->conversation->link.acp != NULL)
+        reply(host, &host->conversation->permissions.open[index], NULL);
+    permission_close(host, index, NULL, "cancelled");
+}
+
 void permission_drop_all(struct host *host)
 {
-    const struct conversation *conversation = host->conversation;
+    while (host->conversation->permissions.count > 0)
+        drop_at(host, 0);
+}
 
-    while (conversation->permissions.count > 0) {
-        if (conversation->link.acp != NULL)
-            reply(host, &conversation->permissions.open[0], NULL);
-        permission_close(host, 0, NULL, "cancelled");
+void permission_drop_of(struct host *host, const char *subagent)
+{
+    const struct permissions *permissions = &host->conversation->permissions;
+
+    for (size_t i = permissions->count; i-- > 0;) {
+        const char *asks = permissions->open[i].subagent;
+        if (asks == subagent || (asks != NULL && subagent != NULL && strcmp(asks, subagent) == 0))
+            drop_at(host, i);
     }
 }
 

@@ -155,6 +155,7 @@ void resume_leave_session(struct host *host)
     if (link->session == NULL || link->acp == NULL)
         return;
     sleep_session_left(host);
+    tasks_forget(host);
     work_leave(host, link->session);
     resume_leave(host, link->session, link->cleared);
     link->cleared = false;

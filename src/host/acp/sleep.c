@@ -178,9 +178,9 @@ void sleep_turn_ended(struct host *host)
 {
     struct conversation *conversation = host->conversation;
 
-    for (size_t i = 0; i < conversation->turn.tool_count; i++)
-        if (!update_tool_is_over(&conversation->turn.tools[i]))
-            keep_call(&conversation->sleep, &conversation->turn.tools[i]);
+    for (size_t i = 0; i < conversation->turn.tools.count; i++)
+        if (!update_tool_is_over(&conversation->turn.tools.call[i]))
+            keep_call(&conversation->sleep, &conversation->turn.tools.call[i]);
 }
 
 static bool find_call(const struct host *host, struct str *why)
@@ -225,6 +225,11 @@ static bool is_working(const struct host *host, struct str *why)
     return true;
 }
 
+static bool has_task(const struct host *host, struct str *why)
+{
+    return tasks_add_note(host->conversation, true, why);
+}
+
 static bool has_queue(const struct host *host, struct str *why)
 {
     if (host->conversation->queue.count == 0)
@@ -264,8 +269,8 @@ static bool has_program(const struct host *host, struct str *why)
 bool sleep_is_kept_awake(struct host *host, struct str *why)
 {
     static bool (*const obstacles[])(const struct host *host, struct str *why) = {
-        does_not_run, has_permission, is_working, has_queue,    has_aside,
-        is_not_ready, has_program,    find_call,  find_process,
+        does_not_run, has_permission, is_working,  has_task,  has_queue,
+        has_aside,    is_not_ready,   has_program, find_call, find_process,
     };
 
     for (size_t i = 0; i < ARRAY_LEN(obstacles); i++)
@@ -323,7 +328,7 @@ int64_t sleep_tick(struct host *host, int64_t now)
 
     if (conversation->link.phase.now != PHASE_READY || host->child.phase != CHILD_RUNS ||
         conversation->turn.on || conversation->queue.count > 0 ||
-        conversation->permissions.count > 0) {
+        conversation->permissions.count > 0 || tasks_go_on(conversation)) {
         sleep->since = -1;
         sleep->again = 0;
         return -1;

@@ -145,9 +145,7 @@ static void send_prompt(struct host *host)
 static void turn_free(struct turn *turn)
 {
     queue_free_prompt(&turn->prompt);
-    for (size_t i = 0; i < turn->tool_count; i++)
-        update_free_tool(&turn->tools[i]);
-    free(turn->tools);
+    update_free_tools(&turn->tools);
     free(turn->plan_text);
     steer_free(turn);
     *turn = (struct turn){.cancel_until = -1};
@@ -208,7 +206,7 @@ void turn_put_back(struct host *host)
 {
     struct turn *turn = &host->conversation->turn;
 
-    permission_drop_all(host);
+    permission_drop_of(host, NULL);
     steer_put_back(host);
     turn->prompt.begun = false;
     turn->prompt.told = true;
@@ -272,7 +270,7 @@ void turn_end(struct host *host, const char *stop_reason, int64_t code, const ch
 
     if (!turn->on)
         return;
-    permission_drop_all(host);
+    permission_drop_of(host, NULL); /* its subagents may work on */
     if (error != NULL)
         event_say(host, true, "%s", error);
     if (succeeded)
@@ -300,9 +298,10 @@ bool turn_cancel(struct host *host)
     struct conversation *conversation = host->conversation;
     struct turn *turn = &conversation->turn;
 
-    if (!turn->on) /* the agent starts, and no turn has begun */
-        return conversation->queue.count > 0 &&
-               turn_cancel_prompt(host, conversation->queue.prompts[0].number);
+    if (!turn->on && conversation->queue.count > 0) /* the agent starts, and no turn has begun */
+        return turn_cancel_prompt(host, conversation->queue.prompts[0].number);
+    if (!turn->on)
+        return tasks_cancel(host);
     if (turn->cancelled)
         return true;
     turn->cancelled = true;

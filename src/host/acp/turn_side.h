@@ -19,6 +19,8 @@
 #include <stdint.h>
 
 struct agent_limit;
+struct agent_task;
+struct agent_tasks;
 struct agent_turns;
 struct asked_permission;
 struct compaction;
@@ -26,6 +28,7 @@ struct conversation;
 struct permissions;
 struct prompt;
 struct tool_call;
+struct tool_table;
 struct turn;
 
 /* ---- memory.c */
@@ -148,6 +151,30 @@ void compact_handle(struct host *host, const struct acp_update *update);
 void compact_notice(struct host *host, const struct acp_update *update);
 void compact_free(struct compaction *compaction);
 
+/* ---- tasks.c */
+/* Handles news of a subagent or a task, and messages between sessions. With `live` false they are
+ * of the past: only the names are kept. */
+void tasks_handle(struct host *host, const struct acp_update *update, bool live);
+/* Handles an update of a subagent's session. Returns false if it is none. */
+bool tasks_update(struct host *host, const struct acp_update *update, bool live);
+/* Returns the subagent with this session; NULL: there is none. */
+const struct agent_task *tasks_subagent(const struct host *host, const char *session);
+/* Returns the tool calls of the subagent with this session; NULL: there is none. */
+struct tool_table *tasks_tools(const struct host *host, const char *session);
+/* Returns a title with the name of the subagent in front, which the caller frees; NULL for NULL. */
+char *tasks_title(const struct host *host, const char *session, const char *title);
+/* Returns true while one works. */
+bool tasks_go_on(const struct conversation *conversation);
+/* Appends which of them work, with `unknown` also those of which the agent does not know. Returns
+ * false if there are none. */
+bool tasks_add_note(const struct conversation *conversation, bool unknown, struct str *to);
+/* Stops the subagents that work and can be stopped. Returns false if there are none. */
+bool tasks_cancel(struct host *host);
+/* Forgets all of them, as their session was left or the process has ended. */
+void tasks_forget(struct host *host);
+/* Forgets their numbers in the store, which is another one now. */
+void tasks_forget_numbers(struct agent_tasks *tasks);
+
 /* ---- aside.c */
 /* Takes a prompt for a copy of the session; answers go to the client. */
 int aside_add(struct host *host, struct client *client, const char *text, size_t len,
@@ -176,6 +203,11 @@ void update_close_text(struct host *host);
  * no id. */
 struct tool_call *update_know_tool(struct host *host, const struct acp_update *update);
 void update_free_tool(struct tool_call *tool);
+void update_free_tools(struct tool_table *tools);
+/* Handles a tool call, even if the agent never announced it. */
+void update_handle_tool(struct host *host, const struct acp_update *update);
+/* Stores and tells what a tool call has become. */
+void update_tell_tool(struct host *host, struct tool_call *tool);
 /* Returns true if the tool call has ended. */
 bool update_tool_is_over(const struct tool_call *tool);
 
@@ -240,8 +272,10 @@ void clear_turn_ended(struct host *host);
 void permission_ask(struct host *host, const struct acp_permission *request);
 /* Removes a permission that the agent has withdrawn. */
 void permission_withdraw(struct host *host, const char *ticket);
-/* Cancels all permissions that are asked. */
+/* Cancels all permissions that are asked, or those of a subagent's session, NULL: of the agent
+ * itself. */
 void permission_drop_all(struct host *host);
+void permission_drop_of(struct host *host, const char *subagent);
 /* Sends those that are asked to a client that came later. */
 void permission_tell_open(const struct host *host, struct client *client);
 struct verdict {

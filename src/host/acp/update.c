@@ -102,28 +102,36 @@ static void replace_word(char **to, const char *text)
         replace(to, text);
 }
 
-static struct tool_call *find_tool(struct turn *turn, const char *id)
+static struct tool_call *find_tool(const struct tool_table *tools, const char *id)
 {
-    for (size_t i = turn->tool_count; i-- > 0;)
-        if (strcmp(turn->tools[i].id, id) == 0)
-            return &turn->tools[i];
+    for (size_t i = tools->count; i-- > 0;)
+        if (strcmp(tools->call[i].id, id) == 0)
+            return &tools->call[i];
     return NULL;
 }
 
-static struct tool_call *add_tool(struct turn *turn, const char *id)
+static struct tool_call *add_tool(struct tool_table *tools, const char *id)
 {
-    if (turn->tool_count == TOOLS_MAX) {
-        update_free_tool(&turn->tools[0]);
-        memmove(turn->tools, turn->tools + 1, --turn->tool_count * sizeof *turn->tools);
+    if (tools->count == TOOLS_MAX) {
+        update_free_tool(&tools->call[0]);
+        memmove(tools->call, tools->call + 1, --tools->count * sizeof *tools->call);
     }
-    turn->tools = mem_room(turn->tools, turn->tool_count, sizeof *turn->tools);
-    struct tool_call *tool = &turn->tools[turn->tool_count++];
+    tools->call = mem_room(tools->call, tools->count, sizeof *tools->call);
+    struct tool_call *tool = &tools->call[tools->count++];
     *tool = (struct tool_call){.id = mem_dup(id),
                                .title = mem_dup(""),
                                .kind = mem_dup("other"),
                                .status = mem_dup("pending"),
                                .text = mem_dup("")};
     return tool;
+}
+
+void update_free_tools(struct tool_table *tools)
+{
+    for (size_t i = 0; i < tools->count; i++)
+        update_free_tool(&tools->call[i]);
+    free(tools->call);
+    *tools = (struct tool_table){.count = 0};
 }
 
 bool update_tool_is_over(const struct tool_call *tool)
@@ -166,7 +174,7 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
     tool->number = memory_add(host, &message);
 }
 
-static void tell_tool(struct host *host, struct tool_call *tool)
+void update_tell_tool(struct host *host, struct tool_call *tool)
 {
     _cleanup_free_ char *content = work_text(host, tool->text);
     _cleanup_free_ char *title = mem_dupn(tool->title, str_fit(tool->title, TITLE_MAX));
@@ -193,20 +201,24 @@ void update_show_programs(struct host *host)
 {
     struct turn *turn = &host->conversation->turn;
 
-    for (size_t i = 0; i < turn->tool_count; i++)
-        if (strstr(turn->tools[i].text, WORK_TERMINAL_MARK) != NULL)
-            tell_tool(host, &turn->tools[i]);
+    for (size_t i = 0; i < turn->tools.count; i++)
+        if (strstr(turn->tools.call[i].text, WORK_TERMINAL_MARK) != NULL)
+            update_tell_tool(host, &turn->tools.call[i]);
 }
 
 struct tool_call *update_know_tool(struct host *host, const struct acp_update *update)
 {
     struct conversation *conversation = host->conversation;
 
+    struct tool_table *tools = tasks_tools(host, update->session);
+
     if (update->id == NULL)
         return NULL;
-    struct tool_call *tool = find_tool(&conversation->turn, update->id);
+    if (tools == NULL)
+        tools = &conversation->turn.tools;
+    struct tool_call *tool = find_tool(tools, update->id);
     if (tool == NULL)
-        tool = add_tool(&conversation->turn, update->id);
+        tool = add_tool(tools, update->id);
     replace_word(&tool->title, update->title);
     replace_word(&tool->kind, update->tool_kind);
     replace_word(&tool->status, update->status);
@@ -214,8 +226,7 @@ struct tool_call *update_know_tool(struct host *host, const struct acp_update *u
     return tool;
 }
 
-/* Handles a tool call, even if the agent never announced it. */
-static void handle_tool(struct host *host, const struct acp_update *update)
+void update_handle_tool(struct host *host, const struct acp_update *update)
 {
     struct tool_call *tool = update_know_tool(host, update);
 
@@ -226,7 +237,7 @@ static void handle_tool(struct host *host, const struct acp_update *update)
     if (tool->number == 0)
         update_close_text(host);
     sleep_tool_told(host, tool);
-    tell_tool(host, tool);
+    update_tell_tool(host, tool);
 }
 
 static void handle_plan(struct host *host, const struct acp_update *update)
@@ -350,7 +361,7 @@ static void handle_content(struct host *host, const struct acp_update *update)
         handle_chunk(host, update, ROLE_THOUGHT);
         break;
     case ACP_TOOL:
-        handle_tool(host, update);
+        update_handle_tool(host, update);
         break;
     default:
         handle_plan(host, update);
@@ -382,14 +393,44 @@ static void handle_news(struct host *host, const struct acp_update *update)
     }
 }
 
+static bool is_beside(const struct acp_update *update)
+{
+    return update->kind == ACP_SUBAGENT || update->kind == ACP_TASK || update->kind == ACP_MESSAGE;
+}
+
+/* Handles an update of the present session; with `live` false it may be a replay. */
+static void handle_own(struct host *host, const struct acp_update *update, bool live)
+{
+    struct turn *turn = &host->conversation->turn;
+
+    if (live && (update->kind == ACP_COMPACTION || update->kind == ACP_SUMMARY))
+        compact_handle(host, update);
+    if (live && update->kind == ACP_NOTICE)
+        compact_notice(host, update);
+    if (is_beside(update)) {
+        turn->heard = turn->employs = turn->on;
+        tasks_handle(host, update, live);
+        return;
+    }
+    if (!is_content(update)) {
+        handle_news(host, update);
+        return;
+    }
+    turn->heard = turn->heard || turn->on;
+    if (live)
+        handle_content(host, update);
+}
+
 void update_handle(struct host *host, const struct acp_update *update)
 {
     struct conversation *conversation = host->conversation;
     struct resume *resume = &conversation->resume;
-    struct turn *turn = &conversation->turn;
+    const struct turn *turn = &conversation->turn;
     const char *session = conversation->link.session;
     enum phase phase = conversation->link.phase.now;
     bool ours = session != NULL && update->session != NULL && strcmp(session, update->session) == 0;
+
+    bool live = turn->on || (phase == PHASE_READY && !resume->ignores);
 
     if (phase == PHASE_SETTLES)
         resume->quiet_since = time_monotonic_ms();
@@ -398,6 +439,8 @@ void update_handle(struct host *host, const struct acp_update *update)
     if (phase == PHASE_SUMS_UP && resume->copy != NULL && update->session != NULL &&
         strcmp(resume->copy, update->session) == 0 && update->kind == ACP_TEXT)
         str_addn(&resume->summary, update->text, update->len);
+    if (!ours && tasks_update(host, update, live))
+        return;
     /* commands may come before the answer with the session's id */
     if (!ours && !(update->kind == ACP_COMMANDS && phase == PHASE_OPENS))
         return;
@@ -405,16 +448,5 @@ void update_handle(struct host *host, const struct acp_update *update)
         resume->replayed += update->kind <= ACP_PLAN;
     if (phase == PHASE_SUMS_UP && update->kind == ACP_TEXT)
         str_addn(&resume->summary, update->text, update->len);
-    bool live = turn->on || (phase == PHASE_READY && !resume->ignores);
-    if (live && (update->kind == ACP_COMPACTION || update->kind == ACP_SUMMARY))
-        compact_handle(host, update);
-    if (live && update->kind == ACP_NOTICE)
-        compact_notice(host, update);
-    if (!is_content(update)) {
-        handle_news(host, update);
-        return;
-    }
-    turn->heard = turn->heard || turn->on;
-    if (live)
-        handle_content(host, update);
+    handle_own(host, update, live);
 }

@@ -125,8 +125,9 @@ void work_request(struct host *host, const struct acp_request *request)
         return;
     }
     conversation->turn.heard = conversation->turn.heard || conversation->turn.on;
-    if (conversation->link.session == NULL ||
-        strcmp(conversation->link.session, request->session) != 0)
+    bool ours = conversation->link.session != NULL &&
+                strcmp(conversation->link.session, request->session) == 0;
+    if (!ours && tasks_subagent(host, request->session) == NULL)
         acp_refuse(conversation->link.acp, request->ticket, ACP_NO_SUCH,
                    "there is no such session");
     else if (!files_serve(&conversation->work.place, conversation->link.acp, request) &&
