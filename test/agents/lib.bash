@@ -51,7 +51,8 @@ use_agent() {
         chmod +x "$T/bin/$program.js"
         found=$T/bin/$program.js
         # a wall does not find what a script starts
-        printf '[preset %s]\nwall.read = %s\n' "$PRESET" "$AGENTS/$program" >>"$ROOT/mas.ini"
+        grep -qxF "wall.read = $AGENTS/$program" "$ROOT/mas.ini" ||
+            printf '[preset %s]\nwall.read = %s\n' "$PRESET" "$AGENTS/$program" >>"$ROOT/mas.ini"
     fi
     if [ -n "${MAS_TEST_TRACE-}" ]; then
         trace_program "$program" "$found"

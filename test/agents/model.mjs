@@ -105,9 +105,11 @@ function newestMark(said) {
 
 let answers = 0;
 
-function toolOf(order, said) {
+// Once for a mark: an agent may go on by itself, when something in the background has ended.
+function toolOf({mark, order}, said) {
     const wanted = typeof order.call === 'string' && order.call.match(/^(\S+)\s*(\{.*\})?$/s);
-    if (!wanted || said.at(-1).role === 'tool') return null;
+    const marked = said.findLastIndex(({text}) => text.includes(`{{${mark} `));
+    if (!wanted || said.slice(marked).some(({role}) => role === 'tool')) return null;
     return {name: wanted[1], input: JSON.parse(wanted[2] ?? '{}')};
 }
 
@@ -276,7 +278,7 @@ async function serve(request, response) {
     const body = JSON.parse(Buffer.concat(chunks).toString());
     const said = readers[format](body);
     const {mark, order} = newestMark(said);
-    const tool = (body.tools ?? []).length > 0 ? toolOf(order, said) : null;
+    const tool = (body.tools ?? []).length > 0 ? toolOf({mark, order}, said) : null;
     const words = codeWords(textOf(said.filter(({role}) => role !== 'system')));
     const wantsJson = body.generationConfig?.responseMimeType === 'application/json';
     let text = `answer to ${mark}: ${words.join(' ') || 'no code words'}`;

@@ -548,6 +548,8 @@ load lib
     [ "$AGENT" != opencode ] || skip "it runs commands without asking"
     [ "$PRESET" != codex ] || skip "what it asks for is said by its own settings"
     team
+    # in the mode in which it begins, a model decides
+    [ "$AGENT" != claude ] || "$MAS" set "$ID" solo mode=default
     N=1
     "$MAS" ask --timeout 240s "$ID" solo "one {{1 $(run_order 'touch approved')}}" >"$T/one" 2>&1 3>&- &
     local asked=$!
@@ -586,6 +588,25 @@ load lib
     # what came last is the plan, and nothing from before
     jq -e -n '[inputs | select(.tools != [])] | last | .words | (index("CW-PLAN") != null) and
         (index("CW-OTTER") == null)' "$LOG"
+}
+
+@test "subagent: what it was told and answered is a line of the history, and the agent is working meanwhile" {
+    [ "$AGENT" = claude ] || skip "the agent has no tool for it, or gives it no session of its own"
+    team
+    told 'the word is CW-OTTER'
+    "$MAS" set "$ID" solo mode=default # in the mode in which it begins, a model decides
+    # the braces of the mark are for the subagent alone
+    N=$((N + 100))
+    "$MAS" ask --timeout 240s "$ID" solo "go {{$N call Agent {\"description\":\"look around\",\"prompt\":\"find CW-HERON \\u007b\\u007b50 slow 4000\\u007d\\u007d\",\"subagent_type\":\"general-purpose\"}}}" \
+        >"$T/asked" 2>&1 3>&- &
+    local asked=$!
+    works() { [ "$(of_agent note)" = "its subagent 'look around' works" ] && agent_is working; }
+    within 60 works
+    wait "$asked"
+    within 60 agent_is idle
+    "$MAS" history "$ID" solo --role tool --json | jq -e '.messages[] | select(.data.title == "subagent: look around")
+        | .data.status == "completed" and (.text | contains("CW-HERON") and contains("answer to 50"))'
+    run ! grep -qF 'answer to 50' "$T/asked"
 }
 
 @test "a message of another agent: the model is told who sends it" {

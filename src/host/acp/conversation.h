@@ -206,7 +206,8 @@ struct agent_task {
     char *name; /* "": not told */
     bool subagent, stoppable;
     enum acp_task state; /* DONE: it rests */
-    struct str told, said; /* what it is to do, and what it has answered */
+    struct str told; /* what it is to do */
+    struct str said, reply; /* its last words in its session, and to that of the agent */
     struct tool_table tools;
     struct tool_call line; /* its id is NULL before it has worked */
     int runs;

@@ -32,6 +32,7 @@ static void free_task(struct agent_task *task)
     free(task->name);
     str_free(&task->told);
     str_free(&task->said);
+    str_free(&task->reply);
 }
 
 static struct agent_task *find(const struct agent_tasks *tasks, const char *id, bool subagent)
@@ -160,6 +161,7 @@ static void end_work(struct host *host, struct agent_task *task, enum acp_task s
     show(host, task);
     str_free(&task->told);
     str_free(&task->said);
+    str_free(&task->reply);
 }
 
 static void enter_state(struct host *host, struct agent_task *task, enum acp_task state)
@@ -213,7 +215,7 @@ static void handle_message(struct host *host, const struct acp_update *update)
 
     if (task == NULL || update->text == NULL)
         return;
-    set_words(task == from ? &task->said : &task->told, update->text);
+    set_words(task == from ? &task->reply : &task->told, update->text);
     show(host, task);
 }
 
