@@ -37,6 +37,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_ask,
     &cmd_cancel,
     &cmd_clear,
+    &cmd_kept,
     &cmd_approve,
     &cmd_deny,
     &cmd_wait,

@@ -54,7 +54,8 @@ int agent_request_ask(struct call *call, struct agent_request *request, const st
     request->roster.asked = 0; /* of an earlier request */
     if (roster_ask_live(&call->root, &request->roster, &asked, err) == -1)
         return -1;
-    hosts_finish(request->roster.calls, request->roster.asked, ANSWER_MS, on_reply, &answer);
+    hosts_finish(request->roster.calls, request->roster.asked,
+                 request->wait_ms > 0 ? request->wait_ms : ANSWER_MS, on_reply, &answer);
     if (roster_failure(&request->roster, 0, request->what, err) == -1)
         return -1;
     *ret = TAKE_PTR(answer);

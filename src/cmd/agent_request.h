@@ -15,6 +15,7 @@
 struct agent_request {
     struct roster roster; /* contains one agent */
     const char *what; /* verb in error messages */
+    int wait_ms; /* for the answer; 0: 20 s */
     const char *from; /* agent that sends the request; NULL: a person */
 };
 
@@ -34,7 +35,7 @@ void agent_request_free(struct agent_request *request);
  * it. */
 void agent_request_open(const struct agent_request *request, const char *verb,
                         struct json_out *out);
-/* Sends the request and waits up to 20 s for the answer. Fails if the answer is an error. The
+/* Sends the request and waits for the answer. Fails if the answer is an error. The
  * caller releases *ret with json_free(). May be called again for the next request. */
 int agent_request_ask(struct call *call, struct agent_request *request, const struct str *head,
                       const char *body, size_t body_len, struct json **ret, struct err *err);

@@ -296,6 +296,7 @@ static const struct request_kind {
     {"clear",        "clear the context of",      DECIDES, {NULL, acp_request_clear}},
     {"mode",         "set the mode of",           DECIDES, {NULL, acp_request_mode}},
     {"set",          "set an option of",          DECIDES, {NULL, acp_request_set}},
+    {"kept",         "ask for the sessions of",   DECIDES, {NULL, acp_request_kept}},
     {"conversation", "change the conversation of", OTHERS,  {NULL, acp_request_conversation}},
 };
 /* clang-format on */

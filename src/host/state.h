@@ -100,6 +100,7 @@ enum client_kind {
     CLIENT_RESTARTS, /* waits for the new process */
     CLIENT_STOPS, /* waits for the end */
     CLIENT_STEERS, /* waits for what the agent does with its words */
+    CLIENT_LISTS, /* waits for what the agent keeps (host/acp/kept.c) */
     CLIENT_ASKS, /* gets the events of its prompt */
     CLIENT_LISTENS, /* gets all events, and may make further requests */
     CLIENT_LEAVES, /* leaves once its answer is written */

@@ -256,8 +256,9 @@ int64_t acp_session_fork(struct acp *acp, const char *session, const char *cwd, 
 int64_t acp_session_delete(struct acp *acp, const char *session, int timeout_ms);
 /* Closes a session in the agent's process. */
 int64_t acp_session_close(struct acp *acp, const char *session, int timeout_ms);
-/* Lists the agent's sessions. `cursor` is from the previous page; NULL: the first page. */
-int64_t acp_session_list(struct acp *acp, const char *cursor, int timeout_ms);
+/* Lists the agent's sessions of a directory; NULL: all. `cursor` is from the previous page; NULL:
+ * the first page. */
+int64_t acp_session_list(struct acp *acp, const char *cwd, const char *cursor, int timeout_ms);
 /* `blocks` are text blocks in order, NULL-terminated. */
 int64_t acp_prompt(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms);
 /* Gives the agent words in the middle of a turn, if acp_info()->steer says that it takes them. The

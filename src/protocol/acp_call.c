@@ -219,11 +219,13 @@ int64_t acp_session_delete(struct acp *acp, const char *session, int timeout_ms)
     return ask_of_session(acp, ACP_CALL_DELETE, session, timeout_ms);
 }
 
-int64_t acp_session_list(struct acp *acp, const char *cursor, int timeout_ms)
+int64_t acp_session_list(struct acp *acp, const char *cwd, const char *cursor, int timeout_ms)
 {
     _cleanup_str_ struct str params = STR_INIT;
     struct json_out out = acp_open_params(&params);
 
+    if (cwd != NULL)
+        json_put(&out, "cwd", cwd);
     if (cursor != NULL)
         json_put(&out, "cursor", cursor);
     return ask(acp, ACP_CALL_LIST, &out, NULL, NULL, timeout_ms);

@@ -75,6 +75,11 @@
  *   disk          session, agent: {"used", "limit"} in bytes; room: how much more leads to the next
  *                 level. `mas measure` tells what it has found; without figures a limit was
  *                 changed. The answer is the agent's status. The host of any agent does this.
+ *   kept          session: the id of one to delete; all: true
+ *                 -> sessions: [{id, title, updatedAt, inUse, deleted, error}], more
+ *                 The sessions that the agent itself keeps for its directory. With "session" that
+ *                 one is deleted, with "all" each but the one in use; "error" says why one was not.
+ *                 Answered when the agent has answered; an agent that does not run is started.
  *   conversation  new: true, or conversation: the id of the one that becomes current
  *
  * The host of a terminal program refuses all of these except `send`, `wake`, `look` and `seen` with

@@ -59,9 +59,10 @@ parser.add_argument("--system-error", action="store_true", help="offers to, and 
 parser.add_argument("--fork", nargs="?", const="copy", choices=["copy", "same", "none"],
                     help="copies sessions (session/fork); same: answers with the session itself; none: with no id")
 parser.add_argument("--delete", action="store_true", help="has session/delete")
+parser.add_argument("--list-odd", action="store_true", help="lists also sessions of other directories, and nonsense")
 parser.add_argument("--directories", action="store_true", help="takes additionalDirectories")
 parser.add_argument("--steer-twice", action="store_true", help="answers that twice")
-for call in "init", "new", "load", "resume", "close", "mode", "option", "steer", "fork", "delete":
+for call in "init", "new", "load", "resume", "close", "mode", "option", "steer", "fork", "delete", "list":
     parser.add_argument(f"--{call}-error", nargs="?", type=int, const=-32603, help="answer with this error")
     parser.add_argument(f"--{call}-hang", action="store_true", help="never answer")
     parser.add_argument(f"--{call}-slow", type=int, default=0, metavar="MS")
@@ -1030,7 +1031,12 @@ def session_list(params):
     names = set(sessions)
     if opt.store and os.path.isdir(opt.store):
         names |= {n[:-5] for n in os.listdir(opt.store) if n.endswith(".json")}
-    return {"sessions": [{"sessionId": n, "cwd": find(n)["cwd"]} for n in sorted(names)]}
+    listed = [{"sessionId": n, "cwd": find(n)["cwd"], "title": "Work \x1b[31m" + n[:4], "updatedAt": "2026-01-02T03:04:05Z"}
+              for n in sorted(names) if params.get("cwd") in (None, find(n)["cwd"])]
+    if opt.list_odd:
+        listed += [{"sessionId": "elsewhere", "cwd": "/elsewhere"}, {"cwd": params["cwd"]}, 7, {"sessionId": "x" * 5000, "cwd": params["cwd"]}]
+    first = int(params.get("cursor") or 0)  # two a page
+    return {"sessions": listed[first:first + 2], **({"nextCursor": str(first + 2)} if first + 2 < len(listed) else {})}
 
 
 def known(params):
@@ -1086,7 +1092,7 @@ def steering(params):
 CALLS = {"initialize": (initialize, "init"), "authenticate": (authenticate, ""),
          "session/new": (session_new, "new"), "session/load": (session_load, "load"),
          "session/resume": (session_resume, "resume"), "session/close": (session_close, "close"),
-         "session/list": (session_list, ""), "session/set_mode": (set_mode, "mode"),
+         "session/list": (session_list, "list"), "session/set_mode": (set_mode, "mode"),
          "session/set_config_option": (set_option, "option"), "_session/steering": (steering, "steer"),
          "session/fork": (session_fork, "fork"), "session/delete": (session_delete, "delete")}
 

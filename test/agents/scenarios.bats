@@ -664,6 +664,20 @@ row() {
         [ "$status" -eq 4 ]
         [[ $stderr == *"cannot copy its session"* ]]
     fi
+    if offered .agentCapabilities.sessionCapabilities.list; then
+        "$MAS" kept "$ID" solo --json >"$T/kept"
+        cat "$T/kept"
+        jq -e '[.sessions[] | select(.inUse)] | length == 1' "$T/kept"
+        told "elsewhere" --new
+        if offered .agentCapabilities.sessionCapabilities.delete; then
+            "$MAS" kept "$ID" solo --delete-all
+            "$MAS" kept "$ID" solo --json | jq -e '[.sessions[].inUse] == [true]'
+        fi
+    else
+        mas kept "$ID" solo
+        [ "$status" -eq 1 ]
+        [[ $stderr == *"it does not tell them"* ]]
+    fi
     if offered ._meta.steering.supported; then
         N=$((N + 1))
         "$MAS" ask --no-wait "$ID" solo "take your time {{$N slow 4000}}"
@@ -675,7 +689,7 @@ row() {
         saw_word "$N" CW-CRANE
     fi
     local what
-    for what in resume close delete fork; do
+    for what in resume close delete fork list; do
         row "$what" ".agentCapabilities.sessionCapabilities.$what" "session/$what"
     done
     row load .agentCapabilities.loadSession session/load

@@ -228,7 +228,7 @@ static void opens_sessions(void)
     acp_set_session_meta(h.acp, "{\"a\":{}}");
     (void)acp_session_resume(h.acp, "old", "/w", NULL, -1);
     (void)acp_session_close(h.acp, "old", -1);
-    (void)acp_session_list(h.acp, "next", -1);
+    (void)acp_session_list(h.acp, "/d", "next", -1);
     (void)acp_authenticate(h.acp, "key", -1);
     check_out(
         &h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/new\",\"params\":{\"cwd\":\"/w\","
@@ -239,7 +239,8 @@ static void opens_sessions(void)
             "\"old\",\"cwd\":\"/w\",\"mcpServers\":[],\"_meta\":{\"a\":{}}}}\n"
             "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"session/close\",\"params\":{\"sessionId\":"
             "\"old\"}}\n"
-            "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"session/list\",\"params\":{\"cursor\":"
+            "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"session/list\",\"params\":{\"cwd\":\"/"
+            "d\",\"cursor\":"
             "\"next\"}}\n"
             "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"authenticate\",\"params\":{\"methodId\":"
             "\"key\"}}\n");

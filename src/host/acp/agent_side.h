@@ -19,7 +19,9 @@
 
 struct agent_link;
 struct agent_sleep;
+struct client;
 struct conversation;
+struct kept_sessions;
 struct offered;
 struct resume;
 struct tool_call;
@@ -146,6 +148,21 @@ void sleep_session_left(struct host *host);
 void sleep_tool_told(struct host *host, const struct tool_call *tool);
 /* Puts an agent to sleep that has been idle for long enough. Returns when to call again. */
 int64_t sleep_tick(struct host *host, int64_t now);
+
+/* ---- kept.c */
+/* Takes the question of a client, which gets the answer later. `id`: the session to delete, NULL:
+ * none. */
+int kept_add(struct host *host, struct client *client, const char *id, bool all, struct err *err);
+/* Returns true if one waits for the agent. */
+bool kept_waits(const struct conversation *conversation);
+/* Asks the agent, once it can be asked. */
+void kept_run(struct host *host);
+/* Returns true if the answer was to one of its requests. */
+bool kept_answer(struct host *host, const struct acp_answer *from);
+/* Ends it because of `why`, and because the process has ended. */
+void kept_fail(struct host *host, const char *why);
+void kept_process_ended(struct host *host);
+void kept_free(struct kept_sessions *kept);
 
 /* ---- opening.c */
 /* Sets the role and the directories with which the next session is opened, as far as the agent

@@ -99,6 +99,7 @@ static void close_conversation(struct host *host)
     link_free(&conversation->link);
     settings_free(&conversation->offered);
     compact_free(&conversation->compaction);
+    kept_free(&conversation->kept);
     str_free(&conversation->tasks.note);
     sleep_free(&conversation->sleep);
     limit_free(&conversation->limit);
@@ -138,6 +139,7 @@ void conversation_trouble(struct host *host, bool needs_login, const char *why)
     link_keep_trouble(&conversation->link, str_text(&words));
     host_log(host, str_text(&words));
     aside_fail_all(host, str_text(&words));
+    kept_fail(host, str_text(&words));
     if (conversation->turn.on)
         turn_end(host, HOST_END_FAILED, needs_login ? ACP_NEEDS_LOGIN : 0, str_text(&words));
     else
@@ -261,12 +263,14 @@ static size_t queued(const struct host *host)
 static void fail_queue(struct host *host, const char *why)
 {
     aside_fail_all(host, why);
+    kept_fail(host, why);
     queue_fail(host, HOST_END_FAILED, why);
 }
 
 static void keep_queue(struct host *host, const char *why)
 {
     aside_fail_all(host, why);
+    kept_fail(host, why);
     queue_keep(host, why);
 }
 
@@ -400,6 +404,7 @@ static int64_t tick(struct host *host, int64_t now)
     if (host->child.phase == CHILD_RUNS)
         turn_run(host);
     aside_run(host);
+    kept_run(host);
     next = time_sooner(next, limit_tick(host, now));
     next = time_sooner(next, turns_tick(host, now));
     next = time_sooner(next, sleep_tick(host, now));

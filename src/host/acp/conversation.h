@@ -13,6 +13,7 @@
  *     compaction    compact.c     how the agent shortens its context
  *     tasks         tasks.c       subagents and tasks that go on beside the turn
  *     asides        aside.c       prompts to copies of the session
+ *     kept          kept.c        a person's look at the sessions that the agent keeps
  *     permissions   permission.c  permissions that are asked; plan.c: plans that are approved;
  *                                 elicit.c: forms that are filled in
  *     work          work.c        files and programs that the agent asks for (files.h, terminals.h)
@@ -235,6 +236,23 @@ struct asides {
     int64_t last; /* number */
 };
 
+/* A person asks which sessions the agent itself keeps for its directory, and may have some deleted.
+ * The client has the kind CLIENT_LISTS; there is one at a time. */
+struct kept_sessions {
+    enum kept_state { KEPT_NONE, KEPT_WAITS /* for READY */, KEPT_LISTS, KEPT_DELETES } state;
+    int64_t serial; /* of the request for a page of the list */
+    int pages;
+    char *wanted; /* the id of one to delete; NULL: none */
+    bool all; /* delete all but the present one */
+    struct kept_session {
+        char *id, *title, *updated; /* title and updated: NULL if not told */
+        bool deletes;
+        int64_t serial; /* of the request that deletes it */
+        char *error; /* why it was not deleted; NULL */
+    } * sessions;
+    size_t count, open; /* open: requests to delete that were not answered */
+};
+
 /* A permission that is asked. */
 struct asked_permission {
     int64_t number; /* in the store: clients name it so */
@@ -371,6 +389,7 @@ struct conversation {
     struct turn turn;
     struct agent_tasks tasks;
     struct asides asides;
+    struct kept_sessions kept;
     struct compaction compaction;
     struct permissions permissions;
     struct agent_work work;

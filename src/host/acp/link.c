@@ -63,6 +63,7 @@ void link_disconnect(struct host *host)
     elicit_forget(&conversation->permissions);
     steer_drop_all(host);
     aside_process_ended(host);
+    kept_process_ended(host);
     tasks_forget(host);
     work_close(host);
     sleep_process_ended(host);
@@ -100,7 +101,7 @@ static void on_answer(void *arg, const struct acp_answer *answer)
         summary_copied(host, answer);
         return;
     }
-    if (aside_answer(host, answer))
+    if (kept_answer(host, answer) || aside_answer(host, answer))
         return;
     if (answer->call == ACP_CALL_PROMPT)
         turn_answer(host, answer);

@@ -64,7 +64,8 @@ static void wake(struct host *host)
     struct conversation *conversation = host->conversation;
     int64_t now = time_monotonic_ms();
 
-    if (conversation->queue.count == 0 && conversation->asides.count == 0)
+    if (conversation->queue.count == 0 && conversation->asides.count == 0 &&
+        !kept_waits(conversation))
         return;
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
         child_start(host, now);
@@ -467,4 +468,21 @@ int acp_request_conversation(struct host *host, struct client *client, const str
     if (memory_need(host, err) == -1 || change_first(host, frame, err) == -1)
         return -1;
     return answer_ok(host, client);
+}
+
+int acp_request_kept(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err)
+{
+    const char *id = json_get_text(frame->head, "session");
+    bool all = json_bool(json_get(frame->head, "all"), false);
+
+    if (host->child.stopped || host->leaving)
+        return err_set(err, MAS_CONFLICT, "it was stopped");
+    if (id != NULL && (all || strlen(id) > ACP_ID_MAX))
+        return err_set(err, MAS_USAGE, "one session, or all");
+    if (kept_add(host, client, id, all, err) == -1)
+        return -1;
+    wake(host);
+    kept_run(host);
+    return 0;
 }

@@ -35,6 +35,9 @@ int acp_request_login(struct host *host, struct client *client, const struct fra
                       struct err *err);
 int acp_request_set(struct host *host, struct client *client, const struct frame *frame,
                     struct err *err);
+/* Lists what sessions the agent itself keeps, and deletes some; answers when the agent has. */
+int acp_request_kept(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err);
 int acp_request_conversation(struct host *host, struct client *client, const struct frame *frame,
                              struct err *err);
 
