@@ -88,11 +88,13 @@ by_its_interpreter() {
 @test "whether a program is there outside is not told" {
     need_wall
     ask_for require
-    told "RUN:\"$ROOT/sessions/$OTHER/unit/solo/tool\""
-    sed "s/$OTHER/SESSION/g; s/tool/NAME/g" "$T/said" >"$T/there"
-    told "RUN:\"$ROOT/sessions/$OTHER/unit/solo/toll\""
-    sed "s/$OTHER/SESSION/g; s/toll/NAME/g; s/AGENT#2/AGENT#1/; s/users=2/users=1/" "$T/said" | diff "$T/there" -
-    came 'run=127'
+    local name
+    for name in tool toll; do # the second is not there
+        told "RUN:\"$ROOT/sessions/$OTHER/unit/solo/$name\""
+        came 'run=127'
+        sed "s/$name'/NAME'/; s/ AGENT.*//" "$T/said" >"$T/$name"
+    done
+    cmp "$T/tool" "$T/toll"
 }
 
 @test "a program is looked for where it runs, and a line is for the shell" {

@@ -44,10 +44,11 @@ static const struct json *find_method(const struct json *methods, const char *id
 static int start(struct host *host, char *const *argv, char *const *env, const char *dir,
                  struct err *err)
 {
-    _cleanup_free_ char *program = path_find_program(argv[0], env_get(env, "PATH"), AT_FDCWD);
+    const char *name = argv != NULL && argv[0] != NULL ? argv[0] : "";
+    _cleanup_free_ char *program = path_find_program(name, env_get(env, "PATH"), AT_FDCWD);
 
     if (program == NULL) {
-        (void)err_set(err, MAS_NOT_FOUND, "there is no program '%s'", argv[0]);
+        (void)err_set(err, MAS_NOT_FOUND, "there is no program '%s'", name);
         return host->preset->login[0] != '\0'
                    ? err_hint(err, "log in with: %s", host->preset->login)
                    : -1;
