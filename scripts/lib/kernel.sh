@@ -11,7 +11,7 @@ to=build/kernel
 for kernel in /boot/vmlinuz*; do
     if [ -r "$kernel" ]; then exit 0; fi
 done
-if [ -d "$to/modules" ]; then exit 0; fi
+if [ -n "$(find "$to/modules" -name 'xfs.ko*' 2>/dev/null)" ]; then exit 0; fi
 
 give_up() {
     echo "kernel.sh: $1; tests that need a virtual machine are skipped" >&2
@@ -31,11 +31,11 @@ if ! (cd "$to.new" && apt-get -qq download "$package" >log 2>&1 && dpkg -x ./*.d
     give_up "cannot fetch $package"
 fi
 mkdir -p "$to"
-rm -f "$to"/vmlinuz*
+rm -rf "$to"/vmlinuz* "$to/modules"
 mv "$to.new"/boot/vmlinuz* "$to/"
-# a block device in a file, and ext4 with project quotas
+# a block device in a file, and ext4 and XFS with project quotas
 mkdir "$to.new/modules"
-for module in loop quota_tree quota_v2; do
+for module in loop quota_tree quota_v2 libcrc32c xfs; do
     find "$to.new/lib/modules" -name "$module.ko*" -exec mv {} "$to.new/modules/" \;
 done
 mv "$to.new/modules" "$to/"

@@ -53,7 +53,8 @@ int quota_read(int fd, uint32_t number, struct quota_use *ret)
 {
     struct dqblk block = {.dqb_valid = 0};
 
-    if (call(fd, Q_GETQUOTA, number, &block) == -1)
+    /* XFS has no record of a number that was never used; without quotas it says something else */
+    if (call(fd, Q_GETQUOTA, number, &block) == -1 && errno != ENOENT)
         return -1;
     *ret = (struct quota_use){.used = block.dqb_curspace,
                               .files = block.dqb_curinodes,

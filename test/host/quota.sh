@@ -1,6 +1,7 @@
-# What quota.bats runs in a virtual machine: mas on a file system with project quotas. Prints facts, a line each.
+# What quota.bats runs in a virtual machine: mas on a file system with project quotas, of the type $type. Prints
+# facts, a line each.
 # shellcheck shell=sh
-# shellcheck disable=SC2046 # words are meant
+# shellcheck disable=SC2046,SC2154 # words are meant; the test says the type
 
 # await COMMAND...: waits until it succeeds, at most 30 s or 300 tries.
 await() {
@@ -23,12 +24,12 @@ state_is() { [ "$(mas status "$1" | awk '/^(lead|reviewer) / { print $3 }' | sor
 # as_agent COMMAND: as an agent behind a wall would: with the owner's id, without privileges.
 as_agent() { setpriv --bounding-set=-all --inh-caps=-all sh -c "$1" 2>&1; }
 
-# disk TYPE MAKE: mounts a new file system of this type, and makes a root on it.
+# disk MAKE: mounts a new file system, and makes a root on it.
 disk() {
-    truncate -s 320M "/tmp/$1"
-    $2 "/tmp/$1"
-    mkdir "/tmp/on-$1"
-    mount -t "$1" -o loop,prjquota "/tmp/$1" "/tmp/on-$1" && cd "/tmp/on-$1" || exit
+    truncate -s 320M "/tmp/$type"
+    $1 "/tmp/$type"
+    mkdir "/tmp/on-$type"
+    mount -t "$type" -o loop,prjquota "/tmp/$type" "/tmp/on-$type" && cd "/tmp/on-$type" || exit
     mas init root >/dev/null
     cd root || exit
     cat >>mas.ini <<'X'
@@ -45,7 +46,10 @@ X
 cat >/tmp/agent <<'X'
 while read -r line; do eval "$line"; done
 X
-disk ext4 'mke2fs -q -t ext4 -O quota,project -E quotatype=prjquota'
+case $type in
+ext4) disk 'mke2fs -q -t ext4 -O quota,project -E quotatype=prjquota' ;;
+xfs) disk 'mkfs.xfs -q' ;;
+esac
 first=$(mas new -q -t pair --agent trial)
 second=$(mas new -q -t pair --agent trial)
 mine=sessions/$first
@@ -67,7 +71,7 @@ await logged "$first" 'the session uses .* of 16M' && echo "what is deleted but 
 mas send "$first" lead 'exec 3>&-' >/dev/null
 
 # nobody without privileges gets past the limit
-as_agent "dd if=/dev/zero of=sessions/$second/unit/big bs=64k count=1000" | sed 's/^/ext4: /'
+as_agent "dd if=/dev/zero of=sessions/$second/unit/big bs=64k count=1000" | sed "s/^/$type: /"
 [ "$(used "sessions/$second")" -le "$(limit "sessions/$second")" ] && echo "the kernel holds it"
 await state_is "$second" paused && echo "the agents are paused"
 rm "sessions/$second/unit/big"
@@ -79,6 +83,20 @@ mas archive -q -o /tmp/first.tar.zst "$first"
 old=$(number "$mine")
 mas rm -q -f "$first"
 echo "removed: $(quota . "$old" | cut -d ' ' -f 3)"
+
+# what is put into a session that lacks it has its number: from the snapshot, and from a copy of the template
+filled=$(mas new -q -t pair --agent trial --no-start)
+for lacks in reviewer lead; do
+    [ "$lacks" = reviewer ] || rm -r "sessions/$filled/unit/lead" "sessions/$filled/workflows"
+    before=$(used "sessions/$filled")
+    mas library fill "$PWD/sessions/$filled" || echo "not filled"
+    [ "$(used "sessions/$filled")" -gt "$before" ] || echo "never: counted"
+    find "sessions/$filled" -type d -o -type f | while read -r file; do
+        [ "$(number "$file")" = "$(number "sessions/$filled")" ] || echo "another number: $file"
+    done
+    [ -f "sessions/$filled/unit/$lacks/AGENTS.md" ] && echo "filled: $lacks"
+done
+mas rm -q -f "$filled"
 mas restore -q /tmp/first.tar.zst
 [ "$(number "$mine")" -ge 1828716544 ] && mas start -q "$first" && await limit_is "$mine" 22020096 && echo "restored"
 mas set -q "$first" limits.session=none
