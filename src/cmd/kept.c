@@ -100,7 +100,7 @@ static int run_kept(struct call *call, struct err *err)
 
 const struct cmd cmd_kept = {
     .name = "kept",
-    .group = GROUP_AGENTS,
+    .group = GROUP_MEMORY,
     .operands = " [SESSION] AGENT",
     .summary = "list or delete the sessions that an ACP agent itself keeps",
     .examples = "mas kept shop lead\n"

@@ -58,6 +58,8 @@ static void keep_hit(struct hit_list *list, const struct search_hit *hit)
     _cleanup_str_ struct str text = STR_INIT;
 
     history_add_head(&text, hit->session, hit->number, hit->agent, hit->role, hit->time_ms);
+    if (hit->compacted)
+        str_add(&text, " (before a compaction)");
     str_add(&text, "\n  ");
     add_snippet(&text, hit->snippet);
     list->entries = mem_room(list->entries, list->entry_count, sizeof *list->entries);
@@ -137,6 +139,7 @@ static void put_hit(struct json_out *out, const struct search_hit *hit)
     json_put(out, "triggerId", hit->trigger != 0 ? trigger : NULL);
     json_put_raw(out, "tags", hit->tags);
     json_put_raw(out, "score", score);
+    json_put_bool(out, "compacted", hit->compacted);
     json_put(out, "snippet", str_text(&snippet));
     json_put(out, "text", text);
     json_close(out, '}');

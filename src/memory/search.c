@@ -13,7 +13,7 @@
 
 /* APPLICATION_ID is "mas" and the number of the kind of file; an index of another version is
  * rebuilt. */
-enum { APPLICATION_ID = 0x6d617302, VERSION = 1, CACHE_KIB = 64 << 10, FORGET_WAIT_MS = 1000 };
+enum { APPLICATION_ID = 0x6d617302, VERSION = 2, CACHE_KIB = 64 << 10, FORGET_WAIT_MS = 1000 };
 
 static const char schema[] =
     "CREATE TABLE session ("
@@ -34,7 +34,8 @@ static const char schema[] =
     " last INTEGER NOT NULL,"
     " said INTEGER NOT NULL," /* prompts and answers */
     " tools INTEGER NOT NULL,"
-    " words INTEGER NOT NULL"
+    " words INTEGER NOT NULL,"
+    " compacted INTEGER NOT NULL" /* 1: the agent has compacted its context since */
     ") STRICT;"
     "CREATE INDEX sitting_query ON sitting (session, query);"
     "CREATE TABLE message ("

@@ -15,7 +15,8 @@
  * The words are combined with OR, without stop words. "several words" in quotes are a phrase, and
  * begin* matches every word with that beginning. Results are ranked by three lists that are fused
  * by reciprocal rank: the message itself (BM25), the messages around it, and its segment. A segment
- * is a query, split at silences of an hour. With vectors there is a fourth list.
+ * is a query, split at silences of an hour, and where the agent has compacted its context. With
+ * vectors there is a fourth list.
  */
 #ifndef MAS_MEMORY_SEARCH_H
 #define MAS_MEMORY_SEARCH_H
@@ -97,6 +98,7 @@ struct search_hit {
     size_t len;
     const char *snippet; /* one line, with SEARCH_MARKs */
     bool matched; /* contains a word; otherwise found by its neighbours or vectors */
+    bool compacted; /* the agent has compacted its context since, and has at most a summary of it */
     double score;
 };
 /* Called for each result, best first; return false to stop. `hit` is valid during the call. */

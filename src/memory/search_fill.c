@@ -252,7 +252,7 @@ static int commit_batch(struct search_update *update, struct page_reader *reader
 static int fill_pages(struct search_update *update, struct page_reader *reader, struct store *store,
                       int64_t next, struct err *err)
 {
-    struct store_filter filter = {.roles = SEARCH_ROLES};
+    struct store_filter filter = {.roles = SEARCH_ROLES | 1 << ROLE_NOTE};
 
     reader->last = next - 1;
     do {

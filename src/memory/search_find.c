@@ -211,7 +211,8 @@ static int show(struct search_state *state, const struct ranked *item, search_ea
     _cleanup_str_ struct str snippet = STR_INIT;
     sqlite3_stmt *stmt = db_prepare(
         db,
-        "SELECT s.uuid, m.number, i.conversation, i.agent, m.time, m.trigger, m.tags, m.text"
+        "SELECT s.uuid, m.number, i.conversation, i.agent, m.time, m.trigger, m.tags, m.text,"
+        " i.compacted"
         " FROM message m JOIN session s ON s.id = m.session JOIN sitting i ON i.id = ?2"
         " WHERE m.id = ?1",
         err);
@@ -234,6 +235,7 @@ static int show(struct search_state *state, const struct ranked *item, search_ea
         .text = db_text(stmt, 7),
         .len = db_len(stmt, 7),
         .score = item->score,
+        .compacted = sqlite3_column_int(stmt, 8) != 0,
     };
     rc = 0;
     if (is_wanted(state, item->id, hit.time_ms)) {

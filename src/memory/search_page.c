@@ -25,6 +25,11 @@ struct segment {
 
 /* ---- reading a page */
 
+static bool is_boundary(const struct store_item *item)
+{
+    return item->key != NULL && strcmp(item->key, STORE_COMPACTION) == 0;
+}
+
 bool page_add(const struct store_item *item, void *arg)
 {
     struct page_reader *reader = arg;
@@ -33,7 +38,9 @@ bool page_add(const struct store_item *item, void *arg)
     reader->last = item->number;
     if (item->state == MESSAGE_OPEN && reader->open == 0)
         reader->open = item->number;
-    if (item->text == NULL)
+    if (item->role == ROLE_NOTE) /* of the notes, only the boundaries */
+        len = 0;
+    if (item->text == NULL || (item->role == ROLE_NOTE && !is_boundary(item)))
         return true;
     if (item->role == ROLE_TOOL) {
         const char *newline = memchr(item->text, '\n', len);
@@ -41,7 +48,7 @@ bool page_add(const struct store_item *item, void *arg)
         len = str_cut(item->text, len, SEARCH_TITLE_MAX);
     }
     len = str_cut(item->text, len, SEARCH_TEXT_MAX);
-    if (len == 0)
+    if (len == 0 && item->role != ROLE_NOTE)
         return true;
     reader->items = mem_room(reader->items, reader->count, sizeof *reader->items);
     reader->items[reader->count++] = (struct index_message){
@@ -100,16 +107,18 @@ static int find_segment(struct page_reader *reader, int64_t query, struct segmen
     struct segment *segment = &reader->segments[reader->segment_count++];
     *segment = (struct segment){.query = query};
     *ret = segment;
-    sqlite3_stmt *stmt = db_prepare(db,
-                                    "SELECT id, last, said, tools, words FROM sitting"
-                                    " WHERE session = ?1 AND query = ?2 ORDER BY id DESC LIMIT 1",
-                                    err);
+    sqlite3_stmt *stmt =
+        db_prepare(db,
+                   "SELECT id, last, said, tools, words, compacted"
+                   " FROM sitting WHERE session = ?1 AND query = ?2 ORDER BY id DESC LIMIT 1",
+                   err);
     if (stmt == NULL)
         return -1;
     db_bind(stmt, "ii", reader->session, query);
     int rc = db_step(db, stmt, err);
     if (rc == 1) {
-        segment->id = sqlite3_column_int64(stmt, 0);
+        if (sqlite3_column_int(stmt, 5) == 0)
+            segment->id = sqlite3_column_int64(stmt, 0);
         segment->last = sqlite3_column_int64(stmt, 1);
         segment->said = sqlite3_column_int64(stmt, 2);
         segment->tools = sqlite3_column_int64(stmt, 3);
@@ -137,13 +146,26 @@ static int open_segment(struct page_reader *reader, struct segment *segment,
     if (save_segment(db, segment, err) == -1 ||
         db_run(db, err,
                "INSERT INTO sitting (session, query, conversation, agent, first, last, said, tools,"
-               " words) VALUES (?1, ?2, ?3, ?4, ?5, ?5, 0, 0, 0)",
+               " words, compacted) VALUES (?1, ?2, ?3, ?4, ?5, ?5, 0, 0, 0, 0)",
                "iitti", reader->session, item->query, item->conversation, item->agent,
                item->time) == -1)
         return -1;
     *segment = (struct segment){
         .id = sqlite3_last_insert_rowid(db_handle(db)), .query = item->query, .last = item->time};
     return 0;
+}
+
+/* Ends the segment, as the agent has compacted its context: what was said so far is marked. */
+static int end_segment(struct page_reader *reader, int64_t query, struct err *err)
+{
+    struct db *db = reader->search->db;
+    struct segment *segment;
+
+    if (find_segment(reader, query, &segment, err) == -1 || save_segment(db, segment, err) == -1)
+        return -1;
+    *segment = (struct segment){.query = query};
+    return db_run(db, err, "UPDATE sitting SET compacted = 1 WHERE session = ?1 AND query = ?2",
+                  "ii", reader->session, query);
 }
 
 static int length_of(size_t words)
@@ -253,6 +275,11 @@ int page_write(struct page_reader *reader, struct err *err)
 
     for (size_t i = 0; i < reader->count; i++) {
         struct index_message *item = &reader->items[i];
+        if (item->role == ROLE_NOTE) {
+            if (item->number > reader->seen && end_segment(reader, item->query, err) == -1)
+                return -1;
+            continue;
+        }
         int rc = item->number <= reader->seen ? renew_item(reader, item, err) : 1;
         if (rc == -1 || (rc == 1 && seat(reader, item, err) == -1))
             return -1;

@@ -24,7 +24,34 @@ load lib
         tell CW-FIVE
         knows CW-FIVE CW-FOUR CW-SUMMARY CW-THREE
     done
-    "$MAS" search CW-ONE --json | jq -e '.total >= 1' >/dev/null # it is still found
+}
+
+@test "what was said before a compaction is found and marked, what came after it is not" {
+    run_acp ""
+    tell "the first is zucchini"
+    "$MAS" search zucchini --json | jq -e '[.messages[].compacted] | length > 0 and all(. == false)'
+    tell "COMPACT QUIET"
+    tell "the second is artichoke"
+    "$MAS" search zucchini --json | jq -e '[.messages[].compacted] | length > 0 and all'
+    "$MAS" search artichoke --json | jq -e '[.messages[] | select(.text | contains("artichoke")).compacted]
+        | length > 0 and all(. == false)'
+    "$MAS" search zucchini | grep -F '(before a compaction)'
+    rm "$ROOT/sessions/.memory.index" # the index is made again
+    "$MAS" search zucchini artichoke --json | jq -e '[.messages[]
+        | select(.role == "user" and (.text | contains("COMPACT") | not)) | {(if (.text | contains("zucchini")) then "z" else "a" end): .compacted}] | add == {z: true, a: false}'
+    tell "COMPACT QUIET"
+    "$MAS" search artichoke --json | jq -e '[.messages[].compacted] | all'
+    "$MAS" clear "$ID" solo # the next query has lost nothing
+    tell "the third is cauliflower"
+    "$MAS" search cauliflower --json | jq -e '[.messages[] | select(.text | contains("cauliflower")).compacted] | any | not'
+}
+
+@test "a compaction that failed or told nothing is no boundary of the search" {
+    run_acp ""
+    tell "the first is zucchini"
+    tell "COMPACT:failed QUIET"
+    tell "COMPACT:none QUIET"
+    "$MAS" search zucchini --json | jq -e '[.messages[].compacted] | length > 0 and all(. == false)'
 }
 
 @test "a compaction without a summary, that failed, or that is nonsense is no boundary" {

@@ -83,7 +83,7 @@ setup_more() {
     mas search keepalive --json -n 1
     [ "$(jq -r '.total' <<<"$output")" = 1 ]
     [ "$(jq -r '.messages[0] | keys_unsorted | join(" ")' <<<"$output")" = \
-        "id sessionId agent conversation role time triggerId tags score snippet text" ]
+        "id sessionId agent conversation role time triggerId tags score compacted snippet text" ]
     [ "$(jq -r '.messages[0] | .id + " " + .triggerId + " " + .role + " " + .time' <<<"$output")" = \
         "$ONE:2 $ONE:1 agent 2023-11-14T22:13:21Z" ]
     [ "$(jq -c '.messages[0].tags' <<<"$output")" = "[\"session:$ONE\",\"agent:lead\"]" ]
