@@ -112,6 +112,5 @@ S
     eventually state_is solo idle
     local host
     host=$(of solo .hostPid)
-    # the pages of SQLite's code that it has run are the file's, which the kernel can drop
-    (($(written_memory "$host") < 1024)) || { cat "/proc/$host/smaps_rollup" >&2; false; }
+    (($(private_memory "$host") < 1024)) || { cat "/proc/$host/smaps_rollup" >&2; false; }
 }

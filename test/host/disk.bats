@@ -27,8 +27,8 @@ S
 does() { "$MAS" send "$ID" "$1" "$2" >/dev/null; }
 # did AGENT LINE: succeeds once it was carried out.
 did() { agent_log "$1" | tr -d '\r' | grep -qxF "did: $2"; }
-# put AGENT FILE MB: the agent writes a file of so many MB in its directory.
-put() { does "$1" "head -c ${3}M /dev/zero >$2"; }
+# put AGENT FILE MB: the agent gets a file of so many MB in its directory, all of it at once: nobody measures half of it.
+put() { does "$1" "head -c ${3}M /dev/zero >$T/whole && mv $T/whole $2"; }
 
 # paused [AGENT], goes_on [AGENT]: whether the agent (solo) is paused.
 # shellcheck disable=SC2120
@@ -177,10 +177,10 @@ S
     [ "$used" -ge $((3 << 20)) ]
     [ "$used" -lt $((4 << 20)) ]
     goes_on
+    # 3000 blocks of 4 KiB; it may be paused before it has written them all
     does solo 'mkdir deep; cd deep; mkfifo pipe; ln -s / root; for i in $(seq 3000); do echo $i >$i; done; cd ..'
-    eventually did solo 'mkdir deep; cd deep; mkfifo pipe; ln -s / root; for i in $(seq 3000); do echo $i >$i; done; cd ..'
-    "$MAS" measure "$ID"
-    eventually paused # 3000 blocks of 4 KiB
+    eventually paused
+    eventually is_stopped "$(of solo .pid)"
     rm -r "$DIR/unit/solo/deep"
     eventually goes_on
 }
@@ -198,12 +198,12 @@ S
     script agent <<S
 trap '' HUP
 (trap '' HUP; sleep $MARK) &
-head -c 5M /dev/zero >big
 while :; do sleep $MARK; done
 S
     run_agent "sh $T/agent"
-    eventually paused
     eventually marked_are 2
+    head -c 5M /dev/zero >"$DIR/unit/solo/big"
+    eventually paused
     mas stop "$ID"
     [ "$status" -eq 0 ]
     marked_are 0
@@ -224,13 +224,10 @@ S
 
 @test "a killed host of a paused agent leaves nothing that is stopped" {
     limits 'agent = 4M'
-    script agent <<S
-head -c 5M /dev/zero >big
-sleep $MARK
-S
-    run_agent "sh $T/agent"
-    eventually paused
+    run_agent "sleep $MARK"
     eventually marked_are 1
+    head -c 5M /dev/zero >"$DIR/unit/solo/big"
+    eventually paused
     kill -KILL "$(of solo .hostPid)"
     eventually marked_are 0
 }
@@ -273,8 +270,13 @@ S
     acp_agent
     tell hello
     [ "$status" -eq 0 ]
-    "$MAS" ask "$ID" solo --no-wait "SLOW:300 RUN:\"sh -c 'head -c 5M /dev/zero >big; sleep 1; echo done >done'\" SAY:CW-AFTER" >/dev/null
+    head -c 5M /dev/zero >"$T/whole" # moved, so that nobody measures half of it
+    mkfifo "$T/go"
+    exec 8<>"$T/go"
+    "$MAS" ask "$ID" solo --no-wait "SLOW:300 RUN:\"sh -c 'echo \$\$ >$T/pid; mv $T/whole big; read -r line <$T/go; echo done >done'\" SAY:CW-AFTER" >/dev/null
     eventually paused
+    eventually is_stopped "$(<"$T/pid")"
+    echo >&8
     [ ! -e "$DIR/unit/solo/done" ]
     notes | grep -q '^paused: the agent uses 5.*M of 4.0M on disk; it goes on when space is freed, or with: mas approve'
     "$MAS" ask "$ID" solo --no-wait CW-WAITS >/dev/null
@@ -283,6 +285,7 @@ S
     run ! was_sent CW-WAITS
     rm "$DIR/unit/solo/big"
     eventually goes_on
+    eventually test -e "$DIR/unit/solo/done"
     eventually was_sent CW-WAITS
     eventually state_is solo idle
     is solo .restarts 0

@@ -127,11 +127,9 @@ session_log() { grep -qF -- "$1" "$DIR/logs/session.log"; }
 # Succeeds if process $1 has ended, even if its parent has not collected it.
 is_gone() { [[ $(ps -o stat= -p "$1") =~ ^(Z.*)?$ ]]; }
 
-# Prints the private memory of process $1 in KiB.
-private_memory() { awk '/^Private/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
-
-# The same, only pages that it has written to and that only the process can free.
-written_memory() { awk '/^Private_Dirty/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
+# Prints the memory of process $1 in KiB that no file backs. Pages of the program itself are nobody's alone, and
+# whether the kernel counts them as private depends on who else runs it.
+private_memory() { awk '/^Anonymous:/ { print $2 }' "/proc/$1/smaps_rollup"; }
 
 # Prints the CPU time of processes in ticks.
 cpu_time() {
