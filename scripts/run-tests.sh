@@ -19,6 +19,9 @@
 # that result counts. What passes only then is named before the last line: it is a test to mend, because
 # it depends on what else runs. A job that left a sanitizer report is not run again.
 #
+# With TEST_ON=bindfs, the roots and homes of tests are on FUSE: a file system that knows no flags of renameat2() and
+# keeps removed files that are open under another name. TEST_PLACE=DIR puts them into a directory instead.
+#
 # Tests find the program in $MAS and the project in $TEST_ROOT; $TEST_FAULT is `quick` or `full`,
 # $TEST_SAN is not empty under sanitizers.
 set -u
@@ -236,7 +239,28 @@ export TEST_ROOT TEST_LIMIT=$limit TEST_IDLE=$idle
 # A short path: sockets below it must stay under 108 bytes.
 RUN_DIR=$(mktemp -d /tmp/mas.XXXXXX) || exit 1
 export RUN_DIR
-trap 'rm -rf --one-file-system "$RUN_DIR"' EXIT
+trap 'unmount_place; rm -rf --one-file-system "$RUN_DIR"' EXIT
+
+# mount_place: sets TEST_PLACE to a directory of the file system that TEST_ON names.
+place='' behind=''
+mount_place() {
+    local memory=/tmp
+    if [ -w /dev/shm ]; then memory=/dev/shm; fi
+    behind=$(mktemp -d "$memory/mas.XXXXXX") && place=$(mktemp -d /tmp/on.XXXX) || return
+    bindfs --multithreaded "$behind" "$place" || return
+    export TEST_PLACE=$place
+}
+unmount_place() {
+    if [ -z "$place" ]; then return; fi
+    fusermount -u "$place" 2>/dev/null || fusermount -uz "$place"
+    rmdir "$place"
+    rm -rf "$behind"
+}
+case ${TEST_ON-} in
+    '') ;;
+    bindfs) mount_place || { echo 'run-tests.sh: cannot mount bindfs' >&2; exit 1; } ;;
+    *) echo "run-tests.sh: TEST_ON is bindfs or nothing, not '$TEST_ON'" >&2; exit 2 ;;
+esac
 
 # A python3 that is a wrapper takes ten times as long to start as the real program, so link that.
 if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then

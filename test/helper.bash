@@ -103,6 +103,15 @@ need_mounts() {
         skip 'there are no mount namespaces here (a chroot, or no user namespaces)'
 }
 
+# Skips a test that exchanges two names at once where the file system of the tests cannot.
+need_exchange() {
+    mkdir "$T/.a" "$T/.b"
+    python3 -ESc 'import ctypes, sys
+sys.exit(ctypes.CDLL(None).renameat2(-100, sys.argv[1].encode(), -100, sys.argv[2].encode(), 2) != 0)' "$T/.a" "$T/.b" ||
+        skip 'the file system has no RENAME_EXCHANGE'
+    rmdir "$T/.a" "$T/.b"
+}
+
 # Waits until session $1 has no host left.
 hosts_gone() { eventually eval "! pgrep -f 'mas host $1 ' >/dev/null"; }
 

@@ -11,7 +11,11 @@ to=build/kernel
 for kernel in /boot/vmlinuz*; do
     if [ -r "$kernel" ]; then exit 0; fi
 done
-if [ -n "$(find "$to/modules" -name 'xfs.ko*' 2>/dev/null)" ]; then exit 0; fi
+# a block device in a file, ext4 and XFS with project quotas; NFS, both sides
+modules='loop quota_tree quota_v2 libcrc32c xfs
+    sunrpc auth_rpcgss grace lockd nfs_acl netfs fscache nfs dns_resolver nfsv4 nfsd'
+# what an earlier version fetched may have fewer
+if [ "$(cat "$to/modules/list" 2>/dev/null)" = "$modules" ]; then exit 0; fi
 
 give_up() {
     echo "kernel.sh: $1; tests that need a virtual machine are skipped" >&2
@@ -31,12 +35,13 @@ if ! (cd "$to.new" && apt-get -qq download "$package" >log 2>&1 && dpkg -x ./*.d
     give_up "cannot fetch $package"
 fi
 mkdir -p "$to"
-rm -rf "$to"/vmlinuz* "$to/modules"
+rm -f "$to"/vmlinuz*
 mv "$to.new"/boot/vmlinuz* "$to/"
-# a block device in a file, and ext4 and XFS with project quotas
 mkdir "$to.new/modules"
-for module in loop quota_tree quota_v2 libcrc32c xfs; do
+for module in $modules; do
     find "$to.new/lib/modules" -name "$module.ko*" -exec mv {} "$to.new/modules/" \;
 done
+printf '%s\n' "$modules" >"$to.new/modules/list"
+rm -rf "$to/modules"
 mv "$to.new/modules" "$to/"
 rm -rf "$to.new"

@@ -94,10 +94,13 @@ struct tree_removal {
     struct err err; /* the reason, if failed */
 };
 
+/* What a file on NFS or FUSE is called before it is removed: the name of the tree and this. */
+#define TREE_ASIDE ".open"
+
 /* Removes several trees, on two threads if there is enough work. In each tree the entry `last` at
- * the top is removed after everything else, so a lock held on it covers the whole removal. What NFS
- * and FUSE keep of a file that is open (`.nfs*`, `.fuse_hidden*`) moves to `at`, where the file
- * system drops it when the file is closed. */
+ * the top is removed after everything else, so a lock held on it covers the whole removal. On NFS
+ * and FUSE, which keep a removed file that is open until it is closed (`.nfs*`, `.fuse_hidden*`),
+ * each file moves to `at` first, with a name in TREE_ASIDE: what is kept stays there. */
 void tree_remove_many(int at, const char *last, struct tree_removal *items, size_t count);
 
 /* What trees contain and how much space they take. */

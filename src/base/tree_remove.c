@@ -26,6 +26,8 @@ struct removal {
     struct walk walk;
     int at; /* the directory that contains the tree */
     const char *last; /* in the top: removed after everything else; NULL: none */
+    char
+        aside[NAME_MAX + 1]; /* in `at`: what a file is called before it is removed; "": as it is */
     struct tree_meter *meter; /* measures what is removed; NULL: not needed */
     uint64_t dirs; /* bytes of the removed directories */
     const char *culprit; /* the entry that caused the failure, NULL for the lowest level */
@@ -60,33 +62,47 @@ static int open_for_removal(int at, const char *name, bool ours)
     return walk_open(at, name);
 }
 
-/* Returns true for what NFS and FUSE leave beside a removed file that is open, until it is closed:
- * it holds the directory, and removing it gives it another such name, or fails. */
-static bool is_kept_open(int fd, const char *name)
+/* NFS and FUSE keep a removed file that is open, such as the lock that covers the removal, under
+ * another name beside it until it is closed, which holds the directory. NFS lets nobody move or
+ * remove that. So there, files leave the tree before they are removed: this sets their name. */
+static void set_aside(struct removal *r, int fd, const char *name)
 {
     struct statfs fs;
 
-    return (str_starts(name, ".nfs") || str_starts(name, ".fuse_hidden")) &&
-           fstatfs(fd, &fs) == 0 && (fs.f_type == NFS_SUPER_MAGIC || fs.f_type == FUSE_SUPER_MAGIC);
+    if (fstatfs(fd, &fs) == 0 && (fs.f_type == NFS_SUPER_MAGIC || fs.f_type == FUSE_SUPER_MAGIC) &&
+        strlen(name) + sizeof(TREE_ASIDE) <= sizeof(r->aside))
+        (void)snprintf(r->aside, sizeof(r->aside), "%s" TREE_ASIDE, name);
 }
 
-/* Removes a file of the lowest level. One that is kept because it is open, such as the lock that
- * covers the removal, moves out of the tree instead, where the file system drops it with the last
- * descriptor; the first look may find one of a process that is gone. */
+/* Removes a file of the lowest level. */
 static int unlink_entry(const struct removal *r, int fd, const char *name)
 {
-    bool kept = is_kept_open(fd, name);
+    if (r->aside[0] != '\0') {
+        int moved = renameat(fd, name, r->at, r->aside);
+        if (moved == -1 && errno == EACCES && fchmod(fd, S_IRWXU) == 0)
+            moved = renameat(fd, name, r->at, r->aside);
+        if (moved == 0)
+            return unlink_in(r->at, r->aside, 0, false);
+    }
+    return unlink_in(fd, name, 0, true);
+}
 
-    if (kept && walk_lowest(&r->walk)->passes > 1)
-        return renameat(fd, name, r->at, name) == -1 && errno != ENOENT ? -1 : 0;
-    return unlink_in(fd, name, 0, true) == -1 && !(kept && errno == EBUSY) ? -1 : 0;
+/* Returns true for a directory. Without a type in the list, only a file that is to be moved first
+ * has to be looked at: a directory is not unlinked, but would be moved. */
+static bool is_dir(const struct removal *r, int fd, const struct dirent64 *entry)
+{
+    struct stat st;
+
+    if (entry->d_type != DT_UNKNOWN || r->aside[0] == '\0')
+        return entry->d_type == DT_DIR;
+    return fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int remove_entry(int fd, const struct dirent64 *entry, void *arg)
 {
     struct removal *r = arg;
 
-    if (entry->d_type == DT_DIR)
+    if (is_dir(r, fd, entry))
         return 1;
     if (r->last != NULL && r->walk.count == 1 && strcmp(entry->d_name, r->last) == 0)
         return 0;
@@ -133,7 +149,7 @@ static int remove_up(struct removal *r)
     if (walk->count == 1 && r->last != NULL) {
         if (r->meter != NULL)
             tree_measure_file(r->meter, level->fd, r->last);
-        (void)unlink_in(level->fd, r->last, 0, true);
+        (void)unlink_entry(r, level->fd, r->last);
         r->last = NULL; /* if it still exists, treat it like any other entry */
     }
     if (unlink_in(removal_parent(r), level->name, AT_REMOVEDIR, walk->count > 1) == 0) {
@@ -193,6 +209,7 @@ static int remove_tree(struct removal *r, const char *name, struct err *err)
         return 0;
     if (fd == -1)
         return remove_error(r, name, err);
+    set_aside(r, fd, name);
 
     int result =
         walk_down(&r->walk, fd, name) == -1 || remove_all(r) == -1 ? remove_error(r, name, err) : 0;

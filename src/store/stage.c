@@ -92,11 +92,15 @@ static int fill(const struct copy_job *copy_job, int dir, struct err *err)
     return 0;
 }
 
-/* Returns true for ".new-<id>" and ".trash-<id>" that no process holds. */
+/* Returns true for ".new-<id>" and ".trash-<id>" that no process holds, and for a file on its way
+ * out of one. */
 static bool is_stale(int at, const char *name)
 {
-    const char *id = str_starts(name, STAGING_PREFIX) ? name + strlen(STAGING_PREFIX)
-                     : str_starts(name, TRASH_PREFIX) ? name + strlen(TRASH_PREFIX)
+    _cleanup_free_ char *tree = mem_dup(name);
+    if (str_ends(tree, TREE_ASIDE))
+        tree[strlen(tree) - strlen(TREE_ASIDE)] = '\0';
+    const char *id = str_starts(tree, STAGING_PREFIX) ? tree + strlen(STAGING_PREFIX)
+                     : str_starts(tree, TRASH_PREFIX) ? tree + strlen(TRASH_PREFIX)
                                                       : NULL;
     if (id == NULL || !id_is_valid(id))
         return false;

@@ -10,6 +10,7 @@ load lib
 # would show nothing.
 race() {
     local pid
+    need_exchange
     mkdir "$HOME/outside"
     echo CW-OUTSIDE >"$HOME/outside/secret"
     "$MAS" ask "$ID" solo "$1:$HOME/outside" >"$T/answer" 2>&1 3>&- &

@@ -27,6 +27,14 @@ load doctor
     [ ! -e "$ROOT/sessions/$stale" ]
 }
 
+@test "a file that was on its way out of a session goes" {
+    local stale=.trash-0c0c0c0c-1111-4222-8333-444444444444.open
+    echo x >"$ROOT/sessions/$stale"
+    finds "$stale" 'left it behind'
+    mends "$stale" 'left it behind'
+    [ ! -e "$ROOT/sessions/$stale" ]
+}
+
 @test "staging that a command works on is not stale" {
     local busy=$ROOT/sessions/.new-0c0c0c0c-1111-4222-8333-444444444444
     mkdir "$busy"

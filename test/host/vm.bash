@@ -55,7 +55,7 @@ in_vm() {
         cp -L "${programs[-1]}" "$root/bin/"
     done
     with_libraries "$root" "$(command -v tmux)" "$root"/bin/busybox "$root"/mas/build/* "${programs[@]}"
-    for part in "${!MODULES[@]}"; do cp "${MODULES[$part]}" "$root/modules/$part.ko"; done
+    for part in "${!MODULES[@]}"; do cp "${MODULES[$part]}" "$root/modules/$(printf %02d "$part").ko"; done
     for part in /lib/terminfo /usr/lib/locale/C.utf8; do
         [ ! -e "$part" ] || cp --parents -r "$part" "$root/"
     done

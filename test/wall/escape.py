@@ -9,6 +9,7 @@ A way is a function that gets the places, and returns what it got hold of, or ra
 returns is no proof: inside of a wall a file can have the name of another. So each way has a proof,
 which looks at it from the outside. No way harms the machine when it works.
 """
+import errno
 import json
 import os
 import signal
@@ -80,7 +81,14 @@ def reach(path, flags=os.O_RDONLY):
     """Opens a file, and reads from it if it can. A directory to be written to gets a file without a
     name."""
     if flags != os.O_RDONLY and os.path.isdir(path):
-        os.close(os.open(path, os.O_TMPFILE | os.O_RDWR, 0o600))
+        try:
+            os.close(os.open(path, os.O_TMPFILE | os.O_RDWR, 0o600))
+        except OSError as error:
+            if error.errno != errno.EOPNOTSUPP:  # FUSE has no files without names
+                raise
+            name = path + "/.escape"
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            os.unlink(name)
         return ident(path)
     fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     try:

@@ -8,6 +8,7 @@ load lib
 # swaps WHEN: writes a program that exchanges the directory `d` of the work tree with a link to
 # $HOME/outside once the expression of Python is true.
 swaps() {
+    need_exchange
     mkdir "$HOME/outside"
     cat >"$READABLE/swap" <<PY
 import ctypes, os
