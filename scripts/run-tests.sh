@@ -247,7 +247,10 @@ mount_place() {
     local memory=/tmp
     if [ -w /dev/shm ]; then memory=/dev/shm; fi
     behind=$(mktemp -d "$memory/mas.XXXXXX") && place=$(mktemp -d /tmp/on.XXXX) || return
-    bindfs --multithreaded "$behind" "$place" || return
+    # as on a disk, programs of other users and devices count, where root mounts it
+    local options=()
+    if [ "$(id -u)" = 0 ]; then options=(-o suid,dev); fi
+    bindfs --multithreaded "${options[@]}" "$behind" "$place" || return
     export TEST_PLACE=$place
 }
 unmount_place() {
