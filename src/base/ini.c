@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <ini.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ struct ini {
     struct entry *entries; /* in file order */
     size_t count;
     int line; /* the number of the line being read */
+    struct str text; /* its text */
     bool lost; /* the header of the current section is unreadable */
     ini_each *each;
     ini_wrong *wrong;
@@ -82,13 +84,38 @@ PRINTF_LIKE(2, 3) static void report(const struct ini *ini, const char *fmt, ...
     ini->wrong(ini->line, err.text, ini->arg);
 }
 
-/* Returns true if text[i] begins a control character other than tab, including C1. */
+/* Returns true for a byte that is a control character or begins one. */
+static bool is_suspect(unsigned char c)
+{
+    return c < 0x20 || c == 0x7F || c == 0xC2;
+}
+
+/* Returns the index of the first such byte from i on, or len. Every command reads files of some
+ * size, so it looks at eight bytes at once: a byte minus one has the top bit, which it had not
+ * itself, if it was 0. */
+static size_t find_suspect(const char *text, size_t len, size_t i)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+
+    for (uint64_t eight; i + sizeof eight <= len; i += sizeof eight) {
+        memcpy(&eight, text + i, sizeof eight);
+        uint64_t del = eight ^ (ones * 0x7F);
+        uint64_t c1 = eight ^ (ones * 0xC2);
+        uint64_t any =
+            ((eight - ones * 0x20) & ~eight) | ((del - ones) & ~del) | ((c1 - ones) & ~c1);
+        if ((any & (ones << 7)) != 0)
+            break;
+    }
+    while (i < len && !is_suspect((unsigned char)text[i]))
+        i++;
+    return i;
+}
+
+/* Returns true if text[i], a suspect, begins a control character other than tab, including C1. */
 static bool is_control(const char *text, size_t len, size_t i)
 {
     unsigned char c = (unsigned char)text[i];
 
-    if (c >= 0x20 && c != 0x7F && c != 0xC2) /* most: every command reads files of some size */
-        return false;
     if (c == 0xC2)
         return i + 1 < len && (unsigned char)text[i + 1] >= 0x80 &&
                (unsigned char)text[i + 1] <= 0x9F;
@@ -103,7 +130,7 @@ static bool check_bytes(const struct ini *ini, const char *text, size_t len)
 
     if (ini->line == 1 && len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
         why = "the file begins with a byte order mark";
-    for (size_t i = 0; i < len && why == NULL; i++) {
+    for (size_t i = 0; why == NULL && (i = find_suspect(text, len, i)) < len; i++) {
         if (is_control(text, len, i))
             why = text[i] == '\0' ? "the line contains a NUL byte"
                   : text[i] == '\r' && i + 1 == len
@@ -181,7 +208,6 @@ static int add_key(void *arg, const char *section, const char *key, const char *
 
 static void add_line(struct ini *ini, const char *text, size_t len)
 {
-    _cleanup_free_ char *line = NULL;
     size_t blanks = 0;
 
     if (!check_bytes(ini, text, len)) {
@@ -192,7 +218,9 @@ static void add_line(struct ini *ini, const char *text, size_t len)
         blanks++;
     if (blanks == len || text[blanks] == ';' || text[blanks] == '#')
         return; /* a comment */
-    line = mem_dupn(text, len);
+    str_clear(&ini->text);
+    str_addn(&ini->text, text, len);
+    const char *line = ini->text.data;
     if (blanks > 0)
         report(ini, "the line begins with a blank; a value must be on one line");
     else if (line[0] == '[')
@@ -237,7 +265,7 @@ static int entry_cmp(const void *a, const void *b)
 {
     const struct entry *x = *(const struct entry *const *)a;
     const struct entry *y = *(const struct entry *const *)b;
-    int order = strcmp(x->section, y->section);
+    int order = x->section == y->section ? 0 : strcmp(x->section, y->section);
 
     if (order == 0)
         order = strcmp(x->key, y->key);
@@ -298,6 +326,7 @@ static void free_entries(struct ini *ini)
         free(ini->entries[i].value);
     }
     free(ini->entries);
+    str_free(&ini->text);
 }
 
 int ini_read(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *arg, struct err *err)

@@ -45,9 +45,9 @@ char *mem_dupn(const char *text, size_t len)
 {
     char *copy;
 
-    if (len == SIZE_MAX)
+    copy = len < SIZE_MAX ? malloc(len + 1) : NULL;
+    if (copy == NULL)
         mem_fail();
-    copy = mem_grow(NULL, len + 1, 1);
     if (len > 0)
         memcpy(copy, text, len);
     copy[len] = '\0';

@@ -454,7 +454,7 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
     }
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        if (strcmp(line->key, keys[i].name) != 0)
+        if (line->key[0] != keys[i].name[0] || strcmp(line->key, keys[i].name) != 0)
             continue;
         const char *want = keys[i].parse(line->value, (char *)preset + keys[i].member);
         return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);

@@ -52,19 +52,26 @@ const char *wall_part_member(enum wall_part part)
     return parts[part].member;
 }
 
-/* Returns true for a path without "", "." and ".." in it. It has no slash in front. */
-static bool is_below(const char *path)
+/* Returns true for a path of `len` bytes without "", "." and ".." in it. It has no slash in
+ * front. */
+static bool is_below(const char *path, size_t len)
 {
-    if (strlen(path) > WALL_PATH_MAX || str_has_control(path))
+    size_t start = 0; /* of a name in it */
+
+    if (len > WALL_PATH_MAX)
         return false;
-    for (;;) {
-        size_t len = strcspn(path, "/");
-        if (len == 0 || (len == 1 && path[0] == '.') || (len == 2 && strncmp(path, "..", 2) == 0))
+    for (size_t i = 0; i <= len; i++) {
+        unsigned char c = i < len ? (unsigned char)path[i] : '/';
+        if (c < 0x20 || c == 0x7F)
             return false;
-        if (path[len] == '\0')
-            return true;
-        path += len + 1;
+        if (c != '/')
+            continue;
+        size_t name = i - start;
+        if (name == 0 || (name <= 2 && memcmp(path + start, "..", name) == 0))
+            return false;
+        start = i + 1;
     }
+    return true;
 }
 
 /* Returns true if one of two paths leads to the other. */
@@ -76,57 +83,65 @@ static bool are_nested(const char *a, size_t a_len, const char *b, size_t b_len)
     return (longer[len] == '/' || longer[len] == '\0') && memcmp(a, b, len) == 0;
 }
 
-static void free_home(struct wall_home *home, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(home[i].path);
-    free(home);
-}
-
-/* Cuts the word to its path, to which *ret points. */
-static bool parse_entry(char *word, struct wall_home *ret)
+/* Cuts the word of `len` bytes to its path, to which *ret points. Returns the length of that; 0: it
+ * is none. */
+static size_t parse_entry(char *word, size_t len, struct wall_home *ret)
 {
     static const struct {
         const char *ending;
         enum wall_home_kind kind;
-    } kinds[] = {{":ro", WALL_HOME_READ}, {":copy", WALL_HOME_COPY}, {":own", WALL_HOME_OWN}};
+    } kinds[] = {{"ro", WALL_HOME_READ}, {"copy", WALL_HOME_COPY}, {"own", WALL_HOME_OWN}};
+    char *colon = memchr(word, ':', len);
+    size_t i = 0;
 
-    *ret = (struct wall_home){.path = word, .kind = WALL_HOME_WRITE};
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        if (!str_ends(word, kinds[i].ending))
-            continue;
-        word[strlen(word) - strlen(kinds[i].ending)] = '\0';
-        ret->kind = kinds[i].kind;
-        break;
+    if (len > 2 && word[0] == '~' && word[1] == '/') {
+        word += 2;
+        len -= 2;
     }
-    if (str_starts(word, "~/"))
-        memmove(word, word + 2, strlen(word + 2) + 1);
-    return strchr(word, ':') == NULL && is_below(word);
+    *ret = (struct wall_home){.path = word, .kind = WALL_HOME_WRITE};
+    if (colon != NULL) {
+        size_t ending = len - (size_t)(colon + 1 - word);
+        while (i < ARRAY_LEN(kinds) && (strlen(kinds[i].ending) != ending ||
+                                        memcmp(kinds[i].ending, colon + 1, ending) != 0))
+            i++;
+        if (i == ARRAY_LEN(kinds))
+            return 0;
+        ret->kind = kinds[i].kind;
+        len = (size_t)(colon - word);
+    }
+    word[len] = '\0';
+    return is_below(word, len) ? len : 0;
 }
 
 const char *wall_parse_home(const char *text, struct wall_options *ret)
 {
-    char **words = str_split_list(text);
-    size_t count = strv_len(words);
-    bool is_good = count <= WALL_PATHS_MAX;
-    struct wall_home *home = is_good ? mem_alloc((count + 1) * sizeof *home) : NULL;
-    size_t lens[WALL_PATHS_MAX] = {0};
+    static const char blanks[] = ", \t";
+    struct wall_home home[WALL_PATHS_MAX];
+    size_t lens[WALL_PATHS_MAX];
+    size_t count = 0;
+    _cleanup_free_ char *words = mem_dup(text);
+    char *next = words + strspn(words, blanks);
 
-    for (size_t i = 0; is_good && i < count; i++) {
-        is_good = parse_entry(words[i], &home[i]);
-        lens[i] = strlen(words[i]);
-        for (size_t j = 0; is_good && j < i; j++)
-            is_good = !are_nested(words[j], lens[j], words[i], lens[i]);
+    while (*next != '\0') {
+        char *word = next;
+        size_t len = strcspn(word, blanks);
+        next += len + strspn(word + len, blanks);
+        if (count == WALL_PATHS_MAX)
+            return not_home;
+        lens[count] = parse_entry(word, len, &home[count]);
+        if (lens[count] == 0)
+            return not_home;
+        for (size_t i = 0; i < count; i++)
+            if (are_nested(home[i].path, lens[i], home[count].path, lens[count]))
+                return not_home;
+        count++;
     }
-    if (!is_good) {
-        free(home);
-        strv_free(words);
-        return not_home;
-    }
-    free(words); /* `home` has them */
-    free_home(ret->home, ret->home_count);
-    ret->home = home;
+    free(ret->home);
+    free(ret->home_words);
+    ret->home = mem_alloc((count + 1) * sizeof *home);
+    memcpy(ret->home, home, count * sizeof *home);
     ret->home_count = count;
+    ret->home_words = TAKE_PTR(words);
     return NULL;
 }
 
@@ -139,7 +154,7 @@ const char *wall_parse_paths(const char *text, char ***ret)
     for (char **word = words; word != NULL && *word != NULL; word++) {
         const char *rest = str_starts(*word, "~/") ? *word + 2 : *word + 1;
         bool is_absolute = (*word)[0] == '/' || rest == *word + 2;
-        if (!is_absolute || !is_below(rest))
+        if (!is_absolute || !is_below(rest, strlen(rest)))
             return "a list of paths that begin with / or ~/, without . and ..";
     }
     if (ret == NULL)
@@ -161,7 +176,8 @@ const char *wall_check_network(const char *text)
 
 void wall_options_free(struct wall_options *options)
 {
-    free_home(options->home, options->home_count);
+    free(options->home);
+    free(options->home_words);
     strv_free(options->read);
     strv_free(options->write);
     free(options->network);

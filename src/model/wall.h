@@ -47,7 +47,7 @@ enum wall_home_kind {
 };
 
 struct wall_home {
-    char *path; /* below the home directory */
+    const char *path; /* below the home directory */
     enum wall_home_kind kind;
 };
 
@@ -58,6 +58,7 @@ struct wall_options {
     enum wall_level level;
     struct wall_home *home;
     size_t home_count;
+    char *home_words; /* its paths */
     char **read, **write; /* paths that are there too: absolute, or "~/..."; NULL: none */
     char *network; /* "open", "none" or a list of hosts; "": not said */
     bool nested; /* programs may make user namespaces */
