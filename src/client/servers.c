@@ -32,7 +32,8 @@ void servers_begin(struct tmux_server *server)
         return;
     server->begun = true;
     if (tmux_is_alive(server->socket, &pid, &server->failure) == 1)
-        server->asking = tmux_list_start(server->socket, &server->proc, &server->failure) == 0;
+        server->asking = tmux_list_start(server->socket, pid, server->panes_of, &server->proc,
+                                         &server->failure) == 0;
 }
 
 /* With root NULL, only waits for the end of the process. */
@@ -41,7 +42,8 @@ static void collect(const struct root *root, struct tmux_server *server)
     if (!server->asking)
         return;
     server->asking = false;
-    if (tmux_list_finish(&server->proc, &server->sessions, &server->count, &server->failure) == 0 &&
+    if (tmux_list_finish(&server->proc, server->panes_of, &server->sessions, &server->count,
+                         &server->failure) == 0 &&
         root != NULL)
         keep_ours(root, server);
 }

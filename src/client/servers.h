@@ -22,6 +22,7 @@ struct tmux_server {
     bool begun; /* it is asked, or need not be */
     bool asking;
     size_t users; /* how often it was added */
+    struct tmux_panes_of *panes_of; /* asked for with the sessions; NULL: none */
 };
 
 struct servers {

@@ -403,15 +403,17 @@ void survey_free(struct survey *survey)
     *survey = (struct survey)SURVEY_INIT;
 }
 
-int survey_find_live(const struct root *root, const char *socket, const char *id,
-                     struct tmux_session **ret_live, struct err *err)
+/* Finds the tmux session of `id` and, unless `of` is NULL, panes. */
+static int ask_server(const struct root *root, const char *socket, const char *id,
+                      struct tmux_panes_of *of, struct tmux_session **ret_live, struct err *err)
 {
     _cleanup_servers_ struct servers servers = {.list = NULL};
     struct tmux_session *found = NULL;
 
     servers_add(&servers, socket);
-    servers_ask(root, &servers);
     struct tmux_server *server = servers.list;
+    server->panes_of = of;
+    servers_ask(root, &servers);
     if (server->failure.code != MAS_OK) {
         *err = server->failure;
         err->code = MAS_TMUX;
@@ -427,6 +429,29 @@ int survey_find_live(const struct root *root, const char *socket, const char *id
         server->sessions[i].root = NULL;
     }
     *ret_live = found;
+    return 0;
+}
+
+int survey_find_live(const struct root *root, const char *socket, const char *id,
+                     struct tmux_session **ret_live, struct err *err)
+{
+    return ask_server(root, socket, id, NULL, ret_live, err);
+}
+
+int survey_find_team(const struct root *root, const char *socket, const char *id,
+                     struct tmux_session **ret_live, struct tmux_pane **ret_panes,
+                     size_t *ret_count, struct err *err)
+{
+    struct tmux_panes_of of = {.id = id};
+    size_t count = 0;
+
+    if (ask_server(root, socket, id, &of, ret_live, err) == -1)
+        return -1;
+    for (size_t i = 0; i < of.count; i++) /* not those of a copy, whose root is another one */
+        if (*ret_live != NULL && strcmp(of.panes[i].session, (*ret_live)->target) == 0)
+            of.panes[count++] = of.panes[i];
+    *ret_panes = of.panes;
+    *ret_count = count;
     return 0;
 }
 

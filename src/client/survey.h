@@ -72,6 +72,11 @@ const struct view *survey_look(const struct root *root, struct survey *survey, c
  * asked. */
 int survey_find_live(const struct root *root, const char *socket, const char *id,
                      struct tmux_session **ret_live, struct err *err);
+/* The same, and finds the panes of its agents by the same call of tmux. The caller frees
+ * *ret_panes. */
+int survey_find_team(const struct root *root, const char *socket, const char *id,
+                     struct tmux_session **ret_live, struct tmux_pane **ret_panes,
+                     size_t *ret_count, struct err *err);
 
 /* The same for a session whose server is unknown: searches the shared server of the settings and
  * the session's own. If it is found, the caller frees *ret_socket; otherwise *ret_socket is

@@ -28,7 +28,10 @@ int life_set_tmux_name(const struct life *life, struct session *session, size_t 
         name = session_tmux_name(session->id, digits);
     else if (legacy_tmux_name(&name, err) == -1)
         return -1;
-    if (tmux_socket(life->config, name, &socket, err) == -1) {
+    /* in a job of Slurm that matters when it starts, see leave_shared_server() */
+    if ((session->status == STATUS_STOPPED
+             ? tmux_configured_socket(life->config, name, &socket, err)
+             : tmux_socket(life->config, name, &socket, err)) == -1) {
         free(name);
         return -1;
     }

@@ -113,27 +113,42 @@ static int end_rest(const struct life *life, const char *id, struct life_end *en
     return life_hunt_down(life, &hunt, end->untold.code == MAS_OK ? hangup_ms(life) : 0, end, err);
 }
 
+/* What tmux has of a session. */
+struct in_tmux {
+    struct tmux_session *live; /* NULL: nothing */
+    struct tmux_pane *panes; /* of its agents */
+    size_t count;
+};
+
+static int find_in_tmux(const struct life *life, const char *socket, const char *id,
+                        struct in_tmux *ret, struct err *err)
+{
+    return survey_find_team(life->root, socket, id, &ret->live, &ret->panes, &ret->count, err);
+}
+
+static void free_in_tmux(struct in_tmux *in_tmux)
+{
+    tmux_sessions_free(in_tmux->live, in_tmux->live != NULL);
+    free(in_tmux->panes);
+}
+
 /* Ends the tmux session, whose hosts were asked to end their agents, and what remains. */
-static int bring_down(const struct life *life, const char *socket, const struct tmux_session *live,
+static int bring_down(const struct life *life, const char *socket, const struct in_tmux *in_tmux,
                       struct life_end *end, struct err *err)
 {
-    struct tmux_pane *panes = NULL;
-    size_t count = 0;
-
-    if (tmux_panes(socket, live->target, live->id, &panes, &count, &end->untold) == -1)
-        return end_rest(life, live->id, end, err);
-    struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
+    const struct tmux_session *live = in_tmux->live;
+    struct proc_id *ids = mem_alloc((in_tmux->count + 1) * sizeof *ids);
     size_t alive = 0;
     struct life_hunt hunt = {.id = live->id};
-    for (size_t i = 0; i < count; i++) {
-        if (panes[i].dead)
+    for (size_t i = 0; i < in_tmux->count; i++) {
+        const struct tmux_pane *pane = &in_tmux->panes[i];
+        if (pane->dead)
             continue;
-        if (proc_is_ancestor(panes[i].pid))
+        if (proc_is_ancestor(pane->pid))
             hunt.inside = true; /* an agent stops its own team; it may wait for this process */
         else
-            alive += proc_identify(panes[i].pid, &ids[alive]);
+            alive += proc_identify(pane->pid, &ids[alive]);
     }
-    free(panes);
     int64_t start = time_monotonic_ms();
     int left = 0;
     end->down = tmux_kill(socket, live->target, live->id, &end->untold) == 0;
@@ -172,18 +187,19 @@ static bool is_own(const char *id)
 int life_stop_held(const struct life *life, int dir, struct session *session, struct life_end *end,
                    struct err *err)
 {
-    struct tmux_session *live = NULL;
+    struct in_tmux in_tmux = {.live = NULL};
     bool recorded = session->status == STATUS_STOPPED;
 
     /* first the step that needs no new process, no disk space and no tmux */
     life_stop_hosts(life, session->id, end);
-    (void)survey_find_live(life->root, session->tmux_socket, session->id, &live, &end->untold);
+    (void)find_in_tmux(life, session->tmux_socket, session->id, &in_tmux, &end->untold);
+    const struct tmux_session *live = in_tmux.live;
     end->was = recorded && live == NULL && end->untold.code == MAS_OK;
     if (!recorded && is_own(session->id)) {
         record_stop(life, dir, session, live, end);
         recorded = true;
     }
-    int rc = live != NULL ? bring_down(life, session->tmux_socket, live, end, err)
+    int rc = live != NULL ? bring_down(life, session->tmux_socket, &in_tmux, end, err)
                           : end_rest(life, session->id, end, err);
     if (rc == 0) {
         launch_drop_env(dir);
@@ -201,7 +217,7 @@ int life_stop_held(const struct life *life, int dir, struct session *session, st
     if (rc == 0 && !end->was)
         workspace_log(dir, config_log_limits(life->config), "stop terminated=%zu killed=%zu",
                       end->terminated, end->killed);
-    tmux_sessions_free(live, live != NULL);
+    free_in_tmux(&in_tmux);
     return rc;
 }
 
@@ -223,16 +239,18 @@ int life_end_leftovers(const struct life *life, const char *id, struct err *err)
 
 int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err)
 {
-    struct tmux_session *live = NULL;
+    struct in_tmux in_tmux = {.live = NULL};
     struct life_end end = {.was = false};
 
-    if (survey_find_live(life->root, socket, id, &live, err) == -1)
+    if (find_in_tmux(life, socket, id, &in_tmux, err) == -1)
         return -1;
-    if (live == NULL)
+    if (in_tmux.live == NULL) {
+        free_in_tmux(&in_tmux);
         return 0;
+    }
     life_stop_hosts(life, id, &end);
-    int rc = bring_down(life, socket, live, &end, err);
-    tmux_sessions_free(live, 1);
+    int rc = bring_down(life, socket, &in_tmux, &end, err);
+    free_in_tmux(&in_tmux);
     if (rc == -1 || end.untold.code == MAS_OK)
         return rc;
     *err = end.untold;

@@ -40,6 +40,10 @@ bool tmux_version_is_old(const char *version);
 
 /* Returns the absolute socket path that the settings imply: that of the shared server or, if the
  * setting is per-session, that of the server for `tmux_name`. The caller frees *ret. */
+int tmux_configured_socket(const struct config *config, const char *tmux_name, char **ret,
+                           struct err *err);
+/* The same for a session that starts now: in a job of Slurm that is no shared server, which would
+ * end with the job. */
 int tmux_socket(const struct config *config, const char *tmux_name, char **ret, struct err *err);
 /* Returns the socket path of the shared server, whatever the setting says. The caller frees
  * *ret. */
@@ -106,12 +110,21 @@ bool tmux_only_reads(char *const *argv);
  * it with strv_free(). */
 char **tmux_environment(void);
 
-/* Ask a server for its sessions: tmux_list_start() sends the request, tmux_list_finish() reads the
- * answer. A server that has exited has no sessions. The caller releases *ret with
+/* The panes of the agents of one session, to be listed with the sessions. The caller frees them. */
+struct tmux_panes_of {
+    const char *id; /* of the session */
+    struct tmux_pane *panes; /* those started for it; `session` of each says where it is */
+    size_t count;
+};
+
+/* Ask a server for its sessions and, unless `of` is NULL, for panes: tmux_list_start() sends the
+ * request, tmux_list_finish() reads the answer. `server` is its process, as tmux_is_alive() has
+ * just told. A server that has exited has no sessions. The caller releases *ret with
  * tmux_sessions_free(). */
-int tmux_list_start(const char *socket, struct proc *ret, struct err *err);
-int tmux_list_finish(struct proc *proc, struct tmux_session **ret, size_t *ret_count,
-                     struct err *err);
+int tmux_list_start(const char *socket, pid_t server, const struct tmux_panes_of *of,
+                    struct proc *ret, struct err *err);
+int tmux_list_finish(struct proc *proc, struct tmux_panes_of *of, struct tmux_session **ret,
+                     size_t *ret_count, struct err *err);
 void tmux_sessions_free(struct tmux_session *sessions, size_t count);
 
 /* Returns 1 if the server has a session with exactly this name, a word, and 0 if not. `ret`

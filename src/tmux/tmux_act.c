@@ -58,10 +58,9 @@ int tmux_who_has(const char *socket_path, const char *name, char ret[ID_TEXT], s
     struct proc_result result = PROC_RESULT_INIT;
     size_t len = strlen(name);
     char *save = NULL;
-    pid_t pid;
     int found = 0;
 
-    int alive = tmux_is_alive(socket_path, &pid, err);
+    int alive = tmux_is_alive(socket_path, &call.server, err);
     if (alive != 1)
         return alive;
     int rc = tmux_call(&call, &result, err);

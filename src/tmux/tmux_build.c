@@ -262,13 +262,12 @@ static void kill_half(const struct tmux_team *team)
         .socket = team->session->tmux_socket, .args = args, .script = &script, .dir = -1};
     struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
-    pid_t pid;
 
     str_addf(&script,
              "if-shell -F -t '=%s:' '#{m:* host %s *,#{pane_start_command}}' "
              "\"kill-session -t '=%s:'\"\n",
              name, team->session->id, name);
-    if (tmux_is_alive(team->session->tmux_socket, &pid, &ignored) == 1)
+    if (tmux_is_alive(team->session->tmux_socket, &call.server, &ignored) == 1)
         (void)tmux_call(&call, &result, &ignored);
     proc_result_free(&result);
 }
@@ -278,14 +277,15 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
     /* start-server in the same invocation: a server started alone would exit before the next one */
     const char *args[] = {"start-server", ";", "source-file", "-", NULL};
     _cleanup_str_ struct str script = STR_INIT;
-    pid_t pid;
+    pid_t pid = 0;
     int alive = tmux_is_alive(team->session->tmux_socket, &pid, err);
     struct tmux_call call = {.socket = team->session->tmux_socket,
                              .args = args,
                              .script = &script,
                              .dir = team->dir,
                              .starts_server = alive == 0,
-                             .unscoped = team->unscoped};
+                             .unscoped = team->unscoped,
+                             .server = pid};
     if (alive == -1)
         return -1;
     write_script(team, &script);

@@ -26,6 +26,7 @@ struct tmux_call {
     int dir; /* -1: the current directory */
     bool starts_server; /* prepare for a new server: its limits and its own scope */
     bool unscoped; /* start a server without its own scope */
+    pid_t server; /* of the socket, if tmux_is_alive() has just named it; 0: the call checks */
     /* This process is in a pane of that server, so the socket needs no check: the call starts
      * without waiting for the server, and gets INSIDE_CALL_MS in all. */
     bool inside;

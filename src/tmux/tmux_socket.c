@@ -61,13 +61,24 @@ int tmux_shared_socket(const struct config *config, char **ret, struct err *err)
     return named_socket(config_text(config, SETTING_SOCKET), ret, err);
 }
 
+/* Returns true if the settings give each session a server of its own. */
+static bool is_per_session(const struct config *config)
+{
+    return strcmp(config_text(config, SETTING_SERVER), "per-session") == 0;
+}
+
+int tmux_configured_socket(const struct config *config, const char *tmux_name, char **ret,
+                           struct err *err)
+{
+    return is_per_session(config) ? named_socket(tmux_name, ret, err)
+                                  : tmux_shared_socket(config, ret, err);
+}
+
 int tmux_socket(const struct config *config, const char *tmux_name, char **ret, struct err *err)
 {
     char job[JOB_TEXT];
 
-    if (strcmp(config_text(config, SETTING_SERVER), "per-session") == 0)
-        return named_socket(tmux_name, ret, err);
-    if (job_inside(job)) {
+    if (!is_per_session(config) && job_inside(job)) {
         if (!config_is_of_env(config, SETTING_SERVER))
             return named_socket(tmux_name, ret, err);
         (void)err_set(err, MAS_CONFLICT,
@@ -76,7 +87,7 @@ int tmux_socket(const struct config *config, const char *tmux_name, char **ret, 
                       job);
         return err_hint(err, "unset MAS_TMUX_SERVER; then each session has a server of its own");
     }
-    return tmux_shared_socket(config, ret, err);
+    return tmux_configured_socket(config, tmux_name, ret, err);
 }
 
 bool tmux_own_socket(const char *tmux_name, char **ret)
