@@ -21,8 +21,8 @@ LDFLAGS ?=
 PKG_CONFIG ?= pkg-config
 INSTALL ?= install
 
-# Libraries, as pkg-config knows them. SQLite is first: the dynamic linker looks up its 1,600 symbols
-# at each start, and in all that stand before it.
+# Libraries, as pkg-config knows them. Nothing is linked with SQLite, which is loaded when it is needed:
+# memory/sqlite.h. Only a unit test calls it by itself.
 PACKAGES := sqlite3 libcjson inih uuid
 # Those of mas-archive, which mas is not linked with.
 ARCHIVE_PACKAGES := libarchive libzstd libcrypto

@@ -35,6 +35,8 @@ static int full_path(sqlite3_vfs *vfs, const char *name, int room, char *ret)
 
 static int find_vfs(struct err *err)
 {
+    if (sqlite_load(err) == -1)
+        return -1;
     if (sqlite3_vfs_find(VFS_NAME) != NULL)
         return 0;
     const sqlite3_vfs *system = sqlite3_vfs_find("unix");
@@ -235,12 +237,19 @@ static int set_up(struct db *db, struct err *err)
     }
 }
 
+/* Without a handle, SQLite need not have been loaded. */
+static void close_handle(struct db *db)
+{
+    if (db->sql != NULL)
+        (void)sqlite3_close(db->sql);
+    db->sql = NULL;
+}
+
 static int connect_file(struct db *db, const char *options, struct err *err)
 {
     _cleanup_free_ char *uri = mem_printf("file:/proc/self/fd/%d/%s%s", db->dir, db->name, options);
 
-    (void)sqlite3_close(db->sql);
-    db->sql = NULL;
+    close_handle(db);
     int rc = sqlite3_open_v2(
         uri, &db->sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, VFS_NAME);
     if (rc != SQLITE_OK)
@@ -332,6 +341,8 @@ int db_open_memory(struct db **ret, struct err *err)
     db->name = mem_dup("memory");
     db->write = true;
     db->dir = -1;
+    if (sqlite_load(err) == -1)
+        return -1;
     int rc =
         sqlite3_open_v2(":memory:", &db->sql,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, "unix");
@@ -354,7 +365,7 @@ void db_close(struct db *db)
     int keep = 1;
     if (db->sql != NULL && !db_is_named(db))
         (void)sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
-    (void)sqlite3_close(db->sql);
+    close_handle(db);
     fd_closep(&db->dir);
     free(db->statements);
     free(db->name);

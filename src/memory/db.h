@@ -19,8 +19,8 @@
 #define MAS_MEMORY_DB_H
 
 #include "base/err.h"
+#include "memory/sqlite.h"
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

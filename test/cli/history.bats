@@ -190,3 +190,20 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
     said <<<'turns 2000'
     [ "$(ask '[.messages[].id | split(":")[1] | tonumber] | . == sort and length == 4000' -n all)" = true ]
 }
+
+@test "SQLite is loaded by who opens a database, and told if it cannot be" {
+    said <<<'user hello'
+    LD_DEBUG=files "$MAS" list --all >/dev/null 2>"$T/loads"
+    grep -q libc "$T/loads"
+    run ! grep libsqlite3 "$T/loads"
+    mkdir "$T/lib"
+    echo 'no library' >"$T/lib/libsqlite3.so.0"
+    LD_LIBRARY_PATH=$T/lib mas history "$ID" 10
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"cannot load SQLite: $T/lib/libsqlite3.so.0: "*'
+install it, for example: apt-get install libsqlite3-0' ]]
+    LD_LIBRARY_PATH=$T/lib mas list --all -q
+    [ "$output" = "$ID" ]
+    mas history "$ID" 10
+    [[ $output == *hello* ]]
+}
