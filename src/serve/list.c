@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { COUNT_AT_ONCE = 8 }; /* sessions */
+
 /* A job that makes a survey. */
 struct taking {
     struct job job;
@@ -332,16 +334,25 @@ static void peek_again(struct list *list)
 
 /* ---- queries to hosts */
 
+/* Hosts that are asked in one go work all at once, and the loop and its clients wait for a
+ * processor meanwhile: they are asked some sessions at a time. A host that does not answer may hold
+ * up one such group, then the rest is asked together. */
 static void run_count(struct job *job)
 {
     struct count *count = (struct count *)(void *)job;
     struct agent_counting counting = {.calls = NULL};
+    size_t asked = 0;
 
     count->began_ms = time_monotonic_ms();
     for (size_t i = 0; i < count->count; i++) {
         _cleanup_close_ int dir = workspace_open(count->root, count->ids[i]);
-        if (dir != -1)
-            agent_counts_ask(&counting, dir, i);
+        if (dir == -1)
+            continue;
+        agent_counts_ask(&counting, dir, i);
+        if (++asked < COUNT_AT_ONCE || time_monotonic_ms() - count->began_ms >= HOSTS_ANSWER_MS)
+            continue;
+        agent_counts_finish(&counting, HOSTS_ANSWER_MS, count->totals);
+        asked = 0;
     }
     agent_counts_finish(&counting, HOSTS_ANSWER_MS, count->totals);
 }
