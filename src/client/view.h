@@ -22,13 +22,13 @@ struct view {
     bool crashed;
     bool migrating; /* `mas migrate` is working on it, or was killed */
     bool unknown; /* its tmux server did not answer: `live` proves nothing */
-    const struct err *failure; /* why it did not answer */
-    char *machine; /* the machine that has it; NULL: unknown */
-    bool elsewhere; /* and that is another one: `status` is what its metadata says */
+    bool elsewhere; /* another machine has it: `status` is what its metadata says */
     bool lease_lost; /* its agents have ended because its lease was not renewed */
-    char *moved_to; /* where it has gone; NULL: it is here */
     bool unreadable; /* its metadata could not be read; the reason may be temporary */
     bool outdated; /* its row in the index differs from its metadata */
+    const struct err *failure; /* why its tmux server did not answer */
+    char *machine; /* the machine that has it; NULL: unknown */
+    char *moved_to; /* where it has gone; NULL: it is here */
     char *reason; /* why the status is error; otherwise NULL */
     char *socket; /* TMUX_SOCKET from the metadata; NULL if that was not read */
     char *name; /* its name from the metadata; NULL if that was not read */

@@ -371,6 +371,8 @@ int main(int argc, char **argv)
     /* Otherwise glibc raises the threshold when the first survey is freed, and keeps the next ones.
      */
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+    /* What a worker makes is freed by the loop: in an arena of its own it would stay there. */
+    (void)mallopt(M_ARENA_MAX, 1);
     if (argc < 3) {
         (void)fputs("mas-serve: this program is part of mas; see: mas help serve\n", stderr);
         return MAS_USAGE;
