@@ -118,3 +118,19 @@ teardown_more() {
     keys C-b d
     eventually window_shows '^ended 0'
 }
+
+@test "attach over srun: another size is that of the terminal there" {
+    front new -q --host gpu -n sized -t solo --agent shell
+    eventually front --host gpu wait sized --for idle
+    in_window 'mas --host gpu attach sized'
+    eventually window_shows 'solo'
+    as front tmux -L window resize-window -x 70 -y 20
+    size_is() {
+        keys 'clear; stty size' Enter
+        eventually window_shows '^[0-9]+ [0-9]+$'
+        window_shows "^[0-9]+ $1\$"
+    }
+    eventually size_is 70
+    keys C-b d
+    eventually window_shows '^ended 0'
+}
