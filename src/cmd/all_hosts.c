@@ -269,7 +269,7 @@ static void print_top(const struct fleet_answers *answers, size_t rows)
 
 /* What is asked: this machine, those that ssh reaches, and sessions that are jobs. `top` does so
  * again and again, and keeps what jobs have answered for a while. */
-struct look {
+struct fleet_look {
     const struct call *call;
     const char *verb; /* the one that answers */
     char **words;
@@ -278,17 +278,17 @@ struct look {
     int code; /* what the command ends with */
 };
 
-static void look_open(const struct call *call, const char *verb, struct look *ret)
+static void look_open(const struct call *call, const char *verb, struct fleet_look *ret)
 {
     int wait_ms = config_ms(&call->config, SETTING_FLEET_ANSWER);
 
     if (strcmp(verb, "doctor") == 0)
         wait_ms = wait_ms < INT_MAX / ALL_HOSTS_DOCTOR ? wait_ms * ALL_HOSTS_DOCTOR : INT_MAX;
-    *ret = (struct look){
+    *ret = (struct fleet_look){
         .call = call, .verb = verb, .words = make_words(call, verb), .wait_ms = wait_ms};
 }
 
-static void look_close(struct look *look)
+static void look_close(struct fleet_look *look)
 {
     fleet_jobs_free(&look->jobs);
     strv_free(look->words);
@@ -296,7 +296,7 @@ static void look_close(struct look *look)
 #define _cleanup_look_ __attribute__((cleanup(look_close)))
 
 /* Makes what asks the machines. Returns their number. */
-static size_t put_machines(const struct look *look, struct reach_ask *asks,
+static size_t put_machines(const struct fleet_look *look, struct reach_ask *asks,
                            struct fleet_answer *answers)
 {
     const struct config *config = &look->call->config;
@@ -321,7 +321,7 @@ static size_t put_machines(const struct look *look, struct reach_ask *asks,
 
 /* Finds the running jobs, unless their last answers are still to be used. Returns how many are to
  * be asked now: never so many that machines and jobs are not asked at the same time. */
-static size_t find_jobs(struct look *look, size_t machines)
+static size_t find_jobs(struct fleet_look *look, size_t machines)
 {
     int64_t now = time_monotonic_ms();
 
@@ -336,7 +336,7 @@ static size_t find_jobs(struct look *look, size_t machines)
 }
 
 /* Asks, and fills *ret. What it has of jobs lives as long as *look. */
-static void ask_all(struct look *look, struct fleet_answers *ret)
+static void ask_all(struct fleet_look *look, struct fleet_answers *ret)
 {
     const struct config *config = &look->call->config;
     size_t room = 2 * config->remote_count + 1 + FLEET_JOBS_MAX;
@@ -369,7 +369,7 @@ static void ask_all(struct look *look, struct fleet_answers *ret)
 }
 
 /* Asks all machines once and prints what they say. `rows`: of the screen, for `top`. */
-static void show_all(struct look *look, size_t rows)
+static void show_all(struct fleet_look *look, size_t rows)
 {
     const struct call *call = look->call;
     struct fleet_answers answers;
@@ -395,7 +395,7 @@ static void look_for_top(size_t rows, void *arg)
 
 static int show_top(const struct call *call, int *ret_code, struct err *err)
 {
-    _cleanup_look_ struct look look;
+    _cleanup_look_ struct fleet_look look;
 
     look_open(call, TOP_VERB, &look);
     if (call_opt(call, "once") == NULL && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0)
@@ -431,7 +431,7 @@ int call_all_hosts(struct call *call, int *ret_code, struct err *err)
                        "cannot search on all hosts for '-': standard input is only here");
     if (strcmp(call->cmd->name, "top") == 0)
         return show_top(call, ret_code, err);
-    _cleanup_look_ struct look look;
+    _cleanup_look_ struct fleet_look look;
     look_open(call, call->cmd->name, &look);
     show_all(&look, 0);
     *ret_code = look.code;

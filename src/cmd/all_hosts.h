@@ -23,7 +23,6 @@ enum {
     ALL_HOSTS_DOCTOR = 5, /* times as long for `doctor`, which looks at every workspace */
     ALL_HOSTS_HERE_MS = 60000, /* for this machine, whose verb has no limit otherwise */
     ALL_HOSTS_ANSWER_MAX = 8 << 20, /* bytes of an answer */
-    ALL_HOSTS_JOB_MAX = 2 << 20, /* of one session that is a job */
     ALL_HOSTS_CLOCK_MS = 60000, /* a clock that differs by more is wrong */
     ALL_HOSTS_FULL = 16 << 20, /* bytes: a disk with less free space is full */
 };

@@ -1,7 +1,5 @@
 #include "cmd/all_hosts_jobs.h"
 
-#include "cmd/all_hosts.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +73,7 @@ void fleet_jobs_find(const struct config *config, size_t room, char *const *word
                                                           .job = ret->list[i].number,
                                                           .words = words,
                                                           .greet = true},
-                                              .output_max = ALL_HOSTS_JOB_MAX,
+                                              .output_max = FLEET_JOB_ANSWER_MAX,
                                               .timeout_ms = timeout_ms};
 }
 

@@ -20,6 +20,7 @@
 
 enum {
     FLEET_JOBS_MAX = 64,
+    FLEET_JOB_ANSWER_MAX = 2 << 20, /* bytes */
     FLEET_JOBS_AGAIN_MS = JOBS_ASK_S * 1000, /* between two times that `top` asks them */
 };
 
