@@ -1,6 +1,6 @@
 # The HTTP API: the list of 100 live sessions of 10,000, what a new session costs through it, many
-# who listen, and memory. Processor times are the server's own, so that the one who asks is not in
-# them; a core's worth of requests follows from that.
+# who listen, memory, and how soon an agent has an answer. Processor times are the server's own, so that the
+# one who asks is not in them; a core's worth of requests follows from that.
 # shellcheck shell=bash
 
 SERVE_LIVE=100
@@ -109,4 +109,16 @@ kill "$listener" && wait "$listener"
 # One agent is made so fast that the client's own start shows.
 new_both solo || return 1
 note 'the same, one agent' "$(calc "${T[api]} / ${T[mas]}") (api $(ms api), mas $(ms mas))"
+# A permission that is answered over HTTP, at the agent.
+mkfifo "$FAST/answer-trace" || return 1
+printf '[preset asking]\nprotocol = acp\ncommand = python3 %s --log %s\n' \
+    "$(realpath ../acp/agent.py)" "$FAST/answer-trace" >>"$NEW_ROOT/mas.ini"
+exec 5<>"$FAST/answer-trace" # the agent does not wait for who reads
+id=$("$MAS" --root "$NEW_ROOT" new -q -t solo --agent asking) || return 1
+read -r p50 p99 max < <(python3 answer.py "$PORT" "$TOKEN" "$id" solo "$FAST/answer-trace" $((ROUNDS * 10)))
+"$MAS" --root "$NEW_ROOT" stop -q "$id"
+exec 5>&-
+[[ -n ${p50-} ]] || return 1
+at_most 'an answered permission reaches the agent, ms' "$(calc "$max / 1000")" 20 \
+    "(the longest of $((ROUNDS * 10)); p50 $p50 us, p99 $p99 us)"
 serve_end || fail "the server did not end well"
