@@ -249,7 +249,7 @@ mount_place() {
     behind=$(mktemp -d "$memory/mas.XXXXXX") && place=$(mktemp -d /tmp/on.XXXX) || return
     # as on a disk, programs of other users and devices count, where root mounts it
     local options=()
-    if [ "$(id -u)" = 0 ]; then options=(-o suid,dev); fi
+    if [ "$(id -u)" = 0 ]; then options=(-o 'suid,dev'); fi
     bindfs --multithreaded "${options[@]}" "$behind" "$place" || return
     export TEST_PLACE=$place
 }

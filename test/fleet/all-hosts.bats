@@ -93,6 +93,7 @@ names() { everywhere '[.sessions[].name] | sort | join(" ")'; }
     link_up n2
     front stop one two
     eventually prints 0 eval "front list --json | jq '[.jobs[] | select(.state == \"running\")] | length'"
+    # shellcheck disable=SC2016 # sed's $
     as front sed -i '/^\[host gpu\]/,$d' .config/mas/mas.ini
     patient
 }
