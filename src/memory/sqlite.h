@@ -30,7 +30,7 @@ int sqlite_load(struct err *err);
 /* clang-format on */
 
 struct sqlite_functions {
-#define SQLITE_MEMBER(name) __typeof__(&sqlite3_##name) name;
+#define SQLITE_MEMBER(name) __typeof__ (&sqlite3_##name)(name);
     SQLITE_FUNCTIONS(SQLITE_MEMBER)
 #undef SQLITE_MEMBER
 };

@@ -139,7 +139,8 @@ const char *wall_parse_home(const char *text, struct wall_options *ret)
     free(ret->home);
     free(ret->home_words);
     ret->home = mem_alloc((count + 1) * sizeof *home);
-    memcpy(ret->home, home, count * sizeof *home);
+    if (count > 0)
+        memcpy(ret->home, home, count * sizeof *home);
     ret->home_count = count;
     ret->home_words = TAKE_PTR(words);
     return NULL;

@@ -205,8 +205,9 @@ static struct hint_subject subject_of(const struct request *request)
         .id = request->id, .agent = request->agent, .item = request->item, .kind = kind};
 }
 
-static void refuse(struct request *request, int status, const char *code, const char *hint,
-                   const char *fmt, va_list args)
+__attribute__((format(printf, 5, 0))) static void refuse(struct request *request, int status,
+                                                         const char *code, const char *hint,
+                                                         const char *fmt, va_list args)
 {
     const struct hint_subject subject = subject_of(request);
     _cleanup_str_ struct str made = STR_INIT;

@@ -284,8 +284,8 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
                                  .team = &team,
                                  .prompts = !session->prompted && team_has_prompts(&team),
                                  .probe = &probe};
-    (void)session_limits_read(dir, &limits, &ignored); /* its hosts say so if it is damaged */
-    if (life_check_start(life, &team, &limits, options.prompts, &probe, err) == -1)
+    if (session_limits_read_sound(dir, &limits, err) == -1 || /* its hosts tell of a damaged one */
+        life_check_start(life, &team, &limits, options.prompts, &probe, err) == -1)
         return err_wrap(err, "cannot start session '%s'",
                         session_label(life->root, session->id).text);
     if (tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)

@@ -56,7 +56,6 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
     _cleanup_close_ int dir = -1;
     _cleanup_close_ int lock = -1;
     struct tmux_session *live = NULL;
-    struct err ignored = ERR_INIT;
     size_t count = 0;
 
     probe.cache = life->root->sessions;
@@ -79,7 +78,8 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
         wanted[options->agents[i] - options->team->agents] = true;
     if (rc == 0)
         rc = launch_check_begin(life->config, options->team, wanted, &probe, err);
-    (void)session_limits_read(dir, &limits, &ignored); /* its hosts say so if it is damaged */
+    if (rc == 0)
+        rc = session_limits_read_sound(dir, &limits, err); /* its hosts tell of a damaged one */
     if (rc == 0)
         rc = launch_check_limits(life->config, options->team, wanted, &limits, err);
     if (rc == 0)

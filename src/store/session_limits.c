@@ -105,6 +105,16 @@ int session_limits_read(int dir, struct session_limits *ret, struct err *err)
     return 0;
 }
 
+int session_limits_read_sound(int dir, struct session_limits *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+
+    if (session_limits_read(dir, ret, &why) == 0 || why.code == MAS_DAMAGED)
+        return 0;
+    *err = why;
+    return -1;
+}
+
 static bool is_empty(const struct limit_set *set)
 {
     bool empty = true;
@@ -165,7 +175,7 @@ int session_limits_set(const struct root *root, int dir, const char *agent, enum
 
     if (file_lock(root->sessions, ROOT_LOCK, wait_ms, "limits", &lock, err) == -1)
         return err_wrap(err, "cannot set a limit");
-    if (session_limits_read(dir, &limits, err) == -1 && err->code != MAS_DAMAGED)
+    if (session_limits_read_sound(dir, &limits, err) == -1)
         return -1;
     session_limits_put(&limits, agent, kind, amount);
     return session_limits_write(dir, &limits, err);

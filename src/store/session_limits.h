@@ -35,6 +35,8 @@ struct session_limits {
 /* Reads the file in the workspace `dir`; if it is missing, nothing is set. Fails with MAS_DAMAGED.
  * The caller releases *ret with session_limits_free(). */
 int session_limits_read(int dir, struct session_limits *ret, struct err *err);
+/* The same, but a damaged file sets nothing. */
+int session_limits_read_sound(int dir, struct session_limits *ret, struct err *err);
 void session_limits_free(struct session_limits *limits);
 #define _cleanup_session_limits_ __attribute__((cleanup(session_limits_free)))
 

@@ -269,6 +269,7 @@ env -u TMUX tmux -S '$T/inner' -f /dev/null new-session -d -s work 'exec sleep 1
 : >ready
 exec sleep 1000
 EOS
+    printf '[wall]\nlevel = off\n' >>"$ROOT/mas.ini" # else doctor says that there is none
     new_session -t made
     eventually test -e "$(unit "$ID")/ready"
     local inside
@@ -414,6 +415,7 @@ EOS
 
 # A team `shop` whose agent ignores the hang-up
 a_stubborn_team() {
+    printf '[wall]\nlevel = off\n' >>"$ROOT/mas.ini" # else doctor says that there is none
     be_impatient
     make_template <<'EOS'
 trap '' HUP TERM

@@ -814,6 +814,9 @@ may  all    any      ^[a-z0-9]+\(.*(/sys/fs/cgroup|/proc/(self|[0-9]+)/(cgroup|m
 The register of who waits, the way back, and what walls have been found to rest on are caches.
 may  all    any      ^[a-z0-9]+\(.*\.(waiting|came-from|wall-probe)
 
+The dynamic linker looks for a library in more than one place.
+may  all    any      ^openat\(.*/libsqlite3\.so
+
 The index is a cache: where it cannot be read it is it was rebuilt from the workspaces.
 may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
 '

@@ -128,8 +128,12 @@ session_log() { grep -qF -- "$1" "$DIR/logs/session.log"; }
 is_gone() { [[ $(ps -o stat= -p "$1") =~ ^(Z.*)?$ ]]; }
 
 # Prints the memory of process $1 in KiB that no file backs. Pages of the program itself are nobody's alone, and
-# whether the kernel counts them as private depends on who else runs it.
-private_memory() { awk '/^Anonymous:/ { print $2 }' "/proc/$1/smaps_rollup"; }
+# whether the kernel counts them as private depends on who else runs it. With sanitizers it shares much with its
+# children, which they have from it: then only what it has written to since.
+private_memory() {
+    awk -v name="${TEST_SAN:+Private_Dirty}" '$1 == (name == "" ? "Anonymous" : name) ":" { print $2 }' \
+        "/proc/$1/smaps_rollup"
+}
 
 # Prints the CPU time of processes in ticks.
 cpu_time() {

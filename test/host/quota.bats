@@ -23,7 +23,7 @@ quota() {
     run ! grep -e '^never: ' -e '^another number: ' -e '^mas: ' "$T/said"
     said '^each has a number of its own$'
     said '^the limit holds$'
-    said '^walls: off, .*disk: quota$'
+    said '^walls: off, .*disk: quota;'
     said '^snapshot: 0 0$'
     said '^what is deleted but open counts$'
     said "^$type: .*: \(Disk quota exceeded\|No space left on device\)\$"

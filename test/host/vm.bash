@@ -49,12 +49,15 @@ in_vm() {
     mkdir -p "$root/mas/build"
     find "${MAS%/*}" -maxdepth 1 -type f -perm -u+x -name 'mas*' -exec install -s -t "$root/mas/build" {} +
     cp -R "$PROJECT/templates" "$root/mas/"
-    local part programs=()
+    local part programs=() sqlite
     for part in "$@"; do
         programs+=("$(command -v "$part")")
         cp -L "${programs[-1]}" "$root/bin/"
     done
-    with_libraries "$root" "$(command -v tmux)" "$root"/bin/busybox "$root"/mas/build/* "${programs[@]}"
+    # mas loads it by itself
+    sqlite=$(/sbin/ldconfig -p | sed -n 's/.*libsqlite3\.so\.0 .* => //p' | head -n 1)
+    cp --parents -L "$sqlite" "$root/"
+    with_libraries "$root" "$(command -v tmux)" "$root"/bin/busybox "$root"/mas/build/* "${programs[@]}" "$sqlite"
     for part in "${!MODULES[@]}"; do cp "${MODULES[$part]}" "$root/modules/$(printf %02d "$part").ko"; done
     for part in /lib/terminfo /usr/lib/locale/C.utf8; do
         [ ! -e "$part" ] || cp --parents -r "$part" "$root/"

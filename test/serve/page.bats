@@ -206,5 +206,6 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     acp_agent
     serve
     browse entries
-    run ! grep -rqE "[A-Z0-9]{4}-[A-Z0-9]{4}|$TOKEN" "$ROOT/sessions/.serve.log" "$ROOT/sessions/$ID/logs"
+    # a code; parts of a UUID may be digits alone, too
+    run ! grep -rqE "(^|[^0-9a-f-])[A-Z0-9]{4}-[A-Z0-9]{4}([^0-9a-f-]|$)|$TOKEN" "$ROOT/sessions/.serve.log" "$ROOT/sessions/$ID/logs"
 }

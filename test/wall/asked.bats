@@ -100,11 +100,12 @@ by_its_interpreter() {
 @test "a program is looked for where it runs, and a line is for the shell" {
     need_wall
     ask_for require
-    told "OWN:\"printf '#!/bin/sh\\necho it runs\\n' >'/tmp/a program' && chmod +x '/tmp/a program'\" RUN:\"'/tmp/a program'\""
+    local own=$ROOT/sessions/$ID/unit/solo
+    told "OWN:\"printf '#!/bin/sh\\necho it runs\\n' >'$own/a program' && chmod +x '$own/a program'\" RUN:\"'$own/a program'\""
     came "run=0:'it runs"
     told "RUN:\"'echo one; echo \$((1 + 1))'\""
     came "run=0:'one\\n2"
-    told "RUN:\"PATH=/tmp:/usr/bin:/bin 'a program'\""
+    told "RUN:\"PATH=$own:/usr/bin:/bin 'a program'\""
     came "run=0:'it runs"
     told "RUN:no-such-program"
     came "run=127:"
