@@ -1,6 +1,7 @@
 /*
- * Keeps what this process prints until it has given back a lock that others wait for: an agent
- * gives its commands descriptors of its own, and need not read what comes on them.
+ * Keeps what this process prints until it has given back what others wait for, a lock or a snapshot
+ * of a database: an agent gives its commands descriptors of its own, and need not read what comes
+ * on them.
  */
 #ifndef MAS_CMD_HELD_OUTPUT_H
 #define MAS_CMD_HELD_OUTPUT_H
@@ -21,5 +22,6 @@ struct held_output {
 void held_output_begin(struct held_output *held);
 /* Prints what was kept. Does nothing if nothing is held. */
 void held_output_end(struct held_output *held);
+#define _cleanup_held_output_ __attribute__((cleanup(held_output_end)))
 
 #endif

@@ -3,6 +3,8 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "cmd.h"
+#include "cmd/brokered.h"
+#include "cmd/held_output.h"
 #include "cmd/table.h"
 #include "cmd/targets.h"
 #include "memory/context.h"
@@ -184,7 +186,7 @@ static int print_messages(struct store *store, const struct store_filter *filter
                           struct history *history, struct err *err)
 {
     int64_t total = 0;
-    bool pages = history->form == HISTORY_TEXT && filter->limit != 0 && isatty(STDOUT_FILENO) != 0;
+    bool pages = history->form == HISTORY_TEXT && filter->limit != 0 && history->on_terminal;
 
     if ((history->form == HISTORY_JSON || pages) && store != NULL &&
         store_count(store, filter, &total, err) == -1)
@@ -250,7 +252,8 @@ static int run_history(struct call *call, struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
     _cleanup_store_ struct store *store = NULL;
-    struct history history = {.width = line_width()};
+    _cleanup_held_output_ struct held_output held = HELD_OUTPUT_INIT;
+    struct history history = {.width = line_width(), .on_terminal = isatty(STDOUT_FILENO) != 0};
     struct store_filter filter = {.agent = NULL};
     bool private;
 
@@ -264,6 +267,8 @@ static int run_history(struct call *call, struct err *err)
     const struct context_asker asker = context_asker(&call->config);
     if (context_may_see(&call->root, &asker, team->id, &private, err) == -1)
         return -1;
+    if (brokered_is_agent())
+        held_output_begin(&held); /* to the end of the store, which comes first */
     filter.agent = roster.agents[0].agent->id;
     history.session_id = team->id;
     int rc = store_open(team->dir, team->id, NULL, false, &store, err);

@@ -16,6 +16,7 @@ struct history {
     enum history_form form;
     const char *session_id;
     int width; /* columns of a line of text */
+    bool on_terminal;
     int64_t query; /* query of the previous message; 0: no message yet */
     int64_t count; /* printed so far */
 };

@@ -3,6 +3,8 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "cmd.h"
+#include "cmd/brokered.h"
+#include "cmd/held_output.h"
 #include "cmd/history.h"
 #include "cmd/print.h"
 #include "cmd/roots.h"
@@ -238,10 +240,13 @@ static int find_session(const struct call *call, char id[ID_TEXT], struct search
 static int search(const struct call *call, const struct search_options *options, bool alone,
                   struct hit_list *list, struct err *err)
 {
+    _cleanup_held_output_ struct held_output held = HELD_OUTPUT_INIT;
     _cleanup_search_ struct search *search = NULL;
     const char *vectors = config_text(&call->config, SETTING_MEMORY_EMBED);
 
     roots_warn_disbelieved(call);
+    if (brokered_is_agent())
+        held_output_begin(&held); /* to the end of the search, which comes first */
     if (search_open(&call->root, alone ? options->session : NULL, &search, err) == -1 ||
         search_use_vectors(search, vectors, err) == -1 ||
         search_catch_up(search, SEARCH_WAIT_MS, err) == -1)

@@ -340,3 +340,32 @@ GIT_DIR=$T EDITOR='sh $T/evil' MAS_ROOT=$T MAS_TMUX_SOCKET=$T/x script -qec '$MA
     done
     eventually grep -q '"exit":0' "$T/words"
 }
+
+# A message that nobody reads must not be the snapshot that keeps the log of memory.db from being written back:
+# it grows as long as the team says something.
+@test "a command of an agent whose output nobody reads keeps no snapshot of the team's memory" {
+    inside_acp
+    new_session -t solo --agent made
+    find_agent
+    local words i
+    words=$(head -c 20000 /dev/zero | tr '\0' w)
+    for i in 1 2 3 4; do "$MAS" ask "$ID" solo "CW-$i $words" >/dev/null; done
+    # shellcheck disable=SC2317 # called by eventually
+    writes() { grep -qE '^(1|20) ' "/proc/$(jobs_of)/syscall"; }
+    local verb
+    for verb in 'history solo' 'history solo --export jsonl' 'history solo --queries' 'search -q CW-1' 'search --json CW-1'; do
+        rm -f "$T/go" "$T/words"
+        inside solo "GO=$T/go $HOSTILE \$MAS_SOCKET stopped $verb >$T/words 2>&1 &"
+        eventually grep -q sent "$T/words"
+        eventually jobs_are 1
+        eventually writes
+        "$MAS" ask "$ID" solo "CW-more" >/dev/null
+        python3 -ESc 'import glob, sqlite3, sys
+for name in sys.argv[1:]:
+    db = sqlite3.connect(name, timeout=0.2)
+    if db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0] != 0: sys.exit(name + " is kept")
+    db.close()' "$DIR/memory.db" "$ROOT/sessions/.memory.index" || { echo "by $verb"; false; }
+        touch "$T/go"
+        eventually jobs_are 0
+    done
+}
