@@ -251,8 +251,8 @@ static int failed(const struct roster_team *team, struct err *err)
 static int run_history(struct call *call, struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
+    _cleanup_held_output_ struct held_output held = HELD_OUTPUT_INIT; /* ends after the store */
     _cleanup_store_ struct store *store = NULL;
-    _cleanup_held_output_ struct held_output held = HELD_OUTPUT_INIT;
     struct history history = {.width = line_width(), .on_terminal = isatty(STDOUT_FILENO) != 0};
     struct store_filter filter = {.agent = NULL};
     bool private;
@@ -268,7 +268,7 @@ static int run_history(struct call *call, struct err *err)
     if (context_may_see(&call->root, &asker, team->id, &private, err) == -1)
         return -1;
     if (brokered_is_agent())
-        held_output_begin(&held); /* to the end of the store, which comes first */
+        held_output_begin(&held);
     filter.agent = roster.agents[0].agent->id;
     history.session_id = team->id;
     int rc = store_open(team->dir, team->id, NULL, false, &store, err);

@@ -10,6 +10,7 @@ import resource
 import socket
 import sys
 import termios
+import threading
 import time
 
 NULL = os.open("/dev/null", os.O_RDWR)
@@ -192,8 +193,22 @@ def stopped(path, *words):
     while not os.path.exists(os.environ["GO"]):
         time.sleep(0.05)
     termios.tcflow(far, termios.TCOON)
+    printed = []
+    reader = threading.Thread(target=drain, args=(near, printed))
+    reader.start()
     say(answer(s))
-    say(os.read(near, 65536).decode())
+    os.close(far)
+    reader.join()
+    say(b"".join(printed).decode())
+
+
+def drain(fd, into):
+    """Reads until nobody has the other side."""
+    try:
+        while data := os.read(fd, 65536):
+            into.append(data)
+    except OSError:
+        pass
 
 
 def main():
