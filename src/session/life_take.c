@@ -60,6 +60,7 @@ static int take(const struct life *life, struct session *session, const char *st
     lease_clock_say(&clock, LEASE_RUNS);
     if (own && wish.token[0] != '\0' && strcmp(wish.token, lease.token) != 0)
         lease_clock_remove(wish.token); /* of a run that has crashed */
+    lease_clock_drop_old();
     session->epoch = lease.epoch;
     char *kept = mem_dup(store); /* may be that of the session */
     free(session->store);

@@ -19,7 +19,10 @@
 
 #define SHARED_MEMORY "/dev/shm"
 
-enum { RENEWER_BYTE = 0, HOST_BYTE = 1 }; /* of the file, for its locks */
+enum { RENEWER_BYTE = 0, HOST_BYTE = 1, MAKER_BYTE = 2 }; /* of the file, for its locks */
+
+/* Leases that have been over for this long belong to sessions that nobody cares for. */
+enum { LEASE_OLD_MS = 24 * 60 * 60 * 1000 };
 
 #define PAGE_PREFIX "mas-lease-"
 
@@ -32,6 +35,25 @@ struct lease_page {
 static char *name_of(const char *token)
 {
     return mem_printf(SHARED_MEMORY "/" PAGE_PREFIX "%s", token);
+}
+
+/* Locks of open files: fork() does not take them away, and they can be asked for. */
+static struct flock part(int byte, short type)
+{
+    return (struct flock){
+        .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1, .l_pid = 0};
+}
+
+static bool take(const struct lease_clock *clock, int byte, short type)
+{
+    struct flock lock = part(byte, type);
+    return fcntl(clock->fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static bool is_taken(const struct lease_clock *clock, int byte)
+{
+    struct flock lock = part(byte, F_WRLCK);
+    return fcntl(clock->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 static int map(const char *path, struct lease_clock *clock, struct err *err)
@@ -55,13 +77,29 @@ static int map(const char *path, struct lease_clock *clock, struct err *err)
     return 0;
 }
 
+/* Opens the file of a clock that is to be made. The lock ends with the descriptor; who removes old
+ * files has it, too, so that none goes that is in use again and not yet renewed. */
+static int open_made(const char *path, int flags)
+{
+    struct flock lock = part(MAKER_BYTE, F_WRLCK);
+    struct stat st;
+
+    for (;;) {
+        int fd = open(path, flags | O_CREAT, 0600);
+        if (fd == -1 || fcntl(fd, F_OFD_SETLKW, &lock) == -1 || fstat(fd, &st) == -1 ||
+            st.st_nlink != 0)
+            return fd;
+        (void)close(fd); /* it was removed meanwhile */
+    }
+}
+
 int lease_clock_open(const char *token, bool make, struct lease_clock *ret, struct err *err)
 {
     _cleanup_lease_clock_ struct lease_clock clock = LEASE_CLOCK_INIT;
     _cleanup_free_ char *path = name_of(token);
+    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-    clock.fd =
-        open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (make ? O_CREAT : 0), 0600);
+    clock.fd = make ? open_made(path, flags) : open(path, flags);
     if (clock.fd == -1)
         return err_errno(err, "cannot open '%s'", path);
     if (map(path, &clock, err) == -1)
@@ -104,13 +142,18 @@ enum lease_word lease_clock_word(const struct lease_clock *clock)
     return (enum lease_word)atomic_load(&clock->page->word);
 }
 
+static int64_t age_of(const struct lease_clock *clock)
+{
+    return time_boot_ms() - atomic_load(&clock->page->begun);
+}
+
 enum lease_age lease_clock_look(const struct lease_clock *clock, int64_t *ret_next)
 {
     if (ret_next != NULL)
         *ret_next = -1;
     if (clock->page == NULL)
         return LEASE_VALID;
-    int64_t age = time_boot_ms() - atomic_load(&clock->page->begun);
+    int64_t age = age_of(clock);
     enum lease_age means =
         lease_clock_word(clock) == LEASE_TAKEN ? LEASE_OVER : lease_age(age > 0 ? age : 0);
     if (ret_next != NULL && means != LEASE_OVER)
@@ -143,25 +186,6 @@ bool lease_clock_is_lost(const char *token)
            lease_clock_look(&clock, NULL) != LEASE_VALID;
 }
 
-/* Locks of open files: fork() does not take them away, and they can be asked for. */
-static struct flock part(int byte, short type)
-{
-    return (struct flock){
-        .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1, .l_pid = 0};
-}
-
-static bool take(const struct lease_clock *clock, int byte, short type)
-{
-    struct flock lock = part(byte, type);
-    return fcntl(clock->fd, F_OFD_SETLK, &lock) == 0;
-}
-
-static bool is_taken(const struct lease_clock *clock, int byte)
-{
-    struct flock lock = part(byte, F_WRLCK);
-    return fcntl(clock->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
 bool lease_clock_be_renewer(const struct lease_clock *clock)
 {
     return take(clock, RENEWER_BYTE, F_WRLCK);
@@ -192,36 +216,74 @@ void lease_clock_belongs(const struct lease_clock *clock, int sessions)
     clock->page->root[1] = st.st_ino;
 }
 
-/* Returns true if the page is of this root, its lease is over, and nobody has it. One of an earlier
- * version, which is shorter, stays as it is. */
-static bool is_left(const char *token, const struct stat *sessions)
+/* Opens the page of a lease that is over and that nobody has. One of an earlier version, which is
+ * shorter, stays as it is. */
+static bool open_left(const char *token, struct lease_clock *ret)
 {
     _cleanup_lease_clock_ struct lease_clock clock = LEASE_CLOCK_INIT;
     _cleanup_free_ char *path = name_of(token);
     struct err ignored = ERR_INIT;
     struct stat st;
 
-    return lstat(path, &st) == 0 && st.st_size >= (off_t)sizeof *clock.page &&
-           lease_clock_open(token, false, &clock, &ignored) == 0 &&
-           clock.page->root[0] == sessions->st_dev && clock.page->root[1] == sessions->st_ino &&
-           !lease_clock_has_renewer(&clock) && !lease_clock_has_hosts(&clock) &&
-           lease_clock_look(&clock, NULL) == LEASE_OVER;
+    if (lstat(path, &st) == -1 || st.st_size < (off_t)sizeof *clock.page ||
+        lease_clock_open(token, false, &clock, &ignored) == -1 || lease_clock_has_renewer(&clock) ||
+        lease_clock_has_hosts(&clock) || lease_clock_look(&clock, NULL) != LEASE_OVER)
+        return false;
+    *ret = clock;
+    clock = (struct lease_clock)LEASE_CLOCK_INIT;
+    return true;
 }
 
-char **lease_clock_left(int sessions)
+static bool is_left_here(const char *token, void *arg)
+{
+    _cleanup_lease_clock_ struct lease_clock clock = LEASE_CLOCK_INIT;
+    const struct stat *sessions = arg;
+
+    return open_left(token, &clock) && clock.page->root[0] == sessions->st_dev &&
+           clock.page->root[1] == sessions->st_ino;
+}
+
+/* Removes the page if it is old. */
+static bool drop_old(const char *token, void *arg)
+{
+    _cleanup_lease_clock_ struct lease_clock clock = LEASE_CLOCK_INIT;
+
+    (void)arg;
+    if (!open_left(token, &clock) || age_of(&clock) < LEASE_OLD_MS)
+        return false;
+    /* a start may have taken it since */
+    if (!take(&clock, MAKER_BYTE, F_WRLCK) || age_of(&clock) < LEASE_OLD_MS)
+        return false;
+    lease_clock_remove(token);
+    return true;
+}
+
+/* Returns the tokens of the pages that are chosen. */
+static char **choose_pages(bool (*chooses)(const char *token, void *arg), void *arg)
 {
     _cleanup_close_ int dir = path_open_dir(AT_FDCWD, SHARED_MEMORY);
     _cleanup_strv_ char **names = NULL;
     struct err ignored = ERR_INIT;
     char **tokens = NULL;
-    struct stat st;
 
-    if (dir == -1 || fstat(sessions, &st) == -1 || path_list(dir, &names, &ignored) == -1)
+    if (dir == -1 || path_list(dir, &names, &ignored) == -1)
         return NULL;
     for (char **name = names; name != NULL && *name != NULL; name++) {
         const char *token = *name + strlen(PAGE_PREFIX);
-        if (str_starts(*name, PAGE_PREFIX) && id_is_valid(token) && is_left(token, &st))
+        if (str_starts(*name, PAGE_PREFIX) && id_is_valid(token) && chooses(token, arg))
             strv_push(&tokens, token);
     }
     return tokens;
+}
+
+char **lease_clock_left(int sessions)
+{
+    struct stat st;
+
+    return fstat(sessions, &st) == 0 ? choose_pages(is_left_here, &st) : NULL;
+}
+
+void lease_clock_drop_old(void)
+{
+    _cleanup_strv_ char **dropped = choose_pages(drop_old, NULL);
 }

@@ -8,7 +8,8 @@
  * sleeps.
  *
  * Locks on the file tell who lives, and end with their processes: the renewing process has one part
- * of it, each host shares another.
+ * of it, each host shares another. A third one is held by whoever creates the file, until the clock
+ * is closed, and by whoever removes an old one.
  */
 #ifndef MAS_STORE_LEASE_CLOCK_H
 #define MAS_STORE_LEASE_CLOCK_H
@@ -54,6 +55,9 @@ void lease_clock_belongs(const struct lease_clock *clock, int sessions);
 /* Returns the tokens of this root whose files are left: their leases are over, and no process has
  * them. The caller releases the list with strv_free(); NULL: there are none. */
 char **lease_clock_left(int sessions);
+/* Removes the files, of whatever root of this user, whose leases have been over for a day and that
+ * no process has: a job that was killed leaves its own, and its root goes. */
+void lease_clock_drop_old(void);
 
 /* Notes a renewal that began at this time (time_boot_ms()); an earlier one changes nothing. */
 void lease_clock_set(const struct lease_clock *clock, int64_t begun);

@@ -58,6 +58,27 @@ log_says() { grep -q "$1" "$ROOT/sessions/$ID/logs/session.log"; }
     [ "$(meta "$ID" LEASE) $(meta "$ID" EPOCH)" = "$token 1" ]
 }
 
+# old_page TOKEN DAYS: the page of a lease that was renewed last so many days ago, whose root is gone.
+old_page() {
+    (umask 077 && python3 -c 'import struct, sys, time
+now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000)
+begun = now - int(sys.argv[1]) * 24 * 3600 * 1000
+sys.stdout.buffer.write(struct.pack("<qiiQQ", begun, 0, 0, 1, 1))' "$2" >"/dev/shm/mas-lease-$1")
+}
+
+@test "a start with a store drops the pages of other roots whose leases ended days ago" {
+    local old young
+    old=0e0e0e0e-1111-4222-8333-$(printf "%012x" "$BASHPID")
+    young=${old/0e0e/1e0e}
+    old_page "$old" 2
+    old_page "$young" 0
+    new_session -t solo
+    [ ! -e "/dev/shm/mas-lease-$old" ]
+    [ -e "/dev/shm/mas-lease-$young" ]
+    [ -e "/dev/shm/mas-lease-$(meta "$ID" LEASE)" ]
+    rm "/dev/shm/mas-lease-$young"
+}
+
 @test "another process renews the lease if the first one is killed" {
     new_session -t pair
     pid=$(agent_pid "$ID")

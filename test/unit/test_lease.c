@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -279,6 +281,104 @@ static void a_clock_of_others_is_refused(void)
     (void)close(fd);
 }
 
+enum { PAGE_BYTES = 32, DAY_MS = 24 * 60 * 60 * 1000 };
+
+/* Makes the page of a lease that was renewed last `age` ms ago, of a root that is gone. */
+static bool page_make(const char *token, int64_t age)
+{
+    struct err err = ERR_INIT;
+    struct lease_clock clock = LEASE_CLOCK_INIT;
+
+    lease_clock_remove(token);
+    if (lease_clock_open(token, true, &clock, &err) == -1)
+        return false;
+    /* by its format: a machine may have been up for less than a day */
+    int64_t begun = time_boot_ms() - age;
+    bool done = pwrite(clock.fd, &begun, sizeof begun, 0) == (ssize_t)sizeof begun &&
+                lseek(clock.fd, 0, SEEK_END) == PAGE_BYTES;
+    lease_clock_close(&clock);
+    return done;
+}
+
+static bool has_page(const char *token)
+{
+    char path[80];
+
+    (void)snprintf(path, sizeof path, "/dev/shm/mas-lease-%s", token);
+    return access(path, F_OK) == 0;
+}
+
+static void old_pages_that_nobody_has_are_dropped(void)
+{
+    _cleanup_lease_clock_ struct lease_clock clock = LEASE_CLOCK_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(page_make(TOKEN, DAY_MS + 60000) && page_make(OTHER, DAY_MS - 60000));
+    lease_clock_drop_old();
+    CHECK(!has_page(TOKEN));
+    CHECK(has_page(OTHER));
+    for (int part = 0; part < 3; part++) {
+        REQUIRE(page_make(OTHER, DAY_MS + 60000));
+        /* the last one is of a start that has not renewed the lease yet */
+        REQUIRE(lease_clock_open(OTHER, part == 2, &clock, &err) == 0);
+        CHECK(part != 0 || lease_clock_be_renewer(&clock));
+        CHECK(part != 1 || lease_clock_be_host(&clock));
+        lease_clock_drop_old();
+        CHECK(has_page(OTHER));
+        lease_clock_close(&clock);
+        lease_clock_drop_old();
+        CHECK(!has_page(OTHER));
+    }
+}
+
+/* Waits until a process waits for a lock of an open file. */
+static bool somebody_waits_for(int fd)
+{
+    char inode[32];
+    char line[256];
+    struct stat st;
+    bool found = false;
+
+    if (fstat(fd, &st) == -1)
+        return false;
+    (void)snprintf(inode, sizeof inode, ":%ju ", (uintmax_t)st.st_ino);
+    for (int64_t until = time_monotonic_ms() + 60000; !found && time_monotonic_ms() < until;) {
+        FILE *locks = fopen("/proc/locks", "re");
+        while (locks != NULL && !found && fgets(line, sizeof line, locks) != NULL)
+            found = strstr(line, "-> OFDLCK") != NULL && strstr(line, inode) != NULL;
+        if (locks != NULL)
+            (void)fclose(locks);
+        (void)sched_yield();
+    }
+    return found;
+}
+
+static void a_page_that_is_dropped_while_it_is_opened_is_made_anew(void)
+{
+    _cleanup_lease_clock_ struct lease_clock first = LEASE_CLOCK_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(page_make(TOKEN, 0));
+    REQUIRE(lease_clock_open(TOKEN, true, &first, &err) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct lease_clock second = LEASE_CLOCK_INIT;
+        struct stat st;
+        lease_clock_close(&first); /* the lock is that of the open file, which the parent has */
+        bool done = lease_clock_open(TOKEN, true, &second, &err) == 0 &&
+                    fstat(second.fd, &st) == 0 && st.st_nlink == 1;
+        _exit(done ? 0 : 1);
+    }
+    REQUIRE(pid > 0);
+    CHECK(somebody_waits_for(first.fd));
+    lease_clock_remove(TOKEN);
+    lease_clock_close(&first);
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    CHECK(has_page(TOKEN));
+    lease_clock_remove(TOKEN);
+}
+
 static const struct unit_test tests[] = {
     TEST(reads_what_it_writes),
     TEST(refuses_other_texts),
@@ -289,6 +389,8 @@ static const struct unit_test tests[] = {
     TEST(a_lease_that_changes_is_not_taken),
     TEST(the_clock_is_shared_and_only_goes_on),
     TEST(a_clock_of_others_is_refused),
+    TEST(old_pages_that_nobody_has_are_dropped),
+    TEST(a_page_that_is_dropped_while_it_is_opened_is_made_anew),
 };
 
 int main(void)
