@@ -412,6 +412,11 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_LIMIT_CGROUP] =
         {"limits", "cgroup", NULL, "auto", check_cgroup,
          "the cgroup in which mas makes one for each agent: auto, no, or its path"},
+    [SETTING_LIMIT_TURNS] = {"limits", "turns", NULL, "0", check_turns,
+                             "how many ACP agents of the root may work at the same time; 0: all"},
+    [SETTING_LIMIT_RETRY] =
+        {"limits", "retry", NULL, "30s", check_retry,
+         "when a prompt is sent again that a provider refused; doubles each time, up to 10m"},
     [SETTING_BUDGET_COST] =
         {"budget", "cost", NULL, "", check_cost_budget,
          "what the agents of a session may cost together before they are paused, such as 5 USD"},
@@ -421,11 +426,6 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
                               "the turns that they may have"},
     [SETTING_BUDGET_TIME] = {"budget", "time", NULL, "", check_time_budget,
                              "the time that they may work, such as 8h"},
-    [SETTING_LIMIT_TURNS] = {"limits", "turns", NULL, "0", check_turns,
-                             "how many ACP agents of the root may work at the same time; 0: all"},
-    [SETTING_LIMIT_RETRY] =
-        {"limits", "retry", NULL, "30s", check_retry,
-         "when a prompt is sent again that a provider refused; doubles each time, up to 10m"},
     [SETTING_WALL_LEVEL] =
         {"wall", "level", NULL, "", check_wall,
          "walls around agents: off, try or require; empty: try for presets with wall.home"},

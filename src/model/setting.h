@@ -45,12 +45,12 @@ enum setting {
     SETTING_LIMIT_CPUS, /* likewise; see limit_parse_cpus() */
     SETTING_LIMIT_PROCESSES, /* likewise: processes and threads */
     SETTING_LIMIT_CGROUP, /* where mas makes cgroups: auto, no, or an absolute path */
+    SETTING_LIMIT_TURNS, /* of all ACP agents of the root at the same time; 0: any number */
+    SETTING_LIMIT_RETRY, /* before a prompt is sent again, if the provider tells no time */
     SETTING_BUDGET_COST, /* limits of each session, or ""; see model/budget.h */
     SETTING_BUDGET_TOKENS,
     SETTING_BUDGET_TURNS,
     SETTING_BUDGET_TIME,
-    SETTING_LIMIT_TURNS, /* of all ACP agents of the root at the same time; 0: any number */
-    SETTING_LIMIT_RETRY, /* before a prompt is sent again, if the provider tells no time */
     SETTING_WALL_LEVEL, /* of agents whose preset and template say nothing; "": as wall.home says */
     SETTING_WALL_NETWORK, /* likewise: open, none or hosts */
     SETTING_WALL_READ, /* paths that agents behind a wall may read */

@@ -135,6 +135,12 @@ templates/solo: created" ]
     [ "$(jq -r '[.settings[].origin] | unique | join(" ")' <<<"$output")" = "MAS_TMUX_SOCKET built in" ]
 }
 
+@test "the mas.ini that init writes has each section once" {
+    run grep '^\[' "$ROOT/mas.ini"
+    [ "${#lines[@]}" -ge 10 ]
+    [ -z "$(printf '%s\n' "${lines[@]}" | sort | uniq -d)" ]
+}
+
 @test "each setting in the mas.ini that init writes may be taken out of its comment" {
     sed -i '/preset mine/,$!s/^;\([a-z]* = .*\)/\1/' "$ROOT/mas.ini"
     [ "$(grep -c '^[a-z]* =' "$ROOT/mas.ini")" -ge 8 ]
