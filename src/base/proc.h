@@ -238,8 +238,10 @@ uint64_t proc_count_tasks(void);
 bool proc_runs_same_program(pid_t pid);
 /* Returns true if the process visibly waits in read(2) on its standard input. */
 bool proc_is_reading(pid_t pid);
-/* Returns the kernel's name of a process, written to `buf`; "?" if it is gone. */
-const char *proc_name(pid_t pid, char buf[20]);
+enum { PROC_NAME_TEXT = 64 };
+/* Returns the name of a process, written to `buf`; "?" if it is gone. The kernel keeps 15 bytes of
+ * it; the rest comes from the command line, where that has it. Any process may choose its name. */
+const char *proc_name(pid_t pid, char buf[PROC_NAME_TEXT]);
 /* Returns true for this process, its parent, and so on. */
 bool proc_is_ancestor(pid_t pid);
 /* A process in a chain of parents. */

@@ -20,6 +20,7 @@
 enum {
     ENVIRON_MAX = 4 << 20,
     LINEAGE_MAX = 1024, /* processes; anything deeper is an attack */
+    KERNEL_NAME_LEN = 15, /* bytes of the longest name that the kernel keeps */
     LINEAGE_TRIES = 50, /* attempts while parents exit and change */
 };
 
@@ -435,10 +436,28 @@ bool proc_is_reading(pid_t pid)
     return end != text && call == SYS_read && fd == STDIN_FILENO;
 }
 
-const char *proc_name(pid_t pid, char buf[20])
+/* Completes a name that the kernel has cut. A script is the first argument of its interpreter that
+ * is no option, so the second or third word. */
+static void complete_name(pid_t pid, char buf[PROC_NAME_TEXT])
+{
+    for (size_t i = 0; i < 3; i++) {
+        _cleanup_free_ char *word = proc_argument(pid, i);
+        const char *slash = word != NULL ? strrchr(word, '/') : NULL;
+        const char *name = slash != NULL ? slash + 1 : word;
+        if (name != NULL && str_starts(name, buf)) {
+            (void)snprintf(buf, PROC_NAME_TEXT, "%s", name);
+            return;
+        }
+    }
+}
+
+const char *proc_name(pid_t pid, char buf[PROC_NAME_TEXT])
 {
     struct proc_stat line;
-    (void)snprintf(buf, 20, "%s", proc_read_stat(pid, &line) == 1 ? line.comm : "?");
+
+    (void)snprintf(buf, PROC_NAME_TEXT, "%s", proc_read_stat(pid, &line) == 1 ? line.comm : "?");
+    if (strlen(buf) == KERNEL_NAME_LEN)
+        complete_name(pid, buf);
     return buf;
 }
 
@@ -520,7 +539,7 @@ pid_t proc_working_below(const char *path, const char *name)
             continue;
         cwd[n] = '\0';
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        char comm[20];
+        char comm[PROC_NAME_TEXT];
         if (strncmp(cwd, path, len) == 0 && (cwd[len] == '\0' || cwd[len] == '/') &&
             (name == NULL || strcmp(proc_name(pid, comm), name) == 0) && !proc_is_ancestor(pid))
             found = pid;

@@ -222,7 +222,7 @@ static void check_process(struct work_search *search, const char *who, const cha
 {
     _cleanup_free_ char *path = path_canonical(tree);
     pid_t pid = path != NULL ? proc_working_below(path, NULL) : 0;
-    char name[20];
+    char name[PROC_NAME_TEXT];
 
     if (pid == 0)
         return;

@@ -26,12 +26,16 @@ void supervision_tell(struct supervision *self, const struct supervisor_report *
 static void add_names(struct supervision *self, const struct proc_id *ids, size_t count)
 {
     char *names = self->report.names;
-    char name[20];
+    char name[PROC_NAME_TEXT];
 
     for (size_t i = 0; i < count; i++) {
         size_t len = strlen(names);
-        (void)snprintf(names + len, SUPERVISOR_NAMES_MAX - len, "%s%s(%ld)", len > 0 ? " " : "",
-                       proc_name(ids[i].pid, name), (long)ids[i].pid);
+        int added = snprintf(names + len, SUPERVISOR_NAMES_MAX - len, "%s%s(%ld)",
+                             len > 0 ? " " : "", proc_name(ids[i].pid, name), (long)ids[i].pid);
+        if (added >= (int)(SUPERVISOR_NAMES_MAX - len)) {
+            names[len] = '\0'; /* rather none than a part of one */
+            break;
+        }
     }
 }
 
@@ -92,7 +96,7 @@ size_t supervision_kill(struct supervision *self)
 pid_t supervision_reap(struct supervision *self, int *ret_status)
 {
     siginfo_t info = {.si_pid = 0};
-    char name[20];
+    char name[PROC_NAME_TEXT];
 
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == -1 || info.si_pid == 0)
         return waitpid(-1, ret_status, WNOHANG);
@@ -105,7 +109,7 @@ void supervision_look_for_guard(struct supervision *self)
 {
     struct proc_id *ids = NULL;
     bool is_there = false;
-    char name[20];
+    char name[PROC_NAME_TEXT];
 
     if (!self->guard_fell)
         return;

@@ -230,6 +230,20 @@ EOS
     [ "$(meta "$ID" STATUS)" = stopped ]
 }
 
+@test "stop names a process that it kills in full" {
+    be_impatient
+    make_template <<'EOS'
+{ echo '#!/bin/sh'; echo 'trap "" HUP TERM; : >ready; while :; do sleep 1000; done'; } >a-worker-with-a-long-name
+chmod +x a-worker-with-a-long-name
+exec ./a-worker-with-a-long-name
+EOS
+    new_session -t made
+    eventually test -e "$(unit "$ID")/ready"
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    [[ $output =~ \ a-worker-with-a-long-name\([0-9]+\) ]]
+}
+
 @test "an agent that ends by itself on the hang-up has the time for it" {
     make_template <<'EOS'
 trap 'sleep 0.3; echo saved >saved.txt; exit' HUP

@@ -116,7 +116,7 @@ static bool find_process(const struct host *host, struct str *why)
 {
     const struct agent_sleep *sleep = &host->conversation->sleep;
     struct proc_id *ids = NULL;
-    char name[20];
+    char name[PROC_NAME_TEXT];
     /* before the first turn of a session all are its own, but those from the session before */
     size_t count = sleep->knows_own ? list_others(host, sleep->own, sleep->own_count, &ids) : 0;
     size_t i = 0;
