@@ -102,7 +102,7 @@ void hint_default(int status, const struct hint_subject *subject, struct str *to
         {414, "send a shorter address"},
         {416, "the header Content-Range has the length"},
         {503, "try again later"},
-        {504, "look what was done, and try again"},
+        {504, "see what was done before you try again"},
     };
 
     if (status == 404)
