@@ -2,6 +2,7 @@
 #include "cmd/agent_request.h"
 #include "cmd/table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +96,10 @@ static int run_kept(struct call *call, struct err *err)
         print_ids(list);
     else
         print_sessions(list);
+    int64_t more = json_int(json_get(answer, "more"), 0);
+    if (more > 0 && !call->json)
+        err_warn("%" PRId64 " more session%s not shown; delete some of these to see them", more,
+                 more == 1 ? " is" : "s are");
     return check_deleted(list, err);
 }
 

@@ -59,6 +59,7 @@ parser.add_argument("--system-error", action="store_true", help="offers to, and 
 parser.add_argument("--fork", nargs="?", const="copy", choices=["copy", "same", "none"],
                     help="copies sessions (session/fork); same: answers with the session itself; none: with no id")
 parser.add_argument("--delete", action="store_true", help="has session/delete")
+parser.add_argument("--list-many", action="store_true", help="lists 900 more sessions, all on one page")
 parser.add_argument("--list-odd", action="store_true", help="lists also sessions of other directories, and nonsense")
 parser.add_argument("--directories", action="store_true", help="takes additionalDirectories")
 parser.add_argument("--steer-twice", action="store_true", help="answers that twice")
@@ -1035,6 +1036,8 @@ def session_list(params):
               for n in sorted(names) if params.get("cwd") in (None, find(n)["cwd"])]
     if opt.list_odd:
         listed += [{"sessionId": "elsewhere", "cwd": "/elsewhere"}, {"cwd": params["cwd"]}, 7, {"sessionId": "x" * 5000, "cwd": params["cwd"]}]
+    if opt.list_many:
+        return {"sessions": listed + [{"sessionId": f"many-{i}", "cwd": params["cwd"], "title": "t" * 200} for i in range(900)]}
     first = int(params.get("cursor") or 0)  # two a page
     return {"sessions": listed[first:first + 2], **({"nextCursor": str(first + 2)} if first + 2 < len(listed) else {})}
 

@@ -31,6 +31,17 @@ conversations() {
     [ "$(sent session/list)" = 16 ] # four times; three sessions and four odd ones are four pages
 }
 
+@test "mas kept says how many sessions have no room in its answer" {
+    run_acp "--list-many"
+    tell CW-ONE
+    more=$(kept | jq -e '.more | select(. > 0)')
+    [ "$(kept | jq '.sessions | length')" = $((901 - more)) ]
+    run --separate-stderr "$MAS" kept "$ID" solo -q
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" = $((901 - more)) ]
+    [[ $stderr == *"$more more sessions are not shown"* ]]
+}
+
 @test "mas kept deletes a session, or all but the one in use" {
     run_acp "--delete"
     conversations
