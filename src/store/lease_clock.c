@@ -285,5 +285,5 @@ char **lease_clock_left(int sessions)
 
 void lease_clock_drop_old(void)
 {
-    _cleanup_strv_ char **dropped = choose_pages(drop_old, NULL);
+    strv_free(choose_pages(drop_old, NULL)); /* they are gone, so nobody needs their names */
 }
