@@ -87,17 +87,18 @@ static int find_panes(const struct root *root, const struct roster_team *team, c
                       struct tmux_pane **ret, size_t *ret_count, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_free_ struct tmux_pane *panes = NULL;
     struct tmux_session *live = NULL;
 
     if (session_load(root, team->dir, team->id, &session, err) == -1)
         return err_wrap(err, "cannot %s session '%s'", what, team->id);
-    if (survey_find_live(root, session.tmux_socket, team->id, &live, err) == -1)
+    if (survey_find_team(root, session.tmux_socket, team->id, &live, &panes, ret_count, err) == -1)
         return -1;
     if (live == NULL)
         return is_stopped(team, what, err);
-    int rc = tmux_panes(session.tmux_socket, live->target, team->id, ret, ret_count, err);
     tmux_sessions_free(live, 1);
-    return rc;
+    *ret = TAKE_PTR(panes);
+    return 0;
 }
 
 static bool is_alive(const struct tmux_pane *panes, size_t count, const char *agent)

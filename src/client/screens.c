@@ -24,7 +24,7 @@ static int ask_tmux(const struct root *root, const char *socket, struct screens 
     struct tmux_session *live = NULL;
     size_t count = 0;
 
-    if (survey_find_live(root, socket, id, &live, err) == -1)
+    if (survey_find_team(root, socket, id, &live, &panes, &count, err) == -1)
         return -1;
     if (live == NULL) {
         const struct session_label label = roster_label(&roster->teams[0]);
@@ -32,14 +32,13 @@ static int ask_tmux(const struct root *root, const char *socket, struct screens 
                       label.text);
         return err_hint(err, "start it with: mas start %s", label.text);
     }
-    int rc = tmux_panes(socket, live->target, id, &panes, &count, err);
     tmux_sessions_free(live, 1);
-    for (size_t i = 0; rc == 0 && i < roster->count; i++)
+    for (size_t i = 0; i < roster->count; i++)
         for (size_t j = 0; j < count; j++)
             if (strcmp(panes[j].agent, roster->agents[i].agent->id) == 0)
                 (void)snprintf(screens->shown[i].pane, sizeof screens->shown[i].pane, "%s",
                                panes[j].pane);
-    return rc;
+    return 0;
 }
 
 int screens_look(const struct root *root, struct screens *screens, int history, struct err *err)

@@ -61,7 +61,7 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
     probe.cache = life->root->sessions;
     if (life_hold(life, id, LOCK_WAIT_MS, "restart", &dir, &lock, err) == -1 ||
         life_load(life, dir, id, "restart", &session, err) == -1 ||
-        survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
+        survey_find_team(life->root, session.tmux_socket, id, &live, &panes, &count, err) == -1)
         return -1;
     if (live == NULL) {
         const struct session_label label = session_label(life->root, id);
@@ -69,11 +69,9 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
                       label.text);
         return err_hint(err, "start it with: mas start %s", label.text);
     }
-    int rc = tmux_panes(session.tmux_socket, live->target, id, &panes, &count, err);
     tmux_sessions_free(live, 1);
     const struct tmux_pane **picked = mem_alloc((options->count + 1) * sizeof *picked);
-    if (rc == 0)
-        rc = pick_panes(options, panes, count, picked, err);
+    int rc = pick_panes(options, panes, count, picked, err);
     for (size_t i = 0; i < options->count; i++)
         wanted[options->agents[i] - options->team->agents] = true;
     if (rc == 0)
