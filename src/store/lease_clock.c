@@ -234,56 +234,61 @@ static bool open_left(const char *token, struct lease_clock *ret)
     return true;
 }
 
-static bool is_left_here(const char *token, void *arg)
+/* The pages that are left of a root. */
+struct left {
+    struct stat sessions;
+    char **tokens;
+};
+
+static void note_left(const char *token, void *arg)
 {
     _cleanup_lease_clock_ struct lease_clock clock = LEASE_CLOCK_INIT;
-    const struct stat *sessions = arg;
+    struct left *left = arg;
 
-    return open_left(token, &clock) && clock.page->root[0] == sessions->st_dev &&
-           clock.page->root[1] == sessions->st_ino;
+    if (open_left(token, &clock) && clock.page->root[0] == left->sessions.st_dev &&
+        clock.page->root[1] == left->sessions.st_ino)
+        strv_push(&left->tokens, token);
 }
 
 /* Removes the page if it is old. */
-static bool drop_old(const char *token, void *arg)
+static void drop_old(const char *token, void *arg)
 {
     _cleanup_lease_clock_ struct lease_clock clock = LEASE_CLOCK_INIT;
 
     (void)arg;
     if (!open_left(token, &clock) || age_of(&clock) < LEASE_OLD_MS)
-        return false;
+        return;
     /* a start may have taken it since */
-    if (!take(&clock, MAKER_BYTE, F_WRLCK) || age_of(&clock) < LEASE_OLD_MS)
-        return false;
-    lease_clock_remove(token);
-    return true;
+    if (take(&clock, MAKER_BYTE, F_WRLCK) && age_of(&clock) >= LEASE_OLD_MS)
+        lease_clock_remove(token);
 }
 
-/* Returns the tokens of the pages that are chosen. */
-static char **choose_pages(bool (*chooses)(const char *token, void *arg), void *arg)
+/* Calls `visit` with the token of each page. */
+static void visit_pages(void (*visit)(const char *token, void *arg), void *arg)
 {
     _cleanup_close_ int dir = path_open_dir(AT_FDCWD, SHARED_MEMORY);
     _cleanup_strv_ char **names = NULL;
     struct err ignored = ERR_INIT;
-    char **tokens = NULL;
 
     if (dir == -1 || path_list(dir, &names, &ignored) == -1)
-        return NULL;
+        return;
     for (char **name = names; name != NULL && *name != NULL; name++) {
         const char *token = *name + strlen(PAGE_PREFIX);
-        if (str_starts(*name, PAGE_PREFIX) && id_is_valid(token) && chooses(token, arg))
-            strv_push(&tokens, token);
+        if (str_starts(*name, PAGE_PREFIX) && id_is_valid(token))
+            visit(token, arg);
     }
-    return tokens;
 }
 
 char **lease_clock_left(int sessions)
 {
-    struct stat st;
+    struct left left = {.tokens = NULL};
 
-    return fstat(sessions, &st) == 0 ? choose_pages(is_left_here, &st) : NULL;
+    if (fstat(sessions, &left.sessions) == 0)
+        visit_pages(note_left, &left);
+    return left.tokens;
 }
 
 void lease_clock_drop_old(void)
 {
-    strv_free(choose_pages(drop_old, NULL)); /* they are gone, so nobody needs their names */
+    visit_pages(drop_old, NULL);
 }

@@ -128,6 +128,8 @@ unsigned scope_foresee(const char *setting, unsigned limits, struct err *ret_why
 {
     _cleanup_close_ int parent = -1;
 
+    if (limits == 0)
+        return 0;
     if (cgroup_find(setting, &parent, ret_why) == -1)
         return strcmp(setting, "auto") == 0 && access(SYSTEMD_RUNS, F_OK) == 0 ? 0 : limits;
     (void)err_set(ret_why, MAS_FAILED, "the cgroup has no controller for it");
