@@ -422,6 +422,7 @@ static int wait_tied(const struct proc_tied *tied, struct tied_child *child, int
                  child->ended)
             break;
     }
+    fd_closep(&child->out); /* nobody reads on, so nobody must wait for room in it */
     while (waitpid(child->pid, &status, 0) == -1 && errno == EINTR)
         ;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
