@@ -62,7 +62,7 @@ NO_SAN_CLI := $(patsubst %,test/cli/%.bats,attach completion concurrency doctor 
     help init man metadata metadata-damage names peek readme refactored restart roots scope shell \
     teams template-edit template-list template-path tmux-conf tmux-ends tmux-names tmux-refused \
     tmux-socket version workspace)
-NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends limits quota relay states) test/wall/steps.bats
+NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends limits nfs quota relay states) test/wall/steps.bats
 ifneq ($(SAN),)
 FLEET_BATS :=
 FAULT_BATS := $(filter %/chaos.bats,$(FAULT_BATS))

@@ -44,15 +44,7 @@ while read -r line; do
 done
 X
 
-# await COMMAND...: waits until it succeeds, at most 60 s or 600 tries.
-await() {
-    tries=0
-    until "$@"; do
-        [ $tries -lt 600 ] || { echo "never: $*"; return 1; }
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-}
+await_tries=600
 ms() { awk '{ print int($1 * 1000) }' /proc/uptime; }
 state_is() { mas status "$id" | grep -q "^$1 .* $2 "; }
 refusals() { sed -n 's/^max //p' "$group/mas-$id/11/pids.events"; }

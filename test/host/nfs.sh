@@ -1,15 +1,6 @@
 # What nfs.bats runs in a virtual machine: mas on NFS. Prints facts, a line each.
 # shellcheck shell=sh
 
-# await COMMAND...: waits until it succeeds, at most 30 s or 300 tries.
-await() {
-    tries=0
-    until "$@"; do
-        [ $tries -lt 300 ] || { echo "never: $*"; return 1; }
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-}
 # must COMMAND...: says so if it fails.
 must() { "$@" || echo "failed: $*"; }
 shows() { mas peek "$1" solo | grep -q "$2"; }

@@ -3,15 +3,6 @@
 # shellcheck shell=sh
 # shellcheck disable=SC2046,SC2154 # words are meant; the test says the type
 
-# await COMMAND...: waits until it succeeds, at most 30 s or 300 tries.
-await() {
-    tries=0
-    until "$@"; do
-        [ $tries -lt 300 ] || { echo "never: $*"; return 1; }
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-}
 # number, used, limit DIR: what the kernel has of its quota.
 number() { (set -- $(quota "$1") && echo "$1"); }
 used() { (set -- $(quota "$1") && echo "$2"); }

@@ -3,7 +3,8 @@
 #
 #   need_vm                        skips the test if no machine can run here
 #   need_modules NAME...           skips it if the kernel lacks these; in_vm loads them, in this order
-#   in_vm FILE SECONDS PROGRAM...  runs the shell script in a machine as root, and prints what it prints
+#   in_vm FILE SECONDS PROGRAM...  runs the shell script in a machine as root, and prints what it prints; it has
+#                                  await.sh
 #
 # The machine has busybox, tmux, mas and the programs, and nothing else. Its kernel is $TEST_KERNEL, that of the
 # newest package in /boot, or what scripts/lib/kernel.sh has fetched.
@@ -63,7 +64,7 @@ in_vm() {
         [ ! -e "$part" ] || cp --parents -r "$part" "$root/"
     done
     echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
-    cp "$script" "$root/script"
+    cat "$PROJECT/test/host/await.sh" "$script" >"$root/script"
     cat >"$root/init" <<'END'
 #!/bin/sh
 /bin/busybox --install -s /bin
