@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/job.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/proc.h"
 
@@ -74,5 +75,7 @@ int seal_run(const char *text, char *const *argv, int *ret_code, struct err *err
     make_line(text, line);
     job_drain_output(); /* errors come before the seal */
     (void)file_write_all(STDOUT_FILENO, line, SEAL_LEN); /* missing, it tells */
+    job_drain_output();
+    (void)loop_wait_for(STDOUT_FILENO, 0, SEAL_SETTLE_MS); /* unless nobody reads any more */
     return 0;
 }
