@@ -77,6 +77,14 @@ bool tmux_is_target(const char *text, char sigil);
 /* Formats of lists. */
 extern const char tmux_list_format[], tmux_panes_format[];
 
+/* A list of the sessions and, behind the word TMUX_TEAM_SESSIONS, of the panes that were started
+ * for one of them, which a filter says. */
+enum { TMUX_FILTER_TEXT = ID_TEXT + 64, TMUX_TEAM_SESSIONS = 3 };
+#define TMUX_TEAM_ARGS(filter)                                                                     \
+    "list-sessions", "-F", tmux_list_format, ";", "list-panes", "-a", "-f", filter, "-F",          \
+        tmux_panes_format
+void tmux_team_say(const char *id, char ret[TMUX_FILTER_TEXT]);
+
 /* What a client is told to print the screen of a pane with: */
 struct tmux_capture_words {
     char pane[24];

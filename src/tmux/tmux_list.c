@@ -19,22 +19,14 @@ const char tmux_panes_format[] = "#{session_id}:#{window_id}:#{pane_id}:#{pane_p
 int tmux_list_start(const char *socket_path, pid_t server, const struct tmux_panes_of *of,
                     struct proc *ret, struct err *err)
 {
-    char filter[ID_TEXT + 64] = "";
-    const char *args[] = {"list-sessions",
-                          "-F",
-                          tmux_list_format,
-                          of != NULL ? ";" : NULL,
-                          "list-panes",
-                          "-a",
-                          "-f",
-                          filter,
-                          "-F",
-                          tmux_panes_format,
-                          NULL};
+    char filter[TMUX_FILTER_TEXT] = "";
+    const char *args[] = {TMUX_TEAM_ARGS(filter), NULL};
     struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1, .server = server};
 
-    if (of != NULL) /* an agent can change the options of its pane, and not how it was started */
-        (void)snprintf(filter, sizeof filter, "#{m:* host %s *,#{pane_start_command}}", of->id);
+    if (of != NULL)
+        tmux_team_say(of->id, filter);
+    else
+        args[TMUX_TEAM_SESSIONS] = NULL;
     return tmux_call_start(&call, ret, err);
 }
 

@@ -18,6 +18,12 @@ void tmux_capture_say(const char *pane, const char *id, const char *nonce, size_
     (void)snprintf(ret->end, sizeof ret->end, "%s", nonce);
 }
 
+void tmux_team_say(const char *id, char ret[TMUX_FILTER_TEXT])
+{
+    /* an agent can change the options of its pane, and not how it was started */
+    (void)snprintf(ret, TMUX_FILTER_TEXT, "#{m:* host %s *,#{pane_start_command}}", id);
+}
+
 static bool is_list(char *const *argv, const char *const *form)
 {
     for (; *argv != NULL && *form != NULL; argv++, form++) {
@@ -40,7 +46,33 @@ static bool id_after(const char *text, const char *mark, char ret[ID_TEXT])
     return id_is_valid(ret);
 }
 
-/* Takes out what differs from call to call, and compares with the call that has the same. */
+/* Returns true if the arguments are these words, and no more. */
+static bool are(char *const *argv, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (argv[i] == NULL || strcmp(argv[i], words[i]) != 0)
+            return false;
+    return argv[count] == NULL;
+}
+
+/* Takes out which session it is, and compares with the call that has the same. */
+static bool is_team(char *const *argv)
+{
+    enum { FILTER = 7 };
+    char filter[TMUX_FILTER_TEXT] = "";
+    const char *want[] = {TMUX_TEAM_ARGS(filter)};
+    char id[ID_TEXT];
+
+    for (size_t i = 0; i <= FILTER; i++)
+        if (argv[i] == NULL)
+            return false;
+    if (!id_after(argv[FILTER], " host ", id))
+        return false;
+    tmux_team_say(id, filter);
+    return are(argv, want, ARRAY_LEN(want));
+}
+
+/* The same for the screen of a pane. */
 static bool is_capture(char *const *argv)
 {
     enum { PANE = 3, IS_OURS, CAPTURE, END = 9, ARGS };
@@ -60,10 +92,7 @@ static bool is_capture(char *const *argv)
     if (history < 0 || history > TMUX_HISTORY_MAX)
         return false;
     tmux_capture_say(argv[PANE], id, argv[END], 0, (int)history, &words);
-    for (size_t i = 0; i < ARGS; i++)
-        if (strcmp(argv[i], want[i]) != 0)
-            return false;
-    return true;
+    return are(argv, want, ARRAY_LEN(want));
 }
 
 bool tmux_only_reads(char *const *argv)
@@ -79,5 +108,5 @@ bool tmux_only_reads(char *const *argv)
     if (strcmp(argv[1], "-u") != 0 || strcmp(argv[2], "-S") != 0)
         return false;
     argv += OPTIONS;
-    return is_list(argv, sessions) || is_list(argv, panes) || is_capture(argv);
+    return is_list(argv, sessions) || is_list(argv, panes) || is_team(argv) || is_capture(argv);
 }

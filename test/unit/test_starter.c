@@ -3,6 +3,7 @@
 #include "base/sock.h"
 #include "serve/starter.h"
 #include "tmux/tmux.h"
+#include "tmux/tmux_call.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -329,6 +330,33 @@ static bool reads(size_t at, const char *word)
     return tmux_only_reads((char *const *)(uintptr_t)words);
 }
 
+/* Asks for the list of sessions and of the panes of one, with these words after the format of the
+ * first. */
+static bool lists(const char *separator, const char *all, const char *filter, const char *more)
+{
+    const char *words[] = {
+        "tmux",    "-u",         "-S", "/s", "list-sessions", "-F", tmux_list_format,
+        separator, "list-panes", all,  "-f", filter,          "-F", tmux_panes_format,
+        more,      NULL};
+
+    return tmux_only_reads((char *const *)(uintptr_t)words);
+}
+
+static void it_lists_the_panes_of_a_session_and_nothing_else(void)
+{
+    static const char ours[] = "#{m:* host " ID " *,#{pane_start_command}}";
+
+    CHECK(lists(";", "-a", ours, NULL));
+    CHECK(!lists("; kill-server ;", "-a", ours, NULL));
+    CHECK(!lists(";", "-s", ours, NULL));
+    CHECK(!lists(";", "-a", "#{m:* host " ID " *,#{pane_start_command}}#(touch /x)", NULL));
+    CHECK(!lists(";", "-a", "#(touch /x) host " ID, NULL));
+    CHECK(!lists(";", "-a", "#{m:* host x *,#{pane_start_command}}", NULL));
+    CHECK(!lists(";", "-a", "", NULL));
+    CHECK(!lists(";", "-a", ours, ";"));
+    CHECK(lists(NULL, NULL, NULL, NULL)); /* the sessions alone */
+}
+
 static void it_reads_screens_and_nothing_else(void)
 {
     static const struct {
@@ -377,6 +405,7 @@ static const struct unit_test tests[] = {
     TEST(it_refuses_nonsense_and_goes_on),
     TEST(it_lets_through_what_addresses_need),
     TEST(it_refuses_other_verbs_options_and_values),
+    TEST(it_lists_the_panes_of_a_session_and_nothing_else),
     TEST(it_reads_screens_and_nothing_else),
 };
 
