@@ -21,6 +21,13 @@ typed() { screen | grep -qxF -- "${1:+> }${1:->}"; }
 scrolled() { tm capture-pane -S - -pt "$PANE"; }
 scrolled_shows() { scrolled | grep -qF -- "$1"; }
 
+# offers COMMANDS:...: returns once the agent has said which commands it has: they come before its answer.
+offers() {
+    type_line "$1"
+    eventually shows 'users=1'
+    eventually shows_state idle
+}
+
 resize() { tm resize-window -t "$PANE" -x "$1" -y "$2"; }
 
 # Text $1 reaches the pane as a person's terminal pastes it.
@@ -425,8 +432,7 @@ keys() { tm send-keys -t "$PANE" -l "$1"; }
 
 @test "TAB shows what several commands begin with, then lists them until something is typed" {
     chat
-    type_line 'COMMANDS:"résumé-äll=All of it,résumé-öne=A long description that goes on and on until nothing of it fits into the width of the pane" QUIET'
-    eventually shows_state idle
+    offers 'COMMANDS:"résumé-äll=All of it,résumé-öne=A long description that goes on and on until nothing of it fits into the width of the pane"'
     press C-l
     keys /r
     press Tab
@@ -480,8 +486,7 @@ screen_matches() { screen | grep -qE -- "$1"; }
 
 @test "a list of commands that does not fit says how many more there are" {
     chat
-    type_line "COMMANDS:$(seq -s, -f 'many%02g=One' 1 50) QUIET"
-    eventually shows_state idle
+    offers "COMMANDS:$(seq -s, -f 'many%02g=One' 1 50)"
     resize 40 12
     keys /many
     press Tab
@@ -494,8 +499,7 @@ screen_matches() { screen | grep -qE -- "$1"; }
 
 @test "hostile names of commands break no terminal and are not completed" {
     chat
-    type_line 'COMMANDS:"evil\u001b[2Jx=a,evil\u202ey=b,evil two=c,good=\u001b]0;title\u0007d" QUIET'
-    eventually shows_state idle
+    offers 'COMMANDS:"evil\u001b[2Jx=a,evil\u202ey=b,evil two=c,good=\u001b]0;title\u0007d"'
     press C-l
     keys /evil
     press Tab

@@ -68,7 +68,7 @@ printed() { as front grep -q "$2" "$STORE/$1/output"; }
     eventually none_left n1 "$a"
     eventually printed "$a" 'saved: '
     [ "$(there n1 "$b" status "$b" --json | jq '.sessions[0].agents[0] | .pid, .hostPid')" = "$before" ]
-    is_now 'select(.name == "first").state' cancelled
+    eventually is_now 'select(.name == "first").state' cancelled
     is_now 'select(.name == "second").state' running
     run ! on n1 test -e "$AT$a"
 }
