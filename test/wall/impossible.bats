@@ -31,7 +31,7 @@ nothing_left() {
     [ ! -e "$T/shared/ran" ] || { echo 'the agent ran' >&2; return 1; }
     [ "$(snapshot)" = "$before" ] || { diff <(echo "$before") <(snapshot) >&2; return 1; }
     [ "$(mounts)" = "$mounts" ] || return 1
-    eventually no_process
+    eventually no_process || { cat "$T/left" >&2; return 1; }
 }
 
 # shellcheck disable=SC2317 # called by eventually
@@ -39,7 +39,10 @@ no_process() {
     local pid
     while IFS= read -r pid; do
         case $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) in
-            *'mas host'* | *bwrap* | *mas-wall* | *"$MARK"*) return 1 ;;
+            *'mas host'* | *bwrap* | *mas-wall* | *"$MARK"*)
+                echo "process $pid is left: $(tr '\0' ' ' <"/proc/$pid/cmdline")" >"$T/left"
+                return 1
+                ;;
         esac
     done < <(grep -lsz "^MAS_ROOT=$ROOT$" /proc/[0-9]*/environ | cut -d/ -f3)
 }
@@ -111,7 +114,7 @@ hidden() {
     [ ! -e "$T/shared/ran" ]
     "$MAS" rm -qf "$ID"
     [ "$(mounts)" = "$mounts" ]
-    eventually no_process
+    eventually no_process || { cat "$T/left" >&2; return 1; }
     printf '[limits]\nmemory = 100M\n' >>"$ROOT/mas.ini"
     # a limit on data is none that a program with sanitizers can begin under
     [ -z "${TEST_SAN-}" ] || return 0
