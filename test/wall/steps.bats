@@ -3,7 +3,8 @@
 # The start of an agent behind all its walls takes several processes some thousand system calls. Whichever
 # of them is killed, or gets no memory, at whichever call: nothing stays, and the next start works.
 #
-# A test tries some calls of each process, spread over all; with TEST_FAULT=full it tries each.
+# A test tries some calls of each process, spread over all; with TEST_FAULT=full it tries each, with
+# STEPS_ONLY='N...' those.
 load ../helper
 load lib
 
@@ -53,6 +54,7 @@ host_pid() { pgrep -fo "mas host $ID solo( |$)"; }
 # points COUNT: which of them are tried.
 points() {
     local count=$1 step
+    [ -z "${STEPS_ONLY-}" ] || { tr ' ' '\n' <<<"$STEPS_ONLY"; return; }
     step=$((count / ${SAMPLES:-2}))
     ((step > 0)) && [ "${TEST_FAULT-}" != full ] || step=1
     seq $((step > 1 ? 1 + count % step : 1)) "$step" "$count"
@@ -193,7 +195,7 @@ start_at() {
 
 each_step_of_start() {
     [ "$1" = kill ] || "$STEP" memory self 0 -- true >/dev/null 2>&1 || skip 'no memory can be refused here'
-    local act=$1 n bad=0 entries total
+    local act=$1 n bad=0 entries total failed
     new_session -t solo --agent walled
     find_agent
     eventually test -s "$T/shared/ran"
@@ -204,9 +206,14 @@ each_step_of_start() {
     for n in $(points "$total"); do
         "$MAS" stop -q "$ID"
         rm -f "$T/shared/ran"
-        if ! start_at "$act" "$n" "${2-self}" || grep -q 'the kernel has no' "$T/out" || ! timeout 60 "$MAS" start -q "$ID" 2>"$T/err" || ! eventually marked_are 1 ||
-            [ -s "$T/shared/less" ]; then
-            echo "$act mas start at $n of $total: exit $rc, $(cat "$T/out" "$T/err" "$T/shared/less")"
+        failed=
+        start_at "$act" "$n" "${2-self}" || failed='it did not end'
+        ! grep -q 'the kernel has no' "$T/out" || failed='it blames the kernel'
+        timeout 60 "$MAS" start -q "$ID" 2>"$T/err" || failed="the next start: exit $?"
+        eventually marked_are 1 || failed+=', and the agent is not there once'
+        [ ! -s "$T/shared/less" ] || failed="a wall was missing"
+        if [ -n "$failed" ]; then
+            echo "$act mas start at $n of $total: $failed; exit $rc, $(cat "$T/out" "$T/err" "$T/shared/less")"
             bad=$((bad + 1))
             [ "$bad" -lt 5 ] || return 1
         fi
