@@ -5,6 +5,7 @@
 #include "cmd/agents.h"
 #include "cmd/jobs.h"
 #include "cmd/print.h"
+#include "cmd/show_walls.h"
 #include "cmd/table.h"
 #include "store/workspace.h"
 
@@ -135,67 +136,18 @@ static void describe_setup(const struct session_setup *setup, const char *sessio
     }
 }
 
-/* Returns true if both agents have the same walls. */
-static bool is_walled_as(const struct roster_agent *a, const struct roster_agent *b)
+/* Adds rows that say something of the agents: one for all agents with the same text, none for those
+ * with "". */
+static void add_rows(const struct roster *roster, const char *title, char *const *texts,
+                     struct table *table)
 {
-    return a->told == b->told && wall_report_equal(&a->status.wall, &b->status.wall);
-}
-
-/* Returns true if the agent runs without a wall, and nobody has said so for it or its team. */
-static bool is_off_by_default(const struct team *team, const struct roster_agent *agent)
-{
-    return agent->told && agent->status.wall.level == WALL_OFF && team->wall == WALL_UNSET &&
-           agent->agent->wall == WALL_UNSET;
-}
-
-/* Adds rows that say what holds the agents: one for all agents with the same walls. */
-static void add_walls(const struct session_detail *detail, struct table *table)
-{
-    const struct roster *roster = &detail->roster;
-
-    for (size_t i = 0; i < roster->count; i++) {
-        const struct team *team = &roster->teams[roster->agents[i].team].team;
-        _cleanup_str_ struct str text = STR_INIT, ids = STR_INIT;
-        size_t same = 0, first = roster->count;
-
-        for (size_t j = 0; j < roster->count; j++) {
-            if (!is_walled_as(&roster->agents[i], &roster->agents[j]))
-                continue;
-            first = j < first ? j : first;
-            str_addf(&ids, "%s%s", same++ > 0 ? "," : "", roster->agents[j].agent->id);
-        }
-        if (first < i)
-            continue;
-        if (same < roster->count)
-            str_addf(&text, "%s: ", ids.data);
-        if (roster->agents[i].told)
-            wall_report_describe(&roster->agents[i].status.wall, &text);
-        else
-            str_add(&text, team->wall != WALL_UNSET ? wall_level_name(team->wall)
-                           : team->has_walls        ? "as its preset says, when it starts"
-                                                    : "off");
-        if (!team->has_walls || is_off_by_default(team, &roster->agents[i]))
-            str_add(&text, "; put them up with: mas start --wall");
-        table_add(table, i == 0 ? "walls" : "", colour_dim());
-        table_add(table, text.data, NULL);
-    }
-}
-
-/* Adds rows that say which limits hold: one for all agents with the same ones. */
-static void add_limits(const struct session_detail *detail, struct table *table)
-{
-    const struct roster *roster = &detail->roster;
-    const char *title = "limits";
     bool *done = mem_alloc((roster->count + 1) * sizeof *done);
 
     for (size_t i = 0; i < roster->count; i++) {
-        _cleanup_str_ struct str text = STR_INIT, ids = STR_INIT, row = STR_INIT;
+        _cleanup_str_ struct str ids = STR_INIT, row = STR_INIT;
         size_t same = 0;
-        limits_held_describe(&roster->agents[i].status.limits, &text);
-        for (size_t j = i; j < roster->count && text.len > 0 && !done[i]; j++) {
-            _cleanup_str_ struct str other = STR_INIT;
-            limits_held_describe(&roster->agents[j].status.limits, &other);
-            if (j != i && (done[j] || strcmp(str_text(&other), text.data) != 0))
+        for (size_t j = i; j < roster->count && texts[i][0] != '\0' && !done[i]; j++) {
+            if (strcmp(texts[i], texts[j]) != 0)
                 continue;
             str_addf(&ids, "%s%s", same++ > 0 ? "," : "", roster->agents[j].agent->id);
             done[j] = j != i;
@@ -204,12 +156,34 @@ static void add_limits(const struct session_detail *detail, struct table *table)
             continue;
         if (same < roster->count)
             str_addf(&row, "%s: ", ids.data);
-        str_add(&row, text.data);
+        str_add(&row, texts[i]);
         table_add(table, title, colour_dim());
         table_add(table, row.data, NULL);
         title = "";
     }
     free(done);
+}
+
+static void add_walls(const struct call *call, const struct session_detail *detail,
+                      struct table *table)
+{
+    _cleanup_strv_ char **texts = mem_alloc((detail->roster.count + 1) * sizeof *texts);
+
+    show_walls(call, detail, texts);
+    add_rows(&detail->roster, "walls", texts, table);
+}
+
+static void add_limits(const struct session_detail *detail, struct table *table)
+{
+    const struct roster *roster = &detail->roster;
+    _cleanup_strv_ char **texts = mem_alloc((roster->count + 1) * sizeof *texts);
+
+    for (size_t i = 0; i < roster->count; i++) {
+        struct str text = STR_INIT;
+        limits_held_describe(&roster->agents[i].status.limits, &text);
+        texts[i] = str_steal(&text);
+    }
+    add_rows(roster, "limits", texts, table);
 }
 
 static void print_fields(const struct call *call, const struct session_detail *detail)
@@ -257,7 +231,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
         table_add(&table, fields[i].name, colour_dim());
         table_add(&table, fields[i].value, i == 2 ? colour_of(view->status, view->crashed) : NULL);
     }
-    add_walls(detail, &table);
+    add_walls(call, detail, &table);
     add_limits(detail, &table);
     table_print(&table);
     table_free(&table);

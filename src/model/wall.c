@@ -236,6 +236,23 @@ void wall_report_parse(const struct json *object, struct wall_report *ret)
     copy_text(json_get_text(object, "missing"), ret->missing, WALL_WHY_MAX);
 }
 
+/* Appends what holds the first `count` parts. */
+static void describe_parts(const struct wall_report *report, enum wall_part count, struct str *to)
+{
+    for (enum wall_part i = 0; i < count; i++)
+        str_addf(to, "%s%s: %s", i > 0 ? ", " : "", parts[i].name,
+                 report->held_by[i][0] != '\0' ? report->held_by[i] : "nothing");
+    if (report->sandbox_off)
+        str_add(to, ", own sandbox: off");
+    if (report->missing[0] != '\0')
+        str_addf(to, "; %s", report->missing);
+}
+
+void wall_report_foretell(const struct wall_report *report, struct str *to)
+{
+    describe_parts(report, WALL_RESOURCES, to);
+}
+
 void wall_report_describe(const struct wall_report *report, struct str *to)
 {
     if (report->level == WALL_UNSET || report->level == WALL_OFF) {
@@ -248,11 +265,5 @@ void wall_report_describe(const struct wall_report *report, struct str *to)
             str_addf(to, "; %s", report->missing);
         return;
     }
-    for (enum wall_part i = 0; i < WALL_PART_COUNT; i++)
-        str_addf(to, "%s%s: %s", i > 0 ? ", " : "", parts[i].name,
-                 report->held_by[i][0] != '\0' ? report->held_by[i] : "nothing");
-    if (report->sandbox_off)
-        str_add(to, ", own sandbox: off");
-    if (report->missing[0] != '\0')
-        str_addf(to, "; %s", report->missing);
+    describe_parts(report, WALL_PART_COUNT, to);
 }

@@ -91,5 +91,7 @@ void wall_report_put(const struct wall_report *report, struct json_out *out);
 void wall_report_parse(const struct json *object, struct wall_report *ret);
 /* Appends "files: bubblewrap, network: open", or "off". */
 void wall_report_describe(const struct wall_report *report, struct str *to);
+/* The same of a wall that is not up yet: without resources and disk, which its host looks at. */
+void wall_report_foretell(const struct wall_report *report, struct str *to);
 
 #endif

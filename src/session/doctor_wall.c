@@ -15,18 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns true if nobody has said that this agent has no wall: neither for its team, nor for
- * itself, its preset or all. A terminal for a person is none. */
-static bool is_off_by_default(const struct doctor *doctor, const struct team *team,
-                              const struct agent *agent, const struct preset *preset)
-{
-    return team->has_walls && team->wall == WALL_UNSET && agent->wall == WALL_UNSET &&
-           preset->wall.level == WALL_UNSET &&
-           config_text(doctor->config, SETTING_WALL_LEVEL)[0] == '\0' &&
-           !launch_is_operator(agent, preset);
-}
-
-/* Notes what an agent with this preset wants. Returns true if it has no wall by default. */
+/* Notes what an agent with this preset wants. Returns true if it has no wall and nobody has said
+ * so; a terminal for a person needs none. */
 static bool note_agent(struct doctor *doctor, int dir, const struct team *team,
                        const struct agent *agent)
 {
@@ -44,7 +34,8 @@ static bool note_agent(struct doctor *doctor, int dir, const struct team *team,
     if (preset == NULL)
         return false;
     if (wall_level_of(doctor->config, team, agent, preset) < WALL_TRY)
-        return is_off_by_default(doctor, team, agent, preset);
+        return wall_source_of(doctor->config, team, agent, preset) == WALL_BY_NOTHING &&
+               !launch_is_operator(agent, preset);
     wants->walls = true;
     _cleanup_free_ char *enter = helper_find(HELPER_WALL, &ignored);
     if (enter != NULL && wants->network.code == MAS_OK)

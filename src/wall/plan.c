@@ -14,22 +14,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum wall_source wall_source_of(const struct config *config, const struct team *team,
+                                const struct agent *agent, const struct preset *preset)
+{
+    if (!team->has_walls)
+        return WALL_BY_VERSION;
+    if (team->wall != WALL_UNSET)
+        return WALL_BY_SESSION;
+    if (agent->wall != WALL_UNSET)
+        return WALL_BY_AGENT;
+    if (preset->wall.level != WALL_UNSET)
+        return WALL_BY_PRESET;
+    if (config_text(config, SETTING_WALL_LEVEL)[0] != '\0')
+        return WALL_BY_SETTING;
+    return preset->wall.home_count > 0 ? WALL_BY_HOME : WALL_BY_NOTHING;
+}
+
 enum wall_level wall_level_of(const struct config *config, const struct team *team,
                               const struct agent *agent, const struct preset *preset)
 {
-    enum wall_level level = WALL_UNSET;
+    enum wall_level level = WALL_OFF;
 
-    if (!team->has_walls)
-        return WALL_OFF;
-    if (team->wall != WALL_UNSET)
+    switch (wall_source_of(config, team, agent, preset)) {
+    case WALL_BY_SESSION:
         return team->wall;
-    if (agent->wall != WALL_UNSET)
+    case WALL_BY_AGENT:
         return agent->wall;
-    if (preset->wall.level != WALL_UNSET)
+    case WALL_BY_PRESET:
         return preset->wall.level;
-    if (wall_level_parse(config_text(config, SETTING_WALL_LEVEL), &level))
+    case WALL_BY_SETTING: /* was checked when it was read */
+        (void)wall_level_parse(config_text(config, SETTING_WALL_LEVEL), &level);
         return level;
-    return preset->wall.home_count > 0 ? WALL_TRY : WALL_OFF;
+    case WALL_BY_HOME:
+        return WALL_TRY;
+    case WALL_BY_VERSION:
+    case WALL_BY_NOTHING:
+        break;
+    }
+    return WALL_OFF;
 }
 
 /* ---- mounts */
@@ -288,15 +310,15 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
         share_tmp(plan, subject);
         plan_share_home(plan, subject);
     }
-    wall_report_hold(&plan->report, WALL_FILES, plan->alone ? "Landlock" : "bubblewrap");
-    if (!plan->alone)
-        wall_report_hold(&plan->report, WALL_PROCESSES, "bubblewrap");
     return 0;
 }
 
-/* Says what the kernel holds by itself; mas-wall puts it up. */
-static void plan_kernel(struct wall_plan *plan, const struct wall_probe *probe)
+/* Says what bubblewrap and the kernel hold; the latter mas-wall puts up. */
+static void plan_holders(struct wall_plan *plan, const struct wall_probe *probe)
 {
+    wall_report_hold(&plan->report, WALL_FILES, plan->alone ? "Landlock" : "bubblewrap");
+    if (!plan->alone)
+        wall_report_hold(&plan->report, WALL_PROCESSES, "bubblewrap");
     if (probe->seccomp)
         wall_report_hold(&plan->report, WALL_CALLS, "seccomp");
     if (probe->landlock >= WALL_LANDLOCK_SCOPES || !plan->alone)
@@ -304,45 +326,68 @@ static void plan_kernel(struct wall_plan *plan, const struct wall_probe *probe)
                          probe->landlock >= WALL_LANDLOCK_SCOPES ? "Landlock" : "bubblewrap");
 }
 
-int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *probe,
-                   struct wall_plan *ret, struct err *err)
+/* Plans what does not depend on the agent's files. */
+static int plan_begin(struct wall_plan *plan, const struct wall_subject *subject,
+                      const struct wall_probe *probe, struct err *err)
 {
-    _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
-    struct wall_report *report = &plan.report;
+    struct wall_report *report = &plan->report;
     struct err why = ERR_INIT;
 
     report->level = wall_level_of(subject->config, subject->team, subject->agent, subject->preset);
     wall_report_hold(report, WALL_NETWORK, "open");
-    if (report->level != WALL_OFF) {
-        report->asked[WALL_FILES] = report->asked[WALL_PROCESSES] = true;
-        report->asked[WALL_CALLS] = report->asked[WALL_SIGNALS] = true;
-        plan.nested =
-            subject->preset->wall.nested || config_yes(subject->config, SETTING_WALL_NESTED);
-        plan.bwrap = mem_dup(probe->bwrap);
-        plan.landlock = probe->landlock > 0;
-        plan.alone = plan.landlock && plan.bwrap == NULL;
-    }
+    if (report->level == WALL_OFF)
+        return 0;
+    report->asked[WALL_FILES] = report->asked[WALL_PROCESSES] = true;
+    report->asked[WALL_CALLS] = report->asked[WALL_SIGNALS] = true;
+    plan->nested = subject->preset->wall.nested || config_yes(subject->config, SETTING_WALL_NESTED);
+    plan->bwrap = mem_dup(probe->bwrap);
+    plan->landlock = probe->landlock > 0;
+    plan->alone = plan->landlock && plan->bwrap == NULL;
     if (report->level == WALL_REQUIRE && wall_probe_check(probe, subject->agent->id, err) == -1)
         return -1;
-    if (report->level != WALL_OFF && wall_probe_lacks(probe, &why) == -1)
-        plan_lack(&plan, &why);
-    if (plan.alone) {
+    if (wall_probe_lacks(probe, &why) == -1)
+        plan_lack(plan, &why);
+    if (plan->alone) {
         const char *gaps = landlock_gaps(probe->landlock);
         (void)err_set(&why, MAS_FAILED,
                       "%s; Landlock alone holds no Unix sockets, and no modes of files%s%s",
                       why.text, gaps[0] == '\0' ? "" : "; in this kernel also no ", gaps);
-        plan.report.missing[0] = '\0';
-        plan_lack(&plan, &why);
+        report->missing[0] = '\0';
+        plan_lack(plan, &why);
     }
-    if ((plan.bwrap != NULL || plan.alone) &&
-        (plan_network(&plan, subject, err) == -1 ||
-         plan_files(&plan, subject, probe->secrets, err) == -1))
+    if (plan->bwrap == NULL && !plan->alone)
+        return 0;
+    plan_holders(plan, probe);
+    return plan_network(plan, subject, err) == 0
+               ? 0
+               : err_wrap(err, "cannot put up the wall of agent '%s'", subject->agent->id);
+}
+
+int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *probe,
+                   struct wall_plan *ret, struct err *err)
+{
+    _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
+
+    if (plan_begin(&plan, subject, probe, err) == -1)
+        return -1;
+    if ((plan.bwrap != NULL || plan.alone) && plan_files(&plan, subject, probe->secrets, err) == -1)
         return err_wrap(err, "cannot put up the wall of agent '%s'", subject->agent->id);
-    if (plan.bwrap != NULL || plan.alone)
-        plan_kernel(&plan, probe);
     *ret = plan;
     plan = (struct wall_plan)WALL_PLAN_INIT;
     return 0;
+}
+
+void wall_foresee(const struct wall_subject *subject, const struct wall_probe *probe,
+                  struct wall_report *ret)
+{
+    _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
+    struct err why = ERR_INIT;
+
+    if (plan_begin(&plan, subject, probe, &why) == -1) {
+        plan.report.missing[0] = '\0';
+        plan_lack(&plan, &why);
+    }
+    *ret = plan.report;
 }
 
 void wall_plan_free(struct wall_plan *plan)

@@ -51,11 +51,22 @@ struct wall_subject {
     bool is_first;
 };
 
-/* Returns the level for an agent: that of its session, else its own, else its preset's, else that
- * of mas.ini; without any, `try` for a preset that says what it needs of the home. A session of an
- * earlier version has none. */
+/* What says which level an agent has; the first of these that says something. */
+enum wall_source {
+    WALL_BY_VERSION, /* an earlier version made the session, without walls */
+    WALL_BY_SESSION, /* --wall, which the session keeps */
+    WALL_BY_AGENT, /* its template or config.json */
+    WALL_BY_PRESET, /* wall.level */
+    WALL_BY_SETTING, /* [wall] level */
+    WALL_BY_HOME, /* wall.home: a preset that says what it needs of the home is tried */
+    WALL_BY_NOTHING,
+};
+
+/* Returns the level for an agent. */
 enum wall_level wall_level_of(const struct config *config, const struct team *team,
                               const struct agent *agent, const struct preset *preset);
+enum wall_source wall_source_of(const struct config *config, const struct team *team,
+                                const struct agent *agent, const struct preset *preset);
 
 enum wall_mount_kind {
     WALL_MOUNT_READ,
@@ -106,6 +117,11 @@ int wall_plan_make(const struct wall_subject *subject, const struct wall_probe *
                    struct wall_plan *ret, struct err *err);
 void wall_plan_free(struct wall_plan *plan);
 #define _cleanup_wall_plan_ __attribute__((cleanup(wall_plan_free)))
+
+/* Fills *ret with what would hold the agent at its next start, as far as that can be told without
+ * looking at its files, limits and disk. If it would not start, `missing` says why. */
+void wall_foresee(const struct wall_subject *subject, const struct wall_probe *probe,
+                  struct wall_report *ret);
 
 /* Removes what the programs of an agent have left in /tmp and in their home. `dir` is the
  * workspace. */

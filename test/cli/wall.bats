@@ -133,3 +133,53 @@ S
     run -0 "$MAS" show "$ID"
     [[ $output = *'walls '*'off; put them up with: mas start --wall'* ]]
 }
+
+@test "show says of a stopped session what the next start would put up, who says so, and what is missing here" {
+    bwrap --unshare-pid --ro-bind / / --proc /proc --dev /dev true 2>/dev/null || skip 'bubblewrap does not work here'
+    preset plain cat
+    preset home cat 'wall.home = .x'
+    preset said cat 'wall.level = off'
+    # next WORD...: sets $walls to what show says of a stopped session that was made so
+    next() {
+        new_session -t solo --no-start "$@"
+        run -0 --separate-stderr "$MAS" show "$ID"
+        [ -z "$stderr" ]
+        walls=$(sed -n 's/^walls *//p' <<<"$output")
+    }
+    # shellcheck disable=SC2053 # patterns are meant
+    is() { [[ $walls == $1 ]] || { printf '%s\n%s\n' "$walls" "$1" >&2; return 1; }; }
+    local walls parts='files: bubblewrap, processes: bubblewrap, system calls: seccomp, signals: '
+    next --agent plain
+    is 'at the next start: off (nothing asks for walls); put them up with: mas start --wall'
+    next --agent said
+    is "at the next start: off (wall.level of preset 'said')"
+    next --agent home --wall=off
+    is 'at the next start: off (--wall, which the session keeps)'
+    next --agent home
+    is "at the next start: try (preset 'home' has a wall.home); $parts"*', network: open'
+    next --agent said --wall=require
+    is "at the next start: require (--wall, which the session keeps); $parts"*
+    printf '[wall]\nlevel = require\nnetwork = none\n' >>"$ROOT/mas.ini"
+    local line
+    line=$(grep -n '^level = require' "$ROOT/mas.ini" | cut -d: -f1)
+    next --agent plain
+    is "at the next start: require (wall.level, $ROOT/mas.ini:$line); $parts"*', network: namespace'
+    mkdir "$T/bin"
+    find /usr/bin /bin /usr/sbin -maxdepth 1 ! -name bwrap -exec ln -sf -t "$T/bin" {} + 2>/dev/null
+    PATH=$T/bin run -0 "$MAS" show "$ID"
+    [[ $output = *"; it would not start: cannot put up the wall of agent 'solo': "*"there is no program 'bwrap'"* ]]
+    run -0 "$MAS" show "$ID"
+    [[ $output != *'would not start'* ]]
+    "$MAS" start -q "$ID"
+    hosts_up "$ID"
+    run -0 "$MAS" show "$ID"
+    [[ $output = *'walls '*"$parts"* && $output != *'next start'* ]] || { echo "$output"; false; }
+    local config=$ROOT/sessions/$ID/config.json
+    "$MAS" stop -q "$ID"
+    jq -c 'del(.wall)' "$config" >"$T/config" && cat "$T/config" >"$config"
+    run -0 "$MAS" show "$ID"
+    [[ $output = *'at the next start: off (an earlier version of mas made the session); put them up with: mas start --wall'* ]]
+    sed -i '/^\[preset plain\]/,$d' "$ROOT/mas.ini"
+    run -0 "$MAS" show "$ID"
+    [[ $output = *'at the next start: unknown, because there is no such preset'* ]] || { echo "$output"; false; }
+}
