@@ -1,12 +1,11 @@
 #include "base/str.h"
 #include "cmd/agent_request.h"
 #include "cmd/table.h"
+#include "protocol/host.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { WAIT_MS = 180000 }; /* the agent may have to start first */
 
 static const struct opt opts[] = {
     {0, "delete", "ID", "delete this session from what the agent keeps", OFFER_NONE},
@@ -52,15 +51,19 @@ static void print_ids(const struct json *list)
 }
 
 /* Fails if one was not deleted. */
-static int check_deleted(const struct json *list, struct err *err)
+static int check_deleted(const struct json *answer, struct err *err)
 {
-    for (const struct json *one = json_first(list); one != NULL; one = json_next(one)) {
-        const char *why = json_get_text(one, "error");
-        if (why != NULL)
-            return err_set(err, MAS_FAILED, "cannot delete session '%s': %s",
-                           json_get_text_or(one, "id", ""), why);
-    }
-    return 0;
+    const struct json *first = json_first(json_get(answer, "sessions"));
+    int64_t failed = json_int(json_get(answer, "failed"), 0);
+    _cleanup_str_ struct str others = STR_INIT;
+
+    if (failed == 0)
+        return 0;
+    if (failed > 1)
+        str_addf(&others, " and %" PRId64 " more", failed - 1);
+    return err_set(err, MAS_FAILED, "cannot delete session '%s'%s: %s",
+                   json_get_text_or(first, "id", ""), str_text(&others),
+                   json_get_text_or(first, "error", ""));
 }
 
 static int run_kept(struct call *call, struct err *err)
@@ -72,7 +75,7 @@ static int run_kept(struct call *call, struct err *err)
     bool all = call_opt(call, "delete-all") != NULL;
     struct json_out out = {.to = &head};
 
-    request.wait_ms = WAIT_MS;
+    request.wait_ms = HOST_KEPT_MS;
     if (agent_request_parse(call, "ask for the sessions of", TARGETS_AGENT, &request, err) == -1)
         return -1;
     if (call->operand_count > 0)
@@ -100,7 +103,7 @@ static int run_kept(struct call *call, struct err *err)
     if (more > 0 && !call->json)
         err_warn("%" PRId64 " more session%s not shown; delete some of these to see them", more,
                  more == 1 ? " is" : "s are");
-    return check_deleted(list, err);
+    return check_deleted(answer, err);
 }
 
 const struct cmd cmd_kept = {

@@ -76,9 +76,11 @@
  *                 level. `mas measure` tells what it has found; without figures a limit was
  *                 changed. The answer is the agent's status. The host of any agent does this.
  *   kept          session: the id of one to delete; all: true
- *                 -> sessions: [{id, title, updatedAt, inUse, deleted, error}], more
+ *                 -> sessions: [{id, title, updatedAt, inUse, deleted, error}], more, failed
  *                 The sessions that the agent itself keeps for its directory. With "session" that
  *                 one is deleted, with "all" each but the one in use; "error" says why one was not.
+ *                 Those that were not come first; "failed" is their number. "more" is the number
+ *                 of those for which the answer has no room.
  *                 Answered when the agent has answered; an agent that does not run is started.
  *   conversation  new: true, or conversation: the id of the one that becomes current
  *
@@ -123,6 +125,7 @@ enum {
     HOST_BACKLOG = 4 << 20, /* bytes that a listener may leave unread */
     HOST_QUEUE_MAX = 256, /* queued prompts */
     HOST_PROMPT_MAX = 4 << 20, /* bytes of a prompt */
+    HOST_KEPT_MS = 180000, /* for the answer to `kept`: the agent may have to start first */
 };
 
 /* Stop reasons of `end` besides those of ACP (end_turn, max_tokens, max_turn_requests, refusal,

@@ -59,7 +59,9 @@ parser.add_argument("--system-error", action="store_true", help="offers to, and 
 parser.add_argument("--fork", nargs="?", const="copy", choices=["copy", "same", "none"],
                     help="copies sessions (session/fork); same: answers with the session itself; none: with no id")
 parser.add_argument("--delete", action="store_true", help="has session/delete")
+parser.add_argument("--delete-not", default="", help="refuses to delete these sessions, ids with commas")
 parser.add_argument("--list-many", action="store_true", help="lists 900 more sessions, all on one page")
+parser.add_argument("--list-slash", action="store_true", help="lists two more, with slashes in their ids")
 parser.add_argument("--list-odd", action="store_true", help="lists also sessions of other directories, and nonsense")
 parser.add_argument("--directories", action="store_true", help="takes additionalDirectories")
 parser.add_argument("--steer-twice", action="store_true", help="answers that twice")
@@ -1010,6 +1012,8 @@ def session_fork(params):
 def session_delete(params):
     if not opt.delete:
         raise Refusal(-32601, "Method not found")
+    if params.get("sessionId") in opt.delete_not.split(","):
+        raise Refusal(-32603, "it is pinned")
     sessions.pop(params.get("sessionId"), None)
     path = os.path.join(opt.store or "/nonexistent", os.path.basename(str(params.get("sessionId"))) + ".json")
     if os.path.exists(path):
@@ -1036,6 +1040,8 @@ def session_list(params):
               for n in sorted(names) if params.get("cwd") in (None, find(n)["cwd"])]
     if opt.list_odd:
         listed += [{"sessionId": "elsewhere", "cwd": "/elsewhere"}, {"cwd": params["cwd"]}, 7, {"sessionId": "x" * 5000, "cwd": params["cwd"]}]
+    if opt.list_slash:
+        listed += [{"sessionId": n, "cwd": params["cwd"]} for n in ("a/b", "a/c d")]
     if opt.list_many:
         return {"sessions": listed + [{"sessionId": f"many-{i}", "cwd": params["cwd"], "title": "t" * 200} for i in range(900)]}
     first = int(params.get("cursor") or 0)  # two a page

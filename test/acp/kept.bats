@@ -42,6 +42,24 @@ conversations() {
     [[ $stderr == *"$more more sessions are not shown"* ]]
 }
 
+@test "what was not deleted is told first, and fails the command, however long the list is" {
+    run_acp "--list-many --delete --delete-not many-898,many-899"
+    tell CW-ONE
+    run --separate-stderr "$MAS" kept "$ID" solo --delete-all --json
+    [ "$status" -eq 1 ]
+    jq -e '.failed == 2 and .more > 0 and ([.sessions[:2][] | .id] | sort) == ["many-898", "many-899"]
+        and all(.sessions[:2][]; .deleted == false and (.error | test("pinned"))) and all(.sessions[2:][]; .error == null)' <<<"$output"
+    [[ $stderr == *"cannot delete session 'many-898' and 1 more: "*pinned* ]]
+    options "--list-many --delete --delete-not many-899"
+    again
+    run --separate-stderr "$MAS" kept "$ID" solo --delete-all -q
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"cannot delete session 'many-899': "*pinned* ]]
+    options "--list-many --delete"
+    again
+    kept --delete-all | jq -e '.failed == 0 and .more > 0'
+}
+
 @test "mas kept deletes a session, or all but the one in use" {
     run_acp "--delete"
     conversations

@@ -108,21 +108,40 @@ static void put_session(const struct host *host, const struct kept_session *sess
     json_close(out, '}');
 }
 
+/* Writes those that were not deleted, or the others, as far as there is room. Returns how many. */
+static size_t put_sessions(const struct host *host, bool failed, struct json_out *out)
+{
+    const struct kept_sessions *kept = &host->conversation->kept;
+    size_t shown = 0;
+
+    for (size_t i = 0; i < kept->count && out->to->len < FRAME_HEAD_MAX - MARGIN; i++) {
+        if ((kept->sessions[i].error != NULL) != failed)
+            continue;
+        put_session(host, &kept->sessions[i], out);
+        shown++;
+    }
+    return shown;
+}
+
 static void answer(struct host *host)
 {
     struct kept_sessions *kept = &host->conversation->kept;
     struct client *client = find_client(host);
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
-    size_t i = 0;
+    size_t shown = 0;
+    size_t failed = 0;
 
     if (client != NULL) {
         request_open_answer(host, &head, &out);
         json_open(&out, "sessions", '[');
-        for (; i < kept->count && head.len < FRAME_HEAD_MAX - MARGIN; i++)
-            put_session(host, &kept->sessions[i], &out);
+        for (size_t i = 0; i < kept->count; i++)
+            failed += kept->sessions[i].error != NULL;
+        shown += put_sessions(host, true, &out);
+        shown += put_sessions(host, false, &out);
         json_close(&out, ']');
-        json_put_int(&out, "more", (int64_t)(kept->count - i));
+        json_put_int(&out, "more", (int64_t)(kept->count - shown));
+        json_put_int(&out, "failed", (int64_t)failed);
         request_close_answer(client, &head, &out);
         client->kind = CLIENT_LEAVES;
     }
