@@ -1,6 +1,9 @@
-/* Requests that change something: runs, stop, start, removal. */
+/* Requests that change something: runs, stop, start, settings, removal. */
+#include "model/budget.h"
+#include "model/limits.h"
 #include "model/template_name.h"
 #include "serve/api.h"
+#include "serve/body.h"
 #include "serve/server.h"
 #include "serve/tell.h"
 #include "serve/verb.h"
@@ -200,7 +203,7 @@ enum handled api_run(struct request *request)
     return api_later(request, run_run);
 }
 
-/* ---- stop, start, DELETE */
+/* ---- stop, start */
 
 static void run_verb(struct request *request, const char *const *words)
 {
@@ -239,6 +242,59 @@ enum handled api_start(struct request *request)
 {
     return api_read(request, no_members) ? api_later(request, run_start) : HANDLED_NOW;
 }
+
+/* ---- settings */
+
+static const struct body_member setting_members[] = {{"value", MEMBER_TEXT, true, NULL},
+                                                     {.name = NULL}};
+
+/* Returns true if `mas set` knows this key for a session, or for an agent. */
+static bool is_setting(const char *key, bool of_agent)
+{
+    static const char budget[] = "budget.";
+    static const char limits[] = "limits.";
+    const char *kind = key + strlen(budget); /* both have one length */
+    enum budget_kind budget_kind;
+    enum limit_kind limit_kind;
+
+    if (str_starts(key, budget))
+        return budget_kind_parse(kind, &budget_kind);
+    if (str_starts(key, limits))
+        return limit_kind_parse(kind, strlen(kind), &limit_kind) &&
+               (!of_agent || limit_is_of_agent(limit_kind));
+    return !of_agent && (strcmp(key, "private") == 0 || strcmp(key, "setup") == 0);
+}
+
+static void run_setting(struct job *job)
+{
+    struct request *request = api_request(job);
+    const char *agent = request->agent != NULL ? request->agent : "";
+    _cleanup_free_ char *word = mem_printf("%s%s%s=%s", agent, agent[0] != '\0' ? "." : "",
+                                           request->item, json_get_text(request->json, "value"));
+
+    run_verb(request, (const char *[]){"set", "-q", "--", request->id, word, NULL});
+}
+
+enum handled api_setting(struct request *request)
+{
+    bool of_agent = request->agent != NULL;
+
+    if (!is_setting(request->item, of_agent))
+        answer_refusal(request, 404, NULL,
+                       of_agent ? "the settings are budget.KIND and limits.KIND"
+                                : "the settings are private, setup, budget.KIND and limits.KIND",
+                       "there is no such setting of %s", of_agent ? "an agent" : "a session");
+    else if (!body_check(request, setting_members))
+        return HANDLED_NOW;
+    else if (strcmp(request->item, "setup") == 0 &&
+             strcmp(json_get_text(request->json, "value"), "no") != 0)
+        answer_error(request, 400, "cannot use the body: value: it is not no"); /* as in a run */
+    else
+        return api_later(request, run_setting);
+    return HANDLED_NOW;
+}
+
+/* ---- DELETE */
 
 static void run_remove(struct job *job)
 {

@@ -60,7 +60,8 @@ int agent_open_one(const struct request *request, const char *what, struct roste
     return err_set(err, MAS_NOT_FOUND, "there is no agent '%s' in this session", request->agent);
 }
 
-bool agent_ask(struct request *request, const struct roster_request *ask, struct json **ret)
+bool agent_ask(struct request *request, const struct roster_request *ask, int wait_ms,
+               struct json **ret)
 {
     struct reply reply = {.said = NULL, .err = ERR_INIT};
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
@@ -74,7 +75,7 @@ bool agent_ask(struct request *request, const struct roster_request *ask, struct
         answer_err(request, &err, 410);
         return false;
     }
-    hosts_finish(roster.calls, roster.asked, AGENT_ANSWER_MS, on_reply, &reply);
+    hosts_finish(roster.calls, roster.asked, wait_ms, on_reply, &reply);
     if (reply.said != NULL) {
         *ret = reply.said;
         return true;

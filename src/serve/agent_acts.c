@@ -94,7 +94,7 @@ static void run_act(struct job *job)
                                        .head = str_text(&head),
                                        .body = body,
                                        .body_len = body != NULL ? strlen(body) : 0};
-    if (agent_ask(request, &ask, &said))
+    if (agent_ask(request, &ask, AGENT_ANSWER_MS, &said))
         agent_answer(request, act->status, said);
 }
 
@@ -113,13 +113,13 @@ static struct json *see(struct request *request)
     const struct roster_request whole = {.what = "see", .head = "{\"do\":\"listen\"}"};
     struct json *said = NULL;
 
-    if (!agent_ask(request, &status, &said))
+    if (!agent_ask(request, &status, AGENT_ANSWER_MS, &said))
         return NULL;
     const char *protocol = json_get_text(said, "protocol");
     if (protocol == NULL || strcmp(protocol, "acp") != 0)
         return said;
     json_free(said);
-    return agent_ask(request, &whole, &said) ? said : NULL;
+    return agent_ask(request, &whole, AGENT_ANSWER_MS, &said) ? said : NULL;
 }
 
 static void put_list(const struct json *said, const char *key, struct json_out *out)

@@ -21,6 +21,7 @@ static const char *const screen_queries[] = {"history", NULL};
 static const char *const archive_queries[] = {"live", NULL};
 static const char *const restore_queries[] = {"name", "newId", "links", NULL};
 static const char *const remove_queries[] = {"force", NULL};
+static const char *const kept_queries[] = {"session", "all", NULL};
 
 /* clang-format off */
 const struct route api_routes[] = {
@@ -45,11 +46,16 @@ const struct route api_routes[] = {
     {METHOD_POST, "/sessions/{id}/agents/{agent}/sleep", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
     {METHOD_POST, "/sessions/{id}/agents/{agent}/wake", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
     {METHOD_POST, "/sessions/{id}/agents/{agent}/seen", BODY_SMALL, RIGHT_ANSWER, api_act, NULL, NULL},
+    {METHOD_GET, "/sessions/{id}/agents/{agent}/kept", 0, RIGHT_FULL, api_kept, NULL, NULL},
+    {METHOD_DELETE, "/sessions/{id}/agents/{agent}/kept", 0, RIGHT_FULL, api_kept, kept_queries, NULL},
+    {METHOD_POST, "/sessions/{id}/settings/{item}", BODY_SMALL, RIGHT_FULL, api_setting, NULL, NULL},
+    {METHOD_POST, "/sessions/{id}/agents/{agent}/settings/{item}", BODY_SMALL, RIGHT_FULL, api_setting, NULL, NULL},
     {METHOD_GET, "/permissions", 0, RIGHT_READ, api_all_permissions, NULL, NULL},
     {METHOD_GET, "/search", 0, RIGHT_READ, api_read_verb, NULL, &read_search},
     {METHOD_GET, "/usage", 0, RIGHT_READ, api_read_verb, NULL, &read_usage},
     {METHOD_GET, "/du", 0, RIGHT_READ, api_read_verb, NULL, &read_du},
     {METHOD_GET, "/doctor", 0, RIGHT_READ, api_read_verb, NULL, &read_doctor},
+    {METHOD_GET, "/config", 0, RIGHT_FULL, api_read_verb, NULL, &read_config},
     {METHOD_GET, "/jobs", 0, RIGHT_READ, api_read_verb, NULL, &read_jobs},
     {METHOD_GET, "/presets", 0, RIGHT_READ, api_read_verb, NULL, &read_presets},
     {METHOD_GET, "/templates", 0, RIGHT_READ, api_read_verb, NULL, &read_templates},
@@ -57,6 +63,7 @@ const struct route api_routes[] = {
     {METHOD_GET, "/templates/{item}/check", 0, RIGHT_READ, api_read_verb, NULL, &read_template_check},
     {METHOD_GET, "/sessions/{id}/usage", 0, RIGHT_READ, api_read_verb, NULL, &read_session_usage},
     {METHOD_GET, "/sessions/{id}/du", 0, RIGHT_READ, api_read_verb, NULL, &read_session_du},
+    {METHOD_GET, "/sessions/{id}/env", 0, RIGHT_READ, api_read_verb, NULL, &read_env},
     {METHOD_GET, "/sessions/{id}/diff", 0, RIGHT_READ, api_read_verb, NULL, &read_session_diff},
     {METHOD_GET, "/sessions/{id}/agents/{agent}/history", 0, RIGHT_READ, api_read_verb, NULL, &read_history},
     {METHOD_GET, "/sessions/{id}/agents/{agent}/context", 0, RIGHT_READ, api_read_verb, NULL, &read_context},
@@ -73,6 +80,8 @@ const struct route api_routes[] = {
     {METHOD_POST, "/sessions/{id}/archive", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
     {METHOD_GET, "/sessions/{id}/archive", 0, RIGHT_FULL, api_archive, archive_queries, NULL},
     {METHOD_POST, "/restores", TRANSFER_MAX, RIGHT_FULL, api_restore, restore_queries, NULL},
+    {METHOD_POST, "/sessions/{id}/migrate", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
+    {METHOD_POST, "/clean", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
     {METHOD_POST, "/doctor", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
     {METHOD_GET, "/operations", 0, RIGHT_READ, api_operations, NULL, NULL},
     {METHOD_GET, "/operations/{item}", 0, RIGHT_READ, api_operation, NULL, NULL},
@@ -130,25 +139,17 @@ static bool has_form(struct request *request, const char *form)
 /* Returns the methods for this path, for a 405; NULL: no such path. */
 static const char *allowed_of(struct request *request)
 {
+    /* by the bits of enum method */
+    static const char *const lists[] = {
+        NULL,     "GET, HEAD",         "POST",         "GET, HEAD, POST",
+        "DELETE", "GET, HEAD, DELETE", "POST, DELETE", "GET, HEAD, POST, DELETE",
+    };
     unsigned methods = 0;
 
     for (size_t i = 0; i < api_route_count; i++)
         if (has_form(request, api_routes[i].path))
             methods |= 1U << api_routes[i].method;
-    switch (methods) {
-    case 0:
-        return NULL;
-    case 1U << METHOD_POST:
-        return "POST";
-    case 1U << METHOD_GET:
-        return "GET, HEAD";
-    case 1U << METHOD_GET | 1U << METHOD_POST:
-        return "GET, HEAD, POST";
-    case 1U << METHOD_GET | 1U << METHOD_POST | 1U << METHOD_DELETE:
-        return "GET, HEAD, POST, DELETE";
-    default:
-        return "GET, HEAD, DELETE";
-    }
+    return lists[methods];
 }
 
 static bool knows_queries(struct request *request)

@@ -57,6 +57,8 @@ enum handled api_all_permissions(struct request *request);
 enum handled api_review(struct request *request);
 enum handled api_screen(struct request *request);
 enum handled api_log(struct request *request);
+enum handled api_kept(struct request *request);
+enum handled api_setting(struct request *request);
 enum handled api_act(struct request *request);
 enum handled api_read_verb(struct request *request);
 enum handled api_write(struct request *request);

@@ -67,6 +67,10 @@ static const char *member_fault(const struct body_member *member, const struct j
         return json_is_array(node) ? NULL : "is not a list";
     case MEMBER_AGENTS:
         return agents_fault(node);
+    case MEMBER_COUNT:
+        return json_int(node, -1) >= 0 && json_int(node, -1) <= BODY_COUNT_MAX
+                   ? NULL
+                   : "is not a number from 0 to 1000000";
     case MEMBER_FORM:
         return json_is_object(node) ? NULL : "is not an object";
     case MEMBER_FLAG:

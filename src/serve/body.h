@@ -18,11 +18,18 @@ enum member_kind {
     MEMBER_TAGS, /* a list */
     MEMBER_AGENTS, /* a list of at most BODY_AGENTS_MAX agents */
     MEMBER_FLAG, /* true or false */
+    MEMBER_COUNT, /* a whole number from 0 to BODY_COUNT_MAX */
     MEMBER_FORM, /* an object */
     MEMBER_WORD, /* one of the words in `option`, separated by blanks */
 };
 
-enum { BODY_TEXT_MAX = 1024, BODY_LONG_MAX = 64 << 10, BODY_AGENTS_MAX = 256, BODY_MEMBERS = 6 };
+enum {
+    BODY_TEXT_MAX = 1024,
+    BODY_LONG_MAX = 64 << 10,
+    BODY_AGENTS_MAX = 256,
+    BODY_COUNT_MAX = 1000000,
+    BODY_MEMBERS = 6,
+};
 
 struct body_member {
     const char *name; /* NULL: the end of the list */

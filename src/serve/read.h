@@ -23,8 +23,9 @@ struct read {
 };
 
 extern const struct read read_search, read_usage, read_session_usage, read_du, read_session_du,
-    read_doctor, read_jobs, read_presets, read_templates, read_template, read_template_check,
-    read_history, read_context, read_session_diff, read_agent_diff, read_review;
+    read_doctor, read_config, read_env, read_jobs, read_presets, read_templates, read_template,
+    read_template_check, read_history, read_context, read_session_diff, read_agent_diff,
+    read_review;
 
 /* Returns true if the address has a query of this name. */
 bool reads_query(const struct read *read, const char *key);

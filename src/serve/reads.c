@@ -23,6 +23,8 @@ const struct read read_session_usage = {
 const struct read read_du = {{"du"}, READ_ROOT, {.query = NULL}, {{.query = NULL}}};
 const struct read read_session_du = {{"du"}, READ_SESSION, {.query = NULL}, {{.query = NULL}}};
 const struct read read_doctor = {{"doctor"}, READ_ROOT, {.query = NULL}, {{.query = NULL}}};
+const struct read read_config = {{"config"}, READ_ROOT, {.query = NULL}, {{.query = NULL}}};
+const struct read read_env = {{"env"}, READ_SESSION, {.query = NULL}, {{.query = NULL}}};
 const struct read read_jobs = {
     {"list", "--jobs"}, READ_ROOT, {.query = NULL},
     {{"active", "--active", true}, {"stopped", "--stopped", true}, {"error", "--error", true}},

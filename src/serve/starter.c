@@ -12,32 +12,37 @@ enum { NAME_MOST = TEMPLATE_NAME_MAX }; /* bytes, also of a preset */
 
 /* What a verb may be told. In `options`, one that ends with "=" takes the next word as its value:
  * any, or, by what follows, an id (id), a name (word), no session of another machine (here), the
- * file of an archive (transfer), or exactly this text. */
+ * file of an archive (transfer), a setting (setting), or exactly this text. */
 struct verb_rule {
     const char *verb;
     const char *second; /* which words may follow it; NULL: none has to */
     const char *options;
-    const char *operands; /* as the value of an option */
+    const char *operands; /* each as the value of an option; the last word is for all that follow */
 };
 
 /* clang-format off */
 static const struct verb_rule rules[] = {
     {"archive", NULL, "--json -q -s=id --live --rm --output=transfer", NULL},
     {"ask", NULL, "--aside -s=id --file=-", ""},
+    {"clean", NULL, "--json --older-than= --keep= --status= --archive --dry-run", NULL},
+    {"config", NULL, "--json", NULL},
     {"context", NULL, "--json -s=id --for=- --team", ""},
     {"diff", NULL, "--json -s=id --stat --base --integration", ""},
     {"doctor", NULL, "--json --fix", NULL},
     {"du", NULL, "--json -s=id", NULL},
+    {"env", NULL, "--json -s=id", NULL},
     {"history", NULL, "--json -s=id --limit= --offset= --query= --since= --until= --role= --tag= --conversation=", ""},
     {"land", NULL, "-s=id --onto= --merge --squash --rebase --push --pr --message=", NULL},
     {"list", NULL, "--jobs --json --active --stopped --error", NULL},
     {"merge", NULL, "-s=id", ""},
+    {"migrate", NULL, "--json -s=id --name= --dry-run", NULL},
     {"new", NULL, "-q --config=- --id=id --mode= --template=word --name= --agent=word --project= --setup=no --private", NULL},
     {"presets", NULL, "--json", NULL},
     {"restore", NULL, "-q --new-id --links --name=", "transfer"},
     {"review", NULL, "--json -s=id --comments=-", ""},
     {"rm", NULL, "-q -qf", "id"},
     {"search", NULL, "--json --session=here --agent= --role= --since= --until= --tag= --limit=", "-"},
+    {"set", NULL, "-q", "id setting"},
     {"start", NULL, "-q", "id"},
     {"stop", NULL, "-q", "id"},
     {"sync", NULL, "-s=id --project", ""},
@@ -45,6 +50,13 @@ static const struct verb_rule rules[] = {
     {"usage", NULL, "--json -s=id --by=", NULL},
 };
 /* clang-format on */
+
+/* Returns true for KEY=VALUE. A project's script is allowed by a person at the machine only. */
+static bool is_setting(const char *word)
+{
+    return strchr(word, '=') != NULL &&
+           (!str_starts(word, "setup=") || strcmp(word, "setup=no") == 0);
+}
 
 static bool fits(const char *value, const char *kind, size_t len)
 {
@@ -58,6 +70,8 @@ static bool fits(const char *value, const char *kind, size_t len)
         return str_is_word(value, NAME_MOST);
     if (strncmp(kind, "transfer", len) == 0)
         return str_starts(value, transfers) && id_is_valid(value + strlen(transfers));
+    if (strncmp(kind, "setting", len) == 0)
+        return is_setting(value);
     if (strncmp(kind, "here", len) == 0)
         return strchr(value, ':') == NULL;
     return strlen(value) == len && strncmp(value, kind, len) == 0;
@@ -102,11 +116,16 @@ bool starter_accepts_verb(char *const *words)
         if (*words == NULL || !fits(*words, end + 1, strcspn(end + 1, " ")))
             return false;
     }
-    if (*words != NULL && strcmp(*words, "--") == 0)
-        words++;
-    for (; *words != NULL; words++)
-        if (rule->operands == NULL || !fits(*words, rule->operands, strlen(rule->operands)))
+    bool ended = *words != NULL && strcmp(*words, "--") == 0;
+    words += ended;
+    for (const char *kind = rule->operands; *words != NULL; words++) {
+        size_t len = kind != NULL ? strcspn(kind, " ") : 0;
+        bool is_option = !ended && (*words)[0] == '-'; /* also behind an operand */
+        if (kind == NULL || is_option || !fits(*words, kind, len))
             return false;
+        if (kind[len] == ' ')
+            kind += len + 1;
+    }
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "serve/operation.h"
 #include "serve/server.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { WORDS = 320, ACCEPTED = 202 };
@@ -12,7 +13,8 @@ struct write {
     const char *word; /* the last part of the path */
     const char *words[4]; /* of the verb */
     /* Each becomes the option and its value; of a MEMBER_FLAG the option, or
-     * nothing; of a MEMBER_WORD "--" and the word; of MEMBER_AGENTS operands */
+     * nothing; of a MEMBER_WORD "--" and the word; of MEMBER_AGENTS operands. One may be a
+     * MEMBER_WORD or a MEMBER_COUNT. */
     struct body_member members[BODY_MEMBERS]; /* a MEMBER_MESSAGE becomes standard input */
 };
 
@@ -28,12 +30,20 @@ static const struct write writes[] = {
                         {"message", MEMBER_LONG_TEXT, false, "--message"}}},
     {"archive", {"archive", "--json"}, {{"live", MEMBER_FLAG, false, "--live"},
                               {"remove", MEMBER_FLAG, false, "--rm"}}},
+    {"migrate", {"migrate", "--json"}, {{"name", MEMBER_LONG_TEXT, false, "--name"},
+                                        {"dryRun", MEMBER_FLAG, false, "--dry-run"}}},
+    {"clean", {"clean", "--json"}, {{"olderThan", MEMBER_LONG_TEXT, false, "--older-than"},
+                                    {"keep", MEMBER_COUNT, false, "--keep"},
+                                    {"status", MEMBER_LONG_TEXT, false, "--status"},
+                                    {"archive", MEMBER_FLAG, false, "--archive"},
+                                    {"dryRun", MEMBER_FLAG, false, "--dry-run"}}},
     {"asides", {"ask", "--aside", "--file", "-"}, {{"prompt", MEMBER_MESSAGE, true, NULL}}},
     {"doctor", {"doctor", "--fix", "--json"}, {{.name = NULL}}},
 };
 /* clang-format on */
 
-/* Appends what a member becomes; `word` gets "--" and the word of a MEMBER_WORD. */
+/* Appends what a member becomes; `word` gets "--" and the word of a MEMBER_WORD, or the digits of a
+ * MEMBER_COUNT. */
 static size_t add_member(const struct body_member *member, const struct json *node,
                          const char **words, size_t count, struct str *word)
 {
@@ -42,6 +52,10 @@ static size_t add_member(const struct body_member *member, const struct json *no
         words[count++] = json_text(node);
     } else if (member->kind == MEMBER_WORD) {
         str_addf(word, "--%s", json_text(node));
+        words[count++] = str_text(word);
+    } else if (member->kind == MEMBER_COUNT) {
+        str_addf(word, "%" PRId64, json_int(node, 0));
+        words[count++] = member->option;
         words[count++] = str_text(word);
     } else if (member->kind == MEMBER_FLAG && json_bool(node, false)) {
         words[count++] = member->option;

@@ -72,14 +72,14 @@ const agent = { path: { id, agent: "solo" } };
 const item = (name) => ({ path: { id, agent: "solo", item: name } });
 
 for (const name of ["listSessions", "allPermissions", "usage", "diskUse", "doctor", "listJobs", "presets", "templates",
-    "operations", "metrics", "openapi", "health", "paired"])
+    "operations", "metrics", "openapi", "health", "paired", "config"])
     await call(name, {}, 200);
 await call("page", { stream: true }, 200);
 await call("pageFile", { path: { item: "app.js" }, stream: true }, 200);
 await call("search", { query: { q: "harbour" } }, 200);
 for (const name of ["template", "checkTemplate"])
     await call(name, { path: { item: "solo" } }, 200);
-for (const name of ["getSession", "sessionUsage", "sessionDiskUse"])
+for (const name of ["getSession", "sessionUsage", "sessionDiskUse", "sessionEnv"])
     await call(name, one, 200);
 await call("sessionLog", { ...one, stream: true }, 200);
 await call("sessionDiff", one);
@@ -109,12 +109,18 @@ await call("setMode", { ...agent, body: { mode: "nosuch" } });
 await call("setOption", { ...item("nosuch"), body: { value: "x" } });
 await call("setConversation", { ...agent, body: { conversation: "new" } }, 200);
 await call("extendBudget", { ...agent, body: { more: "turns=5" } });
+await call("kept", agent, 200);
+await call("deleteKept", { ...agent, query: { all: true } }, 200);
+await call("setSession", { path: { id, item: "private" }, body: { value: "yes" } }, 200);
+await call("setAgent", { ...item("budget.turns"), body: { value: "100" } }, 200);
 await call("askAside", { ...agent, body: { prompt: "SAY:aside" } }, 202);
 await call("clear", { ...agent, body: {} }, 200);
 for (const name of ["seen", "restartAgent", "sleepAgent", "wakeAgent"])
     await call(name, { ...agent, body: {} });
 for (const name of ["merge", "sync", "land", "archive"])
     await call(name, { ...one, body: name === "merge" ? { agents: ["solo"] } : {} }, 202);
+await call("migrate", { ...one, body: { dryRun: true } }, 202);
+await call("clean", { body: { keep: 5, dryRun: true } }, 202);
 const repair = await call("repair", { body: {} }, 202);
 await call("operation", { path: { item: repair.operation } }, 200);
 await call("cancelOperation", { path: { item: repair.operation } });

@@ -41,6 +41,12 @@ ask() {
     done
     ask POST "$s/agents/{agent}/mode" "/sessions/$id/agents/solo/mode" '{"mode":"x"}'
     ask POST "$s/agents/{agent}/options/{item}" "/sessions/$id/agents/solo/options/x" '{"value":"x"}'
+    ask GET "$s/agents/{agent}/kept" "/sessions/$id/agents/solo/kept"
+    ask DELETE "$s/agents/{agent}/kept" "/sessions/$id/agents/solo/kept?all=true"
+    ask POST "$s/agents/{agent}/settings/{item}" "/sessions/$id/agents/solo/settings/budget.turns" '{"value":"9"}'
+    ask POST "$s/settings/{item}" "/sessions/$id/settings/private" '{"value":"yes"}'
+    ask GET $s/env "/sessions/$id/env"
+    ask GET /config /config
     ask POST "$s/agents/{agent}/budget" "/sessions/$id/agents/solo/budget" '{}'
     ask GET "$s/agents/{agent}/history" "/sessions/$id/agents/solo/history"
     ask GET "$s/agents/{agent}/history" "/sessions/$none/agents/solo/history"
@@ -55,6 +61,8 @@ ask() {
     for act in merge sync land archive; do
         ask POST $s/$act "/sessions/$id/$act" '{}'
     done
+    ask POST $s/migrate "/sessions/$id/migrate" '{"dryRun":true}'
+    ask POST /clean /clean '{"keep":9,"dryRun":true}'
     ask POST /doctor /doctor '{}'
     op=$(jq -r .operation <<<"$output")
     done_is() { api GET "/operations/$op" && jq -e '.ended != null' <<<"$output"; }

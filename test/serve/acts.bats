@@ -117,6 +117,60 @@ NONE=11111111-1111-4111-8111-111111111111
     refused 404 not_found ''
 }
 
+# The budgets that memory.db has: agent, kind, amount.
+budgets() {
+    python3 -ES -c 'import sqlite3, sys
+for row in sqlite3.connect(sys.argv[1]).execute("select agent, kind, amount from budget order by 1, 2"):
+    print(row[0] or "-", row[1], row[2], sep=":")' "$ROOT/sessions/$ID/memory.db"
+}
+
+@test "what a session and an agent may use is set, and whether it is private" {
+    new_session -t solo --no-start
+    serve
+    post "/sessions/$ID/settings/private" '{"value":"yes"}'
+    is 200 '.sessionId == "'"$ID"'" and .private == true'
+    post "/sessions/$ID/settings/private" '{"value":"no"}'
+    is 200 '.private == false'
+    post "/sessions/$ID/settings/limits.memory" '{"value":"2G"}'
+    is 200
+    post "/sessions/$ID/agents/solo/settings/limits.memory" '{"value":"1G"}'
+    is 200
+    jq -e '.memory == 2147483648 and .agents.solo.memory == 1073741824' "$ROOT/sessions/$ID/limits.json"
+    post "/sessions/$ID/settings/budget.turns" '{"value":"20"}'
+    is 200
+    post "/sessions/$ID/agents/solo/settings/budget.cost" '{"value":"5 USD"}'
+    is 200
+    [ "$(budgets)" = $'-:turns:20\nsolo:cost:5000000' ]
+    post "/sessions/$ID/settings/budget.turns" '{"value":"default"}'
+    is 200
+    [ "$(budgets)" = 'solo:cost:5000000' ]
+    for key in budget.turns limits.memory; do
+        post "/sessions/$ID/settings/$key" '{"value":"many"}'
+        refused 400 bad_request "$key.*many"
+    done
+    post "/sessions/$ID/settings/private" '{"value":"maybe"}'
+    refused 400 bad_request private
+    post "/sessions/$ID/agents/nobody/settings/budget.turns" '{"value":"2"}'
+    refused 404 not_found nobody
+    post "/sessions/$NONE/settings/private" '{"value":"yes"}'
+    refused 404 not_found ''
+    for path in settings/mode settings/budget.weather settings/x.budget.turns agents/solo/settings/private \
+        agents/solo/settings/limits.session agents/solo/settings/--help; do
+        post "/sessions/$ID/$path" '{"value":"yes"}'
+        refused 404 not_found 'no such setting'
+        jq -e '.error.hint | test("budget.KIND")' <<<"$output"
+    done
+}
+
+@test "a setup is declined from anywhere, but allowed only at the machine" {
+    new_session -t solo --no-start
+    serve
+    post "/sessions/$ID/settings/setup" '{"value":"yes"}'
+    refused 400 bad_request 'value: it is not no'
+    post "/sessions/$ID/settings/setup" '{"value":"no"}'
+    is 409 '.error.message | test("project")'
+}
+
 @test "DELETE with force stops first" {
     new_session -t solo
     serve

@@ -39,6 +39,47 @@ code_session() {
     [ "$(data operation | wc -l)" -eq 3 ]
 }
 
+@test "clean removes what is past its time, and says so before if it is asked" {
+    serve
+    new_session -t solo -n old --no-start
+    operation /clean '{"keep":0,"dryRun":true}'
+    ends_as 'done'
+    is 200 '.verb == "clean" and (.output | fromjson | .dryRun and .total == 1)'
+    [ "$("$MAS" list -q)" = "$ID" ]
+    operation /clean '{"olderThan":"7d","status":"stopped"}'
+    ends_as 'done'
+    [ "$("$MAS" list -q)" = "$ID" ]
+    operation /clean '{"keep":1}'
+    ends_as 'done'
+    [ "$("$MAS" list -q)" = "$ID" ]
+    operation /clean '{"keep":0,"archive":true}'
+    ends_as 'done'
+    is 200 '.output | fromjson | .total == 1 and (.sessions[0].archive | test("/"))'
+    [ -z "$("$MAS" list -q)" ]
+    for keep in -1 1.5 '"2"' 1000001; do
+        post /clean "{\"keep\":$keep}"
+        refused 400 bad_request 'keep: it is not a number from 0 to 1000000'
+    done
+    operation /clean '{}'
+    ends_as failed
+    is 200 '.error.code == "bad_request" and (.error.message | test("criterion"))'
+}
+
+@test "a legacy session becomes an isolated one" {
+    serve
+    post /runs '{"agents":{},"template":"solo","sessionMode":"legacy"}'
+    is 201
+    ID=$(jq -r .sessionId <<<"$output")
+    operation "/sessions/$ID/migrate" '{"dryRun":true}'
+    ends_as 'done'
+    api GET "/sessions/$ID"
+    is 200 '.mode == "legacy"'
+    operation "/sessions/$ID/migrate" '{"name":"shop"}'
+    ends_as 'done'
+    api GET "/sessions/$ID"
+    is 200 '.mode == "isolated" and .name == "shop" and .status == "active"'
+}
+
 @test "an operation that fails says why" {
     code_session
     serve

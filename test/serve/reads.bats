@@ -29,6 +29,8 @@ same() {
     same /templates/solo/check template check solo
     same /presets presets
     same /doctor doctor
+    same /config --root "$ROOT" config
+    same "/sessions/$ID/env" env "$ID"
     same "/sessions/$ID/agents/solo/history" history "$ID" solo
     api GET /du
     is 200 '.sessions[0].sessionId == "'"$ID"'"'

@@ -256,6 +256,12 @@ static void it_lets_through_what_addresses_need(void)
         "merge -s " ID " -- lead 10",
         "land -s " ID " --onto x --squash --message --rm",
         "doctor --fix --json",
+        "set -q -- " ID " -x.budget.turns=5",
+        "set -q -- " ID " setup=no",
+        "clean --json --older-than 7d --keep 5 --status stopped --archive --dry-run",
+        "migrate --json -s " ID " --name -x --dry-run",
+        "env --json -s " ID " --",
+        "config --json --",
     };
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         if (!lets(good[i]))
@@ -305,6 +311,14 @@ static void it_refuses_other_verbs_options_and_values(void)
         "--root /tmp list",
         "land -s",
         "du --json extra",
+        "set -q -- " ID " setup=yes",
+        "set -q -- one private=yes",
+        "set -q -- " ID " 11 mode=plan",
+        "set -q " ID " --root=/tmp",
+        "merge -s " ID " lead --from",
+        "clean --root /tmp",
+        "config --root /tmp",
+        "migrate --json -- " ID,
     };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         if (lets(bad[i]))

@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# Every verb of mas has an address, or a reason why it has none.
+load ../helper
+load lib
+
+# without VERB: why it has no address; fails if that is not known
+without() {
+    case $1 in
+    attach | top | next | keys | completion) echo 'it is about a terminal' ;;
+    'template edit') echo 'it opens an editor on a terminal' ;;
+    serve | 'serve pair' | 'serve token' | 'serve token add' | 'serve token list' | 'serve token remove')
+        echo 'it decides who may ask, which is for a person at the machine' ;;
+    acp | mcp) echo 'it is another protocol, on stdin and stdout' ;;
+    init) echo 'the server has a root already' ;;
+    'template copy') echo 'a template names programs, so it is written by a person at the machine' ;;
+    'template diff') echo 'it compares what only a person at the machine writes' ;;
+    run) echo 'it stays in the foreground of a job' ;;
+    move) echo 'it goes to another machine, with the ssh keys of a person' ;;
+    wait) echo 'GET /events tells of each state as it comes' ;;
+    help) echo 'GET /openapi.json describes what there is' ;;
+    *) return 1 ;;
+    esac
+}
+
+# Prints the verbs that `mas help` names, and "VERB ACTION" of those that have actions.
+verbs() {
+    local verb
+    listed '' "$("$MAS" help)" | while IFS= read -r verb; do actions "$verb"; done
+}
+
+# actions VERB: the verb, unless all that it does is one of its actions, and these
+actions() {
+    local text action
+    # shellcheck disable=SC2086 # words of a command line
+    text=$("$MAS" help $1)
+    [[ $text = "usage: mas $1 [OPTION...] ACTION "* ]] || echo "$1"
+    listed "$1 " "$(sed -n '/^actions:/,/^$/p' <<<"$text")" | while IFS= read -r action; do actions "$action"; done
+}
+
+# listed BEFORE TEXT: the names of a list that `mas help` prints
+listed() { sed -n "s/^  \([a-z][a-z-]*\) .*/$1\1/p" <<<"$2"; }
+
+# The verbs that addresses do, one a line; "METHOD PATH", too, if it is asked for
+addressed() {
+    jq -r '.paths | to_entries[] | .key as $path | .value | to_entries[] | select(.key != "parameters")
+        | .key as $method | .value["x-mas-verbs"][]? | if $with then "\(.)\t\($method | ascii_upcase) \($path)" else . end' \
+        --argjson with "${1:-false}" "$PROJECT/src/serve/openapi.json" | sort -u
+}
+
+@test "each verb of mas has an address, or there is a reason why it has none" {
+    local verb bad=0
+    verbs >"$T/verbs"
+    [ "$(wc -l <"$T/verbs")" -gt 50 ]
+    grep -qx 'template list' "$T/verbs"
+    grep -qx 'serve token add' "$T/verbs"
+    addressed >"$T/addressed"
+    while IFS= read -r verb; do
+        if grep -qxF "$verb" "$T/addressed"; then
+            ! without "$verb" >/dev/null || { echo "'$verb' has an address and a reason to have none"; bad=1; }
+        else
+            without "$verb" >/dev/null || { echo "'$verb' has no address in openapi.json (x-mas-verbs)"; bad=1; }
+        fi
+    done <"$T/verbs"
+    # and no address says that it does what is no verb
+    while IFS= read -r verb; do
+        grep -qxF "$verb" "$T/verbs" || { echo "'$verb' is no verb"; bad=1; }
+    done <"$T/addressed"
+    [ "$bad" = 0 ]
+}
+
+@test "the hints know an address for each of these verbs, and it is one that does it" {
+    local command address verb bad=0
+    addressed true >"$T/addressed"
+    sed -n 's/^    {"mas \([^"]*\)", *"\([^"?]*\)[^"]*"},$/\1\t\2/p' "$PROJECT/src/serve/hint.c" >"$T/hints"
+    [ "$(wc -l <"$T/hints")" -gt 30 ]
+    while IFS=$'\t' read -r command address; do
+        verb=${command%% -*}
+        grep -qxF "$verb"$'\t'"$address" "$T/addressed" || { echo "'$command' is not $address"; bad=1; }
+    done <"$T/hints"
+    while IFS= read -r verb; do
+        sed 's/ -.*//; s/\t.*//' "$T/hints" | grep -qxF "$verb" || { echo "no hint has the address of '$verb'"; bad=1; }
+    done < <(addressed)
+    [ "$bad" = 0 ]
+}
