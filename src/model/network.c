@@ -17,10 +17,13 @@ static const struct {
     {"172.16.0.0", 12}, {"192.0.0.0", 24}, {"192.0.2.0", 24}, {"192.88.99.0", 24},
     {"192.168.0.0", 16}, {"198.18.0.0", 15}, {"198.51.100.0", 24}, {"203.0.113.0", 24},
     {"224.0.0.0", 4}, {"240.0.0.0", 4},
-    {"::", 96}, /* unspecified, loopback, and IPv4 in the old form */
-    {"100::", 64}, {"2001::", 23}, {"2001:db8::", 32}, {"3fff::", 20}, {"5f00::", 16},
-    {"64:ff9b:1::", 48}, {"fc00::", 7}, {"fe80::", 10}, {"fec0::", 10}, {"ff00::", 8},
+    {"2001::", 23}, {"2001:db8::", 32}, {"3fff::", 20},
 };
+
+/* All of IPv6 that has been given to the world. What else there is leads to this machine, its link
+ * or its site, or to networks on top of the Internet that call themselves by it, such as 200::/7. */
+#define WORLD_6 "2000::"
+enum { WORLD_6_PREFIX = 3 };
 
 /* IPv6 addresses that lead to the IPv4 address inside of them. */
 static const struct {
@@ -67,22 +70,28 @@ static bool is_in(const struct in6_addr *address, const char *text, int prefix)
            same_bits(address, &range, strchr(text, ':') != NULL ? prefix : V4_BITS + prefix);
 }
 
-static bool is_public(const struct in6_addr *address)
+struct in6_addr network_leads_to(const struct in6_addr *address)
 {
     struct in6_addr inner = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
 
     for (size_t i = 0; i < ARRAY_LEN(embedded); i++) {
         if (is_in(address, embedded[i].address, embedded[i].prefix)) {
             memcpy(&inner.s6_addr[12], &address->s6_addr[embedded[i].at], 4);
-            address = &inner;
-            break;
+            return inner;
         }
     }
+    return *address;
+}
+
+static bool is_public(const struct in6_addr *address)
+{
+    const struct in6_addr at = network_leads_to(address);
+
     for (size_t i = 0; i < ARRAY_LEN(not_public); i++) {
-        if (is_in(address, not_public[i].address, not_public[i].prefix))
+        if (is_in(&at, not_public[i].address, not_public[i].prefix))
             return false;
     }
-    return true;
+    return IN6_IS_ADDR_V4MAPPED(&at) || is_in(&at, WORLD_6, WORLD_6_PREFIX);
 }
 
 /* Returns the length of the label at `text`, which ends at a dot or at `end`; 0 if it is none. */

@@ -73,6 +73,8 @@ bool network_admits(const struct network *network, const struct network_host *ho
  * for special uses are not for the whole world. */
 bool network_admits_address(const struct network *network, const struct in6_addr *address,
                             uint16_t port);
+/* Returns the IPv4 address inside of an IPv6 one that leads to it (NAT64, 6to4), else the same. */
+struct in6_addr network_leads_to(const struct in6_addr *address);
 /* Sets *ret to the IPv4 or IPv6 address in `at`; returns false for another family. */
 bool network_address_of(const struct sockaddr *at, struct in6_addr *ret);
 /* Returns true if the value names an address that is the loopback of a machine. */

@@ -134,7 +134,8 @@ static bool may_reach(const struct network_gate *gate, const struct sockaddr *at
     if (!network_address_of(at, &address) || !network_admits_address(gate->network, &address, port))
         return false;
     const struct network_host itself = {.is_address = true, .address = address};
-    return network_admits(gate->network, &itself, port) || !is_own(&address);
+    const struct in6_addr end = network_leads_to(&address);
+    return network_admits(gate->network, &itself, port) || (!is_own(&address) && !is_own(&end));
 }
 
 /* Connects within CONNECT_MS. Returns a non-blocking descriptor, or -1 with errno. */

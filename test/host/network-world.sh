@@ -26,6 +26,9 @@ cat >"$dir/hosts" <<'S'
 127.0.0.1 rebind.test
 169.254.169.254 metadata.test
 9.9.9.1 myself.test
+2002:909:901::1 within.test
+64:ff9b::909:901 within.test
+200:1234::1 mesh.test
 10.9.9.2 both.test
 9.9.9.2 both.test
 S

@@ -5,7 +5,7 @@
 load ../helper
 load lib
 
-LIST='good.test *.sub.test other.test:8443 intranet.test rebind.test metadata.test myself.test both.test'
+LIST='good.test *.sub.test other.test:8443 intranet.test rebind.test metadata.test myself.test within.test mesh.test both.test'
 
 setup_more() {
     local program
@@ -116,6 +116,8 @@ socks rebind.test 443 = refused
 socks metadata.test 80 = refused
 socks intranet.test 443 = refused
 socks myself.test 80 = refused
+socks within.test 80 = refused
+socks mesh.test 80 = refused
 through rebind.test:443 = nothing
 raw 'GET http://intranet.test/ HTTP/1.0\r\n\r\n' = nothing
 socks both.test 443 = world
@@ -123,6 +125,8 @@ S
     grep -q 'refused both.test:443: it is at 10.9.9.2' "$T/network.log"
     grep -q 'allowed both.test:443 at 9.9.9.2' "$T/network.log"
     grep -q 'refused myself.test:80: it is at 9.9.9.1' "$T/network.log"
+    grep -q 'refused within.test:80: it is at 2002:909:901::1' "$T/network.log"
+    grep -q 'refused within.test:80: it is at 64:ff9b::909:901' "$T/network.log"
 }
 
 @test "an address that the list names is reached, by itself and by an allowed name" {
@@ -162,6 +166,49 @@ S
     [ "$output" = $'refused\n403\nerror gaierror\nfailed 4' ]
     run cat "$T/world/asked"
     [[ $output == *nowhere* && $output != *secret* ]]
+}
+
+@test "malformed requests, and what follows an allowed one on its connection, lead nowhere else" {
+    local evil='GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n' post='POST http://good.test/ HTTP/1.1\r\nHost: good.test\r\n'
+    local ask='\x05\x01\x00\x03\x09good.test\x01\xbb' no=05010001000000000000
+    all_as_said <<S
+raw 'GET http://good.test/ HTTP/1.1\r\nHost: good.test\r\nConnection: keep-alive\r\n\r\n$evil' = world
+raw '${post}Content-Length: 0\r\nContent-Length: 52\r\n\r\n$evil' = world
+raw '${post}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n$evil' = world
+raw '${post}Content-Length: -1\r\n\r\n$evil' = world
+long 5000000 = ended
+through good.test:443:80 = 403
+through good.test:-1 = 403
+through good.test:65558 = 403
+through good.test:22x = 403
+through [::1]:443 = 403
+through 0177.0.0.1:443 = 403
+through 127.1:443 = 403
+through localhost:443 = 403
+through [fe80::1%25lo]:443 = 403
+bare '\x04\x01\x01\xbb\x09\x09\x09\x02x\x00' = $no
+bare '\x05\x00' = $no
+bare '\x05\x01\x02' = $no
+bare 'GET http://evil.test/ HTTP/1.0\r\n\r\n' = $no
+bare '\x05\x01\x00\x05\x02\x00\x03\x09good.test\x01\xbb' = 0500$no
+bare '\x05\x01\x00\x05\x03\x00\x01\x00\x00\x00\x00\x00\x01' = 0500$no
+bare '\x05\x01\x00\x05\x01\x00\x03\x00\x01\xbb' = 0500$no
+bare '\x05\x01\x00\x05\x01\x00\x09good.test\x01\xbb' = 0500$no
+bare '\x05\x01\x00${ask}GET / HTTP/1.0\r\n\r\n' = 0500$no
+bare '\x05\x01\x00\x05\x01\x00\x03\x63good.test' = 0500$no
+socks 'x\n2026 allowed.sub.test' 443 = refused
+socks 'x\x1b[31m.sub.test' 443 = refused
+socks '%s%n.sub.test' 443 = refused
+socks good.test 443 = world
+S
+    run grep 'allowed.*evil\|^2026 allowed' "$T/network.log"
+    [ "$status" = 1 ]
+    run grep -c -P '[^\x20-\x7e]' "$T/network.log"
+    [ "$output" = 0 ]
+}
+
+@test "thousands of connections that say little or nothing leave the way open" {
+    echo 'crowd 3000 = world' | all_as_said
 }
 
 @test "a redirect leads only to hosts of the list, and programs find the proxy by themselves" {

@@ -10,6 +10,7 @@ redirect. The one that is called "world" also listens for DNS and notes what it 
 """
 
 import re
+import resource
 import shlex
 import socket
 import sys
@@ -135,6 +136,43 @@ def socks(host, port):
         return said(read_all(connection))
 
 
+def bare(text):
+    """Says it to the gate as it is: its answers in hexadecimal, until it hangs up."""
+    with connect(SOCKS, 30) as connection:
+        connection.sendall(text.encode("latin-1").decode("unicode_escape").encode("latin-1"))
+        return read_all(connection).hex() or "nothing"
+
+
+def long(count):
+    """A request with so many bytes of headers. Whether the refusal arrives, or the end of what nobody
+    reads comes first, is a matter of time."""
+    try:
+        result = raw("GET http://good.test/ HTTP/1.0\\r\\nX: " + "a" * int(count) + "\\r\\n\\r\\n")
+    except ConnectionError:
+        return "ended"
+    return "ended" if result in ("400", "nothing") else result
+
+
+def crowd(count):
+    """So many connections that say nothing, or half of a greeting, and one good one behind them."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, int(count) + 100), most))
+    crowd = []
+    for i in range(int(count)):
+        one = socket.socket()
+        one.setblocking(False)
+        one.connect_ex(SOCKS if i % 3 else PROXY)
+        crowd.append(one)
+    for one in crowd[::2]:
+        try:
+            one.send(b"\5")
+        except OSError:
+            pass
+    for one in crowd:
+        one.close()
+    return socks("good.test", 443)
+
+
 def direct(host, port):
     """A connection without any proxy."""
     with connect((host, int(port)), 3) as connection:
@@ -165,7 +203,7 @@ def icmp():
     return "sent"
 
 
-KINDS = [raw, through, socks, direct, datagram, resolve, packet, icmp]
+KINDS = [raw, through, socks, bare, long, crowd, direct, datagram, resolve, packet, icmp]
 
 
 

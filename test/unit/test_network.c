@@ -230,6 +230,10 @@ static void admits_public_addresses_and_named_ones(void)
         "fec0::1",
         "ff02::1",
         "100::1",
+        "200:1234::1", /* of a mesh on top of the Internet */
+        "::ffff:0:7f00:1",
+        "4000::1",
+        "1fff:ffff::1",
     };
     static const char *const accepted[] = {
         "1.1.1.1",         "9.255.255.255", "11.0.0.0",   "100.63.0.1",       "100.128.0.0",
