@@ -442,7 +442,7 @@ bool cmd_has_option(const struct cmd *cmd, int argc, char *const *argv, const ch
     return has;
 }
 
-const char *cmd_session_word(const struct cmd *cmd, int argc, char *const *argv)
+const char *cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, bool *ret_only)
 {
     struct call call = {.cmd = cmd};
     const char *word = NULL;
@@ -457,6 +457,8 @@ const char *cmd_session_word(const struct cmd *cmd, int argc, char *const *argv)
             ((call.cmd->flags & (CMD_SESSION | CMD_SESSIONS)) != 0 ||
              call.cmd->offer == OFFER_SESSION))
             word = call.operands[0];
+        *ret_only = (call.cmd->flags & CMD_SESSIONS) == 0 ||
+                    call.operand_count + (call.session != NULL) == 1;
     }
     free(call.given);
     free(words);
@@ -481,6 +483,7 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv, const struct cmd_globa
     else if (rc == 0 && (rc = call_check_agent(&call, err)) == 0)
         rc = run(&call, ret_code, err);
     free(call.given);
+    strv_free(call.jobs);
     free(call.searched);
     config_free(&call.config);
     root_close(&call.root);

@@ -69,6 +69,7 @@ enum cmd_flags {
     CMD_CHANGES = 32768, /* refuses sessions of other machines, see store/owner.h */
     CMD_MEMORY = 4096, /* and on other sessions, as [memory] share says */
     CMD_ALL_HOSTS = 131072, /* takes --all-hosts */
+    CMD_JOBS = 262144, /* works on the job of a session that does not run, see cmd/jobs.h */
     CMD_TERMINAL = 65536, /* works on a terminal: `mas --host` gives it one there */
 };
 
@@ -122,6 +123,7 @@ struct call {
     bool all_hosts;
     bool greet;
     const char *session; /* names the session: -s or, with CMD_SESSION, the operand or variable */
+    char **jobs; /* what NAME:SESSION became where it means a job, see call_go_elsewhere() */
     const char *root_path; /* --root, or NULL */
     char *searched; /* path where mas looked for the root; NULL before that */
     bool has_root;
@@ -158,8 +160,9 @@ int cmd_open_files(const struct cmd *cmd, int argc, char **argv, struct err *err
 /* Returns true if a command line has one of the command's own options; false if it is wrong. */
 bool cmd_has_option(const struct cmd *cmd, int argc, char *const *argv, const char *name);
 /* Returns the word of a command line that names the session, or the first of several; NULL if there
- * is none, or the command line is wrong. It points into a word of argv, which stays as it is. */
-const char *cmd_session_word(const struct cmd *cmd, int argc, char *const *argv);
+ * is none, or the command line is wrong. It points into a word of argv, which stays as it is.
+ * *ret_only: no other word names one. */
+const char *cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, bool *ret_only);
 /* Fills `buf` with the shared options that a command takes, by its flags, and returns it. The list
  * ends with a NULL name. */
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);
@@ -170,8 +173,9 @@ void cmd_print_help(const struct cmd *cmd);
  * with CMD_ROOT. */
 int call_open_root(struct call *call, struct err *err);
 /* Runs the command on the machines of the sessions that are named NAME:SESSION, where mas.ini has
- * a host NAME, one after the other, and takes these sessions from the call. *ret_done: no session
- * is left. See cmd/remote.h. */
+ * a host NAME, one after the other, and takes these sessions from the call. Those that a command
+ * with CMD_JOBS finds as jobs whose team is not up stay, as ids in call->jobs: call_select() finds
+ * no session by them. *ret_done: no session is left. See cmd/remote.h. */
 int call_go_elsewhere(struct call *call, bool *ret_done, int *ret_code, struct err *err);
 /* Runs a command with CMD_ALL_HOSTS and --all-hosts. *ret_code is the first exit code but 0 of a
  * machine. See cmd/all_hosts.h. */

@@ -199,7 +199,7 @@ static bool is_about_slurm(const char *verb)
     return strcmp(verb, "list") == 0 || strcmp(verb, "doctor") == 0;
 }
 
-/* Says of a partition that Slurm does not answer, or which running jobs were not asked. */
+/* Says of a partition that Slurm does not answer, or which of its jobs were not asked. */
 static void take_partition(const struct fleet_partition *part, const char *verb,
                            struct fleet_answer *answer)
 {
@@ -216,6 +216,9 @@ static void take_partition(const struct fleet_partition *part, const char *verb,
         str_addf(&text, "%zu%s running job%s, not asked; ask one: mas %s %s:%s", rest,
                  part->asked > 0 ? " more" : "", rest > 1 ? "s" : "", words, part->remote->name,
                  part->next);
+    if (part->begun > 0)
+        str_addf(&text, "%s%zu job%s begun, and the team is not up yet", text.len > 0 ? "; " : "",
+                 part->begun, part->begun > 1 ? "s have" : " has");
     answer->problem = str_steal(&text);
 }
 

@@ -10,20 +10,25 @@ const char *fleet_job_label(const struct batch_job *job)
     return job->name[0] != '\0' ? job->name : job->id;
 }
 
-/* Adds a job to those that are asked. Returns false if there is no record of it any more. */
-static bool add_job(const struct remote *remote, const char *store, const struct batch_job *job,
-                    struct fleet_jobs *to)
+/* Adds a job to those that are asked, if its team is up. *ret_phase is JOB_ENDS, too, if there is
+ * no record of it any more. */
+static void add_job(const struct remote *remote, const char *store, const struct batch_job *job,
+                    struct fleet_jobs *to, enum job_phase *ret_phase)
 {
     struct fleet_job added = {.node = *remote};
     struct err ignored = ERR_INIT;
 
-    if (jobs_record(store, job, &added.record, &ignored) == -1)
-        return false;
+    *ret_phase = JOB_ENDS;
+    if (jobs_record(store, job, &added.record, ret_phase, &ignored) == -1)
+        return;
+    if (*ret_phase != JOB_IS_UP) {
+        job_free(&added.record);
+        return;
+    }
     added.node.root = added.record.root;
     (void)snprintf(added.number, sizeof added.number, "%" PRIu64, job->number);
     to->list = mem_room(to->list, to->count, sizeof *to->list);
     to->list[to->count++] = added;
-    return true;
 }
 
 static void add_partition(const struct remote *remote, const char *store, size_t room,
@@ -42,16 +47,18 @@ static void add_partition(const struct remote *remote, const char *store, size_t
         if (job->state != SLURM_RUNNING || strcmp(job->host, remote->name) != 0)
             continue;
         if (part.why == NULL && to->count < room) {
-            bool added = add_job(remote, store, job, to);
-            part.running += added;
-            part.asked += added;
+            enum job_phase phase;
+            add_job(remote, store, job, to, &phase);
+            part.running += phase == JOB_IS_UP;
+            part.asked += phase == JOB_IS_UP;
+            part.begun += phase == JOB_BEGINS;
             continue;
         }
         part.running++;
         if (part.next == NULL)
             part.next = mem_dup(fleet_job_label(job));
     }
-    if (part.why == NULL && part.next == NULL)
+    if (part.why == NULL && part.next == NULL && part.begun == 0)
         return;
     to->partitions = mem_room(to->partitions, to->partition_count, sizeof *to->partitions);
     to->partitions[to->partition_count++] = part;

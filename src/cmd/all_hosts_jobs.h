@@ -4,8 +4,9 @@
  *
  * A step costs this machine about 10 ms of CPU and the controller of Slurm some of its locks, so at
  * most FLEET_JOBS_MAX are asked, at the same time as the machines and for as long. Of the others it
- * is said how many they are. Which jobs run is what the list of jobs says (fleet/jobs.h); a Slurm
- * that does not answer has no steps either, and its jobs are not asked.
+ * is said how many they are; so it is of those whose team is not up yet. Which jobs run is what the
+ * list of jobs says (fleet/jobs.h); a Slurm that does not answer has no steps either, and its jobs
+ * are not asked.
  */
 #ifndef MAS_CMD_ALL_HOSTS_JOBS_H
 #define MAS_CMD_ALL_HOSTS_JOBS_H
@@ -37,6 +38,7 @@ struct fleet_partition {
     const struct remote *remote;
     char *why; /* why Slurm does not answer; NULL: it does */
     size_t running, asked;
+    size_t begun; /* jobs whose team is not up yet */
     char *next; /* the first that is not asked: its name or id; NULL: there is none */
 };
 

@@ -62,6 +62,15 @@ static int check_owner(const struct call *call, const char *id, struct err *err)
     return dir == -1 ? 0 : owner_check(&call->root, dir, id, call->cmd->name, err);
 }
 
+/* Returns true if a word means a job and no session of this root. */
+static bool is_job(const struct call *call, const char *text)
+{
+    for (size_t i = 0; call->jobs != NULL && call->jobs[i] != NULL; i++)
+        if (call->jobs[i] == text)
+            return true;
+    return false;
+}
+
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err)
 {
     if (text == NULL) {
@@ -71,6 +80,8 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
                           : "");
         return call_usage(call, err);
     }
+    if (is_job(call, text))
+        return survey_no_session(call->searched, text, err);
     if (!call->has_root) {
         (void)survey_no_session(call->searched, text, err);
         (void)err_hint(err, "create a session with: mas new");

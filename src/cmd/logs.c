@@ -431,6 +431,6 @@ const struct cmd cmd_logs = {
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT | CMD_JOBS,
     .run = run_logs,
 };

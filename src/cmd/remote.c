@@ -65,21 +65,33 @@ static int check_person(const struct call *found, struct err *err)
     return found->has_root ? person_check_root(found->root.path, "reach other hosts", err) : 0;
 }
 
-/* Runs the words on a machine; through Slurm, on the node of the session's job, in its root. */
-static int run_there(const struct config *config, const struct remote *remote, const char *session,
-                     char *const *words, bool terminal, int *ret_code, struct err *err)
+/* Finds the job of a session that is reached through Slurm; otherwise *ret stays empty.
+ * *ret_is_job: its team is not up, and the command works on the job itself. The caller releases
+ * *ret. */
+static int find_job(const struct cmd *cmd, const struct config *config, const struct remote *remote,
+                    const char *session, struct batch_job *ret, bool *ret_is_job, struct err *err)
 {
-    _cleanup_job_ struct batch_job job = JOB_INIT;
+    bool up = true;
+
+    if (remote->via == REMOTE_SLURM && session != NULL &&
+        job_find(config, remote, session, ret, &up, err) == -1)
+        return -1;
+    *ret_is_job = !up && (cmd->flags & CMD_JOBS) != 0;
+    return up || *ret_is_job ? 0 : job_fail(ret, session, err);
+}
+
+/* Runs the words on a machine; through Slurm, on the node of a job, in its root. */
+static int run_there(const struct remote *remote, const struct batch_job *job, char *const *words,
+                     bool terminal, int *ret_code, struct err *err)
+{
     struct reach_command command = {.remote = remote, .words = words, .terminal = terminal};
     struct remote node = *remote; /* has the texts of *remote */
     char number[24];
     int sig = 0;
 
-    if (remote->via == REMOTE_SLURM && session != NULL) {
-        if (job_find(config, remote, session, &job, err) == -1)
-            return -1;
-        (void)snprintf(number, sizeof number, "%" PRIu64, job.number);
-        node.root = job.root;
+    if (job->id[0] != '\0') {
+        (void)snprintf(number, sizeof number, "%" PRIu64, job->number);
+        node.root = job->root;
         command.remote = &node;
         command.job = number;
     }
@@ -107,16 +119,47 @@ static int find_remote(const char *name, const char *root, struct call *ret,
     return rc;
 }
 
+/* Runs the words here, with NAME:SESSION in place of the session, which is a part of one of them.
+ */
+static int run_named(const struct cmd *cmd, char *const *words, const char *name,
+                     const char *session, const char *root, int *ret_code, struct err *err)
+{
+    _cleanup_strv_ char **named = NULL;
+
+    for (size_t i = 0; words[i] != NULL; i++) {
+        size_t len = strlen(words[i]);
+        bool has = session >= words[i] && session <= words[i] + len;
+        _cleanup_free_ char *word =
+            has ? mem_printf("%.*s%s:%s", (int)(session - words[i]), words[i], name, session)
+                : mem_dup(words[i]);
+        strv_push(&named, word);
+    }
+    /* parsing puts the words into another order */
+    size_t count = strv_len(named);
+    _cleanup_free_ char **argv = mem_alloc((count + 1) * sizeof *argv);
+    memcpy(argv, named, count * sizeof *argv);
+    return cmd_run(cmd, (int)count, argv, &(struct cmd_globals){.root = root}, ret_code, err);
+}
+
 int remote_run(const char *name, const struct cmd *cmd, char *const *words, const char *root,
                int *ret_code, struct err *err)
 {
     const struct remote *remote = NULL;
+    _cleanup_job_ struct batch_job job = JOB_INIT;
+    bool is_job = false;
+    bool only = false;
     struct call found;
 
+    const char *session = cmd_session_word(cmd, (int)strv_len(words), words, &only);
     int rc = find_remote(name, root, &found, &remote, err);
     if (rc == 0)
-        rc = run_there(&found.config, remote, cmd_session_word(cmd, (int)strv_len(words), words),
-                       words, needs_terminal(cmd, words), ret_code, err);
+        rc = find_job(cmd, &found.config, remote, session, &job, &is_job, err);
+    if (rc == 0 && is_job && !only)
+        rc = job_fail(&job, session, err);
+    else if (rc == 0 && is_job)
+        rc = run_named(cmd, words, name, session, root, ret_code, err);
+    else if (rc == 0)
+        rc = run_there(remote, &job, words, needs_terminal(cmd, words), ret_code, err);
     close_finder(&found);
     return rc;
 }
@@ -259,8 +302,31 @@ static int check_words(const struct call *call, const struct config *config,
     return 0;
 }
 
+/* Runs the command for one session and those that go with it; if it works on its job, puts the id
+ * of the job in its place. */
+static int run_one(struct call *call, const struct config *config,
+                   const struct session_words *places, const char **place, int *ret_code,
+                   struct err *err)
+{
+    _cleanup_strv_ char **words = make_words(call, config, places, *place);
+    _cleanup_job_ struct batch_job job = JOB_INIT;
+    const struct remote *remote = NULL;
+    char name[REMOTE_NAME_MAX + 1];
+    bool is_job = false;
+
+    (void)split(*place, name);
+    if (config_need_remote(config, name, &remote, err) == -1 ||
+        find_job(call->cmd, config, remote, session_of(*place), &job, &is_job, err) == -1)
+        return -1;
+    if (!is_job)
+        return run_there(remote, &job, words, has_terminal(call->cmd), ret_code, err);
+    strv_push(&call->jobs, job.id);
+    *place = call->jobs[strv_len(call->jobs) - 1];
+    return 0;
+}
+
 /* Runs the command on each machine that is named. The first exit code but 0 stays. */
-static void run_each(const struct call *call, const struct config *config,
+static void run_each(struct call *call, const struct config *config,
                      const struct session_words *places, int *ret_code)
 {
     for (size_t i = 0; i < places->count; i++) {
@@ -273,10 +339,7 @@ static void run_each(const struct call *call, const struct config *config,
             is_first = is_first && !goes_with(config, *places->words[j], *places->words[i]);
         if (!is_first)
             continue;
-        _cleanup_strv_ char **words = make_words(call, config, places, *places->words[i]);
-        if (config_need_remote(config, remote->name, &remote, &why) == -1 ||
-            run_there(config, remote, session_of(*places->words[i]), words, has_terminal(call->cmd),
-                      &code, &why) == -1) {
+        if (run_one(call, config, places, places->words[i], &code, &why) == -1) {
             err_print(&why);
             code = why.code;
         }
@@ -296,7 +359,8 @@ static bool take_out(struct call *call, const struct config *config)
             call->operands[kept++] = call->operands[i];
     call->operands[kept] = NULL;
     call->operand_count = kept;
-    return (call->cmd->flags & CMD_SESSIONS) == 0 || (kept == 0 && call->session == NULL);
+    return call->jobs == NULL &&
+           ((call->cmd->flags & CMD_SESSIONS) == 0 || (kept == 0 && call->session == NULL));
 }
 
 /* ---- an option of a verb that names the machine */
@@ -314,6 +378,7 @@ static int go_to_host(struct call *call, const char *name, bool *ret_done, int *
                       struct err *err)
 {
     const struct session_words none = {.words = NULL};
+    const struct batch_job no_job = JOB_INIT;
     const struct remote *remote = NULL;
     struct call found;
     int rc = find_remote(name, call->root_path, &found, &remote, err);
@@ -322,7 +387,7 @@ static int go_to_host(struct call *call, const char *name, bool *ret_done, int *
         _cleanup_strv_ char **words = make_words(call, &found.config, &none, NULL);
         bool terminal =
             has_terminal(call->cmd) || (call_opt(call, ATTACH) != NULL && is_terminal());
-        rc = run_there(&found.config, remote, NULL, words, terminal, ret_code, err);
+        rc = run_there(remote, &no_job, words, terminal, ret_code, err);
         *ret_done = true;
     }
     close_finder(&found);

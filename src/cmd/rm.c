@@ -60,6 +60,6 @@ const struct cmd cmd_rm = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_PERSON | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_PERSON | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_QUIET | CMD_JOBS,
     .run = run_rm,
 };

@@ -300,6 +300,6 @@ const struct cmd cmd_show = {
                "session.",
     .operands_max = 0,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_SESSION | CMD_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_SESSION | CMD_AGENT | CMD_JOBS,
     .run = run_show,
 };

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,8 @@ int job_run_save(int dir, const struct job_run *run, struct err *err)
 
     (void)snprintf(number, sizeof number, "%" PRIu64, run->number);
     kv_add(&text, "JOB", number);
+    (void)snprintf(number, sizeof number, "%u", run->restarts);
+    kv_add(&text, "RESTARTS", number);
     kv_add(&text, "NODE", run->node);
     time_format(run->started, when);
     kv_add(&text, "STARTED_AT", when);
@@ -171,23 +174,38 @@ bool job_run_load(int dir, struct job_run *ret)
     struct kv kv = {.count = 0};
     struct err ignored = ERR_INIT;
     struct job_run run = {.number = 0};
+    uint64_t restarts = UINT_MAX;
 
     if (load(dir, JOB_RUN, &kv, &ignored) == -1)
         return false;
     const char *number = kv_get(&kv, "JOB");
+    const char *again = kv_get(&kv, "RESTARTS");
     const char *started = kv_get(&kv, "STARTED_AT");
     const char *ended = kv_get(&kv, "ENDED_AT");
     const char *node = kv_get(&kv, "NODE");
     const char *how = kv_get(&kv, "HOW");
     bool whole = number != NULL && setting_parse_count(number, UINT32_MAX, &run.number) &&
+                 (again == NULL || setting_parse_count(again, UINT32_MAX, &restarts)) &&
                  started != NULL && time_parse(started, &run.started) &&
                  (ended == NULL || time_parse(ended, &run.ended));
+    run.restarts = (unsigned)restarts;
     (void)snprintf(run.node, sizeof run.node, "%s", node != NULL ? node : "");
     (void)snprintf(run.how, sizeof run.how, "%s", how != NULL ? how : "");
     kv_free(&kv);
     if (whole)
         *ret = run;
     return whole;
+}
+
+enum job_phase job_phase(int dir, const struct batch_job *job)
+{
+    struct job_run run;
+
+    /* what Slurm has said may be older than what the job has written */
+    if (!job_run_load(dir, &run) || run.number < job->number ||
+        (run.number == job->number && run.restarts < job->restarts))
+        return JOB_BEGINS;
+    return run.ended == 0 ? JOB_IS_UP : JOB_ENDS;
 }
 
 void job_put_state(const struct batch_job *job, struct str *to)

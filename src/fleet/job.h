@@ -65,6 +65,7 @@ void job_free(struct batch_job *job);
 /* How a session in a job, or another `mas run` with a store, has ended. */
 struct job_run {
     uint64_t number; /* of the job; 0: it was none */
+    unsigned restarts; /* of the job before this time; UINT_MAX: an earlier version did not say */
     char node[SLURM_NODE_MAX];
     time_t started, ended; /* ended 0: it runs, or was killed */
     char how[64]; /* "idle", "stopped", ... */
@@ -72,6 +73,14 @@ struct job_run {
 /* Write and read the file `run`. job_run_load() returns false if there is none that can be read. */
 int job_run_save(int dir, const struct job_run *run, struct err *err);
 bool job_run_load(int dir, struct job_run *ret);
+
+/* How far a job is that Slurm calls running, by what it has written there. */
+enum job_phase {
+    JOB_BEGINS, /* it restores or makes the session: its root may be missing */
+    JOB_IS_UP, /* the team was started */
+    JOB_ENDS, /* the team was stopped and saved; its root may be gone */
+};
+enum job_phase job_phase(int dir, const struct batch_job *job);
 
 /* Appends what is to be said of a job in a table: "pending: Priority". */
 void job_put_state(const struct batch_job *job, struct str *to);

@@ -434,47 +434,80 @@ int jobs_select(const struct jobs *jobs, const char *text, const struct batch_jo
 }
 
 int jobs_record(const char *store, const struct batch_job *job, struct batch_job *ret,
-                struct err *err)
+                enum job_phase *ret_phase, struct err *err)
 {
     _cleanup_close_ int dir = job_open_dir(store, job->id, false, err);
 
     if (dir == -1 || job_load(dir, job->id, ret, err) == -1)
         return -1;
     ret->number = job->number;
-    set_state(ret, job->state, job->node, job->reason);
+    keep_last(ret, job);
+    *ret_phase = job_phase(dir, job);
+    return 0;
+}
+
+/* Finds the job and its record. `now` as for jobs_read(). *ret_now tells whether Slurm was asked.
+ */
+static int find_record(const char *store, const struct remote *remote, const char *session,
+                       bool now, struct batch_job *ret, enum job_phase *ret_phase, bool *ret_now,
+                       struct err *err)
+{
+    _cleanup_jobs_ struct jobs jobs = JOBS_INIT;
+    const struct batch_job *job = NULL;
+
+    if (jobs_read(store, now, &jobs, err) == -1 || jobs_select(&jobs, session, &job, err) == -1)
+        return -1;
+    if (strcmp(job->host, remote->name) != 0)
+        return err_set(err, MAS_NOT_FOUND, "there is no session '%s' on host '%s': it is on '%s'",
+                       session, remote->name, job->host);
+    if (jobs_record(store, job, ret, ret_phase, err) == -1)
+        return -1;
+    *ret_now = now || jobs.asked == time(NULL);
     return 0;
 }
 
 int job_find(const struct config *config, const struct remote *remote, const char *session,
-             struct batch_job *ret, struct err *err)
+             struct batch_job *ret, bool *ret_up, struct err *err)
 {
-    _cleanup_jobs_ struct jobs jobs = JOBS_INIT;
-    _cleanup_str_ struct str state = STR_INIT;
-    const struct batch_job *job = NULL;
+    _cleanup_job_ struct batch_job job = JOB_INIT;
     const char *store = jobs_store(config, remote);
+    enum job_phase phase = JOB_BEGINS;
+    bool asked = false;
+    bool up = false;
 
     if (store == NULL) {
         (void)err_set(err, MAS_FAILED, "cannot use host '%s': it has no store", remote->name);
         return err_hint(err, "name a directory on a shared disk: store = DIR in [host %s]",
                         remote->name);
     }
-    if (jobs_read(store, false, &jobs, err) == -1 || jobs_select(&jobs, session, &job, err) == -1)
-        return -1;
-    if (job->state != SLURM_RUNNING && time(NULL) != jobs.asked) {
-        jobs_free(&jobs);
-        if (jobs_read(store, true, &jobs, err) == -1 ||
-            jobs_select(&jobs, session, &job, err) == -1)
+    for (bool now = false; !up && !asked; now = true) {
+        job_free(&job);
+        if (find_record(store, remote, session, now, &job, &phase, &asked, err) == -1)
             return -1;
+        up = job.state == SLURM_RUNNING && phase == JOB_IS_UP;
     }
-    job_put_state(job, &state);
-    if (strcmp(job->host, remote->name) != 0)
-        return err_set(err, MAS_NOT_FOUND, "there is no session '%s' on host '%s': it is on '%s'",
-                       session, remote->name, job->host);
-    if (job->state != SLURM_RUNNING) {
-        (void)err_set(err, MAS_CONFLICT, "session '%s' does not run: its job %" PRIu64 " is %s",
-                      session, job->number, state.data);
-        return err_hint(err, "without its host, these work on it: mas show, logs, stop and rm %s",
+    if (job.state == SLURM_RUNNING && phase == JOB_ENDS)
+        job.state = SLURM_ENDING;
+    *ret_up = up;
+    *ret = job;
+    job = (struct batch_job)JOB_INIT;
+    return 0;
+}
+
+int job_fail(const struct batch_job *job, const char *session, struct err *err)
+{
+    _cleanup_str_ struct str state = STR_INIT;
+
+    if (job->state == SLURM_RUNNING) {
+        (void)err_set(err, MAS_CONFLICT,
+                      "session '%s' does not run yet: its job %" PRIu64
+                      " has begun, and its team is not up",
+                      session, job->number);
+        return err_hint(err, "wait for it; what it does now: mas logs %s  (all jobs: mas list)",
                         session);
     }
-    return jobs_record(store, job, ret, err);
+    job_put_state(job, &state);
+    (void)err_set(err, MAS_CONFLICT, "session '%s' does not run: its job %" PRIu64 " is %s",
+                  session, job->number, state.data);
+    return err_hint(err, "these work on it in any state: mas show, logs, stop and rm %s", session);
 }

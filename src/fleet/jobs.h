@@ -56,14 +56,17 @@ void jobs_free(struct jobs *jobs);
 int jobs_select(const struct jobs *jobs, const char *text, const struct batch_job **ret,
                 struct err *err);
 
-/* Reads the record of one of the jobs, with what Slurm says of it. The caller releases *ret with
- * job_free(). */
+/* Reads the record of one of the jobs, with what Slurm says of it, and how far it is. The caller
+ * releases *ret with job_free(). */
 int jobs_record(const char *store, const struct batch_job *job, struct batch_job *ret,
-                struct err *err);
+                enum job_phase *ret_phase, struct err *err);
 
-/* Finds the running job of a session on a remote. *ret is its record. Fails with MAS_NOT_FOUND, or
- * with MAS_CONFLICT and Slurm's reason if the job does not run. */
+/* Finds the job of a session on a remote. *ret is its record, with what Slurm says of it; *ret_up
+ * tells whether its team is up. If it is not, Slurm was asked just now, and a job that saves its
+ * session counts as one that ends. Fails with MAS_NOT_FOUND if there is none. */
 int job_find(const struct config *config, const struct remote *remote, const char *session,
-             struct batch_job *ret, struct err *err);
+             struct batch_job *ret, bool *ret_up, struct err *err);
+/* Sets the error of a job whose team is not up: MAS_CONFLICT, with Slurm's reason. Returns -1. */
+int job_fail(const struct batch_job *job, const char *session, struct err *err);
 
 #endif

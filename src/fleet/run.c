@@ -33,6 +33,8 @@ struct course {
     bool stop; /* a signal has said so */
     bool requeue; /* likewise */
     bool lost; /* another machine has the session */
+    time_t started;
+    bool recorded; /* the store says that it has started */
 };
 
 static void signal_set(sigset_t *ret)
@@ -218,23 +220,25 @@ static void save_live(struct course *course)
         say(course, "not saved: %s", why.text);
 }
 
-/* Writes what becomes of the session beside its saves; the list of jobs shows it. */
-static void record(const struct course *course, time_t started, const char *how)
+/* Writes what becomes of the session beside its saves: the list of jobs shows it, and verbs reach
+ * the session only once it says that it has started. */
+static void record(struct course *course, const char *how)
 {
-    struct job_run entry = {.number = slurm_own_job(), .started = started};
-    struct err ignored = ERR_INIT;
+    struct job_run entry = {
+        .number = slurm_own_job(), .restarts = slurm_own_restarts(), .started = course->started};
+    struct err why = ERR_INIT;
     struct utsname name;
 
     if (course->run->store == NULL)
-        return;
-    _cleanup_close_ int dir = job_open_dir(course->run->store, course->id, true, &ignored);
-    if (dir == -1)
         return;
     if (uname(&name) == 0)
         (void)snprintf(entry.node, sizeof entry.node, "%.63s", name.nodename);
     entry.ended = how != NULL ? time(NULL) : 0;
     (void)snprintf(entry.how, sizeof entry.how, "%s", how != NULL ? how : "");
-    (void)job_run_save(dir, &entry, &ignored);
+    _cleanup_close_ int dir = job_open_dir(course->run->store, course->id, true, &why);
+    course->recorded = dir != -1 && job_run_save(dir, &entry, &why) == 0;
+    if (!course->recorded)
+        say(course, "not recorded: %s", why.text);
 }
 
 /* Makes the session's directory in the store: its lease is there, too. */
@@ -316,6 +320,8 @@ static int follow(struct course *course, struct run_watch *watch, enum run_end *
             return 0;
         if (run->store != NULL && now >= save_at) {
             save_live(course);
+            if (!course->recorded)
+                record(course, NULL);
             save_at = time_monotonic_ms() + run->save_ms;
             continue;
         }
@@ -327,13 +333,12 @@ static int follow(struct course *course, struct run_watch *watch, enum run_end *
 static int run_to_end(struct course *course, enum run_end *ret_end, struct err *err)
 {
     _cleanup_run_watch_ struct run_watch *watch = NULL;
-    time_t started = time(NULL);
     bool late = false;
     bool was = false;
 
     if (make_place(course, err) == -1 || bring(course, err) == -1)
         return -1;
-    record(course, started, NULL);
+    record(course, NULL);
     if (run_watch_open(course->run->life->root, course->id, &watch, err) == -1 ||
         follow(course, watch, ret_end, &late, err) == -1)
         return -1;
@@ -342,7 +347,7 @@ static int run_to_end(struct course *course, enum run_end *ret_end, struct err *
     bool all_crashed = *ret_end == RUN_AGENTS_ENDED && run_watch_put_crashed(watch, &crashed);
     int rc = finish(course, &was, err);
     all_crashed = all_crashed && !was;
-    record(course, started, rc == 0 && !all_crashed ? end_words[*ret_end] : "failed");
+    record(course, rc == 0 && !all_crashed ? end_words[*ret_end] : "failed");
     if (late && slurm_requeue(slurm_own_job(), err) == -1)
         return -1;
     if (rc == 0 && all_crashed)
@@ -354,7 +359,8 @@ static int run_to_end(struct course *course, enum run_end *ret_end, struct err *
 
 int run_session(const struct run *run, enum run_end *ret_end, struct err *err)
 {
-    struct course course = {.run = run, .id = run->options->id, .life = *run->life};
+    struct course course = {
+        .run = run, .id = run->options->id, .life = *run->life, .started = time(NULL)};
     sigset_t set;
 
     signal_set(&set);

@@ -438,3 +438,11 @@ uint64_t slurm_own_job(void)
 
     return text != NULL && parse_count(text, UINT32_MAX, &number) ? number : 0;
 }
+
+unsigned slurm_own_restarts(void)
+{
+    const char *text = getenv("SLURM_RESTART_COUNT");
+    uint64_t count = 0;
+
+    return text != NULL && parse_count(text, UINT32_MAX, &count) ? (unsigned)count : 0;
+}

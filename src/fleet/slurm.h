@@ -106,5 +106,7 @@ int slurm_cancel(uint64_t number, struct err *err);
 int slurm_requeue(uint64_t number, struct err *err);
 /* Returns the number of the job that this process is part of; 0: none. */
 uint64_t slurm_own_job(void);
+/* Returns how often that job was put back into the queue before it began this time. */
+unsigned slurm_own_restarts(void);
 
 #endif

@@ -235,6 +235,7 @@ runs_job() {
     printf 'SESSION_ID=%s\nHOST=gpu\nNAME=%s\nTEMPLATE=solo\nPARTITION=teams\nSUBMITTED_AT=2026-01-01T00:00:00Z\nJOB=%s\nSCRIPT=/x\nROOT=%s\nCOMMAND=x\nOPTIONS=x\n' \
         "$id" "$2" "$1" "${3-/r}" >"$T/store/$id/job"
     chmod 600 "$T/store/$id/job"
+    printf 'JOB=%s\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' "$1" >"$T/store/$id/run"
     echo "$1|RUNNING|0|0|n1|mas:$id|None" >>"$T/queue"
 }
 # srun_is SCRIPT: what `srun` does; "$@" is the command for the node, $JOB the number of the job. It notes its calls.
@@ -365,9 +366,9 @@ steps() { grep -c . "$T/steps"; }
     [ "${stderr_lines[1]}" = 'list the sessions with: mas list' ]
     sed -i 's/RUNNING/PENDING/' "$T/queue"
     rm "$T/store/.jobs/answer"
-    mas logs gpu:bigger
+    mas status gpu:bigger
     [ "$status" -eq 4 ]
-    [ "${stderr_lines[1]}" = 'without its host, these work on it: mas show, logs, stop and rm bigger' ]
+    [ "${stderr_lines[1]}" = 'these work on it in any state: mas show, logs, stop and rm bigger' ]
     mas --host gpu list
     [ "$status" -eq 12 ]
     [ "${stderr_lines[1]}" = 'its sessions are: mas list --jobs' ]
@@ -377,6 +378,7 @@ steps() { grep -c . "$T/steps"; }
     local id=11111111-2222-4333-8444-000000000007
     pretends_slurm
     runs_job 7 big
+    rm "$T/store/$id/run"
     : >"$T/queue"
     mas list
     [[ $output = *'gone: it did not start, or was killed before it could say so'* ]]

@@ -424,6 +424,104 @@ END
     [ "$output" = 'module: command not found\x1b[2J' ]
 }
 
+# up [LINE...]: what the job writes when its team is up, with these lines too.
+up() { printf '%s\n' JOB=12 NODE=n1 STARTED_AT=2026-01-01T00:00:00Z "$@" >"$STORE/$ID/run"; }
+# team_is_up: a verb reaches the node.
+team_is_up() {
+    mas status gpu:shop
+    [ "$status" -eq 0 ] && [ "$output" = reached ]
+}
+
+@test "a verb for a job that has begun says that its team is not up yet, and reaches it from then on" {
+    local words
+    with_slurm
+    # shellcheck disable=SC2016 # for the shell there
+    fake srun 'while [ "$1" != -- ]; do shift; done; printf "reached\n\036%s\n" "${3#--seal=}"'
+    "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
+    echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    ask_again
+    for words in '--host gpu status shop' 'status gpu:shop' 'send gpu:shop all hello' '--host gpu start shop'; do
+        # shellcheck disable=SC2086 # words
+        mas $words
+        echo "$words: $status $stderr"
+        [ "$status" -eq 4 ]
+        [ "$stderr" = "mas: session 'shop' does not run yet: its job 12 has begun, and its team is not up
+wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
+    done
+    run ! grep '^srun' "$T/calls"
+    mas status --all-hosts
+    [ "$status" -eq 0 ]
+    [[ $output == *gpu*'1 job has begun, and the team is not up yet'* ]]
+    up
+    team_is_up
+    # the same job after a requeue, on another node: what the first time has written counts no more
+    up RESTARTS=0
+    team_is_up
+    echo "12|RUNNING|1|0|n2|mas:$ID|None" >"$T/jobs"
+    ask_again
+    mas status gpu:shop
+    [ "$status" -eq 4 ]
+    [[ "$stderr" == *'does not run yet'* ]]
+    up RESTARTS=1
+    team_is_up
+    # the job has stopped its team, and Slurm has not noticed
+    up RESTARTS=1 ENDED_AT=2026-01-01T01:00:00Z HOW=idle
+    mas status gpu:shop
+    [ "$status" -eq 4 ]
+    [[ "$stderr" == *"session 'shop' does not run: its job 12 is ending"* ]]
+}
+
+@test "a job writes that its team is up, with how often it was put back, and again if it could not" {
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -t solo
+    echo "12|RUNNING|2|0|n1|mas:$ID|None" >"$T/jobs"
+    mkdir "$STORE/$ID/run" # cannot be replaced
+    mkdir -p "$HOME/.config/mas"
+    printf '[fleet]\nsave = 1s\n' >"$HOME/.config/mas/mas.ini"
+    SLURM_JOB_ID=12 SLURM_RESTART_COUNT=2 begin --root "$JOBROOT" --store "$STORE"
+    eventually grep -q ' not recorded: ' "$T/said"
+    rmdir "$STORE/$ID/run"
+    eventually grep -q '^RESTARTS=2$' "$STORE/$ID/run"
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+    grep -q '^HOW=stopped$' "$STORE/$ID/run"
+}
+
+@test "logs, show, stop and rm with the host do what they do without it, while the team is not up" {
+    local line words other
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
+    echo 'module: command not found' >"$STORE/$ID/output"
+    other=$("$MAS" new -q --no-start -n shop -t solo) # another one, here
+    for line in "12|PENDING|0|0|n/a|mas:$ID|JobHeldUser" "12|RUNNING|0|0|n1|mas:$ID|None" \
+        "12|FAILED|0|32512|n1|mas:$ID|NonZeroExitCode"; do
+        echo "$line" >"$T/jobs"
+        ask_again
+        for words in 'logs gpu:shop' '--host gpu logs shop' 'logs -s gpu:shop' '--host=gpu logs --session=shop'; do
+            # shellcheck disable=SC2086 # words
+            mas $words
+            echo "$words: $status $output $stderr"
+            [ "$status" -eq 0 ]
+            [ "$output" = 'module: command not found' ]
+            [[ "$stderr" == "mas: warning: job 12 of session 'shop' is "* ]]
+        done
+        mas show gpu:shop --json
+        [ "$(jq -r .job <<<"$output")" = 12 ]
+    done
+    "$MAS" restore -q -n back "$STORE/$ID/"save-*.tar.zst >/dev/null # with the same id
+    mas stop gpu:shop
+    [ "$output" = 'shop has ended already' ]
+    mas --host gpu rm shop "$other"
+    [ "$status" -eq 4 ]
+    mas rm gpu:shop
+    [ "$status" -eq 0 ]
+    [ ! -e "$STORE/$ID" ]
+    [ -d "$ROOT/sessions/$ID" ] && [ -d "$ROOT/sessions/$other" ]
+    mas logs gpu:shop
+    [ "$status" -eq 3 ]
+}
+
 @test "USR1 in a job submits another one and ends; a job that cannot submit is requeued" {
     with_slurm
     "$MAS" new -q --host gpu --id "$ID" -t solo

@@ -165,11 +165,51 @@ printed() { as front grep -q "$2" "$STORE/$1/output"; }
     is_now 'select(.name == "later") | .state + ": " + .reason' 'pending: BeginTime'
     is_now 'select(.name == "early") | .reason + " " + (.exitCode | tostring)' 'NonZeroExitCode 3'
     [ "$(as front mas logs early 2>/dev/null)" = 'this node lacks a module' ]
+    [ "$(as front mas logs gpu:early 2>/dev/null)" = 'this node lacks a module' ]
+    as front mas logs gpu:held 2>&1 | grep -q "is held: JobHeldUser"
     as front mas stop held later
     is_now 'select(.name == "held").state' cancelled
     as front mas rm held early
     run as front test -e "$STORE/$id"
     [ "$status" -eq 1 ]
+}
+
+@test "a job that has begun says that its team is not up yet, also when it begins again, and is reached when it is" {
+    local id job words
+    machine_ini front '-w n1'
+    # each time the job begins, it waits for its turn
+    as front sh -c 'mkdir -p .config/mas/slurm; cat >.config/mas/slurm/team.sbatch' <<END
+#!/bin/bash
+#SBATCH --requeue
+echo this node is being prepared
+until mv "$STORE/turn" "$STORE/taken"; do sleep 0.1; done 2>/dev/null
+exec "\$@"
+END
+    id=$(submit shop)
+    not_yet() {
+        run as front mas --host gpu status shop
+        [ "$status" -eq 4 ] && [[ $output == *"session 'shop' does not run yet: its job "*' has begun, and its team is not up'* ]]
+    }
+    reached() { as front mas --host gpu wait shop --for idle; }
+    prepared() { as front mas logs gpu:shop 2>/dev/null | grep -qx 'this node is being prepared'; }
+    eventually not_yet
+    eventually prepared
+    for words in 'status gpu:shop' 'send gpu:shop all hello' '--host gpu peek shop solo'; do
+        # shellcheck disable=SC2086 # words
+        run as front mas $words
+        [ "$status" -eq 4 ]
+        [[ $output == *'what it does now: mas logs shop'* ]]
+    done
+    run ! on n1 test -e "$AT$id"
+    as front touch "$STORE/turn"
+    eventually reached
+    job=$(jobs_now .job)
+    as front scontrol requeue "$job"
+    eventually is_now .restarts 1
+    eventually not_yet
+    as front touch "$STORE/turn"
+    eventually reached
+    as front grep -qx RESTARTS=1 "$STORE/$id/run"
 }
 
 @test "a job that a more urgent one displaces is saved, and shown as waiting for another turn" {
