@@ -5,6 +5,7 @@
 #include "cmd/brokered.h"
 #include "cmd/remote.h"
 #include "cmd/suggest.h"
+#include "fleet/reach.h"
 #include "fleet/seal.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,6 +71,9 @@ static int parse_globals(int argc, char **argv, struct globals *globals, struct 
             continue;
         if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
             globals->verb = "help";
+        } else if (str_starts(argv[i], REACH_AS_OPTION) &&
+                   remote_is_name(argv[i] + strlen(REACH_AS_OPTION))) {
+            (void)setenv(ERR_REACHED_AS, argv[i] + strlen(REACH_AS_OPTION), 1);
         } else if (strcmp(argv[i], "--greet") == 0) {
             globals->shared.greet = true;
         } else if (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0) {

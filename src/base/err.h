@@ -19,6 +19,10 @@
  * The text is `cannot <what> '<subject>': <why>`, in lower case, without a full stop. The hint
  * tells the user what to do and is printed on its own line. Subjects can be hostile, so neither
  * string is safe to print directly: err_print() makes control characters visible.
+ *
+ * A command line in a hint or a warning stands behind a colon, in parentheses or in quotes: "start
+ * it with: mas start ID", "(mas start ID)", "'mas start'". Where mas runs for somebody on another
+ * machine, who reached this one as the host NAME, it is printed as "mas --host NAME start ID".
  */
 #ifndef MAS_BASE_ERR_H
 #define MAS_BASE_ERR_H
@@ -74,6 +78,13 @@ int err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Sets the hint. Returns -1. */
 int err_hint(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* In the environment: the name by which another machine has reached this one. */
+#define ERR_REACHED_AS "MAS_REACHED_AS"
+
+/* Appends a text for people, with its command lines as they are to be typed where it is read. */
+struct str;
+void err_add_commands(struct str *to, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Writes "mas: <text>\n" and the hint, if there is one, to stderr. Makes control characters
  * visible. */

@@ -139,24 +139,30 @@ void str_addc(struct str *s, char c)
     s->data[s->len] = '\0';
 }
 
-void str_addf(struct str *s, const char *fmt, ...)
+void str_vaddf(struct str *s, const char *fmt, va_list args)
 {
-    va_list args;
-    int n;
+    va_list again;
 
+    va_copy(again, args);
     str_reserve(s, 64);
-    va_start(args, fmt);
-    n = vsnprintf(s->data + s->len, s->cap - s->len, fmt, args);
-    va_end(args);
+    int n = vsnprintf(s->data + s->len, s->cap - s->len, fmt, args);
     if (n >= 0 && (size_t)n >= s->cap - s->len) {
         str_reserve(s, (size_t)n);
-        va_start(args, fmt);
-        n = vsnprintf(s->data + s->len, s->cap - s->len, fmt, args);
-        va_end(args);
+        n = vsnprintf(s->data + s->len, s->cap - s->len, fmt, again);
     }
+    va_end(again);
     if (n < 0)
         mem_fail(); /* with valid formats and sizes there is no other cause */
     s->len += (size_t)n;
+}
+
+void str_addf(struct str *s, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    str_vaddf(s, fmt, args);
+    va_end(args);
 }
 
 void str_clear(struct str *s)

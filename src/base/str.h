@@ -35,6 +35,7 @@ void str_add(struct str *s, const char *text);
 void str_addn(struct str *s, const char *bytes, size_t len);
 void str_addc(struct str *s, char c);
 void str_addf(struct str *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void str_vaddf(struct str *s, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 /* Makes space for `more` bytes and the NUL. */
 void str_reserve(struct str *s, size_t more);
 void str_clear(struct str *s); /* length 0; keeps the memory */

@@ -162,8 +162,8 @@ void agent_add_note(const struct roster *roster, size_t i, int64_t now_ms, struc
         separate(to, start);
         str_add(to, "asks: ");
         add_words(to, status->asks, false);
-        str_addf(to, " (mas approve %.8s %s)", roster->teams[roster->agents[i].team].id,
-                 roster->agents[i].agent->id);
+        err_add_commands(to, " (mas approve %.8s %s)", roster->teams[roster->agents[i].team].id,
+                         roster->agents[i].agent->id);
         return;
     }
     const char *words = status->note[0] != '\0'           ? status->note

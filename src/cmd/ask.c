@@ -223,12 +223,12 @@ static void on_tool(struct asking *asking, const struct host_event *event)
 static void on_permission(struct asking *asking, const struct host_event *event)
 {
     const struct roster *roster = &asking->request.roster;
-    _cleanup_free_ char *hint =
-        mem_printf("  answer it with: mas approve %s %s", roster_label(&roster->teams[0]).text,
-                   roster->agents[0].agent->id);
+    _cleanup_str_ struct str hint = STR_INIT;
 
+    err_add_commands(&hint, "  answer it with: mas approve %s %s",
+                     roster_label(&roster->teams[0]).text, roster->agents[0].agent->id);
     say(asking, "mas: the agent asks for a permission: ", host_event_title(event));
-    say(asking, "", hint);
+    say(asking, "", hint.data);
 }
 
 /* Prints the pending message of mas, unless it equals the turn's error, which is printed later. */
@@ -422,7 +422,7 @@ static int judge(const struct asking *asking, bool in_time, struct err *err)
         if (asking->taken != NULL)
             (void)err_hint(err,
                            "the agent's host has accepted the prompt; if its turn had not begun, "
-                           "it waits for the next start: see mas history %s %s",
+                           "it waits for the next start, see: mas history %s %s",
                            roster_label(&roster->teams[0]).text, agent);
         return -1;
     }

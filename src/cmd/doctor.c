@@ -70,7 +70,9 @@ static void print_table(const struct findings *findings)
         const struct finding *finding = &findings->items[i];
         table_add(&table, finding_state_name(finding->state), NULL);
         table_add(&table, finding->subject, NULL);
-        table_add(&table, finding->what, NULL);
+        _cleanup_str_ struct str what = STR_INIT;
+        err_add_commands(&what, "%s", finding->what);
+        table_add(&table, what.data, NULL);
     }
     if (findings->count == 0)
         printf("everything is in order\n");

@@ -28,10 +28,10 @@ static int tell_of_templates(const char *root, struct str *text, struct err *err
         else if (state == SHIPPED_EARLIER)
             str_addf(text, "templates/%s: updated\n", *name);
         else if (state == SHIPPED_BEHIND)
-            str_addf(text,
-                     "templates/%s: kept, because you have changed it; the shipped version has "
-                     "changed too, see: mas template diff %s\n",
-                     *name, *name);
+            err_add_commands(text,
+                             "templates/%s: kept, because you have changed it; the shipped version "
+                             "has changed too, see: mas template diff %s\n",
+                             *name, *name);
     }
     return 0;
 }

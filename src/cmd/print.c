@@ -130,8 +130,7 @@ int print_made(const struct call *call, const struct session *session, bool star
         str_add_visible(&line, unit, strlen(unit));
         str_addc(&line, '\n');
     }
-    str_addf(&line, "%s: mas %s %s", started ? "attach" : "start", started ? "attach" : "start",
-             word);
+    err_add_commands(&line, started ? "attach: mas attach %s" : "start: mas start %s", word);
     print_line(&line);
     return 0;
 }

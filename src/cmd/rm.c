@@ -31,8 +31,11 @@ static int remove_one(struct call *call, const struct life *life, const char *id
     forget_sessions(&call->root, &id, 1);
     if (!call->quiet)
         printf("%s removed\n", label.text);
-    if (lost.file != NULL && !call->quiet)
-        printf("its work is kept; bring it back with: mas restore %s\n", lost.file);
+    if (lost.file != NULL && !call->quiet) {
+        _cleanup_str_ struct str line = STR_INIT;
+        err_add_commands(&line, "its work is kept; bring it back with: mas restore %s", lost.file);
+        print_line(&line);
+    }
     if (lost.untold.code != MAS_OK)
         err_warn("the project did not get the commits of '%s': %s", label.text, lost.untold.text);
     lost_free(&lost);

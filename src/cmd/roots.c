@@ -122,11 +122,12 @@ static void add_others(const struct call *call, struct str *to)
 
 void roots_say_none(const struct call *call, const char *what)
 {
+    _cleanup_str_ struct str others = STR_INIT;
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_str_ struct str safe = STR_INIT;
 
-    str_addf(&text, "%s in '%s'; ", what, call->searched);
-    add_others(call, &text);
+    add_others(call, &others);
+    err_add_commands(&text, "%s in '%s'; %s", what, call->searched, others.data);
     str_add_visible(&safe, text.data, text.len);
     (void)fprintf(stderr, "%s\n", safe.data);
 }

@@ -1,6 +1,7 @@
 #include "client/roster.h"
 #include "cmd.h"
 #include "cmd/consent.h"
+#include "cmd/print.h"
 #include "cmd/set_agent.h"
 #include "code/setup.h"
 #include "memory/store_usage.h"
@@ -42,10 +43,14 @@ static int set_setup(const struct call *call, const char *id, bool yes, struct e
          setup_answers_keep(&call->root, setup.hash, yes ? SETUP_YES : SETUP_NO, err) == -1) ||
         setup_save(&repo, &setup, err) == -1)
         return -1;
-    if (!call->quiet)
-        printf(yes ? "%s: the setup runs before each agent starts next; see: mas restart\n"
-                   : "%s: the setup does not run\n",
-               name);
+    if (!call->quiet) {
+        _cleanup_str_ struct str line = STR_INIT;
+        err_add_commands(&line,
+                         yes ? "%s: the setup runs before each agent starts next; see: mas restart"
+                             : "%s: the setup does not run",
+                         name);
+        print_line(&line);
+    }
     return 0;
 }
 

@@ -132,7 +132,7 @@ static void describe_setup(const struct session_setup *setup, const char *sessio
                                           : "[code] setup: ");
         str_addf(to, "%zu %s", setup->counts[i], words[i]);
         if (i == SETUP_WAITS)
-            str_addf(to, " (mas set %s setup=yes)", session);
+            err_add_commands(to, " (mas set %s setup=yes)", session);
     }
 }
 

@@ -174,9 +174,9 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
     if (lease_clock_is_lost(session->lease))
         str_add(to, "the session's lease was lost ");
     if (alone)
-        str_addf(to, "(mas start %s)", label(session));
+        err_add_commands(to, "(mas start %s)", label(session));
     else
-        str_addf(to, "(mas restart %s %s)", label(session), one->agent->id);
+        err_add_commands(to, "(mas restart %s %s)", label(session), one->agent->id);
 }
 
 /* Which columns the table has because an agent tells something for them. */

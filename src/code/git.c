@@ -367,7 +367,7 @@ int git_check(struct err *err)
     if (sscanf(text, "git version %d.%d", &major, &minor) == 2 &&
         (major > VERSION_MAJOR || (major == VERSION_MAJOR && minor >= VERSION_MINOR)))
         return 0;
-    return err_set(err, MAS_FAILED, "cannot use '%s': mas needs git %d.%d or newer", text,
+    return err_set(err, MAS_FAILED, "cannot use '%s': git %d.%d or newer is needed", text,
                    VERSION_MAJOR, VERSION_MINOR);
 }
 

@@ -476,7 +476,7 @@ void editor_lost(struct editor *editor)
             continue;
         (void)err_set(&why, MAS_FAILED, "the host of agent '%s' has ended", editor->spec->agent);
         if (pending->step == STEP_RUNS || pending->step == STEP_FOLLOWS)
-            (void)err_hint(&why, "the host has accepted the prompt: see mas history %s %s",
+            (void)err_hint(&why, "the host has accepted the prompt, see: mas history %s %s",
                            editor->spec->session, editor->spec->agent);
         fail(editor, pending, &why);
     }

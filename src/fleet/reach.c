@@ -131,6 +131,8 @@ static void push_mas(const struct reach_command *command, const struct seal *sea
         _cleanup_free_ char *word = mem_printf("%s%.*s", SEAL_OPTION, ID_TEXT - 1, seal->line + 1);
         strv_push(to, word);
     }
+    _cleanup_free_ char *name = mem_printf("%s%s", REACH_AS_OPTION, command->remote->name);
+    strv_push(to, name);
     if (command->greet)
         strv_push(to, "--greet");
     if (command->remote->root[0] != '\0') {

@@ -194,7 +194,7 @@ static int read_version(struct db *db, const struct store_schema *schema, int *r
         return 0;
     }
     if (application != APPLICATION_ID || version < 1)
-        return err_set(err, MAS_DAMAGED, "cannot use '" STORE_FILE "': mas did not create it");
+        return err_set(err, MAS_DAMAGED, "cannot use '" STORE_FILE "': it was not created by mas");
     if (version > schema->version)
         return err_set(err, MAS_FAILED,
                        "cannot use '" STORE_FILE "': a newer version of mas wrote it");

@@ -43,7 +43,7 @@ int unlanded_check(const struct root *root, int dir, const char *id, struct err 
                   "cannot remove session '%s': it has work that is not in the project: %s",
                   label.text, str_text(&all));
     return err_hint(err,
-                    "see it with: mas diff %s; bring it home with: mas merge, mas land; or "
+                    "see it with: mas diff %s; bring it home with: mas merge, then: mas land; or "
                     "remove it and keep its work aside with: mas rm -f %s",
                     label.text, label.text);
 }

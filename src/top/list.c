@@ -192,7 +192,7 @@ static void add_team_cell(enum list_column column, const struct top_row *row, in
     else if (column == COLUMN_WHAT && team->problem != NULL)
         str_add(to, team->problem);
     else if (column == COLUMN_WHAT)
-        str_addf(to, "no agent has a host: mas start %s", team->name);
+        err_add_commands(to, "no agent has a host: mas start %s", team->name);
 }
 
 /* Appends the text of a cell and returns its colour. */

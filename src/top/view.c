@@ -213,14 +213,15 @@ static void scroll(struct top *top, size_t room)
 static void draw_empty(struct top *top, size_t y)
 {
     struct canvas *canvas = &top->canvas;
+    _cleanup_str_ struct str text = STR_INIT;
 
     if (top->rows.filter != NULL)
-        canvas_add(canvas, y, PAINT_DIM, " no agent matches the filter");
+        str_add(&text, " no agent matches the filter");
     else if (top->feed.stopped > 0)
-        canvas_addf(canvas, y, PAINT_DIM, " no session runs (%zu stopped: mas list)",
-                    top->feed.stopped);
+        err_add_commands(&text, " no session runs (%zu stopped: mas list)", top->feed.stopped);
     else
-        canvas_add(canvas, y, PAINT_DIM, " there is no session; begin with: mas new");
+        err_add_commands(&text, " there is no session; begin with: mas new");
+    canvas_add(canvas, y, PAINT_DIM, text.data);
 }
 
 static void draw_list(struct top *top, size_t from, size_t to)

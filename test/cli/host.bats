@@ -28,7 +28,7 @@ teardown_more() { close_connections; }
     [ "${#words[@]}" -ge 40 ]
     acts_as n1 'printf "%s\0" "$@"'
     "$MAS" --host n1 send "${words[@]}" >"$T/got"
-    printf '%s\0' --root "$T/n1/root" send "${words[@]}" >"$T/want"
+    printf '%s\0' --reached-as=n1 --root "$T/n1/root" send "${words[@]}" >"$T/want"
     cmp "$T/want" "$T/got"
     [ ! -e "$T/n1/home/x" ] && [ ! -e x ]
     close_connections
@@ -39,7 +39,7 @@ teardown_more() { close_connections; }
         echo "ForceCommand exec $shell -c \"\$SSH_ORIGINAL_COMMAND\"" >>"$T/n1/sshd_config"
         [[ $shell != *bsd-csh ]] || words=("${words[@]::${#words[@]}-1}") # it allows no long words
         "$MAS" --host n1 send "${words[@]}" >"$T/got"
-        printf '%s\0' --root "$T/n1/root" send "${words[@]}" >"$T/want"
+        printf '%s\0' --reached-as=n1 --root "$T/n1/root" send "${words[@]}" >"$T/want"
         cmp "$T/want" "$T/got"
         [ ! -e "$T/n1/home/x" ] && [ ! -e x ]
         close_connections
@@ -70,7 +70,7 @@ teardown_more() { close_connections; }
 
 @test "output, errors and exit codes from 0 to 12 are those of the verb there" {
     local code
-    acts_as n1 'echo "out $4"; echo "err $4" >&2; exit "$4"'
+    acts_as n1 'echo "out $5"; echo "err $5" >&2; exit "$5"'
     for code in {0..12} 130; do
         mas --host n1 wait "$code"
         [ "$status" -eq "$code" ]
@@ -247,13 +247,13 @@ teardown_more() { close_connections; }
 @test "options and operands of NAME:SESSION arrive as they were parsed" {
     acts_as n1 'printf "%s\0" "$@"'
     "$MAS" send n1:shop 10 --no-enter --from=1 -- -a 'b c' n1:x >"$T/got"
-    printf '%s\0' --root "$T/n1/root" send --no-enter --from=1 -- shop 10 -a 'b c' n1:x >"$T/want"
+    printf '%s\0' --reached-as=n1 --root "$T/n1/root" send --no-enter --from=1 -- shop 10 -a 'b c' n1:x >"$T/want"
     cmp "$T/want" "$T/got"
     "$MAS" attach --root "$ROOT" n1:shop lead >"$T/got"
-    printf '%s\0' --root "$T/n1/root" attach -- shop lead >"$T/want"
+    printf '%s\0' --reached-as=n1 --root "$T/n1/root" attach -- shop lead >"$T/want"
     cmp "$T/want" "$T/got"
     "$MAS" search -s n1:shop --json 'n1:x' >"$T/got"
-    printf '%s\0' --root "$T/n1/root" search --session=shop --json -- n1:x >"$T/want"
+    printf '%s\0' --reached-as=n1 --root "$T/n1/root" search --session=shop --json -- n1:x >"$T/want"
     cmp "$T/want" "$T/got"
 }
 
@@ -266,8 +266,8 @@ teardown_more() { close_connections; }
     acts_as n2 'echo "n2 $*"; exit 5'
     mas stop "$here" n2:a n1:b n2:c
     [ "$status" -eq 5 ]
-    [ "${lines[0]}" = "n2 --root $T/n2/root stop -- a c" ]
-    [ "${lines[1]}" = "n1 --root $T/n1/root stop -- b" ]
+    [ "${lines[0]}" = "n2 --reached-as=n2 --root $T/n2/root stop -- a c" ]
+    [ "${lines[1]}" = "n1 --reached-as=n1 --root $T/n1/root stop -- b" ]
     [ "$(field "$here" .status)" = stopped ]
     acts_as n1 'exit 0'
     mas rm n1:b none
@@ -339,7 +339,7 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
 @test "new --host passes everything but --host, and makes no root here" {
     acts_as n1 'printf "%s\0" "$@"; cat'
     printf hello | "$MAS" new --host=n1 -n shop -p 'lead=-x y' --private -c - --json >"$T/got"
-    printf '%s\0' --root "$T/n1/root" new --name=shop '--prompt=lead=-x y' --private --config=- --json -- >"$T/want"
+    printf '%s\0' --reached-as=n1 --root "$T/n1/root" new --name=shop '--prompt=lead=-x y' --private --config=- --json -- >"$T/want"
     printf hello >>"$T/want"
     cmp "$T/want" "$T/got"
     mkdir -p "$XDG_CONFIG_HOME/mas"
@@ -357,4 +357,44 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
     done
     run script -qec "$MAS --host n1 new -q" /dev/null
     [[ $output != *"a terminal for"* ]]
+}
+
+@test "what a machine says to do can be done from here: its command lines have its name" {
+    there n1 "$MAS" new -q --no-start -t solo --agent shell --name shop
+    mas --host n1 send shop all hello
+    [ "$status" -eq 4 ]
+    [[ $stderr = *': mas --host n1 start shop'* ]]
+    mas status n1:shop
+    [ "$stderr" = '' ]
+    mas start n1:nobody
+    [ "$status" -eq 3 ]
+    [[ $stderr = *': mas --host n1 list'* ]]
+    mas --host n1 start --nonsense
+    [[ $stderr = *': mas help start'* ]]
+    mas --host n1 new --no-start -t solo --agent shell --name bench
+    [[ $output = *$'\nstart: mas --host n1 start bench' ]]
+    # as it is said
+    mas --host n1 start shop
+    [ "$status" -eq 0 ]
+    [ "$(there n1 "$MAS" show shop --json | jq -r .status)" = active ]
+    # agents are told nothing of it
+    mas --host n1 send shop all 'echo "reached as <$MAS_REACHED_AS>"'
+    eventually eval 'there n1 "$MAS" logs shop solo | grep -q "reached as <>"'
+}
+
+@test "what a machine says to programs has no word of how it was reached" {
+    local verb want
+    there n1 "$MAS" new -q --no-start -t solo --agent shell --name shop
+    rm "$T/n1/root/sessions/"*/.session
+    for verb in list 'doctor' 'status' 'show shop' 'config'; do
+        # shellcheck disable=SC2086 # words
+        mas --host n1 $verb --json
+        [ -n "$output" ] || [ "$verb" = 'show shop' ]
+        [[ $output != *'--host n1'* ]]
+        # shellcheck disable=SC2086 # words
+        want=$(there n1 "$MAS" --root "$T/n1/root" $verb --json 2>/dev/null) || :
+        diff <(echo "$want") <(echo "$output")
+    done
+    mas --host n1 doctor
+    [[ $output$stderr = *'mas --host n1 doctor --fix'* ]]
 }

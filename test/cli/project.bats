@@ -420,7 +420,7 @@ install git 2.38 or newer"* ]]
         chmod 755 "$T/bin/git"
         run --separate-stderr env PATH="$T/bin" "$MAS" new --no-start -t crew --project "$P"
         [ "$status" -eq 1 ]
-        [ "$stderr" = "mas: cannot use 'git version $version': mas needs git 2.38 or newer" ]
+        [ "$stderr" = "mas: cannot use 'git version $version': git 2.38 or newer is needed" ]
         [ "$(snapshot)" = "$before" ]
     done
 }

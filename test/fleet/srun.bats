@@ -19,9 +19,9 @@ tool() {
     as n1 sh -c 'printf "#!/bin/bash\n%s\n" "$1" >tool; chmod +x tool' sh "$1"
     as front sed -i 's|^mas = .*|mas = /home/ann/tool|' .config/mas/mas.ini
 }
-# In front of the verb are --seal=, --root and the root. The script may end as mas does there, or seal its output by
-# itself.
-READ='exec /usr/local/bin/mas "$1" "$2" "$3" wait shop --for idle'
+# In front of the verb are --seal=, --reached-as=, --root and the root. The script may end as mas does there, or seal its
+# output by itself.
+READ='exec /usr/local/bin/mas "${@:1:4}" wait shop --for idle'
 SEAL='printf "\36%s\n" "${1#*=}"'
 mas_again() { as front sed -i 's|^mas = .*|mas = /usr/local/bin/mas|' .config/mas/mas.ini; }
 teardown_more() {

@@ -362,7 +362,7 @@ static void what_mas_did_not_make_is_refused(void)
     _cleanup_place_ struct place place = place_make();
 
     CHECK_INT(run_sql(&place, "CREATE TABLE message (id)"), SQLITE_OK);
-    check_damaged(&place, "cannot use 'memory.db': mas did not create it");
+    check_damaged(&place, "cannot use 'memory.db': it was not created by mas");
     for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
         fill(&place);
         CHECK_INT(run_sql(&place, hostile[i]), SQLITE_OK);

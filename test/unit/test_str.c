@@ -156,6 +156,40 @@ static void err_print_is_visible(void)
 
 /* Buffers. */
 
+static void command_lines_have_the_host_that_was_reached(void)
+{
+    static const struct {
+        const char *text, *there; /* NULL: as it is */
+    } cases[] = {
+        {"start it with: mas start ab  (all sessions: mas list)",
+         "start it with: mas --host n1 start ab  (all sessions: mas --host n1 list)"},
+        {"its note in 'mas status' says how (mas start ab)",
+         "its note in 'mas --host n1 status' says how (mas --host n1 start ab)"},
+        {"mas start", NULL},
+        {"", NULL},
+        {": ", NULL},
+        {": mas ", NULL},
+        {": mas", NULL},
+        {"see: mas help new", NULL}, /* is the same everywhere */
+        {"see: mas helper", "see: mas --host n1 helper"},
+        {"it names programs that mas runs; mas asks again", NULL},
+        {"on another machine: mas --host n2 list", NULL},
+        {"x: /opt/mas start; y:mas start; Xmas start", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str here = STR_INIT, there = STR_INIT;
+        const char *text = cases[i].text;
+        (void)unsetenv(ERR_REACHED_AS);
+        err_add_commands(&here, "%s", text);
+        CHECK_STR(str_text(&here), text);
+        (void)setenv(ERR_REACHED_AS, "n1", 1);
+        err_add_commands(&there, "%s", text);
+        CHECK_STR(str_text(&there), cases[i].there != NULL ? cases[i].there : text);
+    }
+    (void)unsetenv(ERR_REACHED_AS);
+}
+
 static void str_grows(void)
 {
     _cleanup_str_ struct str s = STR_INIT;
@@ -517,6 +551,7 @@ static const struct unit_test tests[] = {
     TEST(err_errno_names_the_reason),
     TEST(an_error_carries_the_number_of_its_cause),
     TEST(err_print_is_visible),
+    TEST(command_lines_have_the_host_that_was_reached),
     TEST(str_grows),
     TEST(str_addf_takes_long_text),
     TEST(str_holds_any_bytes),
