@@ -237,13 +237,20 @@ static void add_words(struct wall_plan *plan, const struct wall_subject *subject
     }
 }
 
+void plan_lack_too(struct wall_plan *plan, const char *what)
+{
+    char *missing = plan->report.missing;
+    _cleanup_free_ char *text = mem_printf("%s%s%s", missing, missing[0] != '\0' ? "; " : "", what);
+    size_t len = str_fit(text, WALL_WHY_MAX - 1);
+
+    memcpy(missing, text, len);
+    missing[len] = '\0';
+}
+
 void plan_lack(struct wall_plan *plan, const struct err *why)
 {
-    if (plan->report.missing[0] != '\0')
-        return;
-    size_t len = str_fit(why->text, WALL_WHY_MAX - 1);
-    memcpy(plan->report.missing, why->text, len);
-    plan->report.missing[len] = '\0';
+    if (plan->report.missing[0] == '\0')
+        plan_lack_too(plan, why->text);
 }
 
 /* Makes /tmp one directory for the agent and the programs that it asks its host for. Not if

@@ -19,8 +19,10 @@ void plan_add_program(struct wall_plan *plan, const char *program, bool is_appro
 int plan_network(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
 void plan_free_network(struct wall_plan *plan);
 
-/* Says why a part is not held. */
+/* Says why a part is not held, unless something was said before. */
 void plan_lack(struct wall_plan *plan, const struct err *why);
+/* Says something else that is less than was asked for. */
+void plan_lack_too(struct wall_plan *plan, const char *what);
 
 /* ---- plan_session.c: what the agent has in its session, and of the user's home */
 int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);

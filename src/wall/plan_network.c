@@ -70,8 +70,12 @@ int plan_network(struct wall_plan *plan, const struct wall_subject *subject, str
     plan->report.asked[WALL_NETWORK] = true;
     plan->cut = true;
     wall_report_hold(&plan->report, WALL_NETWORK, plan->alone ? "seccomp" : "namespace");
-    if (network.kind == NETWORK_NONE || plan->alone) /* without a namespace there is no way out */
+    if (network.kind == NETWORK_NONE)
         return 0;
+    if (plan->alone) { /* without a namespace there is no way out */
+        plan_lack_too(plan, "no host of wall.network is reached");
+        return 0;
+    }
     if (find_way(subject->enter, subject->env, &plan->way, &why) == -1) {
         plan_free_network(plan);
         if (plan->report.level == WALL_REQUIRE) {

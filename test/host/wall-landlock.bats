@@ -57,6 +57,15 @@ out() { cat "$T/shared/out"; }
     [ "$(of solo .exitCode)" = 3 ]
 }
 
+@test "Landlock alone: show says that no host of a list is reached" {
+    printf '[wall]\nnetwork = good.test\n' >>"$ROOT/mas.ini"
+    inside 'exit 3'
+    [[ "$(field "$ID" '.agents[0].wall.missing')" = *'; no host of wall.network is reached' ]]
+    "$MAS" stop -q "$ID"
+    PATH=$T/bin run -0 "$MAS" show "$ID"
+    [[ $output = *'walls '*'network: seccomp; '*'; no host of wall.network is reached'* ]] || { echo "$output"; false; }
+}
+
 @test "Landlock alone: variables that name a part of the agent's home name its own" {
     TOOL_HOME=$HOME/.tool TOOL_LOGIN=$HOME/.tool/login OTHER=$HOME/.tools LIST=$HOME/.tool/bin:$HOME/.tool \
         inside "exec >$T/shared/out 2>&1
