@@ -35,6 +35,8 @@
  *                 Starts an agent that is asleep.
  *   listen        early
  *                 -> the agent's status, conversation, query, mode, modes, commands,
+ *                    can: {now, aside, kept, deleteKept}, each true or false, or null: the agent has
+ *                    not told yet what it can do,
  *                    permissions: [..], each with the beginning of its details, and options: [..],
  *                    if the agent has sent some and they fit
  *                 All events follow until the connection closes; it may carry further requests.

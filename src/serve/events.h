@@ -10,6 +10,7 @@
  *     session.created session.started session.stopped session.crashed session.error   the session
  *     session.removed     sessionId
  *     agent.state         sessionId, agent, state, and the members of `mas status --json`
+ *     agent.settings      sessionId, agent: its mode or options have changed
  *     message             sessionId, agent, role (user: a prompt, agent: its answer), text
  *     permission          sessionId, agent, permission, title, options: it waits for an answer
  *     merged conflict landed   sessionId, agent, branch, commit, commits, files

@@ -239,6 +239,15 @@ static void tell_permission(struct watched *watched, const struct host_event *ev
     json_put_node(out, "options", event->options);
 }
 
+/* Which settings there are, and how they are, GET of the agent tells. */
+static void tell_settings(struct watched *watched, const struct host_event *event,
+                          struct json_out *out)
+{
+    (void)watched;
+    (void)event;
+    (void)out;
+}
+
 /* ---- what an agent is saying */
 
 static void tell_piece(struct watched *watched)
@@ -297,6 +306,8 @@ static const struct {
     [HOST_EVENT_PROMPT] = {"message", tell_prompt},
     [HOST_EVENT_END] = {"message", tell_end},
     [HOST_EVENT_PERMISSION] = {"permission", tell_permission},
+    [HOST_EVENT_MODE] = {"agent.settings", tell_settings},
+    [HOST_EVENT_OPTIONS] = {"agent.settings", tell_settings},
 };
 
 static void handle_event(struct watched *watched, const struct frame *frame)

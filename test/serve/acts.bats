@@ -322,19 +322,6 @@ for row in sqlite3.connect(sys.argv[1]).execute("select agent, kind, amount from
     refused 400 bad_request 'legacy mode'
 }
 
-@test "each address that a hint may name is in the description" {
-    serve
-    api GET /openapi.json
-    is 200
-    local count=0 method path
-    while read -r method path; do
-        jq -e --arg path "${path%\?*}" --arg method "${method,,}" '.paths[$path][$method]' <<<"$output" >/dev/null ||
-            { echo "$method $path" >&2; false; }
-        count=$((count + 1))
-    done < <(sed -nE 's/^ +\{"mas [^"]*", +"([A-Z]+ [^"]+)"\},$/\1/p' "$PROJECT/src/serve/hint.c")
-    [ "$count" -ge 30 ]
-}
-
 @test "what an operation failed with has a code, and no command line" {
     new_session -t solo
     serve

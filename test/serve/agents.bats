@@ -21,7 +21,8 @@ prompt() {
     agent
     is 200 '.sessionId == "'"$ID"'" and .agent == "solo" and .state == "idle" and .protocol == "acp" and .query == 1
         and .permissions == [] and (.modes | length > 0) and (.mode | length > 0)'
-    left() { jq -S 'del(.agent, .sessionId, .query, .mode, .modes, .commands, .options, .permissions)' <<<"$1"; }
+    is 200 '.can == {"now": false, "aside": false, "kept": true, "deleteKept": false}'
+    left() { jq -S 'del(.agent, .sessionId, .query, .can, .mode, .modes, .commands, .options, .permissions)' <<<"$1"; }
     status=$("$MAS" status "$ID" --json | jq ".sessions[0].agents[0]")
     diff <(left "$output" | jq 'keys') <(jq -S 'del(.id, .agent, .role, .unit, .group, .rank, .preset)' <<<"$status" | jq 'keys')
     api GET "/sessions/$ID/agents/nobody"
@@ -33,11 +34,28 @@ prompt() {
     refused 410 gone ''
 }
 
+@test "an agent's address says what the agent can do, once it has told it, and while it sleeps" {
+    run_acp "--steer --fork --delete" "start = demand"
+    serve
+    agent
+    is 200 '.protocol == "acp" and has("can") and .can == null'
+    "$MAS" ask "$ID" solo SAY:hello >/dev/null
+    agent
+    is 200 '.can == {"now": true, "aside": true, "kept": true, "deleteKept": true}'
+    "$MAS" sleep -q "$ID" solo
+    agent
+    is 200 '.state == "asleep" and .can.now and .can.aside'
+    options "--no-list --delete"
+    "$MAS" restart -q "$ID" solo
+    can_nothing() { agent && jq -e '.can == {"now": false, "aside": false, "kept": false, "deleteKept": false}' <<<"$output"; }
+    eventually can_nothing
+}
+
 @test "a program on a terminal has a state, and refuses what only ACP has" {
     new_session -t solo
     serve
     agent
-    is 200 '.protocol == "tty" and (has("permissions") | not)'
+    is 200 '.protocol == "tty" and (has("permissions") | not) and (has("can") | not)'
     api GET "/sessions/$ID/agents/solo/permissions"
     is 200 '.permissions == []'
     at cancel

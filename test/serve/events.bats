@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # GET /events, /metrics, /openapi.json.
 load ../helper
+load ../host/lib
+load ../acp/lib
 load lib
 load ../project
 
@@ -245,6 +247,21 @@ END
     is_metric 'mas_http_requests_total{route="/sessions",method="GET",status="200"} 1'
     is_metric 'mas_http_requests_total{route="other",method="",status="404"} 1'
     run ! grep -vE '^(# (HELP|TYPE) mas_[a-z_]+ .*|mas_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.]+)$' <<<"$output"
+}
+
+@test "a mode or an option that is set anywhere is told" {
+    acp_agent
+    serve
+    hear
+    "$MAS" ask "$ID" solo SAY:there >/dev/null
+    eventually came message '.[]; .role == "agent"'
+    before=$(data agent.settings | wc -l)
+    told() { [ "$(data agent.settings | wc -l)" -ge $((before + $1)) ]; }
+    "$MAS" set "$ID" solo mode=plan
+    eventually told 1
+    "$MAS" set "$ID" solo model=large
+    eventually told 2
+    [ "$(data agent.settings | tail -n 1 | jq -c .)" = '{"sessionId":"'"$ID"'","agent":"solo"}' ]
 }
 
 @test "the description names every address and method, and no other" {

@@ -111,7 +111,7 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
 
 @test "permissions, plans, cancel, mode, clear, stop and start: each by a tap, at both sizes" {
     needs_browser
-    acp_agent --plan-clears
+    acp_agent --plan-clears --option-slow 300 # so that the page learns later what it has set
     serve
     browse acts
 }
@@ -125,9 +125,16 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
 
 @test "what an agent cannot do is said where it was asked for" {
     needs_browser
-    acp_agent
+    acp_agent --steer promptRequired --fork none
     serve
     browse refusals
+}
+
+@test "Now and Aside are offered where the agent can do them" {
+    needs_browser
+    run_acp ""
+    serve
+    browse offers "$T/options"
 }
 
 @test "an aside that a killed server has forgotten is said to be lost" {

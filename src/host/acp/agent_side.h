@@ -105,6 +105,8 @@ void settings_parse_modes(struct host *host, const char *mode, const struct acp_
 void settings_parse_options(struct host *host, const struct json *options);
 /* Forgets what the agent has offered, as its process has ended. */
 void settings_forget(struct offered *offered);
+/* Notes what the agent can do, as it has told in its answer to `initialize`. */
+void settings_learn(struct host *host);
 void settings_free(struct offered *offered);
 /* Copies words; the caller frees them with the second function. */
 struct acp_word *settings_copy_words(const struct acp_word *words, size_t count);

@@ -218,6 +218,22 @@ void event_put_modes(const struct conversation *conversation, struct json_out *o
     json_close(out, ']');
 }
 
+void event_put_abilities(const struct conversation *conversation, struct json_out *out)
+{
+    const struct abilities *can = &conversation->offered.can;
+
+    if (!can->known) {
+        json_put(out, "can", NULL);
+        return;
+    }
+    json_open(out, "can", '{');
+    json_put_bool(out, "now", can->now);
+    json_put_bool(out, "aside", can->aside);
+    json_put_bool(out, "kept", can->kept);
+    json_put_bool(out, "deleteKept", can->delete_kept);
+    json_close(out, '}');
+}
+
 void event_put_commands(const struct conversation *conversation, struct json_out *out)
 {
     size_t from = out->to->len;

@@ -268,6 +268,7 @@ int acp_request_listen(struct host *host, struct client *client, const struct fr
     request_open_answer(host, &head, &out);
     agent_status_tell(&status, &out);
     json_put_int(&out, "query", conversation->memory.place.number);
+    event_put_abilities(conversation, &out);
     event_put_modes(conversation, &out);
     event_put_commands(conversation, &out);
     json_open(&out, "permissions", '[');

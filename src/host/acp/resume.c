@@ -390,6 +390,7 @@ static void handle_initialize(struct host *host, const struct acp_answer *answer
     free(link->program);
     link->program = mem_printf("%s%s%s", info->name[0] != '\0' ? info->name : host->argv[0],
                                info->version[0] != '\0' ? " " : "", info->version);
+    settings_learn(host);
     resume_begin(host);
 }
 

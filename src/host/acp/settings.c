@@ -77,6 +77,17 @@ void settings_free(struct offered *offered)
     str_free(&offered->options);
 }
 
+void settings_learn(struct host *host)
+{
+    const struct acp_info *info = acp_info(host->conversation->link.acp);
+
+    host->conversation->offered.can = (struct abilities){.known = true,
+                                                         .now = info->steer,
+                                                         .aside = info->fork,
+                                                         .kept = info->list,
+                                                         .delete_kept = info->list && info->remove};
+}
+
 void settings_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
                           size_t count)
 {

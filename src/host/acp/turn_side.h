@@ -358,6 +358,7 @@ void event_say(struct host *host, bool keep, const char *fmt, ...) PRINTF_LIKE(3
 /* Tells the state, if the clients know another one. */
 void event_tell_state(struct host *host, const struct agent_status *status);
 void event_put_modes(const struct conversation *conversation, struct json_out *out);
+void event_put_abilities(const struct conversation *conversation, struct json_out *out);
 void event_put_commands(const struct conversation *conversation, struct json_out *out);
 void event_put_permission(const struct host *host, const struct asked_permission *permission,
                           struct json_out *out);

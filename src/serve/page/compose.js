@@ -1,7 +1,8 @@
 // Where a person writes to an agent. To one that speaks ACP there are three ways: a prompt, which waits
 // for its turn; now, which the agent sees in the turn that it is in; and aside, which a copy answers.
+// The last two are offered where the agent has told that it can do them.
 import {agentPath, post, sessionPath} from "/page/api.js";
-import {act, complain, el, say} from "/page/dom.js";
+import {act, complain, el, fill, say, setText} from "/page/dom.js";
 
 const WAYS = {
     prompt: ["Prompt", (agent) => `Prompt to ${agent}`],
@@ -16,8 +17,7 @@ export class Composer {
     #acp = false;
     #text = el("textarea", {id: "prompt", rows: 1, maxlength: 1000000});
     #label = el("label", {for: "prompt", class: "hidden"});
-    #way = el("select", {"aria-label": "How to send it"},
-        Object.entries(WAYS).map(([key, [name]]) => el("option", {value: key}, name)));
+    #way = el("select", {"aria-label": "How to send it"});
     #send = el("button", {class: "strong"}, "Send");
     #isKnown;
     #known = new Promise((resolve) => { this.#isKnown = resolve; }); // before that, nothing is sent
@@ -35,6 +35,7 @@ export class Composer {
             if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
                 this.node.requestSubmit();
         });
+        this.#offer(["prompt"]);
         this.#name();
     }
 
@@ -42,9 +43,25 @@ export class Composer {
     show(state) {
         this.#acp = state?.protocol === "acp";
         this.#send.disabled = state === null;
-        this.#way.hidden = state !== null && !this.#acp;
-        if (state !== null)
-            this.#isKnown();
+        if (state === null)
+            return;
+        const ways = Object.keys(WAYS).filter((way) => way === "prompt" || state.can?.[way]);
+        this.#offer(ways);
+        this.#way.hidden = !this.#acp || ways.length === 1;
+        this.#isKnown();
+    }
+
+    // A way that a person has chosen, and that is there no more, does not become another one unsaid.
+    #offer(ways) {
+        const [name] = WAYS[this.#way.value || "prompt"];
+        const gone = this.#way.value !== "" && !ways.includes(this.#way.value);
+        fill(this.#way, ways, (way) => way, (way) => el("option", {value: way}),
+            (option, way) => setText(option, WAYS[way][0]));
+        if (!gone)
+            return;
+        this.#way.value = "prompt";
+        this.#name();
+        complain({message: `${this.#agent} has no ${name} any more; what you write is a prompt`});
     }
 
     #name() {

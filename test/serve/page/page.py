@@ -211,8 +211,7 @@ def acts(browser):
         state = json.loads(mas("status", ID, "--json"))["sessions"][0]["agents"][0]
         need(state["state"] == "idle", state)
         more(page)
-        need(page.run("[...document.querySelectorAll('.setting select')].map(n => n.value).join()") == "plan,large",
-             "what was set is not shown")
+        page.wait("[...document.querySelectorAll('.setting select')].map(n => n.value).join() === 'plan,large'")
         page.tap("button", "Clear context")
         page.has("dialog h2", "Clear the context")
         page.key("Escape")
@@ -243,6 +242,7 @@ def acts(browser):
 
 def way(page, name):
     """Chooses how the next words go to the agent, by keyboard alone."""
+    page.wait(f"[...document.querySelector('.prompt select').options].some((one) => one.textContent === '{name}')")
     page.run("document.querySelector('.prompt select').focus()")
     page.key(name[0].lower(), text=name[0].lower())
     page.wait(f"document.querySelector('.prompt select').selectedOptions[0].textContent === '{name}'")
@@ -299,7 +299,7 @@ def ways(browser):
 
 @scenario
 def refusals(browser):
-    """An agent that takes nothing in its turn, and cannot be copied: the page says so, and nothing is lost."""
+    """An agent that offers ways and then refuses them: the page says so, and nothing is lost."""
     page = browser.page(*PHONE)
     enter(page)
     at_agent(page)
@@ -307,16 +307,51 @@ def refusals(browser):
     page.has("button", "Cancel turn")
     way(page, "Now")
     prompt(page, "SAY:came-later")
-    page.wait("document.getElementById('alert').textContent.includes('solo gets it after its turn: it takes nothing')")
+    page.wait("document.getElementById('alert').textContent.includes('solo gets it after its turn: ')")
     page.tap("button", "Cancel turn")
     answers(page, "came-later")
     way(page, "Aside")
     prompt(page, "SAY:x")
-    page.wait("document.querySelector('.aside[data-state=failed] .answer').textContent.includes('cannot copy its session')")
-    need(page.run("/POST .sessions.[0-9a-f-]{36}.agents.solo.prompts/.test(document.querySelector('.aside .answer').textContent)"),
-         "the hint does not say how to ask it")
+    page.wait("document.querySelector('.aside[data-state=failed] .answer').textContent.includes('no valid session id')")
     fits(page)
     quiet(page, "401")
+
+
+@scenario
+def offers(browser, options):
+    """Now and Aside are there if the agent can do them: each alone, both, and none; also when it becomes another one."""
+    def offered(page, *names):
+        page.wait(f"JSON.stringify([...document.querySelector('.prompt select').options].map((o) => o.textContent)) === "
+                  f"{json.dumps(json.dumps(['Prompt', *names], separators=(',', ':')))}")
+        page.wait(f"document.querySelector('.prompt select').hidden === {json.dumps(not names)}")
+
+    def becomes(words):
+        with open(options, "w") as file:
+            file.write(words + "\n")
+        mas("restart", "-q", ID, "solo")
+
+    for page in sizes(browser):
+        becomes("--steer")
+        enter(page)
+        at_agent(page)
+        offered(page, "Now")
+        becomes("--fork")
+        offered(page, "Aside")
+        way(page, "Aside")
+        becomes("--fork --steer")
+        offered(page, "Now", "Aside")
+        need(page.run("document.querySelector('.prompt select').value") == "aside", "what was chosen is not there any more")
+        page.tap("#prompt")
+        page.type("SAY:typed")
+        becomes("")
+        offered(page)
+        page.wait("document.getElementById('alert').textContent.includes('solo has no Aside any more')")
+        need(page.run("document.getElementById('prompt').placeholder") == "Prompt to solo", "the field does not say how")
+        fits(page)
+        idle(page)
+        page.tap(".prompt button", "Send")
+        answers(page, "typed")
+        quiet(page, "401")
 
 
 @scenario
