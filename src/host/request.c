@@ -202,10 +202,12 @@ static int do_not_sleep(struct host *host, struct client *client, const struct f
 {
     if (json_bool(json_get(frame->head, "all"), false))
         return do_status(host, client, frame, err);
-    return err_set(err, MAS_CONFLICT,
-                   "cannot put agent '%s' to sleep: it runs on a terminal, and could not take up "
-                   "its conversation again",
-                   host->agent->id);
+    (void)err_set(err, MAS_CONFLICT,
+                  "cannot put agent '%s' to sleep: it runs on a terminal, and could not take up "
+                  "its conversation again",
+                  host->agent->id);
+    return err_hint(err, "to end it, stop its session: mas stop %s",
+                    session_label(&host->root, host->session.id).text);
 }
 
 static int do_wake(struct host *host, struct client *client, const struct frame *frame,

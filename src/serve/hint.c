@@ -56,6 +56,28 @@ static const struct {
 };
 /* clang-format on */
 
+/* clang-format off */
+/* What options are in a body or a query. Longer ones stand before shorter ones that begin like
+ * them. */
+static const struct {
+    const char *option, *member;
+} options[] = {
+    {"--agent",       "'preset'"},
+    {"--answer",      "'answers',"},
+    {"--keep",        "'keep'"},
+    {"--links",       "links=true"},
+    {"--merge",       "'how' merge"},
+    {"--mode",        "'sessionMode'"},
+    {"--new-id",      "newId=true"},
+    {"--no-enter",    "'execute' false"},
+    {"--older-than",  "'olderThan'"},
+    {"--onto BRANCH", "'onto'"},
+    {"--onto",        "'onto'"},
+    {"--squash",      "'how' squash"},
+    {"--status",      "'status'"},
+};
+/* clang-format on */
+
 static const char *subject_of(const struct hint_subject *subject, const char *placeholder,
                               size_t len)
 {
@@ -136,6 +158,26 @@ static const char *find_address(const char *command)
     return NULL;
 }
 
+/* Puts what a client has in place of the options in a text. Returns false if it has nothing like
+ * one of them. */
+static bool put_options(const char *text, struct str *to)
+{
+    for (const char *at; (at = strstr(text, "--")) != NULL;) {
+        size_t i = 0;
+        while (i < ARRAY_LEN(options) &&
+               (!str_starts(at, options[i].option) ||
+                strspn(at + strlen(options[i].option), "abcdefghijklmnopqrstuvwxyz-") > 0))
+            i++;
+        if (i == ARRAY_LEN(options))
+            return false;
+        str_addn(to, text, (size_t)(at - text));
+        str_add(to, options[i].member);
+        text = at + strlen(options[i].option);
+    }
+    str_add(to, text);
+    return true;
+}
+
 /* Appends one part of a hint, if a client can do what it says. */
 static void put_part(const char *part, const struct hint_subject *subject, struct str *to)
 {
@@ -146,11 +188,16 @@ static void put_part(const char *part, const struct hint_subject *subject, struc
         command != NULL && (command == part || command[-1] == ' ' || command[-1] == '\'');
     const char *address = is_command ? find_address(command) : NULL;
 
-    if (is_command ? address == NULL : strstr(part, "--") != NULL)
+    _cleanup_str_ struct str words = STR_INIT;
+    _cleanup_free_ char *plain =
+        mem_dupn(part, is_command ? (size_t)(command - part) : strlen(part));
+
+    if ((is_command && address == NULL) || str_starts(part, "in the pane: ") ||
+        !put_options(plain, &words))
         return;
     if (to->len > 0)
         str_add(to, separator);
-    str_addn(to, part, is_command ? (size_t)(command - part) : strlen(part));
+    str_add(to, str_text(&words));
     if (is_command && str_starts(address, one_session) && subject_of(subject, "{id}", 4) == NULL)
         str_add(to, "GET /sessions"); /* it is the command that knows which session */
     else if (is_command)

@@ -19,7 +19,8 @@ struct hint_subject {
 void hint_default(int status, const struct hint_subject *subject, struct str *to);
 
 /* Appends the hint with addresses in place of commands. Of several parts, which are separated by
- * "; ", those are left out that name an option or a command without an address. */
+ * "; ", those are left out that name an option or a command which a client does not have, or are
+ * for the pane. */
 void hint_put(const char *hint, const struct hint_subject *subject, struct str *to);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "base/time.h"
+#include "serve/body.h"
 #include "serve/events.h"
 #include "serve/request.h"
 #include "serve/server.h"
@@ -23,6 +24,7 @@ struct operation {
     char *agent; /* NULL: it is not about one */
     char **words;
     struct str input;
+    const struct body_member *members;
     int64_t began_ms, ended_ms; /* since 1970; ended_ms 0: it has not ended */
 
     /* The worker writes these; the loop reads them after the end. */
@@ -95,6 +97,20 @@ static bool on_start(const struct proc *proc, void *arg)
     return go_on;
 }
 
+/* "cannot use --keep 'x'" is "cannot use the member keep 'x'" here. */
+static void say_members(struct operation *operation)
+{
+    const struct body_member *members = operation->members;
+
+    for (size_t i = 0; i < BODY_MEMBERS && members[i].name != NULL; i++) {
+        if (members[i].option == NULL || !str_starts(members[i].option, "--"))
+            continue;
+        _cleanup_free_ char *option = mem_printf("use %s ", members[i].option);
+        _cleanup_free_ char *member = mem_printf("use the member %s ", members[i].name);
+        verb_reword(&operation->err, option, member);
+    }
+}
+
 static void run_operation(struct job *job)
 {
     struct operation *operation =
@@ -104,10 +120,10 @@ static void run_operation(struct job *job)
     (void)pthread_mutex_lock(&operation->mutex);
     bool go_on = !operation->cancelled;
     (void)pthread_mutex_unlock(&operation->mutex);
-    if (go_on)
-        (void)verb_run_watched(operation->list->server,
-                               (const char *const *)(void *)operation->words, &operation->input,
-                               &watch, &operation->output, &operation->err);
+    if (go_on &&
+        verb_run_watched(operation->list->server, (const char *const *)(void *)operation->words,
+                         &operation->input, &watch, &operation->output, &operation->err) == -1)
+        say_members(operation);
     (void)pthread_mutex_lock(&operation->mutex);
     fd_closep(&operation->process);
     (void)pthread_mutex_unlock(&operation->mutex);
@@ -168,9 +184,8 @@ static void forget(struct operations *operations)
     }
 }
 
-const struct operation *operations_begin(struct operations *operations, const char *session,
-                                         const char *agent, const char *const *words,
-                                         const char *input, struct err *err)
+const struct operation *operations_begin(struct operations *operations,
+                                         const struct operation_wish *wish, struct err *err)
 {
     struct operation **last = &operations->first;
     char id[ID_TEXT];
@@ -185,17 +200,18 @@ const struct operation *operations_begin(struct operations *operations, const ch
     struct operation *operation = mem_alloc(sizeof *operation);
     *operation = (struct operation){.job = {.run = run_operation, .done = on_end},
                                     .list = operations,
+                                    .members = wish->members,
                                     .began_ms = time_epoch_ms(),
                                     .process = -1,
                                     .err = ERR_INIT};
     (void)pthread_mutex_init(&operation->mutex, NULL);
     memcpy(operation->id, id, sizeof id);
-    (void)snprintf(operation->session, sizeof operation->session, "%s", session);
-    operation->agent = mem_dup(agent);
-    for (; *words != NULL; words++)
-        strv_push(&operation->words, *words);
-    if (input != NULL)
-        str_add(&operation->input, input);
+    (void)snprintf(operation->session, sizeof operation->session, "%s", wish->session);
+    operation->agent = mem_dup(wish->agent);
+    for (const char *const *word = wish->words; *word != NULL; word++)
+        strv_push(&operation->words, *word);
+    if (wish->input != NULL)
+        str_add(&operation->input, wish->input);
     if (!pool_add(operations->pool, &operation->job)) {
         operation_free(operation);
         (void)err_set(err, MAS_FAILED, "the server is busy; try again");

@@ -24,6 +24,7 @@ enum {
     OPERATION_KEPT_MS = 3600 * 1000,
 };
 
+struct body_member; /* serve/body.h */
 struct server;
 struct operation;
 struct operations;
@@ -34,13 +35,19 @@ void operations_free(struct operations *operations);
 /* Operations end in jobs of this pool. It belongs to the operations. */
 struct pool *operations_pool(const struct operations *operations);
 
-/* Begins an operation on a session (an id; "": none) or one of its agents (NULL: none): `mas` with
- * these words, which end with a
- * NULL, and `input` as its standard input (NULL: none). Returns NULL if OPERATIONS_MAX operations
- * have not ended. The operation belongs to the list. */
-const struct operation *operations_begin(struct operations *operations, const char *session,
-                                         const char *agent, const char *const *words,
-                                         const char *input, struct err *err);
+/* What an operation does, and on what. */
+struct operation_wish {
+    const char *session; /* an id; "": on none */
+    const char *agent; /* NULL: on none */
+    const char *const *words; /* of the command line, ended by NULL */
+    const char *input; /* its standard input; NULL: none */
+    const struct body_member *members; /* static: the options among the words, for its error */
+};
+
+/* Begins an operation. Returns NULL if OPERATIONS_MAX operations have not ended. The operation
+ * belongs to the list. */
+const struct operation *operations_begin(struct operations *operations,
+                                         const struct operation_wish *wish, struct err *err);
 /* Returns the operation with this id, or NULL. */
 struct operation *operations_find(struct operations *operations, const char *id);
 /* Asks the process of an operation to end, as Ctrl-C does; one that waits never starts. Returns

@@ -94,8 +94,12 @@ static const struct operation *begin(struct request *request, const struct write
         for (const struct json *n = json_first(agents); n != NULL; n = json_next(n))
             words[count++] = json_text(n);
     }
-    return operations_begin(request->server->operations, request->id, request->agent, words, input,
-                            err);
+    const struct operation_wish wish = {.session = request->id,
+                                        .agent = request->agent,
+                                        .words = words,
+                                        .input = input,
+                                        .members = write->members};
+    return operations_begin(request->server->operations, &wish, err);
 }
 
 static void answer(struct request *request, int status, const struct operation *operation)

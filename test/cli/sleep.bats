@@ -23,7 +23,7 @@ load ../acp/lib
     [ -z "$output" ]
     mas sleep "$ID" lead
     [ "$status" -eq 4 ]
-    [[ $stderr == "mas: cannot put agent 'lead' to sleep: it runs on a terminal, and could not take up its conversation again"* ]]
+    [[ $stderr == "mas: cannot put agent 'lead' to sleep: it runs on a terminal, and could not take up its conversation again"*"to end it, stop its session: mas stop "* ]]
     grep -q 'sleep agent=reviewer' "$DIR/logs/session.log"
 }
 

@@ -60,6 +60,9 @@ prompt() {
     is 200 '.permissions == []'
     at cancel
     refused 409 conflict 'not an ACP agent'
+    at sleep
+    refused 409 conflict 'runs on a terminal'
+    is 409 '.error.hint | test("stop its session: POST /sessions/'"$ID"'/stop$")'
     at restart
     is 200 '.agent == "solo"'
 }
@@ -137,7 +140,7 @@ prompt() {
     is 200 '.permissions[0] | .form.required == ["name"] and (.options | map(.id)) == ["accept", "decline"]'
     permission=$(jq -r '.permissions[0].permission' <<<"$output")
     at "permissions/$permission" '{"option":"accept"}'
-    is 400
+    is 400 '.error.hint == "fill it in with \u0027answers\u0027, name=VALUE"'
     at "permissions/$permission" '{"option":"accept","answers":[]}'
     refused 400 bad_request 'answers: it is not an object'
     at "permissions/$permission" '{"option":"accept","answers":{"name":"Ann","count":7}}'

@@ -62,7 +62,11 @@ code_session() {
     done
     operation /clean '{}'
     ends_as failed
-    is 200 '.error.code == "bad_request" and (.error.message | test("criterion"))'
+    is 200 '.error.code == "bad_request" and (.error.message | test("criterion"))
+        and (.error.hint | test("^give .olderThan., .keep. or .status., or set them"))'
+    operation /clean '{"olderThan":"long"}'
+    ends_as failed
+    is 200 '.error.message | test("^cannot use the member olderThan .long.: it is not an age")'
 }
 
 @test "a legacy session becomes an isolated one" {
@@ -86,6 +90,10 @@ code_session() {
     operation "/sessions/$ID/merge" '{"agents":["nobody"]}'
     ends_as failed
     is 200 '.error.message | test("nobody")'
+    operation "/sessions/$ID/land" '{"onto":"nosuch"}'
+    ends_as failed
+    is 200 '.error.code == "not_found" and (.error.message | test("onto .nosuch.: .*no such branch"))
+        and .error.hint == "name another one with \u0027onto\u0027"'
     operation "/sessions/11111111-1111-4111-8111-111111111111/land" '{}'
     ends_as failed
 }
