@@ -137,7 +137,7 @@ static int run_named(const struct cmd *cmd, char *const *words, const char *name
     /* parsing puts the words into another order */
     size_t count = strv_len(named);
     _cleanup_free_ char **argv = mem_alloc((count + 1) * sizeof *argv);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; named != NULL && i < count; i++)
         argv[i] = named[i];
     return cmd_run(cmd, (int)count, argv, &(struct cmd_globals){.root = root}, ret_code, err);
 }
