@@ -14,44 +14,43 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+struct choice {
+    enum wall_source source;
+    enum wall_level level;
+};
+
+static struct choice choose(const struct config *config, const struct team *team,
+                            const struct agent *agent, const struct preset *preset)
+{
+    enum wall_level setting = WALL_UNSET;
+
+    (void)wall_level_parse(config_text(config, SETTING_WALL_LEVEL), &setting);
+    const struct choice choices[] = {
+        {WALL_BY_VERSION, team->has_walls ? WALL_UNSET : WALL_OFF},
+        {WALL_BY_SESSION, team->wall},
+        {WALL_BY_AGENT, agent->wall},
+        {WALL_BY_PRESET, preset->wall.level},
+        {WALL_BY_SETTING, setting},
+        {WALL_BY_HOME, preset->wall.home_count > 0 ? WALL_TRY : WALL_UNSET},
+        {WALL_BY_NOTHING, WALL_OFF},
+    };
+    size_t first = 0;
+
+    while (choices[first].level == WALL_UNSET)
+        first++;
+    return choices[first];
+}
+
 enum wall_source wall_source_of(const struct config *config, const struct team *team,
                                 const struct agent *agent, const struct preset *preset)
 {
-    if (!team->has_walls)
-        return WALL_BY_VERSION;
-    if (team->wall != WALL_UNSET)
-        return WALL_BY_SESSION;
-    if (agent->wall != WALL_UNSET)
-        return WALL_BY_AGENT;
-    if (preset->wall.level != WALL_UNSET)
-        return WALL_BY_PRESET;
-    if (config_text(config, SETTING_WALL_LEVEL)[0] != '\0')
-        return WALL_BY_SETTING;
-    return preset->wall.home_count > 0 ? WALL_BY_HOME : WALL_BY_NOTHING;
+    return choose(config, team, agent, preset).source;
 }
 
 enum wall_level wall_level_of(const struct config *config, const struct team *team,
                               const struct agent *agent, const struct preset *preset)
 {
-    enum wall_level level = WALL_OFF;
-
-    switch (wall_source_of(config, team, agent, preset)) {
-    case WALL_BY_SESSION:
-        return team->wall;
-    case WALL_BY_AGENT:
-        return agent->wall;
-    case WALL_BY_PRESET:
-        return preset->wall.level;
-    case WALL_BY_SETTING: /* was checked when it was read */
-        (void)wall_level_parse(config_text(config, SETTING_WALL_LEVEL), &level);
-        return level;
-    case WALL_BY_HOME:
-        return WALL_TRY;
-    case WALL_BY_VERSION:
-    case WALL_BY_NOTHING:
-        break;
-    }
-    return WALL_OFF;
+    return choose(config, team, agent, preset).level;
 }
 
 /* ---- mounts */
@@ -356,11 +355,10 @@ static int plan_begin(struct wall_plan *plan, const struct wall_subject *subject
         plan_lack(plan, &why);
     if (plan->alone) {
         const char *gaps = landlock_gaps(probe->landlock);
-        (void)err_set(&why, MAS_FAILED,
-                      "%s; Landlock alone holds no Unix sockets, and no modes of files%s%s",
-                      why.text, gaps[0] == '\0' ? "" : "; in this kernel also no ", gaps);
-        report->missing[0] = '\0';
-        plan_lack(plan, &why);
+        _cleanup_free_ char *less =
+            mem_printf("Landlock alone holds no Unix sockets, and no modes of files%s%s",
+                       gaps[0] == '\0' ? "" : "; in this kernel also no ", gaps);
+        plan_lack_too(plan, less);
     }
     if (plan->bwrap == NULL && !plan->alone)
         return 0;
