@@ -12,6 +12,7 @@
 
 /* What the next start would rest on. */
 struct next {
+    bool loaded;
     struct config config; /* with the presets */
     struct err problem; /* why these cannot be read; MAS_OK: they can */
     char **env;
@@ -92,6 +93,23 @@ static void foretell(struct next *next, const struct roster_team *team, const st
         add_holders(next, team, agent, preset, to);
 }
 
+/* Returns true if the agent runs behind a wall: its host has told all there is to say. */
+static bool is_walled(const struct roster_agent *agent)
+{
+    return agent->told && agent->status.wall.level != WALL_OFF;
+}
+
+/* Reads that once it is needed: for a team that runs behind walls it is not. */
+static void load_next(const struct call *call, struct next *next)
+{
+    if (next->loaded)
+        return;
+    next->loaded = true;
+    (void)config_load(&call->root, true, &next->config, NULL, &next->problem);
+    next->env = env_handed_on(&call->config);
+}
+
+/* Appends what holds an agent that is not behind a wall now. */
 static void describe(struct next *next, const struct roster_team *team,
                      const struct roster_agent *agent, struct str *to)
 {
@@ -106,7 +124,7 @@ static void describe(struct next *next, const struct roster_team *team,
     else
         str_addf(to, "at the next start: unknown, because %s",
                  next->problem.code != MAS_OK ? next->problem.text : "there is no such preset");
-    if (preset == NULL || (agent->told && agent->status.wall.level != WALL_OFF))
+    if (preset == NULL)
         return;
     enum wall_source source = wall_source_of(&next->config, &team->team, agent->agent, preset);
     if (source == WALL_BY_VERSION || source == WALL_BY_NOTHING)
@@ -118,12 +136,15 @@ void show_walls(const struct call *call, const struct session_detail *detail, ch
     const struct roster *roster = &detail->roster;
     struct next next = {.config = CONFIG_INIT, .probe = WALL_PROBE_INIT};
 
-    (void)config_load(&call->root, true, &next.config, NULL, &next.problem);
-    next.env = env_handed_on(&call->config);
     for (size_t i = 0; i < roster->count; i++) {
         const struct roster_agent *agent = &roster->agents[i];
         struct str text = STR_INIT;
-        describe(&next, &roster->teams[agent->team], agent, &text);
+        if (is_walled(agent)) {
+            wall_report_describe(&agent->status.wall, &text);
+        } else {
+            load_next(call, &next);
+            describe(&next, &roster->teams[agent->team], agent, &text);
+        }
         texts[i] = str_steal(&text);
     }
     wall_probe_free(&next.probe);
