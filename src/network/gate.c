@@ -109,10 +109,12 @@ static void reply(int fd, enum socks_reply reply)
     (void)!send(fd, buf, sizeof buf, MSG_NOSIGNAL);
 }
 
-/* Returns true if the address is one of this machine's own interfaces: its servers are not for the
- * agent, also where the whole world reaches them. If that cannot be found out, it is. */
+/* Returns true if the address is one of this machine's own interfaces, or leads to one: its servers
+ * are not for the agent, also where the whole world reaches them. If that cannot be found out, it
+ * is. */
 static bool is_own(const struct in6_addr *address)
 {
+    const struct in6_addr end = network_leads_to(address);
     struct ifaddrs *all = NULL;
     struct in6_addr one;
     bool own = false;
@@ -121,7 +123,7 @@ static bool is_own(const struct in6_addr *address)
         return true;
     for (const struct ifaddrs *i = all; i != NULL && !own; i = i->ifa_next)
         own = i->ifa_addr != NULL && network_address_of(i->ifa_addr, &one) &&
-              memcmp(&one, address, sizeof one) == 0;
+              (memcmp(&one, address, sizeof one) == 0 || memcmp(&one, &end, sizeof one) == 0);
     freeifaddrs(all);
     return own;
 }
@@ -134,8 +136,7 @@ static bool may_reach(const struct network_gate *gate, const struct sockaddr *at
     if (!network_address_of(at, &address) || !network_admits_address(gate->network, &address, port))
         return false;
     const struct network_host itself = {.is_address = true, .address = address};
-    const struct in6_addr end = network_leads_to(&address);
-    return network_admits(gate->network, &itself, port) || (!is_own(&address) && !is_own(&end));
+    return network_admits(gate->network, &itself, port) || !is_own(&address);
 }
 
 /* Connects within CONNECT_MS. Returns a non-blocking descriptor, or -1 with errno. */
