@@ -10,25 +10,26 @@ const char *fleet_job_label(const struct batch_job *job)
     return job->name[0] != '\0' ? job->name : job->id;
 }
 
-/* Adds a job to those that are asked, if its team is up. *ret_phase is JOB_ENDS, too, if there is
- * no record of it any more. */
-static void add_job(const struct remote *remote, const char *store, const struct batch_job *job,
-                    struct fleet_jobs *to, enum job_phase *ret_phase)
+/* Adds a job to those that are asked, if its team is up. Returns how far it is: JOB_ENDS, too, if
+ * there is no record of it any more. */
+static enum job_phase add_job(const struct remote *remote, const char *store,
+                              const struct batch_job *job, struct fleet_jobs *to)
 {
     struct fleet_job added = {.node = *remote};
+    enum job_phase phase = JOB_ENDS;
     struct err ignored = ERR_INIT;
 
-    *ret_phase = JOB_ENDS;
-    if (jobs_record(store, job, &added.record, ret_phase, &ignored) == -1)
-        return;
-    if (*ret_phase != JOB_IS_UP) {
+    if (jobs_record(store, job, &added.record, &phase, &ignored) == -1)
+        return JOB_ENDS;
+    if (phase != JOB_IS_UP) {
         job_free(&added.record);
-        return;
+        return phase;
     }
     added.node.root = added.record.root;
     (void)snprintf(added.number, sizeof added.number, "%" PRIu64, job->number);
     to->list = mem_room(to->list, to->count, sizeof *to->list);
     to->list[to->count++] = added;
+    return phase;
 }
 
 static void add_partition(const struct remote *remote, const char *store, size_t room,
@@ -47,8 +48,7 @@ static void add_partition(const struct remote *remote, const char *store, size_t
         if (job->state != SLURM_RUNNING || strcmp(job->host, remote->name) != 0)
             continue;
         if (part.why == NULL && to->count < room) {
-            enum job_phase phase;
-            add_job(remote, store, job, to, &phase);
+            enum job_phase phase = add_job(remote, store, job, to);
             part.running += phase == JOB_IS_UP;
             part.asked += phase == JOB_IS_UP;
             part.begun += phase == JOB_BEGINS;

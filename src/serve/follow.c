@@ -239,15 +239,6 @@ static void tell_permission(struct watched *watched, const struct host_event *ev
     json_put_node(out, "options", event->options);
 }
 
-/* Which settings there are, and how they are, GET of the agent tells. */
-static void tell_settings(struct watched *watched, const struct host_event *event,
-                          struct json_out *out)
-{
-    (void)watched;
-    (void)event;
-    (void)out;
-}
-
 /* ---- what an agent is saying */
 
 static void tell_piece(struct watched *watched)
@@ -300,14 +291,15 @@ static int64_t piece_due(const struct follow *follow)
 
 /* The host events that become events of the API. A terminal agent has only the first. */
 static const struct {
-    const char *type;
+    const char *type; /* NULL: none of the API */
+    /* NULL: its members are those of each event; GET of the agent tells more */
     void (*tell)(struct watched *watched, const struct host_event *event, struct json_out *out);
 } events[HOST_EVENT_COUNT] = {
     [HOST_EVENT_PROMPT] = {"message", tell_prompt},
     [HOST_EVENT_END] = {"message", tell_end},
     [HOST_EVENT_PERMISSION] = {"permission", tell_permission},
-    [HOST_EVENT_MODE] = {"agent.settings", tell_settings},
-    [HOST_EVENT_OPTIONS] = {"agent.settings", tell_settings},
+    [HOST_EVENT_MODE] = {"agent.settings", NULL},
+    [HOST_EVENT_OPTIONS] = {"agent.settings", NULL},
 };
 
 static void handle_event(struct watched *watched, const struct frame *frame)
@@ -327,10 +319,11 @@ static void handle_event(struct watched *watched, const struct frame *frame)
         add_piece(watched, &event);
     else
         tell_piece(watched);
-    if (events[event.type].tell == NULL)
+    if (events[event.type].type == NULL)
         return;
     begin_event(&out, watched);
-    events[event.type].tell(watched, &event, &out);
+    if (events[event.type].tell != NULL)
+        events[event.type].tell(watched, &event, &out);
     json_close(&out, '}');
     tell(watched, events[event.type].type, &body);
 }

@@ -54,9 +54,7 @@ static const struct {
     {"mas usage",          "GET /usage"},
     {"mas version",        "GET /healthz"},
 };
-/* clang-format on */
 
-/* clang-format off */
 /* What options are in a body or a query. Longer ones stand before shorter ones that begin like
  * them. */
 static const struct {

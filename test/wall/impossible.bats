@@ -31,7 +31,7 @@ nothing_left() {
     [ ! -e "$T/shared/ran" ] || { echo 'the agent ran' >&2; return 1; }
     [ "$(snapshot)" = "$before" ] || { diff <(echo "$before") <(snapshot) >&2; return 1; }
     [ "$(mounts)" = "$mounts" ] || return 1
-    eventually no_process || { cat "$T/left" >&2; return 1; }
+    none_left
 }
 
 # shellcheck disable=SC2317 # called by eventually
@@ -46,6 +46,8 @@ no_process() {
         esac
     done < <(grep -lsz "^MAS_ROOT=$ROOT$" /proc/[0-9]*/environ | cut -d/ -f3)
 }
+
+none_left() { eventually no_process || { cat "$T/left" >&2; return 1; }; }
 
 @test "without bubblewrap" {
     mkdir "$T/bin"
@@ -114,7 +116,7 @@ hidden() {
     [ ! -e "$T/shared/ran" ]
     "$MAS" rm -qf "$ID"
     [ "$(mounts)" = "$mounts" ]
-    eventually no_process || { cat "$T/left" >&2; return 1; }
+    none_left
     printf '[limits]\nmemory = 100M\n' >>"$ROOT/mas.ini"
     # a limit on data is none that a program with sanitizers can begin under
     [ -z "${TEST_SAN-}" ] || return 0
