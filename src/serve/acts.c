@@ -279,13 +279,13 @@ enum handled api_setting(struct request *request)
 {
     bool of_agent = request->agent != NULL;
 
+    if (!body_check(request, setting_members))
+        return HANDLED_NOW;
     if (!is_setting(request->item, of_agent))
         answer_refusal(request, 404, NULL,
                        of_agent ? "the settings are budget.KIND and limits.KIND"
                                 : "the settings are private, setup, budget.KIND and limits.KIND",
                        "there is no such setting of %s", of_agent ? "an agent" : "a session");
-    else if (!body_check(request, setting_members))
-        return HANDLED_NOW;
     else if (strcmp(request->item, "setup") == 0 &&
              strcmp(json_get_text(request->json, "value"), "no") != 0)
         answer_error(request, 400, "cannot use the body: value: it is not no"); /* as in a run */

@@ -479,6 +479,7 @@ END
         said 403
         api "$method" "$path?nosuch=1"
         said 400
+        case $method:$path in DELETE:*/kept) path+='?all=true' ;; esac # it has to name what it deletes
         case $path in /page/* | */doctor | /operations/*) ;; *11111111*)
             if [ "$method" != POST ]; then api "$method" "$path" && said 404; fi ;;
         esac
