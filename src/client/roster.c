@@ -140,6 +140,13 @@ const char *roster_problem(const struct roster *roster, size_t i)
                : call->err.text;
 }
 
+bool roster_lost_host(const struct roster *roster, size_t i)
+{
+    enum host_answer answer = roster->calls[i].answer;
+
+    return answer == HOST_ABSENT || answer == HOST_ENDED || answer == HOST_BROKEN;
+}
+
 int roster_failure(const struct roster *roster, size_t i, const char *what, struct err *err)
 {
     const struct host_call *one = &roster->calls[i];

@@ -93,6 +93,9 @@ const char *roster_problem(const struct roster *roster, size_t i);
  * if it did not answer. */
 int roster_failure(const struct roster *roster, size_t i, const char *what, struct err *err);
 
+/* Returns true if agent `i` had no host to ask, or one that went away before it answered. */
+bool roster_lost_host(const struct roster *roster, size_t i);
+
 /* Returns true if the host of agent `i` listens, or if that cannot be determined. */
 bool roster_listens(const struct roster *roster, size_t i);
 

@@ -25,11 +25,10 @@ static bool on_reply(struct host_call *call, const struct frame *frame, void *ar
 /* Answers when no host took the request. */
 static void answer_silence(struct request *request, const struct roster *roster, const char *what)
 {
-    enum host_answer answer = roster->calls[0].answer;
     struct err err = ERR_INIT;
 
     (void)roster_failure(roster, 0, what, &err);
-    if (answer == HOST_ABSENT || answer == HOST_ENDED)
+    if (roster_lost_host(roster, 0))
         err.code = MAS_CONFLICT;
     answer_err(request, &err, 410);
 }

@@ -16,8 +16,8 @@ static const struct body_member members[] = {{"target", MEMBER_LONG_TEXT, true, 
                                              {.name = NULL}};
 
 /* Answers 410 if the tmux session is gone. Hosts call that a conflict like any other, or hang up if
- * it goes just now. */
-static void answer_unsent(struct request *request, struct err *err)
+ * it goes just now. `lost_host`: the agent has no host, or lost it meanwhile. */
+static void answer_unsent(struct request *request, bool lost_host, struct err *err)
 {
     const struct root *root = &request->server->root;
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -31,7 +31,7 @@ static void answer_unsent(struct request *request, struct err *err)
         survey_find_live(root, session.tmux_socket, request->id, &live, &ignored) == 0) {
         if (live == NULL)
             err->code = MAS_CONFLICT, conflict = 410;
-        else if (strstr(err->text, "its host ") != NULL)
+        else if (lost_host)
             err->code = MAS_CONFLICT; /* the agent's host is gone, but not the team */
         tmux_sessions_free(live, live != NULL);
     }
@@ -53,11 +53,14 @@ static void run_message(struct job *job)
         answer_err(request, &err, 409);
         return;
     }
+    bool lost_host = false;
     int rc = sending_send(&request->server->root, &sending, message, strlen(message), &err);
-    for (size_t i = 0; rc == 0 && i < sending.roster.count; i++)
+    for (size_t i = 0; rc == 0 && i < sending.roster.count; i++) {
         rc = sending_failure(&sending, i, &err);
+        lost_host = rc == -1 && roster_lost_host(&sending.roster, i);
+    }
     if (rc == -1) {
-        answer_unsent(request, &err);
+        answer_unsent(request, lost_host, &err);
         return;
     }
     sending_put(&sending, &body);
