@@ -366,7 +366,7 @@ static void on_options(struct editor *editor, const struct host_event *event)
     json_replace(&editor->options, event->options);
     if (session == NULL)
         return;
-    acp_agent_put_options(&out, NULL, editor->options);
+    acp_agent_put_options(editor->acp, &out, NULL, editor->options);
     acp_agent_options(editor->acp, session->id, options.data);
 }
 

@@ -285,7 +285,7 @@ static void open_session(struct editor *editor, struct pending_request *pending)
         json_put(&out, "sessionId", pending->session);
     acp_agent_put_modes(&out, editor->mode, editor->modes);
     if (editor->options != NULL)
-        acp_agent_put_options(&out, "configOptions", editor->options);
+        acp_agent_put_options(editor->acp, &out, "configOptions", editor->options);
     json_close(&out, '}');
     (void)acp_agent_answer(editor->acp, pending->ticket, result.data);
     editor_tell_commands(editor, pending->session);
@@ -360,7 +360,7 @@ static void answer_option(struct editor *editor, const struct pending_request *p
     }
     out = (struct json_out){.to = &result};
     json_open(&out, NULL, '{');
-    acp_agent_put_options(&out, "configOptions", editor->options);
+    acp_agent_put_options(editor->acp, &out, "configOptions", editor->options);
     json_close(&out, '}');
     if (pending->ticket != NULL)
         (void)acp_agent_answer(editor->acp, pending->ticket, result.data);

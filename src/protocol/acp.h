@@ -264,10 +264,11 @@ int64_t acp_prompt(struct acp *acp, const char *session, const char *const *bloc
 /* Gives the agent words in the middle of a turn, if acp_info()->steer says that it takes them. The
  * answer is `steered`, or the words have to be a prompt of their own. */
 int64_t acp_steer(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms);
-/* Sets the mode, by its id, or a config option. */
+/* Sets the mode, by its id. */
 int64_t acp_set_mode(struct acp *acp, const char *session, const char *mode, int timeout_ms);
+/* Sets a config option; the value of a boolean one is "true" or "false". */
 int64_t acp_set_option(struct acp *acp, const char *session, const char *option, const char *value,
-                       int timeout_ms);
+                       bool boolean, int timeout_ms);
 /* Logs in with a method from acp_info()->auth. */
 int64_t acp_authenticate(struct acp *acp, const char *method, int timeout_ms);
 /* Sends a notification. All permission requests of the session are answered with `cancelled`: the

@@ -171,11 +171,13 @@ static void do_initialize(struct acp_agent *agent, const struct rpc_request *req
         refuse(agent, request->ticket, RPC_INVALID_PARAMS, "protocolVersion is missing");
         return;
     }
-    const struct json *can =
-        json_get(json_get(request->params, "clientCapabilities"), "elicitation");
+    const struct json *can = json_get(request->params, "clientCapabilities");
+    const struct json *elicits = json_get(can, "elicitation");
+    const struct json *options = json_get(json_get(can, "session"), "configOptions");
     agent->initialized = true;
-    agent->elicits_form = json_is_object(json_get(can, "form"));
-    agent->elicits_url = json_is_object(json_get(can, "url"));
+    agent->elicits_form = json_is_object(json_get(elicits, "form"));
+    agent->elicits_url = json_is_object(json_get(elicits, "url"));
+    agent->has_switches = json_is_object(json_get(options, "boolean"));
     json_open(&out, NULL, '{');
     json_put_int(&out, "protocolVersion", PROTOCOL);
     json_put_raw(&out, "agentCapabilities",

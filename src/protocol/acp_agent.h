@@ -141,8 +141,10 @@ void acp_agent_withdraw(struct acp_agent *agent, int64_t serial);
 
 /* Writes the member "modes" of an answer from an array of {id, name}; nothing if it is empty. */
 void acp_agent_put_modes(struct json_out *out, const char *mode, const struct json *modes);
-/* Writes an array of config options under `key`, from an array of {id, name, category, value,
- * values: [{value, name}]}. */
-void acp_agent_put_options(struct json_out *out, const char *key, const struct json *options);
+/* Writes an array of config options under `key`, from an array of {id, name, category, type, value,
+ * values: [{value, name}]}. One of the type "boolean" stays one if the client has declared that it
+ * takes them; else it is a choice. */
+void acp_agent_put_options(const struct acp_agent *agent, struct json_out *out, const char *key,
+                           const struct json *options);
 
 #endif

@@ -16,7 +16,7 @@ struct acp_agent {
     const struct acp_agent_self *self;
     struct rpc *rpc;
     bool initialized;
-    bool elicits_form, elicits_url; /* what the client has declared */
+    bool elicits_form, elicits_url, has_switches; /* what the client has declared */
 };
 
 #endif

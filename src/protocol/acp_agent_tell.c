@@ -293,15 +293,16 @@ void acp_agent_put_modes(struct json_out *out, const char *mode, const struct js
     json_close(out, '}');
 }
 
-void acp_agent_put_options(struct json_out *out, const char *key, const struct json *options)
+void acp_agent_put_options(const struct acp_agent *agent, struct json_out *out, const char *key,
+                           const struct json *options)
 {
     json_open(out, key, '[');
     for (const struct json *o = json_first(options); o != NULL; o = json_next(o)) {
         const char *name = json_get_text_or(o, "name", "");
         const struct json *values = json_get(o, "values");
         const char *value = json_get_text_or(o, "value", "");
-        bool is_switch = json_first(values) == NULL &&
-                         (strcmp(value, "true") == 0 || strcmp(value, "false") == 0);
+        bool is_switch =
+            agent->has_switches && strcmp(json_get_text_or(o, "type", ""), "boolean") == 0;
         json_open(out, NULL, '{');
         json_put(out, "id", json_get_text_or(o, "id", ""));
         json_put(out, "name", name[0] != '\0' ? name : json_get_text_or(o, "id", ""));

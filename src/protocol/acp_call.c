@@ -84,7 +84,8 @@ int64_t acp_initialize(struct acp *acp, int timeout_ms)
     json_put_bool(&out, "terminal", true);
     json_put_raw(&out, "elicitation", "{\"form\":{},\"url\":{}}");
     json_put_raw(&out, "auth", "{\"terminal\":true}");
-    json_put_raw(&out, "session", "{\"compaction\":{},\"notices\":{}}");
+    json_put_raw(&out, "session",
+                 "{\"compaction\":{},\"notices\":{},\"configOptions\":{\"boolean\":{}}}");
     json_put_raw(&out, "subagents", "{}"); /* of the draft */
     json_close(&out, '}');
     json_open(&out, "clientInfo", '{');
@@ -264,14 +265,19 @@ int64_t acp_set_mode(struct acp *acp, const char *session, const char *mode, int
 }
 
 int64_t acp_set_option(struct acp *acp, const char *session, const char *option, const char *value,
-                       int timeout_ms)
+                       bool boolean, int timeout_ms)
 {
     _cleanup_str_ struct str params = STR_INIT;
     struct json_out out = acp_open_params(&params);
 
     json_put(&out, "sessionId", session);
     json_put(&out, "configId", option);
-    json_put(&out, "value", value);
+    if (boolean) {
+        json_put(&out, "type", "boolean");
+        json_put_bool(&out, "value", strcmp(value, "true") == 0);
+    } else {
+        json_put(&out, "value", value);
+    }
     return ask(acp, ACP_CALL_SET_OPTION, &out, session, NULL, timeout_ms);
 }
 

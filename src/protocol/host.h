@@ -106,7 +106,8 @@
  *   permitted     permission, option, name, by: "policy", "cancelled", an agent, "-": a person
  *   mode          mode, modes: [{id, name}]
  *   commands      commands: [{name, description}]
- *   options       options
+ *   options       options: [{id, name, category, type: select or boolean, value, values: [{value,
+ *                    name}]}]; the values of a boolean one are "true" and "false"
  *   usage         used, size, cost, currency                          cost: of all its turns, or null
  *   title         title
  *   state         state, note

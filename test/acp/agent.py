@@ -83,6 +83,7 @@ parser.add_argument("--replay", choices=["before", "after", "none"], default="be
                     help="earlier messages, relative to the answer of load")
 parser.add_argument("--no-modes", action="store_true")
 parser.add_argument("--no-options", action="store_true")
+parser.add_argument("--boolean", action="store_true", help="has an option that is on or off, for a client that takes them")
 parser.add_argument("--login", nargs="?", const="", metavar="FILE",
                     help="-32000 until authenticate was called (until FILE is there)")
 parser.add_argument("--terminal-login", action="store_true", help="with --login: by a program on a terminal")
@@ -228,10 +229,17 @@ def setup(session):
     return result
 
 
+def takes_boolean():
+    can = (client.get("session") or {}).get("configOptions") or {}
+    return opt.boolean and isinstance(can.get("boolean"), dict)
+
+
 def options(session):
     return [{"id": "model", "name": "Model", "category": "model", "type": "select",
              "currentValue": session["model"],
-             "options": [{"value": m, "name": m.title()} for m in MODELS]}]
+             "options": [{"value": m, "name": m.title()} for m in MODELS]}] + \
+           [{"id": "web", "name": "Web search", "type": "boolean", "currentValue": session.get("web", False)}
+            for _ in range(takes_boolean())]
 
 
 def update(session, event, /, **what):
@@ -1066,9 +1074,14 @@ def set_mode(params):
 
 def set_option(params):
     session = known(params)
-    if params.get("configId") != "model" or params.get("value") not in MODELS:
+    if params.get("configId") == "web" and takes_boolean():
+        if params.get("type") != "boolean" or not isinstance(params.get("value"), bool):
+            raise Refusal(-32602, "not a boolean value")
+        session["web"] = params["value"]
+    elif params.get("configId") != "model" or params.get("value") not in MODELS:
         raise Refusal(-32602, "no such option or value")
-    session["model"] = params["value"]
+    else:
+        session["model"] = params["value"]
     save(session)
     return {"configOptions": options(session)}
 

@@ -7,7 +7,7 @@ load lib
 
 # A session with the scripted agent, whose pane has its prompt.
 chat() {
-    acp_agent
+    acp_agent "$@"
     eventually shows_state idle
 }
 
@@ -246,6 +246,19 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     eventually shows_state 'idle | plan'
     type_line '/set nosuch=1'
     eventually shows "the agent has no option 'nosuch'"
+}
+
+@test "/set shows and sets an option that is on or off" {
+    chat --boolean
+    type_line 'CW-ONE'
+    eventually shows users=1
+    type_line /set
+    eventually shows 'web=false (true false)'
+    type_line '/set web=true'
+    type_line /set
+    eventually shows 'web=true (true false)'
+    type_line '/set web=7'
+    eventually shows "'7' is no value of the option 'web'"
 }
 
 @test "Ctrl-C at an empty line says at the second time how to leave" {

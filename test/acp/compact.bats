@@ -6,7 +6,7 @@ load lib
     run_acp ""
     eventually state_is solo idle
     grep '^<' "$TRACE" | grep -F '"initialize"' | cut -c3- | jq -e '.params.clientCapabilities |
-        .session == {"compaction": {}, "notices": {}} and .auth == {"terminal": true}' >/dev/null
+        .session == {"compaction": {}, "notices": {}, "configOptions": {"boolean": {}}} and .auth == {"terminal": true}' >/dev/null
 }
 
 @test "a compaction is a boundary: an agent that lost its context is told its summary and what came after" {

@@ -156,6 +156,29 @@ END
     eventually is solo .state idle
 }
 
+@test "an option that is on or off is one for the editor that has declared it, and a choice for another" {
+    acp_agent --boolean
+    edit <<'END'
+s = c.new()
+web = [o for o in c.made["configOptions"] if o["id"] == "web"][0]
+assert web["type"] == "select" and web["currentValue"] == "false", web
+assert [o["value"] for o in web["options"]] == ["true", "false"], web
+options = c.ask("session/set_config_option", sessionId=s, configId="web", value="true")["configOptions"]
+assert options[1]["currentValue"] == "true", options
+END
+    edit <<'END'
+c.initialize(session={"configOptions": {"boolean": {}}})
+s = c.new()
+web = [o for o in c.made["configOptions"] if o["id"] == "web"][0]
+assert web["type"] == "boolean" and isinstance(web["currentValue"], bool) and "options" not in web, web
+c.prompt(s, "CW-ONE")  # its session is there now
+options = c.ask("session/set_config_option", sessionId=s, configId="web", type="boolean", value=True)["configOptions"]
+assert options[1]["type"] == "boolean" and options[1]["currentValue"] is True, options
+c.until(lambda: any(u["configOptions"][1]["currentValue"] is True for u in c.of_kind(s, "config_option_update")))
+END
+    eventually was_switched '[boolean,true] [boolean,true]'
+}
+
 @test "a permission is asked in the editor, and its answer reaches the agent" {
     acp_agent
     edit <<'END'

@@ -98,6 +98,10 @@ injections() { prompts '"<earlier_conversation>'; }
 # sent METHOD: prints how often mas called the method.
 sent() { grep '^<' "$T/trace" | grep -cF "\"$1\"" || true; }
 
+# Prints the types and values that the agent was told for its boolean option.
+switched() { grep '^<' "$T/trace" | cut -c3- | jq -c 'select(.params.configId? == "web") | .params | [.type, .value]' | xargs; }
+was_switched() { [ "$(switched)" = "$*" ]; }
+
 # stored ROLE: prints the number of messages with this role in memory.db, read without mas.
 stored() { # 0 user, 1 agent, 2 thought, 3 tool, 4 plan, 5 permission, ...
     python3 -ES - "$DIR/memory.db" "$1" <<'P'

@@ -633,13 +633,20 @@ load lib
 offered() { cat "$MAS_TEST_TRACE"/*.out | jq -eRn "[inputs | fromjson? | .result? | select(.protocolVersion?)][0] | $1" >/dev/null; }
 called() { cat "$MAS_TEST_TRACE"/*.in | grep -v '"method":"initialize"' | grep -qF "\"$1\""; }
 
+# The options of the agent that are on or off, and what one was at last
+switches() { told_options | jq -r 'select(.type == "boolean").id' | sort -u; }
+switch_is() { told_options | jq -r --arg id "$1" 'select(.id == $id).currentValue' | tail -n 1; }
+told_options() { cat "$MAS_TEST_TRACE"/*.out | jq -cR 'fromjson? | (.result?.configOptions? // .params?.update?.configOptions?)[]?'; }
+called_with() { cat "$MAS_TEST_TRACE"/*.in | grep -qF "\"configId\":\"$1\",\"type\":\"boolean\",\"value\":$2"; }
+
 # row WHAT FILTER WORD: a line for the table.
 row() {
     local has=no used=no
     offered "$2" && has=yes
     called "$3" && used=yes
-    printf '%s %s %s %s\n' "$AGENT" "$1" "$has" "$used" >>"${MAS_TEST_OFFERS:-/dev/null}"
+    write_row "$1" "$has" "$used"
 }
+write_row() { printf '%s %s %s %s\n' "$AGENT" "$1" "$2" "$3" >>"${MAS_TEST_OFFERS:-/dev/null}"; }
 
 @test "offers: the role is a system prompt, and a copy answers aside, where the agent has that" {
     team --no-start --wall=off # the trace needs files that a wall hides
@@ -688,7 +695,20 @@ row() {
         within 120 agent_is idle
         saw_word "$N" CW-CRANE
     fi
-    local what
+    local what has=no
+    what=$(switches | tail -n 1)
+    if [ -n "$what" ]; then
+        has=yes
+        local now other
+        now=$(switch_is "$what")
+        other=$([ "$now" = true ] && echo false || echo true)
+        mas set "$ID" solo "$what=$other"
+        [ "$status" -eq 0 ]
+        within 60 called_with "$what" "$other"
+        told "still there?"
+        "$MAS" history "$ID" solo --role note --json | jq -e '[.messages[].text] | any(test("rejected the option")) | not'
+    fi
+    write_row 'on/off' "$has" "$has"
     for what in resume close delete fork list; do
         row "$what" ".agentCapabilities.sessionCapabilities.$what" "session/$what"
     done

@@ -87,6 +87,51 @@ load ../acp/lib
     [ "$status" -eq 4 ]
 }
 
+@test "a boolean option of an agent is set as one, and kept; where it is not offered there is none" {
+    run_acp --boolean
+    "$MAS" ask "$ID" solo CW-ONE >/dev/null
+    mas set "$ID" solo web=true model=large
+    [ "$status" -eq 0 ]
+    eventually was_switched '[boolean,true]'
+    mas set "$ID" solo web=off
+    eventually was_switched '[boolean,true] [boolean,false]'
+    mas set "$ID" solo web=on
+    eventually was_switched '[boolean,true] [boolean,false] [boolean,true]'
+    mas set "$ID" solo web=maybe
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"'maybe' is no value of the option 'web'"*"true, false"* ]]
+    "$MAS" restart -q "$ID" solo
+    "$MAS" ask "$ID" solo CW-TWO | grep -q 'seen=\[CW-ONE CW-TWO\]'
+    "$MAS" clear "$ID" solo
+    "$MAS" ask "$ID" solo CW-THREE >/dev/null
+    was_switched '[boolean,true] [boolean,false] [boolean,true] [boolean,true]' # again in the new session only
+    mas set "$ID" solo web=false
+    eventually was_switched '[boolean,true] [boolean,false] [boolean,true] [boolean,true] [boolean,false]'
+    options ""
+    "$MAS" restart -q "$ID" solo
+    "$MAS" ask "$ID" solo CW-FOUR >/dev/null
+    mas set "$ID" solo web=true
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"no option 'web'"* ]]
+    [ "$(switched | wc -w)" = 5 ]
+}
+
+@test "an option that was set as on or off, before the agent called it boolean, is set as one" {
+    run_acp --no-options
+    "$MAS" ask "$ID" solo CW-ONE >/dev/null
+    "$MAS" sleep -q "$ID" solo
+    mas set "$ID" solo web=on other=maybe # an agent that does not run has told nothing
+    [ "$status" -eq 0 ]
+    options --boolean
+    "$MAS" ask "$ID" solo CW-TWO >/dev/null
+    was_switched '[boolean,true]'
+    "$MAS" sleep -q "$ID" solo
+    mas set "$ID" solo web=maybe
+    "$MAS" ask "$ID" solo CW-THREE >/dev/null
+    "$MAS" history "$ID" solo | grep -F "the option 'web' is on or off: 'maybe' is not set"
+    was_switched '[boolean,true]'
+}
+
 @test "a program on a terminal has no options" {
     new_session -t solo
     mas set "$ID" solo mode=plan

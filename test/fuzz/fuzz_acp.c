@@ -130,7 +130,7 @@ static void ask(struct acp *acp)
     (void)acp_session_resume(acp, "S", "/w", NULL, -1); /* 4 */
     (void)acp_prompt(acp, "S", blocks, -1); /* 5 */
     (void)acp_set_mode(acp, "S", "plan", -1); /* 6 */
-    (void)acp_set_option(acp, "S", "model", "large", -1); /* 7 */
+    (void)acp_set_option(acp, "S", "model", "large", false, -1); /* 7 */
     (void)acp_session_list(acp, NULL, NULL, -1); /* 8 */
     (void)acp_session_close(acp, "S", -1); /* 9 */
 }

@@ -194,7 +194,7 @@ prompt() {
 }
 
 @test "mode, options, conversation, sleep, wake, restart, seen" {
-    acp_agent
+    acp_agent --boolean
     "$MAS" ask "$ID" solo SAY:one >/dev/null
     serve
     agent
@@ -204,6 +204,12 @@ prompt() {
     eventually agent_is ".mode == \"$other\""
     at mode '{"mode":""}'
     refused 400 bad_request 'mode: it is empty'
+    at options/web '{"value":"maybe"}'
+    refused 400 bad_request "'maybe' is no value"
+    at options/web '{"value":"true"}'
+    is 200
+    eventually agent_is '.options[] | select(.id == "web") | .type == "boolean" and .value == "true"
+        and .values == [{"value": "true", "name": "On"}, {"value": "false", "name": "Off"}]'
     at options/nosuch '{"value":"x"}'
     [ "$status" -ge 400 ] && [ "$status" -lt 500 ]
     was=$(jq -r .conversation <<<"$output")

@@ -111,7 +111,7 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
 
 @test "permissions, plans, cancel, mode, clear, stop and start: each by a tap, at both sizes" {
     needs_browser
-    acp_agent --plan-clears --option-slow 300 # so that the page learns later what it has set
+    acp_agent --plan-clears --boolean --option-slow 300 # so that the page learns later what it has set
     serve
     browse acts
 }

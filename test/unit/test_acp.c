@@ -185,7 +185,8 @@ static void learns_what_an_agent_can(void)
               "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":true,"
               "\"writeTextFile\":true},\"terminal\":true,\"elicitation\":{\"form\":{},\"url\":{}},"
               "\"auth\":{\"terminal\":true},\"session\":{\"compaction\":{},"
-              "\"notices\":{}},\"subagents\":{}},\"clientInfo\":{\"name\":\"mas\","
+              "\"notices\":{},\"configOptions\":{\"boolean\":{}}},\"subagents\":{}},\"clientInfo\":"
+              "{\"name\":\"mas\","
               "\"version\":\"" MAS_VERSION "\"}}}\n");
     feed(&h, "{\"id\":1,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{"
              "\"loadSession\":true,\"promptCapabilities\":{\"embeddedContext\":true},"
@@ -283,7 +284,7 @@ static void prompts_and_sets(void)
     begin(&h);
     (void)acp_prompt(h.acp, "S", blocks, -1);
     (void)acp_set_mode(h.acp, "S", "plan", -1);
-    (void)acp_set_option(h.acp, "S", "model", "large", -1);
+    (void)acp_set_option(h.acp, "S", "model", "large", false, -1);
     check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/prompt\",\"params\":{"
                   "\"sessionId\":\"S\",\"prompt\":[{\"type\":\"text\",\"text\":\"earlier\\n\"},"
                   "{\"type\":\"text\",\"text\":\"now \xEF\xBF\xBD\"}]}}\n"

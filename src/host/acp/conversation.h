@@ -124,6 +124,7 @@ struct resume {
 /* A config option, as far as mas uses it. */
 struct config_option {
     char *id, *category, *value;
+    bool boolean; /* the value is "true" or "false" */
 };
 
 /* What the agent offers. It is forgotten when the process ends, except for the modes and the title.

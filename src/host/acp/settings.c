@@ -110,14 +110,19 @@ void settings_parse_modes(struct host *host, const char *mode, const struct acp_
     event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
 }
 
-static void put_value(struct json_out *out, const struct json *value)
+static void put_one_value(struct json_out *out, const char *value, const char *name)
 {
     if (out->to->len >= OPTIONS_MAX)
         return;
     json_open(out, NULL, '{');
-    json_put_fit(out, "value", json_get_text(value, "value"), VALUE_MAX);
-    json_put_fit(out, "name", json_get_text(value, "name"), WORDS_SHOWN);
+    json_put_fit(out, "value", value, VALUE_MAX);
+    json_put_fit(out, "name", name, WORDS_SHOWN);
     json_close(out, '}');
+}
+
+static void put_value(struct json_out *out, const struct json *value)
+{
+    put_one_value(out, json_get_text(value, "value"), json_get_text(value, "name"));
 }
 
 /* Writes the values of an option, those in groups too. */
@@ -132,32 +137,42 @@ static void put_values(struct json_out *out, const struct json *values)
     }
 }
 
-/* Keeps an option, and writes it for the clients if there is room. */
+/* Keeps an option, and writes it for the clients if there is room. One that is on or off is a
+ * choice between two values for them. */
 static void parse_option(struct offered *offered, const struct json *option, struct json_out *out)
 {
+    const struct json *current = json_get(option, "currentValue");
     const char *id = json_get_text(option, "id");
-    const char *value = json_get_text(option, "currentValue");
+    const char *value = json_text(current);
     const char *category = json_get_text(option, "category");
+    bool boolean = strcmp(json_get_text_or(option, "type", ""), "boolean") == 0;
 
     if (id == NULL || offered->option_count == OFFERED_MAX)
         return;
-    if (value == NULL && json_get(option, "currentValue") != NULL)
-        value = json_bool(json_get(option, "currentValue"), false) ? "true" : "false";
+    if (boolean)
+        value = json_bool(current, false) ? "true" : "false";
     offered->option_list =
         mem_room(offered->option_list, offered->option_count, sizeof *offered->option_list);
     offered->option_list[offered->option_count++] =
         (struct config_option){.id = mem_dup(id),
                                .category = mem_dup(category != NULL ? category : ""),
-                               .value = mem_dup(value != NULL ? value : "")};
+                               .value = mem_dup(value != NULL ? value : ""),
+                               .boolean = boolean};
     if (offered->options.len >= OPTIONS_MAX)
         return;
     json_open(out, NULL, '{');
     json_put_fit(out, "id", id, VALUE_MAX);
     json_put_fit(out, "name", json_get_text(option, "name"), WORDS_SHOWN);
     json_put_fit(out, "category", category, WORDS_SHOWN);
+    json_put(out, "type", boolean ? "boolean" : "select");
     json_put_fit(out, "value", value, VALUE_MAX);
     json_open(out, "values", '[');
-    put_values(out, json_get(option, "options"));
+    if (boolean) {
+        put_one_value(out, "true", "On");
+        put_one_value(out, "false", "Off");
+    } else {
+        put_values(out, json_get(option, "options"));
+    }
     json_close(out, ']');
     json_close(out, '}');
 }
@@ -205,12 +220,33 @@ static const struct config_option *find_option(const struct offered *offered, co
 /* ---- what the agent is asked for: each function returns the serial of the request, or 0 if there
  * is nothing to change or the agent does not have it */
 
-static int64_t ask_option(const struct agent_link *link, const struct config_option *option,
-                          const char *value)
+/* Returns the value as the option has it, or NULL if it has no such value. Agents call a boolean
+ * option on and off for clients that take none, as mas was: so may it have been set. */
+static const char *value_of(const struct config_option *option, const char *value)
 {
-    if (option == NULL || value == NULL || strcmp(option->value, value) == 0)
+    static const char *const words[][2] = {
+        {"true", "true"}, {"on", "true"}, {"false", "false"}, {"off", "false"}};
+
+    if (!option->boolean)
+        return value;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strcmp(words[i][0], value) == 0)
+            return words[i][1];
+    return NULL;
+}
+
+static int64_t ask_option(struct host *host, const struct config_option *option, const char *value)
+{
+    const struct agent_link *link = &host->conversation->link;
+
+    if (option == NULL || value == NULL)
         return 0;
-    return acp_set_option(link->acp, link->session, option->id, value, SETTING_MS);
+    const char *known = value_of(option, value);
+    if (known == NULL) /* it was set before the agent had told that it is boolean */
+        event_say(host, true, "the option '%s' is on or off: '%s' is not set", option->id, value);
+    if (known == NULL || strcmp(option->value, known) == 0)
+        return 0;
+    return acp_set_option(link->acp, link->session, option->id, known, option->boolean, SETTING_MS);
 }
 
 static int64_t ask_mode(struct host *host)
@@ -229,7 +265,7 @@ static int64_t ask_mode(struct host *host)
     if (offered->mode_count > 0 || option == NULL)
         event_say(host, true, "the agent has no mode '%s'%s%s", mode,
                   offered->mode[0] != '\0' ? ": its mode is " : "", offered->mode);
-    return offered->mode_count == 0 ? ask_option(link, option, mode) : 0;
+    return offered->mode_count == 0 ? ask_option(host, option, mode) : 0;
 }
 
 static int64_t ask_model(struct host *host)
@@ -244,7 +280,7 @@ static int64_t ask_model(struct host *host)
     const struct config_option *option = find_option(&conversation->offered, NULL, "model");
     if (option == NULL)
         event_say(host, true, "the agent has no option for its model: '%s' is not set", model);
-    return ask_option(&conversation->link, option, model);
+    return ask_option(host, option, model);
 }
 
 /* Asks for one of the options that were set by hand: the one at this place in the list. *ret_more:
@@ -266,8 +302,7 @@ static int64_t ask_kept(struct host *host, int place, bool *ret_more)
     if (option == NULL)
         return 0;
     *ret_more = true;
-    return ask_option(&conversation->link,
-                      find_option(&conversation->offered, json_key(option), NULL),
+    return ask_option(host, find_option(&conversation->offered, json_key(option), NULL),
                       json_text(option));
 }
 
@@ -402,6 +437,12 @@ int settings_set_option(struct host *host, const char *option, const char *value
     const struct config_option *known = find_option(&conversation->offered, option, NULL);
     if (is_ready(conversation) && known == NULL)
         return err_set(err, MAS_NOT_FOUND, "the agent has no option '%s'", option);
+    if (known != NULL && value_of(known, value) == NULL) {
+        (void)err_set(err, MAS_USAGE, "'%s' is no value of the option '%s'", value, option);
+        return err_hint(err, "its values are: true, false");
+    }
+    if (known != NULL)
+        value = value_of(known, value);
     if (memory_need(host, err) == -1 ||
         json_parse(text, strlen(text), OPTIONS_MAX, &old, err) == -1)
         return -1;
@@ -419,6 +460,6 @@ int settings_set_option(struct host *host, const char *option, const char *value
     free(place->options);
     place->options = str_steal(&options);
     if (is_ready(conversation))
-        (void)ask_option(&conversation->link, known, value);
+        (void)ask_option(host, known, value);
     return 0;
 }

@@ -203,7 +203,7 @@ def acts(browser):
         prompt(page, "HANG")
         page.tap("button", "Cancel turn")
         page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
-        for label, value in ("Mode", "plan"), ("Model", "large"):
+        for label, value in ("Mode", "plan"), ("Model", "large"), ("Web search", "true"):
             more(page)
             choose(page, f"[...document.querySelectorAll('.setting')].find(n => n.firstChild.textContent === '{label}')"
                    ".querySelector('select')", value)
@@ -211,7 +211,7 @@ def acts(browser):
         state = json.loads(mas("status", ID, "--json"))["sessions"][0]["agents"][0]
         need(state["state"] == "idle", state)
         more(page)
-        page.wait("[...document.querySelectorAll('.setting select')].map(n => n.value).join() === 'plan,large'")
+        page.wait("[...document.querySelectorAll('.setting select')].map(n => n.value).join() === 'plan,large,true'")
         page.tap("button", "Clear context")
         page.has("dialog h2", "Clear the context")
         page.key("Escape")
