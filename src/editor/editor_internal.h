@@ -33,7 +33,7 @@ enum {
     EDITOR_HOST_MS = 5000, /* how long a request waits for an absent host */
     EDITOR_RETRY_MS = 100,
     EDITOR_IDLE_RETRY_MS = 1000, /* if no request waits for the host */
-    EDITOR_SETTLE_MS = 10000, /* how long a session waits for the modes of a starting agent */
+    EDITOR_SETTLE_MS = 10000, /* how long a session waits for what a starting agent offers */
     EDITOR_FOLLOW_MS = 10000, /* how long a turn waits for the prompt that carries out its plan */
     EDITOR_HEAD_MAX = FRAME_HEAD_MAX - 64, /* bytes of a request's head, without its "bytes" */
     EDITOR_TEXT_MAX = 16 << 20, /* bytes of prompts that the host has not accepted */
@@ -75,7 +75,7 @@ enum pending_step {
     STEP_ASKED, /* for the answer of the host */
     STEP_RUNS, /* the prompt was accepted: for the end of its turn */
     STEP_FOLLOWS, /* an approved plan clears the context: for the prompt that carries it out */
-    STEP_SETTLES, /* a session: for the modes of the agent */
+    STEP_SETTLES, /* a session: for the modes and options of the agent */
 };
 
 struct pending_request {

@@ -301,8 +301,10 @@ void editor_settle(struct editor *editor, int64_t now)
 
     for (int64_t at = 0; (pending = editor_pending_after(editor, at)) != NULL;) {
         at = pending->number;
+        /* the modes and options known so far are those of another conversation than a new one */
+        bool is_its_own = is_known && pending->kind != PENDING_NEW;
         if (pending->step == STEP_SETTLES &&
-            (is_known || !starts || !editor->listens || now >= pending->until))
+            (is_its_own || !starts || !editor->listens || now >= pending->until))
             open_session(editor, pending);
     }
 }
@@ -373,6 +375,7 @@ static void handle_new(struct editor *editor, struct pending_request *pending,
 
     (void)snprintf(pending->session, sizeof pending->session, "%s", id != NULL ? id : "");
     (void)snprintf(editor->conversation, sizeof editor->conversation, "%s", pending->session);
+    editor_replace(&editor->state, json_get_text(head, "state"));
     pending->step = STEP_SETTLES;
     pending->until = time_monotonic_ms() + EDITOR_SETTLE_MS;
     editor_settle(editor, time_monotonic_ms());

@@ -85,6 +85,8 @@
  *                 of those for which the answer has no room.
  *                 Answered when the agent has answered; an agent that does not run is started.
  *   conversation  new: true, or conversation: the id of the one that becomes current
+ *                 -> conversation, state: "starting" until the agent has a session for it; its mode
+ *                 and options come as events before another state does
  *
  * The host of a terminal program refuses all of these except `send`, `wake`, `look` and `seen` with
  * MAS_CONFLICT ("cannot ask agent '11': it is not an ACP agent") and a hint to use `mas send`.

@@ -156,6 +156,30 @@ END
     eventually is solo .state idle
 }
 
+@test "a new session has the mode and the options that are its own, not those set in the one before" {
+    acp_agent
+    edit <<'END'
+def shown(answer):
+    return answer["configOptions"][0]["currentValue"], answer["modes"]["currentModeId"]
+s = c.new()
+assert shown(c.made) == ("small", "default"), c.made
+c.prompt(s, "CW-ONE")
+c.ask("session/set_config_option", sessionId=s, configId="model", value="large")
+c.ask("session/set_mode", sessionId=s, modeId="plan")
+c.until(lambda: any(u["currentModeId"] == "plan" for u in c.of_kind(s, "current_mode_update")))
+c.until(lambda: any(u["configOptions"][0]["currentValue"] == "large" for u in c.of_kind(s, "config_option_update")))
+c.new()
+assert shown(c.made) == ("small", "default"), c.made
+END
+    "$MAS" set "$ID" solo model=large mode=plan
+    edit <<'END'
+s = c.new()
+assert c.made["configOptions"][0]["currentValue"] == "small" and c.made["modes"]["currentModeId"] == "default", c.made
+assert "`model` is `small`" in c.prompt(s, "/set")
+assert c.prompt(s, "CW-TWO").startswith("AGENT#")
+END
+}
+
 @test "an option that is on or off is one for the editor that has declared it, and a choice for another" {
     acp_agent --boolean
     edit <<'END'

@@ -466,9 +466,18 @@ int acp_request_set(struct host *host, struct client *client, const struct frame
 int acp_request_conversation(struct host *host, struct client *client, const struct frame *frame,
                              struct err *err)
 {
+    _cleanup_str_ struct str head = STR_INIT;
+    struct agent_status status;
+    struct json_out out;
+
     if (memory_need(host, err) == -1 || change_first(host, frame, err) == -1)
         return -1;
-    return answer_ok(host, client);
+    host_fill_status(host, &status);
+    request_open_answer(host, &head, &out);
+    json_put(&out, "conversation", host->conversation->memory.place.conversation);
+    json_put(&out, "state", agent_state_name(status.state));
+    close_answer(client, &head, &out);
+    return 0;
 }
 
 int acp_request_kept(struct host *host, struct client *client, const struct frame *frame,
