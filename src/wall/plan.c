@@ -345,10 +345,11 @@ static int plan_begin(struct wall_plan *plan, const struct wall_subject *subject
         return 0;
     report->asked[WALL_FILES] = report->asked[WALL_PROCESSES] = true;
     report->asked[WALL_CALLS] = report->asked[WALL_SIGNALS] = true;
-    plan->nested = subject->preset->wall.nested || config_yes(subject->config, SETTING_WALL_NESTED);
+    bool nested = subject->preset->wall.nested || config_yes(subject->config, SETTING_WALL_NESTED);
     plan->bwrap = mem_dup(probe->bwrap);
     plan->landlock = probe->landlock > 0;
     plan->alone = plan->landlock && plan->bwrap == NULL;
+    plan->nested = nested && !plan->alone; /* no process mounts under rules for files */
     if (report->level == WALL_REQUIRE && wall_probe_check(probe, subject->agent->id, err) == -1)
         return -1;
     if (wall_probe_lacks(probe, &why) == -1)
@@ -356,8 +357,9 @@ static int plan_begin(struct wall_plan *plan, const struct wall_subject *subject
     if (plan->alone) {
         const char *gaps = landlock_gaps(probe->landlock);
         _cleanup_free_ char *less =
-            mem_printf("Landlock alone holds no Unix sockets, and no modes of files%s%s",
-                       gaps[0] == '\0' ? "" : "; in this kernel also no ", gaps);
+            mem_printf("Landlock alone holds no Unix sockets, and no modes of files%s%s%s",
+                       gaps[0] == '\0' ? "" : "; in this kernel also no ", gaps,
+                       nested ? "; wall.nested needs bubblewrap" : "");
         plan_lack_too(plan, less);
     }
     if (plan->bwrap == NULL && !plan->alone)

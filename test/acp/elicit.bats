@@ -61,7 +61,8 @@ got() {
     [ "$(of solo .permission)" = null ]
 }
 
-@test "what is filled into a form is on no disk: not in the memory, the logs or the history" {
+@test "what is filled into a form is on no disk: not in the memory, the logs, the history or an archive" {
+    local secret
     run_acp ""
     form ELICIT
     approve --answer name=Ann --answer pin=- <<<TOPSECRET1
@@ -73,10 +74,36 @@ got() {
     eventually shows 'pin is filled in'
     type_line 1
     got '{"action":"accept","content":{"name":"Bob","count":3,"pin":10}}'
+    # an editor, and one that listens to everything meanwhile
+    "$MAS" ask "$ID" solo --json ELICIT >"$T/told" 2>&1 3>&- &
+    eventually asks
+    timeout 60 python3 "$PROJECT/test/acp/client.py" "$MAS" acp "$ID" <<'END'
+c.initialize(elicitation={"form": {}})
+s = c.ask("session/list")["sessions"][0]["sessionId"]
+c.load(s)
+c.fill(c.form(), "accept", name="Eve", pin="TOPSECRET3")
+c.until(lambda: '"name": "Eve"' in c.text(s))
+assert "TOPSECRET3" not in json.dumps(c.updates)
+END
+    wait $!
+    # what is refused is not told again
+    form ELICIT
+    approve --answer name=x --answer pin=- <<<TOPSECRET4
+    [ "$status" -eq 2 ]
+    [[ $stderr != *TOPSECRET* ]]
+    "$MAS" cancel "$ID" solo
+    eventually state_is solo idle
+    for secret in 1 2 3; do was_sent "TOPSECRET$secret"; done # it is what the agent was given
+
+    [[ $("$MAS" history "$ID" solo --json) != *TOPSECRET* ]]
+    [[ $(<"$T/told") != *TOPSECRET* ]]
+    "$MAS" archive --live "$ID" -o "$T/whole.tar" >/dev/null
+    mkdir "$T/whole"
+    tar -C "$T/whole" -xf "$T/whole.tar"
+    [ -n "$(find "$T/whole" -name memory.db -size +0)" ]
     "$MAS" stop -q "$ID" >/dev/null
-    run ! grep -rqF TOPSECRET "$ROOT"
-    was_sent TOPSECRET1 # it is what the agent was given
-    was_sent TOPSECRET2
+    run ! grep -rqF TOPSECRET "$ROOT" "$HOME" "$T/whole"
+    run ! grep -qF TOPSECRET "$T/whole.tar"
 }
 
 @test "the first answer to a form wins" {

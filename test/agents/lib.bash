@@ -7,6 +7,7 @@
 #   $MODEL_ADDRESS  where the model server listens, if not at 127.0.0.1; then it is all of the network
 #            that on() gives the agent
 #   $SANDBOX the sandbox of Codex, if not none
+#   $MAS_TEST_NESTED  if not empty, walls may be nested
 #   $LOG     what the model was sent, one request a line: model.mjs says how
 #   $ID      the session; its one agent is `solo`
 #
@@ -61,6 +62,11 @@ use_agent() {
     fi
     [ -n "${MODEL-}" ] || start_model
     "model_of_$PRESET" "http://${MODEL_ADDRESS-127.0.0.1}:$PORT"
+    if [ -n "${MAS_TEST_NESTED-}" ]; then
+        printf '[preset %s]\nwall.nested = yes\n' "$PRESET" >>"$ROOT/mas.ini"
+        # its own sandbox keeps .git read-only, and ptrace(2) from LeakSanitizer; Landlock leaves it off
+        [ "$PRESET" != codex ] || [ "${SANDBOX-}" = workspace-write ] || export INITIAL_AGENT_MODE=agent-full-access
+    fi
 }
 
 # use_terminal NAME: likewise for the program in a terminal (preset NAME-tty). Its user trusts the

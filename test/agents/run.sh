@@ -4,7 +4,7 @@
 # people; `openapi`, what mas serve answers by its description; `code`, the agents with a
 # project; `attention`, agents that nobody looks at.
 #
-#   test/agents/run.sh [-k] [-u] [-f SCENARIO] [NAME...]
+#   test/agents/run.sh [-knu] [-f SCENARIO] [NAME...]
 #
 # NAME is claude codex claude-code zed-codex gemini copilot opencode sdk code walls attention editors
 # openapi.
@@ -14,9 +14,10 @@
 # machine: where a network namespace can be had they run in one that has only loopback.
 #
 # -u, for root: the agents run as a user who is not root, 65534, who has to be able to read mas and this
-# directory. -f runs the scenarios whose names match; -k keeps what those that failed left, in build/agents/kept;
-# MAS_TEST_TRACE=DIR keeps what the agents and mas said to each other. The exit code is 1 if a
-# scenario failed. What an agent makes impossible stands in the file `impossible`, with the trace.
+# directory. -n: walls may be nested. -f runs the scenarios whose names match; -k keeps what those that failed
+# left, in build/agents/kept; MAS_TEST_TRACE=DIR keeps what the agents and mas said to each other, which needs
+# agents without walls. The exit code is 1 if a scenario failed. What an agent makes impossible stands in the
+# file `impossible`, with the trace.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -27,9 +28,10 @@ out=$project/build/agents
 filter=.
 user=
 
-while getopts kuf: option; do
+while getopts knuf: option; do
     case $option in
         k) export MAS_TEST_KEEP=$out/kept ;;
+        n) export MAS_TEST_NESTED=yes ;;
         u) user=65534 ;;
         f) filter=$OPTARG ;;
         *) exit 2 ;;

@@ -35,7 +35,9 @@ behind() {
 
 works() {
     behind "$1"
-    if [ "$1" != opencode ]; then # it has no sandbox
+    if [ -n "${MAS_TEST_NESTED-}" ]; then
+        [ "$(field "$ID" '.agents[0].wall.ownSandbox')" = null ]
+    elif [ "$1" != opencode ]; then # it has no sandbox
         [ "$(field "$ID" '.agents[0].wall.ownSandbox')" = off ]
         "$MAS" show "$ID" | grep -q 'own sandbox: off'
     fi
@@ -252,8 +254,8 @@ logs_in() {
 
 # nested AGENT: a session whose wall may be nested.
 nested() {
-    use_agent "$1"
-    printf '[preset %s]\nwall.nested = yes\npermission = allow\n' "$1" >>"$ROOT/mas.ini"
+    MAS_TEST_NESTED=yes use_agent "$1"
+    printf '[preset %s]\npermission = allow\n' "$1" >>"$ROOT/mas.ini"
     [ "$1" != claude ] || echo 'mode = default' >>"$ROOT/mas.ini"
     instruct AGENTS.md
     new_session -t solo -n one --agent "$1" --project "$P"

@@ -109,6 +109,19 @@ told() {
     [ "$(field @last '.agents[0].wall.ownSandbox')" = null ]
 }
 
+@test "with Landlock alone nothing can be nested: a program is told to leave its sandbox off, and a person why" {
+    [ "$("${MAS%/*}/mas-wall" --probe | sed -n 's/^landlock=//p')" -gt 0 ] || skip 'the kernel has no Landlock'
+    mkdir "$BATS_TEST_TMPDIR/programs"
+    tr ':' '\n' <<<"$PATH" | while read -r dir; do
+        find "$dir/" -maxdepth 1 ! -name bwrap -exec ln -s -t "$BATS_TEST_TMPDIR/programs" {} + 2>/dev/null || :
+    done
+    PATH=$BATS_TEST_TMPDIR/programs
+    [ "$(told try 'wall.nested = yes')" = '-a b c, off inside' ]
+    [ "$(field @last '.agents[0].wall.files')" = Landlock ]
+    [ "$(field @last '.agents[0].wall.ownSandbox')" = off ]
+    field @last '.agents[0].wall.missing' | grep -F "wall.nested needs bubblewrap"
+}
+
 @test "behind a wall an ACP agent gets the preset's word about its own sandbox with each session" {
     mkdir "$T/shared/store"
     acp_preset walled
