@@ -69,19 +69,33 @@ system() { [[ $output == *" sys=[$*]"* ]] || { echo "$output" >&2; return 1; }; 
     knows CW-ONE CW-ROLE CW-TWO
 }
 
+# named METHOD WHERE: the last request of this method names the directories.
+named() {
+    grep '^<' "$TRACE" | grep -F "\"$1\"" | tail -n 1 | cut -c3- |
+        jq -e --argjson dirs "$2" '.params.additionalDirectories == $dirs' >/dev/null
+}
+
 @test "the directories that the agent works in, and does not start in, are named where it takes them" {
-    roled "--directories"
+    local method dirs
+    roled "--directories --fork"
+    dirs=$(jq -nc --arg dir "$DIR/workflows" '[$dir]')
     tell CW-ONE
+    run -0 timeout 60 "$MAS" ask "$ID" solo --aside CW-ASIDE
     again
     tell CW-TWO
-    local method
-    for method in session/new session/resume; do
-        grep '^<' "$TRACE" | grep -F "\"$method\"" | head -n 1 | cut -c3- |
-            jq -e --arg dir "$DIR/workflows" '.params.additionalDirectories == [$dir]' >/dev/null
-    done
+    options "--directories --no-resume"
+    again
+    tell CW-THREE
+    came_back loaded
+    for method in session/new session/fork session/resume session/load; do named "$method" "$dirs"; done
+    : >"$TRACE"
+    "$MAS" clear "$ID" solo
+    tell CW-FOUR
+    named session/new "$dirs"
     options ""
     : >"$TRACE"
     again
-    tell CW-THREE
+    tell CW-FIVE
+    [ "$(sent session/resume)" -ge 1 ]
     [ "$(grep -c additionalDirectories "$TRACE")" -eq 0 ]
 }

@@ -23,7 +23,7 @@ static void set_role(struct host *host)
  * program is told of. */
 static bool has_own_sandbox(const struct host *host)
 {
-    return host->wall.report.level != WALL_OFF &&
+    return host->wall.report.level != WALL_OFF && !host->wall.report.sandbox_off &&
            (host->preset->wall.nested || config_yes(&host->config, SETTING_WALL_NESTED));
 }
 
