@@ -336,6 +336,12 @@ again() {
     mas stop "$ID" && [ "$status" -eq 0 ] && mas start "$ID" && [ "$status" -eq 0 ]
 }
 
+is_another_minute() { [ "$(date +%M)" != "$1" ]; }
+
+# Waits until the agent can load the session that it has: Gemini erases one that it loads in the minute
+# of its beginning.
+let_it_load() { [ "$PRESET" != gemini ] || within 70 is_another_minute "$(date +%M)"; }
+
 # ask_slowly TEXT [MS]: a turn that goes on in the background ($ASK), and has reached the model.
 ask_slowly() {
     N=$((N + 1))

@@ -312,6 +312,7 @@ load lib
     local how _
     team
     told "the word is CW-OTTER"
+    let_it_load
     again
     told "still there?"
     how=$(continuity)
@@ -322,6 +323,7 @@ load lib
         told "which word?"
         saw_word "$N" CW-OTTER
     done
+    let_it_load
     again
     told "and now?"
     saw_word "$N" CW-OTTER

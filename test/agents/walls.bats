@@ -55,14 +55,11 @@ runs_what_it_builds() {
     said '7 byte(s)'
 }
 
-is_another_minute() { [ "$(date +%M)" != "$1" ]; }
-
 remembers() {
     behind "$1"
     told 'the word is CW-OTTER'
     local first=$N
-    # it erases a session that it loads in the minute of its beginning
-    [ "$1" != gemini ] || within 70 is_another_minute "$(date +%M)"
+    let_it_load
     again
     told 'what was it'
     saw_word "$N" CW-OTTER
@@ -136,7 +133,7 @@ SH
     said_not straight
     grep -q "allowed 9.9.9.1:$PORT" "$DIR/logs/network-solo.log"
     told 'the word is CW-OTTER'
-    [ "$1" != gemini ] || within 70 is_another_minute "$(date +%M)"
+    let_it_load
     again
     told 'what was it'
     saw_word "$N" CW-OTTER
@@ -298,7 +295,7 @@ alone() {
     [ "$(field "$ID" '.agents[0].wall.files')" = Landlock ] || { "$MAS" show "$ID"; return 1; }
     works_and_lands
     told 'the word is CW-OTTER'
-    [ "$1" != gemini ] || within 70 is_another_minute "$(date +%M)"
+    let_it_load
     again
     told 'what was it'
     saw_word "$N" CW-OTTER

@@ -43,6 +43,64 @@ setup_more() {
     [ "$(jq -r '[.chat_history[].id] | length == 10 and length == (unique | length)' "$T/context")" = true ]
 }
 
+# The example of the seed: what was said in the session, and what was said elsewhere that is like it.
+@test "a session's conversation is its own alone, and what is like it elsewhere stands apart, marked" {
+    { user 'what about now?' '{agent: "lead", at: 1690000000}' && agent 'testing went on'; } | said "$THERE" >/dev/null
+    { user "I'm doing some testing now" '{agent: "lead", at: 1700000000}' && agent 'go on' &&
+        user 'just running some tests now'; } | said "$HERE" >/dev/null
+    context here lead
+    [ "$(list current_conversation)" = $'I\'m doing some testing now\ngo on\njust running some tests now' ]
+    [ "$(jq -r '[.current_conversation[] | .source, .session_id] | unique | sort | join(" ")' "$T/context")" = \
+        "$(printf '%s\n' session "$HERE" | jq -Rrs 'split("\n")[:-1] | sort | join(" ")')" ]
+    [ "$(list relevant_history | sort)" = $'testing went on\nwhat about now?' ]
+    [ "$(jq -r '.relevant_history[] | select(.role == "user") | [.role, .source, .session_id] | join(" ")' "$T/context")" = "user semantic $THERE" ]
+    [ "$(jq -r '.chat_history[0].content' "$T/context")" = 'what about now?' ]
+    [ "$(count chat_history)" -eq 5 ]
+}
+
+# Its test: a word in each of two sessions, and back to the first.
+@test "back in the first of two sessions the conversation has what was said there, and not what in the other" {
+    user 'Hello session 1' '{agent: "lead"}' | said "$HERE" >/dev/null
+    user 'Hello session 2' '{agent: "lead"}' | said "$THERE" >/dev/null
+    user 'What did I say?' '{agent: "lead"}' | said "$HERE" >/dev/null
+    context here lead --for Hello
+    [ "$(list current_conversation)" = $'Hello session 1\nWhat did I say?' ]
+    [ "$(list relevant_history)" = 'Hello session 2' ]
+    context there lead --for Hello
+    [ "$(list current_conversation)" = 'Hello session 2' ]
+    list relevant_history | grep -x 'Hello session 1'
+    [[ $(list relevant_history) != *'session 2'* ]]
+}
+
+@test "an answer belongs to the session and to the prompt that it answers, without a word of the model" {
+    { user 'the harbour' '{agent: "lead"}' && agent 'an answer about the harbour'; } | said "$THERE" >/dev/null
+    context here lead --for harbour
+    [ "$(jq -c '.relevant_history[] | select(.role == "agent") | [.content, .session_id, .trigger_id]' "$T/context")" = \
+        "[\"an answer about the harbour\",\"$THERE\",\"$THERE:1\"]" ]
+}
+
+@test "what the conversation does not show, for its budget or for its agent, is in the relevant history" {
+    echo $'[memory]\nall = 100' >>"$ROOT/mas.ini"
+    {
+        user "harbour, the first of the words that are said here of it" '{agent: "lead"}'
+        agent "an answer"
+        user "harbour, the second of the words that are said here of it" '{agent: "lead"}'
+    } | said "$HERE" >/dev/null
+    context here lead --for harbour
+    [ "$(list current_conversation)" = $'an answer\nharbour, the second of the words that are said here of it' ]
+    [ "$(list relevant_history)" = 'harbour, the first of the words that are said here of it' ]
+
+    user 'harbour, reviewed' '{agent: "reviewer"}' | said "$THERE" >/dev/null
+    user 'calm' '{agent: "lead"}' | said "$THERE" >/dev/null
+    context there lead --for harbour
+    [ "$(list current_conversation)" = calm ]
+    [[ $(list relevant_history) == *'harbour, reviewed'* ]]
+    context there lead --for harbour --team
+    [ "$(list current_conversation | sort)" = $'calm\nharbour, reviewed' ]
+    [[ $(list relevant_history) != *'harbour, reviewed'* ]]
+    [ "$(count relevant_history)" -ge 1 ]
+}
+
 @test "of 50 sessions no foreign message is ever in the conversation" {
     local i id ids=("$HERE" "$THERE")
     for i in {1..48}; do ids+=("$("$MAS" new -q -t pair --no-start)"); done
