@@ -70,7 +70,7 @@ use_agent() {
 }
 
 # use_terminal NAME: likewise for the program in a terminal (preset NAME-tty). Its user trusts the
-# sessions' directories; Codex wants to hear that of each repository, see trust_tree.
+# sessions' directories; of a repository Claude Code and Codex want to hear that, too, see trust_tree.
 use_terminal() {
     use_agent "$1"
     PRESET=$1-tty
@@ -91,8 +91,11 @@ use_terminal() {
 }
 
 trust_tree() {
-    [ "$AGENT" != codex ] ||
-        printf '[projects."%s"]\ntrust_level = "trusted"\n' "$1" >>"$CODEX_HOME/config.toml"
+    case $AGENT in
+        claude) jq --arg dir "$1" '.projects[$dir] = {hasTrustDialogAccepted: true}' "$CLAUDE_CONFIG_DIR/.claude.json" \
+            >"$T/trust.json" && mv "$T/trust.json" "$CLAUDE_CONFIG_DIR/.claude.json" ;;
+        codex) printf '[projects."%s"]\ntrust_level = "trusted"\n' "$1" >>"$CODEX_HOME/config.toml" ;;
+    esac
 }
 
 start_model() {

@@ -551,7 +551,7 @@ load lib
     [ "$PRESET" != codex ] || skip "what it asks for is said by its own settings"
     team
     # in the mode in which it begins, a model decides
-    [ "$AGENT" != claude ] || "$MAS" set "$ID" solo mode=default
+    [ "$PRESET" != claude ] || "$MAS" set "$ID" solo mode=default
     N=1
     "$MAS" ask --timeout 240s "$ID" solo "one {{1 $(run_order 'touch approved')}}" >"$T/one" 2>&1 3>&- &
     local asked=$!
@@ -613,7 +613,7 @@ load lib
 
 @test "a message of another agent: the model is told who sends it" {
     printf '[preset quiet]\ncommand = cat\n' >>"$ROOT/mas.ini"
-    jq -n --arg agent "$AGENT" '{agents: {metaManager: {id: "00", preset: "quiet"}, units: [{unitId: 1,
+    jq -n --arg agent "$PRESET" '{agents: {metaManager: {id: "00", preset: "quiet"}, units: [{unitId: 1,
         manager: {id: "10", preset: "quiet"}, workers: [{id: "11", preset: $agent}]}]}}' >"$T/config.json"
     new_session -c "$T/config.json"
     MAS_SESSION_ID=$ID MAS_AGENT_ID=10 mas ask --timeout 420s 11 "the word is CW-OTTER {{1}}"
