@@ -235,7 +235,7 @@ static const char *const no_members[] = {NULL};
 
 enum handled api_stop(struct request *request)
 {
-    return api_read(request, no_members) ? api_later(request, run_stop) : HANDLED_NOW;
+    return api_read(request, no_members) ? api_later_past(request, run_stop) : HANDLED_NOW;
 }
 
 enum handled api_start(struct request *request)

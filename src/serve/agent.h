@@ -9,7 +9,10 @@
 
 #include <stdbool.h>
 
-enum { AGENT_ANSWER_MS = 30000 }; /* for what a host does by itself */
+enum {
+    AGENT_ANSWER_MS = 30000, /* for what a host does by itself */
+    AGENT_STATE_MS = 5000, /* for what it knows, all questions together */
+};
 
 /* Opens the session of the path, which this machine must have, and adds the agents that `target`
  * names. `what` is the verb for the error. Fails with MAS_NOT_FOUND if there is no such session or

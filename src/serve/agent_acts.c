@@ -1,4 +1,5 @@
 /* Requests that go straight to the host of one agent; no process is started for them. */
+#include "base/time.h"
 #include "serve/agent.h"
 #include "serve/api.h"
 #include "serve/body.h"
@@ -111,15 +112,17 @@ static struct json *see(struct request *request)
 {
     const struct roster_request status = {.what = "see", .head = "{\"do\":\"status\"}"};
     const struct roster_request whole = {.what = "see", .head = "{\"do\":\"listen\"}"};
+    int64_t until = time_monotonic_ms() + AGENT_STATE_MS;
     struct json *said = NULL;
 
-    if (!agent_ask(request, &status, AGENT_ANSWER_MS, &said))
+    if (!agent_ask(request, &status, AGENT_STATE_MS, &said))
         return NULL;
     const char *protocol = json_get_text(said, "protocol");
     if (protocol == NULL || strcmp(protocol, "acp") != 0)
         return said;
     json_free(said);
-    return agent_ask(request, &whole, AGENT_ANSWER_MS, &said) ? said : NULL;
+    int64_t left = until - time_monotonic_ms();
+    return agent_ask(request, &whole, left > 0 ? (int)left : 0, &said) ? said : NULL;
 }
 
 static void put_list(const struct json *said, const char *key, struct json_out *out)

@@ -297,13 +297,35 @@ static void done(struct job *job)
     http_answered(api_request(job));
 }
 
-enum handled api_later(struct request *request, void (*run)(struct job *job))
+void api_busy(struct request *request)
+{
+    static const char hint[] = "try again in a second";
+
+    if (request->id[0] != '\0' && pool_has_place(request->server->pool))
+        answer_refusal(request, 503, NULL, hint,
+                       "too many requests wait for this session; its agents may not answer");
+    else
+        answer_refusal(request, 503, NULL, hint, "the server is busy");
+}
+
+static enum handled later(struct request *request, const char *session,
+                          void (*run)(struct job *job))
 {
     request->job = (struct job){.run = run, .done = done};
-    if (pool_add(request->server->pool, &request->job))
+    if (pool_add(request->server->pool, session, &request->job))
         return HANDLED_LATER;
-    answer_busy(request);
+    api_busy(request);
     return HANDLED_NOW;
+}
+
+enum handled api_later(struct request *request, void (*run)(struct job *job))
+{
+    return later(request, request->id, run);
+}
+
+enum handled api_later_past(struct request *request, void (*run)(struct job *job))
+{
+    return later(request, "", run);
 }
 
 /* Returns true if this is "ID/AGENT". */

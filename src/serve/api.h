@@ -33,8 +33,13 @@ bool api_flag(struct request *request, const char *key);
 /* Gets a query that is a number from 0 to `most`; without it *ret stays. Returns false after
  * answering with an error. */
 bool api_number(struct request *request, const char *key, size_t most, size_t *ret);
-/* Lets a worker execute `run` and then sends the answer. Answers with 503 if too many jobs wait. */
+/* Answers that the server has too much to do, or too much for the session of the path. */
+void api_busy(struct request *request);
+/* Lets a worker execute `run` and then sends the answer. Answers with 503 if too many requests
+ * wait, in all or for the session of the path. */
 enum handled api_later(struct request *request, void (*run)(struct job *job));
+/* Likewise, past all that waits for the session: for what ends it. */
+enum handled api_later_past(struct request *request, void (*run)(struct job *job));
 /* Returns the request of a job that api_later() started. */
 struct request *api_request(struct job *job);
 

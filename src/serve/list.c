@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT_AT_ONCE = 8 }; /* sessions */
+enum {
+    COUNT_AT_ONCE = 8, /* sessions */
+    JOBS_MAX = 3, /* a survey, a query to tmux, and one to hosts */
+};
 
 /* A job that makes a survey. */
 struct taking {
@@ -201,7 +204,7 @@ static void survey_again(struct list *list)
                               .root = list->root,
                               .config = list->config,
                               .err = ERR_INIT};
-    if (pool_add(list->pool, &taking->job)) {
+    if (pool_add(list->pool, "", &taking->job)) {
         list->taking = taking;
         return;
     }
@@ -326,7 +329,7 @@ static void peek_again(struct list *list)
         survey_again(list);
         return;
     }
-    if (pool_add(list->pool, &peek->job))
+    if (pool_add(list->pool, "", &peek->job))
         list->peek = peek;
     else
         peek_free(peek);
@@ -409,7 +412,7 @@ static void count_again(struct list *list)
         if (view->live != NULL)
             memcpy(count->ids[count->count++], view->row.id, ID_TEXT);
     }
-    if (pool_add(list->pool, &count->job))
+    if (pool_add(list->pool, "", &count->job))
         list->count = count;
     else
         count_free(count);
@@ -504,7 +507,7 @@ int list_make(const struct root *root, const struct config *config, struct list 
               struct err *err)
 {
     *ret = (struct list){.root = root, .config = config, .err = ERR_INIT};
-    return pool_make(3, &ret->pool, err);
+    return pool_make(JOBS_MAX, JOBS_MAX, &ret->pool, err);
 }
 
 void list_free(struct list *list)

@@ -139,7 +139,7 @@ static int open_server(struct server *server, char **argv, struct bindings *bind
             -1 ||
         log_open(&server->log, server->root.sessions, LOG_FILE, config_log_limits(&server->config),
                  false, err) == -1 ||
-        pool_make(SERVER_WORKERS, &server->pool, err) == -1 ||
+        pool_make(SERVER_WORKERS, SERVER_PLACES, &server->pool, err) == -1 ||
         operations_make(server, &server->operations, err) == -1 ||
         keys_open(&server->root, &server->keys, err) == -1 ||
         list_make(&server->root, &server->config, &server->list, err) == -1)

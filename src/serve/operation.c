@@ -57,7 +57,7 @@ int operations_make(struct server *server, struct operations **ret, struct err *
 {
     struct pool *pool = NULL;
 
-    if (pool_make(OPERATIONS_AT_ONCE, &pool, err) == -1)
+    if (pool_make(OPERATIONS_AT_ONCE, OPERATIONS_MAX, &pool, err) == -1)
         return -1;
     *ret = mem_alloc(sizeof **ret);
     **ret = (struct operations){.server = server, .pool = pool};
@@ -212,9 +212,9 @@ const struct operation *operations_begin(struct operations *operations,
         strv_push(&operation->words, *word);
     if (wish->input != NULL)
         str_add(&operation->input, wish->input);
-    if (!pool_add(operations->pool, &operation->job)) {
+    if (!pool_add(operations->pool, operation->session, &operation->job)) {
         operation_free(operation);
-        (void)err_set(err, MAS_FAILED, "the server is busy; try again");
+        (void)err_set(err, MAS_FAILED, "too many operations on this session have not ended");
         return NULL;
     }
     while (*last != NULL)

@@ -19,7 +19,7 @@
 
 enum {
     OPERATIONS_MAX = 256,
-    OPERATIONS_AT_ONCE = 4, /* others wait */
+    OPERATIONS_AT_ONCE = 4, /* others wait; a session has its share, see work.h */
     OPERATION_OUTPUT_MAX = 256 << 10, /* bytes of its output that are kept */
     OPERATION_KEPT_MS = 3600 * 1000,
 };
@@ -44,8 +44,8 @@ struct operation_wish {
     const struct body_member *members; /* static: the options among the words, for its error */
 };
 
-/* Begins an operation. Returns NULL if OPERATIONS_MAX operations have not ended. The operation
- * belongs to the list. */
+/* Begins an operation. Returns NULL if OPERATIONS_MAX operations, or as many as one session may
+ * have, have not ended. The operation belongs to the list. */
 const struct operation *operations_begin(struct operations *operations,
                                          const struct operation_wish *wish, struct err *err);
 /* Returns the operation with this id, or NULL. */

@@ -241,11 +241,6 @@ void answer_refusal(struct request *request, int status, const char *code, const
     va_end(args);
 }
 
-void answer_busy(struct request *request)
-{
-    answer_refusal(request, 503, NULL, "try again in a second", "the server is busy");
-}
-
 static int status_of(const struct err *err, int conflict)
 {
     static const int statuses[] = {

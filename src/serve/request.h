@@ -88,6 +88,7 @@ struct request {
     struct json *json; /* the parsed body */
     int64_t survey_ms, tmux_ms, hosts_ms; /* the oldest data that may answer it, monotonic */
     struct request *next; /* in a list of requests that wait for the same */
+    struct share *share; /* its place while it waits for the job of another; NULL: none */
 
     /* Sums of the Idempotency-Key and of what it stands for; "": there is none to keep. */
     char key_name[SHA256_TEXT], key_sum[SHA256_TEXT];
@@ -129,8 +130,6 @@ void answer_error(struct request *request, int status, const char *fmt, ...) PRI
 /* Likewise, with a hint of its own and, unless that is NULL, a code. */
 void answer_refusal(struct request *request, int status, const char *code, const char *hint,
                     const char *fmt, ...) PRINTF_LIKE(5, 6);
-/* Answers that the server has too much to do. */
-void answer_busy(struct request *request);
 /* Answers with an error; its code determines the status. `conflict` is the status for
  * MAS_CONFLICT. */
 void answer_err(struct request *request, const struct err *err, int conflict);

@@ -21,6 +21,7 @@
 
 enum {
     SERVER_WORKERS = 16,
+    SERVER_PLACES = 768, /* requests that have one of them or wait for one */
     SERVER_CONNECTIONS = 1024, /* from the network */
     SERVER_STRANGERS = 256, /* those of them without the token */
     SERVER_LOCAL = 256, /* through the Unix socket */

@@ -1,5 +1,6 @@
 #include "serve/shared.h"
 
+#include "serve/api.h"
 #include "serve/http.h"
 #include "serve/server.h"
 
@@ -21,7 +22,6 @@ struct question {
 
 struct shared {
     struct question *questions; /* that are worked on */
-    size_t waiting; /* requests in their lists `later` */
 };
 
 struct shared *shared_make(void)
@@ -77,6 +77,14 @@ static void answer(struct request *request, const struct question *question, uin
     answer_tag(request, hash);
 }
 
+/* Gives up the place of a request that joined others. */
+static void leave(struct request *request)
+{
+    if (request->share != NULL)
+        pool_leave(request->server->pool, request->share);
+    request->share = NULL;
+}
+
 /* Answers all who ask now. */
 static void answer_all(struct question *question)
 {
@@ -86,19 +94,11 @@ static void answer_all(struct question *question)
         next = question->asking->next;
         question->asking->next = NULL;
         answer(question->asking, question, hash);
+        leave(question->asking);
         http_answered(question->asking);
     }
     str_free(&question->found);
     question->err = (struct err)ERR_INIT;
-}
-
-/* Lets those who came meanwhile ask. */
-static void turn_to_later(struct question *question)
-{
-    question->asking = question->later;
-    question->later = NULL;
-    for (const struct request *at = question->asking; at != NULL; at = at->next)
-        question->shared->waiting--;
 }
 
 static void done(struct job *job)
@@ -108,9 +108,11 @@ static void done(struct job *job)
     struct question **at = &question->shared->questions;
 
     answer_all(question);
-    turn_to_later(question);
+    question->asking = question->later; /* who came meanwhile */
+    question->later = NULL;
     if (question->asking != NULL) {
-        if (pool_add(question->asking->server->pool, &question->job))
+        const struct request *first = question->asking;
+        if (pool_add(first->server->pool, first->id, &question->job))
             return;
         (void)err_set(&question->err, MAS_TMUX, "the server is busy");
         (void)err_hint(&question->err, "try again");
@@ -124,7 +126,7 @@ static void done(struct job *job)
 
 static enum handled refuse_busy(struct request *request)
 {
-    answer_busy(request);
+    api_busy(request);
     return HANDLED_NOW;
 }
 
@@ -132,13 +134,13 @@ static enum handled join(struct question *question, struct request *request)
 {
     struct request **end = &question->later;
 
-    if (question->shared->waiting == SHARED_WAITING_MAX)
+    request->share = pool_hold(request->server->pool, request->id);
+    if (request->share == NULL)
         return refuse_busy(request);
     while (*end != NULL)
         end = &(*end)->next;
     request->next = NULL;
     *end = request;
-    question->shared->waiting++;
     return HANDLED_LATER;
 }
 
@@ -161,7 +163,7 @@ enum handled shared_ask(struct request *request, shared_find *find)
                                   .asking = request,
                                   .found = STR_INIT,
                                   .err = ERR_INIT};
-    if (!pool_add(request->server->pool, &question->job)) {
+    if (!pool_add(request->server->pool, request->id, &question->job)) {
         question_free(question);
         return refuse_busy(request);
     }

@@ -4,14 +4,13 @@
  * once, and however many ask it, one process follows the other.
  *
  * A request gets only what was found after it came: one that comes while the same question is
- * worked on waits for the next time, together with all others that came meanwhile.
+ * worked on waits for the next time, together with all others that came meanwhile. It has a place
+ * in the pool until it is answered, as if it had a job of its own.
  */
 #ifndef MAS_SERVE_SHARED_H
 #define MAS_SERVE_SHARED_H
 
 #include "serve/request.h"
-
-enum { SHARED_WAITING_MAX = 512 }; /* requests that wait for another time */
 
 struct shared;
 

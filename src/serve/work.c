@@ -1,11 +1,14 @@
 #include "serve/work.h"
 
+#include "base/id.h"
 #include "base/str.h"
 #include "base/thread.h"
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -13,15 +16,25 @@ struct queue {
     struct job *first, **last;
 };
 
+struct share {
+    struct share *next;
+    char session[ID_TEXT]; /* "": all that is of none */
+    size_t places;
+    size_t running; /* its jobs that have a thread; protected by the mutex of the pool */
+};
+
 struct pool {
-    pthread_mutex_t mutex; /* protects everything but `count`, `most`, `busy` and `fd` */
+    /* protects `waiting`, `waiting_count`, `finished`, `idle`, `ending`, and what is said above */
+    pthread_mutex_t mutex;
     pthread_cond_t more;
     struct queue waiting, finished;
-    size_t idle; /* threads waiting for a job */
+    size_t waiting_count;
+    size_t idle; /* threads waiting for a job, and those that have been woken for one */
     bool ending;
     pthread_t *threads;
     size_t count, most;
-    size_t busy;
+    size_t places, taken;
+    struct share *shares; /* of those who have a place */
     int fd;
 };
 
@@ -40,24 +53,105 @@ static struct job *pop(struct queue *queue)
     return job;
 }
 
+/* ---- shares */
+
+static size_t most_places(const struct pool *pool, const struct share *share)
+{
+    return share->session[0] == '\0' ? pool->places : pool->places / POOL_SHARE;
+}
+
+static size_t most_threads(const struct pool *pool, const struct share *share)
+{
+    size_t part = pool->most / POOL_SHARE;
+
+    if (share->session[0] == '\0')
+        return pool->most;
+    return part > 2 ? part : 2;
+}
+
+static struct share *find_share(struct pool *pool, const char *session)
+{
+    struct share *share = pool->shares;
+
+    while (share != NULL && strcmp(share->session, session) != 0)
+        share = share->next;
+    if (share != NULL)
+        return share;
+    share = mem_alloc(sizeof *share);
+    (void)snprintf(share->session, sizeof share->session, "%s", session);
+    share->next = pool->shares;
+    pool->shares = share;
+    return share;
+}
+
+bool pool_has_place(const struct pool *pool)
+{
+    return pool->taken < pool->places;
+}
+
+struct share *pool_hold(struct pool *pool, const char *session)
+{
+    if (!pool_has_place(pool))
+        return NULL;
+    struct share *share = find_share(pool, session);
+    if (share->places >= most_places(pool, share))
+        return NULL;
+    share->places++;
+    pool->taken++;
+    return share;
+}
+
+void pool_leave(struct pool *pool, struct share *share)
+{
+    struct share **at = &pool->shares;
+
+    pool->taken--;
+    if (--share->places > 0)
+        return;
+    while (*at != share)
+        at = &(*at)->next;
+    *at = share->next;
+    free(share);
+}
+
+/* ---- threads */
+
+/* Removes and returns the first job whose session may have one more thread, NULL: there is none. */
+static struct job *take(struct pool *pool)
+{
+    struct job **at = &pool->waiting.first;
+
+    while (*at != NULL && (*at)->share->running >= most_threads(pool, (*at)->share))
+        at = &(*at)->next;
+    struct job *job = *at;
+    if (job == NULL)
+        return NULL;
+    *at = job->next;
+    if (pool->waiting.last == &job->next)
+        pool->waiting.last = at;
+    pool->waiting_count--;
+    job->share->running++;
+    return job;
+}
+
 static void *work(void *arg)
 {
     struct pool *pool = arg;
     const uint64_t one = 1;
 
     (void)pthread_mutex_lock(&pool->mutex);
-    for (;;) {
-        while (pool->waiting.first == NULL && !pool->ending) {
+    while (!pool->ending) {
+        struct job *job = take(pool);
+        if (job == NULL) {
             pool->idle++;
             (void)pthread_cond_wait(&pool->more, &pool->mutex);
             pool->idle--;
+            continue;
         }
-        if (pool->ending)
-            break;
-        struct job *job = pop(&pool->waiting);
         (void)pthread_mutex_unlock(&pool->mutex);
         job->run(job);
         (void)pthread_mutex_lock(&pool->mutex);
+        job->share->running--;
         push(&pool->finished, job);
         (void)!write(pool->fd, &one, sizeof one);
     }
@@ -65,7 +159,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-int pool_make(size_t most, struct pool **ret, struct err *err)
+int pool_make(size_t most, size_t places, struct pool **ret, struct err *err)
 {
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd == -1)
@@ -77,6 +171,7 @@ int pool_make(size_t most, struct pool **ret, struct err *err)
     pool->finished.last = &pool->finished.first;
     pool->threads = mem_alloc(most * sizeof *pool->threads);
     pool->most = most;
+    pool->places = places;
     pool->fd = fd;
     *ret = pool;
     return 0;
@@ -95,26 +190,34 @@ void pool_free(struct pool *pool)
     (void)close(pool->fd);
     (void)pthread_cond_destroy(&pool->more);
     (void)pthread_mutex_destroy(&pool->mutex);
+    for (struct share *next; pool->shares != NULL; pool->shares = next) {
+        next = pool->shares->next;
+        free(pool->shares);
+    }
     free(pool->threads);
     free(pool);
 }
 
-bool pool_add(struct pool *pool, struct job *job)
+bool pool_add(struct pool *pool, const char *session, struct job *job)
 {
-    if (pool->busy >= POOL_QUEUE_MAX)
+    job->share = pool_hold(pool, session);
+    if (job->share == NULL)
         return false;
+    /* an idle thread may be about to take a job that waits already */
     (void)pthread_mutex_lock(&pool->mutex);
-    bool more = pool->idle == 0 && pool->count < pool->most;
+    bool more = pool->idle <= pool->waiting_count && pool->count < pool->most;
     (void)pthread_mutex_unlock(&pool->mutex);
     if (more && thread_start(&pool->threads[pool->count], work, pool))
         pool->count++;
-    if (pool->count == 0)
+    if (pool->count == 0) {
+        pool_leave(pool, job->share);
         return false;
+    }
     (void)pthread_mutex_lock(&pool->mutex);
     push(&pool->waiting, job);
+    pool->waiting_count++;
     (void)pthread_cond_signal(&pool->more);
     (void)pthread_mutex_unlock(&pool->mutex);
-    pool->busy++;
     return true;
 }
 
@@ -134,12 +237,12 @@ void pool_collect(struct pool *pool)
         (void)pthread_mutex_unlock(&pool->mutex);
         if (job == NULL)
             return;
-        pool->busy--;
+        pool_leave(pool, job->share);
         job->done(job);
     }
 }
 
 size_t pool_busy(const struct pool *pool)
 {
-    return pool->busy;
+    return pool->taken;
 }

@@ -253,4 +253,5 @@ def main():
         os.chdir(here)
 
 
-main()
+if __name__ == "__main__":
+    main()

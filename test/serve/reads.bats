@@ -176,7 +176,7 @@ same() {
     for i in {1..20}; do jq -e '.error.code == "not_found" and (.error.hint | test("^the templates are: "))' "$T/out.$i" >/dev/null; done
 }
 
-@test "as many as like may ask the same; beyond 512 that wait they are told to come again" {
+@test "as many as like may ask the same; beyond 768 they are told to come again" {
     acp_agent
     mkfifo "$T/go"
     # shellcheck disable=SC2016 # for the program
@@ -198,7 +198,7 @@ def ask():
 first = ask()
 while not os.path.exists(f"{t}/ran"):
     pass
-others = [ask() for _ in range(520)]
+others = [ask() for _ in range(775)]
 busy = 0  # they are read in any order
 while busy < 8:
     for one in select.select(others, [], [], 120)[0]:
@@ -216,6 +216,6 @@ print(len(others))
 END
     run timeout 200 python3 -ES "$T/many.py" "$URL" "$TOKEN" "$T"
     echo "$output"
-    [ "$output" = 512 ]
+    [ "$output" = 767 ]
     [ "$(sort -u "$T/ran" | wc -l)" -eq 2 ]
 }
