@@ -26,7 +26,7 @@ static struct server *make_server(void)
     if (server.guard.own.count > 0)
         return &server;
     must(config_load(NULL, false, &server.config, NULL, &err) == 0);
-    must(pool_make(0, &server.pool, &err) == 0);
+    must(pool_make(0, 0, &server.pool, &err) == 0);
     struct token *token = mem_alloc(sizeof *token);
     *token = (struct token){.name = TOKEN_OF_FILE, .right = RIGHT_FULL};
     sha256_of("0123456789abcdef", 16, token->hash);

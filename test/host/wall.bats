@@ -115,7 +115,7 @@ told() {
     tr ':' '\n' <<<"$PATH" | while read -r dir; do
         find "$dir/" -maxdepth 1 ! -name bwrap -exec ln -s -t "$BATS_TEST_TMPDIR/programs" {} + 2>/dev/null || :
     done
-    PATH=$BATS_TEST_TMPDIR/programs
+    export PATH=$BATS_TEST_TMPDIR/programs
     [ "$(told try 'wall.nested = yes')" = '-a b c, off inside' ]
     [ "$(field @last '.agents[0].wall.files')" = Landlock ]
     [ "$(field @last '.agents[0].wall.ownSandbox')" = off ]
