@@ -124,7 +124,14 @@ await call("clean", { body: { keep: 5, dryRun: true } }, 202);
 const repair = await call("repair", { body: {} }, 202);
 await call("operation", { path: { item: repair.operation } }, 200);
 await call("cancelOperation", { path: { item: repair.operation } });
-await call("events", { stream: true });
+let told = false; // something has to happen while it listens
+const listening = call("events", { stream: true }).then(() => (told = true));
+while (!told) {
+    await call("setSession", { path: { id, item: "private" }, body: { value: "no" } }, 200);
+    await call("sendMessage", { ...one, body: { target: "solo", message: "SAY:heard" } });
+    await Promise.race([listening, new Promise((resolve) => setTimeout(resolve, 500))]);
+}
+await state("idle");
 await call("stopSession", { ...one, body: {} }, 200);
 await call("downloadArchive", { ...one, parseAs: "blob" }, 200);
 await call("startSession", { ...one, body: {} }, 200);
