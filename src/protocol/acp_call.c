@@ -86,7 +86,11 @@ int64_t acp_initialize(struct acp *acp, int timeout_ms)
     json_put_raw(&out, "auth", "{\"terminal\":true}");
     json_put_raw(&out, "session",
                  "{\"compaction\":{},\"notices\":{},\"configOptions\":{\"boolean\":{}}}");
-    json_put_raw(&out, "subagents", "{}"); /* of the draft */
+    /* Of the draft. Asynchronous tasks are read, but not declared: Claude Code and Codex have them
+     * in an extension for one editor, and give a client that declares any of it an earlier draft of
+     * subagents, tool calls without what was read or printed, and forms without an answer in words.
+     */
+    json_put_raw(&out, "subagents", "{}");
     json_close(&out, '}');
     json_open(&out, "clientInfo", '{');
     json_put(&out, "name", "mas");
