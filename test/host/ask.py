@@ -10,6 +10,7 @@ REQUEST may be many, one a line: each is asked on a connection of its own, in or
 import json
 import os
 import resource
+import select
 import socket
 import sys
 import time
@@ -110,6 +111,34 @@ def liar(run, agent):
     while True:
         client, _ = s.accept()
         client.sendall(b"no frame\n")
+        client.close()
+
+
+def silent(run, agent):
+    """Takes the host's name, prints each request as a line, and never answers."""
+    listener = take_name(run, agent)
+    clients = {listener: b""}
+    while True:
+        for ready in select.select(list(clients), [], [])[0]:
+            if ready is listener:
+                clients[listener.accept()[0]] = b""
+                continue
+            got = ready.recv(65536)
+            if not got:
+                del clients[ready]
+                ready.close()
+                continue
+            *heads, clients[ready] = (clients[ready] + got).split(b"\n")
+            for head in heads:
+                say(head.decode())
+
+
+def parting(run, agent):
+    """Takes the host's name, and hangs up when it has been asked."""
+    s = take_name(run, agent)
+    while True:
+        client, _ = s.accept()
+        client.recv(65536)
         client.close()
 
 
@@ -253,5 +282,4 @@ def main():
         os.chdir(here)
 
 
-if __name__ == "__main__":
-    main()
+main()

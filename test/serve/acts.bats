@@ -290,25 +290,13 @@ for row in sqlite3.connect(sys.argv[1]).execute("select agent, kind, amount from
     serve
     pkill -KILL -f "mas host $ID 11$"
     eventually eval '! pgrep -f "mas host $ID 11$" >/dev/null'
-    rm "$ROOT/sessions/$ID/run/11.sock"
-    python3 -ES - "$ROOT/sessions/$ID/run" 3>&- <<'P' &
-import os, socket, sys
-os.chdir(sys.argv[1])
-s = socket.socket(socket.AF_UNIX)
-s.bind("new.sock")
-s.listen()
-os.rename("new.sock", "11.sock")
-for _ in range(2):
-    one = s.accept()[0]
-    one.recv(65536)
-    one.close()
-P
-    eventually test -S "$ROOT/sessions/$ID/run/11.sock"
+    python3 -ES "$PROJECT/test/host/ask.py" "$ROOT/sessions/$ID/run" 11 --parting >"$T/parting" 2>&1 3>&- &
+    STAND_IN=$!
+    eventually grep -qx connected "$T/parting"
     post "/sessions/$ID/messages" '{"target":"11","message":"hi"}'
     refused 409 conflict "agent '11'.*its host closed the connection"
     post "/sessions/$ID/agents/11/cancel" '{}'
     refused 410 gone "agent '11'.*its host closed the connection"
-    wait $!
 }
 
 @test "hints of the command line become addresses" {
