@@ -235,11 +235,13 @@ def takes_boolean():
 
 
 def options(session):
-    return [{"id": "model", "name": "Model", "category": "model", "type": "select",
-             "currentValue": session["model"],
-             "options": [{"value": m, "name": m.title()} for m in MODELS]}] + \
-           [{"id": "web", "name": "Web search", "type": "boolean", "currentValue": session.get("web", False)}
-            for _ in range(takes_boolean())]
+    offered = [{"id": "model", "name": "Model", "category": "model", "type": "select",
+                "currentValue": session["model"],
+                "options": [{"value": m, "name": m.title()} for m in MODELS]}]
+    if takes_boolean():
+        offered.append({"id": "web", "name": "Web search", "type": "boolean",
+                        "currentValue": session.get("web", False)})
+    return offered
 
 
 def update(session, event, /, **what):
