@@ -437,12 +437,11 @@ int settings_set_option(struct host *host, const char *option, const char *value
     const struct config_option *known = find_option(&conversation->offered, option, NULL);
     if (is_ready(conversation) && known == NULL)
         return err_set(err, MAS_NOT_FOUND, "the agent has no option '%s'", option);
-    if (known != NULL && value_of(known, value) == NULL) {
+    const char *kept = known != NULL ? value_of(known, value) : value;
+    if (kept == NULL) {
         (void)err_set(err, MAS_USAGE, "'%s' is no value of the option '%s'", value, option);
         return err_hint(err, "its values are: true, false");
     }
-    if (known != NULL)
-        value = value_of(known, value);
     if (memory_need(host, err) == -1 ||
         json_parse(text, strlen(text), OPTIONS_MAX, &old, err) == -1)
         return -1;
@@ -450,9 +449,9 @@ int settings_set_option(struct host *host, const char *option, const char *value
     for (const struct json *o = json_first(old); o != NULL; o = json_next(o))
         if (strcmp(json_key(o), option) != 0)
             json_put(&out, json_key(o), json_text(o));
-    json_put(&out, option, value);
+    json_put(&out, option, kept);
     json_close(&out, '}');
-    _cleanup_free_ char *words = mem_printf("%s = %s", option, value);
+    _cleanup_free_ char *words = mem_printf("%s = %s", option, kept);
     if (options.len > OPTIONS_MAX)
         return err_set(err, MAS_FAILED, "too many options are set");
     if (keep(host, NULL, options.data, words, err) == -1)
@@ -460,6 +459,6 @@ int settings_set_option(struct host *host, const char *option, const char *value
     free(place->options);
     place->options = str_steal(&options);
     if (is_ready(conversation))
-        (void)ask_option(host, known, value);
+        (void)ask_option(host, known, kept);
     return 0;
 }
