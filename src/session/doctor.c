@@ -287,6 +287,7 @@ static void check_rows(struct doctor *doctor, const struct survey *survey)
 {
     _cleanup_close_ int lock = -1;
     struct err why = ERR_INIT;
+    size_t stale = 0;
 
     if (survey->index.broken != NULL)
         doctor_add(doctor, FINDING_MENDED, INDEX_FILE, "it was rebuilt from the workspaces: %s",
@@ -298,8 +299,16 @@ static void check_rows(struct doctor *doctor, const struct survey *survey)
                         NULL);
         else if (view->outdated)
             doctor_mend(doctor, view->row.id, "its row in the index is out of date", 0, NULL);
+        else if (view->reason == NULL && !index_is_current(doctor->root, &view->row))
+            stale++;
         doctor->rows_wrong |= view->row.unlisted || view->outdated;
     }
+    if (stale > 0)
+        doctor_add(doctor, doctor->fix ? FINDING_MENDED : FINDING_NOTE, INDEX_FILE,
+                   "%zu of its %zu rows are not known to be current, so each command reads the "
+                   "metadata of these sessions%s",
+                   stale, survey->count, doctor->fix ? "" : "; repair it with: mas doctor --fix");
+    doctor->rows_wrong |= stale > 0;
     if (!doctor->rows_wrong || !doctor->fix)
         return;
     if (root_lock(doctor->root, &lock, &why) == -1 || index_rebuild(doctor->root, &why) == -1)

@@ -2,8 +2,7 @@
 # shellcheck shell=bash
 
 ROOT=$FAST/tab
-make_root "$ROOT" && "$MAS" --root "$ROOT" new -q -t solo --no-start >/dev/null &&
-    "$FAST/populate" "$ROOT" 979 && "$MAS" --root "$ROOT" doctor >/dev/null || return 1
+make_full_root "$ROOT" 980 || return 1
 for ((i = 0; i < 19; i++)); do
     "$MAS" --root "$ROOT" new -q -t solo || return 1
 done >/dev/null

@@ -114,6 +114,14 @@ fail() {
 # make_root DIRECTORY: a root with the templates that come with the program.
 make_root() { "$MAS" init -q "$1"; }
 
+# make_full_root DIRECTORY COUNT: a root with that many stopped sessions of the template solo. Its index is made
+# anew, as the rows of populate have no file of their own, and commands would read each session's.
+make_full_root() {
+    make_root "$1" && "$MAS" --root "$1" new -q -t solo --no-start >/dev/null &&
+        "$FAST/populate" "$1" $(($2 - 1)) && rm "$1/sessions/.sessions.index" &&
+        "$MAS" --root "$1" doctor >/dev/null
+}
+
 # make_script NAME: an executable script in $FAST, from standard input.
 make_script() {
     { echo '#!/bin/sh' && cat; } >"$FAST/$1" && chmod +x "$FAST/$1"

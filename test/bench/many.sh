@@ -4,20 +4,13 @@
 LIVE=100
 ALL=10000
 
-# few_root DIRECTORY COUNT: a root with that many stopped sessions.
-few_root() {
-    make_root "$1" && "$MAS" --root "$1" new -q -t solo --no-start >/dev/null &&
-        "$FAST/populate" "$1" $(($2 - 1)) && rm "$1/sessions/.sessions.index" &&
-        "$MAS" --root "$1" doctor >/dev/null
-}
-
 # forks ROOT: how many tmux processes a `mas list --active` starts.
 forks() {
     strace -f -e trace=execve -o "$FAST/trace" "$MAS" --root "$1" list --active >/dev/null || return
     grep -c 'execve("[^"]*/tmux".* = 0$' "$FAST/trace"
 }
 
-few_root "$FAST/few" 10 && few_root "$FAST/many" $((ALL - LIVE)) || return 1
+make_full_root "$FAST/few" 10 && make_full_root "$FAST/many" $((ALL - LIVE)) || return 1
 for ((i = 0; i < LIVE; i++)); do
     "$MAS" --root "$FAST/many" new -q -t solo || return 1
 done >/dev/null

@@ -34,9 +34,7 @@ serve_end() { kill "$SERVER" && wait "$SERVER"; }
 
 "${CC:-cc}" -std=c17 -D_GNU_SOURCE -O2 -o "$FAST/load" load.c || return 1
 SERVE_ROOT=$FAST/serve
-make_root "$SERVE_ROOT" && "$MAS" --root "$SERVE_ROOT" new -q -t solo --no-start >/dev/null &&
-    "$FAST/populate" "$SERVE_ROOT" $((SERVE_ALL - SERVE_LIVE - 1)) &&
-    "$MAS" --root "$SERVE_ROOT" doctor >/dev/null || return 1
+make_full_root "$SERVE_ROOT" $((SERVE_ALL - SERVE_LIVE)) || return 1
 for ((i = 0; i < SERVE_LIVE; i++)); do
     "$MAS" --root "$SERVE_ROOT" new -q -t solo || return 1
 done >/dev/null

@@ -88,6 +88,26 @@ load doctor
     [ "$("$MAS" list --json | jq -r '.sessions[0].name')" = other ]
 }
 
+# A copy of a root without the times of its files: what the index says is right, but not known to be.
+@test "rows that are right, and not known to be, are noted and written anew" {
+    command -v strace >/dev/null || skip 'strace is not installed'
+    local first
+    opened() { strace -f -o "$T/trace" -e trace=openat "$MAS" list -q >/dev/null && grep -c "$first" "$T/trace"; }
+    a_stopped_session one
+    first=$ID
+    a_stopped_session two
+    touch -d '2020-01-01 00:00:00' "$(ws "$first")/.session"
+    mas doctor
+    [ "$status" -eq 0 ]
+    [[ $output == note*.sessions.index*'1 of its 2 rows'*'mas doctor --fix' ]]
+    [ "$(opened)" -gt 0 ]
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [[ $output == mended*.sessions.index*'1 of its 2 rows'* ]]
+    is_in_order
+    [ "$(opened)" -eq 0 ] # a list no longer reads the metadata
+}
+
 @test "two sessions of one name need a hand" {
     a_stopped_session one
     local one=$ID
