@@ -70,6 +70,15 @@ esac >/dev/null
 exec {pause}<> <(:)
 until [ -e /run/disk/is-up ]; do read -rt 0.005 -u "$pause" || :; done
 END
+    # the same list without mas at the front: all connections that it keeps, at once
+    as front sh -c 'cat >lists && chmod +x lists' <<'END'
+#!/bin/bash
+for path in /tmp/mas-4242/*.0; do
+    [ -S "$path" ] || continue # files that count who uses it have such names, too
+    ssh -o BatchMode=yes -o ControlMaster=no -o ControlPath="$path" -T kept mas list --json >/dev/null &
+done
+wait
+END
     as front sh -c 'cat >clears && chmod +x clears' <<'END'
 #!/bin/bash
 scancel -u ann
@@ -111,7 +120,7 @@ fleet_list() {
     as front sed -i '/^\[host gpu\]/,$d' .config/mas/mas.ini
     [[ $(as front mas list --all-hosts --json | jq '[.sessions[] | select(.status == "active")] | length') -ge $TEAMS ]] ||
         return
-    measure_at front all='mas list --all-hosts' true="$SSH_TRUE" || return
+    measure_at front all='mas list --all-hosts' true="$SSH_TRUE" bare=/home/ann/lists || return
     T[own]=0
     for machine in n1 n2 n3; do
         measure_at "$machine" one='mas list' || return
@@ -119,7 +128,9 @@ fleet_list() {
     done
     at_most "list of $TEAMS teams on 3 machines / one's own and 2 ssh" \
         "$(calc "${T[all]} / (${T[own]} + 2 * ${T[true]})")" 1 "($(ms all), $(ms own) + 2 x $(ms true))"
-    # Here the machines share the processors of one; with one of them asked, each has its own as in a cluster.
+    # Here the machines share the processors of one. So what mas adds is in the ratio to the same lists asked for
+    # by ssh alone; and with one of them asked, each has a processor of its own as in a cluster.
+    at_most "  the same / ssh alone to all of them at once" "$(calc "${T[all]} / ${T[bare]}")" 1.15 "($(ms bare))"
     # shellcheck disable=SC2016 # for sed
     as front sed -i '/^\[host n2\]/,$d' .config/mas/mas.ini
     measure_at front all='mas list --all-hosts' true="$SSH_TRUE" || return
