@@ -122,6 +122,19 @@ conversation resumed" ]
     [ "$(prompts CW-TYPED)" = 1 ]
 }
 
+@test "a key that is pressed while the agent falls asleep wakes it, too" {
+    sleeper ""
+    supervisor=$(pgrep -P "$(of solo .hostPid)" -x mas-supervisor)
+    kill -STOP "$supervisor" # its tree has not ended yet
+    "$MAS" sleep -q "$ID" solo &
+    eventually shows ' asleep | Enter or a prompt wakes it'
+    press x
+    eventually shows '> x'
+    kill -CONT "$supervisor"
+    eventually state_is solo idle
+    wait "$!" || :
+}
+
 @test "an agent that sleeps is restarted, stopped and started like another" {
     sleeper ""
     sleeps

@@ -387,8 +387,12 @@ S
     cat >"$T/more" <<'S'
 guards() { for pid in $(pgrep -x "mas-network|mas-net-spare"); do
     ! tr "\0" "\n" </proc/$pid/environ | grep -qx "MAS_SESSION_ID=$ID" || echo $pid; done; }
-until [ "$(guards | wc -l)" = 3 ]; do sleep 0.02; done
-kill -STOP $(guards); kill -KILL $(guards)
+# one may end while they are listed, and another take its place: then none is killed yet
+until all=$(guards) && [ "$(wc -w <<<"$all")" = 3 ] && kill -STOP $all; do
+    [ -z "$all" ] || kill -CONT $all
+    sleep 0.02
+done
+kill -KILL $all
 for i in {1..300}; do ! "$MAS" show $ID | grep "reaches nothing" || break; sleep 0.1; done
 "$MAS" restart -q $ID solo
 until [ "$(guards | wc -l)" = 3 ]; do sleep 0.02; done

@@ -61,7 +61,7 @@ proxy() {
     proxy
     PUBLIC=$PUBLIC BROWSER_OPTIONS="--ignore-certificate-errors-spki-list=$PIN"$'\n--host-resolver-rules=MAP team.example 127.0.0.1' \
         browse proxied
-    run ! grep -qE 'pair=|Mas-Page-Token|[A-Z0-9]{4}-[A-Z0-9]{4}' "$T/nginx.access" "$ROOT/sessions/.serve.log"
+    run ! grep -qE 'pair=|Mas-Page-Token|(^|[^[:alnum:]-])[A-Z0-9]{4}-[A-Z0-9]{4}($|[^[:alnum:]-])' "$T/nginx.access" "$ROOT/sessions/.serve.log"
 }
 
 @test "with --tls-cert and a certificate that the browser knows: pairing and answers, the cookie for TLS only" {
