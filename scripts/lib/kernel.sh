@@ -1,47 +1,78 @@
 #!/bin/sh
 # Fetches Debian's kernel for virtual machines into build/kernel, for tests that need a machine of their
-# own (test/host/vm.bash), and the modules that they load. Nothing is installed. Without apt-get, or on
-# another processor, it says so: those tests are skipped then, unless TEST_KERNEL names a kernel.
+# own (test/host/vm.bash), with the modules that they load and the programs of NFS that run there. Nothing
+# is installed. Without apt-get, or on another processor, it says so: those tests are skipped then, unless
+# TEST_KERNEL names a kernel.
 #
 #   sh scripts/lib/kernel.sh
 set -eu
 cd "$(dirname "$0")/../.."
 to=build/kernel
 
-for kernel in /boot/vmlinuz*; do
-    if [ -r "$kernel" ]; then exit 0; fi
-done
-# a block device in a file, ext4 and XFS with project quotas; NFS, both sides
+# a block device in a file, ext4 and XFS with project quotas; NFS, both sides; a link between two nodes
 modules='loop quota_tree quota_v2 libcrc32c xfs
-    sunrpc auth_rpcgss grace lockd nfs_acl netfs fscache nfs dns_resolver nfsv4 nfsd'
-# what an earlier version fetched may have fewer
-if [ "$(cat "$to/modules/list" 2>/dev/null)" = "$modules" ]; then exit 0; fi
+    sunrpc auth_rpcgss grace lockd nfs_acl netfs fscache nfs dns_resolver nfsv3 nfsv4 nfsd veth'
+# what NFS version 3 asks beside the kernel, and the packages that have it
+programs='rpcbind rpc.mountd rpc.statd exportfs'
+packages='rpcbind nfs-kernel-server'
 
 give_up() {
-    echo "kernel.sh: $1; tests that need a virtual machine are skipped" >&2
+    rm -rf "$to.new"
+    echo "kernel.sh: $1; tests that need $2 are skipped" >&2
     exit 0
 }
 
-[ "$(uname -m)" = x86_64 ] || give_up 'only a kernel for x86_64 is fetched'
-command -v apt-get >/dev/null 2>&1 || give_up 'this system has no apt-get'
-package=$(apt-cache show linux-image-cloud-amd64 2>/dev/null |
-    sed -n 's/^Depends: \(linux-image-[^ ,]*\).*/\1/p' | head -n 1)
-[ -n "$package" ] || give_up 'apt knows no linux-image-cloud-amd64'
-rm -rf "$to.new"
-mkdir -p "$to.new"
-if ! (cd "$to.new" && apt-get -qq download "$package" >log 2>&1 && dpkg -x ./*.deb .); then
-    cat "$to.new/log" >&2
+# fetched PART WANTED: it is there; what an earlier version fetched may have less.
+fetched() { [ "$(cat "$to/$1/list" 2>/dev/null)" = "$2" ]; }
+
+# fetch PACKAGES: unpacks them in $to.new, with all that they depend on and this system has not.
+fetch() {
     rm -rf "$to.new"
-    give_up "cannot fetch $package"
-fi
-mkdir -p "$to"
-rm -f "$to"/vmlinuz*
-mv "$to.new"/boot/vmlinuz* "$to/"
-mkdir "$to.new/modules"
-for module in $modules; do
-    find "$to.new/lib/modules" -name "$module.ko*" -exec mv {} "$to.new/modules/" \;
-done
-printf '%s\n' "$modules" >"$to.new/modules/list"
-rm -rf "$to/modules"
-mv "$to.new/modules" "$to/"
+    mkdir -p "$to.new/partial" "$to"
+    # shellcheck disable=SC2086 # a list of words
+    if ! (cd "$to.new" && apt-get -qq -y --no-install-recommends --reinstall --download-only \
+        -o Debug::NoLocking=1 -o Dir::Cache::archives="$PWD" install $1 >log 2>&1 &&
+        for package in ./*.deb; do dpkg -x "$package" .; done); then
+        cat "$to.new/log" >&2
+        return 1
+    fi
+}
+
+fetch_kernel() {
+    for kernel in /boot/vmlinuz*; do
+        if [ -r "$kernel" ]; then return; fi
+    done
+    if fetched modules "$modules"; then return; fi
+    package=$(apt-cache show linux-image-cloud-amd64 2>/dev/null |
+        sed -n 's/^Depends: \(linux-image-[^ ,]*\).*/\1/p' | head -n 1)
+    [ -n "$package" ] || give_up 'apt knows no linux-image-cloud-amd64' 'a virtual machine'
+    fetch "$package" || give_up "cannot fetch $package" 'a virtual machine'
+    rm -rf "$to"/vmlinuz* "$to/modules"
+    mv "$to.new"/boot/vmlinuz* "$to/"
+    mkdir "$to.new/modules"
+    for module in $modules; do
+        find "$to.new/lib/modules" -name "$module.ko*" -exec mv {} "$to.new/modules/" \;
+    done
+    printf '%s\n' "$modules" >"$to.new/modules/list"
+    mv "$to.new/modules" "$to/"
+}
+
+fetch_programs() {
+    if fetched programs "$programs"; then return; fi
+    fetch "$packages" || give_up "cannot fetch $packages" 'NFS version 3'
+    mkdir "$to.new/programs"
+    for program in $programs; do
+        find "$to.new/sbin" "$to.new/usr/sbin" -name "$program" -exec mv {} "$to.new/programs/" \; 2>/dev/null || :
+    done
+    mkdir "$to.new/programs/lib"
+    find "$to.new/lib" "$to.new/usr/lib" -name 'lib*.so.*' -exec mv {} "$to.new/programs/lib/" \; 2>/dev/null || :
+    printf '%s\n' "$programs" >"$to.new/programs/list"
+    rm -rf "$to/programs"
+    mv "$to.new/programs" "$to/"
+}
+
+[ "$(uname -m)" = x86_64 ] || give_up 'only a kernel for x86_64 is fetched' 'a virtual machine'
+command -v apt-get >/dev/null 2>&1 || give_up 'this system has no apt-get' 'a virtual machine'
+fetch_kernel
+fetch_programs
 rm -rf "$to.new"

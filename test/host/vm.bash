@@ -3,6 +3,8 @@
 #
 #   need_vm                        skips the test if no machine can run here
 #   need_modules NAME...           skips it if the kernel lacks these; in_vm loads them, in this order
+#   need_programs NAME...          skips it if there is neither an installed one nor one that was fetched; their paths
+#                                  are in $PROGRAMS
 #   in_vm FILE SECONDS PROGRAM...  runs the shell script in a machine as root, and prints what it prints; it has
 #                                  await.sh
 #
@@ -30,12 +32,22 @@ need_modules() {
     done
 }
 
+need_programs() {
+    local name file fetched=$PROJECT/build/kernel/programs
+    PROGRAMS=()
+    for name in "$@"; do
+        file=$(PATH=$PATH:/usr/sbin:/sbin:$fetched command -v "$name") ||
+            skip "there is no $name: sh scripts/lib/kernel.sh fetches it"
+        PROGRAMS+=("$file")
+    done
+}
+
 # with_libraries DIR FILE...: copies the files' libraries to the same places below DIR.
 with_libraries() {
     local dir=$1
     shift
-    ldd "$@" 2>/dev/null | grep -o '/[^ ]*[^ :]' | sort -u | while read -r library; do
-        [ -e "$dir$library" ] || cp --parents -L "$library" "$dir/"
+    LD_LIBRARY_PATH=$dir/lib ldd "$@" 2>/dev/null | grep -o '/[^ ]*[^ :]' | sort -u | while read -r library; do
+        [[ $library == "$dir"/* ]] || [ -e "$dir$library" ] || cp --parents -L "$library" "$dir/"
     done
 }
 
@@ -55,6 +67,9 @@ in_vm() {
         programs+=("$(command -v "$part")")
         cp -L "${programs[-1]}" "$root/bin/"
     done
+    # those of fetched programs that this system lacks
+    mkdir -p "$root/lib"
+    for part in "$PROJECT"/build/kernel/programs/lib/*.so.*; do [ ! -e "$part" ] || cp -L "$part" "$root/lib/"; done
     # mas loads it by itself
     sqlite=$(/sbin/ldconfig -p | sed -n 's/.*libsqlite3\.so\.0 .* => //p' | head -n 1)
     cp --parents -L "$sqlite" "$root/"
