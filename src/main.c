@@ -5,8 +5,8 @@
 #include "cmd/brokered.h"
 #include "cmd/remote.h"
 #include "cmd/suggest.h"
-#include "fleet/reach.h"
 #include "fleet/seal.h"
+#include "model/remote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +29,15 @@ static void open_standard_files(void)
     while (fd != -1 && fd <= STDERR_FILENO);
     if (fd != -1)
         (void)close(fd);
+}
+
+/* What is no name of a host does not get into a hint, which people may copy to their shell. */
+static void check_reached_as(void)
+{
+    const char *name = getenv(ERR_REACHED_AS);
+
+    if (name != NULL && !remote_is_name(name))
+        (void)unsetenv(ERR_REACHED_AS);
 }
 
 struct globals {
@@ -71,9 +80,6 @@ static int parse_globals(int argc, char **argv, struct globals *globals, struct 
             continue;
         if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
             globals->verb = "help";
-        } else if (str_starts(argv[i], REACH_AS_OPTION) &&
-                   remote_is_name(argv[i] + strlen(REACH_AS_OPTION))) {
-            (void)setenv(ERR_REACHED_AS, argv[i] + strlen(REACH_AS_OPTION), 1);
         } else if (strcmp(argv[i], "--greet") == 0) {
             globals->shared.greet = true;
         } else if (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0) {
@@ -126,6 +132,7 @@ int main(int argc, char **argv)
     int code = MAS_OK;
 
     open_standard_files();
+    check_reached_as();
     (void)signal(SIGXFSZ, SIG_IGN); /* makes write() fail with EFBIG instead */
     /* Otherwise a verb returns memory to the kernel and takes it back several times; host.c sets
      * what a process needs that stays. */

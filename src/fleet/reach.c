@@ -123,6 +123,17 @@ void reach_ssh_options(char ***argv, const char *control, const char *path)
     }
 }
 
+/* Appends what tells mas there how it is reached: an environment variable, which one of an earlier
+ * version does not mind. Each shell knows `env`; sh alone knows the variable in front of `exec`. */
+static void push_env(const struct remote *remote, char ***to)
+{
+    if (strchr(remote->mas, '=') != NULL) /* `env` would take it for a variable */
+        return;
+    _cleanup_free_ char *word = mem_printf("%s=%s", ERR_REACHED_AS, remote->name);
+    strv_push(to, "env");
+    strv_push(to, word);
+}
+
 /* Appends mas and its global options. */
 static void push_mas(const struct reach_command *command, const struct seal *seal, char ***to)
 {
@@ -131,8 +142,6 @@ static void push_mas(const struct reach_command *command, const struct seal *sea
         _cleanup_free_ char *word = mem_printf("%s%.*s", SEAL_OPTION, ID_TEXT - 1, seal->line + 1);
         strv_push(to, word);
     }
-    _cleanup_free_ char *name = mem_printf("%s%s", REACH_AS_OPTION, command->remote->name);
-    strv_push(to, name);
     if (command->greet)
         strv_push(to, "--greet");
     if (command->remote->root[0] != '\0') {
@@ -149,6 +158,7 @@ static char *make_text(const struct reach_command *command, struct err *err)
     _cleanup_strv_ char **words = NULL;
     _cleanup_str_ struct str text = STR_INIT;
 
+    push_env(command->remote, &words);
     push_mas(command, NULL, &words);
     str_add(&text, "exec");
     bool lines = false;
@@ -213,7 +223,6 @@ static int open_srun(const struct reach_command *command, struct reach_line *lin
         "--quiet",
         "--quiet",
         "--quit-on-interrupt",
-        "--export=HOME,USER,LOGNAME,SHELL,PATH,LANG,LC_ALL,TERM",
     };
 
     if (command->job == NULL) {
@@ -229,6 +238,10 @@ static int open_srun(const struct reach_command *command, struct reach_line *lin
         strv_push(&line->argv, "--input=0");
     _cleanup_free_ char *job = mem_printf("--jobid=%s", command->job);
     strv_push(&line->argv, job);
+    _cleanup_free_ char *env =
+        mem_printf("--export=HOME,USER,LOGNAME,SHELL,PATH,LANG,LC_ALL,TERM,%s=%s", ERR_REACHED_AS,
+                   command->remote->name);
+    strv_push(&line->argv, env);
     strv_push(&line->argv, "--");
     /* on a terminal, people see what is missing */
     if (!command->terminal && seal_make(&line->seal, err) == -1)

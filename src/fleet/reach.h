@@ -2,9 +2,10 @@
  * Reaching other machines: the arguments of ssh and srun, and running them. Only reach.c and
  * reach_master.c know these.
  *
- * A verb there is `exec mas --reached-as=NAME [--root ROOT] VERB...`, each word quoted for the
- * login shell of the user there: a POSIX shell, csh, tcsh or fish. Over srun no shell runs, and an
- * output is sealed.
+ * A verb there is `exec env MAS_REACHED_AS=NAME mas [--root ROOT] VERB...`, each word quoted for
+ * the login shell of the user there: a POSIX shell, csh, tcsh or fish. Over srun no shell runs,
+ * srun sets the variable, and an output is sealed. By the variable mas there knows the name by
+ * which it is reached: its hints name commands that work here.
  *
  * Commands to one machine share connections: a master, an ssh that stays for REACH_PERSIST_S after
  * its last command, with a control socket in a directory of this user that nobody else may enter,
@@ -28,9 +29,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* mas there is told the name by which it is reached: its hints name commands that work here. */
-#define REACH_AS_OPTION "--reached-as="
 
 enum {
     REACH_CONNECT_S = 2, /* a machine that does not answer by then is not reached */

@@ -26,9 +26,9 @@ teardown_more() { close_connections; }
         '$HOME' '${HOME}' '*' '?' '[a-z]*' '~' '~root' '!' '!!' '; touch x' '& touch x' '| cat' '> x' '< x' '#x' '-' '--' '-x' '--host'
         'Grüße, 世界 🦊' $'\x01\x7f\x1b[31m' $'\xff\xfe' '%s%n' '{a,b}' "$long")
     [ "${#words[@]}" -ge 40 ]
-    acts_as n1 'printf "%s\0" "$@"'
+    acts_as n1 'printf "%s\0" "as $MAS_REACHED_AS" "$@"'
     "$MAS" --host n1 send "${words[@]}" >"$T/got"
-    printf '%s\0' --reached-as=n1 --root "$T/n1/root" send "${words[@]}" >"$T/want"
+    printf '%s\0' 'as n1' --root "$T/n1/root" send "${words[@]}" >"$T/want"
     cmp "$T/want" "$T/got"
     [ ! -e "$T/n1/home/x" ] && [ ! -e x ]
     close_connections
@@ -39,7 +39,7 @@ teardown_more() { close_connections; }
         echo "ForceCommand exec $shell -c \"\$SSH_ORIGINAL_COMMAND\"" >>"$T/n1/sshd_config"
         [[ $shell != *bsd-csh ]] || words=("${words[@]::${#words[@]}-1}") # it allows no long words
         "$MAS" --host n1 send "${words[@]}" >"$T/got"
-        printf '%s\0' --reached-as=n1 --root "$T/n1/root" send "${words[@]}" >"$T/want"
+        printf '%s\0' 'as n1' --root "$T/n1/root" send "${words[@]}" >"$T/want"
         cmp "$T/want" "$T/got"
         [ ! -e "$T/n1/home/x" ] && [ ! -e x ]
         close_connections
@@ -70,7 +70,7 @@ teardown_more() { close_connections; }
 
 @test "output, errors and exit codes from 0 to 12 are those of the verb there" {
     local code
-    acts_as n1 'echo "out $5"; echo "err $5" >&2; exit "$5"'
+    acts_as n1 'echo "out $4"; echo "err $4" >&2; exit "$4"'
     for code in {0..12} 130; do
         mas --host n1 wait "$code"
         [ "$status" -eq "$code" ]
@@ -247,13 +247,13 @@ teardown_more() { close_connections; }
 @test "options and operands of NAME:SESSION arrive as they were parsed" {
     acts_as n1 'printf "%s\0" "$@"'
     "$MAS" send n1:shop 10 --no-enter --from=1 -- -a 'b c' n1:x >"$T/got"
-    printf '%s\0' --reached-as=n1 --root "$T/n1/root" send --no-enter --from=1 -- shop 10 -a 'b c' n1:x >"$T/want"
+    printf '%s\0' --root "$T/n1/root" send --no-enter --from=1 -- shop 10 -a 'b c' n1:x >"$T/want"
     cmp "$T/want" "$T/got"
     "$MAS" attach --root "$ROOT" n1:shop lead >"$T/got"
-    printf '%s\0' --reached-as=n1 --root "$T/n1/root" attach -- shop lead >"$T/want"
+    printf '%s\0' --root "$T/n1/root" attach -- shop lead >"$T/want"
     cmp "$T/want" "$T/got"
     "$MAS" search -s n1:shop --json 'n1:x' >"$T/got"
-    printf '%s\0' --reached-as=n1 --root "$T/n1/root" search --session=shop --json -- n1:x >"$T/want"
+    printf '%s\0' --root "$T/n1/root" search --session=shop --json -- n1:x >"$T/want"
     cmp "$T/want" "$T/got"
 }
 
@@ -266,8 +266,8 @@ teardown_more() { close_connections; }
     acts_as n2 'echo "n2 $*"; exit 5'
     mas stop "$here" n2:a n1:b n2:c
     [ "$status" -eq 5 ]
-    [ "${lines[0]}" = "n2 --reached-as=n2 --root $T/n2/root stop -- a c" ]
-    [ "${lines[1]}" = "n1 --reached-as=n1 --root $T/n1/root stop -- b" ]
+    [ "${lines[0]}" = "n2 --root $T/n2/root stop -- a c" ]
+    [ "${lines[1]}" = "n1 --root $T/n1/root stop -- b" ]
     [ "$(field "$here" .status)" = stopped ]
     acts_as n1 'exit 0'
     mas rm n1:b none
@@ -339,7 +339,7 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
 @test "new --host passes everything but --host, and makes no root here" {
     acts_as n1 'printf "%s\0" "$@"; cat'
     printf hello | "$MAS" new --host=n1 -n shop -p 'lead=-x y' --private -c - --json >"$T/got"
-    printf '%s\0' --reached-as=n1 --root "$T/n1/root" new --name=shop '--prompt=lead=-x y' --private --config=- --json -- >"$T/want"
+    printf '%s\0' --root "$T/n1/root" new --name=shop '--prompt=lead=-x y' --private --config=- --json -- >"$T/want"
     printf hello >>"$T/want"
     cmp "$T/want" "$T/got"
     mkdir -p "$XDG_CONFIG_HOME/mas"
@@ -377,9 +377,37 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
     mas --host n1 start shop
     [ "$status" -eq 0 ]
     [ "$(there n1 "$MAS" show shop --json | jq -r .status)" = active ]
-    # agents are told nothing of it
+    # agents are told nothing of it, nor is the server that begins with a session, and all that begins in it
     mas --host n1 send shop all 'echo "reached as <$MAS_REACHED_AS>"'
     eventually eval 'there n1 "$MAS" logs shop solo | grep -q "reached as <>"'
+    there n1 tmux -S "$T/n1/tmux" show-environment -g >"$T/global"
+    grep -q '^PATH=' "$T/global"
+    run ! grep REACHED "$T/global"
+}
+
+@test "a machine is told how it is reached by a variable, which a mas of an earlier version does not mind" {
+    # that one knows no other options
+    acts_as n1 'if [ "$1 $3" != "--root version" ]; then exit 2; fi; echo "as $MAS_REACHED_AS"'
+    mas --host n1 version
+    [ "$status" -eq 0 ]
+    [ "$output" = 'as n1' ]
+    # a path that looks like a variable runs, too
+    mv "$T/n1/tool" "$T/n1/tool=1"
+    sed -i "s|^mas = .*|mas = $T/n1/tool=1|" "$ROOT/mas.ini"
+    mas --host n1 version
+    [ "$status" -eq 0 ]
+}
+
+@test "a variable that is no name of a host does not get into a hint" {
+    local name long
+    printf -v long '%033d' 0
+    for name in '' ' ' -x 'n1 list; touch x' '$(touch x)' $'n1\e[31m' $'n1\n' "n1'" n1:shop ../n1 "$long"; do
+        MAS_REACHED_AS=$name mas show nobody
+        [ "$status" -eq 3 ]
+        [[ $stderr = *'see: mas list'* || $stderr = *': mas list'* ]]
+    done
+    MAS_REACHED_AS=n1 mas show nobody
+    [[ $stderr = *': mas --host n1 list'* ]]
 }
 
 @test "what a machine says to programs has no word of how it was reached" {

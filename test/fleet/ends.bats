@@ -18,7 +18,7 @@ teardown_more() {
 }
 
 # verb_at: the process of the verb on n1; not that of watch().
-verb_at() { verbs n1 | grep -v -- '--for idle' | grep -E "mas (--reached-as=n1 )?$1 " | cut -d' ' -f1; }
+verb_at() { verbs n1 | grep -v -- '--for idle' | grep -E "mas $1 " | cut -d' ' -f1; }
 
 # watch VERB: notes, as it happens, when its process there ends and when the agent is idle: $T/ended and $T/idle, in ms.
 watch() {

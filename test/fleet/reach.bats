@@ -19,10 +19,10 @@ teardown_more() { if [ -n "$BED" ]; then window_close; fi; }
         '`touch x`' '$HOME' '${HOME}' '*' '?' '[a-z]*' '~' '~root' '!' '!!' '; touch x' '& touch x' '| cat' '> x'
         '< x' '#x' '-' '--' '-x' '--host' 'Grüße, 世界 🦊' $'\x01\x7f\x1b[31m' $'\xff\xfe' '%s%n' '{a,b}' "$long")
     [ "${#words[@]}" -ge 40 ]
-    acts_as n1 'printf "%s\0" "$@"'
+    acts_as n1 'printf "%s\0" "as $MAS_REACHED_AS" "$@"'
     front --host n1 send "${words[@]}" >"$T/got"
     acts_normally
-    printf '%s\0' --reached-as=n1 send "${words[@]}" >"$T/want"
+    printf '%s\0' 'as n1' send "${words[@]}" >"$T/want"
     cmp "$T/want" "$T/got"
     run ! as n1 test -e x
 }
@@ -38,7 +38,7 @@ teardown_more() { if [ -n "$BED" ]; then window_close; fi; }
 
 @test "output, errors and each exit code come back over ssh as they are" {
     local code
-    acts_as n1 'echo "out $3"; echo "err $3" >&2; exit "$3"'
+    acts_as n1 'echo "out $2"; echo "err $2" >&2; exit "$2"'
     for code in {0..12} 130; do
         front_mas --host n1 wait "$code"
         [ "$status" -eq "$code" ]

@@ -19,9 +19,9 @@ tool() {
     as n1 sh -c 'printf "#!/bin/bash\n%s\n" "$1" >tool; chmod +x tool' sh "$1"
     as front sed -i 's|^mas = .*|mas = /home/ann/tool|' .config/mas/mas.ini
 }
-# In front of the verb are --seal=, --reached-as=, --root and the root. The script may end as mas does there, or seal its
-# output by itself.
-READ='exec /usr/local/bin/mas "${@:1:4}" wait shop --for idle'
+# In front of the verb are --seal=, --root and the root. The script may end as mas does there, or seal its output by
+# itself.
+READ='exec /usr/local/bin/mas "${@:1:3}" wait shop --for idle'
 SEAL='printf "\36%s\n" "${1#*=}"'
 mas_again() { as front sed -i 's|^mas = .*|mas = /usr/local/bin/mas|' .config/mas/mas.ini; }
 teardown_more() {
@@ -36,9 +36,9 @@ teardown_more() {
     words=(shop solo ' ' '  a  b ' $'a\nb' $'\n' $'\t' "'" "''" "'''" '"' '""' '\' '\\' "\\'" "'\\" "a'b\"c\\d" '$(touch x)'
         '`touch x`' '$HOME' '${HOME}' '*' '?' '[a-z]*' '~' '~root' '!' '!!' '; touch x' '& touch x' '| cat' '> x'
         '< x' '#x' '-' '--' '-x' '--host' 'Grüße, 世界 🦊' $'\x01\x7f\x1b[31m' $'\xff\xfe' '%s%n' '{a,b}' '' "$long")
-    tool 'printf "%s\0" "$@"; '"$READ"
+    tool 'printf "%s\0" "$@" "as $MAS_REACHED_AS"; '"$READ"
     front --host gpu send "${words[@]}" >"$T/got"
-    printf '%s\0' "${words[@]}" >"$T/want"
+    printf '%s\0' "${words[@]}" 'as gpu' >"$T/want"
     tail -c "$(stat -c %s "$T/want")" "$T/got" | cmp "$T/want" -
     run ! as n1 test -e x
 }
