@@ -416,40 +416,43 @@ int cmd_open_files(const struct cmd *cmd, int argc, char **argv, struct err *err
     return rc;
 }
 
-/* Parses a command line that stays as it is. Returns false if it is wrong. The caller frees
- * call->given and *ret_words, of which the operands are a part. */
-static bool parse_copy(struct call *call, int argc, char *const *argv, char ***ret_words)
+/* Parses a command line that stays as it is. Returns -1 with *err set if it is wrong. The caller
+ * frees call->given and *ret_words, of which the operands are a part. */
+static int parse_copy(struct call *call, int argc, char *const *argv, char ***ret_words,
+                      struct err *err)
 {
     /* parsing puts the words into another order */
     char **words = mem_alloc(((size_t)argc + 1) * sizeof *words);
-    struct err ignored = ERR_INIT;
     bool help = false;
 
     memcpy(words, argv, (size_t)argc * sizeof *words);
     *ret_words = words;
-    return parse_action(&call->cmd, &argc, words, &ignored) == 0 &&
-           parse(call, argc, words, &help, &ignored) == 0;
+    return parse_action(&call->cmd, &argc, words, err) == -1 ? -1
+                                                             : parse(call, argc, words, &help, err);
 }
 
 bool cmd_has_option(const struct cmd *cmd, int argc, char *const *argv, const char *name)
 {
     struct call call = {.cmd = cmd};
+    struct err ignored = ERR_INIT;
     char **words = NULL;
-    bool has = parse_copy(&call, argc, argv, &words) && call_opt(&call, name) != NULL;
+    bool has =
+        parse_copy(&call, argc, argv, &words, &ignored) == 0 && call_opt(&call, name) != NULL;
 
     free(call.given);
     free(words);
     return has;
 }
 
-const char *cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, bool *ret_only)
+int cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, const char **ret,
+                     bool *ret_only, struct err *err)
 {
     struct call call = {.cmd = cmd};
-    const char *word = NULL;
     char **words = NULL;
+    int rc = parse_copy(&call, argc, argv, &words, err);
 
-    if (parse_copy(&call, argc, argv, &words)) {
-        word = call.session;
+    if (rc == 0) {
+        const char *word = call.session;
         for (size_t i = 0; word == NULL && i < call.given_count; i++)
             if (call.given[i].opt->offer == OFFER_SESSION)
                 word = call.given[i].value;
@@ -457,12 +460,13 @@ const char *cmd_session_word(const struct cmd *cmd, int argc, char *const *argv,
             ((call.cmd->flags & (CMD_SESSION | CMD_SESSIONS)) != 0 ||
              call.cmd->offer == OFFER_SESSION))
             word = call.operands[0];
+        *ret = word;
         *ret_only = (call.cmd->flags & CMD_SESSIONS) == 0 ||
                     call.operand_count + (call.session != NULL) == 1;
     }
     free(call.given);
     free(words);
-    return word;
+    return rc;
 }
 
 int cmd_run(const struct cmd *cmd, int argc, char **argv, const struct cmd_globals *globals,

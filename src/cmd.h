@@ -159,10 +159,11 @@ int cmd_finish(int rc, int code, struct err *err);
 int cmd_open_files(const struct cmd *cmd, int argc, char **argv, struct err *err);
 /* Returns true if a command line has one of the command's own options; false if it is wrong. */
 bool cmd_has_option(const struct cmd *cmd, int argc, char *const *argv, const char *name);
-/* Returns the word of a command line that names the session, or the first of several; NULL if there
- * is none, or the command line is wrong. It points into a word of argv, which stays as it is.
- * *ret_only: no other word names one. */
-const char *cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, bool *ret_only);
+/* Finds the word of a command line that names the session, or the first of several; NULL if there
+ * is none. It points into a word of argv, which stays as it is. *ret_only: no other word names one.
+ * Fails with MAS_USAGE if the command line is wrong. */
+int cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, const char **ret,
+                     bool *ret_only, struct err *err);
 /* Fills `buf` with the shared options that a command takes, by its flags, and returns it. The list
  * ends with a NULL name. */
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);

@@ -142,17 +142,48 @@ static int run_named(const struct cmd *cmd, char *const *words, const char *name
     return cmd_run(cmd, (int)count, argv, &(struct cmd_globals){.root = root}, ret_code, err);
 }
 
+static bool takes_host(const struct cmd *cmd)
+{
+    bool takes = false;
+
+    for (const struct opt *opt = cmd->opts; opt != NULL && opt->name != NULL; opt++)
+        takes = takes || opt->offer == OFFER_HOST;
+    return takes;
+}
+
+/* A partition of Slurm has no machine of its own: a command is for the session of a job. */
+static int refuse_partition(const struct cmd *cmd, const struct remote *remote, struct err *err)
+{
+    (void)err_set(
+        err, MAS_USAGE,
+        "cannot run '%s' on host '%s': it is a partition of Slurm, and no session is named",
+        cmd->name, remote->name);
+    if (takes_host(cmd))
+        return err_hint(err, "submit a session with: mas %s --host %s", cmd->name, remote->name);
+    if ((cmd->flags & CMD_ALL_HOSTS) != 0 && strcmp(cmd->name, "list") != 0)
+        return err_hint(err, "all hosts are asked by: mas %s --all-hosts", cmd->name);
+    return err_hint(err, "its sessions are: mas list --jobs");
+}
+
 int remote_run(const char *name, const struct cmd *cmd, char *const *words, const char *root,
                int *ret_code, struct err *err)
 {
     const struct remote *remote = NULL;
     _cleanup_job_ struct batch_job job = JOB_INIT;
+    struct err wrong = ERR_INIT; /* to the mas here; a machine may have another version */
+    const char *session = NULL;
     bool is_job = false;
     bool only = false;
     struct call found;
 
-    const char *session = cmd_session_word(cmd, (int)strv_len(words), words, &only);
+    (void)cmd_session_word(cmd, (int)strv_len(words), words, &session, &only, &wrong);
     int rc = find_remote(name, root, &found, &remote, err);
+    if (rc == 0 && remote->via == REMOTE_SLURM && wrong.code != MAS_OK) {
+        *err = wrong;
+        rc = -1;
+    } else if (rc == 0 && remote->via == REMOTE_SLURM && session == NULL) {
+        rc = refuse_partition(cmd, remote, err);
+    }
     if (rc == 0)
         rc = find_job(cmd, &found.config, remote, session, &job, &is_job, err);
     if (rc == 0 && is_job && !only)
@@ -296,6 +327,8 @@ static int check_words(const struct call *call, const struct config *config,
         const struct remote *remote = remote_of(config, word);
         if (remote == NULL || session_of(word)[0] != '\0')
             continue;
+        if (remote->via == REMOTE_SLURM)
+            return refuse_partition(call->cmd, remote, err);
         (void)err_set(err, MAS_USAGE, "cannot run '%s': '%s' names no session", call->cmd->name,
                       word);
         return call_hint_host(call, remote->name, err);

@@ -225,10 +225,6 @@ static int open_srun(const struct reach_command *command, struct reach_line *lin
         "--quit-on-interrupt",
     };
 
-    if (command->job == NULL) {
-        (void)reach_fail(command->remote, "it is a partition of Slurm: name a session", err);
-        return err_hint(err, "its sessions are: mas list --jobs");
-    }
     strv_push(&line->argv, "srun");
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
         strv_push(&line->argv, fixed[i]);

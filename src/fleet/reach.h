@@ -42,7 +42,7 @@ enum {
 
 struct reach_command {
     const struct remote *remote; /* NULL, for reach_ask_all(): this machine */
-    const char *job; /* REMOTE_SLURM: the id of the session's job */
+    const char *job; /* REMOTE_SLURM: the id of the session's job; never NULL then */
     char *const *words; /* the verb and its arguments, NULL-terminated */
     bool terminal; /* it needs a terminal there */
     bool greet; /* the answer begins with a line of fleet/greeting.h */

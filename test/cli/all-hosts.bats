@@ -369,9 +369,34 @@ steps() { grep -c . "$T/steps"; }
     mas status gpu:bigger
     [ "$status" -eq 4 ]
     [ "${stderr_lines[1]}" = 'these work on it in any state: mas show, logs, stop and rm bigger' ]
-    mas --host gpu list
-    [ "$status" -eq 12 ]
-    [ "${stderr_lines[1]}" = 'its sessions are: mas list --jobs' ]
+}
+
+@test "a command for a partition of Slurm and no session is refused, with what works" {
+    local words
+    pretends_slurm
+    runs_job 7 big
+    for words in 'doctor|all hosts are asked by: mas doctor --all-hosts' 'status|all hosts are asked by: mas status --all-hosts' \
+        'top|all hosts are asked by: mas top --all-hosts' 'list|its sessions are: mas list --jobs' \
+        'config|its sessions are: mas list --jobs' 'ask|its sessions are: mas list --jobs' \
+        'new -t solo|submit a session with: mas new --host gpu'; do
+        # shellcheck disable=SC2086 # words
+        mas --host gpu ${words%|*}
+        echo "$words: $status $stderr"
+        [ "$status" -eq 2 ]
+        [ "${stderr_lines[-1]}" = "${words#*|}" ] || [ "$words" != "${words#ask}" ]
+    done
+    mas --host gpu doctor
+    [ "${stderr_lines[0]}" = "mas: cannot run 'doctor' on host 'gpu': it is a partition of Slurm, and no session is named" ]
+    mas --host gpu # the list
+    [ "$status" -eq 2 ]
+    mas status gpu:
+    [ "$status" -eq 2 ]
+    [ "${stderr_lines[-1]}" = 'all hosts are asked by: mas status --all-hosts' ]
+    # a mistake is called what it is
+    mas --host gpu status big --nonsense
+    [ "$status" -eq 2 ]
+    [[ $stderr = *nonsense* ]]
+    [ ! -e "$T/steps" ]
 }
 
 @test "a job that Slurm has forgotten is shown as how it ended, and one that never started as that" {
