@@ -70,6 +70,7 @@ enum cmd_flags {
     CMD_MEMORY = 4096, /* and on other sessions, as [memory] share says */
     CMD_ALL_HOSTS = 131072, /* takes --all-hosts */
     CMD_JOBS = 262144, /* works on the job of a session that does not run, see cmd/jobs.h */
+    CMD_ENDS_JOBS = 524288, /* likewise if it runs: inside of the job it would end with it */
     CMD_TERMINAL = 65536, /* works on a terminal: `mas --host` gives it one there */
 };
 

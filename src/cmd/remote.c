@@ -66,8 +66,8 @@ static int check_person(const struct call *found, struct err *err)
 }
 
 /* Finds the job of a session that is reached through Slurm; otherwise *ret stays empty.
- * *ret_is_job: its team is not up, and the command works on the job itself. The caller releases
- * *ret. */
+ * *ret_is_job: the command works on the job itself, because its team is not up or would end with
+ * the command. The caller releases *ret. */
 static int find_job(const struct cmd *cmd, const struct config *config, const struct remote *remote,
                     const char *session, struct batch_job *ret, bool *ret_is_job, struct err *err)
 {
@@ -76,7 +76,8 @@ static int find_job(const struct cmd *cmd, const struct config *config, const st
     if (remote->via == REMOTE_SLURM && session != NULL &&
         job_find(config, remote, session, ret, &up, err) == -1)
         return -1;
-    *ret_is_job = !up && (cmd->flags & CMD_JOBS) != 0;
+    *ret_is_job = ret->id[0] != '\0' &&
+                  ((cmd->flags & CMD_ENDS_JOBS) != 0 || (!up && (cmd->flags & CMD_JOBS) != 0));
     return up || *ret_is_job ? 0 : job_fail(ret, session, err);
 }
 
@@ -151,6 +152,15 @@ static bool takes_host(const struct cmd *cmd)
     return takes;
 }
 
+/* Several sessions are several jobs, on a node each. */
+static int refuse_several(const struct cmd *cmd, const struct remote *remote, struct err *err)
+{
+    (void)err_set(err, MAS_USAGE,
+                  "cannot run '%s' on host '%s' for several sessions: each is a job", cmd->name,
+                  remote->name);
+    return err_hint(err, "name the host with each: mas %s %s:SESSION...", cmd->name, remote->name);
+}
+
 /* A partition of Slurm has no machine of its own: a command is for the session of a job. */
 static int refuse_partition(const struct cmd *cmd, const struct remote *remote, struct err *err)
 {
@@ -187,7 +197,7 @@ int remote_run(const char *name, const struct cmd *cmd, char *const *words, cons
     if (rc == 0)
         rc = find_job(cmd, &found.config, remote, session, &job, &is_job, err);
     if (rc == 0 && is_job && !only)
-        rc = job_fail(&job, session, err);
+        rc = refuse_several(cmd, remote, err);
     else if (rc == 0 && is_job)
         rc = run_named(cmd, words, name, session, root, ret_code, err);
     else if (rc == 0)

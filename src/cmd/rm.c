@@ -63,6 +63,7 @@ const struct cmd cmd_rm = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_PERSON | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_QUIET | CMD_JOBS,
+    .flags = CMD_ROOT | CMD_PERSON | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_QUIET | CMD_JOBS |
+             CMD_ENDS_JOBS,
     .run = run_rm,
 };

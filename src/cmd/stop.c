@@ -81,6 +81,7 @@ const struct cmd cmd_stop = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_PERSON | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_QUIET | CMD_JOBS,
+    .flags = CMD_ROOT | CMD_PERSON | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_QUIET | CMD_JOBS |
+             CMD_ENDS_JOBS,
     .run = run_stop,
 };

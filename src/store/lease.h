@@ -4,8 +4,8 @@
  * A store is a directory on a disk that machines share ([fleet] store). A session that was started
  * with one has a directory there:
  *
- *     <store>/<id>/lease        MACHINE, BOOT, EPOCH, SEQUENCE, TOKEN; replaced every
- * LEASE_RENEW_MS <store>/<id>/claim-<N>    made once, by the machine that began epoch N
+ *     <store>/<id>/lease      MACHINE, BOOT, EPOCH, SEQUENCE, TOKEN; replaced every 3 s
+ *     <store>/<id>/claim-<N>  made once, by the machine that began epoch N
  *
  * The holder renews the lease as long as the session runs. If it could not for LEASE_LOST_MS, it
  * ends the agents, by clocks that need no disk (store/lease_clock.h). Whoever wants the session

@@ -513,13 +513,45 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     mas stop gpu:shop
     [ "$output" = 'shop has ended already' ]
     mas --host gpu rm shop "$other"
-    [ "$status" -eq 4 ]
+    [ "$status" -eq 2 ]
+    [[ $stderr = *'mas rm gpu:SESSION...' ]]
     mas rm gpu:shop
     [ "$status" -eq 0 ]
     [ ! -e "$STORE/$ID" ]
     [ -d "$ROOT/sessions/$ID" ] && [ -d "$ROOT/sessions/$other" ]
     mas logs gpu:shop
     [ "$status" -eq 3 ]
+}
+
+@test "stop and rm with the host are for the job while the team is up, too: they are not run in what they end" {
+    local words
+    with_slurm
+    fake srun 'exit 9'
+    "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
+    echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    printf 'JOB=12\nRESTARTS=0\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' >"$STORE/$ID/run"
+    for words in 'stop gpu:shop' '--host gpu stop shop' 'stop -s gpu:shop'; do
+        rm -f "$T/calls"
+        ask_again
+        # shellcheck disable=SC2086 # words
+        mas $words
+        echo "$words: $status $output $stderr"
+        [ "$status" -eq 0 ]
+        [ "$output" = 'shop cancelled' ]
+        grep -q '^scancel .*12$' "$T/calls"
+        run ! grep -q '^srun' "$T/calls"
+    done
+    for words in 'rm gpu:shop' 'rm -f gpu:shop' '--host gpu rm -f shop'; do
+        ask_again
+        # shellcheck disable=SC2086 # words
+        mas $words
+        echo "$words: $status $output $stderr"
+        [ "$status" -eq 4 ]
+        [[ $stderr = *'mas stop shop' ]]
+        run ! grep -q '^srun' "$T/calls"
+    done
+    mas show gpu:shop # which asks the team
+    grep -q '^srun' "$T/calls"
 }
 
 @test "USR1 in a job submits another one and ends; a job that cannot submit is requeued" {

@@ -266,7 +266,7 @@ END
     eventually told
     run as front mas --host gpu status nobody
     [ "$status" -eq 3 ]
-    as front mas stop shop
+    as front mas stop gpu:shop
     run as front mas --host gpu status shop
     [ "$status" -eq 4 ]
     [[ "$output" == *'does not run: its job '*' is '* ]]
