@@ -87,7 +87,7 @@ int landlock_abi(void)
     return abi < 0 ? 0 : (int)abi;
 }
 
-const char *landlock_gaps(int abi)
+const char *landlock_gaps(int abi, bool filtered)
 {
     if (abi >= LANDLOCK_SCOPES)
         return "";
@@ -95,7 +95,7 @@ const char *landlock_gaps(int abi)
         return "signals";
     if (abi >= LANDLOCK_TCP)
         return "signals and devices";
-    if (abi >= LANDLOCK_TRUNCATE)
+    if (abi >= LANDLOCK_TRUNCATE || filtered)
         return "signals, devices and TCP ports";
     return "signals, devices, TCP ports and truncation of files";
 }

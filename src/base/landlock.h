@@ -46,8 +46,9 @@ struct landlock {
 
 /* Returns the ABI of the kernel; 0: it has no Landlock, or it is off. */
 int landlock_abi(void);
-/* Returns what an ABI does not hold and a newer one does, to follow "no"; "": nothing. */
-const char *landlock_gaps(int abi);
+/* Returns what an ABI does not hold and a newer one does, to follow "no"; "": nothing. `filtered`:
+ * a filter of system calls holds what it can of that. */
+const char *landlock_gaps(int abi, bool filtered);
 
 /* Puts this process, and all that it starts, under the rules, as far as the kernel has them. It
  * must have no_new_privs. A path that is missing gets no rule. */

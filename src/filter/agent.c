@@ -5,6 +5,7 @@
 #include "filter/rules.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -50,6 +51,8 @@ enum {
     PROTOCOL_END = 512, /* of IP; likewise */
     TYPE_MASK = 0xf, /* the rest of a socket's type is flags */
     TYPE_END = 16,
+    ACCESS_MODE = 3, /* of open(); not O_ACCMODE, to which musl adds a bit */
+    ACCESS_IOCTL = 3, /* the mode for ioctl() alone */
 };
 
 /* Denies all values of argument `which` of `call` from 0 to `end`, a power of 2, except those that
@@ -148,6 +151,25 @@ static void deny_namespaces(struct rules *rules)
                   RULE_BITS(0, CLONE_NEWTIME, CLONE_NEWTIME));
 }
 
+/* Leaves ftruncate() and opening to write, which Landlock held since its first version. To cut a
+ * file off, open() does not need the mode that writes: Landlock then asks for reading, or for
+ * nothing. */
+static void deny_truncation(struct rules *rules)
+{
+    static const unsigned modes[] = {O_RDONLY, ACCESS_IOCTL};
+    const uint32_t no = SCMP_ACT_ERRNO(EPERM);
+
+    rules_add(rules, no, "truncate", NULL, 0);
+    rules_add(rules, no, "truncate64", NULL, 0);
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+        const unsigned flags = O_TRUNC | modes[i];
+        rules_add_one(rules, no, "open", RULE_BITS(1, O_TRUNC | ACCESS_MODE, flags));
+        rules_add_one(rules, no, "openat", RULE_BITS(2, O_TRUNC | ACCESS_MODE, flags));
+    }
+    /* its flags are in memory, where no filter sees them; callers fall back to openat */
+    rules_add(rules, SCMP_ACT_ERRNO(ENOSYS), "openat2", NULL, 0);
+}
+
 int filter_agent_load(const struct filter_agent *what, struct err *err)
 {
     struct rules rules;
@@ -156,10 +178,8 @@ int filter_agent_load(const struct filter_agent *what, struct err *err)
     rules_know(&rules, LAST_KNOWN);
     rules_add_all(&rules, SCMP_ACT_ERRNO(EPERM), denied, ARRAY_LEN(denied));
     rules_add_all(&rules, SCMP_ACT_ERRNO(ENOSYS), absent, ARRAY_LEN(absent));
-    if (!what->truncates) {
-        rules_add(&rules, SCMP_ACT_ERRNO(EPERM), "truncate", NULL, 0);
-        rules_add(&rules, SCMP_ACT_ERRNO(EPERM), "truncate64", NULL, 0);
-    }
+    if (!what->truncates)
+        deny_truncation(&rules);
     if (!what->nested)
         deny_namespaces(&rules);
     deny_requests(&rules);

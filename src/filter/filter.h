@@ -24,7 +24,7 @@ enum filter_network {
 
 struct filter_agent {
     enum filter_network network;
-    bool truncates; /* it may cut files off by their path: Landlock, if any, holds that */
+    bool truncates; /* it may cut off files without opening them to write */
     bool nested; /* it may make namespaces, for a sandbox of its own */
 };
 

@@ -355,7 +355,7 @@ static int plan_begin(struct wall_plan *plan, const struct wall_subject *subject
     if (wall_probe_lacks(probe, &why) == -1)
         plan_lack(plan, &why);
     if (plan->alone) {
-        const char *gaps = landlock_gaps(probe->landlock);
+        const char *gaps = landlock_gaps(probe->landlock, probe->seccomp);
         _cleanup_free_ char *less =
             mem_printf("Landlock alone holds no Unix sockets, and no modes of files%s%s%s",
                        gaps[0] == '\0' ? "" : "; in this kernel also no ", gaps,

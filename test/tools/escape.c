@@ -11,6 +11,7 @@
 #include <linux/bpf.h>
 #include <linux/fs.h>
 #include <linux/io_uring.h>
+#include <linux/openat2.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <mqueue.h>
@@ -29,6 +30,7 @@
 #include <sys/msg.h>
 #include <sys/ptrace.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #include <sys/uio.h>
@@ -422,6 +424,61 @@ static int attributes_by_name(char **word)
     return said(syscall(FILE_SETATTR, AT_FDCWD, word[0], none, sizeof none, 0), "file_setattr");
 }
 
+/* Cutting a file off without a right to write to it: HOW FILE. The access mode 3 opens a file for
+ * nothing but ioctl(), and the kernel looks at the upper half of the flags in openat2() alone. */
+enum { FOR_IOCTL = 3 };
+
+static int open_by_name(char **word)
+{
+    struct open_how how = {0};
+    const char *path = word[1];
+    char by_descriptor[64];
+    int fd;
+
+    if (strcmp(word[0], "truncate") == 0)
+        return (int)syscall(SYS_truncate, path, 0);
+#ifdef SYS_open
+    if (strcmp(word[0], "open") == 0)
+        return (int)syscall(SYS_open, path, O_RDONLY | O_TRUNC);
+    if (strcmp(word[0], "open-ioctl") == 0)
+        return (int)syscall(SYS_open, path, FOR_IOCTL | O_TRUNC);
+#endif
+    if (strcmp(word[0], "openat") == 0)
+        return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_TRUNC | O_CLOEXEC);
+    if (strcmp(word[0], "openat-ioctl") == 0)
+        return (int)syscall(SYS_openat, AT_FDCWD, path, FOR_IOCTL | O_TRUNC);
+    if (strcmp(word[0], "openat-made") == 0)
+        return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CREAT | O_TRUNC, 0600);
+    if (strcmp(word[0], "openat-high") == 0)
+        return (int)syscall(SYS_openat, AT_FDCWD, path, 0x100000000UL | FOR_IOCTL | O_TRUNC);
+    if (strcmp(word[0], "openat-again") == 0) {
+        fd = open(path, O_PATH | O_CLOEXEC);
+        (void)snprintf(by_descriptor, sizeof by_descriptor, "/proc/self/fd/%d", fd);
+        return (int)syscall(SYS_openat, AT_FDCWD, by_descriptor, FOR_IOCTL | O_TRUNC);
+    }
+    if (strcmp(word[0], "ftruncate") == 0) {
+        fd = (int)syscall(SYS_openat, AT_FDCWD, path, FOR_IOCTL | O_CLOEXEC);
+        return ftruncate(fd, 0);
+    }
+    if (strcmp(word[0], "fallocate") == 0) {
+        fd = (int)syscall(SYS_openat, AT_FDCWD, path, FOR_IOCTL | O_CLOEXEC);
+        return fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, 0, 1);
+    }
+    how.flags = O_TRUNC | (strcmp(word[0], "openat2-ioctl") == 0 ? FOR_IOCTL : O_RDONLY);
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+static int cut_off(char **word)
+{
+    struct stat before, after;
+
+    if (stat(word[1], &before) == -1 || before.st_size == 0)
+        return absent("there is nothing to cut off");
+    if (open_by_name(word) == -1)
+        return fail(word[0]);
+    return stat(word[1], &after) == 0 && after.st_size == 0 ? got("cut off") : absent("not cut");
+}
+
 static int host_name(char **word)
 {
     char name[256] = "";
@@ -471,6 +528,7 @@ static const struct {
             {"clock", 0, set_clock},
             {"attributes", 1, attributes},
             {"attributes-by-name", 1, attributes_by_name},
+            {"cut-off", 2, cut_off},
             {"hostname", 0, host_name},
             {"syslog", 0, kernel_log}};
 

@@ -3,6 +3,7 @@
 
 #include "base/landlock.h"
 #include "base/proc.h"
+#include "base/str.h"
 #include "filter/filter.h"
 #include "filter/rules.h"
 
@@ -308,6 +309,45 @@ static void agents_may_not_make_calls_that_libseccomp_does_not_know(void)
     CHECK_INT(error_behind(&plain, OPEN_TREE_ATTR), ENOSYS);
 }
 
+/* What an older Landlock than version 3 does not hold. */
+static int cut_off_behind_a_filter(const char *path)
+{
+    const struct filter_agent what = {.network = FILTER_OPEN};
+    static const int denied[] = {O_RDONLY | O_TRUNC, O_RDONLY | O_TRUNC | O_CREAT, 3 | O_TRUNC};
+    static const int allowed[] = {O_RDONLY, O_WRONLY | O_TRUNC, O_RDWR | O_TRUNC | O_CREAT, 3};
+    struct err err = ERR_INIT;
+
+    if (filter_agent_load(&what, &err) == -1)
+        return NOT_LOADED;
+    for (size_t i = 0; i < ARRAY_LEN(denied); i++)
+        if (open(path, denied[i] | O_CLOEXEC, 0600) != -1 || errno != EPERM)
+            return 1 + (int)i;
+    for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
+        if (open(path, allowed[i] | O_CLOEXEC, 0600) == -1)
+            return 10 + (int)i;
+    if (syscall(SYS_truncate, path, 0) != -1 || errno != EPERM)
+        return 20;
+    return syscall(SYS_openat2, AT_FDCWD, path, NULL, 0) == -1 && errno == ENOSYS ? 0 : 21;
+}
+
+static void a_filter_holds_truncation_where_landlock_does_not(void)
+{
+    char path[] = "/tmp/mas-test-XXXXXX";
+    int status = -1;
+
+    if (!filter_is_on())
+        UNIT_SKIP("no seccomp, or a build with sanitizers");
+    int fd = mkostemp(path, O_CLOEXEC);
+    REQUIRE(fd != -1);
+    pid_t pid = proc_fork();
+    if (pid == 0)
+        _exit(cut_off_behind_a_filter(path));
+    (void)waitpid(pid, &status, 0);
+    CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+    (void)close(fd);
+    (void)unlink(path);
+}
+
 /* A filter that knows the calls up to pidfd_open(): the ones after it are there, and it denies
  * them. */
 static int call_behind_an_old_filter(void)
@@ -383,6 +423,7 @@ static const struct unit_test tests[] = {
     TEST(mas_chat_connects_to_hosts_too),
     TEST(mas_archive_works_on_files_only),
     TEST(mas_network_connects_to_all_and_starts_no_program),
+    TEST(a_filter_holds_truncation_where_landlock_does_not),
     TEST(agents_may_not_make_calls_that_libseccomp_does_not_know),
     TEST(calls_that_are_newer_than_a_filter_are_not_there),
 };
