@@ -301,6 +301,7 @@ $(BUILD)/test/unit/test_filter: $(FILTER_OBJ)
 $(BUILD)/test/unit/test_filter: PKG_LIBS += $(FILTER_LIBS)
 $(BUILD)/test/unit/test_socks: $(BUILD)/src/network/socks.o
 $(BUILD)/test/unit/test_starter: $(BUILD)/src/serve/starter.o
+$(BUILD)/test/unit/test_work: $(BUILD)/src/serve/work.o
 $(BUILD)/test/unit/test_top: $(TOP_LIB)
 $(BUILD)/test/unit/test_top: PKG_LIBS += $(TOP_LIBS)
 

@@ -319,5 +319,5 @@ static void run_remove(struct job *job)
 
 enum handled api_remove(struct request *request)
 {
-    return api_flag(request, "force") ? api_later(request, run_remove) : HANDLED_NOW;
+    return api_flag(request, "force") ? api_later_past(request, run_remove) : HANDLED_NOW;
 }

@@ -19,7 +19,7 @@
 
 enum {
     OPERATIONS_MAX = 256,
-    OPERATIONS_AT_ONCE = 4, /* others wait; a session has its share, see work.h */
+    OPERATIONS_AT_ONCE = 12, /* others wait; a session has its share, see work.h */
     OPERATION_OUTPUT_MAX = 256 << 10, /* bytes of its output that are kept */
     OPERATION_KEPT_MS = 3600 * 1000,
 };

@@ -20,7 +20,7 @@
 #include "store/root.h"
 
 enum {
-    SERVER_WORKERS = 16,
+    SERVER_WORKERS = 24,
     SERVER_PLACES = 768, /* requests that have one of them or wait for one */
     SERVER_CONNECTIONS = 1024, /* from the network */
     SERVER_STRANGERS = 256, /* those of them without the token */

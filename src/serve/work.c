@@ -24,11 +24,12 @@ struct share {
 };
 
 struct pool {
-    /* protects `waiting`, `waiting_count`, `finished`, `idle`, `ending`, and what is said above */
+    /* protects what follows up to `ending`, and what is said above */
     pthread_mutex_t mutex;
     pthread_cond_t more;
     struct queue waiting, finished;
     size_t waiting_count;
+    size_t running; /* jobs that have a thread */
     size_t idle; /* threads waiting for a job, and those that have been woken for one */
     bool ending;
     pthread_t *threads;
@@ -55,18 +56,13 @@ static struct job *pop(struct queue *queue)
 
 /* ---- shares */
 
-static size_t most_places(const struct pool *pool, const struct share *share)
+/* Returns true if a session that has `own` of the `most` places or threads of a pool, of which
+ * `taken` are taken in all, gets one more. */
+static bool gets_more(const struct share *share, size_t own, size_t taken, size_t most)
 {
-    return share->session[0] == '\0' ? pool->places : pool->places / POOL_SHARE;
-}
-
-static size_t most_threads(const struct pool *pool, const struct share *share)
-{
-    size_t part = pool->most / POOL_SHARE;
-
-    if (share->session[0] == '\0')
-        return pool->most;
-    return part > 2 ? part : 2;
+    if (taken >= most)
+        return false;
+    return share->session[0] == '\0' || own == 0 || own + 1 <= (most - taken - 1) / POOL_SHARE;
 }
 
 static struct share *find_share(struct pool *pool, const char *session)
@@ -94,7 +90,7 @@ struct share *pool_hold(struct pool *pool, const char *session)
     if (!pool_has_place(pool))
         return NULL;
     struct share *share = find_share(pool, session);
-    if (share->places >= most_places(pool, share))
+    if (!gets_more(share, share->places, pool->taken, pool->places))
         return NULL;
     share->places++;
     pool->taken++;
@@ -121,7 +117,8 @@ static struct job *take(struct pool *pool)
 {
     struct job **at = &pool->waiting.first;
 
-    while (*at != NULL && (*at)->share->running >= most_threads(pool, (*at)->share))
+    while (*at != NULL &&
+           !gets_more((*at)->share, (*at)->share->running, pool->running, pool->most))
         at = &(*at)->next;
     struct job *job = *at;
     if (job == NULL)
@@ -131,6 +128,10 @@ static struct job *take(struct pool *pool)
         pool->waiting.last = at;
     pool->waiting_count--;
     job->share->running++;
+    pool->running++;
+    /* One that ended may let two run: this one, and one of its own session. */
+    if (pool->waiting.first != NULL)
+        (void)pthread_cond_signal(&pool->more);
     return job;
 }
 
@@ -152,6 +153,7 @@ static void *work(void *arg)
         job->run(job);
         (void)pthread_mutex_lock(&pool->mutex);
         job->share->running--;
+        pool->running--;
         push(&pool->finished, job);
         (void)!write(pool->fd, &one, sizeof one);
     }

@@ -5,8 +5,11 @@
  * changes (root, settings).
  *
  * A pool has a number of places, for its jobs and for requests that wait for the job of another.
- * One session gets a part of the places and of the threads only: the host of an agent may be
- * silent, and what waits for it must not keep other sessions waiting.
+ * The host of an agent may be silent, and what waits for it must not keep other sessions waiting.
+ * So a session that has a place or a thread gets one more only while it then has at most
+ * 1 / POOL_SHARE of what stays free. Each session that comes finds most of what the others left: of
+ * 24 threads one session gets 4, two 8, and twelve 22. A session that has none gets any that is
+ * free.
  */
 #ifndef MAS_SERVE_WORK_H
 #define MAS_SERVE_WORK_H
@@ -16,7 +19,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A session has 1 in POOL_SHARE of the places and threads of a pool, but two threads at least. */
 enum { POOL_SHARE = 4 };
 
 struct share; /* what one session has in a pool */
@@ -37,7 +39,7 @@ int pool_make(size_t most, size_t places, struct pool **ret, struct err *err);
 void pool_free(struct pool *pool);
 /* Queues a job for a session ("": for none, so without a share), which must stay valid until
  * done(). It has a place until then. Jobs run in the order in which they came, except that those of
- * a session whose threads are all busy let others pass. Returns false if there is no place, or if
+ * a session that gets no more threads let others pass. Returns false if there is no place, or if
  * no thread can be created. */
 bool pool_add(struct pool *pool, const char *session, struct job *job);
 /* Takes a place without a job, until pool_leave(). Returns NULL if there is none. */

@@ -12,7 +12,8 @@ setup_more() {
 
 teardown_more() {
     # what a test has put in the place of a host, and what asks it
-    kill ${STAND_IN+"$STAND_IN"} ${CURL+"$CURL"} 2>/dev/null || true
+    # shellcheck disable=SC2086 # there may be several
+    kill ${STAND_IN-} ${CURL-} 2>/dev/null || true
     if [ -n "$SERVER" ]; then
         kill "$SERVER" 2>/dev/null || true
         wait "$SERVER" 2>/dev/null || true

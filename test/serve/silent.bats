@@ -6,17 +6,23 @@ load ../host/lib
 load ../acp/lib
 load lib
 
-# Makes $other, and $silent, whose host listens and says nothing; what it is asked goes into $T/asked.
-two_sessions() {
-    acp_agent
-    other=$ID
+# silent_session FILE: makes $silent, whose host listens and says nothing; what it is asked goes into the file.
+silent_session() {
     new_session -t solo --agent scripted
     silent=$ID
     find_agent
     eventually test -S "$DIR/run/solo.sock"
-    python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" solo --silent >"$T/asked" 2>&1 3>&- &
-    STAND_IN=$!
-    eventually grep -qx connected "$T/asked"
+    python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" solo --silent >"$1" 2>&1 3>&- &
+    STAND_IN+=${STAND_IN:+ }$!
+    eventually grep -qx connected "$1"
+}
+
+# Makes $other and $silent.
+two_sessions() {
+    acp_agent
+    other=$ID
+    sessions=2
+    silent_session "$T/asked"
 }
 
 # asks_silent COUNT: asks what an agent may take three minutes for. Answers go into $T/answer.NUMBER.
@@ -36,7 +42,7 @@ others_are_served() {
     api GET "/sessions/$other"
     is 200
     api GET /sessions
-    is 200 '.total == 2'
+    is 200 ".total == $sessions"
     api GET "/sessions/$other/usage"
     is 200
     post "/sessions/$other/messages" '{"target":"solo","message":"SAY:hello"}'
@@ -67,7 +73,7 @@ others_are_served() {
     two_sessions
     serve
     asks_silent 200
-    eventually prints 8 answered
+    eventually prints 47 answered # it gets 153
     api GET "/sessions/$silent/agents/solo/kept"
     refused 503 unavailable 'too many requests wait for this session'
     [ "$(header Retry-After)" = 1 ]
@@ -76,13 +82,36 @@ others_are_served() {
     refused 503 unavailable 'too many requests wait for this session'
     others_are_served
     [ "$(asked)" -eq 4 ]
-    [ "$(answered)" -eq 8 ]
+    [ "$(answered)" -eq 47 ]
     post "/sessions/$silent/stop" '{}'
     is 200
+    # as does its removal
+    api DELETE "/sessions/$silent"
+    is 200 .removed
     kill "$STAND_IN"
     eventually prints 200 answered
     api GET "/sessions/$silent/agents/solo/kept"
     [ "$status" != 503 ]
+}
+
+@test "twelve sessions whose agents do not answer leave room for another" {
+    acp_agent
+    other=$ID
+    sessions=13
+    for i in {1..12}; do
+        silent_session "$T/asked.$i"
+        asking+=("$silent")
+    done
+    serve
+    urls=$(IFS=,; printf '%s/sessions/{%s}/agents/solo/kept#[1-10]' "$URL" "${asking[*]}")
+    curl -sS --no-progress-meter -Z --parallel-immediate --parallel-max 300 -o "$T/answer.#1.#2" -m 170 \
+        -H "Authorization: Bearer $TOKEN" "$urls" 2>"$T/curl.err" 3>&- &
+    CURL=$!
+    eventually connected 121
+    each_asked() { [ "$(grep -lF '"kept"' "$T"/asked.* | wc -l)" -eq 12 ]; }
+    eventually each_asked
+    others_are_served
+    [ "$(answered)" -eq 0 ]
 }
 
 @test "what an agent does is known soon, or it is said that it does not answer" {
