@@ -13,6 +13,7 @@ void session_detail_free(struct session_detail *detail)
 {
     roster_free(&detail->roster);
     usage_free(&detail->usage);
+    session_bounds_free(&detail->bounds);
     repo_free(&detail->code.repo);
     free(detail->panes);
     free(detail->view.counts);
@@ -84,6 +85,7 @@ void session_detail_look(const struct root *root, const struct view *view,
                          &ret->pane_count, &ignored);
     roster_finish(&ret->roster, HOSTS_ANSWER_MS);
     look_at_code(root, ret);
+    session_bounds_look(&ret->roster, &ret->usage, &ret->bounds);
     for (size_t i = 0; i < ret->roster.count; i++) {
         const struct agent_status *status = &ret->roster.agents[i].status;
         if (ret->roster.agents[i].told)
@@ -136,7 +138,9 @@ static void put_agent(const struct session_detail *detail, size_t i, struct json
             json_put(out, "pane", pane->pane);
         }
         code_figures_put(&one->status.code, out);
+        limits_held_put(&one->status.limits, out);
     }
+    budget_held_put(&detail->bounds.agents[i], out);
     if (code != -1)
         json_put_int(out, "exitStatus", code);
     json_close(out, '}');
@@ -210,6 +214,10 @@ void session_detail_put_json(const struct root *root, const struct session_detai
     json_put_int(out, "apparentBytes", (int64_t)detail->usage.all.apparent);
     json_put_int(out, "realBytes", (int64_t)detail->usage.all.real);
     json_close(out, '}');
+    limits_held_put(&detail->bounds.limits, out);
+    budget_held_put(&detail->bounds.budget, out);
+    json_put(out, "boundsProblem",
+             detail->bounds.problem.code != MAS_OK ? detail->bounds.problem.text : NULL);
     put_code(&detail->code, out);
     json_open(out, "agents", '[');
     for (size_t i = 0; i < detail->roster.count; i++)

@@ -5,6 +5,7 @@
 #define MAS_CLIENT_SESSION_DETAIL_H
 
 #include "client/roster.h"
+#include "client/session_bounds.h"
 #include "client/survey.h"
 #include "code/repo.h"
 #include "code/setup.h"
@@ -34,6 +35,7 @@ struct session_detail {
     size_t pane_count;
     struct usage usage;
     struct session_code code;
+    struct session_bounds bounds;
 };
 
 #define SESSION_DETAIL_INIT                                                                        \

@@ -53,7 +53,8 @@ static bool find_limits(const struct call *call, const struct session_limits *li
 
     for (size_t i = 0; i < roster->count; i++) {
         const struct agent *agent = roster->agents[i].agent;
-        const struct preset *preset = launch_preset(&call->config, &roster->teams[0].team, agent);
+        const struct preset *preset =
+            config_agent_preset(&call->config, &roster->teams[0].team, agent);
         each[i] = (struct disk_use){
             .limit =
                 session_limits_hold(limits, &call->config, agent, preset).of[LIMIT_AGENT].amount};

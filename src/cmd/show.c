@@ -186,6 +186,28 @@ static void add_limits(const struct session_detail *detail, struct table *table)
     add_rows(roster, "limits", texts, table);
 }
 
+/* Adds the budget of all agents together, and those of each. */
+static void add_budgets(const struct session_detail *detail, struct table *table)
+{
+    const struct roster *roster = &detail->roster;
+    _cleanup_strv_ char **texts = mem_alloc((roster->count + 1) * sizeof *texts);
+    _cleanup_str_ struct str team = STR_INIT;
+
+    budget_held_describe(&detail->bounds.budget, &team);
+    if (detail->bounds.problem.code != MAS_OK)
+        str_addf(&team, "unknown: %s", detail->bounds.problem.text);
+    if (team.len > 0) {
+        table_add(table, "team budget", colour_dim());
+        table_add(table, team.data, NULL);
+    }
+    for (size_t i = 0; i < roster->count; i++) {
+        struct str text = STR_INIT;
+        budget_held_describe(&detail->bounds.agents[i], &text);
+        texts[i] = str_steal(&text);
+    }
+    add_rows(roster, "agent budgets", texts, table);
+}
+
 static void print_fields(const struct call *call, const struct session_detail *detail)
 {
     const struct view *view = &detail->view;
@@ -233,6 +255,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
     }
     add_walls(call, detail, &table);
     add_limits(detail, &table);
+    add_budgets(detail, &table);
     table_print(&table);
     table_free(&table);
 }

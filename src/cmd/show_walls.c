@@ -113,9 +113,9 @@ static void load_next(const struct call *call, struct next *next)
 static void describe(struct next *next, const struct roster_team *team,
                      const struct roster_agent *agent, struct str *to)
 {
-    const struct preset *preset = next->problem.code == MAS_OK
-                                      ? launch_preset(&next->config, &team->team, agent->agent)
-                                      : NULL;
+    const struct preset *preset =
+        next->problem.code == MAS_OK ? config_agent_preset(&next->config, &team->team, agent->agent)
+                                     : NULL;
 
     if (agent->told)
         wall_report_describe(&agent->status.wall, to);

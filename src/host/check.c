@@ -41,7 +41,7 @@ static int hold(const struct walled_agent *of, const struct walled_check *check,
                 struct err *err)
 {
     _cleanup_close_ int dir = workspace_open(of->root, of->id);
-    const struct preset *preset = launch_preset(of->config, of->team, of->agent);
+    const struct preset *preset = config_agent_preset(of->config, of->team, of->agent);
     struct host_resources *resources = &ret->resources;
 
     if (dir == -1)

@@ -159,3 +159,83 @@ bool budget_read(const struct json *object, struct budget *ret)
     }
     return object == NULL || json_is_object(object);
 }
+
+bool budget_held_any(const struct budget_held *held)
+{
+    bool any = false;
+
+    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++)
+        any = any || held->of[i].limit.amount > 0;
+    return any;
+}
+
+/* Returns what is used, in the unit of the limit. */
+static struct budget_limit used_of(const struct budget_share *share)
+{
+    struct budget_limit used = share->limit;
+
+    used.amount = share->used;
+    return used;
+}
+
+/* Writes what is used as budget_write() would, which has no 0. */
+static void write_used(enum budget_kind kind, const struct budget_share *share,
+                       char buf[BUDGET_TEXT])
+{
+    struct budget_limit used = used_of(share);
+
+    if (used.amount > 0)
+        budget_write(kind, &used, buf);
+    else
+        (void)snprintf(buf, BUDGET_TEXT, "0%s%s",
+                       kind == BUDGET_COST   ? " "
+                       : kind == BUDGET_TIME ? "s"
+                                             : "",
+                       used.currency);
+}
+
+void budget_held_put(const struct budget_held *held, struct json_out *out)
+{
+    char text[BUDGET_TEXT];
+
+    if (!budget_held_any(held)) {
+        json_put(out, "budget", NULL);
+        return;
+    }
+    json_open(out, "budget", '{');
+    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++) {
+        const struct budget_share *share = &held->of[i];
+        if (share->limit.amount <= 0)
+            continue;
+        json_open(out, kinds[i].name, '{');
+        budget_write(i, &share->limit, text);
+        json_put(out, "amount", text);
+        write_used(i, share, text);
+        json_put(out, "used", share->used != -1 ? text : NULL);
+        json_put(out, "from", share->from);
+        json_close(out, '}');
+    }
+    json_close(out, '}');
+}
+
+void budget_held_describe(const struct budget_held *held, struct str *to)
+{
+    char text[BUDGET_TEXT];
+    bool first = true;
+
+    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++) {
+        const struct budget_share *share = &held->of[i];
+        struct budget_limit used = used_of(share);
+        if (share->limit.amount <= 0)
+            continue;
+        str_addf(to, "%s%s", first ? "" : ", ", i == BUDGET_TIME ? "time " : "");
+        if (share->used != -1) {
+            budget_format(i, &used, text);
+            str_addf(to, "%s of ", text);
+        }
+        budget_format(i, &share->limit, text);
+        str_addf(to, "%s (%s%s)", text, share->from,
+                 share->used == -1 ? "; its use is not told" : "");
+        first = false;
+    }
+}

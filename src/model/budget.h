@@ -34,6 +34,18 @@ struct budget {
     struct budget_limit of[BUDGET_KIND_COUNT];
 };
 
+enum { BUDGET_FROM_MAX = 160 };
+
+/* What holds of each kind, how much of it is used, and where it comes from: "mas set". */
+struct budget_held {
+    struct budget_share {
+        struct budget_limit limit; /* an amount of 0 or less: there is no limit */
+        struct budget_limit base; /* without what a person has added to it */
+        int64_t used; /* in the unit of the limit; -1: not told */
+        char from[BUDGET_FROM_MAX];
+    } of[BUDGET_KIND_COUNT];
+};
+
 /* Returns "cost", "tokens", "turns" or "time"; the reverse returns false for any other text. */
 const char *budget_kind_name(enum budget_kind kind);
 bool budget_kind_parse(const char *text, enum budget_kind *ret);
@@ -55,5 +67,14 @@ void budget_inherit(struct budget *to, const struct budget *from);
 void budget_put(const struct budget *budget, struct json_out *out);
 /* Reads such an object, which may be missing. Returns false if it is not valid. */
 bool budget_read(const struct json *object, struct budget *ret);
+
+/* Returns true if there is a limit. */
+bool budget_held_any(const struct budget_held *held);
+/* Writes the member "budget", an object with the amount, what is used of it and the origin of each
+ * limit that holds; null if there is none. */
+void budget_held_put(const struct budget_held *held, struct json_out *out);
+/* Appends "1.20 USD of 5.00 USD (mas set), 3 turns of 10 turns (preset claude)"; nothing if there
+ * is no limit. */
+void budget_held_describe(const struct budget_held *held, struct str *to);
 
 #endif

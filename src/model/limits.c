@@ -197,6 +197,9 @@ void limits_held_put(const struct limits_held *held, struct json_out *out)
         limit_write(i, held->of[i].amount, text);
         json_open(out, kinds[i].name, '{');
         json_put(out, "amount", text);
+        limit_write(i, held->of[i].used, text);
+        if (held->of[i].used > 0)
+            json_put(out, "used", text);
         json_put(out, "from", held->of[i].from);
         json_close(out, '}');
     }
@@ -225,9 +228,13 @@ void limits_held_describe(const struct limits_held *held, struct str *to)
         char text[LIMIT_TEXT];
         if (held->of[i].amount <= 0)
             continue;
+        str_addf(to, "%s%s%s ", first ? "" : ", ", kinds[i].name,
+                 i <= LIMIT_AGENT ? "'s disk" : "");
+        limit_format(i, held->of[i].used, text);
+        if (held->of[i].used > 0)
+            str_addf(to, "%s of ", text);
         limit_format(i, held->of[i].amount, text);
-        str_addf(to, "%s%s%s %s (%s)", first ? "" : ", ", kinds[i].name,
-                 i <= LIMIT_AGENT ? "'s disk" : "", text, held->of[i].from);
+        str_addf(to, "%s (%s)", text, held->of[i].from);
         first = false;
     }
 }

@@ -40,6 +40,7 @@ struct limits_held {
     struct limit_held {
         int64_t amount; /* 0: there is no limit */
         char from[LIMIT_FROM_MAX]; /* "": nobody has said anything */
+        int64_t used; /* 0 or less: unknown, as it always is between mas and its hosts */
     } of[LIMIT_KIND_COUNT];
 };
 
@@ -64,12 +65,13 @@ void limit_set_put(const char *key, const struct limit_set *set, struct json_out
 /* Reads such an object, which may be missing. Returns false if it is not valid. */
 bool limit_set_read(const struct json *object, struct limit_set *ret);
 
-/* Writes the member "limits", an object with the amount and the origin of each limit that holds;
- * null if there is none. */
+/* Writes the member "limits", an object with the amount and the origin of each limit that holds,
+ * and with what is used if that is known; null if there is none. */
 void limits_held_put(const struct limits_held *held, struct json_out *out);
 /* Reads such an object; nothing is limited if it is NULL. */
 void limits_held_parse(const struct json *object, struct limits_held *ret);
-/* Appends "memory 2G (preset 'claude'), cpus 1.5 (mas set)"; nothing if there is no limit. */
+/* Appends "memory 512M of 2G (preset 'claude'), cpus 1.5 (mas set)"; nothing if there is no
+ * limit. */
 void limits_held_describe(const struct limits_held *held, struct str *to);
 /* Returns true if any limit holds. */
 bool limits_held_any(const struct limits_held *held);

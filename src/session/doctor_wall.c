@@ -22,7 +22,7 @@ static bool note_agent(struct doctor *doctor, int dir, const struct team *team,
 {
     struct doctor_wants *wants = &doctor->wants;
     const struct preset *preset =
-        doctor->presets != NULL ? launch_preset(doctor->presets, team, agent) : NULL;
+        doctor->presets != NULL ? config_agent_preset(doctor->presets, team, agent) : NULL;
     const struct limits_held held = session_limits_look(dir, doctor->config, agent, preset);
     struct err ignored = ERR_INIT;
 

@@ -24,26 +24,10 @@ static const char magic[] = "MASENV3\n";
 static const char with_prompts[] = "prompts\n";
 static const char without_prompts[] = "-\n";
 
-static const char *choose_preset(const struct config *config, const struct team *team,
-                                 const struct agent *agent)
-{
-    if (agent->preset[0] != '\0')
-        return agent->preset;
-    if (team->preset[0] != '\0')
-        return team->preset;
-    return config_text(config, SETTING_PRESET);
-}
-
-const struct preset *launch_preset(const struct config *config, const struct team *team,
-                                   const struct agent *agent)
-{
-    return config_preset(config, choose_preset(config, team, agent));
-}
-
 enum start launch_start(const struct config *config, const struct team *team,
                         const struct agent *agent)
 {
-    const struct preset *preset = launch_preset(config, team, agent);
+    const struct preset *preset = config_agent_preset(config, team, agent);
 
     if (agent->start != START_UNSET)
         return agent->start;
@@ -72,7 +56,7 @@ int launch_command(const struct config *config, const struct team *team, const s
                    struct err *err)
 {
     _cleanup_strv_ char **argv = NULL;
-    const char *name = choose_preset(config, team, agent);
+    const char *name = config_agent_preset_name(config, team, agent);
     const struct preset *preset = config_preset(config, name);
 
     if (preset == NULL) {
@@ -147,7 +131,7 @@ static int check_wall(const struct config *config, const struct team *team,
                       const struct agent *agent, char *const *env, bool waits,
                       struct wall_probe *probe, struct err *err)
 {
-    const struct preset *preset = launch_preset(config, team, agent);
+    const struct preset *preset = config_agent_preset(config, team, agent);
     enum wall_level level = preset != NULL ? wall_level_of(config, team, agent, preset) : WALL_OFF;
 
     if (level == WALL_OFF)
@@ -220,7 +204,7 @@ int launch_check_limits(const struct config *config, const struct team *team, co
 
     for (size_t i = 0; i < team->agent_count; i++) {
         const struct agent *agent = &team->agents[i];
-        const struct preset *preset = launch_preset(config, team, agent);
+        const struct preset *preset = config_agent_preset(config, team, agent);
         if ((wanted != NULL && !wanted[i]) || preset == NULL ||
             wall_level_of(config, team, agent, preset) != WALL_REQUIRE)
             continue;
@@ -252,7 +236,7 @@ uint64_t launch_memory(const struct config *config, const struct team *team, boo
 
     for (size_t i = 0; i < team->agent_count; i++) {
         const struct agent *agent = &team->agents[i];
-        const struct preset *preset = launch_preset(config, team, agent);
+        const struct preset *preset = config_agent_preset(config, team, agent);
         if (preset != NULL && (launch_start(config, team, agent) == START_NOW ||
                                (prompts && agent->prompt[0] != '\0')))
             sum += preset->memory;

@@ -30,11 +30,6 @@
 
 enum { ENV_FILE_MAX = 8 << 20 };
 
-/* Returns the preset of an agent: its own, else the team's, else that of mas.ini; NULL if there is
- * no such preset. The configuration owns it. */
-const struct preset *launch_preset(const struct config *config, const struct team *team,
-                                   const struct agent *agent);
-
 /* Returns the command of an agent: its own, or that of its preset, with its model; the user's shell
  * if both are empty. The caller releases *ret_argv with strv_free(); the configuration owns
  * *ret_preset. */

@@ -459,3 +459,19 @@ int config_need_remote(const struct config *config, const char *name, const stru
                              "accept it: mas init DIR");
     return err_hint(err, "hosts are described in mas.ini(5)");
 }
+
+const char *config_agent_preset_name(const struct config *config, const struct team *team,
+                                     const struct agent *agent)
+{
+    if (agent->preset[0] != '\0')
+        return agent->preset;
+    if (team->preset[0] != '\0')
+        return team->preset;
+    return config_text(config, SETTING_PRESET);
+}
+
+const struct preset *config_agent_preset(const struct config *config, const struct team *team,
+                                         const struct agent *agent)
+{
+    return config_preset(config, config_agent_preset_name(config, team, agent));
+}

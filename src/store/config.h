@@ -10,6 +10,7 @@
 #include "model/preset.h"
 #include "model/remote.h"
 #include "model/setting.h"
+#include "model/team.h"
 #include "store/root.h"
 
 #include <stdbool.h>
@@ -72,6 +73,13 @@ int config_override(struct config *config, enum setting setting, const char *val
 
 /* Returns the preset with this name, or NULL. The configuration owns it. */
 const struct preset *config_preset(const struct config *config, const char *name);
+/* Returns the preset of an agent: its own, else the team's, else that of mas.ini; NULL if there is
+ * no such preset. The configuration owns it. */
+const struct preset *config_agent_preset(const struct config *config, const struct team *team,
+                                         const struct agent *agent);
+/* Returns its name, which there need not be. */
+const char *config_agent_preset_name(const struct config *config, const struct team *team,
+                                     const struct agent *agent);
 /* Adds a hint that lists the known presets to the error for an unknown preset. Returns -1. */
 int config_hint_presets(const struct config *config, struct err *err);
 

@@ -50,6 +50,28 @@ later() { "$MAS" ask "$ID" solo --no-wait "$1" >/dev/null; }
     eventually state_is solo idle
 }
 
+@test "mas show says how much of a budget is used, whether the agent runs or not" {
+    run_acp "" "budget.turns = 3"
+    "$MAS" set -q "$ID" 'budget.cost=9 USD'
+    tell COST:0.6
+    [ "$(field "$ID" '[.budget, .agents[0].budget] | tostring')" = \
+        '[{"cost":{"amount":"9 USD","used":"0.6 USD","from":"mas set"}},{"turns":{"amount":"3","used":"1","from":"preset made"}}]' ]
+    later COST:0.9
+    later COST:0.9
+    eventually paused solo
+    "$MAS" approve "$ID" solo --more 4 >/dev/null
+    "$MAS" stop -q "$ID" >/dev/null
+    [ "$(field "$ID" '.agents[0].budget | tostring')" = '{"turns":{"amount":"7","used":"3","from":"mas approve, for agent solo"}}' ]
+    [[ $("$MAS" show "$ID") == *'3 turns of 7 turns (mas approve, for agent solo)'* ]]
+}
+
+@test "an agent that tells no cost leaves it unknown how much of that is used" {
+    run_acp "" "budget.cost = 1 USD"
+    tell hello
+    [ "$(field "$ID" '.agents[0].budget.cost.used')" = null ]
+    [[ $("$MAS" show "$ID") == *'1.00 USD (preset made; its use is not told)'* ]]
+}
+
 @test "reached in mid-turn: nothing is cut off, and prompts that were queued before wait" {
     run_acp "" "budget.cost = 1 USD"
     later 'COST:1.5 ASK SAY:finished'

@@ -34,6 +34,38 @@ load ../acp/lib
     [ "$output" = 'everything is in order' ]
 }
 
+@test "budgets and limits that were set are shown, also of a session that does not run" {
+    printf '[budget]\ntime = 90m\n[limits]\nprocesses = 100\n' >>"$ROOT/mas.ini"
+    new_session -n s -t solo --no-start
+    [ "$(field s '.budget.time | .amount, .used, (.from | test("mas.ini:[0-9]+$"))')" = $'5400s\n0s\ntrue' ]
+    [ "$(field s '.limits.processes | .amount, (.from | test("mas.ini:[0-9]+$"))')" = $'100\ntrue' ]
+    [ "$(field s '[.agents[0].budget, .boundsProblem] | tostring')" = '[null,null]' ]
+    "$MAS" set -q s 'budget.cost=5 USD'
+    "$MAS" set -q s solo.budget.turns=20
+    "$MAS" set -q s limits.session=4G
+    "$MAS" set -q s solo.limits.memory=2G
+    [ "$(field s '.budget.cost | tostring')" = '{"amount":"5 USD","used":"0 USD","from":"mas set"}' ]
+    [ "$(field s '.agents[0].budget | tostring')" = '{"turns":{"amount":"20","used":"0","from":"mas set, for agent solo"}}' ]
+    [ "$(field s '.agents[0].limits.memory | tostring')" = '{"amount":"2147483648","from":"mas set, for agent solo"}' ]
+    [ "$(field s '.limits.session.used == (.disk.realBytes | tostring) and .agents[0].limits.session.used == .limits.session.used')" = true ]
+    mas show s
+    [[ $output == *'team budget'*'0.0000 USD of 5.00 USD (mas set), time 0s of 1h30m ('*mas.ini:*')'* ]]
+    [[ $output == *'agent budgets'*'0 turns of 20 turns (mas set, for agent solo)'* ]]
+    [[ $output == *"limits "*"session's disk "*' of 4.0G (mas set), memory 2.0G (mas set, for agent solo), processes 100 ('* ]]
+    "$MAS" set -q s budget.time=none # above mas.ini
+    "$MAS" set -q s budget.cost=default
+    "$MAS" set -q s solo.budget.turns=default
+    [ "$(field s '[.budget, .agents[0].budget] | tostring')" = '[null,null]' ]
+    mas show s
+    [[ $output != *budget* ]]
+    # what cannot be read is said, and hides nothing else
+    echo damaged >"$ROOT/sessions/$ID/memory.db"
+    [ "$(field s '.limits.session.amount + " " + (.boundsProblem | test("memory.db") | tostring)')" = '4294967296 true' ]
+    mas show s
+    [ "$status" -eq 0 ]
+    [[ $output == *'team budget'*unknown:*memory.db* ]]
+}
+
 @test "what is no such change, or of no such session, changes nothing" {
     new_session -t solo --no-start
     local before word

@@ -141,6 +141,15 @@ for row in sqlite3.connect(sys.argv[1]).execute("select agent, kind, amount from
     post "/sessions/$ID/agents/solo/settings/budget.cost" '{"value":"5 USD"}'
     is 200
     [ "$(budgets)" = $'-:turns:20\nsolo:cost:5000000' ]
+    is 200 '.budget.turns == {"amount": "20", "used": "0", "from": "mas set"} and
+        .agents[0].budget == {"cost": {"amount": "5 USD", "used": "0 USD", "from": "mas set, for agent solo"}} and
+        .limits.memory == {"amount": "2147483648", "from": "mas set"} and
+        .agents[0].limits.memory == {"amount": "1073741824", "from": "mas set, for agent solo"} and
+        .boundsProblem == null'
+    jq -S 'del(.disk)' <<<"$output" >"$T/set"
+    api GET "/sessions/$ID"
+    jq -S 'del(.disk)' <<<"$output" | diff "$T/set" -
+    "$MAS" show "$ID" --json | jq -S 'del(.disk)' | diff "$T/set" -
     post "/sessions/$ID/settings/budget.turns" '{"value":"default"}'
     is 200
     [ "$(budgets)" = 'solo:cost:5000000' ]

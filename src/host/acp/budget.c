@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "host/acp/turn_side.h"
+#include "memory/budgets.h"
 #include "memory/store_usage.h"
 
 #include <stdio.h>
@@ -24,32 +25,21 @@ struct reached {
 enum { REACHED_MAX = SCOPE_COUNT * BUDGET_KIND_COUNT };
 
 struct limits {
-    struct budget now[SCOPE_COUNT], base[SCOPE_COUNT];
+    struct budget_held of[SCOPE_COUNT];
 };
 
-static const char *agent_of(const struct host *host, enum scope scope)
+static struct budgets_subject subject_of(const struct host *host, enum scope scope)
 {
-    return scope == SCOPE_AGENT ? host->agent->id : NULL;
+    return (struct budgets_subject){.config = &host->config,
+                                    .team = &host->team,
+                                    .agent = scope == SCOPE_AGENT ? host->agent : NULL,
+                                    .preset = host->preset};
 }
 
 /* Returns the name of a scope in the store. */
 static const char *key_of(const struct host *host, enum scope scope)
 {
     return scope == SCOPE_AGENT ? host->agent->id : "";
-}
-
-static struct budget settings_budget(const struct host *host)
-{
-    static const enum setting settings[BUDGET_KIND_COUNT] = {
-        SETTING_BUDGET_COST, SETTING_BUDGET_TOKENS, SETTING_BUDGET_TURNS, SETTING_BUDGET_TIME};
-    struct budget budget = {.of = {{.amount = 0}}};
-
-    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++) {
-        const char *text = config_text(&host->config, settings[i]);
-        if (text[0] != '\0')
-            (void)budget_parse(i, text, &budget.of[i]);
-    }
-    return budget;
 }
 
 static bool same_unit(const struct budget_limit *a, const struct budget_limit *b)
@@ -59,69 +49,36 @@ static bool same_unit(const struct budget_limit *a, const struct budget_limit *b
 
 static int read_limits(const struct host *host, struct limits *ret, struct err *err)
 {
-    struct store *store = host->conversation->memory.store;
-    const struct budget of_settings = settings_budget(host);
-    struct budget more;
-
     for (enum scope i = 0; i < SCOPE_COUNT; i++) {
-        if (store_limits(store, key_of(host, i), &ret->base[i], &more, err) == -1)
+        const struct budgets_subject subject = subject_of(host, i);
+        if (budgets_read(host->conversation->memory.store, &subject, &ret->of[i], err) == -1)
             return -1;
-        budget_inherit(&ret->base[i], i == SCOPE_AGENT ? &host->agent->budget : &host->team.budget);
-        budget_inherit(&ret->base[i], i == SCOPE_AGENT ? &host->preset->budget : &of_settings);
-        ret->now[i] = ret->base[i];
-        for (enum budget_kind k = 0; k < BUDGET_KIND_COUNT; k++) {
-            struct budget_limit *limit = &ret->now[i].of[k];
-            if (limit->amount > 0 && more.of[k].amount > limit->amount &&
-                same_unit(limit, &more.of[k]))
-                *limit = more.of[k];
-        }
     }
     return 0;
 }
 
-static bool has_limit(const struct budget *budget)
-{
-    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++)
-        if (budget->of[i].amount > 0)
-            return true;
-    return false;
-}
-
-static int64_t spent_of(const struct store_spent *spent, enum budget_kind kind)
-{
-    const int64_t amounts[BUDGET_KIND_COUNT] = {
-        [BUDGET_COST] = spent->cost,
-        [BUDGET_TOKENS] = spent->tokens,
-        [BUDGET_TURNS] = spent->turns,
-        [BUDGET_TIME] = spent->worked_ms,
-    };
-    return amounts[kind];
-}
-
 /* Finds the limits that are reached. Turns count when they begin, so the last one is not cut short.
  */
-static int find_reached(const struct host *host, const struct limits *limits,
+static int find_reached(const struct host *host, struct limits *limits,
                         struct reached ret[REACHED_MAX], size_t *ret_count, struct err *err)
 {
-    struct store *store = host->conversation->memory.store;
     size_t n = 0;
 
     for (enum scope i = 0; i < SCOPE_COUNT; i++) {
-        const struct budget *now = &limits->now[i];
-        struct store_spent spent;
-        if (!has_limit(now))
-            continue;
-        if (store_spent(store, agent_of(host, i), now->of[BUDGET_COST].currency, &spent, err) == -1)
+        const struct budgets_subject subject = subject_of(host, i);
+        struct budget_held *held = &limits->of[i];
+        if (budgets_count(host->conversation->memory.store, &subject, held, err) == -1)
             return -1;
         for (enum budget_kind k = 0; k < BUDGET_KIND_COUNT; k++) {
-            if (now->of[k].amount <= 0 || spent_of(&spent, k) < now->of[k].amount ||
+            const struct budget_share *share = &held->of[k];
+            if (share->limit.amount <= 0 || share->used < share->limit.amount ||
                 (k == BUDGET_TURNS && host->conversation->turn.on))
                 continue;
             ret[n++] = (struct reached){.scope = i,
                                         .kind = k,
-                                        .limit = now->of[k],
-                                        .base = limits->base[i].of[k],
-                                        .spent = spent_of(&spent, k)};
+                                        .limit = share->limit,
+                                        .base = share->base,
+                                        .spent = share->used};
         }
     }
     *ret_count = n;
@@ -249,15 +206,15 @@ static void warn_uncounted(struct host *host)
     if (store == NULL || read_limits(host, &limits, &err) == -1)
         return;
     for (enum scope i = 0; i < SCOPE_COUNT; i++) {
-        const struct budget *now = &limits.now[i];
-        const char *currency = now->of[BUDGET_COST].currency;
-        if (!has_limit(now) || store_spent(store, host->agent->id, currency, &spent, &err) == -1 ||
-            spent.turns == 0)
+        const struct budget_share *of = limits.of[i].of;
+        const char *currency = of[BUDGET_COST].limit.currency;
+        if (!budget_held_any(&limits.of[i]) ||
+            store_spent(store, host->agent->id, currency, &spent, &err) == -1 || spent.turns == 0)
             continue;
-        if (now->of[BUDGET_TOKENS].amount > 0 && spent.tokens == -1)
+        if (of[BUDGET_TOKENS].limit.amount > 0 && spent.tokens == -1)
             warn(host, BUDGET_TOKENS,
                  "the agent tells no tokens: a budget of tokens does not count them");
-        if (now->of[BUDGET_COST].amount > 0 && spent.cost == -1)
+        if (of[BUDGET_COST].limit.amount > 0 && spent.cost == -1)
             warn_of_cost(host, currency, spent.currency);
     }
 }
@@ -293,8 +250,8 @@ bool budget_holds(struct host *host)
         look(host, true);
     if (paused[0] == '\0' && conversation->memory.store != NULL &&
         read_limits(host, &limits, &err) == 0) {
-        int64_t team = limits.now[SCOPE_TEAM].of[BUDGET_TURNS].amount;
-        int64_t agent = limits.now[SCOPE_AGENT].of[BUDGET_TURNS].amount;
+        int64_t team = limits.of[SCOPE_TEAM].of[BUDGET_TURNS].limit.amount;
+        int64_t agent = limits.of[SCOPE_AGENT].of[BUDGET_TURNS].limit.amount;
         most = (struct usage_turns){.team = team > 0 ? team : 0, .agent = agent > 0 ? agent : 0};
     }
     if (paused[0] == '\0' && usage_begin(host, conversation->queue.prompts[0].number, &most))

@@ -1,0 +1,27 @@
+/*
+ * The budgets and limits that hold for a session and each of its agents, and how much of them is
+ * used. They are read from where they are kept: a stopped session has them, too.
+ */
+#ifndef MAS_CLIENT_SESSION_BOUNDS_H
+#define MAS_CLIENT_SESSION_BOUNDS_H
+
+#include "client/roster.h"
+#include "model/budget.h"
+#include "model/limits.h"
+#include "store/usage.h"
+
+struct session_bounds {
+    struct limits_held limits; /* set for the session, or in mas.ini; agents may have nearer ones */
+    struct budget_held budget; /* of all agents together */
+    struct budget_held *agents; /* one for each agent of the roster */
+    struct err problem; /* why they cannot be read; MAS_OK: they can */
+};
+
+/* Fills *ret for a roster of one team whose hosts have answered. Sets the limits of the agents that
+ * told none, and of all agents how much they use of their limits. Release it with
+ * session_bounds_free(). */
+void session_bounds_look(struct roster *roster, const struct usage *usage,
+                         struct session_bounds *ret);
+void session_bounds_free(struct session_bounds *bounds);
+
+#endif
