@@ -419,7 +419,8 @@ struct ranked_row {
     const struct fleet_answer *answer;
     struct fleet_row row;
     size_t rank;
-    time_t since;
+    int64_t since_ms;
+    size_t place; /* in the answers */
 };
 
 static size_t rank_of(const struct json *agent)
@@ -432,7 +433,8 @@ static size_t rank_of(const struct json *agent)
     return i;
 }
 
-/* Of two that do the same, the one that has done so for longer comes first. */
+/* Of two that do the same, the one that has done so for longer comes first; qsort() alone keeps no
+ * order of those that began at once. */
 static int compare_rows(const void *one, const void *other)
 {
     const struct ranked_row *a = one;
@@ -440,7 +442,9 @@ static int compare_rows(const void *one, const void *other)
 
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
-    return (a->since > b->since) - (a->since < b->since);
+    if (a->since_ms != b->since_ms)
+        return a->since_ms < b->since_ms ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
 }
 
 static struct ranked_row *collect(const struct fleet_answers *answers, time_t now,
@@ -456,10 +460,12 @@ static struct ranked_row *collect(const struct fleet_answers *answers, time_t no
             const struct json *agent = json_first(json_get(team, "agents"));
             for (; agent != NULL; agent = json_next(agent)) {
                 rows = mem_room(rows, count, sizeof *rows);
-                rows[count] = (struct ranked_row){.answer = answer,
-                                                  .row = {.row = team, .agent = agent, .now = now},
-                                                  .rank = rank_of(agent)};
-                (void)time_parse(json_get_text_or(agent, "since", ""), &rows[count].since);
+                rows[count] =
+                    (struct ranked_row){.answer = answer,
+                                        .row = {.row = team, .agent = agent, .now = now},
+                                        .rank = rank_of(agent),
+                                        .since_ms = json_int(json_get(agent, "sinceMs"), 0),
+                                        .place = count};
                 count++;
             }
         }

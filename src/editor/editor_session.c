@@ -235,6 +235,7 @@ struct listed {
     int64_t time_ms; /* of the newest message */
     int64_t messages;
     char *title;
+    size_t place; /* the later conversation has the higher one */
 };
 
 struct conversation_list {
@@ -316,11 +317,15 @@ static int look(struct store *store, const char *agent, struct listed *listed, s
     return store_read(store, &filter, read_title, listed, err);
 }
 
+/* Newest first. The order is total, so that pages neither repeat nor skip a conversation. */
 static int compare_times(const void *a, const void *b)
 {
-    int64_t x = ((const struct listed *)a)->time_ms;
-    int64_t y = ((const struct listed *)b)->time_ms;
-    return x < y ? 1 : x > y ? -1 : 0;
+    const struct listed *x = a;
+    const struct listed *y = b;
+
+    if (x->time_ms != y->time_ms)
+        return x->time_ms < y->time_ms ? 1 : -1;
+    return x->place < y->place ? 1 : x->place > y->place ? -1 : 0;
 }
 
 static void put_listed(const struct listed *listed, const char *cwd, struct json_out *out)
@@ -350,6 +355,7 @@ static int collect(const struct editor *editor, struct conversation_list *all, s
             continue;
         if (look(store, editor->spec->agent, &all->items[i], err) == -1)
             return -1;
+        all->items[i].place = i;
         all->items[kept++] = all->items[i];
     }
     all->count = kept;

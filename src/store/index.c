@@ -115,15 +115,17 @@ struct scanned {
     long created_nsec;
 };
 
-/* Oldest first, like rows that are added one by one. */
+/* Oldest first, like rows that are added one by one; in the order of the ids if that is not known.
+ */
 static int compare_scanned(const void *a, const void *b)
 {
     const struct scanned *x = a;
     const struct scanned *y = b;
     int order = (x->created > y->created) - (x->created < y->created);
 
-    return order != 0 ? order
-                      : (x->created_nsec > y->created_nsec) - (x->created_nsec < y->created_nsec);
+    if (order == 0)
+        order = (x->created_nsec > y->created_nsec) - (x->created_nsec < y->created_nsec);
+    return order != 0 ? order : strcmp(x->line.data, y->line.data); /* which begins with the id */
 }
 
 /* Loads every workspace except those of `without` into rows of an empty index, or into the text of

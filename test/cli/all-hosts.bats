@@ -63,6 +63,16 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     [ "$status" -eq 2 ]
 }
 
+@test "top --all-hosts orders agents that began to wait within one second by the millisecond, and then by their places" {
+    local team='{\"sessions\":[{\"sessionId\":\"'$NONE'\",\"name\":\"shop\",\"status\":\"active\",\"agents\":['
+    local waits='\"state\":\"waiting\",\"since\":\"2026-01-02T03:04:05Z\",\"sinceMs\":1767323045'
+    acts_as n1 "$(greeting); echo \"$team{\\\"id\\\":\\\"late\\\",${waits}900},{\\\"id\\\":\\\"same1\\\",${waits}500}]}]}\""
+    acts_as n2 "$(greeting); echo \"$team{\\\"id\\\":\\\"same2\\\",${waits}500},{\\\"id\\\":\\\"early\\\",${waits}100},{\\\"id\\\":\\\"same3\\\",${waits}500}]}]}\""
+    mas top --once --all-hosts
+    [ "$status" -eq 0 ]
+    [ "$(grep -oE '(late|early|same[0-9])' <<<"$output" | xargs)" = 'early same1 same2 same3 late' ]
+}
+
 @test "a host that does not answer is a row, with what was last known, within three seconds" {
     local began took
     make_machine n3

@@ -327,3 +327,20 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
     [ "$output" = "$ID" ]
     [ -z "$stderr" ]
 }
+
+@test "sessions of one second stay in the order in which they were made, whatever changes, also without an index" {
+    local ids='' name
+    for name in a b c d e f; do ids+=" $("$MAS" new -q -n "$name" -t solo --no-start)"; done
+    order() { [ "$("$MAS" list --all --json | jq -r '[.sessions[].sessionId] | join(" ")')" = "${ids# }" ]; }
+    order
+    "$MAS" set -q a private=yes
+    "$MAS" set -q c private=yes
+    order
+    rm "$ROOT/sessions/.sessions.index"
+    order
+    # made by a version that did not keep the nanoseconds, all in one second: by the ids, every time
+    sed -i '/^CREATED_NSEC=/d; s/^CREATED_AT=.*/CREATED_AT=2026-01-02T03:04:05Z/' "$ROOT"/sessions/*/.session
+    ids=" $(xargs -n 1 <<<"$ids" | sort | xargs)"
+    rm -f "$ROOT/sessions/.sessions.index"
+    order
+}

@@ -102,11 +102,18 @@ prompt() {
     serve
     api GET /permissions
     is 200 '. == {"permissions":[],"silent":[]}'
-    for ID in "$first" "$second"; do prompt ASK; done
-    both() { api GET /permissions && jq -e '.permissions | length == 2' <<<"$output"; }
+    # who has waited longest comes first, to the millisecond
+    ordered() { api GET /permissions && jq -e --args '.permissions | map(.sessionId) == $ARGS.positional' "$@" <<<"$output"; }
+    ID=$second prompt ASK
+    eventually ordered "$second"
+    ID=$first prompt ASK
+    eventually ordered "$second" "$first"
+    ID=$second at "permissions/$(jq -r '.permissions[0].permission' <<<"$output")" '{"option":"allow"}'
+    is 200
+    eventually ordered "$first"
+    ID=$second prompt ASK
+    both() { ordered "$first" "$second"; }
     eventually both
-    # within one second, none of them is the older one
-    is 200 '.permissions | map(.sessionId) | sort == (["'"$first"'","'"$second"'"] | sort)'
     is 200 '.permissions | all(.agent == "solo" and (.permission | length > 0) and (.options | length > 0))'
     api GET /permissions -H "If-None-Match: $(header ETag)"
     is 304
