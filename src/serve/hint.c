@@ -56,7 +56,8 @@ static const struct {
 };
 
 /* What options are in a body or a query. Longer ones stand before shorter ones that begin like
- * them. */
+ * them. The tables of body_member cannot say it: a hint may be about another address than the one
+ * that was asked, and most of these are a query, one word of a member, or its opposite. */
 static const struct {
     const char *option, *member;
 } options[] = {
