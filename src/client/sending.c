@@ -1,5 +1,7 @@
 #include "client/sending.h"
 
+#include "base/str.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +34,17 @@ static bool is_with_all(const struct sending *sending)
     return true;
 }
 
+/* Returns true if a host says that of a text (protocol/host.h). */
+static bool is_outcome(const char *text)
+{
+    static const char *const outcomes[] = {"delivered", "queued", "started", "steered"};
+
+    for (size_t i = 0; text != NULL && i < ARRAY_LEN(outcomes); i++)
+        if (strcmp(text, outcomes[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct sending *sending = arg;
@@ -44,7 +57,11 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     }
     if (hosts_reply_error(reply->head, &call->err) == -1)
         return true;
-    sending->outcomes[i] = mem_dup(outcome != NULL ? outcome : "queued");
+    if (!is_outcome(outcome)) {
+        (void)err_set(&call->err, MAS_DAMAGED, "its host reported an unknown outcome");
+        return true;
+    }
+    sending->outcomes[i] = mem_dup(outcome);
     sending->whys[i] = mem_dup(json_get_text(reply->head, "why"));
     if (sending->options.wait && sending->taken != NULL && is_with_all(sending))
         sending->taken();

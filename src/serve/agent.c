@@ -7,30 +7,24 @@
 #include <errno.h>
 #include <string.h>
 
-struct reply {
-    struct json *said; /* NULL: none yet */
-    struct err err;
-};
-
 static bool on_reply(struct host_call *call, const struct frame *frame, void *arg)
 {
-    struct reply *reply = arg;
+    struct json **said = arg;
 
-    (void)call;
-    if (hosts_reply_error(frame->head, &reply->err) == 0)
-        reply->said = json_copy(frame->head);
+    if (hosts_reply_error(frame->head, &call->err) == 0)
+        *said = json_copy(frame->head);
     return true;
 }
 
-/* Answers when no host took the request. */
-static void answer_silence(struct request *request, const struct roster *roster, const char *what)
+/* Answers when the host refused the request, or did not take it. */
+static void answer_failure(struct request *request, const struct roster *roster, const char *what)
 {
     struct err err = ERR_INIT;
 
     (void)roster_failure(roster, 0, what, &err);
     if (roster_lost_host(roster, 0))
         err.code = MAS_CONFLICT;
-    answer_err(request, &err, 410);
+    answer_err(request, &err, roster->calls[0].answer == HOST_ANSWERED ? 409 : 410);
 }
 
 int agent_open(const struct request *request, const char *what, const char *target,
@@ -62,7 +56,7 @@ int agent_open_one(const struct request *request, const char *what, struct roste
 bool agent_ask(struct request *request, const struct roster_request *ask, int wait_ms,
                struct json **ret)
 {
-    struct reply reply = {.said = NULL, .err = ERR_INIT};
+    struct json *said = NULL;
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
     struct err err = ERR_INIT;
 
@@ -74,16 +68,13 @@ bool agent_ask(struct request *request, const struct roster_request *ask, int wa
         answer_err(request, &err, 410);
         return false;
     }
-    hosts_finish(roster.calls, roster.asked, wait_ms, on_reply, &reply);
-    if (reply.said != NULL) {
-        *ret = reply.said;
-        return true;
+    hosts_finish(roster.calls, roster.asked, wait_ms, on_reply, &said);
+    if (said == NULL) {
+        answer_failure(request, &roster, ask->what);
+        return false;
     }
-    if (reply.err.code != MAS_OK)
-        answer_err(request, &reply.err, 409);
-    else
-        answer_silence(request, &roster, ask->what);
-    return false;
+    *ret = said;
+    return true;
 }
 
 void agent_answer(struct request *request, int status, const struct json *said)

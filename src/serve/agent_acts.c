@@ -168,6 +168,7 @@ static void run_agent(struct job *job)
     if (said == NULL)
         return;
     if (agent_status_parse(said, &status, &err) == -1) {
+        (void)err_wrap(&err, "cannot see agent '%s'", request->agent);
         answer_err(request, &err, 409);
         return;
     }

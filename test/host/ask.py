@@ -13,6 +13,7 @@ import resource
 import select
 import socket
 import sys
+import threading
 import time
 
 
@@ -131,6 +132,65 @@ def silent(run, agent):
             *heads, clients[ready] = (clients[ready] + got).split(b"\n")
             for head in heads:
                 say(head.decode())
+
+
+LIES = {
+    "types": b'{"ok":true,"agent":[1],"state":{"is":"idle"},"since":1e308,"hostPid":-1,"exitCode":"x","wall":7,'
+    b'"usage":[],"tmux":0,"event":{},"permission":"x","queued":-1,"outcome":[],"messages":{}}\n',
+    "nothing": b"{}\n",
+    "not-ok": b'{"ok":"true"}\n',
+    "error-types": b'{"ok":false,"code":"x","why":{"a":1},"hint":[1]}\n',
+    "error-code": b'{"ok":false,"code":99999999,"why":"\\u001b]2;evil\\u0007 ' + b"x" * 60000 + b'"}\n',
+    "other-agent": b'{"ok":true,"agent":"nobody","state":"idle","id":"00000000-0000-4000-8000-000000000000"}\n',
+    "unknown-state": b'{"ok":true,"agent":"solo","state":"dancing","outcome":"eaten"}\n',
+    "long-line": b'{"ok":"' + b"x" * (10 << 20) + b'"}\n',
+    "deep": b'{"ok":' + b"[" * 60000 + b"\n",
+    "deeper": b"[" * 100000,
+    "no-utf8": b'{"ok":true,"agent":"\xff\xc0\x80","state":"\xed\xa0\x80"}\n',
+    "nul": b"\0" * 1000 + b"\n",
+    "nul-within": b'{"ok":true,"agent":"so\\u0000lo","state":"id\0le"}\n',
+    "large-body": b'{"ok":true,"bytes":5000000000}\n' + b"x" * 65536,
+    "negative-body": b'{"ok":true,"bytes":-1}\n',
+    "half-body": b'{"ok":true,"agent":"solo","state":"idle","bytes":4194304}\nhalf of it',
+    "half-line": b'{"ok":true,"agent":"so',
+}
+POURED = {
+    "endless-line": b'{"ok":"' + b"x" * 65536,
+    "endless-states": b'{"ok":true,"agent":"solo","state":"working"}\n' * 1000,
+    "endless-events": b'{"event":"nonsense","text":{"x":[1,2,3]},"message":"x"}\n' * 1000,
+}
+
+
+def pour(client, chunk):
+    """Until nobody wants any more."""
+    try:
+        while True:
+            client.sendall(chunk)
+    except OSError:
+        pass
+
+
+def lying(run, agent):
+    """Takes the host's name, and answers with what the file "lie" of its directory names."""
+    s = take_name(run, agent)
+    while True:
+        client, _ = s.accept()
+        with open("lie") as f:
+            lie = f.read().strip()
+        if lie in POURED:
+            # not on this one's time: others ask meanwhile
+            threading.Thread(target=pour, args=(client, POURED[lie]), daemon=True).start()
+            continue
+        try:
+            client.recv(65536)
+            client.sendall(LIES[lie])
+            client.shutdown(socket.SHUT_WR)
+            client.settimeout(1)
+            while client.recv(65536):
+                pass
+        except OSError:
+            pass
+        client.close()
 
 
 def parting(run, agent):
