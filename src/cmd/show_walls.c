@@ -128,7 +128,7 @@ static void describe(struct next *next, const struct roster_team *team,
         return;
     enum wall_source source = wall_source_of(&next->config, &team->team, agent->agent, preset);
     if (source == WALL_BY_VERSION || source == WALL_BY_NOTHING)
-        err_add_commands(to, "; put them up with: mas start --wall");
+        err_add_commands(to, "; put them up with: mas start --wall %s", team->id);
 }
 
 void show_walls(const struct call *call, const struct session_detail *detail, char **texts)

@@ -51,7 +51,7 @@ hosts_up() { eventually eval "[ \"\$(level $1)\" != null ] && [ -n \"\$(level $1
     [[ $stderr = *"cannot use --wall: session '${ID:0:8}"*'is running'*"stop it first"* ]] || { echo "$stderr"; false; }
     "$MAS" stop -q "$ID"
     run -0 "$MAS" show "$ID"
-    [[ $output = *'walls '*'off'*"mas start --wall"* ]] || { echo "$output"; false; }
+    [[ $output = *'walls '*'off'*"mas start --wall $ID"* ]] || { echo "$output"; false; }
     "$MAS" start -q --wall=default "$ID"
     hosts_up "$ID"
     [ "$(level "$ID")" = try ]
@@ -115,7 +115,7 @@ S
     new_session -t solo --agent own
     hosts_up "$ID"
     run -0 "$MAS" show "$ID"
-    [[ $output = *'walls '*'off; put them up with: mas start --wall'* ]] || { echo "$output"; false; }
+    [[ $output = *'walls '*"off; put them up with: mas start --wall $ID"* ]] || { echo "$output"; false; }
     run -0 "$MAS" doctor
     [[ $output = *note*"its agents have no walls, because nothing asks for them; stop it, then: mas start --wall $ID"* ]] ||
         { echo "$output"; false; }
@@ -131,7 +131,7 @@ S
     prints 'everything is in order' "$MAS" doctor
     hosts_up "$ID"
     run -0 "$MAS" show "$ID"
-    [[ $output = *'walls '*'off; put them up with: mas start --wall'* ]]
+    [[ $output = *'walls '*"off; put them up with: mas start --wall $ID"* ]]
 }
 
 @test "show says of a stopped session what the next start would put up, who says so, and what is missing here" {
@@ -150,7 +150,7 @@ S
     is() { [[ $walls == $1 ]] || { printf '%s\n%s\n' "$walls" "$1" >&2; return 1; }; }
     local walls parts='files: bubblewrap, processes: bubblewrap, system calls: seccomp, signals: '
     next --agent plain
-    is 'at the next start: off (nothing asks for walls); put them up with: mas start --wall'
+    is "at the next start: off (nothing asks for walls); put them up with: mas start --wall $ID"
     next --agent said
     is "at the next start: off (wall.level of preset 'said')"
     next --agent home --wall=off
@@ -178,7 +178,7 @@ S
     "$MAS" stop -q "$ID"
     jq -c 'del(.wall)' "$config" >"$T/config" && cat "$T/config" >"$config"
     run -0 "$MAS" show "$ID"
-    [[ $output = *'at the next start: off (an earlier version of mas made the session); put them up with: mas start --wall'* ]]
+    [[ $output = *"at the next start: off (an earlier version of mas made the session); put them up with: mas start --wall $ID"* ]]
     sed -i '/^\[preset plain\]/,$d' "$ROOT/mas.ini"
     run -0 "$MAS" show "$ID"
     [[ $output = *'at the next start: unknown, because there is no such preset'* ]] || { echo "$output"; false; }
