@@ -2,11 +2,15 @@
 
 #include "memory/budgets.h"
 #include "store/session_limits.h"
+#include "wall/plan.h"
 
 #include <stdlib.h>
 
 void session_bounds_free(struct session_bounds *bounds)
 {
+    for (size_t i = 0; i < bounds->count; i++)
+        free(bounds->walls[i].from);
+    free(bounds->walls);
     free(bounds->agents);
 }
 
@@ -21,7 +25,20 @@ static void count(struct agent_status *status, const struct usage *usage)
     of[LIMIT_PROCESSES].used = status->resources.processes;
 }
 
-/* Reads the limits as the hosts do when they start. */
+static void look_at_wall(const struct config *config, const struct team *team,
+                         const struct agent *agent, const struct preset *preset,
+                         struct next_wall *ret)
+{
+    struct str from = STR_INIT;
+
+    if (preset == NULL)
+        return;
+    ret->level = wall_level_of(config, team, agent, preset);
+    wall_source_describe(config, wall_source_of(config, team, agent, preset), preset, &from);
+    ret->from = str_steal(&from);
+}
+
+/* Reads the limits and walls as the hosts do when they start. */
 static void look_at_limits(const struct config *config, struct roster *roster,
                            const struct usage *usage, struct session_bounds *bounds)
 {
@@ -35,9 +52,10 @@ static void look_at_limits(const struct config *config, struct roster *roster,
     for (size_t i = 0; i < roster->count; i++) {
         struct roster_agent *one = &roster->agents[i];
         if (!one->told) {
+            const struct preset *preset = config_agent_preset(config, &team->team, one->agent);
             one->status.resources = (struct agent_resources){-1, -1, -1};
-            one->status.limits = session_limits_hold(
-                &limits, config, one->agent, config_agent_preset(config, &team->team, one->agent));
+            one->status.limits = session_limits_hold(&limits, config, one->agent, preset);
+            look_at_wall(config, &team->team, one->agent, preset, &bounds->walls[i]);
         }
         count(&one->status, usage);
     }
@@ -82,7 +100,9 @@ void session_bounds_look(struct roster *roster, const struct usage *usage,
 
     if (roster->team_count == 0)
         return;
+    ret->count = roster->count;
     ret->agents = mem_alloc((roster->count + 1) * sizeof *ret->agents);
+    ret->walls = mem_alloc((roster->count + 1) * sizeof *ret->walls);
     if (config_load(roster->teams[0].root, true, &config, NULL, &ret->problem) == 0) {
         look_at_limits(&config, roster, usage, ret);
         (void)look_at_budgets(&config, roster, ret, &ret->problem);

@@ -1,6 +1,7 @@
 /*
- * The budgets and limits that hold for a session and each of its agents, and how much of them is
- * used. They are read from where they are kept: a stopped session has them, too.
+ * The budgets, limits and walls that hold for a session and each of its agents, and how much of the
+ * budgets and limits is used. They are read from where they are kept: a stopped session has them,
+ * too.
  */
 #ifndef MAS_CLIENT_SESSION_BOUNDS_H
 #define MAS_CLIENT_SESSION_BOUNDS_H
@@ -8,12 +9,21 @@
 #include "client/roster.h"
 #include "model/budget.h"
 #include "model/limits.h"
+#include "model/wall.h"
 #include "store/usage.h"
+
+/* The wall that an agent would have at the next start. */
+struct next_wall {
+    enum wall_level level; /* WALL_UNSET: unknown, or its host tells what it has */
+    char *from; /* what says so */
+};
 
 struct session_bounds {
     struct limits_held limits; /* set for the session, or in mas.ini; agents may have nearer ones */
     struct budget_held budget; /* of all agents together */
     struct budget_held *agents; /* one for each agent of the roster */
+    struct next_wall *walls; /* likewise */
+    size_t count;
     struct err problem; /* why they cannot be read; MAS_OK: they can */
 };
 

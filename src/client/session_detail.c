@@ -116,6 +116,18 @@ int session_detail_exit_status(const struct roster_agent *agent, const struct tm
     return agent->status.signal != 0 ? 128 + agent->status.signal : agent->status.exit_code;
 }
 
+static void put_next_wall(const struct next_wall *wall, struct json_out *out)
+{
+    if (wall->level == WALL_UNSET) {
+        json_put(out, "nextWall", NULL);
+        return;
+    }
+    json_open(out, "nextWall", '{');
+    json_put(out, "level", wall_level_name(wall->level));
+    json_put(out, "from", wall->from);
+    json_close(out, '}');
+}
+
 static void put_agent(const struct session_detail *detail, size_t i, struct json_out *out)
 {
     const struct roster_agent *one = &detail->roster.agents[i];
@@ -139,6 +151,7 @@ static void put_agent(const struct session_detail *detail, size_t i, struct json
         }
         code_figures_put(&one->status.code, out);
         limits_held_put(&one->status.limits, out);
+        put_next_wall(&detail->bounds.walls[i], out);
     }
     budget_held_put(&detail->bounds.agents[i], out);
     if (code != -1)

@@ -19,35 +19,6 @@ struct next {
     struct wall_probe probe;
 };
 
-/* Appends what says which level the agent has. */
-static void add_source(const struct next *next, enum wall_source source,
-                       const struct preset *preset, struct str *to)
-{
-    switch (source) {
-    case WALL_BY_VERSION:
-        str_add(to, "an earlier version of mas made the session");
-        return;
-    case WALL_BY_SESSION:
-        str_add(to, "--wall, which the session keeps");
-        return;
-    case WALL_BY_AGENT:
-        str_add(to, "config.json of the session");
-        return;
-    case WALL_BY_PRESET:
-        str_addf(to, "wall.level of preset '%s'", preset->name);
-        return;
-    case WALL_BY_SETTING:
-        str_addf(to, "wall.level, %s", next->config.settings[SETTING_WALL_LEVEL].origin);
-        return;
-    case WALL_BY_HOME:
-        str_addf(to, "preset '%s' has a wall.home", preset->name);
-        return;
-    case WALL_BY_NOTHING:
-        str_add(to, "nothing asks for walls");
-        return;
-    }
-}
-
 /* Appends what this machine would hold. */
 static void add_holders(struct next *next, const struct roster_team *team,
                         const struct agent *agent, const struct preset *preset, struct str *to)
@@ -87,7 +58,7 @@ static void foretell(struct next *next, const struct roster_team *team, const st
     struct err ignored = ERR_INIT;
 
     str_addf(to, "at the next start: %s (", wall_level_name(level));
-    add_source(next, source, preset, to);
+    wall_source_describe(&next->config, source, preset, to);
     str_addc(to, ')');
     if (level != WALL_OFF && owner_check(team->root, team->dir, team->id, "start", &ignored) == 0)
         add_holders(next, team, agent, preset, to);

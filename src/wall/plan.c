@@ -53,6 +53,34 @@ enum wall_level wall_level_of(const struct config *config, const struct team *te
     return choose(config, team, agent, preset).level;
 }
 
+void wall_source_describe(const struct config *config, enum wall_source source,
+                          const struct preset *preset, struct str *to)
+{
+    switch (source) {
+    case WALL_BY_VERSION:
+        str_add(to, "an earlier version of mas made the session");
+        return;
+    case WALL_BY_SESSION:
+        str_add(to, "--wall, which the session keeps");
+        return;
+    case WALL_BY_AGENT:
+        str_add(to, "config.json of the session");
+        return;
+    case WALL_BY_PRESET:
+        str_addf(to, "wall.level of preset '%s'", preset->name);
+        return;
+    case WALL_BY_SETTING:
+        str_addf(to, "wall.level, %s", config->settings[SETTING_WALL_LEVEL].origin);
+        return;
+    case WALL_BY_HOME:
+        str_addf(to, "preset '%s' has a wall.home", preset->name);
+        return;
+    case WALL_BY_NOTHING:
+        str_add(to, "nothing asks for walls");
+        return;
+    }
+}
+
 /* ---- mounts */
 
 void wall_plan_mount(struct wall_plan *plan, enum wall_mount_kind kind, const char *path,

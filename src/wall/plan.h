@@ -67,6 +67,9 @@ enum wall_level wall_level_of(const struct config *config, const struct team *te
                               const struct agent *agent, const struct preset *preset);
 enum wall_source wall_source_of(const struct config *config, const struct team *team,
                                 const struct agent *agent, const struct preset *preset);
+/* Appends "wall.level of preset 'claude'". */
+void wall_source_describe(const struct config *config, enum wall_source source,
+                          const struct preset *preset, struct str *to);
 
 enum wall_mount_kind {
     WALL_MOUNT_READ,

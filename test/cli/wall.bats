@@ -156,6 +156,7 @@ S
     next --agent home --wall=off
     is 'at the next start: off (--wall, which the session keeps)'
     next --agent home
+    jq -e '.agents[0].nextWall == {level: "try", from: "preset '"'home'"' has a wall.home"}' <<<"$("$MAS" show --json "$ID")"
     is "at the next start: try (preset 'home' has a wall.home); $parts"*', network: open'
     next --agent said --wall=require
     is "at the next start: require (--wall, which the session keeps); $parts"*
@@ -174,6 +175,7 @@ S
     hosts_up "$ID"
     run -0 "$MAS" show "$ID"
     [[ $output = *'walls '*"$parts"* && $output != *'next start'* ]] || { echo "$output"; false; }
+    jq -e '.agents[0] | has("nextWall") | not' <<<"$("$MAS" show --json "$ID")"
     local config=$ROOT/sessions/$ID/config.json
     "$MAS" stop -q "$ID"
     jq -c 'del(.wall)' "$config" >"$T/config" && cat "$T/config" >"$config"
@@ -182,4 +184,5 @@ S
     sed -i '/^\[preset plain\]/,$d' "$ROOT/mas.ini"
     run -0 "$MAS" show "$ID"
     [[ $output = *'at the next start: unknown, because there is no such preset'* ]] || { echo "$output"; false; }
+    jq -e '.agents[0] | has("nextWall") and .nextWall == null' <<<"$("$MAS" show --json "$ID")"
 }
