@@ -219,6 +219,7 @@ struct host_wall {
     struct wall_probe probe;
     bool rises; /* the wall of the run that began last has not told that its program begins */
     struct wall_report report; /* of the newest start */
+    bool nested; /* the agent of that start may set up a sandbox of its own inside */
     bool began; /* an agent was started: its /tmp and its home are this host's */
     struct wall_shared shared;
 };

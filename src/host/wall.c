@@ -127,8 +127,10 @@ int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *s
     bool is_walled = ret->plan.bwrap != NULL || ret->plan.alone;
     if (is_agent && is_walled && tell_inside(host, ret, spec->argv, err) == -1)
         return -1;
-    if (is_agent)
+    if (is_agent) {
+        host->wall.nested = is_walled && ret->plan.nested;
         note_report(host, &ret->plan.report);
+    }
     if (!is_walled)
         return 0;
     if (wrap(ret, spec, is_agent ? ret->argv : spec->argv, err) == -1)

@@ -109,24 +109,34 @@ told() {
     [ "$(field @last '.agents[0].wall.ownSandbox')" = null ]
 }
 
-@test "with Landlock alone nothing can be nested: a program is told to leave its sandbox off, and a person why" {
+# leave_bwrap_out: from here on Landlock alone holds a wall.
+leave_bwrap_out() {
     [ "$("${MAS%/*}/mas-wall" --probe | sed -n 's/^landlock=//p')" -gt 0 ] || skip 'the kernel has no Landlock'
     mkdir "$BATS_TEST_TMPDIR/programs"
     tr ':' '\n' <<<"$PATH" | while read -r dir; do
         find "$dir/" -maxdepth 1 ! -name bwrap -exec ln -s -t "$BATS_TEST_TMPDIR/programs" {} + 2>/dev/null || :
     done
     export PATH=$BATS_TEST_TMPDIR/programs
+}
+
+@test "with Landlock alone nothing can be nested: a program is told to leave its sandbox off, and a person why" {
+    leave_bwrap_out
     [ "$(told try 'wall.nested = yes')" = '-a b c, off inside' ]
     [ "$(field @last '.agents[0].wall.files')" = Landlock ]
     [ "$(field @last '.agents[0].wall.ownSandbox')" = off ]
     field @last '.agents[0].wall.missing' | grep -F "wall.nested needs bubblewrap"
 }
 
-@test "behind a wall an ACP agent gets the preset's word about its own sandbox with each session" {
+# walled_acp OPTION [KEY=VALUE...]: a preset `walled`, whose agent says in $T/shared/trace what it was asked.
+walled_acp() {
     mkdir "$T/shared/store"
-    acp_preset walled
+    acp_preset walled "$1"
     sed -i "s|--store '[^']*' --log '[^']*'|--store $T/shared/store --log $T/shared/trace|" "$ROOT/mas.ini"
-    printf '%s\n' 'wall.level = try' "wall.write = $T/shared" 'sandbox_off.session = {"own": {"sandbox": "off"}}' >>"$ROOT/mas.ini"
+    printf '%s\n' 'wall.level = try' "wall.write = $T/shared" "${@:2}" >>"$ROOT/mas.ini"
+}
+
+@test "behind a wall an ACP agent gets the preset's word about its own sandbox with each session" {
+    walled_acp '' 'sandbox_off.session = {"own": {"sandbox": "off"}}'
     new_session -t solo --agent walled
     find_agent
     "$MAS" ask "$ID" solo 'begin'
@@ -137,10 +147,7 @@ told() {
 }
 
 @test "a program that may nest walls is told of no directory that it only reads" {
-    mkdir "$T/shared/store"
-    acp_preset walled --directories
-    sed -i "s|--store '[^']*' --log '[^']*'|--store $T/shared/store --log $T/shared/trace|" "$ROOT/mas.ini"
-    printf '%s\n' 'wall.level = try' "wall.write = $T/shared" >>"$ROOT/mas.ini"
+    walled_acp --directories
     new_session -t solo --agent walled
     find_agent
     "$MAS" ask "$ID" solo 'begin'
@@ -150,6 +157,15 @@ told() {
     "$MAS" start -q "$ID"
     "$MAS" ask "$ID" solo 'again'
     [ "$(grep -c '"additionalDirectories":\[' "$T/shared/trace")" = 1 ]
+}
+
+@test "with Landlock alone, where nothing can be nested, it is told of them" {
+    walled_acp --directories 'wall.nested = yes'
+    leave_bwrap_out
+    new_session -t solo --agent walled
+    find_agent
+    "$MAS" ask "$ID" solo 'begin'
+    [ "$(grep -c "\"additionalDirectories\":\[\"$DIR/workflows\"\]" "$T/shared/trace")" = 1 ]
 }
 
 # walled COMMAND KEY=VALUE...: runs an agent behind a wall on its terminal.

@@ -19,16 +19,9 @@ static void set_role(struct host *host)
     acp_set_system(link->acp, role.len > 0 ? role.data : NULL);
 }
 
-/* The sandbox that a program brings along makes directories of its own in each directory that the
- * program is told of. */
-static bool has_own_sandbox(const struct host *host)
-{
-    return host->wall.report.level != WALL_OFF && !host->wall.report.sandbox_off &&
-           (host->preset->wall.nested || config_yes(&host->config, SETTING_WALL_NESTED));
-}
-
 /* The agent's unit, its work tree, or the team's, and the workflows: whichever is not where it
- * starts. */
+ * starts. The sandbox that a program brings along makes directories of its own in each of these, so
+ * that one with such a sandbox is told of no directory that it only reads. */
 static void set_directories(struct host *host)
 {
     const struct {
@@ -46,7 +39,7 @@ static void set_directories(struct host *host)
     for (size_t i = 0; i < ARRAY_LEN(others); i++) {
         const char *path = env_get(host->env, others[i].name);
         if (path != NULL && path[0] == '/' && strcmp(path, link->cwd) != 0 &&
-            (others[i].writable || !has_own_sandbox(host)))
+            (others[i].writable || !host->wall.nested))
             strv_push(&paths, path);
     }
     acp_set_directories(link->acp, paths);
