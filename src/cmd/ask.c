@@ -139,6 +139,8 @@ static void put_request(const struct call *call, const struct asking *asking, st
 
     agent_request_open(&asking->request, "ask", &out);
     json_put_bool(&out, "wait", asking->wait);
+    if (asking->wait) /* so that whatever ends this process is like Ctrl-C */
+        json_put_bool(&out, "held", true);
     if (call_opt(call, "new") != NULL)
         json_put_bool(&out, "new", true);
     if (call_opt(call, "aside") != NULL)
@@ -466,7 +468,7 @@ const struct cmd cmd_ask = {
     .details = "mas joins the words of TEXT with single spaces; - is standard input. AGENT "
                "may be omitted if the session has only one agent and the first word of TEXT "
                "does not name it. If the agent does not run, mas starts it. Ctrl-C cancels "
-               "the turn, and so does the end of the reader of the output. With --json, each event "
+               "the turn, and so does the end of the reader of the output, or of mas. With --json, each event "
                "is an object on a line of its own.\n\n"
                "Exit status: 0 the turn ended normally; 1 an error; 4 the context was "
                "cleared or the session stopped before the turn ended; 7 the time is up; 8 "

@@ -217,6 +217,16 @@ void server_tell_message(struct host *host, const char *from, const char *text, 
     server_keep_early(host, SERVER_WATCHERS, &head, text, len);
 }
 
+struct client *server_asker(struct host *host, int64_t prompt)
+{
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
+        if (client->kind == CLIENT_ASKS && client->prompt == prompt)
+            return client;
+    }
+    return NULL;
+}
+
 void server_release_askers(struct host *host, int64_t prompt)
 {
     for (size_t i = 0; i < host->server.count; i++)

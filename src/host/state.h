@@ -522,6 +522,8 @@ void server_refuse(struct client *client, const struct err *err);
 bool server_lets_watch(struct host *host);
 /* Drops a client that does not read. */
 void server_hang_up(struct client *client);
+/* Returns the connection that waits for the end of this prompt; NULL: none. */
+struct client *server_asker(struct host *host, int64_t prompt);
 /* Ends the connections that waited for the end of this prompt, which they have been told. */
 void server_release_askers(struct host *host, int64_t prompt);
 /* Tells the watchers of messages that the host has taken one; `from` NULL: a person's. Skips

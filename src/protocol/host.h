@@ -18,7 +18,8 @@
  *                 With "new" or "conversation" the prompt belongs to a new conversation or to the
  *                 named one. That one becomes current when the turn of the prompt comes, also for
  *                 the prompts behind it. With "wait":true the events of this prompt follow, `end`
- *                 last. Closing the connection earlier withdraws nothing.
+ *                 last. Closing the connection earlier withdraws nothing, unless the request has
+ *                 "held":true: then it cancels the prompt.
  *                 With "aside":true a copy of the agent's session is asked, always with "wait", and
  *                 only this client gets its events; closing the connection cancels it. MAS_CONFLICT:
  *                 the agent cannot copy its session.

@@ -52,6 +52,32 @@ dies() { if [ "$1" = pty ]; then ends -1; else ends -13; fi; }
     done
 }
 
+@test "ask that is killed cancels its turn, and takes back a prompt that waits" {
+    acp_agent
+    local first second
+    "$MAS" ask "$ID" solo 'SAY:begun HANG' >"$T/first" 3>&- &
+    first=$!
+    eventually grep -q begun "$T/first"
+    "$MAS" ask "$ID" solo CW-SECOND >/dev/null 3>&- &
+    second=$!
+    eventually is solo .queued 1
+    kill -KILL "$second"
+    eventually is solo .queued 0
+    state_is solo working
+    kill -KILL "$first"
+    eventually state_is solo idle
+    was_sent session/cancel
+    [ "$(prompts CW-SECOND)" = 0 ]
+    # one that was sent goes on by itself
+    "$MAS" send --wait "$ID" solo 'SAY:sent HANG' 3>&- &
+    first=$!
+    eventually state_is solo working
+    kill -KILL "$first"
+    "$MAS" ask "$ID" solo --no-wait CW-THIRD >/dev/null
+    eventually is solo .queued 1
+    state_is solo working
+}
+
 @test "ask takes back a prompt that waits when its reader ends" {
     acp_agent
     "$MAS" ask "$ID" solo 'SAY:begun HANG' >"$T/first" 3>&- &

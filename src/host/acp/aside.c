@@ -28,16 +28,6 @@ static void drop(struct asides *asides, size_t index)
     memmove(aside, aside + 1, (asides->count - index) * sizeof *aside);
 }
 
-static struct client *find_client(struct host *host, const struct aside *aside)
-{
-    for (size_t i = 0; i < host->server.count; i++) {
-        struct client *client = &host->server.clients[i];
-        if (client->kind == CLIENT_ASKS && client->prompt == -aside->number)
-            return client;
-    }
-    return NULL;
-}
-
 static void put_id(struct json_out *out, const char *key, const struct aside *aside)
 {
     _cleanup_free_ char *id = mem_printf(ID_PREFIX "%lld", (long long)aside->number);
@@ -50,7 +40,7 @@ static void end(struct host *host, size_t index, const char *stop_reason, const 
 {
     struct asides *asides = &host->conversation->asides;
     const struct aside *aside = &asides->open[index];
-    struct client *client = find_client(host, aside);
+    struct client *client = server_asker(host, -aside->number);
     struct client_event event;
 
     if (client != NULL) {
@@ -187,7 +177,7 @@ void aside_run(struct host *host)
     const struct agent_link *link = &host->conversation->link;
 
     for (size_t i = asides->count; i-- > 0;)
-        if (find_client(host, &asides->open[i]) == NULL)
+        if (server_asker(host, -asides->open[i].number) == NULL)
             cancel(host, i);
     if (link->phase.now != PHASE_READY || host->child.phase != CHILD_RUNS)
         return;
@@ -266,7 +256,7 @@ bool aside_update(struct host *host, const struct acp_update *update)
     if (i == asides->count)
         return false;
     struct aside *aside = &asides->open[i];
-    struct client *client = find_client(host, aside);
+    struct client *client = server_asker(host, -aside->number);
     if (client == NULL || conn_unsent(&client->conn) > HOST_BACKLOG || aside->said > ASIDE_SAID_MAX)
         cancel(host, i);
     else if (update->kind == ACP_TEXT)

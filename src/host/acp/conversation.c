@@ -389,6 +389,7 @@ static int64_t tick(struct host *host, int64_t now)
     const struct conversation *conversation = host->conversation;
     int64_t next = time_sooner(chat_tick(host, now), event_tick_listeners(host, now));
 
+    turn_cancel_abandoned(host);
     if (conversation->link.acp == NULL)
         return next;
     if (host->disk.paused) { /* it cannot answer, and gets nothing new */

@@ -123,8 +123,11 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
         return ask_aside(host, client, frame, err);
     if (wait && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many clients listen to it");
-    struct new_prompt prompt = {
-        .text = frame->body, .len = frame->body_len, .from = who(client), .tags = tags};
+    struct new_prompt prompt = {.text = frame->body,
+                                .len = frame->body_len,
+                                .from = who(client),
+                                .tags = tags,
+                                .held = wait && json_bool(json_get(frame->head, "held"), false)};
     if (conversation->turn.on ||
         conversation->queue.count > 0) /* the conversation changes when its turn comes */
         prompt.choice = choice_of(frame, &prompt.id);

@@ -325,6 +325,30 @@ bool turn_cancel_prompt(struct host *host, int64_t number)
     return true;
 }
 
+void turn_cancel_abandoned(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    struct prompt_queue *queue = &conversation->queue;
+
+    for (size_t i = queue->count; i-- > 0;)
+        if (queue->prompts[i].held && !queue->prompts[i].kept &&
+            server_asker(host, queue->prompts[i].number) == NULL)
+            (void)turn_cancel_prompt(host, queue->prompts[i].number);
+    struct prompt *prompt = &conversation->turn.prompt;
+    if (!conversation->turn.on || !prompt->held || server_asker(host, prompt->number) != NULL)
+        return;
+    prompt->held = false; /* once */
+    (void)turn_cancel(host);
+}
+
+void turn_let_go(struct host *host, int64_t number)
+{
+    struct turn *turn = &host->conversation->turn;
+
+    if (turn->on && turn->prompt.number == number)
+        turn->prompt.held = false;
+}
+
 /* ---- the agent's answer */
 
 /* Ends a turn that the agent has answered with an error, or tries it in another session. */
