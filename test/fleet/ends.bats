@@ -74,4 +74,6 @@ close_window() { window_close; }
 
 @test "a client that is killed at the front ends the verb on the other machine" { ends_by kill_client; }
 
+@test "an ssh that is killed at the front ends the verb on the other machine" { ends_by kill_ssh; }
+
 @test "a terminal that closes at the front ends the verb on the other machine" { ends_by close_window; }
