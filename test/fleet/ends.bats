@@ -6,19 +6,34 @@ load lib
 
 setup_file() {
     bed_up
-    if [ -n "$BED" ]; then fleet_config; fi
+    if [ -z "$BED" ]; then return; fi
+    fleet_config
+    fleet_slurm 'submit = -w n1'
 }
 
-setup_last() { as n1 mas new -q -t solo --agent scripted --name team; }
+# Each test has a team on n1: over ssh, or as a job. HOST reaches it, ROOT_THERE has it.
+over_ssh() {
+    HOST=n1 ROOT_THERE=/home/ann/.local/share/mas
+    as n1 mas new -q -t solo --agent scripted --name team
+}
+over_srun() {
+    HOST=gpu ROOT_THERE=/tmp/mas-4242-$(front new -q --host gpu -t solo --agent scripted --name team)
+    eventually front --host gpu wait team --for idle
+}
 teardown_more() {
     if [ -z "$BED" ]; then return; fi
     window_close
-    as n1 mas rm -f -q team
+    as n1 mas rm -f -q team 2>/dev/null || front stop -q team || :
+    eventually prints '' queue
+    front rm -q team 2>/dev/null || :
     wait || :
 }
+there() { as n1 mas --root "$ROOT_THERE" "$@"; }
+is_state() { [ "$(there status team --json | jq -r '.sessions[].agents[].state')" = "$1" ]; }
 
-# verb_at: the process of the verb on n1; not that of watch().
-verb_at() { verbs n1 | grep -v -- '--for idle' | grep -E "mas $1 " | cut -d' ' -f1; }
+# left: what runs there of a verb, and not of watch(). Over srun a process seals its output. verb_at VERB: its process.
+left() { verbs n1 | grep -vE -- '--for idle|mas (run|lease) ' || :; }
+verb_at() { left | grep -v -- '--seal=' | grep -E "mas (--root [^ ]* )?$1 " | cut -d' ' -f1; }
 
 # watch VERB: notes, as it happens, when its process there ends and when the agent is idle: $T/ended and $T/idle, in ms.
 watch() {
@@ -29,7 +44,8 @@ fd = os.pidfd_open(int(sys.argv[1]))
 print("watching", flush=True)
 select.select([fd], [], [])
 print(time.time_ns() // 1000000)' "$(verb_at "$1")" >"$T/ended" &
-    as n1 sh -c 'mas wait team --for idle >/dev/null && date +%s%3N' >"$T/idle" &
+    # shellcheck disable=SC2016 # for the shell there
+    as n1 sh -c 'mas --root "$0" wait team --for idle >/dev/null && date +%s%3N' "$ROOT_THERE" >"$T/idle" &
     eventually grep -qs watching "$T/ended"
     if [ "$1" = ask ]; then eventually eval 'verbs n1 | grep -q -- "--for idle"'; fi
 }
@@ -37,16 +53,16 @@ print(time.time_ns() // 1000000)' "$(verb_at "$1")" >"$T/ended" &
 # ends_once HOW VERB: how long it took, in ms, until the agent is idle and no process of the verb is left.
 ends_once() {
     local start idle ended
-    in_window "mas --host n1 $2"
+    in_window "mas --host $HOST $2"
     eventually verb_at "${2%% *}" >/dev/null
-    if [[ $2 == ask* ]]; then eventually prints working state n1 team solo; fi
+    if [[ $2 == ask* ]]; then eventually is_state working; fi
     watch "${2%% *}"
     start=$(date +%s%3N)
     "$1"
     wait
     idle=$(tail -n 1 "$T/idle") ended=$(tail -n 1 "$T/ended")
-    eventually prints '' verbs n1 || { verbs n1; false; }
-    prints idle state n1 team solo
+    eventually prints '' left || { left; false; }
+    is_state idle
     window_close
     took=$(((idle > ended ? idle : ended) - start))
     echo "$2: $took ms"
@@ -67,13 +83,19 @@ ends_by() {
 
 interrupt() { keys C-c; }
 kill_client() { on front pkill -KILL -u ann -x mas; }
-kill_ssh() { on front pkill -KILL -u ann -f 'ssh .* exec '; }
+kill_ssh() { on front pkill -KILL -u ann -f '^ssh .* exec '; }
 close_window() { window_close; }
 
-@test "Ctrl-C at the front ends a verb on the other machine, and cancels what it asked" { ends_by interrupt; }
+@test "Ctrl-C at the front ends a verb on the other machine, and cancels what it asked" { over_ssh && ends_by interrupt; }
 
-@test "a client that is killed at the front ends the verb on the other machine" { ends_by kill_client; }
+@test "a client that is killed at the front ends the verb on the other machine" { over_ssh && ends_by kill_client; }
 
-@test "an ssh that is killed at the front ends the verb on the other machine" { ends_by kill_ssh; }
+@test "an ssh that is killed at the front ends the verb on the other machine" { over_ssh && ends_by kill_ssh; }
 
-@test "a terminal that closes at the front ends the verb on the other machine" { ends_by close_window; }
+@test "a terminal that closes at the front ends the verb on the other machine" { over_ssh && ends_by close_window; }
+
+@test "Ctrl-C at the front ends a verb in a job, and cancels what it asked" { over_srun && ends_by interrupt; }
+
+@test "a client that is killed at the front ends the verb in a job" { over_srun && ends_by kill_client; }
+
+@test "a terminal that closes at the front ends the verb in a job" { over_srun && ends_by close_window; }
