@@ -291,7 +291,7 @@ run_order() {
     local name
 
     case $PRESET in
-        claude) name=Bash ;;
+        claude) [ "$AGENT" = claude-code ] && name=mcp__acp__Bash || name=Bash ;; # of the adapter itself
         gemini) name=run_shell_command ;;
         copilot | opencode) name=bash ;;
         codex)
@@ -299,7 +299,9 @@ run_order() {
             return
             ;;
     esac
-    echo "call $name $(jq -nc --arg command "$1" '{command: $command, description: "as asked"}')"
+    # the earlier adapter's tool says that it may be left out, and refuses that
+    echo "call $name $(jq -nc --arg command "$1" '{command: $command, description: "as asked"}
+        + if $ARGS.named.name == "mcp__acp__Bash" then {timeout: 60000} else {} end' --arg name "$name")"
 }
 
 # edit_orders FILE OLD NEW: calls of the tools of $AGENT that put a word in the place of another, one a
