@@ -3,7 +3,7 @@
 
 It lists the files of its directory, writes a line into one if it may, and tells what was written, by
 what it was told of the conversation. Between two starts it keeps nothing: that is mas's part. For the
-pictures of the page it also tells of a lock that it mended, and asks for approval of a plan.
+pictures of the page it also tells of a lock that it mended, asks for approval of a plan, and has options.
 """
 import json, os, re, sys, time
 
@@ -21,6 +21,12 @@ if (flock(fd, LOCK_EX) == -1)
 PLAN = """1. Read tokens one at a time, with their place.
 2. Name the place in each error.
 3. Test each with a half file."""
+OPTIONS = [
+    {"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": "careful",
+     "options": [{"value": "careful", "name": "Careful"}, {"value": "fast", "name": "Fast"}]},
+    {"id": "web", "name": "Web search", "type": "boolean", "currentValue": True},
+]
+switches = False  # the client takes options that are on or off
 answers = 0  # to be asked for, of the client
 sessions = {}  # id -> its directory, and all texts that it was sent
 
@@ -102,12 +108,14 @@ for line in sys.stdin:
     message = json.loads(line)
     method, params, id = message.get("method"), message.get("params", {}), message.get("id")
     if method == "initialize":
+        can = (params.get("clientCapabilities", {}).get("session") or {}).get("configOptions") or {}
+        switches = isinstance(can.get("boolean"), dict)
         send(id=id, result={"protocolVersion": 1, "agentInfo": {"name": "demo", "version": "1"},
                             "agentCapabilities": {}, "authMethods": []})
     elif method == "session/new":
         name = f"session-{len(sessions) + 1}"
         sessions[name] = {"place": params["cwd"], "texts": []}
-        send(id=id, result={"sessionId": name})
+        send(id=id, result={"sessionId": name, "configOptions": OPTIONS if switches else OPTIONS[:1]})
     elif method == "session/prompt":
         texts = [block.get("text", "") for block in params["prompt"]]
         sessions[params["sessionId"]]["texts"] += texts

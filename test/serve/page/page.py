@@ -971,6 +971,11 @@ def pictures(browser, directory, other):
             at_agent(page)
         page.tap("#main .ask button", "Allow")
         idle(page)
+        if size == PHONE:
+            more(page)
+            page.wait("[...document.querySelectorAll('.setting select')].map((n) => n.selectedOptions[0].textContent).join() "
+                      "=== 'Careful,On'")
+            page.shoot(f"{directory}/page-phone-options.png")
         mas("deny", other, "solo")
         mas("clear", ID, "solo")
         page.close()
