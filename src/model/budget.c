@@ -124,13 +124,6 @@ void budget_format(enum budget_kind kind, const struct budget_limit *limit, char
         (void)snprintf(buf, BUDGET_TEXT, "%lld %s", (long long)limit->amount, kinds[kind].name);
 }
 
-void budget_inherit(struct budget *to, const struct budget *from)
-{
-    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++)
-        if (to->of[i].amount == 0)
-            to->of[i] = from->of[i];
-}
-
 void budget_put(const struct budget *budget, struct json_out *out)
 {
     char text[BUDGET_TEXT];

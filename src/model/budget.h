@@ -60,8 +60,6 @@ const char *budget_parse_key(const char *key, const char *text, struct budget *r
 void budget_write(enum budget_kind kind, const struct budget_limit *limit, char buf[BUDGET_TEXT]);
 /* Writes an amount for people: "5.00 USD", "200000 tokens", "10 turns", "1h30m". */
 void budget_format(enum budget_kind kind, const struct budget_limit *limit, char buf[BUDGET_TEXT]);
-/* Sets each limit of `to` that is not set to that of `from`. */
-void budget_inherit(struct budget *to, const struct budget *from);
 
 /* Writes the member "budget", an object of texts, if a limit is set. */
 void budget_put(const struct budget *budget, struct json_out *out);

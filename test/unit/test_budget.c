@@ -63,20 +63,6 @@ static void what_is_no_limit_is_refused(void)
     }
 }
 
-static void a_nearer_limit_counts(void)
-{
-    struct budget near = {.of = {[BUDGET_TURNS] = {.amount = 3}, [BUDGET_TIME] = {.amount = -1}}};
-    const struct budget far = {.of = {[BUDGET_TURNS] = {.amount = 5},
-                                      [BUDGET_TIME] = {.amount = 1000},
-                                      [BUDGET_TOKENS] = {.amount = 7}}};
-
-    budget_inherit(&near, &far);
-    CHECK_INT(near.of[BUDGET_TURNS].amount, 3);
-    CHECK_INT(near.of[BUDGET_TIME].amount, -1);
-    CHECK_INT(near.of[BUDGET_TOKENS].amount, 7);
-    CHECK_INT(near.of[BUDGET_COST].amount, 0);
-}
-
 static bool reads(const char *text, struct budget *ret)
 {
     _cleanup_json_ struct json *json = NULL;
@@ -108,7 +94,6 @@ static void a_budget_is_kept_as_json(void)
 static const struct unit_test tests[] = {
     TEST(limits_are_read_and_written),
     TEST(what_is_no_limit_is_refused),
-    TEST(a_nearer_limit_counts),
     TEST(a_budget_is_kept_as_json),
 };
 
