@@ -115,6 +115,37 @@ with_cookie() {
     is 401
 }
 
+@test "each address of the description refuses what another site can make a browser send" {
+    local method path header
+    serve
+    pair
+    jq -r '.paths | to_entries[] | .key as $p | .value | to_entries[] | select(.key != "parameters")
+        | select(any(.value.security[]?; .token)) | "\(.key | ascii_upcase) \($p)"' \
+        "$PROJECT/src/serve/openapi.json" >"$T/addresses"
+    [ "$(wc -l <"$T/addresses")" -ge 60 ]
+    while read -r method path; do
+        path=${path//\{id\}/11111111-1111-4111-8111-111111111111}
+        path=${path//\{agent\}/solo} path=${path//\{item\}/x}
+        # a form or a link of its own: the cookie at most
+        for header in 'Content-Type: text/plain' 'Content-Type: application/x-www-form-urlencoded' 'Sec-Fetch-Site: cross-site'; do
+            with_cookie "$method" "$path" -d '{}' -H "$header"
+            is 401 || { echo "$method $path"; return 1; }
+        done
+        # a script of its own that had come by the page's half
+        for header in 'Origin: http://127.0.0.1:1' 'Sec-Fetch-Site: cross-site' 'Sec-Fetch-Site: same-site'; do
+            with_cookie "$method" "$path" -d '{}' -H "$header" -H "Mas-Page-Token: $page_token"
+            is 401 || { echo "$method $path"; return 1; }
+        done
+        # a name that was made to lead here
+        with_cookie "$method" "$path" -d '{}' -H "Host: evil.example" -H "Origin: http://evil.example" \
+            -H "Mas-Page-Token: $page_token"
+        is 403 || { echo "$method $path"; return 1; }
+        with_cookie OPTIONS "$path" -H 'Origin: http://evil.example' -H "Access-Control-Request-Method: $method"
+        run ! grep -qi '^access-control-' "$T/head"
+    done <"$T/addresses"
+    [ -z "$("$MAS" list --all -q)" ]
+}
+
 @test "signing out ends the token and the cookie" {
     serve
     pair --name phone
