@@ -45,7 +45,7 @@ int proc_ask_starter(int socket, const struct proc_spec *spec, const int standar
     int saved = errno;
     (void)close(pair[1]);
     do
-        n = rc == -1 ? -1 : recv(pair[0], &answer, sizeof answer, 0);
+        n = rc == -1 ? -1 : sock_receive_message(pair[0], &answer, sizeof answer, 0);
     while (rc == 0 && n == -1 && errno == EINTR);
     if (n == (ssize_t)sizeof answer && answer.error == 0) {
         *ret_pid = answer.value;
@@ -62,7 +62,7 @@ int proc_ask_status(int answers, int *ret_status)
     ssize_t n;
 
     do
-        n = recv(answers, &answer, sizeof answer, 0);
+        n = sock_receive_message(answers, &answer, sizeof answer, 0);
     while (n == -1 && errno == EINTR);
     if (n != (ssize_t)sizeof answer)
         return -1;

@@ -95,6 +95,13 @@ int sock_accept(int listener, pid_t *ret_peer)
     return TAKE_FD(fd);
 }
 
+ssize_t sock_receive_message(int fd, void *buf, size_t size, int flags)
+{
+    ssize_t n = recv(fd, buf, size, flags);
+
+    return n == -1 && errno == ECONNRESET ? recv(fd, buf, size, flags) : n; /* it is said once */
+}
+
 int sock_send_files(int fd, const char *bytes, size_t len, const int *fds, size_t count)
 {
     alignas(struct cmsghdr) char control[CMSG_SPACE(SOCK_FILES_MAX * sizeof *fds)] = {0};

@@ -37,6 +37,11 @@ typedef void sock_seen(const char *path, bool listens, void *arg);
  * them. Fails if the kernel does not tell, or tells too much. */
 int sock_each(sock_seen *on_seen, void *arg, struct err *err);
 
+/* Receives one message of a SOCK_SEQPACKET socket, as recv(2). If the other end was closed with
+ * messages unread, the kernel reports that before the messages that still wait here: they are
+ * received all the same. */
+ssize_t sock_receive_message(int fd, void *buf, size_t size, int flags);
+
 enum { SOCK_FILES_MAX = 8 };
 
 /* Sends all of it, and up to SOCK_FILES_MAX descriptors with its first byte. Waits while the socket

@@ -2,6 +2,7 @@
 
 #include "base/loop.h"
 #include "base/proc.h"
+#include "base/sock.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "wall/cgroup.h"
@@ -142,7 +143,7 @@ static struct supervisor_times shorter(struct supervision *self, struct supervis
 static void handle_order(struct supervision *self)
 {
     struct order order;
-    ssize_t n = recv(self->host, &order, sizeof order, 0);
+    ssize_t n = sock_receive_message(self->host, &order, sizeof order, 0);
 
     if (n == -1 && (errno == EINTR || errno == EAGAIN))
         return;
@@ -416,7 +417,7 @@ void supervisor_read(struct supervisor *supervisor, struct supervisor_report *re
     *ret = (struct supervisor_report){.news = SUPERVISOR_NOTHING};
     if (supervisor->fd == -1)
         return;
-    ssize_t n = recv(supervisor->fd, ret, sizeof *ret, 0);
+    ssize_t n = sock_receive_message(supervisor->fd, ret, sizeof *ret, 0);
     if (n == (ssize_t)sizeof *ret)
         return;
     if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
