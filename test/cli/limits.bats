@@ -181,6 +181,7 @@ data_limit() {
     [ "$(data_limit lead)" = 268435456 ]
     [ "$(data_limit reviewer)" = 536870912 ]
     mas show "$ID"
+    output=$(sed -E 's/[0-9.]+[KMGT]? of //g' <<<"$output") # how much is used is there once it is measured
     [[ $output == *"limits "*"lead: memory 256M (mas set, for agent lead), cpus 2.5 (mas set), processes 40000 (the template, for agent lead)"* ]]
     [[ $output == *"reviewer: agent's disk 1.0T ($ROOT/mas.ini:"*"), memory 512M (preset made), "* ]]
 
