@@ -88,6 +88,8 @@ struct backend {
     int64_t (*tick)(struct host *host, int64_t now);
 
     /* ---- hooks; NULL if this kind has nothing to do at that point */
+    /* A client that holds its prompt has gone before the end. */
+    void (*abandoned)(struct host *host, int64_t prompt);
     void (*begin)(struct host *host);
     void (*hang_up)(struct host *host);
     /* `how` it ended, in words. Fills in *ret, which is {false, NULL} before. */

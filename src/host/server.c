@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "client/hosts.h"
+#include "host/backend.h"
 #include "protocol/host.h"
 
 #include <linux/sockios.h>
@@ -42,6 +43,18 @@ static void drop(struct host_server *server, size_t index)
 {
     client_free(&server->clients[index]);
     server->clients[index] = server->clients[--server->count];
+}
+
+/* Drops a client that has gone by itself; what the host hangs up is not abandoned. */
+static void end_client(struct host *host, size_t index)
+{
+    const struct client *client = &host->server.clients[index];
+    bool holds = client->kind == CLIENT_ASKS && client->holds;
+    int64_t prompt = client->prompt;
+
+    drop(&host->server, index);
+    if (holds)
+        host->backend->abandoned(host, prompt);
 }
 
 static void forget_early(struct host_server *server)
@@ -227,11 +240,12 @@ struct client *server_asker(struct host *host, int64_t prompt)
     return NULL;
 }
 
-void server_release_askers(struct host *host, int64_t prompt)
+void server_release_asker(struct host *host, int64_t prompt)
 {
-    for (size_t i = 0; i < host->server.count; i++)
-        if (host->server.clients[i].kind == CLIENT_ASKS && host->server.clients[i].prompt == prompt)
-            host->server.clients[i].kind = CLIENT_LEAVES;
+    struct client *client = server_asker(host, prompt);
+
+    if (client != NULL)
+        client->kind = CLIENT_LEAVES;
 }
 
 /* Answers the request of a connection. Only a listener may make more than one. */
@@ -320,7 +334,7 @@ void server_serve(struct host *host, struct loop *loop)
         else if ((events & POLLOUT) != 0)
             stays = write_out(client);
         if (!stays)
-            drop(server, i);
+            end_client(host, i);
     }
     if (loop_got(loop, server->listener) != 0)
         accept_one(host);
@@ -342,6 +356,6 @@ void server_flush(struct host *host)
             stays = write_out(client);
         }
         if (!stays)
-            drop(server, i);
+            end_client(host, i);
     }
 }

@@ -128,6 +128,7 @@ struct client {
     bool dirty; /* a watcher that gets the status once it has read the one before */
     bool messages; /* a watcher that gets messages too */
     int64_t prompt; /* of CLIENT_ASKS and CLIENT_STEERS: its number */
+    bool holds; /* of CLIENT_ASKS: the prompt is cancelled if the client goes before its end */
     bool stays; /* of CLIENT_STEERS: it watches then */
     int64_t full_since; /* when it began to leave too much unread; 0: it does not */
 };
@@ -524,8 +525,8 @@ bool server_lets_watch(struct host *host);
 void server_hang_up(struct client *client);
 /* Returns the connection that waits for the end of this prompt; NULL: none. */
 struct client *server_asker(struct host *host, int64_t prompt);
-/* Ends the connections that waited for the end of this prompt, which they have been told. */
-void server_release_askers(struct host *host, int64_t prompt);
+/* Ends that connection; its client has been told the end. */
+void server_release_asker(struct host *host, int64_t prompt);
 /* Tells the watchers of messages that the host has taken one; `from` NULL: a person's. Skips
  * watchers that have left much unread. */
 void server_tell_message(struct host *host, const char *from, const char *text, size_t len);

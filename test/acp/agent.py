@@ -16,7 +16,7 @@ time    SLOW:ms HANG (until cancelled) DEAF (even then) STEERED (until it is ste
 tools   TOOL[:kind] UPSERT (news of a call never announced) DIFF:path SHOW:terminal OVER:call PLAN
 forms   ELICIT[:how] (-> "form=<the answer>", the pin as its length; how: huge, many,
         none, odd, twice; url[,ADDRESS]; url,visited and url,early tell that it is done, after and before the answer)
-asking  ASK[:kind] (-> "permit=<option id|cancelled>") WITHDRAW APPROVE (of a plan, see --plan-clears)
+asking  ASK[:kind] (-> "permit=<option id|cancelled>") WITHDRAW APPROVE[:more of it] (of a plan, see --plan-clears)
 client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUNLEAVE:command
         (-> "read=..." "write=ok" "run=<code>:<output>", or "error=<code>"; NAME=value before a command is for its environment)
         RACE:directory (all of these in a place that turns into a link to it again and again)
@@ -517,8 +517,8 @@ class Turn:
         if opt.plan_clears:
             choices.insert(0, ("clearContext", "Yes, clear context and accept edits", "allow_always"))
         call = {"toolCallId": self.call_id(), "title": "Ready to code?", "kind": "switch_mode", "status": "pending"}
-        plan = {"content": [{"type": "content", "content": text_block("PLAN: do CW-PLAN first")}],
-                "rawInput": {"plan": "PLAN: do CW-PLAN first"}}
+        text = f"PLAN: do CW-PLAN first {x}".rstrip()
+        plan = {"content": [{"type": "content", "content": text_block(text)}], "rawInput": {"plan": text}}
         if opt.plan_before:
             update(self.session, "tool_call", **call, content=[], rawInput={})
             update(self.session, "tool_call_update", toolCallId=call["toolCallId"], **plan)
@@ -528,7 +528,7 @@ class Turn:
             raise Over(stop="cancelled")
         if choice == "clearContext":
             self.do_forget(None)
-            self.session["history"].append({"role": "user", "text": "PLAN: do CW-PLAN first"})
+            self.session["history"].append({"role": "user", "text": text})
         if choice in ("acceptEdits", "default", "clearContext"):
             mode = "acceptEdits" if choice == "clearContext" else choice
             self.session["mode"] = mode

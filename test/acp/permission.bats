@@ -108,6 +108,19 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
     knows CW-LAST CW-NEW CW-PLAN
 }
 
+@test "ask that is killed cancels the turn that carries out the plan it waited for" {
+    run_acp ""
+    "$MAS" ask "$ID" solo APPROVE:HANG >"$T/out" 2>"$T/err" 3>&- &
+    asker=$!
+    eventually state_is solo waiting
+    mas approve "$ID" solo clear
+    [ "$status" -eq 0 ]
+    eventually state_is solo working
+    kill -KILL "$asker"
+    eventually state_is solo idle
+    was_sent session/cancel
+}
+
 @test "the mode of a plan is the preset's, or that of approve --mode" {
     run_acp "" "plan_mode = acceptEdits"
     in_background APPROVE

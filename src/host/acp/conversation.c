@@ -384,12 +384,16 @@ static int64_t tick_cancelled(struct host *host, int64_t now)
     return -1;
 }
 
+static void abandoned(struct host *host, int64_t prompt)
+{
+    (void)turn_cancel_prompt(host, prompt);
+}
+
 static int64_t tick(struct host *host, int64_t now)
 {
     const struct conversation *conversation = host->conversation;
     int64_t next = time_sooner(chat_tick(host, now), event_tick_listeners(host, now));
 
-    turn_cancel_abandoned(host);
     if (conversation->link.acp == NULL)
         return next;
     if (host->disk.paused) { /* it cannot answer, and gets nothing new */
@@ -438,6 +442,7 @@ const struct backend backend_acp = {
     .want = want,
     .serve = serve,
     .tick = tick,
+    .abandoned = abandoned,
     .begin = link_begin,
     .hang_up = link_hang_up,
     .ended = ended,

@@ -158,7 +158,6 @@ struct prompt {
     bool begun; /* it was stored as a prompt whose turn begins */
     bool kept; /* the agent was stopped, and those who wait for it know that it is asked later */
     bool told; /* the clients know that its turn begins */
-    bool held; /* it is cancelled if the client that waits for its answer goes */
     int64_t steer; /* the serial of the request by which the agent may take it now; 0: none */
     int64_t asked_ms; /* when it was accepted; ms since 1970 */
     char conversation[37]; /* in which it was asked; "" the present one; and the query there */

@@ -84,12 +84,10 @@ int64_t event_tick_listeners(struct host *host, int64_t now)
         int64_t until = client->full_since + FULL_MS;
         if (!is_full(client))
             client->full_since = 0;
-        else if (now < until)
-            next = time_sooner(next, until);
-        else {
-            turn_let_go(host, client->prompt);
+        else if (now >= until)
             server_hang_up(client); /* server_serve() drops it then */
-        }
+        else
+            next = time_sooner(next, until);
     }
     return next;
 }

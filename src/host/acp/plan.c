@@ -144,20 +144,19 @@ const char *plan_mode(const struct host *host, const struct acp_word *option, co
 
 /* ---- the plan is carried out */
 
-/* Lets those who wait for the end of one prompt wait for that of another one. */
-static void move_askers(struct host *host, int64_t from, int64_t to)
+/* Lets the client that waits for the end of one prompt wait for that of another one. */
+static void move_asker(struct host *host, int64_t from, int64_t to)
 {
-    for (size_t i = 0; from != 0 && i < host->server.count; i++) {
-        struct client *client = &host->server.clients[i];
-        if (client->kind == CLIENT_ASKS && client->prompt == from)
-            client->prompt = to;
-    }
+    struct client *client = server_asker(host, from);
+
+    if (client != NULL)
+        client->prompt = to;
 }
 
 int plan_carry_out(struct host *host, size_t index, const struct acp_word *option, const char *mode,
                    const char *by, struct err *err)
 {
-    enum { FOLLOWS = -1 }; /* no prompt's number */
+    static const int64_t follows = INT64_MIN; /* no prompt's number, and no aside's */
     struct conversation *conversation = host->conversation;
     const struct asked_permission *permission = &conversation->permissions.open[index];
     int64_t then = 0;
@@ -175,14 +174,14 @@ int plan_carry_out(struct host *host, size_t index, const struct acp_word *optio
 
     (void)acp_permit(conversation->link.acp, permission->ticket, NULL);
     permission_close(host, index, option, by);
-    move_askers(host, asked, FOLLOWS); /* who asked for the plan hears how it is carried out */
+    move_asker(host, asked, follows); /* who asked for the plan hears how it is carried out */
     if (clear_context(host, &options, &then, err) == -1) {
         if (turn_prompt(conversation) == asked)
-            move_askers(host, FOLLOWS, asked);
+            move_asker(host, follows, asked);
         else
-            server_release_askers(host, FOLLOWS);
+            server_release_asker(host, follows);
         return -1;
     }
-    move_askers(host, FOLLOWS, then);
+    move_asker(host, follows, then);
     return 0;
 }

@@ -184,7 +184,6 @@ static int add_once(struct host *host, const struct new_prompt *prompt, int64_t 
     queue_push(host, *ret, prompt->text, prompt->len, prompt->from, prompt->tags);
     struct prompt *added = &queue->prompts[queue->count - 1];
     added->begun = at_once;
-    added->held = prompt->held;
     added->query = where.query;
     memcpy(added->conversation, where.conversation, sizeof added->conversation);
     return 0;

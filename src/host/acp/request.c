@@ -123,11 +123,8 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
         return ask_aside(host, client, frame, err);
     if (wait && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many clients listen to it");
-    struct new_prompt prompt = {.text = frame->body,
-                                .len = frame->body_len,
-                                .from = who(client),
-                                .tags = tags,
-                                .held = wait && json_bool(json_get(frame->head, "held"), false)};
+    struct new_prompt prompt = {
+        .text = frame->body, .len = frame->body_len, .from = who(client), .tags = tags};
     if (conversation->turn.on ||
         conversation->queue.count > 0) /* the conversation changes when its turn comes */
         prompt.choice = choice_of(frame, &prompt.id);
@@ -148,6 +145,7 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
     if (wait) {
         client->kind = CLIENT_ASKS;
         client->prompt = number;
+        client->holds = json_bool(json_get(frame->head, "held"), false);
     }
     close_answer(client, &head, &out);
     if (wait && turn_next_prompt(conversation) == number) /* asked while the session is opened */

@@ -235,7 +235,7 @@ void turn_tell_end(struct host *host, int64_t prompt, const char *stop_reason, i
     _cleanup_free_ char *line =
         mem_printf("%s%s%s", stop_reason, error != NULL ? ": " : "", error != NULL ? error : "");
     chat_print(host, "end", line, strlen(line));
-    server_release_askers(host, prompt);
+    server_release_asker(host, prompt);
 }
 
 enum store_state turn_end_state(const char *stop_reason)
@@ -323,30 +323,6 @@ bool turn_cancel_prompt(struct host *host, int64_t number)
     struct prompt prompt = queue_remove(conversation, index);
     queue_drop(host, &prompt, false, "cancelled", NULL);
     return true;
-}
-
-void turn_cancel_abandoned(struct host *host)
-{
-    struct conversation *conversation = host->conversation;
-    struct prompt_queue *queue = &conversation->queue;
-
-    for (size_t i = queue->count; i-- > 0;)
-        if (queue->prompts[i].held && !queue->prompts[i].kept &&
-            server_asker(host, queue->prompts[i].number) == NULL)
-            (void)turn_cancel_prompt(host, queue->prompts[i].number);
-    struct prompt *prompt = &conversation->turn.prompt;
-    if (!conversation->turn.on || !prompt->held || server_asker(host, prompt->number) != NULL)
-        return;
-    prompt->held = false; /* once */
-    (void)turn_cancel(host);
-}
-
-void turn_let_go(struct host *host, int64_t number)
-{
-    struct turn *turn = &host->conversation->turn;
-
-    if (turn->on && turn->prompt.number == number)
-        turn->prompt.held = false;
 }
 
 /* ---- the agent's answer */

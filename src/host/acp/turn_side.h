@@ -58,7 +58,6 @@ struct new_prompt {
     char *const *tags; /* NULL: none */
     enum conversation_choice choice; /* CHOICE_CURRENT: the conversation of the prompts before it */
     const char *id; /* of CHOICE_NAMED */
-    bool held; /* see struct prompt */
     bool steers; /* it is given to the agent at once, and stored as one that is at work */
 };
 /* Stores a prompt and appends it to the queue. *ret is its number. */
@@ -121,10 +120,6 @@ enum store_state turn_end_state(const char *stop_reason);
 bool turn_cancel(struct host *host);
 /* The same for one prompt, which may wait. */
 bool turn_cancel_prompt(struct host *host, int64_t number);
-/* Cancels the held prompts whose clients have gone. */
-void turn_cancel_abandoned(struct host *host);
-/* The client of a prompt is about to be dropped: the turn goes on without it. */
-void turn_let_go(struct host *host, int64_t number);
 /* Returns the number of the prompt at work, 0: none; the second function else that of the prompt
  * that waits longest. */
 int64_t turn_prompt(const struct conversation *conversation);
