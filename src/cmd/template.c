@@ -291,6 +291,17 @@ void template_print_diagnostics(const struct diagnostics *diagnostics, bool json
         printf("%zu more errors and warnings\n", more);
 }
 
+/* Returns true if there is no such template. */
+static bool is_missing(const struct call *call, const char *name, struct err *err)
+{
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    _cleanup_free_ char *found = NULL;
+
+    return (template_resolve(&call->root, name, &found, err) == -1 ||
+            template_find(&call->root, found, &tmpl, err) == -1) &&
+           err->code == MAS_NOT_FOUND;
+}
+
 /* Checks the given templates, or all of the root. The diagnostics say which have errors. */
 static int run_check(struct call *call, struct err *err)
 {
@@ -301,6 +312,8 @@ static int run_check(struct call *call, struct err *err)
 
     if (call->operand_count == 0)
         names = all = template_list(&call->root, true);
+    else if (call->operand_count == 1 && is_missing(call, names[0], err))
+        return -1;
     for (char **name = names; name != NULL && *name != NULL; name++) {
         _cleanup_free_ char *found = NULL;
         size_t errors = diagnostics.errors;

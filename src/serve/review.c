@@ -15,6 +15,7 @@ static void run_review(struct job *job)
     struct err err = ERR_INIT;
 
     if (verb_run(request->server, words, &request->body, &said, &err) == -1) {
+        str_free(&said);
         answer_err(request, &err, 409);
         return;
     }

@@ -77,7 +77,7 @@ int verb_run_watched(const struct server *server, const char *const *words, cons
         parse_error(str_text(&result.err), result.status, err);
         rc = -1;
     }
-    if (rc == 0 && ret_out != NULL) {
+    if (ret_out != NULL) {
         *ret_out = result.out;
         result.out = (struct str)STR_INIT;
     }

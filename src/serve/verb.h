@@ -12,8 +12,8 @@
 struct server;
 
 /* Runs `mas --root ROOT WORD...`, at most 30 minutes. `input` NULL: none. If `ret_out` is not NULL,
- * *ret_out receives its output, at most 8 MiB; the caller frees it. On failure the error has its
- * exit code and message. */
+ * *ret_out receives its output, at most 8 MiB, also on failure; the caller frees it. On failure the
+ * error has its exit code and message. */
 int verb_run(const struct server *server, const char *const *words, const struct str *input,
              struct str *ret_out, struct err *err);
 
