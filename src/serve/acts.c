@@ -102,6 +102,7 @@ static int parse_agents(const struct request *request, const struct run_options 
     if (json_parse(to->data, to->len, to->len, &json, err) == -1 ||
         template_open(root, name, &tmpl, err) == -1 ||
         prompts_from_json(json, "the body", &config, &tmpl.team, err) == -1) {
+        verb_reword(err, "'the body'", "the body"); /* it is no file */
         if (err->code != MAS_DAMAGED)
             err->code = MAS_USAGE; /* the request is wrong, not the machine */
         return -1;

@@ -184,7 +184,9 @@ bool api_begin(struct request *request)
         if (request->answer.allow != NULL)
             answer_error(request, 405, "this address does not allow %s", request->verb);
         else if (request->part_count > 0 && strcmp(request->parts[0], "sessions") == 0)
-            answer_error(request, 404, "there is no such session, or nothing of that name in it");
+            answer_refusal(request, 404, NULL,
+                           "GET /sessions lists the sessions, GET /openapi.json the addresses",
+                           "there is no such session, or nothing of that name in it");
         else
             answer_error(request, 404, "there is nothing at this address");
         return false;

@@ -7,18 +7,19 @@
 
 #include <string.h>
 
-/* Returns true if `word` is one of the words in a text. */
-static bool has_word(const char *words, const char *word)
+char **body_words(const struct body_member *member)
 {
-    size_t len = strlen(word);
+    return str_split_list(member->option);
+}
 
-    while (*words != '\0') {
-        size_t one = strcspn(words, " ");
-        if (one == len && len > 0 && memcmp(words, word, len) == 0)
-            return true;
-        words += one + (words[one] == ' ');
-    }
-    return false;
+static bool has_word(const struct body_member *member, const char *text)
+{
+    _cleanup_strv_ char **words = body_words(member);
+    char **word = words;
+
+    while (word != NULL && *word != NULL && strcmp(*word, text) != 0)
+        word++;
+    return word != NULL && *word != NULL;
 }
 
 /* These return what is wrong with a value, or NULL. */
@@ -45,7 +46,7 @@ static const char *text_fault(const struct body_member *member, const char *text
         return "is empty";
     switch (member->kind) {
     case MEMBER_WORD:
-        return has_word(member->option, text) ? NULL : "is none of its words";
+        return has_word(member, text) ? NULL : "is none of its words";
     case MEMBER_MESSAGE:
     case MEMBER_TYPED:
         return message_check(text, strlen(text));
@@ -83,6 +84,7 @@ static const char *member_fault(const struct body_member *member, const struct j
 bool body_check(struct request *request, const struct body_member *members)
 {
     const char *known[BODY_MEMBERS + 1] = {NULL};
+    char hint[128] = "";
 
     for (size_t i = 0; i < BODY_MEMBERS && members[i].name != NULL; i++)
         known[i] = members[i].name;
@@ -96,7 +98,10 @@ bool body_check(struct request *request, const struct body_member *members)
             return false;
         if (wrong == NULL)
             continue;
-        answer_error(request, 400, "cannot use the body: %s: it %s", members[i].name, wrong);
+        if (members[i].kind == MEMBER_WORD && json_is_string(node))
+            (void)snprintf(hint, sizeof hint, "its words are: %s", members[i].option);
+        answer_refusal(request, 400, NULL, hint[0] != '\0' ? hint : NULL,
+                       "cannot use the body: %s: it %s", members[i].name, wrong);
         return false;
     }
     return true;

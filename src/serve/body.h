@@ -20,7 +20,7 @@ enum member_kind {
     MEMBER_FLAG, /* true or false */
     MEMBER_COUNT, /* a whole number from 0 to BODY_COUNT_MAX */
     MEMBER_FORM, /* an object */
-    MEMBER_WORD, /* one of the words in `option`, separated by blanks */
+    MEMBER_WORD, /* one of the words in `option`, separated by commas */
 };
 
 enum {
@@ -37,6 +37,9 @@ struct body_member {
     bool needed; /* it must be there; a text must not be empty */
     const char *option; /* of a command line; NULL: none */
 };
+
+/* Returns the words of a MEMBER_WORD, for strv_free(). */
+char **body_words(const struct body_member *member);
 
 /* Parses the body and checks it against at most BODY_MEMBERS members; no others may be there.
  * Returns false after answering with an error. */

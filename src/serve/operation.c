@@ -97,17 +97,37 @@ static bool on_start(const struct proc *proc, void *arg)
     return go_on;
 }
 
-/* "cannot use --keep 'x'" is "cannot use the member keep 'x'" here. */
+static void say_member(struct err *err, const char *option, const char *member)
+{
+    _cleanup_free_ char *used = mem_printf("use %s ", option);
+    _cleanup_free_ char *use = mem_printf("use %s ", member);
+    _cleanup_free_ char *other = mem_printf(" with %s", option);
+    _cleanup_free_ char *with = mem_printf(" with %s", member);
+
+    verb_reword(err, used, use);
+    if (str_ends(err->text, other))
+        verb_reword(err, other, with);
+}
+
+/* "cannot use --keep 'x'" is "cannot use the member keep 'x'" here, and "--squash" is a word of the
+ * member how. */
 static void say_members(struct operation *operation)
 {
     const struct body_member *members = operation->members;
 
     for (size_t i = 0; i < BODY_MEMBERS && members[i].name != NULL; i++) {
+        const char *name = members[i].name;
+        _cleanup_strv_ char **words =
+            members[i].kind == MEMBER_WORD ? body_words(&members[i]) : NULL;
+        for (char **word = words; word != NULL && *word != NULL; word++) {
+            _cleanup_free_ char *option = mem_printf("--%s", *word);
+            _cleanup_free_ char *member = mem_printf("the word %s of %s", *word, name);
+            say_member(&operation->err, option, member);
+        }
         if (members[i].option == NULL || !str_starts(members[i].option, "--"))
             continue;
-        _cleanup_free_ char *option = mem_printf("use %s ", members[i].option);
-        _cleanup_free_ char *member = mem_printf("use the member %s ", members[i].name);
-        verb_reword(&operation->err, option, member);
+        _cleanup_free_ char *member = mem_printf("the member %s", name);
+        say_member(&operation->err, members[i].option, member);
     }
 }
 

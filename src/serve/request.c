@@ -257,6 +257,16 @@ static int status_of(const struct err *err, int conflict)
     return status;
 }
 
+/* Puts what a client can do about an error: what it says itself, else what helps with any of its
+ * status. */
+static void put_hint(const struct err *err, int status, const struct hint_subject *subject,
+                     struct str *to)
+{
+    hint_put(err->hint, subject, to);
+    if (to->len == 0 && (status == 400 || status == 404 || status == 504))
+        hint_default(status, subject, to);
+}
+
 void answer_err(struct request *request, const struct err *err, int conflict)
 {
     const struct hint_subject subject = subject_of(request);
@@ -264,9 +274,7 @@ void answer_err(struct request *request, const struct err *err, int conflict)
     struct str body = STR_INIT;
     int status = status_of(err, conflict);
 
-    hint_put(err->hint, &subject, &hint);
-    if (hint.len == 0 && (status == 400 || status == 404 || status == 504))
-        hint_default(status, &subject, &hint);
+    put_hint(err, status, &subject, &hint);
     answer_put_error(status, err->text, str_text(&hint), &body);
     answer_json(request, status, &body);
 }
@@ -277,8 +285,10 @@ void answer_put_failure(const struct err *err, const char *id, const char *agent
     const struct hint_subject subject = {.id = id, .agent = agent};
     _cleanup_str_ struct str hint = STR_INIT;
 
-    hint_put(err->hint, &subject, &hint);
-    put_members(code_of(status_of(err, 409)), err->text, str_text(&hint), out);
+    int status = status_of(err, 409);
+
+    put_hint(err, status, &subject, &hint);
+    put_members(code_of(status), err->text, str_text(&hint), out);
 }
 
 uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len)

@@ -31,7 +31,11 @@ static bool parse_set(struct request *request, const char *key, const char *(*na
         while (name(i) != NULL && strcmp(name(i), *word) != 0)
             i++;
         if (name(i) == NULL) {
-            answer_error(request, 400, "cannot use the query %s: there is no '%s'", key, *word);
+            _cleanup_str_ struct str hint = STR_INIT;
+            for (i = 0; name(i) != NULL; i++)
+                str_addf(&hint, "%s%s", i > 0 ? ", " : "its words are: ", name(i));
+            answer_refusal(request, 400, NULL, str_text(&hint),
+                           "cannot use the query %s: it has no word '%s'", key, *word);
             return false;
         }
         set |= 1U << i;

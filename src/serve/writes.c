@@ -24,7 +24,7 @@ static const struct write writes[] = {
     {"sync", {"sync"}, {{"agents", MEMBER_AGENTS, false, NULL},
                         {"project", MEMBER_FLAG, false, "--project"}}},
     {"land", {"land"}, {{"onto", MEMBER_LONG_TEXT, false, "--onto"},
-                        {"how", MEMBER_WORD, false, "merge squash rebase"},
+                        {"how", MEMBER_WORD, false, "merge, squash, rebase"},
                         {"push", MEMBER_FLAG, false, "--push"},
                         {"pr", MEMBER_FLAG, false, "--pr"},
                         {"message", MEMBER_LONG_TEXT, false, "--message"}}},

@@ -385,7 +385,33 @@ POST|/runs|{"agents":{"nobody":"x"}}|agents.nobody: unknown member|^GET /openapi
 POST|/runs|{"agents":{},"name":"one"}|another session has that name|GET /sessions\$
 POST|/runs|{"agents":{},"sessionId":"$ID"}|it exists|GET /sessions/$ID\$
 POST|/runs|{"agents":{},"project":"/nosuch"}|cannot use project '/nosuch'|^GET /openapi.json
+POST|/runs|{"agents":{"units":7}}|^cannot use the body: agents.units: |^GET /openapi.json
+POST|/sessions/one/stop||no such session|^GET /sessions lists
+GET|/sessions?status=lost||^cannot use the query status: it has no word 'lost'|^its words are: .*active
+POST|/sessions/$ID/land|{"how":"force"}|^cannot use the body: how: it is none of its words|^its words are: merge, squash, rebase\$
 POST|/restores|garbage|^cannot restore the archive: it is not an archive of mas|GET /sessions/{id}/archive
+END
+}
+
+@test "what an operation refuses is said in words of the API, with what a client can do" {
+    local path body message
+    new_session -t solo -n one --no-start
+    serve
+    while IFS='|' read -r path body message; do
+        post "$path" "$body"
+        is 202
+        operation=$(jq -r .operation <<<"$output")
+        ended() { api GET "/operations/$operation" && jq -e '.ended != null' <<<"$output"; }
+        eventually ended
+        jq -e --arg message "$message" '.state == "failed" and (.error | .code == "bad_request" and
+            (.message | test($message)) and (.hint | test("^GET /openapi.json")) and
+            ([.message, .hint] | all(test("--[a-z]|mas [a-z]") | not)))' <<<"$output" ||
+            { echo "$path $body: $output"; return 1; }
+    done <<END
+/sessions/$ID/archive|{"live":true,"remove":true}|^cannot use the member live with the member remove\$
+/sessions/$ID/land|{"how":"rebase","message":"x"}|^cannot use the word rebase of how with the member message\$
+/sessions/$ID/land|{"how":"squash","pr":true}|^cannot use the member pr with the word squash of how\$
+/clean|{"olderThan":"zz"}|^cannot use the member olderThan 'zz'
 END
 }
 

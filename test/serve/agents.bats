@@ -67,6 +67,21 @@ prompt() {
     is 200 '.agent == "solo"'
 }
 
+@test "an empty message to an agent that takes prompts is the client's fault" {
+    acp_agent
+    serve
+    post "/sessions/$ID/messages" '{"target":"solo","message":""}'
+    refused 400 bad_request 'the prompt is empty'
+}
+
+@test "an option that the agent does not have is answered with those that it has" {
+    acp_agent
+    serve
+    eventually agent_is '.state == "idle"'
+    at options/nosuch '{"value":"x"}'
+    is 404 '.error.code == "not_found" and .error.hint == "its options are: model"'
+}
+
 @test "a permission is listed and answered, and the turn goes on" {
     acp_agent
     serve

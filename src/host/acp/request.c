@@ -49,7 +49,7 @@ static int check_prompt(const struct host *host, const struct frame *frame, stru
     if (why == NULL && frame->body_len == 0)
         why = "is empty";
     if (why != NULL)
-        return err_set(err, MAS_FAILED, "the prompt %s", why);
+        return err_set(err, MAS_USAGE, "the prompt %s", why);
     if (host->child.stopped || host->leaving) {
         (void)err_set(err, MAS_CONFLICT, "it was stopped");
         return err_hint(err, "start it again with: mas restart %s %s",

@@ -425,6 +425,16 @@ int settings_set_mode(struct host *host, const char *mode, struct err *err)
     return 0;
 }
 
+static int refuse_option(const struct offered *offered, const char *option, struct err *err)
+{
+    _cleanup_str_ struct str list = STR_INIT;
+
+    for (size_t i = 0; i < offered->option_count && list.len < WORDS_SHOWN; i++)
+        str_addf(&list, "%s%s", i > 0 ? ", " : "", offered->option_list[i].id);
+    (void)err_set(err, MAS_NOT_FOUND, "the agent has no option '%s'", option);
+    return list.len > 0 ? err_hint(err, "its options are: %s", list.data) : -1;
+}
+
 int settings_set_option(struct host *host, const char *option, const char *value, struct err *err)
 {
     struct conversation *conversation = host->conversation;
@@ -436,7 +446,7 @@ int settings_set_option(struct host *host, const char *option, const char *value
 
     const struct config_option *known = find_option(&conversation->offered, option, NULL);
     if (is_ready(conversation) && known == NULL)
-        return err_set(err, MAS_NOT_FOUND, "the agent has no option '%s'", option);
+        return refuse_option(&conversation->offered, option, err);
     const char *kept = known != NULL ? value_of(known, value) : value;
     if (kept == NULL) {
         (void)err_set(err, MAS_USAGE, "'%s' is no value of the option '%s'", value, option);
