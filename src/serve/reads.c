@@ -190,5 +190,5 @@ enum handled api_read_verb(struct request *request)
 
     if (!named)
         answer_error(request, 404, "there is nothing of this name");
-    return named && check_queries(request) ? shared_ask(request, find_read) : HANDLED_NOW;
+    return named && check_queries(request) ? shared_ask(request, find_read, 409) : HANDLED_NOW;
 }

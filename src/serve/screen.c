@@ -34,6 +34,6 @@ enum handled api_screen(struct request *request)
     size_t ignored;
 
     return api_number(request, "history", TMUX_HISTORY_MAX, &ignored)
-               ? shared_ask(request, find_screen)
+               ? shared_ask(request, find_screen, 410)
                : HANDLED_NOW;
 }

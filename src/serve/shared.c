@@ -13,6 +13,7 @@ struct question {
     struct question *next;
     struct str key;
     shared_find *find;
+    int conflict;
     /* Lists by request->next. The first one is asked for all; the worker reads it. */
     struct request *asking, *later;
     /* The worker writes these; the loop reads them afterwards. */
@@ -69,7 +70,7 @@ static void answer(struct request *request, const struct question *question, uin
     struct str body = STR_INIT;
 
     if (question->err.code != MAS_OK) {
-        answer_err(request, &question->err, 409);
+        answer_err(request, &question->err, question->conflict);
         return;
     }
     str_addn(&body, str_text(&question->found), question->found.len);
@@ -144,7 +145,7 @@ static enum handled join(struct question *question, struct request *request)
     return HANDLED_LATER;
 }
 
-enum handled shared_ask(struct request *request, shared_find *find)
+enum handled shared_ask(struct request *request, shared_find *find, int conflict)
 {
     struct shared *shared = request->server->shared;
     _cleanup_str_ struct str key = STR_INIT;
@@ -160,6 +161,7 @@ enum handled shared_ask(struct request *request, shared_find *find)
                                   .shared = shared,
                                   .key = STR_INIT,
                                   .find = find,
+                                  .conflict = conflict,
                                   .asking = request,
                                   .found = STR_INIT,
                                   .err = ERR_INIT};

@@ -23,7 +23,7 @@ void shared_free(struct shared *shared);
 typedef int shared_find(const struct request *request, struct str *ret, struct err *err);
 
 /* Answers with what `find` finds, and a tag of it. Two requests with the same path and the same
- * queries ask the same. */
-enum handled shared_ask(struct request *request, shared_find *find);
+ * queries ask the same. `conflict` is the status of a MAS_CONFLICT. */
+enum handled shared_ask(struct request *request, shared_find *find, int conflict);
 
 #endif

@@ -348,7 +348,7 @@ asked() {
     done
     "$MAS" stop -q "$ID"
     api GET "/sessions/$ID/agents/solo/screen"
-    is 409 '.error.hint | test("POST /sessions/'"$ID"'/start")'
+    is 410 '.error.hint | test("POST /sessions/'"$ID"'/start")'
 }
 
 @test "agents of a session that another machine has are not asked, and the answer says where it is" {

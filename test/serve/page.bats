@@ -130,6 +130,13 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     browse refusals
 }
 
+@test "of a stopped session, or one without a project, the page says so in a person's words" {
+    needs_browser
+    new_session -t solo --no-start
+    serve
+    browse stopped
+}
+
 @test "Now and Aside are offered where the agent can do them" {
     needs_browser
     run_acp ""

@@ -67,9 +67,9 @@ export class AgentView {
     }
 
     async begin() {
-        // a stopped session still has its conversation
+        // a stopped session still has its conversation, and no screen
         const [state, panel] = await Promise.allSettled([this.#readState(), this.#panel.begin(), this.#asides.begin()]);
-        if (panel.status === "rejected")
+        if (panel.status === "rejected" && panel.reason.status !== 410)
             throw panel.reason;
         if (state.status === "rejected" && state.reason.status !== 410)
             throw state.reason;

@@ -6,7 +6,7 @@
 //     #pair=CODE                      what the QR code of `mas serve pair` has: never sent, and forgotten at once
 import {AgentView} from "/page/agent.js";
 import {pair, signOut, whoami} from "/page/api.js";
-import {act, complain, el, say, setText} from "/page/dom.js";
+import {act, calm, complain, el, say, setText} from "/page/dom.js";
 import {enterView} from "/page/enter.js";
 import {SessionView} from "/page/session.js";
 import {SessionsView} from "/page/sessions.js";
@@ -97,7 +97,10 @@ document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
     (view || document.body.dataset.view === "enter" ? main : document.getElementById("waits-title")).focus();
 });
-addEventListener("hashchange", () => route(true));
+addEventListener("hashchange", () => {
+    calm();
+    route(true);
+});
 
 const offered = /^#pair=([A-Za-z0-9-]{1,20})$/.exec(location.hash);
 if (offered)

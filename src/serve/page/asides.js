@@ -1,7 +1,7 @@
 // Questions that copies of an agent answer, without a trace in its conversation. Only this page knows
 // which they are, so they are kept here while it is open; each is an operation of the server.
 import {agentPath, get, post, remove} from "/page/api.js";
-import {act, button, el, fill, say, setText} from "/page/dom.js";
+import {act, button, el, fill, hintOf, say, setText} from "/page/dom.js";
 import {blocksOf} from "/page/text.js";
 
 const KEPT = 5; // of one agent
@@ -65,7 +65,7 @@ export class Asides {
         if (aside === undefined || isOver(aside))
             return;
         aside.state = state;
-        const answer = error ? [error.message, error.hint].filter(Boolean).join("\n") : output ?? "";
+        const answer = error ? [error.message, hintOf(error)].filter(Boolean).join("\n") : output ?? "";
         aside.answer = answer.length > ANSWER_MAX ? `${answer.slice(0, ANSWER_MAX)}\n…` : answer;
         this.#show();
         if (isOver(aside))

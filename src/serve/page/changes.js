@@ -30,7 +30,12 @@ export class Changes {
     }
 
     async begin() {
-        await this.#read();
+        try {
+            await this.#read();
+        } catch (error) {
+            this.#state.textContent = "No changes can be shown.";
+            throw error;
+        }
     }
 
     event() {}

@@ -32,14 +32,24 @@ export function say(text) {
     setText(document.getElementById("said"), text);
 }
 
+// What a person can do about an error. What names an address is for programs: there are buttons here.
+export function hintOf(error) {
+    return (error.hint ?? "").split("; ").filter((part) => !/\b(GET|POST|DELETE) \//.test(part)).join("; ");
+}
+
 let alertTimer;
-// Shows what went wrong for ten seconds.
+// Shows what went wrong for ten seconds, or until another view is opened.
 export function complain(error) {
     const node = document.getElementById("alert");
+    const hint = hintOf(error);
     clearTimeout(alertTimer);
-    node.textContent = error.hint ? `${error.message} (${error.hint})` : error.message;
+    node.textContent = hint ? `${error.message} (${hint})` : error.message;
     node.hidden = false;
-    alertTimer = setTimeout(() => { node.hidden = true; }, 10000);
+    alertTimer = setTimeout(calm, 10000);
+}
+
+export function calm() {
+    document.getElementById("alert").hidden = true;
 }
 
 // Runs an action of a button: the button is disabled meanwhile, and a failure is shown.

@@ -318,6 +318,26 @@ def refusals(browser):
 
 
 @scenario
+def stopped(browser):
+    """The screen and the changes of an agent that has neither, and a prompt that nobody takes."""
+    alert = "document.getElementById('alert')"
+    for page in sizes(browser):
+        enter(page)
+        at_agent(page)
+        page.has(".head", "The session does not run.")
+        page.tap("nav a", "Screen")
+        page.has(".head", "The session does not run.")
+        need(page.run(f"{alert}.hidden"), "that a session without a screen has none is told as an error")
+        page.tap("nav a", "Changes")
+        page.has("[role=status]", "No changes can be shown.")
+        page.wait(f"!{alert}.hidden && {alert}.textContent.endsWith('has no project')")
+        page.tap("nav a", "Conversation")
+        page.wait(f"{alert}.hidden")
+        page.has(".head", "The session does not run.")
+        fits(page)
+
+
+@scenario
 def offers(browser, options):
     """Now and Aside are there if the agent can do them: each alone, both, and none; also when it becomes another one."""
     def offered(page, *names):
