@@ -139,6 +139,12 @@ static int put_answers(const struct call *call, struct json_out *out, struct err
         if (value == NULL || value == *one)
             return err_set(err, MAS_USAGE, "cannot answer: '%s' is not KEY=VALUE", *one);
         _cleanup_free_ char *key = mem_dupn(*one, (size_t)(value - *one));
+        for (char **other = answers; other != one; other++) {
+            if (strncmp(*other, *one, (size_t)(value - *one) + 1) != 0)
+                continue;
+            (void)err_set(err, MAS_USAGE, "cannot answer: '%s' is given twice", key);
+            return err_hint(err, "several values of a field are one answer: %s=A,B", key);
+        }
         _cleanup_free_ char *read = NULL;
         size_t len = 0;
         if (strcmp(value + 1, "-") == 0 && words_read("-", &read, &len, err) == -1)

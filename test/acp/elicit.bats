@@ -43,6 +43,9 @@ got() {
         approve --answer $wrong
         [ "$status" -eq 2 ] || { echo "$wrong"; return 1; }
     done
+    approve --answer name=Ann --answer parts=a --answer parts=c
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot answer: 'parts' is given twice"$'\n'*"parts=A,B"* ]]
     asks
     approve --answer name=Ann --answer color=red --answer ratio=0.5 --answer sure=yes --answer parts=a,c
     [ "$status" -eq 0 ]
