@@ -202,11 +202,12 @@ void proc_kill_marked(const char *key, const char *value, int timeout_ms);
  * that proc_find_by_env() leaves out. The caller releases *ret with strv_free(). Fails if /proc
  * cannot be read. */
 int proc_env_values(const char *key, char ***ret, struct err *err);
-/* Lists the living descendants of this process, without tmux servers, everything that runs in those
- * servers, and `spare` (0: nobody). With PR_SET_CHILD_SUBREAPER these are all processes that this
- * process has ever started, directly or indirectly. Returns their number; the caller frees *ret. */
-size_t proc_descendants(pid_t spare, struct proc_id **ret);
-/* The same for the descendants of another process. */
+/* Lists the living descendants of this process, without tmux servers, the `count` processes in
+ * `spared` (0: nobody), and everything that runs below one of these. With PR_SET_CHILD_SUBREAPER
+ * the descendants are all processes that this process has ever started, directly or indirectly.
+ * Returns their number; the caller frees *ret. */
+size_t proc_descendants(const pid_t *spared, size_t count, struct proc_id **ret);
+/* The same for the descendants of another process, none of which are spared. */
 size_t proc_descendants_of(pid_t pid, struct proc_id **ret);
 /* A process in a tree. */
 struct proc_in_tree {

@@ -338,19 +338,29 @@ static bool spread(struct kin *kin, size_t count)
     return more;
 }
 
-static size_t list_below(pid_t top, pid_t spare, struct proc_id **ret)
+static bool is_one_of(pid_t pid, const pid_t *pids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] == pid)
+            return true;
+    return false;
+}
+
+static size_t list_below(pid_t top, const pid_t *spared, size_t spared_count, struct proc_id **ret)
 {
     size_t count = 0;
     size_t found = 0;
     struct kin *kin = list_kin(&count);
     struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         kin[i].below = kin[i].parent == top;
+        kin[i].out = kin[i].out || is_one_of(kin[i].pid, spared, spared_count);
+    }
     while (spread(kin, count))
         ;
     for (size_t i = 0; i < count; i++)
-        if (kin[i].below && !kin[i].out && kin[i].pid != spare)
+        if (kin[i].below && !kin[i].out)
             ids[found++] = (struct proc_id){.pid = kin[i].pid, .start = kin[i].start};
     free(kin);
     *ret = ids;
@@ -398,14 +408,14 @@ size_t proc_tree(struct proc_in_tree **ret)
     return found;
 }
 
-size_t proc_descendants(pid_t spare, struct proc_id **ret)
+size_t proc_descendants(const pid_t *spared, size_t count, struct proc_id **ret)
 {
-    return list_below(getpid(), spare, ret);
+    return list_below(getpid(), spared, count, ret);
 }
 
 size_t proc_descendants_of(pid_t pid, struct proc_id **ret)
 {
-    return list_below(pid, 0, ret);
+    return list_below(pid, NULL, 0, ret);
 }
 
 bool proc_runs_same_program(pid_t pid)

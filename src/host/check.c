@@ -150,7 +150,9 @@ int check_run_held(void *arg, const struct check_program *program, int *ret_stat
         rc = start(program, &check, &held, &supervisor, err);
     if (rc == 0) {
         rc = wait_for(&supervisor, program, ret_status, err);
-        supervisor_sweep();
+        supervisor_sweep(NULL, 0);
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
     }
     let_go(of, &held);
     return rc;

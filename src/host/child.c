@@ -440,8 +440,7 @@ static void tick_gone(struct host *host, int64_t now)
     struct child *child = &host->child;
 
     if (!child->cleared) { /* it was killed, and its children are this process's now */
-        supervisor_sweep();
-        host_lease_watch(host); /* before anything else: a disk may hang */
+        host_sweep(host);
         child->cleared = true;
     }
     if (!child->ended) {

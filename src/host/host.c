@@ -24,7 +24,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { LARGE_BLOCK = 128 * 1024 }; /* bytes; glibc returns blocks of this size when freed */
+enum {
+    LARGE_BLOCK = 128 * 1024, /* bytes; glibc returns blocks of this size when freed */
+    OWN_COUNT = 6, /* processes of list_own() */
+};
 
 void host_flush_terminal(void)
 {
@@ -193,16 +196,26 @@ static void leave(struct host *host, struct supervisor_times times)
         child_end(host, times, 0, false);
 }
 
+/* Lists the processes of mas that this host starts for itself. */
+static void list_own(struct host *host, struct proc *ret[OWN_COUNT])
+{
+    struct proc *const own[OWN_COUNT] = {&host->code.proc,     &host->notify.proc,
+                                         &host->display.proc,  &host->disk.proc,
+                                         &host->lease.renewer, &host->lease.watcher};
+
+    memcpy(ret, own, sizeof own);
+}
+
 /* Reaps what has ended: also supervisors, and what a killed one has left to this process. */
 static void reap(struct host *host)
 {
-    struct proc *const own[] = {&host->code.proc, &host->notify.proc,   &host->display.proc,
-                                &host->disk.proc, &host->lease.renewer, &host->lease.watcher};
+    struct proc *own[OWN_COUNT];
     int status;
     pid_t pid;
 
+    list_own(host, own);
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        for (size_t i = 0; i < OWN_COUNT; i++)
             (void)proc_take_end(own[i], pid, status);
         if (pid == host->pane_login) {
             host->pane_login = 0;
@@ -213,6 +226,24 @@ static void reap(struct host *host)
         host->pane_program = 0;
         host->backend->reap(host);
     }
+}
+
+void host_sweep(struct host *host)
+{
+    struct proc *own[OWN_COUNT];
+    pid_t spared[OWN_COUNT + BROKER_JOBS_MAX + 2];
+    size_t count = 0;
+
+    list_own(host, own);
+    for (size_t i = 0; i < OWN_COUNT; i++)
+        if (!own[i]->ended) /* else the number may be another process's by now */
+            spared[count++] = own[i]->pid;
+    for (size_t i = 0; i < host->broker.count; i++)
+        spared[count++] = host->broker.jobs[i].pid;
+    spared[count++] = host->pane_program;
+    spared[count++] = host->pane_login;
+    supervisor_sweep(spared, count);
+    reap(host);
 }
 
 static void handle_signals(struct host *host)

@@ -20,13 +20,12 @@ enum {
     OUTPUT_MAX = 4096,
 };
 
-void host_lease_watch(struct host *host)
+/* Starts the watcher anew: a host without one that hangs on a disk may outlive the lease. */
+static void start_watcher(struct host *host)
 {
     struct host_lease *lease = &host->lease;
     struct err err = ERR_INIT;
 
-    if (lease->clock.page == NULL)
-        return;
     if (lease->watched)
         proc_abandon(&lease->watcher);
     lease->watched = lease_watch_start(&lease->clock, &lease->watcher, &err) == 0;
@@ -74,7 +73,7 @@ bool host_lease_look(struct host *host)
     case LEASE_ENDS:
         break;
     case LEASE_OVER:
-        supervisor_sweep(); /* the supervisors too: one may be stopped */
+        supervisor_sweep(NULL, 0); /* the supervisors too: one may be stopped */
         _exit(MAS_FAILED); /* another machine may have the files */
     case LEASE_VALID:
     default:
@@ -120,7 +119,7 @@ int64_t host_lease_tick(struct host *host, int64_t now)
     if (now >= lease->due) { /* also of a host that ends: others may need longer */
         lease->due = now + LOOK_MS;
         if (!lease->watched)
-            host_lease_watch(host);
+            start_watcher(host);
         if (!lease->runs && !host->leaving && !lease_clock_has_renewer(&lease->clock) &&
             lease_clock_word(&lease->clock) == LEASE_RUNS)
             start_renewer(host);
@@ -143,7 +142,7 @@ void host_lease_serve(struct host *host, struct loop *loop)
     struct err err = ERR_INIT;
 
     if (host->lease.watched && loop_got(loop, host->lease.watcher.pidfd) != 0)
-        host_lease_watch(host); /* somebody has killed it */
+        start_watcher(host); /* somebody has killed it */
     if (!host->lease.runs || loop_got(loop, host->lease.renewer.pidfd) == 0)
         return;
     host->lease.runs = false;

@@ -186,7 +186,7 @@ static bool is_inside(pid_t pid)
     if (!proc_runs_same_program(pid))
         return false;
     struct proc_id *ids = NULL;
-    size_t count = proc_descendants(0, &ids);
+    size_t count = proc_descendants(NULL, 0, &ids);
     bool found = false;
 
     for (size_t i = 0; i < count; i++)

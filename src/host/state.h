@@ -331,6 +331,11 @@ int host_start_own(const struct proc_spec *spec, const char *shown, struct proc 
                    struct err *err);
 /* Like proc_finish(), for such a process; fails with what it says if its exit code is not 0. */
 int host_finish_own(struct proc *proc, struct proc_result *ret, struct err *err);
+/* Kills what a killed supervisor of the agent has left to this process. What the host has started
+ * for itself goes on: the program in the pane, a login, and the programs of mas that look, measure,
+ * tell and watch. The agent's own commands (broker.c) end as they do whenever their clients are
+ * gone, in order: one may be in the middle of a merge. */
+void host_sweep(struct host *host);
 /* Appends to the agent's log. */
 void host_keep_log(struct host *host, const char *bytes, size_t len);
 /* Sets the pane's title to the agent's id and role. */
@@ -465,9 +470,6 @@ void notify_serve(struct host *host, struct loop *loop);
  * for a session without one. */
 int host_lease_open(struct host *host, struct err *err);
 void host_lease_close(struct host *host);
-/* Starts the watcher of this host anew. Call it when it may have been killed: a host without one
- * that hangs on a disk may outlive the lease. */
-void host_lease_watch(struct host *host);
 /* Looks at the age of the lease, before anything else in a turn of the loop. Returns true, once, if
  * the agent and the host have to end now. Does not return if it is too late for that. */
 bool host_lease_look(struct host *host);

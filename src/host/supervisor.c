@@ -120,7 +120,7 @@ static bool reap(struct supervision *self)
         return true;
     if (self->step == STEP_NONE)
         enter(self, STEP_HANGUP);
-    size_t left = proc_descendants(self->order.spare, &ids);
+    size_t left = supervision_list(self, &ids);
     free(ids);
     return left > 0;
 }
@@ -429,13 +429,17 @@ void supervisor_read(struct supervisor *supervisor, struct supervisor_report *re
     *ret = (struct supervisor_report){.news = SUPERVISOR_GONE};
 }
 
-void supervisor_sweep(void)
+void supervisor_sweep(const pid_t *spared, size_t count)
 {
-    struct supervision self = {.host = -1, .client = -1, .told = -1, .part = {.dir = -1}};
-    int round = 0;
+    size_t left = 1;
 
-    while (reap(&self) && round++ < KILL_ROUNDS) {
-        (void)supervision_signal(&self, SIGKILL, false);
-        (void)loop_wait_for(-1, 0, KILL_STEP_MS / 10);
+    for (int round = 0; left > 0 && round < KILL_ROUNDS; round++) {
+        struct proc_id *ids = NULL;
+        left = proc_descendants(spared, count, &ids);
+        for (size_t i = 0; i < left; i++)
+            proc_signal(&ids[i], SIGKILL);
+        free(ids);
+        if (left > 0)
+            (void)loop_wait_for(-1, 0, KILL_STEP_MS / 10);
     }
 }

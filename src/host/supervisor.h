@@ -17,8 +17,8 @@
  * host/lease_watch.h.
  *
  * Host and supervisor share a socket pair, whose end tells each of them that the other one is gone.
- * If the supervisor is killed, the host, which is a subreaper too, gets its children and calls
- * supervisor_sweep().
+ * If the supervisor is killed, the host, which is a subreaper too, gets its children and kills them
+ * with supervisor_sweep(), which spares what the host has started for itself: host_sweep().
  */
 #ifndef MAS_HOST_SUPERVISOR_H
 #define MAS_HOST_SUPERVISOR_H
@@ -136,7 +136,8 @@ void supervisor_pause(const struct supervisor *supervisor, bool on);
 /* Reads the next report, without waiting. Closes the descriptor at SUPERVISOR_GONE. */
 void supervisor_read(struct supervisor *supervisor, struct supervisor_report *ret);
 
-/* Kills the processes that a killed supervisor left to this process. */
-void supervisor_sweep(void);
+/* Kills all descendants of this process, as a killed supervisor left them to it, except these
+ * `count` (0: nobody) and what is below them. The caller reaps. */
+void supervisor_sweep(const pid_t *spared, size_t count);
 
 #endif

@@ -50,6 +50,9 @@ struct supervision {
 
 void supervision_tell(struct supervision *self, const struct supervisor_report *report);
 
+/* Lists the tree without the process that the host spares. What is below that one is of the tree: a
+ * shell of the agent may have become it by exec. The caller frees *ret. */
+size_t supervision_list(const struct supervision *self, struct proc_id **ret);
 /* Sends a signal to the whole tree. Returns how many processes that was. */
 size_t supervision_signal(struct supervision *self, int sig, bool with_names);
 /* Kills the tree. Returns how many processes that was. */

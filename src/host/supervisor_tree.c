@@ -39,10 +39,21 @@ static void add_names(struct supervision *self, const struct proc_id *ids, size_
     }
 }
 
+size_t supervision_list(const struct supervision *self, struct proc_id **ret)
+{
+    size_t count = proc_descendants(NULL, 0, ret);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if ((*ret)[i].pid != self->order.spare)
+            (*ret)[kept++] = (*ret)[i];
+    return kept;
+}
+
 size_t supervision_signal(struct supervision *self, int sig, bool with_names)
 {
     struct proc_id *ids = NULL;
-    size_t count = proc_descendants(self->order.spare, &ids);
+    size_t count = supervision_list(self, &ids);
 
     if (with_names)
         add_names(self, ids, count);
@@ -60,7 +71,7 @@ static bool group_is_all_ours(const struct supervision *self)
 {
     struct proc_id *ids = NULL;
     pid_t *pids = NULL;
-    size_t count = proc_descendants(self->order.spare, &ids);
+    size_t count = supervision_list(self, &ids);
     size_t in_group = cgroup_pids(self->part.dir, &pids);
     bool ours = in_group > 0;
 
@@ -116,7 +127,7 @@ void supervision_look_for_guard(struct supervision *self)
     self->guard_fell = false;
     if (self->agent == 0 || self->step != STEP_NONE)
         return;
-    size_t count = proc_descendants(0, &ids);
+    size_t count = proc_descendants(NULL, 0, &ids);
     for (size_t i = 0; i < count && !is_there; i++) {
         (void)proc_name(ids[i].pid, name);
         is_there = strcmp(name, NETWORK_SPARE_NAME) == 0 || strcmp(name, NETWORK_GUARD_NAME) == 0;

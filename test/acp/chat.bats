@@ -387,6 +387,31 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     eventually is_gone "$pid"
 }
 
+@test "a supervisor that is killed takes the agent's tree with it, and leaves the pane and what is typed there" {
+    chat
+    local pid agent
+    type_line "SPAWN:$MARK"
+    eventually shows users=1
+    eventually shows_state idle
+    marked_are 1
+    press -l 'CW-HALF a line'
+    eventually typed 'CW-HALF a line'
+    pid=$(pgrep -f "mas-chat $DIR solo")
+    agent=$(of solo .pid)
+    kill -KILL "$(ps -o ppid= -p "$agent" | tr -d ' ')"
+    eventually session_log "agent=solo was killed by signal 9" # said after all that was left is killed
+    is_gone "$agent"
+    marked_are 0
+    [ "$(pgrep -f "mas-chat $DIR solo")" = "$pid" ]
+    typed 'CW-HALF a line'
+    press -l ' more'
+    press Enter # which starts the agent again
+    eventually shows 'seen=[CW-HALF] users=2 last="CW-HALF a line more"'
+    eventually shows_state idle
+    [ "$(pgrep -f "mas-chat $DIR solo")" = "$pid" ]
+    [ "$(of solo .pid)" != "$agent" ]
+}
+
 @test "Enter starts an agent that has ended" {
     chat
     "$MAS" ask "$ID" solo CW-ONE

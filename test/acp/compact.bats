@@ -104,6 +104,23 @@ load lib
     eventually shows 'it needs no login'
 }
 
+@test "a supervisor that is killed does not end the login that has the pane" {
+    local pid agent
+    run_acp "--login $T/login --terminal-login" wall.level=off
+    eventually shows 'needs a login'
+    type_line /login
+    eventually shows 'token for /x y?'
+    pid=$(pgrep -f "agent.py --store $T/store .*--log in")
+    agent=$(of solo .pid)
+    kill -KILL "$(ps -o ppid= -p "$agent" | tr -d ' ')"
+    eventually session_log "agent=solo was killed by signal 9" # said after all that was left is killed
+    is_gone "$agent"
+    [ "$(pgrep -f "agent.py --store $T/store .*--log in")" = "$pid" ]
+    type_line open
+    eventually state_is solo idle
+    eventually shows 'the login is done'
+}
+
 pane_has_login() { pgrep -f "agent.py --store $T/store .*--log in" >/dev/null; }
 
 @test "/login behind a wall: the command of the preset has the pane, outside, and then the agent goes on" {

@@ -230,6 +230,24 @@ END
     eventually jobs_are 0
 }
 
+@test "a supervisor that is killed takes the clients with it, and so ends what the host runs for them" {
+    local host agent
+    hearing_team
+    host=$(of lead .hostPid)
+    agent=$(of lead .pid)
+    inside lead "setsid $MAS wait reviewer --for exit >'$T/words' 2>&1 & echo \$! >'$T/client'"
+    eventually jobs_are 1
+    kill -KILL "$(ps -o ppid= -p "$agent" | tr -d ' ')"
+    eventually is_gone "$(<"$T/client")"
+    is_gone "$agent"
+    eventually jobs_are 0
+    "$MAS" restart "$ID" lead
+    [ "$(of lead .hostPid)" = "$host" ]
+    inside lead "$MAS send reviewer again"
+    [ "$rc" -eq 0 ]
+    eventually heard reviewer again
+}
+
 @test "a host that is killed and restarted serves its agent again" {
     hearing_team
     kill -KILL "$(of lead .hostPid)"

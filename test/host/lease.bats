@@ -162,7 +162,7 @@ renewed() {
     run ! log_says 'lease was not renewed'
 }
 
-@test "a host whose supervisor or watcher is killed gets another watcher, which kills it when the lease is over" {
+@test "a host whose watcher is killed gets another one, which kills it when the lease is over" {
     local pid host old
     new_session -t solo
     pid=$(agent_pid "$ID")
@@ -173,15 +173,31 @@ renewed() {
     kill -KILL "$old"
     eventually new_watcher "$host" "$old"
     old=$(watcher "$host")
-    kill -KILL "$(ps -o ppid= -p "$pid" | tr -d ' ')"
-    eventually is_gone "$pid"
-    eventually new_watcher "$host" "$old"
-    old=$(watcher "$host")
-    eventually renewer
     SERVER=$(tmux_server)
     kill -STOP "$SERVER" "$(renewer)" "$host"
     eventually is_gone "$host"
     eventually is_gone "$old"
+}
+
+@test "a host whose supervisor is killed keeps the watcher and the process that renews the lease" {
+    local pid child host renews watches
+    printf '[preset daemons]\ncommand = %s\n' "sh -c 'setsid sleep 1000 & exec sleep 1000'" >>"$ROOT/mas.ini"
+    new_session -t solo --agent daemons
+    pid=$(agent_pid "$ID")
+    eventually pgrep -P "$pid"
+    child=$(pgrep -P "$pid")
+    eventually renewer
+    host=$(field "$ID" '.agents[0].hostPid')
+    renews=$(renewer)
+    watches=$(watcher "$host")
+    kill -KILL "$(ps -o ppid= -p "$pid" | tr -d ' ')"
+    eventually prints null field "$ID" '.agents[0].pid' # said after all that was left is killed
+    is_gone "$pid"
+    is_gone "$child"
+    [ "$(renewer) $(watcher "$host")" = "$renews $watches" ]
+    SERVER=$(tmux_server)
+    kill -STOP "$SERVER" "$renews" "$host"
+    eventually is_gone "$host" # it still watches
 }
 
 @test "the host ends the agent of a supervisor that is stopped" {

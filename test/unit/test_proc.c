@@ -1,8 +1,10 @@
-/* How long a program may take that works with another process. */
+/* How long a program may take that works with another process, whose end is known, and which
+ * processes are below another one. */
 #include "base/proc.h"
 #include "unit.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,7 +108,65 @@ static void an_end_that_somebody_else_has_reaped_is_not_lost(void)
     proc_result_free(&result);
 }
 
+/* A child whose own child waits, too. *ret_below is that one. */
+static pid_t make_pair(pid_t *ret_below)
+{
+    int told[2];
+
+    if (pipe(told) == -1)
+        return -1;
+    pid_t pid = proc_fork();
+    if (pid == 0) {
+        pid_t below = make_partner(false);
+        (void)!write(told[1], &below, sizeof below);
+        for (;;)
+            (void)pause();
+    }
+    if (read(told[0], ret_below, sizeof *ret_below) != (ssize_t)sizeof *ret_below)
+        *ret_below = -1;
+    (void)close(told[0]);
+    (void)close(told[1]);
+    return pid;
+}
+
+/* The descendants of this process without these. */
+static size_t without(const pid_t *spared, size_t count, pid_t ret[4])
+{
+    struct proc_id *ids = NULL;
+    size_t found = proc_descendants(spared, count, &ids);
+
+    for (size_t i = 0; i < 4; i++)
+        ret[i] = i < found ? ids[i].pid : 0;
+    free(ids);
+    return found;
+}
+
+static bool has(const pid_t pids[4], pid_t pid)
+{
+    return pids[0] == pid || pids[1] == pid || pids[2] == pid || pids[3] == pid;
+}
+
+static void what_is_spared_is_left_out_with_all_that_is_below_it(void)
+{
+    pid_t below[2];
+    pid_t found[4];
+    const pid_t top[2] = {make_pair(&below[0]), make_pair(&below[1])};
+
+    CHECK_INT(without(NULL, 0, found), 4);
+    CHECK_INT(without((const pid_t[]){0, top[0]}, 2, found), 2);
+    CHECK(has(found, top[1]) && has(found, below[1]));
+    CHECK_INT(without(&below[0], 1, found), 3);
+    CHECK(has(found, top[0]) && !has(found, below[0]));
+    CHECK_INT(without(top, 2, found), 0);
+    for (size_t i = 0; i < 2; i++) {
+        (void)kill(below[i], SIGKILL);
+        (void)kill(top[i], SIGKILL);
+        (void)waitpid(top[i], NULL, 0);
+    }
+}
+
 static const struct unit_test tests[] = {
+    TEST(what_is_spared_is_left_out_with_all_that_is_below_it),
     TEST(an_end_that_somebody_else_has_reaped_is_not_lost),
     TEST(a_program_that_does_nothing_runs_out_of_time),
     TEST(a_program_that_prints_has_time),

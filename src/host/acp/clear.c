@@ -35,7 +35,7 @@ static void tell_query(struct host *host, const char *reason)
 static size_t count_own(void)
 {
     struct proc_id *ids = NULL;
-    size_t count = proc_descendants(0, &ids);
+    size_t count = proc_descendants(NULL, 0, &ids);
     size_t own = 0;
 
     for (size_t i = 0; i < count; i++)
