@@ -316,7 +316,7 @@ S
     script agent <<S
 trap '' HUP TERM
 sleep $MARK &
-sh -c "env -i setsid sleep $MARK & exec '$MAS' stop \$MAS_SESSION_ID" >'$T/said' 2>&1
+sh -c "env -i HOME="$HOME" setsid sleep $MARK & exec '$MAS' stop \$MAS_SESSION_ID" >'$T/said' 2>&1
 echo "code \$?" >>'$T/said'
 sleep $MARK
 S
