@@ -22,6 +22,7 @@ TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:c
     xfsprogs:package:xfsprogs btrfs-progs:package:btrfs-progs git-lfs:command:git-lfs
     tinyproxy-bin:command:tinyproxy iproute2:command:ip
     chromium:command:chromium qrencode:command:qrencode
+    wireguard-go:command:wireguard-go wireguard-tools:command:wg
     qemu-system-x86:command:qemu-system-x86_64'
 # For the machines of test/fleet, and the page behind a proxy. Packages of services: install_quietly is for them.
 SERVICE_NEEDS='slurmctld:command:slurmctld slurmd:command:slurmd slurm-client:command:sbatch

@@ -7,7 +7,7 @@ load ../acp/lib
 load lib
 load page
 
-setup_more() { URL='' SERVER='' PROXY=''; }
+setup_more() { URL='' SERVER='' PROXY='' VPN=''; }
 teardown_more() {
     if [ -n "$PROXY" ]; then
         kill "$PROXY" 2>/dev/null || true
@@ -16,6 +16,10 @@ teardown_more() {
     if [ -n "$SERVER" ]; then
         kill "$SERVER" 2>/dev/null || true
         wait "$SERVER" || true
+    fi
+    if [ -n "$VPN" ]; then
+        kill -KILL "$VPN" 2>/dev/null || true # unshare ignores the others
+        wait "$VPN" || true
     fi
 }
 
@@ -71,6 +75,35 @@ proxy() {
     serve --tls-cert "$T/cert" --tls-key "$T/key"
     PUBLIC=$URL BROWSER_OPTIONS="--ignore-certificate-errors-spki-list=$PIN" browse proxied
     browse untrusted
+}
+
+# enter NAME: those words of one machine
+enter() { printf 'nsenter -U --preserve-credentials -n -t %s\n' "$(<"$T/vpn/$1")"; }
+
+# vpn: two machines with a WireGuard between them; $office and $phone are the words that run a command there.
+vpn() {
+    unshare -rnmp --kill-child bash "$PROJECT/test/serve/wireguard.sh" "$T/vpn" >"$T/vpn.log" 2>&1 3>&- &
+    VPN=$!
+    eventually test -e "$T/vpn/up"
+    read -ra office < <(enter office)
+    read -ra phone < <(enter phone)
+}
+
+@test "over WireGuard: only through it, pairing, what comes live, and answers" {
+    needs_browser
+    command -v wireguard-go >/dev/null || skip 'there is no wireguard-go'
+    unshare -rnm true 2>/dev/null || skip 'there are no network namespaces here'
+    [ -c /dev/net/tun ] || skip 'there is no /dev/net/tun'
+    acp_agent
+    vpn
+    "${office[@]}" "$MAS" serve --listen 10.66.0.1:0 --allow-remote >"$T/serve.out" 2>"$T/serve.err" 3>&- &
+    SERVER=$!
+    eventually test -s "$T/serve.out"
+    URL=$(head -n 1 "$T/serve.out") TOKEN=$(<"$ROOT/serve.token")
+    eventually "${phone[@]}" curl -sf -m 20 -o "$T/body" "$URL/healthz"
+    run ! "${phone[@]}" curl -sf -m 20 -o "$T/body" "http://192.0.2.1:${URL##*:}/healthz"
+    run ! curl -sf -m 20 -o "$T/body" "$URL/healthz"
+    PUBLIC=$URL BROWSER_AT=${phone[*]} browse proxied
 }
 
 # shellcheck disable=SC2016 # for the other shell

@@ -24,13 +24,14 @@ class Browser:
         self.incoming, in_write = os.pipe()
         self.calls, self.handlers, self.count = {}, {}, 0
         self.lock = threading.Lock()
-        words = [CHROMIUM, "--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
+        at = os.environ.get("BROWSER_AT", "").split()  # a program that runs it at another place
+        words = [*at, CHROMIUM, "--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
                  "--disable-extensions", "--disable-background-networking", "--disable-component-update",
                  "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
                  "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
                  "--js-flags=--expose-gc", f"--user-data-dir={directory}"]
         words += os.environ.get("BROWSER_OPTIONS", "").splitlines()
-        if os.getuid() == 0:
+        if os.getuid() == 0 or at:
             words.append("--no-sandbox")
 
         def connect():  # the protocol is at 3 and 4
