@@ -38,10 +38,17 @@ fetch() {
     fi
 }
 
-fetch_kernel() {
-    for kernel in /boot/vmlinuz*; do
-        if [ -r "$kernel" ]; then return; fi
+# installed: the newest kernel of this system can be read, and has all modules in a form that a small init can load.
+installed() {
+    kernel=$(for file in /boot/vmlinuz-*; do if [ -r "$file" ]; then echo "$file"; fi; done | sort -V | tail -n 1)
+    [ -n "$kernel" ] || return 1
+    for module in $modules; do
+        [ -n "$(find "/lib/modules/${kernel#/boot/vmlinuz-}" -name "$module.ko" 2>/dev/null)" ] || return 1
     done
+}
+
+fetch_kernel() {
+    if installed; then return; fi
     if fetched modules "$modules"; then return; fi
     package=$(apt-cache show linux-image-cloud-amd64 2>/dev/null |
         sed -n 's/^Depends: \(linux-image-[^ ,]*\).*/\1/p' | head -n 1)

@@ -8,17 +8,20 @@
 #   in_vm FILE SECONDS PROGRAM...  runs the shell script in a machine as root, and prints what it prints; it has
 #                                  await.sh
 #
-# The machine has busybox, tmux, mas and the programs, and nothing else. Its kernel is $TEST_KERNEL, that of the
-# newest package in /boot, or what scripts/lib/kernel.sh has fetched.
+# The machine has busybox, tmux, mas and the programs, and nothing else. Its kernel is $TEST_KERNEL, what
+# scripts/lib/kernel.sh has fetched, or that of the newest package in /boot.
 
 need_vm() {
-    local need
+    local need dir
     for need in qemu-system-x86_64 busybox; do
         command -v "$need" >/dev/null || skip "there is no $need"
     done
     [ -z "${TEST_SAN-}" ] || skip "a program with sanitizers takes more memory than the limits leave"
-    KERNEL=${TEST_KERNEL-$(find /boot "$PROJECT/build/kernel" -name 'vmlinuz*' -readable 2>/dev/null |
-        sort -V | tail -n 1)}
+    KERNEL=${TEST_KERNEL-}
+    for dir in "$PROJECT/build/kernel" /boot; do
+        [ -z "$KERNEL" ] || break
+        KERNEL=$(find "$dir" -name 'vmlinuz*' -readable 2>/dev/null | sort -V | tail -n 1)
+    done
     [ -r "$KERNEL" ] || skip "there is no kernel to run: sh scripts/lib/kernel.sh fetches one"
 }
 
