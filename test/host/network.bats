@@ -240,7 +240,7 @@ S
 @test "what ends by SIGKILL is started again; without guard and spare the way out is closed" {
     cat >"$T/steps" <<'S'
 mkfifo $T/asks
-$wall /bin/bash -c ". $T/lib.sh; while read -r what; do eval \"try \$what\"; done" <$T/asks >$T/answers &
+$wall /bin/bash -c ". $T/lib.sh; while read -r what; do eval \"try \$what\"; done" >$T/answers <$T/asks &
 bwrap=$!
 exec 8>$T/asks
 # ask WANT: asks until the answer is that
