@@ -181,9 +181,14 @@ static int run_set(struct call *call, struct err *err)
     } keys[] = {{"private=", set_private}, {"setup=", set_setup}};
     const char *word = call->operands[1];
     char id[ID_TEXT];
+    bool is_key = false;
 
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        is_key = is_key || (str_starts(keys[i].key, word) && keys[i].key[strlen(word)] == '=');
     if (strchr(word, '=') == NULL && call->operand_count > 2)
         return set_agent(call, err);
+    if (strchr(word, '=') == NULL && !is_key)
+        return set_agent_show(call, err);
     if (call->operand_count > 2)
         return call_unexpected(call, call->operands[2], err);
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -222,7 +227,7 @@ static int run_set(struct call *call, struct err *err)
 const struct cmd cmd_set = {
     .name = "set",
     .group = GROUP_SESSIONS,
-    .operands = " SESSION [AGENT] KEY=VALUE...",
+    .operands = " SESSION [AGENT] [KEY=VALUE...]",
     .summary = "set a budget, a limit, or an agent's mode; make a session private",
     .examples = "mas set shop private=yes\n"
                 "mas set login setup=yes\n"
@@ -230,6 +235,7 @@ const struct cmd cmd_set = {
                 "mas set shop 11.budget.turns=20\n"
                 "mas set shop limits.session=4G\n"
                 "mas set shop 11.limits.memory=2G\n"
+                "mas set shop 11\n"
                 "mas set shop 11 mode=plan model=fast",
     .details = "A search finds messages of a private session only if it names the session, "
                "and the agents of a private session do not see what was said elsewhere. "
@@ -242,8 +248,10 @@ const struct cmd cmd_set = {
                "limits.memory=, limits.cpus= and limits.processes= what the programs of each "
                "agent use, or with AGENT of one: an amount, none, or default. With AGENT as an "
                "operand of its own, mode= sets the permission mode of an ACP agent, and any other "
-               "KEY an option that it offers, such as model, without a clear; /set in its pane "
-               "shows them.",
+               "KEY an option that it offers, such as model, without a clear. What the agent "
+               "rejects is not "
+               "kept. Without KEY=VALUE, mas shows the agent's mode and options, and the values "
+               "that they may have; /set in its pane does the same.",
     .operands_min = 2,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -1,6 +1,8 @@
 #include "cmd/set_agent.h"
 
 #include "cmd/agent_request.h"
+#include "cmd/print.h"
+#include "cmd/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,4 +48,53 @@ int set_agent(struct call *call, struct err *err)
         if (set_word(call, &request, call->operands[i], err) == -1)
             return -1;
     return 0;
+}
+
+/* ---- what the agent offers */
+
+/* Adds a row: KEY=VALUE, and all values that it may have, which have their word in `member`. */
+static void add_setting(struct table *table, const char *key, const char *value,
+                        const struct json *values, const char *member)
+{
+    _cleanup_str_ struct str setting = STR_INIT;
+    _cleanup_str_ struct str list = STR_INIT;
+
+    str_addf(&setting, "%s=%s", key, value);
+    for (const struct json *one = json_first(values); one != NULL; one = json_next(one))
+        str_addf(&list, "%s%s", list.len > 0 ? ", " : "", json_get_text_or(one, member, ""));
+    table_add(table, setting.data, NULL);
+    table_add(table, str_text(&list), NULL);
+}
+
+int set_agent_show(struct call *call, struct err *err)
+{
+    _cleanup_agent_request_ struct agent_request request = AGENT_REQUEST_INIT;
+    _cleanup_str_ struct str listen = STR_INIT;
+    _cleanup_json_ struct json *said = NULL;
+    struct table table = {.columns = 2, .whole_last = true};
+
+    str_add(&listen, "{\"do\":\"listen\"}");
+    if (agent_request_parse(call, "show the settings of", TARGETS_ONE, &request, err) == -1 ||
+        agent_request_ask(call, &request, &listen, NULL, 0, &said, err) == -1)
+        return -1;
+    const char *agent = request.roster.agents[0].agent->id;
+    const char *state = json_get_text_or(said, "state", "");
+    const struct json *modes = json_get(said, "modes");
+    table_add(&table, "SETTING", colour_dim());
+    table_add(&table, "VALUES", colour_dim());
+    if (json_first(modes) != NULL)
+        add_setting(&table, "mode", json_get_text_or(said, "mode", ""), modes, "id");
+    for (const struct json *option = json_first(json_get(said, "options")); option != NULL;
+         option = json_next(option))
+        add_setting(&table, json_get_text_or(option, "id", ""),
+                    json_get_text_or(option, "value", ""), json_get(option, "values"), "value");
+    int rc = 0;
+    if (table.count > table.columns)
+        table_print(&table);
+    else
+        rc = err_set(err, MAS_CONFLICT,
+                     "cannot show the settings of agent '%s': it is %s, and has told of none",
+                     agent, state);
+    table_free(&table);
+    return rc;
 }

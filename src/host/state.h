@@ -100,6 +100,7 @@ enum client_kind {
     CLIENT_RESTARTS, /* waits for the new process */
     CLIENT_STOPS, /* waits for the end */
     CLIENT_STEERS, /* waits for what the agent does with its words */
+    CLIENT_SETS, /* waits for what the agent says of a mode or an option (host/acp/settings.c) */
     CLIENT_LISTS, /* waits for what the agent keeps (host/acp/kept.c) */
     CLIENT_ASKS, /* gets the events of its prompt */
     CLIENT_LISTENS, /* gets all events, and may make further requests */
@@ -127,7 +128,8 @@ struct client {
     bool done; /* it writes nothing more, but may still read */
     bool dirty; /* a watcher that gets the status once it has read the one before */
     bool messages; /* a watcher that gets messages too */
-    int64_t prompt; /* of CLIENT_ASKS and CLIENT_STEERS: its number */
+    int64_t
+        prompt; /* of CLIENT_ASKS and CLIENT_STEERS: its number; of CLIENT_SETS: the request's */
     bool holds; /* of CLIENT_ASKS: the prompt is cancelled if the client goes before its end */
     bool stays; /* of CLIENT_STEERS: it watches then */
     int64_t full_since; /* when it began to leave too much unread; 0: it does not */

@@ -246,6 +246,10 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     eventually shows_state 'idle | plan'
     type_line '/set nosuch=1'
     eventually shows "the agent has no option 'nosuch'"
+    type_line '/set model=nonsense'
+    eventually shows "it has not set 'model=nonsense': no such option or value"
+    type_line /set
+    eventually shows 'model=small (small large)'
 }
 
 @test "/set shows and sets an option that is on or off" {

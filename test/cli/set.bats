@@ -119,6 +119,55 @@ load ../acp/lib
     [ "$status" -eq 4 ]
 }
 
+@test "without KEY=VALUE, the mode and the options of an agent are shown with their values" {
+    run_acp ""
+    "$MAS" ask "$ID" solo CW-ONE >/dev/null
+    mas set "$ID" solo mode=plan
+    mas set "$ID" solo
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == SETTING*VALUES ]]
+    [[ ${lines[1]} == 'mode=plan '*default,*plan* ]]
+    [[ ${lines[2]} =~ ^'model=small '\ +'small, large'$ ]]
+    [ "${#lines[@]}" = 3 ]
+    "$MAS" sleep -q "$ID" solo
+    mas set "$ID" solo
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot show the settings of agent 'solo': it is asleep, and has told of none" ]
+    mas set "$ID" nobody
+    [ "$status" -eq 3 ]
+    [ "${stderr_lines[0]}" = "mas: cannot find agent 'nobody': the team has no such agent" ]
+}
+
+@test "a value that the agent rejects is not kept: the error says why, and what it offers" {
+    run_acp ""
+    "$MAS" ask "$ID" solo CW-ONE >/dev/null
+    mas set "$ID" solo model=nonsense
+    [ "$status" -eq 2 ]
+    [ "${stderr_lines[0]}" = "mas: cannot set an option of agent 'solo': it has not set 'model=nonsense': no such option or value (-32602)" ]
+    [ "${stderr_lines[1]}" = "its values are: small, large" ]
+    rejected() { grep '^<' "$T/trace" | grep -c '"nonsense"'; }
+    [ "$(rejected)" = 1 ]
+    "$MAS" restart -q "$ID" solo
+    "$MAS" ask "$ID" solo CW-TWO | grep -q 'seen=\[CW-ONE CW-TWO\]'
+    [ "$(rejected)" = 1 ] # the next session is not asked for it
+    run ! grep -F nonsense <("$MAS" history "$ID" solo --json)
+}
+
+@test "an agent that ends, or is silent, before it has answered for a setting: nothing is kept" {
+    run_acp --option-hang
+    "$MAS" ask "$ID" solo CW-ONE >/dev/null
+    "$MAS" set "$ID" solo model=large 2>"$T/refused" &
+    local asks=$!
+    eventually grep -qF '"session/set_config_option"' "$T/trace"
+    "$MAS" restart -q "$ID" solo
+    local rc=0
+    wait "$asks" || rc=$?
+    [ "$rc" -eq 1 ]
+    grep -qxF "mas: cannot set an option of agent 'solo': it has not set 'model=large': its process ended" "$T/refused"
+    "$MAS" ask "$ID" solo CW-TWO >/dev/null
+    [ "$(grep -cF '"session/set_config_option"' "$T/trace")" = 1 ]
+}
+
 @test "a boolean option of an agent is set as one, and kept; where it is not offered there is none" {
     run_acp --boolean
     "$MAS" ask "$ID" solo CW-ONE >/dev/null

@@ -80,6 +80,9 @@ prompt() {
     eventually agent_is '.state == "idle"'
     at options/nosuch '{"value":"x"}'
     is 404 '.error.code == "not_found" and .error.hint == "its options are: model"'
+    at options/model '{"value":"nonsense"}'
+    is 400 '.error.hint == "its values are: small, large"'
+    refused 400 bad_request "it has not set 'model=nonsense': no such option or value"
 }
 
 @test "a permission is listed and answered, and the turn goes on" {

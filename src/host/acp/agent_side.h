@@ -24,6 +24,7 @@ struct conversation;
 struct kept_sessions;
 struct offered;
 struct resume;
+struct settings;
 struct tool_call;
 
 /* ---- link.c */
@@ -94,30 +95,48 @@ void summary_end(struct host *host, const struct acp_answer *answer);
 /* Appends the summary, which goes in front of the history. */
 void summary_add(const struct conversation *conversation, struct str *to);
 
+/* ---- offered.c */
+/* Keep modes and options of a session's answer or of an update, and tell them. */
+void offered_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
+                         size_t count);
+void offered_parse_options(struct host *host, const struct json *options);
+/* Tells the clients the options again. */
+void offered_tell_options(struct host *host);
+/* Forgets what the agent has offered, as its process has ended. */
+void offered_forget(struct offered *offered);
+/* Notes what the agent can do, as it has told in its answer to `initialize`. */
+void offered_learn(struct host *host);
+void offered_free(struct offered *offered);
+/* Copies words; the caller frees them with the second function. */
+struct acp_word *offered_copy_words(const struct acp_word *words, size_t count);
+void offered_free_words(struct acp_word *words, size_t count);
+bool offered_has_mode(const struct acp_word *modes, size_t count, const char *mode);
+/* Returns the option with this id, or of this category; NULL: none. */
+const struct config_option *offered_find(const struct offered *offered, const char *id,
+                                         const char *category);
+/* Appends the values of an option (NULL: the one for the mode) as far as they fit in a hint.
+ * Returns true if the value is one of them, or for an agent with modes one of those. */
+bool offered_list_values(const struct offered *offered, const char *option, const char *value,
+                         struct str *to);
+
 /* ---- settings.c */
 /* Makes one setting after the other, then enters READY. */
 void settings_begin(struct host *host);
 /* Handles an answer to a setting, and makes the next one if the phase waits for that. */
 void settings_answer(struct host *host, const struct acp_answer *answer);
-/* Keep modes and options of a session's answer or of an update, and tell them. */
-void settings_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
-                          size_t count);
-void settings_parse_options(struct host *host, const struct json *options);
-/* Forgets what the agent has offered, as its process has ended. */
-void settings_forget(struct offered *offered);
-/* Notes what the agent can do, as it has told in its answer to `initialize`. */
-void settings_learn(struct host *host);
-void settings_free(struct offered *offered);
-/* Copies words; the caller frees them with the second function. */
-struct acp_word *settings_copy_words(const struct acp_word *words, size_t count);
-void settings_free_words(struct acp_word *words, size_t count);
+/* Answers the clients that wait for the agent's answer, as its process has ended. */
+void settings_process_ended(struct host *host);
+void settings_free(struct settings *settings);
 /* Returns true if the modes of the agent are known. */
 bool settings_knows_modes(const struct conversation *conversation);
 /* Fails if the agent is known not to have the mode; the hint names those that it has. */
 int settings_check_mode(const struct host *host, const char *mode, struct err *err);
-/* Store a mode or the value of an option, and ask a running agent to set it now. */
-int settings_set_mode(struct host *host, const char *mode, struct err *err);
-int settings_set_option(struct host *host, const char *option, const char *value, struct err *err);
+/* Set a mode or the value of an option, store what was set, and answer the client when the agent
+ * has answered. A client that makes further requests is answered at once, and a note says what the
+ * agent rejects. */
+int settings_set_mode(struct host *host, struct client *client, const char *mode, struct err *err);
+int settings_set_option(struct host *host, struct client *client, const char *option,
+                        const char *value, struct err *err);
 
 /* ---- work.c */
 void work_open(struct host *host);

@@ -97,7 +97,8 @@ static void close_conversation(struct host *host)
     store_place_free(&conversation->memory.place);
     store_close(conversation->memory.store);
     link_free(&conversation->link);
-    settings_free(&conversation->offered);
+    offered_free(&conversation->offered);
+    settings_free(&conversation->settings);
     compact_free(&conversation->compaction);
     kept_free(&conversation->kept);
     str_free(&conversation->tasks.note);

@@ -6,14 +6,13 @@
  *     link          link.c        the agent's process: pipes, phase, session
  *     resume        resume.c      how the present session knows what was said before; summary.c
  *                                 makes the summary
- *     offered       settings.c    modes, options and commands that the agent offers
- *     queue         queue.c       prompts that wait
- *     turn          turn.c        the prompt at work; update.c keeps what the agent says in it;
- *                                 steer.c: prompts that the agent takes in the middle of it
- *     compaction    compact.c     how the agent shortens its context
- *     tasks         tasks.c       subagents and tasks that go on beside the turn
- *     asides        aside.c       prompts to copies of the session
- *     kept          kept.c        a person's look at the sessions that the agent keeps
+ *     offered       offered.c     modes, options and commands that the agent offers
+ *     settings      settings.c    those that are made in each session, and those that a client
+ * makes queue         queue.c       prompts that wait turn          turn.c        the prompt at
+ * work; update.c keeps what the agent says in it; steer.c: prompts that the agent takes in the
+ * middle of it compaction    compact.c     how the agent shortens its context tasks         tasks.c
+ * subagents and tasks that go on beside the turn asides        aside.c       prompts to copies of
+ * the session kept          kept.c        a person's look at the sessions that the agent keeps
  *     permissions   permission.c  permissions that are asked; plan.c: plans that are approved;
  *                                 elicit.c: forms that are filled in
  *     work          work.c        files and programs that the agent asks for (files.h, terminals.h)
@@ -145,7 +144,18 @@ struct offered {
     struct config_option *option_list; /* the same options */
     size_t option_count;
     char *title;
-    int next_setting; /* that is made in the phase SETS */
+};
+
+/* A setting that a client makes, for which the agent was asked. */
+struct asked_setting {
+    int64_t serial; /* of the request */
+    char *option, *value; /* option NULL: a mode */
+};
+
+struct settings {
+    int next; /* that is made in the phase SETS */
+    struct asked_setting *asked;
+    size_t asked_count;
 };
 
 /* A prompt that waits, or is at work. */
@@ -392,6 +402,7 @@ struct conversation {
     struct agent_link link;
     struct resume resume;
     struct offered offered;
+    struct settings settings;
     struct prompt_queue queue;
     struct turn turn;
     struct agent_tasks tasks;

@@ -64,6 +64,7 @@ void link_disconnect(struct host *host)
     steer_drop_all(host);
     aside_process_ended(host);
     kept_process_ended(host);
+    settings_process_ended(host);
     tasks_forget(host);
     work_close(host);
     sleep_process_ended(host);
@@ -78,7 +79,7 @@ void link_disconnect(struct host *host)
     link->left = link->unclosed = 0;
     conversation_enter(host, PHASE_OFF, 0, -1);
     resume_forget(&conversation->resume);
-    settings_forget(&conversation->offered);
+    offered_forget(&conversation->offered);
 }
 
 void link_free(struct agent_link *link)

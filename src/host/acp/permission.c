@@ -25,7 +25,7 @@ static void permission_free(struct asked_permission *permission)
     free(permission->url_host);
     free(permission->elicitation);
     free(permission->subagent);
-    settings_free_words(permission->options, permission->count);
+    offered_free_words(permission->options, permission->count);
 }
 
 /* Answers the agent; option NULL: cancelled. */
@@ -231,7 +231,7 @@ static void parse(struct host *host, const struct acp_permission *request,
         .tool_id = mem_dup(tool->id != NULL ? tool->id : ""),
         .subagent = subagent != NULL ? mem_dup(subagent->id) : NULL,
         .plan = subagent == NULL && plan_is_asked(request),
-        .options = settings_copy_words(request->options, request->count),
+        .options = offered_copy_words(request->options, request->count),
         .count = request->count,
     };
     if (!ret->plan)

@@ -431,17 +431,6 @@ int acp_request_clear(struct host *host, struct client *client, const struct fra
     return 0;
 }
 
-static int answer_ok(struct host *host, struct client *client)
-{
-    _cleanup_str_ struct str head = STR_INIT;
-    struct json_out out;
-
-    request_open_answer(host, &head, &out);
-    json_put(&out, "conversation", host->conversation->memory.place.conversation);
-    close_answer(client, &head, &out);
-    return 0;
-}
-
 int acp_request_mode(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
 {
@@ -449,7 +438,7 @@ int acp_request_mode(struct host *host, struct client *client, const struct fram
 
     if (mode == NULL || mode[0] == '\0' || strlen(mode) > ACP_ID_MAX)
         return err_set(err, MAS_USAGE, "the mode is missing");
-    return settings_set_mode(host, mode, err) == -1 ? -1 : answer_ok(host, client);
+    return settings_set_mode(host, client, mode, err);
 }
 
 int acp_request_set(struct host *host, struct client *client, const struct frame *frame,
@@ -461,7 +450,7 @@ int acp_request_set(struct host *host, struct client *client, const struct frame
     if (option == NULL || value == NULL || strlen(option) > ACP_ID_MAX ||
         strlen(value) > ACP_ID_MAX)
         return err_set(err, MAS_USAGE, "the option or its value is missing");
-    return settings_set_option(host, option, value, err) == -1 ? -1 : answer_ok(host, client);
+    return settings_set_option(host, client, option, value, err);
 }
 
 int acp_request_conversation(struct host *host, struct client *client, const struct frame *frame,

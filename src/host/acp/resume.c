@@ -390,7 +390,7 @@ static void handle_initialize(struct host *host, const struct acp_answer *answer
     free(link->program);
     link->program = mem_printf("%s%s%s", info->name[0] != '\0' ? info->name : host->argv[0],
                                info->version[0] != '\0' ? " " : "", info->version);
-    settings_learn(host);
+    offered_learn(host);
     resume_begin(host);
 }
 
@@ -424,8 +424,8 @@ static void handle_resumed(struct host *host, const struct acp_answer *answer)
     if (needs_login(host, answer))
         return;
     if (answer->ok) {
-        settings_parse_modes(host, answer->mode, answer->modes, answer->mode_count);
-        settings_parse_options(host, answer->options);
+        offered_parse_modes(host, answer->mode, answer->modes, answer->mode_count);
+        offered_parse_options(host, answer->options);
         if (method == METHOD_RESUME) {
             join(host, OUTCOME_RESUMED);
             return;
@@ -475,8 +475,8 @@ static void handle_new(struct host *host, const struct acp_answer *answer)
     host->conversation->link.session = mem_dup(answer->session);
     if (summary_begin(host))
         return;
-    settings_parse_modes(host, answer->mode, answer->modes, answer->mode_count);
-    settings_parse_options(host, answer->options);
+    offered_parse_modes(host, answer->mode, answer->modes, answer->mode_count);
+    offered_parse_options(host, answer->options);
     join(host, has_history(host) ? OUTCOME_INJECTED : OUTCOME_FRESH);
 }
 

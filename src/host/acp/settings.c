@@ -1,3 +1,5 @@
+/* Settings: those that are made again in each session of the agent, and those that a client makes.
+ */
 #include "host/acp/conversation.h"
 
 #include "base/str.h"
@@ -8,214 +10,10 @@
 #include <string.h>
 
 enum {
-    WORDS_SHOWN = 200, /* bytes of a name in a list */
-    VALUE_MAX = 1024, /* bytes of an id or value that is told */
-    OPTIONS_MAX =
-        32 * 1024, /* bytes of all that is told; what is left out can be set all the same */
+    WORDS_SHOWN = 200, /* bytes of the names in a hint */
+    OPTIONS_MAX = 32 * 1024, /* bytes of all options that are kept */
     SETTING_MS = 10000, /* for the answer to a mode or an option */
 };
-
-/* ---- what the agent offers */
-
-struct acp_word *settings_copy_words(const struct acp_word *words, size_t count)
-{
-    struct acp_word *copy = count > 0 ? mem_alloc(count * sizeof *copy) : NULL;
-
-    for (size_t i = 0; i < count; i++)
-        copy[i] = (struct acp_word){.id = mem_dup(words[i].id),
-                                    .name = mem_dup(words[i].name),
-                                    .description = mem_dup(words[i].description),
-                                    .kind = mem_dup(words[i].kind)};
-    return copy;
-}
-
-void settings_free_words(struct acp_word *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        free(words[i].id);
-        free(words[i].name);
-        free(words[i].description);
-        free(words[i].kind);
-    }
-    free(words);
-}
-
-static void free_options(struct offered *offered)
-{
-    for (size_t i = 0; i < offered->option_count; i++) {
-        free(offered->option_list[i].id);
-        free(offered->option_list[i].category);
-        free(offered->option_list[i].value);
-    }
-    free(offered->option_list);
-    offered->option_list = NULL;
-    offered->option_count = 0;
-    str_clear(&offered->options);
-}
-
-void settings_forget(struct offered *offered)
-{
-    if (offered->mode_count > 0) {
-        settings_free_words(offered->past_modes, offered->past_mode_count);
-        offered->past_modes = offered->modes;
-        offered->past_mode_count = offered->mode_count;
-    }
-    settings_free_words(offered->commands, offered->command_count);
-    offered->modes = offered->commands = NULL;
-    offered->mode_count = offered->command_count = 0;
-    free(offered->mode);
-    offered->mode = mem_dup("");
-    free_options(offered);
-}
-
-void settings_free(struct offered *offered)
-{
-    settings_forget(offered);
-    settings_free_words(offered->past_modes, offered->past_mode_count);
-    free(offered->mode);
-    free(offered->title);
-    str_free(&offered->options);
-}
-
-void settings_learn(struct host *host)
-{
-    const struct acp_info *info = acp_info(host->conversation->link.acp);
-
-    host->conversation->offered.can = (struct abilities){.known = true,
-                                                         .now = info->steer,
-                                                         .aside = info->fork,
-                                                         .kept = info->list,
-                                                         .delete_kept = info->list && info->remove};
-}
-
-void settings_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
-                          size_t count)
-{
-    struct offered *offered = &host->conversation->offered;
-    struct client_event event;
-
-    if (count > 0) {
-        settings_free_words(offered->modes, offered->mode_count);
-        offered->mode_count = count < OFFERED_MAX ? count : OFFERED_MAX;
-        offered->modes = settings_copy_words(modes, offered->mode_count);
-    }
-    if (mode != NULL) {
-        free(offered->mode);
-        offered->mode = mem_dup(mode);
-    }
-    if (count == 0 && mode == NULL)
-        return;
-    event_open(&event, "mode");
-    event_put_modes(host->conversation, &event.out);
-    event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
-}
-
-static void put_one_value(struct json_out *out, const char *value, const char *name)
-{
-    if (out->to->len >= OPTIONS_MAX)
-        return;
-    json_open(out, NULL, '{');
-    json_put_fit(out, "value", value, VALUE_MAX);
-    json_put_fit(out, "name", name, WORDS_SHOWN);
-    json_close(out, '}');
-}
-
-static void put_value(struct json_out *out, const struct json *value)
-{
-    put_one_value(out, json_get_text(value, "value"), json_get_text(value, "name"));
-}
-
-/* Writes the values of an option, those in groups too. */
-static void put_values(struct json_out *out, const struct json *values)
-{
-    for (const struct json *v = json_first(values); v != NULL; v = json_next(v)) {
-        const struct json *group = json_get(v, "options");
-        if (group == NULL)
-            put_value(out, v);
-        for (const struct json *w = json_first(group); w != NULL; w = json_next(w))
-            put_value(out, w);
-    }
-}
-
-/* Keeps an option, and writes it for the clients if there is room. One that is on or off is a
- * choice between two values for them. */
-static void parse_option(struct offered *offered, const struct json *option, struct json_out *out)
-{
-    const struct json *current = json_get(option, "currentValue");
-    const char *id = json_get_text(option, "id");
-    const char *value = json_text(current);
-    const char *category = json_get_text(option, "category");
-    bool boolean = strcmp(json_get_text_or(option, "type", ""), "boolean") == 0;
-
-    if (id == NULL || offered->option_count == OFFERED_MAX)
-        return;
-    if (boolean)
-        value = json_bool(current, false) ? "true" : "false";
-    offered->option_list =
-        mem_room(offered->option_list, offered->option_count, sizeof *offered->option_list);
-    offered->option_list[offered->option_count++] =
-        (struct config_option){.id = mem_dup(id),
-                               .category = mem_dup(category != NULL ? category : ""),
-                               .value = mem_dup(value != NULL ? value : ""),
-                               .boolean = boolean};
-    if (offered->options.len >= OPTIONS_MAX)
-        return;
-    json_open(out, NULL, '{');
-    json_put_fit(out, "id", id, VALUE_MAX);
-    json_put_fit(out, "name", json_get_text(option, "name"), WORDS_SHOWN);
-    json_put_fit(out, "category", category, WORDS_SHOWN);
-    json_put(out, "type", boolean ? "boolean" : "select");
-    json_put_fit(out, "value", value, VALUE_MAX);
-    json_open(out, "values", '[');
-    if (boolean) {
-        put_one_value(out, "true", "On");
-        put_one_value(out, "false", "Off");
-    } else {
-        put_values(out, json_get(option, "options"));
-    }
-    json_close(out, ']');
-    json_close(out, '}');
-}
-
-void settings_parse_options(struct host *host, const struct json *options)
-{
-    struct offered *offered = &host->conversation->offered;
-    struct json_out out = {.to = &offered->options};
-    struct client_event event;
-
-    if (!json_is_array(options))
-        return;
-    free_options(offered);
-    json_open(&out, NULL, '[');
-    for (const struct json *option = json_first(options); option != NULL;
-         option = json_next(option))
-        parse_option(offered, option, &out);
-    json_close(&out, ']');
-    event_open(&event, "options");
-    str_addf(&event.head, ",\"options\":%s", offered->options.data);
-    event_tell(host, &event, NULL, 0, 0);
-}
-
-static bool has_mode(const struct acp_word *modes, size_t count, const char *mode)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(modes[i].id, mode) == 0)
-            return true;
-    return false;
-}
-
-/* Returns the option with this id, or of this category; NULL: none. */
-static const struct config_option *find_option(const struct offered *offered, const char *id,
-                                               const char *category)
-{
-    for (size_t i = 0; i < offered->option_count; i++) {
-        const struct config_option *option = &offered->option_list[i];
-        if ((id != NULL && strcmp(option->id, id) == 0) ||
-            (category != NULL && strcmp(option->category, category) == 0))
-            return option;
-    }
-    return NULL;
-}
 
 /* ---- what the agent is asked for: each function returns the serial of the request, or 0 if there
  * is nothing to change or the agent does not have it */
@@ -249,23 +47,28 @@ static int64_t ask_option(struct host *host, const struct config_option *option,
     return acp_set_option(link->acp, link->session, option->id, known, option->boolean, SETTING_MS);
 }
 
-static int64_t ask_mode(struct host *host)
+static int64_t ask_mode(struct host *host, const char *mode)
 {
     const struct agent_link *link = &host->conversation->link;
     const struct offered *offered = &host->conversation->offered;
-    const char *mode = host->conversation->memory.place.mode;
 
-    if (mode == NULL || mode[0] == '\0')
-        mode = host->preset->mode;
     if (mode[0] == '\0' || strcmp(mode, offered->mode) == 0)
         return 0;
-    if (has_mode(offered->modes, offered->mode_count, mode))
+    if (offered_has_mode(offered->modes, offered->mode_count, mode))
         return acp_set_mode(link->acp, link->session, mode, SETTING_MS);
-    const struct config_option *option = find_option(offered, NULL, "mode");
+    const struct config_option *option = offered_find(offered, NULL, "mode");
     if (offered->mode_count > 0 || option == NULL)
         event_say(host, true, "the agent has no mode '%s'%s%s", mode,
                   offered->mode[0] != '\0' ? ": its mode is " : "", offered->mode);
     return offered->mode_count == 0 ? ask_option(host, option, mode) : 0;
+}
+
+/* Asks for the mode that was set, or the preset's. */
+static int64_t ask_kept_mode(struct host *host)
+{
+    const char *mode = host->conversation->memory.place.mode;
+
+    return ask_mode(host, mode != NULL && mode[0] != '\0' ? mode : host->preset->mode);
 }
 
 static int64_t ask_model(struct host *host)
@@ -277,7 +80,7 @@ static int64_t ask_model(struct host *host)
         model = host->agent->model;
     if (model == NULL || model[0] == '\0')
         return 0;
-    const struct config_option *option = find_option(&conversation->offered, NULL, "model");
+    const struct config_option *option = offered_find(&conversation->offered, NULL, "model");
     if (option == NULL)
         event_say(host, true, "the agent has no option for its model: '%s' is not set", model);
     return ask_option(host, option, model);
@@ -302,7 +105,7 @@ static int64_t ask_kept(struct host *host, int place, bool *ret_more)
     if (option == NULL)
         return 0;
     *ret_more = true;
-    return ask_option(host, find_option(&conversation->offered, json_key(option), NULL),
+    return ask_option(host, offered_find(&conversation->offered, json_key(option), NULL),
                       json_text(option));
 }
 
@@ -310,14 +113,14 @@ static int64_t ask_kept(struct host *host, int place, bool *ret_more)
 static void make_next(struct host *host)
 {
     enum { MODE, MODEL, OTHERS };
-    struct offered *offered = &host->conversation->offered;
+    struct settings *settings = &host->conversation->settings;
     bool more = true;
 
     while (more) {
-        int setting = offered->next_setting++;
+        int setting = settings->next++;
         int64_t serial = 0;
         if (setting == MODE)
-            serial = ask_mode(host);
+            serial = ask_kept_mode(host);
         else if (setting == MODEL)
             serial = ask_model(host);
         else
@@ -333,27 +136,9 @@ static void make_next(struct host *host)
 
 void settings_begin(struct host *host)
 {
-    host->conversation->offered.next_setting = 0;
+    host->conversation->settings.next = 0;
     conversation_enter(host, PHASE_SETS, 0, -1);
     make_next(host);
-}
-
-void settings_answer(struct host *host, const struct acp_answer *answer)
-{
-    bool waited_for = phase_waits_for(&host->conversation->link.phase, PHASE_SETS, answer->serial);
-    char why[256];
-
-    if (!answer->ok) {
-        event_say(host, true, "the agent rejected the %s: %s",
-                  answer->call == ACP_CALL_SET_MODE ? "mode" : "option",
-                  link_why(answer, why, sizeof why));
-    } else if (answer->call == ACP_CALL_SET_OPTION) {
-        settings_parse_options(host, answer->options);
-    } else {
-        settings_parse_modes(host, answer->mode, NULL, 0);
-    }
-    if (waited_for)
-        make_next(host);
 }
 
 /* ---- what a client sets */
@@ -384,6 +169,181 @@ static int keep(struct host *host, const char *mode, const char *options, const 
     return rc == -1 && memory_renew(host, err) ? keep_once(host, mode, options, words, err) : rc;
 }
 
+static int keep_mode(struct host *host, const char *mode, struct err *err)
+{
+    struct store_place *place = &host->conversation->memory.place;
+
+    if (keep(host, mode, NULL, mode, err) == -1)
+        return -1;
+    free(place->mode);
+    place->mode = mem_dup(mode);
+    return 0;
+}
+
+static int keep_option(struct host *host, const char *option, const char *value, struct err *err)
+{
+    struct store_place *place = &host->conversation->memory.place;
+    _cleanup_free_ char *words = mem_printf("%s = %s", option, value);
+    _cleanup_json_ struct json *old = NULL;
+    _cleanup_str_ struct str options = STR_INIT;
+    struct json_out out = {.to = &options};
+
+    if (memory_need(host, err) == -1)
+        return -1;
+    const char *text = place->options != NULL ? place->options : "{}";
+    if (json_parse(text, strlen(text), OPTIONS_MAX, &old, err) == -1)
+        return -1;
+    json_open(&out, NULL, '{');
+    for (const struct json *o = json_first(old); o != NULL; o = json_next(o))
+        if (strcmp(json_key(o), option) != 0)
+            json_put(&out, json_key(o), json_text(o));
+    json_put(&out, option, value);
+    json_close(&out, '}');
+    if (options.len > OPTIONS_MAX)
+        return err_set(err, MAS_FAILED, "too many options are set");
+    if (keep(host, NULL, options.data, words, err) == -1)
+        return -1;
+    free(place->options);
+    place->options = str_steal(&options);
+    return 0;
+}
+
+static void answer_client(struct host *host, struct client *client)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+
+    request_open_answer(host, &head, &out);
+    json_put(&out, "conversation", host->conversation->memory.place.conversation);
+    request_close_answer(client, &head, &out);
+    if (client->kind == CLIENT_NEW || client->kind == CLIENT_SETS)
+        client->kind = CLIENT_LEAVES;
+}
+
+/* Keeps a setting for which the agent need not be asked now (serial 0), or waits for its answer. A
+ * client that goes on asking is answered at once: its answers come in order. */
+static int keep_or_wait(struct host *host, struct client *client, int64_t serial,
+                        const char *option, const char *value, struct err *err)
+{
+    struct settings *settings = &host->conversation->settings;
+
+    if (serial != 0) {
+        settings->asked = mem_room(settings->asked, settings->asked_count, sizeof *settings->asked);
+        settings->asked[settings->asked_count++] = (struct asked_setting){
+            .serial = serial, .option = mem_dup(option), .value = mem_dup(value)};
+    } else if ((option == NULL ? keep_mode(host, value, err)
+                               : keep_option(host, option, value, err)) == -1) {
+        return -1;
+    }
+    if (serial != 0 && client->kind == CLIENT_NEW) {
+        client->kind = CLIENT_SETS;
+        client->prompt = serial;
+    } else {
+        answer_client(host, client);
+    }
+    return 0;
+}
+
+static struct client *find_client(struct host *host, int64_t serial)
+{
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
+        if (client->kind == CLIENT_SETS && client->prompt == serial)
+            return client;
+    }
+    return NULL;
+}
+
+/* Says why the agent has not made a setting, and which values it offers. */
+static int refuse_value(const struct offered *offered, const struct asked_setting *setting,
+                        const char *why, struct err *err)
+{
+    _cleanup_str_ struct str list = STR_INIT;
+    bool listed = offered_list_values(offered, setting->option, setting->value, &list);
+
+    (void)err_set(err, listed || list.len == 0 ? MAS_FAILED : MAS_USAGE,
+                  "it has not set '%s=%s': %s", setting->option != NULL ? setting->option : "mode",
+                  setting->value, why);
+    return listed || list.len == 0 ? -1 : err_hint(err, "its values are: %s", list.data);
+}
+
+/* Keeps a setting that the agent has made, or says why it has not, to the client or in a note if no
+ * client waits. why: NULL if it has. */
+static void conclude(struct host *host, size_t index, const char *why)
+{
+    struct settings *settings = &host->conversation->settings;
+    struct asked_setting setting = settings->asked[index];
+    struct client *client = find_client(host, setting.serial);
+    struct err err = ERR_INIT;
+    int rc;
+
+    settings->asked[index] = settings->asked[--settings->asked_count];
+    if (why != NULL)
+        rc = refuse_value(&host->conversation->offered, &setting, why, &err);
+    else if (setting.option == NULL)
+        rc = keep_mode(host, setting.value, &err);
+    else
+        rc = keep_option(host, setting.option, setting.value, &err);
+    if (rc == -1)
+        (void)err_wrap(&err, "cannot set %s agent '%s'",
+                       setting.option == NULL ? "the mode of" : "an option of", host->agent->id);
+    if (client == NULL) {
+        if (rc == -1)
+            event_say(host, true, "%s", err.text);
+        offered_tell_options(host); /* a client may show what it wanted to set */
+    } else if (rc == -1) {
+        server_refuse(client, &err);
+    } else {
+        answer_client(host, client);
+    }
+    free(setting.option);
+    free(setting.value);
+}
+
+void settings_process_ended(struct host *host)
+{
+    while (host->conversation->settings.asked_count > 0)
+        conclude(host, host->conversation->settings.asked_count - 1, "its process ended");
+}
+
+void settings_free(struct settings *settings)
+{
+    for (size_t i = 0; i < settings->asked_count; i++) {
+        free(settings->asked[i].option);
+        free(settings->asked[i].value);
+    }
+    free(settings->asked);
+}
+
+void settings_answer(struct host *host, const struct acp_answer *answer)
+{
+    const struct agent_link *link = &host->conversation->link;
+    const struct settings *settings = &host->conversation->settings;
+    bool waited_for = phase_waits_for(&link->phase, PHASE_SETS, answer->serial);
+    bool present = link->session != NULL && answer->session != NULL &&
+                   strcmp(answer->session, link->session) == 0;
+    size_t i = 0;
+    char why[ERR_TEXT_MAX];
+
+    while (i < settings->asked_count && settings->asked[i].serial != answer->serial)
+        i++;
+    if (answer->ok && present && answer->call == ACP_CALL_SET_OPTION)
+        offered_parse_options(host, answer->options);
+    else if (answer->ok && present)
+        offered_parse_modes(host, answer->mode, NULL, 0);
+    if (i < settings->asked_count)
+        conclude(host, i,
+                 !answer->ok ? link_why(answer, why, sizeof why)
+                 : !present  ? "another conversation is open now"
+                             : NULL);
+    else if (!answer->ok)
+        event_say(host, true, "the agent rejected the %s: %s",
+                  answer->call == ACP_CALL_SET_MODE ? "mode" : "option",
+                  link_why(answer, why, sizeof why));
+    if (waited_for)
+        make_next(host);
+}
+
 static bool is_ready(const struct conversation *conversation)
 {
     return conversation->link.phase.now == PHASE_READY;
@@ -402,7 +362,7 @@ int settings_check_mode(const struct host *host, const char *mode, struct err *e
     size_t count = ready ? offered->mode_count : offered->past_mode_count;
     _cleanup_str_ struct str list = STR_INIT;
 
-    if (count == 0 || has_mode(modes, count, mode))
+    if (count == 0 || offered_has_mode(modes, count, mode))
         return 0;
     for (size_t i = 0; i < count && list.len < WORDS_SHOWN; i++)
         str_addf(&list, "%s%s", i > 0 ? ", " : "", modes[i].id);
@@ -410,19 +370,16 @@ int settings_check_mode(const struct host *host, const char *mode, struct err *e
     return err_hint(err, "its modes are: %s", list.data);
 }
 
-int settings_set_mode(struct host *host, const char *mode, struct err *err)
+int settings_set_mode(struct host *host, struct client *client, const char *mode, struct err *err)
 {
-    struct store_place *place = &host->conversation->memory.place;
+    const struct offered *offered = &host->conversation->offered;
+    bool ready = is_ready(host->conversation);
 
     if (settings_check_mode(host, mode, err) == -1)
         return -1;
-    if (keep(host, mode, NULL, mode, err) == -1)
-        return -1;
-    free(place->mode);
-    place->mode = mem_dup(mode);
-    if (is_ready(host->conversation))
-        (void)ask_mode(host);
-    return 0;
+    if (ready && offered->mode_count == 0 && offered_find(offered, NULL, "mode") == NULL)
+        return err_set(err, MAS_NOT_FOUND, "the agent has no modes");
+    return keep_or_wait(host, client, ready ? ask_mode(host, mode) : 0, NULL, mode, err);
 }
 
 static int refuse_option(const struct offered *offered, const char *option, struct err *err)
@@ -435,40 +392,19 @@ static int refuse_option(const struct offered *offered, const char *option, stru
     return list.len > 0 ? err_hint(err, "its options are: %s", list.data) : -1;
 }
 
-int settings_set_option(struct host *host, const char *option, const char *value, struct err *err)
+int settings_set_option(struct host *host, struct client *client, const char *option,
+                        const char *value, struct err *err)
 {
-    struct conversation *conversation = host->conversation;
-    struct store_place *place = &conversation->memory.place;
-    const char *text = place->options != NULL ? place->options : "{}";
-    _cleanup_json_ struct json *old = NULL;
-    _cleanup_str_ struct str options = STR_INIT;
-    struct json_out out = {.to = &options};
+    const struct conversation *conversation = host->conversation;
+    const struct config_option *known = offered_find(&conversation->offered, option, NULL);
+    const char *said = known != NULL ? value_of(known, value) : value;
+    bool ready = is_ready(conversation);
 
-    const struct config_option *known = find_option(&conversation->offered, option, NULL);
-    if (is_ready(conversation) && known == NULL)
+    if (ready && known == NULL)
         return refuse_option(&conversation->offered, option, err);
-    const char *kept = known != NULL ? value_of(known, value) : value;
-    if (kept == NULL) {
+    if (said == NULL) {
         (void)err_set(err, MAS_USAGE, "'%s' is no value of the option '%s'", value, option);
         return err_hint(err, "its values are: true, false");
     }
-    if (memory_need(host, err) == -1 ||
-        json_parse(text, strlen(text), OPTIONS_MAX, &old, err) == -1)
-        return -1;
-    json_open(&out, NULL, '{');
-    for (const struct json *o = json_first(old); o != NULL; o = json_next(o))
-        if (strcmp(json_key(o), option) != 0)
-            json_put(&out, json_key(o), json_text(o));
-    json_put(&out, option, kept);
-    json_close(&out, '}');
-    _cleanup_free_ char *words = mem_printf("%s = %s", option, kept);
-    if (options.len > OPTIONS_MAX)
-        return err_set(err, MAS_FAILED, "too many options are set");
-    if (keep(host, NULL, options.data, words, err) == -1)
-        return -1;
-    free(place->options);
-    place->options = str_steal(&options);
-    if (is_ready(conversation))
-        (void)ask_option(host, known, kept);
-    return 0;
+    return keep_or_wait(host, client, ready ? ask_option(host, known, said) : 0, option, said, err);
 }

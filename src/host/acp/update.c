@@ -298,7 +298,7 @@ static void handle_mode(struct host *host, const char *mode)
 
     if (mode == NULL || strcmp(mode, conversation->offered.mode) == 0)
         return;
-    settings_parse_modes(host, mode, NULL, 0);
+    offered_parse_modes(host, mode, NULL, 0);
     if (conversation->link.phase.now != PHASE_READY || memory->store == NULL)
         return;
     const struct store_message message = {.role = ROLE_MODE,
@@ -336,9 +336,9 @@ static void handle_commands(struct host *host, const struct acp_update *update)
     struct offered *offered = &host->conversation->offered;
     struct client_event event;
 
-    settings_free_words(offered->commands, offered->command_count);
+    offered_free_words(offered->commands, offered->command_count);
     offered->command_count = update->count < OFFERED_MAX ? update->count : OFFERED_MAX;
-    offered->commands = settings_copy_words(update->words, offered->command_count);
+    offered->commands = offered_copy_words(update->words, offered->command_count);
     event_open(&event, "commands");
     event_put_commands(host->conversation, &event.out);
     event_tell(host, &event, NULL, 0, 0);
@@ -380,7 +380,7 @@ static void handle_news(struct host *host, const struct acp_update *update)
         handle_mode(host, update->id);
         break;
     case ACP_OPTIONS:
-        settings_parse_options(host, json_get(update->json, "configOptions"));
+        offered_parse_options(host, json_get(update->json, "configOptions"));
         break;
     case ACP_INFO:
         tell_title(host, update);
