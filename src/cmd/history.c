@@ -145,10 +145,12 @@ static int find_conversation(struct store *store, const char *agent, const char 
                        CONVERSATION_MIN);
     if (store_queries(store, agent, compare, &search, err) == -1)
         return -1;
-    if (search.found[0] == '\0')
-        return err_set(err, MAS_NOT_FOUND,
-                       "cannot find conversation '%s': agent %s has no conversation with that id",
-                       text, agent);
+    if (search.found[0] == '\0') {
+        (void)err_set(err, MAS_NOT_FOUND,
+                      "cannot find conversation '%s': agent %s has no conversation with that id",
+                      text, agent);
+        return err_hint(err, "list them with: mas history --queries, and the same operands");
+    }
     if (search.several)
         return err_set(err, MAS_CONFLICT,
                        "cannot find conversation '%s': several ids begin with it", text);

@@ -21,6 +21,7 @@ static const struct {
     {"mas doctor",         "GET /doctor"},
     {"mas du",             "GET /du"},
     {"mas env",            "GET /sessions/{id}/env"},
+    {"mas history --queries", "GET /sessions/{id}/agents/{agent}/history"},
     {"mas history",        "GET /sessions/{id}/agents/{agent}/history"},
     {"mas kept",           "GET /sessions/{id}/agents/{agent}/kept"},
     {"mas land",           "POST /sessions/{id}/land"},
@@ -62,7 +63,7 @@ static const struct {
     const char *option, *member;
 } options[] = {
     {"--agent",       "'preset'"},
-    {"--answer",      "'answers',"},
+    {"--answer",      "a member of 'answers':"},
     {"--keep",        "'keep'"},
     {"--links",       "links=true"},
     {"--merge",       "'how' merge"},

@@ -93,7 +93,7 @@ conversations() {
     tell CW-ONE
     run --separate-stderr "$MAS" kept "$ID" solo --delete elsewhere
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: "*"agent 'solo' keeps no session 'elsewhere'"* ]]
+    [[ $stderr == "mas: "*"agent 'solo' keeps no session 'elsewhere'"*"list them with: mas kept "*" solo" ]]
     run --separate-stderr "$MAS" kept "$ID" solo --delete "$(ids)"
     [ "$status" -eq 4 ]
     [[ $stderr == *"it is in use"*"mas clear"* ]]

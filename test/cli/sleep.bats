@@ -35,7 +35,7 @@ load ../acp/lib
     mas sleep -s "$ID"
     [ "$status" -eq 4 ]
     [ "$output" = "reviewer is asleep" ]
-    [[ $stderr == *"cannot put agent 'lead' to sleep: it is working"* ]]
+    [[ $stderr == *"cannot put agent 'lead' to sleep: it is working"*"see what it does: mas status "*" lead" ]]
 }
 
 @test "a team without ACP agents cannot sleep" {

@@ -166,11 +166,13 @@ prompt() {
     is 200 '.permissions[0] | .form.required == ["name"] and (.options | map(.id)) == ["accept", "decline"]'
     permission=$(jq -r '.permissions[0].permission' <<<"$output")
     at "permissions/$permission" '{"option":"accept"}'
-    is 400 '.error.hint == "fill it in with \u0027answers\u0027, name=VALUE"'
+    is 400 '.error.hint == "fill in the field with a member of \u0027answers\u0027: name=VALUE"'
     at "permissions/$permission" '{"option":"accept","answers":[]}'
     refused 400 bad_request 'answers: it is not an object'
     at "permissions/$permission" '{"option":"accept","answers":{"name":"Ann","count":7}}'
     is 400
+    at "permissions/$permission" '{"option":"accept","answers":{"name":"Ann","parts":["z"]}}'
+    is 400 '.error.hint == "its values are: a, b, c"'
     at "permissions/$permission" '{"option":"accept","answers":{"name":"Ann","count":2,"sure":true,"parts":["b"],"pin":"TOPSECRET"}}'
     is 200 '.option == "accept"'
     eventually agent_is '.state == "idle"'
@@ -238,6 +240,8 @@ prompt() {
     at options/nosuch '{"value":"x"}'
     [ "$status" -ge 400 ] && [ "$status" -lt 500 ]
     was=$(jq -r .conversation <<<"$output")
+    at conversation '{"conversation":"00000000-0000-4000-8000-000000000000"}'
+    is 404 ".error.hint == \"list them with: GET /sessions/$ID/agents/solo/history\""
     at conversation '{"conversation":"new"}'
     is 200
     eventually agent_is '.conversation != "'"$was"'"'

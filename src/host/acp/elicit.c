@@ -427,6 +427,24 @@ static int fail_unknown(const struct json *fields, const char *name, struct err 
     return err_hint(err, "its fields are: %s", str_text(&list));
 }
 
+/* Says how a field is filled in: with which values, if it has some. */
+static int hint_field(const struct json *field, struct err *err)
+{
+    const char *name = json_key(field);
+    _cleanup_str_ struct str list = STR_INIT;
+
+    for (const struct json *one = json_first(choices_of(field)); one != NULL;
+         one = json_next(one)) {
+        const char *value = choice_value(one);
+        if (value != NULL && list.len < WORDS_SHOWN)
+            str_addf(&list, "%s%s", list.len > 0 ? ", " : "", value);
+    }
+    if (list.len > 0)
+        return err_hint(err, "its values are: %s", list.data);
+    return err_hint(err, "fill in the field with --answer %s=VALUE; in the pane: /answer %s=VALUE",
+                    name, name);
+}
+
 /* Checks the answers against the form, and writes them. */
 static int put_content(const struct json *form, const struct json *answers, struct json_out *out,
                        struct err *err)
@@ -447,8 +465,7 @@ static int put_content(const struct json *form, const struct json *answers, stru
         if (wrong == NULL)
             continue;
         (void)err_set(err, MAS_USAGE, "the field '%s' of the form %s", name, wrong);
-        return err_hint(err, "fill it in with --answer %s=VALUE; in the pane: /answer %s=VALUE",
-                        name, name);
+        return hint_field(field, err);
     }
     json_close(out, '}');
     return 0;

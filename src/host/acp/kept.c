@@ -174,6 +174,8 @@ static void go_on(struct host *host)
     if (kept->wanted != NULL && i == kept->count) {
         (void)err_set(&err, MAS_NOT_FOUND, "agent '%s' keeps no session '%s'", host->agent->id,
                       kept->wanted);
+        (void)err_hint(&err, "list them with: mas kept %s %s",
+                       session_label(&host->root, host->session.id).text, host->agent->id);
         refuse(host, &err);
         return;
     }

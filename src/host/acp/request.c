@@ -91,7 +91,12 @@ static int change_first(struct host *host, const struct frame *frame, struct err
     const char *id = NULL;
     enum conversation_choice choice = choice_of(frame, &id);
 
-    return choice != CHOICE_CURRENT ? clear_change_conversation(host, choice, id, err) : 0;
+    if (choice == CHOICE_CURRENT || clear_change_conversation(host, choice, id, err) == 0)
+        return 0;
+    return err->code == MAS_NOT_FOUND
+               ? err_hint(err, "list them with: mas history --queries %s %s",
+                          session_label(&host->root, host->session.id).text, host->agent->id)
+               : -1;
 }
 
 static int ask_aside(struct host *host, struct client *client, const struct frame *frame,
@@ -227,9 +232,14 @@ int acp_request_sleep(struct host *host, struct client *client, const struct fra
         client->kind = CLIENT_LEAVES;
         return 0;
     }
-    if (sleep_is_kept_awake(host, &why))
-        return err_set(err, MAS_CONFLICT, "cannot put agent '%s' to sleep: %s", host->agent->id,
-                       str_text(&why));
+    if (sleep_is_kept_awake(host, &why)) {
+        (void)err_set(err, MAS_CONFLICT, "cannot put agent '%s' to sleep: %s", host->agent->id,
+                      str_text(&why));
+        return host->child.phase == CHILD_RUNS
+                   ? err_hint(err, "see what it does: mas status %s %s",
+                              session_label(&host->root, host->session.id).text, host->agent->id)
+                   : -1;
+    }
     client->kind = CLIENT_STOPS;
     host->child.clear = (struct supervisor_report){.killed = 0};
     sleep_begin(host);

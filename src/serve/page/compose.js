@@ -15,6 +15,7 @@ export class Composer {
     #agent;
     #asides;
     #acp = false;
+    #runs = true; // as far as is known
     #text = el("textarea", {id: "prompt", rows: 1, maxlength: 1000000});
     #label = el("label", {for: "prompt", class: "hidden"});
     #way = el("select", {"aria-label": "How to send it"});
@@ -43,6 +44,10 @@ export class Composer {
     show(state) {
         this.#acp = state?.protocol === "acp";
         this.#send.disabled = state === null;
+        if (this.#runs !== (state !== null)) {
+            this.#runs = state !== null;
+            this.#name();
+        }
         if (state === null)
             return;
         const ways = Object.keys(WAYS).filter((way) => way === "prompt" || state.can?.[way]);
@@ -65,7 +70,8 @@ export class Composer {
     }
 
     #name() {
-        this.#text.placeholder = this.#label.textContent = WAYS[this.#way.value][1](this.#agent);
+        this.#text.placeholder = this.#label.textContent = this.#runs ? WAYS[this.#way.value][1](this.#agent)
+            : `${this.#agent} does not run; start the session to write to it`;
     }
 
     #submit(event) {

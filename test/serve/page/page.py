@@ -325,6 +325,7 @@ def stopped(browser):
         enter(page)
         at_agent(page)
         page.has(".head", "The session does not run.")
+        page.wait("document.getElementById('prompt').placeholder.includes('start the session')")
         page.tap("nav a", "Screen")
         page.has(".head", "The session does not run.")
         need(page.run(f"{alert}.hidden"), "that a session without a screen has none is told as an error")
