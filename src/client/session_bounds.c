@@ -2,16 +2,14 @@
 
 #include "memory/budgets.h"
 #include "store/session_limits.h"
-#include "wall/plan.h"
 
 #include <stdlib.h>
 
 void session_bounds_free(struct session_bounds *bounds)
 {
-    for (size_t i = 0; i < bounds->count; i++)
-        free(bounds->walls[i].from);
     free(bounds->walls);
     free(bounds->agents);
+    config_free(&bounds->config);
 }
 
 /* Sets how much an agent uses of its limits, as far as its host knows. */
@@ -25,23 +23,27 @@ static void count(struct agent_status *status, const struct usage *usage)
     of[LIMIT_PROCESSES].used = status->resources.processes;
 }
 
-static void look_at_wall(const struct config *config, const struct team *team,
-                         const struct agent *agent, const struct preset *preset,
-                         struct next_wall *ret)
+static void look_at_walls(const struct roster *roster, struct session_bounds *bounds)
 {
-    struct str from = STR_INIT;
+    const struct team *team = &roster->teams[0].team;
+    const struct config *config = &bounds->config;
 
-    if (preset == NULL)
-        return;
-    ret->level = wall_level_of(config, team, agent, preset);
-    wall_source_describe(config, wall_source_of(config, team, agent, preset), preset, &from);
-    ret->from = str_steal(&from);
+    for (size_t i = 0; i < roster->count; i++) {
+        const struct agent *agent = roster->agents[i].agent;
+        const struct preset *preset = config_agent_preset(config, team, agent);
+        if (preset != NULL)
+            bounds->walls[i] =
+                (struct next_wall){.preset = preset,
+                                   .level = wall_level_of(config, team, agent, preset),
+                                   .source = wall_source_of(config, team, agent, preset)};
+    }
 }
 
-/* Reads the limits and walls as the hosts do when they start. */
-static void look_at_limits(const struct config *config, struct roster *roster,
-                           const struct usage *usage, struct session_bounds *bounds)
+/* Reads the limits as the hosts do when they start. */
+static void look_at_limits(struct roster *roster, const struct usage *usage,
+                           struct session_bounds *bounds)
 {
+    const struct config *config = &bounds->config;
     const struct roster_team *team = &roster->teams[0];
     _cleanup_session_limits_ struct session_limits limits = SESSION_LIMITS_INIT;
     struct err ignored = ERR_INIT;
@@ -52,10 +54,9 @@ static void look_at_limits(const struct config *config, struct roster *roster,
     for (size_t i = 0; i < roster->count; i++) {
         struct roster_agent *one = &roster->agents[i];
         if (!one->told) {
-            const struct preset *preset = config_agent_preset(config, &team->team, one->agent);
             one->status.resources = (struct agent_resources){-1, -1, -1};
-            one->status.limits = session_limits_hold(&limits, config, one->agent, preset);
-            look_at_wall(config, &team->team, one->agent, preset, &bounds->walls[i]);
+            one->status.limits =
+                session_limits_hold(&limits, config, one->agent, bounds->walls[i].preset);
         }
         count(&one->status, usage);
     }
@@ -69,11 +70,11 @@ static int look_at_budget(struct store *store, const struct budgets_subject *of,
     return budgets_count(store, of, ret, err);
 }
 
-static int look_at_budgets(const struct config *config, const struct roster *roster,
-                           struct session_bounds *bounds, struct err *err)
+static int look_at_budgets(const struct roster *roster, struct session_bounds *bounds,
+                           struct err *err)
 {
     const struct roster_team *team = &roster->teams[0];
-    struct budgets_subject of = {.config = config, .team = &team->team};
+    struct budgets_subject of = {.config = &bounds->config, .team = &team->team};
     _cleanup_store_ struct store *store = NULL;
     struct err why = ERR_INIT;
 
@@ -86,7 +87,7 @@ static int look_at_budgets(const struct config *config, const struct roster *ros
         return -1;
     for (size_t i = 0; i < roster->count; i++) {
         of.agent = roster->agents[i].agent;
-        of.preset = config_agent_preset(config, &team->team, of.agent);
+        of.preset = bounds->walls[i].preset;
         if (look_at_budget(store, &of, &bounds->agents[i], err) == -1)
             return -1;
     }
@@ -96,16 +97,14 @@ static int look_at_budgets(const struct config *config, const struct roster *ros
 void session_bounds_look(struct roster *roster, const struct usage *usage,
                          struct session_bounds *ret)
 {
-    struct config config = CONFIG_INIT;
-
     if (roster->team_count == 0)
         return;
-    ret->count = roster->count;
     ret->agents = mem_alloc((roster->count + 1) * sizeof *ret->agents);
     ret->walls = mem_alloc((roster->count + 1) * sizeof *ret->walls);
-    if (config_load(roster->teams[0].root, true, &config, NULL, &ret->problem) == 0) {
-        look_at_limits(&config, roster, usage, ret);
-        (void)look_at_budgets(&config, roster, ret, &ret->problem);
-    }
-    config_free(&config);
+    if (config_load(roster->teams[0].root, true, &ret->config, NULL, &ret->problem) == -1)
+        return;
+    ret->has_config = true;
+    look_at_walls(roster, ret);
+    look_at_limits(roster, usage, ret);
+    (void)look_at_budgets(roster, ret, &ret->problem);
 }

@@ -10,20 +10,24 @@
 #include "model/budget.h"
 #include "model/limits.h"
 #include "model/wall.h"
+#include "store/config.h"
 #include "store/usage.h"
+#include "wall/plan.h"
 
-/* The wall that an agent would have at the next start. */
+/* The wall that an agent has at its next start. */
 struct next_wall {
-    enum wall_level level; /* WALL_UNSET: unknown, or its host tells what it has */
-    char *from; /* what says so */
+    const struct preset *preset; /* NULL: unknown, as there is no such preset, or no settings */
+    enum wall_level level; /* WALL_UNSET: unknown */
+    enum wall_source source;
 };
 
 struct session_bounds {
+    struct config config; /* with the presets */
+    bool has_config; /* it could be read */
     struct limits_held limits; /* set for the session, or in mas.ini; agents may have nearer ones */
     struct budget_held budget; /* of all agents together */
     struct budget_held *agents; /* one for each agent of the roster */
     struct next_wall *walls; /* likewise */
-    size_t count;
     struct err problem; /* why they cannot be read; MAS_OK: they can */
 };
 

@@ -116,15 +116,19 @@ int session_detail_exit_status(const struct roster_agent *agent, const struct tm
     return agent->status.signal != 0 ? 128 + agent->status.signal : agent->status.exit_code;
 }
 
-static void put_next_wall(const struct next_wall *wall, struct json_out *out)
+static void put_next_wall(const struct session_bounds *bounds, size_t i, struct json_out *out)
 {
+    const struct next_wall *wall = &bounds->walls[i];
+    _cleanup_str_ struct str from = STR_INIT;
+
     if (wall->level == WALL_UNSET) {
         json_put(out, "nextWall", NULL);
         return;
     }
     json_open(out, "nextWall", '{');
     json_put(out, "level", wall_level_name(wall->level));
-    json_put(out, "from", wall->from);
+    wall_source_describe(&bounds->config, wall->source, wall->preset, &from);
+    json_put(out, "from", str_text(&from));
     json_close(out, '}');
 }
 
@@ -151,7 +155,7 @@ static void put_agent(const struct session_detail *detail, size_t i, struct json
         }
         code_figures_put(&one->status.code, out);
         limits_held_put(&one->status.limits, out);
-        put_next_wall(&detail->bounds.walls[i], out);
+        put_next_wall(&detail->bounds, i, out);
     }
     budget_held_put(&detail->bounds.agents[i], out);
     if (code != -1)

@@ -10,12 +10,11 @@
 
 #include <stdlib.h>
 
-/* What the next start would rest on. */
+/* What the next start would rest on, beside the settings. */
 struct next {
-    bool loaded;
-    struct config config; /* with the presets */
-    struct err problem; /* why these cannot be read; MAS_OK: they can */
-    char **env;
+    const struct call *call;
+    const struct config *config; /* with the presets */
+    char **env; /* NULL: not needed yet */
     struct wall_probe probe;
 };
 
@@ -31,9 +30,11 @@ static void add_holders(struct next *next, const struct roster_team *team,
         str_addf(to, "; %s", why.text);
         return;
     }
+    if (next->env == NULL)
+        next->env = env_handed_on(&next->call->config);
     wall_probe_look(&next->probe, env_get(next->env, "PATH"), enter);
     const struct wall_subject subject = {.root = team->root,
-                                         .config = &next->config,
+                                         .config = next->config,
                                          .id = team->id,
                                          .team = &team->team,
                                          .agent = agent,
@@ -51,74 +52,48 @@ static void add_holders(struct next *next, const struct roster_team *team,
 
 /* Appends what would hold an agent whose host does not answer. */
 static void foretell(struct next *next, const struct roster_team *team, const struct agent *agent,
-                     const struct preset *preset, struct str *to)
+                     const struct next_wall *wall, struct str *to)
 {
-    enum wall_source source = wall_source_of(&next->config, &team->team, agent, preset);
-    enum wall_level level = wall_level_of(&next->config, &team->team, agent, preset);
     struct err ignored = ERR_INIT;
 
-    str_addf(to, "at the next start: %s (", wall_level_name(level));
-    wall_source_describe(&next->config, source, preset, to);
+    str_addf(to, "at the next start: %s (", wall_level_name(wall->level));
+    wall_source_describe(next->config, wall->source, wall->preset, to);
     str_addc(to, ')');
-    if (level != WALL_OFF && owner_check(team->root, team->dir, team->id, "start", &ignored) == 0)
-        add_holders(next, team, agent, preset, to);
+    if (wall->level != WALL_OFF &&
+        owner_check(team->root, team->dir, team->id, "start", &ignored) == 0)
+        add_holders(next, team, agent, wall->preset, to);
 }
 
-/* Returns true if the agent runs behind a wall: its host has told all there is to say. */
-static bool is_walled(const struct roster_agent *agent)
+/* Appends what holds an agent. Of one behind a wall its host has told all there is to say. */
+static void describe(struct next *next, const struct session_bounds *bounds,
+                     const struct roster_team *team, const struct roster_agent *agent,
+                     const struct next_wall *wall, struct str *to)
 {
-    return agent->told && agent->status.wall.level != WALL_OFF;
-}
-
-/* Reads that once it is needed: for a team that runs behind walls it is not. */
-static void load_next(const struct call *call, struct next *next)
-{
-    if (next->loaded)
-        return;
-    next->loaded = true;
-    (void)config_load(&call->root, true, &next->config, NULL, &next->problem);
-    next->env = env_handed_on(&call->config);
-}
-
-/* Appends what holds an agent that is not behind a wall now. */
-static void describe(struct next *next, const struct roster_team *team,
-                     const struct roster_agent *agent, struct str *to)
-{
-    const struct preset *preset =
-        next->problem.code == MAS_OK ? config_agent_preset(&next->config, &team->team, agent->agent)
-                                     : NULL;
-
     if (agent->told)
         wall_report_describe(&agent->status.wall, to);
-    else if (preset != NULL)
-        foretell(next, team, agent->agent, preset, to);
+    else if (wall->preset != NULL)
+        foretell(next, team, agent->agent, wall, to);
     else
         str_addf(to, "at the next start: unknown, because %s",
-                 next->problem.code != MAS_OK ? next->problem.text : "there is no such preset");
-    if (preset == NULL)
-        return;
-    enum wall_source source = wall_source_of(&next->config, &team->team, agent->agent, preset);
-    if (source == WALL_BY_VERSION || source == WALL_BY_NOTHING)
+                 bounds->has_config ? "there is no such preset" : bounds->problem.text);
+    bool is_walled = agent->told && agent->status.wall.level != WALL_OFF;
+    if (!is_walled && wall->preset != NULL &&
+        (wall->source == WALL_BY_VERSION || wall->source == WALL_BY_NOTHING))
         err_add_commands(to, "; put them up with: mas start --wall %s", team->id);
 }
 
 void show_walls(const struct call *call, const struct session_detail *detail, char **texts)
 {
     const struct roster *roster = &detail->roster;
-    struct next next = {.config = CONFIG_INIT, .probe = WALL_PROBE_INIT};
+    const struct session_bounds *bounds = &detail->bounds;
+    struct next next = {.call = call, .config = &bounds->config, .probe = WALL_PROBE_INIT};
 
     for (size_t i = 0; i < roster->count; i++) {
         const struct roster_agent *agent = &roster->agents[i];
         struct str text = STR_INIT;
-        if (is_walled(agent)) {
-            wall_report_describe(&agent->status.wall, &text);
-        } else {
-            load_next(call, &next);
-            describe(&next, &roster->teams[agent->team], agent, &text);
-        }
+        describe(&next, bounds, &roster->teams[agent->team], agent, &bounds->walls[i], &text);
         texts[i] = str_steal(&text);
     }
     wall_probe_free(&next.probe);
     strv_free(next.env);
-    config_free(&next.config);
 }
