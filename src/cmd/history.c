@@ -245,9 +245,7 @@ static int failed(const struct roster_team *team, struct err *err)
     if (err->code == MAS_USAGE || err->code == MAS_NOT_FOUND || err->code == MAS_CONFLICT)
         return -1;
     (void)err_wrap(err, "cannot show the history of session '%s'", roster_label(team).text);
-    if (err->code == MAS_DAMAGED)
-        (void)err_hint(err, "set it aside, so that the team can continue, with: mas doctor --fix");
-    return -1;
+    return store_failed(err);
 }
 
 static int run_history(struct call *call, struct err *err)

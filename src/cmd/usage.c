@@ -235,13 +235,19 @@ static int find_sessions(const struct call *call, struct usage_sums *sums, struc
     return 0;
 }
 
-/* Reads all sessions. One that cannot be read is told of and left out. */
-static void read_sessions(const struct call *call, struct usage_sums *sums)
+/* Reads all sessions. One that cannot be read is told of and left out; if it is the only one that
+ * was asked for, that is the error. */
+static int read_sessions(const struct call *call, struct usage_sums *sums, struct err *err)
 {
     for (size_t i = 0; i < sums->id_count; i++) {
         struct err why = ERR_INIT;
         if (read_session(call, sums, sums->ids[i], &why) == 0)
             continue;
+        if (sums->one) {
+            *err = why;
+            return err_wrap(err, "cannot read what session '%s' has used",
+                            session_label(&call->root, sums->ids[i]).text);
+        }
         err_warn("cannot read what session '%s' has used: %s",
                  session_label(&call->root, sums->ids[i]).text, why.text);
         sums->problems = mem_room(sums->problems, sums->problem_count, sizeof *sums->problems);
@@ -249,6 +255,7 @@ static void read_sessions(const struct call *call, struct usage_sums *sums)
         (void)snprintf(problem->id, sizeof problem->id, "%s", sums->ids[i]);
         problem->text = mem_dup(why.text);
     }
+    return 0;
 }
 
 static int compare_words(const void *a, const void *b)
@@ -468,11 +475,10 @@ static int run_usage(struct call *call, struct err *err)
     sums.one = sums.id_count == 1 && !each_session_means_all(call);
     if (read_by(call, sums.one, &sums.by, err) == -1)
         return -1;
-    read_sessions(call, &sums);
+    if (read_sessions(call, &sums, err) == -1)
+        return -1;
     if (sums.by == BY_DAY && sums.count > 1)
         qsort(sums.lines, sums.count, sizeof *sums.lines, compare_words);
-    if (sums.one && sums.problem_count > 0)
-        return err_set(err, MAS_DAMAGED, "no session could be read");
     if (call->json)
         print_json(&sums);
     else if (sums.id_count == 0)

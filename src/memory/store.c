@@ -69,6 +69,13 @@ static int mend(struct store *store, struct err *err)
     return store_mend(store, err) == -1 ? -1 : store_usage_mend(store, err);
 }
 
+int store_failed(struct err *err)
+{
+    if (err->code == MAS_DAMAGED)
+        (void)err_hint(err, "set it aside, so that the team can continue, with: mas doctor --fix");
+    return -1;
+}
+
 int store_open(int dir, const char *session_id, const char *agent, bool write, struct store **ret,
                struct err *err)
 {
@@ -81,7 +88,7 @@ int store_open(int dir, const char *session_id, const char *agent, bool write, s
     if (owner_check_reader(dir, err) == -1 ||
         db_open(dir, STORE_FILE, write ? DB_CREATE : DB_READ, &store->db, err) == -1 ||
         settle(dir, store, &version, err) == -1)
-        return -1;
+        return store_failed(err);
     if (!write && version == 0)
         return err_set(err, MAS_NOT_FOUND, "cannot open '" STORE_FILE "': it is empty");
     if (store->agent != NULL) {

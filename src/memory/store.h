@@ -69,6 +69,8 @@ struct store;
  * session (store/owner.h). The caller closes *ret with store_close(). */
 int store_open(int dir, const char *session_id, const char *agent, bool write, struct store **ret,
                struct err *err);
+/* Adds to an error what helps with a damaged memory.db, if it is one. Returns -1. */
+int store_failed(struct err *err);
 void store_close(struct store *store);
 void store_closep(struct store **store);
 #define _cleanup_store_ __attribute__((cleanup(store_closep)))

@@ -85,6 +85,8 @@ line() { grep -E -- "^$1 " <<<"$output" | tr -s ' ' | sed 's/ *$//'; }
     jq -e --arg id "$ID" '.problems | length == 1 and .[0].sessionId == $id' <<<"$output"
     mas usage bad
     [ "$status" -eq 5 ]
+    [ "${stderr_lines[0]}" = "mas: cannot read what session 'bad' has used: cannot read 'memory.db': it is not a database" ]
+    [[ ${stderr_lines[1]} == *'mas doctor --fix' ]]
     mas usage fresh
     [ "$status" -eq 0 ]
     [ "$(line total)" = "total 0" ]
