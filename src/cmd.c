@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "base/suggest.h"
+#include "base/time.h"
 #include "cmd/person.h"
 #include "fleet/greeting.h"
 #include "model/remote.h"
@@ -554,4 +555,14 @@ int call_bad_value(const struct call *call, const char *option, const char *want
 {
     return err_set(err, MAS_USAGE, "cannot use --%s '%s': it is not %s", option,
                    call_opt(call, option), want);
+}
+
+int call_past(const struct call *call, const char *option, int64_t *ret, struct err *err)
+{
+    const char *text = call_opt(call, option);
+
+    if (text != NULL && !time_parse_past(text, ret))
+        return call_bad_value(call, option,
+                              "an age such as 10m or a time such as 2025-12-18T08:00:00Z", err);
+    return 0;
 }

@@ -199,6 +199,9 @@ int call_unexpected(const struct call *call, const char *operand, struct err *er
 int call_hint_host(const struct call *call, const char *host, struct err *err);
 /* Sets the error for the value of an option; `want` says what the value must be. Returns -1. */
 int call_bad_value(const struct call *call, const char *option, const char *want, struct err *err);
+/* Sets *ret to the value of an option that is an age or a time in the past, in ms since 1970.
+ * Without that option it stays unchanged. */
+int call_past(const struct call *call, const char *option, int64_t *ret, struct err *err);
 /* Finds the session that `text` names and stores its id in `ret`. If text is NULL, sets a usage
  * error. */
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err);

@@ -1,7 +1,6 @@
 #include "cmd/history.h"
 
 #include "base/number.h"
-#include "base/time.h"
 #include "cmd.h"
 #include "cmd/brokered.h"
 #include "cmd/held_output.h"
@@ -62,16 +61,6 @@ static int read_roles(const struct call *call, unsigned *ret, struct err *err)
     return 0;
 }
 
-static int read_time(const struct call *call, const char *option, int64_t *ret, struct err *err)
-{
-    const char *text = call_opt(call, option);
-
-    if (text != NULL && !time_parse_past(text, ret))
-        return call_bad_value(call, option,
-                              "an age such as 10m or a time such as 2025-12-18T08:00:00Z", err);
-    return 0;
-}
-
 static int read_form(const struct call *call, enum history_form *ret, struct err *err)
 {
     const char *text = call_opt(call, "export");
@@ -102,8 +91,8 @@ static int read_filter(const struct call *call, enum history_form form, struct s
         read_number(call, "offset", &offset, err) == -1 ||
         read_number(call, "query", &ret->query, err) == -1 ||
         read_roles(call, &ret->roles, err) == -1 ||
-        read_time(call, "since", &ret->since_ms, err) == -1 ||
-        read_time(call, "until", &ret->until_ms, err) == -1)
+        call_past(call, "since", &ret->since_ms, err) == -1 ||
+        call_past(call, "until", &ret->until_ms, err) == -1)
         return -1;
     if (limit_text != NULL && !all && limit == 0)
         return call_bad_value(call, "limit", "a positive number, or all", err);

@@ -161,16 +161,6 @@ static bool show(const struct search_hit *hit, void *arg)
     return true;
 }
 
-static int read_time(const struct call *call, const char *option, int64_t *ret, struct err *err)
-{
-    const char *text = call_opt(call, option);
-
-    if (text != NULL && !time_parse_past(text, ret))
-        return call_bad_value(call, option,
-                              "an age such as 10m or a time such as 2025-12-18T08:00:00Z", err);
-    return 0;
-}
-
 static int read_role(const struct call *call, unsigned *ret, struct err *err)
 {
     const char *text = call_opt(call, "role");
@@ -201,8 +191,8 @@ static int read_options(const struct call *call, struct search_options *ret, str
     if (ret->tag != NULL && strchr(ret->tag, ':') == NULL)
         return call_bad_value(call, "tag", "KEY:VALUE", err);
     return read_role(call, &ret->roles, err) == -1 ||
-                   read_time(call, "since", &ret->since_ms, err) == -1 ||
-                   read_time(call, "until", &ret->until_ms, err) == -1
+                   call_past(call, "since", &ret->since_ms, err) == -1 ||
+                   call_past(call, "until", &ret->until_ms, err) == -1
                ? -1
                : 0;
 }
