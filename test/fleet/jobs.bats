@@ -19,6 +19,7 @@ teardown_more() {
     as front scancel -u ann || :
     eventually nothing_queued
     as front rm -rf .config/mas
+    [ -z "${PURGES-}" ] || slurm_set MinJobAge=300
 }
 nothing_queued() { [ -z "$(queue)" ]; }
 
@@ -52,6 +53,8 @@ pids() {
     on "$1" sh -c 'grep -lz "^MAS_SESSION_ID=$1\$" /proc/[0-9]*/environ 2>/dev/null | grep -o "[0-9]*"' sh "$2" || :
 }
 none_left() { [ -z "$(pids "$1" "$2")" ]; }
+# number ID: the number of its job, as it was submitted.
+number() { as front sed -n 's/^JOB=//p' "$STORE/$1/job"; }
 saved() { as front sh -c 'ls "$1"/save-*' sh "$STORE/$1" 2>/dev/null; }
 printed() { as front grep -q "$2" "$STORE/$1/output"; }
 
@@ -172,6 +175,44 @@ printed() { as front grep -q "$2" "$STORE/$1/output"; }
     as front mas rm held early
     run as front test -e "$STORE/$id"
     [ "$status" -eq 1 ]
+}
+
+@test "jobs that slurmctld has purged are shown as what they were, and are stopped and removed like others" {
+    local seen early ended killed
+    machine_ini front '-w n1'
+    ended=$(submit ended)
+    killed=$(submit killed)
+    eventually answers n1 "$ended"
+    eventually answers n1 "$killed"
+    as front sh -c 'mkdir -p .config/mas/slurm; printf "#!/bin/sh\nexit 3\n" >.config/mas/slurm/team.sbatch'
+    seen=$(submit seen)
+    has_failed() { is_now 'select(.name == "seen").state' failed; }
+    eventually has_failed
+    # from here to the purge nobody asks Slurm; slurmctld looks every 10 s then, and once a minute otherwise
+    PURGES=1
+    slurm_set MinJobAge=2
+    early=$(submit early)
+    there n1 "$ended" stop -q "$ended"
+    on n1 pkill -KILL -u ann -f "mas run .*$killed" # as what nobody is told of ends a job
+    purged() { run ! as front scontrol show job "$(number "$1")" && [[ $output == *'Invalid job id'* ]]; }
+    eventually purged "$seen"
+    eventually purged "$early"
+    eventually purged "$ended"
+    eventually purged "$killed"
+    none_left n1 "$killed"
+    run as front mas status gpu:killed # asks Slurm, and keeps what it said before its purge
+    [ "$status" -eq 4 ]
+    [[ $output == *'is gone: it was killed, or its node went down'* ]]
+    as front mas list --json | jq -r '.jobs[] | "\(.name) \(.state) on \(.node): \(.reason), \(.exitCode)"' | sort >"$T/shown"
+    diff "$T/shown" - <<'END'
+early gone on null: it did not start, or was killed before it could say so, null
+ended ended on n1: all agents ended, null
+killed gone on n1: it was killed, or its node went down, null
+seen failed on n1: NonZeroExitCode, 3
+END
+    as front mas stop seen early ended killed
+    as front mas rm seen early ended killed
+    is_now .name ''
 }
 
 @test "a job that has begun says that its team is not up yet, also when it begins again, and is reached when it is" {
