@@ -158,8 +158,9 @@ static struct last_known count_sessions(const struct json *rows)
     return known;
 }
 
-/* Records what machines know that have answered, and finds what is known of the others. */
-static void keep_known(struct fleet_answers *answers, const struct reach_ask *asks)
+/* Records what machines know that have answered, and finds what is known of the others. `whole`:
+ * they were asked for all of their sessions. */
+static void keep_known(struct fleet_answers *answers, const struct reach_ask *asks, bool whole)
 {
     size_t count = answers->count - 1;
     const struct remote **remotes = mem_alloc((count + 1) * sizeof *remotes);
@@ -173,7 +174,7 @@ static void keep_known(struct fleet_answers *answers, const struct reach_ask *as
         struct fleet_answer *answer = &answers->list[i + 1];
         answer->known = known[i];
         known[i] = (struct last_known){.when = 0};
-        if (answer->json == NULL || strcmp(answers->verb, "list") != 0)
+        if (answer->json == NULL || !whole)
             continue;
         known[i] = answer->known = count_sessions(all_hosts_rows(answers->verb, answer->json));
         any = true;
@@ -298,6 +299,17 @@ static void look_close(struct fleet_look *look)
 }
 #define _cleanup_look_ __attribute__((cleanup(look_close)))
 
+/* Returns true if the answers have all sessions: those of a list without a choice. */
+static bool is_whole(const struct fleet_look *look)
+{
+    static const char *const choices[] = {"active", "stopped", "error"};
+    bool chosen = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(choices); i++)
+        chosen = chosen || call_opt(look->call, choices[i]) != NULL;
+    return strcmp(look->verb, "list") == 0 && !chosen;
+}
+
 /* Makes what asks the machines. Returns their number. */
 static size_t put_machines(const struct fleet_look *look, struct reach_ask *asks,
                            struct fleet_answer *answers)
@@ -363,7 +375,7 @@ static void ask_all(struct fleet_look *look, struct fleet_answers *ret)
         take_answer(look->verb, &asks[i], from, to, &ret->list[i]);
     for (size_t i = 0; i < ret->count; i++)
         reach_ask_free(&asks[i]);
-    keep_known(ret, asks);
+    keep_known(ret, asks, is_whole(look));
     if (is_about_slurm(look->verb))
         add_slurm(config, ret);
     else

@@ -78,6 +78,8 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     make_machine n3
     there n2 "$MAS" new -q --name shop -t solo --no-start
     mas list --all-hosts
+    mas list --all-hosts --error # some of the sessions are not what is known of all
+    mas list --all-hosts --active
     close_connections
     # n2 takes connections and says nothing; n3 is gone
     sed -i "/^Host n2/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand sleep 100|; /^Host n3/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand false|" "$T/ssh/config"
