@@ -340,8 +340,9 @@ static void add_problem(struct table *table, const struct fleet_answer *answer, 
     if (!answer->reached && answer->known.when != 0) {
         char age[24];
         time_age(answer->known.when, now, age);
-        str_addf(&text, "; %s ago it had %" PRId64 " sessions, %" PRId64 " active", age,
-                 answer->known.sessions, answer->known.active);
+        str_addf(&text, "; %s ago it had %" PRId64 " session%s, %" PRId64 " active", age,
+                 answer->known.sessions, answer->known.sessions == 1 ? "" : "s",
+                 answer->known.active);
     }
     str_addf(&host, "%s%s%s", answer->host != NULL ? answer->host : "-",
              answer->label != NULL ? ":" : "", answer->label != NULL ? answer->label : "");

@@ -89,7 +89,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     mas list --all-hosts
     took=$(($(date +%s%3N) - began))
     [ "$status" -eq 12 ]
-    [[ $(row n2) = *"not reached: "*" ago it had 1 sessions, 0 active" ]]
+    [[ $(row n2) = *"not reached: "*" ago it had 1 session, 0 active" ]]
     [[ $(row n3) = *"not reached: "*" ago it had 0 sessions, 0 active" ]]
     [[ $(row -) = *here* ]]
     [ "$took" -lt 3000 ] || echo "$took ms" >&3
