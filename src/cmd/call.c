@@ -3,6 +3,7 @@
 #include "client/survey.h"
 #include "cmd.h"
 #include "cmd/jobs.h"
+#include "cmd/remote.h"
 #include "cmd/roots.h"
 
 #include <stdlib.h>
@@ -85,7 +86,8 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
     if (!call->has_root) {
         (void)survey_no_session(call->searched, text, err);
         (void)err_hint(err, "create a session with: mas new");
-        return roots_hint_session(call, text, err);
+        (void)roots_hint_session(call, text, err);
+        return remote_hint_host(call, text, err);
     }
     int rc = survey_select(&call->root, &call->config, text, ret, err);
     if (call_check_session(call, text, rc == 0 ? ret : NULL, err) == -1)
@@ -95,5 +97,6 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
     if (err->code != MAS_NOT_FOUND)
         return -1;
     (void)roots_hint_session(call, text, err);
-    return all_jobs_hint(call, text, err);
+    (void)all_jobs_hint(call, text, err);
+    return remote_hint_host(call, text, err);
 }

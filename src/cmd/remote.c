@@ -265,6 +265,19 @@ static const char *session_of(const char *word)
     return word + strcspn(word, ":") + 1;
 }
 
+int remote_hint_host(const struct call *call, const char *word, struct err *err)
+{
+    const struct remote *remote = NULL;
+    char name[REMOTE_NAME_MAX + 1];
+
+    /* no name of a session has a colon; a text for an agent may have one */
+    if (!split(word, name) || !str_is_word(session_of(word), strlen(word)) ||
+        config_remote(&call->config, name) != NULL)
+        return -1;
+    *err = (struct err)ERR_INIT;
+    return config_need_remote(&call->config, name, &remote, err);
+}
+
 static void push_option(char ***words, const struct given *given, const char *value)
 {
     bool takes = given->opt->arg != NULL && (given->opt->arg[0] != '[' || value[0] != '\0');

@@ -22,4 +22,8 @@
 int remote_run(const char *name, const struct cmd *cmd, char *const *words, const char *root,
                int *ret_code, struct err *err);
 
+/* Where a word has been found to be no session: makes the error one about the host, if the word is
+ * NAME:SESSION and mas.ini has no such host. Returns -1. */
+int remote_hint_host(const struct call *call, const char *word, struct err *err);
+
 #endif

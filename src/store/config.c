@@ -438,6 +438,7 @@ int config_need_remote(const struct config *config, const char *name, const stru
 {
     _cleanup_str_ struct str names = STR_INIT;
     const struct remote *remote = config_remote(config, name);
+    const char *here = getenv(ERR_REACHED_AS); /* not the mas.ini that the reader has before them */
 
     if (remote != NULL && remote->via != REMOTE_UNSET) {
         *ret = remote;
@@ -448,8 +449,8 @@ int config_need_remote(const struct config *config, const char *name, const stru
                       name, remote->origin);
         return err_hint(err, "add a line: via = ssh:DESTINATION");
     }
-    (void)err_set(err, MAS_NOT_FOUND, "cannot find host '%s': mas.ini has no [host %s]", name,
-                  name);
+    (void)err_set(err, MAS_NOT_FOUND, "cannot find host '%s': mas.ini%s%s has no [host %s]", name,
+                  here != NULL ? " on " : "", here != NULL ? here : "", name);
     for (size_t i = 0; i < config->remote_count && names.len < 400; i++)
         str_addf(&names, "%s%s", i > 0 ? ", " : "", config->remotes[i].name);
     if (names.len > 0)

@@ -318,6 +318,35 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
     [ "$(completes show n1:)" = '' ]
 }
 
+@test "NAME:SESSION with a host that mas.ini does not have says so, on whatever machine that is" {
+    local text
+    for text in none:shop none:0123abcd; do
+        mas status "$text"
+        [ "$status" -eq 3 ]
+        [ "$stderr" = "mas: cannot find host 'none': mas.ini has no [host none]"$'\n''the hosts are: n1' ]
+    done
+    # what cannot be a session is no place either
+    for text in 'none: do it' :shop none: no/ne:shop; do
+        mas status "$text"
+        [ "$status" -eq 3 ]
+        [ "${stderr%%$'\n'*}" = "mas: cannot find session '$text': there is no such session in '$ROOT'" ]
+    done
+    mas status n1:none:shop
+    [ "$status" -eq 3 ]
+    [ "${stderr_lines[0]}" = "mas: cannot find host 'none': mas.ini on n1 has no [host none]" ]
+    there n1 "$MAS" new -q --name shop --no-start >/dev/null
+    mas move n1:shop n2
+    [ "$status" -eq 3 ]
+    [ "$stderr" = "mas: cannot find host 'n2': mas.ini on n1 has no [host n2]"$'\n''hosts are described in mas.ini(5)' ]
+    rm -r "$ROOT/sessions"
+    mkdir -p "$XDG_CONFIG_HOME/mas"
+    mv "$ROOT/mas.ini" "$XDG_CONFIG_HOME/mas/mas.ini"
+    cd "$T"
+    run --separate-stderr env -u MAS_ROOT "$MAS" status none:shop
+    [ "$status" -eq 3 ]
+    [ "${stderr_lines[0]}" = "mas: cannot find host 'none': mas.ini has no [host none]" ]
+}
+
 @test "new --host on a machine that ssh reaches creates the session there" {
     mas new --host n1 --name shop -t solo -q
     [ "$status" -eq 0 ]
