@@ -274,7 +274,7 @@ teardown_more() { close_connections; }
     [ "$status" -eq 3 ]
     mas stop n3:x
     [ "$status" -eq 3 ]
-    [[ $stderr = *"'n3:x'"* ]]
+    [[ $stderr = *"mas.ini has no [host n3]"* ]]
 }
 
 @test "an agent's NAME:SESSION is not another machine's" {
