@@ -81,17 +81,25 @@ void host_set_title(struct host *host)
     pane_title(&host->pane, title);
 }
 
+/* Returns when an agent starts that does not run; 0: it does not. One that ends in order to start
+ * again has not ended for those who wait for that. */
+static int64_t find_start(const struct child *child)
+{
+    if (child->restart_at != -1)
+        return time_epoch_ms() + child->restart_at - time_monotonic_ms();
+    return child->phase == CHILD_ENDS && child->again ? time_epoch_ms() : 0;
+}
+
 void host_fill_status(const struct host *host, struct agent_status *ret)
 {
     const struct child *child = &host->child;
     bool runs = child->phase == CHILD_RUNS;
-    int64_t until = child->restart_at - time_monotonic_ms();
 
     *ret = (struct agent_status){
         .state = host->backend->state(host),
         .since_ms = host->told.since_ms,
         .output_ms = host->output_ms,
-        .restart_ms = child->restart_at != -1 ? time_epoch_ms() + until : 0,
+        .restart_ms = host->leaving ? 0 : find_start(child),
         .pid = runs ? child->pid : 0,
         .host_pid = host->pid,
         .exit_code = runs ? -1 : child->exit_code,

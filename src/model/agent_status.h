@@ -65,7 +65,7 @@ struct agent_status {
     enum agent_state state;
     int64_t since_ms; /* milliseconds since 1970, like the next two */
     int64_t output_ms; /* newest output; 0: none yet */
-    int64_t restart_ms; /* when a crashed agent restarts; 0: it does not */
+    int64_t restart_ms; /* when one that does not run starts again; 0: it does not */
     int64_t until_ms; /* of a limited agent: when its provider takes prompts again; 0: unknown */
     int64_t
         retry_ms; /* of a limited agent: when mas sends its prompt again, by mas's own rule; 0 */

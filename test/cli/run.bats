@@ -77,6 +77,22 @@ agent_pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
     [ "$(saves)" -eq 1 ]
 }
 
+@test "a restart of the only agent is no end of the run" {
+    local before
+    begin --store "$STORE" -t solo
+    before=$(agent_pid)
+    # its tree takes a while to end
+    "$MAS" send "$ID" all "trap '' HUP; touch deaf; sleep 1000"
+    eventually test -e "$ROOT/sessions/$ID/unit/solo/deaf"
+    mas restart "$ID" solo
+    [ "$status" -eq 0 ]
+    [ "$(agent_pid)" != "$before" ]
+    "$MAS" send "$ID" all 'exit 0'
+    ended
+    [ "$status" -eq 0 ]
+    [ "$(grep -c ' restart agent=solo$' "$ROOT/sessions/$ID/logs/session.log")" -eq 1 ]
+}
+
 @test "run fails if all agents have failed, and says which; the session is saved" {
     begin --store "$STORE" -t solo
     "$MAS" send "$ID" all 'exit 3'
