@@ -141,21 +141,34 @@ void all_jobs_put_json(const struct call *call, const struct all_jobs *all, bool
 /* ---- one job */
 
 const struct batch_job *all_jobs_find(const struct call *call, const char *text,
-                                      struct all_jobs *all, const char **ret_store,
-                                      const struct err *err)
+                                      struct all_jobs *all, const char **ret_store, struct err *err)
 {
-    const struct batch_job *job = NULL;
+    const struct batch_job *found = NULL;
 
     if (err->code != MAS_NOT_FOUND || text == NULL)
         return NULL;
     all_jobs_read(call, all);
-    for (size_t i = 0; i < all->count && job == NULL; i++) {
-        struct err ignored = ERR_INIT;
-        *ret_store = all->stores[i].store;
-        if (jobs_select(&all->stores[i].jobs, text, &job, &ignored) == -1)
-            job = NULL;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct batch_job *job = NULL;
+        struct err why = ERR_INIT;
+        int rc = jobs_select(&all->stores[i].jobs, text, &job, &why);
+        if (rc == -1 && why.code == MAS_CONFLICT) {
+            *err = why;
+            return NULL;
+        }
+        if (rc == 0 && found != NULL) {
+            (void)err_set(err, MAS_CONFLICT, "cannot find session '%s': jobs of %s and %s match",
+                          text, found->host, job->host);
+            (void)err_hint(err, "name the host: %s:%s or %s:%s", found->host, text, job->host,
+                           text);
+            return NULL;
+        }
+        if (rc == 0) {
+            found = job;
+            *ret_store = all->stores[i].store;
+        }
     }
-    return job;
+    return found;
 }
 
 int all_jobs_hint(const struct call *call, const char *text, struct err *err)

@@ -42,11 +42,11 @@ void all_jobs_put_json(const struct call *call, const struct all_jobs *all, bool
                        struct json_out *out);
 
 /* After `text` was found to name no session of this root (*err says so): finds the job that it
- * names. Returns NULL, and leaves *err as it is, if there is none. The job and *ret_store belong to
- * *all, which this function fills. */
+ * names. Returns NULL, and leaves *err as it is, if there is none; if there are several, sets it.
+ * The job and *ret_store belong to *all, which this function fills. */
 const struct batch_job *all_jobs_find(const struct call *call, const char *text,
                                       struct all_jobs *all, const char **ret_store,
-                                      const struct err *err);
+                                      struct err *err);
 
 /* After the same, for a verb that does not look for jobs: if `text` names one, the hint says how to
  * reach it. Returns -1. */

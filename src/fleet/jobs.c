@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "model/remote.h"
 #include "model/setting.h"
+#include "store/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 #define MARK "MASJOBS1"
 #define ASKED_FORMAT "%020" PRId64 /* of a fixed width, so that jobs_forget() can write over it */
 
-enum { HEADER_FIELDS = 5, JOB_FIELDS = 11, EMPTY_S = 60 };
+enum { HEADER_FIELDS = 5, JOB_FIELDS = 11, EMPTY_S = 60, CANDIDATES = 8 };
 
 /* ---- the cache */
 
@@ -408,29 +409,74 @@ char **jobs_stores(const struct config *config)
     return stores;
 }
 
+/* By what a word may mean a session, the best first. */
+enum match { BY_ID, BY_NAME, BY_TMUX_NAME, BY_BEGINNING, MATCH_COUNT };
+
+static bool matches(const struct batch_job *job, const char *text, enum match match)
+{
+    switch (match) {
+    case BY_ID:
+        return strcmp(job->id, text) == 0;
+    case BY_NAME:
+        return strcmp(job->name, text) == 0;
+    case BY_TMUX_NAME: { /* which lists show */
+        _cleanup_free_ char *name = session_tmux_name(job->id, session_name_digits[0]);
+        return strcmp(name, text) == 0;
+    }
+    case BY_BEGINNING:
+    case MATCH_COUNT:
+    default:
+        return id_could_begin(text) && strncasecmp(job->id, text, strlen(text)) == 0;
+    }
+}
+
+/* Finds the jobs that match, and those of them that live. Returns their number. */
+static size_t find_matches(const struct jobs *jobs, const char *text, enum match match,
+                           const struct batch_job **ret, const struct batch_job **ret_live,
+                           size_t *ret_lives, struct str *candidates)
+{
+    size_t count = 0;
+
+    *ret_lives = 0;
+    for (size_t i = 0; i < jobs->count; i++) {
+        const struct batch_job *job = &jobs->list[i];
+        if (!matches(job, text, match))
+            continue;
+        *ret = job;
+        if (slurm_is_live(job->state)) {
+            *ret_live = job;
+            ++*ret_lives;
+        }
+        if (count++ < CANDIDATES)
+            str_addf(candidates, "%s%s (%s)", count > 1 ? ", " : "", job->id,
+                     slurm_state_name(job->state));
+    }
+    return count;
+}
+
 int jobs_select(const struct jobs *jobs, const char *text, const struct batch_job **ret,
                 struct err *err)
 {
-    const struct batch_job *found = NULL;
-    size_t count = 0;
-
-    for (size_t i = 0; i < jobs->count; i++) {
-        const struct batch_job *job = &jobs->list[i];
-        if (strcmp(job->id, text) == 0 || strcmp(job->name, text) == 0) {
-            *ret = job;
+    for (enum match match = BY_ID; match < MATCH_COUNT; match++) {
+        _cleanup_str_ struct str candidates = STR_INIT;
+        const struct batch_job *found = NULL;
+        const struct batch_job *live = NULL;
+        size_t lives = 0;
+        size_t count = text[0] == '\0'
+                           ? 0
+                           : find_matches(jobs, text, match, &found, &live, &lives, &candidates);
+        if (count == 0)
+            continue;
+        if (count == 1 || (match == BY_NAME && lives == 1)) {
+            *ret = count == 1 ? found : live;
             return 0;
         }
-        if (id_could_begin(text) && strncasecmp(job->id, text, strlen(text)) == 0) {
-            found = job;
-            count++;
-        }
+        (void)err_set(err, MAS_CONFLICT, "cannot find session '%s': %zu jobs match", text, count);
+        return err_hint(err, "candidates: %s%s", candidates.data,
+                        count > CANDIDATES ? ", ..." : "");
     }
-    if (count > 1)
-        return err_set(err, MAS_CONFLICT, "cannot use '%s': %zu jobs begin so", text, count);
-    if (count == 0)
-        return err_set(err, MAS_NOT_FOUND, "there is no job of a session '%s'", text);
-    *ret = found;
-    return 0;
+    (void)err_set(err, MAS_NOT_FOUND, "there is no job of a session '%s'", text);
+    return err_hint(err, "list the jobs with: mas list --jobs");
 }
 
 int jobs_record(const char *store, const struct batch_job *job, struct batch_job *ret,

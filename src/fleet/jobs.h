@@ -51,8 +51,9 @@ void jobs_forget(const char *store);
 void jobs_free(struct jobs *jobs);
 #define _cleanup_jobs_ __attribute__((cleanup(jobs_free)))
 
-/* Finds the job of the session that `text` means: an id, a name, or the beginning of an id. Fails
- * with MAS_NOT_FOUND, or with MAS_CONFLICT if there are several. The job belongs to `jobs`. */
+/* Finds the job of the session that `text` means: an id, a name, a tmux name, or the beginning of
+ * an id. Of several with one name, the only one that lives is meant. Fails with MAS_NOT_FOUND, or
+ * with MAS_CONFLICT and the candidates in the hint if several match. The job belongs to `jobs`. */
 int jobs_select(const struct jobs *jobs, const char *text, const struct batch_job **ret,
                 struct err *err);
 

@@ -408,6 +408,41 @@ END
     [ "$(grep -c ^squeue "$T/calls")" -eq 2 ]
 }
 
+@test "a job is named as lists show it; of two with one name the one that lives is meant, and none is guessed" {
+    local other=660e8400-e29b-41d4-a716-446655440000 words
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
+    "$MAS" new -q --host gpu --id "$other" -n shop -t solo
+    printf '%s\n' "12|RUNNING|0|0|n1|mas:$ID|None" "13|PENDING|0|0|n/a|mas:$other|Priority" >"$T/jobs"
+    ask_again
+    mas show mas-660e8400
+    [ "$status" -eq 0 ]
+    [[ $output == *"$other"* ]]
+    for words in 'show shop' 'stop shop' 'logs shop' 'rm shop' 'stop gpu:shop' 'status gpu:shop'; do
+        # shellcheck disable=SC2086 # words
+        mas $words
+        echo "$words: $status $output $stderr"
+        [ "$status" -eq 4 ]
+        [ "${stderr_lines[0]}" = "mas: cannot find session 'shop': 2 jobs match" ]
+        [ "${stderr_lines[1]}" = "candidates: $ID (running), $other (pending)" ]
+    done
+    run ! grep -q scancel "$T/calls"
+    printf '%s\n' "12|COMPLETED|0|0|n1|mas:$ID|None" "13|PENDING|0|0|n/a|mas:$other|Priority" >"$T/jobs"
+    ask_again
+    mas stop shop
+    [ "$status" -eq 0 ]
+    grep -q '^scancel .*13$' "$T/calls"
+    mas status gpu:nobody
+    [ "$status" -eq 3 ]
+    [ "$stderr" = "mas: there is no job of a session 'nobody'"$'\n''list the jobs with: mas list --jobs' ]
+    # in another store, too
+    printf '[host far]\nvia = slurm:far\nstore = %s\n' "$T/far" >>"$ROOT/mas.ini"
+    "$MAS" new -q --host far -n shop -t solo
+    mas show shop
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot find session 'shop': jobs of gpu and far match"$'\n''name the host: gpu:shop or far:shop' ]
+}
+
 @test "stop cancels a job, rm removes its record and saves; a running one only after its end" {
     with_slurm
     "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
