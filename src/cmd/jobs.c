@@ -256,7 +256,9 @@ int job_remove(const struct call *call, const char *store, const struct batch_jo
     if (runs && (job->state == SLURM_ENDING || call_opt(call, "force") == NULL)) {
         (void)err_set(err, MAS_CONFLICT, "cannot remove '%s': its job %" PRIu64 " is %s",
                       label_of(job), job->number, slurm_state_name(job->state));
-        return err_hint(err, "stop it first: mas stop %s", label_of(job));
+        return job->state == SLURM_ENDING
+                   ? err_hint(err, "wait until it has ended: mas list")
+                   : err_hint(err, "stop it first: mas stop %s", label_of(job));
     }
     if (runs) {
         (void)err_set(err, MAS_CONFLICT, "cannot remove '%s': its job %" PRIu64 " has to save it",
@@ -330,6 +332,9 @@ int job_print_logs(const struct call *call, const char *store, const struct batc
     }
     job_put_state(job, &state);
     (void)fflush(stdout);
-    err_warn("job %" PRIu64 " of session '%s' is %s", job->number, label_of(job), state.data);
+    if (job->number != 0)
+        err_warn("job %" PRIu64 " of session '%s' is %s", job->number, label_of(job), state.data);
+    else
+        err_warn("session '%s' is %s", label_of(job), state.data);
     return 0;
 }

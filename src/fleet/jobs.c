@@ -281,7 +281,9 @@ static void set_gone(int store, struct batch_job *job)
     struct job_run run;
 
     if (dir == -1 || !job_run_load(dir, &run) || (run.number != job->number && job->number != 0))
-        set_state(job, SLURM_GONE, "", "it did not start, or was killed before it could say so");
+        set_state(job, SLURM_GONE, "",
+                  job->number == 0 ? "Slurm knows no job of it"
+                                   : "it did not start, or was killed before it could say so");
     else if (run.ended != 0)
         set_state(job, SLURM_ENDED, run.node, run.how);
     else
@@ -543,6 +545,7 @@ int job_find(const struct config *config, const struct remote *remote, const cha
 int job_fail(const struct batch_job *job, const char *session, struct err *err)
 {
     _cleanup_str_ struct str state = STR_INIT;
+    char number[32] = "";
 
     if (job->state == SLURM_RUNNING) {
         (void)err_set(err, MAS_CONFLICT,
@@ -552,8 +555,13 @@ int job_fail(const struct batch_job *job, const char *session, struct err *err)
         return err_hint(err, "wait for it; what it does now: mas logs %s  (all jobs: mas list)",
                         session);
     }
+    if (job->number != 0)
+        (void)snprintf(number, sizeof number, "s job %" PRIu64, job->number);
     job_put_state(job, &state);
-    (void)err_set(err, MAS_CONFLICT, "session '%s' does not run: its job %" PRIu64 " is %s",
-                  session, job->number, state.data);
+    (void)err_set(err, MAS_CONFLICT, "session '%s' does not run: it%s is %s", session, number,
+                  state.data);
+    if (!slurm_is_live(job->state) && job->state != SLURM_ENDING)
+        return err_hint(err, "run it again from its newest save with: mas new --host %s --id %s",
+                        job->host, job->id);
     return err_hint(err, "these work on it in any state: mas show, logs, stop and rm %s", session);
 }

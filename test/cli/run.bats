@@ -408,6 +408,37 @@ END
     [ "$(grep -c ^squeue "$T/calls")" -eq 2 ]
 }
 
+@test "what helps with a job that has ended, ends, or was never submitted is said" {
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
+    for line in "12|COMPLETED|0|0|n1|mas:$ID|None" "12|FAILED|0|256|n1|mas:$ID|NonZeroExitCode"; do
+        echo "$line" >"$T/jobs"
+        ask_again
+        mas status gpu:shop
+        [ "$status" -eq 4 ]
+        [ "${stderr_lines[1]}" = "run it again from its newest save with: mas new --host gpu --id $ID" ]
+    done
+    echo "12|COMPLETING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    ask_again
+    for words in 'rm shop' 'rm -f shop'; do
+        # shellcheck disable=SC2086 # words
+        mas $words
+        [ "$status" -eq 4 ]
+        [ "$stderr" = "mas: cannot remove 'shop': its job 12 is ending"$'\n''wait until it has ended: mas list' ]
+    done
+    # sbatch refused it, a minute and more ago
+    rm "$T/jobs"
+    sed -i 's/^JOB=.*/JOB=0/; s/^SUBMITTED_AT=.*/SUBMITTED_AT=2026-01-01T00:00:00Z/' "$STORE/$ID/job"
+    ask_again
+    [ "$(job_state)" = 'gone:Slurm knows no job of it' ]
+    mas status gpu:shop
+    [ "$status" -eq 4 ]
+    [[ "${stderr_lines[0]}" = *"session 'shop' does not run: it is gone: Slurm knows no job of it" ]]
+    [ "${stderr_lines[1]}" = "run it again from its newest save with: mas new --host gpu --id $ID" ]
+    mas logs shop
+    [ "$stderr" = "mas: warning: session 'shop' is gone: Slurm knows no job of it" ]
+}
+
 @test "a job is named as lists show it; of two with one name the one that lives is meant, and none is guessed" {
     local other=660e8400-e29b-41d4-a716-446655440000 words
     with_slurm
