@@ -71,6 +71,7 @@ enum cmd_flags {
     CMD_ALL_HOSTS = 131072, /* takes --all-hosts */
     CMD_JOBS = 262144, /* works on the job of a session that does not run, see cmd/jobs.h */
     CMD_ENDS_JOBS = 524288, /* likewise if it runs: inside of the job it would end with it */
+    CMD_NO_JOB = 1048576, /* refuses a session that is a job, whatever it does */
     CMD_TERMINAL = 65536, /* works on a terminal: `mas --host` gives it one there */
 };
 

@@ -76,6 +76,14 @@ static int find_job(const struct cmd *cmd, const struct config *config, const st
     if (remote->via == REMOTE_SLURM && session != NULL &&
         job_find(config, remote, session, ret, &up, err) == -1)
         return -1;
+    if (ret->id[0] != '\0' && (cmd->flags & CMD_NO_JOB) != 0) {
+        /* its team would end, and the job with it, which saves it and may begin again elsewhere */
+        (void)err_set(err, MAS_CONFLICT,
+                      "cannot %s session '%s': it is a job on host '%s', and jobs are not moved",
+                      cmd->name, session, remote->name);
+        return err_hint(err, "when it has ended, restore a save on that machine: %s/%s",
+                        jobs_store(config, remote), ret->id);
+    }
     *ret_is_job = ret->id[0] != '\0' &&
                   ((cmd->flags & CMD_ENDS_JOBS) != 0 || (!up && (cmd->flags & CMD_JOBS) != 0));
     return up || *ret_is_job ? 0 : job_fail(ret, session, err);

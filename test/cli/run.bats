@@ -605,6 +605,28 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     [ "$status" -eq 3 ]
 }
 
+@test "a session that is a job is not moved, whatever its job does" {
+    local line words
+    with_slurm
+    fake srun 'exit 9'
+    printf '[host n1]\nvia = ssh:n1\n' >>"$ROOT/mas.ini"
+    "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
+    printf 'JOB=12\nRESTARTS=0\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' >"$STORE/$ID/run"
+    for line in "12|RUNNING|0|0|n1|mas:$ID|None" "12|PENDING|0|0|n/a|mas:$ID|Priority"; do
+        echo "$line" >"$T/jobs"
+        ask_again
+        for words in 'move gpu:shop n1' '--host gpu move shop n1'; do
+            # shellcheck disable=SC2086 # words
+            mas $words
+            echo "$words: $status $output $stderr"
+            [ "$status" -eq 4 ]
+            [ "${stderr_lines[0]}" = "mas: cannot move session 'shop': it is a job on host 'gpu', and jobs are not moved" ]
+            [ "${stderr_lines[1]}" = "when it has ended, restore a save on that machine: $STORE/$ID" ]
+        done
+    done
+    run ! grep -q ^srun "$T/calls"
+}
+
 @test "stop and rm with the host are for the job while the team is up, too: they are not run in what they end" {
     local words
     with_slurm
