@@ -412,9 +412,9 @@ char **jobs_stores(const struct config *config)
 }
 
 /* By what a word may mean a session, the best first. */
-enum match { BY_ID, BY_NAME, BY_TMUX_NAME, BY_BEGINNING, MATCH_COUNT };
+enum job_match { BY_ID, BY_NAME, BY_TMUX_NAME, BY_BEGINNING, MATCH_COUNT };
 
-static bool matches(const struct batch_job *job, const char *text, enum match match)
+static bool matches(const struct batch_job *job, const char *text, enum job_match match)
 {
     switch (match) {
     case BY_ID:
@@ -433,7 +433,7 @@ static bool matches(const struct batch_job *job, const char *text, enum match ma
 }
 
 /* Finds the jobs that match, and those of them that live. Returns their number. */
-static size_t find_matches(const struct jobs *jobs, const char *text, enum match match,
+static size_t find_matches(const struct jobs *jobs, const char *text, enum job_match match,
                            const struct batch_job **ret, const struct batch_job **ret_live,
                            size_t *ret_lives, struct str *candidates)
 {
@@ -459,7 +459,7 @@ static size_t find_matches(const struct jobs *jobs, const char *text, enum match
 int jobs_select(const struct jobs *jobs, const char *text, const struct batch_job **ret,
                 struct err *err)
 {
-    for (enum match match = BY_ID; match < MATCH_COUNT; match++) {
+    for (enum job_match match = BY_ID; match < MATCH_COUNT; match++) {
         _cleanup_str_ struct str candidates = STR_INIT;
         const struct batch_job *found = NULL;
         const struct batch_job *live = NULL;
