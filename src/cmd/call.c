@@ -57,10 +57,13 @@ int call_open_root(struct call *call, struct err *err)
 /* Fails if the command would change a session that another machine has. */
 static int check_owner(const struct call *call, const char *id, struct err *err)
 {
+    /* a verb for agents says what is done with them: "cannot send session 'shop'" is no sentence */
+    const char *what = (call->cmd->flags & CMD_TARGET) != 0 ? "use" : call->cmd->name;
+
     if ((call->cmd->flags & CMD_CHANGES) == 0)
         return 0;
     _cleanup_close_ int dir = workspace_open(&call->root, id);
-    return dir == -1 ? 0 : owner_check(&call->root, dir, id, call->cmd->name, err);
+    return dir == -1 ? 0 : owner_check(&call->root, dir, id, what, err);
 }
 
 /* Returns true if a word means a job and no session of this root. */

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "store/lease.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,10 +65,9 @@ static bool is_newer(const struct save *a, const struct save *b)
 static int open_dir(const char *store, const char *id, int *ret, struct err *err)
 {
     struct stat st;
-    _cleanup_close_ int at = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int at = lease_open_store(store, err);
 
     if (at == -1) {
-        (void)err_errno(err, "cannot open the store '%s'", store);
         if (err->number == ENOENT)
             err->code = MAS_NOT_FOUND;
         return -1;
@@ -86,10 +86,10 @@ static int open_dir(const char *store, const char *id, int *ret, struct err *err
 
 static int make_dir(const char *store, const char *id, struct err *err)
 {
-    _cleanup_close_ int at = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int at = lease_open_store(store, err);
 
     if (at == -1)
-        return err_errno(err, "cannot open the store '%s'", store);
+        return -1;
     if (mkdirat(at, id, 0700) == -1)
         return errno == EEXIST ? 0 : err_errno(err, "cannot create '%s/%s'", store, id);
     return file_sync_dir(at, err);

@@ -34,13 +34,23 @@ void lease_free(struct lease *lease)
     *lease = (struct lease)LEASE_INIT;
 }
 
+int lease_open_store(const char *store, struct err *err)
+{
+    int fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd != -1)
+        return fd;
+    (void)err_errno(err, "cannot open the store '%s'", store);
+    return err->number == ENOENT ? err_hint(err, "create that directory, or mount its disk") : -1;
+}
+
 int lease_open(const char *store, const char *id, bool make, struct err *err)
 {
     struct stat st;
-    _cleanup_close_ int at = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int at = lease_open_store(store, err);
 
     if (at == -1)
-        return err_errno(err, "cannot open the store '%s'", store);
+        return -1;
     if (make && mkdirat(at, id, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot create '%s/%s'", store, id);
     int dir = path_open_dir(at, id);

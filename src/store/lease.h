@@ -63,6 +63,8 @@ struct lease {
 void lease_free(struct lease *lease);
 #define _cleanup_lease_ __attribute__((cleanup(lease_free)))
 
+/* Opens a store. Returns -1 with *err, and a hint if it is missing. */
+int lease_open_store(const char *store, struct err *err);
 /* Opens the directory of a session in the store; with `make`, creates it. Returns -1 with *err. */
 int lease_open(const char *store, const char *id, bool make, struct err *err);
 

@@ -91,7 +91,8 @@ static int refuse(const struct root *root, const struct owner *self, const struc
     const char *host = machine_host(session->machine);
     bool namesake = same_machine_id(session->machine, self->machine);
 
-    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it %s %s", what, label.text,
+    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it %s %s",
+                  strcmp(what, "rm") == 0 ? "remove" : what, label.text,
                   session->status == STATUS_ACTIVE ? "runs on" : "belongs to", host);
     return namesake
                ? err_hint(err,

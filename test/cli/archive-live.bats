@@ -302,6 +302,10 @@ healthy() {
     mas archive --live --save "$ID"
     [ "$status" -eq 1 ]
     [[ $stderr == *"cannot open the store '$STORE'"* ]]
+    [ "${stderr_lines[1]}" = 'create that directory, or mount its disk' ]
+    mas new -t solo
+    [ "$status" -eq 1 ]
+    [ "${stderr_lines[1]}" = 'create that directory, or mount its disk' ]
     [ "$EUID" -eq 0 ] || return 0
     mkdir -p "$STORE/$ID"
     chown 4242 "$STORE/$ID"
