@@ -129,6 +129,8 @@ static void take_slurm(const struct config *config, const struct remote *remote,
     answer->greeting = (struct greeting){.free = -1, .store_free = -1};
     if (store == NULL) {
         answer->problem = mem_dup("it has no store");
+    } else if (jobs_check_store(store, &why) == -1) {
+        answer->problem = mem_printf("not reached: %s", why.text);
     } else if (statvfs(store, &fs) == -1 && errno == ENOENT) {
         answer->reached = true; /* the first session makes it */
         return;

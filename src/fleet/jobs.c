@@ -1,7 +1,9 @@
 #include "fleet/jobs.h"
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/time.h"
 #include "model/remote.h"
 #include "model/setting.h"
@@ -175,6 +177,45 @@ static int place_open(const char *store, struct place *ret)
     (void)mkdirat(ret->store, JOBS_DIR, 0700);
     ret->cache = path_open_dir(ret->store, JOBS_DIR);
     return 0;
+}
+
+/* Reads what jobs_read() does, in a process that may hang. */
+static int touch(void *arg)
+{
+    _cleanup_place_ struct place place = {-1, -1};
+    struct err ignored = ERR_INIT;
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+
+    if (place_open(arg, &place) == 0)
+        (void)file_read(place.cache, JOBS_FILE, JOBS_FILE_MAX, &text, &len, &ignored);
+    return 0;
+}
+
+int jobs_check_store(const char *store, struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+    struct proc proc;
+    const struct proc_spec spec = {.file = "the store",
+                                   .go_on = touch,
+                                   .arg = (void *)(uintptr_t)store,
+                                   .cwd = -1,
+                                   .timeout_ms = 2 * JOBS_DISK_MS,
+                                   .bound = true};
+
+    if (proc_start(&spec, &proc, err) == -1)
+        return -1;
+    bool answers = loop_wait_for(proc.pidfd, POLLIN, JOBS_DISK_MS) > 0;
+    if (answers)
+        (void)proc_finish(&proc, &result, &ignored);
+    else
+        proc_leave(&proc);
+    proc_result_free(&result);
+    if (answers)
+        return 0;
+    return err_set(err, MAS_UNREACHED, "cannot use the store '%s': its disk does not answer",
+                   store);
 }
 
 static bool load(const struct place *place, struct jobs *ret, int64_t *ret_stamp)
@@ -361,6 +402,8 @@ int jobs_read(const char *store, bool now, struct jobs *ret, struct err *err)
     _cleanup_close_ int lock = -1;
     _cleanup_place_ struct place place = {-1, -1};
 
+    if (jobs_check_store(store, err) == -1)
+        return -1;
     int there = place_open(store, &place);
     if (there == -1 && errno == ENOENT) {
         *ret = (struct jobs){.why = mem_dup("")};

@@ -21,7 +21,11 @@
 #define JOBS_FILE "answer"
 #define JOBS_LOCK "lock"
 
-enum { JOBS_ASK_S = 30, JOBS_FILE_MAX = 32 << 20 };
+enum {
+    JOBS_ASK_S = 30,
+    JOBS_DISK_MS = 2000, /* for a look at the store */
+    JOBS_FILE_MAX = 32 << 20
+};
 
 struct jobs {
     struct batch_job *list; /* by session id */
@@ -43,8 +47,10 @@ const char *jobs_store(const struct config *config, const struct remote *remote)
  * none. The caller releases the list with strv_free(). */
 char **jobs_stores(const struct config *config);
 
-/* Reads the jobs of a store; with `now`, asks Slurm in any case. A store that does not exist has no
- * jobs. The caller releases *ret with jobs_free(). */
+/* Fails with MAS_UNREACHED if the disk of the store does not answer. */
+int jobs_check_store(const char *store, struct err *err);
+/* Reads the jobs of a store, after that check; with `now`, asks Slurm in any case. A store that
+ * does not exist has no jobs. The caller releases *ret with jobs_free(). */
 int jobs_read(const char *store, bool now, struct jobs *ret, struct err *err);
 /* Lets the next jobs_read() ask Slurm. */
 void jobs_forget(const char *store);

@@ -242,6 +242,8 @@ int submit_new(const struct life *life, const struct submit *submit, struct batc
     struct err none = ERR_INIT;
     const char *id = submit->options->id;
 
+    if (jobs_check_store(submit->store, err) == -1)
+        return -1;
     _cleanup_close_ int dir = job_open_dir(submit->store, id, true, err);
     if (dir == -1 || lock_job(dir, &lock, err) == -1)
         return -1;

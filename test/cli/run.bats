@@ -80,6 +80,7 @@ agent_pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
 @test "a restart of the only agent is no end of the run" {
     local before
     begin --store "$STORE" -t solo
+    eventually agent_pid >/dev/null
     before=$(agent_pid)
     # its tree takes a while to end
     "$MAS" send "$ID" all "trap '' HUP; touch deaf; sleep 1000"

@@ -280,6 +280,38 @@ END
     on front pkill -CONT -x slurmctld
 }
 
+@test "a store whose disk hangs does not hold a list, and is named by what needs it" {
+    local words
+    submit shop >/dev/null
+    eventually is_now .state running
+    as front mas new -q -n here -t solo --agent shell
+    shared_hang front
+    # not as long as the disk hangs
+    tries() { run --separate-stderr as front timeout -s KILL 30 mas "$@"; }
+    tries list
+    [ "$status" -eq 0 ]
+    [[ "$output" == *here*active* && "$output" != *shop* ]]
+    [ "$stderr" = "mas: warning: the jobs are not shown: cannot use the store '$STORE': its disk does not answer" ]
+    for words in 'status gpu:shop' 'logs gpu:shop' 'stop gpu:shop' 'new --host gpu -t solo'; do
+        # shellcheck disable=SC2086 # words
+        tries $words
+        echo "$words: $status $output $stderr"
+        [ "$status" -eq 12 ]
+        [[ "$stderr" == *"cannot use the store '$STORE': its disk does not answer"* ]]
+    done
+    for words in list status doctor; do
+        tries $words --all-hosts
+        echo "$words: $status $output $stderr"
+        [ "$status" -eq 12 ]
+        [[ "$output" == *gpu*"the store '$STORE': its disk does not answer"* ]]
+    done
+    shared_go front
+    as front mas rm -q -f here
+    # what has looked at the disk has ended
+    eventually eval '! on front pgrep -u ann -x mas >/dev/null'
+    [ "$(jobs_now .name)" = shop ]
+}
+
 @test "no secret of the environment, and no message, is in Slurm's spool, its logs, or any argument" {
     local id machine
     machine_ini front '-w n1'
