@@ -117,8 +117,9 @@ static void take_answer(const char *verb, const struct reach_ask *ask, int64_t f
         answer->code = MAS_FAILED;
 }
 
-/* Says of a partition whether Slurm answers, and looks at its store. */
-static void take_slurm(const struct config *config, const struct remote *remote,
+/* Says of a partition whether Slurm answers, and looks at its store. `now`: an answer that Slurm
+ * gave a while ago is none. */
+static void take_slurm(const struct config *config, const struct remote *remote, bool now,
                        struct fleet_answer *answer)
 {
     const char *store = jobs_store(config, remote);
@@ -136,7 +137,7 @@ static void take_slurm(const struct config *config, const struct remote *remote,
         return;
     } else if (statvfs(store, &fs) == -1) {
         answer->problem = mem_printf("its store '%s' cannot be read: %s", store, strerror(errno));
-    } else if (jobs_read(store, false, &jobs, &why) == -1 || jobs.why[0] != '\0') {
+    } else if (jobs_read(store, now, &jobs, &why) == -1 || jobs.why[0] != '\0') {
         answer->problem = mem_printf("not reached: %s", why.code != MAS_OK ? why.text : jobs.why);
     } else {
         answer->reached = true;
@@ -234,7 +235,7 @@ static void add_slurm(const struct config *config, struct fleet_answers *answers
         if (remote->via != REMOTE_SLURM)
             continue;
         *answer = (struct fleet_answer){.host = remote->name, .is_slurm = true};
-        take_slurm(config, remote, answer);
+        take_slurm(config, remote, strcmp(answers->verb, "doctor") == 0, answer);
         answers->count++;
     }
 }

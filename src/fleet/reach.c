@@ -88,7 +88,7 @@ int reach_fail(const struct remote *remote, const char *why, struct err *err)
     (void)err_set(err, MAS_UNREACHED, "cannot reach host '%s': %s", remote->name, why);
     if (remote->via == REMOTE_SSH)
         return err_hint(err, "try: ssh -o BatchMode=yes %s true", remote->place);
-    return -1;
+    return err_hint(err, "see whether Slurm answers: mas doctor --all-hosts");
 }
 
 void reach_ssh_options(char ***argv, const char *control, const char *path)

@@ -232,6 +232,14 @@ pretends_slurm() {
     [ "$(of gpu .reached)" = true ]
     mas doctor --all-hosts
     [[ $(row gpu) = *"Slurm answers, "*" free in the store" ]]
+    # what it said a moment ago is no answer for doctor, which is asked when something is wrong
+    mv "$T/bin/squeue" "$T/bin/answers"
+    printf '#!/bin/sh\necho "no controller" >&2\nexit 1\n' >"$T/bin/squeue"
+    chmod +x "$T/bin/squeue"
+    mas doctor --all-hosts
+    [ "$status" -eq 12 ]
+    [[ $(row gpu) = *'not reached: '*'no controller' ]]
+    mv "$T/bin/answers" "$T/bin/squeue"
     printf '#!/bin/sh\necho "squeue: error: no controller" >&2\nexit 1\n' >"$T/bin/squeue"
     rm "$T/store/.jobs/answer"
     mas list --all-hosts

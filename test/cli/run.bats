@@ -606,6 +606,19 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     [ "$status" -eq 3 ]
 }
 
+@test "a verb that srun cannot take to the job says where to look" {
+    with_slurm
+    fake srun 'exit 255'
+    "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
+    echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    printf 'JOB=12\nRESTARTS=0\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' >"$STORE/$ID/run"
+    ask_again
+    mas status gpu:shop
+    [ "$status" -eq 12 ]
+    [[ "${stderr_lines[0]}" == "mas: cannot reach host 'gpu': "* ]]
+    [ "${stderr_lines[1]}" = 'see whether Slurm answers: mas doctor --all-hosts' ]
+}
+
 @test "a session that is a job is not moved, whatever its job does" {
     local line words
     with_slurm
