@@ -226,6 +226,19 @@ static void take_partition(const struct fleet_partition *part, const char *verb,
     answer->problem = str_steal(&text);
 }
 
+/* Adds the hosts of which mas.ini has only the name. */
+static void add_unset(const struct config *config, struct fleet_answers *answers)
+{
+    for (size_t i = 0; i < config->remote_count; i++)
+        if (config->remotes[i].via == REMOTE_UNSET)
+            answers->list[answers->count++] = (struct fleet_answer){
+                .host = config->remotes[i].name,
+                .greeting = {.free = -1, .store_free = -1},
+                .problem = mem_dup("mas.ini does not say how to reach it"),
+                .code = MAS_UNREACHED,
+            };
+}
+
 /* Adds the partitions. After the machines, since this machine's own `list` asks Slurm. */
 static void add_slurm(const struct config *config, struct fleet_answers *answers)
 {
@@ -383,6 +396,7 @@ static void ask_all(struct fleet_look *look, struct fleet_answers *ret)
         add_slurm(config, ret);
     else
         add_jobs(jobs, ret);
+    add_unset(config, ret);
     free(asks);
 }
 

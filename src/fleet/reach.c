@@ -6,6 +6,7 @@
 #include "base/proc.h"
 #include "fleet/reach_internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -284,6 +285,7 @@ int reach_check(const struct reach_command *command, int status, struct err *err
         return 0;
     (void)err_set(err, MAS_UNREACHED, "cannot reach host '%s': '%s' does not run there",
                   command->remote->name, command->remote->mas);
+    err->number = ENOENT;
     return err_hint(err, "the path of mas there belongs into mas.ini: [host %s] mas = /PATH/mas",
                     command->remote->name);
 }
@@ -373,7 +375,9 @@ static int run_ask(void *arg)
     }
     if (reach_run(&ask->command, &code, &sig, &err) == 0)
         return sig != 0 ? 128 + sig : code;
-    (void)dprintf(STDERR_FILENO, "%s\n%s\n", err.text, err.hint);
+    /* ssh and srun say best themselves why they failed; the shell there does not say so much */
+    (void)dprintf(STDERR_FILENO, "%s%s\n%s\n", err.number == ENOENT ? "mas: " : "", err.text,
+                  err.hint);
     return err.code;
 }
 

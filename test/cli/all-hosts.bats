@@ -120,6 +120,20 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     [[ $(row n2) = *"/no/such/root"* ]]
 }
 
+@test "a host without mas, and one that nothing says how to reach, are rows that say so" {
+    sed -i '/^\[host n1\]/,/^mas = /s|^mas = .*|mas = /no/such/mas|' "$ROOT/mas.ini"
+    printf '[host n9]\n' >>"$ROOT/mas.ini"
+    mas list --all-hosts
+    echo "$output"
+    [ "$status" -eq 12 ]
+    [[ $(row n1) = *" not reached: '/no/such/mas' does not run there" ]]
+    [[ $(row n9) = *' mas.ini does not say how to reach it' ]]
+    mas status --all-hosts
+    [ "$status" -eq 12 ]
+    [[ $(row n1) = *" not reached: '/no/such/mas' does not run there" ]]
+    [[ $(row n9) = *' mas.ini does not say how to reach it' ]]
+}
+
 @test "hostile answers are rows, or cut" {
     local greet
     greet=$(greeting)
