@@ -308,7 +308,9 @@ static int run(struct call *call, int *ret_code, struct err *err)
     bool done = false;
 
     parse_session(call);
-    if (check_operands(call, err) == -1 || call_go_elsewhere(call, &done, ret_code, err) == -1)
+    /* with --all-hosts a session is an error, wherever it is */
+    if (check_operands(call, err) == -1 ||
+        (!call->all_hosts && call_go_elsewhere(call, &done, ret_code, err) == -1))
         return -1;
     if (done)
         return 0;

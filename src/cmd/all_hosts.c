@@ -446,7 +446,10 @@ int call_all_hosts(struct call *call, int *ret_code, struct err *err)
                        "cannot use --all-hosts: only a person may, and this is an agent");
     if (call->has_root && person_check_root(call->root.path, "reach other hosts", err) == -1)
         return -1;
-    if (call->session != NULL || (call->operand_count > 0 && !takes_words)) {
+    bool named = call->session != NULL || (call->operand_count > 0 && !takes_words);
+    for (size_t i = 0; i < call->given_count; i++)
+        named = named || call->given[i].opt->offer == OFFER_SESSION;
+    if (named) {
         (void)err_set(err, MAS_USAGE,
                       "cannot run '%s': it takes a SESSION or --all-hosts, not both",
                       call->cmd->name);

@@ -55,6 +55,12 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     [ "$(jq -r '.sessions | map(.host) | join(",")' <<<"$output")" = ,n1 ]
     mas status --all-hosts "$ID"
     [ "$status" -eq 2 ]
+    for verb in 'status n1:shop' 'du n1:shop' 'search -s n1:shop nothing'; do
+        # shellcheck disable=SC2086 # words
+        mas $verb --all-hosts
+        [ "$status" -eq 2 ]
+        [[ $stderr = *'it takes a SESSION or --all-hosts, not both'* ]]
+    done
     mas search --all-hosts -
     [ "$status" -eq 2 ]
     mas doctor --all-hosts --fix
