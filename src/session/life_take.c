@@ -76,12 +76,35 @@ static bool has_lease(const struct session *session)
            session->lease[0] != '\0';
 }
 
+/* Fails if the store of the last start, which this one does not name, knows that another machine
+ * has gone on with the session. A store that is gone says nothing. */
+static int check_last_store(const struct life *life, const struct session *session, struct err *err)
+{
+    struct err ignored = ERR_INIT;
+
+    if (!has_lease(session) || life->takeover != LIFE_TAKEOVER_NO)
+        return 0;
+    _cleanup_close_ int dir = lease_open(session->store, session->id, false, &ignored);
+    if (dir == -1 || lease_check_epoch(dir, session->epoch, &ignored) == 0 ||
+        ignored.code != MAS_CONFLICT)
+        return 0;
+    const struct session_label label = session_label(life->root, session->id);
+    *err = ignored;
+    (void)err_wrap(err, "cannot start session '%s'", label.text);
+    return err_hint(err,
+                    "its store '%s' has what came of it; this copy is started by: mas start "
+                    "--takeover %s",
+                    session->store, label.text);
+}
+
 int life_lease_take(const struct life *life, struct session *session, struct err *err)
 {
     const char *store = config_text(life->config, SETTING_FLEET_STORE);
 
     if (store[0] != '\0')
         return take(life, session, store, true, err);
+    if (check_last_store(life, session, err) == -1)
+        return -1;
     free(session->store);
     session->store = mem_dup("");
     return 0;

@@ -304,6 +304,15 @@ static int refuse(const struct sight *sight, const char *verb, struct err *err)
                    sight->read ? machine_host(sight->lease.machine) : "another machine");
 }
 
+int lease_check_epoch(int dir, uint64_t epoch, struct err *err)
+{
+    _cleanup_sight_ struct sight seen = {.text = NULL};
+
+    if (look(dir, &seen, err) == -1)
+        return -1;
+    return seen.claimed > epoch ? refuse(&seen, "has run", err) : 0;
+}
+
 /* Waits until nothing in the store changes for LEASE_TAKE_MS. *seen is the last look. */
 static int wait_unchanged(int dir, const struct lease_wish *wish, struct sight *seen,
                           struct err *err)

@@ -97,6 +97,10 @@ struct lease_wish {
 int lease_take(int dir, const struct lease_wish *wish, struct lease *ret, int64_t *ret_begun,
                struct err *err);
 
+/* For a start without a lease: fails with MAS_CONFLICT if the session has run elsewhere since this
+ * epoch. */
+int lease_check_epoch(int dir, uint64_t epoch, struct err *err);
+
 /* Renews the lease. It holds for LEASE_LOST_MS from *ret_begun (time_boot_ms()). Fails with
  * MAS_CONFLICT if another has claimed the session: never renew it again. */
 int lease_renew(int dir, struct lease *lease, int64_t *ret_begun, struct err *err);

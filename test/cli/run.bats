@@ -218,6 +218,29 @@ agent_pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
     [ "$status" -eq 0 ]
 }
 
+@test "start does not run a copy that its store knows to be old, also if no store is configured" {
+    begin --store "$STORE" -t solo -n shop
+    kill -TERM "$RUNNER"
+    ended
+    begin --root "$JOBROOT" --store "$STORE"
+    kill -TERM "$RUNNER"
+    ended
+    mas start shop
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot start session 'shop': it has run on $(uname -n)
+its store '$STORE' has what came of it; this copy is started by: mas start --takeover shop" ]
+    # the newer one is
+    "$MAS" --root "$JOBROOT" start shop
+    "$MAS" --root "$JOBROOT" rm -f shop
+    mas start --takeover shop
+    [ "$status" -eq 0 ]
+    mas stop shop
+    # a store that is gone says nothing
+    mv "$STORE" "$STORE.gone"
+    mas start shop
+    [ "$status" -eq 0 ]
+}
+
 @test "--scratch removes the root at the end, but not one with another session" {
     begin --root "$JOBROOT" --store "$STORE" -t solo --scratch
     kill -TERM "$RUNNER"
