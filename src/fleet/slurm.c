@@ -394,6 +394,8 @@ int slurm_submit(const struct slurm_submission *submission, uint64_t *ret, struc
     uint64_t number = 0;
 
     int rc = run("sbatch", argv, ANSWER_MAX, SLURM_CALL_MS, &result, err);
+    if (rc == -1 && strstr(err->text, "timed out") != NULL)
+        err->code = MAS_TIMEOUT; /* sbatch itself has waited for the answer */
     if (rc == 0 && !slurm_parse_number(str_text(&result.out), &number, cluster))
         rc = err_set(err, MAS_TIMEOUT, "sbatch did not say the number of the job");
     proc_result_free(&result);

@@ -61,7 +61,7 @@ static void replace(char **text, char *by)
 /* Makes the session and moves it into the store. Does what is left of it if a killed command has
  * begun. */
 static int make_save(const struct life *life, const struct submit *submit, struct batch_job *job,
-                     struct err *err)
+                     bool *ret_made, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     struct life_options options = *submit->options;
@@ -82,6 +82,7 @@ static int make_save(const struct life *life, const struct submit *submit, struc
         return 0;
     if (there == -1 && life_new(life, &options, &session, err) == -1)
         return -1;
+    *ret_made = there == -1;
     replace(&job->name, mem_dup(session.name));
     replace(&job->template, mem_dup(session.template));
     if (saves_write(life, submit->store, options.id, false, &report, err) == -1)
@@ -212,9 +213,9 @@ static int submit_record(const char *store, const struct batch_job *job, uint64_
 }
 
 /* Submits what the record says, unless a job of the session lives already. The caller holds the
- * lock. */
+ * lock. *ret_unknown: it failed, but a job may come of it. */
 static int place(const char *store, int dir, struct batch_job *job, uint64_t but, bool *ret_was,
-                 struct err *err)
+                 bool *ret_unknown, struct err *err)
 {
     uint64_t number = 0;
     uint64_t found = 0;
@@ -224,14 +225,44 @@ static int place(const char *store, int dir, struct batch_job *job, uint64_t but
         return -1;
     *ret_was = found != 0;
     if (found == 0 && submit_record(store, job, &number, &why) == -1) {
-        /* the answer may be lost, and the job there */
-        if (why.code != MAS_TIMEOUT || look(job->id, but, &found, err) == -1 || found == 0) {
+        /* the answer may be lost, and the job there, or on its way */
+        *ret_unknown = why.code == MAS_TIMEOUT;
+        if (!*ret_unknown || look(job->id, but, &found, err) == -1 || found == 0) {
             *err = why;
             return -1;
         }
     }
+    *ret_unknown = true;
     job->number = found != 0 ? found : number;
     return job_save(dir, job, err);
+}
+
+/* Removes the directory of a session from the store. */
+static int forget_session(const char *store, const char *id, struct err *err)
+{
+    _cleanup_close_ int top = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return top == -1 ? err_errno(err, "cannot open the store '%s'", store)
+                     : tree_remove(top, id, err);
+}
+
+/* Says what becomes of a session whose job was not submitted. One that this command has made, and
+ * of which no job can come, is removed. */
+static int fail_new(const struct submit *submit, bool made, bool unknown, int *dir, int *lock,
+                    struct err *err)
+{
+    const char *id = submit->options->id;
+    struct err why = ERR_INIT;
+
+    (void)err_wrap(err, "cannot submit session '%s'", id);
+    if (made && !unknown) {
+        fd_closep(lock); /* a network's file system keeps names of what is open */
+        fd_closep(dir);
+        if (forget_session(submit->store, id, &why) == 0)
+            return err_hint(err, "nothing is left of the session; see what Slurm has with: sinfo");
+    }
+    return err_hint(err, "it is saved; try again with: mas new --host %s --id %s",
+                    submit->remote->name, id);
 }
 
 int submit_new(const struct life *life, const struct submit *submit, struct batch_job *ret,
@@ -241,6 +272,8 @@ int submit_new(const struct life *life, const struct submit *submit, struct batc
     _cleanup_close_ int lock = -1;
     struct err none = ERR_INIT;
     const char *id = submit->options->id;
+    bool made = false;
+    bool unknown = false;
 
     if (jobs_check_store(submit->store, err) == -1)
         return -1;
@@ -260,16 +293,13 @@ int submit_new(const struct life *life, const struct submit *submit, struct batc
     memcpy(job.id, id, ID_TEXT);
     job.number = 0;
     job.submitted = time(NULL);
-    if (describe(submit, &job, err) == -1 || make_save(life, submit, &job, err) == -1 ||
+    if (describe(submit, &job, err) == -1 || make_save(life, submit, &job, &made, err) == -1 ||
         job_save(dir, &job, err) == -1)
         return -1;
-    int rc = place(submit->store, dir, &job, 0, ret_was, err);
+    int rc = place(submit->store, dir, &job, 0, ret_was, &unknown, err);
     jobs_forget(submit->store);
-    if (rc == -1) {
-        (void)err_wrap(err, "cannot submit session '%s'", id);
-        return err_hint(err, "it is saved; try again with: mas new --host %s --id %s",
-                        submit->remote->name, id);
-    }
+    if (rc == -1)
+        return fail_new(submit, made, unknown, &dir, &lock, err);
     *ret = job;
     job = (struct batch_job)JOB_INIT;
     return 0;
@@ -280,12 +310,13 @@ int submit_again(const char *store, const char *id, uint64_t *ret_number, struct
     _cleanup_job_ struct batch_job job = JOB_INIT;
     _cleanup_close_ int lock = -1;
     bool was = false;
+    bool unknown = false;
 
     _cleanup_close_ int dir = job_open_dir(store, id, false, err);
     if (dir == -1 || lock_job(dir, &lock, err) == -1 || job_load(dir, id, &job, err) == -1)
         return -1;
     job.submitted = time(NULL);
-    int rc = place(store, dir, &job, slurm_own_job(), &was, err);
+    int rc = place(store, dir, &job, slurm_own_job(), &was, &unknown, err);
     jobs_forget(store);
     if (rc == 0)
         *ret_number = job.number;
@@ -306,7 +337,5 @@ int submit_cancel(const char *store, const struct batch_job *job, bool forget, s
         return 0;
     fd_closep(&lock); /* a network's file system keeps names of what is open */
     fd_closep(&dir);
-    _cleanup_close_ int top = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return top == -1 ? err_errno(err, "cannot open the store '%s'", store)
-                     : tree_remove(top, job->id, err);
+    return forget_session(store, job->id, err);
 }

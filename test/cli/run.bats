@@ -331,12 +331,30 @@ job_state() { "$MAS" list --json | jq -r '.jobs[0] | .state + ":" + (.reason // 
     [ "$(grep -c ^sbatch "$T/calls")" -eq 1 ]
 }
 
-@test "a submission that Slurm refuses is told, and goes on with the same id" {
+@test "of a submission that Slurm refuses nothing is left, unless a job may come of it" {
+    local words
     with_slurm
+    fake sbatch "echo 'sbatch: error: invalid partition specified: teams' >&2; exit 1"
+    for words in "--id $ID" ''; do
+        # shellcheck disable=SC2086 # words
+        mas new --host gpu $words -t solo
+        [ "$status" -eq 1 ]
+        [[ "${stderr_lines[0]}" == "mas: cannot submit session '"*"': sbatch: invalid partition specified: teams" ]]
+        [ "${stderr_lines[1]}" = "nothing is left of the session; see what Slurm has with: sinfo" ]
+        [ -z "$(ls "$STORE")" ]
+        [ -z "$("$MAS" list -q)" ]
+        [ "$("$MAS" list --json | jq '.jobs | length')" = 0 ]
+    done
+    fake sbatch "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1"
+    mas new --host gpu --id "$ID" -t solo
+    [ "$status" -eq 7 ]
+    [[ "$stderr" == *'Socket timed out'* && "$stderr" == *"it is saved; try again with: mas new --host gpu --id $ID" ]]
+    [ "$(saves)" -eq 1 ]
+    # and what was there before stays
     fake sbatch "echo 'sbatch: error: invalid partition specified: teams' >&2; exit 1"
     mas new --host gpu --id "$ID" -t solo
     [ "$status" -eq 1 ]
-    [[ "$stderr" == *'invalid partition'* && "$stderr" == *"mas new --host gpu --id $ID"* ]]
+    [[ "$stderr" == *"it is saved; try again with: mas new --host gpu --id $ID" ]]
     fake sbatch 'echo 13'
     mas new --host gpu --id "$ID" -t solo
     [ "$status" -eq 0 ]
