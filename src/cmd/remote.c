@@ -1,5 +1,6 @@
 #include "cmd/remote.h"
 
+#include "client/survey.h"
 #include "cmd/brokered.h"
 #include "cmd/new_job.h"
 #include "cmd/person.h"
@@ -276,11 +277,15 @@ static const char *session_of(const char *word)
 int remote_hint_host(const struct call *call, const char *word, struct err *err)
 {
     const struct remote *remote = NULL;
+    struct err ignored = ERR_INIT;
     char name[REMOTE_NAME_MAX + 1];
+    char id[ID_TEXT];
 
-    /* no name of a session has a colon; a text for an agent may have one */
+    /* no name of a session has a colon; a text for an agent may have one, and tmux puts one behind
+     * the name of a session */
     if (!split(word, name) || !str_is_word(session_of(word), strlen(word)) ||
-        config_remote(&call->config, name) != NULL)
+        config_remote(&call->config, name) != NULL ||
+        (call->has_root && survey_select(&call->root, &call->config, name, id, &ignored) == 0))
         return -1;
     *err = (struct err)ERR_INIT;
     return config_need_remote(&call->config, name, &remote, err);

@@ -107,7 +107,10 @@ nothing_left() {
             # shellcheck disable=SC2086
             try $verb -- "$value"
             is_refused "$value" 3
-            [[ $stderr == "mas: cannot find session '"* ]]
+            case $value in
+                x:y) [[ $stderr == "mas: cannot find host 'x': "* ]] ;;
+                *) [[ $stderr == "mas: cannot find session '"* ]] ;;
+            esac
         done
     done
     [ "$("$MAS" list --active -q)" = "$ID" ]
