@@ -237,6 +237,23 @@ static int place(const char *store, int dir, struct batch_job *job, uint64_t but
     return job_save(dir, job, err);
 }
 
+/* Fails if a job that lives has the name. Of two commands at the same time, neither sees the
+ * other's; then the name alone means neither job. */
+static int check_name(const struct submit *submit, struct err *err)
+{
+    const char *name = submit->options->name;
+    _cleanup_jobs_ struct jobs jobs = JOBS_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (name == NULL || jobs_read(submit->store, false, &jobs, &ignored) == -1)
+        return 0;
+    for (size_t i = 0; i < jobs.count; i++)
+        if (slurm_is_live(jobs.list[i].state) && strcmp(jobs.list[i].name, name) == 0 &&
+            strcmp(jobs.list[i].id, submit->options->id) != 0)
+            return life_name_conflict(name, err);
+    return 0;
+}
+
 /* Removes the directory of a session from the store. */
 static int forget_session(const char *store, const char *id, struct err *err)
 {
@@ -275,7 +292,7 @@ int submit_new(const struct life *life, const struct submit *submit, struct batc
     bool made = false;
     bool unknown = false;
 
-    if (jobs_check_store(submit->store, err) == -1)
+    if (jobs_check_store(submit->store, err) == -1 || check_name(submit, err) == -1)
         return -1;
     _cleanup_close_ int dir = job_open_dir(submit->store, id, true, err);
     if (dir == -1 || lock_job(dir, &lock, err) == -1)

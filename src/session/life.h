@@ -84,6 +84,8 @@ struct life_options {
  * The caller releases *ret with session_free(). */
 int life_new(const struct life *life, const struct life_options *options, struct session *ret,
              struct err *err);
+/* Sets the error MAS_CONFLICT: another session has this name. Returns -1. */
+int life_name_conflict(const char *name, struct err *err);
 
 /* Starts a stopped session. *ret_was is true if it ran already. Fails with MAS_CONFLICT if another
  * command works on the session. */

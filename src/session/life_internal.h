@@ -33,8 +33,6 @@ int life_set_tmux_name(const struct life *life, struct session *session, size_t 
  * caller holds the metadata lock. `staged` is the same as in index_ask(). */
 int life_choose_name(const struct life *life, struct session *session, size_t from, size_t staged,
                      struct index_facts *facts, struct err *err);
-/* Sets the error MAS_CONFLICT: another session has this name. */
-int life_name_conflict(const char *name, struct err *err);
 /* Fails with MAS_CONFLICT if another session has a name that this new one must have. */
 int life_check_names(const struct life *life, struct session *session, struct err *err);
 /* Gives a session whose tmux name was taken another one, as life_choose_name() does, and records

@@ -485,7 +485,12 @@ END
     local other=660e8400-e29b-41d4-a716-446655440000 words
     with_slurm
     "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
-    "$MAS" new -q --host gpu --id "$other" -n shop -t solo
+    mas new --host gpu --id "$other" -n shop -t solo
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot name a session 'shop': another session has that name"$'\n''see it with: mas show shop' ]
+    [ ! -e "$STORE/$other" ]
+    "$MAS" new -q --host gpu --id "$other" -n other -t solo
+    sed -i 's/^NAME=other$/NAME=shop/' "$STORE/$other/job" # as two commands at the same time make them
     printf '%s\n' "12|RUNNING|0|0|n1|mas:$ID|None" "13|PENDING|0|0|n/a|mas:$other|Priority" >"$T/jobs"
     ask_again
     mas show mas-660e8400
