@@ -145,10 +145,13 @@ assert "no mode 'nonsense'" in c.prompt(s, "/mode nonsense")
 assert "`model` is `large`" in c.prompt(s, "/set")
 assert c.prompt(s, "/set model small") == "model is small."
 # what the agent rejects is told to be as it was
-told = len(c.of_kind(s, "config_option_update"))
+def told():
+    return [u["configOptions"][0]["currentValue"] for u in c.of_kind(s, "config_option_update")]
+c.until(lambda: told()[-2:] == ["large", "small"])
+before = len(told())
 c.ask("session/set_config_option", sessionId=s, configId="model", value="nonsense")
-c.until(lambda: len(c.of_kind(s, "config_option_update")) > told)
-assert c.of_kind(s, "config_option_update")[-1]["configOptions"][0]["currentValue"] == "small"
+c.until(lambda: len(told()) > before)
+assert told()[-1] == "small", told()
 assert c.prompt(s, "/unknown words").startswith("AGENT#")
 for method, params in (("session/set_mode", {"modeId": "nonsense"}),
                        ("session/set_config_option", {"configId": "nonsense", "value": "x"})):

@@ -153,6 +153,22 @@ load ../acp/lib
     run ! grep -F nonsense <("$MAS" history "$ID" solo --json)
 }
 
+@test "of two settings, the later one holds, also if the agent has not answered the first" {
+    run_acp --option-slow=1000
+    "$MAS" ask "$ID" solo CW-ONE >/dev/null
+    "$MAS" set "$ID" solo model=large &
+    eventually grep -qF '"session/set_config_option"' "$T/trace"
+    "$MAS" set "$ID" solo model=small # which is what it has, as far as it has told
+    wait $!
+    [ "$(grep -cF '"session/set_config_option"' "$T/trace")" = 2 ]
+    mas set "$ID" solo
+    [[ $output == *model=small* ]]
+    "$MAS" restart -q "$ID" solo
+    "$MAS" ask "$ID" solo CW-TWO >/dev/null
+    mas set "$ID" solo
+    [[ $output == *model=small* ]]
+}
+
 @test "an agent that ends, or is silent, before it has answered for a setting: nothing is kept" {
     run_acp --option-hang
     "$MAS" ask "$ID" solo CW-ONE >/dev/null

@@ -33,6 +33,12 @@ static const char *value_of(const struct config_option *option, const char *valu
     return NULL;
 }
 
+/* Returns true if the agent has the value, and is not being asked for another one. */
+static bool has_value(const struct host *host, const char *value, const char *wanted)
+{
+    return host->conversation->settings.asked_count == 0 && strcmp(value, wanted) == 0;
+}
+
 static int64_t ask_option(struct host *host, const struct config_option *option, const char *value)
 {
     const struct agent_link *link = &host->conversation->link;
@@ -42,7 +48,7 @@ static int64_t ask_option(struct host *host, const struct config_option *option,
     const char *known = value_of(option, value);
     if (known == NULL) /* it was set before the agent had told that it is boolean */
         event_say(host, true, "the option '%s' is on or off: '%s' is not set", option->id, value);
-    if (known == NULL || strcmp(option->value, known) == 0)
+    if (known == NULL || has_value(host, option->value, known))
         return 0;
     return acp_set_option(link->acp, link->session, option->id, known, option->boolean, SETTING_MS);
 }
@@ -52,7 +58,7 @@ static int64_t ask_mode(struct host *host, const char *mode)
     const struct agent_link *link = &host->conversation->link;
     const struct offered *offered = &host->conversation->offered;
 
-    if (mode[0] == '\0' || strcmp(mode, offered->mode) == 0)
+    if (mode[0] == '\0' || has_value(host, offered->mode, mode))
         return 0;
     if (offered_has_mode(offered->modes, offered->mode_count, mode))
         return acp_set_mode(link->acp, link->session, mode, SETTING_MS);
