@@ -87,7 +87,8 @@ static void show_option(struct chat *chat, const struct json *option)
     const char *value = json_get_text(option, "value");
     _cleanup_str_ struct str values = STR_INIT;
 
-    if (id == NULL)
+    /* some offer their modes as an option, too; mode= sets the mode */
+    if (id == NULL || (json_first(chat->modes) != NULL && strcmp(id, "mode") == 0))
         return;
     for (const struct json *one = json_first(json_get(option, "values")); one != NULL;
          one = json_next(one)) {

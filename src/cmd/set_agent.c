@@ -85,9 +85,13 @@ int set_agent_show(struct call *call, struct err *err)
     if (json_first(modes) != NULL)
         add_setting(&table, "mode", json_get_text_or(said, "mode", ""), modes, "id");
     for (const struct json *option = json_first(json_get(said, "options")); option != NULL;
-         option = json_next(option))
+         option = json_next(option)) {
+        /* some offer their modes as an option, too; mode= sets the mode */
+        if (json_first(modes) != NULL && strcmp(json_get_text_or(option, "id", ""), "mode") == 0)
+            continue;
         add_setting(&table, json_get_text_or(option, "id", ""),
                     json_get_text_or(option, "value", ""), json_get(option, "values"), "value");
+    }
     int rc = 0;
     if (table.count > table.columns)
         table_print(&table);

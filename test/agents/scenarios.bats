@@ -592,6 +592,35 @@ load lib
         (index("CW-OTTER") == null)' "$LOG"
 }
 
+@test "set: a mode and options take another value, and one that the agent rejects is told and not kept" {
+    team
+    told 'the word is CW-OTTER'
+    local setting values key value was rejected=0
+    mas set "$ID" solo
+    if [ "$status" -eq 4 ]; then skip "the agent offers no mode and no option"; fi
+    [ "$status" -eq 0 ]
+    [ -z "$(tail -n +2 <<<"$output" | cut -d= -f1 | sort | uniq -d)" ] # each once
+    while read -r setting values; do
+        key=${setting%%=*} was=${setting#*=}
+        value=$(tr -d ' ' <<<"$values" | tr ',' '\n' | grep -vxF "$was" | head -n 1)
+        run --separate-stderr "$MAS" set "$ID" solo "$key=mas-nonsense"
+        echo "$key=mas-nonsense: $status $output $stderr"
+        if [ "$status" -ne 0 ]; then # some take any name of a model
+            rejected=$((rejected + 1))
+            [[ $stderr == *'are: '* ]]
+            run ! grep -F mas-nonsense <("$MAS" history "$ID" solo --json)
+        fi
+        for value in ${value:+"$value"} "$was"; do
+            run --separate-stderr "$MAS" set "$ID" solo "$key=$value"
+            echo "$key=$value: $status $output $stderr"
+            # what it has at first, such as the model of its own settings, it may not offer
+            [ "$status" -eq 0 ] || [ "$value" = "$was" ]
+        done
+    done < <(tail -n +2 <<<"$output")
+    [ "$rejected" -gt 0 ]
+    told 'still there?'
+}
+
 @test "subagent: what it was told and answered is a line of the history, and the agent is working meanwhile" {
     [ "$AGENT" = claude ] || skip "the agent has no tool for it, or gives it no session of its own"
     team
