@@ -229,6 +229,9 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     eventually shows 'last="/odd word"'
 }
 
+# has_set SETTING: the agent has told that it has it; the pane shows what is told.
+has_set() { "$MAS" set "$ID" solo | grep -q "^$1 "; }
+
 @test "/set shows and sets the mode and the options that the agent offers" {
     chat
     type_line 'CW-ONE'
@@ -237,9 +240,11 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     eventually shows 'model=small (small large)'
     shows acceptEdits
     type_line '/set model=large'
+    eventually has_set model=large
     type_line /set
     eventually shows 'model=large (small large)'
     type_line '/set model small'
+    eventually has_set model=small
     type_line /set
     eventually shows 'model=small (small large)'
     type_line '/set mode=plan'
@@ -259,6 +264,7 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     type_line /set
     eventually shows 'web=false (true false)'
     type_line '/set web=true'
+    eventually has_set web=true
     type_line /set
     eventually shows 'web=true (true false)'
     type_line '/set web=7'
