@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "model/setting.h"
+#include "store/lease.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,9 +45,9 @@ int job_open_dir(const char *store, const char *id, bool make, struct err *err)
         if (mkdir(store, 0700) == -1 && errno != EEXIST)
             return err_errno(err, "cannot create the store '%s'", store);
     }
-    _cleanup_close_ int top = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int top = lease_open_store(store, err);
     if (top == -1)
-        return err_errno(err, "cannot open the store '%s'", store);
+        return -1;
     if (check_owner(top, store, err) == -1)
         return -1;
     if (make && mkdirat(top, id, 0700) == -1 && errno != EEXIST)

@@ -6,10 +6,10 @@
 #include "fleet/jobs.h"
 #include "fleet/saves.h"
 #include "session/archive.h"
+#include "store/lease.h"
 #include "store/session.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,16 +237,20 @@ static int place(const char *store, int dir, struct batch_job *job, uint64_t but
     return job_save(dir, job, err);
 }
 
-/* Fails if a job that lives has the name. Of two commands at the same time, neither sees the
- * other's; then the name alone means neither job. */
+/* Fails if the disk of the store does not answer, or if a job that lives has the name. Of two
+ * commands at the same time, neither sees the other's; then the name alone means neither job. */
 static int check_name(const struct submit *submit, struct err *err)
 {
     const char *name = submit->options->name;
     _cleanup_jobs_ struct jobs jobs = JOBS_INIT;
-    struct err ignored = ERR_INIT;
+    struct err why = ERR_INIT;
 
-    if (name == NULL || jobs_read(submit->store, false, &jobs, &ignored) == -1)
-        return 0;
+    if (name == NULL)
+        return jobs_check_store(submit->store, err);
+    if (jobs_read(submit->store, false, &jobs, &why) == -1 && why.code == MAS_UNREACHED) {
+        *err = why;
+        return -1;
+    }
     for (size_t i = 0; i < jobs.count; i++)
         if (slurm_is_live(jobs.list[i].state) && strcmp(jobs.list[i].name, name) == 0 &&
             strcmp(jobs.list[i].id, submit->options->id) != 0)
@@ -257,10 +261,9 @@ static int check_name(const struct submit *submit, struct err *err)
 /* Removes the directory of a session from the store. */
 static int forget_session(const char *store, const char *id, struct err *err)
 {
-    _cleanup_close_ int top = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int top = lease_open_store(store, err);
 
-    return top == -1 ? err_errno(err, "cannot open the store '%s'", store)
-                     : tree_remove(top, id, err);
+    return top == -1 ? -1 : tree_remove(top, id, err);
 }
 
 /* Says what becomes of a session whose job was not submitted. One that this command has made, and
@@ -292,7 +295,7 @@ int submit_new(const struct life *life, const struct submit *submit, struct batc
     bool made = false;
     bool unknown = false;
 
-    if (jobs_check_store(submit->store, err) == -1 || check_name(submit, err) == -1)
+    if (check_name(submit, err) == -1)
         return -1;
     _cleanup_close_ int dir = job_open_dir(submit->store, id, true, err);
     if (dir == -1 || lock_job(dir, &lock, err) == -1)
