@@ -237,21 +237,21 @@ const struct cmd cmd_set = {
                 "mas set shop 11.limits.memory=2G\n"
                 "mas set shop 11\n"
                 "mas set shop 11 mode=plan model=fast",
-    .details = "A search finds messages of a private session only if it names the session, "
-               "and the agents of a private session do not see what was said elsewhere. "
-               "setup= says whether the project's own .mas/setup may run in new work trees, "
-               "also in those of later sessions until it changes. budget.cost=, "
-               "budget.tokens=, budget.turns= and budget.time= limit what the agents of the "
-               "session may use together, or with AGENT what one may use: an amount, none, or "
-               "default for what the template, the preset and mas.ini say. limits.session= and "
-               "limits.agent= limit the disk space of the session and of each agent, "
-               "limits.memory=, limits.cpus= and limits.processes= what the programs of each "
-               "agent use, or with AGENT of one: an amount, none, or default. With AGENT as an "
-               "operand of its own, mode= sets the permission mode of an ACP agent, and any other "
-               "KEY an option that it offers, such as model, without a clear. What the agent "
-               "rejects is not "
-               "kept. Without KEY=VALUE, mas shows the agent's mode and options, and the values "
-               "that they may have; /set in its pane does the same.",
+    .details =
+        "A search finds messages of a private session only if it names the session, "
+        "and the agents of a private session do not see what was said elsewhere. "
+        "setup= says whether the project's own .mas/setup may run in new work trees, "
+        "also in those of later sessions until it changes. budget.cost=, "
+        "budget.tokens=, budget.turns= and budget.time= limit what the agents of the "
+        "session may use together, or with AGENT what one may use: an amount, none, or "
+        "default for what the template, the preset and mas.ini say. limits.session= and "
+        "limits.agent= limit the disk space of the session and of each agent, "
+        "limits.memory=, limits.cpus= and limits.processes= what the programs of each "
+        "agent use, or with AGENT of one: an amount, none, or default. With AGENT as an "
+        "operand of its own, mode= sets the permission mode of an ACP agent, and any other "
+        "KEY an option that it offers, such as model, without a clear. What the agent "
+        "rejects is not kept. Without KEY=VALUE, mas shows the agent's mode and options, and "
+        "the values that they may have; /set in its pane does the same.",
     .operands_min = 2,
     .operands_max = -1,
     .offer = OFFER_SESSION,

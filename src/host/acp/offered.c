@@ -206,7 +206,7 @@ bool offered_list_values(const struct offered *offered, const char *option, cons
                          struct str *to)
 {
     const struct config_option *known =
-        option != NULL ? offered_find(offered, option, NULL) : offered_find(offered, NULL, "mode");
+        offered_find(offered, option, option == NULL ? "mode" : NULL);
     _cleanup_json_ struct json *options = NULL;
     struct err ignored = ERR_INIT;
     bool found = false;

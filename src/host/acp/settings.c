@@ -1,5 +1,4 @@
-/* Settings: those that are made again in each session of the agent, and those that a client makes.
- */
+/* Settings: those that are made in each session of the agent, and those that a client makes. */
 #include "host/acp/conversation.h"
 
 #include "base/str.h"
