@@ -32,6 +32,7 @@ teardown() {
         timeout 20 tmux -S "$found" kill-server 2>/dev/null || true
     done < <(find "$T" -type s 2>/dev/null)
     forget_leases
+    if declare -F release_disk >/dev/null; then release_disk; fi
     found=$(left_outside)
     rm -rf "$T" 2>/dev/null || { chmod -R u+rwx "$T" 2>/dev/null || true; rm -rf "$T"; }
     [ -z "$found" ] || { echo "the test ran mas without naming a root: $found" >&2; return 1; }

@@ -114,3 +114,8 @@ int err_hint(struct err *err, const char *fmt, ...)
     memcpy(err->hint, hint, strlen(hint) + 1);
     return -1;
 }
+
+bool err_is_full(const struct err *err)
+{
+    return err->number == ENOSPC || err->number == EDQUOT;
+}

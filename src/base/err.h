@@ -28,6 +28,7 @@
 #define MAS_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 /* Exit codes of mas, also used as the code of a struct err. Scripts depend on them. */
 enum {
@@ -78,6 +79,9 @@ int err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Sets the hint. Returns -1. */
 int err_hint(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Returns true if the cause is that a disk, or a quota on it, is full. */
+bool err_is_full(const struct err *err);
 
 /* In the environment: the name by which another machine has reached this one. */
 #define ERR_REACHED_AS "MAS_REACHED_AS"

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -151,9 +152,23 @@ int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t
                 struct err *err)
 {
     _cleanup_close_ int fd = open_new(dir, name, mode);
-    if (fd == -1 || file_write_all(fd, bytes, len) == -1)
-        return err_errno(err, "cannot write '%s'", name);
-    return 0;
+    if (fd != -1 && file_write_all(fd, bytes, len) == 0)
+        return 0;
+    (void)err_errno(err, "cannot write '%s'", name);
+    if (fd != -1)
+        (void)unlinkat(dir, name, 0);
+    return -1;
+}
+
+bool file_disk_is_full(int dir, size_t bytes)
+{
+    _cleanup_close_ int fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    struct statvfs disk;
+    int rc = fd == -1 ? errno : posix_fallocate(fd, 0, (off_t)bytes);
+
+    if (fd == -1 && (rc == EOPNOTSUPP || rc == EISDIR)) /* NFS, FUSE */
+        return fstatvfs(dir, &disk) == 0 && disk.f_bavail * disk.f_frsize < bytes;
+    return rc == ENOSPC || rc == EDQUOT;
 }
 
 int file_sync_dir(int dir, struct err *err)

@@ -53,9 +53,15 @@ int file_open_own(int dir, const char *name, int flags, struct err *err);
 bool file_is_no_own(const struct err *err);
 
 /* Creates a new file with exactly this mode, whatever the umask. On failure err->number is EEXIST
- * if the name exists. Does not sync. */
+ * if the name exists, and nothing is left of a file that could not be written whole. Does not sync.
+ */
 int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
                 struct err *err);
+
+/* Returns true if a file of `bytes` bytes finds no room on the disk of a directory, or none in its
+ * quota. Tries it with a file that never gets a name: what statvfs(3) counts as free includes
+ * blocks that nobody may use. */
+bool file_disk_is_full(int dir, size_t bytes);
 
 /* Replaces the file `name` atomically, as described above. The new file has exactly this mode. If
  * the last sync fails, the error says that the file is written but not known to be durable. */

@@ -20,6 +20,14 @@ bool lock_is_left(const char *lock, const char *tree)
            (real == NULL || proc_working_below(real, "git") == 0);
 }
 
+/* Returns true for a lock, and for an object or pack that was not written to its end. */
+static bool is_temporary(const char *name, const char *below)
+{
+    return str_starts(below, "objects/")
+               ? str_starts(name, "tmp_")
+               : str_ends(name, ".lock") && strcmp(below, "mas.lock") != 0;
+}
+
 /* Searches a directory; `name` is its path below the repository, "" for the repository itself,
  * where only locks of its own are looked for. */
 static int search(int dir, const char *path, const char *name, const char *tree, int depth,
@@ -39,12 +47,12 @@ static int search(int dir, const char *path, const char *name, const char *tree,
         if (fstatat(dir, *entry, &st, AT_SYMLINK_NOFOLLOW) == -1)
             continue;
         if (S_ISDIR(st.st_mode) &&
-            (name[0] != '\0' || strcmp(*entry, "refs") == 0 || strcmp(*entry, "worktrees") == 0)) {
+            (name[0] != '\0' || strcmp(*entry, "refs") == 0 || strcmp(*entry, "objects") == 0 ||
+             strcmp(*entry, "worktrees") == 0)) {
             _cleanup_close_ int sub = path_open_dir(dir, *entry);
             if (sub != -1 && search(sub, path, below, tree, depth + 1, ret, err) == -1)
                 return -1;
-        } else if (S_ISREG(st.st_mode) && str_ends(*entry, ".lock") &&
-                   strcmp(below, "mas.lock") != 0 && lock_is_left(full, tree)) {
+        } else if (S_ISREG(st.st_mode) && is_temporary(*entry, below) && lock_is_left(full, tree)) {
             strv_push(ret, below);
         }
     }

@@ -1,5 +1,6 @@
 /*
- * Finds locks of git that a killed process has left. git never removes those, and refuses to work.
+ * Finds what a git that was killed, or that found the disk full, has left: locks, which git never
+ * removes and because of which it refuses to work, and parts of objects.
  */
 #ifndef MAS_CODE_LOCKS_H
 #define MAS_CODE_LOCKS_H
@@ -12,8 +13,8 @@
  * in `tree`, because git closes some locks before it gives them up. `tree` may be NULL. */
 bool lock_is_left(const char *lock, const char *tree);
 
-/* Appends the paths, below the repository that is open at `dir`, of the locks that nobody needs, to
- * a list that the caller releases with strv_free(). `path` is its absolute path. Follows no link.
+/* Appends the paths, below the repository that is open at `dir`, of what nobody needs of that, to a
+ * list that the caller releases with strv_free(). `path` is its absolute path. Follows no link.
  */
 int lock_find_left(int dir, const char *path, const char *tree, char ***ret, struct err *err);
 

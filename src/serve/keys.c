@@ -19,12 +19,20 @@
 
 enum { HEAD_MAX = SHA256_TEXT + ID_TEXT + 16, SWEEP_S = 3600 };
 
+/* What belongs into a file, and found no room on the disk. */
+struct unwritten {
+    char name[SHA256_TEXT];
+    char *text; /* NULL: free */
+    size_t len;
+};
+
 struct keys {
     const struct root *root;
     char own[ID_TEXT]; /* this server: what another one did not answer nobody will */
     int dir; /* -1: not there yet */
     size_t count; /* files, at least */
     time_t swept;
+    struct unwritten unwritten[KEYS_UNWRITTEN_MAX];
 };
 
 int keys_open(const struct root *root, struct keys **ret, struct err *err)
@@ -43,8 +51,69 @@ void keys_free(struct keys *keys)
 {
     if (keys == NULL)
         return;
+    for (size_t i = 0; i < KEYS_UNWRITTEN_MAX; i++)
+        free(keys->unwritten[i].text);
     fd_closep(&keys->dir);
     free(keys);
+}
+
+/* Finds what is kept in memory for a name; "" finds a free place. NULL: none. */
+static struct unwritten *find_unwritten(struct keys *keys, const char *name)
+{
+    for (size_t i = 0; i < KEYS_UNWRITTEN_MAX; i++)
+        if (strcmp(keys->unwritten[i].text != NULL ? keys->unwritten[i].name : "", name) == 0)
+            return &keys->unwritten[i];
+    return NULL;
+}
+
+static void forget(struct unwritten *unwritten)
+{
+    free(unwritten->text);
+    *unwritten = (struct unwritten){.text = NULL};
+}
+
+static int write_key(const struct keys *keys, const char *name, const void *text, size_t len,
+                     struct err *err)
+{
+    _cleanup_free_ char *fresh = mem_printf(".%s.new", name);
+
+    (void)unlinkat(keys->dir, fresh, 0);
+    if (file_create(keys->dir, fresh, text, len, 0600, err) == -1)
+        return -1;
+    return renameat(keys->dir, fresh, keys->dir, name) == 0
+               ? 0
+               : err_errno(err, "cannot rename '%s'", fresh);
+}
+
+/* Writes the file of a key, whole, or keeps it in memory if the disk is full. */
+static int keep(struct keys *keys, const char *name, const struct str *text, struct err *err)
+{
+    if (write_key(keys, name, text->data, text->len, err) == 0)
+        return 0;
+    struct unwritten *to = find_unwritten(keys, name);
+    if (to == NULL)
+        to = find_unwritten(keys, "");
+    if (to == NULL || text->len > KEYS_UNWRITTEN_TEXT || !err_is_full(err))
+        return -1;
+    forget(to);
+    *to = (struct unwritten){.text = mem_dupn(text->data, text->len), .len = text->len};
+    memcpy(to->name, name, sizeof to->name);
+    return 0;
+}
+
+/* Writes what had found no room, as far as there is some now. */
+static void catch_up(struct keys *keys)
+{
+    struct err ignored = ERR_INIT;
+
+    for (size_t i = 0; i < KEYS_UNWRITTEN_MAX; i++) {
+        struct unwritten *from = &keys->unwritten[i];
+        if (from->text == NULL)
+            continue;
+        if (write_key(keys, from->name, from->text, from->len, &ignored) == -1)
+            return;
+        forget(from);
+    }
 }
 
 /* Removes what is too old, and counts the rest. */
@@ -80,14 +149,16 @@ static bool make_room(struct keys *keys, struct request *request)
         (void)mkdirat(keys->root->sessions, KEYS_DIR, 0700);
         keys->dir = path_open_dir(keys->root->sessions, KEYS_DIR);
         if (keys->dir == -1) {
-            answer_refusal(request, 500, NULL, "send the request without a key",
-                           "cannot keep the Idempotency-Key: %s", strerror(errno));
+            answer_refusal(request, errno == ENOSPC ? 507 : 500, NULL,
+                           "send the request without a key", "cannot keep the Idempotency-Key: %s",
+                           strerror(errno));
             return false;
         }
     }
     if (keys->swept == 0 || keys->count >= KEYS_MAX || now - keys->swept > SWEEP_S ||
         now < keys->swept)
         sweep(keys, now);
+    catch_up(keys);
     if (keys->count < KEYS_MAX)
         return true;
     answer_refusal(request, 503, NULL, "send the request without a key",
@@ -199,15 +270,21 @@ bool keys_begin(struct keys *keys, struct request *request)
     if (!make_room(keys, request))
         return false;
     sum_up(request, name, sum);
+    const struct unwritten *unwritten = find_unwritten(keys, name);
+    if (unwritten != NULL) {
+        answer_again(keys, sum, unwritten->text, unwritten->len, request);
+        return false;
+    }
     if (file_read(keys->dir, name, KEYS_ANSWER_MAX + HEAD_MAX, &text, &len, &err) == 0) {
         answer_again(keys, sum, text, len, request);
         return false;
     }
     memcpy(request->key_sum, sum, sizeof sum);
     put_head(keys, request, 0, &head);
-    if (err.number != ENOENT ||
-        file_create(keys->dir, name, head.data, head.len, 0600, &err) == -1) {
+    if (err.number != ENOENT || keep(keys, name, &head, &err) == -1) {
         request->key_sum[0] = '\0';
+        (void)err_wrap(&err, "cannot keep the Idempotency-Key");
+        (void)err_hint(&err, "send the request without a key");
         answer_err(request, &err, 409);
         return false;
     }
@@ -230,15 +307,16 @@ void keys_end(struct keys *keys, struct request *request)
 
     if (request->key_name[0] == '\0' || answer->status == 0)
         return;
-    _cleanup_free_ char *fresh = mem_printf(".%s.new", request->key_name);
+    struct unwritten *unwritten = find_unwritten(keys, request->key_name);
     put_head(keys, request, answer->status, &text);
     str_addn(&text, str_text(&answer->body), answer->body.len);
-    (void)unlinkat(keys->dir, fresh, 0);
     if (is_void(answer->status) || answer->body.len > KEYS_ANSWER_MAX) {
         (void)unlinkat(keys->dir, request->key_name, 0);
+        if (unwritten != NULL)
+            forget(unwritten);
         keys->count--;
-    } else if (file_create(keys->dir, fresh, text.data, text.len, 0600, &ignored) == 0) {
-        (void)renameat(keys->dir, fresh, keys->dir, request->key_name);
+    } else {
+        (void)keep(keys, request->key_name, &text, &ignored);
     }
     request->key_name[0] = '\0';
 }

@@ -7,7 +7,8 @@
  * request is handled, so that it outlives a server that is killed. An answer that says that nothing
  * was done is not kept. A file is forgotten KEYS_KEPT_S after it was made.
  *
- * The files are not synced: after a power cut a request may be done again.
+ * The files are not synced: after a power cut a request may be done again. What finds no room on
+ * the disk is kept in memory until it does, or until the server ends.
  */
 #ifndef MAS_SERVE_KEYS_H
 #define MAS_SERVE_KEYS_H
@@ -19,6 +20,8 @@ enum {
     KEYS_TEXT_MAX = 255, /* bytes of a key */
     KEYS_ANSWER_MAX = 1 << 20, /* bytes of an answer that is kept */
     KEYS_KEPT_S = 24 * 3600,
+    KEYS_UNWRITTEN_MAX = 64, /* that are kept in memory while the disk is full */
+    KEYS_UNWRITTEN_TEXT = 64 * 1024, /* bytes of each */
 };
 
 struct keys;

@@ -26,10 +26,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define LOST_DIR "lost"
+
+enum { ROOM_MIN = 64 * 1024 }; /* a disk on which that finds no room is full */
 
 void doctor_add(struct doctor *doctor, enum finding_state state, const char *subject,
                 const char *fmt, ...)
@@ -169,10 +170,7 @@ static int check_root_dir(struct doctor *doctor, struct err *err)
 
 static void check_room(struct doctor *doctor)
 {
-    struct statvfs disk;
-
-    if (fstatvfs(doctor->root->sessions, &disk) == 0 && disk.f_blocks > 0 &&
-        (geteuid() == 0 ? disk.f_bfree : disk.f_bavail) == 0)
+    if (file_disk_is_full(doctor->root->sessions, ROOM_MIN))
         doctor_add(doctor, FINDING_HAND, doctor->root->path, "its disk is full");
 }
 

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "session/env.h"
 #include "session/helper.h"
+#include "store/reserve.h"
 #include "store/workspace.h"
 #include "wall/cgroup.h"
 #include "wall/plan.h"
@@ -244,10 +245,30 @@ uint64_t launch_memory(const struct config *config, const struct team *team, boo
     return sum;
 }
 
+/* Writes the file, and keeps it open and locked. */
+static int write_locked(int dir, const struct str *text, int *ret_fd, struct err *err)
+{
+    launch_drop_env(dir);
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    if (run == -1)
+        return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
+    _cleanup_close_ int fd =
+        openat(run, WORKSPACE_ENV, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd == -1 || fchmod(fd, 0600) == -1 || flock(fd, LOCK_EX) == -1 ||
+        file_write_all(fd, text->data, text->len) == -1) {
+        (void)err_errno(err, "cannot write '%s/%s'", WORKSPACE_RUN, WORKSPACE_ENV);
+        launch_drop_env(dir);
+        return -1;
+    }
+    *ret_fd = TAKE_FD(fd);
+    return 0;
+}
+
 int launch_write_env(int dir, const struct launch_env *options, int *ret_fd, struct err *err)
 {
     _cleanup_strv_ char **env = env_handed_on(options->config);
     _cleanup_str_ struct str text = STR_INIT;
+    struct err why = ERR_INIT;
 
     str_addf(&text, "%s%s", magic, options->prompts ? with_prompts : without_prompts);
     if (options->probe != NULL)
@@ -263,20 +284,11 @@ int launch_write_env(int dir, const struct launch_env *options, int *ret_fd, str
         str_addn(&text, *e, strlen(*e) + 1);
     if (text.len > ENV_FILE_MAX)
         return err_set(err, MAS_FAILED, "cannot start the team: its environment is too large");
-    launch_drop_env(dir);
-    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
-    if (run == -1)
-        return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
-    _cleanup_close_ int fd =
-        openat(run, WORKSPACE_ENV, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd == -1 || fchmod(fd, 0600) == -1 || flock(fd, LOCK_EX) == -1 ||
-        file_write_all(fd, text.data, text.len) == -1) {
-        (void)err_errno(err, "cannot write '%s/%s'", WORKSPACE_RUN, WORKSPACE_ENV);
-        launch_drop_env(dir);
-        return -1;
-    }
-    *ret_fd = TAKE_FD(fd);
-    return 0;
+    if (write_locked(dir, &text, ret_fd, &why) == 0 ||
+        (reserve_give(dir, RESERVE_RECORD, &why) && write_locked(dir, &text, ret_fd, &why) == 0))
+        return 0;
+    *err = why;
+    return -1;
 }
 
 void launch_drop_env(int dir)

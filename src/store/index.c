@@ -392,7 +392,7 @@ static int change_rows(const struct root *root, const struct index_ids *ids, con
         return 0;
     /* On a full disk, removes the file, which is rebuilt later: removing sessions must free
      * space. */
-    bool full = row == NULL && (err->number == ENOSPC || err->number == EDQUOT);
+    bool full = row == NULL && err_is_full(err);
     return full && unlinkat(root->sessions, INDEX_FILE, 0) == 0 ? 0 : -1;
 }
 

@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "store/workspace.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,14 +16,16 @@ static const char *const names[RESERVE_COUNT] = {
     [RESERVE_MEMORY] = "reserve.memory",
 };
 
-/* Returns how many bytes this user can still write on the file system of a directory. */
-static uint64_t ask_room(int dir)
+/* Returns true if this user can still write so many bytes on the file system of a directory. What
+ * only root may use is in f_bfree, but so is what nobody may use. */
+static bool has_room(int dir, size_t bytes)
 {
     struct statvfs fs;
 
-    if (fstatvfs(dir, &fs) == -1)
-        return 0;
-    return (uint64_t)(geteuid() == 0 ? fs.f_bfree : fs.f_bavail) * fs.f_frsize;
+    return fstatvfs(dir, &fs) == 0 &&
+           ((uint64_t)fs.f_bavail * fs.f_frsize >= bytes ||
+            (geteuid() == 0 && (uint64_t)fs.f_bfree * fs.f_frsize >= bytes &&
+             !file_disk_is_full(dir, bytes)));
 }
 
 static bool is_made(int run, const char *name)
@@ -51,7 +52,7 @@ void reserve_make(int dir)
 
     for (size_t i = 0; run != -1 && i < RESERVE_COUNT; i++)
         if (!is_made(run, names[i]) &&
-            ask_room(run) >= (uint64_t)RESERVE_SIZE * RESERVE_SHARE * RESERVE_COUNT)
+            has_room(run, (size_t)RESERVE_SIZE * RESERVE_SHARE * RESERVE_COUNT))
             make(run, names[i]);
 }
 
@@ -71,12 +72,12 @@ static bool give(int dir, enum reserve which)
 
 bool reserve_give(int dir, enum reserve which, const struct err *err)
 {
-    return (err->number == ENOSPC || err->number == EDQUOT) && give(dir, which);
+    return err_is_full(err) && give(dir, which);
 }
 
 void reserve_need(int dir, enum reserve which)
 {
-    if (ask_room(dir) < RESERVE_SIZE / 2)
+    if (!has_room(dir, RESERVE_SIZE / 2))
         (void)give(dir, which);
 }
 

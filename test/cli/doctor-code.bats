@@ -97,10 +97,12 @@ by_hand() {
     is_in_order
 }
 
-@test "locks of a killed git go, but not those that a process needs" {
+@test "locks and half objects of a killed git go, but not those that a process needs" {
     local lock pid
     for lock in "$x/.git/index.lock" "$x/.git/HEAD.lock" "$x/.git/refs/heads/mas/$L/x.lock" \
-        "$G/packed-refs.lock" "$G/refs/heads/mas/$L/main.lock" "$G/worktrees/view/index.lock"; do
+        "$G/packed-refs.lock" "$G/refs/heads/mas/$L/main.lock" "$G/worktrees/view/index.lock" \
+        "$x/.git/objects/ab/tmp_obj_Xy12" "$G/objects/ab/tmp_obj_Xy12" "$G/objects/pack/tmp_pack_Xy12"; do
+        mkdir -p "${lock%/*}"
         : >"$lock"
         exec 7<"$lock"
         is_in_order

@@ -1,12 +1,9 @@
 #!/usr/bin/env bats
 # [limits] of mas.ini: how much a session may take, and how much is left free.
 load ../helper
+load ../disk
 
 setup_more() { quick_idle; }
-
-teardown_more() {
-    if mountpoint -q "$T/fs" 2>/dev/null; then umount "$T/fs"; fi
-}
 
 ws() { echo "$ROOT/sessions/$1"; }
 limit() { printf '[limits]\n%s\n' "$@" >>"$ROOT/mas.ini"; }
@@ -53,15 +50,6 @@ refuses() {
 see what uses the space with: mas du; remove old sessions with: mas clean"
     mas new -t solo --no-start
     [ "$status" -eq 1 ]
-}
-
-# A file system of 64 MB, all of it ours, with a root
-small_root() {
-    [ "$EUID" -eq 0 ] || skip 'only root can mount a file system'
-    mkdir "$T/fs"
-    mount -t tmpfs -o size=64M none "$T/fs"
-    export MAS_ROOT=$T/fs/root ROOT=$T/fs/root
-    "$MAS" init -q
 }
 
 @test "what the template takes has to fit above the floor" {

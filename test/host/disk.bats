@@ -2,6 +2,7 @@
 # [limits] session and agent: the disk space of a session is watched while it runs.
 # shellcheck disable=SC2016,SC2119 # functions with an agent that may be left out
 load ../helper
+load ../disk
 load lib
 load ../acp/lib
 
@@ -357,17 +358,13 @@ S
 }
 
 @test "a full disk: the agents of a session at its limit are paused, and the limit can be raised" {
-    [ "$EUID" -eq 0 ] || skip 'only root can mount a file system'
-    mkdir "$T/fs"
-    mount -t tmpfs -o size=64M none "$T/fs" || skip 'a tmpfs cannot be mounted here'
-    export MAS_ROOT=$T/fs/root ROOT=$T/fs/root
-    "$MAS" init -q
+    small_root
     limits 'session = 30M'
     obedient
     eventually test -e "$DIR/run/reserve"
     does solo 'cat /dev/zero >fill'
     eventually paused
-    cat /dev/zero >"$T/fs/fill" 2>/dev/null || :
+    fill
     mas approve "$ID" solo --more 1G
     [ "$status" -eq 0 ]
     eventually goes_on
@@ -375,8 +372,4 @@ S
     [ "$status" -eq 0 ]
     [[ $stderr != *warning* ]]
     [ "$(meta "$ID" STATUS)" = stopped ]
-}
-
-teardown_last() {
-    if mountpoint -q "$T/fs" 2>/dev/null; then umount -l "$T/fs"; fi
 }

@@ -1,23 +1,9 @@
 #!/usr/bin/env bats
 # The reserve of a running session: its stop and its history can be written on a full disk.
 load ../helper
+load ../disk
 load lib
 load ../acp/lib
-
-teardown_last() {
-    if mountpoint -q "$T/fs" 2>/dev/null; then umount -l "$T/fs"; fi
-}
-
-# A file system of 64 MB, all of it ours, with the root.
-small_root() {
-    [ "$EUID" -eq 0 ] || skip 'only root can mount a file system'
-    mkdir "$T/fs"
-    mount -t tmpfs -o size=64M none "$T/fs" || skip 'a tmpfs cannot be mounted here'
-    export MAS_ROOT=$T/fs/root ROOT=$T/fs/root
-    "$MAS" init -q
-}
-
-fill() { cat /dev/zero >>"$T/fs/fill" 2>/dev/null || :; }
 
 # blocks FILE: prints how many bytes the file of run/ takes on disk.
 blocks() { echo $(($(stat -c '%b * %B' "$DIR/run/$1"))); }
@@ -121,4 +107,23 @@ stop_without_room() {
     fill
     for _ in {1..40}; do "$MAS" ask "$ID" solo "CW-FULL $(printf 'x%.0s' {1..9000})" >"$T/out" 2>&1 || break; done
     grep -qx "mas: cannot write to 'memory.db': No space left on device" "$T/out"
+}
+
+@test "on a full disk an agent whose host was killed is restarted" {
+    small_root ext4
+    new_session -t solo
+    find_agent
+    eventually test -e "$DIR/run/reserve"
+    "$MAS" doctor
+    fill
+    mas doctor
+    [ "$status" -eq 1 ]
+    [[ $output == *"$ROOT"*'its disk is full'* ]]
+    kill -KILL "$(of solo .hostPid)"
+    eventually hosts_gone "$ID"
+    mas restart "$ID" solo
+    [ "$status" -eq 0 ]
+    [ ! -e "$DIR/run/reserve" ] # it was needed
+    [ -e "$DIR/run/reserve.memory" ]
+    agent_pid "$ID" solo
 }

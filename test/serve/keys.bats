@@ -2,6 +2,7 @@
 # shellcheck disable=SC2153,SC2317 # TOKEN is lib.bash's; called by name
 # Idempotency-Key: the same request with the same key is done once.
 load ../helper
+load ../disk
 load lib
 
 # keyed KEY PATH JSON
@@ -30,6 +31,35 @@ body='{"agents":{},"template":"solo"}'
     post /runs "$body"
     is 201
     [ "$(count)" -eq 3 ]
+}
+
+@test "on a full disk a key is kept in memory, and written once there is room" {
+    small_root
+    new_session -t solo --no-start
+    serve
+    keyed k0 "/sessions/$ID/stop" '{}'
+    is 200
+    fill
+    "$MAS" doctor | grep -q 'its disk is full'
+    for key in k1 k2; do
+        keyed "$key" "/sessions/$ID/stop" '{}'
+        is 200
+        [ -z "$(header idempotency-replayed)" ]
+        keyed "$key" "/sessions/$ID/stop" '{}'
+        is 200
+        [ "$(header idempotency-replayed)" = true ]
+        keyed "$key" "/sessions/$ID/start" '{}'
+        refused 422 key_reused 'another request'
+    done
+    rm "$T/fs"/fill "$T/fs"/rest
+    keyed k3 "/sessions/$ID/stop" '{}'
+    eventually begun 4
+    kill "$SERVER"
+    wait "$SERVER" || :
+    serve
+    keyed k1 "/sessions/$ID/stop" '{}'
+    is 200
+    [ "$(header idempotency-replayed)" = true ]
 }
 
 @test "a key stands for one request: another body, address or query is refused" {
