@@ -5,6 +5,7 @@
 #include "cmd/brokered.h"
 #include "cmd/remote.h"
 #include "cmd/suggest.h"
+#include "code/git.h"
 #include "fleet/seal.h"
 #include "model/remote.h"
 
@@ -133,6 +134,7 @@ int main(int argc, char **argv)
 
     open_standard_files();
     check_reached_as();
+    git_forget_caller();
     (void)signal(SIGXFSZ, SIG_IGN); /* makes write() fail with EFBIG instead */
     /* Otherwise a verb returns memory to the kernel and takes it back several times; host.c sets
      * what a process needs that stays. */

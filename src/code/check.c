@@ -66,7 +66,7 @@ static char **make_env(const struct repo *repo, const char *tree)
     char **env = NULL;
 
     for (char **e = environ; *e != NULL; e++)
-        if (!str_starts(*e, "MAS_CODE_") && !str_starts(*e, "GIT_"))
+        if (!str_starts(*e, "MAS_CODE_"))
             strv_push(&env, *e);
     strv_push(&env, dir);
     strv_push(&env, branch);

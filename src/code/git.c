@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     ARGS_MAX = 128,
@@ -57,6 +58,48 @@ static const char *const safe_env[] = {
     "GIT_ADVICE=0",          "GIT_ALLOC_LIMIT=2g",      "GIT_PAGER=cat",
     "GIT_EDITOR=false",
 };
+
+/* What git sets for the programs that it runs; with * at the end, all names that begin so. The
+ * first four lines cover `git rev-parse --local-env-vars`. */
+/* clang-format off */
+static const char *const of_caller[] = {
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG*", "GIT_OBJECT_DIRECTORY", "GIT_DIR",
+    "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_INTERNAL_*",
+    "GIT_SHALLOW_FILE", "GIT_COMMON_DIR",
+    "GIT_EXEC_PATH", "GIT_NAMESPACE", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_ATTR_SOURCE",
+    "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
+    "GIT_CHERRY_PICK_HELP", "GIT_PUSH_*",
+};
+/* These may also be a person's own: they go only if a git runs this process. */
+static const char *const of_caller_at_work[] = {
+    "GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
+};
+/* clang-format on */
+
+static bool is_among(const char *const *names, size_t count, const char *entry)
+{
+    size_t len = strcspn(entry, "=");
+
+    for (size_t i = 0; i < count; i++) {
+        size_t most = strcspn(names[i], "*");
+        if (strncmp(entry, names[i], most) == 0 && (len == most || names[i][most] == '*'))
+            return true;
+    }
+    return false;
+}
+
+void git_forget_caller(void)
+{
+    bool at_work = getenv("GIT_EXEC_PATH") != NULL; /* git sets it for all that it runs */
+    char **to = environ;
+
+    for (char **e = environ; *e != NULL; e++)
+        if (!is_among(of_caller, ARRAY_LEN(of_caller), *e) &&
+            !(at_work && is_among(of_caller_at_work, ARRAY_LEN(of_caller_at_work), *e)))
+            *to++ = *e;
+    *to = NULL;
+}
 
 static void add_pair(char ***env, const char *name, const char *value)
 {

@@ -52,6 +52,11 @@ struct git_input {
     size_t len;
 };
 
+/* Removes from this process's environment what a git that runs it has set for its own work, as for
+ * a hook, an alias or `rebase --exec`: which repository, index and configuration it uses. What this
+ * process starts is at work elsewhere. */
+void git_forget_caller(void);
+
 /* Fails if git is missing or older than 2.38. */
 int git_check(struct err *err);
 

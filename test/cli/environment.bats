@@ -436,3 +436,55 @@ set it in the environment of mas, or in mas.ini: [env] set.API_KEY = ..." ]
     # shellcheck disable=SC2016
     eventually eval 'grep -qzx API_KEY=other "/proc/$(agent_pid)/environ" 2>/dev/null'
 }
+
+# A template whose agent writes its environment and then commits in its repository; and a project.
+make_committing() {
+    # shellcheck source=test/project.bash
+    . "$PROJECT/test/project.bash"
+    make_project
+    # shellcheck disable=SC2016 # for the agent
+    sed -i "s|exec sleep|cd \"\$MAS_CODE_DIR\" \&\& git commit -q --allow-empty -m mine \&\& exec sleep|" \
+        "$ROOT/templates/made/template.ini"
+}
+
+agent_committed() { [ "$(git -C "$(tree_of solo)" log -1 --format=%s)" = mine ]; }
+
+@test "a team that a hook of git starts works in its own repository, as its own author" {
+    make_committing
+    printf '#!/bin/sh\nexec >"%s/id" 2>"%s/said" 3>&-\nexec "%s" new -q -t made --project .\n' "$T" "$T" "$MAS" \
+        >"$P/.git/hooks/post-commit"
+    chmod +x "$P/.git/hooks/post-commit"
+    git -C "$P" -c alias.mine='!GIT_INDEX_FILE=.git/index git commit -q --allow-empty --author "Other <o@example.org>" -m hooked' \
+        mine
+    ID=$(cat "$T/id")
+    [ -n "$ID" ] || { cat "$T/said"; return 1; }
+    eventually agent_committed
+    [ "$(git -C "$P" log -1 --format=%s)" = hooked ]
+    [ "$(git -C "$(tree_of solo)" log -1 --format='%an %cn')" = 'Person Person' ]
+    run ! grep -azE '^GIT_(EDITOR|EXEC_PATH|PREFIX|INDEX_FILE|CONFIG|AUTHOR)' "$(unit "$ID")/env.out"
+}
+
+@test "no variable that names a repository reaches an agent, a setup, a check or a git of mas" {
+    make_committing
+    git init -q "$T/other"
+    mkdir "$P/.mas"
+    printf '#!/bin/sh\nenv >"%s/setup.env"\n' "$T" >"$P/.mas/setup"
+    chmod +x "$P/.mas/setup"
+    git -C "$P" add .
+    git -C "$P" commit -qm setup
+    printf '[code]\ncheck = sh -c "env >%s/check.env"\n' "$T" >>"$ROOT/mas.ini"
+    local names bad=()
+    names=$(git rev-parse --local-env-vars)
+    [ "$(wc -w <<<"$names")" -gt 10 ]
+    for name in $names GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 GIT_EXEC_PATH GIT_EDITOR; do
+        bad+=("$name=$T/other/.git")
+    done
+    bad+=(GIT_CONFIG_COUNT=1)
+    ID=$(env "${bad[@]}" "$MAS" new -q -t made --project "$P" --setup yes)
+    eventually agent_committed
+    env "${bad[@]}" "$MAS" merge "$ID"
+    [ "$(GIT_DIR=$ROOT/sessions/$ID/code.git git log -1 --format=%s)" = mine ]
+    [ -s "$T/setup.env" ]
+    [ -s "$T/check.env" ]
+    run ! grep -aF "$T/other" "$(unit "$ID")/env.out" "$T/setup.env" "$T/check.env"
+}
