@@ -15,6 +15,9 @@
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
 #endif
+#ifndef F_SETDELEG
+#define F_SETDELEG 1040 /* a lease of a file or a directory, Linux 6.19 */
+#endif
 
 /* They change the machine, or reach parts of the kernel that no program of a user needs. */
 /* clang-format off */
@@ -137,6 +140,18 @@ static void deny_requests(struct rules *rules)
         rules_add_one(rules, SCMP_ACT_ERRNO(EPERM), "ioctl", RULE_IS(1, requests[i]));
 }
 
+/* A lease holds up whoever else opens the file, and a directory's notices are of the same kind: for
+ * both it is enough to read the file, which may be one of the system or of the session. */
+static void deny_leases(struct rules *rules)
+{
+    static const char *const calls[] = {"fcntl", "fcntl64"};
+    static const unsigned commands[] = {F_SETLEASE, F_SETDELEG, F_NOTIFY};
+
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+        for (size_t j = 0; j < ARRAY_LEN(commands); j++)
+            rules_add_one(rules, SCMP_ACT_ERRNO(EPERM), calls[i], RULE_IS(1, commands[j]));
+}
+
 static void deny_namespaces(struct rules *rules)
 {
     rules_add_all(rules, SCMP_ACT_ERRNO(EPERM), mounting, ARRAY_LEN(mounting));
@@ -183,6 +198,7 @@ int filter_agent_load(const struct filter_agent *what, struct err *err)
     if (!what->nested)
         deny_namespaces(&rules);
     deny_requests(&rules);
+    deny_leases(&rules);
     deny_sockets(&rules, what->network);
     return rules_load(&rules, err);
 }

@@ -45,3 +45,12 @@ none() { [ -z "$1" ] || { printf '%s\n' "$1" >&2; return 1; }; }
     none "$(verdict_is '.*' wall through)"
     verdict_is '.*' network through | grep -q '^loopback '
 }
+
+@test "without bubblewrap, nobody is held up by a lease either" {
+    [ "$("${MAS%/*}/mas-wall" --probe | sed -n 's/^landlock=//p')" -gt 0 ] || skip 'the kernel has no Landlock'
+    mkdir "$T/bin"
+    printf '#!/bin/sh\nexit 1\n' >"$T/bin/bwrap"
+    chmod +x "$T/bin/bwrap"
+    PATH=$T/bin:$PATH try_ways 'wall.level = try' "wall.read = $READABLE"
+    none "$(awk '$1 ~ /^(lease|notices)-/ && $4 == "through"' "$T/verdicts")"
+}

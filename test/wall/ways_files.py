@@ -1,6 +1,8 @@
 """Ways to files: by their names, by links and mounts, and through what others have open."""
 import ctypes
+import fcntl
 import os
+import signal
 import subprocess
 
 from escape import Absent, first, ident, reach, same, secret, told, way
@@ -72,6 +74,8 @@ WRITTEN = {
 
 
 def place(places, path):
+    if path.startswith('/'):
+        return path
     key, _, rest = path.partition('/')
     value = getattr(places, key, None)
     if value is None:
@@ -118,6 +122,36 @@ def hard(places):
         return reach('hard')
     finally:
         os.unlink('hard')
+
+
+F_SETLEASE, F_NOTIFY = 1024, 1026
+
+
+def held_up(name, path):
+    """A lease on a file that is only read stalls whoever opens it to write, or at all."""
+
+    @way(name, told, needs='kernel')
+    def leases(places):
+        fd = os.open(place(places, path), os.O_RDONLY)
+        try:
+            # a lease that is to be given back is told by this signal, which would end the process
+            signal.signal(signal.SIGIO, signal.SIG_IGN)
+            return first(lambda k=kind: f'lease {fcntl.fcntl(fd, F_SETLEASE, k)}'
+                         for kind in (fcntl.F_WRLCK, fcntl.F_RDLCK))
+        finally:
+            os.close(fd)
+
+
+held_up('lease-of-the-team', 'session/code.git/HEAD')
+held_up('lease-of-own-file', 'unit/AGENTS.md')
+held_up('lease-of-the-system', '/etc/hosts')
+
+
+@way('notices-of-a-directory', told, needs='kernel')
+def notices(places):
+    fd = os.open(place(places, 'session/code.git'), os.O_RDONLY)
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
+    return f'notice {fcntl.fcntl(fd, F_NOTIFY, 0x2)}'
 
 
 def processes():
