@@ -1,19 +1,17 @@
 #include "protocol/acp_limit.h"
 
 #include "base/str.h"
-#include "base/time.h"
+#include "protocol/acp_limit_time.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 enum {
     DEPTH_MAX = 6, /* levels of the data of an error */
     NODES_MAX = 256, /* of it */
     NEAR = 12, /* bytes between a word such as "status" and the number of it */
-    LONG_SPAN_S = 400 * 24 * 3600,
 };
 
 /* ---- words */
@@ -101,263 +99,6 @@ static bool is_one_of(const char *const *list, size_t count, const char *text)
     return false;
 }
 
-/* ---- times */
-
-/* Returns the length of a unit of time at `p` in ms and its name's length in *ret_len; 0: there is
- * none. */
-static int64_t unit_at(const char *p, size_t *ret_len)
-{
-    static const struct {
-        const char *name;
-        int64_t ms;
-    } units[] = {
-        {"milliseconds", 1}, {"millisecond", 1}, {"ms", 1},          {"seconds", 1000},
-        {"second", 1000},    {"secs", 1000},     {"sec", 1000},      {"s", 1000},
-        {"minutes", 60000},  {"minute", 60000},  {"mins", 60000},    {"min", 60000},
-        {"m", 60000},        {"hours", 3600000}, {"hour", 3600000},  {"hrs", 3600000},
-        {"hr", 3600000},     {"h", 3600000},     {"days", 86400000}, {"day", 86400000},
-        {"d", 86400000},
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
-        size_t len = strlen(units[i].name);
-        if (strncasecmp(p, units[i].name, len) != 0 || isalpha((unsigned char)p[len]) != 0)
-            continue;
-        *ret_len = len;
-        return units[i].ms;
-    }
-    return 0;
-}
-
-/* Reads "34.07s", "5h12m10s" or "3 days, 4 hours and 5 minutes" in ms; 0: there is none. */
-static int64_t read_span(const char *p)
-{
-    double ms = 0;
-
-    for (;;) {
-        char *end = NULL;
-        size_t len = 0;
-        p += strspn(p, " ,\":=");
-        if (strncasecmp(p, "and ", 4) == 0)
-            p += 4;
-        if (isdigit((unsigned char)*p) == 0)
-            break;
-        double n = strtod(p, &end);
-        const char *unit = end + strspn(end, " ");
-        int64_t one = unit_at(unit, &len);
-        if (one == 0 || n > LONG_SPAN_S)
-            break;
-        ms += n * (double)one;
-        p = unit + len;
-    }
-    return ms > 0 && ms < LONG_SPAN_S * 1000.0 ? (int64_t)ms + 1 : 0;
-}
-
-static int month_at(const char *p)
-{
-    static const char names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
-
-    for (int i = 0; i < 12; i++)
-        if (strncasecmp(p, names + (ptrdiff_t)3 * i, 3) == 0)
-            return i;
-    return -1;
-}
-
-/* Reads "Jan 3", "Jan 3rd, 2026" and moves *p behind it; returns false if there is no date. */
-static bool read_date(const char **p, struct tm *tm, bool *ret_year)
-{
-    const char *at = *p;
-    char *end = NULL;
-    int month = month_at(at);
-
-    *ret_year = false;
-    if (month == -1)
-        return false;
-    at += strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.");
-    at += strspn(at, " ");
-    long day = strtol(at, &end, 10);
-    if (end == at || day < 1 || day > 31)
-        return false;
-    at = end + strspn(end, "stndrh, ");
-    long year = strtol(at, &end, 10);
-    if (end == at + 4 && year > 2000) {
-        *ret_year = true;
-        tm->tm_year = (int)year - 1900;
-        at = end + strspn(end, ", ");
-    }
-    if (strncasecmp(at, "at ", 3) == 0)
-        at += 3;
-    tm->tm_mon = month;
-    tm->tm_mday = (int)day;
-    *p = at;
-    return true;
-}
-
-/* Reads "3pm", "3:05 PM" or "15:04" and moves *p behind it. */
-static bool read_hour(const char **p, struct tm *tm)
-{
-    char *end = NULL;
-    long hour = strtol(*p, &end, 10);
-    long minute = 0;
-    bool sure = false;
-
-    if (end == *p || hour < 0 || hour > 23)
-        return false;
-    if (*end == ':' && isdigit((unsigned char)end[1]) != 0) {
-        minute = strtol(end + 1, &end, 10);
-        sure = true;
-    }
-    const char *half = end + strspn(end, " ");
-    bool pm = strncasecmp(half, "pm", 2) == 0;
-    if (pm || strncasecmp(half, "am", 2) == 0) {
-        if (hour < 1 || hour > 12)
-            return false;
-        hour = hour % 12 + (pm ? 12 : 0);
-        end = (char *)(uintptr_t)half + 2;
-        sure = true;
-    }
-    if (!sure || minute < 0 || minute > 59)
-        return false;
-    tm->tm_hour = (int)hour;
-    tm->tm_min = (int)minute;
-    tm->tm_sec = 0;
-    *p = end;
-    return true;
-}
-
-/* Reads the time of a clock: the next such time, in the zone of this machine, as agents print it,
- * unless "UTC" follows. */
-static int64_t read_clock(const char *p, int64_t now_ms)
-{
-    time_t now = (time_t)(now_ms / 1000);
-    time_t when = 0;
-    struct tm tm;
-    bool has_year = false;
-
-    _cleanup_free_ char *word = mem_dupn(p, strcspn(p, " ,)"));
-    size_t len = strlen(word);
-    if (len > 0 && word[len - 1] == '.')
-        word[len - 1] = '\0';
-    if (time_parse(word, &when))
-        return (int64_t)when * 1000;
-    if (localtime_r(&now, &tm) == NULL)
-        return 0;
-    bool dated = read_date(&p, &tm, &has_year);
-    if (!read_hour(&p, &tm))
-        return 0;
-    p += strspn(p, " (");
-    tm.tm_isdst = -1;
-    bool utc = strncasecmp(p, "utc", 3) == 0 || strncasecmp(p, "gmt", 3) == 0;
-    struct tm next = tm;
-    when = utc ? timegm(&next) : mktime(&next);
-    if (when <= now && !dated) {
-        tm.tm_mday++;
-        when = utc ? timegm(&tm) : mktime(&tm);
-    } else if (when <= now && !has_year) {
-        tm.tm_year++;
-        when = utc ? timegm(&tm) : mktime(&tm);
-    }
-    return (int64_t)when * 1000;
-}
-
-/* A number of seconds or milliseconds since 1970, by its size. */
-static int64_t from_epoch(double n)
-{
-    return n > 1e12 && n < 1e14 ? (int64_t)n : n > 1e9 && n < 1e11 ? (int64_t)(n * 1000) : 0;
-}
-
-/* Finds in the words of a person when the limit ends. */
-static int64_t time_in_words(const char *text, int64_t now_ms)
-{
-    static const char *const spans[] = {
-        "again in ", "retry in ",  "retry after ",  "retry-after", "reset after ", "resets in ",
-        "reset in ", "retrydelay", "available in ", "wait for ",   "wait "};
-    static const char *const clocks[] = {"resets at ", "reset at ", "again at ",
-                                         "resets on ", "resets ",   "available at "};
-    const char *at;
-
-    for (size_t i = 0; i < ARRAY_LEN(spans); i++)
-        if ((at = strcasestr(text, spans[i])) != NULL) {
-            int64_t ms = read_span(at + strlen(spans[i]));
-            if (ms > 0)
-                return now_ms + ms;
-        }
-    for (size_t i = 0; i < ARRAY_LEN(clocks); i++)
-        if ((at = strcasestr(text, clocks[i])) != NULL) {
-            int64_t when = read_clock(at + strlen(clocks[i]), now_ms);
-            if (when > 0)
-                return when;
-        }
-    at = strcasestr(text, "limit reached|");
-    return at != NULL ? from_epoch(strtod(at + strlen("limit reached|"), NULL)) : 0;
-}
-
-/* A key's name without its separators, in lower case, such as "retryafter". */
-static void plain_key(const char *key, char buf[48])
-{
-    size_t n = 0;
-
-    for (; *key != '\0' && n < 47; key++)
-        if (isalnum((unsigned char)*key) != 0)
-            buf[n++] = (char)tolower((unsigned char)*key);
-    buf[n] = '\0';
-}
-
-/* Returns the value of a node as a number; -1: it is none. */
-static double number_of(const struct json *node)
-{
-    const char *text = json_text(node);
-    char *end = NULL;
-
-    if (text == NULL)
-        return json_is_number(node) ? (double)json_int(node, -1) : -1;
-    double n = strtod(text, &end);
-    return end != text && *end == '\0' ? n : -1;
-}
-
-/* The date of an HTTP header */
-static int64_t http_date(const char *text)
-{
-    struct tm tm = {.tm_sec = 0};
-
-    return text != NULL && strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm) != NULL
-               ? (int64_t)timegm(&tm) * 1000
-               : 0;
-}
-
-/* Returns the time that a member of the data gives for the end of the limit; 0: none. */
-static int64_t time_of_member(const struct json *node, int64_t now_ms, bool *ret_retry)
-{
-    const char *key = json_key(node);
-    const char *text = json_text(node);
-    double n = number_of(node);
-    time_t when = 0;
-    char name[48];
-
-    if (key == NULL)
-        return 0;
-    plain_key(key, name);
-    bool reset = strstr(name, "reset") != NULL;
-    bool retry = str_starts(name, "retryafter") || str_starts(name, "retrydelay") ||
-                 str_starts(name, "retryin");
-    *ret_retry = retry;
-    if (!reset && !retry)
-        return 0;
-    if (n >= 0) {
-        int64_t epoch = from_epoch(n);
-        bool is_ms = str_ends(name, "ms") || str_ends(name, "millis");
-        if (epoch > 0)
-            return epoch;
-        return n > 0 && n < LONG_SPAN_S * 1000.0 ? now_ms + (int64_t)(is_ms ? n : n * 1000) : 0;
-    }
-    if (text == NULL)
-        return 0;
-    if (time_parse(text, &when))
-        return (int64_t)when * 1000;
-    int64_t span = read_span(text);
-    return span > 0 ? now_ms + span : http_date(text);
-}
-
 /* ---- signs */
 
 /* What has been found. */
@@ -374,7 +115,9 @@ static void add_time(const struct acp_limit_found *found, int64_t when, int64_t 
 {
     int64_t most = found->now_ms + (int64_t)ACP_LIMIT_DAYS_MAX * 24 * 3600 * 1000;
 
-    if (when > found->now_ms && when <= most && when > *to)
+    if (when > found->now_ms - ACP_LIMIT_PAST_MS && when < found->now_ms)
+        when = found->now_ms;
+    if (when >= found->now_ms && when <= most && when > *to)
         *to = when;
 }
 
@@ -408,19 +151,19 @@ static void look_at_text(struct acp_limit_found *found, const char *whole)
         if (strcasestr(text, words[i].text) != NULL)
             found->signs |= (unsigned)words[i].sign;
     found->signs |= sign_of_number(text);
-    add_time(found, time_in_words(text, found->now_ms), &found->until_ms);
+    add_time(found, acp_limit_time_in(text, found->now_ms), &found->until_ms);
 }
 
 static void look_at_member(struct acp_limit_found *found, const struct json *node)
 {
     const char *key = json_key(node);
     const char *text = json_text(node);
-    double n = number_of(node);
+    double n = acp_limit_number(node);
     bool retry = false;
 
     if (key != NULL && n >= 0 && is_one_of(status_keys, ARRAY_LEN(status_keys), key))
         found->signs |= (unsigned)sign_of_status((int64_t)n);
-    int64_t when = time_of_member(node, found->now_ms, &retry);
+    int64_t when = acp_limit_time_of(node, found->now_ms, &retry);
     add_time(found, when, retry ? &found->retry_ms : &found->until_ms);
     if (text == NULL)
         return;

@@ -248,3 +248,14 @@ attempts() { cut -d' ' -f1 "$ROOT"/sessions/.limits/*[0-9a-f] 2>/dev/null | grep
     within 20 state_is solo idle
     [ "$(prompts CW-TWO)" -ge 1 ]
 }
+
+@test "a limit that is to be over now, and is not, is waited for by mas's own rule" {
+    limited_agent 1s "text:You've hit your limit, resets $(TZ=UTC date +%H:%M) UTC"
+    "$MAS" ask --no-wait "$ID" solo CW-ONE >/dev/null
+    by_own_rule() { notes | grep -q 'by its own rule'; }
+    eventually by_own_rule
+    unlimited
+    within 30 state_is solo idle
+    [[ $(notes | head -n 1) == *"sends the prompt again when the provider takes prompts again, at "* ]]
+    [ "$(prompts CW-ONE)" -le 6 ] # and not as often as it can
+}

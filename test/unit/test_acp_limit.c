@@ -1,11 +1,13 @@
 #include "unit.h"
 
 #include "base/str.h"
+#include "base/time.h"
 #include "protocol/acp_limit.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const int64_t now = INT64_C(1795000000000); /* 2026-11-18T11:06:40Z */
 
@@ -66,7 +68,10 @@ static void limits_are_known(void)
         {-32603, "Sorry, you've hit a rate limit. Please try again in 2 hours.", NULL, false, 7200},
         {-32603, "AI_APICallError: Too Many Requests", NULL, false, 0},
         {-32603, "Rate limited; resets at 2026-11-18T11:10:00Z.", NULL, false, 200},
+        {-32603, "x", "{\"status\":429,\"resetsAt\":\"2026-11-18T12:07:40.5+01:00\"}", false, 60},
+        {-32603, "x", "{\"status\":429,\"resetsAt\":1794999900}", false, 0}, /* now */
         /* a time that is no time, or is over */
+        {429, "x", "{\"resetsAt\":\"2026-11-18T12:07:40\"}", false, 0}, /* where? */
         {429, "try again in 900 days", NULL, false, 0},
         {429, "resets at 2026-11-18T11:00:00Z", NULL, false, 0},
         {429, "try again in -5 seconds", NULL, false, 0},
@@ -136,6 +141,111 @@ static void an_answer_is_one_only_if_it_is_nothing_else(void)
     CHECK(acp_limit_of_stop("rate_limit") && !acp_limit_of_stop("end_turn"));
 }
 
+static int64_t stamp(const char *text)
+{
+    time_t t = 0;
+
+    return time_parse(text, &t) ? (int64_t)t * 1000 : 0;
+}
+
+/* A time in words means the zone that they name, and its date, wherever mas runs. */
+static void a_zone_in_the_words_counts(void)
+{
+    static const char *const zones[] = {"UTC", "America/New_York", "Europe/Berlin", "Asia/Tokyo",
+                                        "Pacific/Auckland"};
+    static const char night[] = "2026-01-15T03:09:20Z", /* a winter's night in UTC */
+        evening[] = "2026-01-15T20:00:00Z", /* it is tomorrow in the east */
+        summer[] = "2026-07-15T03:09:20Z";
+    /* clang-format off */
+    static const struct {
+        const char *now, *resets, *until; /* NULL: it says nothing that is sure */
+    } phrases[] = {
+        {night, "12am (America/New_York)", "2026-01-15T05:00:00Z"},
+        {night, "6am (Europe/Berlin)", "2026-01-15T05:00:00Z"},
+        {night, "8pm (Asia/Tokyo)", "2026-01-15T11:00:00Z"},
+        {night, "6:05 AM PST", "2026-01-15T14:05:00Z"},
+        {night, "05:30 +02:00", "2026-01-15T03:30:00Z"},
+        {evening, "10pm (UTC)", "2026-01-15T22:00:00Z"},
+        {evening, "1am (UTC)", "2026-01-16T01:00:00Z"},
+        {evening, "6am (Asia/Tokyo)", "2026-01-15T21:00:00Z"},
+        {evening, "4am (Asia/Tokyo)", "2026-01-16T19:00:00Z"},
+        {night, "3:09am (UTC)", "2026-01-15T03:09:20Z"}, /* now */
+        {night, "3:06 am UTC", "2026-01-15T03:09:20Z"},
+        {night, "3:04am (UTC)", "2026-01-16T03:04:00Z"},
+        {summer, "12am (America/New_York)", "2026-07-15T04:00:00Z"},
+        {summer, "6am (Europe/Berlin)", "2026-07-15T04:00:00Z"},
+        {summer, "6:05 AM PDT", "2026-07-15T13:05:00Z"},
+        {night, "05:30+0200.", "2026-01-15T03:30:00Z"},
+        {night, "6am UTC+2, or so", "2026-01-15T04:00:00Z"},
+        {night, "9:30 p.m. (GMT\xe2\x88\x92" "05:30)", "2026-01-16T03:00:00Z"},
+        {night, "3:15\xe2\x80\xaf" "AM GMT", "2026-01-15T03:15:00Z"},
+        {night, "04:05:06Z", "2026-01-15T04:05:06Z"},
+        {night, "noon CET", "2026-01-15T11:00:00Z"},
+        {night, "midnight ET", "2026-01-15T05:00:00Z"},
+        {night, "4pm JST", "2026-01-15T07:00:00Z"},
+        {night, "Jan 20 at 3pm (Asia/Kolkata)", "2026-01-20T09:30:00Z"},
+        {night, "Jan 20th, 2026 9:05 AM (America/Los_Angeles)", "2026-01-20T17:05:00Z"},
+        {night, "3pm (Australia/Lord_Howe) on Jan 20", "2026-01-20T04:00:00Z"},
+        {night, "2026-01-20T15:00:00+01:00", "2026-01-20T14:00:00Z"},
+        {night, "2026-01-20 15:00:00.250 UTC", "2026-01-20T15:00:00Z"},
+        {night, "6am (Mars/Olympus)", NULL},
+        {night, "6am CST", NULL}, /* Chicago, Shanghai or Havana */
+        {night, "6am (Pacific Time)", NULL},
+        {night, "6am +25:00", NULL},
+        {night, "6am UTC+25", NULL},
+        {night, "Feb 30 at 3pm UTC", NULL},
+        {night, "25:00 UTC", NULL},
+        {night, "12 (UTC)", NULL},
+    };
+    /* clang-format on */
+
+    if (access("/usr/share/zoneinfo/America/New_York", R_OK) == -1)
+        UNIT_SKIP("there are no files of zones");
+    for (size_t i = 0; i < ARRAY_LEN(zones) * ARRAY_LEN(phrases); i++) {
+        const char *zone = zones[i % ARRAY_LEN(zones)];
+        size_t at = i / ARRAY_LEN(zones);
+        _cleanup_free_ char *text =
+            mem_printf("You've hit your limit \xc2\xb7 resets %s", phrases[at].resets);
+        const char *until = phrases[at].until;
+        struct acp_limit limit = {.until_ms = -1};
+        (void)setenv("TZ", zone, 1);
+        tzset();
+        CHECK(acp_limit_of_answer(text, stamp(phrases[at].now), &limit));
+        if (limit.until_ms != (until != NULL ? stamp(until) : 0))
+            printf("# TZ=%s: %s\n", zone, phrases[at].resets);
+        CHECK_INT(limit.until_ms, until != NULL ? stamp(until) : 0);
+    }
+}
+
+/* Without a zone it is that of this machine, where the agent has printed it. */
+static void without_a_zone_it_is_that_of_this_machine(void)
+{
+    static const struct {
+        const char *zone, *resets, *until;
+    } phrases[] = {
+        {"UTC", "6am", "2026-01-15T06:00:00Z"},
+        {"America/New_York", "12am. Visit https://x/y", "2026-01-15T05:00:00Z"},
+        {"Europe/Berlin", "6am \xc2\xb7 /upgrade to go on", "2026-01-15T05:00:00Z"},
+        {"Asia/Tokyo", "8pm (local time)", "2026-01-15T11:00:00Z"},
+        {"Pacific/Auckland", "Jan 20, 6am", "2026-01-19T17:00:00Z"},
+        {"America/Chicago", "6am CST", "2026-01-15T12:00:00Z"},
+        {"Asia/Shanghai", "6pm (CST)", "2026-01-15T10:00:00Z"},
+    };
+
+    if (access("/usr/share/zoneinfo/America/New_York", R_OK) == -1)
+        UNIT_SKIP("there are no files of zones");
+    for (size_t i = 0; i < ARRAY_LEN(phrases); i++) {
+        _cleanup_free_ char *text = mem_printf("Rate limited; resets at %s", phrases[i].resets);
+        struct acp_limit limit = {.until_ms = -1};
+        (void)setenv("TZ", phrases[i].zone, 1);
+        tzset();
+        CHECK(acp_limit_of_answer(text, stamp("2026-01-15T03:09:20Z"), &limit));
+        if (limit.until_ms != stamp(phrases[i].until))
+            printf("# TZ=%s: %s\n", phrases[i].zone, phrases[i].resets);
+        CHECK_INT(limit.until_ms, stamp(phrases[i].until));
+    }
+}
+
 /* What an agent sends may be as deep and as long as a message may be. */
 static void hostile_data_costs_little(void)
 {
@@ -164,6 +274,8 @@ static const struct unit_test tests[] = {
     TEST(limits_are_known),
     TEST(other_errors_are_none),
     TEST(an_answer_is_one_only_if_it_is_nothing_else),
+    TEST(a_zone_in_the_words_counts),
+    TEST(without_a_zone_it_is_that_of_this_machine),
     TEST(hostile_data_costs_little),
 };
 

@@ -345,19 +345,21 @@ static void refuse(struct host *host, const struct acp_limit *told, const char *
     struct agent_limit *limit = &host->conversation->limit;
     int retry_ms = config_ms(&host->config, SETTING_LIMIT_RETRY);
     int64_t number = host->conversation->turn.prompt.number;
-    const struct login_limit news = {.until_ms = told->until_ms};
+    struct login_limit news = {.until_ms = told->until_ms};
     struct login_limit known;
     struct err err = ERR_INIT;
     char when[32], often[32] = "";
 
     limit->attempts = limit->prompt == number ? limit->attempts + 1 : 1;
     limit->prompt = number;
+    if (limit->attempts > 1 && news.until_ms <= time_epoch_ms())
+        news.until_ms = 0; /* it was to be over, and is not */
     if (limits_dir(host) == -1 || login_limit_note(limit->dir, limit->login, &news, limit->began_ms,
                                                    retry_ms, &known, &err) == -1)
         known = (struct login_limit){
-            .until_ms = told->until_ms,
-            .due_ms = told->until_ms > 0
-                          ? told->until_ms
+            .until_ms = news.until_ms,
+            .due_ms = news.until_ms > 0
+                          ? news.until_ms
                           : login_limit_due(limit->attempts, retry_ms, time_epoch_ms())};
     limit->until_ms = known.until_ms;
     limit->due_ms = known.due_ms;

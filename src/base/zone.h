@@ -1,0 +1,44 @@
+/*
+ * Time zones by name, for words that somebody else wrote: nothing here changes TZ or what libc
+ * keeps of it, which all threads share.
+ *
+ *     _cleanup_zone_ struct zone zone = ZONE_LOCAL;
+ *     if (zone_by_name("America/New_York", &zone) && zone_time(&zone, &tm, &when)) ...
+ */
+#ifndef MAS_BASE_ZONE_H
+#define MAS_BASE_ZONE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+struct zone {
+    enum { ZONE_IS_LOCAL, ZONE_IS_FIXED, ZONE_IS_FILE } kind;
+    int east; /* of a fixed one: seconds */
+    char *data; /* of a file: its bytes */
+    size_t len;
+};
+
+#define ZONE_LOCAL                                                                                 \
+    {                                                                                              \
+        .kind = ZONE_IS_LOCAL                                                                      \
+    }
+
+/* Reads the file of an IANA zone. The name may come from anywhere. Returns false if there is no
+ * such zone on this machine. */
+bool zone_by_name(const char *name, struct zone *ret);
+/* Finds an abbreviation that this machine's own zone uses around this time, else one that means the
+ * same everywhere. CST, for example, is in use in Chicago, Shanghai and Havana. */
+bool zone_by_abbreviation(const char *name, time_t now, struct zone *ret);
+/* A fixed one, so many seconds east of Greenwich. */
+struct zone zone_fixed(int east);
+void zone_free(struct zone *zone);
+#define _cleanup_zone_ __attribute__((cleanup(zone_free)))
+
+/* Fills *ret with what a clock of the zone shows. Returns false if the zone does not say. */
+bool zone_clock(const struct zone *zone, time_t when, struct tm *ret);
+/* Returns when a clock of the zone shows this date and time, the first time if twice. Members out
+ * of range carry over, as for timegm(). Returns false if the zone does not say. */
+bool zone_time(const struct zone *zone, const struct tm *tm, time_t *ret);
+
+#endif
