@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES_SHOWN = 20 };
-
 void code_call_unlock(struct code_call *code)
 {
     fd_closep(&code->lock);
@@ -97,20 +95,6 @@ int code_call_each(const struct code_call *code, code_each *each, void *arg, str
             each_session_fail(&why, &rc, err);
     }
     return rc;
-}
-
-void code_add_files(char *const *files, struct str *to)
-{
-    size_t count = 0;
-
-    for (; files != NULL && files[count] != NULL; count++) {
-        if (count >= FILES_SHOWN)
-            continue;
-        str_add(to, count > 0 ? ", " : "");
-        str_add_visible(to, files[count], strlen(files[count]));
-    }
-    if (count > FILES_SHOWN)
-        str_addf(to, " and %zu more", count - FILES_SHOWN);
 }
 
 void code_tell(const struct code_call *code, const char *agent, const struct str *text)

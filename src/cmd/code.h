@@ -41,10 +41,6 @@ typedef int code_each(const struct code_call *code, const char *agent, void *arg
  * does. */
 int code_call_each(const struct code_call *code, code_each *each, void *arg, struct err *err);
 
-/* Appends file names to a text: "a, b and 3 more". Bytes that no terminal should get are shown as
- * \xNN. */
-void code_add_files(char *const *files, struct str *to);
-
 /* Sends a text to the agent whose repository the command worked on, unless that agent runs it. Only
  * warns if that fails. */
 void code_tell(const struct code_call *code, const char *agent, const struct str *text);

@@ -24,7 +24,7 @@ static int fail_conflict(const struct land_result *result, const char *session, 
 {
     _cleanup_str_ struct str files = STR_INIT;
 
-    code_add_files(result->files, &files);
+    git_show_names(result->files, &files);
     if (result->at[0] != '\0') {
         (void)err_set(err, MAS_CONFLICT, "cannot land session '%s': commit %.12s conflicts in %s",
                       session, result->at, files.data);
@@ -119,8 +119,10 @@ const struct cmd cmd_land = {
     .examples = "mas land login\n"
                 "mas land login --squash -m 'Reset passwords by mail'",
     .details = "mas brings the integration branch into the project's branch: forward if that is "
-               "possible, otherwise by a merge. If the branch is checked out, its work tree must "
-               "have no changes, and follows. --rebase drops merges and commits that the branch "
+               "possible, otherwise by a merge. If the branch is checked out, its work tree "
+               "follows; changes that this would overwrite are named, and nothing is landed. -m "
+               "makes a commit even if the branch could go forward. --rebase drops merges and "
+               "commits that the branch "
                "has already. --push uses your own git configuration and never forces; if it "
                "fails, the branch has landed all the same. --pr lands nothing: it pushes the "
                "team's branch to the remote as mas/LABEL and opens a pull request for BRANCH.",

@@ -30,7 +30,7 @@ static int fail_conflict(const struct code_call *code, const char *agent,
     _cleanup_str_ struct str files = STR_INIT;
     _cleanup_str_ struct str text = STR_INIT;
 
-    code_add_files(result->files, &files);
+    git_show_names(result->files, &files);
     str_addf(&text,
              "Your branch conflicts with the team's, %s, in: %s. Nothing was merged. In your work "
              "tree run: git fetch team && git merge team/main. Resolve the conflicts, commit, and "

@@ -22,7 +22,7 @@ static int sync_from_project(const struct code_call *code, struct err *err)
     if (result.view.code != MAS_OK)
         err_warn("%s", result.view.text);
     if (result.outcome == MERGE_CONFLICT) {
-        code_add_files(result.files, &files);
+        git_show_names(result.files, &files);
         (void)err_set(err, MAS_CONFLICT, "cannot merge project '%s': it conflicts in %s",
                       project->path, files.data);
         return err_hint(err, "let an agent merge it: git fetch %s && git merge FETCH_HEAD",

@@ -1,8 +1,9 @@
 #include "code/changes.h"
 
-#include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "code/checkout.h"
+#include "code/index.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,8 +11,6 @@
 #include <unistd.h>
 
 #define INDEX "changes-index" /* in code.git, while the commit is made */
-
-enum { INDEX_MAX = 1 << 30 }; /* bytes */
 
 /* Refuses a beginning that the changes do not belong to. */
 static int check_head(const struct project *project, const struct git *there, struct err *err)
@@ -28,17 +27,6 @@ static int check_head(const struct project *project, const struct git *there, st
                          project->path);
 }
 
-/* Copies a file into code.git; `as` is its name there. */
-static int copy_file(int from, const char *name, int to, const char *as, struct err *err)
-{
-    _cleanup_free_ char *text = NULL;
-    size_t len = 0;
-
-    return file_read(from, name, INDEX_MAX, &text, &len, err) == -1
-               ? -1
-               : file_create(to, as, text, len, 0600, err);
-}
-
 /* Copies the index with the times of the files, so only those that changed are read. A split index
  * has a second file. */
 static int copy_index(const struct git *there, int to, char ***ret_made, struct err *err)
@@ -52,13 +40,13 @@ static int copy_index(const struct git *there, int to, char ***ret_made, struct 
     if (from == -1)
         return err_errno(err, "cannot open '%s'", dir);
     strv_push(ret_made, INDEX);
-    if (copy_file(from, "index", to, INDEX, err) == -1 || path_list(from, &names, err) == -1)
+    if (index_copy(from, "index", to, INDEX, err) == -1 || path_list(from, &names, err) == -1)
         return -1;
     for (char **name = names; *name != NULL; name++) {
         if (!str_starts(*name, "sharedindex."))
             continue;
         strv_push(ret_made, *name);
-        if (copy_file(from, *name, to, *name, err) == -1)
+        if (index_copy(from, *name, to, *name, err) == -1)
             return -1;
     }
     return 0;
@@ -135,10 +123,14 @@ int changes_commit(const struct repo *repo, const struct project *project, char 
     _cleanup_close_ int top = open(project->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_strv_ char **made = NULL;
     const struct git there = {.cwd = top};
-    const struct git git = {.dir = repo->git, .tree = project->top, .index = index, .cwd = top};
+    _cleanup_strv_ char **settings = NULL;
+    struct git git = {.dir = repo->git, .tree = project->top, .index = index, .cwd = top};
 
     if (to == -1 || top == -1)
         return err_errno(err, "cannot open '%s'", to == -1 ? repo->git : project->top);
+    if (checkout_settings(top, &settings, err) == -1)
+        return err_wrap(err, "cannot take changes of project '%s'", project->path);
+    git.settings = (const char *const *)settings;
     int rc = check_head(project, &there, err) == -1 || copy_index(&there, to, &made, err) == -1 ||
                      enter_changes(project, &git, err) == -1 ||
                      make_commit(project, &git, ret, err) == -1

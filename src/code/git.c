@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "code/confine.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 enum {
     ARGS_MAX = 128,
     WORDS_MAX = 600, /* bytes of git's words in an error */
+    NAMES_SHOWN = 20,
     VERSION_MAJOR = 2,
     VERSION_MINOR = 38, /* merge-tree --write-tree */
 };
@@ -52,10 +54,11 @@ static const char *const safe_settings[] = {
 
 /* What git must not take from the environment or the files of this user and machine. */
 static const char *const safe_env[] = {
-    "LC_ALL=C.UTF-8",        "GIT_CONFIG_NOSYSTEM=1",   "GIT_ATTR_NOSYSTEM=1",
-    "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0",    "GIT_NO_REPLACE_OBJECTS=1",
-    "GIT_NO_LAZY_FETCH=1",   "GIT_ALLOW_PROTOCOL=none", "GIT_PROTOCOL_FROM_USER=0",
-    "GIT_ADVICE=0",          "GIT_ALLOC_LIMIT=2g",      "GIT_PAGER=cat",
+    "LC_ALL=C.UTF-8",           "GIT_TERMINAL_PROMPT=0",
+    "GIT_OPTIONAL_LOCKS=0",     "GIT_NO_REPLACE_OBJECTS=1",
+    "GIT_NO_LAZY_FETCH=1",      "GIT_ALLOW_PROTOCOL=none",
+    "GIT_PROTOCOL_FROM_USER=0", "GIT_ADVICE=0",
+    "GIT_ALLOC_LIMIT=2g",       "GIT_PAGER=cat",
     "GIT_EDITOR=false",
 };
 
@@ -177,16 +180,33 @@ static void add_lfs(char ***env, size_t *count, const struct git *git)
     add_setting(env, (*count)++, required);
 }
 
+static void keep_env(char ***env, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        const char *value = getenv(*names);
+        if (value != NULL)
+            add_pair(env, *names, value);
+    }
+}
+
 static char **make_env(const struct git *git)
 {
-    static const char *const kept[] = {"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "USER"};
+    static const char *const kept[] = {"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "USER", NULL};
+    static const char *const who[] = {"GIT_AUTHOR_NAME",
+                                      "GIT_AUTHOR_EMAIL",
+                                      "GIT_COMMITTER_NAME",
+                                      "GIT_COMMITTER_EMAIL",
+                                      "EMAIL",
+                                      NULL};
     char **env = NULL;
     size_t count = 0;
 
-    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
-        const char *value = getenv(kept[i]);
-        if (value != NULL)
-            add_pair(&env, kept[i], value);
+    keep_env(&env, kept);
+    if (git->person) {
+        keep_env(&env, who);
+    } else {
+        strv_push(&env, "GIT_CONFIG_NOSYSTEM=1");
+        strv_push(&env, "GIT_ATTR_NOSYSTEM=1");
     }
     for (size_t i = 0; i < ARRAY_LEN(safe_env); i++)
         strv_push(&env, safe_env[i]);
@@ -269,7 +289,11 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
         .confine = git->confined ? &confine.rules : NULL,
         .bound = true, /* a git that outlives mas would write into what the next command removes */
     };
-    return proc_start(&spec, &proc, err) == -1 ? -1 : proc_finish(&proc, ret, err);
+    if (proc_start(&spec, &proc, err) == 0 && proc_finish(&proc, ret, err) == 0)
+        return 0;
+    if (err->number == 0)
+        err->number = EINTR;
+    return -1;
 }
 
 int git_as_person(const char *dir, const char *const *args, int *ret_status, struct err *err)
@@ -284,10 +308,20 @@ int git_as_person(const char *dir, const char *const *args, int *ret_status, str
     return proc_run(program, (char *const *)(uintptr_t)argv, ret_status, err);
 }
 
+/* Returns ENOSPC or EDQUOT if git says, in one of its ways, that the disk is full, else 0. */
+static int find_number(const char *words)
+{
+    return strstr(words, strerror(EDQUOT)) != NULL ? EDQUOT
+           : strstr(words, strerror(ENOSPC)) != NULL || strstr(words, "Out of diskspace") != NULL
+               ? ENOSPC
+               : 0;
+}
+
 int git_fail(const struct proc_result *result, const char *verb, struct err *err)
 {
     static const char *const prefixes[] = {"fatal: ", "error: ", "warning: "};
     const char *words = str_text(&result->err);
+    int number = find_number(words);
     size_t len = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
@@ -298,7 +332,17 @@ int git_fail(const struct proc_result *result, const char *verb, struct err *err
         len = str_fit(words, WORDS_MAX);
     if (len == 0)
         return err_set(err, MAS_FAILED, "git %s failed with exit code %d", verb, result->status);
-    return err_set(err, MAS_FAILED, "git %s: %.*s", verb, (int)len, words);
+    if (number == 0)
+        return err_set(err, MAS_FAILED, "git %s: %.*s", verb, (int)len, words);
+    errno = number;
+    return err_errno(err, "git %s", verb);
+}
+
+int git_blame(struct err *err)
+{
+    if (err->number == 0)
+        err->code = MAS_DAMAGED;
+    return -1;
 }
 
 int git_must(const struct git *git, const char *const *args, const struct git_input *input,
@@ -340,6 +384,20 @@ int git_names(const struct git *git, const char *const *args, char ***ret, struc
         strv_push(ret, name);
     proc_result_free(&result);
     return 0;
+}
+
+void git_show_names(char *const *names, struct str *to)
+{
+    size_t count = 0;
+
+    for (; names != NULL && names[count] != NULL; count++) {
+        if (count >= NAMES_SHOWN)
+            continue;
+        str_add(to, count > 0 ? ", " : "");
+        str_add_visible(to, names[count], strlen(names[count]));
+    }
+    if (count > NAMES_SHOWN)
+        str_addf(to, " and %zu more", count - NAMES_SHOWN);
 }
 
 /* Returns true for what git cannot hold: a FIFO, a socket or a device. */
@@ -442,4 +500,21 @@ bool git_is_branch(const char *text)
         if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr("~^:?*[\\", *p) != NULL)
             return false;
     return strcmp(text, "HEAD") != 0 && strcmp(text, "@") != 0;
+}
+
+const char *git_progress(int dir)
+{
+    static const struct {
+        const char *file, *what;
+    } signs[] = {
+        {"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"},
+        {"MERGE_HEAD", "a merge"},    {"CHERRY_PICK_HEAD", "a cherry-pick"},
+        {"REVERT_HEAD", "a revert"},  {"BISECT_LOG", "a bisect"},
+    };
+    struct stat st;
+
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+        if (fstatat(dir, signs[i].file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            return signs[i].what;
+    return NULL;
 }

@@ -38,6 +38,7 @@ struct git {
     const char *objects[GIT_OBJECTS_MAX]; /* directories with more objects to read; NULL: none */
     char *const *lenders; /* directories that these borrow from, NULL-terminated; NULL: none */
     bool confined; /* it works on what an agent owns: see code/confine.h */
+    bool person; /* it reads what the machine and the person have configured, who commits, too */
     bool magic; /* paths may hold magic: some commands refuse to take them as they are */
     int cwd; /* open directory; 0 or -1: "/" */
     const char *const *settings; /* more settings "KEY=VALUE", NULL-terminated; NULL: none */
@@ -62,7 +63,7 @@ int git_check(struct err *err);
 
 /* Runs git and waits. *ret, initially PROC_RESULT_INIT, gets output and exit code; the caller
  * releases it with proc_result_free(). Fails only if git cannot be run, is killed, or takes longer
- * than GIT_TIMEOUT_MS. `input` may be NULL. */
+ * than GIT_TIMEOUT_MS; err->number is not 0. `input` may be NULL. */
 int git_run(const struct git *git, const char *const *args, const struct git_input *input,
             struct proc_result *ret, struct err *err);
 /* Like git_run(), and fails with git's own words if its exit code is not 0. ret may be NULL. */
@@ -77,8 +78,15 @@ int git_as_person(const char *dir, const char *const *args, int *ret_status, str
 /* Like git_must(), for a command that prints names with a NUL behind each (-z). Appends them to a
  * list that the caller releases with strv_free(). */
 int git_names(const struct git *git, const char *const *args, char ***ret, struct err *err);
-/* Turns the result of a failed command into an error, in git's words. Returns -1. */
+/* Appends names of files to a text for people: "a, b and 3 more". Bytes that no terminal should get
+ * are shown as \xNN. */
+void git_show_names(char *const *names, struct str *to);
+/* Turns the result of a failed command into an error, in git's words; err->number is ENOSPC or
+ * EDQUOT if it says that the disk is full. Returns -1. */
 int git_fail(const struct proc_result *result, const char *verb, struct err *err);
+/* Called after a git that has failed although only damaged objects could make it: sets MAS_DAMAGED,
+ * unless the disk is full, or git was ended. Returns -1. */
+int git_blame(struct err *err);
 
 /* Enters the work tree into the index as `git add --all` does. That command, however, runs git in
  * each repository below the work tree, with the filters that its configuration names. */
@@ -90,5 +98,9 @@ bool git_is_oid(const char *text);
 bool git_parse_oid(const char *text, char ret[GIT_OID_TEXT]);
 /* Returns true for a name that is safe as a branch below refs/heads/. Stricter than git. */
 bool git_is_branch(const char *text);
+
+/* Returns what is in progress in the open inside of a work tree's repository: "a rebase", "a
+ * merge", "a cherry-pick", "a revert", "a bisect"; NULL: nothing. */
+const char *git_progress(int dir);
 
 #endif

@@ -26,6 +26,22 @@ enum {
     SIZE = 36,
 };
 
+int index_copy(int from, const char *name, int to, const char *as, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    struct stat st;
+    size_t len = 0;
+
+    if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return err_errno(err, "cannot read '%s'", name);
+    if (file_read(from, name, INDEX_MAX, &text, &len, err) == -1 ||
+        file_create(to, as, text, len, 0600, err) == -1)
+        return -1;
+    /* git reads a file again that is as new as its index */
+    const struct timespec times[] = {st.st_mtim, st.st_mtim};
+    return utimensat(to, as, times, 0) == -1 ? err_errno(err, "cannot write '%s'", as) : 0;
+}
+
 static uint32_t get32(const char *at)
 {
     const unsigned char *b = (const unsigned char *)at;

@@ -15,6 +15,10 @@
  */
 int index_distrust(const char *path, bool sha256, time_t begun, struct err *err);
 
+/* Copies an index, or the file with most of a split one, which git then takes for that of the same
+ * files. */
+int index_copy(int from, const char *name, int to, const char *as, struct err *err);
+
 /* Enters the inodes of a copied work tree, open at `tree`, into its index, which was copied with
  * it: git would have to read all files, because it knows those of the original. Files whose size or
  * modification time is another one are left to git. Returns 1 if mas cannot read the index. */

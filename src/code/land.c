@@ -1,10 +1,10 @@
-#include "code/land.h"
+#include "code/land_internal.h"
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "code/drivers.h"
+#include "code/checkout.h"
 #include "code/leftover.h"
 #include "code/lfs_carry.h"
 #include "code/locks.h"
@@ -13,7 +13,6 @@
 #include "code/project.h"
 #include "code/replay.h"
 #include "code/submodule.h"
-#include "code/unseen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,16 +31,6 @@ void land_result_free(struct land_result *result)
     strv_free(result->files);
     *result = (struct land_result)LAND_RESULT_INIT;
 }
-
-/* A landing at work. */
-struct landing {
-    const struct repo *repo;
-    struct project project;
-    char *objects; /* of the project */
-    char *onto; /* full name of the branch */
-    char old[GIT_OID_TEXT], new[GIT_OID_TEXT];
-    char *tree; /* work tree that has the branch checked out; NULL: none */
-};
 
 static void landing_free(struct landing *landing)
 {
@@ -140,7 +129,7 @@ static int make_commit(struct landing *landing, const struct land_options *optio
         memcpy(landing->new, landing->old, sizeof landing->new);
         return 0;
     }
-    if (missing == 0 && options->way == LAND_AUTO) {
+    if (missing == 0 && options->way == LAND_AUTO && options->message == NULL) {
         (void)git_parse_oid(main, landing->new);
         return 0;
     }
@@ -179,129 +168,6 @@ static int make_commit(struct landing *landing, const struct land_options *optio
                : err_set(err, MAS_FAILED, "git commit-tree printed '%s'", text);
 }
 
-/* ---- the work tree of the branch */
-
-struct checkout {
-    int cwd;
-    char *dir, *common; /* its repository; that of the project, or one that is linked to it */
-    char **off; /* settings: no filter of the project runs */
-    struct git git;
-};
-
-static void checkout_free(struct checkout *checkout)
-{
-    fd_closep(&checkout->cwd);
-    free(checkout->dir);
-    free(checkout->common);
-    strv_free(checkout->off);
-}
-#define _cleanup_checkout_ __attribute__((cleanup(checkout_free)))
-
-static int checkout_open(const char *tree, struct checkout *ret, struct err *err)
-{
-    ret->cwd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (ret->cwd == -1)
-        return err_errno(err, "cannot open '%s'", tree);
-    const struct git git = {.cwd = ret->cwd};
-    if (git_text(&git, GIT_ARGS("rev-parse", "--absolute-git-dir"), &ret->dir, err) == -1 ||
-        git_text(&git, GIT_ARGS("rev-parse", "--path-format=absolute", "--git-common-dir"),
-                 &ret->common, err) == -1)
-        return -1;
-    ret->git = (struct git){.dir = ret->dir, .common = ret->common, .tree = tree, .cwd = ret->cwd};
-    if (drivers_turn_off(&ret->git, &ret->off, err) == -1)
-        return err_wrap(err, "cannot use the work tree '%s'", tree);
-    ret->git.settings = (const char *const *)ret->off;
-    return 0;
-}
-
-static int fail_move(const char *tree, struct err *err)
-{
-    err->code = MAS_CONFLICT;
-    return err_wrap(err, "cannot update the work tree '%s'", tree);
-}
-
-/* Fails if a file of the person's is where a new one goes, also one that git ignores, which git
- * would replace. */
-static int check_free(const struct landing *landing, const struct checkout *checkout,
-                      struct err *err)
-{
-    _cleanup_strv_ char **names = NULL;
-    struct stat st;
-
-    if (git_names(&checkout->git,
-                  GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--no-renames",
-                           "--diff-filter=A", landing->old, landing->new),
-                  &names, err) == -1)
-        return -1;
-    for (char **name = names; name != NULL && *name != NULL; name++) {
-        if (fstatat(checkout->cwd, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 && errno != ENOTDIR)
-            continue;
-        (void)err_set(err, MAS_CONFLICT, "cannot land onto '%s': '%s/%s' is in the way",
-                      landing->onto + strlen("refs/heads/"), landing->tree, *name);
-        return err_hint(err, "git does not track it; move it away first");
-    }
-    return 0;
-}
-
-/* Fails if landing replaces a file that is nothing without a filter of the project. */
-static int check_drivers(const struct landing *landing, const struct checkout *checkout,
-                         struct err *err)
-{
-    _cleanup_free_ char *index = mem_printf("%s/unseen.index", landing->repo->git);
-    _cleanup_free_ char *file = NULL;
-
-    if (drivers_find(&checkout->git, checkout->off, index, landing->old, landing->new, &file,
-                     err) == -1)
-        return -1;
-    if (file == NULL)
-        return 0;
-    (void)err_set(err, MAS_CONFLICT,
-                  "cannot land onto '%s': '%s' needs a filter of the project, and mas runs none",
-                  landing->onto + strlen("refs/heads/"), file);
-    return err_hint(err, "land onto a branch that is not checked out, with --onto, and merge that");
-}
-
-/* Fails if a file that landing replaces was changed, and git does not see it. */
-static int check_unseen(const struct landing *landing, const struct checkout *checkout,
-                        struct err *err)
-{
-    _cleanup_free_ char *index = mem_printf("%s/unseen.index", landing->repo->git);
-    _cleanup_strv_ char **names = NULL;
-
-    if (unseen_find(&checkout->git, index, landing->old, landing->new, &names, err) == -1)
-        return -1;
-    if (names == NULL)
-        return 0;
-    (void)err_set(err, MAS_CONFLICT, "cannot land onto '%s': '%s/%s' has changes",
-                  landing->onto + strlen("refs/heads/"), landing->tree, names[0]);
-    return err_hint(err, "git does not see them yet; touch the file, then commit it or restore it");
-}
-
-static int check_clean(const struct landing *landing, struct err *err)
-{
-    _cleanup_checkout_ struct checkout checkout = {.cwd = -1};
-    struct proc_result result = PROC_RESULT_INIT;
-
-    if (checkout_open(landing->tree, &checkout, err) == -1 ||
-        check_drivers(landing, &checkout, err) == -1)
-        return -1;
-    if (git_must(&checkout.git, GIT_ARGS("status", "--porcelain", "--untracked-files=no"), NULL,
-                 &result, err) == -1)
-        return -1;
-    bool clean = result.out.len == 0;
-    proc_result_free(&result);
-    if (clean) /* a file that git does not track may be in the way, too */
-        return git_must(&checkout.git,
-                        GIT_ARGS("read-tree", "-n", "-u", "-m", landing->old, landing->new), NULL,
-                        NULL, err) == -1
-                   ? fail_move(landing->tree, err)
-               : check_unseen(landing, &checkout, err) == -1 ? -1
-                                                             : check_free(landing, &checkout, err);
-    (void)err_set(err, MAS_CONFLICT, "cannot land onto '%s': its work tree '%s' has changes",
-                  landing->onto + strlen("refs/heads/"), landing->tree);
-    return err_hint(err, "commit them, or put them away with: git stash");
-}
-
 static int write_journal(const struct landing *landing, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -328,19 +194,6 @@ static int drop_journal(const struct repo *repo, struct err *err)
     _cleanup_free_ char *path = mem_printf("%s/" JOURNAL, repo->git);
 
     return unlink(path) == -1 && errno != ENOENT ? err_errno(err, "cannot remove '%s'", path) : 0;
-}
-
-/* Moves a work tree from one commit to another, as `git switch` does: a file that was changed is in
- * the way. */
-static int move_tree(const char *tree, const char *old, const char *new, struct err *err)
-{
-    _cleanup_checkout_ struct checkout checkout = {.cwd = -1};
-
-    if (checkout_open(tree, &checkout, err) == -1)
-        return -1;
-    if (git_must(&checkout.git, GIT_ARGS("read-tree", "-u", "-m", old, new), NULL, NULL, err) == -1)
-        return fail_move(tree, err);
-    return 0;
 }
 
 static int remember(const struct repo *repo, struct err *err)
@@ -404,10 +257,11 @@ static int move_branch(const struct landing *landing, struct err *err)
 /* Moves the branch, and the work tree behind it. */
 static int place(const struct landing *landing, struct err *err)
 {
-    if (landing->tree != NULL && check_clean(landing, err) == -1)
+    if (landing->tree != NULL && land_check_tree(landing, err) == -1)
         return -1;
     if (write_journal(landing, err) == -1 || move_branch(landing, err) == -1 ||
-        (landing->tree != NULL && move_tree(landing->tree, landing->old, landing->new, err) == -1))
+        (landing->tree != NULL &&
+         land_move_tree(landing->tree, landing->old, landing->new, err) == -1))
         return -1;
     return drop_journal(landing->repo, err);
 }
@@ -506,7 +360,7 @@ static int read_journal(const struct repo *repo, struct json **ret, struct err *
 static int finish_tree(const struct repo *repo, const char *tree, const char *onto,
                        struct leftover *leftover, bool *ret, struct err *err)
 {
-    _cleanup_checkout_ struct checkout checkout = {.cwd = -1};
+    _cleanup_checkout_ struct checkout checkout = CHECKOUT_INIT;
     _cleanup_free_ char *now = NULL;
 
     if (checkout_open(tree, &checkout, err) == -1)

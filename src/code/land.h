@@ -4,8 +4,8 @@
  * Steps, under the lock of code.git:
  *  1. Merge in code.git, where the project's objects are only read.
  *  2. Copy the objects that the project lacks.
- *  3. If the branch is checked out, check that nothing there is changed. Write the journal
- *     code.git/landing: branch, old and new commit, work tree.
+ *  3. If the branch is checked out, check that nothing changed there is in the way. Write the
+ *     journal code.git/landing: branch, old and new commit, work tree.
  *  4. Move the branch from the old commit to the new one, in one step.
  *  5. Move the work tree; remove the journal; set refs/mas/landed.
  *
@@ -23,7 +23,7 @@
 #include <stddef.h>
 
 enum land_way {
-    LAND_AUTO, /* forward if possible, otherwise a merge */
+    LAND_AUTO, /* forward if possible and there is no message, otherwise a merge */
     LAND_MERGE, /* always a merge commit */
     LAND_SQUASH, /* one commit */
     LAND_REBASE, /* each commit of the integration branch again, without its merges */
@@ -51,7 +51,8 @@ void land_result_free(struct land_result *result);
 #define _cleanup_land_ __attribute__((cleanup(land_result_free)))
 
 /* Lands. The caller holds the lock of code.git. *ret must be LAND_RESULT_INIT. Fails with
- * MAS_CONFLICT if the work tree of the branch has changes, or if the branch moved meanwhile. */
+ * MAS_CONFLICT if landing would overwrite changes in the work tree of the branch, or if the branch
+ * moved meanwhile. */
 int land(const struct repo *repo, const struct team_project *project,
          const struct land_options *options, struct land_result *ret, struct err *err);
 

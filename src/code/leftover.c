@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,18 +42,12 @@ static int list_changed(const struct leftover *leftover, const char *commit, cha
     return rc;
 }
 
-/* Returns true if the index is that of the commit, or if there is none. */
-static int index_is(const struct leftover *leftover, const char *commit, bool *ret, struct err *err)
+/* Lists the files that the index has otherwise than the commit. */
+static int list_staged(const struct leftover *leftover, const char *commit, char ***ret,
+                       struct err *err)
 {
-    const struct git git = leftover->git;
-    struct proc_result result = PROC_RESULT_INIT;
-
-    if (git_run(&git, GIT_ARGS("diff-index", "--cached", "--quiet", commit), NULL, &result, err) ==
-        -1)
-        return -1;
-    *ret = result.status == 0;
-    proc_result_free(&result);
-    return 0;
+    return git_names(&leftover->git,
+                     GIT_ARGS("diff-index", "--cached", "--name-only", "-z", commit), ret, err);
 }
 
 /* Returns true if git was killed while it wrote this file: it is missing, or the beginning of what
@@ -77,13 +72,13 @@ static bool is_unfinished(const struct leftover *leftover, const char *path)
     return is;
 }
 
-/* Fails if a file that landing changes is neither as before nor as after it, or if something was
+/* Fails if a file that landing changes is neither as before nor as after it, or if one of these was
  * staged since. */
 static int check_leftover(const struct leftover *leftover, char *const *changes,
                           char *const *not_old, char *const *not_new, struct err *err)
 {
-    bool is_old = false;
-    bool is_new = false;
+    _cleanup_strv_ char **staged_old = NULL;
+    _cleanup_strv_ char **staged_new = NULL;
 
     for (char *const *path = changes; path != NULL && *path != NULL; path++)
         if (has_path(not_old, *path) && has_path(not_new, *path) && !is_unfinished(leftover, *path))
@@ -92,14 +87,48 @@ static int check_leftover(const struct leftover *leftover, char *const *changes,
                            leftover->git.tree, *path);
     if (leftover->git.index != NULL)
         return 0;
-    if (index_is(leftover, leftover->old, &is_old, err) == -1 ||
-        index_is(leftover, leftover->new, &is_new, err) == -1)
+    if (list_staged(leftover, leftover->old, &staged_old, err) == -1 ||
+        list_staged(leftover, leftover->new, &staged_new, err) == -1)
         return -1;
-    return is_old || is_new ? 0
-                            : err_set(err, MAS_CONFLICT,
-                                      "cannot finish updating '%s': something was staged there "
-                                      "meanwhile",
-                                      leftover->git.tree);
+    for (char *const *path = changes; path != NULL && *path != NULL; path++)
+        if (has_path(staged_old, *path) && has_path(staged_new, *path))
+            return err_set(err, MAS_CONFLICT,
+                           "cannot finish updating '%s': '%s' was staged there meanwhile",
+                           leftover->git.tree, *path);
+    return 0;
+}
+
+/* Brings the index to the new commit. What a person has staged of other files stays. */
+static int update_index(const struct leftover *leftover, struct err *err)
+{
+    const struct git git = leftover->git;
+    struct proc_result raw = PROC_RESULT_INIT;
+    _cleanup_str_ struct str entries = STR_INIT;
+
+    if (git.index != NULL)
+        return git_must(&git, GIT_ARGS("read-tree", "--reset", leftover->new), NULL, NULL, err);
+    if (git_must(&git,
+                 GIT_ARGS("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev",
+                          leftover->old, leftover->new),
+                 NULL, &raw, err) == -1)
+        return -1;
+    /* ":<mode> <mode> <id> <id> <letter>", a NUL, "<path>", a NUL */
+    const char *end = str_text(&raw.out) + raw.out.len;
+    for (const char *at = str_text(&raw.out); at < end;) {
+        const char *path = at + strlen(at) + 1;
+        char mode[8] = "";
+        char oid[GIT_OID_TEXT] = "";
+        if (path >= end)
+            break;
+        if (sscanf(at, ":%*s %7s %*s %64s", mode, oid) == 2 && git_is_oid(oid)) {
+            str_addf(&entries, "%s %s\t%s", mode, oid, path); /* mode 000000 removes it */
+            str_addc(&entries, '\0');
+        }
+        at = path + strlen(path) + 1;
+    }
+    proc_result_free(&raw);
+    return git_must(&git, GIT_ARGS("update-index", "-z", "--index-info"),
+                    &(struct git_input){str_text(&entries), entries.len}, NULL, err);
 }
 
 /* Brings the files that lag to the new commit. */
@@ -110,7 +139,7 @@ static int update_files(const struct leftover *leftover, char *const *changes, c
     _cleanup_str_ struct str paths = STR_INIT;
     _cleanup_strv_ char **gone = NULL;
 
-    if (git_must(&git, GIT_ARGS("read-tree", "--reset", leftover->new), NULL, NULL, err) == -1 ||
+    if (update_index(leftover, err) == -1 ||
         sparse_mark(&git, leftover->repo->git, leftover->new, err) == -1 ||
         git_names(&git,
                   GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--diff-filter=D", leftover->old,

@@ -17,7 +17,7 @@ struct leftover {
 
 /* Brings the files that lag to the new commit. Fails with MAS_CONFLICT, and leaves all as it is, if
  * a file that it would replace is neither as in the old commit nor as in the new one, nor missing,
- * nor the beginning of the new one, which git had begun to write; or if something was staged
+ * nor the beginning of the new one, which git had begun to write; or if one of them was staged
  * since. */
 int leftover_finish(const struct leftover *leftover, struct err *err);
 

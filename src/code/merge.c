@@ -29,8 +29,8 @@ void merge_result_free(struct merge_result *result)
 }
 
 /* What commands keep in code.git while they run. A killed one leaves it. */
-static const char *const temporary[] = {"incoming",       "scratch",      "check",
-                                        "leftover.index", "finish.index", "unseen.index"};
+static const char *const temporary[] = {
+    "incoming", "scratch", "check", "leftover.index", "finish.index", "unseen.index", "land.index"};
 
 /* Removes the locks that a killed git has left in a directory. Who has the lock of mas is the only
  * one who writes to code.git, and git ends with the mas that started it. */

@@ -74,10 +74,8 @@ static int pack(const struct git *from, const char *dir, const char *how, const 
     if (git_must(
             &git,
             GIT_ARGS("pack-objects", "--quiet", "--non-empty", "--delta-base-offset", how, prefix),
-            &(struct git_input){str_text(input), input->len}, &result, err) == -1) {
-        err->code = MAS_DAMAGED;
-        return -1;
-    }
+            &(struct git_input){str_text(input), input->len}, &result, err) == -1)
+        return git_blame(err);
     _cleanup_free_ char *name =
         mem_dupn(str_text(&result.out), strcspn(str_text(&result.out), "\n"));
     proc_result_free(&result);
@@ -98,10 +96,9 @@ static int check(const struct git *to, const char *dir, const char *stem, struct
      * find objects that are not there */
     if (unlink(index) == -1 && errno != ENOENT)
         return err_errno(err, "cannot remove '%s'", index);
-    if (git_must(&git, GIT_ARGS("index-pack", "--strict", path), NULL, NULL, err) == 0)
-        return 0;
-    err->code = MAS_DAMAGED;
-    return -1;
+    return git_must(&git, GIT_ARGS("index-pack", "--strict", path), NULL, NULL, err) == 0
+               ? 0
+               : git_blame(err);
 }
 
 static int copy(const struct git *from, const struct git *to, const char *tmp, const char *how,

@@ -140,8 +140,11 @@ static void begin_config(const struct project *project, bool bare, struct str *t
     layout_set(to, "repositoryformatversion", sha256 ? "1" : "0");
     layout_set(to, "filemode", "true");
     layout_set(to, "bare", bare ? "true" : "false");
-    if (!bare)
+    if (!bare) {
         layout_set(to, "logallrefupdates", "true");
+        layout_set(to, "autocrlf", "false"); /* files are as in the commits, whatever the person */
+        layout_set(to, "eol", "lf"); /* has set: mas compares them without these settings */
+    }
     if (sha256) {
         layout_set(to, "extensions", NULL);
         layout_set(to, "objectformat", "sha256");

@@ -264,19 +264,7 @@ int stranger_refs(const struct stranger *stranger, stranger_each *each, void *ar
 
 const char *stranger_progress(const struct stranger *stranger)
 {
-    static const struct {
-        const char *file, *what;
-    } signs[] = {
-        {"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"},
-        {"MERGE_HEAD", "a merge"},    {"CHERRY_PICK_HEAD", "a cherry-pick"},
-        {"REVERT_HEAD", "a revert"},  {"BISECT_LOG", "a bisect"},
-    };
-    struct stat st;
-
-    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
-        if (fstatat(stranger->fd, signs[i].file, &st, AT_SYMLINK_NOFOLLOW) == 0)
-            return signs[i].what;
-    return NULL;
+    return git_progress(stranger->fd);
 }
 
 struct git stranger_git(const struct stranger *stranger, const char *index)

@@ -45,8 +45,7 @@ int stranger_ref(const struct stranger *stranger, const char *name, char ret[GIT
 typedef int stranger_each(const char *name, const char *oid, void *arg, struct err *err);
 int stranger_refs(const struct stranger *stranger, stranger_each *each, void *arg, struct err *err);
 
-/* Returns what is in progress there: "a rebase", "a merge", "a cherry-pick", "a revert", "a
- * bisect"; NULL: nothing. */
+/* Returns what is in progress there, as git_progress() does. */
 const char *stranger_progress(const struct stranger *stranger);
 
 /* Returns git on code.git that also sees the agent's objects, its work tree, and an index that mas

@@ -27,7 +27,7 @@ enum { LOOK_WAIT_MS = 10000 }; /* for another process that looks */
 
 static int damaged(const struct stranger *stranger, struct err *err)
 {
-    err->code = MAS_DAMAGED;
+    (void)git_blame(err);
     return err_wrap(err, "cannot fetch the work of agent '%s'", stranger->agent);
 }
 

@@ -88,50 +88,87 @@ and more'
     [ "$status" -eq 0 ]
     mas land "$ID" --merge --squash
     [ "$status" -eq 2 ]
+    # a message makes a commit also where the branch could go forward
+    make_team -t trio
+    change x a 5 five
+    "$MAS" merge -q "$ID" x
+    before=$(tip)
+    mas land "$ID" -m 'Five'
+    [ "$status" -eq 0 ]
+    [ "$(git -C "$P" log -1 --format='%s %P')" = "Five $before $(main_of)" ]
 }
 
 @test "changes in the way are named, others stay" {
     make_team -t trio
-    work
+    work # of a and b
     echo 'my change' >>"$P/c"
+    sed -i '20s/.*/mine/' "$P/a" "$P/b"
     BEFORE=$(project_state)
     mas land "$ID"
-    refused 4 "mas: cannot land onto 'main': its work tree '$P' has changes"
-    git -C "$P" add c
+    refused 4 "mas: cannot land onto 'main': in its work tree '$P' it would overwrite changes of these: a, b"$'\n'
+    git -C "$P" add a b
     BEFORE=$(project_state)
     mas land "$ID"
-    refused 4 "mas: cannot land onto 'main'"
-    git -C "$P" reset -q --hard
-    # an untracked file that would be overwritten
-    echo theirs >"$C/x/n" && git -C "$C/x" add n && git -C "$C/x" commit -qm n
+    refused 4 "mas: cannot land onto 'main': in its work tree '$P' it would overwrite changes of these: a, b"$'\n'
+    git -C "$P" reset -q && git -C "$P" checkout -q a b
+    # files that git does not track and that would be overwritten, also those that it ignores
+    for name in n o; do echo theirs >"$C/x/$name"; done
+    git -C "$C/x" add n o && git -C "$C/x" commit -qm n
     "$MAS" merge -q "$ID" x
     echo mine >"$P/n"
-    BEFORE=$(project_state)
-    mas land "$ID"
-    refused 4 "mas: cannot "
-    [ "$(cat "$P/n")" = mine ]
-    # also if git ignores it, and would replace it without a word
+    echo mine >"$P/o"
     echo n >>"$P/.git/info/exclude"
     BEFORE=$(project_state)
     mas land "$ID"
-    refused 4 "mas: cannot land onto 'main': '$P/n' is in the way"
-    [ "$(cat "$P/n")" = mine ]
-    # one that is not in the way stays
-    mv "$P/n" "$P/other"
+    refused 4 "mas: cannot land onto 'main': in its work tree '$P' these are in the way, and the branch does not have them: n, o"$'\n'
+    rm "$P/n"
+    mv "$P/o" "$P/other"
+    # what landing does not touch stays, changed, staged, removed or new; nor is a touched file in the way
+    echo new >"$P/new" && git -C "$P" add new && echo newer >"$P/new"
+    touch -d 2001-01-01 "$P/a"
     mas land "$ID"
     [ "$status" -eq 0 ]
-    [ "$(cat "$P/other")$(cat "$P/n")" = minetheirs ]
+    [ "$(git -C "$P" status --porcelain)" = $' M c\nAM new\n?? other' ]
+    [ "$(tail -n 1 "$P/c")$(cat "$P/new" "$P/other" "$P/n")" = $'my changenewer\nmine\ntheirs' ]
 }
 
 @test "an operation of git that is in progress is in the way" {
     make_team -t trio
     work
-    git -C "$P" checkout -q -b side && sed -i '1s/.*/side/' "$P/a" && git -C "$P" commit -qam side
-    git -C "$P" checkout -q main && sed -i '1s/.*/main/' "$P/a" && git -C "$P" commit -qam main
+    git -C "$P" checkout -q -b side && sed -i '10s/.*/side/' "$P/a" && git -C "$P" commit -qam side
+    git -C "$P" checkout -q main && sed -i '10s/.*/main/' "$P/a" && git -C "$P" commit -qam main
     run ! git -C "$P" merge -q side
     BEFORE=$(project_state)
     mas land "$ID"
-    refused 4 "mas: cannot land "
+    refused 4 "mas: cannot land onto 'main': a merge is in progress in '$P'"
+    # also once its conflicts are resolved
+    git -C "$P" checkout -q --ours a && git -C "$P" add a
+    BEFORE=$(project_state)
+    mas land "$ID"
+    refused 4 "mas: cannot land onto 'main': a merge is in progress in '$P'"
+}
+
+@test "a checkout with CRLF, as its person's settings have it, is clean and stays so" {
+    git config --global core.autocrlf true
+    for name in a b; do printf '%s\n' one two >"$P/$name.txt"; done
+    git -C "$P" add . && git -C "$P" commit -qm text
+    rm "$P"/* && git -C "$P" checkout -q .
+    [ "$(grep -c $'\r' "$P/a.txt")" = 2 ]
+    make_team -t trio
+    [ "$(grep -c $'\r' "$C/x/a.txt" || true)" = 0 ]
+    # git in an agent's work tree leaves the files as mas has made them
+    rm "$C/x/a.txt" && git -C "$C/x" checkout -q a.txt
+    [ "$(grep -c $'\r' "$C/x/a.txt" || true)" = 0 ]
+    change x a.txt 1 agent
+    "$MAS" merge -q "$ID" x
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(head -n 1 "$P/a.txt")" = $'agent\r' ]
+    clean
+    # nor does what is taken along change all lines
+    sed -i '2s/.*/mine\r/' "$P/b.txt"
+    make_team -t trio --with-changes
+    [ "$(team_git diff --numstat refs/mas/changes^ refs/mas/changes)" = $'1\t1\tb.txt' ]
 }
 
 @test "--onto names another branch; one that is not checked out moves alone" {
@@ -427,7 +464,7 @@ change_unseen() {
     [ -z "$(git -C "$P" status --porcelain)" ]
     BEFORE=$(project_state)
     mas land "$ID"
-    refused 4 "mas: cannot land onto 'main': '$P/a' has changes"
+    refused 4 "mas: cannot land onto 'main': in its work tree '$P' these have changes, which git does not see yet: a"
     [ "$(sed -n 7p "$P/a")" = 'a 8' ]
     make_team -t trio
     change y b 1 two

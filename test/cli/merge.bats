@@ -345,3 +345,26 @@ END
     [[ $stderr == "mas: cannot merge agent 'n13': it conflicts in own1"* ]]
     whole
 }
+
+@test "a full disk is said as such, and nothing is called damaged" {
+    need_mounts
+    make_team -t trio
+    head -c 200000 /dev/urandom >"$C/x/large"
+    git -C "$C/x" add large && git -C "$C/x" commit -qm large
+    # shellcheck disable=SC2016 # expanded by the other shell
+    run --separate-stderr with_mounts sh -ec 'cp -a "$1" "$1.all"
+        mount -t tmpfs -o size=8m none "$1"; cp -a "$1.all/." "$1"; rm -rf "$1.all"
+        for left in 1 5 9 40 48; do
+            dd if=/dev/zero of="$1/filler" bs=4k 2>/dev/null || true
+            truncate -s "-$((left * 4096))" "$1/filler"
+            rc=0; "$2" merge "$3" x 2>"$4" >&2 || rc=$?
+            tail -n 1 "$4" >&2
+            rm "$1/filler"
+            [ "$rc" -eq 1 ] || { echo "$left: $rc"; cat "$4"; exit 1; }
+            grep -q "No space left on device" "$4"
+        done
+        "$2" merge "$3" x' sh "$G" "$MAS" "$ID" "$T/err"
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+    [ "$output" = "x: 1 commit merged into mas/$L/main" ]
+}

@@ -132,6 +132,8 @@ refuses() {
 core.filemode=true
 core.bare=false
 core.logallrefupdates=true
+core.autocrlf=false
+core.eol=lf
 user.name=Local
 user.email=person@example.org
 gc.auto=0

@@ -13,7 +13,7 @@ setup_more() {
     git -C "$P" branch other
     [ "${TEST_FAULT-}" = full ] || THIN=${LAND_THIN-41}
     make_team -t trio -n team
-    number=0 syncs=''
+    number=0 syncs='' mine=''
 }
 
 # Everything in the project but what landing on branch $onto changes.
@@ -35,9 +35,9 @@ new_work() {
 lines() { git -C "$P" show "$onto:a" | head -n 1; git -C "$P" show "$onto:b" | head -n 1; }
 tip() { git -C "$P" rev-parse "$onto"; }
 
-# The work tree of the project is as its branch.
+# The work tree of the project is as its branch, but for $mine.
 follows() {
-    [ -z "$(git -C "$P" status --porcelain)" ] && [ "$(git -C "$P" symbolic-ref HEAD)" = refs/heads/main ]
+    [ "$(git -C "$P" status --porcelain)" = "$mine" ] && [ "$(git -C "$P" symbolic-ref HEAD)" = refs/heads/main ]
 }
 
 # enumerate ARGUMENT...: a fault at each place of `mas land ARGUMENT...` onto $onto.
@@ -79,8 +79,9 @@ enumerate() {
     enumerate --onto other
 }
 
-@test "land onto the branch that is checked out" {
-    onto=main
+@test "land onto the branch that is checked out, beside changes of other files" {
+    onto=main mine='MM c'
+    echo staged >>"$P/c" && git -C "$P" add c && echo changed >>"$P/c"
     enumerate
     [ "$(head -n 1 "$P/a")" = "x $number" ]
 }

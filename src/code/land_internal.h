@@ -1,0 +1,28 @@
+/*
+ * Shared by the files that land; for land*.c only.
+ */
+#ifndef MAS_CODE_LAND_INTERNAL_H
+#define MAS_CODE_LAND_INTERNAL_H
+
+#include "code/land.h"
+#include "code/project.h"
+
+/* A landing at work. */
+struct landing {
+    const struct repo *repo;
+    struct project project;
+    char *objects; /* of the project */
+    char *onto; /* full name of the branch */
+    char old[GIT_OID_TEXT], new[GIT_OID_TEXT];
+    char *tree; /* work tree that has the branch checked out; NULL: none */
+};
+
+/* ---- land_tree.c: the work tree of the branch */
+/* Fails with MAS_CONFLICT if landing would overwrite something of the person's, as `git merge
+ * --ff-only` does. */
+int land_check_tree(const struct landing *landing, struct err *err);
+/* Moves a work tree from one commit to another, as `git switch` does: a file that was changed is in
+ * the way. */
+int land_move_tree(const char *tree, const char *old, const char *new, struct err *err);
+
+#endif
