@@ -100,7 +100,9 @@ static bool on_item(const struct store_item *item, void *arg)
         chat->partial = chat->speaking = item->number;
         chat->partial_len = item->len;
     }
-    showing->newest = item->number;
+    if (item->number >
+        showing->newest) /* an answer stands before a prompt that was given earlier */
+        showing->newest = item->number;
     return true;
 }
 
@@ -113,6 +115,7 @@ static void read_page(struct chat *chat, int count, bool again)
         .agent = chat->agent,
         .conversation = chat->conversation,
         .newest = true,
+        .by_turn = true,
         .limit = count,
     };
 

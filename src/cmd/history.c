@@ -99,7 +99,7 @@ static int read_filter(const struct call *call, enum history_form form, struct s
     ret->limit = all ? 0 : (int)limit;
     ret->offset = (int)offset;
     ret->tag = call_opt(call, "tag");
-    ret->newest = true;
+    ret->newest = ret->by_turn = true;
     return 0;
 }
 

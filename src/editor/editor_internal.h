@@ -49,6 +49,9 @@ struct editor_grows {
 struct editor_session {
     char id[EDITOR_ID];
     int64_t seen; /* newest seen message except prompts; older ones are known unless they grow */
+    bool reads_past; /* by turns, so that a message may come before an older one: `newest` is
+                        `seen` when that is over */
+    int64_t newest;
     int64_t query; /* query of the message read last; 0: none yet, -1: do not compare */
     struct editor_grows grows[EDITOR_OPEN_MAX];
     size_t grows_next, grows_count;

@@ -72,7 +72,10 @@ static struct editor_grows *add_growing(struct editor_session *session, int64_t 
     if (session->grows_count < EDITOR_OPEN_MAX)
         session->grows_count++;
     *grows = (struct editor_grows){.number = number};
-    session->seen = number;
+    if (number > session->newest)
+        session->newest = number;
+    if (!session->reads_past)
+        session->seen = session->newest;
     return grows;
 }
 
@@ -218,11 +221,15 @@ int editor_show_past(struct editor *editor, struct editor_session *session, stru
                                         .conversation = session->id,
                                         .after = first_unseen(session),
                                         .newest = true,
+                                        .by_turn = true,
                                         .limit = PAST_MAX};
 
     if (open_store(editor, &store, err) == -1)
         return err->code == MAS_NOT_FOUND ? 0 : -1;
+    session->reads_past = true;
     int rc = store_read(store, &filter, show_item, &replay, err);
+    session->reads_past = false;
+    session->seen = session->newest;
     if (session->query == 0)
         session->query = -1;
     return rc;

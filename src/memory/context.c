@@ -182,10 +182,20 @@ static bool note_message(const struct store_item *message, void *arg)
     return true;
 }
 
-static int compare_numbers(const void *a, const void *b)
+/* Returns the number of the prompt under which a message of a conversation stands. */
+static int64_t turn_of(const struct context_item *item)
+{
+    return item->trigger != 0 ? item->trigger : item->number;
+}
+
+static int compare_turns(const void *a, const void *b)
 {
     const struct context_item *x = a;
     const struct context_item *y = b;
+    int64_t turn = turn_of(x), other = turn_of(y);
+
+    if (turn != other)
+        return turn < other ? -1 : 1;
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -227,7 +237,7 @@ static int read_messages(struct reading *reading, struct err *err)
     }
     if (reading->list.count == 0)
         return 0;
-    qsort(reading->list.items, reading->list.count, sizeof *reading->list.items, compare_numbers);
+    qsort(reading->list.items, reading->list.count, sizeof *reading->list.items, compare_turns);
     for (size_t k = 0; k < ARRAY_LEN(roles); k++)
         keep_newest(reading, roles[k]);
     return 0;
@@ -371,10 +381,25 @@ static int compare_times(const void *a, const void *b)
 {
     const struct context_item *x = a;
     const struct context_item *y = b;
-    if (x->time_ms != y->time_ms)
-        return x->time_ms < y->time_ms ? -1 : 1;
+    if (x->turn_ms != y->turn_ms)
+        return x->turn_ms < y->turn_ms ? -1 : 1;
     int session = strcmp(x->session, y->session);
-    return session != 0 ? session : compare_numbers(a, b);
+    return session != 0 ? session : compare_turns(a, b);
+}
+
+/* Sorts messages by time, each answer under its prompt if that is there. */
+static void sort_by_time(struct context_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct context_item *item = &list->items[i];
+        item->turn_ms = item->time_ms;
+        for (size_t j = 0; j < list->count; j++)
+            if (list->items[j].number == turn_of(item) &&
+                strcmp(list->items[j].session, item->session) == 0)
+                item->turn_ms = list->items[j].time_ms;
+    }
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof *list->items, compare_times);
 }
 
 /* Merges the conversation, newest first, and then the relevant messages, as long as they fit. */
@@ -394,8 +419,7 @@ static void make_chat(struct context *context, size_t all)
         chat->items = mem_room(chat->items, chat->count, sizeof *chat->items);
         chat->items[chat->count++] = *item;
     }
-    if (chat->count > 0)
-        qsort(chat->items, chat->count, sizeof *chat->items, compare_times);
+    sort_by_time(chat);
 }
 
 int context_open(const struct root *root, const struct config *config,
@@ -469,7 +493,7 @@ int context_recall(const struct root *root, const struct config *config,
     int rc =
         search(root, private ? options->session : NULL, "", true, &asked, NULL, &list, &note, err);
     if (rc == 0 && list.count > 0) {
-        qsort(list.items, list.count, sizeof *list.items, compare_times);
+        sort_by_time(&list);
         for (size_t i = 0; i < list.count; i++) {
             size_t chars = list.items[i].chars < each ? list.items[i].chars : each;
             if (chars > left)

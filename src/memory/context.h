@@ -49,6 +49,7 @@ struct context_item {
     size_t chars;
     int64_t trigger; /* 0: none */
     int64_t time_ms;
+    int64_t turn_ms; /* when its prompt was given; set where the order is that of time */
     bool is_relevant; /* included because it is relevant, with this score */
     double score;
 };

@@ -140,6 +140,8 @@ int store_update(struct store *store, int64_t number, const char *text, size_t l
 /* Joins the pieces to the text and sets the state. */
 int store_finish(struct store *store, int64_t number, enum store_state state, enum store_sync sync,
                  struct err *err);
+/* Records that the agent has taken a prompt in the middle of the turn of another; 0: it has not. */
+int store_join_turn(struct store *store, int64_t number, int64_t turn, struct err *err);
 /* For a copy of a session: ends waiting prompts, as "not asked", and waiting messages. *ret_count
  * is their number. */
 int store_disown(struct store *store, int64_t *ret_count, struct err *err);
@@ -257,9 +259,11 @@ struct store_filter {
     unsigned roles; /* bits 1 << role; 0: all */
     int64_t since_ms, until_ms; /* 0: no limit */
     int64_t after; /* only higher numbers; 0: all */
+    int64_t from; /* only this number and higher ones; 0: all */
     const char *tag; /* NULL: any */
     bool waiting; /* only waiting prompts: accepted, but no turn has begun */
     bool newest; /* count limit and offset from the newest; the order stays oldest first */
+    bool by_turn; /* an answer stands under its prompt, although others had come before it */
     int limit, offset; /* limit 0: all */
 };
 /* Reads the messages that match the filter, oldest first. */

@@ -111,7 +111,7 @@ static void add_line(struct inject_lines *lines, const struct store_item *item)
     lines->items = mem_room(lines->items, lines->count, sizeof *lines->items);
     lines->items[lines->count++] =
         (struct inject_line){.number = item->number,
-                             .turn = item->role == ROLE_USER ? item->number : item->trigger,
+                             .turn = item->trigger != 0 ? item->trigger : item->number,
                              .chars = chars,
                              .text = str_steal(&text)};
 }

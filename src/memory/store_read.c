@@ -27,7 +27,18 @@ enum {
     AT_TAG,
     AT_LIMIT,
     AT_OFFSET,
+    AT_FROM,
 };
+
+/* The prompt under which message `m` stands: the one that caused it, or itself. What the agent does
+ * by itself stands under the prompt before it, and a word of mas with what it precedes. It is never
+ * later than the message. */
+#define TURN                                                                                       \
+    "CASE WHEN m.trigger <> 0 THEN m.trigger WHEN m.role = 0 THEN m.id WHEN m.role < 5 THEN"       \
+    " coalesce((SELECT c.trigger FROM message c WHERE c.agent = m.agent AND c.id < m.id"           \
+    " AND c.trigger <> 0 ORDER BY c.id DESC LIMIT 1), m.id) ELSE min(m.id, coalesce((SELECT"       \
+    " c.trigger FROM message c WHERE c.agent = m.agent AND c.id > m.id AND c.trigger <> 0"         \
+    " ORDER BY c.id LIMIT 1), m.id)) END"
 
 static void add_condition(struct str *sql, const char *condition)
 {
@@ -59,6 +70,8 @@ static void add_conditions(struct str *sql, const struct store_filter *f, const 
         add_condition(sql, "id > ?7");
     if (f->waiting)
         add_condition(sql, STORE_WAITS);
+    if (f->from != 0)
+        add_condition(sql, "id >= ?11");
     if (tag != NULL)
         add_condition(sql, "instr(tags, ?8) > 0");
 }
@@ -96,6 +109,7 @@ static void bind_filter(sqlite3_stmt *s, const struct store_filter *f, const cha
     (void)sqlite3_bind_text(s, AT_TAG, tag, -1, SQLITE_STATIC);
     (void)sqlite3_bind_int64(s, AT_LIMIT, f->limit > 0 ? f->limit : -1);
     (void)sqlite3_bind_int64(s, AT_OFFSET, f->offset);
+    (void)sqlite3_bind_int64(s, AT_FROM, f->from);
 }
 
 /* ---- messages */
@@ -214,11 +228,35 @@ static void build_read(const struct store_filter *f, const char *tag, struct str
     add_conditions(&where, f, tag);
     /* The page is selected by numbers alone; only its own rows are read. */
     str_addf(sql,
-             "SELECT " COLUMNS " FROM (SELECT id AS chosen FROM message m%s ORDER BY id%s"
-             " LIMIT ?9 OFFSET ?10) CROSS JOIN message m ON m.id = chosen"
+             "SELECT " COLUMNS " FROM (SELECT id AS chosen, %s AS turn FROM message m%s ORDER BY"
+             " turn%s, id%s LIMIT ?9 OFFSET ?10) CROSS JOIN message m ON m.id = chosen"
              " CROSS JOIN query q ON q.id = m.query"
-             " CROSS JOIN conversation c ON c.id = q.conversation ORDER BY m.id",
-             str_text(&where), f->newest ? " DESC" : "");
+             " CROSS JOIN conversation c ON c.id = q.conversation ORDER BY %sm.id",
+             f->by_turn ? TURN : "id", str_text(&where), f->newest ? " DESC" : "",
+             f->newest ? " DESC" : "", f->by_turn ? "turn, " : "");
+}
+
+/* Finds the prompt with which a page by turns begins at the earliest, so that nothing before it is
+ * sorted: as many messages as the page goes back are newer. */
+static int find_from(struct store *store, struct store_filter *f, const char *tag, struct err *err)
+{
+    _cleanup_str_ struct str where = STR_INIT;
+
+    if (!f->by_turn || !f->newest || f->limit <= 0)
+        return 0;
+    add_conditions(&where, f, tag);
+    _cleanup_free_ char *sql = mem_printf("SELECT min(turn) FROM (SELECT " TURN " AS turn FROM"
+                                          " message m%s ORDER BY id DESC LIMIT ?9 + ?10)",
+                                          str_text(&where));
+    sqlite3_stmt *s = db_prepare_once(store->db, sql, err);
+    if (s == NULL)
+        return -1;
+    bind_filter(s, f, tag);
+    int rc = db_step(store->db, s, err);
+    if (rc == 1)
+        f->from = sqlite3_column_int64(s, 0);
+    (void)sqlite3_finalize(s);
+    return rc == -1 ? -1 : 0;
 }
 
 int store_read(struct store *store, const struct store_filter *filter, store_each *each, void *arg,
@@ -233,6 +271,8 @@ int store_read(struct store *store, const struct store_filter *filter, store_eac
 
     if (!resolve_tag(store, &f, &tag))
         return 0;
+    if (find_from(store, &f, tag.data, err) == -1)
+        return -1;
     build_read(&f, tag.data, &sql);
     sqlite3_stmt *s = db_prepare_once(store->db, str_text(&sql), err);
     if (s == NULL)

@@ -233,6 +233,14 @@ int store_update(struct store *store, int64_t number, const char *text, size_t l
     return 0;
 }
 
+int store_join_turn(struct store *store, int64_t number, int64_t turn, struct err *err)
+{
+    if (store_may_write(store, err) == -1 || db_sync(store->db, false, err) == -1)
+        return -1;
+    return db_run(store->db, err, "UPDATE message SET trigger = ?2 WHERE id = ?1", "ii", number,
+                  turn);
+}
+
 int store_list(struct store *store, sqlite3_stmt *stmt, struct store_numbers *ret, struct err *err)
 {
     int rc;

@@ -18,6 +18,7 @@ void tail_clear(struct agent_tail *tail)
     free(tail->lines);
     tail->lines = NULL;
     tail->open = false;
+    tail->known = tail->unbegun = 0;
 }
 
 static void drop_permission(struct agent_tail *tail, size_t i)
@@ -210,7 +211,9 @@ static void on_text(struct agent_tail *tail, const struct host_event *event)
 
 static void on_prompt(struct agent_tail *tail, const struct host_event *event)
 {
-    if (host_event_number(event->prompt) != 0 && host_event_number(event->prompt) <= tail->known)
+    int64_t prompt = host_event_number(event->prompt);
+
+    if (prompt != 0 && prompt <= tail->known && (tail->unbegun == 0 || prompt < tail->unbegun))
         return;
     tail_add(tail, PAINT_BOLD, "> ", 2);
     tail->open = tail->full;

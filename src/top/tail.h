@@ -33,6 +33,7 @@ struct agent_tail {
     bool loaded; /* what was said before is known */
     int64_t known; /* the newest message that was known then, and its length */
     size_t known_len;
+    int64_t unbegun; /* the first prompt that waited then; 0: none did */
     bool visible; /* for tails.c */
     struct str last; /* the last line */
     char *tool, *tool_id; /* the tool that runs; NULL: none */

@@ -114,7 +114,11 @@ static bool on_item(const struct store_item *item, void *arg)
     size_t first = newline != NULL ? (size_t)(newline - item->text) : item->len;
     bool is_tool = item->role == ROLE_TOOL;
 
-    if (item->role == ROLE_PERMISSION || (item->role == ROLE_USER && item->state == MESSAGE_OPEN))
+    bool waits = item->role == ROLE_USER && item->state == MESSAGE_OPEN;
+
+    if (waits && tail->unbegun == 0)
+        tail->unbegun = item->number;
+    if (item->role == ROLE_PERMISSION || waits)
         return true;
     if (is_tool && newline != NULL && item->key != NULL)
         tail_detail(tail, item->key, newline + 1,
@@ -124,8 +128,10 @@ static bool on_item(const struct store_item *item, void *arg)
     tail->open = item->role == ROLE_USER && tail->full;
     tail_piece(tail, paint_of(item), item->text, is_tool ? first : item->len);
     tail->open = item->state == MESSAGE_OPEN;
-    tail->known = item->number;
-    tail->known_len = item->len;
+    if (item->number > tail->known) { /* an answer stands before a prompt that was given earlier */
+        tail->known = item->number;
+        tail->known_len = item->len;
+    }
     return true;
 }
 
@@ -139,6 +145,7 @@ static void load_past(struct tails *tails, struct top_agent *agent)
         .agent = agent->id,
         .conversation = agent->status.conversation,
         .newest = true,
+        .by_turn = agent->tail->full, /* else the last line is that of the newest message */
         .limit = agent->tail->full ? PAST_MESSAGES : 2,
     };
 

@@ -99,6 +99,37 @@ all_done() { is solo .queued 0 && state_is solo idle; }
     [ "$(injections)" = 0 ]
 }
 
+# pairs COMMAND...: in its output, each answer stands under its prompt.
+pairs() {
+    local got
+    got=$("$@" | sed 's/seen=\[[^]]*\]//g' | grep -oE '(^|[ ">])CW-Q[0-9]|last=\\*"CW-Q[0-9]' | grep -oE 'Q[0-9]' | xargs)
+    [ "$got" = "Q1 Q1 Q2 Q2 Q3 Q3" ] || { echo "$*: $got" >&2; return 1; }
+}
+
+@test "each answer stands under its prompt, though the prompts came at once: history, exports, context, an editor" {
+    run_acp ""
+    local n
+    busy CW-START
+    for n in 1 2 3; do "$MAS" ask "$ID" solo --no-wait "CW-Q$n"; done
+    "$MAS" cancel "$ID" solo >/dev/null
+    eventually all_done
+    pairs "$MAS" history "$ID" solo
+    pairs "$MAS" history "$ID" solo --limit 6
+    pairs "$MAS" history "$ID" solo --json
+    pairs "$MAS" history "$ID" solo --export md
+    pairs "$MAS" history "$ID" solo --export jsonl
+    pairs "$MAS" context "$ID" solo
+    pairs sh -c "'$MAS' context '$ID' solo --json | jq -r '.chat_history[].content'"
+    python3 "$PROJECT/test/acp/client.py" "$MAS" acp "$ID" >"$T/replay" <<'END'
+c.load(c.ask("session/list")["sessions"][0]["sessionId"])
+for update in [u["update"] for u in c.updates]:
+    if update["sessionUpdate"] in ("user_message_chunk", "agent_message_chunk"):
+        print(update["content"]["text"])
+assert c.hang_up() == 0
+END
+    pairs cat "$T/replay"
+}
+
 @test "a prompt for another conversation is asked there after a kill" {
     run_acp ""
     tell CW-OLD

@@ -26,6 +26,39 @@ static void keeps_what_was_said_in_order(void)
     check_rows(store, &all, "10 user done two\n");
 }
 
+/* Three prompts come at once: each answer stands under its own, whatever part is read. */
+static void shows_answers_under_their_prompts(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "10");
+    struct store_filter turns = {.agent = "10", .newest = true, .by_turn = true};
+
+    REQUIRE(store != NULL);
+    int64_t query = query_of(store);
+    (void)turn(store, query, "zero", "null");
+    int64_t one = add(store, query, ROLE_USER, MESSAGE_DONE, "one", 0);
+    int64_t two = add(store, query, ROLE_USER, MESSAGE_DONE, "two", 0);
+    (void)add(store, query, ROLE_USER, MESSAGE_OPEN, "three", 0);
+    (void)add(store, query, ROLE_NOTE, MESSAGE_DONE, "resumed", 0); /* for the first turn */
+    (void)add(store, query, ROLE_AGENT, MESSAGE_DONE, "eins", one);
+    (void)add(store, query, ROLE_AGENT, MESSAGE_DONE, "by itself", 0);
+    (void)add(store, query, ROLE_AGENT, MESSAGE_DONE, "zwei", two);
+    static const char *const rows[] = {
+        "user done zero",    "agent done null", "user done one",
+        "note done resumed", "agent done eins", "agent done by itself",
+        "user done two",     "agent done zwei", "user open three"};
+    const int count = (int)ARRAY_LEN(rows);
+    for (int i = 0; i < (count + 1) * count; i++) {
+        _cleanup_str_ struct str want = STR_INIT;
+        turns.limit = i / count;
+        turns.offset = i % count;
+        int end = count - turns.offset;
+        for (int n = turns.limit == 0 || turns.limit > end ? 0 : end - turns.limit; n < end; n++)
+            str_addf(&want, "10 %s\n", rows[n]);
+        check_rows(store, &turns, str_text(&want));
+    }
+}
+
 static void is_private_and_leaves_one_file(void)
 {
     _cleanup_place_ struct place place = place_make();
@@ -490,6 +523,7 @@ static void filters_by_time_role_number_and_conversation(void)
 
 static const struct unit_test tests[] = {
     TEST(keeps_what_was_said_in_order),
+    TEST(shows_answers_under_their_prompts),
     TEST(is_private_and_leaves_one_file),
     TEST(a_reader_makes_nothing),
     TEST(a_growing_text_is_whole_at_every_look),

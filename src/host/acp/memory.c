@@ -138,6 +138,15 @@ void memory_update(struct host *host, int64_t number, const char *text, size_t l
                           &err);
 }
 
+void memory_join_turn(struct host *host, int64_t number, int64_t turn)
+{
+    struct store *store = host->conversation->memory.store;
+    struct err err = ERR_INIT;
+
+    if (store != NULL)
+        (void)memory_kept(host, store_join_turn(store, number, turn, &err), &err);
+}
+
 void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason)
 {
     const struct conversation_memory *memory = &host->conversation->memory;

@@ -85,6 +85,7 @@ static void take(struct host *host, size_t index)
         return;
     }
     turn->heard = true;
+    memory_join_turn(host, prompt.number, turn->prompt.number);
     turn->steered = mem_room(turn->steered, turn->steered_count, sizeof *turn->steered);
     turn->steered[turn->steered_count++] = prompt;
 }
@@ -132,6 +133,7 @@ void steer_put_back(struct host *host)
         struct prompt prompt = turn->steered[--turn->steered_count];
         prompt.told = true;
         queue_push_first(host, &prompt);
+        memory_join_turn(host, prompt.number, 0);
         memory_update(host, prompt.number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
     }
 }

@@ -44,6 +44,8 @@ int64_t memory_add(struct host *host, const struct store_message *message);
 /* Updates a message; see store_update(). */
 void memory_update(struct host *host, int64_t number, const char *text, size_t len,
                    const char *data, enum store_state state, enum store_sync sync);
+/* Stores that a prompt belongs to the turn of another, 0: to none; see store_join_turn(). */
+void memory_join_turn(struct host *host, int64_t number, int64_t turn);
 /* Stores the end of a prompt; see store_end_turn(). */
 void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason);
 /* Returns true, and resets the error, if a call has failed because the store was damaged or set

@@ -89,15 +89,15 @@ export class Conversation {
                 this.#messages = [];
                 this.#first = start;
             }
-            const known = new Map(this.#messages.map((message, i) => [message.id, i]));
-            for (const message of page.messages) {
-                const i = known.get(message.id);
-                if (i === undefined)
-                    this.#messages.push(cut(message));
-                else if ((this.#messages[i].bytes ?? 0) <= 0 || message.state !== "open")
-                    this.#messages[i] = cut(message);
-            }
-            this.#messages.sort((a, b) => numberOf(a) - numberOf(b));
+            // the page has them by turns: an answer stands under its prompt
+            const known = new Map(this.#messages.map((message) => [message.id, message]));
+            const last = Math.max(0, ...page.messages.map(numberOf));
+            const there = new Set(page.messages.map((message) => message.id));
+            const others = this.#messages.filter((message) => !there.has(message.id));
+            this.#messages = [...others.filter((message) => numberOf(message) < last),
+                ...page.messages.map((message) => (known.get(message.id)?.bytes ?? 0) > 0 && message.state === "open"
+                    ? known.get(message.id) : cut(message)),
+                ...others.filter((message) => numberOf(message) > last)];
             this.#trim();
         }
         this.#draw();
@@ -135,7 +135,9 @@ export class Conversation {
         let message = this.#messages.find((other) => other.id === piece.message);
         if (message === undefined && piece.at === 0) {
             message = {id: piece.message, role: piece.role, state: "open", text: "", bytes: 0};
-            this.#messages.push(message);
+            // before the prompts that wait
+            const waits = this.#messages.findLastIndex((other) => other.role !== "user" || other.state !== "open");
+            this.#messages.splice(waits + 1, 0, message);
             this.#total++;
             this.#trim();
         }
