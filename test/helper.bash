@@ -113,8 +113,8 @@ sys.exit(ctypes.CDLL(None).renameat2(-100, sys.argv[1].encode(), -100, sys.argv[
     rmdir "$T/.a" "$T/.b"
 }
 
-# Waits until session $1 has no host left.
-hosts_gone() { eventually eval "! pgrep -f 'mas host $1 ' >/dev/null"; }
+# Waits until session $1, or its agent $2, has no host left.
+hosts_gone() { eventually eval "! pgrep -f 'mas host $1 ${2:-}' >/dev/null"; }
 
 # Kills the hosts and supervisors of session $1 so that its agents survive: it stops them all first,
 # so none of them can react to the end of another.

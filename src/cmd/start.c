@@ -40,7 +40,13 @@ static int bring_back(const struct call *call, const char *id, struct str *names
     for (size_t i = 0; i < roster.count; i++)
         if (roster.calls[i].answer == HOST_ABSENT)
             str_addf(names, "%s%s", names->len > 0 ? "," : "", roster.agents[i].agent->id);
-    return targets_bring_back(call, &roster, &count, err);
+    if (targets_bring_back(call, &roster, &count, err) == -1)
+        return -1;
+    for (size_t i = 0; i < roster.count; i++)
+        if (roster.calls[i].answer == HOST_ABSENT && roster_failure(&roster, i, "start", err) == -1)
+            return err_hint(err, "its pane says why: mas peek %s %s", id,
+                            roster.agents[i].agent->id);
+    return 0;
 }
 
 /* If a move of the session was interrupted, asks the other machine where it is. */

@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "client/hosts.h"
 #include "session/doctor_internal.h"
+#include "session/places.h"
 #include "store/owner.h"
 #include "store/placement.h"
 #include "store/reserve.h"
@@ -81,6 +82,19 @@ static void check_snapshot(struct doctor *doctor, int dir, const struct session 
                     "the current template",
                     rc, &why);
     }
+}
+
+/* Checks the directories that its agents start in. */
+static void check_places(struct doctor *doctor, int dir, const struct session *session)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    struct err why = ERR_INIT;
+
+    if (session->migrating != MIGRATING_NO || team_file_load(dir, &team, &why) == -1)
+        return;
+    for (size_t i = 0; i < team.agent_count; i++)
+        if (places_check_agent(doctor->root, dir, session, &team, &team.agents[i], &why) == -1)
+            doctor_add(doctor, FINDING_HAND, session->id, "%s; %s", why.text, why.hint);
 }
 
 /* Returns true while a process holds it; a host's lock stands for what else the host has there. */
@@ -410,6 +424,7 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
     doctor_check_left(doctor, id, dir, WORKSPACE_CONFIG ".new");
     check_config(doctor, dir, &session);
     check_snapshot(doctor, dir, &session);
+    check_places(doctor, dir, &session);
     doctor_check_code(doctor, dir, id);
     doctor_check_wall(doctor, dir, id);
     check_hosts(doctor, dir, &session, view);

@@ -8,6 +8,7 @@
 #include "code/project.h"
 #include "session/launch.h"
 #include "session/life_internal.h"
+#include "session/places.h"
 #include "store/index.h"
 #include "store/owner.h"
 #include "store/placement.h"
@@ -51,22 +52,30 @@ struct start_job {
     int *metadata_lock; /* held while tmux starts, released when the row is written; may be NULL */
 };
 
+struct tmux_team life_tmux_team(const struct life *life, const struct session *session,
+                                const struct team *team, int dir)
+{
+    struct tmux_team ret = {.root = life->root,
+                            .session = session,
+                            .team = team,
+                            .dir = dir,
+                            .status = config_yes(life->config, SETTING_STATUS)};
+
+    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &ret.columns, &ret.rows);
+    return ret;
+}
+
 /* Builds once; writes the row while tmux works. */
 static enum tmux_built build_once(const struct life *life, struct start_job *start_job,
                                   struct err *err)
 {
     _cleanup_free_ char *host = path_exe();
-    struct tmux_team options = {.root = life->root,
-                                .session = start_job->session,
-                                .team = start_job->team,
-                                .host = host,
-                                .dir = start_job->dir,
-                                .status = config_yes(life->config, SETTING_STATUS),
-                                .unscoped = start_job->unscoped};
+    struct tmux_team options =
+        life_tmux_team(life, start_job->session, start_job->team, start_job->dir);
     struct proc proc;
 
-    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &options.columns,
-                             &options.rows);
+    options.host = host;
+    options.unscoped = start_job->unscoped;
     if (host == NULL) {
         (void)err_errno(err, "cannot find the mas program");
         return TMUX_BUILD_FAILED;
@@ -288,7 +297,8 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
         life_check_start(life, &team, &limits, options.prompts, &probe, err) == -1)
         return err_wrap(err, "cannot start session '%s'",
                         session_label(life->root, session->id).text);
-    if (tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
+    if (places_check(life->root, dir, session, &team, NULL, err) == -1 ||
+        tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
         return -1;
     if (life_await_hosts(life, dir, session->id, "start", err) == -1 ||
         life_sweep(life, session->id, err) == -1) /* no agent may run twice */

@@ -10,6 +10,7 @@
 #include "store/stage.h"
 #include "store/template.h"
 #include "store/workspace.h"
+#include "tmux/tmux.h"
 #include "wall/probe.h"
 
 /* Opens and locks a session's directory. The caller closes both descriptors. `who` is the verb. */
@@ -85,6 +86,9 @@ void life_plan_free(struct life_plan *plan);
 int life_check_start(const struct life *life, const struct team *team,
                      const struct session_limits *limits, bool prompts, struct wall_probe *probe,
                      struct err *err);
+/* Returns the parameters of a team in tmux; `host` is left to the caller. */
+struct tmux_team life_tmux_team(const struct life *life, const struct session *session,
+                                const struct team *team, int dir);
 /* Like life_new(), but *stage (initially STAGE_INIT) keeps the session's directory and lock. */
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err);

@@ -196,6 +196,12 @@ int tmux_capture_panes(const char *socket, const char *id, int history, struct t
 int tmux_respawn(const char *socket, const struct tmux_pane *const *panes, size_t count,
                  struct err *err);
 
+/* Makes the pane of an agent that has none, where the team has it: in its window beside the agents
+ * next to it, else in a new window between those next to that. `live` is the session's. The pane is
+ * appended to *panes, which has those of the session's other agents. */
+int tmux_make_pane(const struct tmux_team *team, const struct tmux_session *live, size_t agent,
+                   struct tmux_pane **panes, size_t *count, struct err *err);
+
 /* Updates @mas_root and the paths in the session's environment after its root has moved. */
 int tmux_set_root(const char *socket, const char *target, const struct root *root,
                   const struct session *session, struct err *err);

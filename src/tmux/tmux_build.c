@@ -99,8 +99,7 @@ int tmux_check_size(const struct team *team, int columns, int rows, struct err *
     return 0;
 }
 
-/* Appends "mas host <id> <agent>" as the pane's command: several words, so tmux uses no shell. */
-static void add_command(const struct tmux_team *team, size_t agent, struct str *script)
+void tmux_add_command(const struct tmux_team *team, size_t agent, struct str *script)
 {
     tmux_add_word(script, team->host);
     str_addf(script, " host %s %s", team->session->id, team->team->agents[agent].id);
@@ -118,10 +117,8 @@ static void add_command(const struct tmux_team *team, size_t agent, struct str *
     "#{?" WHO_WAITS ",#[reverse] waits: #{=24:" WHO_WAITS "}#[noreverse],#{=24:" TMUX_PANE_AGENT   \
     "}} %H:%M"
 
-/* Names the agent of the pane that was made last, which is the active one of its window. Nothing in
- * it means anything to tmux. */
-static void add_agent(const struct tmux_team *team, size_t agent, const char *target,
-                      struct str *script)
+void tmux_add_agent(const struct tmux_team *team, size_t agent, const char *target,
+                    struct str *script)
 {
     const struct agent *is = &team->team->agents[agent];
     _cleanup_str_ struct str words = STR_INIT;
@@ -138,8 +135,7 @@ static void add_agent(const struct tmux_team *team, size_t agent, const char *ta
     str_addf(script, " ; set-option -p -t %s " TMUX_PANE_STATE " idle", target);
 }
 
-static void add_window_options(const struct tmux_team *team, const struct str *target,
-                               struct str *script)
+void tmux_add_window_options(const struct tmux_team *team, const char *target, struct str *script)
 {
     const char *border = team->status ? BORDER : " #{pane_title} ";
     const struct {
@@ -150,7 +146,7 @@ static void add_window_options(const struct tmux_team *team, const struct str *t
         {"pane-border-status", "top"}, {"pane-border-format", border},
     };
     for (size_t i = 0; i < ARRAY_LEN(options); i++)
-        str_addf(script, " ; set-option -w -t %s %s '%s'", target->data, options[i].name,
+        str_addf(script, " ; set-option -w -t %s %s '%s'", target, options[i].name,
                  options[i].value);
 }
 
@@ -192,7 +188,7 @@ static void add_session(const struct tmux_team *team, struct str *script)
         tmux_add_word(script, entry);
     }
     kv_free(&env);
-    add_command(team, team->team->windows[0].agents[0], script);
+    tmux_add_command(team, team->team->windows[0].agents[0], script);
     for (size_t i = 0; i < ARRAY_LEN(masked_hooks); i++)
         str_addf(script, " ; set-hook -t =%s: %s ''", session->tmux_name, masked_hooks[i]);
     /* a hook on the new session may have renamed the window already */
@@ -213,15 +209,15 @@ static void add_window(const struct tmux_team *team, size_t index, struct str *s
     str_addf(&target, "=%s:=%s", team->session->tmux_name, window->name);
     if (index > 0) {
         str_addf(script, " ; new-window -d -t =%s: -n %s", team->session->tmux_name, window->name);
-        add_command(team, window->agents[0], script);
+        tmux_add_command(team, window->agents[0], script);
     }
-    add_agent(team, window->agents[0], target.data, script);
-    add_window_options(team, &target, script);
+    tmux_add_agent(team, window->agents[0], target.data, script);
+    tmux_add_window_options(team, target.data, script);
     for (size_t i = 1; i < window->count; i++) {
         bool right = layout_splits_right(window->layout, window->count, i);
         str_addf(script, " ; split-window %s -t %s", right ? "-h" : "-v", target.data);
-        add_command(team, window->agents[i], script);
-        add_agent(team, window->agents[i], target.data, script);
+        tmux_add_command(team, window->agents[i], script);
+        tmux_add_agent(team, window->agents[i], target.data, script);
         str_addf(script, " ; select-layout -t %s ", target.data);
         if (i + 1 < window->count)
             layout_add_growing(script, window->layout, window->count, i + 1, team->columns,

@@ -19,6 +19,9 @@
 #define TMUX_PANE_STATE "@mas_state"
 #define TMUX_PANE_WAITS "@mas_waits"
 
+struct tmux_pane;
+struct tmux_team;
+
 struct tmux_call {
     const char *socket;
     const char *const *args; /* NULL-terminated, after `tmux -u -S <socket>`; at most 24 */
@@ -76,6 +79,19 @@ bool tmux_is_target(const char *text, char sigil);
 
 /* Formats of lists. */
 extern const char tmux_list_format[], tmux_panes_format[];
+
+/* Reads a line of tmux_panes_format, which it changes. Returns false if it is not a pane of an
+ * agent of session `id`. */
+bool tmux_read_pane(char *line, const char *id, struct tmux_pane *ret);
+
+/* Parts of the script that makes the panes of a team. */
+/* Appends "mas host <id> <agent>" as the pane's command: several words, so tmux uses no shell. */
+void tmux_add_command(const struct tmux_team *team, size_t agent, struct str *script);
+/* Names the agent of the pane `target`; if that is a window, of its active pane. Nothing in it
+ * means anything to tmux. */
+void tmux_add_agent(const struct tmux_team *team, size_t agent, const char *target,
+                    struct str *script);
+void tmux_add_window_options(const struct tmux_team *team, const char *target, struct str *script);
 
 /* A list of the sessions and, behind the word TMUX_TEAM_SESSIONS, of the panes that were started
  * for one of them, which a filter says. */

@@ -82,7 +82,7 @@ bool tmux_agent_of(const char *command, const char *id, char ret[TEAM_WORD_MAX +
     return true;
 }
 
-static bool read_pane(char *line, const char *id, struct tmux_pane *ret)
+bool tmux_read_pane(char *line, const char *id, struct tmux_pane *ret)
 {
     char *fields[7];
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
@@ -110,7 +110,7 @@ static void add_pane(char *line, const char *id, struct tmux_pane **list, size_t
 {
     struct tmux_pane pane;
 
-    if (!read_pane(line, id, &pane))
+    if (!tmux_read_pane(line, id, &pane))
         return;
     *list = mem_room(*list, *count, sizeof **list);
     (*list)[(*count)++] = pane;

@@ -81,6 +81,38 @@ of_agent() {
     [ "$(of_agent 12 | wc -l)" -eq 1 ]
 }
 
+# Each pane of the team: window, place and size, who is in it, and what its border says.
+panes() {
+    tm list-panes -s -t "=mas-${ID:0:8}:" -F '#{window_index} #{window_name} #{pane_left},#{pane_top} #{pane_width}x#{pane_height} #{@mas_agent} #{pane_start_command} #{remain-on-exit} #{pane-border-status}'
+}
+
+@test "a pane that is gone comes back in its place, and no other agent is touched" {
+    new_session
+    "$MAS" wait "$ID" --for idle
+    before=$(panes)
+    mine=$(tm display-message -p -t "=mas-${ID:0:8}:" '#{pane_id}')
+    pids=$(field "$ID" '[.agents[] | select(.id != "00" and .id != "10" and .id != "22") | .pid] | join(" ")')
+    # the first of a window, one in the middle, and one with a window of its own, each in a window
+    for agent in 10 22 00; do
+        tm kill-pane -t "$(field "$ID" ".agents[] | select(.id == \"$agent\") | .pane")"
+        hosts_gone "$ID" "$agent"
+    done
+    [ "$(panes)" != "$before" ]
+    mas restart "$ID" 10 22 00
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output")" = $'00 restarted\n10 restarted\n22 restarted' ]
+    diff <(echo "$before") <(panes)
+    "$MAS" wait "$ID" --for idle --timeout 20s
+    [ "$(field "$ID" '[.agents[] | select(.id != "00" and .id != "10" and .id != "22") | .pid] | join(" ")')" = "$pids" ]
+    [ "$("$MAS" doctor)" = 'everything is in order' ]
+    # beside a pane of the user's the window keeps its arrangement
+    tm split-window -d -t "=mas-${ID:0:8}:design" 'sleep 1000'
+    tm kill-pane -t "$(field "$ID" '.agents[] | select(.id == "11") | .pane')"
+    hosts_gone "$ID" 11
+    mas start "$ID"
+    [ "$output" = "$ID is running, started agents again: 11" ]
+}
+
 @test "what an agent has left without its host ends before it is started" {
     new_session -t solo
     "$MAS" wait "$ID" --for idle

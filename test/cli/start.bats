@@ -278,14 +278,50 @@ fails_to_start() {
     [ "$(snapshot)" = "$disk" ]
 }
 
-@test "a session whose directory of an agent is gone says so in its pane" {
-    new_session -t solo
+@test "a session with an agent that has no directory is not started; agent and reason are named" {
+    new_session -t pair
     "$MAS" stop -q "$ID"
-    rm -r "$(unit "$ID")"
-    mas start "$ID"
-    [ "$status" -eq 0 ]
-    eventually eval "[ \"\$(field $ID '.agents[0].state')\" = exited ]"
-    tm capture-pane -p -S - -t "=mas-${ID:0:8}:" | grep -q "mas: cannot enter"
+    local at=$ROOT/sessions/$ID/unit how
+    mv "$at/reviewer" "$T/reviewer"
+    for how in missing file link all; do
+        case $how in
+        file) echo >"$at/reviewer" ;;
+        link) ln -sfT "$T/reviewer" "$at/reviewer" ;;
+        all) rm "$at/reviewer" && mv "$at/lead" "$T/lead" && rmdir "$at" ;;
+        esac
+        fails_to_start "$ID"
+        [ "$status" -eq 1 ]
+        case $how in
+        missing) [ "${stderr%%$'\n'*}" = "mas: cannot start agent 'reviewer' of session '$ID': its directory '$at/reviewer' is missing" ] ;;
+        file | link) [ "${stderr%%$'\n'*}" = "mas: cannot start agent 'reviewer' of session '$ID': '$at/reviewer' is no directory" ] ;;
+        all) [ "${stderr%%$'\n'*}" = "mas: cannot start agent 'lead' of session '$ID': its directory '$at/lead' is missing" ] ;;
+        esac
+    done
+    mkdir -p "$at/lead" "$at/reviewer"
+    rm -r "$ROOT/sessions/$ID/logs"
+    fails_to_start "$ID"
+    [[ $stderr == "mas: cannot start session '$ID': cannot open its logs: "*"mas doctor --fix" ]]
+    "$MAS" doctor --fix
+    "$MAS" start -q "$ID"
+    agent_pid "$ID" reviewer
+}
+
+@test "in a running team, an agent that has lost host and directory is told, each time, and no other is touched" {
+    new_session -t pair
+    local reviewer
+    reviewer=$(agent_pid "$ID" reviewer)
+    pkill -KILL -f "mas host $ID lead"
+    hosts_gone "$ID" lead
+    rm -r "$ROOT/sessions/$ID/unit/lead"
+    for _ in 1 2; do
+        mas start "$ID"
+        [ "$status" -eq 1 ]
+        [ -z "$output" ]
+        [[ $stderr == "mas: cannot start agent 'lead' of session '$ID': its directory "*" is missing"* ]]
+    done
+    [ "$(agent_pid "$ID" reviewer)" = "$reviewer" ]
+    mas doctor
+    [[ $output == *"cannot start agent 'lead' "*"is missing"* ]]
 }
 
 @test "a session whose workspace is gone is not started" {

@@ -110,6 +110,11 @@ NONE=11111111-1111-4111-8111-111111111111
     api DELETE "/sessions/$ID"
     refused 409 conflict ''
     api POST "/sessions/$ID/stop"
+    mv "$ROOT/sessions/$ID/unit/solo" "$T/solo"
+    api POST "/sessions/$ID/start"
+    is 500 '.error.message | test("cannot start agent .solo. .* its directory .* is missing")'
+    api GET "/sessions/$ID"
+    is 200 '.status == "stopped"'
     api DELETE "/sessions/$ID"
     is 200 '. == {"sessionId": "'"$ID"'", "removed": true}'
     [ ! -e "$ROOT/sessions/$ID" ]
