@@ -4,6 +4,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "code/landed.h"
+#include "code/linked.h"
 #include "code/placed.h"
 #include "code/sparse.h"
 #include "code/submodule.h"
@@ -142,16 +143,18 @@ static int check_files(struct work_search *search, const char *who, const struct
 
 /* Finds staged contents that are neither committed nor in the work tree. */
 static int check_staged(struct work_search *search, const struct stranger *stranger,
-                        const struct snapshot_tree *tree, struct err *err)
+                        const char *who, const struct snapshot_tree *tree, struct err *err)
 {
-    _cleanup_free_ char *index = mem_printf("%s/.git/index", stranger->tree);
+    _cleanup_free_ char *index = mem_printf("%s/staged.index", search->repo->git);
     struct git git = stranger_git(stranger, index);
     struct proc_result head = PROC_RESULT_INIT;
     struct proc_result files = PROC_RESULT_INIT;
     _cleanup_str_ struct str both = STR_INIT;
 
     git.write = tree->scratch;
-    int rc = git_must(&git, GIT_ARGS("diff-index", "--cached", "-z", "--name-only", stranger->head),
+    int rc = stranger_copy_index(stranger, index, err);
+    if (rc == 0)
+        rc = git_must(&git, GIT_ARGS("diff-index", "--cached", "-z", "--name-only", stranger->head),
                       NULL, &head, err);
     if (rc == 0 && head.out.len > 0)
         rc = git_must(&git, GIT_ARGS("diff-index", "--cached", "-z", "--name-only", tree->oid),
@@ -166,25 +169,27 @@ static int check_staged(struct work_search *search, const struct stranger *stran
             str_addn(&both, name, strlen(name) + 1);
     }
     if (rc == 0)
-        add_files(search, stranger->agent, &both,
-                  "staged, but neither committed nor in the work tree");
+        add_files(search, who, &both, "staged, but neither committed nor in the work tree");
     proc_result_free(&head);
     proc_result_free(&files);
+    (void)unlink(index);
     return rc;
 }
 
 /* Finds files that git ignores and that mas did not put there, or that were changed since. */
 static int check_ignored(struct work_search *search, const struct stranger *stranger,
-                         const struct git *git, struct err *err)
+                         const char *who, const struct git *git, struct err *err)
 {
     struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(git, GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-standard"),
                  NULL, &result, err) == -1)
         return -1;
-    int rc = placed_drop(search->repo, stranger->agent, &result.out, err);
+    int rc = stranger_is_linked(stranger)
+                 ? 0
+                 : placed_drop(search->repo, stranger->agent, &result.out, err);
     if (rc == 0)
-        add_files(search, stranger->agent, &result.out, "ignored by git");
+        add_files(search, who, &result.out, "ignored by git");
     proc_result_free(&result);
     return rc;
 }
@@ -200,20 +205,26 @@ static int check_submodules(struct work_search *search, const char *name, struct
     return 0;
 }
 
-static int check_tree(struct work_search *search, const struct stranger *stranger, struct err *err)
+static int check_tree(struct work_search *search, const struct stranger *stranger, const char *who,
+                      struct err *err)
 {
     _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
 
+    if (stranger->tree == NULL) {
+        memcpy(tree.oid, stranger->head, sizeof tree.oid);
+        return check_staged(search, stranger, who, &tree, err);
+    }
     work_forget(stranger);
     if (work_snapshot(stranger, &tree, err) == -1)
         return -1;
     const struct git git = work_git(stranger, &tree);
-    return check_files(search, stranger->agent, &git,
+    return check_files(search, who, &git,
                        GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree.oid),
                        "not committed", err) == -1 ||
-                   check_ignored(search, stranger, &git, err) == -1 ||
-                   check_submodules(search, stranger->agent, err) == -1 ||
-                   check_staged(search, stranger, &tree, err) == -1
+                   check_ignored(search, stranger, who, &git, err) == -1 ||
+                   (!stranger_is_linked(stranger) &&
+                    check_submodules(search, stranger->agent, err) == -1) ||
+                   check_staged(search, stranger, who, &tree, err) == -1
                ? -1
                : 0;
 }
@@ -231,29 +242,60 @@ static void check_process(struct work_search *search, const char *who, const cha
     add_found(search, who, line);
 }
 
+static int check_stranger(struct work_search *search, const struct stranger *stranger,
+                          const char *who, struct err *err)
+{
+    struct ref_list list = {.names = NULL};
+    const struct git git = landed_git(&search->landed, stranger);
+    const char *progress = stranger_progress(stranger);
+
+    if (progress != NULL) {
+        _cleanup_free_ char *line = mem_printf("%s is in progress", progress);
+        add_found(search, who, line);
+    }
+    if (stranger->tree != NULL)
+        check_process(search, who, stranger->tree);
+    int rc = check_tree(search, stranger, who, err);
+    if (rc == 0)
+        rc = stranger_refs(stranger, add_ref, &list, err);
+    if (rc == 0 && stranger->branch[0] == '\0')
+        rc = add_ref("a detached HEAD", stranger->head, &list, err);
+    if (rc == 0)
+        rc = check_refs(search, &git, who, &list, err);
+    ref_list_free(&list);
+    return rc;
+}
+
 static int check_agent(struct work_search *search, const char *agent, struct err *err)
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
-    struct ref_list list = {.names = NULL};
 
-    if (stranger_open(search->repo, agent, &stranger, err) == -1)
-        return -1;
-    const struct git git = landed_git(&search->landed, &stranger);
-    const char *progress = stranger_progress(&stranger);
-    if (progress != NULL) {
-        _cleanup_free_ char *line = mem_printf("%s is in progress", progress);
-        add_found(search, agent, line);
+    return stranger_open(search->repo, agent, &stranger, err) == -1
+               ? -1
+               : check_stranger(search, &stranger, agent, err);
+}
+
+static int check_linked(struct work_search *search, const struct linked *linked, struct err *err)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+
+    return stranger_open_linked(search->repo, linked, &stranger, err) == -1
+               ? -1
+               : check_stranger(search, &stranger, linked->who, err);
+}
+
+static void check_all_linked(struct work_search *search, const struct team *team)
+{
+    _cleanup_linked_ struct linked_list list = LINKED_LIST_INIT;
+
+    linked_find(search->repo, team, &list);
+    for (char **fault = list.faults; fault != NULL && *fault != NULL; fault++)
+        strv_push(&search->found, *fault);
+    for (size_t i = 0; i < list.count; i++) {
+        struct err why = ERR_INIT;
+        if (check_linked(search, &list.items[i], &why) == -1)
+            add_found(search, list.items[i].who, why.text);
     }
-    check_process(search, agent, stranger.tree);
-    int rc = check_tree(search, &stranger, err);
-    if (rc == 0)
-        rc = stranger_refs(&stranger, add_ref, &list, err);
-    if (rc == 0 && stranger.branch[0] == '\0')
-        rc = add_ref("a detached HEAD", stranger.head, &list, err);
-    if (rc == 0)
-        rc = check_refs(search, &git, agent, &list, err);
-    ref_list_free(&list);
-    return rc;
 }
 
 /* ---- what code.git has itself */
@@ -374,6 +416,7 @@ int keep_find(const struct repo *repo, const struct team *team, char ***ret, str
         if (agent->code == AGENT_CODE_WORKTREE && check_agent(&search, agent->id, &why) == -1)
             add_found(&search, agent->id, why.text);
     }
+    check_all_linked(&search, team);
     if (search.found != NULL && search.landed.untold.code != MAS_OK)
         add_found(&search, "the project", search.landed.untold.text);
     landed_free(&search.landed);

@@ -19,8 +19,9 @@ int keep_find(const struct repo *repo, const struct team *team, char ***ret, str
 /* Copies all commits that the project lacks into it, also of files that are not committed. The refs
  * below refs/mas/lost/ID/ are main (the integration branch) and, for each agent, AGENT/work (its
  * files on top of what is checked out), AGENT/staged, AGENT/stash/N and its own refs, such as
- * AGENT/heads/BRANCH; likewise view/. Files that .gitignore names are not copied. The caller holds
- * the lock. If one agent's work cannot be copied, that of the others is; *err is the first reason.
+ * AGENT/heads/BRANCH; likewise AGENT/worktrees/NAME/ for linked work trees, and view/. Files that
+ * .gitignore names are not copied. The caller holds the lock. If one agent's work cannot be copied,
+ * that of the others is; *err is the first reason.
  */
 int keep_save(const struct repo *repo, const struct team *team, const char *id, struct err *err);
 

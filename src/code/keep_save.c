@@ -1,10 +1,9 @@
 /* The part of code/keep.h that copies work into the project. */
-#include "base/file.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "code/keep.h"
 #include "code/landed.h"
 #include "code/lfs_carry.h"
+#include "code/linked.h"
 #include "code/pack.h"
 #include "code/project.h"
 #include "code/sparse.h"
@@ -16,8 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { INDEX_MAX = 256 << 20 }; /* bytes */
+#include <unistd.h>
 
 /* Commits that are copied together, because they are in the same repository. */
 struct saver {
@@ -124,64 +122,71 @@ static int commit_tree(const struct git *git, const char *head, const char *tree
                                    : err_set(err, MAS_FAILED, "git commit-tree printed '%s'", oid);
 }
 
-/* Copies the agent's index: git writes into the one that it uses. */
-static int copy_index(const struct stranger *stranger, const char *to, struct err *err)
-{
-    _cleanup_free_ char *text = NULL;
-    size_t len = 0;
-    struct err why = ERR_INIT;
-
-    if (file_read(stranger->fd, "index", INDEX_MAX, &text, &len, &why) == 0)
-        return file_create(AT_FDCWD, to, text, len, 0600, err);
-    if (why.number == ENOENT)
-        return 0;
-    *err = why;
-    return -1;
-}
-
 /* Adds what is staged, unless it is what the files are. An index with conflicts has no tree. */
 static int add_staged(struct saver *saver, const struct stranger *stranger, const char *files,
                       struct err *err)
 {
-    _cleanup_free_ char *index = mem_printf("%s/staged", saver->from.write);
+    _cleanup_free_ char *index = mem_printf("%s/staged.index", saver->from.dir);
     _cleanup_free_ char *tree = NULL;
     struct git git = saver->from;
     struct err ignored = ERR_INIT;
     char oid[GIT_OID_TEXT];
 
-    if (copy_index(stranger, index, err) == -1)
+    if (stranger_copy_index(stranger, index, err) == -1)
         return -1;
     git.index = index;
-    if (git_text(&git, GIT_ARGS("write-tree"), &tree, &ignored) == -1 || strcmp(tree, files) == 0)
+    int rc = git_text(&git, GIT_ARGS("write-tree"), &tree, &ignored);
+    (void)unlink(index);
+    if (rc == -1 || strcmp(tree, files) == 0)
         return 0;
     if (commit_tree(&git, stranger->head, tree, "What was staged", oid, err) == -1)
         return -1;
     return oid[0] == '\0' ? 0 : add(saver, "/staged", oid, err);
 }
 
+static int save_stranger(struct saver *saver, const struct stranger *stranger, struct err *err)
+{
+    _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
+    char oid[GIT_OID_TEXT] = "";
+
+    saver->own = stranger->objects != NULL
+                     ? mem_dupn(stranger->objects, strlen(stranger->objects) - strlen("/objects"))
+                     : NULL;
+    saver->tree = fcntl(stranger->cwd, F_DUPFD_CLOEXEC, 0);
+    saver->from = landed_git(saver->landed, stranger);
+    if (stranger->tree != NULL) {
+        work_forget(stranger);
+        if (work_snapshot(stranger, &tree, err) == -1)
+            return -1;
+        saver->from.write = tree.scratch;
+        if (commit_tree(&saver->from, stranger->head, tree.oid, "What was not committed", oid,
+                        err) == -1)
+            return -1;
+    }
+    return add(saver, "/work", oid[0] != '\0' ? oid : stranger->head, err) == -1 ||
+                   add_staged(saver, stranger, tree.oid, err) == -1 ||
+                   stranger_refs(stranger, add_ref, saver, err) == -1
+               ? -1
+               : flush(saver, err);
+}
+
 static int save_agent(struct saver *saver, const struct repo *repo, const char *agent,
                       struct err *err)
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
-    _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
-    char oid[GIT_OID_TEXT];
 
-    if (stranger_open(repo, agent, &stranger, err) == -1)
-        return -1;
-    saver->own = mem_printf("%s/.git", stranger.tree);
-    saver->tree = fcntl(stranger.cwd, F_DUPFD_CLOEXEC, 0);
-    work_forget(&stranger);
-    if (work_snapshot(&stranger, &tree, err) == -1)
-        return -1;
-    saver->from = landed_git(saver->landed, &stranger);
-    saver->from.write = tree.scratch;
-    return commit_tree(&saver->from, stranger.head, tree.oid, "What was not committed", oid, err) ==
-                       -1 ||
-                   add(saver, "/work", oid[0] != '\0' ? oid : stranger.head, err) == -1 ||
-                   add_staged(saver, &stranger, tree.oid, err) == -1 ||
-                   stranger_refs(&stranger, add_ref, saver, err) == -1
+    return stranger_open(repo, agent, &stranger, err) == -1 ? -1
+                                                            : save_stranger(saver, &stranger, err);
+}
+
+static int save_linked(struct saver *saver, const struct repo *repo, const struct linked *linked,
+                       struct err *err)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+
+    return stranger_open_linked(repo, linked, &stranger, err) == -1
                ? -1
-               : flush(saver, err);
+               : save_stranger(saver, &stranger, err);
 }
 
 /* Adds the files of the view as a commit. */
@@ -234,36 +239,60 @@ static int save_team(struct saver *saver, const struct repo *repo, struct err *e
     return add_view(saver, repo, err) == -1 ? -1 : flush(saver, err);
 }
 
+/* Everything that is saved goes through here: one repository or work tree after the other, also if
+ * one cannot be saved. */
+struct keep_saving {
+    const struct repo *repo;
+    const struct project *project;
+    struct landed *landed;
+    const char *id;
+    struct err why; /* the first failure */
+};
+
+/* Saves what `agent` or `linked` names; neither: what the team has. */
+static void save_one(struct keep_saving *save, const char *agent, const struct linked *linked)
+{
+    _cleanup_free_ char *who = linked != NULL
+                                   ? mem_printf("%s/worktrees/%s", linked->agent, linked->name)
+                                   : mem_dup(agent != NULL ? agent : "");
+    _cleanup_saver_ struct saver saver = {.landed = save->landed,
+                                          .project = save->project,
+                                          .id = save->id,
+                                          .who = who,
+                                          .tree = -1,
+                                          .oids = STR_INIT,
+                                          .refs = STR_INIT};
+    struct err one = ERR_INIT;
+    int rc = linked != NULL  ? save_linked(&saver, save->repo, linked, &one)
+             : agent != NULL ? save_agent(&saver, save->repo, agent, &one)
+                             : save_team(&saver, save->repo, &one);
+
+    if (rc == -1 && save->why.code == MAS_OK)
+        save->why = one;
+}
+
 int keep_save(const struct repo *repo, const struct team *team, const char *id, struct err *err)
 {
     _cleanup_project_ struct project project = PROJECT_INIT;
     _cleanup_landed_ struct landed landed = LANDED_INIT;
-    struct err why = ERR_INIT;
-
+    _cleanup_linked_ struct linked_list list = LINKED_LIST_INIT;
+    struct keep_saving save = {.repo = repo, .project = &project, .landed = &landed, .id = id};
     const struct git own = repo_git(repo);
 
     if (project_reopen_same(&own, team->project.path, team->project.base, &project, err) == -1)
         return -1;
     landed_open(repo, &team->project, &landed);
-    for (size_t i = 0; i <= team->agent_count; i++) {
-        const struct agent *agent = i > 0 ? &team->agents[i - 1] : NULL;
-        _cleanup_saver_ struct saver saver = {.landed = &landed,
-                                              .project = &project,
-                                              .id = id,
-                                              .who = agent != NULL ? agent->id : "",
-                                              .tree = -1,
-                                              .oids = STR_INIT,
-                                              .refs = STR_INIT};
-        struct err one = ERR_INIT;
-        if (agent != NULL && agent->code != AGENT_CODE_WORKTREE)
-            continue;
-        int rc = agent == NULL ? save_team(&saver, repo, &one)
-                               : save_agent(&saver, repo, agent->id, &one);
-        if (rc == -1 && why.code == MAS_OK)
-            why = one; /* the others are saved all the same */
-    }
-    if (why.code == MAS_OK)
+    save_one(&save, NULL, NULL);
+    for (size_t i = 0; i < team->agent_count; i++)
+        if (team->agents[i].code == AGENT_CODE_WORKTREE)
+            save_one(&save, team->agents[i].id, NULL);
+    linked_find(repo, team, &list);
+    for (size_t i = 0; i < list.count; i++)
+        save_one(&save, NULL, &list.items[i]);
+    if (save.why.code == MAS_OK && list.faults != NULL)
+        (void)err_set(&save.why, MAS_DAMAGED, "%s", list.faults[0]);
+    if (save.why.code == MAS_OK)
         return 0;
-    *err = why;
+    *err = save.why;
     return -1;
 }

@@ -7,7 +7,8 @@
  *     refs/mas/base               the commit of the project that the session began with
  *     refs/mas/agents/AGENT       the agent's branch, as mas last fetched it
  *     refs/mas/changes            what was not committed in the project then, as a commit
- *     refs/mas/heads/AGENT        the commit that the agent had checked out when mas last looked
+ *     refs/mas/heads/AGENT        the commit that the agent had checked out when mas last looked;
+ *                                 AGENT@NAME: that of a linked work tree
  *     refs/mas/looks/AGENT        the files of the agent when a person last saw them, a tree
  *     refs/mas/landed             the commit of the integration branch that was landed last
  *

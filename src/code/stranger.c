@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "code/index.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,18 +23,25 @@ static const char borrowed[] = "../../../../" CODE_GIT "/objects\n";
 
 void stranger_free(struct stranger *stranger)
 {
+    free(stranger->subject);
+    free(stranger->key);
     free(stranger->tree);
     free(stranger->objects);
     free(stranger->branch);
     fd_closep(&stranger->fd);
+    fd_closep(&stranger->own);
     fd_closep(&stranger->cwd);
     *stranger = (struct stranger)STRANGER_INIT;
 }
 
+bool stranger_is_linked(const struct stranger *stranger)
+{
+    return strcmp(stranger->key, stranger->agent) != 0;
+}
+
 static int refuse(const struct stranger *stranger, const char *why, struct err *err)
 {
-    return err_set(err, MAS_DAMAGED, "cannot read the repository of agent '%s': %s",
-                   stranger->agent, why);
+    return err_set(err, MAS_DAMAGED, "cannot read %s: %s", stranger->subject, why);
 }
 
 /* Checks that nothing leads git to other places than this repository and code.git. */
@@ -92,11 +100,12 @@ static int find_packed(const struct stranger *stranger, const char *name, char r
     return 0;
 }
 
-int stranger_ref(const struct stranger *stranger, const char *name, char ret[GIT_OID_TEXT],
-                 struct err *err)
+/* Reads a ref of the repository, or of what is the work tree's own in it, open at `dir`. */
+static int read_ref(const struct stranger *stranger, int dir, const char *name,
+                    char ret[GIT_OID_TEXT], struct err *err)
 {
     char text[REF_MAX];
-    _cleanup_close_ int fd = path_open_beneath(stranger->fd, name, O_RDONLY | O_NONBLOCK);
+    _cleanup_close_ int fd = path_open_beneath(dir, name, O_RDONLY | O_NONBLOCK);
 
     if (fd == -1)
         return errno == ENOENT || errno == ENOTDIR || errno == EISDIR
@@ -112,6 +121,12 @@ int stranger_ref(const struct stranger *stranger, const char *name, char ret[GIT
     return git_parse_oid(text, ret) ? 0 : refuse(stranger, "a ref names no object", err);
 }
 
+int stranger_ref(const struct stranger *stranger, const char *name, char ret[GIT_OID_TEXT],
+                 struct err *err)
+{
+    return read_ref(stranger, stranger->fd, name, ret, err);
+}
+
 static int read_head(struct stranger *stranger, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
@@ -119,7 +134,7 @@ static int read_head(struct stranger *stranger, struct err *err)
     size_t len = 0;
     struct err why = ERR_INIT;
 
-    if (file_read(stranger->fd, "HEAD", REF_MAX, &text, &len, &why) == -1)
+    if (file_read(stranger->own, "HEAD", REF_MAX, &text, &len, &why) == -1)
         return refuse(stranger, "HEAD cannot be read", err);
     chomp(text);
     if (git_parse_oid(text, stranger->head)) {
@@ -138,25 +153,72 @@ static int read_head(struct stranger *stranger, struct err *err)
     return 0;
 }
 
+/* Opens the agent's directory and the repository in it. */
+static int open_repository(struct stranger *stranger, struct err *err)
+{
+    _cleanup_close_ int workspace =
+        open(stranger->repo->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *path = mem_printf(CODE_DIR "/%s", stranger->agent);
+
+    if (workspace == -1)
+        return err_errno(err, "cannot open '%s'", stranger->repo->workspace);
+    stranger->cwd = path_open_beneath(workspace, path, O_RDONLY | O_DIRECTORY);
+    if (stranger->cwd == -1)
+        return refuse(stranger, "its directory is missing or a link", err);
+    stranger->tree = repo_tree(stranger->repo, stranger->agent);
+    stranger->objects = mem_printf("%s/.git/objects", stranger->tree);
+    stranger->fd = path_open_dir(stranger->cwd, ".git");
+    if (stranger->fd == -1)
+        return refuse(stranger, "its .git is missing, a file or a link", err);
+    return check_places(stranger, err);
+}
+
 int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret, struct err *err)
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
 
     stranger.repo = repo;
     stranger.agent = agent;
-    stranger.tree = repo_tree(repo, agent);
-    stranger.objects = mem_printf("%s/.git/objects", stranger.tree);
-    _cleanup_close_ int workspace = open(repo->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *path = mem_printf(CODE_DIR "/%s", agent);
-    if (workspace == -1)
-        return err_errno(err, "cannot open '%s'", repo->workspace);
-    stranger.cwd = path_open_beneath(workspace, path, O_RDONLY | O_DIRECTORY);
-    if (stranger.cwd == -1)
-        return refuse(&stranger, "its directory is missing or a link", err);
-    stranger.fd = path_open_dir(stranger.cwd, ".git");
-    if (stranger.fd == -1)
-        return refuse(&stranger, "its .git is missing, a file or a link", err);
-    if (check_places(&stranger, err) == -1 || read_head(&stranger, err) == -1)
+    stranger.subject = mem_printf("the repository of agent '%s'", agent);
+    stranger.key = mem_dup(agent);
+    if (open_repository(&stranger, err) == -1)
+        return -1;
+    stranger.own = fcntl(stranger.fd, F_DUPFD_CLOEXEC, 0);
+    if (read_head(&stranger, err) == -1)
+        return -1;
+    *ret = stranger;
+    stranger = (struct stranger)STRANGER_INIT;
+    return 0;
+}
+
+int stranger_open_linked(const struct repo *repo, const struct linked *linked, struct stranger *ret,
+                         struct err *err)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+    _cleanup_free_ char *own = mem_printf("worktrees/%s", linked->name);
+    _cleanup_close_ int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool is_view = strcmp(linked->agent, CODE_VIEW) == 0;
+
+    stranger.repo = repo;
+    stranger.agent = linked->agent;
+    stranger.subject = mem_dup(linked->who);
+    stranger.key = mem_printf("%s@%s", linked->agent, linked->name);
+    if (is_view)
+        stranger.fd = path_open_dir(AT_FDCWD, repo->git);
+    else if (open_repository(&stranger, err) == -1)
+        return -1;
+    free(stranger.tree);
+    fd_closep(&stranger.cwd);
+    stranger.tree = mem_dup(linked->tree);
+    stranger.cwd = linked->tree != NULL
+                       ? path_open_beneath(top, linked->tree + 1, O_RDONLY | O_DIRECTORY)
+                       : -1;
+    if (linked->tree != NULL && stranger.cwd == -1)
+        return refuse(&stranger, strerror(errno), err);
+    stranger.own = path_open_beneath(stranger.fd, own, O_RDONLY | O_DIRECTORY);
+    if (stranger.own == -1)
+        return refuse(&stranger, strerror(errno), err);
+    if (read_head(&stranger, err) == -1)
         return -1;
     *ret = stranger;
     stranger = (struct stranger)STRANGER_INIT;
@@ -173,7 +235,7 @@ struct ref_reader {
 
 static int walk_dir(const struct ref_reader *walk, const char *path, int depth, struct err *err)
 {
-    _cleanup_close_ int dir = path_open_beneath(walk->stranger->fd, path, O_RDONLY | O_DIRECTORY);
+    _cleanup_close_ int dir = path_open_beneath(walk->stranger->own, path, O_RDONLY | O_DIRECTORY);
     _cleanup_strv_ char **names = NULL;
     struct stat st;
 
@@ -190,7 +252,7 @@ static int walk_dir(const struct ref_reader *walk, const char *path, int depth, 
             if (walk_dir(walk, below, depth + 1, err) == -1)
                 return -1;
         } else if (!str_ends(*name, ".lock")) {
-            if (stranger_ref(walk->stranger, below, oid, err) == -1 ||
+            if (read_ref(walk->stranger, walk->stranger->own, below, oid, err) == -1 ||
                 walk->each(below, oid, walk->arg, err) == -1)
                 return -1;
         }
@@ -252,10 +314,34 @@ static int walk_stash(const struct ref_reader *walk, struct err *err)
     return 0;
 }
 
+/* What `rebase --autostash` and `merge --autostash` have put away until they are done. */
+static int walk_autostash(const struct ref_reader *walk, struct err *err)
+{
+    static const char *const files[] = {"rebase-merge/autostash", "rebase-apply/autostash",
+                                        "MERGE_AUTOSTASH"};
+
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        char oid[GIT_OID_TEXT];
+        struct stat st;
+        if (fstatat(walk->stranger->own, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            (read_ref(walk->stranger, walk->stranger->own, files[i], oid, err) == -1 ||
+             walk->each("refs/stash", oid, walk->arg, err) == -1))
+            return -1;
+    }
+    return 0;
+}
+
 int stranger_refs(const struct stranger *stranger, stranger_each *each, void *arg, struct err *err)
 {
     const struct ref_reader walk = {.stranger = stranger, .each = each, .arg = arg};
+    struct stat st;
 
+    if (walk_autostash(&walk, err) == -1)
+        return -1;
+    if (stranger_is_linked(stranger))
+        return fstatat(stranger->own, "refs", &st, AT_SYMLINK_NOFOLLOW) == 0
+                   ? walk_dir(&walk, "refs", 0, err)
+                   : 0;
     return walk_packed(&walk, err) == -1 || walk_dir(&walk, "refs", 0, err) == -1 ||
                    walk_stash(&walk, err) == -1
                ? -1
@@ -264,7 +350,17 @@ int stranger_refs(const struct stranger *stranger, stranger_each *each, void *ar
 
 const char *stranger_progress(const struct stranger *stranger)
 {
-    return git_progress(stranger->fd);
+    return git_progress(stranger->own);
+}
+
+int stranger_copy_index(const struct stranger *stranger, const char *to, struct err *err)
+{
+    struct err why = ERR_INIT;
+
+    (void)unlink(to);
+    return index_copy(stranger->own, "index", AT_FDCWD, to, &why) == 0 || why.number == ENOENT
+               ? 0
+               : refuse(stranger, why.text, err);
 }
 
 struct git stranger_git(const struct stranger *stranger, const char *index)

@@ -9,14 +9,20 @@
 
 #include "base/err.h"
 #include "code/git.h"
+#include "code/linked.h"
 #include "code/repo.h"
+
+#include <stdbool.h>
 
 struct stranger {
     const struct repo *repo;
     const char *agent; /* not owned */
-    char *tree; /* path of the work tree */
-    char *objects; /* path of its objects */
+    char *subject; /* for errors: "the repository of agent 'x'" */
+    char *key; /* what mas keeps for it in code.git has this name: AGENT or AGENT@NAME */
+    char *tree; /* path of the work tree; NULL: that of a linked one, which is gone */
+    char *objects; /* path of its objects; NULL: they are in code.git */
     int fd; /* of .git */
+    int own; /* of the directory with HEAD and index: .git, or that of a linked work tree in it */
     int cwd; /* of the work tree */
     char *branch; /* full name of the branch that is checked out; "" if none is */
     char head[GIT_OID_TEXT]; /* the commit that is checked out */
@@ -25,7 +31,7 @@ struct stranger {
 
 #define STRANGER_INIT                                                                              \
     {                                                                                              \
-        .fd = -1, .cwd = -1                                                                        \
+        .fd = -1, .own = -1, .cwd = -1                                                             \
     }
 
 /* Opens the repository of an agent that has one. Fails with MAS_DAMAGED if it is no repository as
@@ -33,7 +39,11 @@ struct stranger {
  * HEAD cannot be read. The caller releases *ret with stranger_free(). */
 int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret,
                   struct err *err);
+/* Likewise for a linked work tree. */
+int stranger_open_linked(const struct repo *repo, const struct linked *linked, struct stranger *ret,
+                         struct err *err);
 void stranger_free(struct stranger *stranger);
+bool stranger_is_linked(const struct stranger *stranger);
 #define _cleanup_stranger_ __attribute__((cleanup(stranger_free)))
 
 /* Reads a ref by its full name; *ret is "" if it does not exist. Fails with MAS_DAMAGED if it is a
@@ -41,12 +51,17 @@ void stranger_free(struct stranger *stranger);
 int stranger_ref(const struct stranger *stranger, const char *name, char ret[GIT_OID_TEXT],
                  struct err *err);
 
-/* Called for each ref, and for each entry of the stash. */
+/* Called for each ref, and for each entry of the stash; what an operation in progress has stashed
+ * counts as one. A linked work tree has few refs of its own: the others are the repository's. */
 typedef int stranger_each(const char *name, const char *oid, void *arg, struct err *err);
 int stranger_refs(const struct stranger *stranger, stranger_each *each, void *arg, struct err *err);
 
 /* Returns what is in progress there, as git_progress() does. */
 const char *stranger_progress(const struct stranger *stranger);
+
+/* Copies the index into a file of mas, which replaces an older one. Without an index there is no
+ * copy. */
+int stranger_copy_index(const struct stranger *stranger, const char *to, struct err *err);
 
 /* Returns git on code.git that also sees the agent's objects, its work tree, and an index that mas
  * keeps for it. */

@@ -82,7 +82,7 @@ static int list_objects(const struct stranger *stranger, const char *oid,
 int work_fetch(const struct stranger *stranger, const char *oid, const char *under, struct err *err)
 {
     const struct git git = repo_git(stranger->repo);
-    _cleanup_free_ char *ref = mem_printf("%s%s", under, stranger->agent);
+    _cleanup_free_ char *ref = mem_printf("%s%s", under, stranger->key);
     struct proc_result objects = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
     char was[GIT_OID_TEXT];
@@ -116,7 +116,7 @@ void work_free(struct snapshot_tree *tree)
 void work_forget(const struct stranger *stranger)
 {
     _cleanup_free_ char *index =
-        mem_printf("%s/" INDEXES "/%s", stranger->repo->git, stranger->agent);
+        mem_printf("%s/" INDEXES "/%s", stranger->repo->git, stranger->key);
 
     (void)unlink(index);
 }
@@ -146,7 +146,7 @@ int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, st
     tree.scratch = mem_printf("%s/" SCRATCH, repo->git);
     if (mkdirat(tree.dir, INDEXES, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot make '" CODE_GIT "/" INDEXES "'");
-    tree.index = mem_printf("%s/" INDEXES "/%s", repo->git, stranger->agent);
+    tree.index = mem_printf("%s/" INDEXES "/%s", repo->git, stranger->key);
     if (work_fetch(stranger, stranger->head, CODE_REF_HEADS, err) == -1)
         return -1;
     const struct git git = work_git(stranger, &tree);

@@ -73,6 +73,30 @@ do_everything() {
     [ "$(lost show x/work :untracked)" = untracked ]
 }
 
+@test "rm -f keeps what is in linked work trees" {
+    git -C "$x" worktree add -q "$C/wt" -b w
+    echo untracked >"$C/wt/untracked"
+    echo staged >"$C/wt/staged"
+    git -C "$C/wt" add staged
+    rm "$C/wt/staged"
+    git -C "$x" worktree add -q "$ROOT/sessions/$ID/unit/x/other" --detach
+    (C=$ROOT/sessions/$ID/unit && change x/other a 3 detached)
+    git -C "$x" worktree add -q "$C/gone" --detach
+    (change gone b 4 gone)
+    rm -r "$C/gone"
+    git -C "$C/view" worktree add -q "$C/seen" -b s
+    echo more >>"$C/seen/a"
+    mas rm -f team
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "$(lost_refs)" = "$(printf '%s\n' view/worktrees/seen/work x/worktrees/{gone/work,other/work,wt/staged,wt/work})" ]
+    [ "$(lost show x/worktrees/wt/work :untracked)" = untracked ]
+    [ "$(lost show x/worktrees/wt/staged :staged)" = staged ]
+    [ "$(lost show x/worktrees/other/work :a | sed -n 3p)" = detached ]
+    [ "$(lost show x/worktrees/gone/work :b | sed -n 4p)" = gone ]
+    [ "$(lost show view/worktrees/seen/work :a | tail -n 1)" = more ]
+}
+
 @test "restore brings everything back, also without the project" {
     local file
     do_everything

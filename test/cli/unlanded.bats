@@ -560,3 +560,88 @@ held() {
     "$MAS" rm other
     [ ! -e "$ROOT/sessions/$ID" ]
 }
+
+# ---- linked work trees
+
+# The agent x makes the linked work tree $1; further arguments go to `git worktree add`.
+link_tree() { git -C "$x" worktree add -q "$@"; }
+
+@test "rm refuses what was done in linked work trees, wherever they are" {
+    local w=$ROOT/sessions/$ID
+    link_tree "$C/wt" -b w
+    link_tree "$w/unit/x/deep/er" -b v
+    link_tree "$T/outside" -b u
+    echo un >"$C/wt/un"
+    echo un >"$w/unit/x/deep/er/un"
+    echo '*.o' >"$T/outside/.gitignore"
+    echo un >"$T/outside/a.o"
+    refuses "x, work tree 'code/wt': 1 file not committed: un" \
+        "x, work tree 'unit/x/deep/er': 1 file not committed: un" \
+        "x, work tree '$T/outside': 1 file not committed: .gitignore" \
+        "x, work tree '$T/outside': 1 file ignored by git: a.o"
+    rm "$C/wt/un" "$w/unit/x/deep/er/un" "$T/outside/.gitignore" "$T/outside/a.o"
+    link_tree "$x/in" --detach
+    echo more >>"$x/in/a"
+    refuses "x, work tree 'code/x/in': 1 file not committed: a"
+    git -C "$x" worktree remove --force in
+    removes
+}
+
+@test "rm refuses commits, staged files and operations of linked work trees" {
+    link_tree "$C/wt" --detach
+    echo one >"$C/wt/one"
+    commit "$C/wt"
+    refuses "x, work tree 'code/wt': 1 commit of a detached HEAD is not landed"
+    git -C "$C/wt" update-ref refs/worktree/kept HEAD
+    git -C "$C/wt" checkout -q --detach "mas/$L/x"
+    refuses "x, work tree 'code/wt': 1 commit of refs/worktree/kept is not landed"
+    git -C "$C/wt" update-ref -d refs/worktree/kept
+    git -C "$C/wt" bisect start >/dev/null
+    refuses "x, work tree 'code/wt': a bisect is in progress"
+    git -C "$C/wt" bisect reset >/dev/null
+    echo more >>"$C/wt/a"
+    git -C "$C/wt" add a
+    git -C "$C/wt" show HEAD:a >"$C/wt/a"
+    refuses "x, work tree 'code/wt': 1 file staged, but neither committed nor in the work tree: a"
+    rm -r "$C/wt" # what is staged is in the repository
+    refuses "x, work tree 'wt': 1 file staged"
+    git -C "$x" worktree prune
+    removes
+}
+
+@test "rm refuses what a rebase has put away" {
+    change x a 1 one
+    "$MAS" merge -q team x
+    "$MAS" land -q team
+    echo more >>"$x/b"
+    GIT_SEQUENCE_EDITOR='echo break >' git -C "$x" rebase -q -i --autostash HEAD^ 2>/dev/null
+    refuses 'x: a stash'
+}
+
+@test "rm refuses a linked work tree that nobody can look at, and names it" {
+    link_tree "$C/wt" -b w
+    mv "$x/.git/worktrees/wt/HEAD" "$T/HEAD"
+    refuses "x, work tree 'code/wt': cannot read x, work tree 'code/wt': HEAD cannot be read"
+    mkfifo "$x/.git/worktrees/wt/HEAD"
+    refuses "x, work tree 'code/wt'"
+    rm "$x/.git/worktrees/wt/HEAD"
+    mv "$T/HEAD" "$x/.git/worktrees/wt/HEAD"
+    mv "$C/wt/.git" "$T/link"
+    refuses "x, work tree 'wt': its .git cannot be read"
+    mv "$T/link" "$C/wt/.git"
+    mv "$x/.git/worktrees/wt" "$T/wt"
+    refuses "x, work tree 'code/wt': the repository does not know it any more"
+    mv "$T/wt" "$x/.git/worktrees/wt"
+    removes
+}
+
+@test "rm finds linked work trees of a root that was moved, and of the view" {
+    link_tree "$C/wt" -b w
+    echo un >"$C/wt/un"
+    git -C "$C/view" worktree add -q "$C/seen" -b s
+    echo un >"$C/seen/un"
+    mv "$ROOT" "$T/moved"
+    ROOT=$T/moved MAS_ROOT=$T/moved C=$T/moved/sessions/$ID/code
+    export MAS_ROOT
+    refuses "x, work tree 'code/wt': 1 file not committed: un" "the view, work tree 'code/seen': 1 file not committed: un"
+}
