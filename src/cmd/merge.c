@@ -2,6 +2,7 @@
 #include "client/look.h"
 #include "cmd/code.h"
 #include "cmd/code_record.h"
+#include "code/upkeep.h"
 #include "host/check.h"
 
 #include <stdio.h>
@@ -97,6 +98,7 @@ static int run_merge(struct call *call, struct err *err)
     if (code_call_open(call, TARGETS_AGENTS, true, &code, err) == -1)
         return -1;
     int rc = code_call_each(&code, merge_one, &check, err);
+    upkeep(&code.repo, &code.team);
     code_call_unlock(&code);
     code_record_end(call, &code.repo);
     return rc;

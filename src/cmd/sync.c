@@ -1,6 +1,7 @@
 #include "code/sync.h"
 #include "cmd/code.h"
 #include "cmd/code_record.h"
+#include "code/upkeep.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +70,7 @@ static int run_sync(struct call *call, struct err *err)
         (call_opt(call, "project") != NULL && sync_from_project(&code, err) == -1))
         return -1;
     int rc = code_call_each(&code, sync_one, NULL, err);
+    upkeep(&code.repo, &code.team);
     code_call_unlock(&code);
     code_record_end(call, &code.repo);
     return rc;

@@ -24,7 +24,7 @@ bool lock_is_left(const char *lock, const char *tree)
 static bool is_temporary(const char *name, const char *below)
 {
     return str_starts(below, "objects/")
-               ? str_starts(name, "tmp_")
+               ? str_starts(name, "tmp_") || str_starts(name, ".tmp-")
                : str_ends(name, ".lock") && strcmp(below, "mas.lock") != 0;
 }
 

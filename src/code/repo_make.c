@@ -113,6 +113,29 @@ static int keep_borrowed(const struct repo *repo, int dir, const struct project 
                : 0;
 }
 
+/* Has git keep the packs of the project apart from those to come, and their blocks shared: see
+ * code/upkeep.h. */
+static int keep_packs(int to, struct err *err)
+{
+    _cleanup_close_ int dir = path_open_beneath(to, "objects/pack", O_RDONLY | O_DIRECTORY);
+    _cleanup_strv_ char **names = NULL;
+
+    if (dir == -1 || path_list(dir, &names, err) == -1)
+        return dir == -1 ? err_errno(err, "cannot open '" CODE_GIT "/objects/pack'") : -1;
+    for (char **name = names; *name != NULL; name++) {
+        if (!str_ends(*name, ".pack"))
+            continue;
+        _cleanup_free_ char *keep =
+            mem_printf("%.*s.keep", (int)(strlen(*name) - strlen(".pack")), *name);
+        struct err why = ERR_INIT;
+        if (file_create(dir, keep, "", 0, 0644, &why) == -1 && why.number != EEXIST) {
+            *err = why;
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* A shallow project names the commits whose parents it lacks. */
 static int copy_shallow(int to, const struct project *project, struct err *err)
 {
@@ -178,7 +201,7 @@ int repo_make(const struct repo *repo, int dir, const struct project *project, t
         return -1;
     if (sparse_inherit(repo->git, project, err) == -1)
         return -1;
-    return borrows ? keep_borrowed(repo, dir, project, err) : 0;
+    return borrows && keep_borrowed(repo, dir, project, err) == -1 ? -1 : keep_packs(to, err);
 }
 
 /* ---- work trees */

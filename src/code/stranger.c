@@ -73,6 +73,14 @@ static int check_places(const struct stranger *stranger, struct err *err)
                                        : refuse(stranger, "it borrows objects from elsewhere", err);
 }
 
+bool stranger_borrows(const struct stranger *stranger)
+{
+    _cleanup_close_ int info =
+        path_open_beneath(stranger->fd, "objects/info", O_RDONLY | O_DIRECTORY);
+
+    return info != -1 && faccessat(info, "alternates", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* Cuts the newline off a line. */
 static void chomp(char *text)
 {

@@ -46,6 +46,9 @@ void stranger_free(struct stranger *stranger);
 bool stranger_is_linked(const struct stranger *stranger);
 #define _cleanup_stranger_ __attribute__((cleanup(stranger_free)))
 
+/* Returns true if it still borrows the objects of code.git; an agent may have copied them all. */
+bool stranger_borrows(const struct stranger *stranger);
+
 /* Reads a ref by its full name; *ret is "" if it does not exist. Fails with MAS_DAMAGED if it is a
  * link, names another ref or no object. */
 int stranger_ref(const struct stranger *stranger, const char *name, char ret[GIT_OID_TEXT],

@@ -114,3 +114,38 @@ at_most "mas merge of $AGENTS agents / git" "$(calc "${T[mas]} / ${T[git]}")" 1.
     "(mas $(ms mas), git $(ms git))"
 measure stat="$MAS --root $AREA/root diff --stat mas" || return 1
 at_most "mas diff --stat of $AGENTS agents, ms" "$(calc "${T[stat]} / 1000")" 300 "($(ms stat))"
+
+# What 200 merges leave behind costs the next ones nothing: a session with them beside a new one. SIDE names
+# the session; the work of one agent, so that the new one stays new.
+make_grown_scripts() {
+    make_script commit-one <<'END' || return 1
+tree=$AREA/root/sessions/$SIDE/code/10
+echo "$ROUND" >>"$tree/own-10"
+git -C "$tree" add . && git -C "$tree" commit -qm "$ROUND"
+END
+    make_script grow <<'END'
+for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+    SIDE=grown ROUND=$round "$FAST/commit" && "$MAS" --root "$AREA/root" merge -q grown all &&
+        "$MAS" --root "$AREA/root" sync -q grown || exit 1
+done
+END
+}
+
+# grown_on DIRECTORY
+grown_on() {
+    local name id
+    export AREA=$1
+    for name in new grown; do
+        id=$("$MAS" --root "$AREA/root" new -q --no-start -t writers -n "$name" --project "$AREA/project") &&
+            ln -s "$id" "$AREA/root/sessions/$name" || return 1
+    done
+    "$FAST/grow" || return 1
+    for name in "merge -q %s 10" "sync -q %s 10" "diff --stat %s 10"; do
+        # shellcheck disable=SC2059 # the verb is a format
+        measure -b "$FAST/commit-one" new="$MAS --root $AREA/root $(printf "$name" new)" \
+            grown="$MAS --root $AREA/root $(printf "$name" grown)" || return 1
+        at_most "mas ${name%% *} after 200 merges / before" "$(calc "${T[grown]} / ${T[new]}")" 1.2 \
+            "(after $(ms grown), before $(ms new))"
+    done
+}
+make_grown_scripts && grown_on "$FAST/code" || return 1
