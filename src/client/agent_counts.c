@@ -1,6 +1,7 @@
 #include "client/agent_counts.h"
 
 #include "base/path.h"
+#include "code/work.h"
 #include "store/workspace.h"
 
 #include <stdlib.h>
@@ -72,6 +73,17 @@ void agent_counts_add(struct agent_counts *counts, enum agent_state state,
     add_code(&counts->code, code);
     counts->cpu_ms += resources->cpu_ms > 0 ? resources->cpu_ms : 0;
     counts->memory += resources->memory > 0 ? resources->memory : 0;
+}
+
+void agent_counts_add_looked(struct agent_counts *counts, int workspace)
+{
+    struct code_figures *figures = NULL;
+    size_t count = 0;
+
+    work_looked(workspace, &figures, &count);
+    for (size_t i = 0; i < count; i++)
+        add_code(&counts->code, &figures[i]);
+    free(figures);
 }
 
 void agent_counts_add_pane(struct agent_counts *counts, const struct json *object)

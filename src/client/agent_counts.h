@@ -55,6 +55,8 @@ void agent_counts_finish(struct agent_counting *counting, int timeout_ms,
 void agent_counts_add(struct agent_counts *counts, enum agent_state state,
                       const struct agent_usage *usage, const struct code_figures *code,
                       const struct agent_resources *resources);
+/* Adds what mas saw last in the work trees of a session whose hosts tell nothing. */
+void agent_counts_add_looked(struct agent_counts *counts, int workspace);
 /* Adds what it told of its pane; NULL: nothing. Call it after agent_counts_add(). */
 void agent_counts_add_pane(struct agent_counts *counts, const struct json *object);
 

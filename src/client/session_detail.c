@@ -1,4 +1,5 @@
 #include "client/session_detail.h"
+#include "client/look.h"
 
 #include "base/str.h"
 #include "code/work.h"
@@ -58,11 +59,8 @@ static void look_at_code(const struct root *root, struct session_detail *detail)
     code->kind = project_look(&own, project->path, project->base);
     look_at_setup(root, detail);
     (void)repo_count_unlanded(&code->repo, &code->unlanded, &code->problem);
-    for (size_t i = 0; i < detail->roster.count; i++) {
-        struct roster_agent *one = &detail->roster.agents[i];
-        if (one->agent->code == AGENT_CODE_WORKTREE && one->status.code.looked_ms == 0)
-            work_look(&code->repo, one->agent->id, &one->status.code);
-    }
+    for (size_t i = 0; i < detail->roster.count; i++)
+        look_at(root, &detail->roster, i);
 }
 
 void session_detail_look(const struct root *root, const struct view *view,

@@ -268,6 +268,23 @@ static void collect_counts(struct survey *survey)
     free(totals);
 }
 
+/* Looks up what mas saw last of the code of sessions that do not run. */
+static void add_looked(const struct root *root, struct survey *survey)
+{
+    for (size_t i = 0; i < survey->count; i++) {
+        struct view *view = &survey->views[i];
+        struct agent_counts counts = {.told = 0};
+        if (view->live != NULL || view->elsewhere || view->row.missing ||
+            view_counts(view)->told > 0)
+            continue;
+        _cleanup_close_ int dir = workspace_open(root, view->row.id);
+        if (dir != -1)
+            agent_counts_add_looked(&counts, dir);
+        if (counts.code.agents > 0)
+            view_set_counts(view, &counts);
+    }
+}
+
 /* Makes the answer of a server out of what the hosts of its session have told. */
 static void answer_for(const struct root *root, struct tmux_server *server, const struct view *view)
 {
@@ -346,6 +363,8 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
     servers_ask(root, &survey.servers);
     match_live(root, &survey, depth);
     collect_counts(&survey);
+    if (survey.asks_hosts)
+        add_looked(root, &survey);
     survey.asks_hosts = false;
     for (size_t i = 0; i < survey.count; i++)
         compute(root, &survey, &survey.views[i]);

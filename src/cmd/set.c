@@ -54,6 +54,22 @@ static int set_setup(const struct call *call, const char *id, bool yes, struct e
     return 0;
 }
 
+/* Says where the project is now. */
+static int set_project(const struct call *call, const char *dir, struct err *err)
+{
+    const struct life life = {.root = &call->root, .config = &call->config};
+    char id[ID_TEXT];
+
+    if (caller_is_agent())
+        return err_set(err, MAS_FAILED, "cannot set 'project': an agent may not decide this");
+    if (call_select(call, call->operands[0], id, err) == -1 ||
+        life_set_project(&life, id, dir, err) == -1)
+        return -1;
+    if (!call->quiet)
+        printf("%s: its project is %s\n", call->operands[0], dir);
+    return 0;
+}
+
 /* ---- budgets */
 
 /* "budget.cost=5 USD", or with an agent "11.budget.cost=5 USD" */
@@ -200,6 +216,8 @@ static int run_set(struct call *call, struct err *err)
                    ? -1
                    : keys[i].set(call, id, yes, err);
     }
+    if (str_starts(word, "project="))
+        return set_project(call, word + strlen("project="), err);
     struct budget_word budget = {.agent = NULL};
     const char *value = NULL;
     if (is_budget(word, &budget, &value)) {
@@ -219,7 +237,7 @@ static int run_set(struct call *call, struct err *err)
                        strchr(word, '=') + 1, wrong);
     (void)err_set(err, MAS_USAGE,
                   "cannot set '%s': it is not private=yes, private=no, setup=yes, setup=no, "
-                  "budget.KIND=AMOUNT or limits.KIND=AMOUNT",
+                  "project=DIR, budget.KIND=AMOUNT or limits.KIND=AMOUNT",
                   word);
     return call_usage(call, err);
 }
@@ -231,6 +249,7 @@ const struct cmd cmd_set = {
     .summary = "set a budget, a limit, or an agent's mode; make a session private",
     .examples = "mas set shop private=yes\n"
                 "mas set login setup=yes\n"
+                "mas set login project=/srv/shop\n"
                 "mas set shop 'budget.cost=5 USD'\n"
                 "mas set shop 11.budget.turns=20\n"
                 "mas set shop limits.session=4G\n"
@@ -241,7 +260,8 @@ const struct cmd cmd_set = {
         "A search finds messages of a private session only if it names the session, "
         "and the agents of a private session do not see what was said elsewhere. "
         "setup= says whether the project's own .mas/setup may run in new work trees, "
-        "also in those of later sessions until it changes. budget.cost=, "
+        "also in those of later sessions until it changes. project= says where the project is "
+        "now, if it was moved. budget.cost=, "
         "budget.tokens=, budget.turns= and budget.time= limit what the agents of the "
         "session may use together, or with AGENT what one may use: an amount, none, or "
         "default for what the template, the preset and mas.ini say. limits.session= and "

@@ -1,6 +1,7 @@
 #include "base/loop.h"
 #include "base/machine.h"
 #include "base/time.h"
+#include "client/look.h"
 #include "client/roster.h"
 #include "cmd.h"
 #include "cmd/agents.h"
@@ -138,6 +139,15 @@ static void measure(const struct call *call, struct look *look)
         if (look->limits[i] != 0)
             usage_measure(&call->root, &options, 1, &look->usages[i], NULL);
     }
+}
+
+/* Looks at the code of agents without a host. */
+static void look_at_code(const struct call *call, struct look *look)
+{
+    for (size_t i = 0; i < look->roster.count; i++)
+        if (look->roster.calls[i].answer == HOST_ABSENT &&
+            look->away[look->roster.agents[i].team] == NULL)
+            look_at(&call->root, &look->roster, i);
 }
 
 static const char *label(const struct session *session)
@@ -509,6 +519,7 @@ static int run_status(struct call *call, struct err *err)
     }
     measure(call, &look); /* while the hosts answer */
     roster_finish(&look.roster, HOSTS_ANSWER_MS);
+    look_at_code(call, &look);
     agents_read_waiting(&look.roster);
     if (call->json)
         print_json(&look);

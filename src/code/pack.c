@@ -106,7 +106,7 @@ static int copy(const struct git *from, const struct git *to, const char *tmp, c
 {
     _cleanup_free_ char *dir = make_dir(to, tmp, err);
     struct err ignored = ERR_INIT;
-    char stem[GIT_OID_TEXT];
+    char stem[GIT_OID_TEXT] = "";
 
     if (dir == NULL)
         return -1;

@@ -285,12 +285,18 @@ int project_check_lfs(struct project *project, struct err *err)
     return err_hint(err, "install it, for example: apt-get install git-lfs");
 }
 
+static int hint_moved(struct err *err)
+{
+    return err_hint(err, "say where it is now with: mas set SESSION project=DIR");
+}
+
 int project_reopen(const char *dir, struct project *ret, struct err *err)
 {
-    if (access(dir, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
-        return project_open(dir, ret, err);
-    (void)err_set(err, MAS_NOT_FOUND, "cannot find project '%s': it was moved or removed", dir);
-    return err_hint(err, "put it back, or make a link there to where it is now");
+    if (access(dir, F_OK) == -1 && (errno == ENOENT || errno == ENOTDIR)) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot find project '%s': it was moved or removed", dir);
+        return hint_moved(err);
+    }
+    return project_open(dir, ret, err) == -1 ? hint_moved(err) : 0;
 }
 
 static bool has_commit(const struct git *git, const char *oid)
@@ -332,12 +338,12 @@ int project_reopen_same(const struct git *own, const char *path, const char *bas
 
     if (project_reopen(path, &project, err) == -1)
         return -1;
-    if (project_look(own, path, base) == PROJECT_OTHER) {
+    if (project_look(own, project.path, base) == PROJECT_OTHER) {
         (void)err_set(err, MAS_CONFLICT,
                       "cannot use project '%s': it is another repository than the one that the "
                       "session began with",
                       path);
-        return err_hint(err, "put that one back, or make a link there to where it is now");
+        return hint_moved(err);
     }
     *ret = project;
     project = (struct project)PROJECT_INIT;

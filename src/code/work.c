@@ -1,6 +1,7 @@
 #include "code/work.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -21,9 +22,13 @@
 
 #define INCOMING "incoming" /* in code.git: packs that are not checked yet */
 #define SCRATCH "scratch" /* in code.git: objects that no ref needs */
-#define INDEXES "indexes" /* in code.git: an index for each work tree */
+#define INDEXES "indexes" /* in code.git: an index for each work tree, and what was found there */
+#define FIGURES ".figures"
 
-enum { LOOK_WAIT_MS = 10000 }; /* for another process that looks */
+enum {
+    LOOK_WAIT_MS = 10000, /* for another process that looks */
+    FIGURES_MAX = 8 * 1024, /* bytes */
+};
 
 static int damaged(const struct stranger *stranger, struct err *err)
 {
@@ -312,6 +317,50 @@ static int count(const struct repo *repo, const char *agent, struct work_state *
     return 0;
 }
 
+/* A cache: a file that a crash of the machine leaves empty is none. */
+static void keep_figures(const struct repo *repo, const char *agent,
+                         const struct code_figures *figures)
+{
+    _cleanup_free_ char *path = mem_printf("%s/" INDEXES, repo->git);
+    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_free_ char *name = mem_printf("%s" FIGURES, agent);
+    _cleanup_free_ char *new =
+        mem_printf("%s.lock", name); /* merge_lock() removes one that is left */
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    struct err ignored = ERR_INIT;
+
+    json_open(&out, NULL, '{');
+    code_figures_tell(figures, &out);
+    json_close(&out, '}');
+    if (dir != -1 && file_create(dir, new, text.data, text.len, 0600, &ignored) == 0 &&
+        renameat(dir, new, dir, name) == -1)
+        (void)unlinkat(dir, new, 0);
+}
+
+void work_looked(int workspace, struct code_figures **ret, size_t *ret_count)
+{
+    _cleanup_close_ int dir =
+        path_open_beneath(workspace, CODE_GIT "/" INDEXES, O_RDONLY | O_DIRECTORY);
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+
+    *ret_count = 0;
+    if (dir == -1 || path_list(dir, &names, &ignored) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_json_ struct json *object = NULL;
+        size_t len = 0;
+        if (!str_ends(*name, FIGURES) ||
+            file_read(dir, *name, FIGURES_MAX, &text, &len, &ignored) == -1 ||
+            json_parse(text, len, FIGURES_MAX, &object, &ignored) == -1)
+            continue;
+        *ret = mem_room(*ret, *ret_count, sizeof **ret);
+        code_figures_parse(object, &(*ret)[(*ret_count)++]);
+    }
+}
+
 void work_look(const struct repo *repo, const char *agent, struct code_figures *ret)
 {
     struct work_state state = {.branch = ""};
@@ -325,4 +374,5 @@ void work_look(const struct repo *repo, const char *agent, struct code_figures *
     ret->behind = to_int(state.behind);
     ret->changed = to_int(state.changed);
     ret->looked_ms = time_epoch_ms();
+    keep_figures(repo, agent, ret);
 }

@@ -54,7 +54,11 @@ int work_state(const struct stranger *stranger, const struct snapshot_tree *tree
                struct work_state *ret, struct err *err);
 /* Counts the same without a snapshot: it trusts the times of files, so that it reads only those
  * that may have changed. Needs no lock, holds up no command that has it, and writes only an index
- * of its own. An error becomes figures->problem. */
+ * of its own, and what it has found, for work_looked(). An error becomes figures->problem. */
 void work_look(const struct repo *repo, const char *agent, struct code_figures *ret);
+
+/* Reads what work_look() found last of the agents of the session in the workspace open at
+ * `workspace`. *ret_count is 0 if it never looked. The caller frees *ret. */
+void work_looked(int workspace, struct code_figures **ret, size_t *ret_count);
 
 #endif

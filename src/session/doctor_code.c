@@ -184,9 +184,10 @@ static void check_all(struct code *code)
 
     if (kind != PROJECT_SAME)
         doctor_add(code->doctor, FINDING_NOTE, code->id,
-                   "its project '%s' is %s; only mas land and mas sync --project need it",
+                   "its project '%s' is %s; only mas land and mas sync --project need it; say "
+                   "where it is now with: mas set %s project=DIR",
                    code->team->project.path,
-                   kind == PROJECT_GONE ? "gone" : "another repository now, or none");
+                   kind == PROJECT_GONE ? "gone" : "another repository now, or none", code->id);
     check_left(code);
     check_locks(code, code->git, code->repo.git, CODE_GIT, NULL);
     if (!check_own(code, main))

@@ -151,6 +151,10 @@ int life_mark(const struct life *life, const char *id, const char *why, struct e
 /* Makes a session private or not private, whether it runs or not. */
 int life_set_private(const struct life *life, const char *id, bool private, struct err *err);
 
+/* Says where the project of a session is now, whether it runs or not. Fails with MAS_CONFLICT if
+ * that repository has no commit in common with the session. */
+int life_set_project(const struct life *life, const char *id, const char *dir, struct err *err);
+
 struct life_removal {
     bool force; /* stop a running session; remove a damaged one, and one with work (see keep) */
     /* With `force`: keeps what would be lost with the stopped session in the workspace `dir`,

@@ -1,4 +1,5 @@
 /* The part of session/life.h that gives a new session its project. */
+#include "base/file.h"
 #include "code/changes.h"
 #include "code/lfs_carry.h"
 #include "code/placed.h"
@@ -6,6 +7,7 @@
 #include "code/setup.h"
 #include "code/submodule.h"
 #include "session/life_internal.h"
+#include "store/team_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +53,8 @@ int life_find_project(const struct life *life, const struct life_options *option
                    ret->path);
 }
 
-void life_set_project(struct team *team, const struct project *project,
-                      const struct session *session)
+void life_take_project(struct team *team, const struct project *project,
+                       const struct session *session)
 {
     team->project = (struct team_project){
         .path = mem_dup(project->path),
@@ -137,4 +139,26 @@ int life_make_code(const struct life *life, const struct life_options *options,
         placed_make(&repo, project, team, err) == -1)
         return -1;
     return syncfs(stage->dir) == -1 ? err_errno(err, "cannot write the project's copy") : 0;
+}
+
+int life_set_project(const struct life *life, const char *id, const char *dir, struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_repo_ struct repo repo = REPO_INIT;
+    _cleanup_project_ struct project project = PROJECT_INIT;
+    _cleanup_close_ int workspace = -1;
+    _cleanup_close_ int lock = -1;
+
+    if (life_hold(life, id, LOCK_TRY, "set", &workspace, &lock, err) == -1 ||
+        repo_load(life->root, id, &team, &repo, err) == -1)
+        return -1;
+    const struct git own = repo_git(&repo);
+    if (project_reopen_same(&own, dir, team.project.base, &project, err) == -1)
+        return -1;
+    free(team.project.path);
+    team.project.path = mem_dup(project.path);
+    if (team_file_change(workspace, &team, err) == -1)
+        return -1;
+    workspace_log(workspace, config_log_limits(life->config), "set project=%s", project.path);
+    return 0;
 }

@@ -56,8 +56,8 @@ int life_find_project(const struct life *life, const struct life_options *option
                       const struct team *team, struct project *ret, struct err *err);
 /* Makes the team one that works on a project. Label: what tells its branches from other
  * sessions'. */
-void life_set_project(struct team *team, const struct project *project,
-                      const struct session *session);
+void life_take_project(struct team *team, const struct project *project,
+                       const struct session *session);
 /* Makes the repositories of a staged workspace. */
 int life_make_code(const struct life *life, const struct life_options *options,
                    const struct project *project, const struct team *team,

@@ -189,7 +189,7 @@ static int plan_session(const struct life *life, const struct life_options *opti
     if (fill_session(life, options, plan->name, session, err) == -1)
         return -1;
     if (plan->project.path != NULL)
-        life_set_project(&plan->template.team, &plan->project, session);
+        life_take_project(&plan->template.team, &plan->project, session);
     if (life_set_tmux_name(life, session, session_name_digits[0], err) == -1)
         return -1;
     return check_free(life, session, err);

@@ -252,7 +252,7 @@ and more'
     mv "$P" "$T/moved"
     mas land "$ID"
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot find project '$P': it was moved or removed"* ]]
+    [[ $stderr == "mas: cannot find project '$P': it was moved or removed"$'\n'*"mas set SESSION project=DIR" ]]
     mas diff "$ID"
     [ "$status" -eq 0 ]
     change z c 1 z
@@ -265,6 +265,33 @@ and more'
     # its objects are its own
     rm -rf "$T/moved"
     team_git fsck --strict --no-dangling
+}
+
+@test "a project that was moved, cloned anew, or is no repository any more is named anew" {
+    make_team -t trio
+    work
+    rm -rf "$P/.git"
+    mas land "$ID"
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot use project '$P': "*$'\n'*"mas set SESSION project=DIR" ]]
+    # another repository is refused, and what is no repository
+    git init -q "$T/else" && git -C "$T/else" commit -q --allow-empty -m other
+    for dir in "$T/else" "$T/none" "$P"; do
+        mas set "$ID" "project=$dir"
+        [ "$status" -ne 0 ]
+        [ "$(jq -r .project.path "$ROOT/sessions/$ID/config.json")" = "$P" ]
+    done
+    git clone -q --bare "$G" "$T/again.git"
+    git --git-dir="$T/again.git" update-ref refs/heads/main "$(team_git rev-parse refs/mas/base)"
+    cd "$T"
+    MAS_AGENT_ID=x mas set "$ID" project=again.git
+    [ "$status" -eq 1 ]
+    mas set "$ID" project=again.git
+    [ "$status" -eq 0 ]
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(git --git-dir="$T/again.git" rev-parse main)" = "$(main_of)" ]
+    [ "$(jq -r '.project | "\(.path) \(.onto)"' "$ROOT/sessions/$ID/config.json")" = "$T/again.git refs/heads/main" ]
 }
 
 @test "nothing in the project changes but the branch: no hook, filter or driver of it runs" {

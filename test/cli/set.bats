@@ -73,7 +73,7 @@ load ../acp/lib
     for word in private=maybe private public=yes private=; do
         mas set "$ID" "$word"
         [ "$status" -eq 2 ]
-        [[ $stderr == "mas: cannot set '$word': it is not private=yes, private=no, setup=yes, setup=no, budget.KIND=AMOUNT or limits.KIND=AMOUNT"* ]]
+        [[ $stderr == "mas: cannot set '$word': it is not private=yes, private=no, setup=yes, setup=no, project=DIR, budget.KIND=AMOUNT or limits.KIND=AMOUNT"* ]]
     done
     mas set nosuch private=yes
     [ "$status" -eq 3 ]

@@ -313,6 +313,20 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     [ "$(jq -c '.sessions[] | select(.name == "two").code | del(.looked)' <<<"$output")" = \
         '{"agents":2,"ahead":1,"behind":0,"changed":1}' ]
     [ "$(jq '.sessions[] | select(.name == "none") | has("code")' <<<"$output")" = false ]
+    # so it does when the session is stopped; status looks again, and merge changes the figures
+    "$MAS" stop -q two
+    mas list
+    [[ $output =~ \ two\ .*\ \+1\ ~1\ +-\ +stopped ]]
+    [ "$("$MAS" list --json | jq -c '.sessions[] | select(.name == "two").code | del(.looked)')" = \
+        '{"agents":2,"ahead":1,"behind":0,"changed":1}' ]
+    echo more >>"$(tree_of y)/b"
+    mas status two
+    [[ $output =~ x\ .*mas/two/x\ +\+1\  ]]
+    [[ $output =~ y\ .*mas/two/y\ +~2\  ]]
+    [ "$(figures x), $(figures y)" = '1 0 0, 0 0 2' ]
+    "$MAS" merge -q two x
+    mas list
+    [[ $output =~ \ two\ .*\ -1\ ~2\ +-\ +stopped ]]
 }
 
 @test "the age of what was seen of the code is told if it is old" {
