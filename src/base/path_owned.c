@@ -36,7 +36,10 @@ static int check_directory(const struct path_walk *walk, const char *path, const
     if ((st->st_mode & (S_IWGRP | S_IWOTH)) == 0 || ((st->st_mode & S_ISVTX) != 0 && !last))
         return 0;
     (void)err_set(err, MAS_FAILED, "others may write to '%s'", shown);
-    return last && (st->st_mode & S_ISVTX) != 0 ? -1 : err_hint(err, "chmod go-w '%s'", shown);
+    if (last && (st->st_mode & S_ISVTX) != 0)
+        return -1;
+    _cleanup_free_ char *name = mem_name(shown);
+    return err_hint(err, "chmod go-w %s", name);
 }
 
 /* Cuts off the next component; false at the end. */

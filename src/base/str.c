@@ -360,6 +360,22 @@ void str_add_shell(struct str *s, const char *text, bool always)
     str_addc(s, '\'');
 }
 
+void str_add_name(struct str *s, const char *text)
+{
+    _cleanup_str_ struct str shown = STR_INIT;
+
+    str_add_visible(&shown, text, strlen(text));
+    str_add_shell(s, str_text(&shown), shown.len == 0);
+}
+
+char *mem_name(const char *text)
+{
+    struct str name = STR_INIT;
+
+    str_add_name(&name, text);
+    return str_steal(&name);
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n';

@@ -53,6 +53,12 @@ void str_add_visible(struct str *s, const char *text, size_t len);
  * [A-Za-z0-9_./:@%+,-]*, otherwise in single quotes. With `always`, quotes it in any case. */
 void str_add_shell(struct str *s, const char *text, bool always);
 
+/* Appends a name from outside (of a file, a branch, a person) so that it remains one name in a
+ * sentence, in a command line and on a terminal: as str_add_visible() shows it, quoted if a shell
+ * would take it for more. mem_name() returns the same, which the caller frees. */
+void str_add_name(struct str *s, const char *text);
+char *mem_name(const char *text);
+
 /* Splits text into words by the quoting rules of the shell ('..', "..", \) without expanding
  * anything. An unclosed quote is an error. *ret_words is NULL-terminated; the caller releases it
  * with strv_free(). */

@@ -67,12 +67,14 @@ static void print_landed(const struct call *call, const struct team *team,
 {
     if (call->quiet)
         return;
-    if (result->commits == 0)
+    if (result->commits == 0) {
         printf("nothing to land\n");
-    else
+    } else {
+        _cleanup_free_ char *onto = mem_name(result->onto + strlen("refs/heads/"));
+        _cleanup_free_ char *project = mem_name(team->project.path);
         printf("%zu commit%s landed on %s of %s: %.12s\n", result->commits,
-               result->commits == 1 ? "" : "s", result->onto + strlen("refs/heads/"),
-               team->project.path, result->oid);
+               result->commits == 1 ? "" : "s", onto, project, result->oid);
+    }
     (void)fflush(stdout); /* before git prints */
 }
 
@@ -104,8 +106,8 @@ static int run_land(struct call *call, struct err *err)
     if (call_opt(call, "push") == NULL)
         return 0;
     if (land_push(&team.project, result.onto, err) == -1) {
-        (void)err_hint(err, "the branch has landed; push it with: git -C %s push",
-                       team.project.path);
+        _cleanup_free_ char *project = mem_name(team.project.path);
+        (void)err_hint(err, "the branch has landed; push it with: git -C %s push", project);
         return -1;
     }
     return 0;

@@ -26,8 +26,8 @@ static int sync_from_project(const struct code_call *code, struct err *err)
         git_show_names(result.files, &files);
         (void)err_set(err, MAS_CONFLICT, "cannot merge project '%s': it conflicts in %s",
                       project->path, files.data);
-        return err_hint(err, "let an agent merge it: git fetch %s && git merge FETCH_HEAD",
-                        project->path);
+        _cleanup_free_ char *path = mem_name(project->path);
+        return err_hint(err, "let an agent merge it: git fetch %s && git merge FETCH_HEAD", path);
     }
     if (!code->call->quiet)
         printf("project: %zu new commit%s\n", result.commits, result.commits == 1 ? "" : "s");

@@ -394,7 +394,7 @@ void git_show_names(char *const *names, struct str *to)
         if (count >= NAMES_SHOWN)
             continue;
         str_add(to, count > 0 ? ", " : "");
-        str_add_visible(to, names[count], strlen(names[count]));
+        str_add_name(to, names[count]);
     }
     if (count > NAMES_SHOWN)
         str_addf(to, " and %zu more", count - NAMES_SHOWN);

@@ -377,7 +377,7 @@ void review_add(struct review *review, const struct review_place *place, const c
 static void format_place(const char *path, const char *shown, size_t number, bool stale,
                          struct str *to)
 {
-    str_add_visible(to, path, strlen(path));
+    str_add_name(to, path);
     if (shown != NULL && number > 0)
         str_addf(to, ":%zu", number);
     str_add(to, stale ? " (stale: this line has changed since)\n" : "\n");

@@ -149,13 +149,26 @@ void pane_reset(struct pane *pane, bool origin)
         add(pane, "\033[?6l\033[9999;1H");
 }
 
+void pane_add_words(struct str *to, const char *text)
+{
+    str_add(to, "\r\n\033[2m[mas: ");
+    for (size_t len; *text != '\0'; text += len) {
+        len = strcspn(text, "\n");
+        str_add_visible(to, text, len);
+        if (text[len] == '\n') {
+            str_add(to, "\r\n");
+            len++;
+        }
+    }
+    str_add(to, "]\033[0m\r\n");
+}
+
 void pane_print(struct pane *pane, const char *text)
 {
-    _cleanup_str_ struct str line = STR_INIT;
-    str_add(&line, "\r\n\033[2m[mas: ");
-    str_add_visible(&line, text, strlen(text));
-    str_add(&line, "]\033[0m\r\n");
-    add(pane, line.data);
+    _cleanup_str_ struct str words = STR_INIT;
+
+    pane_add_words(&words, text);
+    add(pane, words.data);
 }
 
 void pane_title(struct pane *pane, const char *text)

@@ -10,6 +10,7 @@
 #define MAS_HOST_PANE_H
 
 #include "base/err.h"
+#include "base/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +41,9 @@ void pane_close(struct pane *pane);
 
 /* Appends to what is printed. Drops all of it if the buffer has no room. */
 void pane_add(struct pane *pane, const char *bytes, size_t len);
-/* Prints a message of mas on lines of its own. */
+/* Appends a message of mas, on lines of its own, as it is printed. */
+void pane_add_words(struct str *to, const char *text);
+/* Prints a message of mas. */
 void pane_print(struct pane *pane, const char *text);
 /* Sets the pane's title (OSC 2). */
 void pane_title(struct pane *pane, const char *text);

@@ -175,6 +175,7 @@ struct store_input {
     const char *sender; /* NULL: a person */
     bool enter; /* press Enter after it */
     bool begun; /* typing has begun */
+    bool note; /* mas has written it */
     const char *text;
     size_t len;
 };

@@ -11,9 +11,10 @@ int store_input_add(struct store *store, const struct store_input *input, int64_
                        STORE_TEXT_MAX >> 20);
     if (store_may_write(store, err) == -1 || db_sync(store->db, true, err) == -1 ||
         db_run(store->db, err,
-               "INSERT INTO input (agent, sender, enter, begun, text) VALUES (?1, ?2, ?3, ?4, ?5)",
-               "ttiin", input->agent, input->sender, (int64_t)input->enter, (int64_t)input->begun,
-               input->text, input->len) == -1)
+               "INSERT INTO input (agent, sender, enter, begun, note, text)"
+               " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+               "ttiiin", input->agent, input->sender, (int64_t)input->enter, (int64_t)input->begun,
+               (int64_t)input->note, input->text, input->len) == -1)
         return -1;
     *ret = sqlite3_last_insert_rowid(db_handle(store->db));
     return 0;
@@ -40,7 +41,7 @@ int store_inputs(struct store *store, const char *agent, store_each_input *each,
     int rc;
 
     sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT id, sender, enter, begun, text FROM input"
+                                 "SELECT id, sender, enter, begun, note, text FROM input"
                                  " WHERE agent = ?1 ORDER BY id",
                                  err);
     if (s == NULL)
@@ -52,8 +53,9 @@ int store_inputs(struct store *store, const char *agent, store_each_input *each,
                                           .sender = db_text_null(s, 1),
                                           .enter = sqlite3_column_int(s, 2) != 0,
                                           .begun = sqlite3_column_int(s, 3) != 0,
-                                          .text = db_text(s, 4),
-                                          .len = db_len(s, 4)};
+                                          .note = sqlite3_column_int(s, 4) != 0,
+                                          .text = db_text(s, 5),
+                                          .len = db_len(s, 5)};
         if (!each(&input, arg)) {
             db_reset(s);
             return 0;

@@ -146,7 +146,10 @@ static const char version_4[] = "CREATE TABLE usage ("
                                 " PRIMARY KEY (agent, kind)"
                                 ") STRICT, WITHOUT ROWID;";
 
-static const char *const steps[] = {version_1, version_2, version_3, version_4};
+/* Of the messages that wait, those that mas has written. */
+static const char version_5[] = "ALTER TABLE input ADD COLUMN note INTEGER NOT NULL DEFAULT 0;";
+
+static const char *const steps[] = {version_1, version_2, version_3, version_4, version_5};
 static const struct store_schema ours = {.steps = steps, .version = ARRAY_LEN(steps)};
 
 int store_version(void)

@@ -31,5 +31,7 @@ void message_request(const struct message_options *options, struct str *to)
     json_put_bool(&out, "wait", options->wait);
     if (options->now)
         json_put_bool(&out, "now", true);
+    if (options->note)
+        json_put_bool(&out, "note", true);
     json_close(&out, '}');
 }

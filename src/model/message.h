@@ -22,6 +22,7 @@ struct message_options {
     bool no_enter; /* the text is typed without Enter */
     bool wait; /* the host reports the agent's state afterwards */
     bool now; /* a working agent sees it in the present turn, if it can */
+    bool note; /* mas has written it: an agent that executes what it is sent is not sent it */
 };
 void message_request(const struct message_options *options, struct str *to);
 

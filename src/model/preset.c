@@ -324,6 +324,7 @@ static const struct key {
     {"title_waiting", parse_regex, offsetof(struct preset, title_waiting)},
     {"permission", parse_policy, offsetof(struct preset, permission)},
     {"operator", parse_choice, offsetof(struct preset, is_operator)},
+    {"executes", parse_choice, offsetof(struct preset, executes)},
     {"wall.level", parse_wall_level, offsetof(struct preset, wall.level)},
     {"wall.home", parse_wall_home, offsetof(struct preset, wall)},
     {"wall.read", parse_wall_paths, offsetof(struct preset, wall.read)},
@@ -369,6 +370,15 @@ enum policy preset_policy(const struct preset *preset, const char *kind)
     size_t i = kind != NULL ? find_kind(kind) : TOOL_OTHER;
     enum policy policy = preset->tool_permission[i < TOOL_KIND_COUNT ? i : TOOL_OTHER];
     return policy != POLICY_UNSET ? policy : preset->permission;
+}
+
+bool preset_executes(const struct preset *preset)
+{
+    if (preset->protocol == PROTOCOL_ACP)
+        return false;
+    if (preset->executes != SAID_UNSET)
+        return preset->executes == SAID_YES;
+    return preset->role_option[0] == '\0' && preset->role_env.count == 0;
 }
 
 static bool is_text(const struct key *key)

@@ -96,6 +96,7 @@ struct preset {
     struct kv wall_env; /* added to the environment inside of a wall */
     struct sandbox_off sandbox_off;
     enum said is_operator; /* a terminal for a person; unset: yes for the user's shell */
+    enum said executes; /* see preset_executes() */
     struct wall_options wall;
     /* ACP agents only */
     enum policy permission;
@@ -114,6 +115,11 @@ struct preset {
 
 /* Parses the time after which an idle agent is put to sleep: "no" is 0. */
 bool hibernate_parse(const char *text, int *ret_ms);
+
+/* Returns true if the program runs what it is sent, as a shell does. If the preset does not say so,
+ * only a program that can be told its role is known to take words: an ACP agent, or one whose preset
+ * says how. */
+bool preset_executes(const struct preset *preset);
 
 /* Returns the policy for a kind of tool, given its name. An unknown name counts as TOOL_OTHER. */
 enum policy preset_policy(const struct preset *preset, const char *kind);

@@ -27,6 +27,8 @@
  *                 With "now":true the agent sees it in its present turn, if it can: outcome
  *                 "steered"; else why. The answer waits for the agent's; a listener is told
  *                 "steers" at once.
+ *                 "note":true: mas has written the text. An agent that executes what it is sent is
+ *                 not sent it; it is shown in the pane: outcome "shown".
  *   sleep         all
  *                 -> terminated, killed, names; or the agent's status, if it is asleep already
  *                 Answered when the agent's process has ended with its tree. MAS_CONFLICT: it is

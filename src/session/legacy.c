@@ -100,6 +100,8 @@ int legacy_check_tmux(const struct root *root, const struct session *session, co
                   what, session->tmux_name);
     if (id[0] != '\0')
         return err_hint(err, "it is the team of session %s; set SESSION_NAME to another name", id);
-    return err_hint(err, "end that first: tmux -S '%s' kill-session -t '=%s'", session->tmux_socket,
-                    session->tmux_name);
+    _cleanup_free_ char *socket = mem_name(session->tmux_socket);
+    _cleanup_free_ char *exact = mem_printf("=%s", session->tmux_name);
+    _cleanup_free_ char *name = mem_name(exact);
+    return err_hint(err, "end that first: tmux -S %s kill-session -t %s", socket, name);
 }

@@ -83,7 +83,10 @@ static int refuse_foreign(const char *socket, const char *name, struct err *err)
     (void)err_set(err, MAS_CONFLICT,
                   "cannot migrate: the tmux session '%s' is running and does not belong to mas",
                   name);
-    return err_hint(err, "end it first: tmux -S '%s' kill-session -t '=%s'", socket, name);
+    _cleanup_free_ char *server = mem_name(socket);
+    _cleanup_free_ char *exact = mem_printf("=%s", name);
+    _cleanup_free_ char *session = mem_name(exact);
+    return err_hint(err, "end it first: tmux -S %s kill-session -t %s", server, session);
 }
 
 /* Determines its tmux name, and checks that a new name is free. */

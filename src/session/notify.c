@@ -45,7 +45,7 @@ static int keep(const struct config *config, const struct roster *roster, const 
     _cleanup_strv_ char **argv = NULL;
     _cleanup_store_ struct store *store = NULL;
     const struct store_input input = {
-        .agent = agent->id, .sender = from, .enter = true, .text = text, .len = strlen(text)};
+        .agent = agent->id, .sender = from, .enter = true, .note = true, .text = text, .len = strlen(text)};
     int64_t number = 0;
 
     if (launch_command(config, &team->team, agent, "/bin/sh", &argv, &preset, err) == -1)
@@ -66,7 +66,7 @@ int notify_agent(const struct root *root, const struct config *config, const cha
 
     if (roster_open(root, id, &team, err) == -1 || roster_add(&roster, &team, agent, err) == -1)
         return -1;
-    message_request(&(struct message_options){.from = from}, &head);
+    message_request(&(struct message_options){.from = from, .note = true}, &head);
     const struct roster_request request = {
         .what = "send to", .head = head.data, .body = text, .body_len = strlen(text)};
     if (roster_ask_live(root, &roster, &request, &why) == -1)

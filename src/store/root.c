@@ -116,7 +116,8 @@ int root_open(const char *path, struct root *ret, struct err *err)
                           root.path != NULL ? "it has no mas.ini" : "there is no such directory");
         else
             (void)err_errno(err, "cannot use root '%s'", path);
-        return err_hint(err, "create it with: mas init '%s'", path);
+        _cleanup_free_ char *name = mem_name(path);
+        return err_hint(err, "create it with: mas init %s", name);
     }
     if (str_has_control(root.path))
         return err_set(err, MAS_FAILED,

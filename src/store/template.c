@@ -55,7 +55,8 @@ static int missing(const struct root *root, const char *name, struct err *err)
     (void)err_set(err, MAS_NOT_FOUND, "cannot use template '%s': there is no such template", name);
     if (names.len > 0)
         return err_hint(err, "the templates are: %s", names.data);
-    return err_hint(err, "get the shipped templates with: mas init '%s'", root->path);
+    _cleanup_free_ char *path = mem_name(root->path);
+    return err_hint(err, "get the shipped templates with: mas init %s", path);
 }
 
 static int check_parts(const struct template *tmpl, struct err *err)

@@ -236,7 +236,7 @@ a root has at most one: start it with: mas start $ID, or turn it into an isolate
     mas new --mode legacy -t pair
     [ "$status" -eq 4 ]
     [ "$stderr" = "mas: cannot create the legacy session: tmux has another session 'mas-tmux'
-end that first: tmux -S '$SOCK' kill-session -t '=mas-tmux'" ]
+end that first: tmux -S $SOCK kill-session -t '=mas-tmux'" ]
     [ "$(snapshot)" = "$before" ]
     legacy --no-start
     before=$(snapshot)

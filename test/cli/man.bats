@@ -233,7 +233,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
                 tokens) echo "$key = session" ;;
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;
-                tools | operator | wall.nested) echo "$key = no" ;;
+                tools | operator | executes | wall.nested) echo "$key = no" ;;
                 sandbox_off.session) echo "$key = {}" ;;
                 wall.level) echo "$key = try" ;;
                 wall.read | wall.write) echo "$key = /x" ;;

@@ -150,7 +150,7 @@ z: 1 commit merged into mas/$L/main" ]
     git -C "$C/z" add -A && git -C "$C/z" commit -qm z
     mas merge "$ID" z
     [ "$status" -eq 4 ]
-    [ "${stderr_lines[0]}" = "mas: cannot merge agent 'z': it conflicts in esc\\x1b]0;x\\x07" ]
+    [ "${stderr_lines[0]}" = "mas: cannot merge agent 'z': it conflicts in 'esc\\x1b]0;x\\x07'" ]
 }
 
 @test "a view that was changed is left alone with a warning, and follows later" {
@@ -216,6 +216,7 @@ z: 1 commit merged into mas/$L/main" ]
     cat >>"$ROOT/mas.ini" <<END
 [preset keeper]
 command = sh -c 'while IFS= read -r line; do printf "%s\n" "\$line" >>"$T/heard.\$MAS_AGENT_ID"; done'
+executes = no
 END
     make_trio keeper
     make_team -t trio
@@ -240,6 +241,37 @@ END
     eventually grep -q last "$T/heard.y"
     [ "$(wc -l <"$T/heard.y")" = 3 ]
     [ ! -e "$T/heard.x" ]
+}
+
+@test "an agent that executes what it is sent is shown a conflict, and nothing of it runs" {
+    make_trio
+    make_team -t trio
+    local name="a';touch PWNED;#"
+    for agent in x y; do
+        echo "$agent" >"$C/$agent/$name"
+        git -C "$C/$agent" add . && git -C "$C/$agent" commit -qm "$agent"
+    done
+    # one that does not run yet is shown it when it starts
+    mas merge "$ID" x y
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"it conflicts in 'a'\\'';touch PWNED;#'"* ]]
+    [[ $stderr != *warning* ]]
+    "$MAS" start -q "$ID"
+    shown() { "$MAS" logs "$ID" y | tr -d '\r' | grep -c '\[mas: Your branch conflicts' || :; }
+    eventually prints 1 shown
+    # one that runs is shown it at once
+    mas merge "$ID" y
+    [ "$status" -eq 4 ]
+    [ "$(shown)" = 2 ]
+    # what is sent next is a command of its own
+    "$MAS" send "$ID" y 'echo done >"$HOME/next"'
+    eventually test -s "$HOME/next"
+    [ "$(find "$T" -name 'PWNED*')" = '' ]
+    run -0 "$MAS" history --json "$ID" y
+    jq -e '[.messages[] | select(.role == "note" and (.text | startswith("Your branch conflicts")))] | length == 2' \
+        <<<"$output"
+    grep -c 'to=y .*outcome=shown' "$ROOT/sessions/$ID/logs/session.log" | grep -qx 2
+    grep -q 'to=y .*outcome=delivered' "$ROOT/sessions/$ID/logs/session.log"
 }
 
 @test "an agent merges itself, and others only if it may write to them" {

@@ -258,7 +258,7 @@ would isolate <id>" ]
     MAS_TEMPLATE=pair mas migrate
     [ "$status" -eq 4 ]
     [ "$stderr" = "mas: cannot migrate: the tmux session 'mas-tmux' is running and does not belong to mas
-end it first: tmux -S '$SOCK' kill-session -t '=mas-tmux'" ]
+end it first: tmux -S $SOCK kill-session -t '=mas-tmux'" ]
     MAS_TEMPLATE=pair mas migrate --dry-run
     [ "$status" -eq 4 ]
     [ "$(snapshot)" = "$before" ]

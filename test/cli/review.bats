@@ -10,6 +10,7 @@ setup_more() {
     cat >>"$ROOT/mas.ini" <<END
 [preset keeper]
 command = sh -c 'while IFS= read -r line; do printf "%s\n" "\$line" >>"$T/heard.\$MAS_AGENT_ID"; done'
+executes = no
 END
     make_trio keeper
     make_team -t trio
@@ -141,7 +142,7 @@ END
     grep -A1 -x c "$T/got" | grep -qx c-mode
     grep -A2 -x crlf:1 "$T/got" | grep -qx c-crlf
     grep -A2 -x bare:1 "$T/got" | grep -qx c-bare
-    grep -A2 -xF 'esc\x1b]0;x\x07:1' "$T/got" | grep -qx c-odd
+    grep -A2 -xF "'esc\x1b]0;x\x07':1" "$T/got" | grep -qx c-odd
 }
 
 # comments JSON [OPTION...]: sends them without an editor

@@ -96,7 +96,7 @@ no_root_env() { unset MAS_ROOT; }
     MAS_ROOT=$T/nowhere mas new -t solo
     [ "$status" -eq 1 ]
     [ "$stderr" = "mas: cannot use root '$T/nowhere': there is no such directory
-create it with: mas init '$T/nowhere'" ]
+create it with: mas init $T/nowhere" ]
     [ ! -e "$T/nowhere" ]
     mkdir "$T/empty"
     mas --root "$T/empty" new -t solo

@@ -138,7 +138,7 @@ is_refused() {
     is_refused "$TRAP/mine/socket" "'$TRAP' belongs to user $STRANGER"
     chmod 770 "$T/mine"
     is_refused "$T/mine/socket" "others may write to '$T/mine'"
-    [[ ${stderr#*$'\n'} == *"chmod go-w '$T/mine'" ]]
+    [[ ${stderr#*$'\n'} == *"chmod go-w $T/mine" ]]
     is_refused "$T/mine/in/socket" "others may write to '$T/mine'"
     chmod 1777 "$T/mine"
     is_refused "$T/mine/socket" "others may write to '$T/mine'"

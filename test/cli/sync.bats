@@ -154,6 +154,7 @@ line" ]
     cat >>"$ROOT/mas.ini" <<END
 [preset keeper]
 command = sh -c 'while IFS= read -r line; do printf "%s\n" "\$line" >>"$T/heard.\$MAS_AGENT_ID"; done'
+executes = no
 END
     make_trio keeper
     make_team -t trio

@@ -421,6 +421,26 @@ static void shell_quotes(void)
     CHECK_STR(shell(&s, "$(id)\n`id`;\\", false), "'$(id)\n`id`;\\'");
 }
 
+static void names(void)
+{
+    static const struct {
+        const char *name, *shown;
+    } table[] = {
+        {"src/a.c", "src/a.c"},
+        {"", "''"},
+        {"a';touch x;#", "'a'\\'';touch x;#'"},
+        {"a\nb", "'a\\x0ab'"},
+        {"\033]0;x\007", "'\\x1b]0;x\\x07'"},
+        {"a, b and 3 more", "'a, b and 3 more'"},
+        {"$(id)", "'$(id)'"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        _cleanup_free_ char *name = mem_name(table[i].name);
+        CHECK_STR(name, table[i].shown);
+    }
+}
+
 /* The words of text, each in <>, or "error: <text>". */
 static const char *split(struct str *s, const char *text)
 {
@@ -564,6 +584,7 @@ static const struct unit_test tests[] = {
     TEST(cutting),
     TEST(words_and_controls),
     TEST(shell_quotes),
+    TEST(names),
     TEST(split_follows_the_shell),
     TEST(split_refuses_what_is_open),
     TEST(split_reads_what_shell_wrote),

@@ -16,7 +16,9 @@ static void load_first_messages(struct host *host)
     struct err err = ERR_INIT;
 
     if (host->prompts)
-        (void)delivery_add(host, host->agent->prompt, strlen(host->agent->prompt), true, "-");
+        (void)delivery_add(host, &(struct store_input){.enter = true,
+                                                       .text = host->agent->prompt,
+                                                       .len = strlen(host->agent->prompt)});
     delivery_read(host);
     if (delivery_keep(host, &err) == -1)
         host_log(host, err.text);

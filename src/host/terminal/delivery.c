@@ -39,23 +39,37 @@ void delivery_free(struct delivery *delivery)
     *delivery = (struct delivery){.count = 0};
 }
 
+static const char *sender_of(const struct message *message)
+{
+    return strcmp(message->from, "-") != 0 ? message->from : NULL;
+}
+
 static void log_outcome(const struct host *host, const struct message *message, const char *outcome)
 {
     host_log_message(host, message->from, message->len, outcome);
 }
 
-bool delivery_add(struct host *host, const char *text, size_t len, bool enter, const char *from)
+bool delivery_add(struct host *host, const struct store_input *input)
 {
     struct delivery *delivery = &host->terminal->delivery;
+    bool person = input->sender == NULL && !input->note;
 
-    if (delivery->count == DELIVERY_COUNT_MAX || delivery->bytes + len > DELIVERY_BYTES_MAX)
+    if (delivery->count == DELIVERY_COUNT_MAX || delivery->bytes + input->len > DELIVERY_BYTES_MAX)
         return false;
     delivery->queue = mem_room(delivery->queue, delivery->count, sizeof *delivery->queue);
     struct message *message = &delivery->queue[delivery->count++];
-    *message = (struct message){.text = mem_dupn(text, len), .len = len, .enter = enter};
-    (void)snprintf(message->from, sizeof message->from, "%s", from);
-    message->answers = strcmp(from, "-") == 0 && host->backend->state(host) == AGENT_WAITING;
-    delivery->bytes += len;
+    *message = (struct message){
+        .text = mem_dupn(input->text, input->len),
+        .len = input->len,
+        .enter = input->enter,
+        .note = input->note,
+        .answers = person && host->backend->state(host) == AGENT_WAITING,
+        .number = input->number,
+        .cut_off = input->begun,
+    };
+    (void)snprintf(message->from, sizeof message->from, "%s",
+                   input->sender != NULL ? input->sender : "-");
+    delivery->bytes += input->len;
     return true;
 }
 
@@ -78,9 +92,10 @@ static int add_to_store(struct host *host, struct message *message, bool begun, 
 {
     const struct store_input input = {
         .agent = host->agent->id,
-        .sender = strcmp(message->from, "-") != 0 ? message->from : NULL,
+        .sender = sender_of(message),
         .enter = message->enter,
         .begun = begun,
+        .note = message->note,
         .text = message->text,
         .len = message->len,
     };
@@ -167,19 +182,19 @@ static void forget(struct host *host, int64_t number)
 
 static bool add_waiting(const struct store_input *input, void *arg)
 {
-    struct host *host = arg;
-    struct delivery *delivery = &host->terminal->delivery;
-
-    if (!delivery_add(host, input->text, input->len, input->enter,
-                      input->sender != NULL ? input->sender : "-"))
-        return false;
-    struct message *message = &delivery->queue[delivery->count - 1];
-    message->number = input->number;
-    message->cut_off = input->begun;
-    return true;
+    return delivery_add(arg, input);
 }
 
-/* Drops the messages that must not be typed, and logs them. Returns how many had been begun. */
+/* Removes a message from the disk, and frees it. The caller takes it out of the queue. */
+static void discard(struct host *host, struct message *message)
+{
+    forget(host, message->number);
+    host->terminal->delivery.bytes -= message->len;
+    message_free(message);
+}
+
+/* Drops the messages that must not be typed: shows what mas has written, and logs the others.
+ * Returns how many had been begun. */
 static size_t sort_out(struct host *host)
 {
     struct delivery *delivery = &host->terminal->delivery;
@@ -189,6 +204,11 @@ static size_t sort_out(struct host *host)
         struct message *message = &delivery->queue[i];
         const char *why = message->cut_off ? "it was being typed when its host ended"
                                            : message_check(message->text, message->len);
+        if (why == NULL && message->note && preset_executes(host->preset)) {
+            terminal_show(host, message->text, message->len, sender_of(message));
+            discard(host, message);
+            continue;
+        }
         if (message->number == 0 || why == NULL) {
             delivery->queue[kept++] = *message;
             continue;
@@ -196,10 +216,8 @@ static size_t sort_out(struct host *host)
         _cleanup_free_ char *outcome =
             mem_printf("failed: %s%s", message->cut_off ? "" : "it ", why);
         log_outcome(host, message, outcome);
-        forget(host, message->number);
         cut_off += message->cut_off;
-        delivery->bytes -= message->len;
-        message_free(message);
+        discard(host, message);
     }
     delivery->count = kept;
     return cut_off;
@@ -251,9 +269,7 @@ static void drop_first(struct host *host)
 {
     struct delivery *delivery = &host->terminal->delivery;
 
-    forget(host, delivery->queue[0].number);
-    delivery->bytes -= delivery->queue[0].len;
-    message_free(&delivery->queue[0]);
+    discard(host, &delivery->queue[0]);
     delivery->count--;
     memmove(delivery->queue, delivery->queue + 1, delivery->count * sizeof *delivery->queue);
     delivery->phase = DELIVERY_NONE;

@@ -4,17 +4,18 @@
 #include "base/time.h"
 #include "model/message.h"
 
-static int check_message(const struct host *host, const struct frame *frame, struct err *err)
+/* `shown`: mas shows the text instead of typing it. */
+static int check_message(const struct host *host, const struct store_input *input, bool shown,
+                         struct err *err)
 {
     const char *id = host->agent->id;
-    const char *text = frame->body != NULL ? frame->body : "";
-    const char *why = message_check(text, frame->body_len);
+    const char *why = message_check(input->text, input->len);
 
-    if (why == NULL)
-        why = delivery_refusal(host, text, frame->body_len);
+    if (why == NULL && !shown)
+        why = delivery_refusal(host, input->text, input->len);
     if (why != NULL)
         return err_set(err, MAS_FAILED, "cannot send to agent '%s': it %s", id, why);
-    if (host->child.stopped || host->leaving) {
+    if (!shown && (host->child.stopped || host->leaving)) {
         (void)err_set(err, MAS_CONFLICT, "cannot send to agent '%s': it was stopped", id);
         return err_hint(err, "start it again with: mas restart %s %s",
                         session_label(&host->root, host->session.id).text, id);
@@ -22,50 +23,71 @@ static int check_message(const struct host *host, const struct frame *frame, str
     return 0;
 }
 
-static void answer(struct host *host, struct client *client, bool delivered, bool wait)
+static void answer(struct host *host, struct client *client, const char *outcome, bool wait)
 {
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
 
     request_open_answer(host, &head, &out);
-    json_put(&out, "outcome", delivered ? "delivered" : "queued");
+    json_put(&out, "outcome", outcome);
     request_close_answer(client, &head, &out);
     client->kind = wait ? CLIENT_WATCHES : CLIENT_LEAVES;
     client->dirty = wait;
 }
 
-int terminal_send(struct host *host, struct client *client, const struct frame *frame,
-                  struct err *err)
+/* Types the message, or queues it. Returns what became of it; NULL: *err says why it failed. */
+static const char *type(struct host *host, const struct store_input *input, struct err *err)
 {
-    bool enter = json_bool(json_get(frame->head, "enter"), true);
-    bool wait = json_bool(json_get(frame->head, "wait"), false);
     const struct delivery *delivery = &host->terminal->delivery;
-    const char *from = client->from;
     int64_t now = time_monotonic_ms();
 
-    if (check_message(host, frame, err) == -1 || (wait && request_check_watch(host, err) == -1))
-        return -1;
-    if (!delivery_add(host, frame->body != NULL ? frame->body : "", frame->body_len, enter,
-                      from != NULL ? from : "-"))
-        return err_set(err, MAS_CONFLICT,
-                       "cannot send to agent '%s': too many messages wait for it", host->agent->id);
+    if (!delivery_add(host, input)) {
+        (void)err_set(err, MAS_CONFLICT,
+                      "cannot send to agent '%s': too many messages wait for it", host->agent->id);
+        return NULL;
+    }
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
         child_start(host, now);
     size_t before = delivery->count;
     if (!host->disk.paused)
         (void)delivery_run(host, now);
-    if (before ==
-        0) { /* the agent could not be started, and the log says that the message failed */
+    if (before == 0) { /* it could not be started, and the log says that the message failed */
         (void)err_set(err, MAS_FAILED, "cannot send to agent '%s': %s", host->agent->id,
                       host->child.note);
-        server_refuse(client, err);
-        return 0;
+        return NULL;
     }
-    bool typed =
-        delivery->count == 0 || (delivery->count == 1 && delivery->phase >= DELIVERY_SETTLE);
-    if (!typed && delivery_keep(host, err) == -1)
-        return err_wrap(err, "cannot send to agent '%s'", host->agent->id);
-    answer(host, client, typed, wait);
-    server_tell_message(host, from, frame->body, frame->body_len);
+    if (delivery->count == 0 || (delivery->count == 1 && delivery->phase >= DELIVERY_SETTLE))
+        return "delivered";
+    if (delivery_keep(host, err) == 0)
+        return "queued";
+    (void)err_wrap(err, "cannot send to agent '%s'", host->agent->id);
+    return NULL;
+}
+
+int terminal_send(struct host *host, struct client *client, const struct frame *frame,
+                  struct err *err)
+{
+    bool wait = json_bool(json_get(frame->head, "wait"), false);
+    const struct store_input input = {
+        .sender = client->from,
+        .enter = json_bool(json_get(frame->head, "enter"), true),
+        .note = json_bool(json_get(frame->head, "note"), false),
+        .text = frame->body != NULL ? frame->body : "",
+        .len = frame->body_len,
+    };
+    bool shown = input.note && preset_executes(host->preset);
+    const char *outcome = "shown";
+
+    if (check_message(host, &input, shown, err) == -1 ||
+        (wait && request_check_watch(host, err) == -1))
+        return -1;
+    if (shown)
+        terminal_show(host, input.text, input.len, input.sender);
+    else
+        outcome = type(host, &input, err);
+    if (outcome == NULL)
+        return -1;
+    answer(host, client, outcome, wait);
+    server_tell_message(host, input.sender, input.text, input.len);
     return 0;
 }

@@ -28,6 +28,7 @@ struct message {
     char *text;
     size_t len;
     bool enter;
+    bool note; /* mas has written it */
     bool answers; /* a person sent it while the agent was waiting for an answer */
     char from[TEAM_WORD_MAX + 1]; /* "-": a person */
     int64_t number; /* on disk; 0: it is not there */
@@ -70,7 +71,7 @@ void relay_serve(struct host *host, struct loop *loop);
 /* ---- delivery.c */
 enum { DELIVERY_COUNT_MAX = 256, DELIVERY_BYTES_MAX = 16 << 20 };
 /* Appends a message, which the caller has checked. Returns false if the queue is full. */
-bool delivery_add(struct host *host, const char *text, size_t len, bool enter, const char *from);
+bool delivery_add(struct host *host, const struct store_input *input);
 /* Returns why a message cannot be typed at the terminal as it is now, or NULL. */
 const char *delivery_refusal(const struct host *host, const char *text, size_t len);
 /* Types what can be typed. Returns when to continue if the terminal does not become writable, -1:
@@ -91,6 +92,11 @@ void delivery_leave(struct host *host);
 /* Returns true while keys of the pane have to wait, so that they do not fall into a message. */
 bool delivery_holds_keys(const struct host *host, int64_t now);
 void delivery_free(struct delivery *delivery);
+
+/* ---- show.c */
+/* Shows words of mas in the pane, and keeps them in the logs and the history. `from`: the agent for
+ * which mas acts; NULL: a person. */
+void terminal_show(struct host *host, const char *text, size_t len, const char *from);
 
 /* ---- send.c */
 /* Answers the request `send`. */
