@@ -38,6 +38,12 @@ bool pty_is_canonical(int master)
     return tcgetattr(master, &now) == 0 && (now.c_lflag & ICANON) != 0;
 }
 
+bool pty_is_hidden(int master)
+{
+    struct termios now;
+    return tcgetattr(master, &now) == 0 && (now.c_lflag & (ICANON | ECHO)) == ICANON;
+}
+
 size_t pty_unread(int slave)
 {
     int count = 0;

@@ -22,6 +22,9 @@ void pty_copy_size(int like, int master);
  * line editing do. */
 bool pty_is_canonical(int master);
 
+/* Returns true if they do, and the terminal does not show what is typed: they read a password. */
+bool pty_is_hidden(int master);
+
 /* Returns how many bytes written to the master no program has read from `slave` yet, as far as that
  * can be seen. */
 size_t pty_unread(int slave);

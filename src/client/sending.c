@@ -37,7 +37,7 @@ static bool is_with_all(const struct sending *sending)
 /* Returns true if a host says that of a text (protocol/host.h). */
 static bool is_outcome(const char *text)
 {
-    static const char *const outcomes[] = {"delivered", "queued", "started", "steered"};
+    static const char *const outcomes[] = {"delivered", "queued", "held", "started", "steered"};
 
     for (size_t i = 0; text != NULL && i < ARRAY_LEN(outcomes); i++)
         if (strcmp(text, outcomes[i]) == 0)

@@ -24,7 +24,7 @@ struct sending {
                           * refused the text; may be NULL */
     /* One per agent, after sending_send(): */
     char **outcomes; /* NULL: no answer */
-    char **whys; /* why options.now could not be had; NULL: it could */
+    char **whys; /* why it is held, or options.now could not be had; NULL: neither */
 };
 
 #define SENDING_INIT                                                                               \

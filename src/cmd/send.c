@@ -51,13 +51,16 @@ static void end_output(void)
     loop_end_with(STDOUT_FILENO); /* what is left is only to wait */
 }
 
-/* Says that an agent gets the text in a turn of its own. */
-static void say_queued(const char *agent, const char *why)
+/* Says that an agent gets the text later. */
+static void say_later(const char *agent, const char *outcome, const char *why)
 {
+    bool held = outcome != NULL && strcmp(outcome, "held") == 0;
     _cleanup_str_ struct str words = STR_INIT;
 
     str_add_visible(&words, why, strlen(why));
-    err_warn("agent '%s' gets the text after its turn: %s", agent, str_text(&words));
+    err_warn(held ? "agent '%s' does not get the text yet: %s"
+                  : "agent '%s' gets the text after its turn: %s",
+             agent, str_text(&words));
 }
 
 /* Reports the results as each_session_fail() does; with --json, prints all of them. */
@@ -70,7 +73,7 @@ static int report(const struct call *call, const struct sending *sending, struct
     for (size_t i = 0; i < sending->roster.count; i++) {
         struct err why = ERR_INIT;
         if (sending->whys[i] != NULL)
-            say_queued(sending->roster.agents[i].agent->id, sending->whys[i]);
+            say_later(sending->roster.agents[i].agent->id, sending->outcomes[i], sending->whys[i]);
         if (sending_failure(sending, i, &why) == -1)
             each_session_fail(&why, &rc, err);
     }

@@ -27,6 +27,8 @@
  *                 With "now":true the agent sees it in its present turn, if it can: outcome
  *                 "steered"; else why. The answer waits for the agent's; a listener is told
  *                 "steers" at once.
+ *                 An agent on a terminal answers with the outcome "delivered", "queued" or "held":
+ *                 why; held messages wait for a line that a person has typed on.
  *                 "note":true: mas has written the text. An agent that executes what it is sent is
  *                 not sent it; it is shown in the pane: outcome "shown".
  *   sleep         all

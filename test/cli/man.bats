@@ -239,7 +239,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
                 wall.read | wall.write) echo "$key = /x" ;;
                 *_limit) echo "$key = 7" ;;
                 memory) echo "$key = 1G" ;;
-                idle | hibernate | *_delay | *_after | *_timeout) echo "$key = 10ms" ;;
+                idle | hold | hibernate | *_delay | *_after | *_timeout) echo "$key = 10ms" ;;
                 *) echo "$key = word" ;;
             esac
         done <"$T/keys"

@@ -465,13 +465,13 @@ P
 }
 
 @test "keys of a person do not fall into a message, and are not lost" {
-    raw_reader 300004
+    raw_reader 300005
     yes 'message ' | tr -d '\n' | head -c 300000 >"$T/big"
     send_file "$T/big" >/dev/null 3>&- &
-    press -l 'abc'
+    press -l 'abc' \; send-keys -t "$PANE" Enter
     eventually marked_are 1
-    { printf abc; cat "$T/big"; printf '\r'; } >"$T/before"
-    { cat "$T/big"; printf '\rabc'; } >"$T/behind"
+    { printf 'abc\r'; cat "$T/big"; printf '\r'; } >"$T/before"
+    { cat "$T/big"; printf '\rabc\r'; } >"$T/behind"
     cmp "$T/got" "$T/before" || cmp "$T/got" "$T/behind"
 }
 

@@ -43,6 +43,8 @@ static void close_terminal(struct host *host)
     delivery_leave(host);
     tty_disconnect(&terminal->tty);
     watcher_free(&terminal->watcher);
+    draft_free(&terminal->draft);
+    str_free(&terminal->aside);
     delivery_free(&terminal->delivery);
     free(terminal);
     host->terminal = NULL;
@@ -62,6 +64,8 @@ static void launched(struct host *host, int64_t now)
 {
     watcher_free(&host->terminal->watcher);
     watcher_start(&host->terminal->watcher, host->preset, now);
+    draft_reset(&host->terminal->draft);
+    host->terminal->draft_screens = 0;
 }
 
 static void disconnect(struct host *host)
@@ -90,12 +94,16 @@ static enum agent_state state(const struct host *host)
     return host->child.phase == CHILD_RUNS ? host->terminal->watcher.state : host->child.rest;
 }
 
+static const char held_note[] = "a message waits, as a person has typed on the line";
+
 static void fill_status(const struct host *host, struct agent_status *ret)
 {
     const struct watcher *watcher = &host->terminal->watcher;
 
     ret->title = (char *)(uintptr_t)watcher->title;
-    if (host->child.phase == CHILD_RUNS)
+    if (host->terminal->delivery.held)
+        ret->note = (char *)(uintptr_t)held_note;
+    else if (host->child.phase == CHILD_RUNS)
         ret->note = (char *)(uintptr_t)watcher->notice;
 }
 
@@ -118,6 +126,7 @@ static bool reads_keys(const struct host *host, int64_t now)
 
 static void handle_keys(struct host *host, const char *keys, size_t len, int64_t now)
 {
+    line_keys(host, keys, len, now);
     watcher_keys(&host->terminal->watcher, keys, len, now);
 }
 

@@ -273,6 +273,7 @@ static void drop_first(struct host *host)
     delivery->count--;
     memmove(delivery->queue, delivery->queue + 1, delivery->count * sizeof *delivery->queue);
     delivery->phase = DELIVERY_NONE;
+    delivery->held = false;
     str_free(&delivery->out); /* it may be large */
     delivery->sent = 0;
     delivery->blocked = false;
@@ -290,6 +291,8 @@ void delivery_interrupt(struct host *host)
         note_begun(host, false);
     host->terminal->delivery.phase = DELIVERY_NONE;
     host->terminal->delivery.blocked = false;
+    host->terminal->delivery.held = false;
+    line_drop_aside(host);
 }
 
 void delivery_fail(struct host *host, const char *why)
@@ -337,6 +340,7 @@ static void begin(struct host *host, int64_t now)
         host->terminal->watcher.pastes && (memchr(message->text, '\n', message->len) != NULL ||
                                            memchr(message->text, '\t', message->len) != NULL);
     str_clear(&delivery->out);
+    line_put_aside(host, &delivery->out);
     str_add(&delivery->out, paste ? paste_begin : "");
     str_addn(&delivery->out, message->text, message->len);
     str_add(&delivery->out, paste ? paste_end : "");
@@ -386,7 +390,10 @@ static void press_enter(struct host *host, int64_t now)
 int64_t delivery_run(struct host *host, int64_t now)
 {
     struct delivery *delivery = &host->terminal->delivery;
+    int64_t until = 0;
 
+    if (host->child.phase == CHILD_RUNS)
+        line_give_back(host, now);
     while (delivery->count > 0 && host->child.phase == CHILD_RUNS &&
            host->terminal->watcher.ready) {
         switch (delivery->phase) {
@@ -395,6 +402,10 @@ int64_t delivery_run(struct host *host, int64_t now)
                 return -1; /* a person's keys go first */
             if (!delivery->queue[0].answers && watcher_asks(&host->terminal->watcher))
                 return -1; /* its Enter would answer a question that nobody has seen */
+            until = line_held_until(host, now);
+            delivery->held = until != 0;
+            if (delivery->held)
+                return until != INT64_MAX ? until : -1;
             begin(host, now);
             break;
         case DELIVERY_TEXT:

@@ -23,27 +23,32 @@ static int check_message(const struct host *host, const struct store_input *inpu
     return 0;
 }
 
-static void answer(struct host *host, struct client *client, const char *outcome, bool wait)
+static void answer(struct host *host, struct client *client, const char *outcome, const char *why,
+                   bool wait)
 {
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
 
     request_open_answer(host, &head, &out);
     json_put(&out, "outcome", outcome);
+    if (why != NULL)
+        json_put(&out, "why", why);
     request_close_answer(client, &head, &out);
     client->kind = wait ? CLIENT_WATCHES : CLIENT_LEAVES;
     client->dirty = wait;
 }
 
-/* Types the message, or queues it. Returns what became of it; NULL: *err says why it failed. */
-static const char *type(struct host *host, const struct store_input *input, struct err *err)
+/* Types the message, or queues it. Returns what became of it; NULL: *err says why it failed. The
+ * caller frees *ret_why. */
+static const char *type(struct host *host, const struct store_input *input, char **ret_why,
+                        struct err *err)
 {
     const struct delivery *delivery = &host->terminal->delivery;
     int64_t now = time_monotonic_ms();
 
     if (!delivery_add(host, input)) {
-        (void)err_set(err, MAS_CONFLICT,
-                      "cannot send to agent '%s': too many messages wait for it", host->agent->id);
+        (void)err_set(err, MAS_CONFLICT, "cannot send to agent '%s': too many messages wait for it",
+                      host->agent->id);
         return NULL;
     }
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
@@ -59,7 +64,7 @@ static const char *type(struct host *host, const struct store_input *input, stru
     if (delivery->count == 0 || (delivery->count == 1 && delivery->phase >= DELIVERY_SETTLE))
         return "delivered";
     if (delivery_keep(host, err) == 0)
-        return "queued";
+        return (*ret_why = line_held_why(host)) != NULL ? "held" : "queued";
     (void)err_wrap(err, "cannot send to agent '%s'", host->agent->id);
     return NULL;
 }
@@ -76,6 +81,7 @@ int terminal_send(struct host *host, struct client *client, const struct frame *
         .len = frame->body_len,
     };
     bool shown = input.note && preset_executes(host->preset);
+    _cleanup_free_ char *why = NULL;
     const char *outcome = "shown";
 
     if (check_message(host, &input, shown, err) == -1 ||
@@ -84,10 +90,10 @@ int terminal_send(struct host *host, struct client *client, const struct frame *
     if (shown)
         terminal_show(host, input.text, input.len, input.sender);
     else
-        outcome = type(host, &input, err);
+        outcome = type(host, &input, &why, err);
     if (outcome == NULL)
         return -1;
-    answer(host, client, outcome, wait);
+    answer(host, client, outcome, why, wait);
     server_tell_message(host, input.sender, input.text, input.len);
     return 0;
 }

@@ -15,6 +15,7 @@
 
 #include "base/loop.h"
 #include "host/state.h"
+#include "host/terminal/draft.h"
 #include "host/terminal/tty.h"
 #include "host/watcher.h"
 #include "memory/store.h"
@@ -53,11 +54,15 @@ struct delivery {
     int64_t settle_from, settle_until;
     int64_t progress; /* when the terminal last took bytes */
     bool blocked; /* the terminal takes nothing now */
+    bool held; /* the first message waits for the line */
 };
 
 struct terminal {
     struct tty tty;
     struct watcher watcher;
+    struct draft draft;
+    size_t draft_screens; /* watcher.screens when the draft was typed */
+    struct str aside; /* what a person had typed, taken off the line for a message */
     struct delivery delivery;
 };
 
@@ -92,6 +97,22 @@ void delivery_leave(struct host *host);
 /* Returns true while keys of the pane have to wait, so that they do not fall into a message. */
 bool delivery_holds_keys(const struct host *host, int64_t now);
 void delivery_free(struct delivery *delivery);
+
+/* ---- line.c: what a person has typed on the line */
+/* Notes what a person types. */
+void line_keys(struct host *host, const char *keys, size_t len, int64_t now);
+/* Returns until when the first message waits for the line; 0: it does not, INT64_MAX: until the
+ * line is empty. */
+int64_t line_held_until(struct host *host, int64_t now);
+/* Returns why it waits; NULL: not for the line. The caller frees it. */
+char *line_held_why(struct host *host);
+/* Appends the key that takes the text of a person off the line, if Enter follows the first message.
+ */
+void line_put_aside(struct host *host, struct str *to);
+/* Types that text again, on an empty line of an agent that rests. */
+void line_give_back(struct host *host, int64_t now);
+/* Shows it in the pane, as the agent has ended. */
+void line_drop_aside(struct host *host);
 
 /* ---- show.c */
 /* Shows words of mas in the pane, and keeps them in the logs and the history. `from`: the agent for

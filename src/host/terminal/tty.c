@@ -35,6 +35,11 @@ bool tty_is_canonical(const struct tty *tty)
     return tty->master != -1 && pty_is_canonical(tty->master);
 }
 
+bool tty_hides(const struct tty *tty)
+{
+    return tty->master != -1 && pty_is_hidden(tty->master);
+}
+
 size_t tty_type(struct tty *tty, const char *bytes, size_t len)
 {
     ssize_t n = write(tty->master, bytes, len);

@@ -29,6 +29,8 @@ void tty_disconnect(struct tty *tty);
 void tty_resize(const struct tty *tty);
 /* Returns true if the agent reads whole lines (canonical mode). */
 bool tty_is_canonical(const struct tty *tty);
+/* Returns true if it also does not show what is typed, as for a password. */
+bool tty_hides(const struct tty *tty);
 /* Writes to the agent. Returns how many bytes the terminal took. */
 size_t tty_type(struct tty *tty, const char *bytes, size_t len);
 

@@ -1,0 +1,104 @@
+#include "host/backend.h"
+#include "host/terminal/terminal.h"
+
+#include "base/str.h"
+#include "base/time.h"
+
+#include <string.h>
+
+/*
+ * A message with its Enter would submit what stands on the line. So it waits for a while, and is
+ * then typed on the line without it: the text of a person goes back there when the agent rests.
+ */
+
+static const char kill_line[] = "\025"; /* Ctrl-U */
+
+/* Returns what is on the line. What was typed before the program went to the other screen, or came
+ * back from there, was for another one. */
+static struct draft *draft_of(struct host *host)
+{
+    struct terminal *terminal = host->terminal;
+
+    if (terminal->draft_screens != terminal->watcher.screens)
+        draft_reset(&terminal->draft);
+    terminal->draft_screens = terminal->watcher.screens;
+    return &terminal->draft;
+}
+
+void line_keys(struct host *host, const char *keys, size_t len, int64_t now)
+{
+    struct draft *draft = draft_of(host);
+
+    if (watcher_asks(&host->terminal->watcher))
+        return; /* they are the answer */
+    draft_keys(draft, preset_executes(host->preset), keys, len, now);
+    if (draft->state == DRAFT_KNOWN && tty_hides(&host->terminal->tty))
+        draft_lose(draft); /* a password, which must not be shown later */
+}
+
+int64_t line_held_until(struct host *host, int64_t now)
+{
+    const struct draft *draft = draft_of(host);
+    int64_t until = draft->touched + host->preset->hold_ms;
+
+    if (draft->state == DRAFT_NONE || host->terminal->delivery.queue[0].answers)
+        return 0;
+    if (draft->state == DRAFT_UNKNOWN)
+        return INT64_MAX;
+    return until > now ? until : 0;
+}
+
+char *line_held_why(struct host *host)
+{
+    const struct delivery *delivery = &host->terminal->delivery;
+
+    if (delivery->count == 0 || delivery->phase != DELIVERY_NONE ||
+        host->child.phase != CHILD_RUNS || !host->terminal->watcher.ready)
+        return NULL;
+    int64_t until = line_held_until(host, time_monotonic_ms());
+    if (until == 0)
+        return NULL;
+    if (until == INT64_MAX)
+        return mem_dup("a person has typed on its line, which has to be sent or cleared first");
+    return mem_printf("a person has typed on its line, which has to be sent or cleared first, or "
+                      "not touched for %g s",
+                      host->preset->hold_ms / 1000.0);
+}
+
+void line_put_aside(struct host *host, struct str *to)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+    struct draft *draft = draft_of(host);
+
+    if (draft->state != DRAFT_KNOWN || !delivery->queue[0].enter || delivery->queue[0].answers)
+        return;
+    str_add(to, kill_line);
+    str_addn(&host->terminal->aside, str_text(&draft->text), draft->text.len);
+    draft_reset(draft);
+}
+
+void line_give_back(struct host *host, int64_t now)
+{
+    struct str *aside = &host->terminal->aside;
+    struct draft *draft = draft_of(host);
+
+    if (aside->len == 0 || host->terminal->delivery.count > 0 || draft->state != DRAFT_NONE ||
+        !pane_is_empty(&host->pane.keys) || host->backend->state(host) != AGENT_IDLE)
+        return;
+    size_t n = tty_type(&host->terminal->tty, aside->data, aside->len);
+    draft_keys(draft, preset_executes(host->preset), aside->data, n, now);
+    aside->len -= n;
+    memmove(aside->data, aside->data + n, aside->len + 1);
+}
+
+void line_drop_aside(struct host *host)
+{
+    struct str *aside = &host->terminal->aside;
+
+    if (aside->len == 0)
+        return;
+    _cleanup_free_ char *words =
+        mem_printf("what was typed on the line before the message: %s", aside->data);
+    host->backend->say(host, words);
+    str_clear(aside);
+}
