@@ -150,7 +150,13 @@ static void handle_osc(struct watcher *watcher, const char *text, size_t len, in
 
 static void handle_csi(struct watcher *watcher, const struct vt_event *event)
 {
-    enum { ORIGIN = 6, SCREEN = 47, SCREEN_CLEAR = 1047, SCREEN_SAVE = 1049, BRACKETED_PASTE = 2004 };
+    enum {
+        ORIGIN = 6,
+        SCREEN = 47,
+        SCREEN_CLEAR = 1047,
+        SCREEN_SAVE = 1049,
+        BRACKETED_PASTE = 2004
+    };
     static const char line_breaks[] = "ABEFHJdf"; /* sequences that leave the line */
     static const char gaps[] = "CG`"; /* sequences that go to another column of it */
 

@@ -118,8 +118,8 @@ struct preset {
 bool hibernate_parse(const char *text, int *ret_ms);
 
 /* Returns true if the program runs what it is sent, as a shell does. If the preset does not say so,
- * only a program that can be told its role is known to take words: an ACP agent, or one whose preset
- * says how. */
+ * only a program that can be told its role is known to take words: an ACP agent, or one whose
+ * preset says how. */
 bool preset_executes(const struct preset *preset);
 
 /* Returns the policy for a kind of tool, given its name. An unknown name counts as TOOL_OTHER. */

@@ -44,8 +44,12 @@ static int keep(const struct config *config, const struct roster *roster, const 
     const struct preset *preset = NULL;
     _cleanup_strv_ char **argv = NULL;
     _cleanup_store_ struct store *store = NULL;
-    const struct store_input input = {
-        .agent = agent->id, .sender = from, .enter = true, .note = true, .text = text, .len = strlen(text)};
+    const struct store_input input = {.agent = agent->id,
+                                      .sender = from,
+                                      .enter = true,
+                                      .note = true,
+                                      .text = text,
+                                      .len = strlen(text)};
     int64_t number = 0;
 
     if (launch_command(config, &team->team, agent, "/bin/sh", &argv, &preset, err) == -1)
