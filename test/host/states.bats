@@ -151,9 +151,8 @@ S
     teller
     tell '\033]9;4;3;0\a'
     state_stays working
-    press x
+    press x BSpace
     state_stays working
-    # the input line is then x and what follows
     tell '\033]9;4;0;0\a'
     eventually state_is solo idle
 }
