@@ -78,8 +78,7 @@ int git_as_person(const char *dir, const char *const *args, int *ret_status, str
 /* Like git_must(), for a command that prints names with a NUL behind each (-z). Appends them to a
  * list that the caller releases with strv_free(). */
 int git_names(const struct git *git, const char *const *args, char ***ret, struct err *err);
-/* Appends names of files to a text for people: "a, b and 3 more". Bytes that no terminal should get
- * are shown as \xNN. */
+/* Appends names of files to a text, each as str_add_name() shows it: "a, b and 3 more". */
 void git_show_names(char *const *names, struct str *to);
 /* Turns the result of a failed command into an error, in git's words; err->number is ENOSPC or
  * EDQUOT if it says that the disk is full. Returns -1. */
