@@ -122,12 +122,27 @@ static const struct wall_mount *mount_above(const struct wall_plan *plan, size_t
     return NULL;
 }
 
-/* Returns true if a mount above this one shows what it would. */
+/* Returns true if what is mounted above shows the very file or directory of this mount. */
+static bool shows(const struct wall_mount *above, const struct wall_mount *mount)
+{
+    const char *below = mount->path + strlen(above->path) + 1;
+    _cleanup_close_ int fd = above->fd != -1 ? path_open_beneath(above->fd, below, O_PATH) : -1;
+    struct stat a, b;
+
+    return fd != -1 && fstat(fd, &a) == 0 && fstat(mount->fd, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Returns true if a mount above this one shows what it would. A copy in a directory that can be
+ * written is the file itself: bubblewrap would write it over that. */
 static bool is_covered(const struct wall_plan *plan, size_t i)
 {
     const struct wall_mount *mount = &plan->mounts[i];
     const struct wall_mount *above = mount_above(plan, i);
 
+    if (above != NULL && above->kind == WALL_MOUNT_WRITE)
+        return (mount->kind == WALL_MOUNT_WRITE || mount->kind == WALL_MOUNT_COPY) &&
+               shows(above, mount);
     return (mount->kind == WALL_MOUNT_LINK || mount->kind == WALL_MOUNT_READ) && above != NULL &&
            above->kind == WALL_MOUNT_READ;
 }
@@ -152,25 +167,6 @@ static void drop_covered(struct wall_plan *plan)
     for (size_t i = plan->count; i-- > 0;)
         if (is_covered(plan, i))
             plan_drop_mount(plan, i);
-}
-
-/* Opens anew what is named below a directory that the agent can write, where it may have put a link
- * in its place: no link is followed there. What cannot be opened so is left out. */
-static void reopen_below_written(struct wall_plan *plan)
-{
-    for (size_t i = plan->count; i-- > 0;) {
-        struct wall_mount *mount = &plan->mounts[i];
-        const struct wall_mount *above = mount_above(plan, i);
-        if (above == NULL || above->kind != WALL_MOUNT_WRITE || above->fd == -1 || mount->fd == -1)
-            continue;
-        const char *below = mount->path + strlen(above->path) + 1;
-        int fd = path_open_beneath(above->fd, below,
-                                   mount->kind == WALL_MOUNT_COPY ? O_RDONLY | O_NONBLOCK : O_PATH);
-        fd_closep(&mount->fd);
-        mount->fd = fd;
-        if (fd == -1)
-            plan_drop_mount(plan, i);
-    }
 }
 
 /* ---- the environment */
@@ -221,20 +217,17 @@ static void copy_environment(struct wall_plan *plan, char *const *env)
 
 /* ---- the whole */
 
-static int add_paths(struct wall_plan *plan, enum wall_mount_kind kind, char *const *paths)
+static void add_paths(struct wall_plan *plan, enum wall_mount_kind kind, char *const *words)
 {
-    const char *home = plan->user_home != NULL ? plan->user_home : plan->home;
+    _cleanup_strv_ char **paths = NULL;
 
-    for (; paths != NULL && *paths != NULL; paths++) {
-        const char *below = str_starts(*paths, "~/") ? *paths + 1 : NULL;
-        _cleanup_free_ char *path = below == NULL  ? mem_dup(*paths)
-                                    : home != NULL ? mem_printf("%s%s", home, below)
-                                                   : NULL;
-        int fd = path != NULL ? open(path, O_PATH | O_CLOEXEC) : -1;
+    for (; words != NULL && *words != NULL; words++)
+        plan_push_path(plan, *words, &paths);
+    for (char **path = paths; path != NULL && *path != NULL; path++) {
+        int fd = plan_open(plan, *path, O_PATH);
         if (fd != -1)
-            wall_plan_mount(plan, kind, path, NULL, fd);
+            wall_plan_mount(plan, kind, *path, NULL, fd);
     }
-    return 0;
 }
 
 /* Adds the paths that the settings and the preset name. */
@@ -243,10 +236,10 @@ static void add_named(struct wall_plan *plan, const struct wall_subject *subject
     _cleanup_strv_ char **reads = str_split_list(config_text(subject->config, SETTING_WALL_READ));
     _cleanup_strv_ char **writes = str_split_list(config_text(subject->config, SETTING_WALL_WRITE));
 
-    (void)add_paths(plan, WALL_MOUNT_READ, reads);
-    (void)add_paths(plan, WALL_MOUNT_READ, subject->preset->wall.read);
-    (void)add_paths(plan, WALL_MOUNT_WRITE, writes);
-    (void)add_paths(plan, WALL_MOUNT_WRITE, subject->preset->wall.write);
+    add_paths(plan, WALL_MOUNT_READ, reads);
+    add_paths(plan, WALL_MOUNT_READ, subject->preset->wall.read);
+    add_paths(plan, WALL_MOUNT_WRITE, writes);
+    add_paths(plan, WALL_MOUNT_WRITE, subject->preset->wall.write);
 }
 
 /* Adds the files that the words of the command name. The program is the first of them. */
@@ -255,12 +248,11 @@ static void add_words(struct wall_plan *plan, const struct wall_subject *subject
     struct stat st;
 
     for (char *const *word = subject->argv; word != NULL && *word != NULL; word++) {
-        if ((*word)[0] != '/' || wall_plan_has(plan, *word) || stat(*word, &st) == -1 ||
-            !S_ISREG(st.st_mode))
+        if ((*word)[0] != '/' || wall_plan_has(plan, *word))
             continue;
-        int fd = open(*word, O_PATH | O_CLOEXEC);
-        if (fd != -1)
-            wall_plan_mount(plan, WALL_MOUNT_READ, *word, NULL, fd);
+        _cleanup_close_ int fd = plan_open(plan, *word, O_PATH);
+        if (fd != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+            wall_plan_mount(plan, WALL_MOUNT_READ, *word, NULL, TAKE_FD(fd));
     }
 }
 
@@ -323,6 +315,7 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
     plan->enter = mem_dup(subject->enter);
     if (home != NULL && home[0] == '/' && home[1] != '\0')
         plan->home = mem_dup(home);
+    plan_find_written(plan, subject);
     plan_add_system(plan, secrets);
     if ((plan->alone ? plan_add_home_alone : plan_add_home)(plan, subject, err) == -1 ||
         plan_add_session(plan, subject, err) == -1)
@@ -336,7 +329,6 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
     }
     add_words(plan, subject);
     drop_covered(plan);
-    reopen_below_written(plan);
     copy_environment(plan, subject->inside_env);
     if (plan->alone) {
         plan_set_home_alone(plan, subject);
@@ -430,6 +422,7 @@ void wall_plan_free(struct wall_plan *plan)
     for (size_t i = 0; i < plan->count; i++)
         release(&plan->mounts[i]);
     free(plan->mounts);
+    free(plan->written);
     free(plan->bwrap);
     free(plan->enter);
     free(plan->home);

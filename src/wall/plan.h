@@ -7,7 +7,8 @@
  *     wall_plan_free(&plan)
  *
  * A plan is made for each start, because it holds descriptors: what an agent can move or replace,
- * such as its unit, is opened here without following links, and bubblewrap binds the descriptor.
+ * such as its unit, or what is in a directory of wall.write, also of another agent, is opened here
+ * without following links, and bubblewrap binds the descriptor.
  */
 #ifndef MAS_WALL_PLAN_H
 #define MAS_WALL_PLAN_H
@@ -22,6 +23,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* The home that an agent shares with the programs that it asks its host for: wall/plan_home.c. */
 struct wall_shared {
@@ -87,6 +89,12 @@ struct wall_mount {
     int fd;
 };
 
+/* A directory that an agent of the root can write, and with it all that is below. */
+struct wall_written {
+    dev_t device;
+    ino_t inode;
+};
+
 struct wall_plan {
     struct wall_report report;
     bool nested;
@@ -103,6 +111,8 @@ struct wall_plan {
     } way;
     char *home; /* the home directory inside; NULL: none */
     char *user_home; /* if that is another one: the user's */
+    struct wall_written *written; /* see plan_open() */
+    size_t written_count;
     struct wall_mount *mounts; /* sorted: what is above comes first */
     size_t count;
     char **env; /* what the program gets instead of subject->inside_env */

@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 /* Makes a link or a copy of what is at `from`, in place of what an earlier start has made. */
-static int put(int dir, const char *name, const char *from, bool copies)
+static int put(struct wall_plan *plan, int dir, const char *name, const char *from, bool copies)
 {
     (void)unlinkat(dir, name, 0);
     if (!copies)
         return symlinkat(from, dir, name) == 0 || errno == EEXIST ? 0 : -1;
-    _cleanup_close_ int in = plan_open_copied(from);
+    _cleanup_close_ int in = plan_open_copied(plan, from);
     _cleanup_close_ int out =
         openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     char buf[16 * 1024];
@@ -43,24 +43,21 @@ static int add_entry(struct wall_plan *plan, const struct wall_subject *subject,
     _cleanup_free_ char *above = mem_dup(home->path);
     _cleanup_free_ char *base = mem_dup(home->path);
     char *slash = strrchr(above, '/');
-    struct stat st;
+    _cleanup_close_ int fd = home->kind != WALL_HOME_OWN ? plan_open(plan, from, O_PATH) : -1;
 
-    if (home->kind != WALL_HOME_OWN && stat(from, &st) == -1)
+    if (home->kind != WALL_HOME_OWN && fd == -1)
         return 0;
     if (home->kind != WALL_HOME_OWN && slash != NULL)
         *slash = '\0';
     _cleanup_close_ int dir =
         plan_open_own(subject, home->kind == WALL_HOME_OWN || slash != NULL ? above : "");
     if (dir == -1 || (home->kind != WALL_HOME_OWN &&
-                      put(dir, basename(base), from, home->kind == WALL_HOME_COPY) == -1))
+                      put(plan, dir, basename(base), from, home->kind == WALL_HOME_COPY) == -1))
         return err_errno(err, "cannot make '" WORKSPACE_HOME "/%s/%s'", subject->agent->id,
                          home->path);
-    if (home->kind == WALL_HOME_WRITE || home->kind == WALL_HOME_READ) {
-        int fd = open(from, O_PATH | O_CLOEXEC);
-        if (fd != -1)
-            wall_plan_mount(plan, home->kind == WALL_HOME_READ ? WALL_MOUNT_READ : WALL_MOUNT_WRITE,
-                            from, NULL, fd);
-    }
+    if (home->kind == WALL_HOME_WRITE || home->kind == WALL_HOME_READ)
+        wall_plan_mount(plan, home->kind == WALL_HOME_READ ? WALL_MOUNT_READ : WALL_MOUNT_WRITE,
+                        from, NULL, TAKE_FD(fd));
     return 0;
 }
 

@@ -6,6 +6,22 @@
 
 #include "wall/plan.h"
 
+/* ---- plan_open.c: paths that settings, presets and commands name */
+
+/* Finds what any agent of the root can write. Needs plan->home. */
+void plan_find_written(struct wall_plan *plan, const struct wall_subject *subject);
+/* Opens an absolute path. No link is followed in what any agent can write: then it fails with
+ * ELOOP, and the report says which path was left out. O_CLOEXEC is added. */
+int plan_open(struct wall_plan *plan, const char *path, int flags);
+/* Returns true if an agent may have made what is at the path: then what it names, by a link or in
+ * its first line, is the agent's word. */
+bool plan_is_written(const struct wall_plan *plan, const char *path);
+/* Returns the path without links, NULL if plan_open() would fail. The caller frees it. */
+char *plan_canonical(const struct wall_plan *plan, const char *path);
+/* Appends a path of a setting, absolute or "~/...", in its absolute form; nothing without a
+ * home. */
+void plan_push_path(const struct wall_plan *plan, const char *path, char ***ret);
+
 /* ---- plan_system.c: what every program may read. `secrets`: of wall/secrets.h; NULL: unknown. */
 void plan_add_system(struct wall_plan *plan, char *const *secrets);
 
@@ -31,7 +47,7 @@ int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, st
  * itself. */
 int plan_open_own(const struct wall_subject *subject, const char *path);
 /* Opens a file that is small enough to be copied. */
-int plan_open_copied(const char *path);
+int plan_open_copied(struct wall_plan *plan, const char *path);
 
 /* ---- plan_home.c: makes the home one for the agent and the programs that it asks its host for, if
  * that can be. For a plan that has all of its mounts. */

@@ -28,7 +28,7 @@ static void add(struct wall_plan *plan, const char *path)
 {
     if (wall_plan_has(plan, path))
         return;
-    int fd = open(path, O_PATH | O_CLOEXEC);
+    int fd = plan_open(plan, path, O_PATH);
     if (fd != -1)
         wall_plan_mount(plan, WALL_MOUNT_READ, path, NULL, fd);
 }
@@ -95,9 +95,9 @@ static void add_installation(struct wall_plan *plan, const char *path)
 
 /* Reads the words of the first line of a script, "#!/usr/bin/env node". The caller releases them.
  */
-static char **read_interpreter(const char *path)
+static char **read_interpreter(struct wall_plan *plan, const char *path)
 {
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    _cleanup_close_ int fd = plan_open(plan, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     char line[FIRST_LINE_MAX + 1];
     struct stat st;
     char **words = NULL;
@@ -117,9 +117,9 @@ static char **read_interpreter(const char *path)
 }
 
 /* Returns the program of a script's first line; NULL: none. The caller frees it. */
-static char *find_interpreter(const char *path, char *const *env)
+static char *find_interpreter(struct wall_plan *plan, const char *path, char *const *env)
 {
-    _cleanup_strv_ char **words = read_interpreter(path);
+    _cleanup_strv_ char **words = read_interpreter(plan, path);
 
     if (words == NULL || words[0] == NULL || words[0][0] != '/')
         return NULL;
@@ -138,7 +138,7 @@ static char *add_links(struct wall_plan *plan, const char *path)
     char target[PATH_MAX];
     char *at = mem_dup(path);
 
-    for (int i = 0; i < LINKS_MAX; i++) {
+    for (int i = 0; i < LINKS_MAX && !plan_is_written(plan, at); i++) {
         ssize_t len = readlink(at, target, sizeof target - 1);
         if (len <= 0)
             break;
@@ -152,29 +152,7 @@ static char *add_links(struct wall_plan *plan, const char *path)
     }
     add(plan, at);
     free(at);
-    return path_canonical(path);
-}
-
-/* Returns true if the agent can write where a path is. */
-static bool is_writable(const struct wall_plan *plan, const char *path)
-{
-    for (size_t i = plan->count; i-- > 0;) { /* the nearest one counts */
-        size_t len = strlen(plan->mounts[i].path);
-        if (strncmp(path, plan->mounts[i].path, len) == 0 &&
-            (path[len] == '/' || path[len] == '\0'))
-            return plan->mounts[i].kind == WALL_MOUNT_WRITE;
-    }
-    return false;
-}
-
-/* Returns true if the agent may have made the program: then what it names, by a link or in its
- * first line, is the agent's word. It is there as what else the agent has. */
-static bool is_the_agents(const struct wall_plan *plan, const char *path)
-{
-    _cleanup_free_ char *dir = above(path, 1);
-    _cleanup_free_ char *real = dir != NULL ? path_canonical(dir) : NULL;
-
-    return is_writable(plan, path) || (real != NULL && is_writable(plan, real));
+    return plan_canonical(plan, path);
 }
 
 void plan_add_program(struct wall_plan *plan, const char *program, bool is_approved,
@@ -183,15 +161,17 @@ void plan_add_program(struct wall_plan *plan, const char *program, bool is_appro
     _cleanup_free_ char *at = program != NULL ? mem_dup(program) : NULL;
 
     for (int i = 0; at != NULL && at[0] == '/' && i < INTERPRETERS_MAX; i++) {
-        if (!(is_approved && i == 0) && is_the_agents(plan, at))
+        if (!(is_approved && i == 0) && plan_is_written(plan, at)) {
+            add(plan, at); /* and nothing that it names */
             break;
+        }
         _cleanup_free_ char *real = add_links(plan, at);
         add_installation(plan, at);
         if (real != NULL) {
             add_installation(plan, real);
             add(plan, real);
         }
-        char *next = find_interpreter(at, env);
+        char *next = find_interpreter(plan, at, env);
         free(at);
         at = next;
     }

@@ -99,10 +99,10 @@ int plan_open_own(const struct wall_subject *subject, const char *path)
     return dir;
 }
 
-int plan_open_copied(const char *path)
+int plan_open_copied(struct wall_plan *plan, const char *path)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = plan_open(plan, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 
     if (fd == -1 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= COPY_MAX))
         return fd;
@@ -125,8 +125,8 @@ int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, st
                                     : home->kind == WALL_HOME_COPY ? WALL_MOUNT_COPY
                                                                    : WALL_MOUNT_WRITE;
         int fd = home->kind == WALL_HOME_OWN    ? plan_open_own(subject, home->path)
-                 : home->kind == WALL_HOME_COPY ? plan_open_copied(path)
-                                                : open(path, O_PATH | O_CLOEXEC);
+                 : home->kind == WALL_HOME_COPY ? plan_open_copied(plan, path)
+                                                : plan_open(plan, path, O_PATH);
         if (fd == -1 && home->kind == WALL_HOME_OWN)
             return err_errno(err, "cannot make '" WORKSPACE_HOME "/%s/%s'", subject->agent->id,
                              home->path);
