@@ -250,9 +250,9 @@ static bool is_visible(const char *text, size_t n)
     if (n == 1)
         return u[0] >= 0x20 && u[0] != 0x7F;
     if (n == 2)
-        return u[0] != 0xC2 || u[1] >= 0xA0;
-    if (n == 3 && u[0] == 0xE2 && u[1] == 0x80)
-        return u[2] < 0xA8 || u[2] > 0xAE; /* U+2028 - U+202E */
+        return (u[0] != 0xC2 || u[1] >= 0xA0) && (u[0] != 0xD8 || u[1] != 0x9C); /* U+061C */
+    if (n == 3 && u[0] == 0xE2 && u[1] == 0x80) /* U+200E, U+200F; U+2028 - U+202E */
+        return u[2] != 0x8E && u[2] != 0x8F && (u[2] < 0xA8 || u[2] > 0xAE);
     if (n == 3 && u[0] == 0xE2 && u[1] == 0x81)
         return u[2] < 0xA6 || u[2] > 0xA9; /* U+2066 - U+2069 */
     return true;

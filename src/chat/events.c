@@ -36,25 +36,38 @@ static void drop_permission(struct chat *chat, const char *id)
             (chat->permission_count - i) * sizeof chat->permissions[0]);
 }
 
-/* Adds a permission. Returns false if it is already known or there are too many. */
-static bool keep_permission(struct chat *chat, const struct host_event *event)
+/* Adds a permission, or replaces what is known of it. Returns false if there is nothing new, or if
+ * there are too many. */
+static bool keep_permission(struct chat *chat, const struct host_event *event, bool *ret_known)
 {
-    const char *id = word(event->permission, "");
+    struct host_permission permission = host_permission_copy(event);
+    size_t i = 0;
 
-    for (size_t i = 0; i < chat->permission_count; i++)
-        if (strcmp(chat->permissions[i].id, id) == 0)
-            return false;
-    if (chat->permission_count == PERMISSIONS_MAX)
+    while (i < chat->permission_count && strcmp(chat->permissions[i].id, permission.id) != 0)
+        i++;
+    *ret_known = i < chat->permission_count;
+    if (i == PERMISSIONS_MAX ||
+        (*ret_known && host_permission_asks_same(&chat->permissions[i], &permission))) {
+        host_permission_free(&permission);
         return false;
-    chat->permissions[chat->permission_count++] = host_permission_copy(event);
+    }
+    if (*ret_known)
+        host_permission_free(&chat->permissions[i]);
+    else
+        chat->permission_count++;
+    chat->permissions[i] = permission;
     return true;
 }
 
 static void on_permission(struct chat *chat, const struct host_event *event)
 {
-    if (!keep_permission(chat, event))
+    bool known = false;
+
+    if (!keep_permission(chat, event, &known))
         return;
     view_gap(&chat->view);
+    if (known)
+        view_addf(&chat->view, STYLE_NOTE, "what it asks has changed:");
     view_addf(&chat->view, STYLE_ASKS, "%s", host_event_title(event));
     view_details(&chat->view, event->body != NULL ? event->body : "", event->body_len, ASKED_LINES);
 }

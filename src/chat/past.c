@@ -28,12 +28,14 @@ static const struct {
     [ROLE_MODE] = {STYLE_NOTE, false},      [ROLE_NOTE] = {STYLE_NOTE, false},
 };
 
+/* Shows a tool call, or what was permitted: its title, and the beginning of the rest. */
 static void show_tool(struct chat_view *view, const struct store_item *item)
 {
     const char *newline = memchr(item->text, '\n', item->len);
     size_t first = newline != NULL ? (size_t)(newline - item->text) : item->len;
 
-    view_add(view, item->state == MESSAGE_FAILED ? STYLE_FAILED : STYLE_DONE, item->text, first);
+    view_add(view, item->state == MESSAGE_FAILED ? STYLE_FAILED : looks[item->role].style,
+             item->text, first);
     if (newline != NULL)
         view_details(view, newline + 1, item->len - first - 1, OLD_DETAILS);
 }
@@ -60,7 +62,7 @@ static void show(struct showing *showing, const struct store_item *item)
         view_addf(view, STYLE_NOTE, "from %s:", item->sender);
     if (item->role == ROLE_USER)
         view_prompt(view, item->text, len);
-    else if (item->role == ROLE_TOOL)
+    else if (item->role == ROLE_TOOL || item->role == ROLE_PERMISSION)
         show_tool(view, item);
     else if (item->state == MESSAGE_OPEN)
         view_piece(view, looks[item->role].style, item->text, len);
@@ -89,8 +91,9 @@ static bool on_item(const struct store_item *item, void *arg)
 
     if (open && item->role == ROLE_USER && !showing->again)
         note_waiting(chat, item);
-    if (open && (item->role == ROLE_USER || item->role == ROLE_TOOL))
-        return true; /* events will report a running tool */
+    if (open &&
+        (item->role == ROLE_USER || item->role == ROLE_TOOL || item->role == ROLE_PERMISSION))
+        return true; /* events will report a running tool, and what is asked */
     if (item->role == ROLE_USER && item->sender == NULL && !showing->again)
         line_remember(chat->line, item->text);
     show(showing, item);

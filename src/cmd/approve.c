@@ -62,6 +62,26 @@ static void say_budget(const char *words)
     print_line(&line);
 }
 
+/* Says what was granted or denied. */
+static void say_title(const char *verb, const struct json *answer)
+{
+    const char *text = json_get_text_or(answer, "details", "");
+    _cleanup_str_ struct str line = STR_INIT;
+
+    str_add(&line, strcmp(verb, "approve") == 0 ? "approved: " : "denied: ");
+    str_add_visible(&line, json_get_text_or(answer, "title", ""),
+                    strlen(json_get_text_or(answer, "title", "")));
+    print_line(&line);
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        str_clear(&line);
+        str_add(&line, "  ");
+        str_add_visible(&line, text, len);
+        print_line(&line);
+        text += len + (text[len] == '\n');
+    }
+}
+
 /* An open request that was named by its short id. */
 struct named_request {
     char session[ID_TEXT];
@@ -92,12 +112,13 @@ static void find_in(const struct call *call, const char *session, const char *wa
     roster_ask(&roster, "{\"do\":\"status\"}", NULL, 0);
     roster_finish(&roster, HOSTS_ANSWER_MS);
     for (size_t i = 0; i < roster.count; i++) {
-        request_id(roster.agents[i].told ? roster.agents[i].status.permission : NULL, id);
+        const struct agent_status *status = &roster.agents[i].status;
+        request_id(roster.agents[i].told ? status->permission : NULL, status->asks, id);
         if (strcmp(id, wanted) != 0 || ret->count++ > 0)
             continue;
         memcpy(ret->session, session, ID_TEXT);
         ret->agent = mem_dup(roster.agents[i].agent->id);
-        ret->permission = mem_dup(roster.agents[i].status.permission);
+        ret->permission = mem_dup(status->permission);
     }
 }
 
@@ -198,6 +219,8 @@ static int run_permit(struct call *call, struct err *err)
         say_budget(json_get_text(answer, "budget"));
     else if (json_get_text(answer, "mode") != NULL)
         say_mode(json_get_text(answer, "agent"), json_get_text(answer, "mode"));
+    else
+        say_title(verb, answer);
     return 0;
 }
 

@@ -221,6 +221,26 @@ static void on_tool(struct asking *asking, const struct host_event *event)
         say(asking, "[failed] ", host_event_title(event));
 }
 
+/* Prints the first lines of what is asked. */
+static void say_lines(struct asking *asking, const char *text, size_t len)
+{
+    enum { LINES = 40 };
+    size_t lines = 0;
+
+    for (size_t at = 0, n; at < len; at += n + 1) {
+        const char *end = memchr(text + at, '\n', len - at);
+        n = end != NULL ? (size_t)(end - text) - at : len - at;
+        if (lines++ >= LINES)
+            continue;
+        _cleanup_free_ char *line = mem_dupn(text + at, n);
+        say(asking, "  ", line);
+    }
+    if (lines > LINES) {
+        _cleanup_free_ char *more = mem_printf("(%zu more lines: mas history)", lines - LINES);
+        say(asking, "  ", more);
+    }
+}
+
 /* Always prints the request, because somebody has to answer it. */
 static void on_permission(struct asking *asking, const struct host_event *event)
 {
@@ -230,6 +250,7 @@ static void on_permission(struct asking *asking, const struct host_event *event)
     err_add_commands(&hint, "  answer it with: mas approve %s %s",
                      roster_label(&roster->teams[0]).text, roster->agents[0].agent->id);
     say(asking, "mas: the agent asks for a permission: ", host_event_title(event));
+    say_lines(asking, event->body, event->body_len);
     say(asking, "", hint.data);
 }
 

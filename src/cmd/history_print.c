@@ -126,6 +126,16 @@ static void print_decision(const struct store_item *item, const char *before, si
     print_block(&block, line.data, line.len);
 }
 
+/* Prints what a permission is about, which its text has after the title. */
+static void print_asked(const struct store_item *item, const char *before, size_t width)
+{
+    const char *newline = memchr(item->text, '\n', item->len);
+    struct block block = {.before = before, .width = width};
+
+    if (item->role == ROLE_PERMISSION && newline != NULL)
+        print_block(&block, newline + 1, item->len - (size_t)(newline + 1 - item->text));
+}
+
 static bool is_one_line(enum store_role role)
 {
     return role == ROLE_TOOL || role == ROLE_PERMISSION || role == ROLE_MODE;
@@ -213,6 +223,7 @@ static void print_text(const struct store_item *item, struct history *history)
         print_block(&block, item->text, item->len);
     if (block.lines == 0)
         (void)putchar('\n');
+    print_asked(item, indent, (size_t)history->width - INDENT);
     print_decision(item, indent, (size_t)history->width - INDENT);
 }
 
@@ -290,7 +301,8 @@ static void print_json(const struct store_item *item, const struct history *hist
 static void print_markdown(const struct store_item *item, const struct history *history)
 {
     _cleanup_str_ struct str who = STR_INIT;
-    struct block block = {.before = "> ", .first_only = is_one_line(item->role)};
+    struct block block = {.before = "> ",
+                          .first_only = is_one_line(item->role) && item->role != ROLE_PERMISSION};
     char when[TIME_TEXT];
 
     time_format((time_t)(item->time_ms / 1000), when);

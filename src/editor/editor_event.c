@@ -92,21 +92,6 @@ void editor_drop_permissions(struct editor *editor)
     editor->permission_count = 0;
 }
 
-static void add_permission(struct editor *editor, const struct host_event *event)
-{
-    const char *id = event->permission;
-
-    for (size_t i = 0; id != NULL && i < editor->permission_count; i++)
-        if (strcmp(editor->permissions[i].is.id, id) == 0)
-            return;
-    if (id == NULL)
-        return;
-    editor->permissions =
-        mem_room(editor->permissions, editor->permission_count, sizeof *editor->permissions);
-    editor->permissions[editor->permission_count++] =
-        (struct editor_permission){.is = host_permission_copy(event)};
-}
-
 /* Returns the tool call with this id of the agent, or NULL if the client does not know it. */
 static struct editor_tool *find_tool(struct editor *editor, const char *id)
 {
@@ -130,6 +115,48 @@ static void forget_tools(struct editor *editor)
 {
     for (size_t i = 0; i < EDITOR_OPEN_MAX; i++)
         editor_replace(&editor->tools[i].id, NULL);
+}
+
+/* Tells what is asked of the tool call under which the client shows the question. */
+static void tell_asked(struct editor *editor, const struct editor_permission *permission)
+{
+    const struct editor_session *session = editor_current(editor);
+    const struct editor_tool *known = find_tool(editor, permission->is.tool);
+    char id[TOOL_ID];
+
+    if (session == NULL || known == NULL || permission->serial == 0)
+        return;
+    tool_id(known->number, id);
+    const struct acp_agent_tool tool = {
+        .id = id,
+        .title = permission->is.title,
+        .text = permission->is.body,
+        .len = permission->is.body != NULL ? strlen(permission->is.body) : 0,
+        .known = true,
+    };
+    acp_agent_tool(editor->acp, session->id, &tool);
+}
+
+/* Adds a permission, or replaces what is known of it. */
+static void add_permission(struct editor *editor, const struct host_event *event)
+{
+    const char *id = event->permission;
+    size_t i = 0;
+
+    if (id == NULL)
+        return;
+    while (i < editor->permission_count && strcmp(editor->permissions[i].is.id, id) != 0)
+        i++;
+    if (i < editor->permission_count) {
+        host_permission_free(&editor->permissions[i].is);
+        editor->permissions[i].is = host_permission_copy(event);
+        tell_asked(editor, &editor->permissions[i]);
+        return;
+    }
+    editor->permissions =
+        mem_room(editor->permissions, editor->permission_count, sizeof *editor->permissions);
+    editor->permissions[editor->permission_count++] =
+        (struct editor_permission){.is = host_permission_copy(event)};
 }
 
 /* Asks for it by the client's own means, if the client has declared that it has those. Otherwise it

@@ -208,7 +208,7 @@ static void put_members(const struct agent_status *status, const struct writer *
     put_text(to, "continuity", status->continuity, AGENT_TITLE_MAX, NULL);
     put_text(to, "permission", status->permission, AGENT_TITLE_MAX, NULL);
     if (to->all) {
-        request_id(status->permission, request);
+        request_id(status->permission, status->asks, request);
         json_put(to->out, "request", request[0] != '\0' ? request : NULL);
     }
     put_text(to, "asks", status->asks, AGENT_TITLE_MAX, NULL);

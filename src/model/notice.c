@@ -135,7 +135,7 @@ bool notice_of_change(struct notice_state *before, const struct agent_status *no
     enum notice_kind kind = kind_of_state(now->state);
     int64_t busy = before->busy_ms;
 
-    request_id(now->permission, request);
+    request_id(now->permission, now->asks, request);
     bool asks_anew = request[0] != '\0' && strcmp(request, before->request) != 0;
     bool changed = now->state != before->state;
     *before = (struct notice_state){.state = now->state};

@@ -6,16 +6,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* FNV-1a: a collision is chance alone, because mas itself makes what it hashes. */
-void request_id(const char *permission, char ret[REQUEST_ID_TEXT])
+enum { ASKS_MAX = 240 }; /* bytes that every reader of a status has */
+
+/* FNV-1a */
+static uint32_t add(uint32_t hash, const char *text, size_t max)
+{
+    for (size_t i = 0; i < max && text[i] != '\0'; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT32_C(16777619);
+    return hash;
+}
+
+void request_id(const char *permission, const char *asks, char ret[REQUEST_ID_TEXT])
 {
     uint32_t hash = UINT32_C(2166136261);
 
     ret[0] = '\0';
     if (permission == NULL || permission[0] == '\0')
         return;
-    for (const char *c = permission; *c != '\0'; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT32_C(16777619);
+    hash = add(add(hash, permission, SIZE_MAX), asks != NULL ? asks : "", ASKS_MAX);
     (void)snprintf(ret, REQUEST_ID_TEXT, "r-%08x", (unsigned)hash);
 }
 

@@ -42,7 +42,8 @@
  *                 -> the agent's status, conversation, query, mode, modes, commands,
  *                    can: {now, aside, kept, deleteKept}, each true or false, or null: the agent has
  *                    not told yet what it can do,
- *                    permissions: [..], each with the beginning of its details, and options: [..],
+ *                    permissions: [..], each as in its event, the beginning of its body as "details",
+ *                    and options: [..],
  *                    if the agent has sent some and they fit
  *                 All events follow until the connection closes; it may carry further requests.
  *                 With "early":true the events of the host's first ten seconds come first, if these
@@ -52,7 +53,7 @@
  *                 -> cancelled: true or false
  *                 Cancels the current turn. With "prompt" only that one, which may still be queued.
  *   permit        permission, option, as, mode, more, answers
- *                 -> permission, option, title; mode; or budget
+ *                 -> permission, option, title, the beginning of its details; mode; or budget
  *                 Answers an open permission; without "permission" the oldest. "option" is the id
  *                 of an option; or "allow", "allow_always", "deny", "deny_always": the first of
  *                 that kind; or "clear": clear the context and carry out the plan. "as" is "allow"
@@ -106,6 +107,8 @@
  *   tool          message, id, title, kind, status; body: its content for reading
  *   plan          message, entries: [{content, priority, status}]
  *   permission    permission, message, id, title, kind, options: [{id, name, kind}]; body: details
+ *                 The title begins with the command, address or path, if the tool call has one. The
+ *                 same permission comes again if the agent has told more of what it asks.
  *                 plan: true if it asks to approve a plan; then "clear" is an option too
  *                 form: the JSON schema of a form; then the options are accept and decline
  *                 url, host, elicitation: an address to open, and its id; the same options

@@ -83,6 +83,10 @@ bool host_event_parse(const struct json *head, const char *body, size_t body_len
         .size = json_int(json_get(head, "size"), 0),
         .plan = json_bool(json_get(head, "plan"), false),
     };
+    if (body == NULL && json_get_text(head, "details") != NULL) {
+        ret->body = json_get_text(head, "details");
+        ret->body_len = strlen(ret->body);
+    }
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *(const char **)((char *)ret + texts[i].at) = json_get_text(head, texts[i].key);
     money_read(head, &ret->cost);
@@ -129,6 +133,16 @@ void host_permission_free(struct host_permission *permission)
     free(permission->url);
     free(permission->elicitation);
     acp_words_free(&permission->options);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+bool host_permission_asks_same(const struct host_permission *a, const struct host_permission *b)
+{
+    return is_same(a->title, b->title) && is_same(a->body, b->body);
 }
 
 const char *host_event_title(const struct host_event *event)

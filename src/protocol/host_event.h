@@ -41,7 +41,7 @@ enum host_event_type {
 struct host_event {
     enum host_event_type type;
     const struct json *head;
-    const char *body; /* NULL: none */
+    const char *body; /* NULL: none; of a permission that `listen` answers with: its details */
     size_t body_len;
     const char *prompt, *message; /* ids: see host_event_number() */
     const char *from;
@@ -80,6 +80,8 @@ struct host_permission {
 /* Copies the members of a permission's event. Release the result with host_permission_free(). */
 struct host_permission host_permission_copy(const struct host_event *event);
 void host_permission_free(struct host_permission *permission);
+/* Returns true if both ask the same: the agent may tell more of it while it is open. */
+bool host_permission_asks_same(const struct host_permission *a, const struct host_permission *b);
 
 /* Returns the title of a tool call, otherwise its kind, otherwise "a tool". */
 const char *host_event_title(const struct host_event *event);

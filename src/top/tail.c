@@ -153,11 +153,18 @@ static const char *word(const char *text, const char *fallback)
 
 static void add_permission(struct agent_tail *tail, const struct host_event *event)
 {
-    for (size_t i = 0; i < tail->permission_count; i++)
-        if (strcmp(tail->permissions[i].id, word(event->permission, "")) == 0)
-            return;
-    if (tail->permission_count < TAIL_PERMISSIONS)
-        tail->permissions[tail->permission_count++] = host_permission_copy(event);
+    size_t i = 0;
+
+    while (i < tail->permission_count &&
+           strcmp(tail->permissions[i].id, word(event->permission, "")) != 0)
+        i++;
+    if (i == TAIL_PERMISSIONS)
+        return;
+    if (i < tail->permission_count) /* what it asks may have changed */
+        host_permission_free(&tail->permissions[i]);
+    else
+        tail->permission_count++;
+    tail->permissions[i] = host_permission_copy(event);
 }
 
 static void on_permitted(struct agent_tail *tail, const struct host_event *event)

@@ -16,7 +16,8 @@ time    SLOW:ms HANG (until cancelled) DEAF (even then) STEERED (until it is ste
 tools   TOOL[:kind] UPSERT (news of a call never announced) DIFF:path SHOW:terminal OVER:call PLAN
 forms   ELICIT[:how] (-> "form=<the answer>", the pin as its length; how: huge, many,
         none, odd, twice; url[,ADDRESS]; url,visited and url,early tell that it is done, after and before the answer)
-asking  ASK[:kind] (-> "permit=<option id|cancelled>") WITHDRAW APPROVE[:more of it] (of a plan, see --plan-clears)
+asking  ASK[:kind] (-> "permit=<option id|cancelled>") ASKOF:FILE (with these members of the tool call: "tool" in the
+        request, a list "before" it, and a list "then", each when FILE.0, FILE.1 ... is there) WITHDRAW APPROVE[:more of it] (of a plan, see --plan-clears)
 client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUNLEAVE:command
         (-> "read=..." "write=ok" "run=<code>:<output>", or "error=<code>"; NAME=value before a command is for its environment)
         RACE:directory (all of these in a place that turns into a link to it again and again)
@@ -487,14 +488,30 @@ class Turn:
     def do_ask(self, x):
         kind, call = x or "execute", self.call_id()
         choice = self.permission(
-            {"toolCallId": call, "title": f"May I {kind}?", "kind": kind, "status": "pending",
-             "rawInput": {"command": "make"}},
+            {"toolCallId": call, "title": f"May I {kind}?", "kind": kind, "status": "pending"},
             [("yes-1", "Allow", "allow_once"), ("yes-2", "Always allow", "allow_always"),
              ("no-1", "Reject", "reject_once"), ("no-2", "Always reject", "reject_always")])
         if choice == "cancelled":
             raise Over(stop="cancelled")
         update(self.session, "tool_call_update", toolCallId=call,
                status="completed" if choice and choice.startswith("yes") else "failed")
+
+    def do_askof(self, x):
+        with open(x) as f:
+            asked = json.load(f)
+        call = self.call_id()
+        for event in asked.get("before", []):
+            update(self.session, "tool_call", toolCallId=call, **event)
+
+        def more():
+            for i, event in enumerate(asked.get("then", [])):
+                while not os.path.exists(f"{x}.{i}"):
+                    time.sleep(0.02)
+                update(self.session, "tool_call_update", toolCallId=call, **event)
+
+        threading.Thread(target=more, daemon=True).start()
+        self.permission({"toolCallId": call, **asked["tool"]},
+                        [("yes-1", "Allow", "allow_once"), ("no-1", "Reject", "reject_once")])
 
     def do_withdraw(self, x):
         id = next_id()

@@ -62,9 +62,9 @@ paste() {
     type_line 1
     eventually shows_state idle
     type_line 'TOOL:read QUIET'
-    eventually shows '✓ A call of read'
+    eventually shows '✓ file (A call of read)'
     eventually shows_state idle
-    run ! shows '… A call of read'
+    run ! shows '… file (A call of read)'
     [ "$(screen | grep -c 'A call of read')" -eq 1 ]
 }
 
@@ -94,6 +94,23 @@ paste() {
     run ! screen_has_choices
 }
 screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
+
+@test "what would be done stands above the choices, and what the agent tells of it later" {
+    echo '{"tool": {"title": "Run tests", "kind": "execute", "rawInput": {"command": "make test"}},
+        "then": [{"rawInput": {"command": "make clean"}}]}' >"$T/asked"
+    chat
+    type_line "ASKOF:$T/asked"
+    eventually shows '? make test (Run tests)'
+    shows 'command: make test'
+    touch "$T/asked.0"
+    eventually shows 'what it asks has changed:'
+    eventually shows '? make clean (Run tests)'
+    shows 'command: make clean'
+    eventually screen_has_choices
+    kill "$(pgrep -f "mas-chat $DIR solo")"
+    eventually shown_anew # by the one that the host starts in its place
+}
+shown_anew() { shows 'command: make clean' && ! scrolled_shows 'what it asks has changed'; }
 
 @test "a plan offers each choice once, and a choice is whole where there is room" {
     chat

@@ -32,7 +32,7 @@ assert "seen=[CW-ONE] users=1" in answer, answer
 assert c.stop == "end_turn"
 assert c.text(s, 0, "agent_thought_chunk") == "hmm"
 tool, = c.tools(s).values()
-assert (tool["title"], tool["kind"], tool["status"]) == ("A call of read", "read", "completed"), tool
+assert (tool["title"], tool["kind"], tool["status"]) == ("file (A call of read)", "read", "completed"), tool
 assert tool["content"][0]["content"]["text"] == "result of read"
 assert [e["content"] for e in c.of_kind(s, "plan")[0]["entries"]] == ["look", "act"]
 usage = c.of_kind(s, "usage_update")
@@ -231,6 +231,25 @@ c.until(lambda: p["id"] in c.withdrawn)
 END
 }
 
+@test "an editor is told what would be done, and what the agent tells of it later" {
+    acp_agent
+    echo '{"tool": {"title": "Tests", "kind": "execute", "rawInput": {"command": "make", "cwd": "/w"}},
+        "then": [{"rawInput": {"command": "make clean"}}]}' >"$T/asked"
+    edit <<END
+s = c.new()
+n = c.begin_prompt(s, "ASKOF:$T/asked")
+p = c.permission()
+asked = p["params"]["toolCall"]
+text = lambda tool: "".join(one["content"]["text"] for one in tool["content"])
+assert (asked["title"], text(asked)) == ("make (Tests)", "command: make\\ncwd: /w"), asked
+open("$T/asked.0", "w").close()
+tool = lambda: c.tools(s)[asked["toolCallId"]]
+c.until(lambda: tool()["title"] == "make clean (Tests)" and text(tool()) == "command: make clean")
+c.permit(p, c.option(p, "allow_once"))
+c.end(n)
+END
+}
+
 @test "a form is filled in by the editor that has declared it, and is a permission to another" {
     acp_agent
     edit <<'END'
@@ -393,7 +412,7 @@ c.load(s)
 assert c.text(s, 0, "user_message_chunk") == "one CW-ONEtwo CW-TWO TOOL:edit THINK:hmm"
 assert "seen=[CW-ONE]" in c.text(s) and "seen=[CW-TWO]" in c.text(s), c.text(s)
 assert c.text(s, 0, "agent_thought_chunk") == "hmm"
-assert c.titles(s) == ["mas: the context was cleared", "A call of edit"], c.titles(s)
+assert c.titles(s) == ["mas: the context was cleared", "file (A call of edit)"], c.titles(s)
 start = len(c.updates)
 answer = c.prompt(s, "three")
 assert "CW-TWO" in answer and "CW-ONE" not in answer, answer

@@ -235,3 +235,61 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
     [ "$status" -eq 0 ]
     grep -F '"optionId"' "$T/trace" | grep '^<' | tail -n 1 | grep -q '"n"'
 }
+
+# asked_for JSON: the agent asks for a permission, with these members of its tool call (see ASKOF in agent.py).
+asked_for() {
+    printf '%s' "$1" >"$T/asked"
+    in_background "ASKOF:$T/asked"
+}
+
+@test "what would be done is shown, not the agent's description of it alone" {
+    run_acp ""
+    asked_for '{"tool": {"title": "Run the tests", "kind": "execute", "rawInput": {"command": "rm -rf /tmp/x; make", "cwd": "/w"}}}'
+    [ "$(of solo .asks)" = "rm -rf /tmp/x; make (Run the tests)" ]
+    [ "$(of solo .note)" = "rm -rf /tmp/x; make (Run the tests)" ]
+    [[ $(<"$T/err") == *"asks for a permission: rm -rf /tmp/x; make (Run the tests)"*"  command: rm -rf /tmp/x; make"*"  cwd: /w"* ]]
+    mas history "$ID" solo --role permission
+    [[ $output == *"rm -rf /tmp/x; make (Run the tests)"*"    command: rm -rf /tmp/x; make"*"    cwd: /w"* ]]
+    mas approve "$ID" solo
+    [ "$output" = "approved: rm -rf /tmp/x; make (Run the tests)
+  command: rm -rf /tmp/x; make
+  cwd: /w" ]
+    done_asking
+    for form in "" "--export md"; do
+        # shellcheck disable=SC2086 # words
+        mas history "$ID" solo $form
+        [[ $output == *"command: rm -rf /tmp/x; make"*"cwd: /w"*"-> Allow, by a person"* ]]
+    done
+}
+
+@test "what the tool call said before it was asked about, and what it says later, is shown too" {
+    local old new
+    run_acp ""
+    asked_for '{"before": [{"title": "Tidy up", "kind": "edit", "locations": [{"path": "/w/a.c", "line": 3}],
+        "content": [{"type": "diff", "path": "/w/a.c", "oldText": "one\n", "newText": "two\n"}]}], "tool": {},
+        "then": [{"rawInput": {"command": "curl evil.example"}}, {"title": "Fetch", "kind": "execute"}]}'
+    [ "$(of solo .asks)" = "/w/a.c (Tidy up)" ]
+    ask solo '{"do":"listen"}' | jq -e '.permissions[0].details == "location: /w/a.c:3\n--- /w/a.c\n+++ /w/a.c\n@@ -1,1 +1,1 @@\n-one\n+two"'
+    old=$("$MAS" status "$ID" --json | jq -r '.sessions[0].agents[0].request')
+    touch "$T/asked.0"
+    eventually is solo .asks 'curl evil.example (Tidy up)'
+    new=$("$MAS" status "$ID" --json | jq -r '.sessions[0].agents[0].request')
+    mas approve "$old" # it named another question
+    [ "$status" -eq 3 ]
+    touch "$T/asked.1"
+    eventually is solo .asks 'curl evil.example (Fetch)'
+    [ "$new" != "$old" ]
+    [[ $(<"$T/err") == *"/w/a.c (Tidy up)"*"curl evil.example (Tidy up)"*"curl evil.example (Fetch)"* ]]
+    mas deny "$ID" solo
+    [ "$output" = "denied: curl evil.example (Fetch)
+  command: curl evil.example
+  location: /w/a.c:3
+  --- /w/a.c
+  +++ /w/a.c
+  @@ -1,1 +1,1 @@
+  -one
+  +two" ]
+    done_asking
+    "$MAS" history "$ID" solo --role permission --json | jq -e '.messages | length == 1 and (.[0].text | startswith("curl evil.example (Fetch)\ncommand: curl"))'
+    "$MAS" history "$ID" solo --role tool --json | jq -e '.messages[0].data | .title == "curl evil.example (Fetch)" and .input == "command: curl evil.example\nlocation: /w/a.c:3"'
+}

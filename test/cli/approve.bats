@@ -17,7 +17,7 @@ ask_for() {
     ask_for ASK:execute
     mas approve "$ID" solo
     [ "$status" -eq 0 ]
-    [ -z "$output$stderr" ]
+    [ "$output$stderr" = "approved: May I execute?" ]
     wait "$ASKER"
     grep -q permit=yes "$T/out"
 }

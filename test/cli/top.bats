@@ -137,6 +137,25 @@ top_shows_use() { "$MAS" top --once busy | grep -Eq 'CPU +MEM' && "$MAS" top --o
     eventually sees 'shop/solo asks nothing'
 }
 
+@test "what would be done is shown above the choices, and what the agent tells of it later" {
+    acp_preset scripted
+    SHOP=$("$MAS" new -q --name shop -t solo --agent scripted)
+    DIR=$ROOT/sessions/$SHOP
+    echo '{"tool": {"title": "Run tests", "kind": "execute", "rawInput": {"command": "make test", "cwd": "/w"}},
+        "then": [{"rawInput": {"command": "make clean"}}]}' >"$T/asked"
+    "$MAS" ask --no-wait shop solo "ASKOF:$T/asked" >/dev/null
+    eventually state_is solo waiting
+    open 100 30
+    eventually sees 'cwd: /w'
+    sees 'make test (Run tests)'
+    sees 'command: make test'
+    touch "$T/asked.0"
+    eventually sees 'command: make clean'
+    sees_no 'cwd: /w'
+    type_keys a
+    eventually sees 'answered shop/solo: allow'
+}
+
 @test "without room for the choices a shows them first, and answers nothing unseen" {
     acp_preset scripted
     SHOP=$("$MAS" new -q --name shop -t solo --agent scripted)

@@ -22,13 +22,15 @@ static void a_request_has_an_id_of_its_own(void)
 {
     char one[REQUEST_ID_TEXT], two[REQUEST_ID_TEXT];
 
-    request_id("5a3cd415-3be7-4c03-ba3f-d08b164adb0b:7", one);
-    request_id("5a3cd415-3be7-4c03-ba3f-d08b164adb0b:8", two);
+    request_id("5a3cd415-3be7-4c03-ba3f-d08b164adb0b:7", "", one);
+    request_id("5a3cd415-3be7-4c03-ba3f-d08b164adb0b:8", "", two);
     CHECK(request_id_is_valid(one));
     CHECK(strcmp(one, two) != 0);
-    request_id("", one);
+    request_id("5a3cd415-3be7-4c03-ba3f-d08b164adb0b:7", "something else", two);
+    CHECK(strcmp(one, two) != 0);
+    request_id("", "x", one);
     CHECK_STR(one, "");
-    request_id(NULL, one);
+    request_id(NULL, NULL, one);
     CHECK_STR(one, "");
     CHECK(!request_id_is_valid("r-1234567"));
     CHECK(!request_id_is_valid("r-123456789"));
@@ -120,7 +122,7 @@ static void a_notice_survives_the_way(void)
     struct notice notice, got;
 
     notice_fill(NOTICE_LIMIT, 1234567890123, "a \"text\" \\ more", &notice);
-    request_id("x:1", notice.request);
+    request_id("x:1", NULL, notice.request);
     json_open(&out, NULL, '{');
     notice_put(&notice, &out);
     json_close(&out, '}');

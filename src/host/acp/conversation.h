@@ -50,6 +50,7 @@
 #include "memory/store.h"
 #include "protocol/acp.h"
 #include "protocol/acp_limit.h"
+#include "protocol/acp_tool.h"
 #include "protocol/host.h"
 #include "store/login_limit.h"
 
@@ -185,7 +186,10 @@ struct prompt_queue {
 /* A tool call of the turn, as far as it is known. */
 struct tool_call {
     int64_t number; /* in the store; 0: it is not there */
-    char *id, *title, *kind, *status, *text;
+    char *id, *kind, *status, *text;
+    char *told; /* the title, as the agent tells it */
+    char *title; /* with what it is about: acp_tool_line() */
+    struct acp_tool is;
 };
 
 /* Tool calls of a turn, or of a subagent. */
@@ -275,6 +279,7 @@ struct asked_permission {
     int64_t number; /* in the store: clients name it so */
     char id[EVENT_ID_MAX]; /* the same with the session's id */
     char *ticket; /* of the request, for acp_permit() */
+    /* title: what is asked, on a line; details: all of it, for reading */
     char *title, *kind, *details, *tool_id;
     char *subagent; /* the session of the subagent that asks; NULL: the agent itself */
     bool plan; /* the agent asks to approve a plan */

@@ -9,7 +9,6 @@
 
 enum {
     OPTION_SHOWN = 1024, /* bytes that listeners are told of an option */
-    DETAILS_MAX = 1 << 20, /* bytes of what a permission is for */
 };
 
 static void permission_free(struct asked_permission *permission)
@@ -169,19 +168,29 @@ static bool allows(const struct acp_word *option)
 
 /* ---- the agent asks */
 
+/* Stores what is asked: its text is the title, and the details on the lines after it. */
 static void store_permission(struct host *host, struct asked_permission *permission)
 {
     _cleanup_str_ struct str data = STR_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &data};
 
     json_open(&out, NULL, '{');
     event_put_permission(host, permission, &out);
     json_close(&out, '}');
+    str_addn(&text, permission->title, str_fit(permission->title, STORE_TEXT_MAX / 4));
+    if (permission->details[0] != '\0')
+        str_addf(&text, "\n%s", permission->details);
+    if (permission->number != 0) {
+        memory_update(host, permission->number, text.data, text.len, data.data, MESSAGE_OPEN,
+                      SYNC_CHUNK);
+        return;
+    }
     const struct store_message message = {
         .role = ROLE_PERMISSION,
         .state = MESSAGE_OPEN,
-        .text = permission->title,
-        .len = strlen(permission->title),
+        .text = str_text(&text),
+        .len = text.len,
         .data = data.data,
         .key = permission->tool_id[0] != '\0' ? permission->tool_id : NULL,
         .trigger = turn_prompt(host->conversation),
@@ -206,6 +215,27 @@ static bool is_expected(const struct host *host, const struct acp_permission *re
            strcmp(request->session, link->session) == 0;
 }
 
+/* Sets what is asked. Returns true if it has changed. */
+static bool describe(const struct host *host, struct asked_permission *permission,
+                     const struct acp_tool *is, const char *told, const char *content)
+{
+    bool has_content = content != NULL && content[0] != '\0';
+    char *title = acp_tool_line(is, told != NULL ? told : "", host->conversation->link.cwd);
+    char *details = acp_tool_details(is, has_content ? content : permission->plan_text);
+
+    if (title[0] == '\0') {
+        free(title);
+        title = mem_dup("a permission");
+    }
+    bool changed = permission->title == NULL || strcmp(title, permission->title) != 0 ||
+                   strcmp(details, permission->details) != 0;
+    free(permission->title);
+    free(permission->details);
+    permission->title = title;
+    permission->details = details;
+    return changed;
+}
+
 /* Fills in a permission from the request and from what is known of its tool call. The request may
  * leave out what the tool call has said, and may say what the tool call has not. */
 static void parse(struct host *host, const struct acp_permission *request,
@@ -220,24 +250,46 @@ static void parse(struct host *host, const struct acp_permission *request,
     if (told.text != NULL && told.text[0] == '\0')
         told.text = NULL; /* a request without content takes none away */
     const struct tool_call *known = update_know_tool(host, &told);
-    const char *title = known != NULL ? known->title : own != NULL ? own : "";
     const char *kind = known != NULL ? known->kind : tool->tool_kind != NULL ? tool->tool_kind : "";
     *ret = (struct asked_permission){
         .ticket = mem_dup(request->ticket),
-        .title = mem_dup(title[0] != '\0' ? title : "a permission"),
         .kind = mem_dup(kind[0] != '\0' ? kind : "other"),
-        .details = tool->text != NULL ? mem_dupn(tool->text, strnlen(tool->text, DETAILS_MAX))
-                                      : mem_dup(""),
         .tool_id = mem_dup(tool->id != NULL ? tool->id : ""),
         .subagent = subagent != NULL ? mem_dup(subagent->id) : NULL,
         .plan = subagent == NULL && plan_is_asked(request),
         .options = offered_copy_words(request->options, request->count),
         .count = request->count,
     };
-    if (!ret->plan)
+    if (ret->plan) {
+        ret->plan_text = plan_find_text(host->conversation, request, known);
+        plan_add_option(ret);
+    }
+    if (known != NULL) {
+        (void)describe(host, ret, &known->is, known->told, known->text);
         return;
-    ret->plan_text = plan_find_text(host->conversation, request, known);
-    plan_add_option(ret);
+    }
+    struct acp_tool is = {.subject = NULL};
+    acp_tool_read(&is, tool->json, tool->text);
+    (void)describe(host, ret, &is, own, tool->text);
+    acp_tool_free(&is);
+}
+
+void permission_tool_told(struct host *host, const char *session, const struct tool_call *tool)
+{
+    const struct permissions *permissions = &host->conversation->permissions;
+    const struct agent_task *subagent = tasks_subagent(host, session);
+
+    for (size_t i = 0; i < permissions->count; i++) {
+        struct asked_permission *permission = &host->conversation->permissions.open[i];
+        bool same_agent = permission->subagent == NULL
+                              ? subagent == NULL
+                              : subagent != NULL && strcmp(permission->subagent, subagent->id) == 0;
+        if (permission->elicits || !same_agent || strcmp(permission->tool_id, tool->id) != 0 ||
+            !describe(host, permission, &tool->is, tool->told, tool->text))
+            continue;
+        store_permission(host, permission);
+        tell_asked(host, permission);
+    }
 }
 
 /* Returns the option that the preset's policy chooses; NULL: a client has to choose. */
@@ -358,6 +410,7 @@ static int fail_no_option(const struct asked_permission *permission, const char 
 void permission_free_answered(struct answered_permission *answered)
 {
     free(answered->title);
+    free(answered->details);
     free(answered->option);
     free(answered->mode);
 }
@@ -416,6 +469,7 @@ int permission_answer(struct host *host, const struct verdict *verdict,
         return err_hint(err, "use 'mas %s' for that", allows(option) ? "approve" : "deny");
     }
     struct answered_permission done = {.title = mem_dup(permission->title),
+                                       .details = mem_dup(permission->details),
                                        .option = mem_dup(option->id),
                                        .number = permission->number};
     if (answer_with(host, i, option, verdict, &done, err) == -1) {

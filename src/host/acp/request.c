@@ -246,19 +246,29 @@ int acp_request_sleep(struct host *host, struct client *client, const struct fra
     return 0;
 }
 
+/* Returns the beginning of what a permission is about, which the caller frees. */
+static char *shorten(const char *details)
+{
+    size_t len = str_fit(details, DETAILS_SHOWN);
+
+    return details[len] == '\0' ? mem_dup(details)
+                                : mem_printf("%.*s\n(%zu more bytes: mas history)", (int)len,
+                                             details, strlen(details + len));
+}
+
 /* Writes an open permission, and what it is about, if there is room for both: JSON may take six
  * bytes for one. */
 static void put_open(const struct host *host, const struct asked_permission *permission,
                      size_t room, struct str *to)
 {
-    const char *details =
-        permission->plan_text != NULL ? permission->plan_text : permission->details;
     struct json_out out = {.to = to};
 
     json_open(&out, NULL, '{');
     event_put_permission(host, permission, &out);
-    if (details[0] != '\0' && to->len + 6 * (size_t)DETAILS_SHOWN < room)
-        json_put_fit(&out, "details", details, DETAILS_SHOWN);
+    if (permission->details[0] != '\0' && to->len + 6 * (size_t)DETAILS_SHOWN < room) {
+        _cleanup_free_ char *details = shorten(permission->details);
+        json_put(&out, "details", details);
+    }
     json_close(&out, '}');
 }
 
@@ -395,7 +405,11 @@ int acp_request_permit(struct host *host, struct client *client, const struct fr
     request_open_answer(host, &head, &out);
     json_put(&out, "permission", event_id(host, permitted.number, id));
     json_put(&out, "option", permitted.option);
-    json_put(&out, "title", permitted.title);
+    json_put_fit(&out, "title", permitted.title, DETAILS_SHOWN);
+    if (permitted.details[0] != '\0') {
+        _cleanup_free_ char *details = shorten(permitted.details);
+        json_put(&out, "details", details);
+    }
     if (permitted.mode != NULL)
         json_put(&out, "mode", permitted.mode);
     close_answer(client, &head, &out);

@@ -272,6 +272,8 @@ void clear_turn_ended(struct host *host);
 /* ---- permission.c */
 /* Handles a request for a permission: answers by the preset's policy, or asks the clients. */
 void permission_ask(struct host *host, const struct acp_permission *request);
+/* Tells and stores anew what is asked about a tool call of which more was told. */
+void permission_tool_told(struct host *host, const char *session, const struct tool_call *tool);
 /* Removes a permission that the agent has withdrawn. */
 void permission_withdraw(struct host *host, const char *ticket);
 /* Cancels all permissions that are asked, or those of a subagent's session, NULL: of the agent
@@ -291,7 +293,7 @@ struct verdict {
 };
 /* Filled by permission_answer(); free it with permission_free_answered(). */
 struct answered_permission {
-    char *title, *option;
+    char *title, *details, *option;
     char *mode; /* that the plan is carried out in; NULL: no plan, or none is known */
     int64_t number;
 };

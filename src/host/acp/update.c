@@ -81,10 +81,12 @@ static void handle_chunk(struct host *host, const struct acp_update *update, enu
 void update_free_tool(struct tool_call *tool)
 {
     free(tool->id);
+    free(tool->told);
     free(tool->title);
     free(tool->kind);
     free(tool->status);
     free(tool->text);
+    acp_tool_free(&tool->is);
 }
 
 static void replace(char **to, const char *text)
@@ -119,6 +121,7 @@ static struct tool_call *add_tool(struct tool_table *tools, const char *id)
     tools->call = mem_room(tools->call, tools->count, sizeof *tools->call);
     struct tool_call *tool = &tools->call[tools->count++];
     *tool = (struct tool_call){.id = mem_dup(id),
+                               .told = mem_dup(""),
                                .title = mem_dup(""),
                                .kind = mem_dup("other"),
                                .status = mem_dup("pending"),
@@ -144,6 +147,7 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
     struct conversation *conversation = host->conversation;
     _cleanup_str_ struct str data = STR_INIT;
     _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_free_ char *input = acp_tool_details(&tool->is, NULL);
     struct json_out out = {.to = &data};
     size_t kept = str_fit(content, STORE_TEXT_MAX / 2); /* beside its title */
 
@@ -152,6 +156,8 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
     json_put(&out, "title", tool->title);
     json_put(&out, "kind", tool->kind);
     json_put(&out, "status", tool->status);
+    if (input[0] != '\0')
+        json_put(&out, "input", input);
     json_close(&out, '}');
     str_addn(&text, tool->title, str_fit(tool->title, STORE_TEXT_MAX / 4));
     if (kept > 0)
@@ -219,10 +225,13 @@ struct tool_call *update_know_tool(struct host *host, const struct acp_update *u
     struct tool_call *tool = find_tool(tools, update->id);
     if (tool == NULL)
         tool = add_tool(tools, update->id);
-    replace_word(&tool->title, update->title);
+    replace_word(&tool->told, update->title);
     replace_word(&tool->kind, update->tool_kind);
     replace_word(&tool->status, update->status);
     replace(&tool->text, update->text);
+    acp_tool_read(&tool->is, update->json, tool->text);
+    free(tool->title);
+    tool->title = acp_tool_line(&tool->is, tool->told, conversation->link.cwd);
     return tool;
 }
 
@@ -238,6 +247,7 @@ void update_handle_tool(struct host *host, const struct acp_update *update)
         update_close_text(host);
     sleep_tool_told(host, tool);
     update_tell_tool(host, tool);
+    permission_tool_told(host, update->session, tool);
 }
 
 static void handle_plan(struct host *host, const struct acp_update *update)

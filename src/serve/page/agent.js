@@ -1,7 +1,7 @@
 // One agent: what it asks, a prompt to it, and one of three panels.
 import {agentPath, get, post} from "/page/api.js";
 import {Asides} from "/page/asides.js";
-import {asksOf, askCard} from "/page/asks.js";
+import {asksOf, askCard, askKey} from "/page/asks.js";
 import {Changes} from "/page/changes.js";
 import {Composer} from "/page/compose.js";
 import {Conversation} from "/page/conversation.js";
@@ -122,7 +122,7 @@ export class AgentView {
         this.#sleep.hidden = !acp || state.state !== "idle";
         this.#showSettings(state);
         const asks = asksOf(state);
-        fill(this.#permissions, asks, (asked) => asked.permission,
+        fill(this.#permissions, asks, askKey,
             (asked) => askCard(asked, {id: this.#id, agent: this.#agent}, (had) => {
                 // a person who has gone on to something else stays there
                 if (had || document.activeElement === document.body)

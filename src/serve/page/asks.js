@@ -25,6 +25,9 @@ function address(text) {
     el("a", {href: url.href, target: "_blank", rel: "noopener noreferrer"}, url.href)];
 }
 
+// What a card shows: an agent may tell more of what it asks while it waits, and then the card is another.
+export const askKey = ({permission, title, details}) => JSON.stringify([permission, title, details]);
+
 // Returns the card. `where` is {id, agent}; answered(), if given, is called after an answer from here.
 export function askCard(asked, where, answered) {
     const kind = kindOf(asked);

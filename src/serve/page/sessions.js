@@ -1,5 +1,5 @@
 // The list of sessions, and who waits for a person.
-import {asksOf, askCard, kindOf} from "/page/asks.js";
+import {asksOf, askCard, askKey, kindOf} from "/page/asks.js";
 import {age, button, el, fill, setText} from "/page/dom.js";
 import {nameOf, order, statesOf} from "/page/store.js";
 
@@ -87,7 +87,7 @@ export class SessionsView {
         const what = node.querySelector(".what");
         setText(what, agent.asks || agent.state);
         what.hidden = asks.length > 0;
-        fill(node.querySelector(".asks"), asks, (asked) => asked.permission,
+        fill(node.querySelector(".asks"), asks, askKey,
             (asked) => askCard(asked, {id: agent.sessionId, agent: agent.agent}, (had) => {
                 if (had || document.activeElement === document.body)
                     this.#title.focus();

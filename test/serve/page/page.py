@@ -193,6 +193,18 @@ def acts(browser):
         prompt(page, "ASK")
         page.tap(".ask button", "Reject")
         answers(page, "permit=no-1")
+        asked = tempfile.mkdtemp(dir=T) + "/asked"
+        with open(asked, "w") as f:
+            json.dump({"tool": {"title": "Run tests", "kind": "execute", "rawInput": {"command": "make test", "cwd": "/w"}},
+                       "then": [{"rawInput": {"command": "make clean"}}]}, f)
+        prompt(page, f"ASKOF:{asked}")
+        page.has(".ask h3", "make test (Run tests)")
+        page.has(".ask pre", "command: make test\ncwd: /w")
+        open(f"{asked}.0", "w").close()
+        page.has(".ask h3", "make clean (Run tests)")
+        page.wait("document.querySelector('.ask pre').textContent === 'command: make clean'")
+        page.tap(".ask button", "Allow")
+        page.wait("!document.querySelector('.ask')")
         prompt(page, "APPROVE")  # a plan
         page.has(".ask[aria-label='A plan to approve'] pre", "PLAN: do CW-PLAN first")
         names = page.run("[...document.querySelectorAll('.ask button')].map(n => n.textContent)")
