@@ -212,6 +212,15 @@ static void list_jobs(const struct call *call)
     }
 }
 
+/* Warns if sessions/ is not the one that the root had. */
+static void tell_strange(const struct call *call)
+{
+    struct err why = ERR_INIT;
+
+    if (call->has_root && root_check(&call->root, &why) == -1)
+        err_warn("%s; %s", why.text, why.hint);
+}
+
 static int run_list(struct call *call, struct err *err)
 {
     if (call_opt(call, "jobs") != NULL) {
@@ -225,6 +234,7 @@ static int run_list(struct call *call, struct err *err)
 
     if (call->has_root && survey_take(&call->root, &call->config, depth, &survey, err) == -1)
         return -1;
+    tell_strange(call);
     if (survey.index.broken != NULL)
         err_warn("the index was rebuilt from the workspaces: %s", survey.index.broken);
     if (!call->quiet)

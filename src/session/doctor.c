@@ -9,6 +9,7 @@
 #include "store/came_from.h"
 #include "store/code_log.h"
 #include "store/login_limit.h"
+#include "store/mark.h"
 #include "store/setup_answers.h"
 #include "store/shipped.h"
 #include "store/snapshot.h"
@@ -27,8 +28,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define LOST_DIR "lost"
 
 enum { ROOM_MIN = 64 * 1024 }; /* a disk on which that finds no room is full */
 
@@ -108,9 +107,9 @@ void doctor_check_left(struct doctor *doctor, const char *subject, int dir, cons
 /* Returns true for the names that mas uses in sessions/. */
 static bool is_known(const char *name)
 {
-    static const char *const known[] = {INDEX_FILE,       ROOT_LOCK,  SNAPSHOTS_DIR,
-                                        CODE_LOG_FILE,    ".gitkeep", CODE_LOG_FILE ".1",
-                                        INDEX_FILE ".new"};
+    static const char *const known[] = {INDEX_FILE,         ROOT_LOCK,        SNAPSHOTS_DIR,
+                                        MARK_SESSIONS,      CODE_LOG_FILE,    ".gitkeep",
+                                        CODE_LOG_FILE ".1", INDEX_FILE ".new"};
     static const char *const beginnings[] = {WAITING_FILE, CAME_FROM_FILE, SETUP_ANSWERS_FILE,
                                              WALL_PROBE_FILE}; /* and their locks */
 
@@ -193,33 +192,23 @@ static int check_sessions_dir(struct doctor *doctor, struct err *err)
     return 0;
 }
 
-/* Saves the contents of an orphan's panes, then ends it. */
-static int end_orphan(const struct doctor *doctor, const struct view *view, struct err *err)
-{
-    const struct life life = {.root = doctor->root, .config = doctor->config};
-    _cleanup_str_ struct str text = STR_INIT;
-    _cleanup_free_ char *name = mem_printf("%s-%ld.txt", view->row.id, (long)time(NULL));
-
-    if (tmux_capture(view->live_socket, view->live->target, &text, err) == -1)
-        return -1;
-    if (mkdirat(doctor->root->fd, LOST_DIR, 0700) == -1 && errno != EEXIST)
-        return err_errno(err, "cannot create '%s'", LOST_DIR);
-    _cleanup_close_ int lost = path_open_dir(doctor->root->fd, LOST_DIR);
-    if (lost == -1)
-        return err_errno(err, "cannot open '%s'", LOST_DIR);
-    if (file_replace(lost, name, str_text(&text), text.len, 0600, err) == -1)
-        return -1;
-    return life_end_orphan(&life, view->live_socket, view->row.id, err);
-}
-
 static void check_orphan(struct doctor *doctor, const struct view *view)
 {
+    const struct life life = {.root = doctor->root, .config = doctor->config};
     struct err why = ERR_INIT;
+
+    if (view->live != NULL && view->live->running > 0) { /* the workspace may come back */
+        doctor_add(doctor, FINDING_HAND, view->row.id,
+                   "%zu of its agents run without a workspace, which is gone: bring that back, or "
+                   "end them with: mas rm -f %s (their screens are saved in %s/)",
+                   view->live->running, view->row.id, LIFE_LOST_DIR);
+        return;
+    }
     if (view->live != NULL) {
-        int rc = doctor->fix ? end_orphan(doctor, view, &why) : 0;
+        int rc = doctor->fix ? life_end_orphan(&life, view->live_socket, view->row.id, &why) : 0;
         doctor_mend(doctor, view->row.id,
-                    "its tmux session runs without a workspace; --fix saves its screens in lost/ "
-                    "and ends it",
+                    "its tmux session is left without a workspace; --fix saves its screens "
+                    "in " LIFE_LOST_DIR "/ and ends it",
                     rc, &why);
     } else {
         doctor_mend(doctor, view->row.id, "it is in the index, but has no workspace", 0, NULL);
@@ -364,6 +353,12 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
     struct doctor doctor = {
         .root = root, .config = config, .fix = fix, .look = look, .findings = ret};
 
+    struct err why = ERR_INIT;
+    if (root_check(root, &why) == -1) {
+        doctor_add(&doctor, FINDING_HAND, ROOT_SESSIONS, "%s; nothing else was checked; %s",
+                   why.text, why.hint);
+        return 0;
+    }
     if (config_load(root, true, &presets, NULL, &ignored) == 0)
         doctor.presets = &presets;
     (void)workspace_sweep(root, !fix, add_stale, &doctor);

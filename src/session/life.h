@@ -133,7 +133,9 @@ int life_await_gone(const struct life *life, const char *id, const char *agent, 
 /* Ends the processes that a stopped session left behind. */
 int life_sweep(const struct life *life, const char *id, struct err *err);
 
-/* Ends a tmux session that has no workspace, and its remaining processes. */
+#define LIFE_LOST_DIR "lost" /* in the root */
+/* Ends a tmux session that has no workspace, and its remaining processes. Saves its screens in
+ * lost/ first. */
 int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err);
 
 /* Adds files and directories of the session's template that are missing in unit/ and workflows/;

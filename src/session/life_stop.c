@@ -1,5 +1,6 @@
 /* The part of session/life.h that stops sessions, and functions shared with the starting part. */
 #include "base/file.h"
+#include "base/path.h"
 #include "base/time.h"
 #include "client/survey.h"
 #include "session/launch.h"
@@ -17,6 +18,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Locks a session's open directory; fails if the session has been removed meanwhile. */
@@ -237,7 +239,8 @@ int life_end_leftovers(const struct life *life, const char *id, struct err *err)
     return runs ? 0 : life_sweep(life, id, err);
 }
 
-int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err)
+/* Ends a team that its metadata does not name. */
+static int end_live(const struct life *life, const char *socket, const char *id, struct err *err)
 {
     struct in_tmux in_tmux = {.live = NULL};
     struct life_end end = {.was = false};
@@ -257,8 +260,37 @@ int life_end_orphan(const struct life *life, const char *socket, const char *id,
     return -1;
 }
 
-/* Ends the team of an id whose metadata is unreadable, wherever it runs. */
-static int stop_unknown(const struct life *life, const char *id, struct err *err)
+static int save_screens(const struct life *life, const char *socket, const char *id,
+                        struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_free_ char *name = mem_printf("%s-%ld.txt", id, (long)time(NULL));
+    struct tmux_session *live = NULL;
+
+    if (survey_find_live(life->root, socket, id, &live, err) == -1)
+        return -1;
+    if (live == NULL)
+        return 0;
+    int rc = tmux_capture(socket, live->target, &text, err);
+    tmux_sessions_free(live, 1);
+    if (rc == -1)
+        return -1;
+    if (mkdirat(life->root->fd, LIFE_LOST_DIR, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot create '%s'", LIFE_LOST_DIR);
+    _cleanup_close_ int lost = path_open_dir(life->root->fd, LIFE_LOST_DIR);
+    if (lost == -1)
+        return err_errno(err, "cannot open '%s'", LIFE_LOST_DIR);
+    return file_replace(lost, name, str_text(&text), text.len, 0600, err);
+}
+
+int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err)
+{
+    return save_screens(life, socket, id, err) == -1 ? -1 : end_live(life, socket, id, err);
+}
+
+/* Ends the team of an id whose metadata is unreadable or gone, wherever it runs; saves its screens
+ * if `saves` is set and there is room. */
+static int stop_unknown(const struct life *life, const char *id, bool saves, struct err *err)
 {
     _cleanup_free_ char *socket = NULL;
     struct tmux_session *live = NULL;
@@ -271,7 +303,9 @@ static int stop_unknown(const struct life *life, const char *id, struct err *err
         return -1;
     }
     tmux_sessions_free(live, live != NULL);
-    if (socket != NULL && life_end_orphan(life, socket, id, err) == -1)
+    if (socket != NULL && saves)
+        (void)save_screens(life, socket, id, &ignored);
+    if (socket != NULL && end_live(life, socket, id, err) == -1)
         return -1;
     return life_sweep(life, id, err);
 }
@@ -287,7 +321,7 @@ int life_stop(const struct life *life, const char *id, struct life_end *ret, str
     if (life_hold(life, id, LOCK_WAIT_MS, "stop", &dir, &lock, err) == -1)
         return -1;
     if (life_load(life, dir, id, "stop", &session, err) == -1) {
-        if (err->code == MAS_DAMAGED && stop_unknown(life, id, &ignored) == 0)
+        if (err->code == MAS_DAMAGED && stop_unknown(life, id, false, &ignored) == 0)
             (void)err_hint(err, "its agents have ended anyway; check it with: mas doctor");
         return -1;
     }
@@ -349,8 +383,9 @@ static int clear_way(const struct life *life, const char *id, int dir,
         if (err->code != MAS_DAMAGED)
             return -1;
         if (options->force)
-            return stop_unknown(life, id, err) == -1 ? -1
-                                                     : keep_unknown(life, id, dir, options, err);
+            return stop_unknown(life, id, false, err) == -1
+                       ? -1
+                       : keep_unknown(life, id, dir, options, err);
         return err_hint(err, "remove it anyway with: mas rm -f %s", id);
     }
     if (life_is_half_moved(life, dir, &session))
@@ -377,7 +412,8 @@ static int remove_rest(const struct life *life, const char *id, bool force, stru
     tmux_sessions_free(live, live != NULL);
     if (live != NULL)
         return is_running(life, id, "remove", err);
-    if ((force && stop_unknown(life, id, err) == -1) || root_lock(life->root, &lock, err) == -1)
+    if ((force && stop_unknown(life, id, true, err) == -1) ||
+        root_lock(life->root, &lock, err) == -1)
         return -1;
     return index_update(life->root, id, NULL, err);
 }
@@ -410,7 +446,11 @@ int life_remove(const struct life *life, const char *id, const struct life_remov
     bool force = options->force;
     _cleanup_close_ int dir = workspace_open(life->root, id);
     _cleanup_close_ int session_lock = -1;
+    int missing = dir == -1 ? errno : 0;
 
+    if (root_check(life->root, err) == -1)
+        return -1;
+    errno = missing;
     if (dir == -1 && errno == ENOENT)
         return remove_rest(life, id, force, err);
     bool is_other = dir == -1 && (errno == ENOTDIR || errno == ELOOP); /* a link or a file */
@@ -423,7 +463,7 @@ int life_remove(const struct life *life, const char *id, const struct life_remov
         workspace_clear_lock(life->root, dir, err) == -1)
         return -1;
     /* no process may outlive its workspace */
-    if ((is_other ? stop_unknown(life, id, err)
+    if ((is_other ? stop_unknown(life, id, true, err)
                   : lock_session(life, dir, id, LOCK_TRY, "rm", &session_lock, err)) == -1 ||
         (!is_other && clear_way(life, id, dir, options, end, err) == -1))
         return -1;

@@ -330,6 +330,8 @@ int retention_run(const struct life *life, const struct retention *options, bool
     struct retention_candidate *chosen = NULL;
     struct retention_unknown unknown;
 
+    if (!dry_run && root_check(life->root, err) == -1)
+        return -1;
     if (!dry_run)
         (void)workspace_sweep(life->root, false, NULL, NULL);
     if (survey_take(life->root, life->config, SURVEY_ALL, &survey, err) == -1)

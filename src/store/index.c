@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "store/mark.h"
 #include "store/placement.h"
 #include "store/snapshot.h"
 #include "store/workspace.h"
@@ -407,7 +408,11 @@ int index_update(const struct root *root, const char *id, const struct session *
         read_stamp(root, id, stamp);
         index_put_row(root, session, stamp, &row);
     }
-    return change_rows(root, &ids, session != NULL ? &row : NULL, err);
+    if (change_rows(root, &ids, session != NULL ? &row : NULL, err) == -1)
+        return -1;
+    if (session != NULL) /* from now on there is something to lose */
+        mark_make(root->fd, root->sessions);
+    return 0;
 }
 
 int index_remove(const struct root *root, const char *const *ids, size_t count, struct err *err)

@@ -161,6 +161,9 @@ int owner_lock(const struct root *root, int dir, const char *id, int wait_ms, co
                int *ret_fd, bool *ret_elsewhere, struct err *err)
 {
     _cleanup_close_ int lock = -1;
+
+    if (root_check(root, err) == -1)
+        return -1;
     /* before the lock, which a command of the other machine may hold; and again under it */
     bool elsewhere = owner_check(root, dir, id, what, err) == -1;
     int rc = elsewhere ? -1 : workspace_lock(dir, wait_ms, what, &lock, err);

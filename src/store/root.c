@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/tree.h"
 #include "model/setting.h"
+#include "store/mark.h"
 #include "store/shipped.h"
 
 #include <errno.h>
@@ -86,10 +87,21 @@ static int check_owner(int fd, const char *name, const char *path, struct err *e
     return 0;
 }
 
+static int refuse_sessions(const char *path, const char *why, struct err *err)
+{
+    (void)err_set(err, MAS_FAILED, "cannot use root '%s': its sessions/ is not the one it had: %s",
+                  path, why);
+    return err_hint(
+        err, "mount what belongs there; to begin with another one: rm '%s/" MARK_ROOT "'", path);
+}
+
 static int open_sessions(const struct root *root, int *ret, struct err *err)
 {
     int fd = path_open_dir(root->fd, ROOT_SESSIONS);
     if (fd == -1 && errno == ENOENT) {
+        const char *why = mark_fault(root->fd, -1);
+        if (why != NULL)
+            return refuse_sessions(root->path, why, err);
         if ((mkdirat(root->fd, ROOT_SESSIONS, 0755) == -1 && errno != EEXIST) ||
             fchmodat(root->fd, ROOT_SESSIONS, 0755, 0) == -1)
             return err_errno(err, "cannot create '%s/%s'", root->path, ROOT_SESSIONS);
@@ -130,9 +142,15 @@ int root_open(const char *path, struct root *ret, struct err *err)
         check_owner(root.sessions, ROOT_SESSIONS, root.path, err) == -1)
         return -1;
     root.accepted = true;
+    root.strange = mark_fault(root.fd, root.sessions);
     *ret = root;
     root = (struct root)ROOT_INIT;
     return 0;
+}
+
+int root_check(const struct root *root, struct err *err)
+{
+    return root->strange == NULL ? 0 : refuse_sessions(root->path, root->strange, err);
 }
 
 void root_close(struct root *root)
@@ -145,6 +163,8 @@ void root_close(struct root *root)
 
 static int lock_sessions(const struct root *root, int wait_ms, int *ret_fd, struct err *err)
 {
+    if (root_check(root, err) == -1)
+        return -1;
     if (file_lock(root->sessions, ROOT_LOCK, wait_ms, "metadata", ret_fd, err) == -1)
         return err_wrap(err, "cannot lock the list of sessions");
     return 0;
@@ -200,6 +220,10 @@ int root_init(const char *path, bool *ret_made, struct err *err)
         return -1;
     if (lock_dir(fd, path, err) == -1) /* of several processes that do this at once, one succeeds */
         return -1;
+    _cleanup_close_ int had = path_open_dir(fd, ROOT_SESSIONS);
+    const char *why = mark_fault(fd, had);
+    if (why != NULL)
+        return refuse_sessions(path, why, err);
     if (shipped_give(fd, &made, err) == -1)
         return -1;
     if (mkdirat(fd, ROOT_SESSIONS, 0755) == 0) {

@@ -26,6 +26,9 @@ struct root {
     /* false: mas found the root by walking up and this user never accepted it; settings that name
      * programs are ignored, see store/known_roots.h */
     bool accepted;
+    /* Why sessions/ is not the one that the root had, as when its disk is not mounted; NULL: it is.
+     * Nothing is written then; see root_check() and store/mark.h. */
+    const char *strange;
 };
 
 #define ROOT_INIT                                                                                  \
@@ -56,6 +59,9 @@ const char *root_origin_name(enum root_origin origin);
  * Sets `accepted`; the caller clears it if this user has not accepted the root. The caller releases
  * *ret with root_close(). */
 int root_open(const char *path, struct root *ret, struct err *err);
+/* Fails if sessions/ is not the one that the root had. The locks of the root, and those of its
+ * sessions, are refused then; a command that only reads tells it. */
+int root_check(const struct root *root, struct err *err);
 void root_close(struct root *root);
 #define _cleanup_root_ __attribute__((cleanup(root_close)))
 

@@ -5,24 +5,52 @@ load doctor
 
 is_tmux_session() { tm has-session -t "=$1:" 2>/dev/null; }
 
-@test "a tmux session without its workspace is ended, what it showed is kept" {
+# `mas doctor` says that agents of $1 run without a workspace, and --fix leaves them alone.
+lost() {
+    local before
+    before=$(snapshot)
+    for fix in '' --fix; do
+        # shellcheck disable=SC2086 # nothing or one word
+        mas doctor $fix --json
+        [ "$status" -eq 1 ]
+        jq -e --arg subject "$1" 'any(.findings[]; .subject == $subject and .state == "by hand" and
+            (.what | contains("run without a workspace") and contains("mas rm -f \($subject)")))' <<<"$output"
+    done
+    [ "$(snapshot)" = "$before" ]
+}
+
+@test "a team without its workspace goes on until a person removes it; what it showed is kept" {
     a_running_session
     local pane pid
     pane=$(field "$ID" '.agents[0].pane')
     pid=$(agent_pid "$ID")
     tm send-keys -t "$pane" -l 'echo the-last-wo''rds' \; send-keys -t "$pane" Enter
     eventually eval "tm capture-pane -p -t '$pane' | grep -qx the-last-words"
-    rm -r "$(ws "$ID")"
+    mv "$(ws "$ID")" "$T/away"
     [ "$("$MAS" list --json | jq -r '.sessions[0].status')" = error ]
-    finds "$ID" 'runs without a workspace'
-    is_tmux_session "$(tmux_name "$ID")"
-    mends "$ID" 'runs without a workspace'
+    lost "$ID"
+    mv "$T/away" "$(ws "$ID")"
+    is_in_order
+    [ "$(agent_pid "$ID")" = "$pid" ]
+    rm -r "$(ws "$ID")"
+    "$MAS" rm -q -f "$ID"
     run ! is_tmux_session "$(tmux_name "$ID")"
     eventually test ! -e "/proc/$pid"
     grep -qx the-last-words "$ROOT/lost/$ID"-*.txt
     [ "$(mode "$ROOT/lost")" = 700 ]
     [ "$(stat -c %a "$ROOT/lost/$ID"-*.txt)" = 600 ]
     [ -z "$("$MAS" list --all -q)" ]
+}
+
+@test "a tmux session without its workspace in which nothing runs is ended" {
+    a_running_session
+    pkill -KILL -f "mas host $ID"
+    hosts_gone "$ID"
+    rm -r "$(ws "$ID")"
+    finds "$ID" 'is left without a workspace'
+    mends "$ID" 'is left without a workspace'
+    run ! is_tmux_session "$(tmux_name "$ID")"
+    [ "$(find "$ROOT/lost" -name "$ID-*.txt" | wc -l)" -eq 1 ]
 }
 
 @test "the history above the screen of an orphan is kept too, of every pane" {
@@ -34,7 +62,7 @@ is_tmux_session() { tm has-session -t "=$1:" 2>/dev/null; }
         eventually eval "tm capture-pane -p -t '$pane' | grep -qx line-300"
     done
     rm -r "$(ws "$ID")"
-    mends "$ID" 'runs without a workspace'
+    "$MAS" rm -q -f "$ID"
     [ "$(grep -cx line-1 "$ROOT/lost/$ID"-*.txt)" -eq 2 ]
     [ "$(grep -cx line-300 "$ROOT/lost/$ID"-*.txt)" -eq 2 ]
 }
@@ -46,8 +74,8 @@ is_tmux_session() { tm has-session -t "=$1:" 2>/dev/null; }
     pid=$(agent_pid "$ID")
     socket=$(meta "$ID" TMUX_SOCKET)
     rm -r "$(ws "$ID")"
-    finds "$ID" 'runs without a workspace'
-    mends "$ID" 'runs without a workspace'
+    lost "$ID"
+    "$MAS" rm -q -f "$ID"
     eventually test ! -e "/proc/$pid"
     run ! tmux -S "$socket" list-sessions
     [ "$(find "$ROOT/lost" -name "$ID-*.txt" | wc -l)" -eq 1 ]

@@ -524,3 +524,62 @@ list the sessions with: mas list" ]
     [ "$status" -eq 0 ]
     [ "$("$MAS" --root "$T/other" list --active -q)" = "$two" ]
 }
+
+# Everything that writes refuses the root because of $1, and changes nothing; what only reads tells it.
+is_strange() {
+    local before verb
+    before=$(snapshot)
+    for verb in 'new -q -t solo' init "rm -f $ID" "stop $ID" 'clean --older-than 1s' 'doctor --fix' doctor; do
+        # shellcheck disable=SC2086 # words
+        mas $verb
+        [ "$status" -ne 0 ] || { echo "$verb: done" >&2; false; }
+        case $verb in
+        stop*) ;; # no such session
+        doctor*) [[ $output == *"its sessions/ is not the one it had: $1"* ]] ;;
+        *) [[ $stderr == *"its sessions/ is not the one it had: $1"*"rm '$ROOT/.sessions.mark'"* ]] ;;
+        esac
+    done
+    mas list
+    [[ $stderr == *"its sessions/ is not the one it had: $1"* ]]
+    [ "$(snapshot)" = "$before" ]
+}
+
+@test "a root whose sessions/ is not the one it had is refused by all that writes, and its team goes on" {
+    new_session -t solo
+    local pid
+    pid=$(agent_pid "$ID")
+    mv "$ROOT/sessions" "$T/away"
+    mkdir "$ROOT/sessions" # what is left when a mount goes away
+    is_strange 'it has not the mark of this root'
+    rmdir "$ROOT/sessions"
+    mas list
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'is not the one it had: it is missing'* ]]
+    [ ! -e "$ROOT/sessions" ]
+    mv "$T/away" "$ROOT/sessions"
+    [ "$("$MAS" doctor)" = 'everything is in order' ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
+    # a copy and a clone of the root are roots of their own, and a person may begin anew
+    cp -R "$ROOT" "$T/copy"
+    "$MAS" --root "$T/copy" new -q -t solo --no-start
+    rm -r "$T/copy/sessions"
+    mkdir "$T/copy/sessions"
+    run ! "$MAS" --root "$T/copy" new -q -t solo --no-start
+    rm "$T/copy/.sessions.mark"
+    "$MAS" --root "$T/copy" new -q -t solo --no-start
+}
+
+@test "sessions/ on a disk of its own: an earlier copy of it under the mount is not taken for it" {
+    [ "$EUID" -eq 0 ] || skip 'mounting needs root'
+    "$MAS" stop -q "$(new_session -t solo; echo "$ID")"
+    # shellcheck disable=SC2016 # for the inner shell
+    ROOT=$ROOT unshare -m bash -euc '
+        cp -a "$ROOT/sessions" "$1/copy"
+        mount -t tmpfs none "$ROOT/sessions"
+        cp -a "$1/copy/." "$ROOT/sessions"
+        "$MAS" new -q -t solo --no-start
+        umount "$ROOT/sessions"
+        ! "$MAS" new -q -t solo --no-start 2>"$1/err"
+        grep -q "is not the one it had: its disk is not mounted" "$1/err"
+    ' bash "$T"
+}
