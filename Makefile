@@ -9,6 +9,8 @@
 #   make test-fleet [TEST_FLEET=full]      four machines out of namespaces, as root: test/fleet/README.md;
 #                                          with what takes minutes
 #   make test-agents [AGENTS=claude]       real agents, from end to end: test/agents/run.sh
+#   make mutants [SINCE=COMMIT] [ONLY=WORD]
+#                                          mistakes that a test has to notice: test/mutants/run.py
 #   make lint | format                     check the style and the rules | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
 #   make clean
@@ -344,6 +346,13 @@ test-serve: $(BUILD)/mas $(HELPERS) $(TOOLS)
 
 test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS) test/wall/steps.bats test/wall/kills.bats test/host/hogs.bats
+
+# Small mistakes in the source, each of which a test has to notice: test/mutants/run.py.
+mutants: all tools $(UNIT)
+	@CC='$(CC)' CFLAGS='$(CFLAGS)' test/mutants/run.py $(if $(SINCE),-s $(SINCE)) $(ONLY)
+
+.PHONY: tools mutants
+tools: $(TOOLS)
 
 bench: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(TEST_ENV) test/bench/run.sh

@@ -22,6 +22,8 @@
 # With TEST_ON=bindfs, the roots and homes of tests are on FUSE: a file system that knows no flags of renameat2() and
 # keeps removed files that are open under another name. TEST_PLACE=DIR puts them into a directory instead.
 #
+# TEST_ONLY is a pattern: of the files of bats, only tests are run whose names match it.
+#
 # Tests find the program in $MAS and the project in $TEST_ROOT; $TEST_FAULT is `quick` or `full`,
 # $TEST_SAN is not empty under sanitizers.
 set -u
@@ -140,7 +142,7 @@ run_one() {
     chmod 700 "$dir/tmux"
     echo "$BASHPID" >"$dir/job"
     if [[ $file == *.bats ]]; then
-        command=(bats --formatter tap "$file")
+        command=(bats --formatter tap ${TEST_ONLY:+--filter "$TEST_ONLY"} "$file")
         # The leak checker cannot work under strace.
         if grep -q strace "$file"; then leaks=0; fi
     fi

@@ -1,7 +1,11 @@
 #include "place.h"
 
+#include "gap.h"
+
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 /* Reads a file that cannot be read and returns the number of the error. */
@@ -85,11 +89,69 @@ static void a_file_of_others_is_not_opened_as_ours(void)
     CHECK(!file_is_no_own(&err));
 }
 
+static void a_limit_is_what_may_be_read(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    struct err err = ERR_INIT;
+    size_t len = 0;
+
+    REQUIRE(file_create(place.dir, "x", "12345", 5, 0600, &err) == 0);
+    for (size_t max = 4; max <= 6; max++) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_free_ char *stream = NULL;
+        _cleanup_close_ int fd = openat(place.dir, "x", O_RDONLY | O_CLOEXEC);
+        CHECK_INT(file_read(place.dir, "x", max, &text, &len, &err), max < 5 ? -1 : 0);
+        CHECK_INT(file_read_stream(fd, "x", max, &stream, &len, &err), max < 5 ? -1 : 0);
+        CHECK_STR(text, max < 5 ? NULL : "12345");
+        CHECK_STR(stream, max < 5 ? NULL : "12345");
+    }
+}
+
+static void replaces_durably_and_in_order(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_free_ char *text = NULL;
+    struct err err = ERR_INIT;
+    struct stat st;
+    size_t len = 0;
+
+    /* what a killed writer has left is in nobody's way */
+    REQUIRE(file_create(place.dir, "x.new", "half", 4, 0644, &err) == 0);
+    trace_begin();
+    CHECK_INT(file_replace(place.dir, "x", "one", 3, 0600, &err), 0);
+    CHECK_STR(trace_end(), "unlink x.new, fsync x.new, rename x, fsync DIR");
+    CHECK_INT(file_read(place.dir, "x", 10, &text, &len, &err), 0);
+    CHECK_STR(text, "one");
+    CHECK(fstatat(place.dir, "x", &st, 0) == 0 && (st.st_mode & 0777) == 0600);
+    CHECK(faccessat(place.dir, "x.new", F_OK, 0) == -1);
+}
+
+static void what_is_not_written_whole_is_not_there(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    const struct rlimit limit = {.rlim_cur = 2, .rlim_max = RLIM_INFINITY};
+    struct rlimit before;
+    struct err err = ERR_INIT;
+
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK_INT(file_create(place.dir, "x", "12345", 5, 0600, &err), -1);
+    CHECK_INT(file_replace(place.dir, "y", "12345", 5, 0600, &err), -1);
+    (void)setrlimit(RLIMIT_FSIZE, &before);
+    CHECK(faccessat(place.dir, "x", F_OK, 0) == -1);
+    CHECK(faccessat(place.dir, "y", F_OK, 0) == -1);
+    CHECK(faccessat(place.dir, "y.new", F_OK, 0) == -1);
+}
+
 static const struct unit_test tests[] = {
     TEST(a_file_that_cannot_be_read_says_why),
     TEST(a_stream_that_is_too_long_says_so),
     TEST(a_file_is_created_once),
     TEST(a_file_of_others_is_not_opened_as_ours),
+    TEST(a_limit_is_what_may_be_read),
+    TEST(replaces_durably_and_in_order),
+    TEST(what_is_not_written_whole_is_not_there),
 };
 
 int main(void)

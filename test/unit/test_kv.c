@@ -88,10 +88,23 @@ static void takes_and_puts(void)
     kv_free(&kv);
 }
 
+static void salvages_only_what_is_certain(void)
+{
+    static const char text[] = "A=1\nB=2\nbad line\nA=3\nC=4\nA=1\nD='half";
+    struct kv kv = {.count = 0};
+
+    kv_salvage(text, strlen(text), &kv);
+    CHECK_INT(kv.count, 2);
+    CHECK_STR(kv_get(&kv, "A"), NULL);
+    CHECK_STR(kv_get(&kv, "B"), "2");
+    CHECK_STR(kv_get(&kv, "C"), "4");
+    kv_free(&kv);
+}
+
 static const struct unit_test tests[] = {
     TEST(reads_what_it_writes), TEST(refuses_what_a_shell_could_run),
     TEST(names_the_line),       TEST(has_limits),
-    TEST(takes_and_puts),
+    TEST(takes_and_puts),       TEST(salvages_only_what_is_certain),
 };
 
 int main(void)

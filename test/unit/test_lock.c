@@ -1,5 +1,7 @@
 #include "place.h"
 
+#include "gap.h"
+
 #include "base/thread.h"
 #include "base/time.h"
 
@@ -129,11 +131,34 @@ static void a_wait_leaves_timer_and_signal_alone(void)
     (void)alarm(0);
 }
 
+/* As a session that is removed and made anew. */
+static void replace_the_file(void *arg)
+{
+    const struct place *place = arg;
+    struct err err = ERR_INIT;
+
+    CHECK_INT(unlinkat(place->dir, "lock", 0), 0);
+    CHECK_INT(file_create(place->dir, "lock", "", 0, 0600, &err), 0);
+}
+
+static void a_lock_on_a_removed_file_does_not_count(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_close_ int fd = -1;
+    struct err err = ERR_INIT;
+
+    gap_before("flock", replace_the_file, &place);
+    REQUIRE(lock(&place, LOCK_TRY, &fd, &err) == 0);
+    CHECK(file_is_named(place.dir, "lock", fd, NULL));
+    CHECK(file_is_locked(place.dir, "lock"));
+}
+
 static const struct unit_test tests[] = {
     TEST(a_try_ends_at_once_and_names_the_holder),
     TEST(waits_of_threads_end_when_they_said),
     TEST(a_wait_ends_with_the_lock),
     TEST(a_wait_leaves_timer_and_signal_alone),
+    TEST(a_lock_on_a_removed_file_does_not_count),
 };
 
 int main(void)

@@ -1,5 +1,7 @@
 #include "place.h"
 
+#include "gap.h"
+
 #include "base/log.h"
 #include "base/time.h"
 
@@ -376,6 +378,27 @@ static void a_name_that_is_too_long_is_refused(void)
     log_close(&log);
 }
 
+static void let_it_rotate(void *arg)
+{
+    CHECK(put(arg, "2"));
+}
+
+static void another_who_rotates_first_is_not_rotated_away(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    struct log log = opened(&place, 10, 2, false);
+    struct log other = opened(&place, 10, 2, false);
+
+    CHECK(put(&log, "1234567890"));
+    gap_before("flock", let_it_rotate, &other);
+    CHECK(put(&log, "3"));
+    log_close(&log);
+    log_close(&other);
+    check_text(&place, "a.log", "23");
+    check_text(&place, "a.log.1", "1234567890");
+    check_text(&place, "a.log.2", "-");
+}
+
 static const struct unit_test tests[] = {
     TEST(appends_what_is_written),
     TEST(rotates_before_it_grows_beyond),
@@ -394,6 +417,7 @@ static const struct unit_test tests[] = {
     TEST(waits_for_nobody_who_holds_a_lock_on_it),
     TEST(lines_of_many_writers_are_all_there_and_whole),
     TEST(a_name_that_is_too_long_is_refused),
+    TEST(another_who_rotates_first_is_not_rotated_away),
 };
 
 int main(void)
