@@ -135,3 +135,82 @@ int walk_read(struct walk *walk, walk_entry *each, void *arg)
     }
     return len == 0 || errno == ENOENT ? 0 : -1; /* ENOENT: it was removed */
 }
+
+struct tree_walk {
+    struct walk walk;
+    struct str path; /* of the lowest level, below the top */
+    walk_visit *visit;
+    void *arg;
+    bool ended;
+};
+
+/* Calls `visit` for an entry of the lowest level. */
+static int visit(struct tree_walk *on, int dir, const char *name, mode_t type)
+{
+    size_t len = on->path.len;
+    int number = errno;
+
+    str_addf(&on->path, "%s%s", len > 0 ? "/" : "", name);
+    errno = number;
+    int rc = on->visit(dir, on->path.data, type, on->arg);
+    on->path.len = len;
+    on->path.data[len] = '\0';
+    on->ended = on->ended || rc == -1;
+    return rc;
+}
+
+static int visit_entry(int fd, const struct dirent64 *entry, void *arg)
+{
+    mode_t type = (mode_t)DTTOIF(entry->d_type);
+    struct stat st;
+
+    if (entry->d_type == DT_UNKNOWN)
+        type = fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode & S_IFMT : 0;
+    int rc = type != 0 ? visit(arg, fd, entry->d_name, type) : 0;
+    return rc == 1 && !S_ISDIR(type) ? 0 : rc;
+}
+
+/* Enters a directory of the lowest level, whose path is that level's and its name. */
+static void visit_dir(struct tree_walk *on, const char *name)
+{
+    int above = walk_lowest(&on->walk)->fd;
+    int fd = walk_open(above, name);
+
+    if (fd == -1 && (errno == ENOENT || errno == EXDEV))
+        return;
+    if (fd == -1 || walk_down(&on->walk, fd, name) == -1) {
+        (void)visit(on, above, name, 0);
+        return;
+    }
+    str_addf(&on->path, "%s%s", on->path.len > 0 ? "/" : "", name);
+    if (walk_read(&on->walk, visit_entry, on) == -1 && !on->ended)
+        (void)visit(on, walk_lowest(&on->walk)->fd, ".", 0);
+}
+
+void walk_tree(int top, walk_visit *visit_it, void *arg)
+{
+    struct tree_walk on = {.path = STR_INIT, .visit = visit_it, .arg = arg};
+    int fd = open_dir(top, ".");
+
+    if (fd == -1 || walk_down(&on.walk, fd, "") == -1 ||
+        (walk_read(&on.walk, visit_entry, &on) == -1 && !on.ended))
+        (void)visit(&on, top, ".", 0);
+    while (!on.ended && on.walk.count > 0) {
+        const char *name = walk_next(&on.walk);
+        if (name != NULL) {
+            visit_dir(&on, name);
+            continue;
+        }
+        if (walk_reopen(&on.walk) == -1) {
+            (void)visit(&on, walk_lowest(&on.walk)->fd, "..", 0);
+            break;
+        }
+        walk_up(&on.walk);
+        const char *slash = on.path.len > 0 ? strrchr(on.path.data, '/') : NULL;
+        on.path.len = slash != NULL ? (size_t)(slash - on.path.data) : 0;
+        if (on.path.data != NULL)
+            on.path.data[on.path.len] = '\0';
+    }
+    walk_release(&on.walk);
+    str_free(&on.path);
+}

@@ -1,5 +1,5 @@
 /*
- * Walks a tree down and up again, for tree_remove.c and tree_measure.c. The way up is "..", checked
+ * Walks a tree down and up again. The way up is "..", checked
  * against the directory seen on the way down, so a few descriptors suffice at any depth. Mounted
  * file systems are not entered.
  */
@@ -58,6 +58,15 @@ const char *walk_next(struct walk *walk);
  * walk_read() stops and fails. */
 typedef int walk_entry(int fd, const struct dirent64 *entry, void *arg);
 int walk_read(struct walk *walk, walk_entry *each, void *arg);
+
+/*
+ * Walks the whole tree that is open at `top`, a directory after the other. `visit` is called for
+ * each entry with its directory, its path below the top and its type as in st_mode, and with type 0
+ * for a directory that cannot be read, errno saying why. It returns 1 to have a directory entered,
+ * 0, or -1 to end the walk.
+ */
+typedef int walk_visit(int dir, const char *path, mode_t type, void *arg);
+void walk_tree(int top, walk_visit *visit, void *arg);
 
 /* Returns true for "." and "..". */
 bool walk_is_dot(const char *name);

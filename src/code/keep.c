@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "code/landed.h"
 #include "code/linked.h"
+#include "code/odd.h"
 #include "code/placed.h"
 #include "code/sparse.h"
 #include "code/submodule.h"
@@ -316,7 +317,7 @@ static int check_view_files(struct work_search *search, const char *head, struct
 
     if (cwd == -1)
         return err_errno(err, "cannot open '%s'", tree);
-    if (check_submodules(search, CODE_VIEW, err) == -1)
+    if (odd_check(cwd, tree, err) == -1 || check_submodules(search, CODE_VIEW, err) == -1)
         return -1;
     int rc = git_must(&git, GIT_ARGS("read-tree", head), NULL, NULL, err);
     if (rc == 0)

@@ -4,6 +4,7 @@
 #include "code/landed.h"
 #include "code/lfs_carry.h"
 #include "code/linked.h"
+#include "code/odd.h"
 #include "code/pack.h"
 #include "code/project.h"
 #include "code/sparse.h"
@@ -205,7 +206,7 @@ static int add_view(struct saver *saver, const struct repo *repo, struct err *er
     git.tree = tree;
     git.index = index;
     git.cwd = saver->tree;
-    if (view_head(repo, head, err) == -1 ||
+    if (odd_check(saver->tree, tree, err) == -1 || view_head(repo, head, err) == -1 ||
         git_must(&git, GIT_ARGS("read-tree", "--reset", head), NULL, NULL, err) == -1 ||
         sparse_mark(&git, repo->git, head, err) == -1 || git_add_all(&git, err) == -1 ||
         git_text(&git, GIT_ARGS("write-tree"), &files, err) == -1 ||

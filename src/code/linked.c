@@ -239,83 +239,34 @@ static void add_found(const struct linked_search *search, int dir, const char *p
     }
 }
 
-/* A walk through the session, at a directory. */
-struct linked_place {
-    const struct linked_search *search;
-    struct walk walk;
-    struct str path;
-};
-
-static int note_entry(int fd, const struct dirent64 *entry, void *arg)
+static int visit(int dir, const char *path, mode_t type, void *arg)
 {
-    const struct linked_place *place = arg;
-    bool is_git = strcmp(entry->d_name, ".git") == 0;
-    mode_t type = (mode_t)DTTOIF(entry->d_type);
-    struct stat st;
+    const struct linked_search *search = arg;
+    const char *slash = strrchr(path, '/');
+    bool is_git = strcmp(slash != NULL ? slash + 1 : path, ".git") == 0;
 
-    if (entry->d_type == DT_UNKNOWN)
-        type = fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode & S_IFMT : 0;
-    if (is_git && S_ISREG(type))
-        add_found(place->search, fd, place->path.data);
-    return S_ISDIR(type) && !is_git &&
-           (place->walk.count > 1 || strcmp(entry->d_name, CODE_GIT) != 0);
-}
-
-static void fail_place(const struct linked_place *place)
-{
-    const char *below = place->path.data + strlen(place->search->workspace);
-    _cleanup_str_ struct str what = STR_INIT;
-
-    str_add(&what, "the directory '");
-    str_add_visible(&what, below, strlen(below));
-    str_add(&what, "' cannot be searched for work trees");
-    add_fault(place->search, what.data, strerror(errno));
-}
-
-/* Goes to the next directory. Returns false at the end, or if the way up is lost. */
-static bool walk_on(struct linked_place *place)
-{
-    const char *name = walk_next(&place->walk);
-
-    if (name == NULL) {
-        if (walk_reopen(&place->walk) == -1) {
-            fail_place(place);
-            return false;
-        }
-        walk_up(&place->walk);
-        place->path.len = (size_t)(strrchr(place->path.data, '/') - place->path.data);
-        place->path.data[place->path.len] = '\0';
-        return place->walk.count > 0;
+    if (type == 0) {
+        _cleanup_str_ struct str what = STR_INIT;
+        str_add(&what, "the directory '");
+        str_add_visible(&what, path, strlen(path));
+        str_add(&what, "' cannot be searched for work trees");
+        add_fault(search, what.data, strerror(errno));
+    } else if (is_git && S_ISREG(type) && slash != NULL) {
+        _cleanup_free_ char *tree =
+            mem_printf("%s/%.*s", search->workspace, (int)(slash - path), path);
+        add_found(search, dir, tree);
     }
-    size_t len = place->path.len;
-    str_addf(&place->path, "/%s", name);
-    int fd = walk_open(walk_lowest(&place->walk)->fd, name);
-    if (fd != -1 && walk_down(&place->walk, fd, name) == 0) {
-        if (walk_read(&place->walk, note_entry, place) == -1)
-            fail_place(place);
-        return true;
-    }
-    if (errno != ENOENT && errno != EXDEV)
-        fail_place(place);
-    place->path.len = len;
-    place->path.data[len] = '\0';
-    return true;
+    return S_ISDIR(type) && !is_git && strcmp(path, CODE_GIT) != 0;
 }
 
-static void search_session(const struct linked_search *search)
+static void search_session(struct linked_search *search)
 {
-    struct linked_place place = {.search = search, .path = STR_INIT};
-    int fd = open(search->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int top = open(search->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    str_add(&place.path, search->workspace);
-    if (fd == -1 || walk_down(&place.walk, fd, "") == -1 ||
-        walk_read(&place.walk, note_entry, &place) == -1)
-        fail_place(&place);
+    if (top == -1)
+        add_fault(search, "the session", strerror(errno));
     else
-        while (walk_on(&place))
-            ;
-    walk_release(&place.walk);
-    str_free(&place.path);
+        walk_tree(top, visit, search);
 }
 
 void linked_find(const struct repo *repo, const struct team *team, struct linked_list *ret)

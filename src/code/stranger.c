@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "code/index.h"
+#include "code/odd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +80,15 @@ bool stranger_borrows(const struct stranger *stranger)
         path_open_beneath(stranger->fd, "objects/info", O_RDONLY | O_DIRECTORY);
 
     return info != -1 && faccessat(info, "alternates", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Checks that no git of mas waits for ever at a file of the work tree or of the repository in it.
+ */
+static int check_files(const struct stranger *stranger, struct err *err)
+{
+    return odd_check(stranger->cwd, stranger->tree, err) == 0
+               ? 0
+               : err_wrap(err, "cannot read %s", stranger->subject);
 }
 
 /* Cuts the newline off a line. */
@@ -178,7 +188,7 @@ static int open_repository(struct stranger *stranger, struct err *err)
     stranger->fd = path_open_dir(stranger->cwd, ".git");
     if (stranger->fd == -1)
         return refuse(stranger, "its .git is missing, a file or a link", err);
-    return check_places(stranger, err);
+    return check_places(stranger, err) == -1 ? -1 : check_files(stranger, err);
 }
 
 int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret, struct err *err)
@@ -223,6 +233,8 @@ int stranger_open_linked(const struct repo *repo, const struct linked *linked, s
                        : -1;
     if (linked->tree != NULL && stranger.cwd == -1)
         return refuse(&stranger, strerror(errno), err);
+    if (linked->tree != NULL && check_files(&stranger, err) == -1)
+        return -1;
     stranger.own = path_open_beneath(stranger.fd, own, O_RDONLY | O_DIRECTORY);
     if (stranger.own == -1)
         return refuse(&stranger, strerror(errno), err);
