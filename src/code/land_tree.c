@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "code/checkout.h"
 #include "code/drivers.h"
+#include "code/in_way.h"
 #include "code/index.h"
 #include "code/unseen.h"
 
@@ -32,23 +33,14 @@ static int fail_files(const struct landing *landing, const char *what, char *con
                    landing->onto + strlen("refs/heads/"), landing->tree, what, str_text(&list));
 }
 
-/* Fails if files of the person's are where new ones go, also those that git ignores, which git
- * would replace. */
+/* Fails if files of the person's are where new ones go, also those that git ignores. */
 static int check_free(const struct landing *landing, const struct checkout *checkout,
                       struct err *err)
 {
-    _cleanup_strv_ char **names = NULL;
     _cleanup_strv_ char **taken = NULL;
-    struct stat st;
 
-    if (git_names(&checkout->git,
-                  GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--no-renames",
-                           "--diff-filter=A", landing->old, landing->new),
-                  &names, err) == -1)
+    if (in_way_find(&checkout->git, landing->old, landing->new, &taken, err) == -1)
         return -1;
-    for (char **name = names; name != NULL && *name != NULL; name++)
-        if (fstatat(checkout->cwd, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno == ENOTDIR)
-            strv_push(&taken, *name);
     if (taken == NULL)
         return 0;
     (void)fail_files(landing, "these are in the way, and the branch does not have them", taken,

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "code/in_way.h"
 #include "code/leftover.h"
 #include "code/lfs_carry.h"
 #include "code/pack.h"
@@ -246,6 +247,8 @@ static int move(struct sync *sync, struct err *err)
     const struct git git = work_git(&sync->stranger, &sync->tree);
     struct proc_result result = PROC_RESULT_INIT;
 
+    if (in_way_check(&git, sync->stranger.head, sync->main, err) == -1)
+        return err_wrap(err, "cannot update the work tree of agent '%s'", sync->stranger.agent);
     /* what changed since the snapshot is in the way of read-tree */
     if (open_refs(sync, err) == -1 || lock_both(sync, err) == -1 ||
         git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err) == -1)

@@ -3,7 +3,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "code/in_way.h"
 #include "code/leftover.h"
+#include "code/odd.h"
 #include "code/sparse.h"
 #include "code/unseen.h"
 
@@ -116,6 +118,8 @@ static int view_open(const struct repo *repo, struct view_tree *ret, struct err 
     ret->cwd = open(ret->tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (ret->own == -1 || ret->cwd == -1)
         return err_errno(err, "cannot open the view of the project");
+    if (odd_check(ret->cwd, ret->tree, err) == -1)
+        return err_wrap(err, "cannot read the view of the project");
     if (file_read(ret->own, "HEAD", GIT_OID_TEXT, &was, &len, &ignored) == 0) {
         was[strcspn(was, "\n")] = '\0';
         (void)git_parse_oid(was, ret->head);
@@ -215,6 +219,8 @@ static int move_opened(const struct repo *repo, struct view_tree *view, const ch
     if (view->head[0] != '\0') {
         if (check_unseen(repo, &git, view->head, commit, err) == -1)
             return -1;
+        if (in_way_check(&git, view->head, commit, err) == -1)
+            return err_wrap(err, "cannot update the view of the project");
         str_addf(&moving, "%s %s\n", view->head, commit);
         if (file_replace(view->own, MOVING, moving.data, moving.len, 0644, err) == -1)
             return -1;

@@ -328,3 +328,53 @@ END
     done
     whole
 }
+
+@test "a FIFO where git opens a file is refused and named, and nothing waits for it" {
+    local at where x=$C/x
+    git -C "$x" gc -q
+    git init -q "$x/inner"
+    git init -q "$x/other" && git -C "$x/other" commit -q --allow-empty -m other && mv "$x/other/.git" "$x/bare"
+    echo 'gitdir: ../bare' >"$x/other/.git"
+    for at in .git/objects/info/commit-graph .git/objects/pack/multi-pack-index .git/objects/aa/0123456789012345678901234567890123456789 \
+        .git/objects/info/commit-graphs/commit-graph-chain .gitignore dir/.gitattributes inner/.git/HEAD inner/.git/config \
+        bare/HEAD bare/refs/heads/main; do
+        where=$x/$at
+        mkdir -p "${where%/*}"
+        [ ! -e "$where" ] || mv "$where" "$T/kept"
+        mkfifo "$where"
+        for verb in diff merge sync rm; do
+            run --separate-stderr timeout 30 "$MAS" "$verb" "$ID" $([ "$verb" = rm ] || echo x)
+            [[ $status =~ ^[45]$ ]] && [[ $stderr == *"'$at' is a FIFO where git needs a file"* ]] ||
+                { echo "$at: $verb: $status $stderr"; return 1; }
+        done
+        rm "$where"
+        [ ! -e "$T/kept" ] || mv "$T/kept" "$where"
+    done
+    # where the link leads to one, and one that is none of git's business
+    mkfifo "$x/pipe"
+    rm "$x/inner/.git/HEAD"
+    ln -s ../../pipe "$x/inner/.git/HEAD"
+    run --separate-stderr timeout 30 "$MAS" diff "$ID" x
+    [ "$status" -eq 5 ]
+    [[ $stderr == *"'inner/.git/HEAD' is a symbolic link where git needs a file"* ]]
+    rm -r "$x/inner" "$x/other" "$x/bare"
+    run --separate-stderr timeout 30 "$MAS" diff "$ID" x
+    [ "$status" -eq 0 ]
+}
+
+@test "a FIFO in place of the index, or in the view, makes nothing wait" {
+    local verb
+    rm "$R/index"
+    mkfifo "$R/index" "$C/view/.gitattributes"
+    for verb in diff 'sync x' rm; do
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr timeout 60 "$MAS" ${verb%% *} "$ID" ${verb#"${verb%% *}"}
+        [ "$status" -ne 124 ] || { echo "$verb waits"; return 1; }
+    done
+    [[ $stderr == *"'.git/index' is a FIFO"* ]] && [[ $stderr == *"'.gitattributes' is a FIFO"* ]] || { echo "$stderr"; return 1; }
+    run --separate-stderr timeout 60 "$MAS" merge "$ID" y
+    [[ $stderr == *"'.gitattributes' is a FIFO"* ]] || { echo "$status $stderr"; return 1; }
+    run --separate-stderr timeout 60 "$MAS" rm -f "$ID"
+    [ "$status" -eq 0 ]
+    [ ! -e "$ROOT/sessions/$ID" ]
+}

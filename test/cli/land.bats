@@ -112,16 +112,18 @@ and more'
     refused 4 "mas: cannot land onto 'main': in its work tree '$P' it would overwrite changes of these: a, b"$'\n'
     git -C "$P" reset -q && git -C "$P" checkout -q a b
     # files that git does not track and that would be overwritten, also those that it ignores
-    for name in n o; do echo theirs >"$C/x/$name"; done
-    git -C "$C/x" add n o && git -C "$C/x" commit -qm n
+    mkdir "$C/x/d"
+    for name in d/f n o; do echo theirs >"$C/x/$name"; done
+    git -C "$C/x" add d n o && git -C "$C/x" commit -qm n
     "$MAS" merge -q "$ID" x
     echo mine >"$P/n"
     echo mine >"$P/o"
-    echo n >>"$P/.git/info/exclude"
+    ln -s "$T" "$P/d" # followed, it shows no f
+    printf '%s\n' d n >>"$P/.git/info/exclude"
     BEFORE=$(project_state)
     mas land "$ID"
-    refused 4 "mas: cannot land onto 'main': in its work tree '$P' these are in the way, and the branch does not have them: n, o"$'\n'
-    rm "$P/n"
+    refused 4 "mas: cannot land onto 'main': in its work tree '$P' these are in the way, and the branch does not have them: d, n, o"$'\n'
+    rm "$P/n" "$P/d"
     mv "$P/o" "$P/other"
     # what landing does not touch stays, changed, staged, removed or new; nor is a touched file in the way
     echo new >"$P/new" && git -C "$P" add new && echo newer >"$P/new"

@@ -101,6 +101,44 @@ line" ]
     [[ $output == *'not updated'* || $status != 0 ]]
 }
 
+@test "what is ignored is looked at as it is: a link in the way is not replaced" {
+    mkdir "$T/elsewhere"
+    printf '%s\n' dist out >"$C/x/.gitignore"
+    git -C "$C/x" add .gitignore && git -C "$C/x" commit -qm ignore
+    "$MAS" merge -q "$ID" x
+    "$MAS" sync -q "$ID" y
+    ln -s "$T/elsewhere" "$C/y/dist"
+    mkdir "$C/x/dist" && echo theirs >"$C/x/dist/new" && echo theirs >"$C/x/out"
+    git -C "$C/x" add -f dist out && git -C "$C/x" commit -qm dist
+    "$MAS" merge -q "$ID" x
+    mas sync "$ID" y
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"cannot update the work tree of agent 'y': these are in the way: dist"$'\n'* ]]
+    [ "$(readlink "$C/y/dist")" = "$T/elsewhere" ]
+    rm "$C/y/dist"
+    echo mine >"$C/y/out"
+    mas sync "$ID" y
+    [[ $stderr == *"these are in the way: out"$'\n'* ]]
+    [ "$(cat "$C/y/out")" = mine ]
+    rm "$C/y/out"
+    mas sync "$ID" y
+    [ "$output" = 'y: updated' ]
+    [ -z "$(ls "$T/elsewhere")" ]
+    # in the view, and a directory that becomes a file, and the other way round
+    ln -s "$T/elsewhere" "$C/view/two"
+    git -C "$C/x" rm -qr dist && echo file >"$C/x/dist" && git -C "$C/x" rm -q out && mkdir "$C/x/out" "$C/x/two"
+    echo new >"$C/x/out/new" && echo new >"$C/x/two/new"
+    git -C "$C/x" add -f . dist out && git -C "$C/x" commit -qm swap
+    mas merge "$ID" x
+    [[ $stderr == *"cannot update the view of the project: these are in the way: two"* ]]
+    [ -L "$C/view/two" ]
+    rm "$C/view/two"
+    mas sync "$ID" y
+    [ "$output" = 'y: updated' ]
+    [ "$(cat "$C/y/dist" "$C/y/out/new")" = $'file\nnew' ]
+    whole
+}
+
 @test "what the agent's git works on at the moment is left alone" {
     merge_one
     touch "$C/y/.git/index.lock"
