@@ -111,11 +111,17 @@ static bool may_be_elsewhere(struct survey *survey, const struct row *row)
     return self == NULL || strcmp(machine, self) != 0;
 }
 
-/* Returns true while a command works on the session, whose tmux session may be starting. */
-static bool is_busy(const struct root *root, const char *id)
+/* Finds out whether a session that should run has crashed, and when its agents last did something:
+ * its metadata says when it was started. While a command works on it, its tmux session may be
+ * starting. */
+static void check_crash(const struct root *root, struct view *view)
 {
-    _cleanup_close_ int dir = workspace_open(root, id);
-    return dir != -1 && workspace_is_locked(dir);
+    _cleanup_close_ int dir = workspace_open(root, view->row.id);
+
+    view->crashed = dir == -1 || !workspace_is_locked(dir);
+    time_t written = view->crashed && dir != -1 ? workspace_activity(dir) : 0;
+    if (written > view->used)
+        view->used = written;
 }
 
 static void compute(const struct root *root, struct survey *survey, struct view *view)
@@ -136,8 +142,8 @@ static void compute(const struct root *root, struct survey *survey, struct view 
     view->status = view->live != NULL ? STATUS_ACTIVE : STATUS_STOPPED;
     if (failure != NULL && view->socket != NULL)
         set_error(view, failure->text);
-    else if (view->live == NULL)
-        view->crashed = view->row.status == STATUS_ACTIVE && !is_busy(root, view->row.id);
+    else if (view->live == NULL && view->row.status == STATUS_ACTIVE)
+        check_crash(root, view);
 }
 
 /* Oldest first; of those created in the same second, in the order of the index. */

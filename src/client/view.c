@@ -33,6 +33,8 @@ time_t view_activity(const struct view *view)
 {
     time_t t = 0;
     (void)time_parse(view->row.activity, &t);
+    if (view->crashed && view->used > t)
+        t = view->used;
     return view->live != NULL && view->live->activity > t ? view->live->activity : t;
 }
 

@@ -36,7 +36,8 @@ struct view {
     const char *live_socket; /* the tmux server that has it */
     struct agent_counts *counts; /* what its hosts reported; NULL: nothing. See view_counts() */
     size_t place; /* position in the index */
-    time_t used; /* last activity according to the metadata; 0: unknown */
+    time_t used; /* last activity according to the metadata, after a crash also to what its agents
+                  * have written; 0: unknown */
     ino_t metadata; /* inode of the .session that was read; another inode means another state */
     struct timespec written; /* ctime of that file */
 };

@@ -173,8 +173,9 @@ static void record_stop(const struct life *life, int dir, struct session *sessio
         return;
     session->status = STATUS_STOPPED;
     session->stopped = time(NULL);
-    if (live != NULL && live->activity > session->activity)
-        session->activity = live->activity;
+    time_t activity = live != NULL ? live->activity : workspace_activity(dir);
+    if (activity > session->activity)
+        session->activity = activity;
     if (life_record(life, dir, session, &end->unwritten) == -1 && end->removing)
         end->unwritten = (struct err)ERR_INIT;
 }

@@ -96,6 +96,32 @@ void workspace_log(int dir, struct log_limits limits, const char *fmt, ...)
         log_text(logs, WORKSPACE_LOG, limits, text);
 }
 
+/* Uses the time of a file if it is newer. */
+static void look_at(int dir, const char *name, time_t *newest)
+{
+    struct stat st;
+
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec > *newest)
+        *newest = st.st_mtim.tv_sec;
+}
+
+time_t workspace_activity(int dir)
+{
+    _cleanup_close_ int logs = path_open_dir(dir, WORKSPACE_LOGS);
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+    time_t newest = 0;
+
+    look_at(dir, WORKSPACE_MEMORY, &newest);
+    look_at(dir, WORKSPACE_MEMORY "-wal", &newest);
+    if (logs != -1)
+        (void)path_list(logs, &names, &ignored);
+    for (char **name = names; name != NULL && *name != NULL; name++)
+        if (strcmp(*name, WORKSPACE_LOG) != 0) /* whatever is done to the session is there */
+            look_at(logs, *name, &newest);
+    return newest;
+}
+
 bool workspace_env_is_recent(time_t when)
 {
     time_t age = time(NULL) - when;

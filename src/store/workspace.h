@@ -78,6 +78,10 @@ int workspace_clear_lock(const struct root *root, int dir, struct err *err);
 /* Appends "<time> <text>" to the session's log. Ignores errors. */
 void workspace_log(int dir, struct log_limits limits, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* Returns when the session's agents last wrote into their logs and conversations; 0: never, or that
+ * cannot be read. */
+time_t workspace_activity(int dir);
+
 /* Returns true if run/env, written at this time, is less than a minute old. Hosts read their part
  * long before that. */
 bool workspace_env_is_recent(time_t when);

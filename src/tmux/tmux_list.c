@@ -8,11 +8,12 @@
 #include <string.h>
 
 /* 1 for a dead pane or 0 for a live one, then 1 if it is an agent's. Arbitrary text comes last, and
- * a session name contains no colon. */
+ * a session name contains no colon. In a loop a comma would begin another format, for the current
+ * window only. */
 const char tmux_list_format[] =
     "#{session_id}:#{session_attached}:"
     "#{W:#{P:#{pane_dead}#{m:* host #{@mas_id} *,#{pane_start_command}}}}:"
-    "#{W:#{window_activity},}:#{@mas_id}:#{session_name}:#{@mas_root}";
+    "#{W:#{window_activity} }:#{@mas_id}:#{session_name}:#{@mas_root}";
 const char tmux_panes_format[] = "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:"
                                  "#{pane_dead_status}:#{pane_dead_signal}:#{pane_start_command}";
 
@@ -58,7 +59,7 @@ static bool read_session(char *line, struct tmux_session *ret)
     for (; panes[0] != '\0' && panes[1] != '\0'; panes += 2)
         if (panes[1] == '1')
             *(panes[0] == '1' ? &ret->ended : &ret->running) += 1;
-    for (char *at = cut(&activity, ','); at != NULL; at = cut(&activity, ',')) {
+    for (char *at = cut(&activity, ' '); at != NULL; at = cut(&activity, ' ')) {
         time_t t = (time_t)strtoll(at, NULL, 10);
         if (t > ret->activity)
             ret->activity = t;

@@ -21,6 +21,7 @@ age() {
     for key in "${@:-LAST_ACTIVITY}" ${1:-STOPPED_AT}; do
         sed -i "s/^$key=.*/$key=$at/" "$ROOT/sessions/$id/.session"
     done
+    touch -d "$at" "$ROOT/sessions/$id/logs/"*
 }
 
 left() { "$MAS" list --all -q | sort | tr '\n' ' '; }

@@ -137,6 +137,38 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
     [ "$(meta "$ID" STATUS)" = active ]
 }
 
+# Prints when session $ID was last active.
+activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | select(.sessionId == $id).lastActivity'; }
+
+@test "the last activity is the newest of any agent, also once the session is stopped" {
+    new_session -t pair
+    # shellcheck disable=SC2329
+    later_than() { "$MAS" send "$ID" "$1" : >/dev/null && [[ $(activity) > $2 ]]; }
+    for agent in $("$MAS" status "$ID" --json | jq -r '.sessions[0].agents[].id'); do
+        eventually later_than "$agent" "$(activity)"
+    done
+    last=$(activity)
+    [[ $last > $(field "$ID" .createdAt) ]]
+    mas stop -q "$ID"
+    [ "$status" -eq 0 ]
+    [[ ! $(activity) < $last ]]
+}
+
+@test "a crashed session was last active when its agents last wrote something" {
+    new_session -t solo
+    "$MAS" stop -q "$ID"
+    sed -i '/^STOPPED_AT=/d; s/^STATUS=.*/STATUS=active/; s/^LAST_ACTIVITY=.*/LAST_ACTIVITY=2020-01-01T00:00:00Z/' \
+        "$ROOT/sessions/$ID/.session"
+    find "$ROOT/sessions/$ID/logs" -type f -exec touch -d 2021-02-03T00:00:00Z {} +
+    rm "$ROOT/sessions/.sessions.index" # it is made from .session
+    touch -d 2021-02-03T04:05:06Z "$ROOT/sessions/$ID/logs/agent-solo.log"
+    [ "$(activity)" = 2021-02-03T04:05:06Z ]
+    mas clean --older-than "$((($(date +%s) - $(date -d 2020-06-01 +%s)) / 86400))d" --status crashed
+    [ "$output" = '0 sessions removed, 0B freed' ]
+    mas stop -q "$ID"
+    [ "$(activity)" = 2021-02-03T04:05:06Z ]
+}
+
 @test "list writes nothing" {
     four_states
     before=$(snapshot)
