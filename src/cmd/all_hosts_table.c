@@ -4,6 +4,7 @@
 #include "cmd/all_hosts.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
+#include "model/agent_status.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,13 +99,41 @@ static void put_agents(const struct fleet_row *row, const char *member, struct s
     }
 }
 
+static void put_code(const struct fleet_row *row, const char *member, struct str *to)
+{
+    const struct json *code = json_get(row->row, member);
+
+    if (code != NULL)
+        code_figures_format(json_int(json_get(code, "ahead"), 0),
+                            json_int(json_get(code, "behind"), 0),
+                            json_int(json_get(code, "changed"), 0), to);
+}
+
+static void put_if(const struct json *row, const char *member, const char *text, struct str *to)
+{
+    if (json_bool(json_get(row, member), false))
+        str_add(to, text);
+}
+
+/* In the words of print_status(). */
 static void put_status(const struct fleet_row *row, const char *member, struct str *to)
 {
     const char *reason = json_get_text(row->row, "reason");
 
     put_text(row->row, member, to);
-    if (json_bool(json_get(row->row, "crashed"), false))
-        str_add(to, " (crashed)");
+    if (json_bool(json_get(row->row, "elsewhere"), false)) {
+        str_add(to, " on ");
+        put_text(row->row, "machine", to);
+    }
+    put_if(row->row, "crashed", " (crashed)", to);
+    put_if(row->row, "migrating", " (migrating)", to);
+    put_if(row->row, "leaseLost", " (lease lost)", to);
+    if (json_get_text(row->row, "movedTo") != NULL) {
+        str_add(to, " (moved to ");
+        put_text(row->row, "movedTo", to);
+        str_add(to, ")");
+    }
+    put_if(row->row, "private", " (private)", to);
     if (reason != NULL)
         str_addf(to, ": %.*s", (int)str_fit(reason, CELL_MAX), reason);
 }
@@ -153,6 +182,7 @@ static const struct fleet_column list_columns[] = {
     {"MODE", "mode", put_plain},
     {"AGE", "createdAt", put_age},
     {"ACTIVE", "lastActivity", put_age},
+    {"CODE", "code", put_code},
     {"AGENTS", "agentsRunning", put_agents},
     {"STATUS", "status", put_status},
     {NULL, NULL, NULL},
@@ -206,7 +236,8 @@ static const struct fleet_verb {
 };
 
 /* The columns to omit on a narrow terminal, in this order. */
-static const char *const spare[] = {"MODE", "TEMPLATE", "ROLE", "APPARENT", "ACTIVE", "AGE", NULL};
+static const char *const spare[] = {"MODE",   "TEMPLATE", "ROLE", "APPARENT",
+                                    "ACTIVE", "AGE",      "CODE", NULL};
 
 static const struct fleet_verb *find_verb(const char *verb)
 {

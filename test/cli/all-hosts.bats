@@ -1,6 +1,7 @@
 # shellcheck disable=SC2016 # what the other machine expands
 load ../helper
 load ../ssh
+load ../project
 
 # A loaded machine may need more than the usual two seconds.
 setup_more() {
@@ -37,6 +38,28 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     mas stop "n1:$a"
     mas list --all-hosts --active -q
     [ "$output" = "$ID"$'\n'"n2:$b" ]
+}
+
+@test "list --all-hosts has what list has: a column a member, and each word of the status" {
+    local columns
+    local team='"sessionId":"'$NONE'","tmuxSession":"mas-1","status":"active"'
+    printf '{"sessions":[{%s,"private":true,"code":{"agents":1,"ahead":2,"behind":1,"changed":3}}]}\n' "$team" >"$T/n1.json"
+    printf '{"sessions":[{%s,"elsewhere":true,"machine":"far","crashed":true,"migrating":true,"leaseLost":true,"movedTo":"away"}]}\n' \
+        "$team" >"$T/n2.json"
+    acts_as n1 "$(greeting); cat $T/n1.json"
+    acts_as n2 "$(greeting); cat $T/n2.json"
+    make_project
+    new_session -t solo --private --project "$P"
+    # shellcheck disable=SC2329
+    has_code() { mas list && [[ ${lines[0]} == *' CODE '* ]]; }
+    eventually has_code
+    columns=$(xargs <<<"${lines[0]}")
+    mas list --all-hosts
+    [ "$status" -eq 0 ]
+    [ "$(xargs <<<"${lines[0]}")" = "HOST $columns" ]
+    [[ $(row -) == *' = '*' active (private)' ]]
+    [[ $(row n1) == *' +2 -1 ~3 '*' active (private)' ]]
+    [[ $(row n2) == *' active on far (crashed) (migrating) (lease lost) (moved to away)' ]]
 }
 
 @test "status, du, usage, search and top --all-hosts" {
