@@ -11,8 +11,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Returns true for "less", "/usr/bin/less -S" and the like. */
+static bool is_less(const char *pager)
+{
+    size_t len = strcspn(pager, " \t");
+    size_t start = len;
+
+    while (start > 0 && pager[start - 1] != '/')
+        start--;
+    return len - start == 4 && memcmp(pager + start, "less", 4) == 0;
+}
+
 /* Returns the pager's command line for a shell; NULL: none. The caller frees it. */
-static char *find_pager(const char *less)
+static char *find_pager(bool *ret_is_less)
 {
     const char *pager = getenv("PAGER");
 
@@ -20,10 +31,13 @@ static char *find_pager(const char *less)
         return NULL;
     if (pager == NULL) {
         _cleanup_free_ char *program = path_find_program("less", getenv("PATH"), AT_FDCWD);
-        return program != NULL ? mem_dup(less) : NULL;
+        if (program == NULL)
+            return NULL;
+        pager = "less";
     }
     if (pager[0] == '\0' || strcmp(pager, "cat") == 0)
         return NULL;
+    *ret_is_less = is_less(pager);
     return mem_printf("LESS=${LESS-FRX} LV=${LV--c}; export LESS LV; %s", pager);
 }
 
@@ -45,12 +59,13 @@ static int run(const char *pager, const struct str *text)
     return rc == -1 || status == 126 || status == 127 ? -1 : 0;
 }
 
-bool pager_show(const struct str *text, const char *less)
+bool pager_show(const struct str *text)
 {
-    _cleanup_free_ char *pager = text->len > 0 ? find_pager(less) : NULL;
+    bool less = false;
+    _cleanup_free_ char *pager = text->len > 0 ? find_pager(&less) : NULL;
 
     if (pager != NULL && run(pager, text) == 0)
-        return getenv("PAGER") == NULL;
+        return less;
     (void)fwrite(str_text(text), 1, text->len, stdout);
     return false;
 }

@@ -6,6 +6,7 @@
  *     complete.c  completion of commands with TAB
  *     past.c      earlier messages, from memory.db
  *     footer.c    the lines below the conversation
+ *     form.c      a form among them, and what is typed for its fields
  */
 #ifndef MAS_CHAT_CHAT_H
 #define MAS_CHAT_CHAT_H
@@ -61,6 +62,7 @@ struct chat {
     struct json *plan; /* NULL: no plan in this turn */
     struct host_permission permissions[PERMISSIONS_MAX];
     size_t permission_count;
+    size_t asked_at; /* view.added when the whole question of the first one had been shown */
     char **sent; /* prompts without an answer of the host, in order; NULL: none */
     char **queued; /* queued prompts that this pane knows of; NULL: none */
     int64_t known; /* the newest message that past.c has shown */
@@ -114,6 +116,13 @@ enum { PAST_PAGE = 30, PAST_MOST = 1000 };
 void past_show(struct chat *chat, int count);
 /* Shows them again, without remembering them. */
 void past_show_again(struct chat *chat, int count);
+
+/* ---- form.c: of the permission that is shown, which is a form */
+/* Keeps what is typed for a field, FIELD=VALUE, until the form is accepted. Returns what is wrong
+ * with it, or NULL. */
+const char *form_fill(struct chat *chat, const char *answer);
+/* Adds a row for each field to the footer, in at most `most` rows. */
+void form_show(struct chat *chat, size_t most);
 
 /* ---- footer.c */
 /* Rebuilds the footer in chat->view; view_draw() shows it. */

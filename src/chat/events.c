@@ -70,6 +70,8 @@ static void on_permission(struct chat *chat, const struct host_event *event)
         view_addf(&chat->view, STYLE_NOTE, "what it asks has changed:");
     view_addf(&chat->view, STYLE_ASKS, "%s", host_event_title(event));
     view_details(&chat->view, event->body != NULL ? event->body : "", event->body_len, ASKED_LINES);
+    if (chat->permission_count == 1)
+        chat->asked_at = chat->view.added;
 }
 
 static void on_permitted(struct chat *chat, const struct host_event *event)

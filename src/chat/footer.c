@@ -89,16 +89,45 @@ static size_t count_rows(const struct chat_view *view, const struct host_permiss
     return rows;
 }
 
-/* Shows choices in full if there is room, because they may differ only beyond the first row. */
-static void add_choices(struct chat_view *view, const struct host_permission *permission)
+/* Repeats the question in at most `most` rows, with what can be seen of its details. Returns their
+ * number. */
+static size_t add_question(struct chat *chat, size_t most)
 {
-    enum { ROWS_MOST = 8 };
+    const struct host_permission *asked = &chat->permissions[0];
+    const char *body = asked->body != NULL && asked->form == NULL ? asked->body : "";
+    size_t rows = 0;
+
+    if (most == 0)
+        return 0;
+    view_live(&chat->view, STYLE_ASKS, host_permission_title(asked));
+    for (rows = 1; rows < most && *body != '\0'; rows++) {
+        size_t len = strcspn(body, "\n");
+        bool more = body[len] != '\0' && body[len + 1] != '\0';
+        view_live(&chat->view, STYLE_DETAIL, rows + 1 == most && more ? "(more above)" : body);
+        body += len + (body[len] == '\n');
+    }
+    return rows;
+}
+
+/* Shows choices in full if there is room, because they may differ only beyond the first row. The
+ * question stands right above them: it is repeated if something has come between. */
+static void add_asked(struct chat *chat)
+{
+    enum { ROWS_MOST = 8, QUESTION_MOST = 8 };
+    const struct host_permission *asked = &chat->permissions[0];
+    struct chat_view *view = &chat->view;
     size_t most = ROWS_MOST;
 
-    while (most > 1 && BELOW + count_rows(view, permission, most) > (size_t)view->rows)
+    while (most > 1 && BELOW + count_rows(view, asked, most) > (size_t)view->rows)
         most--;
-    for (size_t i = 0; i < permission->options.count; i++)
-        (void)put_choice(view, view->columns, i + 1, permission->options.word[i].name, most);
+    size_t used = BELOW + count_rows(view, asked, most);
+    size_t room = (size_t)view->rows > used ? (size_t)view->rows - used : 0;
+    if (view->added != chat->asked_at || view->is_open)
+        room -= add_question(chat, room < QUESTION_MOST ? room : QUESTION_MOST);
+    if (asked->form != NULL)
+        form_show(chat, room);
+    for (size_t i = 0; i < asked->options.count; i++)
+        (void)put_choice(view, view->columns, i + 1, asked->options.word[i].name, most);
 }
 
 static void add_part(struct str *to, const char *text)
@@ -116,7 +145,9 @@ static void add_answer(struct chat *chat, struct str *state)
     char numbers[64];
 
     (void)snprintf(numbers, sizeof numbers, "1 to %zu and Enter answers", count);
-    if (chat->permission_count > 1)
+    if (chat->permissions[0].form != NULL)
+        add_part(state, "/answer FIELD=VALUE fills in, a digit and Enter answers");
+    else if (chat->permission_count > 1)
         add_part(state, "a digit answers; more wait");
     else
         add_part(state,
@@ -135,7 +166,7 @@ static void add_live(struct chat *chat, const struct str *typed, size_t cursor)
         view_live(view, STYLE_TOOL, chat->tools[i].title);
     if (chat->permission_count > 0) {
         view_live_clear(view);
-        add_choices(view, &chat->permissions[0]);
+        add_asked(chat);
         return;
     }
     if (complete_list(chat, typed, cursor, room < VIEW_LIVE_MAX ? room : VIEW_LIVE_MAX))

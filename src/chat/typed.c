@@ -155,17 +155,12 @@ static void do_new(struct chat *chat, const char *rest)
 /* Keeps what is typed for a field of the form that is shown, until the form is accepted. */
 static void do_answer(struct chat *chat, const char *rest)
 {
-    size_t len = strcspn(rest, "=");
+    const char *wrong = chat->permission_count == 0 || chat->permissions[0].form == NULL
+                            ? "no form is shown"
+                            : form_fill(chat, rest);
 
-    if (chat->permission_count == 0 || chat->permissions[0].form == NULL)
-        say(chat, "no form is shown");
-    else if (len == 0 || rest[len] == '\0')
-        say(chat, "/answer FIELD=VALUE fills in a field of the form");
-    else {
-        strv_push(&chat->answers, rest);
-        view_end(&chat->view);
-        view_addf(&chat->view, STYLE_NOTE, "%.*s is filled in", (int)len, rest);
-    }
+    if (wrong != NULL)
+        say(chat, wrong);
 }
 
 static void put_answers(const struct chat *chat, struct json_out *out)

@@ -65,6 +65,7 @@ static void keep(struct chat_view *view, enum style style, const char *text, siz
     view->lines = mem_room(view->lines, view->count, sizeof *view->lines);
     view->lines[view->count++] = (struct view_line){.style = style, .text = mem_dupn(text, len)};
     view->bytes += len;
+    view->added++;
     if (view->count > KEPT_LINES + KEPT_LINES / 4 || view->bytes > KEPT_BYTES + KEPT_BYTES / 4)
         drop_old(view);
 }

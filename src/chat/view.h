@@ -55,6 +55,7 @@ struct chat_view {
     /* complete lines, oldest first */
     struct view_line *lines;
     size_t count, bytes;
+    size_t added; /* lines so far, also those that are not kept */
     /* the incomplete one */
     struct str open;
     enum style open_style;

@@ -108,7 +108,7 @@ static int run_diff(struct call *call, struct err *err)
     if (call->json)
         print_line(&json);
     else
-        (void)pager_show(&job.text, "less -FRX");
+        (void)pager_show(&job.text);
     str_free(&job.text);
     return rc;
 }

@@ -2,6 +2,7 @@
 
 #include "base/job.h"
 #include "base/number.h"
+#include "base/pager.h"
 #include "base/time.h"
 #include "client/survey.h"
 #include "cmd.h"
@@ -25,7 +26,7 @@ static bool has_colour(void)
         const char *no = getenv("NO_COLOR");
         const char *term = getenv("TERM");
         known = (no == NULL || no[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0 &&
-                isatty(STDOUT_FILENO) != 0;
+                (isatty(STDOUT_FILENO) != 0 || getenv(PAGER_IN_USE) != NULL);
     }
     return known == 1;
 }

@@ -145,11 +145,21 @@ bool host_permission_asks_same(const struct host_permission *a, const struct hos
     return is_same(a->title, b->title) && is_same(a->body, b->body);
 }
 
+static const char *title_of(const char *title, const char *kind)
+{
+    if (title != NULL && title[0] != '\0')
+        return title;
+    return kind != NULL && kind[0] != '\0' ? kind : "a tool";
+}
+
 const char *host_event_title(const struct host_event *event)
 {
-    if (event->title != NULL && event->title[0] != '\0')
-        return event->title;
-    return event->kind != NULL && event->kind[0] != '\0' ? event->kind : "a tool";
+    return title_of(event->title, event->kind);
+}
+
+const char *host_permission_title(const struct host_permission *permission)
+{
+    return title_of(permission->title, permission->kind);
 }
 
 int64_t host_event_number(const char *id)

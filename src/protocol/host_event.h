@@ -85,6 +85,7 @@ bool host_permission_asks_same(const struct host_permission *a, const struct hos
 
 /* Returns the title of a tool call, otherwise its kind, otherwise "a tool". */
 const char *host_event_title(const struct host_event *event);
+const char *host_permission_title(const struct host_permission *permission);
 
 /* Returns the number in the id of a prompt or message, "SESSION:NUMBER"; 0 if `id` is not one. */
 int64_t host_event_number(const char *id);

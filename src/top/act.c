@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum {
@@ -175,15 +176,48 @@ static void finish_stop(struct acts *acts)
 
 /* ---- other commands */
 
-/* Waits for Enter, so that a person can read what a command has printed. */
-static void wait_for_enter(void)
+/* Waits for the key that ends a pager, so that a person can read what a command has printed. */
+static void wait_for_key(void)
 {
+    struct termios was, keys;
     char c = 0;
 
-    (void)fputs("\n(press Enter to go back to mas top) ", stdout);
+    (void)fputs("\n(press q to go back to mas top) ", stdout);
     (void)fflush(stdout);
-    while (read(STDIN_FILENO, &c, 1) == 1 && c != '\n')
+    if (tcgetattr(STDIN_FILENO, &was) == -1)
+        return;
+    keys = was;
+    keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &keys);
+    while (read(STDIN_FILENO, &c, 1) == 1 && c != 'q' && c != '\n')
         ;
+    (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &was);
+}
+
+/* Sets a variable of the environment, or none for NULL. */
+static void set_variable(const char *name, const char *value)
+{
+    if (value != NULL)
+        (void)setenv(name, value, 1);
+    else
+        (void)unsetenv(name);
+}
+
+/* Shows a text, from its end or its beginning, until a person has read it. */
+static void show(const struct str *text, bool at_end)
+{
+    const char *options = getenv("LESS");
+    _cleanup_free_ char *was = options != NULL ? mem_dup(options) : NULL;
+    /* it waits for a key also at the end of a short text, whatever the person's options are */
+    _cleanup_free_ char *kept =
+        mem_printf("%s -R -+F -+e -+E%s", was != NULL ? was : "X", at_end ? " +G" : "");
+    int64_t began = time_monotonic_ms();
+
+    set_variable("LESS", kept);
+    bool read = pager_show(text);
+    set_variable("LESS", was);
+    if (!read && time_monotonic_ms() - began < SHOWN_MS)
+        wait_for_key();
 }
 
 /* Returns the output of a command, or its error. */
@@ -195,8 +229,10 @@ static void capture(const struct acts *acts, char *const *argv, struct str *to)
     struct err err = ERR_INIT;
     struct proc proc;
 
+    set_variable(PAGER_IN_USE, "1");
     if (proc_start(&spec, &proc, &err) == -1 || proc_finish(&proc, &result, &err) == -1)
         str_add_visible(to, err.text, strlen(err.text));
+    set_variable(PAGER_IN_USE, NULL);
     str_addn(to, str_text(&result.out), result.out.len);
     str_addn(to, str_text(&result.err), result.err.len);
     if (to->len == 0)
@@ -209,8 +245,6 @@ void act_run(struct acts *acts, const struct act_command *command, const char *s
 {
     _cleanup_strv_ char **argv = NULL;
     struct err err = ERR_INIT;
-    int64_t began = time_monotonic_ms();
-    bool read = !command->shows; /* a person has read it */
     int status = 0;
 
     strv_push(&argv, "mas");
@@ -225,15 +259,13 @@ void act_run(struct acts *acts, const struct act_command *command, const char *s
     if (agent != NULL)
         strv_push(&argv, agent);
     screen_suspend();
-    if (command->lines != NULL) {
+    if (command->shows) {
         _cleanup_str_ struct str text = STR_INIT;
         capture(acts, argv, &text);
-        read = pager_show(&text, "less -R +G");
-    } else {
-        (void)proc_run(acts->mas, argv, &status, &err);
+        show(&text, command->lines != NULL);
+    } else if (proc_run(acts->mas, argv, &status, &err) == 0 && status != 0) {
+        wait_for_key();
     }
-    if (status != 0 || (!read && time_monotonic_ms() - began < SHOWN_MS))
-        wait_for_enter();
     screen_resume();
     if (err.code != MAS_OK)
         say(acts, true, err.text);

@@ -48,9 +48,8 @@ void act_stop(struct acts *acts, const struct top_team *team);
 struct act_command {
     const char *verb;
     bool is_look; /* who runs it sees what the agent has done */
-    bool shows; /* it prints something to read */
-    /* so many lines of its output go through a pager; NULL: it does as it likes */
-    const char *lines;
+    bool shows; /* it prints something to read: mas top shows it in a pager */
+    const char *lines; /* so many, from the end; NULL: all, from the beginning */
 };
 /* Runs it, and returns when it has ended; `agent` NULL: without an agent. */
 void act_run(struct acts *acts, const struct act_command *command, const char *session,

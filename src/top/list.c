@@ -138,7 +138,7 @@ static void add_untold(const struct top_agent *agent, struct str *to)
         str_add(to, agent->problem);
 }
 
-void list_add_what(const struct top_agent *agent, int64_t now_ms, struct str *to)
+void list_add_what(const struct top_agent *agent, bool or_last, int64_t now_ms, struct str *to)
 {
     const struct agent_status *status = &agent->status;
     size_t start = to->len;
@@ -158,10 +158,12 @@ void list_add_what(const struct top_agent *agent, int64_t now_ms, struct str *to
         str_addf(to, "%d queued", status->queued);
     }
     const char *tool = tail_tool(agent->tail);
+    const char *last = tail_last(agent->tail);
     const char *words = status->asks[0] != '\0'           ? status->asks
                         : status->note[0] != '\0'         ? status->note
                         : tool != NULL                    ? tool
                         : status->code.problem[0] != '\0' ? status->code.problem
+                        : or_last && last[0] != '\0'      ? last
                                                           : status->title;
     if (words[0] != '\0') {
         separate(to, start);
@@ -195,9 +197,9 @@ static void add_team_cell(enum list_column column, const struct top_row *row, in
         err_add_commands(to, "no agent has a host: mas start %s", team->name);
 }
 
-/* Appends the text of a cell and returns its colour. */
+/* Appends the text of a cell and returns its colour. `merged`: the last line has no column. */
 static enum paint add_cell(enum list_column column, const struct top_row *row,
-                           const struct rows *rows, int64_t now_ms, struct str *to)
+                           const struct rows *rows, bool merged, int64_t now_ms, struct str *to)
 {
     const struct top_agent *agent = row->agent;
     enum paint paint = PAINT_PLAIN;
@@ -219,7 +221,7 @@ static enum paint add_cell(enum list_column column, const struct top_row *row,
         add_age(agent, now_ms, to);
         return PAINT_DIM;
     case COLUMN_WHAT:
-        list_add_what(agent, now_ms, to);
+        list_add_what(agent, merged, now_ms, to);
         return agent->status.state == AGENT_WAITING ? PAINT_NEEDED : PAINT_PLAIN;
     case COLUMN_CONTEXT:
         list_add_context(agent, to);
@@ -274,67 +276,43 @@ static const struct {
     [COLUMN_LAST] = {"LAST LINE", 20, 1000, false, true},
 };
 
-/* The first of these that is there goes if there is not room for all. */
-static const enum list_column spare[] = {COLUMN_LAST,   COLUMN_ROLE, COLUMN_BRANCH,  COLUMN_CPU,
-                                         COLUMN_MEMORY, COLUMN_COST, COLUMN_CONTEXT, COLUMN_CODE,
-                                         COLUMN_WHAT,   COLUMN_FOR};
-/* While other columns can go, this one keeps so much. */
-enum { WHAT_WANTED = 28 };
+/* The first of these that is there goes if there is not room for all, once the last line shares the
+ * column of what the agent is at. That one is the last to go. */
+static const enum list_column spare[] = {COLUMN_ROLE,  COLUMN_BRANCH,  COLUMN_CPU,  COLUMN_MEMORY,
+                                         COLUMN_COST,  COLUMN_CONTEXT, COLUMN_CODE, COLUMN_FOR,
+                                         COLUMN_STATE, COLUMN_WHAT};
+enum {
+    WHAT_WANTED = 40, /* while other columns can go, COLUMN_WHAT keeps so much */
+    WHAT_LEAST = 16, /* for this much, COLUMN_FOR goes, and COLUMN_WHO gets narrow */
+    WHO_NARROW = 14,
+    WHO_MIN = 4,
+};
 
 struct widths {
     size_t of[COLUMN_COUNT]; /* 0: the column is not shown */
     size_t natural[COLUMN_COUNT];
+    bool merged; /* the last line has no column of its own */
 };
 
-static void measure(const struct canvas *canvas, const struct rows *rows,
-                    const struct list_place *place, size_t last, int64_t now_ms,
-                    struct widths *widths)
+static void measure(const struct rows *rows, size_t first, size_t last, bool unicode,
+                    int64_t now_ms, struct widths *widths)
 {
     _cleanup_str_ struct str text = STR_INIT;
 
-    for (size_t i = place->first; i < last; i++) {
+    memset(widths->natural, 0, sizeof widths->natural);
+    for (size_t i = first; i < last; i++) {
         if (rows->list[i].kind == ROW_HEAD)
             continue;
         for (enum list_column c = 0; c < COLUMN_COUNT; c++) {
             str_clear(&text);
-            (void)add_cell(c, &rows->list[i], rows, now_ms, &text);
-            size_t width = text.len > 0 ? text_columns(text.data, canvas->unicode) : 0;
+            (void)add_cell(c, &rows->list[i], rows, widths->merged, now_ms, &text);
+            size_t width = text.len > 0 ? text_columns(text.data, unicode) : 0;
             if (width > widths->natural[c])
                 widths->natural[c] = width;
         }
     }
-    if (!place->has_last)
+    if (widths->merged)
         widths->natural[COLUMN_LAST] = 0;
-}
-
-static size_t sum(const struct widths *widths, bool wanted)
-{
-    size_t all = MARK;
-
-    for (enum list_column c = 0; c < COLUMN_COUNT; c++)
-        if (widths->of[c] > 0)
-            all += widths->of[c] + (c > 0 ? GAP : 0);
-    if (wanted && widths->of[COLUMN_WHAT] > 0 && widths->natural[COLUMN_WHAT] > FLEX_MIN) {
-        size_t want = widths->natural[COLUMN_WHAT];
-        all += (want < WHAT_WANTED ? want : WHAT_WANTED) - FLEX_MIN;
-    }
-    return all;
-}
-
-/* Gives what is left to the column. */
-static void widen(struct widths *widths, enum list_column column, size_t room, size_t most)
-{
-    size_t all = sum(widths, false);
-    size_t want = widths->natural[column] < most ? widths->natural[column] : most;
-
-    if (widths->of[column] == 0 || all >= room || want <= widths->of[column])
-        return;
-    size_t more = want - widths->of[column];
-    widths->of[column] += more < room - all ? more : room - all;
-}
-
-static void fit(struct widths *widths, size_t room)
-{
     for (enum list_column c = 0; c < COLUMN_COUNT; c++) {
         size_t width = columns[c].flexible ? columns[c].min : widths->natural[c];
         if (width > columns[c].max)
@@ -345,20 +323,51 @@ static void fit(struct widths *widths, size_t room)
             width = columns[c].min;
         widths->of[c] = width;
     }
+}
+
+/* Returns the width of a row in which COLUMN_WHAT has `wanted` columns, if it needs them. */
+static size_t sum(const struct widths *widths, size_t wanted)
+{
+    size_t natural = widths->natural[COLUMN_WHAT];
+    size_t all = MARK;
+
+    for (enum list_column c = 0; c < COLUMN_COUNT; c++)
+        if (widths->of[c] > 0)
+            all += widths->of[c] + (c > 0 ? GAP : 0);
+    if (natural < wanted)
+        wanted = natural;
+    return widths->of[COLUMN_WHAT] > 0 && wanted > FLEX_MIN ? all + wanted - FLEX_MIN : all;
+}
+
+/* Gives what is left to the column. */
+static void widen(struct widths *widths, enum list_column column, size_t room, size_t most)
+{
+    size_t all = sum(widths, 0);
+    size_t want = widths->natural[column] < most ? widths->natural[column] : most;
+
+    if (widths->of[column] == 0 || all >= room || want <= widths->of[column])
+        return;
+    size_t more = want - widths->of[column];
+    widths->of[column] += more < room - all ? more : room - all;
+}
+
+static void narrow_who(struct widths *widths, size_t room, size_t least, size_t wanted)
+{
+    while (sum(widths, wanted) > room && widths->of[COLUMN_WHO] > least)
+        widths->of[COLUMN_WHO]--;
+}
+
+static void fit(struct widths *widths, size_t room)
+{
     for (size_t i = 0; i < ARRAY_LEN(spare); i++) {
-        bool wanted = spare[i] != COLUMN_WHAT && spare[i] != COLUMN_FOR;
-        enum { WHO_NARROW = 14 };
-        size_t saved =
-            widths->of[COLUMN_WHO] > WHO_NARROW ? widths->of[COLUMN_WHO] - WHO_NARROW : 0;
-        if (!wanted && sum(widths, false) > room && saved > 0) {
-            size_t over = sum(widths, false) - room;
-            widths->of[COLUMN_WHO] -= over < saved ? over : saved;
-        }
+        bool is_basic = spare[i] == COLUMN_STATE || spare[i] == COLUMN_WHAT;
+        size_t wanted = is_basic ? 0 : spare[i] == COLUMN_FOR ? WHAT_LEAST : WHAT_WANTED;
+        if (is_basic || spare[i] == COLUMN_FOR)
+            narrow_who(widths, room, WHO_NARROW, wanted);
         if (sum(widths, wanted) > room)
             widths->of[spare[i]] = 0;
     }
-    while (sum(widths, false) > room && widths->of[COLUMN_WHO] > 4)
-        widths->of[COLUMN_WHO]--;
+    narrow_who(widths, room, WHO_MIN, 0);
     widen(widths, COLUMN_WHAT, room, WHAT_WANTED);
     widen(widths, COLUMN_LAST, room, 48);
     widen(widths, COLUMN_WHAT, room, columns[COLUMN_WHAT].max);
@@ -412,7 +421,7 @@ static void draw_row(struct canvas *canvas, size_t y, const struct top_row *row,
         if (widths->of[c] == 0)
             continue;
         str_clear(&text);
-        paint = add_cell(c, row, rows, now_ms, &text);
+        paint = add_cell(c, row, rows, widths->merged, now_ms, &text);
         if (c > 0)
             canvas_add(canvas, y, PAINT_PLAIN, " ");
         canvas_cell(canvas, y, paint, str_text(&text), widths->of[c], columns[c].right);
@@ -427,7 +436,11 @@ void list_draw(struct canvas *canvas, const struct rows *rows, const struct list
     size_t room = place->end - y - (place->heads && place->end > y);
     size_t last = rows->count - place->first < room ? rows->count : place->first + room;
 
-    measure(canvas, rows, place, last, now_ms, &widths);
+    measure(rows, place->first, last, canvas->unicode, now_ms, &widths);
+    if (sum(&widths, WHAT_WANTED) > canvas->columns) {
+        widths.merged = true;
+        measure(rows, place->first, last, canvas->unicode, now_ms, &widths);
+    }
     fit(&widths, canvas->columns);
     if (place->heads && y < place->end) {
         canvas_pad(canvas, y, MARK);

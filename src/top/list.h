@@ -10,20 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Draws the headings of the columns into row `y`, unless it is `heads_end`, and rows of the list
- * below it, from `first` on, up to row `end`. Returns the number of rows drawn. */
+/* Draws the headings of the columns into row `y`, and rows of the list below it, from `first` on,
+ * up to row `end`. */
 struct list_place {
     size_t y, end; /* rows of the canvas */
     size_t first; /* row of the list */
     bool heads; /* the first row is for the headings of the columns */
-    bool has_last; /* show the last line of agents if there is room */
 };
 void list_draw(struct canvas *canvas, const struct rows *rows, const struct list_place *place,
                int64_t now_ms);
 /* Writes how much of its context an agent has used, "" if that is unknown. */
 void list_add_context(const struct top_agent *agent, struct str *to);
-/* Writes what it is at: what it asks, its tool or title, how it ended, how it comes back. */
-void list_add_what(const struct top_agent *agent, int64_t now_ms, struct str *to);
+/* Writes what it is at: what it asks, its tool, with `or_last` its last line, or its title; how it
+ * ended, how it comes back. */
+void list_add_what(const struct top_agent *agent, bool or_last, int64_t now_ms, struct str *to);
 /* Writes what its branch and its work tree hold: "+2 ~3". */
 void list_add_code(const struct top_agent *agent, struct str *to);
 /* Returns the word and the colour for an agent's state. */

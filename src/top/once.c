@@ -66,7 +66,7 @@ int once_print(struct top_feed *feed, bool by_team, bool unicode, struct err *er
     rows_build(&rows, feed->table);
     canvas.unicode = unicode;
     canvas_reset(&canvas, rows.count + 1, width());
-    const struct list_place place = {.end = rows.count + 1, .heads = true, .has_last = true};
+    const struct list_place place = {.end = rows.count + 1, .heads = true};
     list_draw(&canvas, &rows, &place, time_epoch_ms());
     if (rows.count > 0)
         print_row(&canvas.row[0]);

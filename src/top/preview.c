@@ -20,7 +20,7 @@ static void draw_title(struct canvas *canvas, size_t y, const struct top_agent *
     if (agent->role[0] != '\0' && strcmp(agent->role, agent->id) != 0)
         canvas_addf(canvas, y, PAINT_DIM, " %s", agent->role);
     canvas_addf(canvas, y, paint, " %s ", state);
-    list_add_what(agent, now_ms, &what);
+    list_add_what(agent, false, now_ms, &what);
     if (tail_permission(agent->tail) == NULL && what.len > 0)
         canvas_addf(canvas, y, PAINT_DIM, "%s ", what.data);
     canvas_line(canvas, y, PAINT_DIM, canvas->columns);

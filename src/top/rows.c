@@ -36,9 +36,9 @@ static bool has_word(const char *text, const char *word, size_t len)
 static bool agent_has(const struct top_agent *agent, const char *word, size_t len)
 {
     const struct agent_status *status = &agent->status;
+    _cleanup_free_ char *who = mem_printf("%s/%s", agent->team->name, agent->id);
     const char *const texts[] = {
-        agent->team->name,
-        agent->id,
+        who,
         agent->role,
         top_agent_word(agent),
         attention_name(attention_of(status)),

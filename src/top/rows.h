@@ -56,8 +56,8 @@ void rows_choose(struct rows *rows, long at);
 void rows_fold(struct rows *rows);
 /* Returns the chosen row, NULL if the list is empty. */
 const struct top_row *rows_chosen(const struct rows *rows);
-/* Sets what agents are shown: those with all words of the filter in their session, id, role, state,
- * title or branch. "" or NULL: all. */
+/* Sets what agents are shown: those with all words of the filter in "session/id", their role,
+ * state, title, question or branch. "" or NULL: all. */
 void rows_filter(struct rows *rows, const char *filter);
 /* Returns true if the agent has all words of a filter. */
 bool rows_matches(const struct top_agent *agent, const char *filter);

@@ -237,8 +237,7 @@ static void draw_list(struct top *top, size_t from, size_t to)
             draw_empty(top, from);
         return;
     }
-    const struct list_place place = {
-        .y = from, .end = to, .first = top->first, .heads = heads, .has_last = true};
+    const struct list_place place = {.y = from, .end = to, .first = top->first, .heads = heads};
     list_draw(canvas, &top->rows, &place, time_epoch_ms());
 }
 

@@ -469,6 +469,8 @@ has_set() { "$MAS" set "$ID" solo | grep -q "^$1 "; }
     type_line 'one more thing'
     eventually shows 'queued until you answer the permission with a digit from 1 to'
     eventually is solo .queued 1
+    # the note stands above the question, which is above its choices
+    [[ $(screen | grep -oE '^queued until|^\? May I execute|^ +1 A' | tail -n 3 | xargs) == 'queued until ? May I execute 1 A' ]]
     type_line 1
     eventually shows 'last="one more thing"'
 }

@@ -52,6 +52,27 @@ got() {
     got '{"action":"accept","content":{"name":"Ann","color":"red","count":3,"ratio":0.5,"sure":true,"parts":["a","c"]}}'
 }
 
+@test "the pane shows a form with its fields, their defaults, what is typed for them, and how to answer" {
+    run_acp ""
+    form ELICIT
+    tm resize-window -t "$PANE" -x 80 -y 40
+    eventually shows 'count (integer, default 3)'
+    eventually shows_line '  name ='
+    shows_line '  count = 3 (default)'
+    shows '/answer FIELD=VALUE fills in, a digit and Enter answers'
+    type_line '/answer nobody=1'
+    eventually shows 'the form has no such field'
+    type_line '/answer name=Ann'
+    eventually shows_line '  name = Ann'
+    type_line '/answer name=Bea'
+    eventually shows_line '  name = Bea'
+    # what was said in between stands above the question, and nothing between it and the choices
+    [ "$(screen | grep -nE 'no such field|^\? Who|^ +1 ' | sed 's/:.*\(field\|Who\|1\) .*/ \1/; s/:.*field$/ field/' |
+        tail -n 3 | awk '{print $2}' | xargs)" = "field Who 1" ]
+    type_line 1
+    got '{"action":"accept","content":{"name":"Bea","count":3}}'
+}
+
 @test "a form is declined, and cancelled with its turn" {
     run_acp ""
     form ELICIT
@@ -74,7 +95,7 @@ got() {
     form ELICIT
     type_line '/answer name=Bob'
     type_line '/answer pin=TOPSECRET2'
-    eventually shows 'pin is filled in'
+    eventually shows 'pin = (hidden)'
     type_line 1
     got '{"action":"accept","content":{"name":"Bob","count":3,"pin":10}}'
     # an editor, and one that listens to everything meanwhile

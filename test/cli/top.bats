@@ -3,6 +3,7 @@
 load ../helper
 load ../host/lib
 load ../acp/lib
+load ../project
 
 outer() { tmux -u -S "$T/outer" -f /dev/null "$@"; }
 
@@ -356,4 +357,57 @@ E2
     type_keys Enter
     eventually sees 'second title'
     eventually sees 'then second'
+}
+
+@test "on 80 and 120 columns each row has the last line or the tool; the filter finds shop/solo" {
+    local size who=shop-with-a-longer-name
+    make_project
+    acp_preset scripted
+    "$MAS" new -q --name "$who" -t pair --agent scripted --project "$P" >/dev/null
+    DIR=$ROOT/sessions/$("$MAS" show "$who" --json | jq -r .sessionId)
+    "$MAS" ask "$who" lead 'COST:1234.5EUR USAGE:70000/100000 SAY:finished-the-list QUIET' >/dev/null
+    "$MAS" ask --no-wait "$who" reviewer 'COST:1234.5EUR USAGE:70000/100000 RUN:"sleep 1000"' >/dev/null
+    eventually state_is reviewer working
+    # shellcheck disable=SC2329 # called by eventually
+    has_row() { view | grep -qE "^. $1"; }
+    open 120 30
+    for size in 120x30 80x24 60x20; do
+        outer resize-window -x "${size%x*}" -y "${size#*x}"
+        eventually has_row 'shop-wi.*finished-the'
+        eventually has_row 'shop-wi.*working.*sleep 1000'
+    done
+    outer resize-window -x 120 -y 24
+    eventually has_row "$who/lead .* CODE" || has_row "$who/lead"
+    type_keys /
+    type_keys -l "$who/lead"
+    eventually prints 0 eval "view | grep -c '^. $who/reviewer'"
+    has_row "$who/lead"
+}
+
+@test "a pager that l, h and v open ends with q, also for a text that needs none" {
+    local key less
+    need_less() { command -v less >/dev/null || skip 'there is no less'; }
+    need_less
+    make_project
+    acp_preset scripted
+    "$MAS" new -q --name shop -t solo --agent scripted --project "$P" >/dev/null
+    DIR=$ROOT/sessions/$("$MAS" show shop --json | jq -r .sessionId)
+    "$MAS" ask shop solo hello >/dev/null
+    echo new >"$DIR/code/solo/a"
+    for less in "env -u LESS -u PAGER" "env -u PAGER LESS=FX" "env PAGER=less LESS=-FE" "env PAGER=cat"; do
+        TERMINAL="$less TERM=screen" open 100 30
+        eventually sees 'mas top'
+        eventually sees 'shop/solo'
+        for key in l h v; do
+            type_keys "$key"
+            eventually sees_no 'shop/solo'
+            eventually eval "sees '(END)' || sees 'press q to go back'"
+            type_keys q
+            eventually sees 'shop/solo'
+        done
+        type_keys q
+        eventually has_ended
+        rm -f "$T/rc"
+        outer kill-server
+    done
 }

@@ -67,6 +67,21 @@ static bool is_required(const struct json *form, const char *name)
     return false;
 }
 
+static void add_default(const struct json *field, struct str *to)
+{
+    const struct json *standard = json_get(field, "default");
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    if (standard == NULL || json_is_null(standard))
+        return;
+    if (json_is_string(standard))
+        str_add(&text, json_text(standard));
+    else
+        json_put_node(&out, NULL, standard);
+    str_addf(to, ", default %.*s", (int)str_fit(str_text(&text), WORDS_SHOWN), str_text(&text));
+}
+
 static void describe_field(const struct json *form, const struct json *field, struct str *to)
 {
     const char *name = json_key(field);
@@ -84,7 +99,9 @@ static void describe_field(const struct json *form, const struct json *field, st
     }
     if (choices == NULL)
         str_add(to, type_of(field));
-    str_addf(to, "%s)", is_required(form, name) ? ", required" : "");
+    str_add(to, is_required(form, name) ? ", required" : "");
+    add_default(field, to);
+    str_addc(to, ')');
     if (title[0] != '\0')
         str_addf(to, " %.*s", (int)str_fit(title, WORDS_SHOWN), title);
     if (description[0] != '\0')
