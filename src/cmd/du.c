@@ -151,7 +151,8 @@ static void print_table(const struct measured *all)
 {
     static const char *const heads[] = {"SESSION",  "NAME", "STATUS", "FILES",
                                         "APPARENT", "REAL", "OWN"};
-    struct table table = {.columns = ARRAY_LEN(heads)};
+    static const char *const spare[] = {"APPARENT", "FILES", NULL};
+    struct table table = {.columns = ARRAY_LEN(heads), .spare = spare};
 
     add_heads(&table, heads);
     for (size_t i = 0; i < all->count; i++) {

@@ -3,6 +3,7 @@
 #include "cmd/consent.h"
 #include "cmd/print.h"
 #include "cmd/set_agent.h"
+#include "cmd/set_session.h"
 #include "code/setup.h"
 #include "memory/store_usage.h"
 #include "session/life.h"
@@ -199,6 +200,9 @@ static int run_set(struct call *call, struct err *err)
     char id[ID_TEXT];
     bool is_key = false;
 
+    if (call->operand_count == 1)
+        return set_session_show(call, err);
+
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         is_key = is_key || (str_starts(keys[i].key, word) && keys[i].key[strlen(word)] == '=');
     if (strchr(word, '=') == NULL && call->operand_count > 2)
@@ -248,6 +252,7 @@ const struct cmd cmd_set = {
     .operands = " SESSION [AGENT] [KEY=VALUE...]",
     .summary = "set a budget, a limit, or an agent's mode; make a session private",
     .examples = "mas set shop private=yes\n"
+                "mas set shop\n"
                 "mas set login setup=yes\n"
                 "mas set login project=/srv/shop\n"
                 "mas set shop 'budget.cost=5 USD'\n"
@@ -271,8 +276,9 @@ const struct cmd cmd_set = {
         "operand of its own, mode= sets the permission mode of an ACP agent, and any other "
         "KEY an option that it offers, such as model, without a clear. What the agent "
         "rejects is not kept. Without KEY=VALUE, mas shows the agent's mode and options, and "
-        "the values that they may have; /set in its pane does the same.",
-    .operands_min = 2,
+        "the values that they may have; /set in its pane does the same. With SESSION alone, mas "
+        "shows what holds for the session and its agents, and who says so.",
+    .operands_min = 1,
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,

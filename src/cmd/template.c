@@ -92,7 +92,8 @@ static void add_entry(const struct template_entry *entry, struct table *table)
 static int run_list(struct call *call, struct err *err)
 {
     static const char *const heads[] = {"TEMPLATE", "AGENTS", "FROM", "DESCRIPTION"};
-    struct table table = {.columns = ARRAY_LEN(heads)};
+    static const char *const spare[] = {"FROM", NULL};
+    struct table table = {.columns = ARRAY_LEN(heads), .spare = spare};
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &text};
     struct err ignored = ERR_INIT;
@@ -153,7 +154,8 @@ static void print_agents(const struct team *team)
 {
     static const char *const heads[] = {"WINDOW", "LAYOUT", "AGENT", "ROLE",
                                         "UNIT",   "RANK",   "PRESET"};
-    struct table table = {.columns = ARRAY_LEN(heads)};
+    static const char *const spare[] = {"RANK", "UNIT", "LAYOUT", NULL};
+    struct table table = {.columns = ARRAY_LEN(heads), .spare = spare};
 
     for (size_t i = 0; i < ARRAY_LEN(heads); i++)
         table_add(&table, heads[i], colour_dim());

@@ -196,6 +196,12 @@ static const char *check_limit(const char *v)
     return time_parse_duration(v, &ms) && ms > 0 ? NULL : "a time such as 30s or 5m";
 }
 
+static const char *check_time_or_0(const char *v)
+{
+    int ms = 0;
+    return time_parse_duration(v, &ms) ? NULL : "a time such as 30s or 5m, or 0";
+}
+
 static const char *check_store(const char *v)
 {
     return v[0] == '\0' || (v[0] == '/' && strlen(v) < PATH_MAX && !str_has_control(v))
@@ -459,8 +465,9 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
          "how to tell the attached terminals: no, yes, or a list of bell, osc9 and osc777"},
     [SETTING_NOTIFY_WEBHOOK] = {"notify", "webhook", NULL, "", check_url,
                                 "a URL to which mas posts each of them as JSON, with curl"},
-    [SETTING_NOTIFY_DONE_AFTER] = {"notify", "done_after", NULL, "30s", check_limit,
-                                   "tell of the end of a turn that took at least this long"},
+    [SETTING_NOTIFY_DONE_AFTER] =
+        {"notify", "done_after", NULL, "30s", check_time_or_0,
+         "tell of the end of a turn that took at least this long; 0: each"},
     [SETTING_NOTIFY_QUIET] = {"notify", "quiet", NULL, "", check_quiet,
                               "the hours in which mas tells nothing, such as 22:00-07:00"},
     [SETTING_MEMORY_RECALL] =

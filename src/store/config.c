@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "base/time.h"
 #include "model/env_name.h"
+#include "store/shipped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +43,7 @@ static struct preset *add_preset(struct config *config, const char *name)
 struct config_reader {
     struct config *config;
     bool only_presets; /* agents.ini */
+    bool shipped; /* the one that is installed with mas */
     bool believed; /* its settings may name programs */
     const char *file;
     struct diagnostics *diagnostics;
@@ -227,7 +229,7 @@ static int read_settings(int dir, const char *name, const char *path, struct con
     if (!S_ISREG(st.st_mode))
         return err_set(err, MAS_FAILED, "cannot read '%s': it is %s", path,
                        path_type_name(st.st_mode));
-    if (st.st_uid != geteuid()) {
+    if (st.st_uid != geteuid() && !reader->shipped) {
         (void)err_set(err, MAS_FAILED, "cannot use '%s': it belongs to user %ld", path,
                       (long)st.st_uid);
         return err_hint(err, "it names programs that mas runs, so it must be yours");
@@ -274,8 +276,12 @@ static int read_files(const struct root *root, bool with_presets, struct config 
                       struct diagnostics *diagnostics, struct err *err)
 {
     _cleanup_free_ char *user = user_settings_path();
-    _cleanup_free_ char *presets =
-        root != NULL ? mem_printf("%s/%s", root->path, ROOT_PRESETS) : NULL;
+    /* without a root, those that it would be made with */
+    struct err ignored = ERR_INIT;
+    _cleanup_close_ int shipped = root == NULL && with_presets ? shipped_find(&ignored) : -1;
+    _cleanup_free_ char *presets = root != NULL    ? mem_printf("%s/%s", root->path, ROOT_PRESETS)
+                                   : shipped != -1 ? mem_dup(ROOT_PRESETS)
+                                                   : NULL;
     _cleanup_free_ char *settings =
         root != NULL ? mem_printf("%s/%s", root->path, ROOT_SETTINGS) : NULL;
     const struct {
@@ -283,7 +289,8 @@ static int read_files(const struct root *root, bool with_presets, struct config 
         const char *name, *path;
         bool is_read, only_presets, believed;
     } files[] = {
-        {root != NULL ? root->fd : -1, ROOT_PRESETS, presets, with_presets, true, false},
+        {root != NULL ? root->fd : shipped, root != NULL ? ROOT_PRESETS : SHIPPED_PRESETS, presets,
+         with_presets, true, false},
         {AT_FDCWD, user, user, true, false, true},
         {root != NULL ? root->fd : -1, ROOT_SETTINGS, settings, true, false,
          root != NULL && root->accepted},
@@ -292,6 +299,7 @@ static int read_files(const struct root *root, bool with_presets, struct config 
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         struct config_reader reader = {.config = config,
                                        .only_presets = files[i].only_presets,
+                                       .shipped = root == NULL && files[i].only_presets,
                                        .believed = files[i].believed,
                                        .file = files[i].path,
                                        .diagnostics = diagnostics};

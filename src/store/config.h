@@ -45,9 +45,9 @@ struct config {
  * Loads the configuration. Later sources override earlier ones: built-in values,
  * templates/agents.ini (if `with_presets`), the user's mas.ini, the root's mas.ini, the
  * environment. An unknown section or key, or an invalid value, fails with MAS_FAILED and names
- * file, line and key. `root` may be NULL (no root yet). If `wrong` is not NULL, it receives all
- * problems of the files, and the error is the first of them. The caller releases *ret with
- * config_free().
+ * file, line and key. `root` may be NULL (no root yet): then the presets are the shipped ones. If
+ * `wrong` is not NULL, it receives all problems of the files, and the error is the first of them.
+ * The caller releases *ret with config_free().
  */
 int config_load(const struct root *root, bool with_presets, struct config *ret,
                 struct diagnostics *wrong, struct err *err);

@@ -150,7 +150,7 @@ int shipped_write_record(const struct shipped *shipped, struct err *err)
 
 /* ---- */
 
-static int open_templates(struct err *err)
+int shipped_find(struct err *err)
 {
     _cleanup_free_ char *exe = path_exe_dir();
     const char *at[] = {"/../share/mas/templates", "/../templates"};
@@ -175,7 +175,7 @@ int shipped_open(int root, struct shipped *ret, struct err *err)
     struct shipped shipped = SHIPPED_INIT;
     size_t len = 0;
 
-    shipped.from = open_templates(err);
+    shipped.from = shipped_find(err);
     if (shipped.from == -1)
         return -1;
     shipped.to = openat(root, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

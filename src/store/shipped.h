@@ -16,6 +16,7 @@
 
 #define ROOT_TEMPLATES "templates"
 #define SHIPPED_RECORD ".shipped"
+#define SHIPPED_PRESETS "agents.ini"
 
 enum shipped_state {
     SHIPPED_MISSING,
@@ -36,6 +37,8 @@ struct shipped {
         .from = -1, .to = -1                                                                       \
     }
 
+/* Opens the directory of the shipped templates. Returns a descriptor, or -1. */
+int shipped_find(struct err *err);
 /* Fails if templates/ of the root open at `root` cannot be opened. The caller releases *ret with
  * shipped_close(). */
 int shipped_open(int root, struct shipped *ret, struct err *err);

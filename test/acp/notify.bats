@@ -113,6 +113,14 @@ has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
     eventually state_is solo idle
 }
 
+@test "with done_after = 0 the end of each turn is told" {
+    keeper 'done_after = 0'
+    run_acp ''
+    eventually state_is solo idle
+    "$MAS" send "$ID" solo SAY:short
+    eventually told_is done
+}
+
 @test "a crash is told once, with how it ended; an end that a person wants is not" {
     keeper
     run_acp ''

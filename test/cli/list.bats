@@ -252,7 +252,7 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     [[ $output != *$'\033'* ]]
 }
 
-@test "on a terminal list and show fit its width; a pipe gets all" {
+@test "on a terminal lists fit its width; a pipe gets all" {
     local long
     long=a$(printf 'n%.0s' {1..40})
     new_session -t solo -n "$long"
@@ -268,6 +268,11 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
         [[ ${lines[0]} =~ ^SESSION\ +NAME ]]
         [[ $output == *...* ]]
         [ -z "$(tr -d '\r' <<<"$output" | awk -v n=$columns 'length($0) > n')" ]
+    done
+    for verb in du presets 'template list' 'template show default' 'list --all-hosts'; do
+        NO_COLOR=1 run script -qec "stty cols 80; '$MAS' $verb" /dev/null
+        [ "$status" -eq 0 ]
+        [ -z "$(tr -d '\r' <<<"$output" | awk 'length($0) > 80')" ] || { echo "$verb: $output"; return 1; }
     done
     new_session -n shown
     mas show shown

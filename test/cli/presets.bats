@@ -45,3 +45,13 @@ load ../helper
     [[ $stderr == *agents.ini:* ]]
     [ -z "$output" ]
 }
+
+@test "without a root presets lists the shipped ones, and those of the user" {
+    mkdir -p "$T/nobody/.config/mas"
+    printf '[preset mine]\ncommand = cat\n' >"$T/nobody/.config/mas/mas.ini"
+    cd "$T/nobody"
+    run --separate-stderr env -u MAS_ROOT -u XDG_DATA_HOME -u XDG_CONFIG_HOME HOME="$T/nobody" "$MAS" presets -q
+    [ "$status" -eq 0 ]
+    [ "$output" = "$("$MAS" presets -q)"$'\n'mine ]
+    [ ! -e "$T/nobody/.local" ]
+}

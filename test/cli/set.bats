@@ -66,6 +66,29 @@ load ../acp/lib
     [[ $output == *'team budget'*unknown:*memory.db* ]]
 }
 
+@test "a session alone is shown with what it has, and who says so" {
+    new_session -t solo -n s --no-start --private
+    mas set s
+    [ "$status" -eq 0 ]
+    [ "$(awk '{ print $1 }' <<<"$output" | xargs)" = \
+        "SETTING private=yes budget.cost=none budget.tokens=none budget.turns=none budget.time=none limits.session=none limits.agent=none limits.memory=none limits.cpus=none limits.processes=none" ]
+    "$MAS" set -q s 'budget.cost=5 USD'
+    "$MAS" set -q s solo.budget.turns=20
+    "$MAS" set -q s limits.session=4G
+    "$MAS" set -q s solo.limits.memory=2G
+    mas set s
+    for line in 'budget.cost=5 USD +mas set' 'solo.budget.turns=20 +mas set.*' 'limits.session=4(.0)?G +mas set' \
+        'solo.limits.memory=2(.0)?G +mas set.*'; do
+        grep -qEx "$line" <<<"$output" || { echo "$line: $output"; return 1; }
+    done
+    mas set nosuch
+    [ "$status" -eq 3 ]
+    echo damaged >"$ROOT/sessions/$ID/memory.db"
+    mas set s
+    [ "$status" -ne 0 ]
+    [[ $stderr == *memory.db* ]]
+}
+
 @test "what is no such change, or of no such session, changes nothing" {
     new_session -t solo --no-start
     local before word
@@ -77,7 +100,7 @@ load ../acp/lib
     done
     mas set nosuch private=yes
     [ "$status" -eq 3 ]
-    mas set "$ID"
+    mas set
     [ "$status" -eq 2 ]
     mas set -q "$ID" private=no
     [ "$status" -eq 0 ]
