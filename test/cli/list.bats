@@ -269,7 +269,7 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
         [[ $output == *...* ]]
         [ -z "$(tr -d '\r' <<<"$output" | awk -v n=$columns 'length($0) > n')" ]
     done
-    for verb in du presets 'template list' 'list --all-hosts'; do
+    for verb in du presets 'template list'; do
         NO_COLOR=1 run script -qec "stty cols 80; '$MAS' $verb" /dev/null
         [ "$status" -eq 0 ]
         [ -z "$(tr -d '\r' <<<"$output" | awk 'length($0) > 80')" ] || { echo "$verb: $output"; return 1; }
