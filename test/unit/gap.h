@@ -5,6 +5,7 @@
  * A second actor in the gap before a call:
  *
  *     gap_before("flock", replace_the_file, &place);    once, before the next flock()
+ *     gap_before_nth("fsync", 3, ...);                  before the third from now on
  *
  * What was called, and in which order:
  *
@@ -12,40 +13,60 @@
  *     CHECK_INT(file_replace(...), 0);
  *     CHECK_STR(trace_end(), "fsync a.new, rename a, fsync DIR");
  *
+ * Waits that cost nothing: with gap_clock(true) a poll() returns at once, and all clocks go on by
+ * the time that it would have taken.
+ *
  * A file is named by the last part of its path, a directory is DIR. Threads must not trace.
  */
 #ifndef MAS_TEST_GAP_H
 #define MAS_TEST_GAP_H
 
+#include "unit.h"
+
 #include <fcntl.h>
-#include <stdbool.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *gap_call; /* NULL: none */
+static int gap_nth;
 static void (*gap_act)(void *arg);
 static void *gap_arg;
+static bool gap_clock_on;
+static int64_t gap_later_ms; /* by which the clocks are ahead */
 static bool trace_on;
 static char trace_text[4096];
 
-__attribute__((unused)) static void gap_before(const char *call, void (*act)(void *arg), void *arg)
+UNIT_MAYBE static void gap_before_nth(const char *call, int nth, void (*act)(void *arg), void *arg)
 {
     gap_call = call;
+    gap_nth = nth;
     gap_act = act;
     gap_arg = arg;
 }
 
-__attribute__((unused)) static void trace_begin(void)
+UNIT_MAYBE static void gap_before(const char *call, void (*act)(void *arg), void *arg)
+{
+    gap_before_nth(call, 1, act, arg);
+}
+
+UNIT_MAYBE static void gap_clock(bool on)
+{
+    gap_clock_on = on;
+}
+
+UNIT_MAYBE static void trace_begin(void)
 {
     trace_text[0] = '\0';
     trace_on = true;
 }
 
-__attribute__((unused)) static const char *trace_end(void)
+UNIT_MAYBE static const char *trace_end(void)
 {
     trace_on = false;
     return trace_text;
@@ -53,7 +74,7 @@ __attribute__((unused)) static const char *trace_end(void)
 
 static void gap(const char *call)
 {
-    if (gap_call == NULL || strcmp(gap_call, call) != 0)
+    if (gap_call == NULL || strcmp(gap_call, call) != 0 || --gap_nth > 0)
         return;
     gap_call = NULL;
     gap_act(gap_arg);
@@ -83,6 +104,33 @@ static void trace_fd(const char *call, int fd)
     trace(call, fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ? "DIR"
                 : slash != NULL                            ? slash + 1
                                                            : path);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+    int rc = (int)syscall(SYS_clock_gettime, clock, ret);
+    int64_t ns = ret->tv_nsec + gap_later_ms % 1000 * 1000000;
+
+    ret->tv_sec += gap_later_ms / 1000 + ns / 1000000000;
+    ret->tv_nsec = ns % 1000000000;
+    return rc;
+}
+
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    if (gap_clock_on && timeout > 0) {
+        gap_later_ms += timeout;
+        timeout = 0;
+    }
+    return (int)syscall(SYS_poll, fds, count, timeout);
+}
+
+/* poll() itself, where the compiler knows the size of the array. */
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size)
+{
+    (void)size;
+    return poll(fds, count, timeout);
 }
 
 int flock(int fd, int operation)

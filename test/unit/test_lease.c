@@ -1,5 +1,7 @@
 #include "root.h"
 
+#include "gap.h"
+
 #include "base/kv.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -223,6 +225,216 @@ static void a_lease_that_changes_is_not_taken(void)
     store_drop(&place);
 }
 
+/* ---- others who act while somebody takes it; the waits cost no time */
+
+/* A machine that holds the lease of epoch 1, and what it does at a tick of who waits. */
+struct holder {
+    struct store_dir place;
+    struct lease lease;
+    int renews_at[4]; /* ticks; 0: none */
+    int releases_at;
+    int ticks;
+    int64_t left_ms; /* as it was told last */
+};
+
+static void renew(void *arg)
+{
+    struct holder *holder = arg;
+    struct err ignored = ERR_INIT;
+    int64_t begun = 0;
+
+    (void)lease_renew(holder->place.dir, &holder->lease, &begun, &ignored);
+}
+
+static bool on_tick(const char *machine, int64_t left_ms, void *arg)
+{
+    struct holder *holder = arg;
+    struct err err = ERR_INIT;
+
+    (void)machine;
+    holder->ticks++;
+    holder->left_ms = left_ms;
+    for (size_t i = 0; i < ARRAY_LEN(holder->renews_at); i++)
+        if (holder->renews_at[i] == holder->ticks)
+            renew(holder);
+    if (holder->releases_at == holder->ticks)
+        CHECK_INT(lease_release(holder->place.dir, &holder->lease, &err), 0);
+    return false;
+}
+
+static bool holder_make(struct holder *holder)
+{
+    struct err err = ERR_INIT;
+    int64_t begun = 0;
+
+    gap_clock(true);
+    return store_make(&holder->place) && put(&holder->place, "claim-1", "") &&
+           lease_hold(1, TOKEN, &holder->lease, &err) == 0 &&
+           lease_renew(holder->place.dir, &holder->lease, &begun, &err) == 0;
+}
+
+static void holder_drop(struct holder *holder)
+{
+    gap_clock(false);
+    lease_free(&holder->lease);
+    store_drop(&holder->place);
+}
+
+/* Takes it as another machine does; returns the ms that it waited, or -1. */
+static int64_t take(struct holder *holder, uint64_t epoch, struct lease *ret, struct err *err)
+{
+    const struct lease_wish wish = {
+        .id = SESSION, .epoch = epoch, .token = "", .tick = on_tick, .arg = holder};
+    int64_t before = time_monotonic_ms();
+    int64_t begun = 0;
+
+    return lease_take(holder->place.dir, &wish, ret, &begun, err) == -1
+               ? -1
+               : time_monotonic_ms() - before;
+}
+
+static void one_late_renewal_begins_the_wait_anew_and_two_are_a_life(void)
+{
+    struct holder holder = {.lease = LEASE_INIT, .renews_at = {5}};
+    _cleanup_lease_ struct lease lease = LEASE_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(holder_make(&holder));
+    CHECK(take(&holder, 2, &lease, &err) >= 4 * LEASE_LOOK_MS + LEASE_TAKE_MS);
+    CHECK_INT(lease.epoch, 2);
+    holder_drop(&holder);
+
+    holder = (struct holder){.lease = LEASE_INIT, .renews_at = {2, 9}};
+    REQUIRE(holder_make(&holder));
+    CHECK_INT(take(&holder, 2, &lease, &err), -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    CHECK_INT(holder.ticks, 9);
+    holder_drop(&holder);
+}
+
+static void what_is_given_back_is_taken_at_once(void)
+{
+    struct holder holder = {.lease = LEASE_INIT, .releases_at = 3};
+    _cleanup_lease_ struct lease lease = LEASE_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(holder_make(&holder));
+    int64_t waited = take(&holder, 2, &lease, &err);
+    CHECK(waited >= 3 * LEASE_LOOK_MS && waited < 4 * LEASE_LOOK_MS);
+    holder_drop(&holder);
+}
+
+/* The last look is before the claim; the holder has not seen that yet. */
+static void renew_between_look_and_claim(void *arg)
+{
+    struct holder *holder = arg;
+
+    holder->lease.sequence++;
+    _cleanup_str_ struct str text = STR_INIT;
+    lease_format(&holder->lease, &text);
+    CHECK(put(&holder->place, "lease", str_text(&text)));
+}
+
+static bool renew_late(const char *machine, int64_t left_ms, void *arg)
+{
+    struct holder *holder = arg;
+
+    (void)machine;
+    holder->ticks++;
+    if (holder->left_ms == 0 && left_ms <= LEASE_LOOK_MS) {
+        holder->left_ms = left_ms;
+        gap_before_nth("fsync", 3, renew_between_look_and_claim, holder); /* the claim's own */
+    }
+    return false;
+}
+
+static void a_renewal_between_look_and_claim_is_waited_for(void)
+{
+    struct holder holder = {.lease = LEASE_INIT};
+    const struct lease_wish wish = {
+        .id = SESSION, .epoch = 2, .token = "", .tick = renew_late, .arg = &holder};
+    _cleanup_lease_ struct lease lease = LEASE_INIT;
+    struct err err = ERR_INIT;
+    int64_t begun = 0;
+
+    REQUIRE(holder_make(&holder));
+    int64_t before = time_monotonic_ms();
+    CHECK_INT(lease_take(holder.place.dir, &wish, &lease, &begun, &err), 0);
+    CHECK(time_monotonic_ms() - before >= 2 * LEASE_TAKE_MS);
+    CHECK_INT(lease.epoch, 3);
+    holder_drop(&holder);
+}
+
+static void claim_nine(void *arg)
+{
+    CHECK(put(arg, "claim-9", ""));
+}
+
+static void a_claim_while_it_is_renewed_ends_it(void)
+{
+    struct store_dir place;
+    _cleanup_lease_ struct lease lease = LEASE_INIT;
+    struct err err = ERR_INIT;
+    int64_t begun = -5;
+
+    REQUIRE(store_make(&place));
+    CHECK_INT(lease_hold(3, TOKEN, &lease, &err), 0);
+    gap_before("rename", claim_nine, &place);
+    CHECK_INT(lease_renew(place.dir, &lease, &begun, &err), -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    CHECK_INT(begun, -5);
+    store_drop(&place);
+}
+
+static void each_taker_gets_an_epoch_that_was_never_claimed(void)
+{
+    static const struct {
+        uint64_t claimed, lease, wished, want;
+    } cases[] = {{0, 0, 1, 1}, {0, 0, 4, 4}, {4, 4, 4, 5}, {4, 4, 5, 5},
+                 {4, 4, 3, 5}, {6, 4, 5, 7}, {6, 4, 6, 7}, {6, 4, 7, 7}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct holder holder = {.lease = LEASE_INIT};
+        _cleanup_lease_ struct lease lease = LEASE_INIT;
+        struct err err = ERR_INIT;
+        int64_t begun = 0;
+        char name[32];
+
+        gap_clock(true);
+        REQUIRE(store_make(&holder.place));
+        (void)snprintf(name, sizeof name, "claim-%d", (int)cases[i].lease);
+        if (cases[i].lease > 0)
+            REQUIRE(put(&holder.place, name, "") &&
+                    lease_hold(cases[i].lease, TOKEN, &holder.lease, &err) == 0 &&
+                    lease_renew(holder.place.dir, &holder.lease, &begun, &err) == 0);
+        (void)snprintf(name, sizeof name, "claim-%d", (int)cases[i].claimed);
+        if (cases[i].claimed > 0)
+            REQUIRE(put(&holder.place, name, ""));
+        CHECK(take(&holder, cases[i].wished, &lease, &err) >= 0);
+        CHECK_INT(lease.epoch, cases[i].want);
+        holder_drop(&holder);
+    }
+}
+
+static void it_is_durable_in_the_order_that_counts(void)
+{
+    struct store_dir place;
+    _cleanup_lease_ struct lease lease = LEASE_INIT;
+    const struct lease_wish wish = {.id = SESSION, .epoch = 1, .token = ""};
+    struct err err = ERR_INIT;
+    int64_t begun = 0;
+
+    REQUIRE(store_make(&place));
+    trace_begin();
+    CHECK_INT(lease_take(place.dir, &wish, &lease, &begun, &err), 0);
+    const char *told = trace_end();
+    const char *claimed = strstr(told, "fsync DIR"); /* the claim, before anything is written */
+    REQUIRE(claimed != NULL);
+    const char *written = strstr(claimed, "fsync lease-");
+    CHECK(written != NULL && strstr(written, "rename lease") != NULL);
+    store_drop(&place);
+}
+
 static void the_clock_is_shared_and_only_goes_on(void)
 {
     _cleanup_lease_clock_ struct lease_clock a = LEASE_CLOCK_INIT;
@@ -387,6 +599,12 @@ static const struct unit_test tests[] = {
     TEST(a_claim_ends_the_lease_before_it),
     TEST(a_session_that_was_taken_over_does_not_take_itself_back),
     TEST(a_lease_that_changes_is_not_taken),
+    TEST(one_late_renewal_begins_the_wait_anew_and_two_are_a_life),
+    TEST(what_is_given_back_is_taken_at_once),
+    TEST(a_renewal_between_look_and_claim_is_waited_for),
+    TEST(a_claim_while_it_is_renewed_ends_it),
+    TEST(each_taker_gets_an_epoch_that_was_never_claimed),
+    TEST(it_is_durable_in_the_order_that_counts),
     TEST(the_clock_is_shared_and_only_goes_on),
     TEST(a_clock_of_others_is_refused),
     TEST(old_pages_that_nobody_has_are_dropped),
