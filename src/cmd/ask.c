@@ -6,6 +6,7 @@
 #include "cmd/targets.h"
 #include "cmd/words.h"
 #include "memory/store.h"
+#include "model/message.h"
 #include "protocol/host.h"
 #include "protocol/host_event.h"
 #include "session/life.h"
@@ -108,7 +109,9 @@ static int read_text(struct call *call, struct asking *asking, struct err *err)
     } else if (asking->len > 0 && asking->text[asking->len - 1] == '\n') {
         asking->len--;
     }
-    return asking->len > 0 ? 0 : err_set(err, MAS_USAGE, "cannot ask: the prompt is empty");
+    return message_is_blank(asking->text, asking->len)
+               ? err_set(err, MAS_USAGE, "cannot ask: the prompt is empty")
+               : 0;
 }
 
 static int parse_options(struct call *call, struct asking *asking, struct err *err)

@@ -1,6 +1,7 @@
 #include "base/str.h"
 #include "cmd/agent_request.h"
 #include "cmd/words.h"
+#include "model/message.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,9 @@ static int read_then(const struct call *call, char **ret, size_t *ret_len, struc
         return 0;
     if (words_text(then, ret, ret_len, err) == -1)
         return -1;
-    return *ret_len > 0 ? 0 : err_set(err, MAS_USAGE, "cannot clear: the text of --then is empty");
+    return message_is_blank(*ret, *ret_len)
+               ? err_set(err, MAS_USAGE, "cannot clear: the text of --then is empty")
+               : 0;
 }
 
 static int run_clear(struct call *call, struct err *err)

@@ -132,7 +132,8 @@ struct client {
         prompt; /* of CLIENT_ASKS and CLIENT_STEERS: its number; of CLIENT_SETS: the request's */
     bool holds; /* of CLIENT_ASKS: the prompt is cancelled if the client goes before its end */
     bool stays; /* of CLIENT_STEERS: it watches then */
-    int64_t full_since; /* when it began to leave too much unread; 0: it does not */
+    int64_t full_since; /* since when it leaves too much unread; 0: it does not */
+    size_t full_unread; /* bytes, at that time */
 };
 
 enum server_audience {

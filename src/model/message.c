@@ -19,6 +19,15 @@ const char *message_check(const char *text, size_t len)
     return NULL;
 }
 
+bool message_is_blank(const char *text, size_t len)
+{
+    size_t i = 0;
+
+    while (i < len && strchr(" \t\r\n", text[i]) != NULL)
+        i++;
+    return i == len;
+}
+
 void message_request(const struct message_options *options, struct str *to)
 {
     struct json_out out = {.to = to};

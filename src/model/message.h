@@ -16,6 +16,9 @@ enum { MESSAGE_MAX = 4 << 20 }; /* bytes */
  * than tab and newline, so no byte of it can act as a key or move a terminal. */
 const char *message_check(const char *text, size_t len);
 
+/* Returns true if a text has nothing but blanks and newlines, so that it is no prompt. */
+bool message_is_blank(const char *text, size_t len);
+
 /* Appends the request to a host that accompanies a text. */
 struct message_options {
     const char *from; /* the sending agent; NULL: a person */

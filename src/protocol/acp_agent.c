@@ -1,6 +1,7 @@
 #include "protocol/acp_agent.h"
 
 #include "base/str.h"
+#include "model/message.h"
 #include "protocol/acp_agent_internal.h"
 
 #include <limits.h>
@@ -152,7 +153,7 @@ static const char *read_blocks(const struct json *blocks, struct str *ret)
             return "the prompt is too long";
     }
     str_addn(ret, str_text(&behind), behind.len);
-    return ret->len > 0 ? NULL : "the prompt is empty";
+    return message_is_blank(str_text(ret), ret->len) ? "the prompt is empty" : NULL;
 }
 
 /* ---- requests */

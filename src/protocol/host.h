@@ -48,7 +48,8 @@
  *                 All events follow until the connection closes; it may carry further requests.
  *                 With "early":true the events of the host's first ten seconds come first, if these
  *                 are not over. The host closes the connection to a listener that leaves more than
- *                 HOST_BACKLOG bytes unread for a second.
+ *                 HOST_BACKLOG bytes unread for a second, and reads hardly any of them; to a client
+ *                 of `ask`, after a minute.
  *   cancel        prompt
  *                 -> cancelled: true or false
  *                 Cancels the current turn. With "prompt" only that one, which may still be queued.

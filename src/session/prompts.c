@@ -112,6 +112,13 @@ static const char *check_message(const struct config *config, const char *text)
     return message_check(text, strlen(text));
 }
 
+static const char *check_prompt(const struct config *config, const char *text)
+{
+    bool blank = text[0] != '\0' && message_is_blank(text, strlen(text));
+
+    return blank ? "has nothing but blanks" : check_message(config, text);
+}
+
 static const char *check_system(const struct config *config, const char *text)
 {
     return strlen(text) > TEAM_SYSTEM_MAX ? "is longer than 64 KiB" : check_message(config, text);
@@ -148,7 +155,7 @@ static const struct field {
     size_t member;
     check_fn *check;
 } fields[] = {
-    {"prompt", offsetof(struct agent, prompt), check_message},
+    {"prompt", offsetof(struct agent, prompt), check_prompt},
     {"system", offsetof(struct agent, system), check_system},
     {"model", offsetof(struct agent, model), check_model},
     {"preset", offsetof(struct agent, preset), check_preset},
@@ -340,9 +347,9 @@ int prompts_from_words(char *const *words, struct team *team, struct err *err)
             return -1;
         }
         size_t place = (size_t)(agent - team->agents);
-        const char *wrong = seen[place]         ? "the agent has a prompt already"
-                            : equals[1] == '\0' ? "it is empty"
-                                                : NULL;
+        const char *wrong = seen[place] ? "the agent has a prompt already"
+                            : message_is_blank(equals + 1, strlen(equals + 1)) ? "it is empty"
+                                                                               : NULL;
         if (wrong != NULL)
             return err_set(err, MAS_USAGE, "cannot use a prompt for agent '%s': %s", id, wrong);
         wrong = message_check(equals + 1, strlen(equals + 1));

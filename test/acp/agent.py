@@ -12,7 +12,7 @@ with n the turn of this process, the code words (CW-...) in all that its session
 number of prompts in that, and the prompt's last text block (60 characters).
 
 text    SAY:x THINK:x CHUNKS:n FLOOD:n BIG:kB QUIET (no answer line)
-time    SLOW:ms HANG (until cancelled) DEAF (even then) STEERED (until it is steered)
+time    SLOW:ms HANG[:reason] (until cancelled; then stops with that reason) DEAF (even then) STEERED (until it is steered)
 tools   TOOL[:kind] UPSERT (news of a call never announced) DIFF:path SHOW:terminal OVER:call PLAN
 forms   ELICIT[:how] (-> "form=<the answer>", the pin as its length; how: huge, many,
         none, odd, twice; url[,ADDRESS]; url,visited and url,early tell that it is done, after and before the answer)
@@ -80,8 +80,8 @@ parser.add_argument("--moved-broken", action="store_true",
                     help="so does one that came back in another directory than it was made in")
 parser.add_argument("--gone-error", type=int, default=-32002, metavar="CODE",
                     help="of a session that is not there")
-parser.add_argument("--replay", choices=["before", "after", "none"], default="before",
-                    help="earlier messages, relative to the answer of load")
+parser.add_argument("--replay", choices=["before", "after", "late", "none"], default="before",
+                    help="earlier messages, relative to the answer of load; late: a second after it")
 parser.add_argument("--no-modes", action="store_true")
 parser.add_argument("--no-options", action="store_true")
 parser.add_argument("--boolean", action="store_true", help="has an option that is on or off, for a client that takes them")
@@ -412,7 +412,7 @@ class Turn:
     def do_say(self, x): self.say(x)
     def do_think(self, x): update(self.session, "agent_thought_chunk", content=text_block(x))
     def do_quiet(self, x): self.quiet = True
-    def do_hang(self, x): self.cancel.wait(); raise Over(stop="cancelled")
+    def do_hang(self, x): self.cancel.wait(); raise Over(stop=x or "cancelled")
     def do_slow(self, x): self.sleep(int(x) / 1000)
 
     def do_steered(self, x):
@@ -1009,12 +1009,14 @@ def session_load(params):
     session = came_back(params, not opt.no_load, opt.load_empty, opt.load_broken)
 
     def replay():
+        if opt.replay == "late":
+            time.sleep(1)
         for what in list(session["updates"]):
             send({"method": "session/update", "params": {"sessionId": session["id"], "update": what}})
 
     if opt.replay == "before":
         replay()
-    return setup(session), replay if opt.replay == "after" else None
+    return setup(session), replay if opt.replay in ("after", "late") else None
 
 
 def session_resume(params):

@@ -18,8 +18,8 @@ load lib
     [ "$(sent session/resume)" = 2 ]
 }
 
-@test "load: what it replays, before its answer or after it, is neither shown nor stored again" {
-    for when in before after; do
+@test "load: what it replays, before its answer, after it or late, is neither shown nor stored again" {
+    for when in before after late; do
         rm -rf "$T/store"
         run_acp "--no-resume --replay $when"
         tell "CW-ONE TOOL:read"

@@ -24,6 +24,14 @@ load ../acp/lib
     mas ask "$ID" solo - </dev/null
     [ "$status" -eq 2 ]
     [[ $stderr == "mas: cannot ask: the prompt is empty"* ]]
+    mas ask "$ID" solo $' \t\n '
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot ask: the prompt is empty"* ]]
+    mas send "$ID" solo '  '
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"the prompt is empty"* ]]
+    mas clear "$ID" solo --then ' '
+    [ "$status" -eq 2 ]
     mas ask "$ID" solo
     [ "$status" -eq 2 ]
     mas ask "$ID" solo --file "$T/text" word
@@ -111,6 +119,28 @@ END
     "$MAS" cancel "$ID" solo
     eventually state_is solo idle
     was_sent '"next"'
+}
+
+@test "an agent that answers a cancel as if its turn had ended was cancelled" {
+    acp_agent
+    "$MAS" ask "$ID" solo HANG:end_turn >"$T/out" 2>"$T/err" 3>&- &
+    local asker=$!
+    eventually state_is solo working
+    "$MAS" cancel "$ID" solo
+    local rc=0
+    wait "$asker" || rc=$?
+    [ "$rc" = 11 ]
+    mas history "$ID" solo --json
+    jq -e '[.messages[] | select(.role == "user")] == [.messages[0]]
+        and .messages[0].stopReason == "cancelled"' <<<"$output"
+}
+
+@test "a message of 30 MB arrives whole, also where its reader pauses" {
+    acp_agent
+    # longer than a client may that only listens
+    timeout 100 "$MAS" ask "$ID" solo 'QUIET BIG:30000' 2>"$T/err" 3>&- | { sleep 2; wc -c; } >"$T/size"
+    [ ! -s "$T/err" ]
+    [ "$(cat "$T/size")" = 30720004 ]
 }
 
 @test "--timeout cancels the turn and exits 7" {

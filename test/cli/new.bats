@@ -370,6 +370,7 @@ and more'
 2|lead|cannot use prompt 'lead': it is not AGENT=TEXT
 2|=text|cannot use prompt '=text': it is not AGENT=TEXT
 2|lead=|cannot use a prompt for agent 'lead': it is empty
+2|lead=  |cannot use a prompt for agent 'lead': it is empty
 3|99=x|cannot use a prompt for agent '99': the template has no such agent
 3|lead =x|cannot use a prompt for agent 'lead ': the template has no such agent
 EOF

@@ -72,6 +72,8 @@ prompt() {
     serve
     post "/sessions/$ID/messages" '{"target":"solo","message":""}'
     refused 400 bad_request 'the prompt is empty'
+    post "/sessions/$ID/agents/solo/prompts" '{"prompt":" \n "}'
+    refused 400 bad_request 'the prompt is empty'
 }
 
 @test "an option that the agent does not have is answered with those that it has" {

@@ -67,8 +67,9 @@ void resume_leave(struct host *host, const char *session, bool deletes);
 void resume_leave_session(struct host *host);
 /* Opens a new session. */
 void resume_open_session(struct host *host);
-/* Ends the replay of a loaded session, which has been silent for long enough or taken too long. */
-void resume_settled(struct host *host);
+/* Ends the replay of a loaded session when it is silent for long enough, or takes too long. Returns
+ * when to call again. */
+int64_t resume_tick(struct host *host, int64_t now);
 /* Records that the agent uses the present session for the query. */
 int resume_keep_session(struct host *host, const char *note, struct err *err);
 /* Records that the session works, as a turn has ended well. Call it before that end is stored. */

@@ -14,7 +14,6 @@
 
 enum {
     ASKED_LIMIT = 2, /* restarts in a row for a prompt, whose sender waits */
-    SETTLE_MS = 150, /* so much silence says that a loaded session has been replayed */
     ERROR_WORDS = 1500, /* bytes of an agent's own words in an error */
 };
 
@@ -352,21 +351,6 @@ static void end_stubborn(struct host *host)
     child_end(host, child_times(host), 0, true);
 }
 
-/* Ends the replay of a loaded session when it is silent or takes too long. Returns when to call
- * again. */
-static int64_t tick_replay(struct host *host, int64_t now)
-{
-    const struct conversation *conversation = host->conversation;
-    int64_t quiet = conversation->resume.quiet_since + SETTLE_MS;
-
-    if (conversation->link.phase.now != PHASE_SETTLES)
-        return -1;
-    if (now < quiet && now < conversation->link.phase.until)
-        return quiet;
-    resume_settled(host);
-    return -1;
-}
-
 /* Ends an agent that does not end its turn in time. Returns when to call again. */
 static int64_t tick_cancelled(struct host *host, int64_t now)
 {
@@ -403,7 +387,7 @@ static int64_t tick(struct host *host, int64_t now)
         return next;
     }
     next = time_sooner(next, acp_tick(conversation->link.acp, now));
-    next = time_sooner(next, tick_replay(host, now));
+    next = time_sooner(next, resume_tick(host, now));
     next = time_sooner(next, tick_cancelled(host, now));
     next = time_sooner(next, usage_tick(host, now));
     next = time_sooner(next, budget_tick(host, now));

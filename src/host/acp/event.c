@@ -12,7 +12,10 @@
 #include <string.h>
 
 enum {
-    FULL_MS = 1000, /* a listener that has left HOST_BACKLOG unread for so long is dropped */
+    /* who has left HOST_BACKLOG unread for so long, and read less than that of it, is dropped */
+    FULL_MS = 1000, /* a listener */
+    FULL_ASKER_MS = 60000, /* a client that waits for its own prompt, which may be in a pipe */
+    FULL_READ = 256 * 1024, /* bytes */
     NAME_SHOWN = 200, /* bytes of a name or description in a list */
     LIST_SHOWN = 32 * 1024, /* bytes of a list: a frame's head has a limit */
     TITLE_SHOWN = 2048,
@@ -67,8 +70,10 @@ static void give(struct host *host, const struct str *head, const char *body, si
         if (!wants(client, number))
             continue;
         conn_add(&client->conn, head, body, len);
-        if (client->full_since == 0 && is_full(client))
+        if (client->full_since == 0 && is_full(client)) {
             client->full_since = time_monotonic_ms();
+            client->full_unread = conn_unsent(&client->conn);
+        }
     }
     server_keep_early(host, SERVER_LISTENERS, head, body, len);
 }
@@ -81,7 +86,13 @@ int64_t event_tick_listeners(struct host *host, int64_t now)
         struct client *client = &host->server.clients[i];
         if (client->full_since == 0)
             continue;
-        int64_t until = client->full_since + FULL_MS;
+        size_t unread = conn_unsent(&client->conn);
+        if (unread + FULL_READ <= client->full_unread) { /* it reads on */
+            client->full_since = now;
+            client->full_unread = unread;
+        }
+        int64_t until =
+            client->full_since + (client->kind == CLIENT_ASKS ? FULL_ASKER_MS : FULL_MS);
         if (!is_full(client))
             client->full_since = 0;
         else if (now >= until)

@@ -46,7 +46,7 @@ static int check_prompt(const struct host *host, const struct frame *frame, stru
     const char *text = frame->body != NULL ? frame->body : "";
     const char *why = message_check(text, frame->body_len);
 
-    if (why == NULL && frame->body_len == 0)
+    if (why == NULL && message_is_blank(text, frame->body_len))
         why = "is empty";
     if (why != NULL)
         return err_set(err, MAS_USAGE, "the prompt %s", why);

@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTLE_MAX_MS = 3000 }; /* a replay that takes longer is over */
+enum {
+    SETTLE_MS = 150, /* so much silence says that a loaded session has been replayed */
+    EMPTY_MS = 5000, /* so much, that it has nothing to replay */
+    SETTLE_MAX_MS = 60000, /* a replay that takes longer is over */
+};
 
 /* ---- what is known of the history */
 
@@ -444,17 +448,28 @@ static void handle_resumed(struct host *host, const struct acp_answer *answer)
 
 /* Takes a session that shows nothing again, though something was said, for one that knows nothing.
  */
-void resume_settled(struct host *host)
+int64_t resume_tick(struct host *host, int64_t now)
 {
     static const char why[] = "the session came back empty";
     struct conversation *conversation = host->conversation;
-    bool empty = conversation->resume.replayed == 0 && has_history(host);
+    int64_t limit = conversation->link.phase.until;
+    int64_t quiet = conversation->resume.quiet_since + SETTLE_MS;
 
+    if (conversation->link.phase.now != PHASE_SETTLES)
+        return -1;
+    if (now < quiet && now < limit)
+        return quiet;
+    bool empty = conversation->resume.replayed == 0 && has_history(host);
+    quiet += EMPTY_MS - SETTLE_MS;
+    if (empty && now < quiet && now < limit)
+        return quiet;
     if (empty) {
         add_note(&conversation->resume, "load", "failed", why);
         count_method(host, METHOD_LOAD, why);
     }
     join(host, empty ? OUTCOME_INJECTED : OUTCOME_LOADED);
+    conversation->resume.ignores = true; /* what it shows now was said before */
+    return -1;
 }
 
 static void handle_new(struct host *host, const struct acp_answer *answer)

@@ -369,6 +369,8 @@ void turn_answer(struct host *host, const struct acp_answer *answer)
         return;
     if (answer->ok) {
         const char *stop = answer->stop_reason != NULL ? answer->stop_reason : "end_turn";
+        if (turn->cancelled && strcmp(stop, "end_turn") == 0)
+            stop = "cancelled"; /* not all agents say so */
         _cleanup_free_ char *reason = mem_dupn(stop, str_fit(stop, REASON_MAX));
         turn_end(host, reason, 0, NULL);
     } else if (turn->cancelled || answer->code == ACP_CANCELLED) {
