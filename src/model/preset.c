@@ -177,6 +177,30 @@ static const char *parse_object(const char *value, void *to)
     return parse_text(value, to);
 }
 
+static const char *parse_offers(const char *value, void *to)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } offers[] = {
+        {"fs", OFFERS_FS},     {"terminal", OFFERS_TERMINAL}, {"elicitation", OFFERS_ELICITATION},
+        {"auth", OFFERS_AUTH}, {"session", OFFERS_SESSION},   {"subagents", OFFERS_SUBAGENTS},
+    };
+    _cleanup_strv_ char **words = str_split_list(value);
+    unsigned bits = 0;
+
+    for (char **word = words; word != NULL && *word != NULL; word++) {
+        size_t i = 0;
+        while (i < ARRAY_LEN(offers) && strcmp(*word, offers[i].name) != 0)
+            i++;
+        if (i == ARRAY_LEN(offers))
+            return "a list of fs, terminal, elicitation, auth, session, subagents";
+        bits |= offers[i].bit;
+    }
+    *(unsigned *)to = bits;
+    return NULL;
+}
+
 static bool is_file_name(const char *name)
 {
     size_t len = strlen(name);
@@ -334,6 +358,7 @@ static const struct key {
     {"wall.nested", parse_yes, offsetof(struct preset, wall.nested)},
     {"mode", parse_text, offsetof(struct preset, mode)},
     {"plan_mode", parse_text, offsetof(struct preset, plan_mode)},
+    {"offers", parse_offers, offsetof(struct preset, offers)},
     {"tools", parse_yes, offsetof(struct preset, tools)},
     {"tokens", parse_tokens, offsetof(struct preset, sums_tokens)},
     {"initialize_timeout", parse_duration, offsetof(struct preset, initialize_ms)},
@@ -406,6 +431,7 @@ void preset_make(struct preset *preset, const char *name)
                               .ready_timeout_ms = 3000,
                               .hold_ms = 30000,
                               .permission = POLICY_ASK,
+                              .offers = OFFERS_ALL,
                               .tools = true,
                               .initialize_ms = 180000,
                               .resume_ms = 180000,

@@ -55,6 +55,17 @@ enum tool_kind {
     TOOL_KIND_COUNT
 };
 
+/* What mas can do for an ACP agent, as bits: the members of clientCapabilities in initialize. */
+enum preset_offer {
+    OFFERS_FS = 1 << 0,
+    OFFERS_TERMINAL = 1 << 1,
+    OFFERS_ELICITATION = 1 << 2,
+    OFFERS_AUTH = 1 << 3,
+    OFFERS_SESSION = 1 << 4,
+    OFFERS_SUBAGENTS = 1 << 5,
+    OFFERS_ALL = (1 << 6) - 1,
+};
+
 enum said { SAID_UNSET, SAID_NO, SAID_YES };
 
 /* How a program is told to leave its own sandbox off, which it cannot put up inside of a wall. */
@@ -104,6 +115,7 @@ struct preset {
     enum policy tool_permission[TOOL_KIND_COUNT]; /* POLICY_UNSET: same as `permission` */
     char *mode; /* mode for its sessions; "" leaves the agent's own */
     char *plan_mode; /* mode in which it carries out an approved plan unasked; "" unknown */
+    unsigned offers; /* what mas says that it can do for it */
     bool tools; /* its sessions get the team's tools (mas mcp) */
     bool sums_tokens; /* it tells the tokens of all turns since it opened its session */
     int initialize_ms; /* limit for its first answer, and for a new session */

@@ -231,7 +231,8 @@ const struct acp_info *acp_info(const struct acp *acp);
 
 /* Requests. Each returns its serial. timeout_ms -1: no limit. `mcp` is the JSON array mcpServers as
  * text; NULL: []. `cwd` is absolute. */
-int64_t acp_initialize(struct acp *acp, int timeout_ms);
+/* `offers` are bits of enum preset_offer (model/preset.h). */
+int64_t acp_initialize(struct acp *acp, unsigned offers, int timeout_ms);
 /* Sets what goes as `_meta`, a JSON object, with each request for a session from now on; NULL:
  * nothing. */
 void acp_set_session_meta(struct acp *acp, const char *json);

@@ -1,5 +1,6 @@
 /* Own requests, and reading their answers. */
 #include "base/str.h"
+#include "model/preset.h"
 #include "protocol/acp_internal.h"
 
 #include <stdlib.h>
@@ -70,28 +71,39 @@ static void put_texts(struct json_out *out, const char *key, const char *const *
     json_close(out, ']');
 }
 
-int64_t acp_initialize(struct acp *acp, int timeout_ms)
+static void put_capabilities(struct json_out *out, unsigned offers)
+{
+    static const struct {
+        unsigned bit;
+        const char *name, *json;
+    } capabilities[] = {
+        {OFFERS_FS, "fs", "{\"readTextFile\":true,\"writeTextFile\":true}"},
+        {OFFERS_TERMINAL, "terminal", "true"},
+        {OFFERS_ELICITATION, "elicitation", "{\"form\":{},\"url\":{}}"},
+        {OFFERS_AUTH, "auth", "{\"terminal\":true}"},
+        {OFFERS_SESSION, "session",
+         "{\"compaction\":{},\"notices\":{},\"configOptions\":{\"boolean\":{}}}"},
+        /* Of the draft. Asynchronous tasks are read, but not declared: Claude Code and Codex have
+         * them in an extension for one editor, and give a client that declares any of it an earlier
+         * draft of subagents, tool calls without what was read or printed, and forms without an
+         * answer in words. */
+        {OFFERS_SUBAGENTS, "subagents", "{}"},
+    };
+
+    json_open(out, "clientCapabilities", '{');
+    for (size_t i = 0; i < ARRAY_LEN(capabilities); i++)
+        if ((offers & capabilities[i].bit) != 0)
+            json_put_raw(out, capabilities[i].name, capabilities[i].json);
+    json_close(out, '}');
+}
+
+int64_t acp_initialize(struct acp *acp, unsigned offers, int timeout_ms)
 {
     _cleanup_str_ struct str params = STR_INIT;
     struct json_out out = acp_open_params(&params);
 
     json_put_int(&out, "protocolVersion", PROTOCOL);
-    json_open(&out, "clientCapabilities", '{');
-    json_open(&out, "fs", '{');
-    json_put_bool(&out, "readTextFile", true);
-    json_put_bool(&out, "writeTextFile", true);
-    json_close(&out, '}');
-    json_put_bool(&out, "terminal", true);
-    json_put_raw(&out, "elicitation", "{\"form\":{},\"url\":{}}");
-    json_put_raw(&out, "auth", "{\"terminal\":true}");
-    json_put_raw(&out, "session",
-                 "{\"compaction\":{},\"notices\":{},\"configOptions\":{\"boolean\":{}}}");
-    /* Of the draft. Asynchronous tasks are read, but not declared: Claude Code and Codex have them
-     * in an extension for one editor, and give a client that declares any of it an earlier draft of
-     * subagents, tool calls without what was read or printed, and forms without an answer in words.
-     */
-    json_put_raw(&out, "subagents", "{}");
-    json_close(&out, '}');
+    put_capabilities(&out, offers);
     json_open(&out, "clientInfo", '{');
     json_put(&out, "name", "mas");
     json_put(&out, "version", MAS_VERSION);

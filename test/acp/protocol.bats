@@ -25,6 +25,13 @@ says() { [[ $output == *"$1"* ]] || { echo "output: $output; stderr: $stderr" >&
     [ -z "$(find "$DIR" -name '.write-*')" ]
 }
 
+@test "the agent is offered what its preset says" {
+    run_acp "" 'offers = terminal elicitation'
+    tell CW-ONE
+    grep '^<' "$TRACE" | grep -F '"initialize"' | cut -c3- |
+        jq -e '.params.clientCapabilities | keys == ["elicitation", "terminal"]'
+}
+
 @test "programs are run for the agent in its directory, and their output is kept" {
     run_acp ""
     tell 'RUN:"pwd" RUN:"sh -c \"echo $MAS_AGENT_ID $SCRIPTED; exit 3\"" RUN:"no-such-program"'

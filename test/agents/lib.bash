@@ -326,6 +326,24 @@ edit_orders() {
         --arg more "${9-}" '{($a): $file, ($b): $old, ($c): $new} + if $more == "" then {} else {($more): "as asked"} end')"
 }
 
+# A call of the tool of $AGENT that makes a file with this text, as an order of the model.
+create_order() {
+    local tool path=file_path text=content
+
+    case $PRESET in
+        claude) [ "$AGENT" = claude-code ] && tool=mcp__acp__Write || tool=Write ;; # of the adapter itself
+        gemini) tool=write_file ;;
+        copilot) tool=create path=path text=file_text ;;
+        opencode) tool=write path=filePath ;;
+        codex) # the model has no other tool for it, unless Codex knows its name
+            run_order "printf '%s\n' '$2' >'$1'"
+            return
+            ;;
+    esac
+    echo "call $tool $(jq -nc --arg path "$path" --arg text "$text" --arg file "$1" --arg words "$2" \
+        '{($path): $file, ($text): $words}')"
+}
+
 # What a start of the agent came to
 continuity() { of_agent continuity; }
 

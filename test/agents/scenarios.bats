@@ -573,6 +573,16 @@ load lib
     [ -e "$ROOT/sessions/$ID/unit/solo/approved" ]
 }
 
+@test "a new file: it is made where the agent was told to, with its text" {
+    printf '[preset %s]\npermission = allow\n' "$PRESET" >>"$ROOT/mas.ini"
+    [ "$PRESET" != claude ] || echo 'mode = default' >>"$ROOT/mas.ini" # in its own a model decides, which is not here
+    team
+    local dir=$ROOT/sessions/$ID/unit/solo
+    tell -o "$(create_order "$dir/new" 'a word')" 'make it'
+    [ "$status" -eq 0 ]
+    [ "$(<"$dir/new")" = 'a word' ]
+}
+
 @test "plan: approved with clear it is carried out unasked, in a context with the plan alone" {
     [ "$AGENT" = claude ] || skip "the agent asks for no plan to be approved"
     team

@@ -230,6 +230,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
             case $key in
                 protocol) echo "$key = acp" ;;
                 permission) echo "$key = deny" ;;
+                offers) echo "$key = terminal" ;;
                 tokens) echo "$key = session" ;;
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;

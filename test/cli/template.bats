@@ -343,6 +343,7 @@ command|fix 'it|a program and its arguments, with every quote closed
 command|run "|a program and its arguments, with every quote closed
 command|back\|a program and its arguments, with every quote closed
 operator||yes or no
+offers|terminal files|a list of fs, terminal, elicitation, auth, session, subagents
 hold|soon|a time such as 200ms, 2s or 1m, up to 24h
 executes|maybe|yes or no
 wall.level||off, try or require

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "fuzz.h"
+#include "model/preset.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -124,7 +125,7 @@ static void ask(struct acp *acp)
 {
     static const char *const blocks[] = {"one", "two", NULL};
 
-    (void)acp_initialize(acp, -1); /* 1 */
+    (void)acp_initialize(acp, OFFERS_ALL, -1); /* 1 */
     (void)acp_session_new(acp, "/w", NULL, 1000); /* 2 */
     (void)acp_session_load(acp, "S", "/w", "[]", 1000); /* 3 */
     (void)acp_session_resume(acp, "S", "/w", NULL, -1); /* 4 */

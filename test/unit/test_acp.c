@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include "base/time.h"
+#include "model/preset.h"
 #include "protocol/acp.h"
 
 #include <stdlib.h>
@@ -179,7 +180,7 @@ static void learns_what_an_agent_can(void)
 
     begin(&h);
     CHECK_STR(acp_info(h.acp)->name, "");
-    CHECK_INT(acp_initialize(h.acp, 1000), 1);
+    CHECK_INT(acp_initialize(h.acp, OFFERS_ALL, 1000), 1);
     check_out(&h,
               "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":"
               "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":true,"
@@ -209,10 +210,10 @@ static void refuses_another_version(void)
     struct heard h;
 
     begin(&h);
-    (void)acp_initialize(h.acp, -1);
+    (void)acp_initialize(h.acp, OFFERS_ALL, -1);
     feed(&h, "{\"id\":1,\"result\":{\"protocolVersion\":2}}\n");
     check_heard(&h, "=1 call 0 error -2 the agent does not support protocol version 1\n");
-    (void)acp_initialize(h.acp, -1);
+    (void)acp_initialize(h.acp, OFFERS_ALL, -1);
     feed(&h, "{\"id\":2,\"result\":{}}\n");
     check_heard(&h, "=2 call 0 error -2 the agent reported no protocol version\n");
     CHECK_STR(acp_info(h.acp)->auth, "[]");
@@ -608,7 +609,7 @@ static void may_be_freed_in_a_call(void)
     struct heard h;
 
     begin(&h);
-    (void)acp_initialize(h.acp, -1);
+    (void)acp_initialize(h.acp, OFFERS_ALL, -1);
     h.leave = true;
     feed(&h, "{\"id\":1,\"error\":{\"code\":1,\"message\":\"x\"}}\ngarbage\n{\"id\":4,\"method\":"
              "\"terminal/create\",\"params\":{\"sessionId\":\"S\"}}\n");

@@ -181,7 +181,8 @@ void link_begin(struct host *host)
         acp_set_session_meta(link->acp, host->preset->sandbox_off.session);
     work_open(host);
     conversation_enter(host, PHASE_INITIALIZES,
-                       acp_initialize(link->acp, host->preset->initialize_ms), -1);
+                       acp_initialize(link->acp, host->preset->offers, host->preset->initialize_ms),
+                       -1);
 }
 
 /* ---- bytes */
