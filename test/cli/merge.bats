@@ -264,6 +264,7 @@ END
     [ "$status" -eq 4 ]
     [ "$(shown)" = 2 ]
     # what is sent next is a command of its own
+    # shellcheck disable=SC2016 # for that shell
     "$MAS" send "$ID" y 'echo done >"$HOME/next"'
     eventually test -s "$HOME/next"
     [ "$(find "$T" -name 'PWNED*')" = '' ]
