@@ -559,7 +559,7 @@ pid_t proc_working_below(const char *path, const char *name)
     return found;
 }
 
-/* Returns true if the process has this file open. */
+/* Returns true if the process has this file open; dev 0: it is a socket. */
 static bool has_file(int proc_dir, pid_t pid, dev_t dev, ino_t ino)
 {
     char path[40];
@@ -573,8 +573,8 @@ static bool has_file(int proc_dir, pid_t pid, dev_t dev, ino_t ino)
     if (fds == NULL && fd != -1)
         (void)close(fd);
     while (fds != NULL && !found && (entry = readdir(fds)) != NULL)
-        found =
-            fstatat(dirfd(fds), entry->d_name, &st, 0) == 0 && st.st_dev == dev && st.st_ino == ino;
+        found = fstatat(dirfd(fds), entry->d_name, &st, 0) == 0 && st.st_ino == ino &&
+                (st.st_dev == dev || (dev == 0 && S_ISSOCK(st.st_mode)));
     if (fds != NULL)
         (void)closedir(fds);
     return found;
@@ -590,4 +590,11 @@ pid_t proc_with_file(dev_t dev, ino_t ino)
     if (proc != NULL)
         (void)closedir(proc);
     return pid > 0 ? pid : 0;
+}
+
+bool proc_has_socket(pid_t pid, ino_t inode)
+{
+    _cleanup_close_ int proc_dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return proc_dir != -1 && has_file(proc_dir, pid, 0, inode);
 }

@@ -188,11 +188,11 @@ static void see_line(char *line, sock_seen *on_seen, void *arg)
     char *at = line;
 
     for (size_t i = 0; i < FIELDS; i++) {
-        fields[i] = strtoul(at, &at, 16);
+        fields[i] = strtoul(at, &at, i == INODE ? 10 : 16);
         at += strspn(at, ": ");
     }
     if (*at == '/' && fields[TYPE] == SOCK_STREAM)
-        on_seen(at, (fields[FLAGS] & LISTENS) != 0, arg);
+        on_seen(at, (fields[FLAGS] & LISTENS) != 0, fields[INODE], arg);
 }
 
 int sock_each(sock_seen *on_seen, void *arg, struct err *err)

@@ -31,8 +31,8 @@ int sock_peer(int fd, pid_t *ret_pid);
 int sock_accept(int listener, pid_t *ret_peer);
 
 /* Called for a socket with a path: one that listens or, once for each connection to it, the end of
- * the process that listens. */
-typedef void sock_seen(const char *path, bool listens, void *arg);
+ * the process that listens. `inode` is what /proc shows of its descriptor. */
+typedef void sock_seen(const char *path, bool listens, ino_t inode, void *arg);
 /* Calls on_seen for the stream sockets of this network namespace. Paths are as their processes gave
  * them. Fails if the kernel does not tell, or tells too much. */
 int sock_each(sock_seen *on_seen, void *arg, struct err *err);

@@ -307,6 +307,19 @@ char **hosts_list(int run, const char *ending)
     return names;
 }
 
+pid_t hosts_pid(int run, const char *agent)
+{
+    struct host_connection connection = HOST_CONNECTION_INIT;
+    struct err ignored = ERR_INIT;
+    pid_t pid = 0;
+
+    if (host_connection_open(&connection, run, agent, &ignored) == HOST_PENDING &&
+        sock_peer(connection.conn.fd, &pid) == -1)
+        pid = 0;
+    host_connection_close(&connection);
+    return pid;
+}
+
 int hosts_live(int dir, bool *ret, struct err *err)
 {
     _cleanup_strv_ char **names = NULL;

@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum {
     HOSTS_ANSWER_MS = 200,
@@ -128,6 +129,9 @@ void hosts_end(struct host_call *calls, size_t count);
  * live or not; NULL if run/ is missing or unreadable. The caller frees the list with
  * strv_free(). */
 char **hosts_list(int run, const char *ending);
+
+/* Returns the process that listens for an agent's host in run/; 0: none, or it is unknown. */
+pid_t hosts_pid(int run, const char *agent);
 
 /* *ret tells whether a host of the session in the workspace `dir` lives: it holds its lock in run/.
  * A missing run/ means that none does. Fails if run/ cannot be read. */

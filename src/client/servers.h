@@ -21,6 +21,7 @@ struct tmux_server {
     struct proc proc; /* the tmux client process, while `asking` */
     bool begun; /* it is asked, or need not be */
     bool asking;
+    pid_t lost; /* its process, if its socket's file is gone; then that is the failure. 0: no */
     size_t users; /* how often it was added */
     struct tmux_panes_of *panes_of; /* asked for with the sessions; NULL: none */
 };

@@ -3,6 +3,7 @@
 #include "base/machine.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "client/lost_server.h"
 #include "client/vouch.h"
 #include "store/lease_clock.h"
 #include "store/placement.h"
@@ -124,6 +125,26 @@ static void check_crash(const struct root *root, struct view *view)
         view->used = written;
 }
 
+/* Notes if the server of a session that seems to have crashed runs without its socket. */
+static void look_for_server(const struct root *root, struct survey *survey, const struct view *view)
+{
+    struct tmux_server *server =
+        view->socket != NULL ? servers_find(&survey->servers, view->socket) : NULL;
+
+    if (server == NULL || server->count > 0 || server->failure.code != MAS_OK ||
+        view->live != NULL || view->elsewhere || view->row.status != STATUS_ACTIVE ||
+        !tmux_socket_is_gone(view->socket))
+        return;
+    _cleanup_close_ int dir = workspace_open(root, view->row.id);
+    server->lost = dir != -1 ? lost_server_find(dir, view->socket) : 0;
+    if (server->lost == 0)
+        return;
+    (void)err_set(&server->failure, MAS_TMUX,
+                  "the tmux server on '%s', process %ld, runs, but the file of its socket is gone",
+                  view->socket, (long)server->lost);
+    (void)err_hint(&server->failure, "make it again with: mas doctor --fix");
+}
+
 static void compute(const struct root *root, struct survey *survey, struct view *view)
 {
     if (view->elsewhere) {
@@ -135,6 +156,8 @@ static void compute(const struct root *root, struct survey *survey, struct view 
 
     view->unknown = failure != NULL;
     view->failure = failure;
+    view->lost = failure != NULL && view->socket != NULL &&
+                 servers_find(&survey->servers, view->socket)->lost != 0;
     if (view->live != NULL && view->row.missing)
         set_error(view, "its workspace is missing, and its tmux session runs");
     if (view->status == STATUS_ERROR)
@@ -373,6 +396,8 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
         add_looked(root, &survey);
     survey.asks_hosts = false;
     for (size_t i = 0; i < survey.count; i++)
+        look_for_server(root, &survey, &survey.views[i]);
+    for (size_t i = 0; i < survey.count; i++)
         compute(root, &survey, &survey.views[i]);
     sort_views(&survey);
     *ret = survey;
@@ -403,6 +428,7 @@ const struct view *survey_look(const struct root *root, struct survey *survey, c
             check_workspace(root, survey, view);
             servers_ask(root, &survey->servers); /* the servers not asked yet */
             find_live(survey, view);
+            look_for_server(root, survey, view);
             compute(root, survey, view);
         }
         return view;

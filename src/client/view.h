@@ -27,6 +27,7 @@ struct view {
     bool unreadable; /* its metadata could not be read; the reason may be temporary */
     bool outdated; /* its row in the index differs from its metadata */
     const struct err *failure; /* why its tmux server did not answer */
+    bool lost; /* that runs, but the file of its socket is gone; see client/lost_server.h */
     char *machine; /* the machine that has it; NULL: unknown */
     char *moved_to; /* where it has gone; NULL: it is here */
     char *reason; /* why the status is error; otherwise NULL */

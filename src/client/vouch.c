@@ -2,6 +2,7 @@
 
 #include "base/proc.h"
 #include "base/sock.h"
+#include "tmux/tmux.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +26,13 @@ static int compare_path(const void *path, const void *vouch)
     return strcmp(path, (*at)->socket);
 }
 
-static void on_seen(const char *path, bool listens, void *arg)
+static void on_seen(const char *path, bool listens, ino_t inode, void *arg)
 {
     const struct to_vouch *all = arg;
     struct vouch *const *at =
         bsearch(path, all->list, all->count, sizeof(struct vouch *), compare_path);
 
+    (void)inode;
     if (at != NULL)
         *(listens ? &(*at)->listens : &(*at)->busy) = true;
 }
@@ -48,7 +50,7 @@ void vouch_check(struct vouch *list, size_t count)
     struct err ignored = ERR_INIT;
 
     for (size_t i = 0; i < count; i++)
-        if (is_whole(list[i].counts))
+        if (is_whole(list[i].counts) && !tmux_socket_is_gone(list[i].socket))
             sorted[all.count++] = &list[i];
     qsort(sorted, all.count, sizeof(struct vouch *), compare);
     if (all.count > 0 && sock_each(on_seen, &all, &ignored) == 0)

@@ -1,7 +1,9 @@
+#include "client/lost_server.h"
 #include "client/survey.h"
 #include "client/who_waits.h"
 #include "cmd.h"
 #include "cmd/roots.h"
+#include "store/workspace.h"
 #include "tmux/tmux.h"
 
 #include <stdlib.h>
@@ -56,6 +58,19 @@ static int hint_stopped(const struct call *call, const struct survey *survey, st
     return roots_hint_none(call, err);
 }
 
+/* Lets the server of a session make its socket again, and takes the survey anew. */
+static int bring_server_back(const struct call *call, struct survey *survey,
+                             const struct view *view, struct err *err)
+{
+    _cleanup_close_ int dir = workspace_open(&call->root, view->row.id);
+
+    if (lost_server_mend(dir, view->socket, err) == -1)
+        return -1;
+    err_warn("the file of its tmux server's socket was gone; the server has made it again");
+    survey_free(survey);
+    return survey_take(&call->root, &call->config, SURVEY_LIVE, survey, err);
+}
+
 static int run_attach(struct call *call, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
@@ -75,6 +90,12 @@ static int run_attach(struct call *call, struct err *err)
         return -1;
     const struct view *view =
         name != NULL ? survey_look(&call->root, &survey, id) : newest_active(&survey);
+    if (view != NULL && view->lost) {
+        memcpy(id, view->row.id, ID_TEXT);
+        if (bring_server_back(call, &survey, view, err) == -1)
+            return -1;
+        view = survey_look(&call->root, &survey, id);
+    }
     if (view == NULL) {
         (void)err_set(err, MAS_NOT_FOUND, "cannot attach: no session is running in '%s'",
                       call->searched);

@@ -344,6 +344,24 @@ static void tell_unknown(struct doctor *doctor, const struct survey *survey, siz
                    view->failure->hint);
 }
 
+/* Finds servers whose sockets are gone, once each. Returns true if one was mended, so that the
+ * survey has to be taken anew. */
+static bool check_servers(struct doctor *doctor, const struct survey *survey)
+{
+    bool mended = false;
+
+    for (size_t i = 0; i < survey->servers.count; i++) {
+        const struct tmux_server *server = &survey->servers.list[i];
+        struct err why = ERR_INIT;
+        if (server->lost == 0)
+            continue;
+        int rc = doctor->fix ? tmux_make_socket(server->socket, server->lost, &why) : 0;
+        doctor_mend(doctor, "tmux", server->failure.text, rc, &why);
+        mended = mended || (doctor->fix && rc == 0);
+    }
+    return mended;
+}
+
 int doctor_run(const struct root *root, const struct config *config, bool fix, doctor_look *look,
                struct findings *ret, struct err *err)
 {
@@ -365,10 +383,17 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
     archive_sweep(root, config, !fix, add_stale, &doctor);
     if (survey_take(root, config, SURVEY_ALL, &survey, err) == -1)
         return -1;
+    if (check_servers(&doctor, &survey)) {
+        survey_free(&survey);
+        if (survey_take(root, config, SURVEY_ALL, &survey, err) == -1)
+            return -1;
+    }
     if (check_root_dir(&doctor, err) == -1 || check_sessions_dir(&doctor, err) == -1)
         return -1;
     for (size_t i = 0; i < survey.count; i++) {
         const struct view *view = &survey.views[i];
+        if (view->lost)
+            continue; /* check_servers() has told it */
         if (view->unknown)
             tell_unknown(&doctor, &survey, i);
         else if (view->row.missing)

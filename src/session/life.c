@@ -4,6 +4,7 @@
 #include "base/job.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "client/lost_server.h"
 #include "client/survey.h"
 #include "code/project.h"
 #include "session/launch.h"
@@ -364,6 +365,7 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
     if (life_hold(life, id, LOCK_TRY, "start", &dir, &lock, err) == -1 ||
         life_load(life, dir, id, "start", &session, err) == -1 ||
         check_moved(life, &session, err) == -1 || life_take_over(life, dir, &session, err) == -1 ||
+        lost_server_mend(dir, session.tmux_socket, err) == -1 ||
         survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
         return -1;
     *ret_was = live != NULL;

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "client/lost_server.h"
 #include "client/survey.h"
 #include "session/launch.h"
 #include "session/life_internal.h"
@@ -192,7 +193,9 @@ int life_stop_held(const struct life *life, int dir, struct session *session, st
 {
     struct in_tmux in_tmux = {.live = NULL};
     bool recorded = session->status == STATUS_STOPPED;
+    struct err ignored = ERR_INIT;
 
+    (void)lost_server_mend(dir, session->tmux_socket, &ignored); /* hosts know it while they live */
     /* first the step that needs no new process, no disk space and no tmux */
     life_stop_hosts(life, session->id, end);
     (void)find_in_tmux(life, session->tmux_socket, session->id, &in_tmux, &end->untold);

@@ -167,6 +167,13 @@ struct tmux_client {
 /* Lists the clients on terminals. The caller frees *ret. A server that has exited has none. */
 int tmux_clients(const char *socket, struct tmux_client **ret, size_t *ret_count, struct err *err);
 
+/* Returns true if there is no file at the path of a socket. */
+bool tmux_socket_is_gone(const char *socket);
+/* Returns true if process `pid` listens on this socket, though its file may be gone. */
+bool tmux_listens(const char *socket, pid_t pid);
+/* Lets the server `pid`, which tmux_listens() has found, make the file of its socket again. */
+int tmux_make_socket(const char *socket, pid_t pid, struct err *err);
+
 /* Waits at most timeout_ms until the server on the socket has exited. */
 void tmux_wait_exit(const char *socket, int timeout_ms);
 /* If the socket name shows that the server is or was a per-session one, waits for its exit and

@@ -2,20 +2,23 @@
 #include "base/file.h"
 #include "base/job.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/sock.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { CONNECT_S = 2 };
+enum { CONNECT_S = 2, MAKE_TRIES = 300 }; /* a try takes 10 ms */
 
 #define USE_OWN_SOCKET "name a socket in a directory of your own with MAS_TMUX_SOCKET=/..."
 
@@ -175,10 +178,16 @@ int tmux_socket_check(const char *socket_path, pid_t *ret_pid, struct err *err)
     return stranger ? err_hint(err, USE_OWN_SOCKET) : -1;
 }
 
-int tmux_is_alive(const char *socket_path, pid_t *ret_pid, struct err *err)
+bool tmux_socket_is_gone(const char *socket_path)
 {
     struct stat st;
-    if (lstat(socket_path, &st) == -1 && (errno == ENOENT || errno == ENOTDIR))
+
+    return lstat(socket_path, &st) == -1 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+int tmux_is_alive(const char *socket_path, pid_t *ret_pid, struct err *err)
+{
+    if (tmux_socket_is_gone(socket_path))
         return 0; /* the owner of the directory does not matter yet */
     return tmux_socket_check(socket_path, ret_pid, err);
 }
@@ -206,4 +215,49 @@ pid_t tmux_socket_server(const char *socket_path)
 {
     pid_t pid;
     return tmux_socket_peer(socket_path, &pid) == 1 ? pid : 0;
+}
+
+/* A socket that is looked for. */
+struct sought {
+    const char *path;
+    pid_t pid;
+    bool found;
+};
+
+static void look_at_socket(const char *path, bool listens, ino_t inode, void *arg)
+{
+    struct sought *sought = arg;
+
+    if (listens && strcmp(path, sought->path) == 0)
+        sought->found = sought->found || proc_has_socket(sought->pid, inode);
+}
+
+bool tmux_listens(const char *socket_path, pid_t pid)
+{
+    struct sought sought = {.path = socket_path, .pid = pid};
+    struct err ignored = ERR_INIT;
+
+    return sock_each(look_at_socket, &sought, &ignored) == 0 && sought.found;
+}
+
+int tmux_make_socket(const char *socket_path, pid_t pid, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = 10000000L};
+    pid_t answers = 0;
+
+    if (tmux_socket_make_dir(socket_path, err) == -1 || check_place(socket_path, err) == -1)
+        return -1;
+    if (kill(pid, SIGUSR1) == -1)
+        return err_errno(err, "cannot tell the tmux server on '%s'", socket_path);
+    for (int i = 0; i < MAKE_TRIES; i++) {
+        int alive = tmux_is_alive(socket_path, &answers, err);
+        if (alive != 0)
+            return alive == 1 ? 0 : -1;
+        (void)nanosleep(&pause, NULL);
+    }
+    (void)err_set(err, MAS_TMUX,
+                  "cannot use tmux socket '%s': its server, process %ld, did not "
+                  "make it again",
+                  socket_path, (long)pid);
+    return err_hint(err, "try: kill -USR1 %ld", (long)pid);
 }

@@ -36,6 +36,17 @@ type_line() { tm send-keys -t "$1" -l "$2" \; send-keys -t "$1" Enter; }
     [ "$("$MAS" list --json | jq '.sessions[0].attached')" = 1 ]
 }
 
+@test "attach makes the socket of its server again if the file is gone" {
+    new_session -t solo
+    rm "$SOCK"
+    in_terminal "\"$MAS\" attach"
+    eventually is_attached_to "$(tmux_name "$ID")"
+    rm "$SOCK"
+    in_terminal "\"$MAS\" attach $ID"
+    eventually test -e "$SOCK"
+    eventually eval "[ \"\$(tm list-clients | wc -l)\" -eq 2 ]"
+}
+
 @test "after a detach attach has ended well and the team goes on" {
     new_session -t solo
     in_terminal "\"$MAS\" attach $ID"

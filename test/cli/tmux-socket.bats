@@ -191,3 +191,61 @@ rows_of() { jq -S 'del(.sessions[] | .agentStates, .lastActivity)'; }
     LC_ALL=C "$MAS" start -q "$ID"
     [ "$(field "$ID" .status)" = active ]
 }
+
+# ---- a server whose socket file is gone
+
+# The cleaner comes by: the file of session $1's socket is gone, its directory too if that is empty.
+clean_socket() {
+    SOCKET=$(meta "$1" TMUX_SOCKET)
+    rm "$SOCKET"
+    rmdir "${SOCKET%/*}" 2>/dev/null || true
+}
+
+@test "a server without its socket file is told, and is no crash; doctor --fix makes it again" {
+    local server pid kind
+    for kind in shared per-session; do
+        (
+            export MAS_TMUX_SERVER=$kind
+            if [ "$kind" = per-session ]; then unset MAS_TMUX_SOCKET; fi
+            new_session -t solo -n "$kind"
+            pid=$(agent_pid "$ID")
+            server=$(tmux -S "$(meta "$ID" TMUX_SOCKET)" display-message -p '#{pid}')
+            clean_socket "$ID"
+            [ "$("$MAS" list --json | jq -r ".sessions[] | select(.sessionId == \"$ID\") |
+                \"\(.crashed) \(.reason)\"")" = "false the tmux server on '$SOCKET', process $server, runs, but the file of its socket is gone" ]
+            mas doctor
+            [ "$status" -eq 1 ]
+            [[ $output == *open*"the tmux server on '$SOCKET', process $server, runs, but the file of its socket is gone"* ]]
+            [ ! -e "$SOCKET" ]
+            "$MAS" doctor --fix
+            [ "$("$MAS" doctor)" = 'everything is in order' ]
+            [ "$(field "$ID" .status)" = active ]
+            [ "$(agent_pid "$ID")" = "$pid" ]
+            [ "$(tmux -S "$SOCKET" display-message -p '#{pid}')" = "$server" ]
+        )
+    done
+}
+
+@test "start and stop reach a server whose socket file is gone; a server that is gone is not signalled" {
+    new_session -t solo
+    local pid server
+    pid=$(agent_pid "$ID")
+    server=$(tm display-message -p '#{pid}')
+    clean_socket "$ID"
+    mas start "$ID"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID is already running" ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
+    clean_socket "$ID"
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(field "$ID" .status)" = stopped ]
+    run ! tm has-session -t "=mas-${ID:0:8}:"
+    # another program in the server's place is left alone
+    "$MAS" start -q "$ID"
+    agent_pid "$ID"
+    tm kill-server
+    hosts_gone "$ID"
+    rm -f "$SOCKET"
+    [ "$("$MAS" list --all --json | jq -r '.sessions[0].crashed')" = true ]
+}
