@@ -462,9 +462,13 @@ static int walk_part(struct listing_walk *w, const struct part *part)
 /* Handles files in the workspace that are no part of a session. */
 static int look_for_others(struct listing_walk *w)
 {
-    static const char *const known[] = {WORKSPACE_LOCK,           WORKSPACE_RUN,
-                                        WORKSPACE_SESSION ".new", WORKSPACE_CONFIG ".new",
-                                        WORKSPACE_MEMORY "-shm",  WORKSPACE_MEMORY "-journal"};
+    static const char *const known[] = {WORKSPACE_LOCK,
+                                        WORKSPACE_RUN,
+                                        WORKSPACE_CODE_LOCKS,
+                                        WORKSPACE_SESSION ".new",
+                                        WORKSPACE_CONFIG ".new",
+                                        WORKSPACE_MEMORY "-shm",
+                                        WORKSPACE_MEMORY "-journal"};
     _cleanup_strv_ char **names = NULL;
 
     if (path_list(w->source->dir, &names, w->err) == -1)

@@ -1,6 +1,5 @@
 #include "code/merge.h"
 
-#include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/tree.h"
@@ -43,7 +42,7 @@ static void drop_locks(int at, const char *path, int depth)
     if (dir == -1 || path_list(dir, &names, &ignored) == -1)
         return;
     for (char **name = names; *name != NULL; name++) {
-        if (str_ends(*name, ".lock") && strcmp(*name, "mas.lock") != 0)
+        if (str_ends(*name, ".lock"))
             (void)unlinkat(dir, *name, 0);
         else if (depth > 0)
             drop_locks(dir, *name, depth - 1);
@@ -57,7 +56,7 @@ static int hold(const struct repo *repo, const char *who, int *ret_dir, int *ret
     *ret_dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*ret_dir == -1)
         return err_errno(err, "cannot open '%s'", repo->git);
-    return file_lock(*ret_dir, "mas.lock", LOCK_MS, who, ret_fd, err) == -1
+    return repo_lock(repo, CODE_LOCK, LOCK_MS, who, ret_fd, err) == -1
                ? err_wrap(err, "cannot lock '%s'", repo->git)
                : 0;
 }

@@ -1,14 +1,17 @@
 #include "code/repo.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "store/session.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { REF_MAX = 1024 }; /* bytes of a file that holds a ref */
@@ -89,6 +92,18 @@ void repo_env(const struct repo *repo, const struct team *team, const struct age
 struct git repo_git(const struct repo *repo)
 {
     return (struct git){.dir = repo->git};
+}
+
+int repo_lock(const struct repo *repo, const char *name, int wait_ms, const char *who, int *ret_fd,
+              struct err *err)
+{
+    _cleanup_free_ char *path = mem_printf("%s/" CODE_LOCKS, repo->workspace);
+
+    if (mkdir(path, 0700) == -1 && errno != EEXIST) /* an earlier mas did not make it */
+        return err_errno(err, "cannot make '%s'", path);
+    _cleanup_close_ int dir = path_open_dir(AT_FDCWD, path);
+    return dir == -1 ? err_errno(err, "cannot open '%s'", path)
+                     : file_lock(dir, name, wait_ms, who, ret_fd, err);
 }
 
 int repo_ref(const struct repo *repo, const char *name, char ret[GIT_OID_TEXT], struct err *err)

@@ -33,6 +33,8 @@
 
 #define CODE_GIT WORKSPACE_CODE_GIT
 #define CODE_DIR WORKSPACE_CODE /* the agents' work trees */
+#define CODE_LOCKS WORKSPACE_CODE_LOCKS
+#define CODE_LOCK "mas.lock" /* in there: for all that mas does with the repositories */
 #define CODE_VIEW "view"
 #define CODE_VIEW_GIT "worktrees/" CODE_VIEW /* in code.git: what belongs to the view alone */
 #define CODE_REF_BASE "refs/mas/base"
@@ -78,6 +80,11 @@ void repo_env(const struct repo *repo, const struct team *team, const struct age
               struct kv *to);
 /* Returns git on code.git. */
 struct git repo_git(const struct repo *repo);
+
+/* Takes a lock of the repositories, as file_lock() does. An agent may read code.git, and so take
+ * any lock that lies there: this one is beside it. */
+int repo_lock(const struct repo *repo, const char *name, int wait_ms, const char *who, int *ret_fd,
+              struct err *err);
 
 /* Reads a ref of code.git, without git if it is a file of its own. Fails if there is no such ref.
  */

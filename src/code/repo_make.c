@@ -192,6 +192,9 @@ int repo_make(const struct repo *repo, int dir, const struct project *project, t
 
     if (to == -1)
         return err_errno(err, "cannot make '" CODE_GIT "'");
+    _cleanup_close_ int locks = path_make_dir(dir, CODE_LOCKS, 0700);
+    if (locks == -1)
+        return err_errno(err, "cannot make '" CODE_LOCKS "'");
     bool borrows = false;
     begin_config(project, true, &config);
     if (copy_objects(to, project, tick, arg, err) == -1 ||

@@ -261,12 +261,11 @@ int work_state(const struct stranger *stranger, const struct snapshot_tree *tree
     return 0;
 }
 
-/* Makes the directory of the indexes if it is missing, takes the lock of an index there, and
- * removes the lock that a killed git left. */
+/* Makes the directory of the indexes if it is missing, takes the lock of an index there, which has
+ * its name, and removes the lock that a killed git left. */
 static int lock_index(const struct repo *repo, const char *index, int *ret_lock, struct err *err)
 {
     _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *lock = mem_printf("%s.looks", index);
     _cleanup_free_ char *left = mem_printf("%s.lock", index);
 
     if (git == -1)
@@ -276,7 +275,7 @@ static int lock_index(const struct repo *repo, const char *index, int *ret_lock,
     _cleanup_close_ int dir = path_open_dir(git, INDEXES);
     if (dir == -1)
         return err_errno(err, "cannot open '" CODE_GIT "/" INDEXES "'");
-    if (file_lock(dir, lock, LOOK_WAIT_MS, "look", ret_lock, err) == -1)
+    if (repo_lock(repo, index, LOOK_WAIT_MS, "look", ret_lock, err) == -1)
         return err_wrap(err, "cannot look at the work tree");
     (void)unlinkat(dir, left, 0);
     return 0;

@@ -215,7 +215,8 @@ void doctor_check_code(struct doctor *doctor, int dir, const char *id)
         return;
     }
     repo_open(path, team.project.label, &code.repo);
-    if (file_is_locked(code.git, "mas.lock"))
+    _cleanup_close_ int locks = path_open_dir(dir, CODE_LOCKS);
+    if (locks != -1 && file_is_locked(locks, CODE_LOCK))
         doctor_add(doctor, FINDING_NOTE, id, "busy, its repositories were not looked at");
     else if (doctor->fix && merge_hold(&code.repo, "doctor", &lock, &why) == -1)
         doctor_add(doctor, FINDING_HAND, id, "%s", why.text);

@@ -330,6 +330,7 @@ static void check_modes(struct doctor *doctor, int dir, const char *id, bool is_
         bool placed; /* it may be in the root instead */
     } parts[] = {{WORKSPACE_SESSION, S_IFREG | 0600, false, true, false},
                  {WORKSPACE_LOCK, S_IFREG | 0600, false, false, false},
+                 {WORKSPACE_CODE_LOCKS, S_IFDIR | 0700, false, false, false},
                  {WORKSPACE_CONFIG, S_IFREG | 0600, false, true, false},
                  {WORKSPACE_LIMITS, S_IFREG | 0600, false, false, false},
                  {WORKSPACE_MEMORY, S_IFREG | 0600, false, true, false},

@@ -55,7 +55,8 @@ bool retention_find_used(int dir, time_t *ret)
     if (path_list(dir, &names, &ignored) == -1)
         return false;
     for (char **name = names; *name != NULL; name++) /* readers of a lock may write to it */
-        if (strcmp(*name, WORKSPACE_LOCK) != 0 && !look_at(dir, *name, &newest))
+        if (strcmp(*name, WORKSPACE_LOCK) != 0 && strcmp(*name, WORKSPACE_CODE_LOCKS) != 0 &&
+            !look_at(dir, *name, &newest))
             return false;
     _cleanup_close_ int log_dir = path_open_dir(dir, WORKSPACE_LOGS);
     if (log_dir != -1 && path_list(log_dir, &logs, &ignored) == -1)

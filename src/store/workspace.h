@@ -18,6 +18,7 @@
 #define WORKSPACE_CONFIG "config.json"
 #define WORKSPACE_CODE "code" /* of a session with a project, see code/repo.h */
 #define WORKSPACE_CODE_GIT "code.git"
+#define WORKSPACE_CODE_LOCKS "code.locks" /* of the two, where no agent can open them */
 #define WORKSPACE_MEMORY "memory.db" /* the conversations: memory/store.h */
 #define WORKSPACE_HOME "home" /* what programs behind walls keep in their homes, by agent */
 /* In home/<agent>/, while the agent runs: */

@@ -143,7 +143,7 @@ by_hand() {
 
 @test "repositories that a command works on are left alone" {
     mkdir "$G/scratch"
-    exec 8>"$G/mas.lock"
+    exec 8>"${G%.git}.locks/mas.lock"
     flock 8
     notes "$ID" 'busy, its repositories were not looked at'
     mas doctor --fix

@@ -362,7 +362,7 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     PATH=$T/bin:$PATH new_session -t solo -n one --project "$P"
     eventually prints '0 0 0' figures solo
     # a look while another command has the lock
-    exec 7>>"$ROOT/sessions/$ID/code.git/mas.lock"
+    exec 7>>"$ROOT/sessions/$ID/code.locks/mas.lock"
     flock 7
     commit solo c c
     look_again solo

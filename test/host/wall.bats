@@ -385,3 +385,54 @@ S
     run -0 out
     [ "$output" = $'mas-wall\nlives' ] || { echo "$output"; false; }
 }
+
+# Holds every kind of lock on all that it can open, once it is told to.
+lock_all() {
+    cat >"$T/lock_all" <<'END'
+import fcntl, os, sys, time
+while not os.path.exists(sys.argv[2] + '.go'):
+    time.sleep(0.05)
+held = []
+for top, dirs, files in os.walk(sys.argv[1]):
+    for name in ['.', *files]:
+        try:
+            fd = os.open(os.path.join(top, name), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            held.append(fd)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            pass
+open(sys.argv[2] + '.new', 'w').write(str(len(held)))
+os.rename(sys.argv[2] + '.new', sys.argv[2])
+sys.stdin.read()
+END
+}
+
+@test "an agent behind a wall can open no file that mas locks" {
+    # shellcheck source=test/project.bash
+    . "$PROJECT/test/project.bash"
+    make_project
+    lock_all
+    preset made "sh -c 'sleep 1000 | exec python3 -ES $T/lock_all $ROOT $T/shared/held'" 'wall.level = require' \
+        "wall.write = $T/shared" "wall.read = $T/lock_all"
+    new_session -t solo --agent made --project "$P"
+    commit solo c c
+    "$MAS" diff "$ID" # makes what it locks
+    look_again solo
+    eventually prints '1 0 0' figures solo
+    touch "$T/shared/held.go"
+    eventually test -s "$T/shared/held"
+    [ "$(cat "$T/shared/held")" -gt 20 ]
+    for verb in diff merge sync land look; do
+        # shellcheck disable=SC2046 # no word, or one
+        run --separate-stderr timeout 45 "$MAS" $verb "$ID" $([ $verb != look ] || echo solo)
+        [ "$status" -eq 0 ] || { echo "$verb: $status $stderr"; return 1; }
+    done
+    look_again solo
+    eventually prints '0 0 0' figures solo
+    timeout 45 "$MAS" doctor
+    timeout 45 "$MAS" stop -q "$ID"
+    timeout 45 "$MAS" start -q "$ID"
+    timeout 45 "$MAS" stop -q "$ID"
+    timeout 45 "$MAS" rm -q "$ID"
+}

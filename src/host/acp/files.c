@@ -156,11 +156,11 @@ static bool is_of_others(const struct work_place *place, const char *rel)
 /* Returns true for a file that mas keeps in a workspace. */
 static bool is_of_mas(const char *rel)
 {
-    static const char *const names[] = {WORKSPACE_CONFIG "*",   WORKSPACE_LIMITS "*",
-                                        WORKSPACE_RUN,          WORKSPACE_LOGS,
-                                        WORKSPACE_SNAPSHOT "*", WORKSPACE_SESSION "*",
-                                        WORKSPACE_MEMORY "*",   STAGING_PREFIX "*",
-                                        TRASH_PREFIX "*",       ".migrate*"};
+    static const char *const names[] = {
+        WORKSPACE_CONFIG "*",  WORKSPACE_LIMITS "*", WORKSPACE_RUN,
+        WORKSPACE_LOGS,        WORKSPACE_CODE_LOCKS, WORKSPACE_SNAPSHOT "*",
+        WORKSPACE_SESSION "*", WORKSPACE_MEMORY "*", STAGING_PREFIX "*",
+        TRASH_PREFIX "*",      ".migrate*"};
     size_t len;
 
     rel = first_part(rel, &len);
