@@ -267,7 +267,7 @@ static void on_end(struct chat *chat, const struct host_event *event)
     view_end(&chat->view);
     if (strcmp(reason, HOST_END_FAILED) != 0 && strcmp(reason, "end_turn") != 0)
         view_addf(&chat->view, STYLE_NOTE, "the turn ended: %s", reason);
-    if (strcmp(reason, HOST_END_FAILED) == 0 && (error == NULL || !view_says(&chat->view, error)))
+    if (strcmp(reason, HOST_END_FAILED) == 0)
         view_addf(&chat->view, STYLE_ERROR, "the turn failed: %s",
                   error != NULL ? error : "unknown error");
     view_gap(&chat->view);

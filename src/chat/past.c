@@ -64,13 +64,16 @@ static void show(struct showing *showing, const struct store_item *item)
         view_prompt(view, item->text, len);
     else if (item->role == ROLE_TOOL || item->role == ROLE_PERMISSION)
         show_tool(view, item);
+    else if (item->role == ROLE_NOTE && item->state != MESSAGE_DONE)
+        view_addf(view, STYLE_ERROR, "the turn %s: %.*s",
+                  item->state == MESSAGE_FAILED ? "failed" : "was stopped", (int)len, item->text);
     else if (item->state == MESSAGE_OPEN)
         view_piece(view, looks[item->role].style, item->text, len);
     else
         view_add(view, looks[item->role].style, item->text, len);
     if (len < item->len)
         view_addf(view, STYLE_NOTE, "(%zu more bytes: mas history)", item->len - len);
-    if (item->state == MESSAGE_INTERRUPTED)
+    if (item->state == MESSAGE_INTERRUPTED && item->role != ROLE_NOTE)
         view_addf(view, STYLE_NOTE, "(interrupted)");
 }
 

@@ -176,14 +176,6 @@ void view_gap(struct chat_view *view)
     }
 }
 
-bool view_says(const struct chat_view *view, const char *text)
-{
-    _cleanup_str_ struct str safe = STR_INIT;
-
-    str_add_visible(&safe, text, strlen(text));
-    return view->count > 0 && strcmp(view->lines[view->count - 1].text, str_text(&safe)) == 0;
-}
-
 static enum style detail_style(const char *line, size_t len, bool diff)
 {
     if (!diff || len == 0)

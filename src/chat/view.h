@@ -89,8 +89,6 @@ void view_piece(struct chat_view *view, enum style style, const char *text, size
 void view_end(struct chat_view *view);
 /* Adds an empty line, unless the newest line is empty. */
 void view_gap(struct chat_view *view);
-/* Returns true if this is the newest line. */
-bool view_says(const struct chat_view *view, const char *text);
 /* Adds lines of a diff or of output, each in its style, at most `most`. */
 void view_details(struct chat_view *view, const char *text, size_t len, size_t most);
 

@@ -42,6 +42,7 @@ static bool on_status(struct host_call *call, const struct frame *reply, void *a
         return true;
     if (attention_needs_person(&status)) {
         waiter->state = status.state;
+        waiter->turn = attention_of(&status) == ATTENTION_FAILED ? status.turn : TURN_NONE;
         waiter->since_ms = attention_since(&status);
         memcpy(waiter->pane, status.pane, sizeof waiter->pane);
     }
@@ -105,20 +106,28 @@ static bool consider(struct who_search *search, const struct waiter *waiter)
     return false;
 }
 
-/* Goes through the register from the agent that has waited longest. */
+/* Goes through the register from the agent that has waited longest. Those whose turn has failed
+ * come after all who wait. */
 static void go_through(const struct root *root, const struct waiting_list *list,
                        struct who_search *search, struct waiting_list *gone)
 {
     struct waiter waiters[BATCH];
+    _cleanup_free_ struct waiter *failed = mem_alloc((list->count + 1) * sizeof *failed);
+    size_t failed_count = 0;
     bool away = search->here[0] == '\0' || search->here_id[0] == '\0';
 
     for (size_t at = 0; at < list->count; at += BATCH) {
         size_t count = list->count - at < BATCH ? list->count - at : BATCH;
         check(root, list->entries + at, count, waiters, gone);
         for (size_t i = 0; i < count; i++)
-            if (consider(search, &waiters[i]) || (away && search->first.since_ms != 0))
+            if (waiters[i].turn != TURN_NONE)
+                failed[failed_count++] = waiters[i];
+            else if (consider(search, &waiters[i]) || (away && search->first.since_ms != 0))
                 return;
     }
+    for (size_t i = 0; i < failed_count; i++)
+        if (consider(search, &failed[i]))
+            return;
 }
 
 /* Asks the hosts of all running sessions, and makes the register again. */

@@ -22,6 +22,7 @@ struct waiter {
     char agent[TEAM_WORD_MAX + 1];
     char pane[24]; /* "%12"; "": its host has none */
     enum agent_state state;
+    enum turn_outcome turn; /* how its turn ended, if it waits for that; else TURN_NONE */
     int64_t since_ms;
 };
 

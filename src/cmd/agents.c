@@ -1,11 +1,15 @@
 #include "cmd/agents.h"
 
+#include "base/file.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
 #include "memory/store.h"
+#include "model/attention.h"
+#include "store/team_file.h"
 #include "store/workspace.h"
 
 #include <fcntl.h>
@@ -35,7 +39,8 @@ const char *agent_colour(const struct roster *roster, size_t i)
         [AGENT_CRASHED] = COLOUR_RED,
     };
     const struct roster_agent *agent = &roster->agents[i];
-    return colour(agent->told ? colours[agent->status.state] : COLOUR_RED);
+    bool red = !agent->told || attention_of(&agent->status) == ATTENTION_FAILED;
+    return colour(red ? COLOUR_RED : colours[agent->status.state]);
 }
 
 void agent_age(const struct roster *roster, size_t i, int64_t now_ms, char buf[24])
@@ -169,7 +174,14 @@ void agent_add_note(const struct roster *roster, size_t i, int64_t now_ms, struc
     const char *words = status->note[0] != '\0'           ? status->note
                         : status->code.problem[0] != '\0' ? status->code.problem
                                                           : status->title;
-    if (words[0] != '\0') {
+    _cleanup_str_ struct str turn = STR_INIT;
+    agent_turn_add(status, &turn);
+    bool same = turn.len > 0 && words[0] != '\0' && strstr(turn.data, words) != NULL;
+    if (turn.len > 0) {
+        separate(to, start);
+        add_words(to, turn.data, same && ended);
+    }
+    if (words[0] != '\0' && !same) {
         separate(to, start);
         add_words(to, words, ended);
     }
@@ -238,4 +250,28 @@ void agents_add_waiting(const struct root *root, const char *id, const char *bef
         str_addf(to, "%s%s (%d queued)", i == 0 ? before : ", ", waiting[i].agent,
                  waiting[i].count);
     free(waiting);
+}
+
+char **agents_cut_off(const struct root *root, const char *id)
+{
+    _cleanup_close_ int dir = workspace_open(root, id);
+    _cleanup_close_ int run = dir != -1 ? path_open_dir(dir, WORKSPACE_RUN) : -1;
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_store_ struct store *store = NULL;
+    struct err ignored = ERR_INIT; /* the hosts say what is wrong with it */
+    char **ids = NULL;
+
+    if (dir == -1 || team_file_load(dir, &team, &ignored) == -1 ||
+        faccessat(dir, STORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == -1 ||
+        store_open(dir, id, NULL, false, &store, &ignored) == -1)
+        return NULL;
+    for (size_t i = 0; i < team.agent_count; i++) {
+        struct store_turn turn = {.prompt = 0};
+        _cleanup_free_ char *lock = mem_printf("%s" WORKSPACE_HOST_LOCK, team.agents[i].id);
+        if (store_newest_turn(store, team.agents[i].id, &turn, &ignored) == 0 && turn.prompt != 0 &&
+            (turn.stopped || !turn.over) && (run == -1 || !file_is_locked(run, lock)))
+            strv_push(&ids, team.agents[i].id);
+        store_turn_free(&turn);
+    }
+    return ids;
 }

@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "base/loop.h"
 #include "base/term_escape.h"
 #include "base/time.h"
@@ -10,6 +11,7 @@
 #include "protocol/host.h"
 #include "protocol/host_event.h"
 #include "session/life.h"
+#include "store/workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,8 @@ enum {
 
 static const struct opt opts[] = {
     {0, "file", "FILE", "use the content of FILE as the prompt", OFFER_FILE},
+    {0, "again", NULL, "ask again what the last turn was about, if it failed or was stopped",
+     OFFER_NONE},
     {0, "new", NULL, "ask in a new conversation, which becomes the current one", OFFER_NONE},
     {0, "conversation", "ID", "ask in this conversation, which becomes the current one",
      OFFER_NONE},
@@ -89,11 +93,55 @@ static const struct {
 
 /* ---- the prompt */
 
+static bool keep_prompt(const struct store_item *item, void *arg)
+{
+    struct asking *asking = arg;
+
+    asking->text = mem_dupn(item->text, item->len);
+    asking->len = item->len;
+    if (asking->tags == NULL)
+        asking->tags = store_own_tags(item->tags);
+    return false;
+}
+
+/* Finds the prompt of the newest turn, which has to have failed or been stopped. */
+static int read_again(struct asking *asking, struct err *err)
+{
+    const struct roster_team *team = &asking->request.roster.teams[0];
+    const char *agent = asking->request.roster.agents[0].agent->id;
+    _cleanup_store_ struct store *store = NULL;
+    struct store_turn turn = {.prompt = 0};
+    struct err why = ERR_INIT;
+
+    if ((store_open(team->dir, team->id, NULL, false, &store, &why) == -1 ||
+         store_newest_turn(store, agent, &turn, &why) == -1) &&
+        why.code != MAS_NOT_FOUND) {
+        *err = why;
+        return err_wrap(err, "cannot ask agent '%s' again", agent);
+    }
+    store_turn_free(&turn);
+    if (turn.prompt == 0)
+        return err_set(err, MAS_NOT_FOUND, "cannot ask agent '%s' again: it has had no turn",
+                       agent);
+    if (turn.over && turn.state == MESSAGE_DONE)
+        return err_set(err, MAS_CONFLICT, "cannot ask agent '%s' again: its last turn ended well",
+                       agent);
+    _cleanup_free_ char *lock = mem_printf("%s" WORKSPACE_HOST_LOCK, agent);
+    if (!turn.over && file_is_locked(team->run, lock))
+        return err_set(err, MAS_CONFLICT, "cannot ask agent '%s' again: its turn is not over",
+                       agent);
+    const struct store_filter filter = {.agent = agent, .from = turn.prompt, .limit = 1};
+    return store_read(store, &filter, keep_prompt, asking, err);
+}
+
 static int read_text(struct call *call, struct asking *asking, struct err *err)
 {
     const char *file = call_opt(call, "file");
     bool words = call->operand_count > 0;
 
+    if (call_opt(call, "again") != NULL)
+        return words || file != NULL ? err_set(err, MAS_USAGE, "cannot use --again with a prompt")
+                                     : read_again(asking, err);
     if (words == (file != NULL)) {
         (void)err_set(err, MAS_USAGE, "cannot run 'ask': %s",
                       words ? "it takes TEXT or --file, not both" : "it needs TEXT or --file");
@@ -488,6 +536,7 @@ const struct cmd cmd_ask = {
     .summary = "prompt an ACP agent and print its answer as it arrives",
     .examples = "mas ask shop lead 'what is left to do?'\n"
                 "mas ask shop lead --file question.md --timeout 5m\n"
+                "mas ask shop lead --again\n"
                 "git diff | mas ask shop lead -",
     .details = "mas joins the words of TEXT with single spaces; - is standard input. AGENT "
                "may be omitted if the session has only one agent and the first word of TEXT "

@@ -160,7 +160,10 @@ static void add_end(const struct store_item *item, struct str *to)
 {
     const char *stop = item->stop_reason;
 
-    if (stop != NULL && strcmp(stop, "end_turn") != 0) {
+    if (item->role == ROLE_NOTE && item->state != MESSAGE_DONE)
+        str_add(to,
+                item->state == MESSAGE_FAILED ? " (the turn failed)" : " (the turn was stopped)");
+    else if (stop != NULL && strcmp(stop, "end_turn") != 0) {
         str_add(to, " (");
         str_add_visible(to, stop, strlen(stop));
         str_add(to, ")");
@@ -171,8 +174,12 @@ static void add_end(const struct store_item *item, struct str *to)
     }
 }
 
-static const char *colour_of_role(enum store_role role)
+static const char *colour_of_item(const struct store_item *item)
 {
+    enum store_role role = item->role;
+
+    if (role == ROLE_NOTE && item->state != MESSAGE_DONE)
+        return colour(COLOUR_RED);
     return role == ROLE_USER      ? colour(COLOUR_GREEN)
            : role == ROLE_AGENT   ? colour(COLOUR_BLUE)
            : role == ROLE_THOUGHT ? colour(COLOUR_DIM)
@@ -190,7 +197,7 @@ static void print_text(const struct store_item *item, struct history *history)
     _cleanup_str_ struct str who = STR_INIT;
     char when[TIME_TEXT];
     const char *dim = colour(COLOUR_DIM);
-    const char *paint = colour_of_role(item->role);
+    const char *paint = colour_of_item(item);
 
     time_format((time_t)(item->time_ms / 1000), when);
     if (item->query != history->query)

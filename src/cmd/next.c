@@ -108,7 +108,8 @@ static void print_waiter(const struct call *call, const struct waiter *waiter)
 
     if (!call->json) {
         printf("%s %s %s\n", session_label(&call->root, waiter->session).text, waiter->agent,
-               agent_state_name(waiter->state));
+               waiter->turn != TURN_NONE ? turn_outcome_name(waiter->turn)
+                                         : agent_state_name(waiter->state));
         return;
     }
     time_format((time_t)(waiter->since_ms / 1000), since);
@@ -116,6 +117,7 @@ static void print_waiter(const struct call *call, const struct waiter *waiter)
     json_put(&out, "session", waiter->session);
     json_put(&out, "agent", waiter->agent);
     json_put(&out, "state", agent_state_name(waiter->state));
+    json_put(&out, "turnEnd", waiter->turn != TURN_NONE ? turn_outcome_name(waiter->turn) : NULL);
     json_put(&out, "since", since);
     json_put_int(&out, "sinceMs", waiter->since_ms);
     json_put(&out, "pane", waiter->pane);

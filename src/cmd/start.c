@@ -99,6 +99,20 @@ static int start_and_tell(const struct call *call, const struct life *life, cons
     return rc;
 }
 
+/* Tells which turns were cut off when these agents ran last, and how to go on. */
+static void tell_cut_off(const char *label, char *const *agents)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    if (strv_len(agents) == 0)
+        return;
+    str_addf(&line, "stopped in the middle of a turn:");
+    for (char *const *agent = agents; *agent != NULL; agent++)
+        str_addf(&line, "%s %s", agent == agents ? "" : ",", *agent);
+    err_add_commands(&line, "; ask again with: mas ask %s %s --again", label, agents[0]);
+    print_line(&line);
+}
+
 static int start_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
     _cleanup_str_ struct str waiting = STR_INIT;
@@ -116,6 +130,7 @@ static int start_one(struct call *call, const struct life *life, const char *id,
         return -1;
     if (!call->quiet) /* before the start, because the hosts deliver the messages at once */
         agents_add_waiting(&call->root, id, "; delivered now: ", &waiting);
+    _cleanup_strv_ char **cut_off = call->quiet ? NULL : agents_cut_off(&call->root, id);
     if (start_and_tell(call, &with, id, &was, err) == -1 ||
         (was && bring_back(call, id, &names, err) == -1))
         return -1;
@@ -129,6 +144,7 @@ static int start_one(struct call *call, const struct life *life, const char *id,
     else
         printf("%s %s%s\n", label.text, was ? "is already running" : "started",
                was ? "" : str_text(&waiting));
+    tell_cut_off(label.text, cut_off);
     return 0;
 }
 

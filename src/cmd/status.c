@@ -9,6 +9,7 @@
 #include "cmd/print.h"
 #include "cmd/roots.h"
 #include "cmd/table.h"
+#include "model/attention.h"
 #include "store/index.h"
 #include "store/lease_clock.h"
 #include "store/owner.h"
@@ -181,6 +182,7 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
         return;
     for (size_t j = team->first; j < team->first + team->count; j++)
         alone = alone && look->roster.calls[j].answer == HOST_ABSENT;
+    str_add(to, to->len > 0 ? " " : "");
     if (lease_clock_is_lost(session->lease))
         str_add(to, "the session's lease was lost ");
     if (alone)
@@ -267,13 +269,17 @@ static void add_row(const struct look *look, struct table *table, size_t i,
     table_add(table, str_text(&note), NULL);
 }
 
-/* Sort key: agents that wait for an answer first, then crashed ones, then the others. */
+/* Sort key: agents that wait for an answer first, then crashed ones, then those whose turn failed,
+ * then the others. */
 static int urgency(const struct look *look, size_t i)
 {
     const struct roster_agent *one = &look->roster.agents[i];
-    if (one->told && one->status.state == AGENT_WAITING)
-        return 0;
-    return one->told && one->status.state == AGENT_CRASHED ? 1 : 2;
+    if (!one->told)
+        return 3;
+    return one->status.state == AGENT_WAITING               ? 0
+           : one->status.state == AGENT_CRASHED             ? 1
+           : attention_of(&one->status) == ATTENTION_FAILED ? 2
+                                                            : 3;
 }
 
 /* Returns the numbers of the agents in the order of --watch. The caller frees the list. */
@@ -282,7 +288,7 @@ static size_t *sort_by_urgency(const struct look *look)
     size_t *order = mem_alloc((look->roster.count + 1) * sizeof *order);
     size_t count = 0;
 
-    for (int level = 0; level <= 2; level++)
+    for (int level = 0; level <= 3; level++)
         for (size_t i = 0; i < look->roster.count; i++)
             if (urgency(look, i) == level)
                 order[count++] = i;

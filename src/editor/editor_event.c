@@ -451,6 +451,10 @@ static void on_note(struct editor *editor, const struct host_event *event)
 
 static void on_end(struct editor *editor, const struct host_event *event)
 {
+    struct editor_session *session = editor_current(editor);
+
+    if (session != NULL && event->error != NULL)
+        editor_note(editor, session, 0, event->error);
     editor_prompt_ends(editor, event);
 }
 

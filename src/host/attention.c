@@ -11,10 +11,15 @@
 #include "base/time.h"
 #include "model/attention.h"
 
+#include <stdio.h>
+#include <string.h>
+
 void attention_fill(const struct host *host, struct agent_status *ret)
 {
     ret->done_ms = host->attention.done_ms;
     ret->seen_ms = host->attention.seen_ms;
+    ret->turn = host->attention.turn;
+    ret->turn_why = (char *)(uintptr_t)host->attention.why;
 }
 
 /* Returns true if it matters whether somebody looks. */
@@ -22,7 +27,7 @@ static bool is_worth_a_look(const struct host *host)
 {
     enum attention class = host->attention.class;
 
-    return class == ATTENTION_NEEDED || class == ATTENTION_DONE;
+    return class <= ATTENTION_FAILED || class == ATTENTION_DONE;
 }
 
 void attention_seen(struct host *host)
@@ -45,12 +50,14 @@ static void ask(struct host *host)
 }
 
 /* Returns true if a person follows the agent through a client other than its pane, such as `mas
- * ask` or an editor. */
-static bool is_followed(struct host *host)
+ * ask` or an editor. With `asks` only who has asked counts: that a turn has failed is not for those
+ * who look at many agents. */
+static bool is_followed(struct host *host, bool asks)
 {
     for (size_t i = 0; i < host->server.count; i++) {
         struct client *client = &host->server.clients[i];
-        bool follows = client->kind == CLIENT_ASKS || client->kind == CLIENT_LISTENS;
+        bool follows = client->kind == CLIENT_ASKS ||
+                       (client->kind == CLIENT_LISTENS && (client->asked || !asks));
         bool pane = host->pane_program != 0 && client->peer.pid == host->pane_program;
         if (follows && !pane && client->from == NULL && peer_is_person(host, client))
             return true;
@@ -61,17 +68,59 @@ static bool is_followed(struct host *host)
 /* Notes whether somebody looks at what has just happened, or finds that out. */
 static void look(struct host *host)
 {
-    if (is_followed(host))
+    if (is_followed(host, host->attention.class == ATTENTION_FAILED))
         attention_seen(host);
     else
         ask(host);
 }
 
-void attention_turn_ended(struct host *host)
+/* Keeps how a turn has ended. */
+static void keep(struct host *host, enum turn_outcome outcome, const char *why, int64_t at_ms)
 {
-    host->attention.done_ms = time_epoch_ms();
-    if (is_followed(host))
+    struct host_attention *attention = &host->attention;
+
+    attention->done_ms = at_ms;
+    attention->turn = outcome;
+    (void)snprintf(attention->why, sizeof attention->why, "%.*s",
+                   why != NULL ? (int)str_fit(why, sizeof attention->why - 1) : 0,
+                   why != NULL ? why : "");
+}
+
+void attention_turn_ended(struct host *host, enum turn_outcome outcome, const char *why)
+{
+    keep(host, outcome, why, time_epoch_ms());
+    host->attention.failed = host->attention.failed || outcome == TURN_FAILED;
+    if (is_followed(host, outcome == TURN_FAILED))
         attention_seen(host);
+    else if (outcome == TURN_FAILED)
+        notify_failed(host, host->attention.why);
+}
+
+void attention_restore(struct host *host, enum turn_outcome outcome, const char *why, int64_t at_ms,
+                       bool cut)
+{
+    keep(host, outcome, why, at_ms);
+    if (cut)
+        notify_failed(host, host->attention.why);
+}
+
+/* Returns true if the agent's program has just ended by itself, with an error, and does not start
+ * again, and if no turn has failed with it. A crash has a state of its own. */
+static bool has_failed(const struct host *host, const struct agent_status *now)
+{
+    return now->state == AGENT_EXITED && host->told.state != AGENT_EXITED && !host->child.asked &&
+           now->exit_code != 0 && now->restart_ms == 0 && !host->attention.failed;
+}
+
+/* The program has ended in a way that nobody wanted. */
+static void fail(struct host *host, const struct agent_status *now)
+{
+    _cleanup_str_ struct str why = STR_INIT;
+
+    agent_end_add(now, &why);
+    if (now->note[0] != '\0')
+        str_addf(&why, "%s%s", why.len > 0 ? ": " : "", now->note);
+    attention_turn_ended(host, TURN_FAILED, str_text(&why));
 }
 
 /* Returns true if a program on a terminal has just done something. What it prints before it is idle
@@ -95,8 +144,12 @@ void attention_update(struct host *host, struct agent_status *now)
 {
     struct host_attention *attention = &host->attention;
 
-    if (has_done(host, now))
-        attention->done_ms = time_epoch_ms();
+    bool done = has_done(host, now);
+    if (has_failed(host, now))
+        fail(host, now);
+    else if (done)
+        keep(host, TURN_DONE, NULL, time_epoch_ms());
+    attention->failed = false;
     attention_fill(host, now);
     enum attention class = attention_of(now);
     if (class == attention->class)

@@ -53,7 +53,7 @@ void display_close(struct host *host)
 
 static bool waits(const struct host *host)
 {
-    return host->attention.class == ATTENTION_NEEDED;
+    return host->attention.class <= ATTENTION_FAILED;
 }
 
 /* Returns true if tmux knows another state than the present one. */
@@ -86,7 +86,9 @@ static void begin(struct host *host, int64_t now)
     struct tmux_show show = {.state = NULL};
 
     if (is_news(host, now)) {
-        show.state = agent_state_name(host->told.state);
+        show.state = host->attention.class == ATTENTION_FAILED
+                         ? turn_outcome_name(host->attention.turn)
+                         : agent_state_name(host->told.state);
         show.waits = waits(host);
         display->state = host->told.state;
         display->waits = show.waits;

@@ -140,7 +140,7 @@ void host_update(struct host *host)
         host->told.since_ms = time_epoch_ms();
     else if (now.pid == host->told.pid && now.queued == host->told.queued &&
              now.restarts == host->told.restarts && now.until_ms == host->told.until_ms &&
-             now.retry_ms == host->told.retry_ms &&
+             now.retry_ms == host->told.retry_ms && now.turn == host->told.turn &&
              (now.restart_ms != 0) == (host->told.restart_ms != 0))
         return;
     int64_t since = host->told.since_ms;

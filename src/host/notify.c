@@ -80,6 +80,17 @@ void notify_changed(struct host *host, const struct agent_status *now)
         notify_add(host, &notice);
 }
 
+void notify_failed(struct host *host, const char *why)
+{
+    struct notice notice;
+    bool crashed = host->child.ended && host->child.rest == AGENT_CRASHED;
+
+    if (host->leaving || (crashed && (host->notify.kinds & 1U << NOTICE_CRASHED) != 0))
+        return;
+    notice_fill(NOTICE_FAILED, time_epoch_ms(), why, &notice);
+    notify_add(host, &notice);
+}
+
 /* The agent's environment without what marks its processes: they end with it, and what they ask of
  * mas is asked as the agent. */
 static char **make_env(const struct host *host)

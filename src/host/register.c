@@ -26,8 +26,11 @@ void register_open(struct host *host)
 int64_t register_tick(struct host *host, int64_t now)
 {
     struct err err = ERR_INIT;
-    bool needed = host->attention.class == ATTENTION_NEEDED && !host->leaving;
-    int64_t since = needed ? host->told.since_ms : 0;
+    const struct host_attention *attention = &host->attention;
+    int64_t since = host->leaving                          ? 0
+                    : attention->class == ATTENTION_NEEDED ? host->told.since_ms
+                    : attention->class == ATTENTION_FAILED ? attention->done_ms
+                                                           : 0;
 
     if (since == host->entry.since_ms)
         return -1;

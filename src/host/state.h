@@ -131,6 +131,7 @@ struct client {
     int64_t
         prompt; /* of CLIENT_ASKS and CLIENT_STEERS: its number; of CLIENT_SETS: the request's */
     bool holds; /* of CLIENT_ASKS: the prompt is cancelled if the client goes before its end */
+    bool asked; /* of CLIENT_LISTENS: it has made a prompt, and gets its end */
     bool stays; /* of CLIENT_STEERS: it watches then */
     int64_t full_since; /* since when it leaves too much unread; 0: it does not */
     size_t full_unread; /* bytes, at that time */
@@ -171,6 +172,9 @@ struct code_look {
 struct host_attention {
     enum attention class;
     int64_t done_ms, seen_ms; /* epoch, as in struct agent_status */
+    enum turn_outcome turn; /* of the newest turn, and why */
+    char why[AGENT_NOTE_MAX];
+    bool failed; /* one has just failed */
     bool rested; /* this run of the agent has been idle */
     bool looked; /* a person looks at what made the class, or did */
     bool known; /* `looked` is right: tmux has answered, or need not be asked */
@@ -410,12 +414,16 @@ void code_want(const struct host *host, struct loop *loop);
 void code_serve(struct host *host, struct loop *loop);
 
 /* ---- attention.c */
-/* Fills in done_ms and seen_ms. */
+/* Fills in done_ms, seen_ms and the outcome of the newest turn. */
 void attention_fill(const struct host *host, struct agent_status *ret);
 /* Compares the status with the one that watchers know, and fills in the same. */
 void attention_update(struct host *host, struct agent_status *now);
-/* A turn of an ACP agent has ended; call it before those who wait for that are released. */
-void attention_turn_ended(struct host *host);
+/* A turn of an ACP agent has ended, and why if not well (NULL: not known); call it before those who
+ * wait for that are released. */
+void attention_turn_ended(struct host *host, enum turn_outcome outcome, const char *why);
+/* How its newest turn ended before this host began. `cut`: that has just been found out. */
+void attention_restore(struct host *host, enum turn_outcome outcome, const char *why, int64_t at_ms,
+                       bool cut);
 /* A person has looked at the agent, or types in its pane and probably does. */
 void attention_seen(struct host *host);
 void attention_keys(struct host *host);
@@ -462,6 +470,8 @@ void notify_open(struct host *host);
 void notify_close(struct host *host);
 /* Compares the status with the one before, and tells of a change that is worth it. */
 void notify_changed(struct host *host, const struct agent_status *now);
+/* Tells at once that a turn has failed, unless a crash tells it. */
+void notify_failed(struct host *host, const char *why);
 /* Tells of something else, if [notify] on says so. */
 void notify_add(struct host *host, const struct notice *notice);
 /* Begins what is due. Returns when to call again. */

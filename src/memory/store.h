@@ -10,8 +10,8 @@
  * Everything is written before it is shown. SYNC_CHUNK survives a kill, SYNC_FULL also a power
  * failure. A text that grows is a message with pieces (`store_append`), which are joined when it is
  * finished. When a writer opens the store, messages that a kill left unfinished are marked as
- * interrupted. An open prompt is a waiting one: no turn has begun for it, and it outlives its
- * writer.
+ * interrupted, and a turn that has no end as stopped. An open prompt is a waiting one: no turn has
+ * begun for it, and it outlives its writer.
  *
  * The public id of a message is "<session id>:<number>". Every message has the tags "session:<id>"
  * and "agent:<id>", which are not stored; further tags are KEY:VALUE.
@@ -64,9 +64,9 @@ struct store;
 /* Opens memory.db of the workspace `dir`. With `write`, a missing file is created (mode 600);
  * without it, a missing file is MAS_NOT_FOUND. `agent` is the agent whose conversations this writer
  * keeps (NULL for readers): its messages that a killed writer left open are marked as interrupted,
- * except waiting prompts. Thirteen processes may open it at once. If it is busy, waits as long as
- * other processes write to it, and 10 s more. Fails with MAS_CONFLICT if another machine has the
- * session (store/owner.h). The caller closes *ret with store_close(). */
+ * except waiting prompts, and its turns as stopped. Thirteen processes may open it at once. If it
+ * is busy, waits as long as other processes write to it, and 10 s more. Fails with MAS_CONFLICT if
+ * another machine has the session (store/owner.h). The caller closes *ret with store_close(). */
 int store_open(int dir, const char *session_id, const char *agent, bool write, struct store **ret,
                struct err *err);
 /* Adds to an error what helps with a damaged memory.db, if it is one. Returns -1. */
@@ -146,9 +146,27 @@ int store_join_turn(struct store *store, int64_t number, int64_t turn, struct er
  * is their number. */
 int store_disown(struct store *store, int64_t *ret_count, struct err *err);
 /* Ends a turn in one FULL transaction: all open messages of the trigger get `state` and the prompt
- * its stop reason. After a successful turn no history needs to be injected. */
+ * its stop reason; `why`, if it is not NULL, is a note with the same state. After a turn that is
+ * DONE no history needs to be injected. */
 int store_end_turn(struct store *store, int64_t query, int64_t prompt, const char *stop_reason,
-                   enum store_state state, bool succeeded, struct err *err);
+                   enum store_state state, const char *why, struct err *err);
+#define STORE_STOPPED "stopped" /* the stop reason of a turn that was cut off */
+
+/* How the newest turn of an agent ended. */
+struct store_turn {
+    int64_t prompt; /* its number; 0: the agent has had no turn */
+    bool over; /* false: it is on or, without a host, was cut off */
+    enum store_state state;
+    bool stopped; /* it was cut off */
+    char *why; /* the note at its end; NULL: none */
+    int64_t time_ms; /* of that note, else of the prompt */
+};
+/* Finds it. The caller releases *ret with store_turn_free(). */
+int store_newest_turn(struct store *store, const char *agent, struct store_turn *ret,
+                      struct err *err);
+void store_turn_free(struct store_turn *turn);
+/* Returns how many turns of the writer's agent this store_open() has found cut off. */
+size_t store_cut_turns(const struct store *store);
 
 /* Clears the context in one FULL transaction: ends the query with `reason` ("clear", "plan",
  * "agent"), ends its agent sessions, marks all waiting prompts of the agent as cleared, opens the
@@ -250,6 +268,8 @@ struct store_item {
     int64_t trigger;
     const char *tags; /* JSON array of strings, "session:" and "agent:" first */
 };
+/* Returns the tags of an item without those that mas puts on; the caller releases the vector. */
+char **store_own_tags(const char *tags);
 /* Called for each message; return false to stop. `item` is valid during the call. */
 typedef bool store_each(const struct store_item *item, void *arg);
 

@@ -29,6 +29,7 @@ struct store {
     bool write;
     struct store_open_message *open; /* the open messages of this writer; a cache */
     size_t open_count;
+    size_t cut_turns; /* ended when it was opened */
 };
 
 /* The schema: step i migrates a database from version i to i + 1. */
@@ -71,8 +72,8 @@ int store_list(struct store *store, sqlite3_stmt *stmt, struct store_numbers *re
 void store_numbers_free(struct store_numbers *numbers);
 #define _cleanup_numbers_ __attribute__((cleanup(store_numbers_free)))
 
-/* Marks the agent's open messages as interrupted, except waiting prompts. Call it inside a
- * transaction. */
+/* Marks the agent's open messages as interrupted, except waiting prompts, and its turns without an
+ * end as stopped. Call it inside a transaction. */
 int store_mend(struct store *store, struct err *err);
 
 /* Ends the agent's turns that a kill has cut off. Call it inside a transaction. */

@@ -347,6 +347,63 @@ int store_waiting(struct store *store, struct store_waiting **ret, size_t *ret_c
     return 0;
 }
 
+char **store_own_tags(const char *text)
+{
+    _cleanup_json_ struct json *tags = NULL;
+    struct err ignored = ERR_INIT;
+    char **own = NULL;
+
+    if (json_parse(text, strlen(text), STORE_TEXT_MAX, &tags, &ignored) == -1)
+        return NULL;
+    for (const struct json *tag = json_first(tags); tag != NULL; tag = json_next(tag)) {
+        const char *word = json_text(tag);
+        if (word != NULL && !str_starts(word, "session:") && !str_starts(word, "agent:"))
+            strv_push(&own, word);
+    }
+    return own;
+}
+
+/* ---- how the newest turn ended */
+
+int store_newest_turn(struct store *store, const char *agent, struct store_turn *ret,
+                      struct err *err)
+{
+    struct store_turn turn = {.prompt = 0};
+
+    /* without the prompts that never had a turn */
+    sqlite3_stmt *s = db_prepare(
+        store->db,
+        "SELECT m.id, m.state, coalesce(m.stop_reason, ''), coalesce(n.time, m.time), n.text"
+        " FROM message m LEFT JOIN message n ON n.id = (SELECT max(c.id) FROM message c"
+        " WHERE c.agent = ?1 AND c.id > m.id AND c.trigger = m.id AND c.role = 7"
+        " AND c.state IN (2, 3)) WHERE m.id = (SELECT max(id) FROM message WHERE agent = ?1"
+        " AND role = 0 AND state <> 0 AND coalesce(stop_reason, '') NOT IN ('cleared',"
+        " 'not asked'))",
+        err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "t", agent);
+    int rc = db_step(store->db, s, err);
+    if (rc == 1) {
+        turn.prompt = sqlite3_column_int64(s, 0);
+        turn.state = (enum store_state)sqlite3_column_int(s, 1);
+        turn.over = db_len(s, 2) > 0;
+        turn.stopped = strcmp(db_text(s, 2), STORE_STOPPED) == 0;
+        turn.time_ms = sqlite3_column_int64(s, 3);
+        turn.why = db_text_null(s, 4) != NULL ? mem_dup(db_text(s, 4)) : NULL;
+        db_reset(s);
+    }
+    if (rc != -1)
+        *ret = turn;
+    return rc == -1 ? -1 : 0;
+}
+
+void store_turn_free(struct store_turn *turn)
+{
+    free(turn->why);
+    turn->why = NULL;
+}
+
 /* ---- queries */
 
 static void put_time(struct json_out *out, const char *key, int64_t ms)

@@ -271,6 +271,51 @@ static int close_all(struct store *store, sqlite3_stmt *stmt, enum store_state s
     return 0;
 }
 
+static int add_why(struct store *store, int64_t prompt, enum store_state state, const char *why,
+                   struct err *err)
+{
+    const struct store_message note = {
+        .role = ROLE_NOTE, .state = state, .text = why, .len = strlen(why), .trigger = prompt};
+    int64_t query, number;
+
+    return db_number(store->db, 0, &query, err, "SELECT query FROM message WHERE id = ?1", "i",
+                     prompt) == -1
+               ? -1
+               : store_insert(store, query, &note, &number, err);
+}
+
+static int end_prompt(struct store *store, int64_t prompt, const char *stop_reason,
+                      enum store_state state, const char *why, struct err *err)
+{
+    if (db_run(store->db, err, "UPDATE message SET stop_reason = ?2 WHERE id = ?1", "it", prompt,
+               stop_reason) == -1 ||
+        store_close_message(store, prompt, state, err) == -1)
+        return -1;
+    return why != NULL ? add_why(store, prompt, state, why, err) : 0;
+}
+
+/* Ends the turns that a kill has cut off: their prompts were begun, and have no end. */
+static int end_cut_turns(struct store *store, struct err *err)
+{
+    _cleanup_numbers_ struct store_numbers prompts = {.count = 0};
+
+    sqlite3_stmt *s = db_prepare(store->db,
+                                 "SELECT id FROM message WHERE agent = ?1 AND role = 0"
+                                 " AND state = 1 AND stop_reason IS NULL ORDER BY id",
+                                 err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "t", store->agent);
+    if (store_list(store, s, &prompts, err) == -1)
+        return -1;
+    for (size_t i = 0; i < prompts.count; i++)
+        if (end_prompt(store, prompts.items[i], STORE_STOPPED, MESSAGE_INTERRUPTED,
+                       "its host was killed, or its machine went down", err) == -1)
+            return -1;
+    store->cut_turns = prompts.count;
+    return 0;
+}
+
 int store_mend(struct store *store, struct err *err)
 {
     sqlite3_stmt *s = db_prepare(store->db,
@@ -280,7 +325,12 @@ int store_mend(struct store *store, struct err *err)
     if (s == NULL)
         return -1;
     db_bind(s, "t", store->agent);
-    return close_all(store, s, MESSAGE_INTERRUPTED, err);
+    return close_all(store, s, MESSAGE_INTERRUPTED, err) == -1 ? -1 : end_cut_turns(store, err);
+}
+
+size_t store_cut_turns(const struct store *store)
+{
+    return store->cut_turns;
 }
 
 static int disown(struct store *store, int64_t *ret_count, struct err *err)
@@ -305,7 +355,7 @@ int store_disown(struct store *store, int64_t *ret_count, struct err *err)
 }
 
 static int end_turn(struct store *store, int64_t query, int64_t prompt, const char *stop_reason,
-                    enum store_state state, bool succeeded, struct err *err)
+                    enum store_state state, const char *why, struct err *err)
 {
     sqlite3_stmt *s = db_prepare(store->db,
                                  "SELECT m.id FROM message m WHERE m.agent = (SELECT agent FROM"
@@ -315,22 +365,20 @@ static int end_turn(struct store *store, int64_t query, int64_t prompt, const ch
         return -1;
     db_bind(s, "i", prompt);
     if (close_all(store, s, state, err) == -1 ||
-        db_run(store->db, err, "UPDATE message SET stop_reason = ?2 WHERE id = ?1", "it", prompt,
-               stop_reason) == -1 ||
-        store_close_message(store, prompt, state, err) == -1)
+        end_prompt(store, prompt, stop_reason, state, why, err) == -1)
         return -1;
-    if (!succeeded)
+    if (state != MESSAGE_DONE)
         return 0;
     return db_run(store->db, err, "UPDATE query SET injected = 1 WHERE id = ?1 AND injected = 0",
                   "i", query);
 }
 
 int store_end_turn(struct store *store, int64_t query, int64_t prompt, const char *stop_reason,
-                   enum store_state state, bool succeeded, struct err *err)
+                   enum store_state state, const char *why, struct err *err)
 {
     if (store_begin(store, SYNC_FULL, err) == -1)
         return -1;
-    int rc = end_turn(store, query, prompt, stop_reason, state, succeeded, err);
+    int rc = end_turn(store, query, prompt, stop_reason, state, why, err);
     if (store_end(store, rc, err) == -1)
         return -1;
     /* Only a cache: the sizes of other turns' open messages are read again. */

@@ -29,6 +29,48 @@ bool agent_state_parse(const char *text, enum agent_state *ret)
     return false;
 }
 
+static const char *const turn_names[TURN_OUTCOME_COUNT] = {
+    [TURN_DONE] = "done", [TURN_FAILED] = "failed", [TURN_STOPPED] = "stopped"};
+
+const char *turn_outcome_name(enum turn_outcome end)
+{
+    return turn_names[end];
+}
+
+static enum turn_outcome parse_turn(const char *text)
+{
+    for (unsigned i = 0; text != NULL && i < TURN_OUTCOME_COUNT; i++)
+        if (turn_names[i] != NULL && strcmp(text, turn_names[i]) == 0)
+            return (enum turn_outcome)i;
+    return TURN_NONE;
+}
+
+bool agent_turn_is_bad(const struct agent_status *status)
+{
+    return (status->turn == TURN_FAILED || status->turn == TURN_STOPPED) &&
+           status->state != AGENT_STARTING && status->state != AGENT_WORKING &&
+           status->state != AGENT_WAITING;
+}
+
+void agent_turn_add(const struct agent_status *status, struct str *to)
+{
+    const char *why = status->turn_why;
+
+    if (!agent_turn_is_bad(status))
+        return;
+    str_add(to, status->turn == TURN_FAILED ? "the turn failed" : "the turn was stopped");
+    if (why != NULL && why[0] != '\0')
+        str_addf(to, ": %s", why);
+}
+
+void agent_end_add(const struct agent_status *status, struct str *to)
+{
+    if (status->signal != 0)
+        str_addf(to, "was killed by signal %d (%s)", status->signal, strsignal(status->signal));
+    else if (status->exit_code != -1)
+        str_addf(to, "exited with code %d", status->exit_code);
+}
+
 bool agent_state_is_live(enum agent_state state)
 {
     return state == AGENT_STARTING || state == AGENT_WORKING || state == AGENT_IDLE ||
@@ -190,6 +232,8 @@ static void put_members(const struct agent_status *status, const struct writer *
     put_time(to, "retryAt", "retryAtMs", status->retry_ms);
     put_time(to, "done", "doneMs", status->done_ms);
     put_time(to, "seen", "seenMs", status->seen_ms);
+    put_text(to, "turnEnd", turn_outcome_name(status->turn), AGENT_TITLE_MAX, NULL);
+    put_text(to, "turnWhy", status->turn_why, AGENT_NOTE_MAX, NULL);
     put_number(to, "pid", status->pid, 0);
     put_number(to, "hostPid", status->host_pid, 0);
     json_put(to->out, "pane", status->pane);
@@ -326,6 +370,8 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     status.retry_ms = read_time(object, "retryAtMs");
     status.done_ms = read_time(object, "doneMs");
     status.seen_ms = read_time(object, "seenMs");
+    status.turn = parse_turn(json_get_text(object, "turnEnd"));
+    status.turn_why = read_text(object, "turnWhy", AGENT_NOTE_MAX);
     status.pid = read_int(object, "pid", 0);
     status.host_pid = read_int(object, "hostPid", 0);
     status.exit_code = read_int(object, "exitCode", -1);
@@ -356,10 +402,11 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
 void agent_status_free(struct agent_status *status)
 {
     free(status->title);
+    free(status->turn_why);
     free(status->note);
     free(status->continuity);
     free(status->permission);
     free(status->asks);
-    status->title = status->note = NULL;
+    status->title = status->turn_why = status->note = NULL;
     status->continuity = status->permission = status->asks = NULL;
 }

@@ -34,6 +34,15 @@ enum agent_state {
     AGENT_STATE_COUNT
 };
 
+/* How the newest turn of an agent ended. */
+enum turn_outcome {
+    TURN_NONE, /* it has had none yet */
+    TURN_DONE, /* well, or as a person wanted */
+    TURN_FAILED, /* by an error, or because its program ended otherwise than well */
+    TURN_STOPPED, /* cut off: by a stop, by a kill of its host, or with its machine */
+    TURN_OUTCOME_COUNT
+};
+
 enum { AGENT_NOTE_MAX = 512, AGENT_TITLE_MAX = 256 }; /* bytes */
 
 /* What an agent has done in its work tree, at the time when mas last looked. */
@@ -71,6 +80,8 @@ struct agent_status {
         retry_ms; /* of a limited agent: when mas sends its prompt again, by mas's own rule; 0 */
     int64_t done_ms; /* when its newest turn ended, or it became idle; 0: it has done nothing yet */
     int64_t seen_ms; /* when a person last looked at it; 0: nobody has */
+    enum turn_outcome turn; /* how its newest turn ended; while one is on, the one before */
+    char *turn_why; /* why it failed or was stopped; or "" */
     pid_t pid; /* of the agent, 0: none runs */
     pid_t host_pid;
     char pane[24]; /* tmux's %id */
@@ -99,6 +110,15 @@ struct agent_status {
  * unknown name. */
 const char *agent_state_name(enum agent_state state);
 bool agent_state_parse(const char *text, enum agent_state *ret);
+/* The name of an outcome: "done", "failed", "stopped"; NULL: none. */
+const char *turn_outcome_name(enum turn_outcome end);
+/* Returns true if the newest turn has failed or was stopped, and no other one has begun. */
+bool agent_turn_is_bad(const struct agent_status *status);
+/* Appends "the turn failed: WHY" or "the turn was stopped: WHY" if the newest turn is bad. */
+void agent_turn_add(const struct agent_status *status, struct str *to);
+/* Appends how the last run of an agent ended, such as "was killed by signal 9 (Killed)"; nothing
+ * if it has not. */
+void agent_end_add(const struct agent_status *status, struct str *to);
 /* Returns true if a process of the agent runs in this state. */
 bool agent_state_is_live(enum agent_state state);
 

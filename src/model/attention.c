@@ -1,9 +1,8 @@
 #include "model/attention.h"
 
 static const char *const names[ATTENTION_COUNT] = {
-    [ATTENTION_NEEDED] = "needs you",
-    [ATTENTION_WORKING] = "working",
-    [ATTENTION_DONE] = "done",
+    [ATTENTION_NEEDED] = "needs you", [ATTENTION_FAILED] = "failed",
+    [ATTENTION_WORKING] = "working",  [ATTENTION_DONE] = "done",
     [ATTENTION_IDLE] = "idle",
 };
 
@@ -31,17 +30,22 @@ enum attention attention_of(const struct agent_status *status)
 
     if (status->state == AGENT_CRASHED && status->restart_ms != 0)
         return ATTENTION_WORKING;
-    return class == ATTENTION_IDLE && is_done(status) ? ATTENTION_DONE : class;
+    if (class != ATTENTION_IDLE || !is_done(status))
+        return class;
+    return agent_turn_is_bad(status) ? ATTENTION_FAILED : ATTENTION_DONE;
 }
 
 bool attention_needs_person(const struct agent_status *status)
 {
-    return attention_of(status) == ATTENTION_NEEDED;
+    return attention_of(status) <= ATTENTION_FAILED;
 }
 
 int64_t attention_since(const struct agent_status *status)
 {
-    return attention_of(status) == ATTENTION_DONE ? status->done_ms : status->since_ms;
+    enum attention class = attention_of(status);
+
+    return class == ATTENTION_DONE || class == ATTENTION_FAILED ? status->done_ms
+                                                                : status->since_ms;
 }
 
 int attention_compare(const struct agent_status *a, const struct agent_status *b)
@@ -53,5 +57,5 @@ int attention_compare(const struct agent_status *a, const struct agent_status *b
         return class < other ? -1 : 1;
     if (since == other_since)
         return 0;
-    return (since < other_since) == (class == ATTENTION_NEEDED) ? -1 : 1;
+    return (since < other_since) == (class <= ATTENTION_FAILED) ? -1 : 1;
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char *const names[NOTICE_KIND_COUNT] = {
-    [NOTICE_WAITING] = "waiting", [NOTICE_CRASHED] = "crashed",   [NOTICE_DONE] = "done",
-    [NOTICE_LIMIT] = "limit",     [NOTICE_CONFLICT] = "conflict",
+    [NOTICE_WAITING] = "waiting", [NOTICE_CRASHED] = "crashed", [NOTICE_FAILED] = "failed",
+    [NOTICE_DONE] = "done",       [NOTICE_LIMIT] = "limit",     [NOTICE_CONFLICT] = "conflict",
 };
 
 const char *notice_kind_name(enum notice_kind kind)
@@ -111,21 +111,31 @@ static enum notice_kind kind_of_state(enum agent_state state)
     return NOTICE_KIND_COUNT;
 }
 
-/* Returns true if a turn that began at `busy` was long, and nobody has its end already: who waits
- * for the answer, as `mas ask` does, gets it. */
+/* Returns true if a turn that began at `busy` was long and ended well, and nobody has its end
+ * already: who waits for the answer, as `mas ask` does, gets it. One that failed is told at once.
+ */
 static bool is_done(const struct agent_status *now, int64_t busy, int64_t now_ms, int done_ms)
 {
     bool seen = now->done_ms != 0 && now->seen_ms >= now->done_ms;
 
     return (now->state == AGENT_IDLE || now->state == AGENT_EXITED) && busy != 0 &&
-           now_ms - busy >= done_ms && !seen;
+           now_ms - busy >= done_ms && !seen && !agent_turn_is_bad(now);
 }
 
-static const char *text_of(const struct agent_status *now)
+/* Appends what the agent asks, how it crashed, or what it says of itself. */
+static void add_text(const struct agent_status *now, struct str *to)
 {
-    if (now->state == AGENT_WAITING && now->asks != NULL && now->asks[0] != '\0')
-        return now->asks;
-    return now->note != NULL && now->note[0] != '\0' ? now->note : now->title;
+    const char *words = now->state == AGENT_WAITING && now->asks != NULL && now->asks[0] != '\0'
+                            ? now->asks
+                        : now->note != NULL && now->note[0] != '\0' ? now->note
+                                                                    : now->title;
+
+    if (now->state == AGENT_CRASHED)
+        agent_end_add(now, to);
+    if (now->state == AGENT_CRASHED && (now->note == NULL || now->note[0] == '\0'))
+        return;
+    str_add(to, to->len > 0 ? ": " : "");
+    str_add(to, words != NULL ? words : "");
 }
 
 bool notice_of_change(struct notice_state *before, const struct agent_status *now, int64_t now_ms,
@@ -148,7 +158,9 @@ bool notice_of_change(struct notice_state *before, const struct agent_status *no
         kind = NOTICE_DONE;
     if (kind == NOTICE_KIND_COUNT)
         return false;
-    notice_fill(kind, now_ms, text_of(now), ret);
+    _cleanup_str_ struct str text = STR_INIT;
+    add_text(now, &text);
+    notice_fill(kind, now_ms, str_text(&text), ret);
     memcpy(ret->request, request, sizeof request);
     return true;
 }

@@ -16,6 +16,7 @@
 enum notice_kind {
     NOTICE_WAITING, /* it waits for a permission or an answer */
     NOTICE_CRASHED,
+    NOTICE_FAILED, /* a turn has failed, or was stopped by a kill */
     NOTICE_DONE, /* a long turn has ended */
     NOTICE_LIMIT, /* its provider or a budget stopped it */
     NOTICE_CONFLICT, /* its branch does not merge */
@@ -25,7 +26,7 @@ enum notice_kind {
 /* Parses a list of kinds such as "waiting, crashed" into bits, 1 << kind; "" is none. Returns false
  * for an unknown word. */
 bool notice_parse_kinds(const char *list, unsigned *ret);
-/* The name of a kind: "waiting", "crashed", "done", "limit", "conflict". */
+/* The name of a kind: "waiting", "crashed", "failed", "done", "limit", "conflict". */
 const char *notice_kind_name(enum notice_kind kind);
 
 /* How an attached terminal is told; a bit each. */

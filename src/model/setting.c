@@ -213,7 +213,7 @@ static const char *check_notices(const char *v)
 {
     return notice_parse_kinds(v, &(unsigned){0})
                ? NULL
-               : "a list of waiting, crashed, done, limit and conflict";
+               : "a list of waiting, crashed, failed, done, limit and conflict";
 }
 
 static const char *check_ways(const char *v)
@@ -454,7 +454,7 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
                             "starts; empty: the project's .mas/setup, if you allow it"},
     [SETTING_CODE_SETUP_TIMEOUT] = {"code", "setup_timeout", NULL, "10m", check_limit,
                                     "how long this command may take"},
-    [SETTING_NOTIFY_ON] = {"notify", "on", NULL, "waiting,crashed,done,limit,conflict",
+    [SETTING_NOTIFY_ON] = {"notify", "on", NULL, "waiting,crashed,failed,done,limit,conflict",
                            check_notices, "the changes of an agent that mas tells you of"},
     [SETTING_NOTIFY_COMMAND] = {"notify", "command", NULL, "", check_command,
                                 "a program that gets each of them as JSON on its standard input"},

@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "client/hosts.h"
+#include "model/attention.h"
 #include "protocol/host_event.h"
 #include "serve/request.h"
 #include "store/workspace.h"
@@ -27,6 +28,7 @@ struct watched {
     struct str said; /* the agent's text in this turn, at most FOLLOW_TEXT_MAX + 1 bytes */
     bool is_new; /* its first state is an event too */
     enum agent_state state; /* the last reported one */
+    bool failed; /* likewise: its turn has failed, and nobody has looked */
     bool known;
 };
 
@@ -188,9 +190,12 @@ static void handle_status(struct watched *watched, const struct frame *frame)
 
     if (agent_status_parse(frame->head, &status, &ignored) == -1)
         return;
-    bool news = watched->known ? status.state != watched->state : watched->is_new;
+    bool failed = attention_of(&status) == ATTENTION_FAILED;
+    bool news = watched->known ? status.state != watched->state || failed != watched->failed
+                               : watched->is_new;
     watched->known = true;
     watched->state = status.state;
+    watched->failed = failed;
     if (news) {
         begin_event(&out, watched);
         agent_status_put(&status, &out);

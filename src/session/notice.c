@@ -85,8 +85,11 @@ static void make_texts(const struct notice_delivery *delivery, const struct noti
                        struct texts *ret)
 {
     static const char *const what[NOTICE_KIND_COUNT] = {
-        [NOTICE_WAITING] = "waits for you", [NOTICE_CRASHED] = "has crashed",
-        [NOTICE_DONE] = "is done",          [NOTICE_LIMIT] = "was stopped by a limit",
+        [NOTICE_WAITING] = "waits for you",
+        [NOTICE_CRASHED] = "has crashed",
+        [NOTICE_FAILED] = "has failed",
+        [NOTICE_DONE] = "is done",
+        [NOTICE_LIMIT] = "was stopped by a limit",
         [NOTICE_CONFLICT] = "conflicts",
     };
     _cleanup_free_ char *answer =
@@ -212,9 +215,8 @@ static int tell_desktop(struct notice_delivery *delivery, const struct notice *n
                         const struct texts *texts, struct err *err)
 {
     _cleanup_str_ struct str body = STR_INIT;
-    _cleanup_free_ char *urgency = mem_printf(
-        "--urgency=%s",
-        notice->kind == NOTICE_WAITING || notice->kind == NOTICE_CRASHED ? "critical" : "normal");
+    _cleanup_free_ char *urgency =
+        mem_printf("--urgency=%s", notice->kind <= NOTICE_FAILED ? "critical" : "normal");
 
     if (!config_yes(delivery->config, SETTING_NOTIFY_DESKTOP))
         return 0;

@@ -91,7 +91,8 @@ void act_see(struct acts *acts, const struct top_agent *agent)
 {
     _cleanup_str_ struct str head = STR_INIT;
 
-    if (!agent->told || attention_of(&agent->status) != ATTENTION_DONE)
+    if (!agent->told || (attention_of(&agent->status) != ATTENTION_DONE &&
+                         attention_of(&agent->status) != ATTENTION_FAILED))
         return;
     str_add(&head, "{\"do\":\"seen\"}");
     ask(acts, agent, &head, NULL, mem_dup(""));

@@ -48,9 +48,14 @@ const char *list_state(const struct top_agent *agent, enum paint *ret)
         [AGENT_PAUSED] = PAINT_HELD,     [AGENT_EXITED] = PAINT_DIM,
         [AGENT_CRASHED] = PAINT_BAD,
     };
-    bool is_done = attention_of(&agent->status) == ATTENTION_DONE;
+    enum attention class = attention_of(&agent->status);
+    bool is_done = class == ATTENTION_DONE;
 
-    *ret = is_done ? PAINT_DONE : paints[agent->status.state];
+    *ret = class == ATTENTION_FAILED ? PAINT_BAD
+           : is_done                 ? PAINT_DONE
+                                     : paints[agent->status.state];
+    if (class == ATTENTION_FAILED)
+        return turn_outcome_name(agent->status.turn);
     return is_done && agent->status.state == AGENT_IDLE ? "done" : top_agent_word(agent);
 }
 
@@ -157,6 +162,12 @@ void list_add_what(const struct top_agent *agent, bool or_last, int64_t now_ms, 
         separate(to, start);
         str_addf(to, "%d queued", status->queued);
     }
+    _cleanup_str_ struct str turn = STR_INIT;
+    agent_turn_add(status, &turn);
+    if (turn.len > 0) {
+        separate(to, start);
+        str_add(to, turn.data);
+    }
     const char *tool = tail_tool(agent->tail);
     const char *last = tail_last(agent->tail);
     const char *words = status->asks[0] != '\0'           ? status->asks
@@ -165,7 +176,7 @@ void list_add_what(const struct top_agent *agent, bool or_last, int64_t now_ms, 
                         : status->code.problem[0] != '\0' ? status->code.problem
                         : or_last && last[0] != '\0'      ? last
                                                           : status->title;
-    if (words[0] != '\0') {
+    if (words[0] != '\0' && strstr(str_text(&turn), words) == NULL) {
         separate(to, start);
         str_add(to, words);
     }
@@ -222,7 +233,9 @@ static enum paint add_cell(enum list_column column, const struct top_row *row,
         return PAINT_DIM;
     case COLUMN_WHAT:
         list_add_what(agent, merged, now_ms, to);
-        return agent->status.state == AGENT_WAITING ? PAINT_NEEDED : PAINT_PLAIN;
+        return agent->status.state == AGENT_WAITING ? PAINT_NEEDED
+               : row->class == ATTENTION_FAILED     ? PAINT_BAD
+                                                    : PAINT_PLAIN;
     case COLUMN_CONTEXT:
         list_add_context(agent, to);
         break;
@@ -384,6 +397,7 @@ static const char *mark_of(enum attention class, bool unicode, enum paint *ret)
         enum paint paint;
     } marks[ATTENTION_COUNT] = {
         [ATTENTION_NEEDED] = {"\u25CF ", "! ", PAINT_NEEDED},
+        [ATTENTION_FAILED] = {"\u2717 ", "x ", PAINT_BAD},
         [ATTENTION_WORKING] = {"\u25B8 ", "> ", PAINT_WORKING},
         [ATTENTION_DONE] = {"\u2713 ", "* ", PAINT_DONE},
         [ATTENTION_IDLE] = {"\u00B7 ", ". ", PAINT_DIM},

@@ -53,6 +53,7 @@ static void draw_header(struct top *top)
         enum paint paint;
     } totals[ATTENTION_COUNT] = {
         [ATTENTION_NEEDED] = {"\u25CF ", "!", "need you", "need", PAINT_NEEDED},
+        [ATTENTION_FAILED] = {"\u2717 ", "x", "failed", "fail", PAINT_BAD},
         [ATTENTION_WORKING] = {"\u25B8 ", ">", "working", "work", PAINT_WORKING},
         [ATTENTION_DONE] = {"\u2713 ", "*", "done", "done", PAINT_DONE},
         [ATTENTION_IDLE] = {"\u00B7 ", ".", "idle", "idle", PAINT_PLAIN},
@@ -66,12 +67,15 @@ static void draw_header(struct top *top)
     canvas_add(canvas, 0, PAINT_BOLD, " mas top");
     if (canvas->columns >= 76)
         canvas_addf(canvas, 0, PAINT_DIM, " %.24s", base_name(top->feed.root.path));
-    for (size_t i = 0; i < ATTENTION_COUNT; i++)
+    for (size_t i = 0; i < ATTENTION_COUNT; i++) {
+        if (i == ATTENTION_FAILED && top->rows.totals[i] == 0)
+            continue; /* so that a narrow screen has room for the others */
         add_total(canvas, totals[i].paint,
                   !wide             ? ""
                   : canvas->unicode ? totals[i].sign
                                     : totals[i].plain,
                   top->rows.totals[i], wide ? totals[i].word : totals[i].brief);
+    }
     if (localtime_r(&now, &parts) == NULL ||
         strftime(clock, sizeof clock, "%H:%M:%S ", &parts) == 0)
         return;

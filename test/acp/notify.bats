@@ -121,6 +121,36 @@ has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
     eventually told_is done
 }
 
+@test "a turn that fails is told at once, with its reason, by every face; who waits for its answer has it" {
+    keeper 'done_after = 1h'
+    run_acp ''
+    tell ERR:500
+    [ "$status" -eq 1 ]
+    [ "$(of solo .turnEnd)" = failed ]
+    mas next --dry-run
+    [ "$status" -eq 3 ]
+    "$MAS" ask --no-wait "$ID" solo ERR:501
+    eventually told_is failed
+    [[ $(jq -r .text "$T/told/0") == "the agent answered with an error: "*"(501)" ]]
+    eventually state_is solo idle
+    [ "$(of solo .turnEnd)" = failed ]
+    [[ $(of solo .turnWhy) == *"(501)" ]]
+    "$MAS" status "$ID" | grep -qF 'the turn failed: the agent answered with an error'
+    "$MAS" top --once "$ID" | grep -q '^failed: 1$'
+    "$MAS" top --once "$ID" | grep -q 'solo .*failed .*the turn failed: '
+    [[ $("$MAS" next --dry-run) == *" solo failed" ]]
+    [ "$("$MAS" history "$ID" solo | grep -c 'note (the turn failed)')" -eq 2 ]
+    shows 'the turn failed: the agent answered with an error'
+    tm capture-pane -pe -t "$PANE" | grep -q $'\e\[31m.*the turn failed'
+    "$MAS" ask --no-wait "$ID" solo well
+    eventually is solo .turnEnd done
+    mas next --dry-run
+    [ "$status" -eq 3 ]
+    "$MAS" ask --no-wait "$ID" solo KILL
+    eventually told_is "failed crashed"
+    [[ $(jq -r .text "$T/told/1") == "was killed by signal 9 (Killed)"* ]]
+}
+
 @test "a crash is told once, with how it ended; an end that a person wants is not" {
     keeper
     run_acp ''

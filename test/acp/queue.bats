@@ -85,6 +85,44 @@ all_done() { is solo .queued 0 && state_is solo idle; }
     order CW-Q0 CW-Q1 CW-Q2 CW-Q3 CW-Q4 CW-Q5 CW-Q6
 }
 
+# was_cut WORDS: the turn with these words was stopped, which every face says.
+was_cut() {
+    [ "$(of solo .turnEnd)" = stopped ]
+    [[ $(of solo .turnWhy) == "its host was killed"* ]]
+    eventually state_is solo idle
+    "$MAS" status "$ID" | grep -qF 'the turn was stopped: its host was killed'
+    "$MAS" top --once "$ID" | grep -q 'solo .*stopped .*the turn was stopped: '
+    [[ $("$MAS" next --dry-run) == *" solo stopped" ]]
+    "$MAS" history "$ID" solo --json | jq -e --arg words "$1" '
+        [.messages[] | select(.role == "user" and (.text | contains($words)))] | length == 1 and
+        .[0].stopReason == "stopped" and .[0].state == "interrupted"' >/dev/null
+    "$MAS" history "$ID" solo | grep -qF 'note (the turn was stopped)'
+}
+
+@test "a turn that a kill cuts off is stopped, not done: said at start and everywhere, and run again by one command" {
+    run_acp ""
+    local words
+    "$MAS" ask "$ID" solo --no-wait --tag kind:first "CW-Q1 ASK"
+    for words in "CW-Q1 ASK" "CW-Q2 ASK"; do
+        eventually asks
+        kill_host
+        mas start "$ID"
+        [[ $output == *"stopped in the middle of a turn: solo; ask again with: mas ask "*" solo --again" ]]
+        hosts_there
+        was_cut "$words"
+        "$MAS" ask "$ID" solo --again --no-wait
+        eventually asks
+        "$MAS" approve "$ID" solo >/dev/null
+        eventually is solo .turnEnd done
+        [ "$(prompts "$words")" -ge 2 ]
+        mas ask "$ID" solo --again
+        [ "$status" -eq 4 ]
+        [[ $stderr == *"its last turn ended well"* ]]
+        "$MAS" clear "$ID" solo --then "CW-Q2 ASK"
+    done
+    [ "$("$MAS" history "$ID" solo --json | jq '[.messages[] | select(.role == "user" and (.tags | index("kind:first")))] | length')" -eq 2 ]
+}
+
 @test "the first prompt of a cleared context is asked after a kill, and what was cleared is not" {
     run_acp "--new-slow 60000" "initialize_timeout = 90s"
     "$MAS" ask "$ID" solo --no-wait CW-Q0

@@ -50,7 +50,7 @@ static void say(struct store *store, struct store_place *at, struct err *err)
     message.trigger = prompt;
     if (store_add(store, at->query, &message, SYNC_CHUNK, &answer, err) == 0 &&
         store_append(store, answer, " there", 6, err) == 0)
-        (void)store_end_turn(store, at->query, prompt, "end_turn", MESSAGE_DONE, true, err);
+        (void)store_end_turn(store, at->query, prompt, "end_turn", MESSAGE_DONE, NULL, err);
 }
 
 static char path[] = "/dev/shm/mas-fuzz-store-XXXXXX";

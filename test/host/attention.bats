@@ -104,3 +104,14 @@ all_seen() { is_done && is_seen && [ "$(seen_ms)" -ge "$(done_ms)" ]; }
     [ "$(ask solo '{"do":"seen"}' | jq -r .ok)" = true ]
     [ "$(tmux_calls display-message)" -le 2 ] # the second one is for the new size of the pane
 }
+
+@test "a program on a terminal that exits with an error has failed, and says with what code" {
+    new_session -t solo --agent shell
+    find_agent
+    eventually state_is solo idle
+    "$MAS" send "$ID" solo 'exit 3'
+    eventually state_is solo exited
+    [ "$(of solo .turnEnd)" = failed ]
+    [[ $(of solo .turnWhy) == "exited with code 3"* ]]
+    [[ $("$MAS" next --dry-run) == *" solo failed" ]]
+}

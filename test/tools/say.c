@@ -104,7 +104,7 @@ static int end(struct say *say, const char *stop, struct err *err)
 
     say->prompt = 0;
     return store_end_turn(say->store, say->at.query, prompt, well ? "end_turn" : stop,
-                          well ? MESSAGE_DONE : MESSAGE_FAILED, well, err);
+                          well ? MESSAGE_DONE : MESSAGE_FAILED, NULL, err);
 }
 
 static int clear(struct say *say, const char *then, size_t len, struct err *err)

@@ -51,7 +51,7 @@ UNIT_MAYBE static int64_t turn(struct store *store, int64_t query, const char *p
     int64_t number = add(store, query, ROLE_USER, MESSAGE_OPEN, prompt, 0);
 
     (void)add(store, query, ROLE_AGENT, MESSAGE_OPEN, answer, number);
-    WELL(store_end_turn(store, query, number, "end_turn", MESSAGE_DONE, true, &err));
+    WELL(store_end_turn(store, query, number, "end_turn", MESSAGE_DONE, NULL, &err));
     return number;
 }
 

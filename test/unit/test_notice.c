@@ -71,6 +71,8 @@ static void each_change_is_told_once(void)
         {{.state = AGENT_WAITING}, 250007, NOTICE_WAITING},
         {{.state = AGENT_EXITED}, 250007 + LONG_MS, NOTICE_DONE},
         {{.state = AGENT_ASLEEP}, 300000, -1},
+        {{.state = AGENT_WORKING}, 400000, -1}, /* a turn that fails is told at once, elsewhere */
+        {{.state = AGENT_IDLE, .done_ms = 9, .turn = TURN_FAILED}, 400000 + LONG_MS, -1},
     };
     struct notice_state state = {.busy_ms = 0};
     struct notice got;
@@ -81,6 +83,23 @@ static void each_change_is_told_once(void)
         if (told)
             CHECK_INT(got.at_ms, steps[i].at);
     }
+}
+
+static void a_crash_says_how_it_ended(void)
+{
+    struct notice_state state = {.busy_ms = 0};
+    struct agent_status status = {
+        .state = AGENT_CRASHED, .exit_code = -1, .signal = 9, .title = (char *)(uintptr_t) "title"};
+    struct notice got;
+
+    REQUIRE(notice_of_change(&state, &status, 1, LONG_MS, &got));
+    CHECK_STR(got.text, "was killed by signal 9 (Killed)");
+    state = (struct notice_state){.busy_ms = 0};
+    status.exit_code = 3;
+    status.signal = 0;
+    status.note = (char *)(uintptr_t) "out of paper";
+    REQUIRE(notice_of_change(&state, &status, 1, LONG_MS, &got));
+    CHECK_STR(got.text, "exited with code 3: out of paper");
 }
 
 static void text_is_one_safe_line(void)
@@ -159,9 +178,13 @@ static void quiet_hours_may_go_over_midnight(void)
 }
 
 static const struct unit_test tests[] = {
-    TEST(kinds_are_a_list),          TEST(a_request_has_an_id_of_its_own),
-    TEST(each_change_is_told_once),  TEST(text_is_one_safe_line),
-    TEST(a_notice_survives_the_way), TEST(quiet_hours_may_go_over_midnight),
+    TEST(kinds_are_a_list),
+    TEST(a_request_has_an_id_of_its_own),
+    TEST(each_change_is_told_once),
+    TEST(a_crash_says_how_it_ended),
+    TEST(text_is_one_safe_line),
+    TEST(a_notice_survives_the_way),
+    TEST(quiet_hours_may_go_over_midnight),
 };
 
 int main(void)

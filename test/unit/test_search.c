@@ -262,7 +262,7 @@ static void what_is_not_finished_is_read_again(void)
     WELL(store_append(world.store, answer, "they stand ", 11, &err));
     FOUND(&world, "stand", 1, "they stand \n");
     WELL(store_append(world.store, answer, "still", 5, &err));
-    WELL(store_end_turn(world.store, world.query, prompt, "end_turn", MESSAGE_DONE, true, &err));
+    WELL(store_end_turn(world.store, world.query, prompt, "end_turn", MESSAGE_DONE, NULL, &err));
     turn(world.store, world.query, "and storks", "they clatter");
     FOUND(&world, "still", 1, "they stand still\n");
     FOUND(&world, "clatter", 1, "they clatter\n");

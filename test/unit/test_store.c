@@ -146,7 +146,7 @@ static void a_tool_call_is_replaced_and_others_stay(void)
     WELL(store_append(store, tool, "!", 1, &err));
     WELL(store_update(store, tool, NULL, 0, "{}", MESSAGE_FAILED, SYNC_CHUNK, &err));
     check_rows(store, &all, "10 user open go\n10 tool failed Read b!\n");
-    WELL(store_end_turn(store, query, prompt, "cancelled", MESSAGE_INTERRUPTED, false, &err));
+    WELL(store_end_turn(store, query, prompt, "cancelled", MESSAGE_INTERRUPTED, NULL, &err));
     check_rows(store, &all, "10 user interrupted go\n10 tool failed Read b!\n");
 }
 
@@ -178,7 +178,7 @@ static void an_answer_inherits_the_tags_of_its_prompt(void)
     MUST(store_add(store, query, &message, SYNC_FULL, &prompt, &err));
     struct store_message answer = {.role = ROLE_AGENT, .key = "k1", .trigger = prompt};
     MUST(store_add(store, query, &answer, SYNC_CHUNK, &number, &err));
-    WELL(store_end_turn(store, query, prompt, "end_turn", MESSAGE_DONE, true, &err));
+    WELL(store_end_turn(store, query, prompt, "end_turn", MESSAGE_DONE, NULL, &err));
     WELL(store_read(store, &filter, keep_item, &got, &err));
     CHECK_STR(str_text(&got), "[\"session:" SESSION
                               "\",\"agent:10\",\"ticket:\\\"7\\\"\",\"kind:a b\"]|00|-|end_turn|0\n"
@@ -397,7 +397,7 @@ static void an_agent_session_lasts_until_it_is_ended(void)
     CHECK(!at.injected);
     store_place_free(&at);
     int64_t prompt = add(store, query, ROLE_USER, MESSAGE_OPEN, "a", 0);
-    WELL(store_end_turn(store, query, prompt, "failed", MESSAGE_FAILED, false, &err));
+    WELL(store_end_turn(store, query, prompt, "failed", MESSAGE_FAILED, NULL, &err));
     MUST(store_enter(store, CHOICE_CURRENT, NULL, &at, &err));
     CHECK(!at.injected);
     store_place_free(&at);

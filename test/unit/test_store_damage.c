@@ -112,7 +112,7 @@ static int write_turns(const struct place *place, int n)
         int64_t answer = add(store, query, ROLE_AGENT, MESSAGE_OPEN, "", prompt);
         for (int c = 0; c < CHUNKS; c++)
             WELL(store_append(store, answer, "x", 1, &err));
-        WELL(store_end_turn(store, query, prompt, "end_turn", MESSAGE_DONE, true, &err));
+        WELL(store_end_turn(store, query, prompt, "end_turn", MESSAGE_DONE, NULL, &err));
     }
     return unit_failures;
 }
@@ -435,7 +435,7 @@ static void a_writer_leaves_alone_what_was_set_aside(void)
     CHECK_INT(store_add(old, query, &message, SYNC_FULL, &number, &err), -1);
     CHECK_STR(err.text, "cannot write to 'memory.db': it was set aside");
     CHECK_INT(err.code, MAS_DAMAGED);
-    CHECK_INT(store_end_turn(old, query, 1, "x", MESSAGE_DONE, true, &err), -1);
+    CHECK_INT(store_end_turn(old, query, 1, "x", MESSAGE_DONE, NULL, &err), -1);
     store_close(old);
     CHECK(size_of(&place, STORE_FILE "-wal") > 0);
     check_rows(new, &(struct store_filter){.agent = NULL}, "11 user done a\n11 agent done b\n");

@@ -69,7 +69,7 @@ static void is_in_order_without_the_prompt_that_comes(void)
     WELL(store_add(store, query, &tool, SYNC_CHUNK, &number, &err));
     tool.data = NULL;
     WELL(store_add(store, query, &tool, SYNC_CHUNK, &number, &err));
-    WELL(store_end_turn(store, query, two, "cancelled", MESSAGE_INTERRUPTED, false, &err));
+    WELL(store_end_turn(store, query, two, "cancelled", MESSAGE_INTERRUPTED, NULL, &err));
     int64_t next = add(store, query, ROLE_USER, MESSAGE_OPEN, "three", 0);
     (void)add(store, query, ROLE_USER, MESSAGE_OPEN, "queued", 0);
     WELL(store_injection(store, query, next, &plenty, &text, &err));

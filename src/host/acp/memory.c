@@ -4,6 +4,29 @@
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 
+/* Finds out how the newest turn ended, if this host has seen none, and tells of one that was cut
+ * off. */
+static int restore_turn(struct host *host, struct err *err)
+{
+    struct store *store = host->conversation->memory.store;
+    struct store_turn turn = {.prompt = 0};
+    bool cut = store_cut_turns(store) > 0;
+
+    if (host->attention.turn != TURN_NONE)
+        return 0;
+    if (store_newest_turn(store, host->agent->id, &turn, err) == -1)
+        return -1;
+    enum turn_outcome outcome = turn.state == MESSAGE_FAILED ? TURN_FAILED : TURN_STOPPED;
+    if (turn.over && (turn.state == MESSAGE_FAILED || turn.stopped))
+        attention_restore(host, outcome, turn.why, turn.time_ms, cut);
+    if (cut)
+        event_say(host, false, "its turn was stopped: %s; to ask again: mas ask %s %s --again",
+                  turn.why != NULL ? turn.why : "",
+                  session_label(&host->root, host->session.id).text, host->agent->id);
+    store_turn_free(&turn);
+    return 0;
+}
+
 static int open_store(struct host *host, struct err *err)
 {
     struct conversation_memory *memory = &host->conversation->memory;
@@ -16,7 +39,7 @@ static int open_store(struct host *host, struct err *err)
         return -1;
     }
     memory->store = store;
-    if (queue_read(host, err) == 0)
+    if (restore_turn(host, err) == 0 && queue_read(host, err) == 0)
         return 0;
     memory->store = NULL;
     store_place_free(&memory->place);
@@ -147,7 +170,7 @@ void memory_join_turn(struct host *host, int64_t number, int64_t turn)
         (void)memory_kept(host, store_join_turn(store, number, turn, &err), &err);
 }
 
-void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason)
+void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason, const char *why)
 {
     const struct conversation_memory *memory = &host->conversation->memory;
     enum store_state state = turn_end_state(stop_reason);
@@ -156,7 +179,7 @@ void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reaso
     if (memory->store != NULL)
         (void)memory_kept(host,
                           store_end_turn(memory->store, memory->place.query, prompt, stop_reason,
-                                         state, state == MESSAGE_DONE, &err),
+                                         state, why, &err),
                           &err);
 }
 

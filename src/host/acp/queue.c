@@ -73,28 +73,11 @@ int64_t queue_first_number(const struct conversation *conversation)
 
 /* ---- prompts that waited when the previous host ended */
 
-/* Returns a conversation's tags without those that mas adds. */
-static char **own_tags(const char *text)
-{
-    _cleanup_json_ struct json *tags = NULL;
-    struct err ignored = ERR_INIT;
-    char **own = NULL;
-
-    if (json_parse(text, strlen(text), STORE_TEXT_MAX, &tags, &ignored) == -1)
-        return NULL;
-    for (const struct json *tag = json_first(tags); tag != NULL; tag = json_next(tag)) {
-        const char *word = json_text(tag);
-        if (word != NULL && !str_starts(word, "session:") && !str_starts(word, "agent:"))
-            strv_push(&own, word);
-    }
-    return own;
-}
-
 static bool push_waiting(const struct store_item *item, void *arg)
 {
     struct host *host = arg;
     struct prompt_queue *queue = &host->conversation->queue;
-    _cleanup_strv_ char **tags = own_tags(item->tags);
+    _cleanup_strv_ char **tags = store_own_tags(item->tags);
     const char *from = item->sender != NULL ? item->sender : "-";
 
     queue_push(host, item->number, item->text, item->len, from, tags);
@@ -201,8 +184,12 @@ int queue_add(struct host *host, const struct new_prompt *prompt, int64_t *ret, 
 void queue_drop(struct host *host, struct prompt *prompt, bool kept, const char *stop_reason,
                 const char *error)
 {
+    bool failed = strcmp(stop_reason, HOST_END_FAILED) == 0;
+
     if (!kept)
-        memory_end_prompt(host, prompt->number, stop_reason);
+        memory_end_prompt(host, prompt->number, stop_reason, error);
+    if (failed)
+        attention_turn_ended(host, TURN_FAILED, error);
     steer_tell(host, prompt->number, "queued", stop_reason);
     _cleanup_free_ char *outcome =
         error != NULL ? mem_printf("%s: %s", stop_reason, error) : mem_dup(stop_reason);

@@ -152,6 +152,7 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
         client->prompt = number;
         client->holds = json_bool(json_get(frame->head, "held"), false);
     }
+    client->asked = client->kind == CLIENT_LISTENS;
     close_answer(client, &head, &out);
     if (wait && turn_next_prompt(conversation) == number) /* asked while the session is opened */
         permission_tell_open(host, client);

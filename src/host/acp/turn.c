@@ -250,6 +250,13 @@ enum store_state turn_end_state(const char *stop_reason)
     return MESSAGE_DONE;
 }
 
+enum turn_outcome turn_outcome(const char *stop_reason)
+{
+    return strcmp(stop_reason, HOST_END_FAILED) == 0    ? TURN_FAILED
+           : strcmp(stop_reason, HOST_END_STOPPED) == 0 ? TURN_STOPPED
+                                                        : TURN_DONE;
+}
+
 /* Notes that the agent knows the history, because the turn has ended well. */
 static void note_success(struct host *host)
 {
@@ -271,12 +278,10 @@ void turn_end(struct host *host, const char *stop_reason, int64_t code, const ch
     if (!turn->on)
         return;
     permission_drop_of(host, NULL); /* its subagents may work on */
-    if (error != NULL)
-        event_say(host, true, "%s", error);
     if (succeeded)
         resume_prove(host);
     usage_end(host, turn->prompt.number);
-    memory_end_prompt(host, turn->prompt.number, stop_reason);
+    memory_end_prompt(host, turn->prompt.number, stop_reason, error);
     limit_turn_ended(host, succeeded);
     turns_ended(host);
     if (succeeded) {
@@ -284,7 +289,7 @@ void turn_end(struct host *host, const char *stop_reason, int64_t code, const ch
         sleep_turn_ended(host);
     }
     host_log_message(host, turn->prompt.from, turn->prompt.len, stop_reason);
-    attention_turn_ended(host);
+    attention_turn_ended(host, turn_outcome(stop_reason), error);
     turn_tell_end(host, turn->prompt.number, stop_reason, code, error);
     steer_end(host, stop_reason);
     turn_free(turn);

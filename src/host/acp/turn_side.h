@@ -46,8 +46,9 @@ void memory_update(struct host *host, int64_t number, const char *text, size_t l
                    const char *data, enum store_state state, enum store_sync sync);
 /* Stores that a prompt belongs to the turn of another, 0: to none; see store_join_turn(). */
 void memory_join_turn(struct host *host, int64_t number, int64_t turn);
-/* Stores the end of a prompt; see store_end_turn(). */
-void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason);
+/* Stores the end of a prompt, and why it has failed or was stopped (NULL: not known); see
+ * store_end_turn(). */
+void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason, const char *why);
 /* Returns true, and resets the error, if a call has failed because the store was damaged or set
  * aside, and a new one is open now. Then the caller tries again. */
 bool memory_renew(struct host *host, struct err *err);
@@ -115,8 +116,9 @@ void turn_put_back(struct host *host);
 /* Tells the end of a prompt to those who wait for it. */
 void turn_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
                    const char *error);
-/* Returns the state that the messages of a turn get if it ends so. */
+/* Returns the state that the messages of a turn get if it ends so, and what becomes of the turn. */
 enum store_state turn_end_state(const char *stop_reason);
+enum turn_outcome turn_outcome(const char *stop_reason);
 /* Asks the agent to end the turn; without a turn, ends the prompt that waits longest. Returns false
  * if there is neither. */
 bool turn_cancel(struct host *host);

@@ -7,6 +7,7 @@ import {Composer} from "/page/compose.js";
 import {Conversation} from "/page/conversation.js";
 import {act, button, confirm, el, fill, refresher, say, setText} from "/page/dom.js";
 import {Screen} from "/page/screen.js";
+import {badTurn} from "/page/store.js";
 
 const PANELS = {conversation: [Conversation, "Conversation"], screen: [Screen, "Screen"],
     changes: [Changes, "Changes"]};
@@ -112,8 +113,9 @@ export class AgentView {
         const acp = state.protocol === "acp";
         const queued = state.queued > 0 ? `, ${state.queued} queued` : "";
         const note = state.note && state.state !== "waiting" && state.state !== "paused" ? `: ${state.note}` : "";
-        setText(this.#state, `${state.state}${queued}${note}`);
-        this.#state.dataset.state = state.state;
+        const turn = badTurn(state);
+        setText(this.#state, `${state.state}${queued}${turn && `, ${turn}`}${turn.includes(state.note) ? "" : note}`);
+        this.#state.dataset.state = turn ? "failed" : state.state;
         this.#composer.show(state);
         this.#cancel.hidden = !acp || (state.state !== "working" && state.state !== "waiting");
         this.#more.inert = false;

@@ -198,6 +198,8 @@ function headOf(message) {
         who += `: ${message.title}`;
     if (role === "tool" && message.status)
         return `${who} (${message.status})`;
+    if (role === "note" && state !== "done")
+        return state === "failed" ? "The turn failed" : "The turn was stopped";
     if (state === "open")
         return role === "agent" || role === "thought" ? `${who} …` : `${who} (open)`;
     return state === "done" ? who : `${who} (${state})`;

@@ -69,7 +69,8 @@ export class SessionsView {
 
     // Those who have waited longest come first, and nobody moves but up.
     #showWaits() {
-        const waits = [...this.#store.waiting.values()];
+        const all = [...this.#store.waiting.values()];
+        const waits = [...all.filter((agent) => !agent.failed), ...all.filter((agent) => agent.failed)];
         fill(this.#waits, waits.slice(0, ROWS), (agent) => `${agent.sessionId}/${agent.agent}`, waitRow,
             (node, agent) => this.#patchWait(node, agent));
         this.#none.hidden = waits.length > 0;
@@ -86,6 +87,7 @@ export class SessionsView {
         setText(node.querySelector("time"), agent.since ? age(agent.since) : "");
         const what = node.querySelector(".what");
         setText(what, agent.asks || agent.state);
+        node.dataset.status = agent.failed ? "failed" : "waiting";
         what.hidden = asks.length > 0;
         fill(node.querySelector(".asks"), asks, askKey,
             (asked) => askCard(asked, {id: agent.sessionId, agent: agent.agent}, (had) => {

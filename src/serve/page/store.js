@@ -5,8 +5,15 @@ import {refresher, soon} from "/page/dom.js";
 
 const WAITING_MAX = 200;
 const ASKS_MAX = 20; // of those who wait, whose questions are shown
-const LOOK_MAX = 20; // sessions that are asked at the beginning for agents that are paused, or wait for a person's keys
+const LOOK_MAX = 20; // sessions that are asked at the beginning for agents that need a person
 const NEEDS = new Set(["waiting", "paused"]);
+const BUSY = new Set(["starting", "working", "waiting"]);
+
+// How the newest turn of an agent ended, if not well; "" else.
+export const badTurn = (agent) => BUSY.has(agent.state) || !["failed", "stopped"].includes(agent.turnEnd) ? ""
+    : `the turn ${agent.turnEnd === "failed" ? "failed" : "was stopped"}${agent.turnWhy ? `: ${agent.turnWhy}` : ""}`;
+// Nobody has looked at that yet.
+const hasFailed = (agent) => badTurn(agent) !== "" && (agent.doneMs ?? 0) > (agent.seenMs ?? 0);
 
 export class Store {
     sessions = new Map(); // by id
@@ -43,8 +50,9 @@ export class Store {
     }
 
     async #look() {
-        const wanted = [...this.sessions.values()].filter((session) =>
-            session.agentStates.waiting > 0 || session.agentStates.paused > 0).slice(-LOOK_MAX);
+        const waits = this.waits();
+        const wanted = order(this.sessions.values(), waits).filter((session) => session.status === "active")
+            .slice(0, LOOK_MAX); // who waits comes first
         for (const {sessionId} of wanted) {
             const whole = await get(sessionPath(sessionId));
             for (const agent of whole.agents)
@@ -58,7 +66,7 @@ export class Store {
 
     // Reads what the first of those who wait ask, if that is not known.
     async #ask() {
-        const wanted = [...this.waiting.values()].slice(0, ASKS_MAX).filter((agent) => agent.stale);
+        const wanted = [...this.waiting.values()].slice(0, ASKS_MAX).filter((agent) => agent.stale && !agent.failed);
         for (const agent of wanted) {
             try {
                 agent.permissions = (await get(agentPath(agent.sessionId, agent.agent, "/permissions"))).permissions;
@@ -75,17 +83,19 @@ export class Store {
     // How many agents of each session wait.
     waits() {
         const waits = new Map();
-        for (const {sessionId} of this.waiting.values())
-            waits.set(sessionId, (waits.get(sessionId) ?? 0) + 1);
+        for (const {sessionId, failed} of this.waiting.values())
+            if (!failed)
+                waits.set(sessionId, (waits.get(sessionId) ?? 0) + 1);
         return waits;
     }
 
     #note(agent) {
         const key = `${agent.sessionId}/${agent.agent}`;
-        if (NEEDS.has(agent.state)) {
+        const failed = hasFailed(agent);
+        if (NEEDS.has(agent.state) || failed) {
             // who waits already keeps its place, so that nothing moves under a finger
-            this.waiting.set(key, {sessionId: agent.sessionId, agent: agent.agent, state: agent.state,
-                note: agent.note, asks: agent.asks ?? agent.note ?? "", since: agent.since,
+            this.waiting.set(key, {sessionId: agent.sessionId, agent: agent.agent, state: agent.state, failed,
+                note: agent.note, asks: failed ? badTurn(agent) : agent.asks ?? agent.note ?? "", since: failed ? agent.done : agent.since,
                 permissions: this.waiting.get(key)?.permissions ?? [], stale: true});
             this.#readAsks();
         } else {
