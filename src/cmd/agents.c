@@ -163,6 +163,11 @@ void agent_add_note(const struct roster *roster, size_t i, int64_t now_ms, struc
         number_format_size((uint64_t)status->log_lost, size);
         str_addf(to, "%s not logged", size);
     }
+    if (status->memory[0] != '\0') {
+        separate(to, start);
+        str_add(to, "memory: ");
+        add_words(to, status->memory, false);
+    }
     if (status->acp && status->permission[0] != '\0') {
         separate(to, start);
         str_add(to, "asks: ");

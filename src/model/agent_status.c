@@ -244,6 +244,7 @@ static void put_members(const struct agent_status *status, const struct writer *
     json_put_int(to->out, "logLost", status->log_lost);
     put_text(to, "title", status->title, AGENT_TITLE_MAX, "");
     put_text(to, "note", status->note, AGENT_NOTE_MAX, "");
+    put_text(to, "memory", status->memory, AGENT_NOTE_MAX, NULL);
     put_resources(&status->resources, to);
     json_put(to->out, "protocol", status->acp ? "acp" : "tty");
     if (!status->acp)
@@ -388,6 +389,7 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     limits_held_parse(json_get(object, "limits"), &status.limits);
     status.title = read_text(object, "title", AGENT_TITLE_MAX);
     status.note = read_text(object, "note", AGENT_NOTE_MAX);
+    status.memory = read_text(object, "memory", AGENT_NOTE_MAX);
     status.acp = protocol != NULL && strcmp(protocol, "acp") == 0;
     if (conversation != NULL && strlen(conversation) < sizeof status.conversation)
         memcpy(status.conversation, conversation, strlen(conversation) + 1);
@@ -403,10 +405,11 @@ void agent_status_free(struct agent_status *status)
 {
     free(status->title);
     free(status->turn_why);
+    free(status->memory);
     free(status->note);
     free(status->continuity);
     free(status->permission);
     free(status->asks);
-    status->title = status->turn_why = status->note = NULL;
+    status->title = status->turn_why = status->memory = status->note = NULL;
     status->continuity = status->permission = status->asks = NULL;
 }

@@ -91,6 +91,7 @@ struct agent_status {
     int queued; /* messages accepted but not delivered yet */
     int64_t log_lost; /* bytes of output missing from its log */
     char *title; /* the terminal title that it set; or "" */
+    char *memory; /* what is wrong with memory.db, as far as it concerns the agent; or "" */
     char *note; /* last lines before its end, why it cannot start, or a notification; or "" */
     struct code_figures code;
     struct agent_resources resources;

@@ -162,6 +162,10 @@ void list_add_what(const struct top_agent *agent, bool or_last, int64_t now_ms, 
         separate(to, start);
         str_addf(to, "%d queued", status->queued);
     }
+    if (status->memory[0] != '\0') {
+        separate(to, start);
+        str_addf(to, "memory: %s", status->memory);
+    }
     _cleanup_str_ struct str turn = STR_INIT;
     agent_turn_add(status, &turn);
     if (turn.len > 0) {

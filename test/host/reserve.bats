@@ -109,6 +109,46 @@ stop_without_room() {
     grep -qx "mas: cannot write to 'memory.db': No space left on device" "$T/out"
 }
 
+# in_turn: the agent works, and what it says then does not fit on the disk.
+in_turn() {
+    "$MAS" ask "$ID" solo --no-wait "ASK BIG:3000 $1"
+    eventually asks
+    rm -f "$DIR/run/reserve.memory"
+    fill
+    "$MAS" approve "$ID" solo >/dev/null
+    eventually of_has .memory 'not written: '
+}
+of_has() { [[ $(of solo "$1") == "$2"* ]]; }
+# answered WORDS: the turn of this prompt has ended well, with all that was said.
+answered() {
+    "$MAS" history "$ID" solo --json | jq -e --arg words "$1" '.messages |
+        (.[] | select(.role == "user" and (.text | contains($words)))) as $prompt | $prompt.stopReason == "end_turn" and
+        ([.[] | select(.role == "agent" and .triggerId == $prompt.id) | .text | length] | add) > 3000000' >/dev/null
+}
+
+@test "what a full disk does not take is kept, shown as not written, and written once there is room" {
+    small_root
+    acp_agent
+    tell CW-BEFORE
+    eventually test -e "$DIR/run/reserve.memory"
+    in_turn CW-LATE
+    eventually state_is solo idle
+    "$MAS" status "$ID" | grep -qF 'memory: not written: '
+    rm "$T/fs/fill"
+    eventually is solo .memory null
+    eventually answered CW-LATE
+    tell CW-AFTER
+    [ "$status" -eq 0 ]
+    # and if the host is killed before that, the turn was stopped
+    in_turn CW-LOST
+    kill -KILL "$(of solo .hostPid)"
+    rm "$T/fs/fill"
+    "$MAS" start -q "$ID"
+    hosts_there
+    [ "$(of solo .turnEnd)" = stopped ]
+    run ! answered CW-LOST
+}
+
 @test "on a full disk an agent whose host was killed is restarted" {
     small_root ext4
     new_session -t solo

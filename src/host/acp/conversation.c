@@ -93,6 +93,7 @@ static void close_conversation(struct host *host)
         queue_free_prompt(&conversation->queue.prompts[i]);
     free(conversation->queue.prompts);
     chat_close(host);
+    unwritten_close(host);
     store_place_free(&conversation->memory.place);
     store_close(conversation->memory.store);
     link_free(&conversation->link);
@@ -211,6 +212,8 @@ static void fill_status(const struct host *host, struct agent_status *ret)
     if (host->child.phase == CHILD_RUNS)
         ret->note = (char *)(uintptr_t)conversation->link.printed.notice;
     ret->usage = conversation->spending.usage;
+    if (conversation->memory.unwritten.count > 0)
+        ret->memory = conversation->memory.unwritten.why;
     if (note(conversation)[0] != '\0')
         ret->note = (char *)(uintptr_t)note(conversation);
     if (ret->state == AGENT_LIMITED) {
@@ -378,6 +381,8 @@ static int64_t tick(struct host *host, int64_t now)
 {
     const struct conversation *conversation = host->conversation;
     int64_t next = time_sooner(chat_tick(host, now), event_tick_listeners(host, now));
+
+    next = time_sooner(next, unwritten_tick(host, now));
 
     if (conversation->link.acp == NULL)
         return next;

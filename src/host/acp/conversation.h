@@ -374,11 +374,31 @@ struct agent_sleep {
     int64_t again; /* when the next attempt is due, after one that failed */
 };
 
+/* A write to the store that can be repeated. run() writes it; if it adds a message, it sets
+ * `number`, which is that of the message otherwise. */
+enum { WRITE_NUMBERS = 8, WRITE_TEXTS = 6 };
+struct unwritten_write {
+    int (*run)(struct store *store, struct unwritten_write *write, struct err *err);
+    bool adds;
+    int64_t number;
+    int64_t n[WRITE_NUMBERS];
+    const char *text[WRITE_TEXTS]; /* NULL: none */
+    size_t len; /* of the first one */
+};
+
 /* Where the conversation is stored. `place` is valid while `store` is open. clear.c changes the
  * place, settings.c and update.c its mode and options. */
 struct conversation_memory {
     struct store *store; /* NULL: it cannot be opened */
     struct store_place place; /* the present conversation and its query */
+    struct unwritten {
+        struct unwritten_write *writes; /* in their order */
+        size_t count, bytes;
+        int64_t *numbers; /* of messages that were added late; 0: not yet */
+        size_t added;
+        int64_t again; /* when to try again */
+        char why[ERR_TEXT_MAX + 16]; /* "not written: ..." */
+    } unwritten;
 };
 
 /* What the agent uses. `paused`, `look_at` and `changes` belong to budget.c. */

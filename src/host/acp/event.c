@@ -37,7 +37,10 @@ int64_t event_number(const struct host *host, const char *id)
 
     if (strncmp(id, host->session.id, len) == 0 && id[len] == ':')
         id += len + 1;
-    return number_parse(id, units, 1, INT64_MAX, &number) ? (int64_t)number : 0;
+    bool late = id[0] == '-'; /* the store has not taken it yet */
+    if (!number_parse(id + late, units, 1, INT64_MAX, &number))
+        return 0;
+    return late ? -(int64_t)number : (int64_t)number;
 }
 
 void event_open(struct client_event *event, const char *name)
@@ -155,7 +158,7 @@ void event_tell_text(struct host *host, const char *name, int64_t message, size_
         size_t piece = len <= BODY_MAX ? len : str_fit(text, BODY_MAX);
         struct client_event event;
         event_open(&event, name);
-        json_put(&event.out, "message", message != 0 ? event_id(host, message, id) : NULL);
+        json_put(&event.out, "message", message > 0 ? event_id(host, message, id) : NULL);
         json_put_int(&event.out, "at", (int64_t)at);
         event_tell(host, &event, text, piece, prompt);
         chat_print(host, name, text, piece);
@@ -185,10 +188,7 @@ void event_say(struct host *host, bool keep, const char *fmt, ...)
             .len = strlen(words),
             .trigger = turn_prompt(conversation),
         };
-        struct err err = ERR_INIT;
-        if (store_add(conversation->memory.store, conversation->memory.place.query, &note,
-                      SYNC_CHUNK, &number, &err) == -1)
-            number = 0; /* it is told without being stored */
+        number = memory_add(host, &note);
     }
     event_tell_text(host, "note", number, 0, words, strlen(words));
 }

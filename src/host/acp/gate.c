@@ -26,6 +26,7 @@ static const struct gate {
     bool begins, would;
 } gates[] = {
     {is_stopped, NULL, true, true},
+    {unwritten_holds, NULL, true, true},
     {is_paused, NULL, false, true},
     {limit_holds, limit_gives_up, true, true},
     {turns_hold, turns_give_up, true, true},

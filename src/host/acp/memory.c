@@ -4,6 +4,8 @@
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 
+#include <string.h>
+
 /* Finds out how the newest turn ended, if this host has seen none, and tells of one that was cut
  * off. */
 static int restore_turn(struct host *host, struct err *err)
@@ -96,6 +98,7 @@ static void forget_store(struct conversation *conversation)
     struct conversation_memory *memory = &conversation->memory;
     struct turn *turn = &conversation->turn;
 
+    unwritten_drop(&memory->unwritten);
     store_close(memory->store);
     memory->store = NULL;
     store_place_free(&memory->place);
@@ -136,51 +139,97 @@ bool memory_kept(struct host *host, int rc, const struct err *err)
     return rc == 0;
 }
 
+/* ---- writes */
+
+static int run_add(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    const struct store_message message = {.role = (enum store_role)write->n[1],
+                                          .state = (enum store_state)write->n[2],
+                                          .text = write->text[0],
+                                          .len = write->len,
+                                          .data = write->text[1],
+                                          .key = write->text[2],
+                                          .trigger = write->n[3]};
+
+    return store_add(store, write->n[0], &message, SYNC_CHUNK, &write->number, err);
+}
+
 int64_t memory_add(struct host *host, const struct store_message *message)
 {
-    const struct conversation_memory *memory = &host->conversation->memory;
-    struct err err = ERR_INIT;
-    int64_t number = 0;
+    const struct unwritten_write write = {
+        .run = run_add,
+        .adds = true,
+        .n = {host->conversation->memory.place.query, message->role, message->state,
+              message->trigger},
+        .text = {message->text, message->data, message->key},
+        .len = message->len,
+    };
 
-    if (memory->store == NULL ||
-        !memory_kept(
-            host, store_add(memory->store, memory->place.query, message, SYNC_CHUNK, &number, &err),
-            &err))
-        return 0;
-    return number;
+    return memory_write(host, &write);
+}
+
+static int run_update(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_update(store, write->number, write->text[0], write->len, write->text[1],
+                        (enum store_state)write->n[0], (enum store_sync)write->n[1], err);
 }
 
 void memory_update(struct host *host, int64_t number, const char *text, size_t len,
                    const char *data, enum store_state state, enum store_sync sync)
 {
-    struct store *store = host->conversation->memory.store;
-    struct err err = ERR_INIT;
+    const struct unwritten_write write = {
+        .run = run_update, .number = number, .n = {state, sync}, .text = {text, data}, .len = len};
 
-    if (store != NULL)
-        (void)memory_kept(host, store_update(store, number, text, len, data, state, sync, &err),
-                          &err);
+    (void)memory_write(host, &write);
+}
+
+static int run_append(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_append(store, write->number, write->text[0], write->len, err);
+}
+
+void memory_append(struct host *host, int64_t number, const char *text, size_t len)
+{
+    const struct unwritten_write write = {
+        .run = run_append, .number = number, .text = {text}, .len = len};
+
+    (void)memory_write(host, &write);
+}
+
+void memory_finish(struct host *host, int64_t number)
+{
+    memory_update(host, number, NULL, 0, NULL, MESSAGE_DONE, SYNC_CHUNK);
+}
+
+static int run_join_turn(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_join_turn(store, write->number, write->n[0], err);
 }
 
 void memory_join_turn(struct host *host, int64_t number, int64_t turn)
 {
-    struct store *store = host->conversation->memory.store;
-    struct err err = ERR_INIT;
+    const struct unwritten_write write = {.run = run_join_turn, .number = number, .n = {turn}};
 
-    if (store != NULL)
-        (void)memory_kept(host, store_join_turn(store, number, turn, &err), &err);
+    (void)memory_write(host, &write);
+}
+
+static int run_end(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_end_turn(store, write->n[0], write->number, write->text[0],
+                          (enum store_state)write->n[1], write->text[1], err);
 }
 
 void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason, const char *why)
 {
-    const struct conversation_memory *memory = &host->conversation->memory;
-    enum store_state state = turn_end_state(stop_reason);
-    struct err err = ERR_INIT;
+    const struct unwritten_write write = {
+        .run = run_end,
+        .number = prompt,
+        .n = {host->conversation->memory.place.query, turn_end_state(stop_reason)},
+        .text = {stop_reason, why},
+        .len = strlen(stop_reason),
+    };
 
-    if (memory->store != NULL)
-        (void)memory_kept(host,
-                          store_end_turn(memory->store, memory->place.query, prompt, stop_reason,
-                                         state, why, &err),
-                          &err);
+    (void)memory_write(host, &write);
 }
 
 bool memory_renew(struct host *host, struct err *err)

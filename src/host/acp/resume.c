@@ -67,12 +67,32 @@ int resume_keep_session(struct host *host, const char *note, struct err *err)
                : store_agent_session(memory->store, memory->place.query, &session, err);
 }
 
+static int write_session(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    const struct store_agent_session session = {
+        .id = write->text[0],
+        .home = {.directory = write->text[1], .machine = write->text[2]},
+        .program = write->text[3],
+        .outcome = (enum store_outcome)write->n[1],
+        .note = write->text[4],
+    };
+
+    return store_agent_session(store, write->n[0], &session, err);
+}
+
 static void keep_session(struct host *host)
 {
-    struct err err = ERR_INIT;
+    const struct conversation *conversation = host->conversation;
+    const struct agent_link *link = &conversation->link;
+    const struct unwritten_write write = {
+        .run = write_session,
+        .n = {conversation->memory.place.query, conversation->resume.outcome},
+        .text = {link->session, link->cwd, link->machine, link->program,
+                 conversation->resume.notes},
+        .len = strlen(link->session),
+    };
 
-    (void)memory_kept(host, resume_keep_session(host, host->conversation->resume.notes, &err),
-                      &err);
+    (void)memory_write(host, &write);
 }
 
 /* Stores how the agent came back, so that the history shows it. */
@@ -194,17 +214,22 @@ static void add_note(struct resume *resume, const char *method, const char *what
     resume->notes = notes;
 }
 
+static int write_method(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_method_tried(store, write->text[0], write->text[1], write->text[2], err);
+}
+
 /* Records that a method has worked (why NULL) or failed. */
 static void count_method(struct host *host, enum resume_method method, const char *why)
 {
-    const struct conversation *conversation = host->conversation;
-    struct err err = ERR_INIT;
+    const char *program = host->conversation->link.program;
+    const struct unwritten_write write = {
+        .run = write_method,
+        .text = {program, method_name(method), why},
+        .len = strlen(program),
+    };
 
-    if (conversation->memory.store != NULL)
-        (void)memory_kept(host,
-                          store_method_tried(conversation->memory.store, conversation->link.program,
-                                             method_name(method), why, &err),
-                          &err);
+    (void)memory_write(host, &write);
 }
 
 /* Returns true if there is a session to bring back, the agent has the method (`has`), and the

@@ -30,6 +30,8 @@ struct prompt;
 struct tool_call;
 struct tool_table;
 struct turn;
+struct unwritten;
+struct unwritten_write;
 
 /* ---- memory.c */
 /* Opens the store unless it is open, and reads the prompts that wait in it. */
@@ -44,6 +46,9 @@ int64_t memory_add(struct host *host, const struct store_message *message);
 /* Updates a message; see store_update(). */
 void memory_update(struct host *host, int64_t number, const char *text, size_t len,
                    const char *data, enum store_state state, enum store_sync sync);
+/* Appends a piece to a message that grows, and ends such a message. */
+void memory_append(struct host *host, int64_t number, const char *text, size_t len);
+void memory_finish(struct host *host, int64_t number);
 /* Stores that a prompt belongs to the turn of another, 0: to none; see store_join_turn(). */
 void memory_join_turn(struct host *host, int64_t number, int64_t turn);
 /* Stores the end of a prompt, and why it has failed or was stopped (NULL: not known); see
@@ -52,6 +57,22 @@ void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reaso
 /* Returns true, and resets the error, if a call has failed because the store was damaged or set
  * aside, and a new one is open now. Then the caller tries again. */
 bool memory_renew(struct host *host, struct err *err);
+
+/* ---- unwritten.c */
+/* Writes to the store, now or, if it takes nothing, later. Returns the number of the message; 0:
+ * there is none. */
+int64_t memory_write(struct host *host, const struct unwritten_write *write);
+/* Returns the number in the store of one that memory_write() has returned; 0: it has none yet. */
+int64_t unwritten_number(const struct unwritten *unwritten, int64_t number);
+void unwritten_drop(struct unwritten *unwritten);
+/* Tries for the last time. */
+void unwritten_close(struct host *host);
+/* Returns true while something is not written: no turn begins then. */
+bool unwritten_holds(struct host *host);
+/* Returns true if so much waits that the agent must not be read. */
+bool unwritten_is_full(const struct conversation *conversation);
+/* Returns when to call again. */
+int64_t unwritten_tick(struct host *host, int64_t now);
 
 /* ---- queue.c */
 struct new_prompt {

@@ -21,13 +21,8 @@ enum {
 /* Ends a message that grows. */
 static void finish(struct host *host, int64_t *number)
 {
-    struct err err = ERR_INIT;
-
-    if (*number != 0 && host->conversation->memory.store != NULL)
-        (void)memory_kept(
-            host,
-            store_finish(host->conversation->memory.store, *number, MESSAGE_DONE, SYNC_CHUNK, &err),
-            &err);
+    if (*number != 0)
+        memory_finish(host, *number);
     *number = 0;
 }
 
@@ -47,14 +42,12 @@ static void handle_piece(struct host *host, enum store_role role, const char *te
         role == ROLE_THOUGHT ? &conversation->turn.answer : &conversation->turn.thought;
     size_t *len =
         role == ROLE_THOUGHT ? &conversation->turn.thought_len : &conversation->turn.answer_len;
-    struct err err = ERR_INIT;
 
     finish(host, other);
     if (*len + n > STORE_TEXT_MAX) /* the rest becomes another message */
         finish(host, grows);
     if (*grows != 0 && conversation->memory.store != NULL) {
-        (void)memory_kept(host, store_append(conversation->memory.store, *grows, text, n, &err),
-                          &err);
+        memory_append(host, *grows, text, n);
     } else {
         const struct store_message message = {.role = role,
                                               .state = MESSAGE_OPEN,
@@ -299,12 +292,16 @@ static void handle_plan(struct host *host, const struct acp_update *update)
     chat_print(host, "plan", str_text(&text), text.len);
 }
 
+static int write_mode(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_keep_settings(store, write->text[1], write->text[0], NULL, NULL, err);
+}
+
 /* Stores a mode that the agent entered by itself, because it follows from what was approved. */
 static void handle_mode(struct host *host, const char *mode)
 {
     struct conversation *conversation = host->conversation;
     struct conversation_memory *memory = &conversation->memory;
-    struct err err = ERR_INIT;
 
     if (mode == NULL || strcmp(mode, conversation->offered.mode) == 0)
         return;
@@ -321,10 +318,12 @@ static void handle_mode(struct host *host, const char *mode)
         return;
     free(memory->place.mode);
     memory->place.mode = mem_dup(mode);
-    (void)memory_kept(
-        host,
-        store_keep_settings(memory->store, memory->place.conversation, mode, NULL, NULL, &err),
-        &err);
+    const struct unwritten_write write = {
+        .run = write_mode,
+        .text = {mode, memory->place.conversation},
+        .len = strlen(mode),
+    };
+    (void)memory_write(host, &write);
 }
 
 static void tell_title(struct host *host, const struct acp_update *update)

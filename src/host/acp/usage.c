@@ -109,14 +109,20 @@ bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *mo
     return begun;
 }
 
+static int write_end(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_usage_end(store, write->number, write->n[0], err);
+}
+
 void usage_end(struct host *host, int64_t prompt)
 {
-    struct store *store = host->conversation->memory.store;
-    int64_t ms = worked(&host->conversation->spending, time_monotonic_ms());
-    struct err err = ERR_INIT;
+    const struct unwritten_write write = {
+        .run = write_end,
+        .number = prompt,
+        .n = {worked(&host->conversation->spending, time_monotonic_ms())},
+    };
 
-    if (store != NULL)
-        (void)memory_kept(host, store_usage_end(store, prompt, ms, &err), &err);
+    (void)memory_write(host, &write);
 }
 
 int64_t usage_tick(struct host *host, int64_t now)
@@ -185,23 +191,35 @@ static void subtract_earlier(struct token_counts *told, struct token_counts *sum
     *summed = now;
 }
 
+static int write_tokens(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    struct token_counts tokens;
+
+    memcpy(tokens.of, &write->n[1], sizeof tokens.of);
+    return store_usage_tokens(store, write->n[0], write->text[0], &tokens, err);
+}
+
 void usage_answer(struct host *host, const struct acp_answer *answer)
 {
     const char *session = host->conversation->link.session;
     struct token_counts tokens = answer->tokens;
-    struct store *store = host->conversation->memory.store;
-    struct err err = ERR_INIT;
 
-    if (answer->session == NULL || token_counts_all(&tokens) == -1 || store == NULL)
+    if (answer->session == NULL || token_counts_all(&tokens) == -1)
         return;
     if (host->preset->sums_tokens) {
         if (session == NULL || strcmp(session, answer->session) != 0)
             return; /* the sums before it are not known any more */
         subtract_earlier(&tokens, &host->conversation->spending.summed);
     }
-    (void)memory_kept(host,
-                      store_usage_tokens(store, host->conversation->memory.place.query,
-                                         answer->session, &tokens, &err),
-                      &err);
+    struct unwritten_write write = {
+        .run = write_tokens,
+        .n = {host->conversation->memory.place.query},
+        .text = {answer->session},
+        .len = strlen(answer->session),
+    };
+    _Static_assert((int)TOKEN_KIND_COUNT < (int)WRITE_NUMBERS,
+                   "tokens of each kind, and the query");
+    memcpy(&write.n[1], tokens.of, sizeof tokens.of);
+    (void)memory_write(host, &write);
     sum_up(host);
 }

@@ -114,7 +114,8 @@ export class AgentView {
         const queued = state.queued > 0 ? `, ${state.queued} queued` : "";
         const note = state.note && state.state !== "waiting" && state.state !== "paused" ? `: ${state.note}` : "";
         const turn = badTurn(state);
-        setText(this.#state, `${state.state}${queued}${turn && `, ${turn}`}${turn.includes(state.note) ? "" : note}`);
+        const memory = state.memory ? `, memory: ${state.memory}` : "";
+        setText(this.#state, `${state.state}${queued}${turn && `, ${turn}`}${memory}${turn.includes(state.note) ? "" : note}`);
         this.#state.dataset.state = turn ? "failed" : state.state;
         this.#composer.show(state);
         this.#cancel.hidden = !acp || (state.state !== "working" && state.state !== "waiting");
