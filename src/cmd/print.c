@@ -175,13 +175,33 @@ static bool tick(uint64_t files, uint64_t bytes, void *arg)
     return caught != 0;
 }
 
+/* The last one clears the line. */
+static void on_look(size_t done, size_t count, void *arg)
+{
+    (void)arg;
+    if (progress.start == 0 || time_monotonic_ms() - progress.start <= PROGRESS_AFTER_MS)
+        return;
+    if (done < count)
+        (void)fprintf(stderr,
+                      "\rlooking for work that would be lost: %zu of %zu repositories \033[K", done,
+                      count);
+    else
+        (void)fputs("\r\033[K", stderr);
+}
+
+void progress_of_looks(struct life *life, bool quiet)
+{
+    life->looks = on_look;
+    progress.start = !quiet && isatty(STDERR_FILENO) != 0 ? time_monotonic_ms() : 0;
+}
+
 void progress_begin(struct life *life, const char *word, bool quiet)
 {
     struct sigaction act = {.sa_handler = on_signal};
 
+    progress_of_looks(life, quiet);
     life->tick = tick;
     progress.word = word;
-    progress.start = !quiet && isatty(STDERR_FILENO) != 0 ? time_monotonic_ms() : 0;
     for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++) {
         int sig = stop_signals[i];
         (void)sigaction(sig, NULL, &progress.was[sig]);

@@ -66,6 +66,8 @@ void print_line(const struct str *s);
  * the work should stop because of a signal.
  */
 void progress_begin(struct life *life, const char *word, bool quiet);
+/* Shows how far removal is with looking for work that would be lost; catches no signal. */
+void progress_of_looks(struct life *life, bool quiet);
 /* Clears the progress line and restores the signal handlers. If a signal arrived, raises it now. */
 void progress_end(void);
 

@@ -11,8 +11,9 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-static int remove_one(struct call *call, const struct life *life, const char *id, struct err *err)
+static int remove_one(struct call *call, const struct life *given, const char *id, struct err *err)
 {
+    struct life life = *given;
     struct life_end end = {.was = false};
     struct lost lost = {.file = NULL};
     const struct life_removal options = {
@@ -20,7 +21,8 @@ static int remove_one(struct call *call, const struct life *life, const char *id
     const struct session_label label =
         session_label(&call->root, id); /* before the session is removed */
 
-    if (life_remove(life, id, &options, &end, err) == -1) {
+    progress_of_looks(&life, call->quiet);
+    if (life_remove(&life, id, &options, &end, err) == -1) {
         lost_free(&lost);
         return -1;
     }

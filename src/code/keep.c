@@ -399,7 +399,28 @@ static int check_team(struct work_search *search, const struct team *team, struc
     return rc == 0 && has_view(team) ? check_view(search, &git, err) : rc;
 }
 
-int keep_find(const struct repo *repo, const struct team *team, char ***ret, struct err *err)
+/* Checks the repositories of all agents. */
+static void check_agents(struct work_search *search, const struct team *team,
+                         keep_progress *progress, void *arg)
+{
+    size_t count = 0;
+    size_t done = 0;
+
+    for (size_t i = 0; i < team->agent_count; i++)
+        count += team->agents[i].code == AGENT_CODE_WORKTREE;
+    for (size_t i = 0; i < team->agent_count; i++) {
+        struct err why = ERR_INIT;
+        if (team->agents[i].code != AGENT_CODE_WORKTREE)
+            continue;
+        if (check_agent(search, team->agents[i].id, &why) == -1)
+            add_found(search, team->agents[i].id, why.text);
+        if (progress != NULL)
+            progress(++done, count, arg);
+    }
+}
+
+int keep_find(const struct repo *repo, const struct team *team, keep_progress *progress, void *arg,
+              char ***ret, struct err *err)
 {
     struct work_search search = {.repo = repo, .landed = LANDED_INIT};
     struct err why = ERR_INIT;
@@ -411,12 +432,7 @@ int keep_find(const struct repo *repo, const struct team *team, char ***ret, str
     }
     if (check_team(&search, team, &why) == -1)
         add_found(&search, "the team", why.text);
-    for (size_t i = 0; i < team->agent_count; i++) {
-        const struct agent *agent = &team->agents[i];
-        why = (struct err)ERR_INIT;
-        if (agent->code == AGENT_CODE_WORKTREE && check_agent(&search, agent->id, &why) == -1)
-            add_found(&search, agent->id, why.text);
-    }
+    check_agents(&search, team, progress, arg);
     check_all_linked(&search, team);
     if (search.found != NULL && search.landed.untold.code != MAS_OK)
         add_found(&search, "the project", search.landed.untold.text);

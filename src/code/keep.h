@@ -10,11 +10,15 @@
 
 #include <stddef.h>
 
+/* Gets how many of the repositories have been looked at. */
+typedef void keep_progress(size_t done, size_t count, void *arg);
+
 /* Appends a sentence for each kind of work of each agent that would be lost, to a list that the
  * caller releases with strv_free(): "21: 2 files not committed: a, b". *ret stays NULL if there is
  * none. The caller holds the lock of code.git. A repository that cannot be read counts as work.
- * Fails only if git cannot be run. */
-int keep_find(const struct repo *repo, const struct team *team, char ***ret, struct err *err);
+ * Fails only if git cannot be run. `progress` may be NULL. */
+int keep_find(const struct repo *repo, const struct team *team, keep_progress *progress, void *arg,
+              char ***ret, struct err *err);
 
 /* Copies all commits that the project lacks into it, also of files that are not committed. The refs
  * below refs/mas/lost/ID/ are main (the integration branch) and, for each agent, AGENT/work (its

@@ -137,32 +137,6 @@ static int find_repository(struct project *project, int cwd, bool bare, struct e
     return 0;
 }
 
-/* Reads a setting of the project, or of its user. */
-static int read_setting(const struct git *git, const char *key, const char *missing, char **ret,
-                        struct err *err)
-{
-    struct proc_result result = PROC_RESULT_INIT;
-
-    if (git_run(git, GIT_ARGS("config", "--get", key), NULL, &result, err) == -1)
-        return -1;
-    const char *text = str_text(&result.out);
-    bool is_set = result.status == 0 && text[0] != '\n';
-    *ret = is_set ? mem_dupn(text, strcspn(text, "\n")) : mem_dup(missing);
-    proc_result_free(&result);
-    return 0;
-}
-
-static int read_identity(struct project *project, int cwd, struct err *err)
-{
-    const struct git git = {.cwd = cwd, .settings = GIT_ARGS("safe.bareRepository=all")};
-
-    return read_setting(&git, "user.name", "mas", &project->user_name, err) == -1 ||
-                   read_setting(&git, "user.email", "mas@localhost", &project->user_email, err) ==
-                       -1
-               ? -1
-               : 0;
-}
-
 static int refuse_ref(const struct project *project, const char *ref, const char *why,
                       struct err *err)
 {
@@ -253,12 +227,43 @@ int project_open(const char *spec, struct project *ret, struct err *err)
         return err_errno(err, "cannot use project '%s'", project.path);
     if (check_owner(project.path, err) == -1 ||
         find_repository(&project, cwd, is_inside(project.path), err) == -1 ||
-        check_whole(&project, err) == -1 || find_base(&project, cwd, ref, err) == -1 ||
-        read_identity(&project, cwd, err) == -1)
+        check_whole(&project, err) == -1 || find_base(&project, cwd, ref, err) == -1)
         return -1;
     *ret = project;
     project = (struct project)PROJECT_INIT;
     return 0;
+}
+
+/* Splits "NAME <EMAIL> TIME ZONE". */
+static bool parse_identity(const char *text, struct project *project)
+{
+    const char *open = strrchr(text, '<');
+    const char *close = strrchr(text, '>');
+
+    if (open == NULL || close == NULL || close < open || open - text < 2)
+        return false;
+    project->user_name = mem_dupn(text, (size_t)(open - text) - 1);
+    project->user_email = mem_dupn(open + 1, (size_t)(close - open) - 1);
+    return true;
+}
+
+int project_find_person(struct project *project, struct err *err)
+{
+    _cleanup_close_ int cwd = open(project->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const struct git git = {
+        .cwd = cwd, .person = true, .settings = GIT_ARGS("safe.bareRepository=all")};
+    _cleanup_free_ char *text = NULL;
+
+    if (cwd == -1)
+        return err_errno(err, "cannot use project '%s'", project->path);
+    if (git_text(&git, GIT_ARGS("var", "GIT_AUTHOR_IDENT"), &text, err) == 0 &&
+        parse_identity(text, project))
+        return 0;
+    (void)err_set(err, MAS_USAGE,
+                  "cannot use project '%s': git does not know in whose name to commit",
+                  project->path);
+    return err_hint(err, "tell it with: git config --global user.name 'YOUR NAME' && git config "
+                         "--global user.email 'YOU@EXAMPLE.ORG'");
 }
 
 int project_check_lfs(struct project *project, struct err *err)

@@ -17,7 +17,7 @@ struct project {
     char *onto; /* the branch to land on, "refs/heads/..."; "" if REF is no branch */
     char *base; /* the commit to begin with */
     char *format; /* "sha1" or "sha256" */
-    char *user_name, *user_email; /* who commits there; a name of mas if nobody is configured */
+    char *user_name, *user_email; /* who commits there; set by project_find_person() */
     bool shallow;
     bool lfs; /* set by project_check_lfs() */
 };
@@ -31,6 +31,8 @@ struct project {
  * MAS_USAGE if it cannot be used: no repository, no commit yet, another user's, a partial clone,
  * an unknown or invalid REF. The caller releases *ret with project_free(). */
 int project_open(const char *spec, struct project *ret, struct err *err);
+/* Finds out who commits there. Fails with MAS_USAGE if git does not know it and would refuse. */
+int project_find_person(struct project *project, struct err *err);
 /* Finds out whether the commit to begin with keeps files with git-lfs. Fails with MAS_USAGE if it
  * does and the agents could not: there is no git-lfs. */
 int project_check_lfs(struct project *project, struct err *err);

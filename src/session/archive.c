@@ -377,7 +377,7 @@ int archive_session(const struct life *life, const char *id, const char *file, b
     if (life_is_half_moved(life, dir, &session))
         return life_migrate_first(life, "archive", id, err);
     if (life_require_stopped(life, dir, &session, "archive", err) == -1 ||
-        (remove && unlanded_check(life->root, dir, id, err) == -1))
+        (remove && unlanded_check(life, dir, id, err) == -1))
         return -1;
     const struct how how = {.strict = remove, .spool = -1};
     int rc = write_archive(life, dir, &session, file, &how, &report, err);

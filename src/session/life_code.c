@@ -45,7 +45,7 @@ int life_find_project(const struct life *life, const struct life_options *option
         return err_hint(err, "use --mode isolated");
     }
     if (repo_check_team(team, err) == -1 || project_open(spec, ret, err) == -1 ||
-        project_check_lfs(ret, err) == -1)
+        project_find_person(ret, err) == -1 || project_check_lfs(ret, err) == -1)
         return -1;
     if (!options->changes || ret->top != NULL)
         return 0;

@@ -398,7 +398,7 @@ static int clear_way(const struct life *life, const char *id, int dir,
                              (options->keep != NULL &&
                               options->keep(life, dir, &session, options->arg, err) == -1)
                        : life_require_stopped(life, dir, &session, "remove", err) == -1 ||
-                             unlanded_check(life->root, dir, id, err) == -1)
+                             unlanded_check(life, dir, id, err) == -1)
         return -1;
     life_lease_forget(&session);
     return 0;

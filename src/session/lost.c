@@ -50,7 +50,7 @@ static bool has_work(const struct life *life, int dir, const char *id, struct lo
         return false;
     repo_open(path, kept->team.project.label, &kept->repo);
     if (merge_lock(&kept->repo, "rm", &kept->lock, untold) == -1 ||
-        keep_find(&kept->repo, &kept->team, &work, untold) == -1)
+        keep_find(&kept->repo, &kept->team, life->looks, NULL, &work, untold) == -1)
         return true;
     kept->readable = true;
     return work != NULL;

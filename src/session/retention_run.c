@@ -166,7 +166,7 @@ static bool prepare(const struct retention_run *run, struct going *going, int di
         tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     if (is_inhabited(run, id) && life_sweep(run->life, id, &result->err) == -1)
         return fail(going, RETENTION_FAILED);
-    if (unlanded_check(run->life->root, dir, id, &result->err) == -1)
+    if (unlanded_check(run->life, dir, id, &result->err) == -1)
         return fail(going, RETENTION_FAILED);
     if (run->options->archive && result->session->damaged) {
         (void)err_set(&result->err, MAS_DAMAGED,

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-int unlanded_check(const struct root *root, int dir, const char *id, struct err *err)
+int unlanded_check(const struct life *life, int dir, const char *id, struct err *err)
 {
+    const struct root *root = life->root;
     _cleanup_team_ struct team team = TEAM_INIT;
     _cleanup_repo_ struct repo repo = REPO_INIT;
     _cleanup_free_ char *path = workspace_path(root, id, NULL);
@@ -30,7 +31,8 @@ int unlanded_check(const struct root *root, int dir, const char *id, struct err 
     if (team.project.path == NULL)
         return 0;
     repo_open(path, team.project.label, &repo);
-    if (merge_lock(&repo, "rm", &lock, err) == -1 || keep_find(&repo, &team, &work, err) == -1)
+    if (merge_lock(&repo, "rm", &lock, err) == -1 ||
+        keep_find(&repo, &team, life->looks, NULL, &work, err) == -1)
         return err_wrap(err, "cannot remove session '%s'", session_label(root, id).text);
     for (char **one = work; one != NULL && *one != NULL; one++) {
         str_add(&all, all.len > 0 ? "; " : "");

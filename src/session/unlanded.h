@@ -5,11 +5,11 @@
 #define MAS_SESSION_UNLANDED_H
 
 #include "base/err.h"
-#include "store/root.h"
+#include "session/life.h"
 
 /* Fails with MAS_CONFLICT, and names each reason, if the session `id`, whose workspace is open at
  * `dir`, has work in its repositories that would be lost with it. A session without a project has
  * none. The caller holds the session's lock. */
-int unlanded_check(const struct root *root, int dir, const char *id, struct err *err);
+int unlanded_check(const struct life *life, int dir, const char *id, struct err *err);
 
 #endif

@@ -149,13 +149,28 @@ remote.team.fetch=+refs/heads/mas/${ID:0:8}/*:refs/remotes/team/*" ]
 }
 
 @test "a name of the person with any characters is the name in each repository" {
-    local name=$' "A\tB" \\n; #[x]\n'
-    git -C "$P" config user.name "$name"
+    git -C "$P" config user.name $' "A\tB" \\n; #[x]\n'
     make_on "$P"
+    who() { git "$@" var GIT_AUTHOR_IDENT | sed 's/>.*//'; }
     for dir in "$W/code/10/.git" "$W/code.git"; do
-        [ "$(git config --file "$dir/config" user.name)" = "$(git -C "$P" config user.name)" ]
-        git config --file "$dir/config" gc.auto
+        [ "$(env -u HOME git config --file "$dir/config" user.name)" = "$(who -C "$P" | sed 's/ <.*//')" ]
+        [ "$(who --git-dir="$dir")" = "$(who -C "$P")" ]
     done
+}
+
+@test "without a name, git would refuse to commit, and so does new, with the commands that give it one" {
+    git config --global --unset user.name
+    git config --global --unset user.email
+    git config --global user.useConfigOnly true # whatever git could find out of this machine
+    mas new -t solo --project "$P"
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot use project '$P': git does not know in whose name to commit"$'\n'* ]]
+    [[ $stderr == *"git config --global user.name 'YOUR NAME' && git config --global user.email 'YOU@EXAMPLE.ORG'" ]]
+    [ -z "$(ls "$ROOT/sessions")" ]
+    # git takes a name from the environment, too
+    export GIT_AUTHOR_NAME=Env GIT_AUTHOR_EMAIL=env@example.org
+    make_on "$P"
+    [ "$(git config --file "$W/code.git/config" user.name)" = Env ]
 }
 
 @test "the index of each repository knows its files without reading them" {

@@ -645,3 +645,14 @@ link_tree() { git -C "$x" worktree add -q "$@"; }
     export MAS_ROOT
     refuses "x, work tree 'code/wt': 1 file not committed: un" "the view, work tree 'code/seen': 1 file not committed: un"
 }
+
+@test "on a terminal, rm shows how many repositories it has looked at" {
+    mkdir "$T/bin"
+    # shellcheck disable=SC2016 # expanded by the other shell
+    printf '#!/bin/sh\ncase "$*" in *write-tree*) sleep 0.5 ;; esac\nexec %s "$@"\n' "$(command -v git)" >"$T/bin/git"
+    chmod 755 "$T/bin/git"
+    PATH=$T/bin:$PATH script -qec "'$MAS' rm $ID" "$T/shown" >/dev/null
+    grep -F 'looking for work that would be lost: 1 of 3 repositories' "$T/shown"
+    grep -F 'looking for work that would be lost: 2 of 3 repositories' "$T/shown"
+    grep -F 'team removed' "$T/shown"
+}
