@@ -66,7 +66,7 @@ static int run_sync(struct call *call, struct err *err)
 {
     _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
 
-    if (code_call_open(call, TARGETS_OPTIONAL, true, &code, err) == -1 ||
+    if (code_call_open(call, TARGETS_ALL, true, &code, err) == -1 ||
         (call_opt(call, "project") != NULL && sync_from_project(&code, err) == -1))
         return -1;
     int rc = code_call_each(&code, sync_one, NULL, err);
@@ -79,18 +79,19 @@ static int run_sync(struct call *call, struct err *err)
 const struct cmd cmd_sync = {
     .name = "sync",
     .group = GROUP_CODE,
-    .operands = " [SESSION] [TARGET]",
+    .operands = " [SESSION] [TARGET...]",
     .summary = "bring the integration branch to agents",
     .examples = "mas sync login\n"
-                "mas sync login 21 --project",
+                "mas sync login 21 22 --project",
     .details = "mas moves the branch and the work tree of each agent forward to the integration "
                "branch. An agent that has work of its own stays as it is and is told to merge. "
                "Inside a team's pane, omit SESSION; an agent that names nobody means itself. "
                "[code] check does not run: it is for the work of agents.",
     .opts = opts,
-    .operands_max = 2,
+    .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
+    .rest = OFFER_TARGET,
     .flags = CMD_ROOT | CMD_CHANGES | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_AGENT,
     .run = run_sync,
 };

@@ -32,9 +32,23 @@ static bool may_write(const struct team *team, const struct agent *from, const s
 
 enum meaning { MEANS_NOTHING, MEANS_NOBODY, MEANS_SOME };
 
-/* Marks the agents that a word refers to, in the first way that finds any. */
-static enum meaning mark(const struct team *team, const struct agent *from, const char *word,
-                         bool *marks)
+/* Agents as indexes into the team's, each once. */
+struct choice {
+    size_t *items; /* with room for all */
+    size_t count;
+};
+
+static void choose(struct choice *choice, size_t agent)
+{
+    for (size_t i = 0; i < choice->count; i++)
+        if (choice->items[i] == agent)
+            return;
+    choice->items[choice->count++] = agent;
+}
+
+/* Adds the agents that a word refers to, in the first way that finds any. */
+static enum meaning add(const struct team *team, const struct agent *from, const char *word,
+                        struct choice *choice)
 {
     enum meaning found = MEANS_NOTHING;
 
@@ -45,7 +59,8 @@ static enum meaning mark(const struct team *team, const struct agent *from, cons
                 continue;
             /* an agent named by its id: its host reports why it may not be written to */
             bool reached = way == BY_ID || (agent != from && may_write(team, from, agent));
-            marks[i] = marks[i] || reached;
+            if (reached)
+                choose(choice, i);
             found = reached || found == MEANS_SOME ? MEANS_SOME : MEANS_NOBODY;
         }
     return found;
@@ -86,13 +101,13 @@ static int no_target(const struct team *team, const char *word, struct err *err)
 int target_resolve(const struct team *team, const struct agent *from, const char *text,
                    size_t **ret, size_t *ret_count, struct err *err)
 {
-    _cleanup_free_ bool *marks = mem_alloc(team->agent_count * sizeof *marks);
-    size_t count = 0;
+    _cleanup_free_ size_t *items = mem_alloc(team->agent_count * sizeof *items);
+    struct choice choice = {.items = items};
 
     for (const char *at = text;; at++) {
         size_t len = strcspn(at, ",");
         _cleanup_free_ char *word = mem_dupn(at, len);
-        enum meaning found = mark(team, from, word, marks);
+        enum meaning found = add(team, from, word, &choice);
         if (found == MEANS_NOTHING)
             return no_target(team, word, err);
         if (found == MEANS_NOBODY)
@@ -101,12 +116,8 @@ int target_resolve(const struct team *team, const struct agent *from, const char
         if (*at == '\0')
             break;
     }
-    size_t *found = mem_alloc(team->agent_count * sizeof *found);
-    for (size_t i = 0; i < team->agent_count; i++)
-        if (marks[i])
-            found[count++] = i;
-    *ret = found;
-    *ret_count = count;
+    *ret = TAKE_PTR(items);
+    *ret_count = choice.count;
     return 0;
 }
 

@@ -11,7 +11,8 @@
 #include <stddef.h>
 
 /* Resolves a TARGET: an agent's id, a comma-separated list, a unit's name, `managers`, `workers` or
- * `all`. Each agent appears once, in the order of the team. If `from` is an agent, a name for
+ * `all`. Each agent appears once, in the order of the list, and those of one name in that of the
+ * team. If `from` is an agent, a name for
  * several agents means those that `from` may write to, without `from` itself; if `from` is NULL (a
  * person), it means all of them. *ret receives indexes into team->agents; the caller frees it.
  * Fails with MAS_NOT_FOUND (the hint lists valid targets), or MAS_FAILED if a name leaves no agent

@@ -27,6 +27,21 @@ y: 1 commit merged into mas/$L/main" ]
     whole
 }
 
+@test "agents are merged in the order in which they are named" {
+    make_team -t trio
+    change x a 1 one
+    change y b 1 two
+    change z c 1 three
+    mas merge "$ID" z x
+    [ "$status" -eq 0 ]
+    [ "$output" = "z: 1 commit merged into mas/$L/main
+x: 1 commit merged into mas/$L/main" ]
+    mas merge "$ID" y,workers
+    [ "${lines[0]}" = "y: 1 commit merged into mas/$L/main" ]
+    [ "$(team_git log --format=%s --first-parent -2 "mas/$L/main")" = "Merge mas/$L/y
+Merge mas/$L/x" ]
+}
+
 @test "nothing to merge is no error and moves nothing; -q prints nothing" {
     make_team -t trio
     before=$(main_of)

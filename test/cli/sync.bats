@@ -212,3 +212,13 @@ END
     [ "$status" -eq 1 ]
     [[ $stderr == "mas: cannot sync agent 'z': the rule for a worker"* ]]
 }
+
+@test "several agents are named one after the other, and the others stay" {
+    make_team -t trio
+    change x a 1 one
+    "$MAS" merge -q "$ID" x
+    mas sync "$ID" z x
+    [ "$status" -eq 0 ]
+    [ "$output" = $'z: updated\nx: has it all' ]
+    [ "$(git -C "$C/y" rev-parse HEAD)" = "$(team_git rev-parse refs/mas/base)" ]
+}

@@ -30,14 +30,14 @@ static void finds_whom_is_meant(void)
         const char *target, *ids;
     } cases[] = {
         {"11", "11"},
-        {"11,10", "10 11"},
+        {"11,10", "11 10"},
         {"11,11", "11"},
         {"design", "10 11 12"},
         {"managers", "10 20"},
         {"workers", "11 12 21"},
         {"all", "00 10 11 12 20 21"},
         {"meta", "00"},
-        {"build,11,managers", "10 11 20 21"},
+        {"build,11,managers", "20 21 11 10"},
     };
     _cleanup_team_ struct team team = TEAM_INIT;
 
