@@ -3,6 +3,7 @@
 #include "cmd/code.h"
 #include "cmd/code_record.h"
 #include "cmd/person.h"
+#include "code/conflict.h"
 #include "code/merge.h"
 
 #include <stdio.h>
@@ -25,6 +26,7 @@ static int fail_conflict(const struct land_result *result, const char *session, 
     _cleanup_str_ struct str files = STR_INIT;
 
     git_show_names(result->files, &files);
+    conflict_show_others(result->others, &files);
     if (result->at[0] != '\0') {
         (void)err_set(err, MAS_CONFLICT, "cannot land session '%s': commit %.12s conflicts in %s",
                       session, result->at, files.data);

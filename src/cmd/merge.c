@@ -2,6 +2,7 @@
 #include "client/look.h"
 #include "cmd/code.h"
 #include "cmd/code_record.h"
+#include "code/conflict.h"
 #include "code/upkeep.h"
 #include "host/check.h"
 
@@ -29,18 +30,20 @@ static int fail_conflict(const struct code_call *code, const char *agent,
                          const struct merge_result *result, struct err *err)
 {
     _cleanup_str_ struct str files = STR_INIT;
+    _cleanup_str_ struct str others = STR_INIT;
     _cleanup_str_ struct str text = STR_INIT;
 
     git_show_names(result->files, &files);
+    conflict_show_others(result->others, &others);
     str_addf(&text,
-             "Your branch conflicts with the team's, %s, in: %s. Nothing was merged. In your work "
-             "tree run: git fetch team && git merge team/main. Resolve the conflicts, commit, and "
-             "run: mas merge %s",
-             branch_of(code), files.data, agent);
+             "Your branch was not merged: it conflicts with the team's, %s, in: %s%s. Run in your "
+             "work tree: git fetch team && git merge team/main. Resolve the conflicts, commit, "
+             "and run: mas merge %s",
+             branch_of(code), files.data, str_text(&others), agent);
     code_tell(code, agent, &text);
     look_conflict(&code->call->root, code->roster.teams[0].id, agent, str_text(&files));
-    (void)err_set(err, MAS_CONFLICT, "cannot merge agent '%s': it conflicts in %s", agent,
-                  files.data);
+    (void)err_set(err, MAS_CONFLICT, "cannot merge agent '%s': it conflicts in %s%s", agent,
+                  files.data, str_text(&others));
     return err_hint(err, "in its work tree: git fetch team && git merge team/main");
 }
 

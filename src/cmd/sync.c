@@ -1,6 +1,7 @@
 #include "code/sync.h"
 #include "cmd/code.h"
 #include "cmd/code_record.h"
+#include "code/conflict.h"
 #include "code/upkeep.h"
 
 #include <stdio.h>
@@ -24,6 +25,7 @@ static int sync_from_project(const struct code_call *code, struct err *err)
         err_warn("%s", result.view.text);
     if (result.outcome == MERGE_CONFLICT) {
         git_show_names(result.files, &files);
+        conflict_show_others(result.others, &files);
         (void)err_set(err, MAS_CONFLICT, "cannot merge project '%s': it conflicts in %s",
                       project->path, files.data);
         _cleanup_free_ char *path = mem_name(project->path);

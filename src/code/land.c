@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "code/checkout.h"
+#include "code/conflict.h"
 #include "code/leftover.h"
 #include "code/lfs_carry.h"
 #include "code/locks.h"
@@ -29,6 +30,7 @@ void land_result_free(struct land_result *result)
 {
     free(result->onto);
     strv_free(result->files);
+    strv_free(result->others);
     *result = (struct land_result)LAND_RESULT_INIT;
 }
 
@@ -135,8 +137,10 @@ static int make_commit(struct landing *landing, const struct land_options *optio
     }
     if (merge_trees(&git, landing->old, main, tree, &result->files, err) == -1)
         return err_wrap(err, "cannot land '%s'", branch);
-    if (tree[0] == '\0' && options->way != LAND_REBASE)
+    if (tree[0] == '\0' && options->way != LAND_REBASE) {
+        result->others = conflict_others(repo, &git, main, landing->old, result->files);
         return 0;
+    }
     strv_free(result->files);
     result->files = NULL;
     /* what is there in other commits, for example a squash, is not landed again */

@@ -41,6 +41,7 @@ struct land_result {
     size_t commits; /* how many the integration branch had that it lacked */
     bool checked_out; /* a work tree of the project followed */
     char **files; /* not NULL: those in conflict; nothing was changed */
+    char **others; /* then: what conflict_others() says of the project's branch */
     char at[GIT_OID_TEXT]; /* of LAND_REBASE: the commit that conflicts */
 };
 #define LAND_RESULT_INIT                                                                           \

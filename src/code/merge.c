@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/tree.h"
+#include "code/conflict.h"
 #include "code/lfs_carry.h"
 #include "code/stranger.h"
 #include "code/submodule.h"
@@ -23,6 +24,7 @@ enum {
 void merge_result_free(struct merge_result *result)
 {
     strv_free(result->files);
+    strv_free(result->others);
     check_result_free(&result->check);
     *result = (struct merge_result)MERGE_RESULT_INIT;
 }
@@ -185,6 +187,8 @@ int merge_commit(const struct repo *repo, const char *oid, const char *name,
         if (merge_trees(&git, main, result.oid, tree, &result.files, err) == -1)
             return err_wrap(err, "cannot merge %s", name);
         result.outcome = tree[0] == '\0' ? MERGE_CONFLICT : MERGE_MADE;
+        if (result.outcome == MERGE_CONFLICT)
+            result.others = conflict_others(repo, &git, result.oid, main, result.files);
         if (result.outcome == MERGE_MADE &&
             make_commit(repo, name, tree, main, result.oid, &commit, err) == -1)
             return -1;

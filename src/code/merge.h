@@ -23,6 +23,7 @@ struct merge_result {
     char oid[GIT_OID_TEXT]; /* the agent's commit */
     size_t commits; /* how many of them are new */
     char **files; /* of MERGE_CONFLICT; NULL-terminated */
+    char **others; /* of MERGE_CONFLICT: what conflict_others() says of the integration branch */
     struct check_result check; /* of the command that a person wants to succeed first */
     struct err view; /* why the view did not follow; MAS_OK: it did */
 };

@@ -65,7 +65,8 @@ Merge mas/$L/x" ]
     mas merge "$ID" y
     [ "$status" -eq 4 ]
     [ -z "$output" ]
-    [ "${stderr_lines[0]}" = "mas: cannot merge agent 'y': it conflicts in a" ]
+    [ "${stderr_lines[0]}" = "mas: cannot merge agent 'y': it conflicts in a; there it was changed by: $(
+        git -C "$C/x" rev-parse HEAD | cut -c1-12) (agent x) x: mine" ]
     [[ $stderr == *'git fetch team && git merge team/main'* ]]
     [ "$(main_of)" = "$before" ]
     [ ! -e "$C/view/n" ]
@@ -77,6 +78,29 @@ Merge mas/$L/x" ]
     [ "$status" -eq 0 ]
     [ "$(head -n 1 "$C/view/a")" = yours ]
     whole
+}
+
+@test "a conflict names the commits of the other side, and whose they are, also after merges" {
+    make_team -t trio
+    sed -i '1,3s/.*/z/' "$C/z/a" && sed -i 5s/.*/z/ "$C/z/b" && git -C "$C/z" commit -qam z
+    change x a 1 "$(printf 'x\033[31m1')"
+    "$MAS" merge -q "$ID" x
+    change y b 5 y1
+    "$MAS" merge -q "$ID" y
+    "$MAS" sync -q "$ID" x
+    change x a 1 x2
+    change x c 1 other
+    "$MAS" merge -q "$ID" x
+    git -C "$P" commit -q --allow-empty -m person && sed -i '3s/.*/person/' "$P/a" && git -C "$P" commit -qam 'By hand'
+    "$MAS" sync -q "$ID" --project
+    mas merge "$ID" z
+    [ "$status" -eq 4 ]
+    of() { team_git log --abbrev=12 --format=%h --fixed-strings --grep="$1" "mas/$L/main"; }
+    [[ ${stderr_lines[0]} == "mas: cannot merge agent 'z': it conflicts in a, b; there it was changed by: "* ]]
+    for one in "$(of 'By hand') By hand" "$(of 'x: x2') (agent x) x: x2" \
+        "$(of '[31m1') (agent x) x: x\\x1b[31m1" "$(of 'y: y1') (agent y) y: y1"; do
+        [[ "${stderr_lines[0]}; " == *"$one; "* ]]
+    done
 }
 
 @test "of several agents, one that conflicts does not keep back the others" {
@@ -242,9 +266,9 @@ END
     [[ $stderr != *warning* ]]
     [ ! -e "$T/heard.y" ]
     "$MAS" start -q "$ID"
-    eventually grep -q 'Your branch conflicts' "$T/heard.y"
+    eventually grep -q 'Your branch was not merged: it conflicts' "$T/heard.y"
     [ "$(wc -l <"$T/heard.y")" = 1 ]
-    grep -qF "mas/$L/main, in: a. Nothing was merged." "$T/heard.y"
+    grep -qE "mas/$L/main, in: a; there it was changed by: [0-9a-f]{12} \(agent x\) x: mine\. Run in" "$T/heard.y"
     # a running one hears at once
     mas merge "$ID" y
     [ "$status" -eq 4 ]
