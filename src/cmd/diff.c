@@ -3,6 +3,7 @@
 #include "cmd/diff_print.h"
 #include "cmd/print.h"
 #include "code/comparison.h"
+#include "store/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,22 @@ static int parse_since(const struct call *call, enum comparison_since *ret, stru
     return 0;
 }
 
+/* Ends the list with what `mas land` would bring. */
+static int add_landing(const struct code_call *code, struct diff_job *job, struct err *err)
+{
+    struct comparison_landing landing;
+
+    if (comparison_landing(&code->repo, &landing, err) == -1)
+        return -1;
+    if (landing.commits > 0)
+        err_add_commands(
+            &job->text,
+            COMPARE_MAIN ": %zu file%s, +%zu -%zu, not landed; see: mas diff %s " COMPARE_MAIN "\n",
+            landing.files, landing.files == 1 ? "" : "s", landing.added, landing.removed,
+            session_label(&code->call->root, code->roster.teams[0].id).text);
+    return 0;
+}
+
 static int run_diff(struct call *call, struct err *err)
 {
     _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
@@ -102,6 +119,8 @@ static int run_diff(struct call *call, struct err *err)
     json_open(&job.json, "agents", '[');
     int rc = is_main ? diff_one(&code, COMPARE_MAIN, &job, err)
                      : code_call_each(&code, diff_one, &job, err);
+    if (rc == 0 && job.stat && !call->json && code.roster.count == code.team.agent_count)
+        rc = add_landing(&code, &job, err);
     json_close(&job.json, ']');
     json_close(&job.json, '}');
     code_call_unlock(&code); /* a pager may wait for a person */

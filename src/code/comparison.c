@@ -105,3 +105,35 @@ int comparison_look(const struct comparison *changes, struct err *err)
                ? -1
                : git_must(&git, GIT_ARGS("update-ref", ref, changes->to), NULL, NULL, err);
 }
+
+int comparison_landing(const struct repo *repo, struct comparison_landing *ret, struct err *err)
+{
+    const struct git git = repo_git(repo);
+    struct proc_result result = PROC_RESULT_INIT;
+    struct comparison_landing landing = {.files = 0};
+    struct err ignored = ERR_INIT;
+    char from[GIT_OID_TEXT];
+
+    if (repo_count_unlanded(repo, &landing.commits, err) == -1)
+        return -1;
+    if (landing.commits > 0) {
+        if (repo_ref(repo, CODE_REF_LANDED, from, &ignored) == -1 &&
+            repo_ref(repo, CODE_REF_BASE, from, err) == -1)
+            return -1;
+        if (git_must(&git,
+                     GIT_ARGS("diff-tree", "-r", "--numstat", "--no-renames", from, repo->main),
+                     NULL, &result, err) == -1)
+            return -1;
+        for (const char *line = str_text(&result.out); *line != '\0';) {
+            /* "<added>\t<removed>\t<path>"; "-" of a binary file counts nothing */
+            landing.added += strtoul(line, NULL, 10);
+            landing.removed += strtoul(line + strcspn(line, "\t"), NULL, 10);
+            landing.files++;
+            line += strcspn(line, "\n");
+            line += *line != '\0';
+        }
+        proc_result_free(&result);
+    }
+    *ret = landing;
+    return 0;
+}

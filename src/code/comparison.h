@@ -42,6 +42,12 @@ enum comparison_form { COMPARE_PATCH, COMPARE_STAT, COMPARE_RAW };
 int comparison_diff(const struct comparison *changes, enum comparison_form form,
                     struct proc_result *ret, struct err *err);
 
+/* What `mas land` would bring: the integration branch compared with what of it has landed. */
+struct comparison_landing {
+    size_t commits, files, added, removed; /* the last two are lines */
+};
+int comparison_landing(const struct repo *repo, struct comparison_landing *ret, struct err *err);
+
 /* Remembers that a person has seen the changes of an agent as they are. */
 int comparison_look(const struct comparison *changes, struct err *err);
 

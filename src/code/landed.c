@@ -11,6 +11,7 @@
 enum {
     MERGES_MAX = 64, /* merge commits that are made again to compare them */
     EARLIER_MAX = 64, /* commits of the project at which a squash is looked for */
+    TIPS_MAX = 32, /* remote-tracking branches that are looked at */
     PATHS_MAX = 100, /* arguments of git */
 };
 
@@ -18,7 +19,7 @@ void landed_free(struct landed *landed)
 {
     free(landed->objects);
     strv_free(landed->lenders);
-    free(landed->onto);
+    strv_free(landed->tips);
     str_free(&landed->known);
     *landed = (struct landed)LANDED_INIT;
 }
@@ -39,6 +40,27 @@ static char **find_lenders(const struct git *git, const char *objects)
         if (str_starts(line, begins))
             strv_push(&lenders, line + strlen(begins));
     return lenders;
+}
+
+/* Adds the commits of a branch, or of the newest ones below a name. */
+static void add_tips(const struct git *git, const char *refs, struct landed *to)
+{
+    _cleanup_free_ char *max = mem_printf("--count=%d", TIPS_MAX);
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (git_text(
+            git,
+            GIT_ARGS("for-each-ref", "--sort=-committerdate", max, "--format=%(objectname)", refs),
+            &text, &ignored) == -1)
+        return;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        bool is_new = git_is_oid(line);
+        for (char **tip = to->tips; is_new && tip != NULL && *tip != NULL; tip++)
+            is_new = strcmp(*tip, line) != 0;
+        if (is_new)
+            strv_push(&to->tips, line);
+    }
 }
 
 void landed_open(const struct repo *repo, const struct team_project *project, struct landed *ret)
@@ -67,10 +89,9 @@ void landed_open(const struct repo *repo, const struct team_project *project, st
             NULL, &result, &ret->untold) == 0)
         str_addn(&ret->known, str_text(&result.out), result.out.len);
     proc_result_free(&result);
-    if (project->onto[0] != '\0' &&
-        git_text(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", project->onto), &ret->onto,
-                 &ignored) == -1)
-        ret->onto = NULL;
+    if (project->onto[0] != '\0')
+        add_tips(&git, project->onto, ret);
+    add_tips(&git, "refs/remotes/", ret);
 }
 
 void landed_know(struct landed *landed, const char *oid)
@@ -134,11 +155,11 @@ static bool merge_is(const struct git *git, const char *ours, const char *theirs
 }
 
 /* Returns true if each commit that is not a merge has the same changes as one of the project. */
-static bool has_patches(const struct landed *landed, const struct git *git, const char *oid)
+static bool has_patches(const char *tip, const struct git *git, const char *oid)
 {
     struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
-    bool all = git_run(git, GIT_ARGS("cherry", landed->onto, oid), NULL, &result, &ignored) == 0 &&
+    bool all = git_run(git, GIT_ARGS("cherry", tip, oid), NULL, &result, &ignored) == 0 &&
                result.status == 0 && result.out.len > 0 &&
                strchr(str_text(&result.out), '+') == NULL;
 
@@ -170,8 +191,7 @@ static bool merges_are_plain(const struct landed *landed, const struct git *git,
 }
 
 /* Returns true if one commit of the project has the changes of all commits together. */
-static bool is_one_patch(const struct landed *landed, const struct git *git, const char *oid,
-                         const char *base)
+static bool is_one_patch(const char *tip, const struct git *git, const char *oid, const char *base)
 {
     _cleanup_free_ char *tree = mem_printf("%s^{tree}", oid);
     _cleanup_free_ char *commit = NULL;
@@ -179,20 +199,19 @@ static bool is_one_patch(const struct landed *landed, const struct git *git, con
 
     return git_text(git, GIT_ARGS("commit-tree", tree, "-p", base, "-m", "squash"), &commit,
                     &ignored) == 0 &&
-           has_patches(landed, git, commit);
+           has_patches(tip, git, commit);
 }
 
 /* Returns true if merging the commit would have changed nothing at an earlier commit of the project
  * that changed the same files. */
-static bool was_in(const struct landed *landed, const struct git *git, const char *oid,
-                   const char *base)
+static bool was_in(const char *tip, const struct git *git, const char *oid, const char *base)
 {
     struct proc_result paths = PROC_RESULT_INIT;
     _cleanup_free_ char *without = mem_printf("^%s", oid);
     _cleanup_free_ char *max = mem_printf("--max-count=%d", EARLIER_MAX);
     _cleanup_free_ char *text = NULL;
     struct err ignored = ERR_INIT;
-    const char *args[PATHS_MAX + 8] = {"rev-list", max, landed->onto, without, "--"};
+    const char *args[PATHS_MAX + 8] = {"rev-list", max, tip, without, "--"};
     size_t count = 5;
     bool found = false;
 
@@ -210,22 +229,29 @@ static bool was_in(const struct landed *landed, const struct git *git, const cha
     return found;
 }
 
-int landed_missing(const struct landed *landed, const struct git *git, const char *oid, size_t *ret,
-                   struct err *err)
+/* Returns true if a branch has what the commits change. */
+static bool has_changes(const struct landed *landed, const struct git *git, const char *tip,
+                        const char *oid)
 {
     _cleanup_free_ char *base = NULL;
     struct err ignored = ERR_INIT;
+
+    return merge_is(git, tip, oid, tip) ||
+           (has_patches(tip, git, oid) && merges_are_plain(landed, git, oid)) ||
+           (git_text(git, GIT_ARGS("merge-base", tip, oid), &base, &ignored) == 0 &&
+            (is_one_patch(tip, git, oid, base) || was_in(tip, git, oid, base)));
+}
+
+int landed_missing(const struct landed *landed, const struct git *git, const char *oid, size_t *ret,
+                   struct err *err)
+{
     size_t count = 0;
 
     if (landed_count(landed, git, oid, &count, err) == -1)
         return -1;
+    for (char **tip = landed->tips; count > 0 && tip != NULL && *tip != NULL; tip++)
+        if (has_changes(landed, git, *tip, oid))
+            count = 0;
     *ret = count;
-    if (count == 0 || landed->onto == NULL)
-        return 0;
-    if (merge_is(git, landed->onto, oid, landed->onto) ||
-        (has_patches(landed, git, oid) && merges_are_plain(landed, git, oid)) ||
-        (git_text(git, GIT_ARGS("merge-base", landed->onto, oid), &base, &ignored) == 0 &&
-         (is_one_patch(landed, git, oid, base) || was_in(landed, git, oid, base))))
-        *ret = 0;
     return 0;
 }

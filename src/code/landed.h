@@ -1,9 +1,11 @@
 /*
  * Tells whether commits of a session are in its project.
  *
- * A commit is there if a branch of the project has it, if merging it would change nothing there,
- * now or at an earlier commit of the branch to land on (squash), or if that branch has commits with
- * the same changes: one for each (cherry-pick, rebase) or one for all.
+ * A commit is there if a branch of the project has it, or if one of the branches that were looked
+ * at has what it changes: if merging it would change nothing there, now or at an earlier commit of
+ * the branch (squash), or if the branch has commits with the same changes: one for each
+ * (cherry-pick, rebase) or one for all. Those branches are the one to land on and the
+ * remote-tracking ones, where a team's work comes back from after somebody else has merged it.
  */
 #ifndef MAS_CODE_LANDED_H
 #define MAS_CODE_LANDED_H
@@ -20,7 +22,7 @@ struct landed {
     const struct repo *repo;
     char *objects; /* of the project; NULL: it cannot be read */
     char **lenders; /* directories of objects that it borrows from */
-    char *onto; /* commit of the branch to land on; NULL: none */
+    char **tips; /* commits of the branches that are looked at; NULL: none */
     struct str known; /* "^ID" lines: commits that need no look */
     struct err untold; /* why the project cannot be read; MAS_OK: it can */
 };

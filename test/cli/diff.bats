@@ -43,6 +43,16 @@ setup_more() {
     grep -qx "x  mas/$L/x  0 ahead, 0 behind, 0 files not committed" <<<"$output"
     grep -qx "y  mas/$L/y  1 ahead, 1 behind, 1 file not committed" <<<"$output"
     grep -qx "z  mas/$L/z  0 ahead, 1 behind, 0 files not committed" <<<"$output"
+    # the end is what land would bring
+    [ "${lines[-1]}" = "main: 1 file, +1 -1, not landed; see: mas diff $ID main" ]
+    mas diff "$ID" x --stat
+    [[ $output != *'not landed'* ]]
+    "$MAS" land -q "$ID"
+    mas diff "$ID" --stat
+    [[ $output != *'not landed'* ]]
+    "$MAS" merge -q "$ID" y
+    mas diff "$ID" --stat
+    [ "${lines[-1]}" = "main: 1 file, +1 -1, not landed; see: mas diff $ID main" ]
 }
 
 @test "--base and --integration compare with those" {

@@ -379,6 +379,24 @@ move_on() {
     removes
 }
 
+@test "rm removes what was squashed upstream once it is fetched, to whatever branch" {
+    git clone -q --bare "$P" "$T/upstream.git"
+    git -C "$P" remote add origin "$T/upstream.git"
+    change x a 1 one
+    change x a 2 two
+    "$MAS" merge -q team x
+    git clone -q "$T/upstream.git" "$T/other"
+    git -C "$T/other" checkout -q -b next
+    git -C "$T/other" fetch -q "$G" "mas/$L/main"
+    git -C "$T/other" merge -q --squash FETCH_HEAD
+    git -C "$T/other" commit -qm squashed
+    sed -i '1s/.*/later/' "$T/other/a" && git -C "$T/other" commit -qam later
+    git -C "$T/other" push -q origin next
+    refuses '2 commits'
+    git -C "$P" fetch -q
+    removes
+}
+
 @test "rm removes what was cherry-picked" {
     change x a 3 one
     change x b 4 two
