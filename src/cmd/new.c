@@ -44,8 +44,10 @@ static int make(struct call *call, const struct life_options *options, struct ne
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     struct life_memory memory = {.needed = 0};
+    _cleanup_strv_ char **notes = NULL;
     struct life life = {.root = &call->root,
                         .config = &call->config,
+                        .notes = &notes,
                         .memory = &memory,
                         .setup = &given->setup,
                         .wall = given->wall};
@@ -56,6 +58,8 @@ static int make(struct call *call, const struct life_options *options, struct ne
     if (rc == -1)
         return -1;
     warn_memory(&memory);
+    for (char **note = notes; note != NULL && *note != NULL; note++)
+        err_warn("%s", *note);
     if (options->start && !call->quiet)
         warn_job(&call->config);
     new_options_warn(given, &session);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "code/checkout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 
 enum {
     LIST_MAX = 64 << 10, /* bytes of .worktreeinclude */
+    NOTED_MAX = 64, /* of its lines that are tried one by one */
     RECORD_MAX = 64 << 20, /* bytes of a list of files */
 };
 
@@ -80,42 +82,167 @@ static int check_patterns(const struct project *project, int top, bool *ret, str
     return 0;
 }
 
-/* Lists the files of the project that the patterns name and that an agent's work tree ignores. */
-static int list_files(const struct repo *repo, const char *agent, int from, struct str *ret,
-                      struct err *err)
+/* Appends the names of a list for which a git, in a work tree, answers that it ignores them. They
+ * keep their order. */
+static int add_ignored(const struct git *git, const struct str *names, struct str *ret,
+                       struct err *err)
 {
-    _cleanup_free_ char *tree = repo_tree(repo, agent);
-    _cleanup_close_ int to = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const struct git there = {.cwd = from};
-    const struct git here = {
-        .dir = repo->git, .tree = tree, .confined = true, .magic = true, .cwd = to};
     _cleanup_str_ struct str paths = STR_INIT;
-    struct proc_result named = PROC_RESULT_INIT;
     struct proc_result ignored = PROC_RESULT_INIT;
+    const char *end = str_text(names) + names->len;
 
-    if (to == -1)
-        return err_errno(err, "cannot open '%s'", tree);
-    if (git_must(&there,
-                 GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-from=" PLACED_LIST),
-                 NULL, &named, err) == -1)
-        return -1;
     /* no magic begins with a dot */
-    const char *end = str_text(&named.out) + named.out.len;
-    for (const char *name = str_text(&named.out); name < end; name += strlen(name) + 1) {
+    for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
         str_add(&paths, "./");
         str_addn(&paths, name, strlen(name) + 1);
     }
     /* exit code 1: none is ignored */
-    int rc = git_run(&here, GIT_ARGS("check-ignore", "-z", "--stdin", "--no-index"),
+    int rc = git_run(git, GIT_ARGS("check-ignore", "-z", "--stdin", "--no-index"),
                      &(struct git_input){str_text(&paths), paths.len}, &ignored, err);
     if (rc == 0 && ignored.status > 1)
         rc = git_fail(&ignored, "check-ignore", err);
     end = str_text(&ignored.out) + ignored.out.len;
     for (const char *name = str_text(&ignored.out); rc == 0 && name < end; name += strlen(name) + 1)
         str_addn(ret, name + 2, strlen(name + 2) + 1);
-    proc_result_free(&named);
     proc_result_free(&ignored);
     return rc;
+}
+
+/* What is copied. */
+struct placing {
+    int from; /* the work tree of the project */
+    struct str names;
+    struct str excludes; /* patterns for those that only the person ignores */
+};
+
+static void placing_free(struct placing *placing)
+{
+    fd_closep(&placing->from);
+    str_free(&placing->names);
+    str_free(&placing->excludes);
+}
+
+/* Appends a pattern that means one file. */
+static void add_exclude(const char *name, struct str *to)
+{
+    str_addc(to, '/');
+    for (; *name != '\0'; name++) {
+        if (strchr("\\*?[ ", *name) != NULL)
+            str_addc(to, '\\');
+        str_addc(to, *name);
+    }
+    str_addc(to, '\n');
+}
+
+/* Lists the files of the project that the patterns name and that git ignores, for the person there
+ * or for an agent in its work tree. */
+static int list_files(const struct repo *repo, const char *agent, struct placing *placing,
+                      struct err *err)
+{
+    _cleanup_free_ char *tree = repo_tree(repo, agent);
+    _cleanup_close_ int to = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_strv_ char **settings = NULL;
+    struct git there = {.cwd = placing->from, .magic = true};
+    const struct git here = {
+        .dir = repo->git, .tree = tree, .confined = true, .magic = true, .cwd = to};
+    _cleanup_str_ struct str theirs = STR_INIT;
+    _cleanup_str_ struct str ours = STR_INIT;
+    struct proc_result named = PROC_RESULT_INIT;
+
+    if (to == -1)
+        return err_errno(err, "cannot open '%s'", tree);
+    if (checkout_settings(placing->from, &settings, err) == -1)
+        return -1;
+    there.settings = (const char *const *)settings;
+    if (git_must(&there,
+                 GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-from=" PLACED_LIST),
+                 NULL, &named, err) == -1)
+        return -1;
+    int rc = add_ignored(&there, &named.out, &theirs, err) == -1
+                 ? -1
+                 : add_ignored(&here, &named.out, &ours, err);
+    const char *end = str_text(&named.out) + named.out.len;
+    const char *their = str_text(&theirs);
+    const char *our = str_text(&ours);
+    for (const char *name = str_text(&named.out); rc == 0 && name < end; name += strlen(name) + 1) {
+        bool is_theirs = their < str_text(&theirs) + theirs.len && strcmp(their, name) == 0;
+        bool is_ours = our < str_text(&ours) + ours.len && strcmp(our, name) == 0;
+        their += is_theirs ? strlen(name) + 1 : 0;
+        our += is_ours ? strlen(name) + 1 : 0;
+        if (is_theirs || is_ours)
+            str_addn(&placing->names, name, strlen(name) + 1);
+        if (is_theirs && !is_ours && strchr(name, '\n') == NULL)
+            add_exclude(name, &placing->excludes);
+    }
+    proc_result_free(&named);
+    return rc;
+}
+
+/* Returns true if a pattern alone names one of the files that are copied. */
+static bool matches(const struct placing *placing, const char *pattern)
+{
+    const struct git git = {.cwd = placing->from};
+    _cleanup_free_ char *exclude = mem_printf("--exclude=%s", pattern);
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+    const char *end = str_text(&placing->names) + placing->names.len;
+    const char *at = str_text(&placing->names);
+
+    if (git_must(&git, GIT_ARGS("ls-files", "-z", "--others", "--ignored", exclude), NULL, &result,
+                 &ignored) == -1)
+        return true;
+    /* both are in the order of git */
+    const char *named = str_text(&result.out);
+    const char *stop = named + result.out.len;
+    while (named < stop && at < end) {
+        int order = strcmp(named, at);
+        if (order == 0)
+            break;
+        if (order < 0)
+            named += strlen(named) + 1;
+        else
+            at += strlen(at) + 1;
+    }
+    bool found = named < stop && at < end;
+    proc_result_free(&result);
+    return found;
+}
+
+/* Notes each pattern that names no file that is copied. */
+static void note_idle(const struct placing *placing, char ***notes)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+    size_t count = 0;
+
+    if (file_read(placing->from, PLACED_LIST, LIST_MAX, &text, &len, &ignored) == -1)
+        return;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        size_t end = strlen(line);
+        while (end > 0 && strchr(" \t\r", line[end - 1]) != NULL)
+            line[--end] = '\0';
+        if (end == 0 || line[0] == '#' || line[0] == '!' || ++count > NOTED_MAX ||
+            matches(placing, line))
+            continue;
+        _cleanup_free_ char *note =
+            mem_printf(PLACED_LIST " names nothing that git ignores with: %s", line);
+        strv_push(notes, note);
+    }
+}
+
+/* Has git ignore what only the person's git ignores, for mas and for the agent. */
+static int write_excludes(const char *git_dir, const struct str *excludes, struct err *err)
+{
+    _cleanup_free_ char *path = mem_printf("%s/info", git_dir);
+
+    if (excludes->len == 0)
+        return 0;
+    if (path_make_dirs(path, err) == -1)
+        return -1;
+    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return dir == -1 ? err_errno(err, "cannot open '%s'", path)
+                     : file_replace(dir, "exclude", excludes->data, excludes->len, 0644, err);
 }
 
 static int copy_one(const struct project *project, int from, int to, const char *name, size_t *left,
@@ -331,31 +458,45 @@ static int copy_files(const struct repo *repo, const struct project *project, co
     return 0;
 }
 
-int placed_make(const struct repo *repo, const struct project *project, const struct team *team,
-                struct err *err)
+static int place(const struct repo *repo, const struct project *project, const char *agent,
+                 const struct placing *placing, struct err *err)
 {
-    _cleanup_close_ int from =
-        project->top != NULL ? open(project->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    _cleanup_str_ struct str names = STR_INIT;
+    _cleanup_free_ char *tree = repo_tree(repo, agent);
+    _cleanup_free_ char *git_dir = mem_printf("%s/.git", tree);
+
+    return copy_files(repo, project, agent, placing->from, &placing->names, err) == -1 ||
+                   write_excludes(git_dir, &placing->excludes, err) == -1
+               ? -1
+               : placed_record(repo, agent, &placing->names, err);
+}
+
+int placed_make(const struct repo *repo, const struct project *project, const struct team *team,
+                char ***notes, struct err *err)
+{
+    struct placing placing = {.from = -1};
     bool found = false;
     bool listed = false;
+    int rc = 0;
 
     if (project->top == NULL)
         return 0;
-    if (from == -1)
+    placing.from = open(project->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (placing.from == -1)
         return err_errno(err, "cannot open '%s'", project->top);
-    if (check_patterns(project, from, &found, err) == -1)
-        return -1;
-    for (size_t i = 0; found && i < team->agent_count; i++) {
+    rc = check_patterns(project, placing.from, &found, err);
+    for (size_t i = 0; rc == 0 && found && i < team->agent_count; i++) {
         const char *agent = team->agents[i].id;
         if (team->agents[i].code != AGENT_CODE_WORKTREE)
             continue;
-        if (!listed && list_files(repo, agent, from, &names, err) == -1)
-            return err_wrap(err, "cannot copy the files that " PLACED_LIST " names");
+        if (!listed && (list_files(repo, agent, &placing, err) == -1 ||
+                        write_excludes(repo->git, &placing.excludes, err) == -1))
+            rc = err_wrap(err, "cannot copy the files that " PLACED_LIST " names");
         listed = true;
-        if (copy_files(repo, project, agent, from, &names, err) == -1 ||
-            placed_record(repo, agent, &names, err) == -1)
-            return -1;
+        if (rc == 0)
+            rc = place(repo, project, agent, &placing, err);
     }
-    return 0;
+    if (rc == 0 && listed && notes != NULL)
+        note_idle(&placing, notes);
+    placing_free(&placing);
+    return rc;
 }

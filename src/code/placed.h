@@ -21,11 +21,12 @@ enum {
 
 #define PLACED_LIST ".worktreeinclude" /* in the project: patterns as in .gitignore */
 
-/* Copies the files of the project's work tree that .worktreeinclude names, and that the new work
- * trees ignore, into those of the agents that write, and records them. Fails with MAS_USAGE if a
+/* Copies the files of the project's work tree that .worktreeinclude names, and that git ignores for
+ * the person or in the new work trees, into those of the agents that write, and records them. Lines
+ * that name no such file become *notes, unless it is NULL. Fails with MAS_USAGE if a
  * pattern or a file leads out of the project, or beyond the limits. */
 int placed_make(const struct repo *repo, const struct project *project, const struct team *team,
-                struct err *err);
+                char ***notes, struct err *err);
 
 /* Appends the files of an agent's work tree that git ignores there, each ended with NUL. */
 int placed_list(const struct repo *repo, const char *agent, struct str *ret, struct err *err);

@@ -33,12 +33,12 @@ static bool may_write(const struct team *team, const struct agent *from, const s
 enum meaning { MEANS_NOTHING, MEANS_NOBODY, MEANS_SOME };
 
 /* Agents as indexes into the team's, each once. */
-struct choice {
+struct meant {
     size_t *items; /* with room for all */
     size_t count;
 };
 
-static void choose(struct choice *choice, size_t agent)
+static void choose(struct meant *choice, size_t agent)
 {
     for (size_t i = 0; i < choice->count; i++)
         if (choice->items[i] == agent)
@@ -48,7 +48,7 @@ static void choose(struct choice *choice, size_t agent)
 
 /* Adds the agents that a word refers to, in the first way that finds any. */
 static enum meaning add(const struct team *team, const struct agent *from, const char *word,
-                        struct choice *choice)
+                        struct meant *choice)
 {
     enum meaning found = MEANS_NOTHING;
 
@@ -102,7 +102,7 @@ int target_resolve(const struct team *team, const struct agent *from, const char
                    size_t **ret, size_t *ret_count, struct err *err)
 {
     _cleanup_free_ size_t *items = mem_alloc(team->agent_count * sizeof *items);
-    struct choice choice = {.items = items};
+    struct meant choice = {.items = items};
 
     for (const char *at = text;; at++) {
         size_t len = strcspn(at, ",");

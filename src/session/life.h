@@ -55,6 +55,7 @@ struct life {
     const struct config *config;
     tree_tick *tick; /* gets the progress of a copy and can stop it; may be NULL */
     void *tick_arg;
+    char ***notes; /* new appends what a person should know; the caller frees it; may be NULL */
     keep_progress *looks; /* told while removal looks for work; may be NULL */
     /* Told each second while a start waits for the lease of a machine to end. NULL: nobody is. */
     void (*waits)(const char *machine, int64_t left_ms, void *arg);

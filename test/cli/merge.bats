@@ -189,7 +189,8 @@ z: 1 commit merged into mas/$L/main" ]
     git -C "$C/z" add -A && git -C "$C/z" commit -qm z
     mas merge "$ID" z
     [ "$status" -eq 4 ]
-    [ "${stderr_lines[0]}" = "mas: cannot merge agent 'z': it conflicts in 'esc\\x1b]0;x\\x07'" ]
+    [ "${stderr_lines[0]}" = "mas: cannot merge agent 'z': it conflicts in 'esc\\x1b]0;x\\x07'; there it was changed by: $(
+        git -C "$C/x" rev-parse HEAD | cut -c1-12) (agent x) kinds" ]
 }
 
 @test "a view that was changed is left alone with a warning, and follows later" {
@@ -296,7 +297,7 @@ END
     [[ $stderr == *"it conflicts in 'a'\\'';touch PWNED;#'"* ]]
     [[ $stderr != *warning* ]]
     "$MAS" start -q "$ID"
-    shown() { "$MAS" logs "$ID" y | tr -d '\r' | grep -c '\[mas: Your branch conflicts' || :; }
+    shown() { "$MAS" logs "$ID" y | tr -d '\r' | grep -c '\[mas: Your branch was not merged' || :; }
     eventually prints 1 shown
     # one that runs is shown it at once
     mas merge "$ID" y
@@ -308,7 +309,7 @@ END
     eventually test -s "$HOME/next"
     [ "$(find "$T" -name 'PWNED*')" = '' ]
     run -0 "$MAS" history --json "$ID" y
-    jq -e '[.messages[] | select(.role == "note" and (.text | startswith("Your branch conflicts")))] | length == 2' \
+    jq -e '[.messages[] | select(.role == "note" and (.text | startswith("Your branch was not merged")))] | length == 2' \
         <<<"$output"
     grep -c 'to=y .*outcome=shown' "$ROOT/sessions/$ID/logs/session.log" | grep -qx 2
     grep -q 'to=y .*outcome=delivered' "$ROOT/sessions/$ID/logs/session.log"

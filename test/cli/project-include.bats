@@ -142,3 +142,26 @@ refused() {
     echo 'build/*' >"$P/.worktreeinclude"
     refused "'build/new*line' of project '$P': its name holds a newline"
 }
+
+@test "what only the person's own git ignores is copied, and ignored there; a line that names nothing is said" {
+    mkdir -p "$T/config"
+    printf 'mine.*\n' >"$T/config/ignore"
+    git config --global core.excludesFile "$T/config/ignore"
+    echo '/odd \[name\]*' >>"$P/.git/info/exclude"
+    echo secret >"$P/mine.env"
+    echo secret >"$P/odd [name] *"
+    printf '.env\nmine.env\nnowhere*\nloose\n/odd*\n' >"$P/.worktreeinclude"
+    mas new -q --no-start -t pair --project "$P"
+    [ "$status" -eq 0 ]
+    ID=$output W=$ROOT/sessions/$output
+    [ "$stderr" = "mas: warning: .worktreeinclude names nothing that git ignores with: nowhere*
+mas: warning: .worktreeinclude names nothing that git ignores with: loose" ]
+    [ "$(cat "$W/code/lead/mine.env" "$W/code/lead/odd [name] *")" = $'secret\nsecret' ]
+    git config --global --unset core.excludesFile # an agent may have another home
+    [ -z "$(git -C "$W/code/lead" status --porcelain)" ]
+    [[ $("$MAS" diff "$ID") == *'0 ahead, 0 behind, 0 files not committed' ]]
+    echo changed >>"$W/code/lead/mine.env"
+    mas rm "$ID"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *'mine.env'* && $stderr != *odd* ]]
+}
