@@ -103,8 +103,7 @@ static void lower_limit(__rlimit_resource_t resource, uint64_t most)
     (void)setrlimit(resource, &limit);
 }
 
-/* Lets the kernel end this process for memory sooner than the one that started it. */
-static void raise_oom_score(int more)
+void proc_raise_oom_score(int more)
 {
     enum { MOST = 1000 };
     char text[16] = "";
@@ -130,7 +129,7 @@ static int enter_bounds(const struct proc_bounds *bounds, int report)
 {
     if (bounds == NULL)
         return 0;
-    raise_oom_score(bounds->oom_score);
+    proc_raise_oom_score(bounds->oom_score);
     bool entered = enter_group(bounds->group);
     if (!entered && bounds->must_enter)
         return -1;

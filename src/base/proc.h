@@ -262,6 +262,8 @@ bool proc_has_entry(pid_t pid, const char *entry);
 pid_t proc_working_below(const char *path, const char *name);
 /* Returns the pid of a process of this user that has this file open; 0: there is none. */
 pid_t proc_with_file(dev_t dev, ino_t ino);
+/* Lets the kernel end this process for memory sooner than the one that started it: 0 to 1000. */
+void proc_raise_oom_score(int more);
 /* Returns true if the process, of this user, has the socket with this inode open. */
 bool proc_has_socket(pid_t pid, ino_t inode);
 /* Returns argument number `index` of the process, or NULL if it has none or is gone. The caller

@@ -457,12 +457,17 @@ static int begin(struct host *host, struct err *err)
     return 0;
 }
 
+/* How much sooner than the tmux server, which all teams may share, the kernel ends a host for
+ * memory; an agent goes before its host, see host/bounds.c. */
+enum { OOM_HOST = 50 };
+
 int host_run(const char *id, const char *agent_id, const struct host_commands *commands,
              struct err *err)
 {
     struct host *host = mem_alloc(sizeof *host);
 
     host->commands = commands;
+    proc_raise_oom_score(OOM_HOST);
     /* Otherwise glibc raises the threshold when the first large block is freed and keeps the next
      * ones, so that a host would hold megabytes for one large message. */
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);

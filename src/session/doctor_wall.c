@@ -98,9 +98,25 @@ static void check_groups(struct doctor *doctor)
                cgroup_limit_name(lacks), why.text);
 }
 
+/* Looks what systemd would do with a new tmux server when memory is short. */
+static void check_scope(struct doctor *doctor)
+{
+    _cleanup_free_ char *said = NULL;
+
+    if (!tmux_scope_goes_on(&said))
+        doctor_add(
+            doctor, FINDING_NOTE, "systemd",
+            "it gives a new tmux server no scope with OOMPolicy=continue (%s); before version "
+            "253 it needs none, later it ends a server and its teams if the kernel ends one "
+            "process in it for memory",
+            said);
+}
+
 void doctor_check_machine(struct doctor *doctor)
 {
     enum wall_level level = WALL_UNSET;
+
+    check_scope(doctor);
 
     (void)wall_level_parse(config_text(doctor->config, SETTING_WALL_LEVEL), &level);
     doctor->wants.asked = doctor->wants.asked || level >= WALL_TRY;

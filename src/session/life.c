@@ -49,7 +49,8 @@ struct start_job {
     struct session *session;
     const struct team *team;
     int dir;
-    bool unscoped; /* second attempt: no systemd scope */
+    enum tmux_scope scope;
+    bool again; /* the server was exiting at the first attempt */
     int *metadata_lock; /* held while tmux starts, released when the row is written; may be NULL */
 };
 
@@ -76,7 +77,7 @@ static enum tmux_built build_once(const struct life *life, struct start_job *sta
     struct proc proc;
 
     options.host = host;
-    options.unscoped = start_job->unscoped;
+    options.scope = start_job->scope;
     if (host == NULL) {
         (void)err_errno(err, "cannot find the mas program");
         return TMUX_BUILD_FAILED;
@@ -113,10 +114,16 @@ static int bring_up(const struct life *life, struct start_job *start_job, struct
                 return -1;
             break;
         case TMUX_SERVER_GONE:
-            if (start_job->unscoped)
+            if (start_job->again)
                 return -1;
-            start_job->unscoped = true;
+            start_job->again = true;
+            start_job->scope = TMUX_SCOPE_NONE;
             tmux_wait_exit(session->tmux_socket, SERVER_EXIT_MS);
+            break;
+        case TMUX_NO_SCOPE:
+            if (start_job->scope == TMUX_SCOPE_NONE)
+                return -1;
+            start_job->scope++;
             break;
         case TMUX_BUILD_FAILED:
         default:

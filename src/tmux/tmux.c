@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OUTPUT_MAX = 64 << 20, ARGS_MAX = 32 };
+enum { OUTPUT_MAX = 64 << 20, SCOPE_OUTPUT_MAX = 4096, ARGS_MAX = 32 };
 
 int tmux_program(char **ret, struct err *err)
 {
@@ -65,6 +65,48 @@ static char *find_scope_runner(void)
     return path_find_program("systemd-run", getenv("PATH"), AT_FDCWD);
 }
 
+/* Puts the words before the command that runs in a scope; returns their number. */
+static size_t put_scope(const char **argv, enum tmux_scope scope)
+{
+    static const char *const words[] = {"systemd-run", "--user", "--scope", "--quiet", "--collect"};
+    size_t n = 0;
+
+    for (; n < ARRAY_LEN(words); n++)
+        argv[n] = words[n];
+    if (scope == TMUX_SCOPE_GOES_ON)
+        argv[n++] = "--property=OOMPolicy=continue";
+    argv[n++] = "--";
+    return n;
+}
+
+bool tmux_scope_goes_on(char **ret)
+{
+    _cleanup_free_ char *runner = find_scope_runner();
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err why = ERR_INIT;
+    const char *argv[ARGS_MAX] = {NULL};
+    struct proc proc;
+
+    if (runner == NULL)
+        return true;
+    argv[put_scope(argv, TMUX_SCOPE_GOES_ON)] = "true";
+    const struct proc_spec spec = {.file = runner,
+                                   .argv = (char *const *)(uintptr_t)argv,
+                                   .cwd = -1,
+                                   .output_max = SCOPE_OUTPUT_MAX,
+                                   .timeout_ms = TMUX_CALL_MS};
+    if (proc_start(&spec, &proc, &why) == -1 || proc_finish(&proc, &result, &why) == -1) {
+        *ret = mem_dup(why.text);
+        return false;
+    }
+    const char *said = str_text(&result.err);
+    bool good = result.status == 0;
+    if (!good)
+        *ret = mem_dupn(said, strcspn(said, "\n"));
+    proc_result_free(&result);
+    return good;
+}
+
 int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *err)
 {
     _cleanup_free_ char *program = NULL;
@@ -79,16 +121,12 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
     if (call->starts_server) {
         if (tmux_socket_make_dir(call->socket, err) == -1)
             return -1;
-        runner = call->unscoped ? NULL : find_scope_runner();
+        runner = call->scope != TMUX_SCOPE_NONE ? find_scope_runner() : NULL;
     }
     if (!call->inside && pid == 0 && tmux_socket_check(call->socket, &pid, err) == -1)
         return -1;
-    if (runner != NULL) {
-        static const char *const scope[] = {"systemd-run", "--user",    "--scope",
-                                            "--quiet",     "--collect", "--"};
-        for (size_t i = 0; i < ARRAY_LEN(scope); i++)
-            argv[n++] = scope[i];
-    }
+    if (runner != NULL)
+        n = put_scope(argv, (enum tmux_scope)call->scope);
     argv[n++] = program;
     argv[n++] = "-u"; /* otherwise UTF-8 and tabs in answers become _ in a C locale */
     argv[n++] = "-S";
@@ -167,13 +205,22 @@ int tmux_fail(const struct proc_result *result, const char *what, struct err *er
 bool tmux_said_gone(const struct proc_result *result)
 {
     static const char *const words[] = {
-        "no server running", "error connecting", "lost server",
-        "server exited",     "Failed to ", /* systemd-run could not create a scope */
+        "no server running",
+        "error connecting",
+        "lost server",
+        "server exited",
     };
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (strstr(str_text(&result->err), words[i]) != NULL)
             return true;
     return false;
+}
+
+bool tmux_said_no_scope(const struct proc_result *result)
+{
+    const char *text = str_text(&result->err);
+
+    return strstr(text, "Failed to ") != NULL || strstr(text, "Unknown assignment") != NULL;
 }
 
 char *tmux_first_line(struct proc_result *result, char **save)

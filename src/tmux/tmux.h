@@ -64,6 +64,15 @@ int tmux_check_room(const char *socket, size_t panes, struct err *err);
 /* Fails with MAS_TMUX if the agents of a window do not fit into this size in their layout. */
 int tmux_check_size(const struct team *team, int columns, int rows, struct err *err);
 
+/* The scope of systemd that a new server gets, where a user manager runs: so it outlives the login.
+ * A manager from systemd 253 on would end the whole scope when the kernel ends one process in it
+ * for memory, unless told otherwise; an earlier one knows no such policy, and refuses it. */
+enum tmux_scope { TMUX_SCOPE_GOES_ON, TMUX_SCOPE_PLAIN, TMUX_SCOPE_NONE };
+
+/* Tries whether a new server would get the first of these. Returns false, with systemd's words in
+ * *ret, which the caller frees, if not; true also if no user manager runs. */
+bool tmux_scope_goes_on(char **ret);
+
 /* Parameters of a new team. Owns nothing. */
 struct tmux_team {
     const struct root *root;
@@ -73,7 +82,7 @@ struct tmux_team {
     int dir; /* the workspace, open */
     int columns, rows;
     bool status; /* the status line and the pane borders say who waits */
-    bool unscoped; /* start a new server without its own systemd scope */
+    enum tmux_scope scope; /* of a new server */
 };
 
 /* Starts to build the tmux session of a team and returns while tmux works. */
@@ -83,7 +92,8 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
 enum tmux_built {
     TMUX_BUILT,
     TMUX_NAME_TAKEN, /* another tmux session has the name */
-    TMUX_SERVER_GONE, /* the server was exiting or got no scope: try again, unscoped */
+    TMUX_SERVER_GONE, /* the server was exiting: try again, without a scope */
+    TMUX_NO_SCOPE, /* try the next one */
     TMUX_BUILD_FAILED, /* *err says why */
 };
 /* Waits for the end of the build. Unless it returns TMUX_BUILT, nothing of the build remains in

@@ -280,7 +280,7 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
                              .script = &script,
                              .dir = team->dir,
                              .starts_server = alive == 0,
-                             .unscoped = team->unscoped,
+                             .scope = team->scope,
                              .server = pid};
     if (alive == -1)
         return -1;
@@ -375,7 +375,9 @@ enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *pro
     } else if (strstr(str_text(&result.err), "duplicate session") != NULL) {
         built = TMUX_NAME_TAKEN;
     } else {
-        if (tmux_said_gone(&result))
+        if (tmux_said_no_scope(&result))
+            built = TMUX_NO_SCOPE;
+        else if (tmux_said_gone(&result))
             built = TMUX_SERVER_GONE;
         (void)explain(&result, err);
     }

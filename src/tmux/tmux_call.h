@@ -28,7 +28,7 @@ struct tmux_call {
     const struct str *script; /* standard input, for `source-file -`; NULL: none */
     int dir; /* -1: the current directory */
     bool starts_server; /* prepare for a new server: its limits and its own scope */
-    bool unscoped; /* start a server without its own scope */
+    int scope; /* of that server, an enum tmux_scope */
     pid_t server; /* of the socket, if tmux_is_alive() has just named it; 0: the call checks */
     /* This process is in a pane of that server, so the socket needs no check: the call starts
      * without waiting for the server, and gets INSIDE_CALL_MS in all. */
@@ -68,6 +68,9 @@ int tmux_fail(const struct proc_result *result, const char *what, struct err *er
 
 /* Returns true if tmux reported that there is no server. */
 bool tmux_said_gone(const struct proc_result *result);
+
+/* Returns true if systemd-run reported that there is no such scope. */
+bool tmux_said_no_scope(const struct proc_result *result);
 
 /* Cuts off and returns the first line of tmux's output; continue with strtok_r(NULL, "\n", save).
  * NULL if there is none. */

@@ -49,7 +49,7 @@ static bool is_below_manager(void)
 }
 
 /* Asks a manager for the scope. */
-static int ask(const char *bus, const char *unit, const char *words, const char *path,
+static int ask(const char *bus, const char *unit, const char *words, const char *path, bool goes_on,
                struct err *err)
 {
     _cleanup_free_ char *busctl = path_find_program("busctl", path, AT_FDCWD);
@@ -68,7 +68,7 @@ static int ask(const char *bus, const char *unit, const char *words, const char 
                           "ssa(sv)a(sa(sv))",
                           unit,
                           "fail",
-                          "4", /* properties */
+                          goes_on ? "5" : "4", /* properties */
                           "Description",
                           "s",
                           words,
@@ -82,8 +82,19 @@ static int ask(const char *bus, const char *unit, const char *words, const char 
                           "au",
                           "1",
                           pid,
-                          "0", /* other units */
+                          NULL,
+                          NULL,
+                          NULL,
+                          NULL,
                           NULL};
+    static const char *const policy[] = {"OOMPolicy", "s", "continue"};
+    size_t n = 0;
+
+    while (argv[n] != NULL)
+        n++;
+    for (size_t i = 0; goes_on && i < ARRAY_LEN(policy); i++)
+        argv[n++] = policy[i];
+    argv[n] = "0"; /* other units */
     const struct proc_spec spec = {.file = busctl,
                                    .argv = (char *const *)(uintptr_t)argv,
                                    .cwd = -1,
@@ -145,7 +156,10 @@ int scope_make(const char *unit, const char *words, const char *path, int *ret_p
         return err_set(err, MAS_FAILED,
                        "systemd would end the agents at the logout; allow them to stay with: "
                        "loginctl enable-linger");
-    if (ask(root ? "--system" : "--user", unit, words, path, err) == -1)
+    const char *bus = root ? "--system" : "--user";
+    struct err why = ERR_INIT;
+    if (ask(bus, unit, words, path, true, &why) == -1 &&
+        ask(bus, unit, words, path, false, err) == -1) /* before 253 there is no such policy */
         return -1;
     if (!await_move(unit))
         return err_set(err, MAS_FAILED, "systemd does not move mas into a cgroup");

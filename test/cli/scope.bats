@@ -10,6 +10,10 @@ setup_more() {
 #!/bin/sh
 echo "\$@" >>"$T/scope.log"
 [ ! -e "$T/no-bus" ] || { echo 'Failed to connect to bus: No such file' >&2; exit 1; }
+case "\$*" in *OOMPolicy*)
+    [ ! -e "$T/old" ] || { echo 'Unknown assignment: OOMPolicy=continue' >&2; exit 1; }
+    [ ! -e "$T/old-manager" ] || { echo 'Failed to start transient scope unit: Cannot set property OOMPolicy, or unknown property.' >&2; exit 1; } ;;
+esac
 while [ "\$1" != -- ]; do shift; done
 shift
 exec "\$@"
@@ -29,7 +33,27 @@ manager() {
     new_session -t solo
     [ "$(field "$ID" .status)" = active ]
     [ "$(wc -l <"$T/scope.log")" -eq 1 ]
-    grep -q -- '--user --scope .*-- .*tmux .*-S '"$SOCK" "$T/scope.log"
+    grep -q -- '--user --scope .*--property=OOMPolicy=continue -- .*tmux .*-S '"$SOCK" "$T/scope.log"
+    [ "$("$MAS" doctor)" = 'everything is in order' ]
+}
+
+@test "where systemd knows no OOMPolicy of scopes, the server gets one without it, and doctor says so" {
+    manager
+    local how
+    for how in old old-manager; do
+        touch "$T/$how"
+        : >"$T/scope.log"
+        new_session -t solo
+        [ "$(field "$ID" .status)" = active ]
+        [ "$(wc -l <"$T/scope.log")" -eq 2 ]
+        grep -q -- '--scope --quiet --collect -- .*tmux .*-S '"$SOCK" "$T/scope.log"
+        mas doctor
+        [ "$status" -eq 0 ]
+        [[ $output == *note*"no scope with OOMPolicy=continue"*OOMPolicy* ]]
+        "$MAS" rm -q -f "$ID"
+        tm kill-server 2>/dev/null || true
+        rm "$T/$how"
+    done
 }
 
 @test "a server that runs already is used as it is" {
@@ -44,7 +68,7 @@ manager() {
     touch "$T/no-bus"
     new_session -t solo
     [ "$(field "$ID" .status)" = active ]
-    [ "$(wc -l <"$T/scope.log")" -eq 1 ]
+    [ "$(wc -l <"$T/scope.log")" -eq 2 ]
 }
 
 @test "without a user manager nothing is asked of systemd" {

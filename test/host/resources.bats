@@ -232,7 +232,7 @@ END
     [ "$(held solo)" = rlimits ]
 }
 
-@test "the kernel ends workers for memory before managers, and these before mas" {
+@test "the kernel ends workers for memory before managers, and these before mas, its hosts before tmux" {
     run_team default "sleep $MARK"
     hosts_there "${DEFAULT_TEAM[@]}"
     local own worker manager meta
@@ -242,6 +242,7 @@ END
     worker=$(<"/proc/$(of 11 .pid)/oom_score_adj")
     manager=$(<"/proc/$(of 10 .pid)/oom_score_adj")
     meta=$(<"/proc/$(of 00 .pid)/oom_score_adj")
+    [ "$(<"/proc/$(tm display-message -p '#{pid}')/oom_score_adj")" -lt "$own" ]
     [ "$own" -lt "$meta" ]
     [ "$meta" -lt "$manager" ]
     [ "$manager" -lt "$worker" ]
