@@ -116,6 +116,14 @@ int clock_gettime(clockid_t clock, struct timespec *ret)
     return rc;
 }
 
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    if (!gap_clock_on)
+        return (int)syscall(SYS_nanosleep, wanted, left);
+    gap_later_ms += wanted->tv_sec * 1000 + wanted->tv_nsec / 1000000;
+    return 0;
+}
+
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
     if (gap_clock_on && timeout > 0) {

@@ -162,12 +162,41 @@ static void knows_which_names_are_taken(void)
     CHECK(facts.name_taken && !facts.tmux_name_taken);
 }
 
+/* The workspaces are still there when their rows go. */
+static void what_is_removed_from_a_broken_one_does_not_come_back(void)
+{
+    static const char *const gone[] = {ID(3), ID(1)};
+    static const char *const broken[] = {"x", "", lists_another, NULL};
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_root_ struct root root = ROOT_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(root_make(&place, &root));
+    for (size_t i = 1; i <= 4; i++) {
+        static const char *const ids[] = {"", ID(1), ID(2), ID(3), ID(4)};
+        _cleanup_session_ struct session session = root_session(ids[i], "t", "");
+        REQUIRE(root_save(&root, &session));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
+        _cleanup_free_ char *text = NULL;
+        size_t len = 0;
+        if (broken[i] != NULL)
+            REQUIRE(place_put(root.sessions, INDEX_FILE, broken[i]));
+        else
+            REQUIRE(unlinkat(root.sessions, INDEX_FILE, 0) == 0);
+        MUST(index_remove(&root, gone, ARRAY_LEN(gone), &err));
+        MUST(file_read(root.sessions, INDEX_FILE, 1 << 20, &text, &len, &err));
+        CHECK(strstr(text, ID(1)) == NULL && strstr(text, ID(3)) == NULL);
+    }
+}
+
 static const struct unit_test tests[] = {
     TEST(a_rebuilt_one_is_in_order),
     TEST(a_row_is_current_until_its_file_changes),
     TEST(a_row_names_its_file_by_time_and_size),
     TEST(compares_rows_and_workspaces),
     TEST(knows_which_names_are_taken),
+    TEST(what_is_removed_from_a_broken_one_does_not_come_back),
 };
 
 int main(void)

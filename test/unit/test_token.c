@@ -1,5 +1,7 @@
 #include "root.h"
 
+#include "gap.h"
+
 #include "store/token.h"
 
 #define SUM "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -193,6 +195,25 @@ static void a_damaged_file_is_left_as_it_is(void)
     CHECK_STR(after, damaged);
 }
 
+static void a_change_waits_for_that_of_another(void)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    _cleanup_close_ int lock = -1;
+    char text[TOKEN_TEXT];
+    A_ROOT;
+
+    MUST(token_add(&root, "a", RIGHT_READ, 0, text, &err));
+    MUST(root_lock(&root, &lock, &err));
+    gap_clock(true);
+    CHECK_INT(token_add(&root, "b", RIGHT_READ, 0, text, &err), -1);
+    CHECK_INT(err.code, MAS_TIMEOUT);
+    CHECK_INT(token_remove(&root, "a", &err), -1);
+    CHECK_INT(err.code, MAS_TIMEOUT);
+    gap_clock(false);
+    MUST(tokens_read(&root, &tokens, &err));
+    CHECK_INT(tokens.count, 1);
+}
+
 static const struct unit_test tests[] = {
     TEST(rights_are_words),
     TEST(without_a_file_there_are_no_tokens),
@@ -204,6 +225,7 @@ static const struct unit_test tests[] = {
     TEST(names_are_checked_and_taken_once),
     TEST(a_change_keeps_the_others_and_drops_what_has_expired),
     TEST(a_damaged_file_is_left_as_it_is),
+    TEST(a_change_waits_for_that_of_another),
 };
 
 int main(void)

@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# What is done is on disk, in the order that a power cut needs: the calls themselves are demanded.
+load ../helper
+load ../host/lib
+load ../acp/lib
+
+setup_more() {
+    command -v strace >/dev/null || skip 'strace is missing'
+    tm new-session -d -s keep 'exec sleep 1000000' # else strace would follow the server
+}
+
+CALLS=rename,renameat,renameat2,fsync,fdatasync,syncfs
+
+# durable VERB...: it succeeds, and what it renamed is synced before and after.
+durable() {
+    strace -f -y -qq -o "$T/trace" -e trace=$CALLS "$MAS" "$@" >"$T/out"
+    python3 -ESs "$BATS_TEST_DIRNAME/order.py" "$T/trace" "$ROOT" '/\.waiting' '/\.came-from' '/\.wall-probe' '/run/'
+}
+
+@test "what new, start, stop, archive, rm, restore and clean leave is on disk, in the right order" {
+    durable new -q -t solo -n one
+    durable stop -q one
+    durable start -q one
+    durable stop -q one
+    durable archive -q one -o "$ROOT/one.tar.zst"
+    durable rm -q one
+    durable restore -q "$ROOT/one.tar.zst"
+    durable clean -q --older-than 0s --status stopped
+    [ -z "$("$MAS" list -q)" ]
+}
+
+@test "what migrate, templates, tokens, limits and doctor write is on disk, in the right order" {
+    SESSION_NAME=old durable new -q -t solo --mode legacy --no-start
+    durable migrate -q
+    durable serve token add phone --full
+    durable serve token remove phone
+    ID=$("$MAS" list -q)
+    durable set "$ID" limits.session=1G
+    echo damaged >"$ROOT/sessions/$ID/.session"
+    durable doctor --fix || :
+    [ -s "$T/trace" ]
+}
+
+@test "a prompt is on disk before it is accepted, and before the agent gets it" {
+    acp_agent
+    host=$(of solo .hostPid)
+    strace -f -y -qq -s 5000 -o "$T/calls" -e trace=pwrite64,write,writev,sendto,sendmsg,fdatasync,fsync -p "$host" \
+        3>&- 2>"$T/strace.err" &
+    tracer=$!
+    eventually grep -q "TracerPid:[[:space:]]*[1-9]" "/proc/$host/status"
+    tell ON-DISK-FIRST
+    [ "$status" -eq 0 ]
+    kill "$tracer"
+    wait "$tracer" || :
+    # the numbers of the first lines with each
+    first() { grep -nE -- "$1" "$T/calls" | cut -d: -f1 | awk -v after="$2" '$1 > after { print; exit }'; }
+    stored=$(first 'memory\.db-wal.*ON-DISK-FIRST' 0)
+    synced=$(first 'sync\([0-9]+<.*memory\.db-wal>' "$stored")
+    begun=$(first '"event\\":\\"prompt\\"|event.*prompt' 0)
+    given=$(first 'session/prompt' 0)
+    begins=$(first 'memory\.db-wal' "$synced") # it is marked as begun
+    marked=$(first 'sync\([0-9]+<.*memory\.db-wal>' "$begins")
+    echo "stored $stored, synced $synced, begun $begun, marked $begins, synced $marked, given $given"
+    ((stored < synced && synced < begun && synced < begins && begins < marked && marked < given))
+}

@@ -1,0 +1,64 @@
+"""Demands of a trace of strace -f -y that what was renamed into place is durable, in the order that counts.
+
+    order.py TRACE DIR [CACHE...]
+
+For each rename to a name below DIR: a temporary file was synced before (or, for a directory, the file system), and
+the directory that has the new name is synced after it, before the program ends and before the next name is
+given there. A CACHE is a pattern of names that
+need not be: they can be made anew. Prints what is missing; without any rename, that.
+"""
+import re
+import sys
+
+CALL = re.compile(r"^(\d+)\s+(\w+)\((.*)\)\s+= (-?\d+)")
+FD = re.compile(r"\d+<([^>]*)>")
+RENAME = re.compile(r'(?:(?:AT_FDCWD|\d+)(?:<([^>]*)>)?, )?"([^"]*)", (?:(?:AT_FDCWD|\d+)(?:<([^>]*)>)?, )?"([^"]*)"')
+
+
+def path_of(directory, name):
+    return name if name.startswith("/") or not directory else f"{directory}/{name}"
+
+
+def is_temporary(path):
+    name = path.rpartition("/")[2]
+    return name.startswith(".") or name.endswith(".new")
+
+
+def main():
+    trace, top, caches = sys.argv[1], sys.argv[2].rstrip("/"), [re.compile(one) for one in sys.argv[3:]]
+    synced, waiting, bad, renames = set(), {}, [], 0
+    whole = 0  # how many times the file system was synced
+    for line in open(trace, errors="replace"):
+        found = CALL.match(line)
+        if not found or found[4].startswith("-"):
+            continue
+        call, text = found[2], found[3]
+        if call in ("fsync", "fdatasync"):
+            place = FD.search(text)
+            if place:
+                synced.add(place[1])
+                waiting.pop(place[1], None)
+        elif call == "syncfs":
+            whole += 1
+            waiting.clear()
+        elif call.startswith("rename"):
+            parts = RENAME.search(text)
+            old, new = path_of(parts[1], parts[2]), path_of(parts[3], parts[4])
+            if not new.startswith(top + "/") or "/.new-" in new or any(cache.search(new) for cache in caches):
+                continue
+            renames += 1
+            if is_temporary(old) and old not in synced and whole == 0:
+                bad.append(f"not synced before it got its name: {old} -> {new}")
+            synced.discard(old)
+            directory = new.rpartition("/")[0]
+            if directory in waiting and not new.startswith(f"{directory}/.trash-"):
+                bad.append(f"its directory is not synced before the next: {waiting[directory]}, {new}")
+            waiting[directory] = new
+    bad += [f"its directory is not synced after it: {new}" for new in waiting.values()]
+    if renames == 0:
+        bad.append("nothing was renamed")
+    print("\n".join(bad), end="\n" if bad else "")
+    return bool(bad)
+
+
+sys.exit(main())
