@@ -148,15 +148,15 @@ static void handle_osc(struct watcher *watcher, const char *text, size_t len, in
     }
 }
 
+/* Returns true for the modes that lead to the other screen. */
+static bool is_screen(int mode)
+{
+    return mode == 47 || mode == 1047 || mode == 1049;
+}
+
 static void handle_csi(struct watcher *watcher, const struct vt_event *event)
 {
-    enum {
-        ORIGIN = 6,
-        SCREEN = 47,
-        SCREEN_CLEAR = 1047,
-        SCREEN_SAVE = 1049,
-        BRACKETED_PASTE = 2004
-    };
+    enum { ORIGIN = 6, BRACKETED_PASTE = 2004 };
     static const char line_breaks[] = "ABEFHJdf"; /* sequences that leave the line */
     static const char gaps[] = "CG`"; /* sequences that go to another column of it */
 
@@ -164,8 +164,7 @@ static void handle_csi(struct watcher *watcher, const struct vt_event *event)
         for (size_t i = 0; i < event->param_count; i++) {
             if (event->params[i] == ORIGIN)
                 watcher->origin = event->final == 'h';
-            watcher->screens += event->params[i] == SCREEN || event->params[i] == SCREEN_CLEAR ||
-                                event->params[i] == SCREEN_SAVE;
+            watcher->screens += event->final == 'l' && is_screen(event->params[i]);
             if (event->params[i] != BRACKETED_PASTE)
                 continue;
             watcher->pastes = event->final == 'h';

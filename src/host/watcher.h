@@ -37,7 +37,7 @@ struct watcher {
     bool ready; /* it reads its terminal */
     bool pastes; /* it has turned bracketed paste on */
     bool origin; /* it has turned origin mode on */
-    size_t screens; /* how often it has gone to the other screen, and back */
+    size_t screens; /* how often it has come back from the other screen */
     bool printed;
     enum claim claim;
     bool claim_by_title;

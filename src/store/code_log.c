@@ -87,9 +87,10 @@ static void write_words(const struct root *root, const struct config *config,
     str_addf(&words, " branch=%s commits=%zu", event->branch, event->commits);
     if (event->commit != NULL)
         str_addf(&words, " commit=%.12s", event->commit);
-    for (size_t i = 0; event->files != NULL && event->files[i] != NULL && i <= FILES_SHOWN; i++)
-        str_addf(&words, "%s%s", i == 0 ? " files=" : ",",
-                 i < FILES_SHOWN ? event->files[i] : "...");
+    for (size_t i = 0; event->files != NULL && event->files[i] != NULL && i <= FILES_SHOWN; i++) {
+        str_add(&words, i == 0 ? " files=" : ",");
+        str_add_name(&words, i < FILES_SHOWN ? event->files[i] : "...");
+    }
     workspace_log(dir, config_log_limits(config), "%s", words.data);
 }
 

@@ -2,11 +2,11 @@
 # Runs the scenarios with each real agent and prints a table of them. What is no agent but has a file
 # NAME.bats runs that: `sdk`, the example agent of the protocol's SDK; `editors`, clients of other
 # people; `openapi`, what mas serve answers by its description; `code`, the agents with a
-# project; `attention`, agents that nobody looks at.
+# project; `attention`, agents that nobody looks at; `typed`, programs in a terminal and what a person types.
 #
 #   test/agents/run.sh [-knu] [-f SCENARIO] [NAME...]
 #
-# NAME is claude codex claude-code zed-codex gemini copilot opencode sdk code walls attention editors
+# NAME is claude codex claude-code zed-codex gemini copilot opencode sdk code walls attention typed editors
 # openapi.
 #
 # The agents are those that install.sh put into ${MAS_TEST_AGENTS:-~/.cache/mas-agents}; one that is

@@ -13,8 +13,8 @@
 
 static const char kill_line[] = "\025"; /* Ctrl-U */
 
-/* Returns what is on the line. What was typed before the program went to the other screen, or came
- * back from there, was for another one. */
+/* Returns what is on the line. What was typed before the program came back from the other screen
+ * was for what was there. */
 static struct draft *draft_of(struct host *host)
 {
     struct terminal *terminal = host->terminal;

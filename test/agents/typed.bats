@@ -1,0 +1,39 @@
+#!/usr/bin/env bats
+# Real programs in a terminal: a message does not touch what a person has typed there, and the line comes back.
+# shellcheck disable=SC2030,SC2031 # each test is a subshell
+
+load ../helper
+load lib
+
+setup_more() { :; }
+
+idle() { agent_is idle; }
+shows() { tm capture-pane -pt "$PANE" | grep -qF -- "$1"; }
+
+# keeps_line NAME: a message is sent while a line is half typed; then the line is finished.
+keeps_line() {
+    use_terminal "$1"
+    printf '[preset %s]\nhold = 1s\n' "$PRESET" >>"$ROOT/mas.ini"
+    team
+    PANE=$(tm list-panes -t "=mas-${ID:0:8}:" -F '#{pane_id}')
+    within 180 idle
+    tm send-keys -t "$PANE" -l 'half a CW-LINE'
+    within 30 shows 'half a CW-LINE'
+    mas send --json "$ID" solo 'the word is CW-OTTER {{1}}' # held, unless the program took longer to show that
+    [ "$status" -eq 0 ]
+    within 60 model_has 1
+    saw_word 1 CW-OTTER
+    saw_no_word 1 CW-LINE
+    within 60 shows 'half a CW-LINE'
+    tm send-keys -t "$PANE" -l ' {{2}}'
+    within 30 shows '{{2}}'
+    tm send-keys -t "$PANE" Enter
+    within 60 model_has 2
+    saw_word 2 CW-LINE
+}
+
+@test "claude: a half typed line is kept apart from a message, and comes back" { keeps_line claude; }
+@test "codex: a half typed line is kept apart from a message, and comes back" { keeps_line codex; }
+@test "gemini: a half typed line is kept apart from a message, and comes back" { keeps_line gemini; }
+@test "copilot: a half typed line is kept apart from a message, and comes back" { keeps_line copilot; }
+@test "opencode: a half typed line is kept apart from a message, and comes back" { keeps_line opencode; }
