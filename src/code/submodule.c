@@ -152,9 +152,10 @@ static int fill_tree(const struct repo *repo, const char *name, const struct sub
 }
 
 int submodule_make(const struct repo *repo, const struct project *project, const struct team *team,
-                   struct err *err)
+                   char ***notes, struct err *err)
 {
-    _cleanup_submodules_ struct submodules all = {.is_sparse = sparse_is_used(repo->git)};
+    _cleanup_submodules_ struct submodules all = {.is_sparse = sparse_is_used(repo->git),
+                                                  .notes = notes};
     const struct git git = repo_git(repo);
     bool viewed = false;
 

@@ -15,10 +15,11 @@
 
 enum { SUBMODULE_DEPTH_MAX = 8 };
 
-/* Fills the submodules of all work trees of a team. Fails with MAS_USAGE if the person has not
- * checked one out, or without the commit that the project needs. */
+/* Fills the submodules of all work trees of a team. Those that the person has not checked out are
+ * left out, and become *notes, unless it is NULL. Fails with MAS_USAGE if a checkout lacks the
+ * commit that the project needs. */
 int submodule_make(const struct repo *repo, const struct project *project, const struct team *team,
-                   struct err *err);
+                   char ***notes, struct err *err);
 
 /* Brings the submodules of the work tree code/NAME, whose files are those of `commit`, to what that
  * commit names: they may have been moved, added, removed, or be at another commit. Fails with

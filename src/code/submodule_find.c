@@ -52,17 +52,16 @@ static int has_commit(const char *dir, const char *oid, bool *ret, struct err *e
     return 0;
 }
 
-/* Finds the objects of a submodule's checkout, and that they have its commit. */
+/* Finds the objects of a submodule's checkout, and that they have its commit. item->objects stays
+ * NULL if it is not checked out. */
 static int find_objects(const struct project *project, struct submodule *item, struct err *err)
 {
     _cleanup_free_ char *dir = NULL;
     bool there = false;
 
-    if (project->top == NULL)
-        return refuse(project, item->path, "needs a work tree of it", err);
     find_checkout(project, item->path, &dir);
     if (dir == NULL)
-        return refuse(project, item->path, "is not checked out", err);
+        return 0;
     if (has_commit(dir, item->oid, &there, err) == -1)
         return -1;
     if (!there)
@@ -79,6 +78,26 @@ static bool is_left_out(const struct project *project, const char *path)
     _cleanup_close_ int dir = top != -1 ? path_open_beneath(top, path, O_PATH) : -1;
 
     return top != -1 && dir == -1 && errno == ENOENT;
+}
+
+/* Takes the last submodule out of the list, because the person has not checked it out. Fails if a
+ * work tree of the session has it: its files would be removed there. */
+static int leave_out(const struct project *project, struct submodules *list, struct err *err)
+{
+    struct submodule *item = &list->items[list->count - 1];
+    _cleanup_str_ struct str note = STR_INIT;
+
+    for (size_t i = 0; list->filled != NULL && i < list->filled->count; i++)
+        if (strcmp(list->filled->items[i].path, item->path) == 0)
+            return refuse(project, item->path, "is not checked out any more", err);
+    str_add(&note, "submodule '");
+    str_add_visible(&note, item->path, strlen(item->path));
+    str_addf(&note, "' is not checked out in '%s', and is left out", project->path);
+    if (list->notes != NULL)
+        strv_push(list->notes, str_text(&note));
+    free(item->path);
+    list->count--;
+    return 0;
 }
 
 /* Adds a line of ls-tree, "<mode> <type> <id>\t<path>", if it is a submodule. */
@@ -106,6 +125,8 @@ static int add_line(const struct project *project, const char *line, const char 
         return refuse(project, added->path, "lies in too many others", err);
     if (find_objects(project, added, err) == -1)
         return -1;
+    if (added->objects == NULL)
+        return leave_out(project, ret, err);
     _cleanup_free_ char *inner = mem_printf("%s/", added->path);
     _cleanup_free_ char *dir =
         mem_dupn(added->objects, strlen(added->objects) - strlen("/objects"));

@@ -153,7 +153,8 @@ static int open_project(const struct repo *repo, struct project *ret, struct err
 static int follow(const struct submodule_place *place, const char *commit, struct err *err)
 {
     _cleanup_submodules_ struct submodules list = {.items = NULL};
-    _cleanup_submodules_ struct submodules wanted = {.is_sparse = sparse_is_used(place->repo->git)};
+    _cleanup_submodules_ struct submodules wanted = {.is_sparse = sparse_is_used(place->repo->git),
+                                                     .filled = &list};
     _cleanup_project_ struct project project = PROJECT_INIT;
     const struct git git = repo_git(place->repo);
     struct proc_result result = PROC_RESULT_INIT;

@@ -23,6 +23,9 @@ struct submodules {
     struct submodule *items;
     size_t count;
     bool is_sparse; /* the checkout may lack some */
+    /* for submodules_find(): */
+    const struct submodules *filled; /* these have to be found; NULL: none */
+    char ***notes; /* gets a line for each that the person has not checked out; NULL: nobody asks */
 };
 void submodules_free(struct submodules *all);
 #define _cleanup_submodules_ __attribute__((cleanup(submodules_free)))
@@ -32,7 +35,8 @@ struct submodule *submodules_add(struct submodules *list, const char *path, cons
 
 /* ---- submodule_find.c */
 /* Adds the submodules of a tree of `git`, and those in them, with the objects of the checkouts in
- * the project. `below` is the path of the tree, "" or with a slash at its end. */
+ * the project. As git does, it leaves out those that are not checked out there. `below` is the path
+ * of the tree, "" or with a slash at its end. */
 int submodules_find(const struct project *project, const struct git *git, const char *tree,
                     const char *below, int depth, struct submodules *ret, struct err *err);
 

@@ -135,7 +135,7 @@ int life_make_code(const struct life *life, const struct life_options *options,
         return -1;
     if (choose_setup(life, &repo, &begun, err) == -1 ||
         repo_make_trees(&repo, stage->dir, &begun, team, life->tick, life->tick_arg, err) == -1 ||
-        submodule_make(&repo, &begun, team, err) == -1 ||
+        submodule_make(&repo, &begun, team, life->notes, err) == -1 ||
         placed_make(&repo, project, team, life->notes, err) == -1)
         return -1;
     return syncfs(stage->dir) == -1 ? err_errno(err, "cannot write the project's copy") : 0;

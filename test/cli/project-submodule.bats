@@ -77,21 +77,50 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     [ "$status" -eq 0 ]
 }
 
-@test "a submodule that is not checked out, or lacks the commit, is refused" {
+@test "submodules that are not checked out are left out, with a word, and stay so" {
     git clone -q "$P" "$T/clone"
-    before=$(snapshot)
-    mas new --no-start -t pair --project "$T/clone"
-    [ "$status" -eq 2 ]
-    [ "$stderr" = "mas: cannot use project '$T/clone': its submodule 'lib/out' is not checked out
-get it there with: git submodule update --init --recursive" ]
+    mas new -q --no-start -t pair --project "$T/clone"
+    [ "$status" -eq 0 ]
+    [ "$stderr" = "mas: warning: submodule 'lib/out' is not checked out in '$T/clone', and is left out" ]
+    W=$ROOT/sessions/$output
+    [ -z "$(ls -A "$W/code/lead/lib/out")" ]
+    [ -z "$(git -C "$W/code/lead" status --porcelain)" ]
+    mas rm "$output"
+    [ "$status" -eq 0 ]
     git clone -q --bare "$P" "$T/bare"
-    mas new --no-start -t pair --project "$T/bare"
-    [ "$status" -eq 2 ]
-    [[ $stderr == *"its submodule 'lib/out' needs a work tree of it"* ]]
+    mas new -q --no-start -t pair --project "$T/bare"
+    [ "$status" -eq 0 ]
+    [[ $stderr == "mas: warning: submodule 'lib/out' is not checked out in '$T/bare'"* ]]
     git -C "$P/lib/out" submodule --quiet deinit --force in
-    mas new --no-start -t pair --project "$P"
-    [ "$status" -eq 2 ]
-    [[ $stderr == *"its submodule 'lib/out/in' is not checked out"* ]]
+    mas new -q --no-start -t pair --project "$P"
+    [ "$status" -eq 0 ]
+    [[ $stderr == "mas: warning: submodule 'lib/out/in' is not checked out in '$P'"* ]]
+    W=$ROOT/sessions/$output
+    [ "$(cat "$W/code/lead/lib/out/outer")" = outer ]
+    [ -z "$(ls -A "$W/code/lead/lib/out/in")" ]
+    # what goes on in the session leaves them out, too
+    echo more >>"$W/code/lead/project" && git -C "$W/code/lead" commit -qam more
+    mas merge "$output" lead
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "$(cat "$W/code/view/lib/out/outer")" = outer ]
+}
+
+@test "a submodule whose checkout lacks the commit, or is gone while the session has its files, is refused" {
+    make_on "$P"
+    git -C "$P" submodule --quiet deinit --force lib/out
+    git -C "$P" rm -q --cached .gitmodules && git -C "$P" commit -qm change
+    mas sync "$ID" --project
+    [ "$status" -eq 0 ]
+    [ "$(cat "$W/code/lead/lib/out/outer")" = outer ]
+    git -C "$P" update-index --cacheinfo "160000,$(git -C "$T/outer" rev-parse HEAD^),lib/out"
+    git -C "$P" commit -qm older
+    mas sync "$ID" --project
+    [[ $stderr == *"its submodule 'lib/out' is not checked out any more"* ]]
+    [ "$(cat "$W/code/lead/lib/out/outer")" = outer ]
+    before=$(snapshot)
+    git -C "$P" checkout -q HEAD~2 -- .gitmodules
+    git -C "$P" submodule --quiet update --init lib/out
     git -C "$P" update-index --cacheinfo "160000,$(git -C "$P" rev-parse HEAD),lib/out"
     git -C "$P" commit -qm wrong
     mas new --no-start -t pair --project "$P"
