@@ -172,25 +172,19 @@ static void drop_covered(struct wall_plan *plan)
 /* ---- the environment */
 
 /* Variables that lead to what is not inside. */
-static const char *const outside[] = {"SSH_AUTH_SOCK",
-                                      "SSH_AGENT_PID",
-                                      "GPG_AGENT_INFO",
-                                      "DBUS_SESSION_BUS_ADDRESS",
-                                      "DISPLAY",
-                                      "WAYLAND_DISPLAY",
-                                      "XAUTHORITY",
-                                      "XDG_RUNTIME_DIR",
-                                      "ICEAUTHORITY",
-                                      "SESSION_MANAGER",
-                                      "TMUX",
-                                      "TMUX_PANE",
-                                      "TMUX_TMPDIR",
-                                      "BASH_ENV",
-                                      "ENV"};
-/* And directories, which are left out where they are not inside. */
-static const char *const directories[] = {"TMPDIR",          "TMP",           "TEMP",
-                                          "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
-                                          "XDG_STATE_HOME"};
+static const char *const outside[] = {"SSH_AUTH_SOCK",   "SSH_AGENT_PID",
+                                      "GPG_AGENT_INFO",  "DBUS_SESSION_BUS_ADDRESS",
+                                      "DISPLAY",         "WAYLAND_DISPLAY",
+                                      "XAUTHORITY",      "ICEAUTHORITY",
+                                      "SESSION_MANAGER", "TMUX",
+                                      "TMUX_PANE",       "TMUX_TMPDIR",
+                                      "BASH_ENV",        "ENV"};
+/* And directories: those of the user are left out where nothing is inside, as programs believe in
+ * them, mktemp for one; without them these have defaults, which are there or can be made. */
+static const char *const directories[] = {
+    "TMPDIR",          "TMP",           "TEMP",           "TEMPDIR",
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR"};
 
 static bool is_below(const char *path, const char *dir)
 {
@@ -198,9 +192,33 @@ static bool is_below(const char *path, const char *dir)
     return len > 0 && strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-static void copy_environment(struct wall_plan *plan, char *const *env)
+/* Returns true if there is something inside at a path, or below it. */
+static bool is_inside(const struct wall_plan *plan, const char *path)
 {
-    for (char *const *e = env; e != NULL && *e != NULL; e++)
+    for (size_t i = 0; i < plan->count; i++)
+        if (is_below(plan->mounts[i].path, path))
+            return true;
+    return wall_plan_has(plan, path);
+}
+
+/* Returns true if the program can use the directory that a variable names. What the preset or the
+ * agent says may be made by the program first; of the user's it finds what the plan has. */
+static bool is_usable(const struct wall_plan *plan, const char *value, const char *users)
+{
+    _cleanup_free_ char *dir = mem_dup(value);
+    size_t len = strlen(dir);
+
+    while (len > 1 && dir[len - 1] == '/')
+        dir[--len] = '\0';
+    if (dir[0] != '/')
+        return false;
+    return is_inside(plan, dir) || ((users == NULL || strcmp(users, value) != 0) &&
+                                    (is_below(dir, plan->home) || is_below(dir, "/tmp")));
+}
+
+static void copy_environment(struct wall_plan *plan, const struct wall_subject *subject)
+{
+    for (char *const *e = subject->inside_env; e != NULL && *e != NULL; e++)
         strv_push(&plan->env, *e);
     for (size_t i = 0; i < ARRAY_LEN(outside); i++) {
         const char *value = env_get(plan->env, outside[i]);
@@ -209,8 +227,10 @@ static void copy_environment(struct wall_plan *plan, char *const *env)
     }
     for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
         const char *value = env_get(plan->env, directories[i]);
-        if (value != NULL && !is_below(value, plan->home) && !is_below(value, "/tmp") &&
-            !wall_plan_has(plan, value))
+        const char *users = kv_get(&subject->preset->env, directories[i]) == NULL
+                                ? env_get(subject->env, directories[i])
+                                : NULL;
+        if (value != NULL && !is_usable(plan, value, users))
             env_drop(plan->env, directories[i]);
     }
 }
@@ -329,7 +349,7 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
     }
     add_words(plan, subject);
     drop_covered(plan);
-    copy_environment(plan, subject->inside_env);
+    copy_environment(plan, subject);
     if (plan->alone) {
         plan_set_home_alone(plan, subject);
     } else {

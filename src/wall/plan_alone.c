@@ -110,6 +110,7 @@ static const char *find_part(const struct wall_plan *plan, const struct wall_opt
 
 void plan_set_home_alone(struct wall_plan *plan, const struct wall_subject *subject)
 {
+    static const char *const others[] = {"TMP", "TEMP", "TEMPDIR"};
     _cleanup_free_ char *tmp = mem_printf("%s/" WORKSPACE_HOME_TMP, plan->home);
 
     for (char **e = plan->env; plan->user_home != NULL && e != NULL && *e != NULL; e++) {
@@ -123,5 +124,10 @@ void plan_set_home_alone(struct wall_plan *plan, const struct wall_subject *subj
         *e = moved;
     }
     env_put(&plan->env, "HOME", plan->home);
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        const char *value = env_get(plan->env, others[i]);
+        if (value != NULL && !wall_plan_has(plan, value)) /* as in the case of /tmp itself */
+            env_drop(plan->env, others[i]);
+    }
     env_put(&plan->env, "TMPDIR", tmp);
 }
