@@ -211,6 +211,27 @@ char *path_find_program(const char *name, const char *search, int dir)
     }
 }
 
+char **path_read_interpreter(int fd)
+{
+    enum { FIRST_LINE_MAX = 256 };
+    char line[FIRST_LINE_MAX + 1];
+    struct stat st;
+    char **words = NULL;
+    char *save = NULL;
+
+    if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
+        return NULL;
+    ssize_t len = pread(fd, line, FIRST_LINE_MAX, 0);
+    if (len < 3 || line[0] != '#' || line[1] != '!')
+        return NULL;
+    line[len] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    for (char *word = strtok_r(line + 2, " \t", &save); word != NULL;
+         word = strtok_r(NULL, " \t", &save))
+        strv_push(&words, word);
+    return words;
+}
+
 const char *path_type_name(mode_t mode)
 {
     switch (mode & S_IFMT) {

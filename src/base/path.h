@@ -70,6 +70,10 @@ char *path_exe(void);
  * and relative parts of PATH start from `dir`. The caller frees it. */
 char *path_find_program(const char *name, const char *search, int dir);
 
+/* Reads the words of the first line of a script, "#!/usr/bin/env node". Returns NULL if the file is
+ * no script. The caller releases them with strv_free(). */
+char **path_read_interpreter(int fd);
+
 /* Returns a description of the type in st_mode: "a directory", "a symbolic link" and so on. Static
  * text. */
 const char *path_type_name(mode_t mode);

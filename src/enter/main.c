@@ -53,6 +53,20 @@ static int fail(const struct err *err, int code)
     return code;
 }
 
+/* Runs the program. Of a script it may be the interpreter that is not there. */
+static void run(const char *path, char *const *argv, struct err *err)
+{
+    (void)proc_exec(path, argv, NULL, err);
+    int error = err->number;
+    _cleanup_close_ int fd =
+        error == ENOENT ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+    _cleanup_strv_ char **words = fd != -1 ? path_read_interpreter(fd) : NULL;
+    if (words == NULL)
+        return;
+    errno = error;
+    (void)err_errno(err, "cannot run '%s': cannot find its interpreter '%s'", path, words[0]);
+}
+
 /* The programs of the wall around this one ignore the signals that would end them. */
 static void reset_signals(void)
 {
@@ -172,7 +186,7 @@ int main(int argc, char **argv)
         return fail(&err, EXIT_MISSING);
     }
     if (rc == 0) {
-        (void)proc_exec(path, options.program, NULL, &err);
+        run(path, options.program, &err);
         options_free(&options);
         return fail(&err, err.number == ENOENT ? EXIT_MISSING : EXIT_CANNOT_RUN);
     }

@@ -265,15 +265,10 @@ static void add_named(struct wall_plan *plan, const struct wall_subject *subject
 /* Adds the files that the words of the command name. The program is the first of them. */
 static void add_words(struct wall_plan *plan, const struct wall_subject *subject)
 {
-    struct stat st;
-
-    for (char *const *word = subject->argv; word != NULL && *word != NULL; word++) {
-        if ((*word)[0] != '/' || wall_plan_has(plan, *word))
-            continue;
-        _cleanup_close_ int fd = plan_open(plan, *word, O_PATH);
-        if (fd != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-            wall_plan_mount(plan, WALL_MOUNT_READ, *word, NULL, TAKE_FD(fd));
-    }
+    for (char *const *word = subject->argv; word != NULL && *word != NULL; word++)
+        if ((*word)[0] == '/')
+            plan_add_word(plan, subject, *word, 0);
+    plan_add_npx(plan, subject);
 }
 
 void plan_lack_too(struct wall_plan *plan, const char *what)
@@ -341,11 +336,11 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
         plan_add_session(plan, subject, err) == -1)
         return -1;
     add_named(plan, subject);
-    plan_add_program(plan, subject->enter, false, subject->env);
-    plan_add_program(plan, subject->program, subject->is_approved, subject->env);
+    plan_add_program(plan, subject, subject->enter, false);
+    plan_add_program(plan, subject, subject->program, subject->is_approved);
     if (plan->way.program != NULL) {
-        plan_add_program(plan, plan->way.program, false, subject->env);
-        plan_add_program(plan, plan->way.tinyproxy, false, subject->env);
+        plan_add_program(plan, subject, plan->way.program, false);
+        plan_add_program(plan, subject, plan->way.tinyproxy, false);
     }
     add_words(plan, subject);
     drop_covered(plan);

@@ -25,14 +25,7 @@ static int put(struct wall_plan *plan, int dir, const char *name, const char *fr
     if (!copies)
         return symlinkat(from, dir, name) == 0 || errno == EEXIST ? 0 : -1;
     _cleanup_close_ int in = plan_open_copied(plan, from);
-    _cleanup_close_ int out =
-        openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    char buf[16 * 1024];
-    ssize_t n = -1;
-    while (in != -1 && out != -1 && (n = read(in, buf, sizeof buf)) > 0)
-        if (file_write_all(out, buf, (size_t)n) == -1)
-            return -1;
-    return in != -1 && n == 0 ? 0 : -1;
+    return in != -1 ? plan_copy_file(dir, name, in) : -1;
 }
 
 /* Adds one entry of a preset's wall.home. */
@@ -73,6 +66,7 @@ int plan_add_home_alone(struct wall_plan *plan, const struct wall_subject *subje
         fd_closep(&fd);
         return -1;
     }
+    plan_put_login(fd, subject);
     plan->user_home = plan->home;
     plan->home = workspace_path(subject->root, subject->id, part);
     wall_plan_mount(plan, WALL_MOUNT_WRITE, plan->home, NULL, fd);

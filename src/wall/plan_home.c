@@ -109,14 +109,13 @@ static int open_above(int home, const char *path)
     return dir;
 }
 
-static int copy_file(int dir, const char *name, int from)
+int plan_copy_file(int dir, const char *name, int from)
 {
     _cleanup_close_ int out =
         openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     char buf[16 * 1024];
     ssize_t n = -1;
 
-    /* the place of `from` stays at its beginning, for bubblewrap */
     for (off_t at = 0; out != -1 && (n = pread(from, buf, sizeof buf, at)) > 0; at += n)
         if (file_write_all(out, buf, (size_t)n) == -1)
             return -1;
@@ -145,7 +144,7 @@ static bool make_place(int home, const struct wall_mount *mount, const char *pat
     if (dir == -1)
         return false;
     if (mount->kind == WALL_MOUNT_COPY)
-        return copy_file(dir, name, mount->fd) == 0;
+        return plan_copy_file(dir, name, mount->fd) == 0;
     if (mount->kind == WALL_MOUNT_LINK)
         return symlinkat(mount->from, dir, name) == 0;
     if (is_dir(mount))

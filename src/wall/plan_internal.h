@@ -26,9 +26,29 @@ void plan_push_path(const struct wall_plan *plan, const char *path, char ***ret)
 void plan_add_system(struct wall_plan *plan, char *const *secrets);
 
 /* ---- plan_program.c: the program itself, its interpreter, and what they are installed with. Where
- * the agent can write, nothing is believed, unless a person has approved what the file says. */
-void plan_add_program(struct wall_plan *plan, const char *program, bool is_approved,
-                      char *const *env);
+ * an agent can write, nothing is believed, unless a person has approved what the file says. */
+void plan_add_program(struct wall_plan *plan, const struct wall_subject *subject,
+                      const char *program, bool is_approved);
+/* The same, so many scripts deep. */
+void plan_add_program_at(struct wall_plan *plan, const struct wall_subject *subject,
+                         const char *program, int depth);
+/* Adds a file that a word of a command names; a script as a program. */
+void plan_add_word(struct wall_plan *plan, const struct wall_subject *subject, const char *word,
+                   int depth);
+/* Adds a path to read, unless it is there. */
+void plan_add_path(struct wall_plan *plan, const char *path);
+
+/* ---- plan_package.c */
+bool plan_is_script(const char *path); /* by its name */
+bool plan_is_shell(const char *path); /* likewise */
+/* Adds the package that a script belongs to, or the directory that it is in. */
+void plan_add_package(struct wall_plan *plan, const struct wall_subject *subject,
+                      const char *script);
+/* Adds what a script of the shell runs by exec or in its last line. */
+void plan_add_wrapped(struct wall_plan *plan, const struct wall_subject *subject,
+                      const char *script, int depth);
+/* Adds the package that the command runs with npx, if the user has it. */
+void plan_add_npx(struct wall_plan *plan, const struct wall_subject *subject);
 
 /* ---- plan_network.c: what of the network it may reach. Needs plan->alone. If that cannot be held,
  * it is nothing, or an error with WALL_REQUIRE. */
@@ -54,6 +74,14 @@ int plan_open_copied(struct wall_plan *plan, const char *path);
 void plan_share_home(struct wall_plan *plan, const struct wall_subject *subject);
 /* Takes a mount out of the plan. */
 void plan_drop_mount(struct wall_plan *plan, size_t i);
+
+/* Copies an open file, whose place stays at its beginning, for bubblewrap, to a new one. */
+int plan_copy_file(int dir, const char *name, int from);
+
+/* ---- plan_login.c: lets login shells find mas, in a home that is the agent's own; the second
+ * writes to one that is there */
+void plan_add_login(struct wall_plan *plan, const struct wall_subject *subject);
+void plan_put_login(int home, const struct wall_subject *subject);
 
 /* ---- plan_alone.c: without bubblewrap */
 int plan_add_home_alone(struct wall_plan *plan, const struct wall_subject *subject,

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 16, INTERPRETERS_MAX = 4, FIRST_LINE_MAX = 256 };
+enum { LINKS_MAX = 16, INTERPRETERS_MAX = 4, DEPTH_MAX = 3 };
 
 static bool exists(const char *dir, const char *name)
 {
@@ -23,8 +23,7 @@ static bool exists(const char *dir, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* Adds a path to read, unless it is there. */
-static void add(struct wall_plan *plan, const char *path)
+void plan_add_path(struct wall_plan *plan, const char *path)
 {
     if (wall_plan_has(plan, path))
         return;
@@ -36,7 +35,7 @@ static void add(struct wall_plan *plan, const char *path)
 static void add_in(struct wall_plan *plan, const char *dir, const char *name)
 {
     _cleanup_free_ char *path = mem_printf("%s/%s", dir, name);
-    add(plan, path);
+    plan_add_path(plan, path);
 }
 
 /* Returns the directory of a path, `up` levels up; NULL: it has not so many. The caller frees
@@ -65,7 +64,7 @@ static void add_installation(struct wall_plan *plan, const char *path)
 
     if (at != NULL) {
         _cleanup_free_ char *dir = mem_dupn(path, (size_t)(at - path) + sizeof modules - 2);
-        add(plan, dir);
+        plan_add_path(plan, dir);
     }
     _cleanup_free_ char *bin = above(path, 1);
     _cleanup_free_ char *prefix = above(path, 2);
@@ -74,11 +73,11 @@ static void add_installation(struct wall_plan *plan, const char *path)
         return;
     /* a manager of versions, such as pyenv, asdf, mise or volta, with all that it has installed */
     if (strcmp(name, "/shims") == 0 || (strcmp(name, "/bin") == 0 && str_ends(prefix, "/.volta")))
-        add(plan, prefix);
+        plan_add_path(plan, prefix);
     if (strcmp(name, "/bin") != 0)
         return;
     if (exists(prefix, "pyvenv.cfg"))
-        add(plan, prefix);
+        plan_add_path(plan, prefix);
     if (exists(prefix, "bin/node")) {
         static const char *const parts[] = {"bin", "lib/node_modules", "include/node"};
         for (size_t i = 0; i < ARRAY_LEN(parts); i++)
@@ -93,27 +92,12 @@ static void add_installation(struct wall_plan *plan, const char *path)
     }
 }
 
-/* Reads the words of the first line of a script, "#!/usr/bin/env node". The caller releases them.
- */
+/* Reads the words of the first line of a script. The caller releases them. */
 static char **read_interpreter(struct wall_plan *plan, const char *path)
 {
     _cleanup_close_ int fd = plan_open(plan, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    char line[FIRST_LINE_MAX + 1];
-    struct stat st;
-    char **words = NULL;
 
-    if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
-        return NULL;
-    ssize_t len = read(fd, line, FIRST_LINE_MAX);
-    if (len < 3 || line[0] != '#' || line[1] != '!')
-        return NULL;
-    line[len] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    char *save = NULL;
-    for (char *word = strtok_r(line + 2, " \t", &save); word != NULL;
-         word = strtok_r(NULL, " \t", &save))
-        strv_push(&words, word);
-    return words;
+    return fd != -1 ? path_read_interpreter(fd) : NULL;
 }
 
 /* Returns the program of a script's first line; NULL: none. The caller frees it. */
@@ -150,29 +134,63 @@ static char *add_links(struct wall_plan *plan, const char *path)
         at = target[0] == '/' ? mem_dup(target)
                               : mem_printf("%s/%s", dir != NULL ? dir : "", target);
     }
-    add(plan, at);
+    plan_add_path(plan, at);
     free(at);
     return plan_canonical(plan, path);
 }
 
-void plan_add_program(struct wall_plan *plan, const char *program, bool is_approved,
-                      char *const *env)
+static void add_program(struct wall_plan *plan, const struct wall_subject *subject,
+                        const char *program, bool is_approved, int depth)
 {
     _cleanup_free_ char *at = program != NULL ? mem_dup(program) : NULL;
 
     for (int i = 0; at != NULL && at[0] == '/' && i < INTERPRETERS_MAX; i++) {
         if (!(is_approved && i == 0) && plan_is_written(plan, at)) {
-            add(plan, at); /* and nothing that it names */
+            plan_add_path(plan, at); /* and nothing that it names */
             break;
         }
         _cleanup_free_ char *real = add_links(plan, at);
         add_installation(plan, at);
+        char *next = find_interpreter(plan, at, subject->env);
         if (real != NULL) {
             add_installation(plan, real);
-            add(plan, real);
+            if (!is_approved && (next != NULL || plan_is_script(real)))
+                plan_add_package(plan, subject, real);
+            plan_add_path(plan, real);
         }
-        char *next = find_interpreter(plan, at, env);
+        bool is_shell = next != NULL ? plan_is_shell(next) : str_ends(at, ".sh");
+        if (is_shell && depth < DEPTH_MAX && !is_approved)
+            plan_add_wrapped(plan, subject, at, depth + 1);
         free(at);
         at = next;
     }
+}
+
+void plan_add_program(struct wall_plan *plan, const struct wall_subject *subject,
+                      const char *program, bool is_approved)
+{
+    add_program(plan, subject, program, is_approved, 0);
+}
+
+void plan_add_program_at(struct wall_plan *plan, const struct wall_subject *subject,
+                         const char *program, int depth)
+{
+    add_program(plan, subject, program, false, depth);
+}
+
+void plan_add_word(struct wall_plan *plan, const struct wall_subject *subject, const char *word,
+                   int depth)
+{
+    _cleanup_close_ int fd = plan_open(plan, word, O_PATH);
+    _cleanup_strv_ char **first = NULL;
+    struct stat st;
+
+    if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
+        return;
+    if (!plan_is_script(word))
+        first = read_interpreter(plan, word);
+    if (first != NULL || plan_is_script(word))
+        add_program(plan, subject, word, false, depth);
+    else if (!wall_plan_has(plan, word))
+        wall_plan_mount(plan, WALL_MOUNT_READ, word, NULL, TAKE_FD(fd));
 }

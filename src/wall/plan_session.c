@@ -73,8 +73,7 @@ int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject,
         add_code(plan, subject, err) == -1)
         return -1;
     _cleanup_free_ char *exe = path_exe();
-    plan_add_program(plan, exe, false,
-                     subject->env); /* the commands of mas go to the agent's host */
+    plan_add_program(plan, subject, exe, false); /* the commands of mas go to the agent's host */
     return 0;
 }
 
@@ -116,8 +115,10 @@ int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, st
 
     if (plan->home == NULL)
         return 0;
-    if (!wall_plan_has(plan, plan->home))
+    if (!wall_plan_has(plan, plan->home)) {
         wall_plan_mount(plan, WALL_MOUNT_EMPTY, plan->home, NULL, -1);
+        plan_add_login(plan, subject);
+    }
     for (size_t i = 0; i < options->home_count; i++) {
         const struct wall_home *home = &options->home[i];
         _cleanup_free_ char *path = mem_printf("%s/%s", plan->home, home->path);

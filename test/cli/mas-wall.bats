@@ -96,6 +96,9 @@ outside() { "$PYTHON" "$TRY" "$@"; }
     chmod +x "$T/neither"
     mas_wall -- "$T/neither"
     [ "$status" -eq 126 ] && [ "$stderr" = "mas-wall: cannot run '$T/neither': Exec format error" ]
+    printf '#! /nowhere/python3 -u\n' >"$T/script" && chmod +x "$T/script"
+    run --separate-stderr -127 "$WALL" -- "$T/script"
+    [[ $stderr == "mas-wall: cannot run '$T/script': cannot find its interpreter '/nowhere/python3': "* ]]
     for words in '--network 70000' '--require all' '--bad' \
         '--network none --network 80' '--nested --read /' '--require files'; do
         # shellcheck disable=SC2086 # words

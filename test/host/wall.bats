@@ -30,6 +30,7 @@ agent_name() { ps -o comm= -p "$(of solo .pid)"; }
         touch \$WORKFLOWS_DIR/x 2>/dev/null || echo read-only
         ls \$MAS_SESSION_DIR \$MAS_SESSION_DIR/run | grep -v :; ls \$UNIT_DIR"
     run -0 out
+    output=$(grep -v 'profile$' <<<"$output") # of login shells, unless mas is in /usr/bin
     [ "$output" = $'private\nread-only\nrun\nunit\nworkflows\n\nsolo.agent\nsolo' ] || { echo "$output"; false; }
     [ "$(cat "$DIR/unit/solo/made")" = new ] && [ ! -e "/tmp/of-$ID" ]
 }

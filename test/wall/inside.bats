@@ -47,3 +47,95 @@ uses_directories() {
     uses_directories try
     said "in $DIR/home/bad/"
 }
+
+# runs COMMAND [KEY=VALUE...]: an agent that is this command, behind a wall; what it prints is in $T/printed.
+runs() {
+    sed -i '/^\[preset ran\]/,$d' "$ROOT/mas.ini"
+    preset ran "$1" 'wall.level = require' "${@:2}"
+    new_session -t solo --agent ran
+    prints_something() { "$MAS" peek "$ID" solo | grep -q 'CW-'; }
+    eventually prints_something || { "$MAS" peek "$ID" solo; return 1; }
+    "$MAS" peek "$ID" solo >"$T/printed"
+    "$MAS" rm -qf "$ID"
+}
+printed() { grep -qF -- "$1" "$T/printed" || { cat "$T/printed"; return 1; }; }
+
+# A program of some files; each says what it finds of the home and of the root.
+make_tools() {
+    local tools=$HOME/tools
+    mkdir -p "$tools/node/lib" "$tools/node/bin" "$tools/plain" "$tools/wrap/bin" "$tools/wrap/lib" "$HOME/bin"
+    echo '{"name": "x"}' >"$tools/node/package.json"
+    echo 'module.exports = "CW-NODE"' >"$tools/node/lib/words.js"
+    echo 'console.log(require("../lib/words.js")); setInterval(() => 0, 100000)' >"$tools/node/bin/main.js"
+    echo 'WORDS = "CW-PYTHON"' >"$tools/plain/words.py"
+    printf '%s\n' 'import words, os, sys, time' 'print(words.WORDS, "private" in os.listdir(os.path.expanduser("~")), flush=True)' \
+        "time.sleep($MARK)" >"$tools/plain/main.py"
+    # shellcheck disable=SC2016 # for that shell
+    printf '#!/bin/sh\n. "$(dirname "$0")/../lib/words"\necho "$WORDS"\nexec sleep %s\n' "$MARK" >"$tools/wrap/bin/tool"
+    echo 'WORDS=CW-WRAPPED' >"$tools/wrap/lib/words"
+    # shellcheck disable=SC2016 # for that shell
+    printf '#!/bin/sh\n# not ~/private\nexport X=1\nexec "$HOME/tools/wrap/bin/tool" "$@"\n' >"$HOME/bin/starts"
+    chmod +x "$tools/wrap/bin/tool" "$HOME/bin/starts"
+    echo secret >"$HOME/private"
+}
+
+@test "a script that a command names has what is around it, and a wrapper what it runs" {
+    need_wall
+    make_tools
+    runs "$PYTHON '$HOME/tools/plain/main.py'"
+    printed 'CW-PYTHON False'
+    runs "$PYTHON -u '$HOME/tools/plain/main.py' --verbose"
+    printed 'CW-PYTHON False'
+    runs "sh '$HOME/tools/wrap/bin/tool'"
+    printed CW-WRAPPED
+    runs "$HOME/bin/starts"
+    printed CW-WRAPPED
+    runs "sh $HOME/bin/starts"
+    printed CW-WRAPPED
+    command -v node >/dev/null || skip 'there is no node'
+    runs "node --no-warnings '$HOME/tools/node/bin/main.js'"
+    printed CW-NODE
+    # what npx keeps of the package, and of no other
+    mkdir -p "$HOME/.npm/_npx/0a/node_modules/.bin" "$HOME/.npm/_npx/0b" "$HOME/bin"
+    echo '{"dependencies": {"tool": "^1.0.0"}}' >"$HOME/.npm/_npx/0a/package.json"
+    echo '{"dependencies": {"other": "^1.0.0"}}' >"$HOME/.npm/_npx/0b/package.json"
+    cp "$HOME/tools/node/bin/main.js" "$HOME/.npm/_npx/0a/node_modules/.bin/tool"
+    mkdir "$HOME/.npm/_npx/0a/node_modules/lib" && cp "$HOME/tools/node/lib/words.js" "$HOME/.npm/_npx/0a/node_modules/lib"
+    # shellcheck disable=SC2016 # for that shell
+    printf '#!/bin/sh\nls -a "$HOME/.npm/_npx"\nexec node "$HOME"/.npm/_npx/*/node_modules/.bin/"${2%%@*}"\n' >"$HOME/bin/npx"
+    chmod +x "$HOME/bin/npx"
+    PATH=$HOME/bin:$PATH runs 'npx -y tool@latest'
+    printed CW-NODE
+    run ! grep -qx 0b "$T/printed"
+}
+
+@test "nothing around a script is shown that has the home or the root in it" {
+    need_wall
+    echo secret >"$HOME/private"
+    printf '%s\n' 'import os, time' "print('CW-', 'private' in os.listdir('$HOME'), os.path.exists('$ROOT/mas.ini'), flush=True)" \
+        "time.sleep($MARK)" | tee "$HOME/main.py" >"$ROOT/main.py"
+    echo '{}' | tee "$HOME/package.json" "$ROOT/package.json" >"$T/package.json"
+    runs "$PYTHON '$HOME/main.py'"
+    printed 'CW- False False'
+    runs "$PYTHON '$ROOT/main.py'"
+    printed 'CW- False False'
+}
+
+finds_mas() {
+    compromise "$1"
+    [[ ":/usr/bin:/usr/local/bin:" != *":${MAS%/*}:"* ]] || skip 'mas is where every PATH is'
+    inside "bash -lc 'PATH=\${PATH#${MAS%/*}:}; type -p mas' && sh -lc 'command -v mas' && env -i HOME=\$HOME bash -lc 'echo one; type -p mas && mas version'"
+    cat "$TREE/said"
+    [ "$rc" -eq 0 ]
+    "$MAS" show "$ID" | grep -F "${MAS%/*}"
+}
+@test "a login shell, which sets PATH anew, finds mas" {
+    need_wall
+    finds_mas require
+}
+
+@test "and where Landlock alone holds the files" {
+    no_bwrap
+    need_wall() { :; }
+    finds_mas try
+}
