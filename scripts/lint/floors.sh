@@ -137,6 +137,9 @@ only histedit.h chat/line.c
 only curses.h top/screen.c
 only ncurses.h top/screen.c
 only seccomp.h filter/rules.h
+complain 'only base/palette.c knows the numbers of colours' < <(
+    grep -E '\\033\[([0-9;]*;)?[349][0-7]m' "$code" | grep -v '^src/base/palette.c:'
+)
 
 complain 'only base/proc.c starts processes (others call proc_exec() and its kind)' < <(
     grep -E '(^|[^A-Za-z0-9_.>])(v?fork|forkpty|daemon|posix_spawnp?|exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|clone3?)[ \t]*\(' \

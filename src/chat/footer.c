@@ -8,11 +8,10 @@
 
 enum { BELOW = 4 }; /* rows besides the choices: state, input, conversation */
 
-/* SGR after reverse video, by state. */
-static const char *const colours[AGENT_STATE_COUNT] = {
-    [AGENT_ASLEEP] = "\033[2m",  [AGENT_STARTING] = "\033[34m", [AGENT_WORKING] = "\033[32m",
-    [AGENT_IDLE] = "",           [AGENT_WAITING] = "\033[33m",  [AGENT_LIMITED] = "\033[35m",
-    [AGENT_PAUSED] = "\033[35m", [AGENT_EXITED] = "\033[2m",    [AGENT_CRASHED] = "\033[31m",
+static const enum tint tints[AGENT_STATE_COUNT] = {
+    [AGENT_ASLEEP] = TINT_DIM,  [AGENT_STARTING] = TINT_NEWS, [AGENT_WORKING] = TINT_GOOD,
+    [AGENT_IDLE] = TINT_PLAIN,  [AGENT_WAITING] = TINT_ASKS,  [AGENT_LIMITED] = TINT_HELD,
+    [AGENT_PAUSED] = TINT_HELD, [AGENT_EXITED] = TINT_DIM,    [AGENT_CRASHED] = TINT_BAD,
 };
 
 bool footer_ticks(const struct chat *chat)
@@ -188,7 +187,7 @@ static void set_state(struct chat *chat)
     str_clear(state);
     str_addf(state, " %s",
              chat->host.conn.fd == -1 ? "no connection" : agent_state_name(chat->state));
-    chat->view.state_colour = chat->host.conn.fd == -1 ? "\033[31m" : colours[chat->state];
+    chat->view.state_tint = chat->host.conn.fd == -1 ? TINT_BAD : tints[chat->state];
     if (footer_ticks(chat) && chat->since_ms > 0) {
         int64_t seconds = (time_epoch_ms() - chat->since_ms) / 1000;
         (void)snprintf(age, sizeof age, " %llds", seconds > 0 ? (long long)seconds : 0);

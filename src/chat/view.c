@@ -1,6 +1,7 @@
 #include "chat/view_internal.h"
 
 #include "base/loop.h"
+#include "base/palette.h"
 #include "base/wrap.h"
 
 #include <errno.h>
@@ -30,14 +31,9 @@ static void read_size(struct chat_view *view)
 
 void view_open(struct chat_view *view, int fd)
 {
-    const char *no_colour = getenv("NO_COLOR");
-    const char *term = getenv("TERM");
-
     view->fd = fd;
-    view->colour =
-        (no_colour == NULL || no_colour[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0;
+    view->colours = palette_colours();
     view->unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    view->state_colour = "";
     view->changed = true;
     read_size(view);
 }

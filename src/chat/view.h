@@ -13,6 +13,7 @@
 #ifndef MAS_CHAT_VIEW_H
 #define MAS_CHAT_VIEW_H
 
+#include "base/palette.h"
 #include "base/str.h"
 #include "base/term_escape.h"
 
@@ -49,7 +50,8 @@ struct view_line {
 struct chat_view {
     int fd;
     int rows, columns;
-    bool colour, unicode;
+    int colours; /* 0: none, and no attributes */
+    bool unicode;
     struct str out; /* to be written next */
     struct str fresh; /* rows to be added above the footer */
     /* complete lines, oldest first */
@@ -66,7 +68,7 @@ struct chat_view {
     struct view_line live[VIEW_LIVE_MAX];
     size_t live_count;
     struct str state;
-    const char *state_colour; /* SGR; "": none */
+    enum tint state_tint; /* in reverse video */
     struct str input; /* without control characters except newlines */
     size_t cursor; /* byte in it */
     bool changed;

@@ -68,9 +68,9 @@ static void put_input(struct chat_view *view, size_t most)
     }
     for (size_t i = first; i < input.rows; i++) {
         str_add(&view->out, i > first ? "\r\n" : "");
-        str_add(&view->out, view->colour ? "\033[1m" : "");
+        str_add(&view->out, view->colours > 0 ? "\033[1m" : "");
         str_add(&view->out, i == 0 ? "> " : "  ");
-        str_add(&view->out, view->colour ? "\033[0m" : "");
+        str_add(&view->out, view->colours > 0 ? "\033[0m" : "");
         str_addn(&view->out, str_text(&view->input) + input.from[i], input.len[i]);
     }
     view->cursor_row = view->footer_rows + (int)(input.cursor_row - first);
@@ -92,13 +92,13 @@ static void put_state(struct chat_view *view)
 {
     size_t n = wrap_cut(str_text(&view->state), view->state.len, view->columns - 1);
 
-    str_add(&view->out, view->colour ? "\033[7m" : "");
-    str_add(&view->out, view->colour ? view->state_colour : "");
+    str_add(&view->out, palette_sgr(view->state_tint, view->colours));
+    str_add(&view->out, view->colours > 0 ? "\033[7m" : "");
     str_addn(&view->out, str_text(&view->state), n);
     int left = view->columns - 1 - wrap_columns(str_text(&view->state), n);
-    if (left > 0 && view->colour)
+    if (left > 0 && view->colours > 0)
         str_addf(&view->out, "%*s", left, "");
-    str_add(&view->out, view->colour ? "\033[0m\r\n" : "\r\n");
+    str_add(&view->out, view->colours > 0 ? "\033[0m\r\n" : "\r\n");
     view->footer_rows++;
 }
 

@@ -1,29 +1,31 @@
 #include "chat/view_internal.h"
 
+#include "base/palette.h"
 #include "base/wrap.h"
 
 #include <string.h>
 
-/* Prefixes of the first row of a line (also in ASCII) and of the others, and the colour. */
+/* Prefixes of the first row of a line (also in ASCII) and of the others, and the tint. */
 static const struct {
-    const char *first, *ascii, *rest, *colour;
+    const char *first, *ascii, *rest;
+    enum tint tint;
 } looks[STYLE_COUNT] = {
-    [STYLE_TEXT] = {"", "", "", ""},
-    [STYLE_USER] = {"\u203a ", "> ", "  ", "\033[1;36m"},
-    [STYLE_USER_MORE] = {"  ", "  ", "  ", "\033[1;36m"},
-    [STYLE_THOUGHT] = {"", "", "", "\033[2;3m"},
-    [STYLE_NOTE] = {"", "", "", "\033[2m"},
-    [STYLE_ERROR] = {"", "", "", "\033[31m"},
-    [STYLE_TOOL] = {"\u2026 ", ". ", "  ", "\033[34m"},
-    [STYLE_DONE] = {"\u2713 ", "+ ", "  ", "\033[32m"},
-    [STYLE_FAILED] = {"\u2717 ", "x ", "  ", "\033[31m"},
-    [STYLE_DETAIL] = {"  ", "  ", "  ", "\033[2m"},
-    [STYLE_ADDED] = {"  ", "  ", "  ", "\033[32m"},
-    [STYLE_REMOVED] = {"  ", "  ", "  ", "\033[31m"},
-    [STYLE_PLACE] = {"  ", "  ", "  ", "\033[36m"},
-    [STYLE_ASKS] = {"? ", "? ", "  ", "\033[1;33m"},
-    [STYLE_CHOICE] = {"  ", "  ", "    ", "\033[33m"},
-    [STYLE_PLAN] = {"", "", "    ", ""},
+    [STYLE_TEXT] = {"", "", "", TINT_PLAIN},
+    [STYLE_USER] = {"\u203a ", "> ", "  ", TINT_BOLD},
+    [STYLE_USER_MORE] = {"  ", "  ", "  ", TINT_BOLD},
+    [STYLE_THOUGHT] = {"", "", "", TINT_DIM},
+    [STYLE_NOTE] = {"", "", "", TINT_DIM},
+    [STYLE_ERROR] = {"", "", "", TINT_BAD},
+    [STYLE_TOOL] = {"\u2026 ", ". ", "  ", TINT_NEWS},
+    [STYLE_DONE] = {"\u2713 ", "+ ", "  ", TINT_GOOD},
+    [STYLE_FAILED] = {"\u2717 ", "x ", "  ", TINT_BAD},
+    [STYLE_DETAIL] = {"  ", "  ", "  ", TINT_DIM},
+    [STYLE_ADDED] = {"  ", "  ", "  ", TINT_GOOD},
+    [STYLE_REMOVED] = {"  ", "  ", "  ", TINT_BAD},
+    [STYLE_PLACE] = {"  ", "  ", "  ", TINT_NEWS},
+    [STYLE_ASKS] = {"? ", "? ", "  ", TINT_ASKS},
+    [STYLE_CHOICE] = {"  ", "  ", "    ", TINT_BOLD},
+    [STYLE_PLAN] = {"", "", "    ", TINT_PLAIN},
 };
 
 static const char *first_of(const struct chat_view *view, enum style style)
@@ -40,12 +42,12 @@ int view_room(const struct chat_view *view, enum style style)
 void view_put_row(const struct chat_view *view, struct str *to, enum style style, bool first,
                   const char *text, size_t len)
 {
-    bool coloured = view->colour && looks[style].colour[0] != '\0';
+    const char *tint = palette_sgr(looks[style].tint, view->colours);
 
-    str_add(to, coloured ? looks[style].colour : "");
+    str_add(to, tint);
     str_add(to, first ? first_of(view, style) : looks[style].rest);
     str_addn(to, text, len);
-    str_add(to, coloured ? "\033[0m" : "");
+    str_add(to, tint[0] != '\0' ? "\033[0m" : "");
 }
 
 size_t view_put_rows(const struct chat_view *view, struct str *to, enum style style,

@@ -31,16 +31,14 @@ const char *agent_word(const struct roster *roster, size_t i)
 
 const char *agent_colour(const struct roster *roster, size_t i)
 {
-    static const enum colour colours[AGENT_STATE_COUNT] = {
-        [AGENT_ASLEEP] = COLOUR_DIM,     [AGENT_STARTING] = COLOUR_BLUE,
-        [AGENT_WORKING] = COLOUR_GREEN,  [AGENT_IDLE] = COLOUR_NONE,
-        [AGENT_WAITING] = COLOUR_YELLOW, [AGENT_LIMITED] = COLOUR_MAGENTA,
-        [AGENT_PAUSED] = COLOUR_MAGENTA, [AGENT_EXITED] = COLOUR_DIM,
-        [AGENT_CRASHED] = COLOUR_RED,
+    static const enum tint colours[AGENT_STATE_COUNT] = {
+        [AGENT_ASLEEP] = TINT_DIM,  [AGENT_STARTING] = TINT_NEWS, [AGENT_WORKING] = TINT_GOOD,
+        [AGENT_IDLE] = TINT_PLAIN,  [AGENT_WAITING] = TINT_ASKS,  [AGENT_LIMITED] = TINT_HELD,
+        [AGENT_PAUSED] = TINT_HELD, [AGENT_EXITED] = TINT_DIM,    [AGENT_CRASHED] = TINT_BAD,
     };
     const struct roster_agent *agent = &roster->agents[i];
     bool red = !agent->told || attention_of(&agent->status) == ATTENTION_FAILED;
-    return colour(red ? COLOUR_RED : colours[agent->status.state]);
+    return colour(red ? TINT_BAD : colours[agent->status.state]);
 }
 
 void agent_age(const struct roster *roster, size_t i, int64_t now_ms, char buf[24])

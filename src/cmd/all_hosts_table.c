@@ -377,10 +377,10 @@ static void add_problem(struct table *table, const struct fleet_answer *answer, 
     }
     str_addf(&host, "%s%s%s", answer->host != NULL ? answer->host : "-",
              answer->label != NULL ? ":" : "", answer->label != NULL ? answer->label : "");
-    table_add(table, host.data, colour(COLOUR_YELLOW));
+    table_add(table, host.data, colour(TINT_HELD));
     for (size_t i = 2; i < table->columns; i++)
         table_add(table, "-", NULL);
-    add_cell(table, &text, colour(COLOUR_YELLOW));
+    add_cell(table, &text, colour(TINT_HELD));
 }
 
 static bool has_summary(const struct fleet_answer *answer)

@@ -72,7 +72,7 @@ static void print_item(const struct context_item *item)
 
 static void print_list(const char *title, const struct context_list *list)
 {
-    const char *blue = colour(COLOUR_BLUE);
+    const char *blue = colour(TINT_NEWS);
 
     printf("%s%s%s\n", blue != NULL ? blue : "", title, blue != NULL ? "\033[0m" : "");
     for (size_t i = 0; i < list->count; i++)

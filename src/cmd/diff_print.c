@@ -11,13 +11,13 @@ static const char *colour_of_line(const char *line)
 {
     switch (line[0]) {
     case '+':
-        return str_starts(line, "+++ ") ? colour(COLOUR_DIM) : colour(COLOUR_GREEN);
+        return str_starts(line, "+++ ") ? colour(TINT_DIM) : colour(TINT_GOOD);
     case '-':
-        return str_starts(line, "--- ") ? colour(COLOUR_DIM) : colour(COLOUR_RED);
+        return str_starts(line, "--- ") ? colour(TINT_DIM) : colour(TINT_BAD);
     case '@':
-        return colour(COLOUR_BLUE);
+        return colour(TINT_NEWS);
     case 'd':
-        return colour(COLOUR_YELLOW);
+        return colour(TINT_BOLD);
     default:
         return NULL;
     }

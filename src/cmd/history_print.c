@@ -179,11 +179,11 @@ static const char *colour_of_item(const struct store_item *item)
     enum store_role role = item->role;
 
     if (role == ROLE_NOTE && item->state != MESSAGE_DONE)
-        return colour(COLOUR_RED);
-    return role == ROLE_USER      ? colour(COLOUR_GREEN)
-           : role == ROLE_AGENT   ? colour(COLOUR_BLUE)
-           : role == ROLE_THOUGHT ? colour(COLOUR_DIM)
-                                  : colour(COLOUR_YELLOW);
+        return colour(TINT_BAD);
+    return role == ROLE_USER      ? colour(TINT_BOLD)
+           : role == ROLE_AGENT   ? colour(TINT_NEWS)
+           : role == ROLE_THOUGHT ? colour(TINT_DIM)
+                                  : colour(TINT_HELD);
 }
 
 static const char *or_none(const char *text)
@@ -196,7 +196,7 @@ static void print_text(const struct store_item *item, struct history *history)
     static const char blanks[] = "                                ";
     _cleanup_str_ struct str who = STR_INIT;
     char when[TIME_TEXT];
-    const char *dim = colour(COLOUR_DIM);
+    const char *dim = colour(TINT_DIM);
     const char *paint = colour_of_item(item);
 
     time_format((time_t)(item->time_ms / 1000), when);

@@ -66,8 +66,8 @@ bool all_jobs_wants(const struct call *call, const struct batch_job *job)
 static const char *colour_of_job(const struct batch_job *job)
 {
     if (slurm_has_failed(job->state))
-        return colour(COLOUR_RED);
-    return job->state == SLURM_RUNNING ? colour(COLOUR_GREEN) : NULL;
+        return colour(TINT_BAD);
+    return job->state == SLURM_RUNNING ? colour(TINT_GOOD) : NULL;
 }
 
 static void add_job(const struct batch_job *job, time_t now, struct table *table)

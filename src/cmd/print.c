@@ -19,34 +19,26 @@
 enum { PROGRESS_AFTER_MS = 400 };
 
 /* Keeps the result, because it is needed for each cell. */
-static bool has_colour(void)
+static int count_colours(void)
 {
     static int known = -1;
-    if (known == -1) {
-        const char *no = getenv("NO_COLOR");
-        const char *term = getenv("TERM");
-        known = (no == NULL || no[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0 &&
-                (isatty(STDOUT_FILENO) != 0 || getenv(PAGER_IN_USE) != NULL);
-    }
-    return known == 1;
+
+    if (known == -1)
+        known = isatty(STDOUT_FILENO) != 0 || getenv(PAGER_IN_USE) != NULL ? palette_colours() : 0;
+    return known;
 }
 
-const char *colour(enum colour which)
+const char *colour(enum tint tint)
 {
-    static const char *const sequences[] = {
-        [COLOUR_NONE] = NULL,         [COLOUR_RED] = "\033[31m",  [COLOUR_GREEN] = "\033[32m",
-        [COLOUR_YELLOW] = "\033[33m", [COLOUR_BLUE] = "\033[34m", [COLOUR_MAGENTA] = "\033[35m",
-        [COLOUR_DIM] = "\033[2m",
-    };
-    return has_colour() ? sequences[which] : NULL;
+    const char *text = palette_sgr(tint, count_colours());
+    return text[0] != '\0' ? text : NULL;
 }
 
 const char *colour_of(enum status status, bool crashed)
 {
-    static const enum colour colours[STATUS_COUNT] = {[STATUS_ACTIVE] = COLOUR_GREEN,
-                                                      [STATUS_ERROR] = COLOUR_RED,
-                                                      [STATUS_STOPPED] = COLOUR_NONE};
-    return colour(crashed && status == STATUS_STOPPED ? COLOUR_YELLOW : colours[status]);
+    static const enum tint colours[STATUS_COUNT] = {
+        [STATUS_ACTIVE] = TINT_GOOD, [STATUS_ERROR] = TINT_BAD, [STATUS_STOPPED] = TINT_PLAIN};
+    return colour(crashed && status == STATUS_STOPPED ? TINT_ASKS : colours[status]);
 }
 
 void print_status(const struct view *view, struct str *to)
@@ -63,7 +55,7 @@ void print_status(const struct view *view, struct str *to)
 
 const char *colour_dim(void)
 {
-    return colour(COLOUR_DIM);
+    return colour(TINT_DIM);
 }
 
 void warn_job(const struct config *config)

@@ -4,6 +4,7 @@
 #ifndef MAS_CMD_PRINT_H
 #define MAS_CMD_PRINT_H
 
+#include "base/palette.h"
 #include "base/str.h"
 #include "session/life.h"
 
@@ -16,17 +17,8 @@ struct survey;
 struct view;
 
 /* Return an escape sequence, or NULL for none. They always return NULL if standard output is not a
- * terminal, NO_COLOR is not empty, or TERM is unset or "dumb". */
-enum colour {
-    COLOUR_NONE,
-    COLOUR_RED,
-    COLOUR_GREEN,
-    COLOUR_YELLOW,
-    COLOUR_BLUE,
-    COLOUR_MAGENTA,
-    COLOUR_DIM
-};
-const char *colour(enum colour which);
+ * terminal, or one without colours (base/palette.h). */
+const char *colour(enum tint tint);
 const char *colour_of(enum status status, bool crashed);
 
 /* Appends the status of a session and what people have to know about it: "stopped (crashed)",

@@ -40,7 +40,7 @@ struct hit_list {
 /* Appends a snippet; highlights the found words if colours are on. */
 static void add_snippet(struct str *to, const char *text)
 {
-    const char *bold = colour(COLOUR_GREEN);
+    const char *bold = colour(TINT_GOOD);
     char mark[] = {SEARCH_MARK, SEARCH_MARK_END, '\0'};
 
     while (*text != '\0') {

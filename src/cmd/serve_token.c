@@ -148,7 +148,7 @@ static void add_row(const struct token *token, time_t now, struct table *table)
     table_add(table, token->name, NULL);
     table_add(table, right_name(token->right), NULL);
     table_add(table, made, NULL);
-    table_add(table, left, token_is_valid(token, now) ? NULL : colour(COLOUR_YELLOW));
+    table_add(table, left, token_is_valid(token, now) ? NULL : colour(TINT_HELD));
 }
 
 static int run_list(struct call *call, struct err *err)

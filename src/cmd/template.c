@@ -85,8 +85,8 @@ static void add_entry(const struct template_entry *entry, struct table *table)
     table_add(table, entry->name, NULL);
     table_add(table, entry->problem != NULL ? "-" : agents, NULL);
     table_add(table, states[entry->state].words,
-              states[entry->state].outdated ? colour(COLOUR_YELLOW) : NULL);
-    table_add(table, words, entry->problem != NULL ? colour(COLOUR_RED) : NULL);
+              states[entry->state].outdated ? colour(TINT_ASKS) : NULL);
+    table_add(table, words, entry->problem != NULL ? colour(TINT_BAD) : NULL);
 }
 
 static int run_list(struct call *call, struct err *err)

@@ -1,5 +1,6 @@
 /* The part of tmux/tmux.h that acts on an existing session. */
 #include "base/path.h"
+#include "base/terminfo.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 
@@ -279,6 +280,11 @@ int tmux_check_attach(const char *socket_path, struct err *err)
         (void)err_set(err, MAS_FAILED,
                       "cannot attach: TERM does not name the type of this terminal");
         return err_hint(err, "set it, for example: export TERM=xterm-256color");
+    }
+    if (inside == NULL && !terminfo_knows(term)) {
+        (void)err_set(err, MAS_FAILED, "cannot attach: terminfo does not know this terminal, '%s'",
+                      term);
+        return err_hint(err, "name one that is like it, for example: export TERM=xterm-256color");
     }
     if (inside != NULL && !tmux_same_socket(inside, socket_path)) {
         (void)err_set(err, MAS_TMUX,

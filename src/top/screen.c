@@ -1,5 +1,7 @@
 #include "top/screen.h"
 
+#include "base/palette.h"
+
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,69 +18,59 @@
 #undef columns /* a macro of term.h */
 #undef lines
 
-enum { ESCAPE_MS = 25, COLOURS_MANY = 256, PAIR_CHOSEN = 20, PAIR_MAX = 64 };
+enum { ESCAPE_MS = 25, PAIR_CHOSEN = 20 };
 
 /* ---- colours */
 
-/* How a kind of text looks: a colour of the terminal's own eight, and attributes that also work
- * without colours. */
-static const struct {
-    short colour; /* -1: the terminal's own */
-    attr_t attributes;
-} looks[PAINT_COUNT] = {
-    [PAINT_PLAIN] = {-1, A_NORMAL},
-    [PAINT_DIM] = {-1, A_DIM},
-    [PAINT_BOLD] = {-1, A_BOLD},
-    [PAINT_NEEDED] = {COLOR_YELLOW, A_BOLD},
-    [PAINT_BAD] = {COLOR_RED, A_BOLD},
-    [PAINT_WORKING] = {COLOR_GREEN, A_NORMAL},
-    [PAINT_DONE] = {COLOR_CYAN, A_NORMAL},
-    [PAINT_HELD] = {COLOR_MAGENTA, A_NORMAL},
-    [PAINT_BAR] = {-1, A_NORMAL},
-    [PAINT_KEY] = {-1, A_BOLD},
-    [PAINT_ADDED] = {COLOR_GREEN, A_NORMAL},
-    [PAINT_REMOVED] = {COLOR_RED, A_NORMAL},
+static const enum tint tints[PAINT_COUNT] = {
+    [PAINT_PLAIN] = TINT_PLAIN, [PAINT_DIM] = TINT_DIM,    [PAINT_BOLD] = TINT_BOLD,
+    [PAINT_NEEDED] = TINT_ASKS, [PAINT_BAD] = TINT_BAD,    [PAINT_WORKING] = TINT_GOOD,
+    [PAINT_DONE] = TINT_DONE,   [PAINT_HELD] = TINT_HELD,  [PAINT_BAR] = TINT_PLAIN,
+    [PAINT_KEY] = TINT_BOLD,    [PAINT_ADDED] = TINT_GOOD, [PAINT_REMOVED] = TINT_BAD,
 };
+
+static bool has_many(void)
+{
+    return COLORS >= PALETTE_MANY;
+}
 
 /* Pairs: 1 + paint on the terminal's own background, PAIR_CHOSEN + paint on that of the chosen
  * row. */
 static void start_colours(void)
 {
-    const char *none = getenv("NO_COLOR");
-
-    if ((none != NULL && none[0] != '\0') || !has_colors() || start_color() == ERR ||
+    if (palette_colours() == 0 || !has_colors() || start_color() == ERR ||
         use_default_colors() == ERR)
         return;
-    bool many = COLORS >= COLOURS_MANY;
     for (int i = 0; i < PAINT_COUNT; i++) {
-        short colour = looks[i].colour;
-        (void)init_pair((short)(1 + i), colour, -1);
-        if (many) /* on dark grey; the text stays bright on light and on dark terminals */
-            (void)init_pair((short)(PAIR_CHOSEN + i), colour == -1 ? 255 : (short)(colour + 8),
-                            238);
+        const struct palette_look *look = &palette[tints[i]];
+        (void)init_pair((short)(1 + i), has_many() ? look->many : look->few, -1);
+        if (has_many())
+            (void)init_pair((short)(PAIR_CHOSEN + i), look->chosen, PALETTE_CHOSEN);
     }
 }
 
 static bool has_pairs(void)
 {
+    const struct palette_look *look = &palette[tints[PAINT_BAD]];
     short colour, back;
-    return pair_content(1 + PAINT_NEEDED, &colour, &back) == OK && colour == COLOR_YELLOW;
+
+    return pair_content(1 + PAINT_BAD, &colour, &back) == OK &&
+           colour == (has_many() ? look->many : look->few);
 }
 
 static void paint_with(enum paint paint, const struct canvas_row *row)
 {
-    attr_t attributes = looks[paint].attributes;
+    const struct palette_look *look = &palette[tints[paint]];
+    bool many = has_pairs() && has_many();
+    attr_t attributes = look->bold ? A_BOLD : A_NORMAL;
     short pair = has_pairs() ? (short)(1 + paint) : 0;
 
-    if (row->bar)
+    if (!many && look->dim && !row->chosen)
+        attributes |= A_DIM;
+    if (row->bar || (!many && row->chosen))
         attributes |= A_REVERSE;
-    if (row->chosen && has_pairs() && COLORS >= COLOURS_MANY) {
-        pair = (short)(PAIR_CHOSEN + paint);
-        attributes &= ~(attr_t)A_DIM;
-    } else if (row->chosen) {
-        attributes = (attributes | A_REVERSE) & ~(attr_t)A_DIM;
-        pair = 0;
-    }
+    if (row->chosen)
+        pair = many ? (short)(PAIR_CHOSEN + paint) : 0;
     (void)attr_set(attributes, pair, NULL);
 }
 
@@ -102,10 +94,11 @@ static int check(struct err *err)
         (void)err_set(err, MAS_USAGE, "cannot show the screen: this is not a terminal");
     else if (term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0)
         (void)err_set(err, MAS_USAGE, "cannot show the screen: TERM names no terminal that can");
-    else if (setupterm(NULL, STDOUT_FILENO, &found) == ERR)
-        (void)err_set(err, MAS_USAGE, "cannot show the screen: there is no description of '%s'",
-                      term);
-    else if (!moves_cursor())
+    else if (setupterm(NULL, STDOUT_FILENO, &found) == ERR) {
+        (void)err_set(err, MAS_USAGE, "cannot show the screen: terminfo does not know '%s'", term);
+        return err_hint(err, "name one that is like it: TERM=xterm-256color mas top; or print the "
+                             "screen as text: mas top --once");
+    } else if (!moves_cursor())
         (void)err_set(err, MAS_USAGE, "cannot show the screen: a '%s' cannot move its cursor",
                       term);
     else

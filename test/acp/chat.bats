@@ -462,6 +462,16 @@ has_set() { "$MAS" set "$ID" solo | grep -q "^$1 "; }
     run ! grep -q $'\033\\[[0-9;]*m' <(tm capture-pane -ept "$PANE")
 }
 
+@test "a question is bold, and every colour is one that can be read on white and on black" {
+    chat
+    type_line 'TOOL:read DIFF:x.c ASK:execute'
+    eventually shows_state waiting
+    tm capture-pane -ept "$PANE" >"$T/screen"
+    grep -q $'\033\\[1[;m].*May I execute' <(sed 's/\x1b\[38;5;130m\x1b\[1m/\x1b[1;38;5;130m/' "$T/screen") ||
+        grep -q $'\033\\[[0-9;]*1;.*May I execute' "$T/screen"
+    run ! grep -qE $'\033\\[([0-9;]*;)?(3[0-79]|9[0-7])m' <(sed -E 's/38;5;[0-9]+/0/g; s/39m/0m/g' "$T/screen")
+}
+
 @test "what is typed while a permission is asked is said to wait, and how that is answered" {
     chat
     type_line ASK:execute

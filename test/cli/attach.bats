@@ -68,6 +68,13 @@ type_line() { tm send-keys -t "$1" -l "$2" \; send-keys -t "$1" Enter; }
     [ "$(cat "$ROOT/sessions/$ID/unit/solo/typed.txt")" = typed ]
 }
 
+@test "a terminal that terminfo does not know is named, with a way out" {
+    new_session -t solo
+    in_terminal "TERM=nosuch-term \"$MAS\" attach $ID 2>$T/err"
+    eventually grep -q "terminfo does not know this terminal, 'nosuch-term'" "$T/err"
+    grep -q 'export TERM=xterm-256color' "$T/err"
+}
+
 @test "attach with an agent selects that agent's window and pane" {
     new_session -n team
     [ "$(current_pane "$(tmux_name "$ID")")" = "$(pane_of "$ID" 00)" ]

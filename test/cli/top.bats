@@ -106,6 +106,12 @@ top_shows_use() { "$MAS" top --once busy | grep -Eq 'CPU +MEM' && "$MAS" top --o
     eventually has_ended
     [ "$(<"$T/rc")" = 2 ]
     grep -q 'mas top --once' "$T/err"
+    rm "$T/rc"
+    TERMINAL=TERM=nosuch-term open 80 24
+    eventually has_ended
+    [ "$(<"$T/rc")" = 2 ]
+    grep -q "terminfo does not know 'nosuch-term'" "$T/err"
+    grep -q 'TERM=xterm-256color mas top' "$T/err"
 }
 
 @test "a and d answer what the chosen agent asks, and a number chooses; s sends a message" {
@@ -405,6 +411,37 @@ E2
             type_keys q
             eventually sees 'shop/solo'
         done
+        type_keys q
+        eventually has_ended
+        rm -f "$T/rc"
+        outer kill-session
+    done
+}
+
+# colours: those on the screen, one a line: 31 (of eight) or 256:130.
+colours() {
+    outer capture-pane -pe | grep -oE $'\e\\[[0-9;]*m' | sed -E 's/.\[//; s/m$//; s/[34]8;5;/256:/g' | tr ';' '\n' |
+        grep -E '^(256:.*|3[0-7]|9[0-7]|4[0-7]|10[0-7])$' | sort -u
+}
+
+@test "with 8, 16 and 256 colours all can be read on white and on black, and questions are bold" {
+    local term
+    three_sessions
+    mkdir "$T/terminfo"
+    infocmp screen | sed 's/^screen|[^,]*/sixteen/; s/colors#[0-9x]*/colors#16/' >"$T/terms"
+    tic -x -o "$T/terminfo" "$T/terms"
+    for term in screen sixteen screen-256color vt100; do
+        TERMINAL="COLORTERM= TERMINFO_DIRS=$T/terminfo:/lib/terminfo:/usr/share/terminfo:/etc/terminfo TERM=$term" open 100 30
+        eventually sees 'May I execute?'
+        type_keys G # the chosen row has a background of its own
+        # shellcheck disable=SC2329 # called by eventually
+        asks_boldly() { outer capture-pane -pe | grep 'May I execute' | grep -qE $'\e\\[([0-9;]*;)?1[;m]'; }
+        eventually asks_boldly
+        case $term in
+            *256color) colours | grep -qx 256:130; run ! grep -v '^256:' <(colours) ;;
+            vt100) [ -z "$(colours)" ] ;;
+            *) run ! grep -vxE '31|35' <(colours) ;;
+        esac
         type_keys q
         eventually has_ended
         rm -f "$T/rc"
