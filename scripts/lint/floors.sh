@@ -138,7 +138,7 @@ only curses.h top/screen.c
 only ncurses.h top/screen.c
 only seccomp.h filter/rules.h
 complain 'only base/palette.c knows the numbers of colours' < <(
-    grep -E '\\033\[([0-9;]*;)?[349][0-7]m' "$code" | grep -v '^src/base/palette.c:'
+    grep -rnE --include='*.c' '\\033\[([0-9;]*;)?[349][0-7]m' src | grep -v '^src/base/palette.c:'
 )
 
 complain 'only base/proc.c starts processes (others call proc_exec() and its kind)' < <(
