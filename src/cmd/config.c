@@ -102,6 +102,9 @@ const struct cmd cmd_config = {
     .summary = "print the root and each setting with its origin",
     .examples = "mas config\n"
                 "mas config --json",
+    .details = "A team that runs has read its settings when it started: what a change of mas.ini "
+               "means for it, mas.ini(5) says of each section. mas stop and mas start let it read "
+               "them again.",
     .operands_max = 0,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON,
     .run = run_config,

@@ -366,7 +366,7 @@ assert len(clear) == 1 and clear[0]["kind"] == "allow_once", p
 c.permit(p, "clear")
 assert c.end(n)["stopReason"] == "end_turn"
 assert "mas: the context was cleared" in c.titles(s)
-assert "Carry out this plan" in c.text(s, 0, "user_message_chunk")
+assert "Carry out this plan with full permissions:" in c.text(s, 0, "user_message_chunk")
 last = c.text(s).split("AGENT#")[-1]
 assert "CW-BEFORE" not in last and "users=1" in last, last
 assert "CW-BEFORE" not in c.prompt(s, "what now")

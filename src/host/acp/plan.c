@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char carry_out[] = "Carry out this plan:\n\n";
+static const char carry_out[] = "Carry out this plan";
 
 bool plan_is_asked(const struct acp_permission *request)
 {
@@ -101,6 +101,18 @@ static const char *mode_named(const struct offered *offered, const struct acp_wo
     return found;
 }
 
+/* Returns true for the modes in which the agents that mas knows ask for nothing. */
+static bool has_full_permissions(const char *mode)
+{
+    static const char *const modes[] = {"bypassPermissions", "bypass", "yolo", "agent-full-access",
+                                        "full-access"};
+
+    for (size_t i = 0; mode != NULL && i < ARRAY_LEN(modes); i++)
+        if (strcmp(modes[i], mode) == 0)
+            return true;
+    return false;
+}
+
 static const char *find_mode(const struct offered *offered, const char *id)
 {
     for (size_t i = 0; i < offered->mode_count; i++)
@@ -165,7 +177,10 @@ int plan_carry_out(struct host *host, size_t index, const struct acp_word *optio
         return err_set(err, MAS_FAILED, "the text of the plan is unknown");
     if (mode != NULL && settings_check_mode(host, mode, err) == -1)
         return -1;
-    _cleanup_free_ char *text = mem_printf("%s%s", carry_out, permission->plan_text);
+    /* the agent would ask, or hold back, if it did not know */
+    _cleanup_free_ char *text = mem_printf(
+        "%s%s:\n\n%s", carry_out, has_full_permissions(mode) ? " with full permissions" : "",
+        permission->plan_text);
     _cleanup_free_ char *from =
         mem_dup(conversation->turn.on ? conversation->turn.prompt.from : "-");
     int64_t asked = turn_prompt(conversation);
