@@ -212,11 +212,21 @@ static void print_lines(const struct code_call *code, const char *agent,
     print_line(&text);
 }
 
+/* Returns the name of a member that has to be a text and is none; NULL: all are. */
+static const char *no_text(const struct json *comment)
+{
+    static const char *const texts[] = {"path", "line", "text"};
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (json_get(comment, texts[i]) != NULL && json_get_text(comment, texts[i]) == NULL)
+            return texts[i];
+    return NULL;
+}
+
 /* Adds one comment: {"path", "number", "line", "text"}. */
 static int add_comment(const struct json *node, size_t index, struct session_review *review,
                        struct err *err)
 {
-    static const char *const known[] = {"path", "line", "text"};
     const struct json *number = json_get(node, "number");
     const struct review_place place = {.path = json_get_text(node, "path"),
                                        .line = json_get_text(node, "line"),
@@ -224,9 +234,9 @@ static int add_comment(const struct json *node, size_t index, struct session_rev
     const char *text = json_get_text_or(node, "text", "");
     const char *wrong = NULL;
 
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (json_get(node, known[i]) != NULL && json_get_text(node, known[i]) == NULL)
-            wrong = "a member is not a text";
+    if (no_text(node) != NULL)
+        return err_set(err, MAS_USAGE, "cannot review: comment %zu: %s: it is not a text",
+                       index + 1, no_text(node));
     if (!json_is_object(node) || text[strspn(text, " \t\r\n")] == '\0')
         wrong = "it has no text";
     else if (place.line != NULL && (place.path == NULL || place.line[0] == '\0'))

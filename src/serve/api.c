@@ -246,10 +246,14 @@ bool api_read(struct request *request, const char *const *known)
         const char *const *at = known;
         while (*at != NULL && strcmp(*at, json_key(n)) != 0)
             at++;
-        if (*at == NULL) {
-            answer_error(request, 400, "cannot use the body: %s: unknown member", json_key(n));
-            return false;
-        }
+        if (*at != NULL)
+            continue;
+        _cleanup_str_ struct str hint = STR_INIT;
+        for (at = known; *at != NULL; at++)
+            str_addf(&hint, "%s %s", at == known ? "its members are:" : ",", *at);
+        answer_refusal(request, 400, NULL, *known != NULL ? hint.data : "it has no members",
+                       "cannot use the body: %s: unknown member", json_key(n));
+        return false;
     }
     return true;
 }

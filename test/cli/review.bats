@@ -201,6 +201,8 @@ no file" ]
         run comments "$bad"
         [ "$status" -eq 2 ] || { echo "$bad: $status $output"; return 1; }
     done
+    run comments '{"comments":[{"text":"x"},{"text":"x","path":7}]}'
+    [ "${lines[0]}" = 'mas: cannot review: comment 2: path: it is not a text' ]
     run comments '{"comments":[{"text":"\u001b[31mred\u0007","path":"a"}]}'
     [ "$output" = '1 comment sent to agent x' ]
     [[ $(heard) == *'\x1b[31mred\x07' ]]

@@ -218,8 +218,11 @@ prompt() {
     refused 404 not_found "no mode 'nosuch'"
     at clear '{"then":7}'
     refused 400 bad_request 'then: it is not a string'
-    at clear '{"other":"x"}'
-    refused 400 bad_request 'unknown member'
+    at clear '{"text":"x"}'
+    is 400 '.error.message == "cannot use the body: text: unknown member" and
+        (.error.hint | startswith("its members are: ") and contains("then") and contains("mode"))'
+    api POST "/sessions/$ID/stop" -d '{"now":true}'
+    is 400 '.error.hint == "it has no members"'
 }
 
 @test "mode, options, conversation, sleep, wake, restart, seen" {
