@@ -116,6 +116,20 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     browse acts
 }
 
+@test "eight tabs of one browser are connected, and none says so of a stream that does not begin" {
+    needs_browser
+    acp_agent
+    serve
+    browse tabs
+}
+
+@test "on a low window a question and its answers can be seen and reached" {
+    needs_browser
+    acp_agent
+    serve
+    browse low
+}
+
 @test "what is said to an agent goes as a prompt, now or aside, at both sizes and by keyboard" {
     needs_browser
     acp_agent --steer --fork

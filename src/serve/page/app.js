@@ -26,7 +26,7 @@ let entered = false;
 
 const stream = new Stream({
     state(state) {
-        setText(link, {open: "connected", lost: "Connection lost; trying again. What you see may be old.", denied: "not signed in"}[state]);
+        setText(link, {begins: "connecting", open: "connected", lost: "Connection lost; trying again. What you see may be old.", denied: "not signed in"}[state]);
         link.dataset.state = state;
         document.body.dataset.entered = String(entered = state !== "denied" && (entered || state === "open"));
         leave.hidden = !entered;

@@ -38,7 +38,7 @@ export function hintOf(error) {
 }
 
 let alertTimer;
-// Shows what went wrong for ten seconds, or until another view is opened.
+// Shows what went wrong for ten seconds, or until another view is opened or something else is done.
 export function complain(error) {
     const node = document.getElementById("alert");
     const hint = hintOf(error);
@@ -57,6 +57,7 @@ export async function act(node, action) {
     if (node.disabled)
         return;
     node.disabled = true;
+    calm();
     try {
         await action();
     } catch (error) {

@@ -6,7 +6,10 @@
 // all of them, it sends `reset`, and the page reads everything again.
 import {headers} from "/page/api.js";
 
-const HIDDEN_MS = 60000; // a hidden page lets go then: a browser has few connections to a server
+// A browser has six connections to a server, for all of its pages. So a hidden page lets go when another
+// page begins to follow, or after a while.
+const HIDDEN_MS = 60000;
+const SLOW_MS = 500; // a stream that has not begun until then is not said to live
 const SILENCE_MS = 40000; // the server sends something every 15 s
 const RETRY_MS = [250, 500, 1000, 2000, 4000, 8000];
 const LINE_MAX = 4 << 20;
@@ -17,10 +20,12 @@ export class Stream {
     #lastId = 0;
     #abort = null;
     #wake = null;
+    #slow = null;
     #failures = 0;
     #ended = false;
+    #pages = new BroadcastChannel("mas-events");
 
-    // handlers: event(type, data), state("open" | "lost" | "denied"), begin(): the first event after
+    // handlers: event(type, data), state("begins" | "open" | "lost" | "denied"), begin(): the first event after
     // a pause of unknown length comes next, so everything has to be read again.
     constructor(handlers) {
         this.#handlers = handlers;
@@ -34,6 +39,7 @@ export class Stream {
             else
                 wake();
         });
+        this.#pages.addEventListener("message", () => document.hidden && this.#abort?.abort());
     }
 
     start(path) {
@@ -84,6 +90,9 @@ export class Stream {
     async #follow(path, abort) {
         const more = this.#lastId > 0 ? {"Last-Event-ID": String(this.#lastId)} : {};
         let timer = setTimeout(() => abort.abort(), SILENCE_MS);
+        this.#slow = setTimeout(() => this.#handlers.state("begins"), SLOW_MS);
+        if (!document.hidden)
+            this.#pages.postMessage("follows");
         try {
             const response = await fetch(path, {headers: headers(more), signal: abort.signal,
                 cache: "no-store", credentials: "same-origin", redirect: "error"});
@@ -103,6 +112,7 @@ export class Stream {
             }
         } finally {
             clearTimeout(timer);
+            clearTimeout(this.#slow);
         }
     }
 
@@ -137,6 +147,7 @@ export class Stream {
             const known = this.#lastId > 0 && type === "";
             this.#lastId = type === "reset" ? id : Math.max(id, this.#lastId);
             this.#failures = 0;
+            clearTimeout(this.#slow);
             this.#handlers.state("open");
             if (!known)
                 this.#handlers.begin();

@@ -128,12 +128,14 @@ def entries(browser):
     page.type("WRONG-ONE")
     page.tap("button", "Sign in")
     page.wait("document.getElementById('alert').textContent.includes('the code is wrong')")
+    page.wait("!document.getElementById('alert').hidden")
     code = offer("--name", "typed", "--answer")["code"]
     page.run("document.getElementById('code').value = ''")
     page.tap("#code")
     page.type(code.replace("-", "").lower())
     page.tap("button", "Sign in")
     page.wait("document.getElementById('link').dataset.state === 'open'")
+    need(page.run("document.getElementById('alert').hidden"), "it still says that the code is wrong")
     need("typed" in mas("serve", "token", "list"), "there is no token")
     need(page.run("document.cookie") == "", "a script can read the cookie")
     half = page.run("localStorage.getItem('half')")
@@ -164,6 +166,66 @@ def entries(browser):
     mas("serve", "token", "remove", "gone")  # a lost phone
     page.has("h2", "Sign in")
     quiet(page, "401", "403", "net::ERR_")
+
+
+def looked_at(page, is_seen):
+    """What a browser does with a tab that is chosen, or behind another one."""
+    page.run(f"Object.defineProperty(document, 'hidden', {{configurable: true, value: {json.dumps(not is_seen)}}});"
+             "document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def connected(page):
+    page.wait("document.getElementById('link').textContent === 'connected'")
+
+
+@scenario
+def tabs(browser):
+    """Eight tabs of one browser, which has six connections to a server; and a stream that does not begin is not said to live."""
+    first = browser.page(*DESK)
+    enter(first)
+    pages = [first]
+    for number in range(7):
+        looked_at(pages[-1], False)
+        pages.append(browser.page(*DESK))
+        at_agent(pages[-1])
+        connected(pages[-1])
+    prompt(pages[-1], "SAY:in-the-last-tab")
+    answers(pages[-1], "in-the-last-tab")
+    looked_at(pages[-1], False)
+    looked_at(first, True)
+    connected(first)
+    at_agent(first)
+    answers(first, "in-the-last-tab")
+    first.call("Fetch.enable", patterns=[{"urlPattern": "*/events*"}])  # they do not come
+    first.go(f"{URL}/#/")
+    first.wait("document.getElementById('link').textContent === 'connecting'")
+    first.call("Fetch.disable")
+    connected(first)
+    quiet(first, "401", "net::ERR_")
+
+
+@scenario
+def low(browser):
+    """On a phone with its keyboard, or at a zoom of 200 %, what is asked and its answers are in sight or scrolled to."""
+    for size in (640, 400), (360, 420):
+        page = browser.page(*size)
+        enter(page)
+        at_agent(page)
+        idle(page)  # nothing moves any more
+        prompt(page, "ASK")
+        page.has(".ask h3", "May I execute")
+        heights = page.run("[...document.querySelectorAll('.ask h3, .ask button, .permissions')].map(n => n.clientHeight)")
+        need(min(heights) >= 16, f"heights: {heights}")
+        need(page.run("document.querySelector('.permissions').scrollHeight <= document.querySelector('.permissions')"
+                      ".clientHeight"), "a part of it is cut off")
+        fits(page)
+        page.tap(".ask button", "Allow")
+        answers(page, "permit=yes-1")
+        idle(page)
+        prompt(page, "SAY:still-there")
+        answers(page, "still-there")
+        quiet(page, "401")
+        page.close()
 
 
 def more(page):
