@@ -135,6 +135,14 @@ int file_open_own(int dir, const char *name, int flags, struct err *err)
     return TAKE_FD(fd);
 }
 
+mode_t file_umask(void)
+{
+    mode_t mask = umask(0);
+
+    (void)umask(mask);
+    return mask & (S_IRWXG | S_IRWXO);
+}
+
 /* Opens a new file with exactly `mode`. */
 static int open_new(int dir, const char *name, mode_t mode)
 {

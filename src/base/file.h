@@ -52,6 +52,9 @@ int file_open_own(int dir, const char *name, int flags, struct err *err);
  * mas. */
 bool file_is_no_own(const struct err *err);
 
+/* Returns the bits that the umask takes from what others may do. */
+mode_t file_umask(void);
+
 /* Creates a new file with exactly this mode, whatever the umask. On failure err->number is EEXIST
  * if the name exists, and nothing is left of a file that could not be written whole. Does not sync.
  */

@@ -432,7 +432,7 @@ static int dir_open(struct copy *c, struct dir *dir)
         return fail(c, dir, NULL, NULL);
     if (is_target(c, &st))
         return fail(c, dir, NULL, "the copy would be inside the original");
-    dir->mode = st.st_mode & TREE_MODE_BITS;
+    dir->mode = st.st_mode & TREE_MODE_BITS & ~c->ways.without;
     dir->mtime = st.st_mtim;
 
     for (size_t i = 0; i < c->copies; i++) {
@@ -503,6 +503,7 @@ static int copy_to(int from, const int *to, size_t copies, const char *name,
     c->name = name;
     c->choice = choice;
     c->ways.link_readonly = choice->link_readonly;
+    c->ways.without = choice->without;
     c->tick = tick;
     c->arg = arg;
     c->list = list;

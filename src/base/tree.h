@@ -46,6 +46,7 @@ struct tree_choice {
     /* Make hard links to files that nobody has permission to write, if the file system allows it. A
      * link shares the owner, mode and times of its file, so the copy sets none of these. */
     bool link_readonly;
+    mode_t without; /* permission bits that files and directories of the copy do not get */
     /* Called for each entry at the top; false skips the entry. NULL: copy all. */
     bool (*takes)(const char *name, void *arg);
     void *arg;

@@ -146,7 +146,7 @@ static int copy_content(struct tree_mover *mover, int in, int out, const struct 
 }
 
 /* Sets mode and time after the content. Reading the mode is cheaper than setting it. */
-static int finish(int out, const struct stat *st)
+static int finish(int out, const struct stat *st, mode_t mode)
 {
     /* a FUSE file system of libfuse 2 ignores a call that sets one time only */
     const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, st->st_mtim};
@@ -154,8 +154,7 @@ static int finish(int out, const struct stat *st)
 
     if (fstat(out, &made) == -1)
         return -1;
-    if (((made.st_mode ^ st->st_mode) & ALLPERMS) != 0 &&
-        fchmod(out, st->st_mode & TREE_MODE_BITS) == -1)
+    if (((made.st_mode ^ mode) & ALLPERMS) != 0 && fchmod(out, mode) == -1)
         return -1;
     return futimens(out, times);
 }
@@ -189,9 +188,10 @@ static int copy_opened(struct tree_mover *mover, int in, const struct stat *st, 
                        const char *name)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
-    _cleanup_close_ int out = openat(to, name, flags, st->st_mode & TREE_MODE_BITS);
+    mode_t mode = st->st_mode & TREE_MODE_BITS & ~mover->ways->without;
+    _cleanup_close_ int out = openat(to, name, flags, mode);
 
-    if (out == -1 || copy_content(mover, in, out, st) == -1 || finish(out, st) == -1)
+    if (out == -1 || copy_content(mover, in, out, st) == -1 || finish(out, st, mode) == -1)
         return -1;
     int fd = TAKE_FD(out);
     /* some file systems report errors only now */

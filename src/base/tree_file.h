@@ -20,6 +20,7 @@ struct tree_ways {
     atomic_bool no_range;
     atomic_bool no_link;
     bool link_readonly; /* see struct tree_choice */
+    mode_t without;
     atomic_uint_fast64_t bytes; /* copied so far */
 };
 

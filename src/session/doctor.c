@@ -173,6 +173,16 @@ static void check_room(struct doctor *doctor)
         doctor_add(doctor, FINDING_HAND, doctor->root->path, "its disk is full");
 }
 
+/* The umask of who made it may have closed it to others. */
+static void check_sessions_mode(struct doctor *doctor)
+{
+    struct stat st = {.st_mode = 0755};
+
+    (void)fstat(doctor->root->sessions, &st);
+    doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->fd, ROOT_SESSIONS,
+                      S_IFDIR | S_IRWXU | (st.st_mode & 055));
+}
+
 static int check_sessions_dir(struct doctor *doctor, struct err *err)
 {
     _cleanup_close_ int lock = -1;
@@ -184,7 +194,7 @@ static int check_sessions_dir(struct doctor *doctor, struct err *err)
     for (char **name = names; *name != NULL; name++)
         if (!is_known(*name))
             doctor_add(doctor, FINDING_NOTE, *name, "mas did not create it and leaves it alone");
-    doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->fd, ROOT_SESSIONS, S_IFDIR | 0755);
+    check_sessions_mode(doctor);
     doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE, S_IFREG | 0600);
     doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, ROOT_LOCK, S_IFREG | 0600);
     if (root_lock(doctor->root, &lock, &ignored) == 0)

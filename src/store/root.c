@@ -95,6 +95,14 @@ static int refuse_sessions(const char *path, const char *why, struct err *err)
         err, "mount what belongs there; to begin with another one: rm '%s/" MARK_ROOT "'", path);
 }
 
+/* Makes the directory of the sessions, which the umask may close to others, never to its owner. */
+static int make_sessions(int root)
+{
+    if (mkdirat(root, ROOT_SESSIONS, 0700) == -1)
+        return -1;
+    return fchmodat(root, ROOT_SESSIONS, 0755 & ~file_umask(), 0);
+}
+
 static int open_sessions(const struct root *root, int *ret, struct err *err)
 {
     int fd = path_open_dir(root->fd, ROOT_SESSIONS);
@@ -102,8 +110,7 @@ static int open_sessions(const struct root *root, int *ret, struct err *err)
         const char *why = mark_fault(root->fd, -1);
         if (why != NULL)
             return refuse_sessions(root->path, why, err);
-        if ((mkdirat(root->fd, ROOT_SESSIONS, 0755) == -1 && errno != EEXIST) ||
-            fchmodat(root->fd, ROOT_SESSIONS, 0755, 0) == -1)
+        if (make_sessions(root->fd) == -1 && errno != EEXIST)
             return err_errno(err, "cannot create '%s/%s'", root->path, ROOT_SESSIONS);
         fd = path_open_dir(root->fd, ROOT_SESSIONS);
     }
@@ -226,16 +233,16 @@ int root_init(const char *path, bool *ret_made, struct err *err)
         return refuse_sessions(path, why, err);
     if (shipped_give(fd, &made, err) == -1)
         return -1;
-    if (mkdirat(fd, ROOT_SESSIONS, 0755) == 0) {
+    if (make_sessions(fd) == 0) {
         made = true;
-        (void)fchmodat(fd, ROOT_SESSIONS, 0755, 0);
     } else if (errno != EEXIST) {
         return err_errno(err, "cannot create '%s/%s'", path, ROOT_SESSIONS);
     }
     if (faccessat(fd, ROOT_SETTINGS, F_OK, AT_SYMLINK_NOFOLLOW) == -1) {
         _cleanup_str_ struct str text = STR_INIT;
         setting_write_defaults(&text);
-        if (file_replace(fd, ROOT_SETTINGS, text.data, text.len, 0644, err) == -1)
+        if (file_replace(fd, ROOT_SETTINGS, text.data, text.len, 0644 & ~file_umask(),
+                         err) == -1)
             return err_wrap(err, "cannot create root '%s'", path);
         made = true;
     }

@@ -145,7 +145,8 @@ int shipped_write_record(const struct shipped *shipped, struct err *err)
             str_addf(&text, "%016" PRIx64 " %s\n", hash, *name);
     if (shipped->record != NULL && strcmp(str_text(&text), shipped->record) == 0)
         return 0;
-    return file_replace(shipped->to, SHIPPED_RECORD, str_text(&text), text.len, 0644, err);
+    return file_replace(shipped->to, SHIPPED_RECORD, str_text(&text), text.len,
+                        0644 & ~file_umask(), err);
 }
 
 /* ---- */
@@ -323,7 +324,7 @@ static int copy_template(int from, int to, const char *name, bool instead, struc
         _cleanup_free_ char *text = NULL;
         size_t len = 0;
         if (file_read(from, name, 1 << 20, &text, &len, err) == -1 ||
-            file_create(to, temp, text, len, 0644, err) == -1)
+            file_create(to, temp, text, len, 0644 & ~file_umask(), err) == -1)
             return -1;
     } else {
         _cleanup_close_ int src = path_open_dir(from, name);
@@ -332,7 +333,8 @@ static int copy_template(int from, int to, const char *name, bool instead, struc
         _cleanup_close_ int dst = path_open_dir(to, temp);
         if (dst == -1)
             return err_errno(err, "cannot copy template '%s'", name);
-        if (tree_copy(src, dst, name, NULL, NULL, err) == -1) {
+        const struct tree_choice choice = {.without = file_umask()};
+        if (tree_copy_choice(src, dst, name, &choice, NULL, NULL, err) == -1) {
             struct err ignored = ERR_INIT;
             (void)tree_remove(to, temp, &ignored);
             return -1;

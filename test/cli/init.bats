@@ -117,14 +117,21 @@ templates/solo: created" ]
     [[ $stderr != *$'\033'* ]]
 }
 
-@test "a root lets nobody else write to it, whatever the umask" {
+@test "a root lets nobody else write to it, and lets others read no more than the umask does" {
     for mask in 000 022 027 077; do
         (umask "$mask" && "$MAS" init -q "$T/root$mask")
-        run find "$T/root$mask" ! -type l -perm /022
+        run find "$T/root$mask" ! -type l -perm "/$(printf %o $((8#$mask | 8#022)))"
         [ "$status" -eq 0 ]
         [ -z "$output" ]
-        [ "$(stat -c %a "$T/root$mask/sessions")" = 755 ]
     done
+    [ "$(stat -c %a "$T/root000/sessions" "$T/root027/sessions" "$T/root077/sessions" "$T/root077/mas.ini" | xargs)" = '755 750 700 600' ]
+    cd "$T/root077"
+    mas doctor
+    [ "$status" -eq 0 ]
+    (umask 027 && "$MAS" new -q -t solo --no-start)
+    mas doctor
+    [ "$status" -eq 0 ]
+    [ "$(stat -c %a "$T/root077/sessions")" = 700 ]
 }
 
 @test "the mas.ini that init writes is valid, and all of it is comment" {

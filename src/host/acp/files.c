@@ -210,10 +210,7 @@ static int find_mode(int dir, const char *name, mode_t *ret, struct refusal *ref
         return -1;
     }
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1 && errno == ENOENT) {
-        mode_t mask = umask(0);
-
-        (void)umask(mask);
-        *ret = 0666 & ~mask;
+        *ret = 0666 & ~file_umask();
         return 0;
     }
     if (!S_ISREG(st.st_mode)) {
