@@ -23,6 +23,10 @@ setup_file() {
 # with VERB...: mas on front, with secrets in its environment.
 with() { as front sh -c '. ./secrets && exec mas "$@"' sh "$@"; }
 
+# answers OPTION... SESSION: its agent has answered a text with a secret. A machine that is busy may take longer than
+# mas waits for a login, or Slurm than for its list.
+answers() { [[ $(with "${@:1:$#-1}" ask "${!#}" solo - <<<'SAY:answered hush-text') == *answered* ]]; }
+
 # nowhere TEXT: it is in no argument list, no log and no spool. Those who look for it have it from their input.
 nowhere() {
     local machine
@@ -40,16 +44,17 @@ nowhere() {
     # what is looked at is there
     as n1 sh -c ': seen-in-arguments'
     as front grep -qaF seen-in-arguments /run/disk/args
+    eventually with --host n1 list -q # from now on the connection is there
     with --host n1 new -q -t solo --agent scripted --name over-ssh
-    [[ $(with --host n1 ask over-ssh solo - <<<'SAY:answered hush-text') == *answered* ]]
-    with status n1:over-ssh >/dev/null
+    eventually answers --host n1 over-ssh
+    eventually with status n1:over-ssh >/dev/null
     with --host n1 restart -q over-ssh solo
     with new -q -t solo --agent scripted --name moves
     with move -q moves n1
     with new -q --host gpu -n job -t solo --agent scripted
     eventually with --host gpu wait job --for idle
-    [[ $(with --host gpu ask job solo - <<<'SAY:answered hush-text') == *answered* ]]
-    with list --all-hosts >/dev/null
+    eventually answers --host gpu job
+    eventually with list --all-hosts >/dev/null
     as front grep -qaE 'mas receive hold' /run/disk/args
     as front grep -qaE 'mas run ' /run/disk/args
     on n1 grep -qa 'debug3' /var/log/sshd.log
