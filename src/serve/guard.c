@@ -214,8 +214,9 @@ bool guard_permits(struct request *request, enum right needed, const char *what)
 
 /* ---- Host and Origin */
 
-/* Gets the host of "host:port". Returns false if it is too long or malformed. */
-static bool add_host(const char *text, char ret[HOST_MAX + 1])
+/* Gets the host of "host:port"; *ret_port is the port as it is written, "" if there is none. Returns
+ * false if it is too long or malformed. */
+static bool split_host(const char *text, char ret[HOST_MAX + 1], const char **ret_port)
 {
     const char *end = text[0] == '[' ? strchr(text, ']') : strchr(text, ':');
     size_t len = end == NULL ? strlen(text) : (size_t)(end - text) + (text[0] == '[');
@@ -224,9 +225,9 @@ static bool add_host(const char *text, char ret[HOST_MAX + 1])
         return false;
     memcpy(ret, text, len);
     ret[len] = '\0';
-    const char *port = text + len;
-    return port[0] == '\0' ||
-           (port[0] == ':' && strspn(port + 1, "0123456789") == strlen(port + 1));
+    *ret_port = text + len + (text[len] == ':');
+    return text[len] == '\0' ||
+           (text[len] == ':' && strspn(*ret_port, "0123456789") == strlen(*ret_port));
 }
 
 static bool is_number(const char *host)
@@ -245,13 +246,18 @@ static bool is_number(const char *host)
     return inet_pton(AF_INET6, inner, &six) == 1;
 }
 
-static bool is_listed(const struct guard *guard, const char *host)
+static bool is_loopback(const char *host)
 {
     static const char *const own[] = {"localhost", "127.0.0.1", "[::1]"};
 
     for (size_t i = 0; i < ARRAY_LEN(own); i++)
         if (strcasecmp(own[i], host) == 0)
             return true;
+    return false;
+}
+
+static bool is_listed(const struct guard *guard, const char *host)
+{
     for (char **at = guard->hosts; at != NULL && *at != NULL; at++)
         if (strcasecmp(*at, host) == 0)
             return true;
@@ -261,22 +267,34 @@ static bool is_listed(const struct guard *guard, const char *host)
 static bool is_good_host(const struct guard *guard, const char *text)
 {
     char host[HOST_MAX + 1];
-    return add_host(text, host) && (is_listed(guard, host) || is_number(host));
+    const char *port;
+
+    return split_host(text, host, &port) &&
+           (is_loopback(host) || is_listed(guard, host) || is_number(host));
 }
 
-/* Numeric addresses of other machines are as foreign as any name: only listed hosts, and the
- * address that the request was sent to, which is that of this server's own page. */
+/* An origin is ours if it is the address that the request was sent to, which is that of this server's
+ * own page; or a name of this server with the port where it listens, because another port of the
+ * same machine may be anybody's; or a listed name without a port, which a proxy has. Numeric
+ * addresses of other machines are as foreign as any name. */
 static bool is_good_origin(const struct guard *guard, const struct request *request)
 {
     const char *origin = request->origin;
     char host[HOST_MAX + 1];
+    char own[sizeof "65535"];
+    const char *port;
     size_t scheme = str_starts(origin, "http://")    ? strlen("http://")
                     : str_starts(origin, "https://") ? strlen("https://")
                                                      : 0;
-    if (scheme == 0 || !add_host(origin + scheme, host))
+    if (scheme == 0 || !split_host(origin + scheme, host, &port) ||
+        !is_good_host(guard, origin + scheme))
         return false;
-    return is_listed(guard, host) || (request->host != NULL && is_number(host) &&
-                                      strcasecmp(origin + scheme, request->host) == 0);
+    if (request->host != NULL && strcasecmp(origin + scheme, request->host) == 0)
+        return true;
+    (void)snprintf(own, sizeof own, "%u", (unsigned)request->port);
+    if (strcmp(port, own) == 0)
+        return is_loopback(host) || is_listed(guard, host);
+    return port[0] == '\0' && is_listed(guard, host);
 }
 
 /* ---- paired browsers */

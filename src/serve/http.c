@@ -1,6 +1,7 @@
 #include "base/time.h"
 #include "serve/http_internal.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +44,18 @@ static bool end_stranger(struct http *http)
     return oldest != NULL;
 }
 
+static uint16_t port_of(const struct sockaddr_storage *address)
+{
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+
+    memcpy(&four, address, sizeof four);
+    memcpy(&six, address, sizeof six);
+    return address->ss_family == AF_INET    ? ntohs(four.sin_port)
+           : address->ss_family == AF_INET6 ? ntohs(six.sin6_port)
+                                            : 0;
+}
+
 static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -65,6 +78,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
     socklen_t len = sizeof own;
     (void)getsockname(link->fd, (struct sockaddr *)&own, &len);
     link->peer = own.ss_family == AF_UNIX ? PEER_LOCAL : PEER_STRANGER;
+    link->port = port_of(&own);
     link->since_ms = time_monotonic_ms();
     link->next = http->links;
     link->at = &http->links;

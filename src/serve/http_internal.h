@@ -20,6 +20,7 @@ enum peer { PEER_STRANGER, PEER_KNOWN /* has shown the token */, PEER_LOCAL, PEE
 struct link {
     struct link *next, **at;
     int fd;
+    uint16_t port; /* our own; 0: a Unix socket */
     enum peer peer;
     bool ended; /* it is being closed and has no place any more */
     bool working; /* its request is complete and not yet answered */

@@ -349,6 +349,7 @@ static enum MHD_Result handle_head(struct exchange *exchange, const char *verb)
     request->verb = verb;
     request->method = method_of(verb);
     request->local = exchange->link->peer == PEER_LOCAL;
+    request->port = exchange->link->port;
     request->host = header(connection, "Host");
     request->origin = header(connection, "Origin");
     request->authorization = header(connection, "Authorization");

@@ -65,6 +65,7 @@ struct request {
     char token[SHA256_TEXT]; /* its sum; "": none */
     /* Headers, NULL if missing; they belong to the connection. */
     const char *host, *origin, *authorization, *if_none_match, *last_event, *idempotency_key;
+    uint16_t port; /* where this server got the request; 0: no port */
     const char *fetch_site; /* where a browser says that the request comes from */
     const char *cookie_token, *page_token; /* the halves of a paired browser's token */
     bool paired; /* it is known by these */

@@ -78,13 +78,16 @@ code() { curl -sS -m 30 -o "$T/body" -w '%{http_code}' "$@"; }
         api GET /sessions -H "Host: $host"
         is 200
     done
-    for origin in null http://evil.example https://192.168.0.7 http://localhost.evil.example file://localhost; do
+    for origin in null http://evil.example https://192.168.0.7 http://localhost.evil.example file://localhost \
+        http://localhost http://localhost:3000 http://127.0.0.1:1 'http://[::1]:80' http://team.example:3000 "http://localhost:0${URL##*:}"; do
         api GET /sessions -H "Origin: $origin"
         refused 403 forbidden Origin
     done
-    api GET /sessions -H 'Origin: http://localhost:3000'
-    is 200
-    api GET /sessions -H 'Origin: https://team.example'
+    for origin in "http://localhost:${URL##*:}" "$URL" "http://team.example:${URL##*:}" https://team.example; do
+        api GET /sessions -H "Origin: $origin"
+        is 200
+    done
+    api GET /sessions -H 'Host: localhost:3000' -H 'Origin: http://localhost:3000' # by a tunnel
     is 200
 }
 
