@@ -214,8 +214,8 @@ bool guard_permits(struct request *request, enum right needed, const char *what)
 
 /* ---- Host and Origin */
 
-/* Gets the host of "host:port"; *ret_port is the port as it is written, "" if there is none. Returns
- * false if it is too long or malformed. */
+/* Gets the host of "host:port"; *ret_port is the port as it is written, "" if there is none.
+ * Returns false if it is too long or malformed. */
 static bool split_host(const char *text, char ret[HOST_MAX + 1], const char **ret_port)
 {
     const char *end = text[0] == '[' ? strchr(text, ']') : strchr(text, ':');
@@ -273,9 +273,9 @@ static bool is_good_host(const struct guard *guard, const char *text)
            (is_loopback(host) || is_listed(guard, host) || is_number(host));
 }
 
-/* An origin is ours if it is the address that the request was sent to, which is that of this server's
- * own page; or a name of this server with the port where it listens, because another port of the
- * same machine may be anybody's; or a listed name without a port, which a proxy has. Numeric
+/* An origin is ours if it is the address that the request was sent to, which is that of this
+ * server's own page; or a name of this server with the port where it listens, because another port
+ * of the same machine may be anybody's; or a listed name without a port, which a proxy has. Numeric
  * addresses of other machines are as foreign as any name. */
 static bool is_good_origin(const struct guard *guard, const struct request *request)
 {

@@ -79,6 +79,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
     (void)getsockname(link->fd, (struct sockaddr *)&own, &len);
     link->peer = own.ss_family == AF_UNIX ? PEER_LOCAL : PEER_STRANGER;
     link->port = port_of(&own);
+    link->encrypted = link->peer != PEER_LOCAL && http->daemons[1] != NULL;
     link->since_ms = time_monotonic_ms();
     link->next = http->links;
     link->at = &http->links;
@@ -127,7 +128,7 @@ static struct MHD_Daemon *start(struct http *http, const char *cert, const char 
     };
     const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     unsigned flags = (unsigned)MHD_USE_EPOLL | (unsigned)MHD_USE_NO_LISTEN_SOCKET |
-                     (unsigned)MHD_ALLOW_SUSPEND_RESUME |
+                     (unsigned)MHD_ALLOW_SUSPEND_RESUME | (unsigned)MHD_USE_ERROR_LOG |
                      (cert != NULL ? (unsigned)MHD_USE_TLS : 0U);
 
     return MHD_start_daemon(
@@ -136,7 +137,8 @@ static struct MHD_Daemon *start(struct http *http, const char *cert, const char 
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_S, MHD_OPTION_URI_LOG_CALLBACK,
         http_on_uri, http, MHD_OPTION_NOTIFY_COMPLETED, http_on_completed, http,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_UNESCAPE_CALLBACK,
-        keep_escapes, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
+        keep_escapes, NULL, MHD_OPTION_STRICT_FOR_CLIENT, http_head_strictness(),
+        MHD_OPTION_EXTERNAL_LOGGER, http_head_log, http, MHD_OPTION_ARRAY,
         cert != NULL ? tls : none, MHD_OPTION_END);
 }
 

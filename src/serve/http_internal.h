@@ -9,6 +9,7 @@
 #include "serve/server.h"
 
 #include <microhttpd.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,8 @@ struct link {
     enum peer peer;
     bool ended; /* it is being closed and has no place any more */
     bool working; /* its request is complete and not yet answered */
+    bool encrypted;
+    struct exchange *head; /* whose head is being read; NULL: none */
     int64_t since_ms; /* time of the last answer, or of the connection */
 };
 
@@ -38,6 +41,9 @@ struct exchange {
     enum exchange_phase phase;
     bool suspended;
     bool too_large;
+    bool closes; /* the connection ends with its answer */
+    const char *uri; /* in the buffer of libmicrohttpd */
+    size_t uri_len;
     struct exchange *next, **at; /* the list of streams, or of followed logs */
     struct event_cursor cursor;
     bool beat;
@@ -68,6 +74,14 @@ void http_on_completed(void *cls, struct MHD_Connection *connection, void **cont
                        enum MHD_RequestTerminationCode code);
 /* Resumes the connection if it is suspended. */
 void http_resume(struct exchange *exchange);
+
+/* ---- http_head.c */
+/* How strict libmicrohttpd has to be. */
+int http_head_strictness(void);
+/* Returns why a head can be read in two ways, which the caller frees; NULL: it cannot. */
+char *http_head_fault(struct exchange *exchange, const char *verb, const char *version);
+/* For MHD_OPTION_EXTERNAL_LOGGER; cls is the struct http. */
+void http_head_log(void *cls, const char *fmt, va_list args);
 
 /* ---- http_log.c */
 enum { LOG_BLOCK = 64 << 10 };

@@ -172,7 +172,7 @@ static void add_headers(const struct exchange *exchange, struct MHD_Response *re
         (void)MHD_add_response_header(response, "Set-Cookie", str_text(&answer->cookie));
     if (answer->page)
         add_page_headers(response);
-    if (exchange->request.server->ending)
+    if (exchange->request.server->ending || exchange->closes)
         (void)MHD_add_response_header(response, "Connection", "close");
 }
 
@@ -293,59 +293,29 @@ static void refuse_large(struct exchange *exchange)
                        "the body is larger than %zu bytes", most);
 }
 
-/* Headers that decide something. If one comes twice, a proxy may use the other value. */
-static const char *const single[] = {"Host",
-                                     "Origin",
-                                     "Authorization",
-                                     "Content-Length",
-                                     "Transfer-Encoding",
-                                     "Idempotency-Key",
-                                     "Mas-Page-Token",
-                                     "Sec-Fetch-Site"};
-
-static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
-                                    const char *value)
-{
-    unsigned *counts = cls;
-
-    (void)kind;
-    (void)value;
-    for (size_t i = 0; i < ARRAY_LEN(single); i++)
-        counts[i] += strcasecmp(key, single[i]) == 0;
-    return MHD_YES;
-}
-
 /* Returns false, after answering with an error, if the head is ambiguous. */
-static bool is_plain(struct exchange *exchange)
+static bool is_plain(struct exchange *exchange, const char *verb, const char *version)
 {
-    unsigned counts[ARRAY_LEN(single)] = {0};
-    const char *coding = header(exchange->connection, "Transfer-Encoding");
+    _cleanup_free_ char *fault = http_head_fault(exchange, verb, version);
 
-    (void)MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_header, counts);
-    for (size_t i = 0; i < ARRAY_LEN(single); i++)
-        if (counts[i] > 1) {
-            answer_refusal(&exchange->request, 400, NULL, "send it once", "duplicate header %s",
-                           single[i]);
-            return false;
-        }
-    if (coding == NULL)
+    if (fault == NULL)
         return true;
-    if (header(exchange->connection, "Content-Length") != NULL)
-        answer_refusal(&exchange->request, 400, NULL, "send one of them",
-                       "the request has both Content-Length and Transfer-Encoding");
-    else if (strcasecmp(coding, "chunked") != 0)
-        answer_refusal(&exchange->request, 400, NULL, "send a Content-Length instead",
-                       "the Transfer-Encoding is not chunked");
-    return exchange->request.answer.status == 0;
+    exchange->closes = true;
+    answer_refusal(&exchange->request, 400, NULL, "send a head that can be read in one way only",
+                   "%s", fault);
+    return false;
 }
 
-static enum MHD_Result handle_head(struct exchange *exchange, const char *verb)
+static enum MHD_Result handle_head(struct exchange *exchange, const char *verb, const char *version)
 {
     struct request *request = &exchange->request;
     struct MHD_Connection *connection = exchange->connection;
     const char *length = header(connection, "Content-Length");
 
     exchange->phase = PHASE_BODY;
+    exchange->link->head = NULL;
+    /* what follows a body in pieces may be read as part of it elsewhere */
+    exchange->closes = header(connection, "Transfer-Encoding") != NULL;
     request->verb = verb;
     request->method = method_of(verb);
     request->local = exchange->link->peer == PEER_LOCAL;
@@ -364,7 +334,7 @@ static enum MHD_Result handle_head(struct exchange *exchange, const char *verb)
     request->secure = !request->local && exchange->http->daemons[1] != NULL;
     request->idempotency_key = header(connection, "Idempotency-Key");
     refresh_tokens(exchange->http);
-    bool begun = is_plain(exchange) && exchange->http->handler.begin(request);
+    bool begun = is_plain(exchange, verb, version) && exchange->http->handler.begin(request);
     if (request->known)
         http_know(exchange->http, exchange->link);
     if (!begun)
@@ -425,10 +395,9 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection, co
     (void)cls;
     (void)connection;
     (void)url;
-    (void)version;
     switch (exchange->phase) {
     case PHASE_HEAD:
-        return handle_head(exchange, verb);
+        return handle_head(exchange, verb, version);
     case PHASE_BODY: {
         size_t n = *len;
         *len = 0;
@@ -451,6 +420,9 @@ void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *connection)
     exchange->http = http;
     exchange->connection = connection;
     exchange->link = info->socket_context;
+    exchange->link->head = exchange;
+    exchange->uri = uri;
+    exchange->uri_len = strlen(uri);
     exchange->request.server = http->server;
     exchange->request.uri = mem_dup(strlen(uri) > REQUEST_URI_MAX ? "" : uri); /* "": a 414 */
     exchange->request.start_us = now_us();
@@ -507,6 +479,7 @@ void http_on_completed(void *cls, struct MHD_Connection *connection, void **cont
     else
         http_log_leave(exchange);
     exchange->link->working = false;
+    exchange->link->head = NULL;
     exchange->link->since_ms = time_monotonic_ms();
     http->handler.end(&exchange->request);
     if (exchange->request.answer.status != 0) {

@@ -241,8 +241,7 @@ int root_init(const char *path, bool *ret_made, struct err *err)
     if (faccessat(fd, ROOT_SETTINGS, F_OK, AT_SYMLINK_NOFOLLOW) == -1) {
         _cleanup_str_ struct str text = STR_INIT;
         setting_write_defaults(&text);
-        if (file_replace(fd, ROOT_SETTINGS, text.data, text.len, 0644 & ~file_umask(),
-                         err) == -1)
+        if (file_replace(fd, ROOT_SETTINGS, text.data, text.len, 0644 & ~file_umask(), err) == -1)
             return err_wrap(err, "cannot create root '%s'", path);
         made = true;
     }

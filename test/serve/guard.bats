@@ -259,6 +259,50 @@ END
     [ "$("$MAS" list -q | wc -l)" -eq 0 ]
 }
 
+@test "a line of a head that can be read in two ways is refused once, and what follows it is not answered" {
+    serve
+    local line version head="Host: localhost\r\nAuthorization: Bearer $TOKEN\r\n"
+    while IFS='|' read -r version line; do
+        printf '%b' "GET /sessions HTTP/$version\r\n$head$line\r\n\r\nGET /sessions HTTP/1.1\r\n$head\r\n" >"$T/raw"
+        exec 9<>"/dev/tcp/127.0.0.1/${URL##*:}"
+        cat "$T/raw" >&9 # in one piece
+        timeout 30 cat <&9 3>&- >"$T/said" || { echo "$line: it is still open: $(cat "$T/said")"; return 1; }
+        exec 9>&-
+        head -n 1 "$T/said" | grep -q '^HTTP/1.1 400 ' || { echo "$line: $(cat "$T/said")"; return 1; }
+        [ "$(grep -o 'HTTP/1\.[01] [0-9]' "$T/said" | wc -l)" -eq 1 ] || { echo "$line: $(cat "$T/said")"; return 1; }
+    done <<'END'
+1.1|X : y
+1.1|Content-Length\t: 0
+1.1|X: a\r\n b
+1.1|X: a\r\n\tTransfer-Encoding: chunked
+1.1|X: a\nY: b
+1.1|X: a\rY: b
+1.1|X: a\0b
+1.1|X\0: b
+1.1|X: a\01b
+1.1|: b
+1.1|X b
+1.1|Content-Length: +0
+1.1|Content-Length: -0
+1.1|Content-Length: 0 0
+1.1|Content-Length: 0,0
+1.1|Content-Length: 0x0
+1.1|Content-Length: 99999999999999999999
+1.1|Content-Length:
+1.1|Content-Length: 0\r\nContent-Length: 0
+1.0|Transfer-Encoding: chunked
+1.1|Content-Length: 0\r\nTransfer-Encoding: chunked
+END
+    # what is common is not refused: a long head in pieces, an empty value, blanks around one
+    exec 9<>"/dev/tcp/127.0.0.1/${URL##*:}"
+    printf '%b' "GET /sessions?limit=1&offset=0 HTTP/1.1\r\n${head}Cookie: a=b; c=d\r\nX:\r\nY:  z \r\nLo" >&9
+    printf '%b' "ng: $(head -c 20000 /dev/zero | tr '\0' x)\r" >&9
+    printf '%b' "\nConnection: close\r\n\r\n" >&9
+    timeout 30 cat <&9 3>&- >"$T/said"
+    exec 9>&-
+    head -n 1 "$T/said" | grep -q '^HTTP/1.1 200 '
+}
+
 @test "requests in one piece are answered one after the other, a half one is nothing" {
     serve
     local one="GET /sessions HTTP/1.1"$'\n'"Host: localhost"$'\n'"Authorization: Bearer $TOKEN"
@@ -448,7 +492,7 @@ END
     for site in cross-site same-site none; do
         [ "$(code -H "Cookie: $cookie" -H "Mas-Page-Token: $half" -H "Sec-Fetch-Site: $site" "$URL/sessions")" = 401 ]
     done
-    [ "$(code -H "Cookie: $cookie" -H "Mas-Page-Token: $half" -H 'Origin: http://localhost:1' "$URL/sessions")" = 401 ]
+    [ "$(code -H "Cookie: $cookie" -H "Mas-Page-Token: $half" -H 'Origin: http://localhost:1' "$URL/sessions")" = 403 ]
     [ "$(code -H "Cookie: $cookie" "$URL/sessions")" = 401 ]
     [ "$(code -H "Mas-Page-Token: $half" "$URL/sessions")" = 401 ]
     [ "$(code -H "Cookie: ${cookie%%=*}=$half" -H "Mas-Page-Token: ${cookie#*=}" "$URL/sessions")" = 401 ]
