@@ -73,7 +73,9 @@ int err_errno(struct err *err, const char *fmt, ...)
     char words[128];
     char text[ERR_TEXT_MAX];
     /* mas opens nothing through links, and the C library's text for this error is confusing */
-    const char *known = number == ELOOP ? "it is a symbolic link" : strerrordesc_np(number);
+    const char *known = number == ELOOP ? "it is a symbolic link"
+                        : number == 0   ? "the reason is not known"
+                                        : strerrordesc_np(number);
     va_list args;
 
     if (known != NULL)

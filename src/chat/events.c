@@ -388,6 +388,8 @@ static void handle_status(struct chat *chat, const struct json *head)
         set_text(&chat->note, status.note);
         chat->used = agent_usage_percent(&status.usage);
         chat->cost = status.usage.cost;
+        if (status.memory[0] != '\0')
+            view_addf(&chat->view, STYLE_ERROR, "memory: %s", status.memory);
         agent_status_free(&status);
     }
     set_text(&chat->conversation, json_get_text(head, "conversation"));

@@ -263,6 +263,12 @@ static int run_history(struct call *call, struct err *err)
     int rc = store_open(team->dir, team->id, NULL, false, &store, err);
     if (rc == -1 && err->code != MAS_NOT_FOUND)
         return failed(team, err);
+    _cleanup_free_ char *loss = store_loss(team->dir);
+    if (loss != NULL && store == NULL)
+        return err_set(err, MAS_DAMAGED, "cannot show the history of session '%s': %s",
+                       roster_label(team).text, loss);
+    if (loss != NULL)
+        err_warn("%s", loss);
     return print_all(call, store, filter, &history, err) == 0 ? 0 : failed(team, err);
 }
 

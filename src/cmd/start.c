@@ -7,6 +7,7 @@
 #include "cmd/targets.h"
 #include "cmd/wall_option.h"
 #include "fleet/move.h"
+#include "memory/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,14 @@ static int start_and_tell(const struct call *call, const struct life *life, cons
     return rc;
 }
 
+/* Returns what memory.db of a session has lost; NULL: nothing. */
+static char *find_loss(const struct root *root, const char *id)
+{
+    _cleanup_close_ int dir = workspace_open(root, id);
+
+    return dir != -1 ? store_loss(dir) : NULL;
+}
+
 /* Tells which turns were cut off when these agents ran last, and how to go on. */
 static void tell_cut_off(const char *label, char *const *agents)
 {
@@ -130,10 +139,13 @@ static int start_one(struct call *call, const struct life *life, const char *id,
         return -1;
     if (!call->quiet) /* before the start, because the hosts deliver the messages at once */
         agents_add_waiting(&call->root, id, "; delivered now: ", &waiting);
+    _cleanup_free_ char *loss = find_loss(&call->root, id);
     _cleanup_strv_ char **cut_off = call->quiet ? NULL : agents_cut_off(&call->root, id);
     if (start_and_tell(call, &with, id, &was, err) == -1 ||
         (was && bring_back(call, id, &names, err) == -1))
         return -1;
+    if (loss != NULL)
+        err_warn("session '%s': %s", session_label(&call->root, id).text, loss);
     if (call->quiet)
         return 0;
     if (!was)

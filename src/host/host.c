@@ -60,7 +60,13 @@ void host_log_message(const struct host *host, const char *from, size_t len, con
                   "send from=%s to=%s bytes=%zu outcome=%s", from, host->agent->id, len, outcome);
 }
 
-int host_set_store_aside(const struct host *host, char **ret_words, struct err *err)
+void host_note_memory(struct host *host, const char *words)
+{
+    (void)snprintf(host->memory, sizeof host->memory, "%s", words);
+    server_mark_dirty(host);
+}
+
+int host_set_store_aside(struct host *host, char **ret_words, struct err *err)
 {
     _cleanup_free_ char *name = NULL;
 
@@ -70,8 +76,10 @@ int host_set_store_aside(const struct host *host, char **ret_words, struct err *
                      ? NULL
                      : mem_printf("%s was damaged and is kept as %s; mas has created a new one",
                                   STORE_FILE, name);
-    if (*ret_words != NULL)
-        host_log(host, *ret_words);
+    if (*ret_words == NULL)
+        return 0;
+    host_log(host, *ret_words);
+    host_note_memory(host, *ret_words);
     return 0;
 }
 
@@ -109,6 +117,7 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .log_lost = (int64_t)host->log.lost,
         .title = (char *)(uintptr_t) "",
         .note = (char *)(uintptr_t)(runs ? "" : child->note),
+        .memory = (char *)(uintptr_t)host->memory,
         .code = host->code.figures,
         .resources = resources_usage(host),
         .wall = host->wall.report,

@@ -308,6 +308,7 @@ struct host {
     struct host_lease lease;
     struct log log;
     bool log_failed;
+    char memory[AGENT_NOTE_MAX]; /* what memory.db has lost, as this host has found; or "" */
     int64_t output_ms; /* epoch, of the newest output */
     struct agent_status told; /* what watchers know: state, pid, ... */
 };
@@ -355,7 +356,9 @@ void host_log(const struct host *host, const char *words);
 void host_log_message(const struct host *host, const char *from, size_t len, const char *outcome);
 /* Renames a damaged memory.db. *ret_words, which the caller frees, says so; it is NULL if another
  * process has renamed it before. */
-int host_set_store_aside(const struct host *host, char **ret_words, struct err *err);
+int host_set_store_aside(struct host *host, char **ret_words, struct err *err);
+/* Keeps what memory.db has lost, for the status. */
+void host_note_memory(struct host *host, const char *words);
 
 /* ---- child.c */
 /* Starts the agent; if the tree of the one before has not ended, as soon as it has. On failure says

@@ -1,5 +1,6 @@
 #include "memory/store.h"
 
+#include "base/file.h"
 #include "base/id.h"
 #include "base/path.h"
 #include "base/time.h"
@@ -260,4 +261,64 @@ int store_set_aside(int dir, char **ret_name, struct err *err)
         return err_errno(err, "cannot sync a directory");
     *ret_name = TAKE_PTR(name);
     return 0;
+}
+
+/* ---- what is lost */
+
+bool store_had_talks(int dir, const char *agent)
+{
+    enum { LOG_MAX = 64 << 20 };
+    _cleanup_close_ int logs = path_open_dir(dir, WORKSPACE_LOGS);
+    _cleanup_free_ char *log = NULL;
+    _cleanup_free_ char *words =
+        agent != NULL ? mem_printf(" agent=%s conversation ", agent) : mem_dup(" conversation ");
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    return logs != -1 && file_read(logs, WORKSPACE_LOG, LOG_MAX, &log, &len, &ignored) == 0 &&
+           memmem(log, len, words, strlen(words)) != NULL;
+}
+
+bool store_knows(struct store *store, const char *agent)
+{
+    struct err ignored = ERR_INIT;
+    int64_t count = 0;
+
+    return db_number(store->db, 0, &count, &ignored,
+                     "SELECT count(*) FROM conversation WHERE agent = ?1", "t", agent) == 0 &&
+           count > 0;
+}
+
+/* Returns the newest file that was set aside; NULL: there is none. */
+static char *find_set_aside(int dir)
+{
+    static const char *const parts[] = {"-wal", "-journal"};
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+    const char *newest = NULL;
+
+    if (path_list(dir, &names, &ignored) == -1)
+        return NULL;
+    for (char **name = names; name != NULL && *name != NULL; name++)
+        if (str_starts(*name, STORE_FILE ".damaged-") && !str_ends(*name, parts[0]) &&
+            !str_ends(*name, parts[1]) && (newest == NULL || strcmp(*name, newest) > 0))
+            newest = *name;
+    return newest != NULL ? mem_dup(newest) : NULL;
+}
+
+char *store_loss(int dir)
+{
+    _cleanup_free_ char *aside = find_set_aside(dir);
+    struct stat st, log;
+    bool missing = fstatat(dir, STORE_FILE, &st, AT_SYMLINK_NOFOLLOW) == -1 && errno == ENOENT;
+    bool empty =
+        !missing && st.st_size == 0 &&
+        (fstatat(dir, STORE_FILE "-wal", &log, AT_SYMLINK_NOFOLLOW) == -1 || log.st_size == 0);
+
+    if (aside != NULL)
+        return mem_printf("an earlier " STORE_FILE " was damaged and is kept as %s", aside);
+    return (missing || empty) && store_had_talks(dir, NULL)
+               ? mem_printf(STORE_FILE " is %s, and what was said before with it",
+                            missing ? "missing" : "empty")
+               : NULL;
 }

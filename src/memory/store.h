@@ -78,6 +78,13 @@ void store_closep(struct store **store);
 /* Renames memory.db and its companion files to memory.db.damaged-<time>. The caller frees
  * *ret_name. */
 int store_set_aside(int dir, char **ret_name, struct err *err);
+/* Returns what the session has lost, which the caller frees: an earlier memory.db was set aside, or
+ * it is missing or empty although agents have had conversations. NULL: nothing. */
+char *store_loss(int dir);
+/* Returns true if the session's log says that an agent has had a conversation; NULL: any agent. */
+bool store_had_talks(int dir, const char *agent);
+/* Returns true if the store has a conversation of the agent. */
+bool store_knows(struct store *store, const char *agent);
 /* Runs SQLite's integrity check and its foreign key check. Fails with MAS_DAMAGED and the first
  * finding. */
 int store_check(struct store *store, struct err *err);

@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "client/hosts.h"
+#include "memory/store.h"
 #include "session/doctor_internal.h"
 #include "session/places.h"
 #include "store/owner.h"
@@ -432,6 +433,9 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
     check_run(doctor, dir, view);
     check_logs(doctor, dir, id);
     check_more(doctor, dir, id);
+    _cleanup_free_ char *loss = store_loss(dir);
+    if (loss != NULL)
+        doctor_add(doctor, FINDING_NOTE, id, "%s", loss);
     if (view->live == NULL)
         check_socket(doctor, &session);
     check_facts(doctor, dir, &session, view);

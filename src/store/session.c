@@ -7,6 +7,7 @@
 #include "store/workspace.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -375,7 +376,7 @@ int session_load(const struct root *root, int dir, const char *id, struct sessio
     return 0;
 }
 
-struct session_label session_label(const struct root *root, const char *id)
+static struct session_label read_label(const struct root *root, const char *id)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     char normal[ID_TEXT];
@@ -386,6 +387,15 @@ struct session_label session_label(const struct root *root, const char *id)
                     session.name != NULL && session.name[0] != '\0';
 
     (void)snprintf(label.text, sizeof label.text, "%s", is_named ? session.name : id);
+    return label;
+}
+
+struct session_label session_label(const struct root *root, const char *id)
+{
+    int saved = errno; /* it is asked for while an error is put into words */
+    const struct session_label label = read_label(root, id);
+
+    errno = saved;
     return label;
 }
 

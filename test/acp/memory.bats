@@ -68,3 +68,45 @@ load lib
     tell "what was the zeppelin hangar password CW-NEW"
     knows CW-NEW
 }
+
+@test "a memory that is missing or empty is told at start, in status, doctor, the pane and by history" {
+    run_acp ""
+    tell CW-ONE
+    local what
+    for what in missing empty; do
+        "$MAS" stop -q "$ID"
+        rm "$DIR/memory.db"
+        [ "$what" = missing ] || : >"$DIR/memory.db"
+        chmod 600 "$DIR/memory.db" 2>/dev/null || true
+        mas doctor
+        [[ $output == *"memory.db is $what, and what was said before with it"* ]]
+        mas history "$ID" solo
+        [ "$status" -eq 5 ]
+        [[ $stderr == *"memory.db is $what, and what was said before with it"* ]]
+        mas start "$ID"
+        [ "$status" -eq 0 ]
+        [[ $stderr == *"memory.db is $what, and what was said before with it"* ]]
+        hosts_there
+        find_agent
+        [ "$(of solo .memory)" = "memory.db has nothing of its earlier conversation" ]
+        "$MAS" status "$ID" | grep -qF 'memory: memory.db has nothing'
+        eventually shows 'memory.db has nothing of its earlier conversation'
+        eventually state_is solo idle
+    done
+    again
+    [ "$(of solo .memory)" = null ]
+}
+
+@test "logs that are not there have a reason, and the way back stands apart from queued prompts" {
+    run_acp ""
+    "$MAS" ask "$ID" solo --no-wait HANG
+    "$MAS" ask "$ID" solo --no-wait later
+    kill -KILL "$(of solo .hostPid)"
+    has_way_back() { "$MAS" status "$ID" | grep -q "[0-9] queued (mas "; }
+    eventually has_way_back
+    "$MAS" stop -q "$ID"
+    rm -r "$DIR/logs"
+    mas logs "$ID"
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"cannot read the logs of session '"*"': No such file or directory" ]]
+}

@@ -80,8 +80,11 @@ killed() { run -137 said <<<$'user hello\nagent once\nmore  upon\nkill'; }
     cmp "$T/damaged" "$ROOT/sessions/$ID"/memory.db.damaged-*Z
     [ ! -e "$DB" ]
     mas doctor
-    [ "$output" = 'everything is in order' ]
-    [ -z "$(texts)" ]
+    [ "$status" -eq 0 ]
+    [[ $output == *"an earlier memory.db was damaged and is kept as memory.db.damaged-"* ]]
+    mas history "$ID" solo
+    [ "$status" -eq 5 ]
+    [[ $stderr == *"an earlier memory.db was damaged and is kept as memory.db.damaged-"* ]]
     said <<<$'user again\nend'
     [ "$(texts)" = again ]
 }

@@ -36,11 +36,18 @@ static int open_store(struct host *host, struct err *err)
 
     if (store_open(host->dir, host->session.id, host->agent->id, true, &store, err) == -1)
         return -1;
+    bool lost = !store_knows(store, host->agent->id) && host->memory[0] == '\0' &&
+                store_had_talks(host->dir, host->agent->id);
     if (store_enter(store, CHOICE_CURRENT, NULL, &memory->place, err) == -1) {
         store_close(store);
         return -1;
     }
     memory->store = store;
+    if (lost) {
+        host_note_memory(host, STORE_FILE " has nothing of its earlier conversation");
+        host_log(host, host->memory);
+        event_say(host, false, "%s", host->memory);
+    }
     if (restore_turn(host, err) == 0 && queue_read(host, err) == 0)
         return 0;
     memory->store = NULL;
@@ -88,6 +95,8 @@ static void begin_anew(struct host *host, bool said)
     if (host->conversation->link.session != NULL &&
         resume_keep_session(host, STORE_FILE " was set aside", &err) == -1)
         host_log(host, err.text);
+    if (host->memory[0] == '\0')
+        host_note_memory(host, STORE_FILE " was set aside, and what was said before with it");
     if (!said) /* another host of the team, or doctor, has set it aside */
         event_say(host, false, STORE_FILE " was set aside; mas has created a new one");
 }
