@@ -602,6 +602,11 @@ link_tree() { git -C "$x" worktree add -q "$@"; }
     echo more >>"$x/in/a"
     refuses "x, work tree 'code/x/in': 1 file not committed: a"
     git -C "$x" worktree remove --force in
+    echo un >"$C/wt/un"
+    mas clean --older-than 0s
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"x, work tree 'code/wt': 1 file not committed: un"* ]]
+    rm "$C/wt/un"
     removes
 }
 
