@@ -3,6 +3,7 @@
 #include "cmd/diff_print.h"
 #include "cmd/print.h"
 #include "code/comparison.h"
+#include "code/submodule.h"
 #include "store/session.h"
 
 #include <stdio.h>
@@ -27,6 +28,23 @@ struct diff_job {
     struct json_out json;
 };
 
+/* Names the files that were changed in submodules, which git does not look into. */
+static int add_inside(const struct code_call *code, const char *agent, struct str *to,
+                      struct err *err)
+{
+    _cleanup_str_ struct str names = STR_INIT;
+
+    if (submodule_changed(&code->repo, agent, &names, err) == -1)
+        return -1;
+    const char *end = str_text(&names) + names.len;
+    for (const char *name = str_text(&names); name < end; name += strlen(name) + 1) {
+        str_add(to, "changed in a submodule: ");
+        str_add_visible(to, name, strlen(name));
+        str_addc(to, '\n');
+    }
+    return 0;
+}
+
 static int diff_one(const struct code_call *code, const char *agent, void *arg, struct err *err)
 {
     struct diff_job *job = arg;
@@ -48,6 +66,8 @@ static int diff_one(const struct code_call *code, const char *agent, void *arg, 
                      state->branch[0] != '\0' ? state->branch : "(no branch)", state->ahead,
                      state->behind, state->changed, state->changed == 1 ? "" : "s");
         diff_add_text(&result.out, job->stat, &job->text);
+        if (rc == 0 && changes.tree.dir != -1)
+            rc = add_inside(code, agent, &job->text, err);
     }
     proc_result_free(&result);
     return rc == 0 && job->looks ? comparison_look(&changes, err) : rc;

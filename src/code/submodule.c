@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "code/index.h"
 #include "code/sparse.h"
 
 #include <errno.h>
@@ -14,7 +15,10 @@
 #define LIST "list"
 #define LIST_BEFORE "paths" /* of an earlier version: only the paths */
 
-enum { LIST_MAX = 1 << 20 }; /* bytes */
+enum {
+    LIST_MAX = 1 << 20, /* bytes */
+    LOOK_WAIT_MS = 10000, /* for another process that looks */
+};
 
 void submodules_free(struct submodules *all)
 {
@@ -192,11 +196,11 @@ static int add_names(const struct git *git, const char *const *args, const char 
     return 0;
 }
 
-int submodule_check(const struct submodule_place *place, const struct submodule *item,
-                    struct str *ret, struct err *err)
+/* Likewise, with this index. */
+static int check_with(const struct submodule_place *place, const struct submodule *item,
+                      const char *index, struct str *ret, struct err *err)
 {
     _cleanup_free_ char *tree = mem_printf("%s/%s", place->top, item->path);
-    _cleanup_free_ char *index = mem_printf("%s/%zu", place->path, item->number);
     _cleanup_close_ int cwd = path_open_beneath(place->tree, item->path, O_RDONLY | O_DIRECTORY);
     struct proc_result result = PROC_RESULT_INIT;
 
@@ -218,6 +222,13 @@ int submodule_check(const struct submodule_place *place, const struct submodule 
                      item->path, ret, err) == -1
                ? -1
                : add_names(&git, GIT_ARGS("ls-files", "-z", "--others"), item->path, ret, err);
+}
+
+int submodule_check(const struct submodule_place *place, const struct submodule *item,
+                    struct str *ret, struct err *err)
+{
+    _cleanup_free_ char *index = mem_printf("%s/%zu", place->path, item->number);
+    return check_with(place, item, index, ret, err);
 }
 
 /* Appends the repositories of submodules that the agent has added. */
@@ -250,5 +261,47 @@ int submodule_changed(const struct repo *repo, const char *name, struct str *ret
     for (size_t i = 0; i < list.count; i++)
         if (submodule_check(&place, &list.items[i], ret, err) == -1)
             return -1;
+    return 0;
+}
+
+/* Appends what was changed in one submodule, with a copy of its index, which it removes. */
+static int look_at(const struct submodule_place *place, const struct submodule *item,
+                   struct str *ret, struct err *err)
+{
+    _cleanup_free_ char *name = mem_printf("%zu", item->number);
+    _cleanup_free_ char *copy = mem_printf("%zu.look", item->number);
+    _cleanup_free_ char *lock = mem_printf("%s.lock", copy); /* of a git that was killed */
+    _cleanup_free_ char *index = mem_printf("%s/%s", place->path, copy);
+
+    (void)unlinkat(place->dir, copy, 0);
+    (void)unlinkat(place->dir, lock, 0);
+    int rc = index_copy(place->dir, name, place->dir, copy, err) == -1
+                 ? -1
+                 : check_with(place, item, index, ret, err);
+    (void)unlinkat(place->dir, copy, 0);
+    return rc;
+}
+
+int submodule_count(const struct repo *repo, const char *name, size_t *ret, struct err *err)
+{
+    _cleanup_submodule_place_ struct submodule_place place = SUBMODULE_PLACE_INIT;
+    _cleanup_submodules_ struct submodules list = {.items = NULL};
+    _cleanup_str_ struct str names = STR_INIT;
+    _cleanup_close_ int lock = -1;
+
+    *ret = 0;
+    if (submodule_place_open(repo, name, false, &place, err) == -1)
+        return -1;
+    if (place.dir == -1)
+        return 0;
+    if (file_lock(place.dir, "looks", LOOK_WAIT_MS, "look", &lock, err) == -1)
+        return err_wrap(err, "cannot look at the submodules");
+    if (submodules_read(&place, &list, err) == -1)
+        return -1;
+    for (size_t i = 0; i < list.count; i++)
+        if (look_at(&place, &list.items[i], &names, err) == -1)
+            return -1;
+    for (size_t i = 0; i < names.len; i++)
+        *ret += names.data[i] == '\0';
     return 0;
 }

@@ -33,8 +33,11 @@ int submodule_follow(const struct repo *repo, const char *name, const char *comm
 int submodule_check_landing(const struct project *project, const struct git *git, const char *old,
                             const char *new, struct err *err);
 
+/* Counts the files that were changed in the submodules of the work tree code/NAME. Needs no lock of
+ * code.git: it works with copies of the indexes there; who else looks waits. */
+int submodule_count(const struct repo *repo, const char *name, size_t *ret, struct err *err);
 /* Appends the files, each ended with NUL, that were changed in the submodules of the work tree
- * code/NAME. */
+ * code/NAME. The caller holds the lock of code.git. */
 int submodule_changed(const struct repo *repo, const char *name, struct str *ret, struct err *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "code/index.h"
 #include "code/pack.h"
 #include "code/sparse.h"
+#include "code/submodule.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -256,6 +257,10 @@ int work_state(const struct stranger *stranger, const struct snapshot_tree *tree
             return -1;
         state.changed = count_names(&result.out);
         proc_result_free(&result);
+        size_t inside = 0;
+        if (submodule_count(stranger->repo, stranger->agent, &inside, err) == -1)
+            return -1;
+        state.changed += inside;
     }
     *ret = state;
     return 0;
@@ -312,6 +317,10 @@ static int count(const struct repo *repo, const char *agent, struct work_state *
         return err_wrap(err, "cannot read the work tree of agent '%s'", agent);
     state.changed = count_names(&result.out);
     proc_result_free(&result);
+    size_t inside = 0;
+    if (submodule_count(repo, agent, &inside, err) == -1)
+        return err_wrap(err, "cannot read the work tree of agent '%s'", agent);
+    state.changed += inside;
     *ret = state;
     return 0;
 }

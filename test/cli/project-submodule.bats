@@ -77,6 +77,30 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     [ "$status" -eq 0 ]
 }
 
+@test "what is changed in a submodule is counted by status, list and diff, which names it" {
+    make_on "$P"
+    figures() { "$MAS" status "$ID" --json | jq -c '.sessions[0].agents[] | select(.id == "lead").code.changed'; }
+    [ "$(figures)" = 0 ]
+    echo more >>"$W/code/lead/lib/out/in/inner"
+    echo new >"$W/code/lead/lib/out/new"
+    [ "$(figures)" = 2 ]
+    [ "$("$MAS" list --json | jq '.sessions[0].code.changed')" = 2 ]
+    for form in '' --stat; do
+        # shellcheck disable=SC2086 # one word or none
+        mas diff "$ID" lead $form
+        [ "$status" -eq 0 ]
+        [ "$(grep 'changed in a submodule' <<<"$output" | sort)" = "changed in a submodule: lib/out/in/inner
+changed in a submodule: lib/out/new" ]
+    done
+    [ "$("$MAS" diff "$ID" lead --json | jq '.agents[0].changedFiles')" = 2 ]
+    [ -z "$(find "$W/code.git/submodules" -name '*.look*')" ]
+    echo inner >"$W/code/lead/lib/out/in/inner"
+    rm "$W/code/lead/lib/out/new"
+    [ "$(figures)" = 0 ]
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+}
+
 @test "submodules that are not checked out are left out, with a word, and stay so" {
     git clone -q "$P" "$T/clone"
     mas new -q --no-start -t pair --project "$T/clone"
