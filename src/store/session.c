@@ -3,7 +3,9 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/time.h"
+#include "store/config.h"
 #include "store/placement.h"
+#include "store/tmux_place.h"
 #include "store/workspace.h"
 
 #include <ctype.h>
@@ -319,14 +321,33 @@ static void parse_others(struct kv *kv, struct session *session)
     session->strange = count > 0 ? str_steal(&strange) : NULL;
 }
 
+/* A file that a script has written need not name the tmux server: it is the one that the settings
+ * say. */
+static int derive_socket(const struct root *root, struct session *session, struct err *err)
+{
+    _cleanup_config_ struct config config = CONFIG_INIT;
+    char *socket = NULL;
+
+    if (config_load(root, false, &config, NULL, err) == -1)
+        return -1;
+    bool own = strcmp(config_text(&config, SETTING_SERVER), "per-session") == 0;
+    if (tmux_place(own ? session->tmux_name : config_text(&config, SETTING_SOCKET), &socket, err) ==
+        -1)
+        return -1;
+    free(session->tmux_socket);
+    session->tmux_socket = socket;
+    return 0;
+}
+
 static int parse_all(const struct root *root, struct kv *kv, const char *id,
                      struct session *session, struct err *err)
 {
     _cleanup_free_ char *own_id = NULL;
+    bool has_socket = kv_get(kv, "TMUX_SOCKET") != NULL;
 
     if (parse_text(kv, "SESSION_ID", true, &own_id, err) == -1 ||
         parse_text(kv, "TMUX_SESSION", true, &session->tmux_name, err) == -1 ||
-        parse_text(kv, "TMUX_SOCKET", true, &session->tmux_socket, err) == -1 ||
+        parse_text(kv, "TMUX_SOCKET", false, &session->tmux_socket, err) == -1 ||
         parse_text(kv, "NAME", false, &session->name, err) == -1 ||
         parse_text(kv, "TEMPLATE", false, &session->template, err) == -1 ||
         parse_text(kv, "ERROR", false, &session->error, err) == -1 ||
@@ -340,6 +361,8 @@ static int parse_all(const struct root *root, struct kv *kv, const char *id,
         return err_set(err, MAS_DAMAGED, "SESSION_ID belongs to another session");
     if (session->tmux_name[0] == '\0' || strlen(session->tmux_name) > TMUX_NAME_MAX)
         return err_set(err, MAS_DAMAGED, "TMUX_SESSION is empty or too long");
+    if (!has_socket && derive_socket(root, session, err) == -1)
+        return -1;
     if (session->tmux_socket[0] != '/')
         return err_set(err, MAS_DAMAGED, "TMUX_SOCKET is not an absolute path");
     if (session->name[0] != '\0' && !is_name(session->name))

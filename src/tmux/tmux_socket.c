@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/sock.h"
+#include "store/tmux_place.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 
@@ -22,46 +23,9 @@ enum { CONNECT_S = 2, MAKE_TRIES = 300 }; /* a try takes 10 ms */
 
 #define USE_OWN_SOCKET "name a socket in a directory of your own with MAS_TMUX_SOCKET=/..."
 
-/* Returns tmux's own directory for sockets, created as tmux creates it. A TMUX_TMPDIR that does not
- * exist falls back to /tmp, as in tmux itself. */
-static int socket_dir(char **ret, struct err *err)
-{
-    const char *set = getenv("TMUX_TMPDIR");
-    char *base = set != NULL && set[0] != '\0' ? path_canonical(set) : NULL;
-    if (base == NULL)
-        base = path_canonical("/tmp");
-    if (base == NULL)
-        return err_errno(err, "cannot find a directory for tmux's sockets");
-    *ret = mem_printf("%s/tmux-%ld", base, (long)geteuid());
-    free(base);
-    return 0;
-}
-
-static int named_socket(const char *name, char **ret, struct err *err)
-{
-    _cleanup_free_ char *dir = NULL;
-    if (name[0] == '/') {
-        *ret = mem_dup(name);
-        return 0;
-    }
-    if (socket_dir(&dir, err) == -1)
-        return -1;
-    char *path = mem_printf("%s/%s", dir, name[0] != '\0' ? name : "default");
-    if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path || str_has_control(path)) {
-        (void)err_set(
-            err, MAS_FAILED,
-            "cannot use tmux socket '%s': its path is too long or contains control characters",
-            path);
-        free(path);
-        return err_hint(err, "set MAS_TMUX_SOCKET to a short absolute path");
-    }
-    *ret = path;
-    return 0;
-}
-
 int tmux_shared_socket(const struct config *config, char **ret, struct err *err)
 {
-    return named_socket(config_text(config, SETTING_SOCKET), ret, err);
+    return tmux_place(config_text(config, SETTING_SOCKET), ret, err);
 }
 
 /* Returns true if the settings give each session a server of its own. */
@@ -73,7 +37,7 @@ static bool is_per_session(const struct config *config)
 int tmux_configured_socket(const struct config *config, const char *tmux_name, char **ret,
                            struct err *err)
 {
-    return is_per_session(config) ? named_socket(tmux_name, ret, err)
+    return is_per_session(config) ? tmux_place(tmux_name, ret, err)
                                   : tmux_shared_socket(config, ret, err);
 }
 
@@ -83,7 +47,7 @@ int tmux_socket(const struct config *config, const char *tmux_name, char **ret, 
 
     if (!is_per_session(config) && job_inside(job)) {
         if (!config_is_of_env(config, SETTING_SERVER))
-            return named_socket(tmux_name, ret, err);
+            return tmux_place(tmux_name, ret, err);
         (void)err_set(err, MAS_CONFLICT,
                       "cannot use a shared tmux server in job %s of Slurm: it would end with the "
                       "job, and with it the teams of all others",
@@ -96,7 +60,7 @@ int tmux_socket(const struct config *config, const char *tmux_name, char **ret, 
 bool tmux_own_socket(const char *tmux_name, char **ret)
 {
     struct err ignored = ERR_INIT;
-    return str_is_word(tmux_name, TMUX_NAME_MAX) && named_socket(tmux_name, ret, &ignored) == 0;
+    return str_is_word(tmux_name, TMUX_NAME_MAX) && tmux_place(tmux_name, ret, &ignored) == 0;
 }
 
 /* Sets the error: `why` after a message that names the path. */
@@ -118,7 +82,7 @@ static int check_place(const char *socket_path, struct err *err)
     struct err why = ERR_INIT;
     struct stat st;
 
-    if (socket_dir(&own, err) == -1)
+    if (tmux_place_dir(&own, err) == -1)
         return -1;
     size_t len = strlen(own);
     if (path_check_owned(socket_path, &why) == -1) {
@@ -201,7 +165,7 @@ int tmux_socket_make_dir(const char *socket_path, struct err *err)
     if (lstat(socket_path, &st) == 0 && !S_ISSOCK(st.st_mode)) /* tmux would replace it */
         return err_set(err, MAS_TMUX, "cannot use tmux socket '%s': it is %s", socket_path,
                        path_type_name(st.st_mode));
-    if (socket_dir(&own, err) == -1)
+    if (tmux_place_dir(&own, err) == -1)
         return -1;
     *strrchr(dir, '/') = '\0';
     if (strcmp(dir, own) != 0)

@@ -169,6 +169,24 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     [ "$(activity)" = 2021-02-03T04:05:06Z ]
 }
 
+@test "a .session of the four keys SESSION_ID, TMUX_SESSION, STATUS and CREATED_AT is whole" {
+    local file
+    new_session -t solo -n one --no-start
+    file=$ROOT/sessions/$ID/.session
+    grep -E '^(SESSION_ID|TMUX_SESSION|STATUS|CREATED_AT)=' "$file" >"$T/four"
+    cp "$T/four" "$file"
+    mas list --all --json
+    [ "$(jq -r '.sessions[0] | [.status, .reason // ""] | join(" ")' <<<"$output")" = 'stopped ' ]
+    "$MAS" start -q "$ID"
+    [ "$(field "$ID" .status)" = active ]
+    [ "$(meta "$ID" TMUX_SOCKET)" = "$SOCK" ]
+    "$MAS" stop -q "$ID"
+    cp "$T/four" "$file"
+    sed -i '/^TMUX_SESSION=/d' "$file"
+    mas list --all
+    [[ $output == *'TMUX_SESSION is missing'* ]]
+}
+
 @test "list writes nothing" {
     four_states
     before=$(snapshot)

@@ -163,7 +163,6 @@ static void refuses_wrong_values(void)
         {"CREATED_AT", "CREATED_AT=2025-12-18", "CREATED_AT is not a time"},
         {"CREATED_NSEC", "CREATED_NSEC=1000000000",
          "CREATED_NSEC is not a number from 0 to 999999999"},
-        {"TMUX_SOCKET", "", "TMUX_SOCKET is missing"},
         {"TMUX_SOCKET", "TMUX_SOCKET=default", "TMUX_SOCKET is not an absolute path"},
         {"TMUX_SOCKET", "TMUX_SOCKET=", "TMUX_SOCKET is not an absolute path"},
         {"NAME", "NAME=1a", "NAME is not a session name"},
