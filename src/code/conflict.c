@@ -81,11 +81,17 @@ char **conflict_others(const struct repo *repo, const struct git *git, const cha
         if (subject == NULL)
             continue;
         *subject++ = '\0';
+        subject[str_fit(subject, SUBJECT_MAX)] = '\0';
         _cleanup_free_ char *agent = find_agent(repo, git, line, other);
-        _cleanup_free_ char *shown =
-            mem_printf("%.*s%s%s%s %.*s", NAME_LEN, line, agent[0] != '\0' ? " (agent " : "", agent,
-                       agent[0] != '\0' ? ")" : "", (int)str_fit(subject, SUBJECT_MAX), subject);
-        strv_push(&others, shown);
+        _cleanup_str_ struct str shown = STR_INIT;
+        str_addf(&shown, "%.*s ", NAME_LEN, line);
+        if (agent[0] != '\0') {
+            str_add(&shown, "(agent ");
+            str_add_name(&shown, agent);
+            str_add(&shown, ") ");
+        }
+        str_add_name(&shown, subject);
+        strv_push(&others, str_text(&shown));
     }
     return others;
 }
@@ -94,6 +100,6 @@ void conflict_show_others(char *const *others, struct str *to)
 {
     for (size_t i = 0; others != NULL && others[i] != NULL; i++) {
         str_add(to, i == 0 ? "; there it was changed by: " : "; ");
-        str_add_visible(to, others[i], strlen(others[i]));
+        str_add(to, others[i]);
     }
 }

@@ -58,7 +58,7 @@ refused() {
     sed -i '3s/.*/person/' "$P/a" && git -C "$P" commit -qam 'Person 2'
     BEFORE=$(project_state)
     mas land "$ID"
-    refused 4 "mas: cannot land session '$ID': it conflicts in a; there it was changed by: $(tip | cut -c1-12) Person 2"$'\n'
+    refused 4 "mas: cannot land session '$ID': it conflicts in a; there it was changed by: $(tip | cut -c1-12) 'Person 2'"$'\n'
     [[ $stderr == *"mas sync --project $ID"* ]]
 }
 

@@ -66,7 +66,7 @@ Merge mas/$L/x" ]
     [ "$status" -eq 4 ]
     [ -z "$output" ]
     [ "${stderr_lines[0]}" = "mas: cannot merge agent 'y': it conflicts in a; there it was changed by: $(
-        git -C "$C/x" rev-parse HEAD | cut -c1-12) (agent x) x: mine" ]
+        git -C "$C/x" rev-parse HEAD | cut -c1-12) (agent x) 'x: mine'" ]
     [[ $stderr == *'git fetch team && git merge team/main'* ]]
     [ "$(main_of)" = "$before" ]
     [ ! -e "$C/view/n" ]
@@ -97,8 +97,8 @@ Merge mas/$L/x" ]
     [ "$status" -eq 4 ]
     of() { team_git log --abbrev=12 --format=%h --fixed-strings --grep="$1" "mas/$L/main"; }
     [[ ${stderr_lines[0]} == "mas: cannot merge agent 'z': it conflicts in a, b; there it was changed by: "* ]]
-    for one in "$(of 'By hand') By hand" "$(of 'x: x2') (agent x) x: x2" \
-        "$(of '[31m1') (agent x) x: x\\x1b[31m1" "$(of 'y: y1') (agent y) y: y1"; do
+    for one in "$(of 'By hand') 'By hand'" "$(of 'x: x2') (agent x) 'x: x2'" \
+        "$(of '[31m1') (agent x) 'x: x\\x1b[31m1'" "$(of 'y: y1') (agent y) 'y: y1'"; do
         [[ "${stderr_lines[0]}; " == *"$one; "* ]]
     done
 }
@@ -269,7 +269,7 @@ END
     "$MAS" start -q "$ID"
     eventually grep -q 'Your branch was not merged: it conflicts' "$T/heard.y"
     [ "$(wc -l <"$T/heard.y")" = 1 ]
-    grep -qE "mas/$L/main, in: a; there it was changed by: [0-9a-f]{12} \(agent x\) x: mine\. Run in" "$T/heard.y"
+    grep -qE "mas/$L/main, in: a; there it was changed by: [0-9a-f]{12} \(agent x\) 'x: mine'\. Run in" "$T/heard.y"
     # a running one hears at once
     mas merge "$ID" y
     [ "$status" -eq 4 ]

@@ -176,7 +176,7 @@ line" ]
     main=$(main_of)
     mas sync "$ID" --project
     [ "$status" -eq 4 ]
-    [[ $stderr == "mas: cannot merge project '$P': it conflicts in a; there it was changed by: "*' (agent x) x: agent'$'\n'*'git merge FETCH_HEAD'* ]]
+    [[ $stderr == "mas: cannot merge project '$P': it conflicts in a; there it was changed by: "*" (agent x) 'x: agent'"$'\n'*'git merge FETCH_HEAD'* ]]
     [ "$(main_of)" = "$main" ]
     [ "$(head -n 1 "$C/y/a")" = 'a 1' ]
     whole
