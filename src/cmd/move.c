@@ -88,6 +88,6 @@ const struct cmd cmd_move = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_HOST,
-    .flags = CMD_ROOT | CMD_JSON | CMD_QUIET | CMD_PERSON | CMD_NO_JOB,
+    .flags = CMD_ROOT | CMD_JSON | CMD_QUIET | CMD_PERSON | CMD_NO_JOB | CMD_PRESETS | CMD_RUNS,
     .run = run_move,
 };

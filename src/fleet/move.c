@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,10 +59,28 @@ static int send_it(struct move *move, struct move_report *report, struct err *er
             (there.state == ARRIVAL_GONE && there.epoch < move->leaving.session.epoch);
     if (there.state != ARRIVAL_NONE && !stale)
         return in_the_way(move, &there, err);
-    if ((stale && move_drop(move, err) == -1) ||
-        leave_stop(move->life, &move->leaving, err) == -1 || move_send(move, report, err) == -1)
+    if ((stale && move_drop(move, err) == -1) || leave_stop(move->life, &move->leaving, err) == -1)
         return -1;
-    return leave_mark(move->life, &move->leaving, move->remote->name, false, err);
+    move->stopped = true;
+    return move_send(move, report, err) == -1
+               ? -1
+               : leave_mark(move->life, &move->leaving, move->remote->name, false, err);
+}
+
+/* Starts a session again that was stopped for a move which has failed before the mark. *err, of the
+ * move, says so, too. */
+static void run_again(const struct move *move, const char *id, struct err *err)
+{
+    struct err why = ERR_INIT;
+    char told[sizeof err->text];
+    bool was = false;
+
+    if (life_start(move->life, id, &was, &why) == -1) {
+        (void)err_hint(err, "it is stopped here, and does not start again: %s", why.text);
+        return;
+    }
+    (void)snprintf(told, sizeof told, "%s", err->text);
+    (void)err_set(err, err->code, "%s; it runs here again", told);
 }
 
 /* From the mark on: the other machine gets the session, then it is removed here. */
@@ -144,7 +163,10 @@ int move_session(const struct life *life, const char *id, const char *host, bool
     int rc = open_move(life, id, &move, &given_up, err);
     if (rc == 0)
         rc = move_locked(&move, to, given_up, start, &report, err);
+    bool again = rc == -1 && move.stopped && report.ran && move.leaving.session.moved_to[0] == '\0';
     leave_close(&move.leaving);
+    if (again)
+        run_again(&move, id, err);
     if (rc == 0)
         *ret = report;
     else

@@ -14,6 +14,7 @@ struct move {
     const struct life *life;
     const struct remote *remote;
     struct leaving leaving;
+    bool stopped; /* it was stopped for this */
 };
 
 /* Sets the error: "cannot move session 'x' to host 'n2': <why>". Returns -1. */

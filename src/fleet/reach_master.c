@@ -23,6 +23,8 @@ enum {
     WAIT_MS = 60000, /* for other processes that connect to the same machine */
 };
 
+#define KEY_FAILED "Host key verification failed" /* as ssh says it */
+
 /* Characters that ssh takes as they are in ControlPath. */
 static const char plain[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@,";
@@ -130,6 +132,29 @@ static char *last_words(const struct str *text)
                    : mem_dup("ssh failed and said nothing");
 }
 
+/* What ssh says of a host key that it does not take, and what a person can do. With none of the
+ * first words it is a key that it does not know. */
+static int fail_key(const struct remote *remote, const char *said, struct err *err)
+{
+    const char *remedy = strstr(said, "ssh-keygen -f ");
+    const char *place = remote->place;
+
+    if (strstr(said, "REVOKED HOST KEY") != NULL || strstr(said, "marked as revoked") != NULL) {
+        (void)reach_fail(remote, KEY_FAILED ": it was revoked", err);
+        return err_hint(err, "ask who runs that machine for its new key");
+    }
+    if (strstr(said, "IDENTIFICATION HAS CHANGED") == NULL) {
+        (void)reach_fail(remote, KEY_FAILED ": it is not known here", err);
+        return err_hint(err, "compare it with that of the machine, and accept it once: ssh %s true",
+                        place);
+    }
+    (void)reach_fail(remote, KEY_FAILED ": it has changed", err);
+    if (remedy == NULL)
+        return err_hint(err, "if that is right, forget the old key: ssh-keygen -R %s", place);
+    return err_hint(err, "if that is right, forget the old key: %.*s", (int)strcspn(remedy, "\r\n"),
+                    remedy);
+}
+
 /* Starts a master and waits until it has logged in. */
 static int start_master(const struct masters *masters, const char *ssh, char *const *env,
                         const char *path, struct err *err)
@@ -159,7 +184,8 @@ static int start_master(const struct masters *masters, const char *ssh, char *co
         rc = reach_fail(masters->remote, why.code == MAS_TIMEOUT ? "no answer" : why.text, err);
     else if (result.status != 0) {
         _cleanup_free_ char *words = last_words(&result.err);
-        rc = reach_fail(masters->remote, words, err);
+        rc = str_starts(words, KEY_FAILED) ? fail_key(masters->remote, str_text(&result.err), err)
+                                           : reach_fail(masters->remote, words, err);
     }
     proc_result_free(&result);
     return rc;

@@ -164,12 +164,13 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
 static int write_id(struct restore *r, const struct manifest *manifest, struct err *err)
 {
     memcpy(r->session.id, r->options->new_id ? r->stage.id : manifest->id, ID_TEXT);
-    if (r->options->new_id && r->options->own != NULL &&
-        r->options->own(r->stage.dir, r->session.id, err) == -1)
+    if (life_set_tmux_name(r->life, &r->session, session_name_digits[0], err) == -1 ||
+        session_save(r->life->root, r->stage.dir, &r->session, err) == -1)
         return -1;
-    if (life_set_tmux_name(r->life, &r->session, session_name_digits[0], err) == -1)
-        return -1;
-    return session_save(r->life->root, r->stage.dir, &r->session, err);
+    /* now this machine has it, and may read its conversations */
+    return r->options->new_id && r->options->own != NULL
+               ? r->options->own(r->stage.dir, r->session.id, err)
+               : 0;
 }
 
 /* Creates directories that every workspace has; an archive of a session without logs lacks

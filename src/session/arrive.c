@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { ROOM_MIN = 64 * 1024 }; /* bytes; a disk on which that finds no room is full */
+
 static const char *const state_names[] = {"none", "arriving", "here", "gone"};
 
 const char *arrival_name(enum arrival_state state)
@@ -91,6 +93,19 @@ static bool is_missing(const struct life *life, const char *id)
     return fstatat(life->root->sessions, id, &st, AT_SYMLINK_NOFOLLOW) == -1 && errno == ENOENT;
 }
 
+/* Fails if no session can arrive here, so that it is not stopped where it runs. */
+static int check_room(const struct root *root, struct err *err)
+{
+    if (root_check(root, err) == -1)
+        return -1;
+    if (faccessat(root->sessions, ".", W_OK | X_OK, AT_EACCESS) == -1)
+        return err_errno(err, "cannot write into '%s/%s'", root->path, ROOT_SESSIONS);
+    return file_disk_is_full(root->sessions, ROOM_MIN)
+               ? err_set(err, MAS_FAILED, "cannot write into '%s/%s': its disk is full", root->path,
+                         ROOT_SESSIONS)
+               : 0;
+}
+
 int arrive_look(const struct life *life, const char *id, struct arrival *ret, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -99,7 +114,7 @@ int arrive_look(const struct life *life, const char *id, struct arrival *ret, st
 
     *ret = (struct arrival){.state = ARRIVAL_NONE};
     if (dir == -1 && is_missing(life, id))
-        return 0;
+        return check_room(life->root, err);
     if (dir == -1)
         return err_errno(err, "cannot open session '%s'", id);
     if (life_load(life, dir, id, "look at", &session, err) == -1)

@@ -91,7 +91,15 @@ teardown_more() { close_connections; }
     sed -i "s|^HostKey .*|HostKey $T/other_key|" "$T/n1/sshd_config"
     mas --host n1 list
     [ "$status" -eq 12 ]
-    [[ $stderr = "mas: cannot reach host 'n1': Host key verification failed"$'\n'* ]]
+    [[ $stderr = "mas: cannot reach host 'n1': Host key verification failed: it has changed"$'\n'*"forget the old key: ssh-keygen -"*-R* ]]
+    : >"$T/ssh/known_hosts"
+    mas --host n1 list
+    [ "$status" -eq 12 ]
+    [[ $stderr = "mas: cannot reach host 'n1': Host key verification failed: it is not known here"$'\n'*"ssh n1 true"* ]]
+    echo "@revoked * $(<"$T/other_key.pub")" >"$T/ssh/known_hosts"
+    mas --host n1 list
+    [ "$status" -eq 12 ]
+    [[ $stderr = "mas: cannot reach host 'n1': Host key verification failed: it was revoked"$'\n'* ]]
 }
 
 @test "a machine that does not let the user in, or has no mas, is exit code 12" {

@@ -188,6 +188,25 @@ n1_does() {
 }
 n1_is_well() { sed -i "/^\[host n1\]/,/^mas = /s|^mas = .*|mas = $MAS|" "$ROOT/mas.ini"; }
 
+@test "a machine that cannot take a session is told before the stop, or it runs on afterwards" {
+    make_team -n shop
+    local pid
+    pid=$(agent_pid "$ID")
+    there n1 "$MAS" new -q -t solo --no-start >/dev/null
+    mv "$T/n1/root/sessions" "$T/n1/away" && mkdir "$T/n1/root/sessions"
+    mas move shop n1
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'its sessions/ is not the one it had'* ]]
+    [ "$(agent_pid "$ID")" = "$pid" ]
+    rmdir "$T/n1/root/sessions" && mv "$T/n1/away" "$T/n1/root/sessions"
+    there n1 "$MAS" new -q -t solo --no-start -n shop >/dev/null
+    mas move shop n1
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"another session is called 'shop'"*'; it runs here again'* ]]
+    agent_pid "$ID"
+    [ "$(field shop .status)" = active ]
+}
+
 @test "a link that is cut in the middle of the stream leaves the session here" {
     make_team
     n1_does 'case $* in *"receive hold"*) head -c 100000 >/dev/null; kill -9 $PPID ;; esac'
@@ -197,7 +216,8 @@ n1_is_well() { sed -i "/^\[host n1\]/,/^mas = /s|^mas = .*|mas = $MAS|" "$ROOT/m
     n1_is_well
     [ ! -e "$(far)" ]
     [ -z "$(at "$(ws)" MOVED_TO)" ]
-    [ "$(field "$ID" .crashed)" = true ]
+    [[ $stderr == *'; it runs here again'* ]]
+    [ "$(field "$ID" .status)" = active ]
     mas move "$ID" n1
     [ "$status" -eq 0 ]
     is_there

@@ -3,6 +3,7 @@
 bats_require_minimum_version 1.5.0
 load ../helper
 load ../machine
+load ../memory
 
 # Runs mas on machine n2 with separate streams.
 on_n2() { run --separate-stderr on n2 "$MAS" "$@"; }
@@ -242,4 +243,19 @@ EOF
     [ "$status" -eq 0 ]
     on_n2 stop shop
     [ "$status" -eq 4 ]
+}
+
+@test "a copy under a new id of what another machine archived is this machine's, conversations and all" {
+    need_machines
+    new_session -t solo --no-start
+    user 'the apple is red' | said "$ID" >/dev/null
+    "$MAS" archive -q "$ID" -o "$T/a.tar.zst"
+    on_n2 restore -q --new-id "$T/a.tar.zst"
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+    local new=$output
+    [ "$new" != "$ID" ]
+    [[ $(meta "$new" MACHINE) == *' n2' ]]
+    on_n2 search --json apple
+    jq -e --arg id "$new" 'any(.messages[]; .sessionId == $id and .text == "the apple is red")' <<<"$output"
 }
