@@ -219,7 +219,13 @@ int store_inputs(struct store *store, const char *agent, store_each_input *each,
 /* ---- agent sessions and how to resume them */
 
 /* How an agent learned what was said before, or did not. */
-enum store_outcome { OUTCOME_FRESH, OUTCOME_RESUMED, OUTCOME_LOADED, OUTCOME_INJECTED };
+enum store_outcome {
+    OUTCOME_FRESH,
+    OUTCOME_RESUMED,
+    OUTCOME_LOADED,
+    OUTCOME_INJECTED,
+    OUTCOME_COUNT
+};
 /* Returns "fresh", "resumed" and so on. */
 const char *store_outcome_name(enum store_outcome outcome);
 

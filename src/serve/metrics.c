@@ -115,6 +115,7 @@ static void add_sessions(const struct survey *survey, struct str *to)
 {
     size_t by_status[STATUS_COUNT] = {0};
     size_t by_state[AGENT_STATE_COUNT] = {0};
+    size_t by_outcome[OUTCOME_COUNT] = {0};
     size_t crashed = 0;
 
     for (size_t i = 0; i < survey->count; i++) {
@@ -122,6 +123,8 @@ static void add_sessions(const struct survey *survey, struct str *to)
         crashed += survey->views[i].crashed;
         for (size_t j = 0; j < AGENT_STATE_COUNT; j++)
             by_state[j] += view_counts(&survey->views[i])->states[j];
+        for (size_t j = 0; j < OUTCOME_COUNT; j++)
+            by_outcome[j] += view_counts(&survey->views[i])->outcomes[j];
     }
     add_head(to, "mas_sessions", "gauge", "Sessions by status.");
     for (size_t i = 0; i < STATUS_COUNT; i++)
@@ -133,6 +136,11 @@ static void add_sessions(const struct survey *survey, struct str *to)
     for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
         str_addf(to, "mas_agents{state=\"%s\"} %zu\n", agent_state_name((enum agent_state)i),
                  by_state[i]);
+    add_head(to, "mas_agent_starts", "gauge",
+             "Agents by what their newest start came to: how they know what was said before.");
+    for (size_t i = 0; i < OUTCOME_COUNT; i++)
+        str_addf(to, "mas_agent_starts{outcome=\"%s\"} %zu\n",
+                 store_outcome_name((enum store_outcome)i), by_outcome[i]);
 }
 
 /* What the agents of running sessions have used, as far as they tell. */

@@ -249,6 +249,21 @@ END
     run ! grep -vE '^(# (HELP|TYPE) mas_[a-z_]+ .*|mas_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.]+)$' <<<"$output"
 }
 
+@test "metrics count what the starts of agents came to" {
+    acp_team pair
+    eventually is_state reviewer idle
+    "$MAS" ask "$ID" lead CW-ONE >/dev/null
+    "$MAS" restart -q "$ID" lead
+    serve
+    # shellcheck disable=SC2329 # called by eventually
+    counts() {
+        api GET /metrics
+        grep -qxF 'mas_agent_starts{outcome="resumed"} 1' <<<"$output" &&
+            grep -qxF 'mas_agent_starts{outcome="fresh"} 1' <<<"$output"
+    }
+    eventually counts
+}
+
 @test "a mode or an option that is set anywhere is told" {
     acp_agent
     serve
