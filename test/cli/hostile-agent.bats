@@ -330,7 +330,7 @@ END
 }
 
 @test "a FIFO where git opens a file is refused and named, and nothing waits for it" {
-    local at where x=$C/x
+    local at where words x=$C/x
     git -C "$x" gc -q
     git init -q "$x/inner"
     git init -q "$x/other" && git -C "$x/other" commit -q --allow-empty -m other && mv "$x/other/.git" "$x/bare"
@@ -343,7 +343,8 @@ END
         [ ! -e "$where" ] || mv "$where" "$T/kept"
         mkfifo "$where"
         for verb in diff merge sync rm; do
-            run --separate-stderr timeout 30 "$MAS" "$verb" "$ID" $([ "$verb" = rm ] || echo x)
+            if [ "$verb" = rm ]; then words=(rm "$ID"); else words=("$verb" "$ID" x); fi
+            run --separate-stderr timeout 30 "$MAS" "${words[@]}"
             [[ $status =~ ^[45]$ ]] && [[ $stderr == *"'$at' is a FIFO where git needs a file"* ]] ||
                 { echo "$at: $verb: $status $stderr"; return 1; }
         done
