@@ -74,7 +74,7 @@ static const struct {
     {SETTING_NOTIFY_TERMINAL, "yes|no|bell|osc9, osc777|bell osc9", "|none|osc99|bell,yes"},
     {SETTING_NOTIFY_WEBHOOK, "|https://x.example/a?b=%22c|http://[::1]:80/",
      "x|ftp://x|HTTP://x|http://a b|http://a\"|http://a\\"},
-    {SETTING_NOTIFY_DONE_AFTER, "1s|5m", "|0s|x"},
+    {SETTING_NOTIFY_DONE_AFTER, "0|0s|1s|5m", "|x|-1s"},
     {SETTING_NOTIFY_QUIET, "|22:00-07:00|00:00-23:59", "22:00|22-7|24:00-01:00|22:00 - 07:00"},
     {SETTING_MEMORY_RECALL, "on|off", "|yes|ON"},
     {SETTING_MEMORY_SHARE, "yes|no", "|on"},
