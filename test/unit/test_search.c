@@ -366,6 +366,37 @@ static void long_texts_are_cut_at_characters(void)
     CHECK(str_is_utf8(str_text(&found), found.len));
 }
 
+/* ---- context */
+
+static void lists_hold_what_just_fits(void)
+{
+    static const struct {
+        size_t all;
+        const char *first; /* of what is left, oldest first */
+        size_t count;
+    } cases[] = {{12, "äaaa", 3}, {13, "äaaa", 3}, {11, "bbbb", 2}, {8, "bbbb", 2},
+                 {7, "äccc", 1},  {4, "äccc", 1},  {3, "äcc", 1}};
+    _cleanup_world_ struct world world;
+    _cleanup_config_ struct config config = CONFIG_INIT;
+    struct err err = ERR_INIT;
+    const struct context_asker person = {.session = NULL};
+
+    REQUIRE(world_make(&world));
+    MUST(config_load(&world.root, false, &config, NULL, &err));
+    add(world.store, world.query, ROLE_USER, MESSAGE_DONE, "äaaa", 0);
+    add(world.store, world.query, ROLE_AGENT, MESSAGE_DONE, "bbbb", 1);
+    add(world.store, world.query, ROLE_USER, MESSAGE_DONE, "äccc", 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct context context = {.note = NULL};
+        const struct context_options options = {
+            .session = SESSION, .agent = "00", .current = 9, .all = cases[i].all};
+        WELL(context_open(&world.root, &config, &person, &options, &context, &err));
+        if (CHECK_INT(context.current.count, cases[i].count))
+            CHECK_STR(context.current.items[0].text, cases[i].first);
+        context_free(&context);
+    }
+}
+
 /* ---- recall */
 
 static void recall(struct world *world, const char *settings, const char *text, struct str *ret)
@@ -470,6 +501,7 @@ static const struct unit_test tests[] = {
     TEST(changes_are_told_by_the_files_alone),
     TEST(writers_and_searches_do_not_wait_for_each_other),
     TEST(long_texts_are_cut_at_characters),
+    TEST(lists_hold_what_just_fits),
     TEST(recall_has_nothing_of_its_own_conversation),
     TEST(recall_has_only_what_is_related),
     TEST(products_are_cosines),

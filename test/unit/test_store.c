@@ -222,11 +222,17 @@ static void refuses_what_is_no_tag(void)
         CHECK_INT(err.code, MAS_USAGE);
     }
     struct err err = ERR_INIT;
+    long_tag[STORE_TAG_MAX] = '\0';
+    tags[0] = long_tag;
+    WELL(store_add(store, query, &message, SYNC_FULL, &number, &err));
     for (size_t i = 0; i < STORE_TAGS_MAX + 1; i++)
         many[i] = mem_printf("k:%zu", i);
     message.tags = many;
     CHECK_INT(store_add(store, query, &message, SYNC_FULL, &number, &err), -1);
     CHECK_INT(err.code, MAS_USAGE);
+    char *last = TAKE_PTR(many[STORE_TAGS_MAX]);
+    WELL(store_add(store, query, &message, SYNC_FULL, &number, &err));
+    many[STORE_TAGS_MAX] = last;
     for (size_t i = 0; i < STORE_TAGS_MAX + 1; i++)
         free(many[i]);
 }
@@ -521,6 +527,43 @@ static void filters_by_time_role_number_and_conversation(void)
     store_place_free(&at);
 }
 
+static bool count_input(const struct store_input *input, void *arg)
+{
+    (void)input;
+    ++*(int *)arg;
+    return true;
+}
+
+static void a_copy_forgets_what_waits_for_each_agent(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    static const char *const agents[] = {"00", "10", "20"};
+    int64_t number, count = 0;
+    struct err err = ERR_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(agents); i++) {
+        _cleanup_store_ struct store *store = opened(&place, agents[i]);
+        REQUIRE(store != NULL);
+        (void)add(store, query_of(store), ROLE_USER, MESSAGE_OPEN, "prompt", 0);
+        for (int begun = 0; begun < 2; begun++) {
+            const struct store_input input = {
+                .agent = agents[i], .begun = begun, .text = "message", .len = 7};
+            WELL(store_input_add(store, &input, &number, &err));
+        }
+    }
+    _cleanup_store_ struct store *store = opened(&place, "00");
+    REQUIRE(store != NULL);
+    WELL(store_disown(store, &count, &err));
+    CHECK_INT(count, 9);
+    for (size_t i = 0; i < ARRAY_LEN(agents); i++) {
+        int left = 0;
+        WELL(store_inputs(store, agents[i], count_input, &left, &err));
+        CHECK_INT(left, 0);
+    }
+    WELL(store_disown(store, &count, &err));
+    CHECK_INT(count, 0);
+}
+
 static const struct unit_test tests[] = {
     TEST(keeps_what_was_said_in_order),
     TEST(shows_answers_under_their_prompts),
@@ -538,6 +581,7 @@ static const struct unit_test tests[] = {
     TEST(a_method_is_skipped_after_three_failures_of_its_agent),
     TEST(a_method_is_tried_again_when_it_has_worked_for_another_agent_or_after_an_hour),
     TEST(filters_by_time_role_number_and_conversation),
+    TEST(a_copy_forgets_what_waits_for_each_agent),
 };
 
 int main(void)
