@@ -205,13 +205,15 @@ static int output_finish(struct output *output, char **ret, struct err *err)
     }
     if (fsync(output->fd) == -1)
         return err_errno(err, "cannot write '%s%s'", output->dir_path, name);
-    for (int i = 2; i <= NAMES_MAX; i++) {
+    for (int i = 1; i <= NAMES_MAX; i++) {
+        if (i > 1) {
+            free(name);
+            name = mem_printf("%.*s-%d.tar.zst", (int)(strlen(output->name) - strlen(".tar.zst")),
+                              output->name, i);
+        }
         rc = path_rename_new(output->dir, output->temp, output->dir, name);
         if (rc == 0 || errno != EEXIST || output->chosen)
             break;
-        free(name);
-        name = mem_printf("%.*s-%d.tar.zst", (int)(strlen(output->name) - strlen(".tar.zst")),
-                          output->name, i);
     }
     if (rc == -1 && errno == EEXIST)
         return refuse_taken(output->dir_path, name, err);

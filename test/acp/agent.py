@@ -12,7 +12,7 @@ with n the turn of this process, the code words (CW-...) in all that its session
 number of prompts in that, and the prompt's last text block (60 characters).
 
 text    SAY:x THINK:x CHUNKS:n FLOOD:n BIG:kB QUIET (no answer line)
-time    SLOW:ms HANG[:reason] (until cancelled; then stops with that reason) DEAF (even then) STEERED (until it is steered)
+time    SLOW:ms HANG[:reason] (until cancelled; then stops with that reason) HANGERR:code (then fails) DEAF (even then) STEERED (until it is steered)
 tools   TOOL[:kind] UPSERT (news of a call never announced) DIFF:path SHOW:terminal OVER:call PLAN
 forms   ELICIT[:how] (-> "form=<the answer>", the pin as its length; how: huge, many,
         none, odd, twice; url[,ADDRESS]; url,visited and url,early tell that it is done, after and before the answer)
@@ -413,6 +413,7 @@ class Turn:
     def do_think(self, x): update(self.session, "agent_thought_chunk", content=text_block(x))
     def do_quiet(self, x): self.quiet = True
     def do_hang(self, x): self.cancel.wait(); raise Over(stop=x or "cancelled")
+    def do_hangerr(self, x): self.cancel.wait(); raise Over(error=int(x))
     def do_slow(self, x): self.sleep(int(x) / 1000)
 
     def do_steered(self, x):

@@ -126,6 +126,27 @@ left_nothing() {
     [ "$(find "$ROOT/archive" -name 'twice-*.tar.zst' | wc -l)" -eq 3 ]
 }
 
+@test "of the names that a second has the last one is taken, and then no more" {
+    new_session -t solo --no-start -n many
+    local stem now second
+    stem=$ROOT/archive/many-${ID:0:8}
+    mkdir "$ROOT/archive"
+    now=$(date +%s)
+    for second in $(seq "$now" $((now + 60))); do
+        date -u -d "@$second" +%Y%m%dT%H%M%SZ
+    done >"$T/seconds"
+    while read -r second; do
+        touch "$stem-$second.tar.zst" "$stem-$second"-{2..99}.tar.zst
+    done <"$T/seconds"
+    "$MAS" archive -q many
+    [ "$(find "$ROOT/archive" -name '*-100.tar.zst' -size +0 | wc -l)" -eq 1 ]
+    while read -r second; do touch "$stem-$second-100.tar.zst"; done <"$T/seconds"
+    mas archive many
+    [ "$status" -eq 4 ]
+    [[ $stderr == *'-100.tar.zst'"': it exists"* ]]
+    [ "$(find "$ROOT/archive" -type f -size +0 | wc -l)" -eq 1 ]
+}
+
 @test "[archive] dir and level are heeded" {
     new_session -t solo --no-start
     seq 200000 >"$ROOT/sessions/$ID/unit/solo/text"

@@ -74,6 +74,18 @@ load tmux
     tm has-session -t "=mas-${shared:0:8}:"
 }
 
+@test "what has a session's marks on another server is not that session" {
+    MAS_TMUX_SERVER=per-session new_session -t solo -n shop
+    local own
+    own=$(meta "$ID" TMUX_SOCKET)
+    tm -f /dev/null new-session -d -s copy 'exec sleep 1000' \; \
+        set-option -t =copy: @mas_id "$ID" \; set-option -t =copy: @mas_root "$ROOT"
+    [ "$(field shop .status)" = active ]
+    tmux -S "$own" kill-server
+    eventually eval '[ "$(field shop .crashed)" = true ]'
+    [ "$("$MAS" list --json | jq -r '.sessions | map("\(.name) \(.status)") | join(", ")')" = 'shop stopped' ]
+}
+
 @test "a socket is a name or a path" {
     MAS_TMUX_SOCKET=teams new_session -t solo
     [ "$(meta "$ID" TMUX_SOCKET)" = "$T/tmux-$UID/teams" ]

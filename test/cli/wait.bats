@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Waiting for agents, without asking again and again.
 load ../helper
+load ../host/lib
 
 setup_more() {
     cat >>"$ROOT/mas.ini" <<END
@@ -62,6 +63,50 @@ END
     eventually test -e "$T/done"
     mas wait "$ID" --for exit
     [ "$status" -eq 0 ]
+}
+
+@test "wait waits for each of several, whichever is late" {
+    sed -e 's/^agents = .*/agents = a, b, c/' -e '/^\[agent/,$d' "$ROOT/templates/pair/template.ini" >"$T/head"
+    mkdir -p "$ROOT"/templates/trio/unit/{a,b,c}
+    { cat "$T/head" && printf '[agent %s]\nrole = r\nrank = worker\ngroup = g\n' a b c; } >"$ROOT/templates/trio/template.ini"
+    new_session -t trio
+    local late one
+    for late in c b a; do
+        for one in a b c; do
+            [ "$one" = "$late" ] || "$MAS" send "$ID" "$one" exit >/dev/null
+        done
+        for one in a b c; do
+            [ "$one" = "$late" ] || "$MAS" wait "$ID" "$one" --for exit --timeout 20s
+        done
+        mas wait "$ID" --for exit --timeout 50ms
+        [ "$status" -eq 7 ]
+        [[ $stderr == "mas: cannot wait for agents to exit: after 50ms $late is "* && $stderr != *,* ]]
+        mas wait "$ID" --for waiting
+        [ "$status" -eq 1 ]
+        "$MAS" restart -q "$ID" a b c
+    done
+}
+
+@test "an agent that has exited while a message waits has not ended" {
+    new_session -t solo
+    "$MAS" send "$ID" solo 'exit 0'
+    "$MAS" wait "$ID" --for exit
+    DIR=$ROOT/sessions/$ID
+    ask solo '{"do":"status"}' >"$T/told"
+    ask_badly solo telling
+    local goal
+    for goal in exit idle; do
+        jq -c '.queued = 1' "$T/told" >"$DIR/run/tell"
+        mas wait "$ID" --for $goal --timeout 50ms
+        [ "$status" -eq 7 ]
+        [[ $stderr == *"solo is exited with 1 message queued" ]]
+    done
+    jq -c '.queued = 0' "$T/told" >"$DIR/run/tell"
+    mas wait "$ID" --for exit --timeout 20s
+    [ "$status" -eq 0 ]
+    mas wait "$ID" --for idle --timeout 20s
+    [ "$status" -eq 1 ]
+    kill %%
 }
 
 @test "what can never come is exit 1 and says why" {

@@ -193,6 +193,17 @@ def lying(run, agent):
         client.close()
 
 
+def telling(run, agent):
+    """Takes the host's name, and answers each request with the line in the file "tell" of its directory."""
+    s = take_name(run, agent)
+    clients = []
+    while True:
+        clients.append(s.accept()[0])
+        clients[-1].recv(65536)
+        with open("tell", "rb") as f:
+            clients[-1].sendall(f.read())
+
+
 def parting(run, agent):
     """Takes the host's name, and hangs up when it has been asked."""
     s = take_name(run, agent)
@@ -211,13 +222,13 @@ def leave(run, agent):
         os.chdir("/")
 
 
-def flood(run, agent, head, chunk):
-    """Sends up to 1 GB; says how much went."""
+def flood(run, agent, head, chunk, most=1 << 30):
+    """Sends up to 1 GB, or that much; says how much went."""
     s = connect(run, agent)
     sent = 0
     try:
         s.sendall(head)
-        while sent < 1 << 30:
+        while sent < most:
             sent += s.send(chunk)
     except OSError as e:
         say("refused after %d bytes: %s" % (sent, e.strerror))
@@ -238,6 +249,11 @@ def flood_body(run, agent):
 def flood_frames(run, agent):
     """One request after the other on a connection that is for one; no answer is read."""
     flood(run, agent, b"", b'{"do":"watch"}\n' * 4096)
+
+
+def flood_listener(run, agent):
+    """Requests on a connection that may carry many, for 130 MB of answers; none is read."""
+    flood(run, agent, b'{"do":"listen"}\n', b'{"do":"status"}\n' * 4096, 2 << 20)
 
 
 def garbage(run, agent):
