@@ -147,6 +147,12 @@ int flock(int fd, int operation)
     return (int)syscall(SYS_flock, fd, operation);
 }
 
+int close(int fd)
+{
+    gap("close");
+    return (int)syscall(SYS_close, fd);
+}
+
 int fsync(int fd)
 {
     gap("fsync");

@@ -169,6 +169,12 @@ static void a_zone_in_the_words_counts(void)
         {evening, "1am (UTC)", "2026-01-16T01:00:00Z"},
         {evening, "6am (Asia/Tokyo)", "2026-01-15T21:00:00Z"},
         {evening, "4am (Asia/Tokyo)", "2026-01-16T19:00:00Z"},
+        {night, "12pm UTC", "2026-01-15T12:00:00Z"},
+        {night, "12:59 a.m. UTC", "2026-01-16T00:59:00Z"},
+        {night, "12:59 p.m. UTC", "2026-01-15T12:59:00Z"},
+        {night, "11pm UTC", "2026-01-15T23:00:00Z"},
+        {night, "13pm UTC", NULL},
+        {night, "0am UTC", NULL},
         {night, "3:09am (UTC)", "2026-01-15T03:09:20Z"}, /* now */
         {night, "3:06 am UTC", "2026-01-15T03:09:20Z"},
         {night, "3:04am (UTC)", "2026-01-16T03:04:00Z"},

@@ -390,6 +390,39 @@ static void may_be_freed_in_a_call(void)
     end(&h);
 }
 
+/* A line of so many bytes: an object, then blanks; fed in parts of `step` bytes. */
+static void feed_sized(struct heard *h, size_t len, size_t step)
+{
+    static const char object[] = "{\"method\":\"m\"}";
+    _cleanup_str_ struct str line = STR_INIT;
+
+    str_add(&line, object);
+    while (line.len < len)
+        str_addc(&line, ' ');
+    str_addc(&line, '\n');
+    for (size_t at = 0; at < line.len; at += step)
+        rpc_feed(h->rpc, line.data + at, step < line.len - at ? step : line.len - at);
+}
+
+static void takes_a_line_that_is_just_as_long_as_allowed(void)
+{
+    static const size_t steps[] = {1, 999, 1000, 1001, 5000};
+
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        struct heard h;
+        begin(&h);
+        feed_sized(&h, spec.line_max, steps[i]);
+        check_heard(&h, "- m null\n");
+        check_out(&h, "");
+        feed_sized(&h, spec.line_max + 1, steps[i]);
+        CHECK(strstr(str_text(&h.notes), RPC_TOO_LONG) != NULL);
+        str_clear(&h.notes);
+        feed_sized(&h, spec.line_max, steps[i]);
+        check_heard(&h, "- m null\n");
+        end(&h);
+    }
+}
+
 static const struct unit_test tests[] = {
     TEST(asks_and_hears_the_answers_in_any_order),
     TEST(takes_answers_that_lack_something),
@@ -399,6 +432,7 @@ static const struct unit_test tests[] = {
     TEST(reads_lines_that_come_in_pieces),
     TEST(skips_garbage),
     TEST(skips_what_is_too_long_or_too_deep),
+    TEST(takes_a_line_that_is_just_as_long_as_allowed),
     TEST(mends_cut_characters),
     TEST(times_out),
     TEST(loses_nothing_of_what_is_sent_in_pieces),
