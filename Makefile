@@ -11,6 +11,7 @@
 #   make test-agents [AGENTS=claude]       real agents, from end to end: test/agents/run.sh
 #   make mutants [SINCE=COMMIT] [ONLY=WORD]
 #                                          mistakes that a test has to notice: test/mutants/run.py
+#   make check-all                         what CI checks, and all that is slow or rare
 #   make lint | format                     check the style and the rules | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
 #   make clean
@@ -352,7 +353,10 @@ test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
 mutants: all tools $(UNIT)
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' test/mutants/run.py $(if $(SINCE),-s $(SINCE)) $(ONLY)
 
-.PHONY: tools mutants
+check-all:
+	@scripts/check-all.sh
+
+.PHONY: tools mutants check-all
 tools: $(TOOLS)
 
 bench: $(BUILD)/mas $(HELPERS) $(TOOLS)

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# All that .ci/run checks, and what is slow or rare: every test without sanitizers, too, all mistakes of
+# test/mutants, every fault at every place, all of the fleet. Says how long each takes. Takes hours.
+set -u -o pipefail
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=scripts/lib/steps.sh
+. scripts/lib/steps.sh
+
+step tests sh scripts/test.sh
+step lint make -s lint
+step mutants make -s mutants
+step sanitizers sh scripts/test.sh SAN=address,undefined CFLAGS='-Og -g1'
+step fleet make -s test-fleet TEST_FLEET=full
+step faults make -s test-fault
+step fuzz make -s fuzz
+steps_end
