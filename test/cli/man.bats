@@ -60,7 +60,9 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 # Creates a session whose agents work on a project.
 new_code_session() {
     git init -q "$T/project"
-    git -C "$T/project" -c user.name=Ann -c user.email=ann@localhost commit -q --allow-empty -m 'Begin'
+    git -C "$T/project" config user.name Ann
+    git -C "$T/project" config user.email ann@localhost
+    git -C "$T/project" commit -q --allow-empty -m 'Begin'
     new_session --project "$T/project" "$@"
 }
 
