@@ -175,6 +175,8 @@ void cmd_print_help(const struct cmd *cmd);
 /* Opens the root and the settings according to the command's flags. cmd_run() calls it for commands
  * with CMD_ROOT. */
 int call_open_root(struct call *call, struct err *err);
+/* Prints up to DIAGNOSTICS_SHOWN errors of mas.ini; the last one is left in *err. Returns -1. */
+int call_show_wrong(const struct diagnostics *wrong, int code, struct err *err);
 /* Runs the command on the machines of the sessions that are named NAME:SESSION, where mas.ini has
  * a host NAME, one after the other, and takes these sessions from the call. Those that a command
  * with CMD_JOBS finds as jobs whose team is not up stay, as ids in call->jobs: call_select() finds

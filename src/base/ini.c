@@ -75,13 +75,15 @@ int ini_fail_unknown(const struct ini_line *line, const char *why, const char *n
 /* Reports an error in the current line. */
 PRINTF_LIKE(2, 3) static void report(const struct ini *ini, const char *fmt, ...)
 {
+    bool known = !ini->lost && ini->count > 0;
+    const char *section = known ? ini->entries[ini->count - 1].section : NULL;
     struct err err = ERR_INIT;
     va_list args;
 
     va_start(args, fmt);
     (void)err_vset(&err, MAS_DAMAGED, fmt, args);
     va_end(args);
-    ini->wrong(ini->line, err.text, ini->arg);
+    ini->wrong(ini->line, section, err.text, ini->arg);
 }
 
 /* Returns true for a byte that is a control character or begins one. */
@@ -164,7 +166,6 @@ static void add_section(struct ini *ini, const char *line)
     _cleanup_free_ char *name = NULL;
     size_t len;
 
-    ini->lost = true;
     if (bracket == NULL) {
         report(ini, "missing ']'");
         return;
@@ -210,10 +211,9 @@ static void add_line(struct ini *ini, const char *text, size_t len)
 {
     size_t blanks = 0;
 
-    if (!check_bytes(ini, text, len)) {
-        ini->lost = ini->lost || (len > 0 && text[0] == '['); /* the section is unknown */
+    ini->lost = ini->lost || (len > 0 && text[0] == '['); /* until its name is read */
+    if (!check_bytes(ini, text, len))
         return;
-    }
     while (blanks < len && (text[blanks] == ' ' || text[blanks] == '\t'))
         blanks++;
     if (blanks == len || text[blanks] == ';' || text[blanks] == '#')
@@ -292,7 +292,7 @@ static void check_twice(const struct ini *ini)
         struct ini_line line = to_line(ini, b);
         struct err err = ERR_INIT;
         (void)ini_fail(&line, &err, "duplicate key: first used in line %d", a->line);
-        ini->wrong(b->line, err.text, ini->arg);
+        ini->wrong(b->line, b->section, err.text, ini->arg);
     }
 }
 
@@ -310,7 +310,7 @@ static void tell_entries(const struct ini *ini)
             continue;
         refused = ini->each(&line, ini->arg, &err) == -1;
         if (refused) {
-            ini->wrong(entry->line, err.text, ini->arg);
+            ini->wrong(entry->line, entry->section, err.text, ini->arg);
             err = (struct err)ERR_INIT;
         }
         refused = refused && entry->key == NULL;

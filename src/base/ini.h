@@ -31,8 +31,9 @@ struct ini_line {
  * if it refuses the header or key. */
 typedef int ini_each(const struct ini_line *line, void *arg, struct err *err);
 
-/* Called for each error with its line and a text without file and line. */
-typedef void ini_wrong(int line, const char *text, void *arg);
+/* Called for each error with its line, its section (NULL: it stands in none that could be read) and
+ * a text without file and line. */
+typedef void ini_wrong(int line, const char *section, const char *text, void *arg);
 
 /* Reads the file open at `fd` from its current offset; `file` is its name for messages. Continues
  * after an error: `wrong` gets first those of lines, then those of keys that appear twice, then

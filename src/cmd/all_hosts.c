@@ -226,7 +226,7 @@ static void take_partition(const struct fleet_partition *part, const char *verb,
     answer->problem = str_steal(&text);
 }
 
-/* Adds the hosts of which mas.ini has only the name. */
+/* Adds the hosts that mas.ini does not describe well enough. */
 static void add_unset(const struct config *config, struct fleet_answers *answers)
 {
     for (size_t i = 0; i < config->remote_count; i++)
@@ -234,7 +234,9 @@ static void add_unset(const struct config *config, struct fleet_answers *answers
             answers->list[answers->count++] = (struct fleet_answer){
                 .host = config->remotes[i].name,
                 .greeting = {.free = -1, .store_free = -1},
-                .problem = mem_dup("mas.ini does not say how to reach it"),
+                .problem = mem_dup(config->remotes[i].wrong != NULL
+                                       ? config->remotes[i].wrong
+                                       : "mas.ini does not say how to reach it"),
                 .code = MAS_UNREACHED,
             };
 }

@@ -8,8 +8,21 @@
 
 #include <stdlib.h>
 
-/* Loads the settings. On failure prints up to DIAGNOSTICS_SHOWN errors in the files; the last one
- * shown is left in *err. */
+int call_show_wrong(const struct diagnostics *wrong, int code, struct err *err)
+{
+    size_t shown = wrong->count < DIAGNOSTICS_SHOWN ? wrong->count : DIAGNOSTICS_SHOWN;
+
+    for (size_t i = 0; i < shown; i++) {
+        if (i > 0)
+            err_print(err);
+        (void)diagnostic_fail(&wrong->list[i], code, err);
+    }
+    if (wrong->errors > shown && shown > 0)
+        (void)err_hint(err, "%zu more errors are not shown", wrong->errors - shown);
+    return -1;
+}
+
+/* Loads the settings. */
 static int load_config(struct call *call, const struct root *root, struct err *err)
 {
     _cleanup_diagnostics_ struct diagnostics wrong = DIAGNOSTICS_INIT;
@@ -17,15 +30,7 @@ static int load_config(struct call *call, const struct root *root, struct err *e
 
     if (config_load(root, with_presets, &call->config, &wrong, err) == 0)
         return 0;
-    size_t shown = wrong.count < DIAGNOSTICS_SHOWN ? wrong.count : DIAGNOSTICS_SHOWN;
-    for (size_t i = 0; i < shown; i++) {
-        if (i > 0)
-            err_print(err);
-        (void)diagnostic_fail(&wrong.list[i], err->code, err);
-    }
-    if (wrong.errors > shown && shown > 0)
-        (void)err_hint(err, "%zu more errors are not shown", wrong.errors - shown);
-    return -1;
+    return call_show_wrong(&wrong, err->code, err);
 }
 
 int call_open_root(struct call *call, struct err *err)

@@ -71,13 +71,13 @@ static void print_json(const struct call *call)
 
 static int run_config(struct call *call, struct err *err)
 {
+    const struct diagnostics *wrong = &call->config.wrong_remotes;
     static const char *const heads[] = {"SETTING", "VALUE", "FROM"};
     struct table table = {.columns = ARRAY_LEN(heads)};
 
-    (void)err;
     if (call->json) {
         print_json(call);
-        return 0;
+        return wrong->count > 0 ? call_show_wrong(wrong, MAS_FAILED, err) : 0;
     }
     for (size_t i = 0; i < ARRAY_LEN(heads); i++)
         table_add(&table, heads[i], colour_dim());
@@ -92,7 +92,7 @@ static int run_config(struct call *call, struct err *err)
     each_setting(&call->config, put_row, &table);
     table_print(&table);
     table_free(&table);
-    return 0;
+    return wrong->count > 0 ? call_show_wrong(wrong, MAS_FAILED, err) : 0;
 }
 
 const struct cmd cmd_config = {

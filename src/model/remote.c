@@ -126,6 +126,7 @@ void remote_free(struct remote *remote)
     free(remote->store);
     free(remote->submit);
     free(remote->origin);
+    free(remote->wrong);
 }
 
 int remote_read(struct remote *remote, const struct ini_line *line, struct err *err)

@@ -18,7 +18,7 @@
 enum { REMOTE_NAME_MAX = 32, REMOTE_PLACE_MAX = 255, REMOTES_MAX = 1024 };
 
 enum remote_via {
-    REMOTE_UNSET, /* the section has no `via` */
+    REMOTE_UNSET, /* the section has no `via`, or is wrong */
     REMOTE_SSH, /* place: the destination of ssh: [USER@]MACHINE or ssh://[USER@]MACHINE[:PORT] */
     REMOTE_SLURM, /* place: the partition */
 };
@@ -32,6 +32,7 @@ struct remote {
     char *store; /* directory on a shared disk, absolute; "": none */
     char *submit; /* more options for sbatch, as a shell would split them; "": none */
     char *origin; /* "FILE:LINE" of the section */
+    char *wrong; /* "FILE:LINE: what is wrong" with the section, which cannot be used; or NULL */
 };
 
 /* Fills *ret with the defaults. */

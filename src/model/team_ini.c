@@ -346,9 +346,11 @@ static int read_section(const struct ini_line *line, void *arg, struct err *err)
     return no_section(line, err);
 }
 
-static void add_wrong(int line, const char *text, void *arg)
+static void add_wrong(int line, const char *section, const char *text, void *arg)
 {
     struct team_reader *reader = arg;
+
+    (void)section;
     diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, line, "%s", text);
 }
 

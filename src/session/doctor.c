@@ -389,6 +389,10 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
     }
     if (config_load(root, true, &presets, NULL, &ignored) == 0)
         doctor.presets = &presets;
+    for (size_t i = 0; i < config->wrong_remotes.count; i++)
+        doctor_add(&doctor, FINDING_HAND, ROOT_SETTINGS, "line %d of %s: %s",
+                   config->wrong_remotes.list[i].line, config->wrong_remotes.list[i].file,
+                   config->wrong_remotes.list[i].text);
     (void)workspace_sweep(root, !fix, add_stale, &doctor);
     archive_sweep(root, config, !fix, add_stale, &doctor);
     if (survey_take(root, config, SURVEY_ALL, &survey, err) == -1)

@@ -209,10 +209,27 @@ static int read_entry(const struct ini_line *line, void *arg, struct err *err)
                  : no_section(reader, line, err);
 }
 
-static void add_wrong(int line, const char *text, void *arg)
+/* What is wrong with one remote stops only what reaches it. Errors of lines come before the
+ * sections are read, so the remote may be new. */
+static void add_wrong(int line, const char *section, const char *text, void *arg)
 {
     const struct config_reader *reader = arg;
-    diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, line, "%s", text);
+    struct config *config = reader->config;
+    bool of_remote =
+        !reader->only_presets && section != NULL && str_starts(section, REMOTE_SECTION);
+
+    diagnostics_add(of_remote ? &config->wrong_remotes : reader->diagnostics, DIAGNOSTIC_ERROR,
+                    reader->file, line, "%s", text);
+    if (!of_remote || !reader->believed)
+        return;
+    const char *name = section + strlen(REMOTE_SECTION);
+    if (!remote_is_name(name) ||
+        (config->remote_count == REMOTES_MAX && config_remote(config, name) == NULL))
+        return;
+    _cleanup_free_ char *origin = mem_printf("%s:%d", reader->file, line);
+    struct remote *remote = add_remote(config, name, origin);
+    if (remote->wrong == NULL)
+        remote->wrong = mem_printf("%s: %s", origin, text);
 }
 
 /* Reads one file if it exists. The file names programs, so it must belong to this user and not be
@@ -309,6 +326,10 @@ static int read_files(const struct root *root, bool with_presets, struct config 
             return -1;
     }
     diagnostics_sort(diagnostics);
+    diagnostics_sort(&config->wrong_remotes);
+    for (size_t i = 0; i < config->remote_count; i++)
+        if (config->remotes[i].wrong != NULL)
+            config->remotes[i].via = REMOTE_UNSET;
     return 0;
 }
 
@@ -353,6 +374,7 @@ void config_free(struct config *config)
         preset_free(&config->presets[i]);
     free(config->presets);
     drop_remotes(config);
+    diagnostics_free(&config->wrong_remotes);
     *config = (struct config)CONFIG_INIT;
 }
 
@@ -452,6 +474,8 @@ int config_need_remote(const struct config *config, const char *name, const stru
         *ret = remote;
         return 0;
     }
+    if (remote != NULL && remote->wrong != NULL)
+        return err_set(err, MAS_FAILED, "cannot use host '%s': %s", name, remote->wrong);
     if (remote != NULL) {
         (void)err_set(err, MAS_FAILED, "cannot use host '%s': %s does not say how to reach it",
                       name, remote->origin);

@@ -32,6 +32,7 @@ struct config {
     size_t preset_key_count;
     struct remote *remotes; /* in the order of the files */
     size_t remote_count;
+    struct diagnostics wrong_remotes; /* what is wrong in sections of remotes */
     bool hides_remotes; /* a mas.ini that may name no programs has some, which are left out */
     char *disbelieved; /* origin of a program that mas ignores in an unaccepted root; or NULL */
 };
@@ -45,9 +46,10 @@ struct config {
  * Loads the configuration. Later sources override earlier ones: built-in values,
  * templates/agents.ini (if `with_presets`), the user's mas.ini, the root's mas.ini, the
  * environment. An unknown section or key, or an invalid value, fails with MAS_FAILED and names
- * file, line and key. `root` may be NULL (no root yet): then the presets are the shipped ones. If
- * `wrong` is not NULL, it receives all problems of the files, and the error is the first of them.
- * The caller releases *ret with config_free().
+ * file, line and key; in the section of a remote, only that remote is not to be used. `root` may be
+ * NULL (no root yet): then the presets are the shipped ones. If `wrong` is not NULL, it receives
+ * all problems of the files, and the error is the first of them. The caller releases *ret with
+ * config_free().
  */
 int config_load(const struct root *root, bool with_presets, struct config *ret,
                 struct diagnostics *wrong, struct err *err);
@@ -85,7 +87,8 @@ int config_hint_presets(const struct config *config, struct err *err);
 
 /* Returns the remote with this name, or NULL. The configuration owns it. */
 const struct remote *config_remote(const struct config *config, const char *name);
-/* Sets *ret to it. Fails if there is none, or if nothing says how to reach it. */
+/* Sets *ret to it. Fails if there is none, if its section is wrong, or if nothing says how to reach
+ * it. */
 int config_need_remote(const struct config *config, const char *name, const struct remote **ret,
                        struct err *err);
 

@@ -152,6 +152,33 @@ teardown_more() { close_connections; }
     [[ $stderr = *"does not say how to reach it"* ]]
 }
 
+@test "a wrong [host] section stops only what reaches that host" {
+    local before
+    before=$(<"$ROOT/mas.ini")
+    for bad in 'via = rsh:n1' 'port = 22' 'a line' $'mas = /x\nmas = /y' ': = x'; do
+        printf '%s\n[host bad]\nvia = ssh:n1\n%s\n' "$before" "$bad" >"$ROOT/mas.ini"
+        mas list
+        [ "$status" -eq 0 ]
+        [[ $stderr != *mas.ini* ]]
+        mas --host n1 list -q
+        [ "$status" -eq 0 ]
+        mas --host bad list
+        [ "$status" -eq 1 ]
+        [[ $stderr = "mas: cannot use host 'bad': $ROOT/mas.ini:"* ]]
+        mas config
+        [ "$status" -eq 1 ]
+        [[ $output = *"host.n1.via"* && $stderr = *"$ROOT/mas.ini:"* ]]
+    done
+    mas doctor
+    [[ $output$stderr = *"$ROOT/mas.ini: "* ]]
+    mas list --all-hosts
+    [ "$status" -eq 12 ]
+    [[ $output = *"bad "*"$ROOT/mas.ini:"* ]]
+    printf '%s\n[host bad]\nport = 22\n[tmux\x01]\n' "$before" >"$ROOT/mas.ini"
+    mas list
+    [ "$status" -eq 1 ]
+}
+
 @test "an agent may not reach hosts" {
     MAS_SOCKET=$T/none mas --host n1 list
     [ "$status" -eq 1 ]

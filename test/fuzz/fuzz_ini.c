@@ -78,9 +78,10 @@ static int check_line(const struct ini_line *line, void *arg, struct err *err)
     return 0;
 }
 
-static void check_error(int line, const char *text, void *arg)
+static void check_error(int line, const char *section, const char *text, void *arg)
 {
     (void)arg;
+    (void)section;
     must(line >= 1 && text[0] != '\0');
 }
 

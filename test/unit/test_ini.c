@@ -51,10 +51,11 @@ static int note(const struct ini_line *line, void *arg, struct err *err)
     return 0;
 }
 
-static void note_wrong(int line, const char *text, void *arg)
+static void note_wrong(int line, const char *section, const char *text, void *arg)
 {
     struct notes *notes = arg;
 
+    (void)section;
     if (line > 0)
         str_addf(&notes->errors, "%d: ", line);
     str_addf(&notes->errors, "%s;", text);
