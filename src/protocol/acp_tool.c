@@ -283,7 +283,8 @@ static void add_locations(struct str *to, const char *locations, const char *con
         size_t len = strcspn(locations, "\n");
         _cleanup_free_ char *named = mem_printf(" %.*s\n", (int)len, locations);
         bool known = strstr(str_text(to), named) != NULL || strstr(content, named) != NULL;
-        str_addf(to, known ? "" : "location:%s", named);
+        if (!known)
+            str_addf(to, "location:%s", named);
         locations += len + 1;
     }
 }

@@ -280,7 +280,7 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
                              .script = &script,
                              .dir = team->dir,
                              .starts_server = alive == 0,
-                             .scope = team->scope,
+                             .scope = (int)team->scope,
                              .server = pid};
     if (alive == -1)
         return -1;

@@ -160,8 +160,9 @@ int plan_open(struct wall_plan *plan, const char *path, int flags)
 bool plan_is_written(const struct wall_plan *plan, const char *path)
 {
     bool is_written = false;
-    _cleanup_close_ int fd = open_along(plan, path, O_PATH, NULL, &is_written);
+    int fd = open_along(plan, path, O_PATH, NULL, &is_written);
 
+    fd_closep(&fd);
     return is_written;
 }
 
@@ -169,8 +170,9 @@ char *plan_canonical(const struct wall_plan *plan, const char *path)
 {
     bool is_written = false;
     char *real = NULL;
-    _cleanup_close_ int fd = open_along(plan, path, O_PATH, &real, &is_written);
+    int fd = open_along(plan, path, O_PATH, &real, &is_written);
 
+    fd_closep(&fd);
     return real;
 }
 

@@ -118,7 +118,7 @@ has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
     run_acp ''
     eventually state_is solo idle
     "$MAS" send "$ID" solo SAY:short
-    eventually told_is done
+    eventually told_is 'done'
 }
 
 @test "a turn that fails is told at once, with its reason, by every face; who waits for its answer has it" {
@@ -141,9 +141,9 @@ has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
     [[ $("$MAS" next --dry-run) == *" solo failed" ]]
     [ "$("$MAS" history "$ID" solo | grep -c 'note (the turn failed)')" -eq 2 ]
     shows 'the turn failed: the agent answered with an error'
-    tm capture-pane -pe -t "$PANE" | grep -q $'\e\[31m.*the turn failed'
+    tm capture-pane -pe -t "$PANE" | grep -qE $'\e\[(31|38;5;161)m.*the turn failed'
     "$MAS" ask --no-wait "$ID" solo well
-    eventually is solo .turnEnd done
+    eventually is solo .turnEnd 'done'
     mas next --dry-run
     [ "$status" -eq 3 ]
     "$MAS" ask --no-wait "$ID" solo KILL

@@ -113,7 +113,7 @@ was_cut() {
         "$MAS" ask "$ID" solo --again --no-wait
         eventually asks
         "$MAS" approve "$ID" solo >/dev/null
-        eventually is solo .turnEnd done
+        eventually is solo .turnEnd 'done'
         [ "$(prompts "$words")" -ge 2 ]
         mas ask "$ID" solo --again
         [ "$status" -eq 4 ]

@@ -82,7 +82,7 @@ load tmux
         set-option -t =copy: @mas_id "$ID" \; set-option -t =copy: @mas_root "$ROOT"
     [ "$(field shop .status)" = active ]
     tmux -S "$own" kill-server
-    eventually eval '[ "$(field shop .crashed)" = true ]'
+    eventually prints true field shop .crashed
     [ "$("$MAS" list --json | jq -r '.sessions | map("\(.name) \(.status)") | join(", ")')" = 'shop stopped' ]
 }
 

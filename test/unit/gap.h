@@ -37,8 +37,11 @@ static const char *gap_call; /* NULL: none */
 static int gap_nth;
 static void (*gap_act)(void *arg);
 static void *gap_arg;
-static bool gap_clock_on;
-static int64_t gap_later_ms; /* by which the clocks are ahead */
+/* not static: poll() is inline in the headers of the C library */
+extern bool gap_clock_on;
+bool gap_clock_on;
+extern int64_t gap_later_ms;
+int64_t gap_later_ms; /* by which the clocks are ahead */
 static bool trace_on;
 static char trace_text[4096];
 
