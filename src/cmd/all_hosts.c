@@ -343,9 +343,9 @@ static size_t put_machines(const struct fleet_look *look, struct reach_ask *asks
         if (remote->via != REMOTE_SSH)
             continue;
         answers[count].host = remote->name;
-        asks[count++] =
-            (struct reach_ask){.command = {.remote = remote, .words = look->words, .greet = true},
-                               .timeout_ms = look->wait_ms};
+        asks[count++] = (struct reach_ask){
+            .command = {.remote = remote, .words = look->words, .goes_on = true, .greet = true},
+            .timeout_ms = look->wait_ms};
     }
     for (size_t i = 0; i < count; i++)
         asks[i].output_max = ALL_HOSTS_ANSWER_MAX;

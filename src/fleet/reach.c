@@ -106,7 +106,6 @@ void reach_ssh_options(char ***argv, const char *control, const char *path)
         const char *name;
         char *value;
     } own[] = {
-        {"ConnectTimeout", mem_printf("%d", REACH_CONNECT_S)},
         {"ControlMaster", mem_dup(control)},
         {"ControlPath", mem_dup(path)},
         {"ControlPersist", mem_printf("%d", REACH_PERSIST_S)},
@@ -202,8 +201,8 @@ static int open_ssh(const struct reach_command *command, struct reach_line *line
     _cleanup_free_ char *text = make_text(command, err);
     _cleanup_free_ char *path = NULL;
 
-    if (text == NULL ||
-        reach_take_slot(line->program, line->env, command->remote, &path, &line->slot, err) == -1)
+    if (text == NULL || reach_take_slot(line->program, line->env, command->remote, command->goes_on,
+                                        &path, &line->slot, err) == -1)
         return -1;
     strv_push(&line->argv, "ssh");
     reach_ssh_options(&line->argv, "no", path);
@@ -410,7 +409,11 @@ static void take_why(struct reach_ask *ask, const struct str *text)
 static void finish_ask(struct reach_ask *ask, struct proc_result *result)
 {
     if (ask->err.code == MAS_TIMEOUT && ask->command.remote != NULL)
-        (void)reach_fail(ask->command.remote, "no answer in time", &ask->err);
+        (void)reach_fail(ask->command.remote,
+                         ask->command.goes_on && reach_is_connecting(ask->command.remote)
+                             ? "still connecting, ask again"
+                             : "no answer in time",
+                         &ask->err);
     ask->code = result->status;
     ask->out = result->out;
     result->out = (struct str)STR_INIT;

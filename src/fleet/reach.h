@@ -13,7 +13,9 @@
  * told otherwise (MaxSessions), so a master has REACH_SLOTS slots, each a lock; a command takes the
  * first free slot of the first master, and more than that many at once make another master. Masters
  * are made one after the other, because a server refuses some of many that log in at once
- * (MaxStartups). A machine that was not reached is not tried again by those that waited meanwhile.
+ * (MaxStartups). A list that does not wait for a slow login leaves it to a process of its own,
+ * which goes on, so that the next one finds the connection. A machine that was not reached is not
+ * tried again by those that waited meanwhile.
  *
  * ssh is trusted with keys, known machines and ~/.ssh/config. mas turns off what would reach back:
  * forwarding of agents, X11 and ports, and questions (BatchMode).
@@ -31,8 +33,7 @@
 #include <stdint.h>
 
 enum {
-    REACH_CONNECT_S = 2, /* a machine that does not answer by then is not reached */
-    REACH_LOGIN_MS = 15000, /* until ssh has logged in */
+    REACH_LOGIN_MS = 60000, /* until ssh has logged in, unless ~/.ssh/config has less */
     REACH_PERSIST_S = 60,
     REACH_SLOTS = 8, /* commands of a master */
     REACH_MASTERS = 16, /* of a machine */
@@ -45,6 +46,7 @@ struct reach_command {
     const char *job; /* REMOTE_SLURM: the id of the session's job; never NULL then */
     char *const *words; /* the verb and its arguments, NULL-terminated */
     bool terminal; /* it needs a terminal there */
+    bool goes_on; /* what connects goes on when the time of the command is over */
     bool greet; /* the answer begins with a line of fleet/greeting.h */
 };
 

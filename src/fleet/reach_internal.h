@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "model/remote.h"
 
+#include <stdbool.h>
+
 /* Appends the options of ssh that all of its command lines have. `control`: how it treats the
  * control socket at `path`. */
 void reach_ssh_options(char ***argv, const char *control, const char *path);
@@ -13,8 +15,11 @@ void reach_ssh_options(char ***argv, const char *control, const char *path);
 int reach_fail(const struct remote *remote, const char *why, struct err *err);
 
 /* Takes a slot of a master, which is made if it is missing. *ret_path is the path of its control
- * socket, *ret_slot the lock of the slot. */
-int reach_take_slot(const char *ssh, char *const *env, const struct remote *remote, char **ret_path,
-                    int *ret_slot, struct err *err);
+ * socket, *ret_slot the lock of the slot. `goes_on`: see struct reach_command. */
+int reach_take_slot(const char *ssh, char *const *env, const struct remote *remote, bool goes_on,
+                    char **ret_path, int *ret_slot, struct err *err);
+
+/* Returns true while a process connects to that machine. */
+bool reach_is_connecting(const struct remote *remote);
 
 #endif

@@ -20,7 +20,7 @@ enum {
     HASH_CHARS = 16, /* of the destination, in the names of files */
     DIR_MAX = 60, /* bytes: a socket's path has 107, and ssh adds 17 while it makes one */
     WHY_MAX = 400, /* bytes of what ssh said */
-    WAIT_MS = 60000, /* for other processes that connect to the same machine */
+    WAIT_MS = REACH_LOGIN_MS + 10000, /* for other processes that connect to the same machine */
 };
 
 #define KEY_FAILED "Host key verification failed" /* as ssh says it */
@@ -221,24 +221,9 @@ static int check_failure(const struct masters *masters, int64_t since, struct er
     return reach_fail(masters->remote, why + 1, err);
 }
 
-/* Makes sure that a master listens at `name`. */
-static int need_master(const struct masters *masters, const char *ssh, char *const *env,
-                       const char *name, const char *path, struct err *err)
+static int try_master(const struct masters *masters, const char *ssh, char *const *env,
+                      const char *path, struct err *err)
 {
-    int64_t since = time_monotonic_ms();
-    _cleanup_close_ int lock = -1;
-    char lock_name[HASH_CHARS + 16];
-
-    if (listens(masters, name))
-        return 0;
-    (void)snprintf(lock_name, sizeof lock_name, "%s.lock", masters->hash);
-    if (file_lock(masters->dir, lock_name, WAIT_MS, "connect", &lock, err) == -1)
-        return err_wrap(err, "cannot reach host '%s'", masters->remote->name);
-    if (listens(masters, name))
-        return 0;
-    if (check_failure(masters, since, err) == -1)
-        return -1;
-    (void)unlinkat(masters->dir, name, 0); /* of a master that was killed */
     if (start_master(masters, ssh, env, path, err) == 0)
         return 0;
     const char *why = strstr(err->text, "': ");
@@ -246,8 +231,92 @@ static int need_master(const struct masters *masters, const char *ssh, char *con
     return -1;
 }
 
-int reach_take_slot(const char *ssh, char *const *env, const struct remote *remote, char **ret_path,
-                    int *ret_slot, struct err *err)
+static int lock_masters(const struct masters *masters, int *ret, struct err *err)
+{
+    char name[HASH_CHARS + 16];
+
+    (void)snprintf(name, sizeof name, "%s.lock", masters->hash);
+    return file_lock(masters->dir, name, WAIT_MS, "connect", ret, err) == -1
+               ? err_wrap(err, "cannot reach host '%s'", masters->remote->name)
+               : 0;
+}
+
+/* Gives up what belongs to the command: its terminal, what reads its output, its slot. */
+static void keep_only(int a, int b)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    unsigned low = (unsigned)(a < b ? a : b);
+    unsigned high = (unsigned)(a < b ? b : a);
+
+    (void)setsid();
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        (void)dup2(null, fd);
+    if (low > STDERR_FILENO + 1)
+        (void)close_range(STDERR_FILENO + 1, low - 1, 0);
+    if (high > low + 1)
+        (void)close_range(low + 1, high - 1, 0);
+    (void)close_range(high + 1, ~0U, 0);
+}
+
+/* Like try_master(), in a process that goes on if this one ends. It has the lock until then. */
+static int try_master_apart(const struct masters *masters, const char *ssh, char *const *env,
+                            const char *name, const char *path, int *lock, struct err *err)
+{
+    int64_t since = time_monotonic_ms();
+    pid_t pid = proc_fork();
+
+    if (pid == -1)
+        return err_errno(err, "cannot start a process");
+    if (pid == 0) {
+        keep_only(masters->dir, *lock);
+        _exit(try_master(masters, ssh, env, path, err) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    fd_closep(lock);
+    if (lock_masters(masters, lock, err) == -1)
+        return -1;
+    if (listens(masters, name))
+        return 0;
+    return check_failure(masters, since, err) == -1
+               ? -1
+               : reach_fail(masters->remote, "what was to connect has ended", err);
+}
+
+/* Makes sure that a master listens at `name`. */
+static int need_master(const struct masters *masters, const char *ssh, char *const *env,
+                       bool goes_on, const char *name, const char *path, struct err *err)
+{
+    int64_t since = time_monotonic_ms();
+    _cleanup_close_ int lock = -1;
+
+    if (listens(masters, name))
+        return 0;
+    if (lock_masters(masters, &lock, err) == -1)
+        return -1;
+    if (listens(masters, name))
+        return 0;
+    if (check_failure(masters, since, err) == -1)
+        return -1;
+    (void)unlinkat(masters->dir, name, 0); /* of a master that was killed */
+    return goes_on ? try_master_apart(masters, ssh, env, name, path, &lock, err)
+                   : try_master(masters, ssh, env, path, err);
+}
+
+bool reach_is_connecting(const struct remote *remote)
+{
+    struct masters masters;
+    struct err ignored = ERR_INIT;
+    char name[HASH_CHARS + 16];
+
+    if (remote->via != REMOTE_SSH || open_masters(remote, &masters, &ignored) == -1)
+        return false;
+    (void)snprintf(name, sizeof name, "%s.lock", masters.hash);
+    bool connecting = file_is_locked(masters.dir, name);
+    close_masters(&masters);
+    return connecting;
+}
+
+int reach_take_slot(const char *ssh, char *const *env, const struct remote *remote, bool goes_on,
+                    char **ret_path, int *ret_slot, struct err *err)
 {
     struct masters masters;
     _cleanup_close_ int slot = -1;
@@ -260,7 +329,7 @@ int reach_take_slot(const char *ssh, char *const *env, const struct remote *remo
     (void)snprintf(name, sizeof name, "%s.%d", masters.hash, master);
     _cleanup_free_ char *path = mem_printf("%s/%s", masters.path, name);
     if (rc == 0)
-        rc = need_master(&masters, ssh, env, name, path, err);
+        rc = need_master(&masters, ssh, env, goes_on, name, path, err);
     close_masters(&masters);
     if (rc == -1)
         return -1;

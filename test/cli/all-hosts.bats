@@ -111,7 +111,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     mas list --all-hosts --active
     close_connections
     # n2 takes connections and says nothing; n3 is gone
-    sed -i "/^Host n2/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand sleep 100|; /^Host n3/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand false|" "$T/ssh/config"
+    sed -i "/^Host n2/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand sleep 10|; /^Host n3/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand false|" "$T/ssh/config"
     new_session --name here -t solo
     sed -i '/^answer = /d' "$ROOT/mas.ini"
     began=$(date +%s%3N)
@@ -125,6 +125,26 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     mas list --all-hosts --json
     [ "$(of n2 '[.reached, .lastKnown.sessions] | join(" ")')" = 'false 1' ]
     [ "$(stat -c %a "$XDG_STATE_HOME/mas/hosts")" = 600 ]
+}
+
+@test "a login that takes longer than a list waits goes on, and the next list finds its connection" {
+    local ssh='exec /usr/sbin/sshd -i -f '$T/n2/sshd_config
+    there n2 "$MAS" new -q --name shop -t solo --no-start
+    printf '#!/bin/sh\necho x >>%s/logins\nuntil [ -e %s/go ]; do sleep 0.1; done\n%s\n' "$T" "$T" "$ssh" >"$T/slow"
+    chmod +x "$T/slow"
+    sed -i "/^Host n2/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand $T/slow|" "$T/ssh/config"
+    sed -i 's/^answer = .*/answer = 1s/' "$ROOT/mas.ini"
+    for _ in 1 2; do
+        mas list --all-hosts
+        [ "$status" -eq 12 ]
+        [[ $(row n2) = *'not reached: still connecting'* ]]
+    done
+    touch "$T/go"
+    sed -i 's/^answer = .*/answer = 1m/' "$ROOT/mas.ini"
+    mas list --all-hosts
+    [ "$status" -eq 0 ]
+    [[ $(row n2) = *shop* ]]
+    [ "$(grep -c . "$T/logins")" -eq 1 ]
 }
 
 @test "what is wrong with a host that answers is a row" {

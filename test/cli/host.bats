@@ -232,6 +232,7 @@ teardown_more() { close_connections; }
 
 @test "the terminal's team and multiplexer do not pass to ssh" {
     printf '#!/bin/sh\nenv >%s/env\nexec /usr/bin/ssh -F %s "$@"\n' "$T" "$T/ssh/config" >"$T/bin/ssh"
+    sed -i '2i case "$*" in *ConnectTimeout*) exit 1 ;; esac # it is for ~/.ssh/config to say' "$T/bin/ssh"
     TMUX=/x,1,0 TMUX_PANE=%1 MAS_SESSION_ID=abc mas --host n1 list
     [ "$status" -eq 0 ]
     run ! grep -E '^(TMUX=|TMUX_PANE|MAS_)' "$T/env"
