@@ -97,14 +97,21 @@ setup_more() {
 }
 
 @test "a file that changes in the same second and keeps size and time is seen" {
-    for i in 1 2 3 4; do
-        printf 'aaa%s\n' "$i" >"$C/x/a" && touch -d 2001-01-01 "$C/x/a"
+    local second same=0
+    # it is first as git knows it: else git reads it anyway
+    printf 'aaaa\n' >"$C/x/a" && touch -d 2001-01-01 "$C/x/a" && git -C "$C/x" commit -qam a
+    for _ in {1..50}; do
+        printf 'aaaa\n' >"$C/x/a" && touch -d 2001-01-01 "$C/x/a"
+        second=$(stat -c %Z "$C/x/a")
         "$MAS" diff "$ID" x >"$T/one"
-        printf 'bbb%s\n' "$i" >"$C/x/a" && touch -d 2001-01-01 "$C/x/a"
+        printf 'bbbb\n' >"$C/x/a" && touch -d 2001-01-01 "$C/x/a"
+        [ "$(stat -c %Z "$C/x/a")" != "$second" ] || same=$((same + 1))
         "$MAS" diff "$ID" x >"$T/two"
-        grep -qx "+aaa$i" "$T/one"
-        grep -qx "+bbb$i" "$T/two"
+        grep -qx '+aaaa' "$T/one"
+        grep -qx '+bbbb' "$T/two"
+        [ "$same" -lt 2 ] || return 0
     done
+    skip 'this machine is too slow'
 }
 
 @test "--json lists files with hunks and lines" {

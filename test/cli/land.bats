@@ -113,17 +113,18 @@ and more'
     git -C "$P" reset -q && git -C "$P" checkout -q a b
     # files that git does not track and that would be overwritten, also those that it ignores
     mkdir "$C/x/d"
-    for name in d/f n o; do echo theirs >"$C/x/$name"; done
-    git -C "$C/x" add d n o && git -C "$C/x" commit -qm n
+    for name in d/f m n o; do echo theirs >"$C/x/$name"; done
+    git -C "$C/x" add d m n o && git -C "$C/x" commit -qm n
     "$MAS" merge -q "$ID" x
     echo mine >"$P/n"
     echo mine >"$P/o"
     ln -s "$T" "$P/d" # followed, it shows no f
-    printf '%s\n' d n >>"$P/.git/info/exclude"
+    ln -s nowhere "$P/m"
+    printf '%s\n' d m n >>"$P/.git/info/exclude"
     BEFORE=$(project_state)
     mas land "$ID"
-    refused 4 "mas: cannot land onto 'main': in its work tree '$P' these are in the way, and the branch does not have them: d, n, o"$'\n'
-    rm "$P/n" "$P/d"
+    refused 4 "mas: cannot land onto 'main': in its work tree '$P' these are in the way, and the branch does not have them: d, m, n, o"$'\n'
+    rm "$P/n" "$P/m" "$P/d"
     mv "$P/o" "$P/other"
     # what landing does not touch stays, changed, staged, removed or new; nor is a touched file in the way
     echo new >"$P/new" && git -C "$P" add new && echo newer >"$P/new"
@@ -132,6 +133,38 @@ and more'
     [ "$status" -eq 0 ]
     [ "$(git -C "$P" status --porcelain)" = $' M c\nAM new\n?? other' ]
     [ "$(tail -n 1 "$P/c")$(cat "$P/new" "$P/other" "$P/n")" = $'my changenewer\nmine\ntheirs' ]
+}
+
+@test "a commit that a person makes while it lands is not lost" {
+    make_team -t trio
+    work
+    git -C "$P" branch other
+    mkdir "$T/bin"
+    # the person commits just before the branch moves
+    cat >"$T/bin/git" <<SH
+#!/bin/sh
+case "\$*" in
+*'update-ref -m mas land'*)
+    env -i HOME="$HOME" PATH="$PATH" sh -c '
+        cd "$P" && git update-ref "refs/heads/\$0" "\$(git commit-tree -p "\$0" -m mine "\$0^{tree}")"' \
+        "\$(cat "$T/onto")" ;;
+esac
+exec $(command -v git) "\$@"
+SH
+    chmod +x "$T/bin/git"
+    for onto in other main; do
+        echo "$onto" >"$T/onto"
+        run --separate-stderr env PATH="$T/bin:$PATH" "$MAS" land --onto "$onto" "$ID"
+        [ "$status" -eq 4 ]
+        [[ $stderr == "mas: cannot land onto '$onto': "*'the branch has moved; try again' ]]
+        [ "$(git -C "$P" log -1 --format=%s "$onto")" = mine ]
+        clean
+        whole
+        mas land --onto "$onto" "$ID"
+        [ "$status" -eq 0 ]
+        git -C "$P" log --format=%s "$onto" | grep -qx mine
+        [ "$(git -C "$P" show "$onto:a" | head -n 1)" = one ]
+    done
 }
 
 @test "an operation of git that is in progress is in the way" {

@@ -27,6 +27,29 @@ y: 1 commit merged into mas/$L/main" ]
     whole
 }
 
+@test "merge and sync wait for who works with the repositories of the team" {
+    local lock pid before
+    make_team -t trio
+    change x a 1 one
+    lock=$ROOT/sessions/$ID/code.locks/mas.lock
+    "$MAS" merge -q "$ID" y # which makes it
+    before=$(main_of)
+    for verb in merge sync; do
+        exec 8>"$lock"
+        flock 8
+        "$MAS" "$verb" -q "$ID" x 3>&- 8>&- >"$T/out" 2>&1 &
+        pid=$!
+        waits() { find "/proc/$pid/fd" -lname "$lock" 2>/dev/null | grep -q . || ! kill -0 "$pid"; }
+        eventually waits
+        kill -0 "$pid" # it has not ended
+        [ "$(main_of)" = "$before" ]
+        exec 8>&-
+        wait "$pid" || { cat "$T/out"; return 1; }
+        before=$(main_of)
+    done
+    [ "$(team_git show "$before:a" | head -n 1)" = one ]
+}
+
 @test "agents are merged in the order in which they are named" {
     make_team -t trio
     change x a 1 one

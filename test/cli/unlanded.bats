@@ -296,6 +296,27 @@ commit() { git -C "$1" add -A && git -C "$1" commit -qm "${2-work}"; }
     removes
 }
 
+@test "rm refuses what a damaged ref, wherever it is, or refs too deep may hide" {
+    local refs=$x/.git/refs deep=refs ref
+    mkdir "$refs/mine"
+    for ref in mine/1 mine/2 mine/3; do git -C "$x" rev-parse HEAD >"$refs/$ref"; done
+    for ref in mine/1 mine/2 mine/3 heads/other; do
+        echo damaged >"$refs/$ref"
+        refuses "x: cannot read the repository of agent 'x': a ref names no object"
+        git -C "$x" rev-parse HEAD >"$refs/$ref"
+    done
+    for _ in {1..32}; do deep+=/d; done
+    mkdir -p "$x/.git/$deep/d"
+    refuses "x: cannot read the repository of agent 'x': a directory of its refs cannot be read"
+    rmdir "$x/.git/$deep/d"
+    change x a 1 deep
+    git -C "$x" rev-parse HEAD >"$x/.git/$deep/ref"
+    git -C "$x" reset -q --hard HEAD~1
+    refuses 'x: 1 commit'
+    rm "$x/.git/$deep/ref"
+    removes
+}
+
 @test "rm refuses a session whose code.git, team or git itself is missing" {
     local dir=$ROOT/sessions/$ID
     mv "$dir/code.git" "$T/code.git"
