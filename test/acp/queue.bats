@@ -267,3 +267,41 @@ END
     begin_again
     eventually was_sent CW-Q1
 }
+
+# taken N FILE: the agent takes N prompts with this text, and then no more.
+taken() {
+    local asked
+    asked=$(printf '{"do":"ask"}\n%.0s' $(seq "$1"))
+    ask solo "$asked" "$2" >"$T/answers"
+    [ "$(grep -c '"ok":true' "$T/answers")" = "$1" ]
+    is solo .queued "$1"
+    printf x >"$T/one-more"
+    ask solo '{"do":"ask"}' "$T/one-more" | jq -e '.code == 4 and (.why | contains("too many prompts wait"))'
+    is solo .queued "$1"
+}
+
+@test "256 prompts wait, or 16 MB of them, and no more" {
+    run_acp ""
+    busy CW-Q0
+    printf CW-Q1 >"$T/short"
+    taken 256 "$T/short"
+    "$MAS" clear "$ID" solo >/dev/null
+    eventually all_done
+    busy CW-Q2
+    head -c $((4 << 20)) /dev/zero | tr '\0' x >"$T/long"
+    taken 4 "$T/long"
+}
+
+@test "a cancelled turn that ends with an error or at a limit is cancelled, and not asked again" {
+    run_acp ""
+    local code
+    for code in 500 429; do
+        "$MAS" ask "$ID" solo --no-wait "CW-Q$code HANGERR:$code"
+        eventually state_is solo working
+        eventually was_sent "CW-Q$code"
+        "$MAS" cancel "$ID" solo
+        eventually all_done
+        "$MAS" history "$ID" solo --role user --json | jq -e '.messages[-1].stopReason == "cancelled"'
+        [ "$(prompts "CW-Q$code")" = 1 ]
+    done
+}

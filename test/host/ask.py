@@ -222,13 +222,13 @@ def leave(run, agent):
         os.chdir("/")
 
 
-def flood(run, agent, head, chunk, most=1 << 30):
-    """Sends up to 1 GB, or that much; says how much went."""
+def flood(run, agent, head, chunk):
+    """Sends up to 1 GB; says how much went."""
     s = connect(run, agent)
     sent = 0
     try:
         s.sendall(head)
-        while sent < most:
+        while sent < 1 << 30:
             sent += s.send(chunk)
     except OSError as e:
         say("refused after %d bytes: %s" % (sent, e.strerror))
@@ -249,11 +249,6 @@ def flood_body(run, agent):
 def flood_frames(run, agent):
     """One request after the other on a connection that is for one; no answer is read."""
     flood(run, agent, b"", b'{"do":"watch"}\n' * 4096)
-
-
-def flood_listener(run, agent):
-    """Requests on a connection that may carry many, for 130 MB of answers; none is read."""
-    flood(run, agent, b'{"do":"listen"}\n', b'{"do":"status"}\n' * 4096, 2 << 20)
 
 
 def garbage(run, agent):
