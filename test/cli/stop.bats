@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Stopping: the whole team ends, whatever its processes think of it; the workspace stays.
 load ../helper
+load ../host/lib
 
 # A template `made`: one agent that runs the shell script on stdin.
 make_template() {
@@ -38,6 +39,7 @@ is_no_tmux_session() { ! is_tmux_session "$1"; }
 
 # What a test that failed may have left
 teardown_more() {
+    pgrep -f "ask.py $ROOT/" | xargs -r kill 2>/dev/null || true
     grep -lsz "^MAS_SESSION_DIR=$ROOT/" /proc/[0-9]*/environ | cut -d/ -f3 |
         xargs -r kill -KILL 2>/dev/null || true
 }
@@ -338,6 +340,38 @@ EOS
     touch "$(unit "$ID")/go"
     eventually is_gone "$ID"
     [ "$(field "$ID" .status)" = stopped ]
+}
+
+@test "a shell whose host hangs can stop its own team and ends with it" {
+    printf '[wall]\nlevel = off\n[preset shell]\noperator = yes\n' >>"$ROOT/mas.ini"
+    be_impatient
+    make_template <<EOS
+trap '' HUP TERM
+: >ready
+while [ ! -e go ]; do sleep 0.05; done
+'$MAS' stop \$MAS_SESSION_ID
+while :; do sleep 1000; done
+EOS
+    new_session -t made
+    eventually test -e "$(unit "$ID")/ready"
+    DIR=$ROOT/sessions/$ID
+    local host
+    host=$(of solo .hostPid)
+    ask_badly solo parting
+    kill -STOP "$host"
+    touch "$(unit "$ID")/go"
+    eventually is_gone "$ID"
+    [ "$(field "$ID" .status)" = stopped ]
+}
+
+@test "a team that has ended is recorded as stopped, also where that of its processes is unknown" {
+    command -v strace >/dev/null || skip 'strace is missing'
+    new_session -t solo
+    run --separate-stderr strace -f -qq -o /dev/null -P /proc -e trace=openat -e inject=openat:error=EMFILE "$MAS" stop "$ID"
+    echo "$status $stderr"
+    [ "$status" -eq 1 ]
+    run ! is_tmux_session "$ID"
+    [ "$(meta "$ID" STATUS)" = stopped ]
 }
 
 @test "a shell outside of the team that has its variables is not ended" {
