@@ -19,23 +19,25 @@ struct mark {
     bool own; /* sessions/ is on another disk than the root */
 };
 
-/* Reads what the root has kept. Returns false if that is nothing, or of another root. */
-static bool read_root(int root, struct mark *ret)
+/* Reads what the root has kept. Returns 0 if that is nothing, or of another root; -1: nobody can
+ * tell now. */
+static int read_root(int root, struct mark *ret)
 {
     _cleanup_free_ char *text = NULL;
-    struct err ignored = ERR_INIT;
+    struct err why = ERR_INIT;
     uintmax_t inode = 0;
     char word[8] = "";
     struct stat st;
     size_t len = 0;
 
-    if (file_read(root, MARK_ROOT, MARK_FILE_MAX, &text, &len, &ignored) == -1 ||
-        fstat(root, &st) == -1 ||
+    if (file_read(root, MARK_ROOT, MARK_FILE_MAX, &text, &len, &why) == -1)
+        return file_is_wrong(&why) ? 0 : -1;
+    if (fstat(root, &st) == -1 ||
         sscanf(text, "%36s %20" SCNuMAX " %7s", ret->id, &inode, word) != 3 ||
         !id_is_valid(ret->id) || inode != (uintmax_t)st.st_ino)
-        return false;
+        return 0;
     ret->own = strcmp(word, "own") == 0;
-    return true;
+    return 1;
 }
 
 static bool read_sessions(int sessions, char ret[ID_TEXT])
@@ -61,9 +63,9 @@ const char *mark_fault(int root, int sessions)
 {
     struct mark mark;
     char id[ID_TEXT];
-
-    if (!read_root(root, &mark))
-        return NULL;
+    int known = read_root(root, &mark);
+    if (known != 1)
+        return known == -1 ? "its mark cannot be read" : NULL;
     if (sessions == -1)
         return "it is missing";
     if (!read_sessions(sessions, id) || strcmp(id, mark.id) != 0)
@@ -80,7 +82,8 @@ void mark_make(int root, int sessions)
     char id[ID_TEXT];
     struct stat st;
 
-    if ((read_root(root, &mark) && mark.own == own) || fstat(root, &st) == -1)
+    int known = read_root(root, &mark);
+    if (known == -1 || (known == 1 && mark.own == own) || fstat(root, &st) == -1)
         return;
     if (!read_sessions(sessions, id)) {
         if (id_make(id, &ignored) == -1)

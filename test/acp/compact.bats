@@ -152,7 +152,7 @@ SH
     eventually shows 'the login is done'
     tell CW-ONE
     [ "$status" -eq 0 ]
-    tell "OWN:\"cat $HOME/.tool/login; ls -A $HOME; ls $ROOT/mas.ini\""
+    tell "OWN:\"cat $HOME/.tool/login; ls -A $HOME | grep -v profile; ls $ROOT/mas.ini\""
     [[ $output == *"own='secret\\n.tool\\n'"* ]]
 }
 

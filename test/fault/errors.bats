@@ -15,6 +15,10 @@ may  all    any      ^[a-z0-9]+\(.*</proc/(sys/kernel/pty|[0-9]+/fd)
 may  new    any      ^(socket|connect)\(
 may  start  any      ^(socket|connect)\(
 
+What start tells of lost memory and of turns that a kill has cut off is a note.
+may  start,start-own any ^(openat|getdents64|read)\([0-9]+<[^>]*/sessions/[^>]*>, ("\."|"config\.json"|0x)
+may  start,start-own any ^read\([0-9]+<[^>]*/(logs/session\.log|config\.json)>
+
 Before a new session what killed commands have left is swept away, which can wait.
 may  new    any      ^(openat|getdents64)\([0-9]+<[^>]*/sessions>?, ("\."|0x)
 may  new    any      ^openat\(.*\.sessions\.lock
@@ -26,6 +30,9 @@ may  new-lazy any    ^openat2?\(.*, "\.snapshots/
 
 The quick way to a session by its id; there is a longer one.
 may  all    any      ^openat\([0-9]+<[^>]*/sessions>, "[0-9a-f-]{36}"
+
+The mark of sessions/ is a guard: what cannot read it refuses, or only looks; what cannot make it has done its work.
+may  all    any      \.(sessions\.)?mark
 
 Before clean, too; and what it cannot read of other sessions it tells, and removes the rest.
 may  clean  any      ^(openat|getdents64)\([0-9]+<[^>]*/(sessions|root)>, ("\."|"\.snapshots"|0x)
@@ -222,8 +229,10 @@ start_beside_clean() {
     for state in stopped crashed; do
         POINT="a $state session that is started while it is cleaned"
         prepare clean
-        [[ $state == stopped ]] ||
+        if [[ $state == crashed ]]; then
             sed -i 's/^STATUS=.*/STATUS=active/' "$SESSIONS/$TARGET/.session"
+            touch -d '3 days ago' "$SESSIONS/$TARGET"/logs/* # its agents' last words
+        fi
         # shellcheck disable=SC2046 # words without blanks
         stopped_at openat /proc $(arguments clean)
         expect start "$TARGET"

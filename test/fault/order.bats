@@ -41,8 +41,9 @@ durable() {
     [ -s "$T/trace" ]
 }
 
-@test "a prompt is on disk before it is accepted, and before the agent gets it" {
-    acp_agent
+# Traces what the host writes and sends while a prompt is told. first PATTERN AFTER: the number of the first line
+# with the pattern behind that line.
+trace_prompt() {
     host=$(of solo .hostPid)
     strace -f -y -qq -s 5000 -o "$T/calls" -e trace=pwrite64,write,writev,sendto,sendmsg,fdatasync,fsync -p "$host" \
         3>&- 2>"$T/strace.err" &
@@ -52,14 +53,28 @@ durable() {
     [ "$status" -eq 0 ]
     kill "$tracer"
     wait "$tracer" || :
-    # the numbers of the first lines with each
-    first() { grep -nE -- "$1" "$T/calls" | cut -d: -f1 | awk -v after="$2" '$1 > after { print; exit }'; }
     stored=$(first 'memory\.db-wal.*ON-DISK-FIRST' 0)
     synced=$(first 'sync\([0-9]+<.*memory\.db-wal>' "$stored")
-    begun=$(first '"event\\":\\"prompt\\"|event.*prompt' 0)
-    given=$(first 'session/prompt' 0)
-    begins=$(first 'memory\.db-wal' "$synced") # it is marked as begun
-    marked=$(first 'sync\([0-9]+<.*memory\.db-wal>' "$begins")
-    echo "stored $stored, synced $synced, begun $begun, marked $begins, synced $marked, given $given"
-    ((stored < synced && synced < begun && synced < begins && begins < marked && marked < given))
+    told=$(first 'sendto.*ok\\":true.*outcome|sendto.*event\\":\\"prompt' "$stored")
+    given=$(first 'session/prompt' "$stored")
+    echo "stored $stored, synced $synced, told $told, given $given"
+}
+first() { grep -nE -- "$1" "$T/calls" | cut -d: -f1 | awk -v after="$2" '$1 > after { print; exit }'; }
+
+@test "a prompt is on disk before it is accepted, and before the agent gets it" {
+    acp_agent
+    tell warm
+    trace_prompt
+    ((stored < synced && synced < told && synced < given))
+}
+
+@test "a prompt that has waited is marked on disk before the agent gets it" {
+    acp_agent
+    tell warm
+    "$MAS" sleep -q "$ID" solo
+    trace_prompt
+    marks=$(first 'memory\.db-wal' "$(first '"session/(new|resume|load)|session/(new|resume|load)' "$synced")")
+    marked=$(first 'sync\([0-9]+<.*memory\.db-wal>' "$marks")
+    echo "marks $marks, marked $marked"
+    ((stored < synced && synced < told && synced < marks && marks < marked && marked < given))
 }

@@ -54,7 +54,7 @@ state_shown() { tm display-message -p -t "$(pane_of "$1")" '#{@mas_state}'; }
     run_agent 'sh -c "read line; exit 3"' 'idle = 100ms' 'start = demand'
     eventually prints asleep state_shown solo
     took solo hello
-    eventually prints exited state_shown solo
+    eventually prints failed state_shown solo # its exit code is not 0
 }
 
 @test "a new host of a pane tells the state anew" {
