@@ -4,7 +4,7 @@
  * sessions/ may be a mount. If that goes away, an empty directory is left, in which every session
  * seems to be gone. So a root keeps what it had:
  *
- *     sessions/.mark      600   an id
+ *     sessions/.sessions.id 600   an id
  *     .sessions.mark      600   the same id, the inode of the root, and "own" if sessions/ is on
  *                               another disk than the root, else "same"
  *
@@ -14,7 +14,7 @@
 #ifndef MAS_STORE_MARK_H
 #define MAS_STORE_MARK_H
 
-#define MARK_SESSIONS ".mark"
+#define MARK_SESSIONS ".sessions.id"
 #define MARK_ROOT ".sessions.mark"
 
 /* Returns why sessions/, open at `sessions` or missing (-1), is not the one that the root, open at

@@ -74,7 +74,7 @@ only() {
 @test "a session with a project is removed on FUSE" {
     mkdir "$T/project"
     (cd "$T/project" && git init -q && echo one >a && git add a &&
-        git -c user.name=a -c user.email=a@b commit -qm one)
+        git config user.name a && git config user.email a@b && git commit -qm one)
     new_session -t solo -n one --project "$T/project"
     mas rm -f one
     [ "$status" -eq 0 ]

@@ -148,7 +148,7 @@ make_units() {
     mas doctor
     [ "$output" = 'everything is in order' ]
     "$MAS" rm -q "$ID"
-    [ -z "$(find "$ROOT/sessions" -mindepth 1 ! -name .sessions.index ! -name .sessions.lock)" ]
+    [ -z "$(find "$ROOT/sessions" -mindepth 1 ! -name ".sessions.*")" ]
 }
 
 @test "a team half of which has started keeps its snapshot for the others" {

@@ -275,7 +275,7 @@ refuses() {
         ".session .session.lock config.json logs run unit workflows" ]
     [ -s "$ROOT/sessions/$ID/logs/session.log" ]
     [ "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 -printf '%f\n' | LC_ALL=C sort | xargs)" = \
-        ".mark .sessions.index .sessions.lock $ID" ]
+        ".sessions.id .sessions.index .sessions.lock $ID" ]
 }
 
 @test "run is empty when nothing runs, and run/env is gone once it was read" {
@@ -298,6 +298,6 @@ refuses() {
     ln -s "$T/outside" "$ROOT/sessions/$ID/unit/solo/link"
     mas rm -f "$ID"
     [ "$status" -eq 0 ]
-    [ "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 -printf '%f\n' | LC_ALL=C sort | xargs)" = ".mark .sessions.index .sessions.lock" ]
+    [ "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 -printf '%f\n' | LC_ALL=C sort | xargs)" = ".sessions.id .sessions.index .sessions.lock" ]
     [ "$(cat "$T/outside/file")" = keep ]
 }

@@ -13,7 +13,7 @@ load ../helper
 # shellcheck disable=SC2089
 EXCEPTIONS='
 The mark of sessions/ is a guard: what cannot read it refuses, or only looks.
-may  all    any      \.(sessions\.)?mark
+may  all    any      \.sessions\.(id|mark)
 
 What the libraries of the system look up for themselves.
 may  all    any      ^(openat|read)\(.*("|<)/(etc|usr)/

@@ -32,7 +32,7 @@ The quick way to a session by its id; there is a longer one.
 may  all    any      ^openat\([0-9]+<[^>]*/sessions>, "[0-9a-f-]{36}"
 
 The mark of sessions/ is a guard: what cannot read it refuses, or only looks; what cannot make it has done its work.
-may  all    any      \.(sessions\.)?mark
+may  all    any      \.sessions\.(id|mark)
 
 Before clean, too; and what it cannot read of other sessions it tells, and removes the rest.
 may  clean  any      ^(openat|getdents64)\([0-9]+<[^>]*/(sessions|root)>, ("\."|"\.snapshots"|0x)

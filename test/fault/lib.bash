@@ -225,7 +225,7 @@ take_entry() {
     local path=$1 id=${1%%/*} name=${1#*/} type mode size time target
 
     case $path in
-        .sessions.index | .sessions.lock | .mark) return ;;
+        .sessions.index | .sessions.lock | .sessions.id) return ;;
         .snapshots*)
             SNAPSHOTS+=("$path")
             return

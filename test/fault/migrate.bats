@@ -12,7 +12,7 @@ load ../helper
 # shellcheck disable=SC2089
 EXCEPTIONS='
 The mark of sessions/ is a guard: what cannot read it refuses, or only looks.
-may  all    any      \.(sessions\.)?mark
+may  all    any      \.sessions\.(id|mark)
 
 The look for the session: what cannot be read is known by its row, and is read again, locked.
 may  all    any      ^openat\([0-9]+<[^>]*/sessions>, "[0-9a-f-]{36}"
