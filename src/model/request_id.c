@@ -11,8 +11,8 @@ enum { ASKS_MAX = 240 }; /* bytes that every reader of a status has */
 /* FNV-1a */
 static uint32_t add(uint32_t hash, const char *text, size_t max)
 {
-    for (size_t i = 0; i < max && text[i] != '\0'; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT32_C(16777619);
+    for (; max > 0 && *text != '\0'; max--, text++)
+        hash = (hash ^ (unsigned char)*text) * UINT32_C(16777619);
     return hash;
 }
 

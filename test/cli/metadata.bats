@@ -5,7 +5,7 @@ load metadata
 
 @test "missing keys are damage" {
     two
-    for key in SESSION_ID TMUX_SESSION STATUS CREATED_AT TMUX_SOCKET; do
+    for key in SESSION_ID TMUX_SESSION STATUS CREATED_AT; do
         grep -v "^$key=" "$T/metadata" >"$(FILE)"
         is_damaged "its .session is damaged: $key is missing"
     done

@@ -42,7 +42,7 @@ offered() { "$MAS" complete -- "$@" | xargs; }
 
     # targets
     for pair in 'alice alice' 'left alice,bob-2' 'right_side X_1,0' 'managers alice,X_1' \
-        'workers bob-2,0' 'all alice,bob-2,X_1,0' '0,alice alice,0'; do
+        'workers bob-2,0' 'all alice,bob-2,X_1,0' '0,alice 0,alice'; do
         run "$MAS" peek team "${pair% *}" --json
         [ "$status" -eq 0 ]
         [ "$(jq -r '[.agents[].id] | join(",")' <<<"$output")" = "${pair#* }" ]
