@@ -26,6 +26,8 @@ static void write_free(struct unwritten_write *write)
 
 static void drop_first(struct unwritten *unwritten, size_t count)
 {
+    if (count == 0)
+        return; /* there may be no array yet */
     for (size_t i = 0; i < count; i++)
         write_free(&unwritten->writes[i]);
     unwritten->count -= count;
