@@ -267,9 +267,10 @@ case ${TEST_ON-} in
     *) echo "run-tests.sh: TEST_ON is bindfs or nothing, not '$TEST_ON'" >&2; exit 2 ;;
 esac
 
-# A python3 that is a wrapper takes ten times as long to start as the real program, so link that.
+# A python3 that is a wrapper takes ten times as long to start as the real program, so link that; not below /tmp,
+# which each agent behind a wall has for itself.
 if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then
-    mkdir "$RUN_DIR/bin" && ln -s "$python" "$RUN_DIR/bin/python3" && PATH=$RUN_DIR/bin:$PATH
+    mkdir -p "$TEST_ROOT/build/bin" && ln -sfn "$python" "$TEST_ROOT/build/bin/python3" && PATH=$TEST_ROOT/build/bin:$PATH
 fi
 
 # Ends all jobs; each cleans up after itself. Waits for them as long as `timeout -k` does.

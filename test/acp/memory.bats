@@ -88,7 +88,7 @@ load lib
         [[ $stderr == *"memory.db is $what, and what was said before with it"* ]]
         hosts_there
         find_agent
-        [ "$(of solo .memory)" = "memory.db has nothing of its earlier conversation" ]
+        eventually is solo .memory "memory.db has nothing of its earlier conversation"
         "$MAS" status "$ID" | grep -qF 'memory: memory.db has nothing'
         eventually shows 'memory.db has nothing of its earlier conversation'
         eventually state_is solo idle

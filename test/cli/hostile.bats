@@ -21,8 +21,9 @@ load ../helper
     mkdir "$T/outside"
     mv "$ROOT/sessions/$ID/logs" "$T/logs"
     ln -s "$T/outside" "$ROOT/sessions/$ID/logs"
-    "$MAS" start -q "$ID"
-    "$MAS" stop -q "$ID"
+    mas start "$ID"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot start session '$ID': cannot open its logs: "* ]]
     [ -z "$(ls -A "$T/outside")" ]
     mas doctor
     [ "$status" -eq 1 ]
