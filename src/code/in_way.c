@@ -24,7 +24,8 @@ static int compare(const void *a, const void *b)
 
 static bool leaves(const struct in_way *way, const char *path)
 {
-    return bsearch(&path, way->leave, way->leave_count, sizeof *way->leave, compare) != NULL;
+    return way->leave_count > 0 &&
+           bsearch(&path, way->leave, way->leave_count, sizeof *way->leave, compare) != NULL;
 }
 
 static void add(const struct in_way *way, const char *path)

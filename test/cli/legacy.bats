@@ -7,9 +7,9 @@ legacy() { new_session --mode legacy -t pair "$@"; }
 # What the root has beside mas's own.
 shared() { (cd "$ROOT" && find unit workflows -printf '%p %m %i %T@\n' 2>/dev/null | sort); }
 
-# Nothing half made: no hidden entry in the root or in sessions/ but the index and the lock.
+# Nothing half made: no hidden entry in the root or in sessions/ but the mark, the index and the lock.
 no_leftovers() {
-    [ -z "$(find "$ROOT" -mindepth 1 -maxdepth 1 -name '.*')" ]
+    [ -z "$(find "$ROOT" -mindepth 1 -maxdepth 1 -name '.*' ! -name .sessions.mark)" ]
     [ -z "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 -name '.*' ! -name '.sessions.*')" ]
 }
 

@@ -263,7 +263,7 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     mas list
     [[ $output != *$'\033'* ]]
     run script -qec "'$MAS' list" /dev/null
-    [[ $output == *$'\033[32mactive\033[0m'* ]]
+    [[ $output == *$'\033[2mSESSION\033[0m'* ]]
     NO_COLOR=1 run script -qec "'$MAS' list" /dev/null
     [[ $output != *$'\033'* ]]
     TERM=dumb run script -qec "'$MAS' list" /dev/null

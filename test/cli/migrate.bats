@@ -41,7 +41,7 @@ is_isolated() {
     [ -z "$(meta "$1" MIGRATING)" ]
     [ ! -e "$ROOT/unit" ]
     [ ! -e "$ROOT/workflows" ]
-    [ -z "$(find "$ROOT" -mindepth 1 -maxdepth 1 -name '.*')" ]
+    [ -z "$(find "$ROOT" -mindepth 1 -maxdepth 1 -name '.*' ! -name .sessions.mark)" ]
     [ "$("$MAS" list --all --json | jq -r --arg id "$1" '.sessions[] | select(.sessionId == $id) | .mode')" = isolated ]
     grep -q "\"sessionId\":\"$1\".*\"mode\":\"isolated\"" "$ROOT/sessions/.sessions.index"
     "$MAS" doctor
