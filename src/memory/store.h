@@ -282,7 +282,7 @@ struct store_item {
     const char *tags; /* JSON array of strings, "session:" and "agent:" first */
 };
 /* Returns the tags of an item without those that mas puts on; the caller releases the vector. */
-char **store_own_tags(const char *tags);
+char **store_own_tags(const char *text);
 /* Called for each message; return false to stop. `item` is valid during the call. */
 typedef bool store_each(const struct store_item *item, void *arg);
 
