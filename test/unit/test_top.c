@@ -83,7 +83,9 @@ static void fill(struct top_table *table)
                                           .note = mem_dup(""),
                                           .continuity = mem_dup(""),
                                           .permission = mem_dup(""),
-                                          .asks = mem_dup("")};
+                                          .asks = mem_dup(""),
+                                          .memory = mem_dup(""),
+                                          .turn_why = mem_dup("")};
             team->agents[i].id = mem_dup(i == 0 ? "a" : "b");
             team->agents[i].role = mem_dup("worker");
             table_tell(table, &team->agents[i], &status);
@@ -186,8 +188,8 @@ static void columns_appear_with_the_width(void)
         const char *heads;
     } cases[] = {
         {80, "  AGENT    STATE     FOR AT                     CODE  ROLE  "},
-        {40, "  AGENT    STATE     FOR AT             "},
-        {20, "  AGENT    STATE   "},
+        {40, "  AGENT    STATE    AT                  "},
+        {20, "  AGENT   "},
     };
 
     fill(&table);
