@@ -376,6 +376,8 @@ static void narrow_who(struct widths *widths, size_t room, size_t least, size_t 
 
 static void fit(struct widths *widths, size_t room)
 {
+    size_t state = widths->of[COLUMN_STATE];
+
     for (size_t i = 0; i < ARRAY_LEN(spare); i++) {
         bool is_basic = spare[i] == COLUMN_STATE || spare[i] == COLUMN_WHAT;
         size_t wanted = is_basic ? 0 : spare[i] == COLUMN_FOR ? WHAT_LEAST : WHAT_WANTED;
@@ -384,6 +386,10 @@ static void fit(struct widths *widths, size_t room)
         if (sum(widths, wanted) > room)
             widths->of[spare[i]] = 0;
     }
+    if (widths->of[COLUMN_WHAT] == 0) /* a state takes less room */
+        widths->of[COLUMN_STATE] = state;
+    if (sum(widths, 0) > room)
+        widths->of[COLUMN_STATE] = 0;
     narrow_who(widths, room, WHO_MIN, 0);
     widen(widths, COLUMN_WHAT, room, WHAT_WANTED);
     widen(widths, COLUMN_LAST, room, 48);

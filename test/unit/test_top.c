@@ -189,7 +189,7 @@ static void columns_appear_with_the_width(void)
     } cases[] = {
         {80, "  AGENT    STATE     FOR AT                     CODE  ROLE  "},
         {40, "  AGENT    STATE    AT                  "},
-        {20, "  AGENT   "},
+        {20, "  AGENT    STATE   "},
     };
 
     fill(&table);
