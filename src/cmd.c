@@ -256,7 +256,7 @@ static int parse(struct call *call, int argc, char **argv, bool *ret_help, struc
 
     make_parser(call->cmd, &parser);
     opterr = 0;
-    optind = 1;
+    optind = 0; /* also if an earlier parse ended within a word */
     while ((c = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
         if (c == '?' || c == ':')
             return bad_option(call->cmd, &parser, c, argv, err);

@@ -5,26 +5,11 @@ load ../helper
 setup_more() {
     MAN=$PROJECT/man
     SRC=$PROJECT/src
+    "${MAS%/*}/test/tools/verbs" >"$T/table"
 }
 
-list_of() { awk -v head="$1:" '$0 == head { on = 1; next } on && NF == 0 { exit } on { print $1 }'; }
-# leaves COMMAND: it, unless it has only actions, and its actions: "template list".
-# shellcheck disable=SC2086 # a verb and its actions
-leaves() {
-    local help action
-    help=$("$MAS" help $1)
-    [[ ${help%%$'\n'*} == *' ACTION'* ]] || echo "$1"
-    for action in $(list_of actions <<<"$help"); do leaves "$1 $action"; done
-}
-# The verbs that `mas help` lists, and their actions.
-verbs() {
-    local verb
-    for verb in $("$MAS" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do leaves "$verb"; done
-}
-
-# The long options in the help of a verb, without their dashes.
-# shellcheck disable=SC2086 # a verb and its action
-help_options() { "$MAS" help $1 | grep -oE '^ +(-[a-zA-Z],|   ) --[a-z-]+' | grep -oE '[a-z-]+$' | sed 's/^--//'; }
+# The verbs, and the actions of those that have some: "template list".
+verbs() { awk -F '\t' '$1 == "verb" { print $2 }' "$T/table"; }
 
 # part PAGE KIND TITLE: the source of a section (Sh) or subsection (Ss) of a page.
 part() {
@@ -73,12 +58,12 @@ new_code_session() {
 }
 
 @test "mas(1) has each verb's aliases" {
-    local verb alias
-    while read -r verb; do
-        # shellcheck disable=SC2086 # a verb and its action
-        alias=$("$MAS" help $verb | sed -n 's/^also called: //p')
-        [ -z "$alias" ] || part mas.1 Ss "$verb" | grep -qE "^\.Cm $alias( |$)"
-    done < <(verbs)
+    local verb alias count=0
+    while IFS=$'\t' read -r verb alias; do
+        part mas.1 Ss "$verb" | grep -qE "^\.Cm $alias( |$)"
+        count=$((count + 1))
+    done < <(awk -F '\t' -v OFS='\t' '$1 == "verb" && $4 != "-" { print $2, $4 }' "$T/table")
+    [ "$count" -ge 2 ]
     part mas.1 Ss list | grep -q '^\.Cm ls'
 }
 
@@ -86,28 +71,29 @@ new_code_session() {
     local verb count=0
     part mas.1 Sh OPTIONS >"$T/shared"
     while read -r verb; do
-        help_options "$verb" | grep -vxE 'root|help' | sort -u >"$T/help" || true
+        awk -F '\t' -v verb="$verb" '$1 == "option" && $2 == verb && $4 !~ /^(root|help)$/ { print $4 }' "$T/table" |
+            sort -u >"$T/options"
         part mas.1 Ss "$verb" >"$T/section"
         # -s and -q stand in a synopsis by their letters
         { man_options <"$T/section"
             grep -qE '^\.Op Fl [a-z]*s( |$)' "$T/section" && echo session
             grep -qE '^\.Op Fl [a-z]*q[a-z]*$' "$T/section" && echo quiet; } | sort -u >"$T/man"
-        diff "$T/help" "$T/man" || { echo "that was: mas $verb" >&2; false; }
-        count=$((count + $(wc -l <"$T/help")))
+        diff "$T/options" "$T/man" || { echo "that was: mas $verb" >&2; false; }
+        count=$((count + $(wc -l <"$T/options")))
     done < <(verbs)
     [ "$count" -ge 25 ]
     for option in root session json quiet help; do grep -q -- "-$option" "$T/shared"; done
 }
 
-# shellcheck disable=SC2086 # a verb and its action
 @test "mas(1) has the letter of every option" {
-    local verb letter option page
-    while read -r verb; do
-        while read -r letter option; do
-            page=$(part mas.1 Ss "$verb"; part mas.1 Sh OPTIONS)
-            grep -qE "^\.It Fl $letter , -$option( |$)" <<<"$page" || { echo "mas $verb: -$letter" >&2; false; }
-        done < <("$MAS" help $verb | sed -nE 's/^ +-([a-zA-Z]), --([a-z-]+).*/\1 \2/p')
-    done < <(verbs)
+    local verb letter option count=0
+    part mas.1 Sh OPTIONS >"$T/shared"
+    while IFS=$'\t' read -r verb letter option; do
+        part mas.1 Ss "$verb" | cat - "$T/shared" >"$T/section"
+        grep -qE "^\.It Fl $letter , -$option( |$)" "$T/section" || { echo "mas $verb: -$letter" >&2; false; }
+        count=$((count + 1))
+    done < <(awk -F '\t' -v OFS='\t' '$1 == "option" && $3 != "-" { print $2, $3, $4 }' "$T/table")
+    [ "$count" -ge 60 ]
 }
 
 @test "mas(1) has every exit code" {

@@ -22,23 +22,8 @@ without() {
     esac
 }
 
-# Prints the verbs that `mas help` names, and "VERB ACTION" of those that have actions.
-verbs() {
-    local verb
-    listed '' "$("$MAS" help)" | while IFS= read -r verb; do actions "$verb"; done
-}
-
-# actions VERB: the verb, unless all that it does is one of its actions, and these
-actions() {
-    local text action
-    # shellcheck disable=SC2086 # words of a command line
-    text=$("$MAS" help $1)
-    [[ $text = "usage: mas $1 [OPTION...] ACTION "* ]] || echo "$1"
-    listed "$1 " "$(sed -n '/^actions:/,/^$/p' <<<"$text")" | while IFS= read -r action; do actions "$action"; done
-}
-
-# listed BEFORE TEXT: the names of a list that `mas help` prints
-listed() { sed -n "s/^  \([a-z][a-z-]*\) .*/$1\1/p" <<<"$2"; }
+# The verbs, and "VERB ACTION" of those that have actions.
+verbs() { "${MAS%/*}/test/tools/verbs" | awk -F '\t' '$1 == "verb" { print $2 }'; }
 
 # The verbs that addresses do, one a line; "METHOD PATH", too, if it is asked for
 addressed() {
