@@ -306,6 +306,34 @@ fails_to_start() {
     agent_pid "$ID" reviewer
 }
 
+@test "a session with an agent that has no work tree is not started; agent and reason are named" {
+    load ../project
+    make_project
+    new_session -t pair --project "$P"
+    "$MAS" stop -q "$ID"
+    local at how
+    at=$(tree_of lead)
+    mv "$at" "$T/tree"
+    for how in missing file link; do
+        case $how in
+        file) echo >"$at" ;;
+        link) ln -sfT "$T/tree" "$at" ;;
+        esac
+        fails_to_start "$ID"
+        [ "$status" -eq 1 ]
+        case $how in
+        missing) [ "${stderr%%$'\n'*}" = "mas: cannot start agent 'lead' of session '$ID': its directory '$at' is missing" ] ;;
+        file | link) [ "${stderr%%$'\n'*}" = "mas: cannot start agent 'lead' of session '$ID': '$at' is no directory" ] ;;
+        esac
+        [[ $stderr == *'put it back'* ]]
+        hosts_gone "$ID"
+    done
+    rm "$at"
+    mv "$T/tree" "$at"
+    "$MAS" start -q "$ID"
+    agent_pid "$ID" lead
+}
+
 @test "in a running team, an agent that has lost host and directory is told, each time, and no other is touched" {
     new_session -t pair
     local reviewer
