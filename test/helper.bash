@@ -76,9 +76,9 @@ meta() { (. "$ROOT/sessions/$1/.session" && eval "printf '%s' \"\${$2-}\""); }
 field() { "$MAS" show "$1" --json | jq -r "$2"; }
 
 # Prints the complete state of the root on disk (names, modes and contents), to compare before and
-# after. Leaves out the agents' logs, because agents print at any time, and the register of who waits.
+# after. Leaves out the agents' logs, because agents print at any time, the register of who waits and the count of starts.
 snapshot() {
-    local known=(! -name .sessions.lock ! -name .session.lock ! -path '*/logs/agent-*' ! -name '.waiting*' ! -name .wall-probe)
+    local known=(! -name .sessions.lock ! -name .session.lock ! -path '*/logs/agent-*' ! -name '.waiting*' ! -name .wall-probe ! -name '.starts*')
     (cd "$ROOT" && find . -mindepth 1 "${known[@]}" -printf '%P %m %l\n' | sort &&
         find . -type f "${known[@]}" ! -name .sessions.index -print0 |
         sort -z | xargs -0 -r sha256sum)

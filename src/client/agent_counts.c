@@ -86,12 +86,6 @@ void agent_counts_add_looked(struct agent_counts *counts, int workspace)
     free(figures);
 }
 
-void agent_counts_add_outcome(struct agent_counts *counts, const char *outcome)
-{
-    for (enum store_outcome i = 0; outcome != NULL && i < OUTCOME_COUNT; i++)
-        counts->outcomes[i] += strcmp(store_outcome_name(i), outcome) == 0;
-}
-
 void agent_counts_add_pane(struct agent_counts *counts, const struct json *object)
 {
     struct agent_pane *known = &counts->pane;
@@ -121,7 +115,6 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
         agent_resources_parse(json_get(reply->head, "resources"), &resources);
         struct agent_counts *counts = &counting->totals[counting->places[call - counting->calls]];
         agent_counts_add(counts, state, &usage, &code, &resources);
-        agent_counts_add_outcome(counts, json_get_text(reply->head, "continuity"));
         agent_counts_add_pane(counts, json_get(reply->head, "tmux"));
     }
     return true;
@@ -160,7 +153,6 @@ bool agent_counts_equal(const struct agent_counts *a, const struct agent_counts 
 {
     bool equal = a->told == b->told && a->tokens == b->tokens &&
                  memcmp(a->states, b->states, sizeof a->states) == 0 &&
-                 memcmp(a->outcomes, b->outcomes, sizeof a->outcomes) == 0 &&
                  a->code.agents == b->code.agents && a->code.ahead == b->code.ahead &&
                  a->code.behind == b->code.behind && a->code.changed == b->code.changed;
 

@@ -6,7 +6,6 @@
 #define MAS_CLIENT_AGENT_COUNTS_H
 
 #include "client/hosts.h"
-#include "memory/store.h"
 #include "model/agent_status.h"
 
 #include <stdbool.h>
@@ -24,7 +23,6 @@ struct code_counts {
 struct agent_counts {
     size_t told; /* hosts that reported a state */
     size_t states[AGENT_STATE_COUNT];
-    size_t outcomes[OUTCOME_COUNT]; /* of the newest start of those that keep conversations */
     int64_t tokens; /* of all turns of these agents; 0: unknown */
     struct money costs[AGENT_COUNTS_CURRENCIES]; /* likewise; a currency of "" ends them */
     struct code_counts code;
@@ -57,8 +55,6 @@ void agent_counts_finish(struct agent_counting *counting, int timeout_ms,
 void agent_counts_add(struct agent_counts *counts, enum agent_state state,
                       const struct agent_usage *usage, const struct code_figures *code,
                       const struct agent_resources *resources);
-/* Adds what its newest start came to: the member "continuity"; NULL: it keeps no conversation. */
-void agent_counts_add_outcome(struct agent_counts *counts, const char *outcome);
 /* Adds what mas saw last in the work trees of a session whose hosts tell nothing. */
 void agent_counts_add_looked(struct agent_counts *counts, int workspace);
 /* Adds what it told of its pane; NULL: nothing. Call it after agent_counts_add(). */

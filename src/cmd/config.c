@@ -4,8 +4,9 @@
 #include "cmd/table.h"
 
 /* Called for each setting, each variable that [env] sets, each key of a preset that a mas.ini
- * sets, and each key of a host. */
-typedef void each_fn(const char *key, const char *value, const char *origin, void *arg);
+ * sets, and each key of a host. `restart`: see setting_needs_restart(). */
+typedef void each_fn(const char *key, const char *value, bool restart, const char *origin,
+                     void *arg);
 
 static void each_setting(const struct config *config, each_fn *each, void *arg)
 {
@@ -13,41 +14,44 @@ static void each_setting(const struct config *config, each_fn *each, void *arg)
 
     for (size_t i = 0; i < SETTING_COUNT; i++)
         each(setting_name((enum setting)i, name), config->settings[i].text,
-             config->settings[i].origin, arg);
+             setting_needs_restart((enum setting)i), config->settings[i].origin, arg);
     for (size_t i = 0; i < config->env_count; i++) {
         _cleanup_free_ char *key = mem_printf("env.set.%s", config->env[i].name);
-        each(key, config->env[i].value, config->env[i].origin, arg);
+        each(key, config->env[i].value, true, config->env[i].origin, arg);
     }
     for (size_t i = 0; i < config->preset_key_count; i++) {
         _cleanup_free_ char *key = mem_printf("preset.%s", config->preset_keys[i].name);
-        each(key, config->preset_keys[i].value, config->preset_keys[i].origin, arg);
+        each(key, config->preset_keys[i].value, true, config->preset_keys[i].origin, arg);
     }
     for (size_t i = 0; i < config->remote_count; i++)
         for (size_t at = 0; remote_key(at) != NULL; at++) {
             char text[REMOTE_PLACE_MAX + 16];
             const struct remote *remote = &config->remotes[i];
             _cleanup_free_ char *key = mem_printf("host.%s.%s", remote->name, remote_key(at));
-            each(key, remote_value(remote, at, text), remote->origin, arg);
+            each(key, remote_value(remote, at, text), false, remote->origin, arg);
         }
 }
 
-static void put_json(const char *key, const char *value, const char *origin, void *arg)
+static void put_json(const char *key, const char *value, bool restart, const char *origin,
+                     void *arg)
 {
     struct json_out *out = arg;
 
     json_open(out, NULL, '{');
     json_put(out, "key", key);
     json_put(out, "value", value);
+    json_put_bool(out, "restart", restart);
     json_put(out, "origin", origin);
     json_close(out, '}');
 }
 
-static void put_row(const char *key, const char *value, const char *origin, void *arg)
+static void put_row(const char *key, const char *value, bool restart, const char *origin, void *arg)
 {
     struct table *table = arg;
 
     table_add(table, key, NULL);
     table_add(table, value[0] != '\0' ? value : "-", NULL);
+    table_add(table, restart ? "yes" : "-", NULL);
     table_add(table, origin, NULL);
 }
 
@@ -72,7 +76,7 @@ static void print_json(const struct call *call)
 static int run_config(struct call *call, struct err *err)
 {
     const struct diagnostics *wrong = &call->config.wrong_remotes;
-    static const char *const heads[] = {"SETTING", "VALUE", "FROM"};
+    static const char *const heads[] = {"SETTING", "VALUE", "RESTART", "FROM"};
     struct table table = {.columns = ARRAY_LEN(heads)};
 
     if (call->json) {
@@ -84,6 +88,7 @@ static int run_config(struct call *call, struct err *err)
     if (call->has_root) {
         table_add(&table, "root", NULL);
         table_add(&table, call->root.path, NULL);
+        table_add(&table, "-", NULL);
         table_add(&table,
                   call->root.accepted ? root_origin_name(call->origin)
                                       : "current directory, not accepted",
@@ -102,9 +107,9 @@ const struct cmd cmd_config = {
     .summary = "print the root and each setting with its origin",
     .examples = "mas config\n"
                 "mas config --json",
-    .details = "A team that runs has read its settings when it started: what a change of mas.ini "
-               "means for it, mas.ini(5) says of each section. mas stop and mas start let it read "
-               "them again.",
+    .details = "RESTART says yes for what the hosts of a team read when they start: a change of "
+               "mas.ini reaches a team that runs with the next mas stop and mas start. Other "
+               "settings are read by each command, or hold for new sessions.",
     .operands_max = 0,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON,
     .run = run_config,

@@ -558,3 +558,47 @@ bool setting_names_program(enum setting setting)
            setting == SETTING_CODE_SETUP || setting == SETTING_NOTIFY_COMMAND ||
            setting == SETTING_NOTIFY_WEBHOOK;
 }
+
+bool setting_needs_restart(enum setting setting)
+{
+    static const bool needs[SETTING_COUNT] = {
+        [SETTING_PRESET] = true,
+        [SETTING_SIZE] = true,
+        [SETTING_STATUS] = true,
+        [SETTING_LOG_SIZE] = true,
+        [SETTING_LOG_KEEP] = true,
+        [SETTING_ENV_PASS] = true,
+        [SETTING_ENV_REMOVE] = true,
+        [SETTING_LIMIT_SESSION] = true,
+        [SETTING_LIMIT_AGENT] = true,
+        [SETTING_LIMIT_MEMORY] = true,
+        [SETTING_LIMIT_CPUS] = true,
+        [SETTING_LIMIT_PROCESSES] = true,
+        [SETTING_LIMIT_CGROUP] = true,
+        [SETTING_LIMIT_TURNS] = true,
+        [SETTING_LIMIT_RETRY] = true,
+        [SETTING_BUDGET_COST] = true,
+        [SETTING_BUDGET_TOKENS] = true,
+        [SETTING_BUDGET_TURNS] = true,
+        [SETTING_BUDGET_TIME] = true,
+        [SETTING_WALL_LEVEL] = true,
+        [SETTING_WALL_NETWORK] = true,
+        [SETTING_WALL_READ] = true,
+        [SETTING_WALL_WRITE] = true,
+        [SETTING_WALL_NESTED] = true,
+        [SETTING_CODE_SETUP_TIMEOUT] = true,
+        [SETTING_NOTIFY_ON] = true,
+        [SETTING_NOTIFY_COMMAND] = true,
+        [SETTING_NOTIFY_DESKTOP] = true,
+        [SETTING_NOTIFY_TERMINAL] = true,
+        [SETTING_NOTIFY_WEBHOOK] = true,
+        [SETTING_NOTIFY_DONE_AFTER] = true,
+        [SETTING_MEMORY_RECALL] = true,
+        [SETTING_MEMORY_SUMMARY] = true,
+        [SETTING_MEMORY_MESSAGES] = true,
+        [SETTING_MEMORY_EACH] = true,
+        [SETTING_MEMORY_ALL] = true,
+    };
+
+    return needs[setting];
+}

@@ -100,6 +100,10 @@ extern const struct setting_info setting_infos[SETTING_COUNT];
  * value names a program, or a place on the network that would learn of the team. */
 bool setting_names_program(enum setting setting);
 
+/* Returns true if the hosts of a team read this setting when they start: a change reaches a team
+ * that runs with the next `mas stop` and `mas start`. Other settings are read by each command. */
+bool setting_needs_restart(enum setting setting);
+
 /* Writes "section.key" to `buf` and returns it. */
 const char *setting_name(enum setting setting, char buf[64]);
 

@@ -1,5 +1,6 @@
 #include "serve/metrics.h"
 
+#include "memory/starts.h"
 #include "serve/api.h"
 #include "serve/events.h"
 #include "serve/http.h"
@@ -115,7 +116,6 @@ static void add_sessions(const struct survey *survey, struct str *to)
 {
     size_t by_status[STATUS_COUNT] = {0};
     size_t by_state[AGENT_STATE_COUNT] = {0};
-    size_t by_outcome[OUTCOME_COUNT] = {0};
     size_t crashed = 0;
 
     for (size_t i = 0; i < survey->count; i++) {
@@ -123,8 +123,6 @@ static void add_sessions(const struct survey *survey, struct str *to)
         crashed += survey->views[i].crashed;
         for (size_t j = 0; j < AGENT_STATE_COUNT; j++)
             by_state[j] += view_counts(&survey->views[i])->states[j];
-        for (size_t j = 0; j < OUTCOME_COUNT; j++)
-            by_outcome[j] += view_counts(&survey->views[i])->outcomes[j];
     }
     add_head(to, "mas_sessions", "gauge", "Sessions by status.");
     for (size_t i = 0; i < STATUS_COUNT; i++)
@@ -136,11 +134,18 @@ static void add_sessions(const struct survey *survey, struct str *to)
     for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
         str_addf(to, "mas_agents{state=\"%s\"} %zu\n", agent_state_name((enum agent_state)i),
                  by_state[i]);
-    add_head(to, "mas_agent_starts", "gauge",
-             "Agents by what their newest start came to: how they know what was said before.");
+}
+
+static void add_starts(const struct root *root, struct str *to)
+{
+    uint64_t counts[OUTCOME_COUNT];
+
+    starts_read(root, counts);
+    add_head(to, "mas_agent_starts_total", "counter",
+             "Starts of agents by what they came to: how they know what was said before.");
     for (size_t i = 0; i < OUTCOME_COUNT; i++)
-        str_addf(to, "mas_agent_starts{outcome=\"%s\"} %zu\n",
-                 store_outcome_name((enum store_outcome)i), by_outcome[i]);
+        str_addf(to, "mas_agent_starts_total{outcome=\"%s\"} %llu\n",
+                 store_outcome_name((enum store_outcome)i), (unsigned long long)counts[i]);
 }
 
 /* What the agents of running sessions have used, as far as they tell. */
@@ -187,6 +192,7 @@ static void answer_metrics(struct request *request, const struct survey *survey)
     struct str body = STR_INIT;
 
     add_sessions(survey, &body);
+    add_starts(&request->server->root, &body);
     add_used(survey, &body);
     add_resources(survey, &body);
     add_counts(request->server->metrics, &body);

@@ -3,6 +3,7 @@
 #include "base/proc.h"
 #include "client/hosts.h"
 #include "client/survey.h"
+#include "memory/starts.h"
 #include "session/archive.h"
 #include "session/doctor_internal.h"
 #include "session/life.h"
@@ -111,7 +112,7 @@ static bool is_known(const char *name)
                                         MARK_SESSIONS,      CODE_LOG_FILE,    ".gitkeep",
                                         CODE_LOG_FILE ".1", INDEX_FILE ".new"};
     static const char *const beginnings[] = {WAITING_FILE, CAME_FROM_FILE, SETUP_ANSWERS_FILE,
-                                             WALL_PROBE_FILE}; /* and their locks */
+                                             WALL_PROBE_FILE, STARTS_FILE}; /* and their locks */
 
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcmp(name, known[i]) == 0)

@@ -27,11 +27,12 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     mas config
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
-    [[ ${lines[0]} =~ ^SETTING\ +VALUE\ +FROM$ ]]
-    for line in 'session.mode isolated' 'session.template default' 'session.preset shell' 'tmux.socket -' \
-        'tmux.server shared' 'tmux.size 200x50' 'tmux.status yes' 'stop.hangup 2s' 'stop.terminate 3s' 'log.size 10M' 'log.keep 3' \
-        'env.remove -'; do
-        grep -qE "^${line/ / +} +built in\$" <<<"$output"
+    [[ ${lines[0]} =~ ^SETTING\ +VALUE\ +RESTART\ +FROM$ ]]
+    for line in 'session.mode isolated -' 'session.template default -' 'session.preset shell yes' 'tmux.socket - -' \
+        'tmux.server shared -' 'tmux.size 200x50 yes' 'tmux.status yes yes' 'stop.hangup 2s -' 'stop.terminate 3s -' \
+        'log.size 10M yes' 'log.keep 3 yes' 'env.remove - yes' 'memory.recall off yes' 'memory.share no -' \
+        'code.check_timeout 10m -' 'notify.quiet - -'; do
+        grep -qE "^${line// / +} +built in\$" <<<"$output"
     done
     [[ $output == *"$ROOT"* ]]
 }
@@ -41,14 +42,26 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     [ "$status" -eq 0 ]
     [ "$(jq -r .root <<<"$output")" = "$ROOT" ]
     [ "$(jq -r '.settings | length >= 8' <<<"$output")" = true ]
-    [ "$(jq -r '[.settings[] | keys_unsorted | join(" ")] | unique | join(";")' <<<"$output")" = "key value origin" ]
+    [ "$(jq -r '[.settings[] | keys_unsorted | join(" ")] | unique | join(";")' <<<"$output")" = "key value restart origin" ]
+}
+
+@test "what hosts read needs a restart, but for the times of stop, which it says" {
+    local name needs
+    needs=$(sed -n '/^bool setting_needs_restart/,/^}/p' "$PROJECT/src/model/setting.c")
+    while read -r name; do
+        grep -rqwF "$name" "$PROJECT/src/host" || continue
+        [[ $name = SETTING_HANGUP || $name = SETTING_TERMINATE || $needs = *"[$name] = true"* ]] || { echo "$name"; return 1; }
+    done < <(grep -oE '^    SETTING_[A-Z_]+' "$PROJECT/src/model/setting.h")
+    "$MAS" config --json >"$T/config"
+    jq -e '.settings | map({(.key): .restart}) | add |
+        ."memory.summary" and ."wall.level" and ."budget.cost" and (."serve.listen" or ."memory.embed_command" | not)' "$T/config"
 }
 
 @test "config tells where the root came from" {
     mas config
-    [[ $output =~ root\ +"$ROOT"\ +MAS_ROOT ]]
+    [[ $output =~ root\ +"$ROOT"\ +-\ +MAS_ROOT ]]
     mas config --root "$ROOT"
-    [[ $output =~ root\ +"$ROOT"\ +--root ]]
+    [[ $output =~ root\ +"$ROOT"\ +-\ +--root ]]
 }
 
 @test "the environment goes before the root's mas.ini, that before the user's, that before what is built in" {
@@ -425,8 +438,8 @@ the presets are: "*"shell"* ]]
     printf '[preset made]\ncommand = cat\nlimits.memory = 1G\nlimits.cpus = 2\n' >"$HOME/.config/mas/mas.ini"
     printf '[preset made]\nlimits.memory = 2G\n' >>"$ROOT/mas.ini"
     mas config
-    grep -qE "^preset\.made\.limits\.memory +2G +$ROOT/mas\.ini:[0-9]+$" <<<"$output"
-    grep -qE "^preset\.made\.limits\.cpus +2 +$HOME/\.config/mas/mas\.ini:4$" <<<"$output"
+    grep -qE "^preset\.made\.limits\.memory +2G +yes +$ROOT/mas\.ini:[0-9]+$" <<<"$output"
+    grep -qE "^preset\.made\.limits\.cpus +2 +yes +$HOME/\.config/mas/mas\.ini:4$" <<<"$output"
     [ "$(grep -c '^preset\.made\.limits\.memory' <<<"$output")" -eq 1 ]
     mas config --json
     [ "$(jq -r '.settings[] | select(.key == "preset.made.command") | .value' <<<"$output")" = cat ]

@@ -383,7 +383,7 @@ mas would run programs that it names; accept it with: mas init $T/trap" ]
     [ "$status" -eq 0 ]
     [ "${stderr%%$'\n'*}" = "mas: warning: mas does not run the program that $T/trap/mas.ini:6 names, because you have neither created nor accepted that root; accept it with: mas init $T/trap" ]
     [ "$("$MAS" config --json | jq -c '[.rootAccepted, (.settings[] | select(.key == "memory.embed_command").origin)]')" = '[false,"built in"]' ]
-    "$MAS" config | grep -qE "$T/trap +current directory, not accepted"
+    "$MAS" config | grep -qE "$T/trap +- +current directory, not accepted"
     [ ! -e "$T/ran" ]
 }
 

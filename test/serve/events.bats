@@ -249,19 +249,31 @@ END
     run ! grep -vE '^(# (HELP|TYPE) mas_[a-z_]+ .*|mas_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.]+)$' <<<"$output"
 }
 
-@test "metrics count what the starts of agents came to" {
+@test "metrics count what all starts of agents came to, also without a server and of sessions that are gone" {
+    # shellcheck disable=SC2329 # called by eventually
+    counts() {
+        api GET /metrics
+        grep -qxF "mas_agent_starts_total{outcome=\"resumed\"} $1" <<<"$output" &&
+            grep -qxF "mas_agent_starts_total{outcome=\"fresh\"} $2" <<<"$output"
+    }
     acp_team pair
     eventually is_state reviewer idle
     "$MAS" ask "$ID" lead CW-ONE >/dev/null
     "$MAS" restart -q "$ID" lead
+    eventually is_state lead idle
+    "$MAS" restart -q "$ID" lead
     serve
-    # shellcheck disable=SC2329 # called by eventually
-    counts() {
-        api GET /metrics
-        grep -qxF 'mas_agent_starts{outcome="resumed"} 1' <<<"$output" &&
-            grep -qxF 'mas_agent_starts{outcome="fresh"} 1' <<<"$output"
-    }
-    eventually counts
+    eventually counts 2 2
+    grep -qxF '# TYPE mas_agent_starts_total counter' <<<"$output"
+    "$MAS" clear "$ID" lead # a new session of a process is no start
+    "$MAS" ask "$ID" lead CW-TWO >/dev/null
+    "$MAS" rm -qf "$ID"
+    counts 2 2
+    "$MAS" doctor
+    echo x >"$ROOT/sessions/.starts"
+    counts 0 0
+    new_session -t solo --agent scripted
+    eventually counts 0 1
 }
 
 @test "a mode or an option that is set anywhere is told" {

@@ -88,6 +88,7 @@ struct agent_link {
     bool refused_role; /* it opens no session with that */
     bool cleared; /* the present session is of a query that was cleared */
     char *session;
+    bool counted; /* what its start came to is in sessions/.starts */
     int left, unclosed; /* sessions of this process that the host left; that it could not close */
     size_t servers; /* programs of mas below this process when the host had left one session */
     int64_t garbage; /* lines that were no messages */

@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "memory/starts.h"
 #include "protocol/rpc.h"
 
 #include <stdio.h>
@@ -129,6 +130,10 @@ static void join(struct host *host, enum store_outcome outcome)
 
     resume->outcome = outcome;
     resume->proved = false;
+    if (!conversation->link.counted)
+        starts_count(&host->root, outcome);
+    conversation->link.counted =
+        true; /* later sessions of the process are not those of its start */
     if (resume->failed == 0) { /* else the previous session stays until this one is known to work */
         keep_session(host);
         if (outcome == OUTCOME_INJECTED)
@@ -419,6 +424,7 @@ static void handle_initialize(struct host *host, const struct acp_answer *answer
     free(link->program);
     link->program = mem_printf("%s%s%s", info->name[0] != '\0' ? info->name : host->argv[0],
                                info->version[0] != '\0' ? " " : "", info->version);
+    link->counted = false;
     offered_learn(host);
     resume_begin(host);
 }
