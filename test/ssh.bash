@@ -5,7 +5,7 @@
 #   make_machines NAME...   makes them, writes [host NAME] of each into mas.ini and puts first on PATH an
 #                           ssh that knows only them
 #   there NAME COMMAND...   runs a command as a verb of mas there finds itself
-#   acts_as NAME TEXT      instead of mas, that machine runs this script
+#   acts_as NAME TEXT      instead of mas, that machine runs this script, and seals its output as mas does
 #   close_connections       ends the connections that mas has left; for teardown_more
 #
 # ssh asks the system for the user's home, hence `-F`; sshd sets the environment of each machine.
@@ -85,7 +85,8 @@ close_connections() {
 }
 
 acts_as() {
-    printf '#!/bin/bash\n%s\n' "$2" >"$T/$1/tool"
-    chmod +x "$T/$1/tool"
+    printf '#!/bin/bash\n%s\n' "$2" >"$T/$1/tool.does"
+    cp "$BATS_TEST_DIRNAME/../sealed.sh" "$T/$1/tool"
+    chmod +x "$T/$1/tool" "$T/$1/tool.does"
     sed -i "/^\[host $1\]/,/^mas = /s|^mas = .*|mas = $T/$1/tool|" "$ROOT/mas.ini"
 }

@@ -74,9 +74,14 @@ static void drain(int fd)
         continue; /* not so after POLLERR: the reader has gone */
 }
 
+bool job_is_step(void)
+{
+    return getenv("SLURM_STEP_ID") != NULL;
+}
+
 void job_drain_output(void)
 {
-    if (getenv("SLURM_STEP_ID") == NULL)
+    if (!job_is_step())
         return;
     drain(STDOUT_FILENO);
     drain(STDERR_FILENO);

@@ -96,8 +96,8 @@ static int run_there(const struct remote *remote, const struct batch_job *job, c
 {
     struct reach_command command = {.remote = remote, .words = words, .terminal = terminal};
     struct remote node = *remote; /* has the texts of *remote */
+    struct reach_end end;
     char number[24];
-    int sig = 0;
 
     if (job->id[0] != '\0') {
         (void)snprintf(number, sizeof number, "%" PRIu64, job->number);
@@ -106,12 +106,15 @@ static int run_there(const struct remote *remote, const struct batch_job *job, c
         command.job = number;
     }
 
-    if (reach_run(&command, ret_code, &sig, err) == -1)
+    if (reach_run(&command, &end, err) == -1)
         return -1;
-    if (sig != 0) {
-        end_by(sig);
-        *ret_code = 128 + sig;
-    }
+    if (end.before[0] != '\0')
+        err_warn("host '%s' prints '%s' before mas does, which is left out; have ~/.bashrc there "
+                 "print only on a terminal",
+                 remote->name, end.before);
+    if (end.signal != 0)
+        end_by(end.signal);
+    *ret_code = end.signal != 0 ? 128 + end.signal : end.code;
     return 0;
 }
 

@@ -112,15 +112,14 @@ static int run_receive(void *arg)
     char *const words[] = {(char[]){"receive"}, (char[]){"hold"}, NULL};
     const struct reach_command command = {.remote = stream->move->remote, .words = words};
     struct err err = ERR_INIT;
-    int code = MAS_OK;
-    int sig = 0;
+    struct reach_end end;
 
     (void)close(stream->ends[1]);
     if (dup2(stream->ends[0], STDIN_FILENO) == -1)
         return MAS_FAILED;
     (void)close(stream->ends[0]);
-    if (reach_run(&command, &code, &sig, &err) == 0)
-        return sig != 0 ? 128 + sig : code;
+    if (reach_run(&command, &end, &err) == 0)
+        return end.signal != 0 ? 128 + end.signal : end.code;
     (void)dprintf(STDERR_FILENO, "mas: %s\n", err.text);
     return err.code;
 }

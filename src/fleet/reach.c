@@ -18,6 +18,7 @@ enum {
     LOST = 255, /* exit code of ssh itself; of srun, see make_env() */
     NO_PERMISSION = 126, /* of a shell */
     NO_PROGRAM = 127,
+    KILLED = 128, /* likewise, and the signal */
     WHY_MAX = 400, /* bytes of what a command said */
 };
 
@@ -123,8 +124,8 @@ void reach_ssh_options(char ***argv, const char *control, const char *path)
     }
 }
 
-/* Appends what tells mas there how it is reached: an environment variable, which one of an earlier
- * version does not mind. Each shell knows `env`; sh alone knows the variable in front of `exec`. */
+/* Appends what tells mas there how it is reached: an environment variable. Each shell knows `env`;
+ * sh alone knows the variable in front of `exec`. */
 static void push_env(const struct remote *remote, char ***to)
 {
     if (strchr(remote->mas, '=') != NULL) /* `env` would take it for a variable */
@@ -138,7 +139,7 @@ static void push_env(const struct remote *remote, char ***to)
 static void push_mas(const struct reach_command *command, const struct seal *seal, char ***to)
 {
     strv_push(to, command->remote->mas);
-    if (seal != NULL && seal->line[0] != '\0') {
+    if (seal->line[0] != '\0') {
         _cleanup_free_ char *word = mem_printf("%s%.*s", SEAL_OPTION, ID_TEXT - 1, seal->line + 1);
         strv_push(to, word);
     }
@@ -153,13 +154,14 @@ static void push_mas(const struct reach_command *command, const struct seal *sea
 }
 
 /* Returns the command for a shell, or NULL with *err set. The caller frees it. */
-static char *make_text(const struct reach_command *command, struct err *err)
+static char *make_text(const struct reach_command *command, const struct seal *seal,
+                       struct err *err)
 {
     _cleanup_strv_ char **words = NULL;
     _cleanup_str_ struct str text = STR_INIT;
 
     push_env(command->remote, &words);
-    push_mas(command, NULL, &words);
+    push_mas(command, seal, &words);
     str_add(&text, "exec");
     bool lines = false;
     for (size_t i = 0; words[i] != NULL; i++)
@@ -198,7 +200,7 @@ static char **make_env(void)
 
 static int open_ssh(const struct reach_command *command, struct reach_line *line, struct err *err)
 {
-    _cleanup_free_ char *text = make_text(command, err);
+    _cleanup_free_ char *text = make_text(command, &line->seal, err);
     _cleanup_free_ char *path = NULL;
 
     if (text == NULL || reach_take_slot(line->program, line->env, command->remote, command->goes_on,
@@ -213,7 +215,7 @@ static int open_ssh(const struct reach_command *command, struct reach_line *line
     return 0;
 }
 
-static int open_srun(const struct reach_command *command, struct reach_line *line, struct err *err)
+static void open_srun(const struct reach_command *command, struct reach_line *line)
 {
     static const char *const fixed[] = {
         "--overlap",
@@ -239,11 +241,7 @@ static int open_srun(const struct reach_command *command, struct reach_line *lin
                    command->remote->name);
     strv_push(&line->argv, env);
     strv_push(&line->argv, "--");
-    /* on a terminal, people see what is missing */
-    if (!command->terminal && seal_make(&line->seal, err) == -1)
-        return -1;
     push_mas(command, &line->seal, &line->argv);
-    return 0;
 }
 
 int reach_open(const struct reach_command *command, struct reach_line *ret, struct err *err)
@@ -252,13 +250,19 @@ int reach_open(const struct reach_command *command, struct reach_line *ret, stru
     const char *name = ssh ? "ssh" : "srun";
     struct reach_line line = REACH_LINE_INIT;
 
+    /* on a terminal, people see what answers, and what is missing */
+    if (!command->terminal && seal_make(&line.seal, err) == -1)
+        return -1;
     line.env = make_env();
     line.program = path_find_program(name, getenv("PATH"), AT_FDCWD);
-    int rc = line.program == NULL
-                 ? err_set(err, MAS_UNREACHED, "cannot reach host '%s': there is no program '%s'",
-                           command->remote->name, name)
-             : ssh ? open_ssh(command, &line, err)
-                   : open_srun(command, &line, err);
+    int rc = 0;
+    if (line.program == NULL)
+        rc = err_set(err, MAS_UNREACHED, "cannot reach host '%s': there is no program '%s'",
+                     command->remote->name, name);
+    else if (ssh)
+        rc = open_ssh(command, &line, err);
+    else
+        open_srun(command, &line);
     if (rc == -1)
         reach_close(&line);
     else
@@ -303,26 +307,46 @@ static int print_piece(const char *bytes, size_t len, void *arg, struct err *err
     return 0;
 }
 
-/* Fails if the command has ended as mas does, and its output has not. */
-static int check_seal(const struct reach_command *command, struct seal *seal, int status,
-                      struct err *err)
+/* What answers there does so in mas's place. */
+static int fail_stranger(const struct remote *remote, const char *said, struct err *err)
+{
+    static const char why[] = "what answers there is not mas";
+    _cleanup_free_ char *text =
+        said[0] != '\0' ? mem_printf("%s: %s", why, said) : mem_printf("%s, or an older one", why);
+
+    (void)reach_fail(remote, text, err);
+    if (remote->via != REMOTE_SSH)
+        return err_hint(err, "[host %s] mas = has to be the path of mas on the nodes",
+                        remote->name);
+    return err_hint(err,
+                    "a ForceCommand of its sshd may do that, or a ~/.bashrc that ends by itself; "
+                    "see: ssh %s %s version",
+                    remote->place, remote->mas);
+}
+
+/* Fails if what has answered is not mas, or mas has ended by itself and its output has not. */
+static int check_seal(const struct reach_command *command, struct seal *seal,
+                      const struct reach_end *end, struct err *err)
 {
     if (seal->line[0] == '\0' || seal->whole)
         return 0;
     if (print_piece(NULL, 0, seal, err) == -1)
         return -1;
-    if (status > MAS_UNREACHED)
+    if (end->code > KILLED) /* over srun, with what it printed; it says so itself */
+        return 0;
+    if (!seal->begun)
+        return fail_stranger(command->remote, end->before, err);
+    if (end->code > MAS_UNREACHED)
         return 0;
     (void)reach_fail(command->remote, "the end of its output is missing", err);
-    return err_hint(err, "the command has run there, unless mas there is of another version");
+    return err_hint(err, "the command has run there");
 }
 
-int reach_run(const struct reach_command *command, int *ret_code, int *ret_signal, struct err *err)
+int reach_run(const struct reach_command *command, struct reach_end *ret, struct err *err)
 {
     _cleanup_reach_ struct reach_line line = REACH_LINE_INIT;
-    int status = 0;
+    struct reach_end end = {.signal = 0};
 
-    *ret_signal = 0;
     if (reach_open(command, &line, err) == -1)
         return -1;
     const struct proc_tied tied = {.file = line.program,
@@ -330,12 +354,14 @@ int reach_run(const struct reach_command *command, int *ret_code, int *ret_signa
                                    .envp = line.env,
                                    .take = line.seal.line[0] != '\0' ? print_piece : NULL,
                                    .arg = &line.seal};
-    if (proc_run_tied(&tied, &status, ret_signal, err) == -1)
+    if (proc_run_tied(&tied, &end.code, &end.signal, err) == -1)
         return -1;
-    if (*ret_signal == 0 && (reach_check(command, status, err) == -1 ||
-                             check_seal(command, &line.seal, status, err) == -1))
+    (void)snprintf(end.before, sizeof end.before, "%.*s", (int)strcspn(line.seal.before, "\r\n"),
+                   line.seal.before);
+    if (end.signal == 0 && (reach_check(command, end.code, err) == -1 ||
+                            check_seal(command, &line.seal, &end, err) == -1))
         return -1;
-    *ret_code = status;
+    *ret = end;
     return 0;
 }
 
@@ -364,16 +390,15 @@ static int run_ask(void *arg)
 {
     const struct reach_ask *ask = arg;
     struct err err = ERR_INIT;
-    int code = MAS_OK;
-    int sig = 0;
+    struct reach_end end;
 
     if (ask->command.remote == NULL) {
         (void)run_here(ask, &err);
         (void)dprintf(STDERR_FILENO, "%s\n", err.text);
         return err.code;
     }
-    if (reach_run(&ask->command, &code, &sig, &err) == 0)
-        return sig != 0 ? 128 + sig : code;
+    if (reach_run(&ask->command, &end, &err) == 0)
+        return end.signal != 0 ? 128 + end.signal : end.code;
     /* ssh and srun say best themselves why they failed; the shell there does not say so much */
     (void)dprintf(STDERR_FILENO, "%s%s\n%s\n", err.number == ENOENT ? "mas: " : "", err.text,
                   err.hint);

@@ -3,9 +3,9 @@
  * reach_master.c know these.
  *
  * A verb there is `exec env MAS_REACHED_AS=NAME mas [--root ROOT] VERB...`, each word quoted for
- * the login shell of the user there: a POSIX shell, csh, tcsh or fish. Over srun no shell runs,
- * srun sets the variable, and an output is sealed. By the variable mas there knows the name by
- * which it is reached: its hints name commands that work here.
+ * the login shell of the user there: a POSIX shell, csh, tcsh or fish. Over srun no shell runs, and
+ * srun sets the variable. By the variable mas there knows the name by which it is reached: its
+ * hints name commands that work here. An output is sealed, unless a person reads it on a terminal.
  *
  * Commands to one machine share connections: a master, an ssh that stays for REACH_PERSIST_S after
  * its last command, with a control socket in a directory of this user that nobody else may enter,
@@ -74,9 +74,17 @@ void reach_close(struct reach_line *line);
  * connection was lost, or there is no mas. Otherwise returns 0. */
 int reach_check(const struct reach_command *command, int status, struct err *err);
 
-/* Runs the command with the standard files of this process. *ret_code is its exit code, *ret_signal
- * the signal that was to end this process meanwhile (0: none). */
-int reach_run(const struct reach_command *command, int *ret_code, int *ret_signal, struct err *err);
+/* How a command has ended. */
+struct reach_end {
+    int code; /* its exit code */
+    int signal; /* that was to end this process meanwhile; 0: none */
+    char before[SEAL_BEFORE_MAX + 1]; /* the first line of what something else printed on standard
+                                       * output before mas did, and which was dropped; hostile */
+};
+
+/* Runs the command with the standard files of this process. Fails with MAS_UNREACHED, too, if what
+ * answers is not mas, or the end of its output is lost. */
+int reach_run(const struct reach_command *command, struct reach_end *ret, struct err *err);
 
 /* A command whose output is read. */
 struct reach_ask {

@@ -27,35 +27,49 @@ int seal_make(struct seal *ret, struct err *err)
     return 0;
 }
 
+/* Passes on what is no seal. */
+static void pass(struct seal *seal, const char *bytes, size_t len, struct str *to)
+{
+    if (seal->begun) {
+        str_addn(to, bytes, len);
+        return;
+    }
+    for (size_t i = 0; i < len && seal->before_len < SEAL_BEFORE_MAX; i++)
+        if (bytes[i] != '\0' && (seal->before_len > 0 || strchr("\r\n\t ", bytes[i]) == NULL))
+            seal->before[seal->before_len++] = bytes[i];
+}
+
 void seal_take(struct seal *seal, const char *bytes, size_t len, struct str *to)
 {
     for (size_t i = 0; i < len;) {
         if (seal->whole) { /* somebody writes who outlives the verb */
-            str_addn(to, bytes + i, len - i);
+            pass(seal, bytes + i, len - i, to);
             return;
         }
         if (bytes[i] == seal->line[seal->seen]) {
-            seal->whole = ++seal->seen == SEAL_LEN;
             i++;
+            if (++seal->seen == SEAL_LEN) {
+                *(seal->begun ? &seal->whole : &seal->begun) = true;
+                seal->seen = 0;
+            }
             continue;
         }
         /* its first byte stands nowhere else in it: what was seen can hold no other beginning */
         bool again = seal->seen > 0;
-        str_addn(to, seal->line, seal->seen);
+        pass(seal, seal->line, seal->seen, to);
         seal->seen = 0;
         if (again)
             continue;
         const char *next = memchr(bytes + i, seal->line[0], len - i);
         size_t plain = next != NULL ? (size_t)(next - bytes) - i : len - i;
-        str_addn(to, bytes + i, plain);
+        pass(seal, bytes + i, plain, to);
         i += plain;
     }
 }
 
 void seal_end(struct seal *seal, struct str *to)
 {
-    if (!seal->whole)
-        str_addn(to, seal->line, seal->seen);
+    pass(seal, seal->line, seal->seen, to);
     seal->seen = 0;
 }
 
@@ -70,12 +84,14 @@ int seal_run(const char *text, char *const *argv, int *ret_code, struct err *err
     const struct proc_tied tied = {.file = mas, .argv = argv};
     if (mas == NULL)
         return err_errno(err, "cannot find the mas program");
+    make_line(text, line);
+    (void)file_write_all(STDOUT_FILENO, line, SEAL_LEN); /* missing, it tells */
     if (proc_run_tied(&tied, ret_code, &sig, err) == -1)
         return -1;
-    make_line(text, line);
     job_drain_output(); /* errors come before the seal */
-    (void)file_write_all(STDOUT_FILENO, line, SEAL_LEN); /* missing, it tells */
+    (void)file_write_all(STDOUT_FILENO, line, SEAL_LEN);
     job_drain_output();
-    (void)loop_wait_for(STDOUT_FILENO, 0, SEAL_SETTLE_MS); /* unless nobody reads any more */
+    if (job_is_step()) /* unless nobody reads any more */
+        (void)loop_wait_for(STDOUT_FILENO, 0, SEAL_SETTLE_MS);
     return 0;
 }

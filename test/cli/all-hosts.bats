@@ -321,13 +321,17 @@ runs_job() {
     printf 'JOB=%s\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' "$1" >"$T/store/$id/run"
     echo "$1|RUNNING|0|0|n1|mas:$id|None" >>"$T/queue"
 }
-# srun_is SCRIPT: what `srun` does; "$@" is the command for the node, $JOB the number of the job. It notes its calls.
+# srun_is SCRIPT: what `srun` does; "$@" is the command for the node, $JOB the number of the job, `seal` prints the
+# seal. It notes its calls.
 srun_is() {
     cat >"$T/bin/srun" <<END
 #!/bin/bash
 while [ "\$1" != -- ]; do case \$1 in --jobid=*) JOB=\${1#*=} ;; esac; shift; done
 shift
 echo "\$JOB" >>"$T/steps"
+# shellcheck disable=SC2317
+seal() { printf '\36%s\n' "\${SEAL#*=}"; }
+SEAL=\$2
 $1
 END
     chmod +x "$T/bin/srun"
@@ -378,7 +382,7 @@ steps() { grep -c . "$T/steps"; }
     srun_is 'case $JOB in
         7) echo "srun: error: Unable to create step for job 7: Job/step already completing or completed" >&2; exit 255 ;;
         8) exec sleep 100 ;;
-        9) '"$(greeting)"'; printf "{\"sessions\": [" ;;
+        9) seal; '"$(greeting)"'; printf "{\"sessions\": [" ;;
         10) echo "mas: cannot run '\''mas'\'': there is no option '\''--seal=x'\''" >&2; exit 2 ;;
     esac'
     mas status --all-hosts
@@ -397,7 +401,7 @@ steps() { grep -c . "$T/steps"; }
     local n verb
     pretends_slurm
     for n in {1..70}; do runs_job "$n" "team$n"; done
-    srun_is "$(greeting)"'; echo "{\"sessions\":[],\"usage\":[],\"messages\":[]}"; printf "\36%s\n" "${2#*=}"'
+    srun_is "seal; $(greeting)"'; echo "{\"sessions\":[],\"usage\":[],\"messages\":[]}"; seal'
     for verb in status du usage 'search nothing' 'top --once'; do
         rm -f "$T/steps"
         # shellcheck disable=SC2086 # words
@@ -574,7 +578,7 @@ top_screen() {
     local pid
     pretends_slurm
     runs_job 7 big
-    srun_is "$(greeting)"'; echo "{\"sessions\":[{\"name\":\"big\",\"agents\":[{\"id\":\"one\",\"state\":\"idle\"}]}]}"; printf "\36%s\n" "${2#*=}"'
+    srun_is "seal; $(greeting)"'; echo "{\"sessions\":[{\"name\":\"big\",\"agents\":[{\"id\":\"one\",\"state\":\"idle\"}]}]}"; seal'
     mkfifo "$T/keys"
     : >"$T/screen"
     script -qefc "stty rows 20 cols 100; exec '$MAS' top --all-hosts" "$T/screen" <>"$T/keys" >/dev/null 3>&- &

@@ -115,6 +115,38 @@ teardown_more() { close_connections; }
     [[ $stderr = "mas: cannot reach host 'n1': "*"Permission denied"* ]]
 }
 
+@test "what answers in the place of mas is not believed, and its words are the reason" {
+    local verb
+    for verb in 'echo {}' 'echo This account is not available.; exit 1' 'echo sealed; exit 42' 'exit 0'; do
+        sed -i '/^ForceCommand/d' "$T/n1/sshd_config"
+        echo "ForceCommand $verb" >>"$T/n1/sshd_config"
+        close_connections
+        mas --host n1 list --json
+        [ "$status" -eq 12 ]
+        [ "$output" = '' ]
+        [[ $stderr = "mas: cannot reach host 'n1': what answers there is not mas"*ForceCommand*~/.bashrc*"ssh n1 $MAS version" ]]
+        [[ $verb != *account* || $stderr = *": This account is not available."$'\n'* ]]
+        mas list --all-hosts
+        [ "$status" -eq 12 ]
+        [[ $output = *'n1 '*'not reached: what answers there is not mas'* ]]
+    done
+}
+
+@test "what a login script prints before mas is left out, and named" {
+    close_connections
+    # as a shell does that reads ~/.bashrc for ssh
+    printf '%s\n' 'ForceCommand printf "\n  Welcome\033[5m to n1\nmail: 3"; eval "$SSH_ORIGINAL_COMMAND"' >>"$T/n1/sshd_config"
+    there n1 "$MAS" new -q --name shop -t solo --no-start >/dev/null
+    mas --host n1 list --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '.sessions[].name' <<<"$output")" = shop ]
+    [ "$stderr" = "mas: warning: host 'n1' prints 'Welcome\x1b[5m to n1' before mas does, which is left out; have ~/.bashrc there print only on a terminal" ]
+    mas list --all-hosts
+    [ "$status" -eq 0 ]
+    [[ $output = *'n1 '*shop* ]]
+    [ "$stderr" = '' ]
+}
+
 @test "only hosts of a mas.ini that the user wrote or accepted are reached" {
     mkdir -p "$T/found/sub" "$T/found/sessions" "$T/found/templates"
     printf '[host n1]\nvia = ssh:n1\nmas = %s\n' "$MAS" >"$T/found/mas.ini"
@@ -450,14 +482,14 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
     run ! grep REACHED "$T/global"
 }
 
-@test "a machine is told how it is reached by a variable, which a mas of an earlier version does not mind" {
-    # that one knows no other options
-    acts_as n1 'if [ "$1 $3" != "--root version" ]; then exit 2; fi; echo "as $MAS_REACHED_AS"'
+@test "a machine is told how it is reached by a variable" {
+    acts_as n1 'echo "as $MAS_REACHED_AS"'
     mas --host n1 version
     [ "$status" -eq 0 ]
     [ "$output" = 'as n1' ]
     # a path that looks like a variable runs, too
     mv "$T/n1/tool" "$T/n1/tool=1"
+    mv "$T/n1/tool.does" "$T/n1/tool=1.does"
     sed -i "s|^mas = .*|mas = $T/n1/tool=1|" "$ROOT/mas.ini"
     mas --host n1 version
     [ "$status" -eq 0 ]

@@ -159,10 +159,10 @@ front() { as front mas "$@"; }
 # Runs it with separate streams: $output, $stderr, $status.
 front_mas() { run --separate-stderr as front mas "$@"; }
 
-# acts_as MACHINE SCRIPT: from front, mas on this machine is this script of bash.
+# acts_as MACHINE SCRIPT: from front, mas on this machine is this script of bash, whose output is sealed as mas's.
 acts_as() {
     # shellcheck disable=SC2016 # for the shell there
-    as "$1" sh -c 'printf "#!/bin/bash\n%s\n" "$1" >/home/ann/tool && chmod +x /home/ann/tool' sh "$2"
+    as "$1" sh -c 'printf "#!/bin/bash\n%s\n" "$1" >tool.does && cp /opt/test/sealed.sh tool && chmod +x tool tool.does' sh "$2"
     as front sed -i "/^\[host $1\]/,/^via/s|^via = .*|&\nmas = /home/ann/tool|" .config/mas/mas.ini
 }
 acts_normally() { as front sed -i '/^mas = /d' .config/mas/mas.ini; }

@@ -27,6 +27,56 @@ static struct seal make(void)
     return seal;
 }
 
+/* Makes one of an output that has begun. */
+static struct seal begin(void)
+{
+    struct str to = STR_INIT;
+    struct seal seal = make();
+
+    seal_take(&seal, seal.line, SEAL_LEN, &to);
+    CHECK(seal.begun);
+    CHECK_INT(to.len, 0);
+    return seal;
+}
+
+static void keeps_what_comes_before_it(void)
+{
+    static const struct {
+        const char *said, *kept;
+    } rows[] = {{"", ""},
+                {"\n \r\n", ""},
+                {"\n  Welcome\nto n1\n", "Welcome\nto n1\n"},
+                {"no end of a line", "no end of a line"},
+                {"\x1e"
+                 "550e8400\n",
+                 "\x1e"
+                 "550e8400\n"}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t piece = 1; piece < 80; piece++) {
+            struct seal seal = make();
+            _cleanup_str_ struct str text = STR_INIT;
+            str_addf(&text, "%s%soutput\n%s", rows[i].said, seal.line, seal.line);
+            _cleanup_free_ char *left = take(&seal, text.data, piece);
+            CHECK(seal.begun && seal.whole);
+            CHECK_STR(seal.before, rows[i].kept);
+            CHECK_STR(left, "output\n");
+        }
+}
+
+static void of_a_stranger_has_not_begun(void)
+{
+    char long_text[3 * SEAL_BEFORE_MAX];
+    struct seal seal = make();
+
+    memset(long_text, 'x', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = '\0';
+    _cleanup_free_ char *left = take(&seal, long_text, 7);
+    CHECK(left == NULL || left[0] == '\0');
+    CHECK(!seal.begun && !seal.whole);
+    CHECK_INT(strlen(seal.before), SEAL_BEFORE_MAX);
+}
+
 static void is_taken_from_the_end(void)
 {
     static const char *const outputs[] = {"",
@@ -42,7 +92,7 @@ static void is_taken_from_the_end(void)
 
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
         for (size_t piece = 1; piece < 80; piece++) {
-            struct seal seal = make();
+            struct seal seal = begin();
             _cleanup_str_ struct str text = STR_INIT;
             str_addf(&text, "%s%s", outputs[i], seal.line);
             _cleanup_free_ char *left = take(&seal, text.data, piece);
@@ -55,7 +105,7 @@ static void misses_what_was_lost(void)
 {
     for (size_t lost = 1; lost <= SEAL_LEN; lost++)
         for (size_t piece = 1; piece < 60; piece++) {
-            struct seal seal = make();
+            struct seal seal = begin();
             _cleanup_str_ struct str text = STR_INIT;
             str_addf(&text, "output%.*s", (int)(SEAL_LEN - lost), seal.line);
             _cleanup_free_ char *left = take(&seal, text.data, piece);
@@ -68,7 +118,7 @@ static void lets_the_beginnings_of_itself_pass(void)
 {
     for (size_t len = 1; len < SEAL_LEN; len++)
         for (size_t piece = 1; piece < 60; piece++) {
-            struct seal seal = make();
+            struct seal seal = begin();
             _cleanup_str_ struct str text = STR_INIT;
             _cleanup_str_ struct str want = STR_INIT;
             str_addf(&want, "%.*s%.*s.", (int)len, seal.line, (int)len, seal.line);
@@ -81,7 +131,7 @@ static void lets_the_beginnings_of_itself_pass(void)
 
 static void of_another_command_is_none(void)
 {
-    struct seal one = make();
+    struct seal one = begin();
     struct seal other = make();
     _cleanup_free_ char *left = take(&one, other.line, 7);
 
@@ -91,7 +141,7 @@ static void of_another_command_is_none(void)
 
 static void keeps_nothing_else_back(void)
 {
-    struct seal seal = make();
+    struct seal seal = begin();
     _cleanup_str_ struct str to = STR_INIT;
 
     seal_take(&seal, "a part of a line", 16, &to);
@@ -114,6 +164,7 @@ static const struct unit_test tests[] = {
     TEST(is_taken_from_the_end),      TEST(misses_what_was_lost),
     TEST(of_another_command_is_none), TEST(lets_the_beginnings_of_itself_pass),
     TEST(keeps_nothing_else_back),    TEST(has_a_text_of_its_form),
+    TEST(keeps_what_comes_before_it), TEST(of_a_stranger_has_not_begun),
 };
 
 int main(void)
