@@ -467,8 +467,9 @@ static int begin(struct host *host, struct err *err)
 }
 
 /* How much sooner than the tmux server, which all teams may share, the kernel ends a host for
- * memory; an agent goes before its host, see host/bounds.c. */
-enum { OOM_HOST = 50 };
+ * memory; an agent goes before its host, see host/bounds.c. It is more than the 100 of systemd's
+ * user manager, whose end would be that of the server. */
+enum { OOM_HOST = 150 };
 
 int host_run(const char *id, const char *agent_id, const struct host_commands *commands,
              struct err *err)

@@ -243,6 +243,7 @@ END
     manager=$(<"/proc/$(of 10 .pid)/oom_score_adj")
     meta=$(<"/proc/$(of 00 .pid)/oom_score_adj")
     [ "$(<"/proc/$(tm display-message -p '#{pid}')/oom_score_adj")" -lt "$own" ]
+    [ "$own" -gt 100 ] # the user manager's in systemd
     [ "$own" -lt "$meta" ]
     [ "$meta" -lt "$manager" ]
     [ "$manager" -lt "$worker" ]
