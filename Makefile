@@ -347,7 +347,8 @@ test-serve: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(SERVE_BATS)
 
 test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
-	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS) test/wall/steps.bats test/wall/kills.bats test/host/hogs.bats
+	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS) test/wall/steps.bats test/wall/kills.bats \
+	    test/host/hogs.bats test/host/oom.bats
 
 # Small mistakes in the source, each of which a test has to notice: test/mutants/run.py.
 mutants: all tools $(UNIT)

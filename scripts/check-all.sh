@@ -11,6 +11,7 @@ step lint make -s lint
 step mutants make -s mutants
 step sanitizers sh scripts/test.sh SAN=address,undefined CFLAGS='-Og -g1'
 step fleet make -s test-fleet TEST_FLEET=full
+sh scripts/lib/kernel.sh systemd # for test/host/oom.bats
 step faults make -s test-fault
 step fuzz make -s fuzz
 steps_end

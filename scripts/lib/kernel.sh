@@ -4,7 +4,8 @@
 # is installed. Without apt-get, or on another processor, it says so: those tests are skipped then, unless
 # TEST_KERNEL names a kernel.
 #
-#   sh scripts/lib/kernel.sh
+#   sh scripts/lib/kernel.sh            the kernel and those programs
+#   sh scripts/lib/kernel.sh systemd    the systemd of Debian's backports, too
 set -eu
 cd "$(dirname "$0")/../.."
 to=build/kernel
@@ -15,9 +16,11 @@ modules='loop quota_tree quota_v2 libcrc32c xfs
 # what NFS version 3 asks beside the kernel, and the packages that have it
 programs='rpcbind rpc.mountd rpc.statd exportfs'
 packages='rpcbind nfs-kernel-server'
+# a system that has systemd as its first process
+systemd='systemctl systemd-run'
 
 give_up() {
-    rm -rf "$to.new"
+    rm -rf "$to.new" "$to.apt"
     echo "kernel.sh: $1; tests that need $2 are skipped" >&2
     exit 0
 }
@@ -78,8 +81,49 @@ fetch_programs() {
     mv "$to.new/programs" "$to/"
 }
 
+# Puts what a machine needs of systemd where it expects it.
+fetch_systemd() {
+    if fetched systemd "$systemd"; then return; fi
+    codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    # shellcheck disable=SC2016 # apt expands it
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $codename" 'Created-By: Packages' | head -n 1)
+    [ -n "$mirror" ] || give_up "apt knows no mirror of $codename" 'systemd'
+    # what apt does not know here is told in files of its own
+    rm -rf "$to.apt"
+    mkdir -p "$to.apt/lists/partial"
+    for release in "$codename" "$codename-backports"; do echo "deb $mirror $release main"; done >"$to.apt/sources"
+    cat >"$to.apt/conf" <<END
+Dir::Etc::SourceList "$PWD/$to.apt/sources";
+Dir::Etc::SourceParts "/dev/null";
+Dir::State::Lists "$PWD/$to.apt/lists";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+APT::Default-Release "$codename-backports";
+END
+    export APT_CONFIG="$PWD/$to.apt/conf"
+    if ! apt-get -qq update || ! fetch systemd; then
+        give_up "cannot fetch systemd from $codename-backports" 'systemd'
+    fi
+    unset APT_CONFIG
+    at=$to.new/machine/lib/systemd
+    mkdir -p "$to.new/machine/bin" "$at/system" "$at/user"
+    for program in $systemd; do
+        find "$to.new/bin" "$to.new/usr/bin" -name "$program" -exec mv {} "$to.new/machine/bin/" \; 2>/dev/null || :
+    done
+    for dir in "$to.new/lib" "$to.new/usr/lib"; do
+        find "$dir" -name 'libsystemd*.so*' -exec mv {} "$to.new/machine/lib/" \; || :
+        mv "$dir"/systemd/systemd "$dir"/systemd/systemd-executor "$at/" || :
+        mv "$dir"/systemd/system/*.target "$dir"/systemd/system/*.slice "$dir"/systemd/system/user@.service "$at/system/" || :
+        mv "$dir"/systemd/user/*.target "$dir"/systemd/user/*.slice "$at/user/" || :
+    done 2>/dev/null
+    printf '%s\n' "$systemd" >"$to.new/machine/list"
+    rm -rf "$to/systemd" "$to.apt"
+    mv "$to.new/machine" "$to/systemd"
+}
+
 [ "$(uname -m)" = x86_64 ] || give_up 'only a kernel for x86_64 is fetched' 'a virtual machine'
 command -v apt-get >/dev/null 2>&1 || give_up 'this system has no apt-get' 'a virtual machine'
 fetch_kernel
 fetch_programs
+if [ "${1-}" = systemd ]; then fetch_systemd; fi
 rm -rf "$to.new"

@@ -11,7 +11,7 @@ said() { grep -q -- "$1" "$T/said" || { echo "not said: $1" >&2; false; }; }
 @test "twelve agents answer beside one that takes all processes, memory, disk or descriptors" {
     need_vm
     [ "${TEST_FAULT-}" = full ] || skip 'takes minutes on a busy machine; make test-fault runs it'
-    in_vm "$BATS_TEST_DIRNAME/hogs.sh" 400 "$PROJECT/build/test/tools/hog" >"$T/said"
+    in_vm "$BATS_TEST_DIRNAME/hogs.sh" 400 "$PROJECT/build/test/tools/hog" "$BATS_TEST_DIRNAME/agent.sh" >"$T/said"
     cat "$T/said"
     said '^the machine ends'
     run ! grep -e '^never: ' -e '^no answer' -e '^mas: ' "$T/said"

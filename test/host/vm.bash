@@ -5,10 +5,11 @@
 #   need_modules NAME...           skips it if the kernel lacks these; in_vm loads them, in this order
 #   need_programs NAME...          skips it if there is neither an installed one nor one that was fetched; their paths
 #                                  are in $PROGRAMS
+#   need_systemd                   skips it if no systemd was fetched; it is the first process of the machine then
 #   in_vm FILE SECONDS PROGRAM...  runs the shell script in a machine as root, and prints what it prints; it has
 #                                  await.sh
 #
-# The machine has busybox, tmux, mas and the programs, and nothing else. Its kernel is $TEST_KERNEL, what
+# The machine has 1 GiB of memory, busybox, tmux, mas and the programs, and nothing else. Its kernel is $TEST_KERNEL, what
 # scripts/lib/kernel.sh has fetched, or that of the newest package in /boot.
 
 need_vm() {
@@ -45,6 +46,26 @@ need_programs() {
     done
 }
 
+need_systemd() {
+    SYSTEMD=$PROJECT/build/kernel/systemd
+    [ -d "$SYSTEMD" ] || skip "there is no systemd for a machine: sh scripts/lib/kernel.sh systemd fetches it"
+}
+
+# with_systemd DIR: puts it there, with a unit that runs /start.
+with_systemd() {
+    local dir=$1 units=$1/etc/systemd/system
+    mkdir -p "$units/user@.service.d" "$dir/usr/lib"
+    cp -R "$SYSTEMD"/bin "$SYSTEMD"/lib "$dir/"
+    ln -s ../../lib/systemd "$dir/usr/lib/systemd"
+    with_libraries "$dir" "$dir"/bin/systemctl "$dir"/bin/systemd-run "$dir"/lib/systemd/systemd* "$dir"/lib/libsystemd*
+    printf '%s\n' '[Unit]' DefaultDependencies=no Wants=start.service >"$units/default.target"
+    printf '%s\n' '[Unit]' DefaultDependencies=no '[Service]' 'ExecStart=/bin/sh /start' >"$units/start.service"
+    # without PAM and logind
+    printf '%s\n' '[Service]' PAMName= Environment=XDG_RUNTIME_DIR=/run/user/%i >"$units/user@.service.d/plain.conf"
+    printf '%s\n' '[Service]' Type=oneshot RemainAfterExit=yes 'ExecStart=/bin/mkdir -p -m 700 /run/user/%i' \
+        >"$units/user-runtime-dir@.service"
+}
+
 # with_libraries DIR FILE...: copies the files' libraries to the same places below DIR.
 with_libraries() {
     local dir=$1
@@ -77,6 +98,7 @@ in_vm() {
     sqlite=$(/sbin/ldconfig -p | sed -n 's/.*libsqlite3\.so\.0 .* => //p' | head -n 1)
     cp --parents -L "$sqlite" "$root/"
     with_libraries "$root" "$(command -v tmux)" "$root"/bin/busybox "$root"/mas/build/* "${programs[@]}" "$sqlite"
+    [ -z "${SYSTEMD-}" ] || with_systemd "$root"
     for part in "${!MODULES[@]}"; do cp "${MODULES[$part]}" "$root/modules/$(printf %02d "$part").ko"; done
     for part in /lib/terminfo /usr/lib/locale/C.utf8; do
         [ ! -e "$part" ] || cp --parents -r "$part" "$root/"
@@ -86,7 +108,7 @@ in_vm() {
     cat >"$root/init" <<'END'
 #!/bin/sh
 /bin/busybox --install -s /bin
-export PATH=/bin:/mas/build:/usr/bin HOME=/root LANG=C.UTF-8 TERM=linux SHELL=/bin/sh NO_COLOR=1
+export PATH=/bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
@@ -96,6 +118,12 @@ mount -t tmpfs tmp /tmp
 mount -t cgroup2 cgroup /sys/fs/cgroup
 exec </dev/null 2>&1
 for module in /modules/*.ko; do [ ! -e "$module" ] || insmod "$module"; done
+[ ! -x /lib/systemd/systemd ] || exec /lib/systemd/systemd
+exec sh /start
+END
+    cat >"$root/start" <<'END'
+export PATH=/bin:/mas/build:/usr/bin HOME=/root LANG=C.UTF-8 TERM=linux SHELL=/bin/sh NO_COLOR=1
+exec </dev/null >/dev/console 2>&1
 cd /tmp
 sh /script
 echo "the machine ends"
