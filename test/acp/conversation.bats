@@ -198,6 +198,38 @@ assert got.index(b'"ok":true') < got.index(b"CW-ONE")
 END
 }
 
+@test "who asks on and on and reads no answer is hung up on; 4 MB of answers can wait" {
+    run_acp ""
+    hosts_there
+    python3 -ES - "$DIR/run" <<'END'
+import os, socket, sys
+os.chdir(sys.argv[1])
+REQUEST = b'{"do":"listen"}\n'
+def ask(megabytes):
+    """Returns how many answers it asks for, and how many it gets."""
+    s = socket.socket(socket.AF_UNIX)
+    s.connect("solo.sock")
+    s.settimeout(60)
+    s.sendall(REQUEST)
+    count = (megabytes << 20) // len(s.recv(1 << 20)) + 1
+    got = b""
+    try:
+        s.sendall(REQUEST * count)
+        while got.count(b'"ok":true') < count:
+            more = s.recv(1 << 20)
+            if not more:
+                break
+            got += more
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    return count, got.count(b'"ok":true')
+count, got = ask(4)
+assert got == count, (got, count)
+count, got = ask(40)
+assert got < count, count
+END
+}
+
 @test "a long note is cut between characters" {
     local mode
     printf -v mode 'é%.0s' {1..1400}

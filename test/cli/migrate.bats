@@ -306,6 +306,42 @@ move that aside first: $ROOT/sessions/$ID/workflows" ]
     [ -d "$ROOT/unit/lead" ]
 }
 
+@test "if the move fails once the team is stopped, it is started again where it was" {
+    command -v strace >/dev/null || skip 'strace is missing'
+    legacy start
+    "$MAS" wait "$ID" --for idle
+    run --separate-stderr strace -qq -o "$T/trace" -e trace=renameat2 -e inject=renameat2:error=EIO:when=1 "$MAS" migrate
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot move '$ROOT/unit': Input/output error" ]
+    grep -q '^renameat2(.* "unit", .*INJECTED' "$T/trace"
+    [ -d "$ROOT/unit/lead" ]
+    [ "$(meta "$ID" MODE)" = legacy ]
+    [ -z "$(meta "$ID" MIGRATING)" ]
+    [ "$(field "$ID" .status)" = active ]
+    [ "$(field "$ID" .agentsRunning)" = 2 ]
+}
+
+@test "a team whose tmux session may be left is not moved" {
+    legacy start
+    "$MAS" wait "$ID" --for idle
+    mkdir "$T/bin"
+    # shellcheck disable=SC2016 # for the inner shell
+    printf '#!/bin/sh\ncase " $* " in *" source-file "*) set -- "$(cat)" "$@"
+case $1 in *kill-session*) echo no >&2; exit 1 ;; esac
+text=$1; shift; printf %%s "$text" | "%s" "$@" ;; *) exec "%s" "$@" ;; esac\n' \
+        "$(command -v tmux)" "$(command -v tmux)" >"$T/bin/tmux"
+    chmod +x "$T/bin/tmux"
+    run --separate-stderr env PATH="$T/bin:$PATH" "$MAS" migrate
+    echo "$status $output $stderr"
+    [ "$status" -ne 0 ]
+    [ -d "$ROOT/unit/lead" ]
+    [ "$(meta "$ID" MODE)" = legacy ]
+    [ -z "$(meta "$ID" MIGRATING)" ]
+    "$MAS" stop -q "$ID"
+    "$MAS" migrate -q
+    is_isolated "$ID"
+}
+
 @test "a second one at the same time is a conflict that names the holder" {
     legacy
     printf 'pid 4711 (migrate)\n' >"$ROOT/sessions/$ID/.session.lock"

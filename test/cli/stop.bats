@@ -358,8 +358,15 @@ EOS
     local host
     host=$(of solo .hostPid)
     ask_badly solo parting
-    kill -STOP "$host"
+    local supervisor
+    supervisor=$(pgrep -P "$host")
+    while kill -STOP "$host" "$supervisor" 2>/dev/null; do :; done 3>&- & # the hang-up of its terminal would wake them
+    local loop=$!
     touch "$(unit "$ID")/go"
+    eventually has_processes "$ID" 0
+    kill "$loop"
+    wait "$loop" || :
+    kill -CONT "$supervisor" "$host" 2>/dev/null || :
     eventually is_gone "$ID"
     [ "$(field "$ID" .status)" = stopped ]
 }

@@ -60,6 +60,8 @@ trace_prompt() {
     echo "stored $stored, synced $synced, told $told, given $given"
 }
 first() { grep -nE -- "$1" "$T/calls" | cut -d: -f1 | awk -v after="$2" '$1 > after { print; exit }'; }
+# last PATTERN BEFORE: likewise the last one before that line.
+last() { head -n "$(($2 - 1))" "$T/calls" | grep -nE -- "$1" | tail -n 1 | cut -d: -f1; }
 
 @test "a prompt is on disk before it is accepted, and before the agent gets it" {
     acp_agent
@@ -73,8 +75,9 @@ first() { grep -nE -- "$1" "$T/calls" | cut -d: -f1 | awk -v after="$2" '$1 > af
     tell warm
     "$MAS" sleep -q "$ID" solo
     trace_prompt
-    marks=$(first 'memory\.db-wal' "$(first '"session/(new|resume|load)|session/(new|resume|load)' "$synced")")
+    begun=$(first '"session/(new|resume|load)|session/(new|resume|load)' "$synced")
+    marks=$(last 'pwrite64\([0-9]+<.*memory\.db-wal>' "$given")
     marked=$(first 'sync\([0-9]+<.*memory\.db-wal>' "$marks")
-    echo "marks $marks, marked $marked"
-    ((stored < synced && synced < told && synced < marks && marks < marked && marked < given))
+    echo "begun $begun, marks $marks, marked $marked"
+    ((stored < synced && synced < told && synced < begun && begun < marks && marks < marked && marked < given))
 }
