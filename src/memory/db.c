@@ -360,11 +360,7 @@ void db_close(struct db *db)
         return;
     for (size_t i = 0; i < db->count; i++)
         (void)sqlite3_finalize(db->statements[i].stmt);
-    /* The last process to close removes the log by its name, which may by now be that of another
-     * database. Newer versions of SQLite look at that themselves. */
-    int keep = 1;
-    if (db->sql != NULL && !db_is_named(db))
-        (void)sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
+    /* SQLite removes the log of a database only if that still has its name */
     close_handle(db);
     fd_closep(&db->dir);
     free(db->statements);

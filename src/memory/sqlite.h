@@ -24,7 +24,7 @@ int sqlite_load(struct err *err);
     X(busy_handler) X(busy_timeout) X(changes) X(clear_bindings) X(close) X(column_blob) \
     X(column_bytes) X(column_double) X(column_int) X(column_int64) X(column_text) \
     X(column_type) X(db_config) X(errstr) X(exec) X(extended_errcode) \
-    X(extended_result_codes) X(file_control) X(finalize) X(get_autocommit) \
+    X(extended_result_codes) X(finalize) X(get_autocommit) \
     X(last_insert_rowid) X(limit) X(open_v2) X(prepare_v3) X(reset) X(result_error) X(step) \
     X(stmt_readonly) X(system_errno) X(value_pointer) X(vfs_find) X(vfs_register)
 /* clang-format on */
@@ -66,7 +66,6 @@ extern struct sqlite_functions sqlite;
 #define sqlite3_exec sqlite.exec
 #define sqlite3_extended_errcode sqlite.extended_errcode
 #define sqlite3_extended_result_codes sqlite.extended_result_codes
-#define sqlite3_file_control sqlite.file_control
 #define sqlite3_finalize sqlite.finalize
 #define sqlite3_get_autocommit sqlite.get_autocommit
 #define sqlite3_last_insert_rowid sqlite.last_insert_rowid

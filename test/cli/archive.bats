@@ -405,7 +405,7 @@ leave_behind() {
     head -c 3000000 /dev/urandom >"$ROOT/sessions/$ID/unit/solo/data"
     mkfifo "$T/hold"
     set -m
-    "$MAS" archive "$ID" -o - >"$T/hold" 2>"$T/err" 3>&- &
+    env --default-signal=INT "$MAS" archive "$ID" -o - >"$T/hold" 2>"$T/err" 3>&- & # it may be ignored here
     local pid=$!
     set +m
     exec 7<"$T/hold"

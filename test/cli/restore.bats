@@ -356,7 +356,7 @@ if you trust the archive, accept such links with --links" ]]
     before=$(snapshot)
     mkfifo "$T/hold"
     set -m
-    "$MAS" restore "$T/hold" 2>"$T/err" 3>&- &
+    env --default-signal=INT "$MAS" restore "$T/hold" 2>"$T/err" 3>&- & # it may be ignored here
     pid=$!
     set +m
     exec 7>"$T/hold"

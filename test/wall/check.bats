@@ -83,7 +83,7 @@ SH
     for signal in KILL INT; do
         : >"$DIR/logs/check.log"
         set -m
-        "$MAS" merge "$ID" bad &
+        env --default-signal=INT "$MAS" merge "$ID" bad & # it may be ignored here
         merge=$!
         set +m
         eventually grep -q . "$DIR/logs/check.log"
