@@ -9,7 +9,7 @@ setup_more() {
     tm new-session -d -s keep 'exec sleep 1000000' # else strace would follow the server
 }
 
-CALLS=rename,renameat,renameat2,fsync,fdatasync,syncfs
+CALLS=rename,renameat,renameat2,fsync,fdatasync,syncfs,flock,close
 
 # durable VERB...: it succeeds, and what it renamed is synced before and after.
 durable() {

@@ -1,11 +1,13 @@
-"""Demands of a trace of strace -f -y that what was renamed into place is durable, in the order that counts.
+"""Demands of a trace of strace -f -y that what was renamed into place is durable, in the order that counts, and
+that who gives a name holds the lock of it.
 
     order.py TRACE DIR [CACHE...]
 
 For each rename to a name below DIR: a temporary file was synced before (or, for a directory, the file system), and
 the directory that has the new name is synced after it, before the program ends and before the next name is
 given there. A CACHE is a pattern of names that
-need not be: they can be made anew. Prints what is missing; without any rename, that.
+need not be: they can be made anew. LOCKS says which lock a process has to hold when it renames something to a name.
+Prints what is missing; without any rename, that.
 """
 import re
 import sys
@@ -13,6 +15,17 @@ import sys
 CALL = re.compile(r"^(\d+)\s+(\w+)\((.*)\)\s+= (-?\d+)")
 FD = re.compile(r"\d+<([^>]*)>")
 RENAME = re.compile(r'(?:(?:AT_FDCWD|\d+)(?:<([^>]*)>)?, )?"([^"]*)", (?:(?:AT_FDCWD|\d+)(?:<([^>]*)>)?, )?"([^"]*)"')
+
+METADATA = r"/sessions/.sessions.lock"
+LOCKS = [(re.compile(name), lock) for name, lock in (
+    (r"/sessions/\.sessions\.index$", METADATA),
+    (r"/sessions/\.serve\.tokens$", METADATA),
+    (r"/sessions/\.setup-answers$", METADATA),
+    (r"/sessions/[0-9a-f-]{36}$", METADATA),
+    (r"/sessions/\.trash-[^/]*$", METADATA),
+    (r"/sessions/[0-9a-f-]{36}/limits\.json$", METADATA),
+    (r"/sessions/([0-9a-f-]{36})/(?:\.session|config\.json|unit|workflows)$", r"/sessions/\1/.session.lock"),
+)]
 
 
 def path_of(directory, name):
@@ -28,12 +41,17 @@ def main():
     trace, top, caches = sys.argv[1], sys.argv[2].rstrip("/"), [re.compile(one) for one in sys.argv[3:]]
     synced, waiting, bad, renames = set(), {}, [], 0
     whole = 0  # how many times the file system was synced
+    held = {}  # (process, lock): it has it
     for line in open(trace, errors="replace"):
         found = CALL.match(line)
         if not found or found[4].startswith("-"):
             continue
-        call, text = found[2], found[3]
-        if call in ("fsync", "fdatasync"):
+        process, call, text = found[1], found[2], found[3]
+        if call in ("flock", "close"):
+            place = FD.search(text)
+            if place:
+                held[process, place[1]] = call == "flock" and ("LOCK_EX" in text or "LOCK_SH" in text)
+        elif call in ("fsync", "fdatasync"):
             place = FD.search(text)
             if place:
                 synced.add(place[1])
@@ -47,6 +65,13 @@ def main():
             if not new.startswith(top + "/") or "/.new-" in new or any(cache.search(new) for cache in caches):
                 continue
             renames += 1
+            for name, lock in LOCKS:
+                match = name.fullmatch(new[len(top):])
+                if match and not held.get((process, top + match.expand(lock))):
+                    bad.append(f"not locked, {match.expand(lock)}: {old} -> {new}")
+            for (who, lock), has in list(held.items()):  # a lock goes with its directory
+                if lock.startswith(old + "/"):
+                    held[who, new + lock[len(old):]] = has
             if is_temporary(old) and old not in synced and whole == 0:
                 bad.append(f"not synced before it got its name: {old} -> {new}")
             synced.discard(old)

@@ -5,6 +5,8 @@
 #define AGENT(more) "{\"id\":\"1\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"g\"" more "}"
 #define GROUP(name) "{\"id\":\"1\",\"role\":\"r\",\"rank\":\"meta\",\"group\":\"" name "\"}"
 #define TEAM_OF(agents, windows, more) "{\"team\":[" agents "],\"windows\":[" windows "]" more "}"
+#define PROJECT(path, label)                                                                       \
+    ",\"project\":{\"path\":" path ",\"onto\":\"o\",\"base\":\"b\",\"label\":" label "}"
 #define WINDOW_1 "{\"name\":\"w\",\"agents\":[\"1\"]}"
 
 static void reads_json(void)
@@ -51,11 +53,37 @@ static void reads_json(void)
          "error: it has a bad rule"},
         {TEAM_OF(AGENT(""), WINDOW_1, ",\"rules\":{\"worker\":[1]}"), "error: it has a bad rule"},
         {TEAM_OF(AGENT(""), WINDOW_1, ",\"description\":1"), "error: it has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"budget\":1"), "error: it has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"turns\":-1"), "error: it has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"wall\":\"high\""), "error: it has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"wall\":1"), "error: it has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("\"p\"", "\"l\"")), "error: it has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("1", "\"l\"")), "error: it has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("\"/p\"", "\"a b\"")), "error: it has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("\"/p\"", "1")), "error: it has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"project\":{}"), "error: it has a bad member"},
     };
+    /* a bad member of the first, a middle and the last of three agents */
+    static const char *const bad[] = {"\"code\":\"some\"",   "\"cwd\":\"there\"",
+                                      "\"wall\":\"high\"",   "\"units\":\"all of them\"",
+                                      "\"hibernate\":\"x\"", "\"budget\":1",
+                                      "\"limits\":1",        "\"limits\":{\"session\":5}"};
     _cleanup_str_ struct str got = STR_INIT;
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         CHECK_STR(read_json(cases[i].text, &got), cases[i].want);
+    for (size_t i = 0; i < ARRAY_LEN(bad) * 3; i++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        str_add(&text, "{\"team\":[");
+        for (size_t agent = 0; agent < 3; agent++)
+            str_addf(&text,
+                     "%s{\"id\":\"%zu\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"g\"%s%s}",
+                     agent > 0 ? "," : "", agent, agent == i % 3 ? "," : "",
+                     agent == i % 3 ? bad[i / 3] : "");
+        str_add(&text, "],\"windows\":[{\"name\":\"w\",\"agents\":[\"0\",\"1\",\"2\"]}]}");
+        _cleanup_free_ char *want = mem_printf("error: agent %zu has a bad member", i % 3);
+        CHECK_STR(read_json(str_text(&text), &got), want);
+    }
 }
 
 static void texts_have_limits(void)

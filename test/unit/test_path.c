@@ -1,0 +1,193 @@
+#include "place.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+enum { SOMEBODY = 4711 };
+
+static char *below(const struct place *place, const char *rel)
+{
+    return mem_printf("%s/%s", place->path, rel);
+}
+
+/* Checks a path below the place; the answer names what is wrong, "" for nothing. */
+static void check_owned(const struct place *place, const char *rel, const char *want)
+{
+    _cleanup_free_ char *path = below(place, rel);
+    struct err err = ERR_INIT;
+
+    int rc = path_check_owned(path, &err);
+    CHECK_INT(rc, want[0] == '\0' ? 0 : -1);
+    if (rc == -1 && strstr(err.text, want) == NULL)
+        CHECK_STR(err.text, want);
+    if (rc == 0 && want[0] != '\0')
+        printf("# nothing is wrong with %s\n", path);
+}
+
+/* Each directory on the way, the first, one in the middle and the last, is looked at. */
+static void nobody_else_can_change_where_a_path_leads(void)
+{
+    static const char *const dirs[] = {"a", "a/b", "a/b/c"};
+    static const struct {
+        mode_t mode;
+        bool middle, last; /* it is fine there */
+    } modes[] = {{0755, true, true},   {0700, true, true},   {0775, false, false},
+                 {0757, false, false}, {01777, true, false}, {01770, true, false}};
+    _cleanup_place_ struct place place = place_make();
+
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+        CHECK_INT(mkdirat(place.dir, dirs[i], 0755), 0);
+    check_owned(&place, "a/b/c", "");
+    check_owned(&place, "a/b/c/new", "");
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+        bool last = i + 1 == ARRAY_LEN(dirs);
+        for (size_t j = 0; j < ARRAY_LEN(modes); j++) {
+            _cleanup_free_ char *bad =
+                mem_printf("others may write to '%s/%s'", place.path, dirs[i]);
+            CHECK_INT(fchmodat(place.dir, dirs[i], modes[j].mode, 0), 0);
+            check_owned(&place, "a/b/c", (last ? modes[j].last : modes[j].middle) ? "" : bad);
+        }
+        CHECK_INT(fchmodat(place.dir, dirs[i], 0755, 0), 0);
+        if (geteuid() != 0)
+            continue; /* only root can give something away */
+        _cleanup_free_ char *bad =
+            mem_printf("'%s/%s' belongs to user %d", place.path, dirs[i], SOMEBODY);
+        CHECK_INT(fchownat(place.dir, dirs[i], SOMEBODY, (gid_t)-1, 0), 0);
+        check_owned(&place, "a/b/c", bad);
+        CHECK_INT(fchownat(place.dir, dirs[i], 0, (gid_t)-1, 0), 0);
+    }
+}
+
+static void links_on_the_way_are_followed_and_looked_at(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_free_ char *absolute = below(&place, "there/open");
+
+    CHECK_INT(mkdirat(place.dir, "there", 0755), 0);
+    CHECK_INT(mkdirat(place.dir, "there/open", 0755), 0);
+    CHECK_INT(fchmodat(place.dir, "there/open", 0777, 0), 0);
+    CHECK_INT(mkdirat(place.dir, "here", 0755), 0);
+    CHECK_INT(symlinkat("../there/./open", place.dir, "here/link"), 0);
+    CHECK_INT(symlinkat(absolute, place.dir, "here/absolute"), 0);
+    CHECK_INT(symlinkat("round", place.dir, "here/round"), 0);
+    CHECK_INT(symlinkat("../there", place.dir, "here/good"), 0);
+    check_owned(&place, "here/link", "others may write to");
+    check_owned(&place, "here/absolute", "others may write to");
+    check_owned(&place, "here/../there/open", "others may write to");
+    check_owned(&place, "here/round", "too many symbolic links");
+    check_owned(&place, "here/good/file", "");
+    if (geteuid() == 0) {
+        CHECK_INT(fchownat(place.dir, "here/good", SOMEBODY, (gid_t)-1, AT_SYMLINK_NOFOLLOW), 0);
+        check_owned(&place, "here/good/file", "here/good' belongs to user");
+    }
+}
+
+/* Links up to the limit, and one more. */
+static void a_chain_of_links_has_an_end(void)
+{
+    _cleanup_place_ struct place place = place_make();
+
+    CHECK_INT(mkdirat(place.dir, "0", 0755), 0);
+    for (int i = 1; i <= 41; i++) {
+        char name[8], to[8];
+        (void)snprintf(name, sizeof name, "%d", i);
+        (void)snprintf(to, sizeof to, "%d", i - 1);
+        CHECK_INT(symlinkat(to, place.dir, name), 0);
+    }
+    check_owned(&place, "40", "");
+    check_owned(&place, "41", "too many symbolic links");
+}
+
+static void a_path_stays_beneath(void)
+{
+    _cleanup_place_ struct place place = place_make();
+
+    CHECK_INT(mkdirat(place.dir, "a", 0755), 0);
+    CHECK(place_put(place.dir, "a/file", "x"));
+    CHECK_INT(symlinkat("a", place.dir, "link"), 0);
+    CHECK_INT(symlinkat("file", place.dir, "a/link"), 0);
+    static const struct {
+        const char *path;
+        int why; /* 0: it opens */
+    } paths[] = {{"a/file", 0},          {"a/../a/file", 0}, {"link/file", ELOOP},
+                 {"a/link", ELOOP},      {"../x", EXDEV},    {"a/../../x", EXDEV},
+                 {"/etc/passwd", EXDEV}, {"a/no", ENOENT},   {"a/file/x", ENOTDIR}};
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        int fd = path_open_beneath(place.dir, paths[i].path, O_RDONLY);
+        if ((fd == -1 ? errno : 0) != paths[i].why)
+            printf("# %s: %s\n", paths[i].path, fd == -1 ? strerror(errno) : "opened");
+        CHECK((fd == -1 ? errno : 0) == paths[i].why);
+        fd_closep(&fd);
+    }
+}
+
+static void modes_do_not_depend_on_the_umask(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    struct stat st;
+
+    mode_t old = umask(077);
+    _cleanup_close_ int dir = path_make_dir(place.dir, "open", 0755);
+    (void)umask(0);
+    _cleanup_close_ int other = path_make_dir(place.dir, "closed", 0700);
+    (void)umask(old);
+    CHECK(dir != -1 && fstat(dir, &st) == 0 && (st.st_mode & 07777) == 0755);
+    CHECK(other != -1 && fstat(other, &st) == 0 && (st.st_mode & 07777) == 0700);
+    CHECK_INT(path_make_dir(place.dir, "open", 0755), -1);
+    CHECK_INT(errno, EEXIST);
+}
+
+static void nothing_is_renamed_over(void)
+{
+    _cleanup_place_ struct place place = place_make();
+
+    CHECK(place_put(place.dir, "a", "a") && place_put(place.dir, "b", "b"));
+    CHECK_INT(path_rename_new(place.dir, "a", place.dir, "b"), -1);
+    CHECK_INT(errno, EEXIST);
+    CHECK_INT(path_rename_new(place.dir, "a", place.dir, "c"), 0);
+    CHECK_INT(faccessat(place.dir, "a", F_OK, 0), -1);
+    CHECK_INT(faccessat(place.dir, "c", F_OK, 0), 0);
+}
+
+static void finds_what_execvp_would(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    static const char *const names[] = {"no/tool", "dir/tool", "yes/tool", "late/tool"};
+    static const char *const dirs[] = {"no", "dir", "dir/tool", "yes", "late"};
+
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+        CHECK_INT(mkdirat(place.dir, dirs[i], 0755), 0);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (i != 1)
+            CHECK(place_put(place.dir, names[i], "#!/bin/sh\n"));
+    CHECK_INT(fchmodat(place.dir, "yes/tool", 0755, 0), 0);
+    CHECK_INT(fchmodat(place.dir, "late/tool", 0755, 0), 0);
+    _cleanup_free_ char *path = mem_printf("%s/none:%s/no:%s/dir:%s/yes:%s/late", place.path,
+                                           place.path, place.path, place.path, place.path);
+    _cleanup_free_ char *want = below(&place, "yes/tool");
+    _cleanup_free_ char *got = path_find_program("tool", path, AT_FDCWD);
+    CHECK_STR(got, want);
+    _cleanup_free_ char *here = path_find_program("tool", ":/nowhere", place.dir);
+    CHECK_STR(here, NULL);
+    CHECK(place_put(place.dir, "tool", "x") && fchmodat(place.dir, "tool", 0700, 0) == 0);
+    _cleanup_free_ char *now = path_find_program("tool", "/nowhere:", place.dir);
+    CHECK_STR(now, "./tool");
+    _cleanup_free_ char *named = path_find_program("no/tool", path, place.dir);
+    CHECK_STR(named, NULL);
+    CHECK_STR(path_find_program("", path, place.dir), NULL);
+}
+
+static const struct unit_test tests[] = {
+    TEST(nobody_else_can_change_where_a_path_leads),
+    TEST(links_on_the_way_are_followed_and_looked_at),
+    TEST(a_chain_of_links_has_an_end),
+    TEST(a_path_stays_beneath),
+    TEST(modes_do_not_depend_on_the_umask),
+    TEST(nothing_is_renamed_over),
+    TEST(finds_what_execvp_would),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
