@@ -9,7 +9,7 @@
 #   make test-fleet [TEST_FLEET=full]      four machines out of namespaces, as root: test/fleet/README.md;
 #                                          with what takes minutes
 #   make test-agents [AGENTS=claude]       real agents, from end to end: test/agents/run.sh
-#   make mutants [SINCE=COMMIT] [ONLY=WORD]
+#   make mutants [SINCE=COMMIT] [ONLY=WORD] [SECONDS=N]
 #                                          mistakes that a test has to notice: test/mutants/run.py
 #   make check-all                         what CI checks, and all that is slow or rare
 #   make lint | format                     check the style and the rules | put the format right
@@ -351,8 +351,8 @@ test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	    test/host/hogs.bats test/host/oom.bats
 
 # Small mistakes in the source, each of which a test has to notice: test/mutants/run.py.
-mutants: all tools $(UNIT)
-	@CC='$(CC)' CFLAGS='$(CFLAGS)' test/mutants/run.py $(if $(SINCE),-s $(SINCE)) $(ONLY)
+mutants: all tools
+	@CC='$(CC)' CFLAGS='$(CFLAGS)' test/mutants/run.py $(SINCE:%=-s %) $(SECONDS:%=-m %) $(ONLY)
 
 check-all:
 	@scripts/check-all.sh

@@ -3,6 +3,7 @@
 load ../helper
 load ../host/lib
 load ../acp/lib
+load ../cli/code
 
 setup_more() {
     command -v strace >/dev/null || skip 'strace is missing'
@@ -14,7 +15,8 @@ CALLS=rename,renameat,renameat2,fsync,fdatasync,syncfs,flock,close
 # durable VERB...: it succeeds, and what it renamed is synced before and after.
 durable() {
     strace -f -y -qq -o "$T/trace" -e trace=$CALLS "$MAS" "$@" >"$T/out"
-    python3 -ESs "$BATS_TEST_DIRNAME/order.py" "$T/trace" "$ROOT" '/\.waiting' '/\.came-from' '/\.wall-probe' '/run/'
+    python3 -ESs "$BATS_TEST_DIRNAME/order.py" "$T/trace" "$ROOT" '/\.waiting' '/\.came-from' '/\.wall-probe' '/run/' \
+        '/code\.git/' # as git's core.fsync says
 }
 
 @test "what new, start, stop, archive, rm, restore and clean leave is on disk, in the right order" {
@@ -39,6 +41,17 @@ durable() {
     echo damaged >"$ROOT/sessions/$ID/.session"
     durable doctor --fix || :
     [ -s "$T/trace" ]
+}
+
+@test "what a project, a copy of a template and a lazy session leave is on disk, in the right order" {
+    make_project
+    durable new -q -t solo --project "$P" --no-start -n code
+    durable rm -q -f code
+    durable template copy solo mine
+    printf '[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"
+    durable new -q -t mine --no-start -n lazy
+    durable start -q lazy
+    durable stop -q lazy
 }
 
 # Traces what the host writes and sends while a prompt is told. first PATTERN AFTER: the number of the first line

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts small mistakes into the source, one at a time, and demands that a test notices each.
 
-    test/mutants/run.py [-j JOBS] [-s COMMIT] [WORD...]
+    test/mutants/run.py [-j JOBS] [-s COMMIT] [-m SECONDS] [WORD...]
 
 The tables beside this file, *.txt, have a row for each mistake: the source and the test that must fail, then
 lines of the source and what they become. Lines with # say why it matters.
@@ -14,7 +14,8 @@ lines of the source and what they become. Lines with # say why it matters.
 A test is a unit test or a file of bats below test/, without .bats; behind a blank may stand a pattern that picks
 tests by their names. A row whose lines are gone, or are there twice, is refused, and so is one that does not
 compile, or whose test fails also without it. Only rows that contain one of the WORDs are tried; with -s, only
-those of sources that differ from a commit. Each job has a copy of the project in build/mutants.
+those of sources that differ from a commit. With -m as many as there is time for, picked at random. Each job has a
+copy of the project in build/mutants.
 
 The last line is "N passed, N failed": a row passes if its test fails.
 """
@@ -23,11 +24,13 @@ import collections
 import os
 import pathlib
 import queue
+import random
 import re
 import shutil
 import subprocess
 import sys
 import threading
+import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 IDLE = "120"  # seconds without progress: a mistake may make a program wait for ever
@@ -133,6 +136,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__.splitlines()[2].strip())
     parser.add_argument("-j", type=int, default=os.cpu_count())
     parser.add_argument("-s", metavar="COMMIT")
+    parser.add_argument("-m", metavar="SECONDS", type=float, default=0)
     parser.add_argument("words", nargs="*")
     options = parser.parse_args()
 
@@ -155,18 +159,21 @@ def main():
         if row not in results:
             groups[row.test, row.only].append(row)
     waiting = queue.Queue()
-    for group in groups.values():
+    end = time.monotonic() + options.m if options.m else float("inf")
+    for group in random.sample(list(groups.values()), len(groups)) if options.m else groups.values():
         waiting.put(group)
 
     def work(number):
         worker = Worker(number)
-        while True:
+        while time.monotonic() < end:
             try:
                 group = waiting.get_nowait()
             except queue.Empty:
                 return
             without = worker.passes_without(group[0])
             for row in group:
+                if time.monotonic() >= end:
+                    return
                 results[row] = worker.attempt(row) if without.ok else without
                 show(row, results[row])
 
@@ -177,14 +184,17 @@ def main():
 
     for row, result in results.items():
         show(row, result)
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(min(options.j, max(waiting.qsize(), 1)))]
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(min(options.j, waiting.qsize()))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     shutil.rmtree(TOP / "build/mutants", ignore_errors=True)
     counts = collections.Counter(result.ok for result in results.values())
-    failed = counts[False] + len(rows) - len(results)
+    left = 0 if time.monotonic() < end else len(rows) - len(results)
+    if left:
+        print(f"no time for {left} rows")
+    failed = counts[False] + len(rows) - len(results) - left
     print(f"{counts[True]} passed, {failed} failed" + (f", {counts[None]} skipped" if counts[None] else ""))
     return failed != 0
 

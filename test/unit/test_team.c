@@ -67,7 +67,7 @@ static void reads_json(void)
     static const char *const bad[] = {"\"code\":\"some\"",   "\"cwd\":\"there\"",
                                       "\"wall\":\"high\"",   "\"units\":\"all of them\"",
                                       "\"hibernate\":\"x\"", "\"budget\":1",
-                                      "\"limits\":1",        "\"limits\":{\"session\":5}"};
+                                      "\"limits\":1",        "\"limits\":{\"session\":\"1G\"}"};
     _cleanup_str_ struct str got = STR_INIT;
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
