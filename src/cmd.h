@@ -72,6 +72,7 @@ enum cmd_flags {
     CMD_JOBS = 262144, /* works on the job of a session that does not run, see cmd/jobs.h */
     CMD_ENDS_JOBS = 524288, /* likewise if it runs: inside of the job it would end with it */
     CMD_NO_JOB = 1048576, /* refuses a session that is a job, whatever it does */
+    CMD_WAITS = 2097152, /* for agents, persons, checks or a stream: it may say nothing for hours */
     CMD_TERMINAL = 65536, /* works on a terminal: `mas --host` gives it one there */
 };
 

@@ -357,6 +357,7 @@ int proc_run(const char *file, char *const *argv, int *ret_status, struct err *e
 enum {
     TIED_SIGNALS = 4,
     TIED_PIECE = 4096, /* PIPE_BUF: a pipe that has room takes so much without blocking */
+    TIED_END_MS = 2000, /* between SIGINT and SIGKILL */
 };
 
 /* Returns the first signal that is waiting, 0 if there is none. */
@@ -373,6 +374,7 @@ struct tied_child {
     int out; /* what it prints; -1: it prints by itself, or nobody wants more */
     bool has_room; /* standard output has */
     bool ended;
+    int64_t since; /* it may print since then; monotonic ms */
 };
 
 /* Passes a piece on. Returns false if there is none, now or any more. */
@@ -392,6 +394,24 @@ static bool take_piece(const struct proc_tied *tied, struct tied_child *child, s
     return false;
 }
 
+/* Returns when the child has printed nothing for too long; -1: never. */
+static int64_t silent_until(const struct proc_tied *tied, const struct tied_child *child)
+{
+    int patience = tied->patience != NULL ? tied->patience(tied->arg) : -1;
+
+    return patience == -1 ? -1 : child->since + patience;
+}
+
+/* Ends a child that prints nothing. */
+static void end_silent(const struct proc_tied *tied, const struct tied_child *child,
+                       struct err *err)
+{
+    (void)kill(child->pid, SIGINT); /* as at the end of this process */
+    if (loop_wait_for(child->pidfd, POLLIN, TIED_END_MS) == 0)
+        (void)kill(child->pid, SIGKILL);
+    (void)err_set(err, MAS_TIMEOUT, "'%s' has printed nothing", tied->file);
+}
+
 /* Waits for the end of the child and of its output, and passes signals on to it. Returns its
  * status. */
 static int wait_tied(const struct proc_tied *tied, struct tied_child *child, int *ret_signal,
@@ -402,24 +422,30 @@ static int wait_tied(const struct proc_tied *tied, struct tied_child *child, int
 
     while (!child->ended || child->out != -1) {
         int awaited = child->out == -1 || child->has_room ? child->out : STDOUT_FILENO;
+        bool may_print = awaited != -1 && awaited == child->out;
+        int64_t until = !may_print ? -1 : child->ended ? 0 : silent_until(tied, child);
         loop_begin(&loop);
         loop_want(&loop, child->ended ? -1 : child->pidfd, POLLIN);
         loop_want(&loop, child->signals, POLLIN);
         loop_want(&loop, awaited, awaited == child->out ? POLLIN : POLLOUT);
         /* what it has printed is there when it has ended; others may keep the pipe open */
-        if (child->pidfd == -1 ||
-            loop_wait(&loop, child->ended && awaited == child->out ? 0 : -1) == -1)
+        if (child->pidfd == -1 || loop_wait(&loop, until) == -1)
             break;
+        if (until > 0 && loop_got(&loop, awaited) == 0 && time_monotonic_ms() >= until) {
+            end_silent(tied, child, err);
+            break;
+        }
         for (int sig; (sig = next_signal(child->signals)) != 0;) {
             *ret_signal = *ret_signal != 0 ? *ret_signal : sig;
             (void)kill(child->pid, sig);
         }
         child->ended = child->ended || loop_got(&loop, child->pidfd) != 0;
-        if (awaited == STDOUT_FILENO && loop_got(&loop, awaited) != 0)
+        if (awaited == STDOUT_FILENO && loop_got(&loop, awaited) != 0) {
             child->has_room = true;
-        else if (awaited != -1 && awaited == child->out && !take_piece(tied, child, err) &&
-                 child->ended)
+            child->since = time_monotonic_ms();
+        } else if (may_print && !take_piece(tied, child, err) && child->ended) {
             break;
+        }
     }
     fd_closep(&child->out); /* nobody reads on, so nobody must wait for room in it */
     while (waitpid(child->pid, &status, 0) == -1 && errno == EINTR)
@@ -448,6 +474,7 @@ static pid_t start_tied(const struct proc_tied *tied, struct tied_child *child)
     if (out[0] != -1)
         (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
     child->out = out[0];
+    child->since = time_monotonic_ms();
     errno = saved;
     return pid;
 }

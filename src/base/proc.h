@@ -119,12 +119,15 @@ struct proc_tied {
     /* Gets what it prints on standard output, in pieces, while standard output has room for them;
      * NULL: it prints by itself. Returns -1 with *err set if nothing more is wanted. */
     int (*take)(const char *bytes, size_t len, void *arg, struct err *err);
+    /* Returns how long it may print nothing, in ms, as things are; -1: any time. NULL: any time. */
+    int (*patience)(void *arg);
     void *arg;
 };
 
 /* Likewise, for such a program: signals that ask this process to end go to the program, which also
  * gets SIGINT if this process is killed. *ret_signal is the first of these signals, 0 if none came.
- * Fails if it cannot be started, or if `take` has failed. */
+ * Fails if it cannot be started, or if `take` has failed; with MAS_TIMEOUT if it has printed
+ * nothing for too long, after it was ended. */
 int proc_run_tied(const struct proc_tied *tied, int *ret_status, int *ret_signal, struct err *err);
 
 /* Replaces this process with a program; returns only on failure. */

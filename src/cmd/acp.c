@@ -90,6 +90,6 @@ const struct cmd cmd_acp = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_WAITS,
     .run = run_acp,
 };

@@ -138,6 +138,6 @@ const struct cmd cmd_archive = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_QUIET | CMD_WAITS,
     .run = run_archive,
 };

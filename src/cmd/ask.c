@@ -551,6 +551,7 @@ const struct cmd cmd_ask = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT,
+    .flags =
+        CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT | CMD_WAITS,
     .run = run_ask,
 };

@@ -134,6 +134,6 @@ const struct cmd cmd_attach = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TERMINAL,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TERMINAL | CMD_WAITS,
     .run = run_attach,
 };

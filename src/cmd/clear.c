@@ -74,6 +74,6 @@ const struct cmd cmd_clear = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_WAITS,
     .run = run_clear,
 };

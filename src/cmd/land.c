@@ -133,6 +133,6 @@ const struct cmd cmd_land = {
     .opts = opts,
     .operands_max = 1,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_SESSION | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_SESSION | CMD_QUIET | CMD_WAITS,
     .run = run_land,
 };

@@ -524,6 +524,6 @@ const struct cmd cmd_mcp = {
         "ACP agents of a team get this server automatically. The command ends when its input ends.",
     .operands_max = 1,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_SESSION | CMD_AGENT,
+    .flags = CMD_ROOT | CMD_SESSION | CMD_AGENT | CMD_WAITS,
     .run = run_mcp,
 };

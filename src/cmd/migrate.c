@@ -117,6 +117,6 @@ const struct cmd cmd_migrate = {
     .operands_max = 1,
     .offer = OFFER_SESSION,
     .flags = CMD_ROOT | CMD_PERSON | CMD_RUNS | CMD_PRESETS | CMD_NO_ROOT_OK | CMD_SESSIONS |
-             CMD_JSON | CMD_QUIET,
+             CMD_JSON | CMD_QUIET | CMD_WAITS,
     .run = run_migrate,
 };

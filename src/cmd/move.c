@@ -88,6 +88,7 @@ const struct cmd cmd_move = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_HOST,
-    .flags = CMD_ROOT | CMD_JSON | CMD_QUIET | CMD_PERSON | CMD_NO_JOB | CMD_PRESETS | CMD_RUNS,
+    .flags = CMD_ROOT | CMD_JSON | CMD_QUIET | CMD_PERSON | CMD_NO_JOB | CMD_PRESETS | CMD_RUNS |
+             CMD_WAITS,
     .run = run_move,
 };

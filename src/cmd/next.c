@@ -225,6 +225,6 @@ const struct cmd cmd_next = {
                "Exit status 3: nobody waits, or there is nowhere to go back to.",
     .opts = opts,
     .operands_max = 0,
-    .flags = CMD_ROOT | CMD_JSON | CMD_TERMINAL,
+    .flags = CMD_ROOT | CMD_JSON | CMD_TERMINAL | CMD_WAITS,
     .run = run_next,
 };

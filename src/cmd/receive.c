@@ -68,6 +68,6 @@ const struct cmd cmd_receive = {
     .summary = "take a session that moves to this machine",
     .operands_min = 1,
     .operands_max = 3,
-    .flags = CMD_ROOT | CMD_MAKES_ROOT | CMD_HIDDEN | CMD_PERSON,
+    .flags = CMD_ROOT | CMD_MAKES_ROOT | CMD_HIDDEN | CMD_PERSON | CMD_WAITS,
     .run = run_receive,
 };

@@ -90,11 +90,22 @@ static int find_job(const struct cmd *cmd, const struct config *config, const st
     return up || *ret_is_job ? 0 : job_fail(ret, session, err);
 }
 
+/* Returns how long the command may print nothing there, in ms; 0: any time. */
+static int find_silence(const struct config *config, const struct cmd *cmd, char *const *words)
+{
+    int count = (int)strv_len(words);
+    bool waits = (cmd->flags & CMD_WAITS) != 0 || cmd_has_option(cmd, count, words, "follow") ||
+                 cmd_has_option(cmd, count, words, "watch");
+
+    return waits ? 0 : config_ms(config, SETTING_FLEET_SILENCE);
+}
+
 /* Runs the words on a machine; through Slurm, on the node of a job, in its root. */
 static int run_there(const struct remote *remote, const struct batch_job *job, char *const *words,
-                     bool terminal, int *ret_code, struct err *err)
+                     bool terminal, int silence_ms, int *ret_code, struct err *err)
 {
-    struct reach_command command = {.remote = remote, .words = words, .terminal = terminal};
+    struct reach_command command = {
+        .remote = remote, .words = words, .terminal = terminal, .silence_ms = silence_ms};
     struct remote node = *remote; /* has the texts of *remote */
     struct reach_end end;
     char number[24];
@@ -213,7 +224,8 @@ int remote_run(const char *name, const struct cmd *cmd, char *const *words, cons
     else if (rc == 0 && is_job)
         rc = run_named(cmd, words, name, session, root, ret_code, err);
     else if (rc == 0)
-        rc = run_there(remote, &job, words, needs_terminal(cmd, words), ret_code, err);
+        rc = run_there(remote, &job, words, needs_terminal(cmd, words),
+                       find_silence(&found.config, cmd, words), ret_code, err);
     close_finder(&found);
     return rc;
 }
@@ -392,7 +404,8 @@ static int run_one(struct call *call, const struct config *config,
         find_job(call->cmd, config, remote, session_of(*place), &job, &is_job, err) == -1)
         return -1;
     if (!is_job)
-        return run_there(remote, &job, words, has_terminal(call->cmd), ret_code, err);
+        return run_there(remote, &job, words, has_terminal(call->cmd),
+                         find_silence(config, call->cmd, words), ret_code, err);
     strv_push(&call->jobs, job.id);
     *place = call->jobs[strv_len(call->jobs) - 1];
     return 0;
@@ -460,7 +473,8 @@ static int go_to_host(struct call *call, const char *name, bool *ret_done, int *
         _cleanup_strv_ char **words = make_words(call, &found.config, &none, NULL);
         bool terminal =
             has_terminal(call->cmd) || (call_opt(call, ATTACH) != NULL && is_terminal());
-        rc = run_there(remote, &no_job, words, terminal, ret_code, err);
+        rc = run_there(remote, &no_job, words, terminal,
+                       find_silence(&found.config, call->cmd, words), ret_code, err);
         *ret_done = true;
     }
     close_finder(&found);

@@ -51,7 +51,7 @@ const struct cmd cmd_restart = {
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags =
-        CMD_ROOT | CMD_CHANGES | CMD_RUNS | CMD_NO_ROOT_OK | CMD_TARGET | CMD_PRESETS | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_RUNS | CMD_NO_ROOT_OK | CMD_TARGET | CMD_PRESETS |
+             CMD_QUIET | CMD_WAITS,
     .run = run_restart,
 };

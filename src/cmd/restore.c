@@ -68,6 +68,6 @@ const struct cmd cmd_restore = {
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_FILE,
-    .flags = CMD_ROOT | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET | CMD_WAITS,
     .run = run_restore,
 };

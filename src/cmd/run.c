@@ -155,6 +155,6 @@ const struct cmd cmd_run_session = {
                "[fleet] save.",
     .opts = opts,
     .stray = "to name the session, use '--name' or '--id'",
-    .flags = CMD_RUNS | CMD_PRESETS | CMD_MAKES_ROOT | CMD_QUIET,
+    .flags = CMD_RUNS | CMD_PRESETS | CMD_MAKES_ROOT | CMD_QUIET | CMD_WAITS,
     .run = run_run,
 };

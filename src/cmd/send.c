@@ -123,7 +123,7 @@ const struct cmd cmd_send = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
-    .flags =
-        CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT | CMD_LIGHT,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT |
+             CMD_LIGHT | CMD_WAITS,
     .run = run_send,
 };

@@ -95,6 +95,6 @@ const struct cmd cmd_serve = {
                "which it listens. Options override [serve] in mas.ini; see mas-serve(8).",
     .opts = opts,
     .actions = actions,
-    .flags = CMD_ROOT | CMD_RUNS | CMD_MAKES_ROOT,
+    .flags = CMD_ROOT | CMD_RUNS | CMD_MAKES_ROOT | CMD_WAITS,
     .run = run_serve,
 };

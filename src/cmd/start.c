@@ -195,6 +195,7 @@ const struct cmd cmd_start = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_RUNS | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_PRESETS | CMD_QUIET,
+    .flags =
+        CMD_ROOT | CMD_RUNS | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_PRESETS | CMD_QUIET | CMD_WAITS,
     .run = run_start,
 };

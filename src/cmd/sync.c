@@ -94,6 +94,6 @@ const struct cmd cmd_sync = {
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_AGENT,
+    .flags = CMD_ROOT | CMD_CHANGES | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_AGENT | CMD_WAITS,
     .run = run_sync,
 };

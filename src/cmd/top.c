@@ -65,6 +65,6 @@ const struct cmd cmd_top = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_SESSIONS | CMD_MAKES_ROOT | CMD_TERMINAL | CMD_ALL_HOSTS,
+    .flags = CMD_ROOT | CMD_SESSIONS | CMD_MAKES_ROOT | CMD_TERMINAL | CMD_ALL_HOSTS | CMD_WAITS,
     .run = run_top,
 };

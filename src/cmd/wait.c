@@ -242,6 +242,6 @@ const struct cmd cmd_wait = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_AGENT | CMD_WAITS,
     .run = run_wait,
 };

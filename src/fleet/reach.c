@@ -293,18 +293,51 @@ int reach_check(const struct reach_command *command, int status, struct err *err
                     command->remote->name);
 }
 
+/* A command whose output comes. */
+struct listening {
+    const struct reach_command *command;
+    struct seal *seal;
+};
+
 /* Prints a piece of an output, without the seal. */
 static int print_piece(const char *bytes, size_t len, void *arg, struct err *err)
 {
+    const struct listening *listening = arg;
     _cleanup_str_ struct str text = STR_INIT;
 
     if (bytes != NULL)
-        seal_take(arg, bytes, len, &text);
+        seal_take(listening->seal, bytes, len, &text);
     else
-        seal_end(arg, &text);
+        seal_end(listening->seal, &text);
     if (text.len > 0 && file_write_all(STDOUT_FILENO, text.data, text.len) == -1)
         return err_errno(err, "cannot write the output");
     return 0;
+}
+
+static int find_patience(void *arg)
+{
+    const struct listening *listening = arg;
+    int ms = listening->command->silence_ms;
+
+    if (listening->seal->begun)
+        return ms == 0 ? -1 : ms;
+    return ms == 0 || ms > REACH_BEGIN_MS ? REACH_BEGIN_MS : ms;
+}
+
+/* Nothing has come for too long. */
+static int fail_silent(struct listening *listening, struct err *err)
+{
+    const struct remote *remote = listening->command->remote;
+    double s = find_patience(listening) / 1000.0;
+    bool begun = listening->seal->begun;
+    _cleanup_free_ char *why = begun ? mem_printf("mas there has printed nothing for %g s", s)
+                                     : mem_printf("mas has not begun there after %g s", s);
+
+    (void)reach_fail(remote, why, err);
+    if (begun)
+        return err_hint(err, "the command may still run there; [fleet] silence in mas.ini says "
+                             "how long to wait");
+    return err_hint(err, "a login script there hangs, or a disk");
 }
 
 /* What answers there does so in mas's place. */
@@ -325,12 +358,14 @@ static int fail_stranger(const struct remote *remote, const char *said, struct e
 }
 
 /* Fails if what has answered is not mas, or mas has ended by itself and its output has not. */
-static int check_seal(const struct reach_command *command, struct seal *seal,
-                      const struct reach_end *end, struct err *err)
+static int check_seal(struct listening *listening, const struct reach_end *end, struct err *err)
 {
+    const struct reach_command *command = listening->command;
+    const struct seal *seal = listening->seal;
+
     if (seal->line[0] == '\0' || seal->whole)
         return 0;
-    if (print_piece(NULL, 0, seal, err) == -1)
+    if (print_piece(NULL, 0, listening, err) == -1)
         return -1;
     if (end->code > KILLED) /* over srun, with what it printed; it says so itself */
         return 0;
@@ -345,7 +380,9 @@ static int check_seal(const struct reach_command *command, struct seal *seal,
 int reach_run(const struct reach_command *command, struct reach_end *ret, struct err *err)
 {
     _cleanup_reach_ struct reach_line line = REACH_LINE_INIT;
+    struct listening listening = {.command = command, .seal = &line.seal};
     struct reach_end end = {.signal = 0};
+    struct err why = ERR_INIT;
 
     if (reach_open(command, &line, err) == -1)
         return -1;
@@ -353,13 +390,18 @@ int reach_run(const struct reach_command *command, struct reach_end *ret, struct
                                    .argv = line.argv,
                                    .envp = line.env,
                                    .take = line.seal.line[0] != '\0' ? print_piece : NULL,
-                                   .arg = &line.seal};
-    if (proc_run_tied(&tied, &end.code, &end.signal, err) == -1)
+                                   .patience = find_patience,
+                                   .arg = &listening};
+    if (proc_run_tied(&tied, &end.code, &end.signal, &why) == -1) {
+        if (why.code == MAS_TIMEOUT)
+            return fail_silent(&listening, err);
+        *err = why;
         return -1;
+    }
     (void)snprintf(end.before, sizeof end.before, "%.*s", (int)strcspn(line.seal.before, "\r\n"),
                    line.seal.before);
-    if (end.signal == 0 && (reach_check(command, end.code, err) == -1 ||
-                            check_seal(command, &line.seal, &end, err) == -1))
+    if (end.signal == 0 &&
+        (reach_check(command, end.code, err) == -1 || check_seal(&listening, &end, err) == -1))
         return -1;
     *ret = end;
     return 0;

@@ -34,6 +34,7 @@
 
 enum {
     REACH_LOGIN_MS = 60000, /* until ssh has logged in, unless ~/.ssh/config has less */
+    REACH_BEGIN_MS = 60000, /* from then until mas runs there */
     REACH_PERSIST_S = 60,
     REACH_SLOTS = 8, /* commands of a master */
     REACH_MASTERS = 16, /* of a machine */
@@ -46,6 +47,7 @@ struct reach_command {
     const char *job; /* REMOTE_SLURM: the id of the session's job; never NULL then */
     char *const *words; /* the verb and its arguments, NULL-terminated */
     bool terminal; /* it needs a terminal there */
+    int silence_ms; /* it may print nothing for so long; 0: any time, once mas runs there */
     bool goes_on; /* what connects goes on when the time of the command is over */
     bool greet; /* the answer begins with a line of fleet/greeting.h */
 };
@@ -83,7 +85,7 @@ struct reach_end {
 };
 
 /* Runs the command with the standard files of this process. Fails with MAS_UNREACHED, too, if what
- * answers is not mas, or the end of its output is lost. */
+ * answers is not mas, the end of its output is lost, or nothing comes for too long. */
 int reach_run(const struct reach_command *command, struct reach_end *ret, struct err *err);
 
 /* A command whose output is read. */

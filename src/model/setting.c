@@ -401,6 +401,9 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
                             "how often 'mas run' saves its session there"},
     [SETTING_FLEET_ANSWER] = {"fleet", "answer", NULL, "2s", check_limit,
                               "how long --all-hosts waits for a machine; 'doctor' 5 times as long"},
+    [SETTING_FLEET_SILENCE] =
+        {"fleet", "silence", NULL, "10m", check_time_or_0,
+         "how long a command on another machine may print nothing; 0: any time"},
     [SETTING_LIMIT_SESSION] =
         {"limits", "session", NULL, "0", check_disk_size,
          "the disk space of a session: at 90 % mas tells, at 100 % it pauses the team; 0: any"},

@@ -38,6 +38,7 @@ enum setting {
     SETTING_FLEET_STORE, /* a directory on a disk that machines share, or "" */
     SETTING_FLEET_SAVE, /* how often a running session is saved there */
     SETTING_FLEET_ANSWER, /* how long --all-hosts waits for a machine */
+    SETTING_FLEET_SILENCE, /* how long a command there may print nothing */
     SETTING_LIMIT_SESSION, /* bytes that a session may use on disk; 0: unlimited */
     SETTING_LIMIT_AGENT, /* likewise of an agent's own directories */
     SETTING_LIMIT_FREE, /* bytes that `new` leaves free on the file system; 0: none */

@@ -147,6 +147,34 @@ teardown_more() { close_connections; }
     [ "$stderr" = '' ]
 }
 
+@test "a machine that hangs after the login is given up, unless the command waits by its nature" {
+    local pids=() words
+    printf '[fleet]\nsilence = 3s\n' >>"$ROOT/mas.ini"
+    acts_as n1 'case "$*" in
+        *" show "*) echo begun; exec sleep 100 ;;
+        *) until [ -e "$HOME/go" ]; do read -rt 0.05 <> <(:); done; echo ended ;;
+        esac'
+    for words in 'wait shop' 'logs -f shop' 'status --watch shop'; do
+        # shellcheck disable=SC2086 # words
+        "$MAS" --host n1 $words >"$T/out.${words%% *}" &
+        pids+=($!)
+    done
+    mas --host n1 show shop
+    [ "$status" -eq 12 ]
+    [ "$output" = begun ]
+    [[ $stderr = "mas: cannot reach host 'n1': mas there has printed nothing for 3 s"$'\n'*'[fleet] silence'* ]]
+    mas show n1:shop
+    [ "$status" -eq 12 ]
+    touch "$T/n1/home/go"
+    for words in "${pids[@]}"; do wait "$words"; done
+    [ "$(cat "$T"/out.*)" = $'ended\nended\nended' ]
+    close_connections
+    echo 'ForceCommand exec sleep 100' >>"$T/n1/sshd_config"
+    mas --host n1 list
+    [ "$status" -eq 12 ]
+    [[ $stderr = "mas: cannot reach host 'n1': mas has not begun there after 3 s"$'\n'* ]]
+}
+
 @test "only hosts of a mas.ini that the user wrote or accepted are reached" {
     mkdir -p "$T/found/sub" "$T/found/sessions" "$T/found/templates"
     printf '[host n1]\nvia = ssh:n1\nmas = %s\n' "$MAS" >"$T/found/mas.ini"

@@ -46,6 +46,7 @@ static const struct {
     {SETTING_FLEET_STORE, "|/x|/a b", "x|./x|~/x|/a\nb"},
     {SETTING_FLEET_SAVE, "1s|10m|24h", "|0s|x"},
     {SETTING_FLEET_ANSWER, "100ms|2s|1m", "|0s|x"},
+    {SETTING_FLEET_SILENCE, "0|100ms|10m", "|x|-1s"},
     {SETTING_LIMIT_SESSION, "0|1|500M|1024T", "|1025T|1P|-1"},
     {SETTING_LIMIT_AGENT, "0|1|500M|1024T", "|1025T|1P|-1"},
     {SETTING_LIMIT_FREE, "0|1G", "|5%"},
