@@ -402,6 +402,26 @@ END
     [ "$status" -eq 0 ]
 }
 
+@test "a branch that moves while the check runs is not taken back" {
+    local pid new rc=0
+    make_team -t trio
+    printf ': >"%s/checking"\nwhile [ ! -e "%s/go" ]; do sleep 0.05; done\n' "$T" "$T" >"$T/check"
+    printf '[code]\ncheck = sh "%s"\n' "$T/check" >>"$ROOT/mas.ini"
+    change x b 1 one
+    "$MAS" merge -q "$ID" x >"$T/out" 2>&1 3>&- &
+    pid=$!
+    eventually test -e "$T/checking"
+    new=$(team_git commit-tree -p "$(main_of)" -m other "$(main_of)^{tree}")
+    team_git update-ref "refs/heads/mas/$L/main" "$new"
+    touch "$T/go"
+    wait "$pid" || rc=$?
+    [ "$rc" -eq 1 ]
+    [ "$(main_of)" = "$new" ]
+    "$MAS" merge -q "$ID" x
+    [ "$(team_git show "$(main_of):b" | head -n 1)" = one ]
+    team_git merge-base --is-ancestor "$new" "$(main_of)"
+}
+
 @test "13 agents commit while merge runs in a loop: everything arrives, and one conflict is refused" {
     mkdir -p "$ROOT/templates/many/workflows"
     {

@@ -127,10 +127,14 @@ static void answers_say_how_it_ended(void)
         REQUIRE(read_answer(&bytes, &code, &err) == 0);
         CHECK_INT(code, i);
     }
-    _cleanup_str_ struct str strange = STR_INIT, refused = STR_INIT;
-    broker_put_exit(4711, &strange);
-    REQUIRE(read_answer(&strange, &code, &err) == 0);
-    CHECK_INT(code, MAS_FAILED);
+    static const int none[] = {-1, 256, 4711};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        _cleanup_str_ struct str strange = STR_INIT;
+        broker_put_exit(none[i], &strange);
+        REQUIRE(read_answer(&strange, &code, &err) == 0);
+        CHECK_INT(code, MAS_FAILED);
+    }
+    _cleanup_str_ struct str refused = STR_INIT;
     (void)err_set(&why, MAS_CONFLICT, "cannot run it");
     (void)err_hint(&why, "wait");
     broker_put_refusal(&why, &refused);

@@ -266,6 +266,10 @@ static void refusals_become_errors(void)
         {"{\"ok\":true}", 0, 0, "", ""},
         {"{\"ok\":false,\"code\":4,\"why\":\"w\",\"hint\":\"h\"}", -1, 4, "w", "h"},
         {"{\"ok\":false,\"code\":0,\"why\":\"%s\"}", -1, 1, "%s", ""},
+        {"{\"ok\":false,\"code\":1,\"why\":\"w\"}", -1, 1, "w", ""},
+        {"{\"ok\":false,\"code\":7,\"why\":\"w\"}", -1, MAS_TIMEOUT, "w", ""}, /* the last */
+        {"{\"ok\":false,\"code\":8,\"why\":\"w\"}", -1, 1, "w", ""},
+        {"{\"ok\":false,\"code\":-1,\"why\":\"w\"}", -1, 1, "w", ""},
         {"{\"ok\":false,\"code\":99}", -1, 1, "its host refused the request without a reason", ""},
         {"{}", -1, 1, "its host refused the request without a reason", ""},
         {"{\"ok\":\"true\"}", -1, 1, "its host refused the request without a reason", ""},

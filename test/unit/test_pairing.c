@@ -111,6 +111,7 @@ static void a_new_offer_ends_the_one_before(void)
     WELL(pairing_take(&root, second, &taken, &err));
 }
 
+/* Each has the sum of the code that is asked with: only what else is in it makes it none. */
 static void files_that_are_no_offer_are_refused(void)
 {
     static const char *const files[] = {
@@ -120,21 +121,43 @@ static void files_that_are_no_offer_are_refused(void)
         SUM " a full " LATER " - 0\n",
         SUM " a full " LATER " - 6\n",
         SUM " a full " LATER " - 55\n",
+        SUM " a full " LATER " - \n",
         SUM " a full " LATER " - 5 5\n",
         SUM " a none " LATER " - 5\n",
         SUM " a/ full " LATER " - 5\n",
+        SUM "  full " LATER " - 5\n",
         SUM " a full later - 5\n",
         SUM " a full " LATER " never 5\n",
+        SUM "0 a full " LATER " - 5\n",
         "0123 a full " LATER " - 5\n",
     };
+    const struct pairing pairing = {.name = "a", .right = RIGHT_FULL};
+    _cleanup_free_ char *made = NULL;
+    char code[PAIRING_TEXT];
+    struct pairing got;
+    size_t len = 0;
     A_ROOT;
 
+    MUST(pairing_offer(&root, &pairing, code, &err));
+    MUST(file_read(root.sessions, PAIRING_FILE, 1000, &made, &len, &err));
+    REQUIRE(len > strlen(SUM));
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-        place_put(root.sessions, PAIRING_FILE, files[i]);
-        if (!CHECK(refuses(&root, "AAAA-AAAA")))
+        _cleanup_free_ char *text = mem_dup(files[i]);
+        if (str_starts(text, SUM))
+            memcpy(text, made, strlen(SUM));
+        place_put(root.sessions, PAIRING_FILE, text);
+        if (!CHECK(refuses(&root, code)))
             unit_print_str("file", files[i]);
     }
-    CHECK_INT(unlinkat(root.sessions, PAIRING_FILE, 0), 0);
+    static const char *const good[] = {SUM " a full " LATER " - 1\n",
+                                       SUM " a full " LATER " " LATER " 5\n"};
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        _cleanup_free_ char *text = mem_dup(good[i]);
+        memcpy(text, made, strlen(SUM));
+        place_put(root.sessions, PAIRING_FILE, text);
+        WELL(pairing_take(&root, code, &got, &err));
+    }
+    (void)unlinkat(root.sessions, PAIRING_FILE, 0);
     CHECK_INT(mkdirat(root.sessions, PAIRING_FILE, 0700), 0);
     CHECK(refuses(&root, "AAAA-AAAA"));
     CHECK_INT(unlinkat(root.sessions, PAIRING_FILE, AT_REMOVEDIR), 0);

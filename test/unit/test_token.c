@@ -122,8 +122,18 @@ static void a_file_that_others_can_read_or_that_is_none_is_damaged(void)
     CHECK_INT(fchmodat(root.sessions, TOKENS_FILE, 0640, 0), 0);
     CHECK_INT(tokens_read(&root, &tokens, &err), -1);
     CHECK_INT(err.code, MAS_DAMAGED);
+    CHECK_INT(fchmodat(root.sessions, TOKENS_FILE, 0604, 0), 0);
+    CHECK_INT(tokens_read(&root, &tokens, &err), -1);
+    CHECK_INT(fchmodat(root.sessions, TOKENS_FILE, 0600, 0), 0);
+    WELL(tokens_read(&root, &tokens, &err));
+    tokens_free(&tokens);
+    if (geteuid() == 0) { /* only root can give something away */
+        CHECK_INT(fchownat(root.sessions, TOKENS_FILE, 4711, (gid_t)-1, 0), 0);
+        CHECK_INT(tokens_read(&root, &tokens, &err), -1);
+        CHECK_INT(err.code, MAS_DAMAGED);
+        CHECK_INT(fchownat(root.sessions, TOKENS_FILE, 0, (gid_t)-1, 0), 0);
+    }
     CHECK_INT(renameat(root.sessions, TOKENS_FILE, root.sessions, "other"), 0);
-    CHECK_INT(fchmodat(root.sessions, "other", 0600, 0), 0);
     CHECK_INT(symlinkat("other", root.sessions, TOKENS_FILE), 0);
     CHECK_INT(tokens_read(&root, &tokens, &err), -1);
     CHECK_INT(unlinkat(root.sessions, TOKENS_FILE, 0), 0);

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "store/config.h"
 #include "wall/plan.h"
+#include "wall/probe.h"
 #include "wall/secrets.h"
 
 #include <string.h>
@@ -92,9 +93,57 @@ static void the_first_that_says_something_decides(void)
     }
 }
 
+/* What a start has found comes to the hosts as one text; one that says anything else is not
+ * believed. */
+static void what_was_found_is_read_or_refused(void)
+{
+    char deep[5000];
+    static const struct {
+        const char *text;
+        bool good;
+    } cases[] = {
+        {"6 1 /bin/sh", true},
+        {"0 0 /bin/sh", true},
+        {"6 1 /bin/sh\t/etc/shadow\t/etc/ssl/private", true},
+        {"6 1 /bin/sh\t/home/user", false},
+        {"6 1 /bin/sh\t/etc", false},
+        {"6 1 /bin/sh\t/etcetera/x", false},
+        {"6 1 /bin/sh\t/etc/a\t/root\t/etc/b", false},
+        {"6 1 /bin/sh\t/etc/\033[2J", false},
+        {"", false},
+        {" 1 /bin/sh", false},
+        {"x 1 /bin/sh", false},
+        {"-1 1 /bin/sh", false},
+        {"6", false},
+        {"6 2 /bin/sh", false},
+        {"6 1", false},
+        {"6 1 bin/sh", false},
+        {"6  1 /bin/sh", false},
+        {"6 1  /bin/sh", false},
+        {"61/bin/sh", false},
+        {"6 1 /etc/passwd", false}, /* no program */
+        {"6 1 /nowhere/bwrap", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct wall_probe probe = {.cache = -1};
+        bool good = wall_probe_parse(cases[i].text, &probe);
+        if (good != cases[i].good)
+            unit_print_str("text", cases[i].text);
+        CHECK(good == cases[i].good);
+        if (good)
+            CHECK_STR(probe.bwrap, "/bin/sh");
+        wall_probe_free(&probe);
+    }
+    (void)snprintf(deep, sizeof deep, "6 1 /%04990d", 0);
+    struct wall_probe probe = {.cache = -1};
+    CHECK(!wall_probe_parse(deep, &probe));
+}
+
 static const struct unit_test tests[] = {
     TEST(a_secret_is_what_others_cannot_read),
     TEST(the_first_that_says_something_decides),
+    TEST(what_was_found_is_read_or_refused),
 };
 
 int main(void)

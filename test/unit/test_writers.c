@@ -11,6 +11,7 @@
 #include "store/known_roots.h"
 #include "store/last_known.h"
 #include "store/login_limit.h"
+#include "store/mark.h"
 #include "store/pairing.h"
 #include "store/session_limits.h"
 #include "store/setup_answers.h"
@@ -229,10 +230,68 @@ static void answers_of_others_are_none(void)
     CHECK_INT(setup_answers_find(&root, HASH "0000", &answer, &err), -1);
 }
 
+/* Of what the root has kept of its sessions/, only what is whole and of this root counts. */
+static void a_root_knows_its_sessions_by_a_mark(void)
+{
+    struct stat st;
+
+    A_ROOT;
+    CHECK_STR(mark_fault(root.fd, root.sessions), NULL);
+    mark_make(root.fd, root.sessions);
+    CHECK_STR(mark_fault(root.fd, root.sessions), NULL);
+    CHECK_STR(mark_fault(root.fd, -1), "it is missing");
+    REQUIRE(fstat(root.fd, &st) == 0);
+    const struct {
+        const char *id;
+        uintmax_t inode;
+        const char *more;
+        const char *fault;
+    } marks[] = {
+        {ID(0), st.st_ino, " same\n", NULL}, /* the one that sessions/ has */
+        {ID(0), st.st_ino, " own\n", "its disk is not mounted"},
+        {ID(1), st.st_ino, " same\n", "it has not the mark of this root"},
+        {ID(1), st.st_ino + 1, " same\n", NULL}, /* a copy of another root */
+        {ID(1), st.st_ino, "\n", NULL},
+        {"550e8400-e29b-41d4-a716-44665544000x", st.st_ino, " same\n", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        _cleanup_free_ char *text =
+            mem_printf("%s %ju%s", marks[i].id, marks[i].inode, marks[i].more);
+        REQUIRE(place_put(root.sessions, MARK_SESSIONS, ID(0) "\n"));
+        REQUIRE(place_put(root.fd, MARK_ROOT, text));
+        CHECK_STR(mark_fault(root.fd, root.sessions), marks[i].fault);
+    }
+    /* what is no id is no mark */
+    REQUIRE(place_put(root.sessions, MARK_SESSIONS, "x\n"));
+    REQUIRE(place_put(root.fd, MARK_ROOT, ""));
+    mark_make(root.fd, root.sessions);
+    CHECK_STR(mark_fault(root.fd, root.sessions), NULL);
+    REQUIRE(place_put(root.sessions, MARK_SESSIONS, "x\n"));
+    CHECK_STR(mark_fault(root.fd, root.sessions), "it has not the mark of this root");
+}
+
+/* What another user can write to may contain anything. */
+static void a_root_of_another_user_is_not_used(void)
+{
+    static const char *const names[] = {".", ROOT_SESSIONS};
+
+    if (geteuid() != 0)
+        UNIT_SKIP("only root can give something away");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        _cleanup_root_ struct root again = ROOT_INIT;
+        A_ROOT;
+        CHECK_INT(fchownat(place.dir, names[i], 4711, (gid_t)-1, 0), 0);
+        CHECK_INT(root_open(place.path, &again, &err), -1);
+        CHECK(strstr(err.text, "belongs to user 4711") != NULL);
+        CHECK_INT(fchownat(place.dir, names[i], 0, (gid_t)-1, 0), 0);
+        WELL(root_open(place.path, &again, &err));
+    }
+}
+
 static const struct unit_test tests[] = {
-    TEST(who_changes_a_file_holds_its_lock),
-    TEST(old_answers_go_when_there_are_too_many),
-    TEST(answers_of_others_are_none),
+    TEST(who_changes_a_file_holds_its_lock),  TEST(old_answers_go_when_there_are_too_many),
+    TEST(answers_of_others_are_none),         TEST(a_root_knows_its_sessions_by_a_mark),
+    TEST(a_root_of_another_user_is_not_used),
 };
 
 int main(void)
