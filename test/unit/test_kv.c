@@ -33,7 +33,8 @@ static void refuses_what_a_shell_could_run(void)
         "A=\"b\"\n",      "A='a'\\'\n", "export A=b\n", "A =b\n",     "a=b\n",      "1A=b\n",
         "=b\n",           "# text\n",   "\n",           "A=b",        "A=b\r\n",    "A='\033[2J'\n",
         "A=~\n",          "A=b\nA=c\n", "A=a'b'\n",     "A='\x7f'\n", "A='a''b'\n", "A=*\n",
-        "A=b#c\n",
+        "A=b#c\n",        "[A=b\n",     "_A=b\n",       "@A=b\n",     "A[=b\n",     "A='a'\\\n",
+        "A='a'\\'",
     };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct kv kv = {.count = 0};
@@ -59,15 +60,26 @@ static void has_limits(void)
     struct kv kv = {.count = 0};
     struct err err = ERR_INIT;
 
-    for (int i = 0; i <= KV_PAIRS_MAX; i++)
-        str_addf(&text, "K%d=v\n", i);
-    CHECK(kv_parse(text.data, text.len, &kv, &err) == -1);
-    str_clear(&text);
-    str_add(&text, "A=");
-    while (text.len < KV_FILE_MAX)
-        str_addc(&text, 'x');
-    str_addc(&text, '\n');
-    CHECK(kv_parse(text.data, text.len, &kv, &err) == -1);
+    for (int more = 0; more < 2; more++) {
+        str_clear(&text);
+        for (int i = 0; i < KV_PAIRS_MAX + more; i++)
+            str_addf(&text, "K%d=v\n", i);
+        CHECK_INT(kv_parse(text.data, text.len, &kv, &err), -more);
+        kv_free(&kv);
+        str_clear(&text);
+        str_add(&text, "A=");
+        while (text.len + 1 < KV_FILE_MAX + (size_t)more)
+            str_addc(&text, 'x');
+        str_addc(&text, '\n');
+        CHECK_INT(kv_parse(text.data, text.len, &kv, &err), -more);
+        kv_free(&kv);
+        str_clear(&text);
+        for (int i = 0; i < 64 + more; i++)
+            str_addc(&text, 'K');
+        str_add(&text, "=v\n");
+        CHECK_INT(kv_parse(text.data, text.len, &kv, &err), -more);
+        kv_free(&kv);
+    }
     CHECK(kv_parse("A=\0b\n", 5, &kv, &err) == -1);
 }
 

@@ -11,10 +11,13 @@ static void amounts_are_read_exactly(void)
         const char *text;
         int64_t micro;
         const char *currency;
-    } good[] = {
-        {"5 USD", 5000000, "USD"},           {"5USD", 5000000, "USD"},
-        {"0.25 eur", 250000, "EUR"},         {"0.000001 USD", 1, "USD"},
-        {"1.5 credits", 1500000, "credits"}, {"1000000 USD", INT64_C(1000000000000), "USD"}};
+    } good[] = {{"5 USD", 5000000, "USD"},
+                {"5USD", 5000000, "USD"},
+                {"0.25 eur", 250000, "EUR"},
+                {"0.000001 USD", 1, "USD"},
+                {"1.5 credits", 1500000, "credits"},
+                {"1000000 USD", INT64_C(1000000000000), "USD"},
+                {"5 aaaaaaaaaaaaaaaa", 5000000, "aaaaaaaaaaaaaaaa"}};
     static const char *const bad[] = {"",
                                       "5",
                                       "USD",
@@ -32,6 +35,10 @@ static void amounts_are_read_exactly(void)
                                       "99999999999999999999 USD",
                                       "0x5 USD",
                                       "5 aaaaaaaaaaaaaaaaa",
+                                      "5: USD",
+                                      "5/ USD",
+                                      "5.: USD",
+                                      "5.1/ USD",
                                       "nan USD"};
     struct money money;
 

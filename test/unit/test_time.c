@@ -38,6 +38,8 @@ static void refuses_other_forms(void)
         "2025-12-1xT08:00:00Z",
         "-025-12-18T08:00:00Z",
         "1969-12-31T23:59:59Z",
+        "2025-12-18T08:00:0:Z", /* the characters beside the digits */
+        "2025-12-18T08:00:1/Z",
     };
     time_t t;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
