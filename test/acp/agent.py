@@ -14,7 +14,7 @@ number of prompts in that, and the prompt's last text block (60 characters).
 text    SAY:x THINK:x CHUNKS:n FLOOD:n BIG:kB QUIET (no answer line)
 time    SLOW:ms HANG[:reason] (until cancelled; then stops with that reason) HANGERR:code (then fails) DEAF (even then) STEERED (until it is steered)
 tools   TOOL[:kind] UPSERT (news of a call never announced) DIFF:path SHOW:terminal OVER:call PLAN
-forms   ELICIT[:how] (-> "form=<the answer>", the pin as its length; how: huge, many,
+forms   ELICIT[:how] (-> "form=<the answer>", the pin as its length; how: huge, many, fields,N,
         none, odd, twice; url[,ADDRESS]; url,visited and url,early tell that it is done, after and before the answer)
 asking  ASK[:kind] (-> "permit=<option id|cancelled>") ASKOF:FILE (with these members of the tool call: "tool" in the
         request, a list "before" it, and a list "then", each when FILE.0, FILE.1 ... is there) WITHDRAW APPROVE[:more of it] (of a plan, see --plan-clears)
@@ -374,8 +374,8 @@ class Turn:
                   "ratio": {"type": "number"}, "sure": {"type": "boolean"},
                   "parts": {"type": "array", "items": {"type": "string", "enum": ["a", "b", "c"]}, "maxItems": 2},
                   "pin": {"type": "string", "format": "password"}}
-        if x == "many":
-            fields = {f"f{i}": {"type": "string"} for i in range(100)}
+        if x == "many" or x.startswith("fields,"):
+            fields = {f"f{i}": {"type": "string"} for i in range(int(x[7:] or 100))}
         if x == "huge":
             fields["name"]["description"] = "x" * 100000
         if x == "odd":

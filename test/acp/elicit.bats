@@ -154,6 +154,21 @@ END
     done
 }
 
+@test "a form of 64 fields and an address of 4096 bytes are asked, one more is refused" {
+    run_acp ""
+    local url
+    url=https://example.org/$(printf '%04076d' 0)
+    for ask in fields,64 "url,$url"; do
+        form "ELICIT:$ask"
+        run --separate-stderr "$MAS" deny "$ID" solo
+        got '{"action":"decline"}'
+    done
+    for ask in fields,65 "url,${url}0"; do
+        tell "ELICIT:$ask"
+        [[ $output == *form=error-32602* ]]
+    done
+}
+
 @test "an address to open is shown, and accepted or declined" {
     run_acp ""
     form ELICIT:url

@@ -1,0 +1,84 @@
+#include "place.h"
+
+#include "code/git.h"
+
+static char *hex(size_t len)
+{
+    char *text = mem_alloc(len + 1);
+    memset(text, 'a', len);
+    return text;
+}
+
+static void an_oid_has_40_or_64_digits(void)
+{
+    static const size_t lengths[] = {0, 1, 39, 40, 41, 63, 64, 65, 4000};
+    static const char bad[] = {'A', 'g', ' ', '\n', '/', ':', '`'};
+
+    for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+        _cleanup_free_ char *text = hex(lengths[i]);
+        char oid[GIT_OID_TEXT] = "kept";
+        bool good = lengths[i] == 40 || lengths[i] == 64;
+        CHECK(git_is_oid(text) == good);
+        CHECK(git_parse_oid(text, oid) == good);
+        CHECK_STR(oid, good ? text : "kept");
+        for (size_t j = 0; good && j < ARRAY_LEN(bad) * 3; j++) { /* first, in the middle, last */
+            size_t at = j % 3 == 0 ? 0 : j % 3 == 1 ? lengths[i] / 2 : lengths[i] - 1;
+            text[at] = bad[j / 3];
+            CHECK(!git_is_oid(text));
+            text[at] = 'a';
+        }
+    }
+}
+
+/* A branch is safe if it cannot be taken for an option or an expression, and git can have it. */
+static void a_branch_is_a_plain_name(void)
+{
+    static const char *const good[] = {"main", "a/b", "feature-1.2", "x@y", "HEADS"};
+    static const char *const bad[] = {
+        "",      "-x",     "/x",       ".x",    "x/",   "x.",   "a..b", "a//b", "a/.b",
+        "a@{1}", "a.lock", "a.lock/b", "a b",   "a~1",  "a^",   "a:b",  "a?",   "a*",
+        "a[b",   "a\\b",   "a\tb",     "a\x7f", "a\nb", "HEAD", "@",    "~a",   "a:"};
+
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        CHECK(git_is_branch(good[i]));
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        if (git_is_branch(bad[i]))
+            unit_print_str("taken", bad[i]);
+        CHECK(!git_is_branch(bad[i]));
+    }
+    _cleanup_free_ char *longest = hex(200);
+    _cleanup_free_ char *longer = hex(201);
+    CHECK(git_is_branch(longest) && !git_is_branch(longer));
+}
+
+/* Work that is half done is seen by the files that git leaves, each of them. */
+static void work_that_is_half_done_is_seen(void)
+{
+    static const char *const signs[][2] = {
+        {"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"},
+        {"MERGE_HEAD", "a merge"},    {"CHERRY_PICK_HEAD", "a cherry-pick"},
+        {"REVERT_HEAD", "a revert"},  {"BISECT_LOG", "a bisect"},
+    };
+    _cleanup_place_ struct place place = place_make();
+
+    CHECK_STR(git_progress(place.dir), NULL);
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
+        CHECK(place_put(place.dir, signs[i][0], ""));
+        CHECK_STR(git_progress(place.dir), signs[i][1]);
+        CHECK_INT(unlinkat(place.dir, signs[i][0], 0), 0);
+        CHECK_INT(symlinkat("nowhere", place.dir, signs[i][0]), 0);
+        CHECK_STR(git_progress(place.dir), signs[i][1]);
+        CHECK_INT(unlinkat(place.dir, signs[i][0], 0), 0);
+    }
+}
+
+static const struct unit_test tests[] = {
+    TEST(an_oid_has_40_or_64_digits),
+    TEST(a_branch_is_a_plain_name),
+    TEST(work_that_is_half_done_is_seen),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
