@@ -97,10 +97,6 @@ static int check_live(const struct call *call, struct err *err)
         return err_set(err, MAS_USAGE, "cannot use --live with --rm");
     if (call_opt(call, "output") != NULL && (save || call_opt(call, "all") != NULL))
         return err_set(err, MAS_USAGE, "cannot use --output with --%s", save ? "save" : "all");
-    if (save && config_text(&call->config, SETTING_FLEET_STORE)[0] == '\0') {
-        (void)err_set(err, MAS_FAILED, "cannot save a session: there is no store");
-        return err_hint(err, "name a directory in mas.ini: [fleet] store = DIR");
-    }
     return 0;
 }
 

@@ -103,6 +103,16 @@ static int run_it(struct call *call, struct run *run, struct err *err)
     return run->scratch ? drop_root(call, run->options->id, err) : 0;
 }
 
+/* Each task of an array is a job with the same arguments and the same comment. */
+static int refuse_array(struct err *err)
+{
+    if (getenv("SLURM_ARRAY_TASK_ID") == NULL)
+        return 0;
+    (void)err_set(err, MAS_USAGE,
+                  "cannot run a session in an array job: each task would run the same one");
+    return err_hint(err, "submit one job for each session, without --array");
+}
+
 static int run_run(struct call *call, struct err *err)
 {
     _cleanup_new_given_ struct new_given given = NEW_GIVEN_INIT;
@@ -111,7 +121,8 @@ static int run_run(struct call *call, struct err *err)
     char id[ID_TEXT];
 
     run_block_signals();
-    if (open_root(call, err) == -1 || new_options_read(call, &options, &given, err) == -1)
+    if (refuse_array(err) == -1 || open_root(call, err) == -1 ||
+        new_options_read(call, &options, &given, err) == -1)
         return -1;
     const struct life life = {.root = &call->root,
                               .config = &call->config,

@@ -179,8 +179,10 @@ static void prune(const char *store, const char *id)
         (void)walk(dir, remove_older, &list[SAVES_KEPT - 1], &ignored);
 }
 
-/* Reads the epoch in which this machine has the session. */
-static int read_epoch(const struct life *life, const char *id, uint64_t *ret, struct err *err)
+/* Reads the epoch in which this machine has the session, and the store of its start, which the
+ * caller frees. */
+static int read_session(const struct life *life, const char *id, uint64_t *ret, char **ret_store,
+                        struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_close_ int dir = workspace_open(life->root, id);
@@ -190,6 +192,7 @@ static int read_epoch(const struct life *life, const char *id, uint64_t *ret, st
     if (session_load(life->root, dir, id, &session, err) == -1)
         return err_wrap(err, "cannot save session '%s'", id);
     *ret = session.epoch;
+    *ret_store = mem_dup(session.store != NULL ? session.store : "");
     return 0;
 }
 
@@ -198,10 +201,17 @@ int saves_write(const struct life *life, const char *store, const char *id, bool
 {
     struct save list[SAVES_LISTED];
     struct save save = {.when = time(NULL)};
+    _cleanup_free_ char *own = NULL;
     size_t count = 0;
 
-    if (read_epoch(life, id, &save.epoch, err) == -1 || make_dir(store, id, err) == -1 ||
-        saves_list(store, id, list, &count, err) == -1)
+    if (read_session(life, id, &save.epoch, &own, err) == -1)
+        return -1;
+    store = store[0] != '\0' ? store : own;
+    if (store[0] == '\0') {
+        (void)err_set(err, MAS_FAILED, "cannot save session '%s': there is no store", id);
+        return err_hint(err, "name a directory in mas.ini: [fleet] store = DIR");
+    }
+    if (make_dir(store, id, err) == -1 || saves_list(store, id, list, &count, err) == -1)
         return -1;
     if (count > 0 && list[0].epoch > save.epoch)
         return err_set(err, MAS_CONFLICT,

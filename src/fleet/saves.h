@@ -40,9 +40,10 @@ int saves_list(const char *store, const char *id, struct save ret[SAVES_LISTED],
                struct err *err);
 
 /* Saves a session of this machine, in its epoch, and removes all but the two newest saves. With
- * `live` it may run (archive_live()); else it is stopped. Fails with MAS_CONFLICT if the store
- * has a save of a later epoch: another machine has taken the session over. The caller releases *ret
- * with archive_report_free(). */
+ * `live` it may run (archive_live()); else it is stopped. `store` "": the one of its last start, as
+ * a job has it that was given --store. Fails with MAS_CONFLICT if the store has a save of a later
+ * epoch: another machine has taken the session over. The caller releases *ret with
+ * archive_report_free(). */
 int saves_write(const struct life *life, const char *store, const char *id, bool live,
                 struct archive_report *ret, struct err *err);
 

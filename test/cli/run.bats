@@ -782,3 +782,22 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     "$MAS" new -q --host gpu -t solo
     grep -qF " $(realpath "$config/team.sbatch") " "$T/calls"
 }
+
+@test "archive --live --save from the root of a session that run was given a store for uses that store" {
+    begin --store "$STORE" -t solo -n shop
+    [ "$(saves)" -eq 0 ]
+    mas archive --live --save -q shop
+    [ "$status" -eq 0 ]
+    [ "$(saves)" -eq 1 ]
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+}
+
+@test "run refuses a task of an array job" {
+    SLURM_ARRAY_TASK_ID=1 mas run --store "$STORE" --id "$ID"
+    [ "$status" -eq 2 ]
+    [[ $stderr = 'mas: cannot run a session in an array job: '*$'\n'*--array* ]]
+    [ ! -e "$STORE/$ID" ]
+    [ ! -e "$ROOT/sessions/$ID" ]
+}
