@@ -182,7 +182,7 @@ $(BUILD)/mas-archive: $(ARCHIVE_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 $(BUILD)/mas-serve: $(SERVE_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(SERVE_LIBS) $(FILTER_LIBS)
-$(BUILD)/src/serve/health.o: src/serve/openapi.json
+$(BUILD)/src/serve/openapi.o: src/serve/components.json
 $(BUILD)/src/serve/page.o: $(wildcard src/serve/page/*)
 
 $(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a

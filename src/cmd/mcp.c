@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "client/roster.h"
 #include "cmd.h"
+#include "model/operation.h"
 #include "model/target.h"
 
 #include <errno.h>
@@ -20,106 +21,21 @@
  */
 
 enum {
+    TOOLS_MAX = 32,
     CALLS_MAX = 32, /* at the same time */
     OUTPUT_MAX = 16 << 20, /* bytes of a command's output */
     QUICK_MS = 60 * 1000, /* time limit of a command that does not wait */
     WAIT_MAX = 3600, /* seconds */
     WAIT_DEFAULT = 60,
-    ARGS_MAX = 16,
     CHUNK = 64 * 1024,
     WRITE_MAX = 4096, /* bytes that a pipe accepts without blocking when the loop reports room */
-    TEXT_MAX = 1 << 20, /* bytes of a message */
     PRINTED_MAX = 256 * 1024, /* bytes of a command's words, for the model */
-};
-
-static const char *const states[] = {"idle", "exit", "waiting", NULL};
-
-static const char *const extents[] = {"files", "lines", NULL};
-
-enum { SEND, LIST, READ, SEARCH, WAIT, MERGE, SYNC, DIFF, TOOL_COUNT };
-
-/* The commands that the tools run. */
-static const struct {
-    const char *verb;
-    bool json; /* the command prints an object; otherwise its words are the answer */
-    bool waits; /* it may take long */
-} verbs[TOOL_COUNT] = {
-    [SEND] = {"send", true, false},    [LIST] = {"status", true, false},
-    [READ] = {"history", true, false}, [SEARCH] = {"search", true, false},
-    [WAIT] = {"wait", false, true},    [MERGE] = {"merge", false, true},
-    [SYNC] = {"sync", false, true},    [DIFF] = {"diff", false, true},
-};
-
-static const struct mcp_tool tools[] = {
-    [SEND] = {"send_message",
-              "Send a message",
-              "Send a message to agents of the team. mas delivers it as a prompt. To read the "
-              "answer, call wait_for, then read_messages.",
-              false,
-              {{"target", MCP_STRING,
-                "an agent's id, a comma-separated list of ids, a unit, 'managers' or 'workers'",
-                true, 1, 1024, NULL},
-               {"text", MCP_STRING, "the message", true, 1, TEXT_MAX, NULL}}},
-    [LIST] = {"list_agents",
-              "List the agents",
-              "List the agents of the team: id, role, unit, current state, and whether the team's "
-              "rules let you write to the agent.",
-              true,
-              {{.name = NULL}}},
-    [READ] = {"read_messages",
-              "Read messages",
-              "Read the newest messages of an agent's conversations, the oldest of them first.",
-              true,
-              {{"agent", MCP_STRING, "the agent's id", true, 1, 32, NULL},
-               {"limit", MCP_INTEGER, "how many messages (default: 20)", false, 1, 500, NULL}}},
-    [SEARCH] = {"search_history",
-                "Search the history",
-                "Search the messages of this team or, if the settings share them, of all teams. "
-                "The best match comes first.",
-                true,
-                {{"query", MCP_STRING, "words to look for", true, 1, 4096, NULL},
-                 {"limit", MCP_INTEGER, "how many messages (default: 10)", false, 1, 100, NULL}}},
-    [WAIT] = {"wait_for",
-              "Wait for agents",
-              "Wait until agents are idle (they have done what they were sent), have exited, or "
-              "wait for an answer.",
-              true,
-              {{"target", MCP_STRING, "an agent's id, a comma-separated list of ids, or a unit",
-                true, 1, 1024, NULL},
-               {"state", MCP_STRING, "what to wait for (default: idle)", false, 0, 0, states},
-               {"timeout", MCP_INTEGER, "the most seconds to wait (default: 60)", false, 1,
-                WAIT_MAX, NULL}}},
-    [MERGE] = {"merge",
-               "Merge commits",
-               "Merge the commits of your branch into the team's branch. On a conflict nothing is "
-               "merged, and the answer names the files.",
-               false,
-               {{"target", MCP_STRING,
-                 "whose branches instead of yours: an agent's id, or a comma-separated list of ids",
-                 false, 1, 1024, NULL}}},
-    [SYNC] = {"sync",
-              "Get the team's commits",
-              "Bring your branch and your work tree forward to the team's branch. If you have work "
-              "of your own, nothing changes, and the answer says what to do.",
-              false,
-              {{"target", MCP_STRING,
-                "whose instead of yours: an agent's id, or a comma-separated list of ids", false, 1,
-                1024, NULL}}},
-    [DIFF] = {"diff",
-              "Show changes",
-              "What you have changed in the project, also what is not committed.",
-              true,
-              {{"target", MCP_STRING,
-                "whose changes instead of yours: an agent's id, or a comma-separated list of ids",
-                false, 1, 1024, NULL},
-               {"show", MCP_STRING, "the files, or each line (default: files)", false, 0, 0,
-                extents}}},
 };
 
 /* A call that is running. */
 struct running {
     char *ticket;
-    size_t tool;
+    const struct model_tool *tool;
     struct proc proc;
 };
 
@@ -137,92 +53,31 @@ struct mcp_server {
 
 /* ---- commands */
 
-struct command_words {
-    const char *argv[ARGS_MAX + 1];
-    size_t count;
-    char numbers[2][32];
-};
-
-static void add_word(struct command_words *words, const char *word)
-{
-    words->argv[words->count++] = word;
-}
-
-static const char *number_of(struct command_words *words, int slot, const struct json *arguments,
-                             const char *key, int fallback, const char *unit)
-{
-    (void)snprintf(words->numbers[slot], sizeof words->numbers[slot], "%lld%s",
-                   (long long)json_int(json_get(arguments, key), fallback), unit);
-    return words->numbers[slot];
-}
-
-/* Builds the command line of a tool. Arguments from the agent follow "--" or the name of an option.
- * Texts go to standard input, because every user of the machine can read a command line. */
-static void put_words(const struct mcp_server *server, size_t tool, const struct json *arguments,
-                      struct command_words *words)
-{
-    add_word(words, "mas");
-    add_word(words, verbs[tool].verb);
-    if (tool != SEARCH) {
-        add_word(words, "--session");
-        add_word(words, server->session);
-    }
-    if (verbs[tool].json)
-        add_word(words, "--json");
-    if (tool == SEND) {
-        add_word(words, "--");
-        add_word(words, json_get_text_or(arguments, "target", ""));
-        add_word(words, "-");
-    } else if (tool == READ) {
-        add_word(words, "--limit");
-        add_word(words, number_of(words, 0, arguments, "limit", 20, ""));
-        add_word(words, "--");
-        add_word(words, json_get_text_or(arguments, "agent", ""));
-    } else if (tool == SEARCH) {
-        add_word(words, "--limit");
-        add_word(words, number_of(words, 0, arguments, "limit", 10, ""));
-        add_word(words, "--");
-        add_word(words, "-");
-    } else if (tool == WAIT) {
-        add_word(words, "--for");
-        add_word(words, json_get_text_or(arguments, "state", "idle"));
-        add_word(words, "--timeout");
-        add_word(words, number_of(words, 1, arguments, "timeout", WAIT_DEFAULT, "s"));
-        add_word(words, "--");
-        add_word(words, json_get_text_or(arguments, "target", ""));
-    } else if (tool == MERGE || tool == SYNC || tool == DIFF) {
-        const char *target = json_get_text_or(arguments, "target", server->me);
-        const char *show = json_get_text_or(arguments, "show", "");
-        if (tool == DIFF && strcmp(show, "lines") != 0)
-            add_word(words, "--stat");
-        add_word(words, "--");
-        if (target != NULL)
-            add_word(words, target);
-    }
-    words->argv[words->count] = NULL;
-}
-
-static void on_call(void *arg, const char *ticket, size_t tool, const struct json *arguments)
+/* Arguments from the agent follow "--" or the name of an option. Texts go to standard input,
+ * because every user of the machine can read a command line. */
+static void on_call(void *arg, const char *ticket, const struct model_tool *tool,
+                    const struct json *arguments)
 {
     struct mcp_server *server = arg;
-    struct command_words words = {.count = 0};
+    const struct operation_values values = {
+        .id = server->session, .agent = server->me, .params = arguments};
+    _cleanup_strv_ char **words = NULL;
     struct err err = ERR_INIT;
 
     if (server->count == CALLS_MAX) {
         mcp_result(server->mcp, ticket, "too many calls are running", NULL, true);
         return;
     }
-    put_words(server, tool, arguments, &words);
-    const char *text = tool == SEND ? "text" : tool == SEARCH ? "query" : NULL;
-    const char *input = text != NULL ? json_get_text_or(arguments, text, "") : NULL;
+    strv_push(&words, "mas");
+    const char *input = operation_words(tool->command, tool->params, &values, &words);
     const struct proc_spec spec = {
         .file = server->exe,
-        .argv = (char *const *)words.argv,
+        .argv = words,
         .cwd = -1,
         .input = input,
         .input_len = input != NULL ? strlen(input) : 0,
         .output_max = OUTPUT_MAX,
-        .timeout_ms = verbs[tool].waits ? (WAIT_MAX + WAIT_DEFAULT) * 1000 : QUICK_MS,
+        .timeout_ms = tool->waits ? (WAIT_MAX + WAIT_DEFAULT) * 1000 : QUICK_MS,
     };
     struct running *call = &server->calls[server->count];
     if (proc_start(&spec, &call->proc, &err) == -1) {
@@ -235,6 +90,11 @@ static void on_call(void *arg, const char *ticket, size_t tool, const struct jso
 }
 
 /* ---- results */
+
+static bool is_tool(const struct model_tool *tool, const char *name)
+{
+    return strcmp(tool->name, name) == 0;
+}
 
 /* Returns true if the caller may write to an agent of this team. */
 static bool may_write(const struct roster_team *team, const char *me, const char *agent)
@@ -306,23 +166,23 @@ static void put_printed(const struct proc_result *result, struct json_out *out)
 }
 
 /* Writes the parts of a command's output that a model needs. */
-static int put_answer(const struct mcp_server *server, size_t tool,
+static int put_answer(const struct mcp_server *server, const struct model_tool *tool,
                       const struct proc_result *result, struct str *to, struct err *err)
 {
     _cleanup_json_ struct json *answer = NULL;
     struct json_out out = {.to = to};
 
-    if (verbs[tool].json &&
+    if (tool->json &&
         json_parse(str_text(&result->out), result->out.len, OUTPUT_MAX, &answer, err) == -1)
         return -1;
     json_open(&out, NULL, '{');
-    if (tool == WAIT)
+    if (is_tool(tool, "wait_for"))
         json_put_bool(&out, "reached", result->status == MAS_OK);
-    else if (!verbs[tool].json)
+    else if (!tool->json)
         put_printed(result, &out);
-    else if (tool == LIST)
+    else if (is_tool(tool, "list_agents"))
         put_agents(server, answer, &out);
-    else if (tool == SEND)
+    else if (is_tool(tool, "send_message"))
         json_put_node(&out, "agents", json_get(answer, "agents"));
     else
         put_messages(answer, &out);
@@ -352,8 +212,8 @@ static void handle_result(struct mcp_server *server, struct running *call)
     _cleanup_str_ struct str text = STR_INIT;
     struct err err = ERR_INIT;
     int rc = proc_finish(&call->proc, &result, &err);
-    bool done = rc == 0 &&
-                (result.status == MAS_OK || (call->tool == WAIT && result.status == MAS_TIMEOUT));
+    bool done = rc == 0 && (result.status == MAS_OK ||
+                            (is_tool(call->tool, "wait_for") && result.status == MAS_TIMEOUT));
 
     if (done && put_answer(server, call->tool, &result, &text, &err) == 0) {
         mcp_result(server->mcp, call->ticket, text.data, text.data, false);
@@ -455,7 +315,7 @@ static void finish(struct mcp_server *server)
     size_t len = 0;
 
     for (size_t i = server->count; i-- > 0;) {
-        if (server->calls[i].tool != WAIT)
+        if (!is_tool(server->calls[i].tool, "wait_for"))
             continue;
         proc_abandon(&server->calls[i].proc);
         forget(server, i);
@@ -485,6 +345,8 @@ static const struct mcp_self self = {
 
 static int run_mcp(struct call *call, struct err *err)
 {
+    const struct model_tool *tools[TOOLS_MAX];
+    size_t count = 0;
     char id[ID_TEXT];
     const char *agent = getenv("MAS_AGENT_ID");
     const char *own = getenv("MAS_SESSION_ID");
@@ -500,8 +362,11 @@ static int run_mcp(struct call *call, struct err *err)
     };
     if (server.exe == NULL)
         return err_errno(err, "cannot find the mas program");
+    for (size_t i = 0; i < operation_count; i++)
+        if (operations[i].tool != NULL)
+            tools[count++] = operations[i].tool;
     (void)signal(SIGPIPE, SIG_IGN);
-    server.mcp = mcp_new(&ops, &server, &self, tools, ARRAY_LEN(tools));
+    server.mcp = mcp_new(&ops, &server, &self, tools, count);
     while (!server.ends && !mcp_is_stuck(server.mcp))
         wait_and_serve(&server, false);
     if (!mcp_is_stuck(server.mcp))

@@ -17,7 +17,7 @@ struct mcp {
     const struct mcp_ops *ops;
     void *arg;
     const struct mcp_self *self;
-    const struct mcp_tool *tools;
+    const struct model_tool *const *tools;
     size_t count;
     struct rpc *rpc;
     bool initialized;
@@ -41,7 +41,7 @@ static const struct rpc_spec spec = {
 };
 
 struct mcp *mcp_new(const struct mcp_ops *ops, void *arg, const struct mcp_self *self,
-                    const struct mcp_tool *tools, size_t count)
+                    const struct model_tool *const *tools, size_t count)
 {
     struct mcp *mcp = mem_alloc(sizeof *mcp);
 
@@ -172,46 +172,17 @@ static void do_ping(struct mcp *mcp, const struct rpc_request *request, bool mod
 
 /* ---- tools */
 
-static void put_param(struct json_out *out, const struct mcp_param *param)
-{
-    bool is_text = param->type == MCP_STRING;
-
-    json_open(out, param->name, '{');
-    json_put(out, "type", is_text ? "string" : "integer");
-    json_put(out, "description", param->description);
-    if (param->words != NULL) {
-        json_open(out, "enum", '[');
-        for (size_t i = 0; param->words[i] != NULL; i++)
-            json_put(out, NULL, param->words[i]);
-        json_close(out, ']');
-    } else {
-        json_put_int(out, is_text ? "minLength" : "minimum", param->min);
-        json_put_int(out, is_text ? "maxLength" : "maximum", param->max);
-    }
-    json_close(out, '}');
-}
-
-static void put_tool(struct json_out *out, const struct mcp_tool *tool)
+static void put_tool(struct json_out *out, const struct model_tool *tool)
 {
     json_open(out, NULL, '{');
     json_put(out, "name", tool->name);
     json_put(out, "title", tool->title);
-    json_put(out, "description", tool->description);
+    json_put(out, "description", tool->help);
     json_open(out, "inputSchema", '{');
-    json_put(out, "type", "object");
-    json_open(out, "properties", '{');
-    for (const struct mcp_param *param = tool->params; param->name != NULL; param++)
-        put_param(out, param);
-    json_close(out, '}');
-    json_open(out, "required", '[');
-    for (const struct mcp_param *param = tool->params; param->name != NULL; param++)
-        if (param->required)
-            json_put(out, NULL, param->name);
-    json_close(out, ']');
-    json_put_bool(out, "additionalProperties", false);
+    params_put_schema(tool->params, out);
     json_close(out, '}');
     json_open(out, "annotations", '{');
-    json_put_bool(out, "readOnlyHint", tool->read_only);
+    json_put_bool(out, "readOnlyHint", tool->reads);
     json_put_bool(out, "destructiveHint", false);
     json_put_bool(out, "openWorldHint", false);
     json_close(out, '}');
@@ -230,62 +201,26 @@ static void do_list(struct mcp *mcp, const struct rpc_request *request, bool mod
     open_result(mcp, &out, modern);
     json_open(&out, "tools", '[');
     for (size_t i = 0; i < mcp->count; i++)
-        put_tool(&out, &mcp->tools[i]);
+        put_tool(&out, mcp->tools[i]);
     json_close(&out, ']');
     if (modern)
         put_cache(&out);
     send_result(mcp, request->ticket, &out);
 }
 
-static bool is_word(const char *const *words, const char *text)
-{
-    for (size_t i = 0; words[i] != NULL; i++)
-        if (strcmp(words[i], text) == 0)
-            return true;
-    return false;
-}
-
-/* Returns what is wrong with an argument, which the caller frees; NULL: nothing. */
-static char *check_value(const struct mcp_param *param, const struct json *value)
-{
-    const char *text = json_text(value);
-    int64_t number = json_int(value, INT64_MIN);
-
-    if (value == NULL)
-        return param->required ? mem_printf("'%s' is missing", param->name) : NULL;
-    if (param->type == MCP_INTEGER)
-        return number >= param->min && number <= param->max
-                   ? NULL
-                   : mem_printf("'%s' is not an integer from %lld to %lld", param->name,
-                                (long long)param->min, (long long)param->max);
-    if (text == NULL)
-        return mem_printf("'%s' is not a string", param->name);
-    if (param->words != NULL)
-        return is_word(param->words, text)
-                   ? NULL
-                   : mem_printf("'%s' is not one of the allowed values", param->name);
-    size_t len = strlen(text);
-    if (len < (size_t)param->min || len > (size_t)param->max)
-        return mem_printf("'%s' must have %lld to %lld bytes", param->name, (long long)param->min,
-                          (long long)param->max);
-    return NULL;
-}
-
-static char *check_arguments(const struct mcp_tool *tool, const struct json *arguments)
+/* Returns what is wrong with the arguments, which the caller frees; NULL: nothing. */
+static char *check_arguments(const struct model_tool *tool, const struct json *arguments)
 {
     if (arguments != NULL && !json_is_object(arguments))
         return mem_dup("the arguments are not an object");
     for (const struct json *node = json_first(arguments); node != NULL; node = json_next(node)) {
-        const struct mcp_param *param = tool->params;
-        while (param->name != NULL && strcmp(param->name, json_key(node)) != 0)
-            param++;
-        if (param->name == NULL)
+        if (param_find(tool->params, json_key(node)) == NULL)
             return mem_printf("unknown argument '%.*s'", 64, json_key(node));
     }
-    for (const struct mcp_param *param = tool->params; param->name != NULL; param++) {
-        char *why = check_value(param, json_get(arguments, param->name));
-        if (why != NULL)
-            return why;
+    for (const struct param *p = tool->params; p != NULL && p->name != NULL; p++) {
+        _cleanup_str_ struct str why = STR_INIT;
+        if (!param_check(p, json_get(arguments, p->name), &why))
+            return mem_printf("'%s' %s", p->name, str_text(&why));
     }
     return NULL;
 }
@@ -311,7 +246,7 @@ static void do_call(struct mcp *mcp, const struct rpc_request *request, bool mod
     const struct json *arguments = json_get(request->params, "arguments");
     size_t i = 0;
 
-    while (i < mcp->count && (name == NULL || strcmp(mcp->tools[i].name, name) != 0))
+    while (i < mcp->count && (name == NULL || strcmp(mcp->tools[i]->name, name) != 0))
         i++;
     if (i == mcp->count) {
         _cleanup_free_ char *why = mem_printf("unknown tool '%.*s'", 64, name != NULL ? name : "");
@@ -320,11 +255,11 @@ static void do_call(struct mcp *mcp, const struct rpc_request *request, bool mod
     }
     if (modern)
         strv_push(&mcp->modern, request->ticket);
-    _cleanup_free_ char *why = check_arguments(&mcp->tools[i], arguments);
+    _cleanup_free_ char *why = check_arguments(mcp->tools[i], arguments);
     if (why != NULL) /* an error that the model sees and can correct */
         mcp_result(mcp, request->ticket, why, NULL, true);
     else
-        mcp->ops->call(mcp->arg, request->ticket, i, arguments);
+        mcp->ops->call(mcp->arg, request->ticket, mcp->tools[i], arguments);
 }
 
 void mcp_result(struct mcp *mcp, const char *ticket, const char *text, const char *object,

@@ -7,14 +7,15 @@
  * connection the earlier ones that begin with initialize (2025-11-25, 2025-06-18, 2025-03-26,
  * 2024-11-05).
  *
- * A tool is a row of a table. Its JSON schema is generated from the row, and arguments are checked
- * against the row. So a reported call has all required arguments, each of the right type and within
- * its limits, and no others.
+ * The JSON schema of a tool is generated from its row in the table of operations, and arguments are
+ * checked against the row. So a reported call has all required arguments, each of the right type
+ * and within its limits, and no others.
  */
 #ifndef MAS_PROTOCOL_MCP_H
 #define MAS_PROTOCOL_MCP_H
 
 #include "base/json.h"
+#include "model/operation.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,27 +24,9 @@
 enum {
     MCP_LINE_MAX = 8 << 20, /* bytes of a message */
     MCP_OUT_MAX = 64 << 20, /* unsent bytes for a client that does not read */
-    MCP_PARAMS_MAX = 6,
 };
 
 #define MCP_NEWEST "2026-07-28"
-
-enum mcp_type { MCP_STRING, MCP_INTEGER };
-
-struct mcp_param {
-    const char *name; /* NULL: end of the row */
-    enum mcp_type type;
-    const char *description;
-    bool required;
-    int64_t min, max; /* of an integer its value; of a string its length in bytes */
-    const char *const *words; /* all possible values of a string, NULL-terminated; NULL: any */
-};
-
-struct mcp_tool {
-    const char *name, *title, *description;
-    bool read_only; /* the tool changes nothing */
-    struct mcp_param params[MCP_PARAMS_MAX + 1];
-};
 
 struct mcp_self {
     const char *name, *title, *version;
@@ -51,9 +34,10 @@ struct mcp_self {
 };
 
 struct mcp_ops {
-    /* A call of tools[tool]; `arguments` is an object, or NULL if missing. Answer it with
+    /* A call of a tool; `arguments` is an object, or NULL if missing. Answer it with
      * mcp_result(), at any time. What the callback receives is valid only during the call. */
-    void (*call)(void *arg, const char *ticket, size_t tool, const struct json *arguments);
+    void (*call)(void *arg, const char *ticket, const struct model_tool *tool,
+                 const struct json *arguments);
     /* notifications/cancelled: the client no longer waits. The call is closed; do not answer it. */
     void (*cancelled)(void *arg, const char *ticket);
 };
@@ -63,7 +47,7 @@ struct mcp;
 /* Creates a server, which keeps all pointers; release it with mcp_free(). Callbacks may call
  * mcp_result(). */
 struct mcp *mcp_new(const struct mcp_ops *ops, void *arg, const struct mcp_self *self,
-                    const struct mcp_tool *tools, size_t count);
+                    const struct model_tool *const *tools, size_t count);
 void mcp_free(struct mcp *mcp);
 
 /* Returns the bytes to write to the client; they stay valid until the next call. */

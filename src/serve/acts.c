@@ -1,9 +1,7 @@
-/* Requests that change something: runs, stop, start, settings, removal. */
+/* Operations that change sessions and need more than a verb: runs, settings, removal. */
 #include "model/budget.h"
 #include "model/limits.h"
-#include "model/template_name.h"
 #include "serve/api.h"
-#include "serve/body.h"
 #include "serve/server.h"
 #include "serve/tell.h"
 #include "serve/verb.h"
@@ -18,70 +16,8 @@ enum { STATUS_CREATED = 201 };
 
 /* ---- POST /runs */
 
-static const char *const run_members[] = {"agents", "sessionMode", "sessionId", "template", "name",
-                                          "preset", "private",     "project",   "setup",    NULL};
-
-/* Options of a new session. */
-struct run_options {
-    const char *mode, *id, *template, *name, *preset, *project, *setup;
-    bool private;
-    char own_id[ID_TEXT];
-};
-
-static bool refuse(struct request *request, const char *key, const char *why)
-{
-    answer_error(request, 400, "cannot use the body: %s: it is %s", key, why);
-    return false;
-}
-
-static bool parse_run(struct request *request, struct run_options *ret)
-{
-    struct run_options *run = ret;
-    const struct json *private = json_get(request->json, "private");
-    enum mode mode;
-    const char *wrong;
-
-    *run = (struct run_options){.mode = NULL};
-    if (!api_text(request, "sessionMode", false, &run->mode) ||
-        !api_text(request, "sessionId", false, &run->id) ||
-        !api_text(request, "template", false, &run->template) ||
-        !api_text(request, "name", false, &run->name) ||
-        !api_text(request, "preset", false, &run->preset) ||
-        !api_text(request, "project", false, &run->project) ||
-        !api_text(request, "setup", false, &run->setup))
-        return false;
-    if (json_get(request->json, "agents") == NULL) {
-        answer_error(request, 400, "cannot use the body: agents: it is missing");
-        return false;
-    }
-    if (private != NULL && json_bool(private, true) != json_bool(private, false))
-        return refuse(request, "private", "neither true nor false");
-    run->private = json_bool(private, false);
-    if (run->mode != NULL && !mode_parse(run->mode, &mode))
-        return refuse(request, "sessionMode", "neither isolated nor legacy");
-    if (run->id != NULL && !id_normalise(run->id, run->own_id))
-        return refuse(request, "sessionId", "not a version 4 UUID");
-    /* a path would name a directory of the machine and its programs */
-    if (run->template != NULL && !str_is_word(run->template, TEMPLATE_NAME_MAX))
-        return refuse(request, "template", "not the name of a template");
-    if (run->preset != NULL && !str_is_word(run->preset, PRESET_NAME_MAX))
-        return refuse(request, "preset", "not the name of a preset");
-    if (run->project != NULL && run->project[0] != '/')
-        return refuse(request, "project", "not an absolute path");
-    /* a client may do without a setup; only a person at the machine allows one */
-    if (run->setup != NULL && strcmp(run->setup, "no") != 0)
-        return refuse(request, "setup", "not no");
-    wrong = run->name != NULL ? session_check_name(run->name) : NULL;
-    if (wrong != NULL) {
-        answer_error(request, 400, "cannot use the body: name: %s", wrong);
-        return false;
-    }
-    return true;
-}
-
 /* Gets {"agents":...} from the body and checks that it fits the template. */
-static int parse_agents(const struct request *request, const struct run_options *run,
-                        struct str *to, struct err *err)
+static int parse_agents(const struct request *request, struct str *to, struct err *err)
 {
     const struct root *root = &request->server->root;
     const struct json *agents = json_get(request->json, "agents");
@@ -98,7 +34,7 @@ static int parse_agents(const struct request *request, const struct run_options 
     if (config_load(root, true, &config, NULL, err) == -1)
         return -1;
     const char *name =
-        run->template != NULL ? run->template : config_text(&config, SETTING_TEMPLATE);
+        json_get_text_or(request->json, "template", config_text(&config, SETTING_TEMPLATE));
     if (json_parse(to->data, to->len, to->len, &json, err) == -1 ||
         template_open(root, name, &tmpl, err) == -1 ||
         prompts_from_json(json, "the body", &config, &tmpl.team, err) == -1) {
@@ -110,34 +46,14 @@ static int parse_agents(const struct request *request, const struct run_options 
     return 0;
 }
 
-static void add_option(const char **words, size_t *count, const char *option, const char *value)
+static int make_session(const struct request *request, const char *id, struct err *err)
 {
-    if (value == NULL)
-        return;
-    words[(*count)++] = option;
-    words[(*count)++] = value;
-}
-
-static int make_session(const struct request *request, struct run_options *run, struct err *err)
-{
-    const char *words[24] = {"new", "-q", "--config", "-"};
-    size_t count = 4;
+    const struct operation_values more = {.id = id};
     _cleanup_str_ struct str agents = STR_INIT;
 
-    if (parse_agents(request, run, &agents, err) == -1)
+    if (parse_agents(request, &agents, err) == -1)
         return -1;
-    if (run->id == NULL && id_make(run->own_id, err) == -1)
-        return -1;
-    add_option(words, &count, "--id", run->own_id);
-    add_option(words, &count, "--mode", run->mode);
-    add_option(words, &count, "--template", run->template);
-    add_option(words, &count, "--name", run->name);
-    add_option(words, &count, "--agent", run->preset);
-    add_option(words, &count, "--project", run->project);
-    add_option(words, &count, "--setup", run->setup);
-    if (run->private)
-        words[count++] = "--private";
-    if (verb_run(request->server, words, &agents, NULL, err) == 0)
+    if (verb_do(request, &more, &agents, NULL, err) == 0)
         return 0;
     /* an unknown preset, or one whose program is not installed: not a server error */
     if (err->code == MAS_NOT_FOUND || strstr(err->text, "' needs the program '") != NULL)
@@ -145,7 +61,7 @@ static int make_session(const struct request *request, struct run_options *run, 
     if (strstr(err->text, "' needs the program '") != NULL)
         return err_hint(err, "GET /presets lists what this machine has");
     if (err->code == MAS_CONFLICT && err->hint[0] == '\0')
-        return err_hint(err, "see whether it is yours: GET /sessions/%s", run->own_id);
+        return err_hint(err, "see whether it is yours: GET /sessions/%s", id);
     return -1;
 }
 
@@ -179,75 +95,35 @@ static int tell_run(const struct request *request, const char *id, struct str *t
 static void run_run(struct job *job)
 {
     struct request *request = api_request(job);
+    const char *wanted = json_get_text(request->json, "sessionId");
     struct str body = STR_INIT;
     struct err err = ERR_INIT;
-    struct run_options run;
+    char id[ID_TEXT];
 
-    if (!parse_run(request, &run))
-        return;
-    if (make_session(request, &run, &err) == -1 ||
-        tell_run(request, run.own_id, &body, &err) == -1) {
+    if ((wanted != NULL ? !id_normalise(wanted, id) : id_make(id, &err) == -1) ||
+        make_session(request, id, &err) == -1 || tell_run(request, id, &body, &err) == -1) {
         str_free(&body);
         answer_err(request, &err, 409);
         return;
     }
-    memcpy(request->id, run.own_id, ID_TEXT); /* also for the log */
+    memcpy(request->id, id, ID_TEXT); /* also for the log */
     answer_json(request, STATUS_CREATED, &body);
 }
 
 enum handled api_run(struct request *request)
 {
-    struct run_options run;
+    const char *name = json_get_text(request->json, "name");
+    const char *wrong = name != NULL ? session_check_name(name) : NULL;
 
-    if (!api_read(request, run_members) || !parse_run(request, &run))
-        return HANDLED_NOW;
-    return api_later(request, run_run);
-}
-
-/* ---- stop, start */
-
-static void run_verb(struct request *request, const char *const *words)
-{
-    struct str body = STR_INIT;
-    struct err err = ERR_INIT;
-
-    if (verb_run(request->server, words, NULL, NULL, &err) == -1 ||
-        tell_session(request->server, request->id, &body, &err) == -1) {
-        str_free(&body);
-        answer_err(request, &err, 409);
-        return;
-    }
-    answer_json(request, 200, &body);
-}
-
-static void run_stop(struct job *job)
-{
-    struct request *request = api_request(job);
-    run_verb(request, (const char *[]){"stop", "-q", request->id, NULL});
-}
-
-static void run_start(struct job *job)
-{
-    struct request *request = api_request(job);
-    run_verb(request, (const char *[]){"start", "-q", request->id, NULL});
-}
-
-static const char *const no_members[] = {NULL};
-
-enum handled api_stop(struct request *request)
-{
-    return api_read(request, no_members) ? api_later_past(request, run_stop) : HANDLED_NOW;
-}
-
-enum handled api_start(struct request *request)
-{
-    return api_read(request, no_members) ? api_later(request, run_start) : HANDLED_NOW;
+    if (json_get(request->json, "name") != NULL && name == NULL)
+        wrong = "it is not a string";
+    if (wrong == NULL)
+        return api_later(request, run_run);
+    answer_error(request, 400, "cannot use the body: name: %s", wrong);
+    return HANDLED_NOW;
 }
 
 /* ---- settings */
-
-static const struct body_member setting_members[] = {{"value", MEMBER_TEXT, true, NULL},
-                                                     {.name = NULL}};
 
 /* Returns true if `mas set` knows this key for a session, or for an agent. */
 static bool is_setting(const char *key, bool of_agent)
@@ -273,15 +149,13 @@ static void run_setting(struct job *job)
     _cleanup_free_ char *word = mem_printf("%s%s%s=%s", agent, agent[0] != '\0' ? "." : "",
                                            request->item, json_get_text(request->json, "value"));
 
-    run_verb(request, (const char *[]){"set", "-q", "--", request->id, word, NULL});
+    api_tell(request, word);
 }
 
 enum handled api_setting(struct request *request)
 {
     bool of_agent = request->agent != NULL;
 
-    if (!body_check(request, setting_members))
-        return HANDLED_NOW;
     if (!is_setting(request->item, of_agent))
         answer_refusal(request, 404, NULL,
                        of_agent ? "the settings are budget.KIND and limits.KIND"
@@ -300,14 +174,11 @@ enum handled api_setting(struct request *request)
 static void run_remove(struct job *job)
 {
     struct request *request = api_request(job);
-    const char *force = request_query(request, "force");
-    bool forced = force != NULL && strcmp(force, "true") == 0;
     struct str body = STR_INIT;
     struct json_out out = {.to = &body};
     struct err err = ERR_INIT;
 
-    if (verb_run(request->server, (const char *[]){"rm", forced ? "-qf" : "-q", request->id, NULL},
-                 NULL, NULL, &err) == -1) {
+    if (verb_do(request, NULL, NULL, NULL, &err) == -1) {
         answer_err(request, &err, 409);
         return;
     }
@@ -320,5 +191,5 @@ static void run_remove(struct job *job)
 
 enum handled api_remove(struct request *request)
 {
-    return api_flag(request, "force") ? api_later_past(request, run_remove) : HANDLED_NOW;
+    return api_later(request, run_remove);
 }

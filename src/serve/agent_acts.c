@@ -2,107 +2,63 @@
 #include "base/time.h"
 #include "serve/agent.h"
 #include "serve/api.h"
-#include "serve/body.h"
 #include "serve/server.h"
 
 #include <string.h>
 
-/* One address. */
-struct act {
-    const char *word; /* the last part of the path; or the one before {item} */
-    const char *verb; /* the request, see protocol/host.h */
-    const char *what; /* "cannot <what> agent '11'" */
-    int status; /* of the answer; 202: the host goes on with it */
-    const char *item; /* the member of the request that is {item} in the path; NULL: none */
-    struct body_member members[BODY_MEMBERS];
-};
+/* ---- operations of the kind OPERATION_HOST */
 
-/* clang-format off */
-static const struct act acts[] = {
-    {"prompts",      "ask",          "ask",                        202, NULL,
-     {{"prompt", MEMBER_MESSAGE, true, NULL}, {"conversation", MEMBER_CONVERSATION, false, NULL},
-      {"tags", MEMBER_TAGS, false, NULL}}},
-    {"cancel",       "cancel",       "cancel the turn of",         200, NULL,
-     {{"prompt", MEMBER_TEXT, false, NULL}}},
-    {"clear",        "clear",        "clear the context of",       200, NULL,
-     {{"then", MEMBER_MESSAGE, false, NULL}, {"mode", MEMBER_TEXT, false, NULL}, {"tags", MEMBER_TAGS, false, NULL}}},
-    {"mode",         "mode",         "set the mode of",            200, NULL,
-     {{"mode", MEMBER_TEXT, true, NULL}}},
-    {"options",      "set",          "set an option of",           200, "option",
-     {{"value", MEMBER_TEXT, true, NULL}}},
-    {"conversation", "conversation", "change the conversation of", 200, NULL,
-     {{"conversation", MEMBER_CONVERSATION, true, NULL}}},
-    {"permissions",  "permit",       "answer",                     200, "permission",
-     {{"option", MEMBER_TEXT, true, NULL}, {"answers", MEMBER_FORM, false, NULL}, {"mode", MEMBER_MODE, false, NULL}}},
-    {"budget",       "permit",       "extend the budget of",       200, NULL,
-     {{"more", MEMBER_TEXT, false, NULL}}},
-    {"restart",      "restart",      "restart",                    200, NULL, {{.name = NULL}}},
-    {"sleep",        "sleep",        "put to sleep",               200, NULL, {{.name = NULL}}},
-    {"wake",         "wake",         "wake",                       200, NULL, {{.name = NULL}}},
-    {"seen",         "seen",         "note a look at",             200, NULL, {{.name = NULL}}},
-};
-/* clang-format on */
-
-static const struct act *find_act(const struct request *request)
+/* Writes the fixed members of a request, "VERB KEY=VALUE...", of which a value may be {item}. */
+static void put_command(const struct request *request, struct json_out *out)
 {
-    size_t at = request->part_count - (request->item != NULL ? 2 : 1);
+    _cleanup_strv_ char **words = str_split_list(request->operation->command);
 
-    for (size_t i = 0; i < ARRAY_LEN(acts); i++)
-        if (strcmp(acts[i].word, request->parts[at]) == 0)
-            return &acts[i];
-    return NULL; /* not reached: each route that leads here has a row */
+    json_put(out, "do", words[0]);
+    for (char **word = words + 1; *word != NULL; word++) {
+        char *value = strchr(*word, '=');
+        *value++ = '\0';
+        json_put(out, *word, strcmp(value, "{item}") == 0 ? request->item : value);
+    }
 }
 
-/* ---- the request to the host */
-
 /* Returns the body of the request, NULL: none. It belongs to request->json. */
-static const char *put_members(const struct request *request, const struct act *act,
-                               struct json_out *out)
+static const char *put_params(const struct request *request, struct json_out *out)
 {
+    const struct param *p = request->operation->params;
     const char *body = NULL;
 
-    if (act->item != NULL)
-        json_put(out, act->item, request->item);
-    for (size_t i = 0; i < BODY_MEMBERS && act->members[i].name != NULL; i++) {
-        const struct json *node = json_get(request->json, act->members[i].name);
-        bool is_new = act->members[i].kind == MEMBER_CONVERSATION && node != NULL &&
-                      strcmp(json_text(node), "new") == 0;
-        if (node != NULL && act->members[i].kind == MEMBER_MESSAGE)
+    for (; p != NULL && p->name != NULL; p++) {
+        const struct json *node = json_get(request->json, p->name);
+        bool is_new =
+            p->kind == PARAM_CONVERSATION && node != NULL && strcmp(json_text(node), "new") == 0;
+        if (node != NULL && param_is_input(p))
             body = json_text(node);
         else if (is_new)
             json_put_bool(out, "new", true);
         else if (node != NULL)
-            json_put_node(out, act->members[i].name, node);
+            json_put_node(out, p->name, node);
     }
     return body;
 }
 
-static void run_act(struct job *job)
+void api_run_host(struct job *job)
 {
     struct request *request = api_request(job);
-    const struct act *act = find_act(request);
+    int status = request->operation->status;
     _cleanup_json_ struct json *said = NULL;
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
 
     json_open(&out, NULL, '{');
-    json_put(&out, "do", act->verb);
-    if (strcmp(act->word, "budget") == 0)
-        json_put(&out, "option", "allow");
-    const char *body = put_members(request, act, &out);
+    put_command(request, &out);
+    const char *body = put_params(request, &out);
     json_close(&out, '}');
-    const struct roster_request ask = {.what = act->what,
+    const struct roster_request ask = {.what = request->operation->what,
                                        .head = str_text(&head),
                                        .body = body,
                                        .body_len = body != NULL ? strlen(body) : 0};
     if (agent_ask(request, &ask, AGENT_ANSWER_MS, &said))
-        agent_answer(request, act->status, said);
-}
-
-enum handled api_act(struct request *request)
-{
-    return body_check(request, find_act(request)->members) ? api_later(request, run_act)
-                                                           : HANDLED_NOW;
+        agent_answer(request, status != 0 ? status : 200, said);
 }
 
 /* ---- what an agent is doing, and what it asks */

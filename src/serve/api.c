@@ -2,7 +2,6 @@
 
 #include "serve/http.h"
 #include "serve/keys.h"
-#include "serve/read.h"
 #include "serve/server.h"
 #include "serve/transfer.h"
 #include "store/workspace.h"
@@ -12,94 +11,80 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BODY_RUN = 5 << 20, BODY_MESSAGE = 5 << 20, BODY_SMALL = 64 * 1024 };
+enum { BODY_LARGE = 5 << 20, BODY_SMALL = 64 * 1024, NUMBER_DIGITS = 10 };
 
-static const char *const list_queries[] = {"limit", "offset", "status", "mode", NULL};
-static const char *const event_queries[] = {"live", NULL};
-static const char *const log_queries[] = {"follow", NULL};
-static const char *const screen_queries[] = {"history", NULL};
-static const char *const archive_queries[] = {"live", NULL};
-static const char *const restore_queries[] = {"name", "newId", "links", NULL};
-static const char *const remove_queries[] = {"force", NULL};
-static const char *const kept_queries[] = {"session", "all", NULL};
-
-/* clang-format off */
-const struct route api_routes[] = {
-    {METHOD_GET, "/sessions", 0, RIGHT_READ, api_sessions, list_queries, NULL},
-    {METHOD_POST, "/runs", BODY_RUN, RIGHT_FULL, api_run, NULL, NULL},
-    {METHOD_GET, "/sessions/{id}", 0, RIGHT_READ, api_session, NULL, NULL},
-    {METHOD_DELETE, "/sessions/{id}", 0, RIGHT_FULL, api_remove, remove_queries, NULL},
-    {METHOD_POST, "/sessions/{id}/stop", BODY_SMALL, RIGHT_FULL, api_stop, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/start", BODY_SMALL, RIGHT_FULL, api_start, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/messages", BODY_MESSAGE, RIGHT_FULL, api_message, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/prompts", BODY_MESSAGE, RIGHT_FULL, api_act, NULL, NULL},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}", 0, RIGHT_READ, api_agent, NULL, NULL},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/permissions", 0, RIGHT_READ, api_permissions, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/cancel", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/clear", BODY_MESSAGE, RIGHT_FULL, api_act, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/mode", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/options/{item}", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/conversation", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/permissions/{item}", BODY_SMALL, RIGHT_ANSWER, api_act, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/budget", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/restart", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/sleep", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/wake", BODY_SMALL, RIGHT_FULL, api_act, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/seen", BODY_SMALL, RIGHT_ANSWER, api_act, NULL, NULL},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/kept", 0, RIGHT_FULL, api_kept, NULL, NULL},
-    {METHOD_DELETE, "/sessions/{id}/agents/{agent}/kept", 0, RIGHT_FULL, api_kept, kept_queries, NULL},
-    {METHOD_POST, "/sessions/{id}/settings/{item}", BODY_SMALL, RIGHT_FULL, api_setting, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/settings/{item}", BODY_SMALL, RIGHT_FULL, api_setting, NULL, NULL},
-    {METHOD_GET, "/permissions", 0, RIGHT_READ, api_all_permissions, NULL, NULL},
-    {METHOD_GET, "/search", 0, RIGHT_READ, api_read_verb, NULL, &read_search},
-    {METHOD_GET, "/usage", 0, RIGHT_READ, api_read_verb, NULL, &read_usage},
-    {METHOD_GET, "/du", 0, RIGHT_READ, api_read_verb, NULL, &read_du},
-    {METHOD_GET, "/doctor", 0, RIGHT_READ, api_read_verb, NULL, &read_doctor},
-    {METHOD_GET, "/config", 0, RIGHT_FULL, api_read_verb, NULL, &read_config},
-    {METHOD_GET, "/jobs", 0, RIGHT_READ, api_read_verb, NULL, &read_jobs},
-    {METHOD_GET, "/presets", 0, RIGHT_READ, api_read_verb, NULL, &read_presets},
-    {METHOD_GET, "/templates", 0, RIGHT_READ, api_read_verb, NULL, &read_templates},
-    {METHOD_GET, "/templates/{item}", 0, RIGHT_READ, api_read_verb, NULL, &read_template},
-    {METHOD_GET, "/templates/{item}/check", 0, RIGHT_READ, api_read_verb, NULL, &read_template_check},
-    {METHOD_GET, "/sessions/{id}/usage", 0, RIGHT_READ, api_read_verb, NULL, &read_session_usage},
-    {METHOD_GET, "/sessions/{id}/du", 0, RIGHT_READ, api_read_verb, NULL, &read_session_du},
-    {METHOD_GET, "/sessions/{id}/env", 0, RIGHT_READ, api_read_verb, NULL, &read_env},
-    {METHOD_GET, "/sessions/{id}/diff", 0, RIGHT_READ, api_read_verb, NULL, &read_session_diff},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/history", 0, RIGHT_READ, api_read_verb, NULL, &read_history},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/context", 0, RIGHT_READ, api_read_verb, NULL, &read_context},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/diff", 0, RIGHT_READ, api_read_verb, NULL, &read_agent_diff},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/screen", 0, RIGHT_READ, api_screen, screen_queries, NULL},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/review", 0, RIGHT_READ, api_read_verb, NULL, &read_review},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/review", BODY_MESSAGE, RIGHT_FULL, api_review, NULL, NULL},
-    {METHOD_GET, "/sessions/{id}/log", 0, RIGHT_READ, api_log, log_queries, NULL},
-    {METHOD_GET, "/sessions/{id}/agents/{agent}/log", 0, RIGHT_READ, api_log, log_queries, NULL},
-    {METHOD_POST, "/sessions/{id}/agents/{agent}/asides", BODY_MESSAGE, RIGHT_FULL, api_write, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/merge", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/sync", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/land", BODY_MESSAGE, RIGHT_FULL, api_write, NULL, NULL},
-    {METHOD_POST, "/sessions/{id}/archive", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
-    {METHOD_GET, "/sessions/{id}/archive", 0, RIGHT_FULL, api_archive, archive_queries, NULL},
-    {METHOD_POST, "/restores", TRANSFER_MAX, RIGHT_FULL, api_restore, restore_queries, NULL},
-    {METHOD_POST, "/sessions/{id}/migrate", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
-    {METHOD_POST, "/clean", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
-    {METHOD_POST, "/doctor", BODY_SMALL, RIGHT_FULL, api_write, NULL, NULL},
-    {METHOD_GET, "/operations", 0, RIGHT_READ, api_operations, NULL, NULL},
-    {METHOD_GET, "/operations/{item}", 0, RIGHT_READ, api_operation, NULL, NULL},
-    {METHOD_DELETE, "/operations/{item}", 0, RIGHT_FULL, api_operation_cancel, NULL, NULL},
-    {METHOD_GET, "/events", 0, RIGHT_READ, api_events, event_queries, NULL},
-    {METHOD_GET, "/metrics", 0, RIGHT_READ, api_metrics, NULL, NULL},
-    {METHOD_GET, "/openapi.json", 0, RIGHT_READ, api_openapi, NULL, NULL},
-    {METHOD_GET, "/", 0, RIGHT_NONE, api_page, NULL, NULL},
-    {METHOD_GET, "/pair", 0, RIGHT_READ, api_paired, NULL, NULL},
-    {METHOD_POST, "/pair", BODY_SMALL, RIGHT_NONE, api_pair, NULL, NULL},
-    {METHOD_DELETE, "/pair", 0, RIGHT_NONE, api_unpair, NULL, NULL},
-    {METHOD_GET, "/page/{item}", 0, RIGHT_NONE, api_page, NULL, NULL},
-    {METHOD_GET, "/healthz", 0, RIGHT_NONE, api_health, NULL, NULL},
+/* The operations that are neither a request to a host nor a verb. */
+static const struct {
+    const char *name;
+    enum handled (*handle)(struct request *request);
+} handlers[] = {
+    {"agent", api_agent},
+    {"agentLog", api_log},
+    {"allPermissions", api_all_permissions},
+    {"cancelOperation", api_operation_cancel},
+    {"createRun", api_run},
+    {"deleteKept", api_kept},
+    {"downloadArchive", api_archive},
+    {"events", api_events},
+    {"getSession", api_session},
+    {"health", api_health},
+    {"kept", api_kept},
+    {"listSessions", api_sessions},
+    {"metrics", api_metrics},
+    {"openapi", api_openapi},
+    {"operation", api_operation},
+    {"operations", api_operations},
+    {"page", api_page},
+    {"pageFile", api_page},
+    {"pair", api_pair},
+    {"paired", api_paired},
+    {"permissions", api_permissions},
+    {"removeSession", api_remove},
+    {"restoreSession", api_restore},
+    {"review", api_review},
+    {"screen", api_screen},
+    {"sendMessage", api_message},
+    {"sessionLog", api_log},
+    {"setAgent", api_setting},
+    {"setSession", api_setting},
+    {"unpair", api_unpair},
 };
-/* clang-format on */
-const size_t api_route_count = ARRAY_LEN(api_routes);
 
-/* Returns true if the path matches the route; then sets request->id, request->agent and
+static enum handled handle(struct request *request)
+{
+    size_t i = 0;
+
+    switch (request->operation->kind) {
+    case OPERATION_HOST:
+        return api_later(request, api_run_host);
+    case OPERATION_READ:
+        return api_read_verb(request);
+    case OPERATION_TOLD:
+        return api_later(request, api_run_told);
+    case OPERATION_LONG:
+        return api_begin_task(request);
+    case OPERATION_OWN:
+        break;
+    }
+    while (strcmp(handlers[i].name, request->operation->name) != 0)
+        i++; /* each has a row */
+    return handlers[i].handle(request);
+}
+
+static size_t body_max(const struct operation *operation)
+{
+    if (operation->method != METHOD_POST)
+        return 0;
+    if (operation->body != NULL)
+        return TRANSFER_MAX;
+    for (const struct param *p = operation->params; p != NULL && p->name != NULL; p++)
+        if (p->kind == PARAM_MESSAGE || p->kind == PARAM_TYPED || p->kind == PARAM_LONG ||
+            p->kind == PARAM_LIST || p->kind == PARAM_ANY)
+            return BODY_LARGE;
+    return BODY_SMALL;
+}
+
+/* Returns true if the path has this form; then sets request->id, request->agent and
  * request->item. */
 static bool has_form(struct request *request, const char *form)
 {
@@ -146,40 +131,145 @@ static const char *allowed_of(struct request *request)
     };
     unsigned methods = 0;
 
-    for (size_t i = 0; i < api_route_count; i++)
-        if (has_form(request, api_routes[i].path))
-            methods |= 1U << api_routes[i].method;
+    for (size_t i = 0; i < operation_count; i++)
+        if (operations[i].path != NULL && has_form(request, operations[i].path))
+            methods |= 1U << operations[i].method;
     return lists[methods];
+}
+
+/* ---- parameters */
+
+/* Returns the names of parameters, for an error. */
+static char *list_names(const struct param *params)
+{
+    _cleanup_str_ struct str names = STR_INIT;
+
+    for (const struct param *p = params; p != NULL && p->name != NULL; p++)
+        str_addf(&names, "%s %s", p == params ? "its members are:" : ",", p->name);
+    return mem_dup(names.len > 0 ? names.data : "it has no members");
+}
+
+/* Returns true if a query is written like a value of this kind that is no text. */
+static bool is_typed(const struct param *param, const char *value)
+{
+    size_t len = strlen(value);
+
+    if (param->kind == PARAM_FLAG)
+        return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+    return param->kind == PARAM_NUMBER && len > 0 && len <= NUMBER_DIGITS &&
+           strspn(value, "0123456789") == len && (value[0] != '0' || len == 1);
 }
 
 static bool knows_queries(struct request *request)
 {
+    const struct param *params =
+        operation_has_queries(request->operation) ? request->operation->params : NULL;
+
     for (size_t i = 0; i < request->query_count; i++) {
-        const char *const *known = request->route->queries;
         const char *key = request->queries[i].key;
-        while (known != NULL && *known != NULL && strcmp(*known, key) != 0)
-            known++;
-        if ((known == NULL || *known == NULL) &&
-            (request->route->read == NULL || !reads_query(request->route->read, key))) {
-            answer_error(request, 400, "there is no query '%s' at this address", key);
-            return false;
-        }
+        if (param_find(params, key) != NULL)
+            continue;
+        answer_error(request, 400, "there is no query '%s' at this address", key);
+        return false;
     }
     return true;
+}
+
+static bool parse_queries(struct request *request, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    for (size_t i = 0; i < request->query_count; i++) {
+        const struct query *query = &request->queries[i];
+        if (is_typed(param_find(request->operation->params, query->key), query->value))
+            json_put_raw(&out, query->key, query->value);
+        else
+            json_put(&out, query->key, query->value);
+    }
+    json_close(&out, '}');
+    return json_parse(text.data, text.len, text.len, &request->json, err) == 0;
+}
+
+static bool parse_body(struct request *request, struct err *err)
+{
+    if (request->body.len == 0)
+        str_add(&request->body, "{}");
+    if (json_parse(request->body.data, request->body.len, BODY_LARGE, &request->json, err) == -1) {
+        answer_error(request, 400, "cannot read the body: %s", err->text);
+        return false;
+    }
+    if (!json_is_object(request->json)) {
+        answer_error(request, 400, "cannot read the body: it is not an object");
+        return false;
+    }
+    for (const struct json *n = json_first(request->json); n != NULL; n = json_next(n)) {
+        if (param_find(request->operation->params, json_key(n)) != NULL)
+            continue;
+        _cleanup_free_ char *names = list_names(request->operation->params);
+        answer_refusal(request, 400, NULL, names, "cannot use the body: %s: unknown member",
+                       json_key(n));
+        return false;
+    }
+    return true;
+}
+
+/* Checks a parameter. Returns false after answering with an error. */
+static bool check_param(struct request *request, const struct param *param)
+{
+    bool is_query = operation_has_queries(request->operation);
+    const struct json *node = json_get(request->json, param->name);
+    _cleanup_str_ struct str why = STR_INIT;
+    _cleanup_str_ struct str hint = STR_INIT;
+
+    if (param->kind == PARAM_MODE && node != NULL &&
+        !guard_permits(request, RIGHT_FULL, param->name))
+        return false;
+    if (param_check(param, node, &why))
+        return true;
+    if (param->kind == PARAM_WORD && json_is_string(node)) {
+        str_add(&hint, "its words are: ");
+        param_put_words(param, &hint);
+    }
+    if (is_query && node == NULL)
+        answer_error(request, 400, "cannot do without the query %s", param->name);
+    else
+        answer_refusal(request, 400, NULL, hint.len > 0 ? hint.data : NULL,
+                       is_query ? "cannot use the query %s: it %s"
+                                : "cannot use the body: %s: it %s",
+                       param->name, str_text(&why));
+    return false;
+}
+
+/* Parses the queries or the body and checks them. Returns false after answering with an error. */
+static bool read_params(struct request *request)
+{
+    const struct operation *operation = request->operation;
+    struct err err = ERR_INIT;
+    bool parsed =
+        operation_has_queries(operation) ? parse_queries(request, &err) : parse_body(request, &err);
+
+    if (!parsed && request->answer.status == 0)
+        answer_err(request, &err, 409);
+    for (const struct param *p = operation->params; parsed && p != NULL && p->name != NULL; p++)
+        parsed = check_param(request, p);
+    return parsed;
 }
 
 bool api_begin(struct request *request)
 {
     bool split = request_split(request);
 
-    for (size_t i = 0; split && i < api_route_count && request->route == NULL; i++)
-        if (api_routes[i].method == request->method && has_form(request, api_routes[i].path))
-            request->route = &api_routes[i];
+    for (size_t i = 0; split && i < operation_count && request->operation == NULL; i++)
+        if (operations[i].method == request->method && operations[i].path != NULL &&
+            has_form(request, operations[i].path))
+            request->operation = &operations[i];
     if (!guard_passes(&request->server->guard, request,
-                      request->route != NULL && request->route->right == RIGHT_NONE) ||
+                      request->operation != NULL && request->operation->right == RIGHT_NONE) ||
         !split)
         return false; /* without the token, a client does not learn which addresses exist */
-    if (request->route == NULL) {
+    if (request->operation == NULL) {
         request->answer.allow = allowed_of(request);
         if (request->answer.allow != NULL)
             answer_error(request, 405, "this address does not allow %s", request->verb);
@@ -191,8 +281,14 @@ bool api_begin(struct request *request)
             answer_error(request, 404, "there is nothing at this address");
         return false;
     }
-    return guard_permits(request, request->route->right, "this address") &&
+    request->body_max = body_max(request->operation);
+    return guard_permits(request, request->operation->right, "this address") &&
            request_decode_item(request) && knows_queries(request);
+}
+
+enum handled api_do(struct request *request)
+{
+    return read_params(request) ? handle(request) : HANDLED_NOW;
 }
 
 /* Returns true if the root is still at its path, where commands look for it. */
@@ -220,77 +316,12 @@ enum handled api_handle(struct request *request)
     }
     if (!keys_begin(request->server->keys, request))
         return HANDLED_NOW;
-    return request->route->handle(request);
+    return api_do(request);
 }
 
 void api_end(struct request *request)
 {
     keys_end(request->server->keys, request);
-}
-
-bool api_read(struct request *request, const char *const *known)
-{
-    struct err err = ERR_INIT;
-
-    if (request->body.len == 0)
-        str_add(&request->body, "{}");
-    if (json_parse(request->body.data, request->body.len, BODY_RUN, &request->json, &err) == -1) {
-        answer_error(request, 400, "cannot read the body: %s", err.text);
-        return false;
-    }
-    if (!json_is_object(request->json)) {
-        answer_error(request, 400, "cannot read the body: it is not an object");
-        return false;
-    }
-    for (const struct json *n = json_first(request->json); n != NULL; n = json_next(n)) {
-        const char *const *at = known;
-        while (*at != NULL && strcmp(*at, json_key(n)) != 0)
-            at++;
-        if (*at != NULL)
-            continue;
-        _cleanup_str_ struct str hint = STR_INIT;
-        for (at = known; *at != NULL; at++)
-            str_addf(&hint, "%s %s", at == known ? "its members are:" : ",", *at);
-        answer_refusal(request, 400, NULL, *known != NULL ? hint.data : "it has no members",
-                       "cannot use the body: %s: unknown member", json_key(n));
-        return false;
-    }
-    return true;
-}
-
-bool api_text(struct request *request, const char *key, bool needed, const char **ret)
-{
-    const struct json *node = json_get(request->json, key);
-
-    if (node != NULL && !json_is_string(node)) {
-        answer_error(request, 400, "cannot use the body: %s: it is not a string", key);
-        return false;
-    }
-    if (node == NULL && needed) {
-        answer_error(request, 400, "cannot use the body: %s: it is missing", key);
-        return false;
-    }
-    *ret = json_text(node);
-    return true;
-}
-
-bool api_flag(struct request *request, const char *key)
-{
-    const char *value = request_query(request, key);
-
-    if (value == NULL || strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
-        return true;
-    answer_error(request, 400, "cannot use the query %s: it is neither true nor false", key);
-    return false;
-}
-
-bool api_number(struct request *request, const char *key, size_t most, size_t *ret)
-{
-    if (request_number(request, key, most, ret))
-        return true;
-    answer_error(request, 400, "cannot use the query %s: it is not a number from 0 to %zu", key,
-                 most);
-    return false;
 }
 
 struct request *api_request(struct job *job)
@@ -314,24 +345,13 @@ void api_busy(struct request *request)
         answer_refusal(request, 503, NULL, hint, "the server is busy");
 }
 
-static enum handled later(struct request *request, const char *session,
-                          void (*run)(struct job *job))
+enum handled api_later(struct request *request, void (*run)(struct job *job))
 {
     request->job = (struct job){.run = run, .done = done};
-    if (pool_add(request->server->pool, session, &request->job))
+    if (pool_add(request->server->pool, request->operation->past ? "" : request->id, &request->job))
         return HANDLED_LATER;
     api_busy(request);
     return HANDLED_NOW;
-}
-
-enum handled api_later(struct request *request, void (*run)(struct job *job))
-{
-    return later(request, request->id, run);
-}
-
-enum handled api_later_past(struct request *request, void (*run)(struct job *job))
-{
-    return later(request, "", run);
 }
 
 /* Returns true if this is "ID/AGENT". */
@@ -348,7 +368,7 @@ static bool is_agent_name(const char *text)
 
 enum handled api_events(struct request *request)
 {
-    const char *live = request_query(request, "live");
+    const char *live = json_get_text(request->json, "live");
 
     if (live != NULL && !is_agent_name(live)) {
         answer_error(request, 400, "cannot use the query live: it is not SESSION/AGENT");

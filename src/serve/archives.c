@@ -13,35 +13,17 @@
 
 enum { STATUS_CREATED = 201 };
 
-static bool is_true(const struct request *request, const char *key)
-{
-    const char *value = request_query(request, key);
-    return value != NULL && strcmp(value, "true") == 0;
-}
-
 static void run_restore(struct job *job)
 {
     struct request *request = api_request(job);
-    const char *name = request_query(request, "name");
     _cleanup_free_ char *path = mem_printf(ROOT_SESSIONS "/%s", request->transfer.name);
-    const char *words[10] = {"restore", "-q"};
+    const struct operation_values more = {.file = path};
     struct str said = STR_INIT;
     struct str body = STR_INIT;
     struct err err = ERR_INIT;
     char id[ID_TEXT] = "";
-    size_t count = 2;
+    int rc = verb_do(request, &more, NULL, &said, &err);
 
-    if (is_true(request, "newId"))
-        words[count++] = "--new-id";
-    if (is_true(request, "links"))
-        words[count++] = "--links";
-    if (name != NULL) {
-        words[count++] = "--name";
-        words[count++] = name;
-    }
-    words[count++] = "--";
-    words[count++] = path;
-    int rc = verb_run(request->server, words, NULL, &said, &err);
     if (said.len > 0 && said.data[said.len - 1] == '\n')
         said.data[--said.len] = '\0';
     if (rc == 0 && !id_normalise(str_text(&said), id))
@@ -62,14 +44,13 @@ static void run_restore(struct job *job)
 
 enum handled api_restore(struct request *request)
 {
-    const char *name = request_query(request, "name");
+    const char *name = json_get_text(request->json, "name");
     const char *wrong = name != NULL ? session_check_name(name) : NULL;
 
-    if (wrong != NULL)
-        answer_error(request, 400, "cannot use the query name: %s", wrong);
-    if (wrong != NULL || !api_flag(request, "newId") || !api_flag(request, "links"))
-        return HANDLED_NOW;
-    return api_later(request, run_restore);
+    if (wrong == NULL)
+        return api_later(request, run_restore);
+    answer_error(request, 400, "cannot use the query name: %s", wrong);
+    return HANDLED_NOW;
 }
 
 /* ---- an archive that is sent */
@@ -78,10 +59,8 @@ static void run_archive(struct job *job)
 {
     struct request *request = api_request(job);
     struct transfer *transfer = &request->transfer;
-    const char *words[8] = {"archive", "-q", "-s", request->id};
     struct err err = ERR_INIT;
     struct stat st;
-    size_t count = 4;
 
     if (!transfer_name(request, &err)) {
         answer_err(request, &err, 409);
@@ -89,11 +68,8 @@ static void run_archive(struct job *job)
     }
     _cleanup_free_ char *path = mem_printf(ROOT_SESSIONS "/%s", transfer->name);
     transfer->fd = -1;
-    if (is_true(request, "live"))
-        words[count++] = "--live";
-    words[count++] = "--output";
-    words[count++] = path;
-    int rc = verb_run(request->server, words, NULL, NULL, &err);
+    const struct operation_values more = {.file = path};
+    int rc = verb_do(request, &more, NULL, NULL, &err);
     if (rc == 0) {
         transfer->fd = openat(request->server->root.sessions, transfer->name,
                               O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -113,8 +89,6 @@ static void run_archive(struct job *job)
 
 enum handled api_archive(struct request *request)
 {
-    if (!api_flag(request, "live"))
-        return HANDLED_NOW;
     if (request->range != NULL && request->if_range == NULL) {
         answer_refusal(request, 416, "no_ranges", "ask for it without the header Range",
                        "an archive is made anew for each request, so there are no ranges of it");

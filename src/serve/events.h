@@ -14,7 +14,7 @@
  *     message             sessionId, agent, role (user: a prompt, agent: its answer), text
  *     permission          sessionId, agent, permission, title, options: it waits for an answer
  *     merged conflict landed   sessionId, agent, branch, commit, commits, files
- *     operation           an operation has ended, see operation_put()
+ *     operation           an operation has ended, see task_put()
  *     live                sessionId, agent, message, role, at, text: a piece of what an ACP agent
  *                         says; only for clients that asked for this agent's
  *     reset               earlier events are lost: read the list again

@@ -1,64 +1,13 @@
 #include "serve/hint.h"
 
+#include "model/operation.h"
+
 #include <string.h>
 
 /* clang-format off */
-/* Longer commands stand before shorter ones that begin like them. */
-static const struct {
-    const char *command, *address;
-} known[] = {
-    {"mas approve",        "POST /sessions/{id}/agents/{agent}/permissions/{item}"},
-    {"mas archive",        "POST /sessions/{id}/archive"},
-    {"mas ask",            "POST /sessions/{id}/agents/{agent}/prompts"},
-    {"mas cancel",         "POST /sessions/{id}/agents/{agent}/cancel"},
-    {"mas clear",          "POST /sessions/{id}/agents/{agent}/clear"},
-    {"mas clean",          "POST /clean"},
-    {"mas config",         "GET /config"},
-    {"mas context",        "GET /sessions/{id}/agents/{agent}/context"},
-    {"mas deny",           "POST /sessions/{id}/agents/{agent}/permissions/{item}"},
-    {"mas diff",           "GET /sessions/{id}/diff"},
-    {"mas doctor --fix",   "POST /doctor"},
-    {"mas doctor",         "GET /doctor"},
-    {"mas du",             "GET /du"},
-    {"mas env",            "GET /sessions/{id}/env"},
-    {"mas history --queries", "GET /sessions/{id}/agents/{agent}/history"},
-    {"mas history",        "GET /sessions/{id}/agents/{agent}/history"},
-    {"mas kept",           "GET /sessions/{id}/agents/{agent}/kept"},
-    {"mas land",           "POST /sessions/{id}/land"},
-    {"mas list --all",     "GET /sessions"},
-    {"mas list",           "GET /sessions"},
-    {"mas logs",           "GET /sessions/{id}/agents/{agent}/log"},
-    {"mas merge",          "POST /sessions/{id}/merge"},
-    {"mas migrate",        "POST /sessions/{id}/migrate"},
-    {"mas new --project",  "POST /runs"},
-    {"mas new",            "POST /runs"},
-    {"mas peek",           "GET /sessions/{id}/agents/{agent}/screen"},
-    {"mas presets",        "GET /presets"},
-    {"mas restart",        "POST /sessions/{id}/agents/{agent}/restart"},
-    {"mas restore",        "POST /restores"},
-    {"mas review",         "POST /sessions/{id}/agents/{agent}/review"},
-    {"mas rm -f",          "DELETE /sessions/{id}?force=true"},
-    {"mas rm",             "DELETE /sessions/{id}"},
-    {"mas search",         "GET /search"},
-    {"mas send",           "POST /sessions/{id}/messages"},
-    {"mas set",            "POST /sessions/{id}/settings/{item}"},
-    {"mas show",           "GET /sessions/{id}"},
-    {"mas sleep",          "POST /sessions/{id}/agents/{agent}/sleep"},
-    {"mas start",          "POST /sessions/{id}/start"},
-    {"mas status",         "GET /sessions/{id}/agents/{agent}"},
-    {"mas stop",           "POST /sessions/{id}/stop"},
-    {"mas sync --project", "POST /sessions/{id}/sync"},
-    {"mas sync",           "POST /sessions/{id}/sync"},
-    {"mas template check", "GET /templates/{item}/check"},
-    {"mas template list",  "GET /templates"},
-    {"mas template show",  "GET /templates/{item}"},
-    {"mas usage",          "GET /usage"},
-    {"mas version",        "GET /healthz"},
-};
-
 /* What options are in a body or a query. Longer ones stand before shorter ones that begin like
- * them. The tables of body_member cannot say it: a hint may be about another address than the one
- * that was asked, and most of these are a query, one word of a member, or its opposite. */
+ * them. The table of operations cannot say it: a hint may be about another address than the one that
+ * was asked, and most of these are a query, one word of a member, or its opposite. */
 static const struct {
     const char *option, *member;
 } options[] = {
@@ -144,20 +93,6 @@ void hint_default(int status, const struct hint_subject *subject, struct str *to
             str_add(to, hints[i].text);
 }
 
-/* Returns the address that does what the command does, NULL: none. An option that the table does
- * not have changes what it does. */
-static const char *find_address(const char *command)
-{
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        size_t len = strlen(known[i].command);
-        if (strncmp(command, known[i].command, len) != 0 ||
-            strspn(command + len, "abcdefghijklmnopqrstuvwxyz_-") > 0)
-            continue;
-        return strstr(command + len, " -") == NULL ? known[i].address : NULL;
-    }
-    return NULL;
-}
-
 /* Puts what a client has in place of the options in a text. Returns false if it has nothing like
  * one of them. */
 static bool put_options(const char *text, struct str *to)
@@ -182,26 +117,35 @@ static bool put_options(const char *text, struct str *to)
 static void put_part(const char *part, const struct hint_subject *subject, struct str *to)
 {
     static const char separator[] = "; ";
-    static const char one_session[] = "GET /sessions/{id}";
+    static const char one_session[] = "/sessions/{id}";
     const char *command = strstr(part, "mas ");
     bool is_command =
         command != NULL && (command == part || command[-1] == ' ' || command[-1] == '\'');
-    const char *address = is_command ? find_address(command) : NULL;
+    const char *query = NULL;
+    const struct operation *operation =
+        is_command ? operation_of_command(command + strlen("mas "), &query) : NULL;
 
     _cleanup_str_ struct str words = STR_INIT;
     _cleanup_free_ char *plain =
         mem_dupn(part, is_command ? (size_t)(command - part) : strlen(part));
 
-    if ((is_command && address == NULL) || str_starts(part, "in the pane: ") ||
+    if ((is_command && operation == NULL) || str_starts(part, "in the pane: ") ||
         !put_options(plain, &words))
         return;
     if (to->len > 0)
         str_add(to, separator);
     str_add(to, str_text(&words));
-    if (is_command && str_starts(address, one_session) && subject_of(subject, "{id}", 4) == NULL)
+    if (!is_command)
+        return;
+    if (operation->method == METHOD_GET && str_starts(operation->path, one_session) &&
+        subject_of(subject, "{id}", 4) == NULL) {
         str_add(to, "GET /sessions"); /* it is the command that knows which session */
-    else if (is_command)
-        put_address(address, subject, to);
+        return;
+    }
+    str_addf(to, "%s ", method_name(operation->method));
+    put_address(operation->path, subject, to);
+    if (query != NULL)
+        str_addn(to, query, strcspn(query, ","));
 }
 
 void hint_put(const char *hint, const struct hint_subject *subject, struct str *to)

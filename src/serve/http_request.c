@@ -279,7 +279,7 @@ static enum method method_of(const char *verb)
 
 static size_t body_limit(const struct exchange *exchange)
 {
-    return exchange->request.route->body_max;
+    return exchange->request.body_max;
 }
 
 static void refuse_large(struct exchange *exchange)

@@ -7,9 +7,7 @@
 
 static bool wants_all(const struct request *request)
 {
-    const char *all = request_query(request, "all");
-
-    return all != NULL && strcmp(all, "true") == 0;
+    return json_bool(json_get(request->json, "all"), false);
 }
 
 static void run_kept(struct job *job)
@@ -24,7 +22,7 @@ static void run_kept(struct job *job)
     if (request->method == METHOD_DELETE && wants_all(request))
         json_put_bool(&out, "all", true);
     else if (request->method == METHOD_DELETE)
-        json_put(&out, "session", request_query(request, "session"));
+        json_put(&out, "session", json_get_text(request->json, "session"));
     json_close(&out, '}');
     const struct roster_request ask = {.what = "ask for the sessions of", .head = str_text(&head)};
     if (agent_ask(request, &ask, HOST_KEPT_MS, &said))
@@ -34,10 +32,8 @@ static void run_kept(struct job *job)
 /* What is to be deleted is always named, so that nobody deletes all by leaving something out. */
 enum handled api_kept(struct request *request)
 {
-    const char *session = request_query(request, "session");
+    const char *session = json_get_text(request->json, "session");
 
-    if (!api_flag(request, "all"))
-        return HANDLED_NOW;
     if (session != NULL && (session[0] == '\0' || str_has_control(session)))
         answer_error(request, 400, "cannot use the query session: it is not the id of a session");
     else if (request->method == METHOD_DELETE && (session != NULL) == wants_all(request))

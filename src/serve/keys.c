@@ -198,7 +198,7 @@ static void sum_up(const struct request *request, char name[SHA256_TEXT], char s
         add_text(&of_request, request->queries[i].value);
     }
     sha256_add(&of_request, str_text(&request->body), request->body.len);
-    if (request->route->body_max == TRANSFER_MAX) {
+    if (request->operation->body != NULL) {
         struct sha256 of_file = request->transfer.sum;
         char file[SHA256_TEXT];
         sha256_hex(&of_file, file);
@@ -258,7 +258,7 @@ bool keys_begin(struct keys *keys, struct request *request)
 
     /* nothing of what a stranger gets, such as a token, is kept */
     if (request->idempotency_key == NULL || request->method != METHOD_POST ||
-        request->route->right == RIGHT_NONE)
+        request->operation->right == RIGHT_NONE)
         return true;
     if (!is_key(request->idempotency_key)) {
         answer_refusal(request, 400, NULL, "make another key, such as a UUID",

@@ -74,7 +74,7 @@ static void cut(struct request *request)
 static void run_log(struct job *job)
 {
     struct request *request = api_request(job);
-    const char *follow = request_query(request, "follow");
+    bool follow = json_bool(json_get(request->json, "follow"), false);
     _cleanup_close_ int dir = workspace_open(&request->server->root, request->id);
     struct err err = ERR_INIT;
     char name[LOG_NAME_MAX];
@@ -85,8 +85,7 @@ static void run_log(struct job *job)
     }
     if (!find_log(request, name))
         return;
-    if (log_stream_open(dir, name, follow != NULL && strcmp(follow, "true") == 0, &request->log,
-                        &err) == -1) {
+    if (log_stream_open(dir, name, follow, &request->log, &err) == -1) {
         answer_err(request, &err, 409);
         return;
     }
@@ -95,11 +94,7 @@ static void run_log(struct job *job)
 
 enum handled api_log(struct request *request)
 {
-    const char *follow = request_query(request, "follow");
-
-    if (!api_flag(request, "follow"))
-        return HANDLED_NOW;
-    if (follow != NULL && strcmp(follow, "true") == 0 &&
+    if (json_bool(json_get(request->json, "follow"), false) &&
         http_log_followers(request->server->http) >= LOG_FOLLOWERS_MAX) {
         answer_refusal(request, 503, NULL, "ask for the log without following it",
                        "%d clients follow logs already", LOG_FOLLOWERS_MAX);

@@ -16,10 +16,10 @@
 #include "serve/http.h"
 #include "serve/keys.h"
 #include "serve/metrics.h"
-#include "serve/operation.h"
 #include "serve/server.h"
 #include "serve/shared.h"
 #include "serve/starter.h"
+#include "serve/task.h"
 #include "serve/transfer.h"
 #include "store/pairing.h"
 
@@ -140,7 +140,7 @@ static int open_server(struct server *server, char **argv, struct bindings *bind
         log_open(&server->log, server->root.sessions, LOG_FILE, config_log_limits(&server->config),
                  false, err) == -1 ||
         pool_make(SERVER_WORKERS, SERVER_PLACES, &server->pool, err) == -1 ||
-        operations_make(server, &server->operations, err) == -1 ||
+        tasks_make(server, &server->tasks, err) == -1 ||
         keys_open(&server->root, &server->keys, err) == -1 ||
         list_make(&server->root, &server->config, &server->list, err) == -1)
         return -1;
@@ -186,7 +186,7 @@ static int restrict_self(const struct server *server, const struct bindings *bin
 static void close_server(struct server *server)
 {
     pool_free(server->pool);
-    operations_free(server->operations);
+    tasks_free(server->tasks);
     http_free(server->http);
     list_free(&server->list);
     events_free(server->events);
@@ -269,7 +269,7 @@ static bool has_ended(struct service *service)
         return false;
     if (service->at_once)
         return true;
-    bool busy = pool_busy(server->pool) > 0 || pool_busy(operations_pool(server->operations)) > 0;
+    bool busy = pool_busy(server->pool) > 0 || pool_busy(tasks_pool(server->tasks)) > 0;
     if (busy)
         service->ended_ms = 0;
     else if (service->ended_ms == 0)
@@ -295,7 +295,7 @@ static void wait_for_events(struct service *service)
     loop_want(loop, server->ending ? -1 : server->starter.process.socket, POLLIN);
     loop_want(loop, pool_fd(server->pool), POLLIN);
     loop_want(loop, pool_fd(server->list.pool), POLLIN);
-    loop_want(loop, pool_fd(operations_pool(server->operations)), POLLIN);
+    loop_want(loop, pool_fd(tasks_pool(server->tasks)), POLLIN);
     http_want(server->http, loop);
     int64_t until = events_want(server->events, loop);
     (void)loop_wait(loop, time_sooner(until, time_monotonic_ms() + timeout));
@@ -320,8 +320,8 @@ static void turn(struct service *service)
         pool_collect(server->pool);
     if (loop_got(loop, pool_fd(server->list.pool)) != 0)
         pool_collect(server->list.pool);
-    if (loop_got(loop, pool_fd(operations_pool(server->operations))) != 0)
-        pool_collect(operations_pool(server->operations));
+    if (loop_got(loop, pool_fd(tasks_pool(server->tasks))) != 0)
+        pool_collect(tasks_pool(server->tasks));
     events_turn(server->events, loop);
     events_tick(server->events);
     http_turn(server->http, loop);

@@ -3,17 +3,10 @@
 #include "client/survey.h"
 #include "serve/agent.h"
 #include "serve/api.h"
-#include "serve/body.h"
 #include "serve/server.h"
 #include "store/workspace.h"
 
 #include <string.h>
-
-static const struct body_member members[] = {{"target", MEMBER_LONG_TEXT, true, NULL},
-                                             {"message", MEMBER_TYPED, true, NULL},
-                                             {"execute", MEMBER_FLAG, false, NULL},
-                                             {"now", MEMBER_FLAG, false, NULL},
-                                             {.name = NULL}};
 
 /* Answers 410 if the tmux session is gone. Hosts call that a conflict like any other, or hang up if
  * it goes just now. `lost_host`: the agent has no host, or lost it meanwhile. */
@@ -69,8 +62,6 @@ static void run_message(struct job *job)
 
 enum handled api_message(struct request *request)
 {
-    if (!body_check(request, members))
-        return HANDLED_NOW;
     bool enter = json_bool(json_get(request->json, "execute"), true);
     bool now = json_bool(json_get(request->json, "now"), false);
     if (str_has_control(json_get_text(request->json, "target")))

@@ -39,7 +39,8 @@ void metrics_free(struct metrics *metrics)
 
 void metrics_count(struct metrics *metrics, const struct request *request, int64_t took_us)
 {
-    size_t route = request->route == NULL ? ROUTES_MAX : (size_t)(request->route - api_routes);
+    size_t route =
+        request->operation == NULL ? ROUTES_MAX : (size_t)(request->operation - operations);
     struct counter *counter = &metrics->counters[route];
 
     for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
@@ -57,18 +58,13 @@ static void add_head(struct str *to, const char *name, const char *type, const c
     str_addf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static const char *method_name(const struct route *route)
-{
-    return route->method == METHOD_GET ? "GET" : route->method == METHOD_POST ? "POST" : "DELETE";
-}
-
 static void add_labels(struct str *to, size_t i)
 {
     if (i == ROUTES_MAX)
         str_add(to, "{route=\"other\",method=\"\"");
     else
-        str_addf(to, "{route=\"%s\",method=\"%s\"", api_routes[i].path,
-                 method_name(&api_routes[i]));
+        str_addf(to, "{route=\"%s\",method=\"%s\"", operations[i].path,
+                 method_name(operations[i].method));
 }
 
 static void add_counts(const struct metrics *metrics, struct str *to)
@@ -221,7 +217,7 @@ void api_ready(struct request *request)
 
     if (list->err.code != MAS_OK)
         answer_err(request, &list->err, 409);
-    else if (request->route->handle == api_metrics)
+    else if (strcmp(request->operation->name, "metrics") == 0)
         answer_metrics(request, &list->now->survey);
     else
         api_sessions_answer(request, list->now);

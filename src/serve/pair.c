@@ -1,14 +1,11 @@
 /* /pair: a browser gets a token for a code, asks who it is, and gives the token back. */
 #include "serve/api.h"
-#include "serve/body.h"
 #include "serve/server.h"
 #include "store/pairing.h"
 
 #include <string.h>
 
 enum { COOKIE_S = 400 * 24 * 3600 /* as long as browsers keep one */ };
-
-static const struct body_member members[] = {{"code", MEMBER_TEXT, true, NULL}, {.name = NULL}};
 
 /* Tells the browser to keep a half of the token where no script can read it, or with "" to forget
  * it. It is sent back only by pages of this server, and over TLS only if the page came that way. */
@@ -67,7 +64,7 @@ static void run_pair(struct job *job)
 
 enum handled api_pair(struct request *request)
 {
-    return body_check(request, members) ? api_later(request, run_pair) : HANDLED_NOW;
+    return api_later(request, run_pair);
 }
 
 enum handled api_paired(struct request *request)

@@ -119,19 +119,6 @@ const char *request_query(const struct request *request, const char *key)
     return NULL;
 }
 
-bool request_number(const struct request *request, const char *key, size_t most, size_t *ret)
-{
-    const char *text = request_query(request, key);
-    size_t len = text == NULL ? 0 : strlen(text);
-
-    if (text == NULL)
-        return true;
-    if (len == 0 || len > 10 || strspn(text, "0123456789") != len || strtoul(text, NULL, 10) > most)
-        return false;
-    *ret = strtoul(text, NULL, 10);
-    return true;
-}
-
 void request_free(struct request *request)
 {
     free(request->uri);

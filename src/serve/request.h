@@ -8,6 +8,7 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "model/operation.h"
 #include "serve/work.h"
 #include "store/token.h"
 
@@ -17,10 +18,7 @@
 
 enum { REQUEST_PARTS = 6, REQUEST_QUERIES = 16, REQUEST_URI_MAX = 4096 };
 
-enum method { METHOD_GET, METHOD_POST, METHOD_DELETE, METHOD_OTHER };
-
 struct log_stream; /* serve/log_stream.h */
-struct read; /* serve/read.h */
 struct server;
 struct request;
 
@@ -28,17 +26,6 @@ enum handled {
     HANDLED_NOW,
     HANDLED_LATER, /* http_answered() will be called later */
     HANDLED_STREAM, /* a stream of events after request->last_event */
-};
-
-struct route {
-    enum method method;
-    const char *path; /* {id} stands for a session, {agent} for an agent, {item} for
-                       * another name, which can be any text without a slash */
-    size_t body_max; /* bytes; 0: no body; TRANSFER_MAX: it goes into a file */
-    enum right right; /* that a client needs; RIGHT_NONE: not even a token */
-    enum handled (*handle)(struct request *request);
-    const char *const *queries; /* the accepted ones, NULL-terminated; NULL: none */
-    const struct read *read; /* for api_read_verb(); NULL: another handler */
 };
 
 struct answer {
@@ -78,15 +65,17 @@ struct request {
     } queries[REQUEST_QUERIES];
     size_t query_count;
 
-    const struct route *route; /* NULL: none */
+    const struct operation *operation; /* NULL: there is nothing at this address */
     char id[ID_TEXT]; /* of the session in the path, or "" */
     const char *agent; /* the agent in the path, or NULL */
     const char *item; /* what stands for {item} in the path, or NULL */
+    size_t body_max; /* bytes that its operation takes; 0: no body; TRANSFER_MAX: it goes into a
+                        file */
     struct str body;
     int64_t start_us; /* monotonic */
 
     struct job job; /* while a worker executes it */
-    struct json *json; /* the parsed body */
+    struct json *json; /* its parameters, from the queries or the body: checked */
     int64_t survey_ms, tmux_ms, hosts_ms; /* the oldest data that may answer it, monotonic */
     struct request *next; /* in a list of requests that wait for the same */
     struct share *share; /* its place while it waits for the job of another; NULL: none */
@@ -112,14 +101,11 @@ struct request {
 /* Splits the URI into parts and queries. Returns false, after answering with an error, if it is
  * invalid. */
 bool request_split(struct request *request);
-/* Decodes what stands for {item} in the path, once its route is known. Returns false after
+/* Decodes what stands for {item} in the path, once its operation is known. Returns false after
  * answering with an error. */
 bool request_decode_item(struct request *request);
 /* Returns the value of a query, or NULL. It belongs to the request. */
 const char *request_query(const struct request *request, const char *key);
-/* Reads a query as a number from 0 to `most`; without it *ret stays. Returns false if it is none.
- */
-bool request_number(const struct request *request, const char *key, size_t most, size_t *ret);
 /* Frees everything in the request, but not the request. */
 void request_free(struct request *request);
 

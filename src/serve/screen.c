@@ -12,12 +12,11 @@ enum { SCREEN_MAX = 8 << 20 /* bytes of an answer */ };
 
 static int find_screen(const struct request *request, struct str *ret, struct err *err)
 {
-    size_t history = 0;
+    int history = (int)json_int(json_get(request->json, "history"), 0);
     _cleanup_screens_ struct screens screens = SCREENS_INIT;
 
-    (void)request_number(request, "history", TMUX_HISTORY_MAX, &history);
     if (agent_open_one(request, "peek at", &screens.roster, err) == -1 ||
-        screens_look(&request->server->root, &screens, (int)history, err) == -1 ||
+        screens_look(&request->server->root, &screens, history, err) == -1 ||
         screens_failure(&screens, 0, err) == -1)
         return -1;
     screens_put(&screens, ret);
@@ -31,9 +30,5 @@ static int find_screen(const struct request *request, struct str *ret, struct er
 
 enum handled api_screen(struct request *request)
 {
-    size_t ignored;
-
-    return api_number(request, "history", TMUX_HISTORY_MAX, &ignored)
-               ? shared_ask(request, find_screen, 410)
-               : HANDLED_NOW;
+    return shared_ask(request, find_screen, 410);
 }

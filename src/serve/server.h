@@ -31,7 +31,7 @@ enum {
 struct http;
 struct events;
 struct metrics;
-struct operations;
+struct tasks;
 struct keys;
 struct shared;
 
@@ -43,7 +43,7 @@ struct server {
     struct guard guard;
     struct list list;
     struct pool *pool;
-    struct operations *operations;
+    struct tasks *tasks;
     struct keys *keys;
     struct shared *shared;
     struct events *events;

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_MAX = 10000, OFFSET_MAX = 1000000000 };
-
 /* The queries of GET /sessions. */
 struct sessions_query {
     unsigned statuses, modes; /* bit sets */
@@ -20,7 +18,7 @@ struct sessions_query {
 static bool parse_set(struct request *request, const char *key, const char *(*name)(size_t),
                       unsigned *ret)
 {
-    const char *text = request_query(request, key);
+    const char *text = json_get_text(request->json, key);
     unsigned set = 0;
 
     if (text == NULL)
@@ -60,10 +58,10 @@ static const char *name_of_mode(size_t i)
 
 static bool parse_query(struct request *request, struct sessions_query *ret)
 {
-    *ret = (struct sessions_query){.statuses = ~0U, .modes = ~0U, .limit = SIZE_MAX};
-    return api_number(request, "limit", LIMIT_MAX, &ret->limit) &&
-           api_number(request, "offset", OFFSET_MAX, &ret->offset) &&
-           parse_set(request, "status", name_of_status, &ret->statuses) &&
+    *ret = (struct sessions_query){.statuses = ~0U, .modes = ~0U};
+    ret->limit = (size_t)json_int(json_get(request->json, "limit"), INT64_MAX);
+    ret->offset = (size_t)json_int(json_get(request->json, "offset"), 0);
+    return parse_set(request, "status", name_of_status, &ret->statuses) &&
            parse_set(request, "mode", name_of_mode, &ret->modes);
 }
 

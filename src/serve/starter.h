@@ -3,9 +3,10 @@
  * a socket or a token, so that the server can give up to start anything (serve/main.c), and so that
  * no filter holds for what is started: tmux, agents, their walls.
  *
- * It starts two programs: `mas --root ROOT` with the verbs and options in the table in starter.c,
- * and tmux to list sessions or panes. A new address that runs another verb, or another option of
- * one, needs it in that table; otherwise it fails with "Operation not permitted".
+ * It starts two programs: `mas --root ROOT` with the command of an operation, see
+ * model/operation.h, and tmux to list sessions or panes. Anything else fails with "Operation not
+ * permitted". Its table is constant data of its own, so it is a second check of what the server
+ * asks for.
  */
 #ifndef MAS_SERVE_STARTER_H
 #define MAS_SERVE_STARTER_H

@@ -1,5 +1,6 @@
 #include "serve/verb.h"
 
+#include "serve/request.h"
 #include "serve/server.h"
 
 #include <stdio.h>
@@ -41,13 +42,69 @@ void verb_reword(struct err *err, const char *from, const char *to)
     (void)snprintf(err->text, sizeof err->text, "%s", text);
 }
 
-int verb_run(const struct server *server, const char *const *words, const struct str *input,
-             struct str *ret_out, struct err *err)
+static void say(struct err *err, const char *option, const char *param)
 {
-    return verb_run_watched(server, words, input, NULL, ret_out, err);
+    _cleanup_free_ char *used = mem_printf("use %s ", option);
+    _cleanup_free_ char *use = mem_printf("use %s ", param);
+    _cleanup_free_ char *other = mem_printf(" with %s", option);
+    _cleanup_free_ char *with = mem_printf(" with %s", param);
+
+    verb_reword(err, used, use);
+    if (str_ends(err->text, other))
+        verb_reword(err, other, with);
 }
 
-int verb_run_watched(const struct server *server, const char *const *words, const struct str *input,
+void verb_say_params(const struct operation *operation, struct err *err)
+{
+    const char *kind = operation_has_queries(operation) ? "query" : "member";
+
+    for (const struct param *p = operation->params; p != NULL && p->name != NULL; p++) {
+        _cleanup_str_ struct str names = STR_INIT;
+        if (p->kind == PARAM_WORD)
+            param_put_words(p, &names);
+        _cleanup_strv_ char **words = str_split_list(str_text(&names));
+        for (char **word = words; word != NULL && *word != NULL; word++) {
+            size_t len = 0;
+            const char *own = param_word_option(p, *word, &len);
+            _cleanup_free_ char *option = own != NULL ? mem_dupn(own, len) : NULL;
+            _cleanup_free_ char *param = mem_printf("the word %s of %s", *word, p->name);
+            if (option != NULL)
+                say(err, option, param);
+        }
+        _cleanup_free_ char *option =
+            p->option != NULL ? mem_dupn(p->option, strcspn(p->option, " ")) : NULL;
+        _cleanup_free_ char *param = mem_printf("the %s %s", kind, p->name);
+        if (option != NULL && str_starts(option, "--"))
+            say(err, option, param);
+    }
+}
+
+int verb_do(const struct request *request, const struct operation_values *more,
+            const struct str *input, struct str *ret_out, struct err *err)
+{
+    const struct operation *operation = request->operation;
+    const struct operation_values values = {
+        .id = more != NULL && more->id != NULL ? more->id : request->id,
+        .agent = request->agent,
+        .item = request->item,
+        .file = more != NULL ? more->file : NULL,
+        .setting = more != NULL ? more->setting : NULL,
+        .params = request->json,
+    };
+    _cleanup_strv_ char **words = NULL;
+    _cleanup_str_ struct str text = STR_INIT;
+    const char *given = operation_words(operation->command, operation->params, &values, &words);
+
+    if (given != NULL)
+        str_add(&text, given);
+    if (verb_run_watched(request->server, words, input != NULL ? input : &text, NULL, ret_out,
+                         err) == 0)
+        return 0;
+    verb_say_params(operation, err);
+    return -1;
+}
+
+int verb_run_watched(const struct server *server, char *const *words, const struct str *input,
                      const struct verb_watch *watch, struct str *ret_out, struct err *err)
 {
     struct proc_result result = PROC_RESULT_INIT;

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/sha256.h"
+#include "model/operation.h"
 #include "store/root.h"
 
 #include <stdbool.h>
@@ -30,15 +31,6 @@ enum {
     TOKEN_BYTES = 32, /* of random */
     TOKEN_TEXT = 2 * TOKEN_BYTES + 1, /* as hex digits, with the NUL */
     TOKEN_HALF = TOKEN_BYTES /* digits of each half of a paired browser's */
-};
-
-/* Each includes those before it. */
-enum right {
-    RIGHT_NONE,
-    RIGHT_READ, /* see what there is */
-    RIGHT_ANSWER, /* answer what agents ask, and mark them as seen */
-    RIGHT_FULL, /* everything */
-    RIGHT_COUNT
 };
 
 struct token {

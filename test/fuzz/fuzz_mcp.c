@@ -10,29 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const words[] = {"idle", "exit", NULL};
-static const struct mcp_tool tools[] = {
-    {"one",
-     "One",
-     "A tool",
-     false,
-     {{"text", MCP_STRING, "text", true, 1, 10, NULL},
-      {"n", MCP_INTEGER, "number", false, 1, 5, NULL},
-      {"word", MCP_STRING, "word", false, 0, 0, words}}},
-    {"two", "Two", "Another", true, {{.name = NULL}}},
+static const struct model_tool one = {
+    "one",
+    "One",
+    "A tool",
+    .params = PARAMS({"text", PARAM_LONG, true, .max = 10}, {"n", PARAM_NUMBER, .min = 1, .max = 5},
+                     {"word", PARAM_WORD, .words = "idle, exit"}),
 };
+static const struct model_tool two = {"two", "Two", "Another", .reads = true};
+static const struct model_tool *const tools[] = {&one, &two};
 
 struct server {
     struct mcp *mcp;
     unsigned char mood;
 };
 
-static void on_call(void *arg, const char *ticket, size_t tool, const struct json *arguments)
+static void on_call(void *arg, const char *ticket, const struct model_tool *tool,
+                    const struct json *arguments)
 {
     struct server *server = arg;
 
-    must(tool < ARRAY_LEN(tools));
-    if (tool == 0) {
+    must(tool == &one || tool == &two);
+    if (tool == &one) {
         const char *text = json_get_text(arguments, "text");
         const char *word = json_get_text(arguments, "word");
         int64_t n = json_int(json_get(arguments, "n"), 1);

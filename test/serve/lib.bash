@@ -5,6 +5,7 @@
 #                        is in $URL, its token in $TOKEN, its pid in $SERVER
 #   api METHOD PATH [CURL OPTION...]   asks it: $status is the HTTP status, $output the body
 #   post PATH JSON       api POST with a body
+#   describe             its description, in $T/openapi.json
 
 setup_more() {
     URL='' SERVER=''
@@ -41,6 +42,12 @@ api() {
 }
 
 post() { api POST "$1" -d "$2"; }
+
+describe() {
+    api GET /openapi.json
+    is 200
+    printf '%s' "$output" >"$T/openapi.json"
+}
 
 # is STATUS [JQ FILTER]: the status, and that the filter is true of the body
 is() {

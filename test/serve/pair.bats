@@ -120,10 +120,11 @@ with_cookie() {
 @test "each address of the description refuses what another site can make a browser send" {
     local method path header
     serve
+    describe
     pair
     jq -r '.paths | to_entries[] | .key as $p | .value | to_entries[] | select(.key != "parameters")
         | select(any(.value.security[]?; .token)) | "\(.key | ascii_upcase) \($p)"' \
-        "$PROJECT/src/serve/openapi.json" >"$T/addresses"
+        "$T/openapi.json" >"$T/addresses"
     [ "$(wc -l <"$T/addresses")" -ge 60 ]
     while read -r method path; do
         path=${path//\{id\}/11111111-1111-4111-8111-111111111111}

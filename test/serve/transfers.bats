@@ -147,5 +147,6 @@ upload() { api POST "/restores${2-}" -H 'Content-Type: application/zstd' "${@:3}
     api GET "/sessions/$ID/archive" -H 'Range: bytes=0-9' -H 'If-Range: "x"'
     [ "$status" = 200 ]
     [ "$(header Accept-Ranges)" = none ]
-    jq -e '.paths["/sessions/{id}/archive"].get.responses["416"]' "$PROJECT/src/serve/openapi.json"
+    describe
+    jq -e '.paths["/sessions/{id}/archive"].get.responses["416"]' "$T/openapi.json"
 }

@@ -5,17 +5,16 @@
 
 #include <stdlib.h>
 
-static const char *const words[] = {"idle", "exit", NULL};
-static const struct mcp_tool tools[] = {
-    {"send",
-     "Send",
-     "Sends",
-     false,
-     {{"text", MCP_STRING, "what", true, 1, 10, NULL},
-      {"n", MCP_INTEGER, "how often", false, 1, 5, NULL},
-      {"word", MCP_STRING, "which", false, 0, 0, words}}},
-    {"list", "List", "Lists", true, {{.name = NULL}}},
+static const struct model_tool send_tool = {
+    "send",
+    "Send",
+    "Sends",
+    .params = PARAMS({"text", PARAM_LONG, true, .help = "what", .max = 10},
+                     {"n", PARAM_NUMBER, .help = "how often", .min = 1, .max = 5},
+                     {"word", PARAM_WORD, .help = "which", .words = "idle, exit"}),
 };
+static const struct model_tool list_tool = {"list", "List", "Lists", .reads = true};
+static const struct model_tool *const tools[] = {&send_tool, &list_tool};
 static const struct mcp_self self = {"mas", "mas team", "1.2", "be kind"};
 
 /* What was told, one a line, and how calls are to be ended. */
@@ -26,12 +25,13 @@ struct server {
     char ticket[32]; /* of the last call */
 };
 
-static void on_call(void *arg, const char *ticket, size_t tool, const struct json *arguments)
+static void on_call(void *arg, const char *ticket, const struct model_tool *tool,
+                    const struct json *arguments)
 {
     struct server *s = arg;
     struct json_out out = {.to = &s->notes};
 
-    str_addf(&s->notes, "call %s ", tools[tool].name);
+    str_addf(&s->notes, "call %s ", tool->name);
     json_put_node(&out, NULL, arguments);
     str_addc(&s->notes, '\n');
     (void)snprintf(s->ticket, sizeof s->ticket, "%s", ticket);
@@ -175,14 +175,14 @@ static void arguments_are_held_to_the_row(void)
         {"{}", "'text' is missing"},
         {"{\"text\":1}", "'text' is not a string"},
         {"{\"text\":null}", "'text' is not a string"},
-        {"{\"text\":\"\"}", "'text' must have 1 to 10 bytes"},
-        {"{\"text\":\"12345678901\"}", "'text' must have 1 to 10 bytes"},
-        {"{\"text\":\"a\",\"n\":0}", "'n' is not an integer from 1 to 5"},
-        {"{\"text\":\"a\",\"n\":6}", "'n' is not an integer from 1 to 5"},
-        {"{\"text\":\"a\",\"n\":1.5}", "'n' is not an integer from 1 to 5"},
-        {"{\"text\":\"a\",\"n\":\"1\"}", "'n' is not an integer from 1 to 5"},
-        {"{\"text\":\"a\",\"n\":1e30}", "'n' is not an integer from 1 to 5"},
-        {"{\"text\":\"a\",\"word\":\"gone\"}", "'word' is not one of the allowed values"},
+        {"{\"text\":\"\"}", "'text' is empty"},
+        {"{\"text\":\"12345678901\"}", "'text' is longer than 10 bytes"},
+        {"{\"text\":\"a\",\"n\":0}", "'n' is not a number from 1 to 5"},
+        {"{\"text\":\"a\",\"n\":6}", "'n' is not a number from 1 to 5"},
+        {"{\"text\":\"a\",\"n\":1.5}", "'n' is not a number from 1 to 5"},
+        {"{\"text\":\"a\",\"n\":\"1\"}", "'n' is not a number from 1 to 5"},
+        {"{\"text\":\"a\",\"n\":1e30}", "'n' is not a number from 1 to 5"},
+        {"{\"text\":\"a\",\"word\":\"gone\"}", "'word' is none of its words"},
         {"{\"text\":\"a\",\"Text\":\"b\"}", "unknown argument 'Text'"},
         {"[\"a\"]", "the arguments are not an object"},
         {"\"a\"", "the arguments are not an object"},

@@ -248,10 +248,10 @@ static void it_lets_through_what_addresses_need(void)
         "new -q --config - --id " ID " --mode isolated --template solo --name -x --agent shell"
         " --project /p --setup no --private",
         "stop -q " ID,
-        "rm -qf " ID,
+        "rm -q -f " ID,
         "search --json --session one -- -",
         "template show --json -- solo",
-        "template list --json --",
+        "template list --json",
         "context --json -s " ID " --for - -- 11",
         "merge -s " ID " -- lead 10",
         "land -s " ID " --onto x --squash --message --rm",
@@ -260,8 +260,8 @@ static void it_lets_through_what_addresses_need(void)
         "set -q -- " ID " setup=no",
         "clean --json --older-than 7d --keep 5 --status stopped --archive --dry-run",
         "migrate --json -s " ID " --name -x --dry-run",
-        "env --json -s " ID " --",
-        "config --json --",
+        "env --json -s " ID,
+        "config --json",
     };
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         if (!lets(good[i]))

@@ -1,0 +1,256 @@
+/* The table of operations: that its rows fit together, and what is made of them. */
+#include "model/operation.h"
+
+#include "unit.h"
+
+#define ID "11111111-1111-4111-8111-111111111111"
+#define FILE_START "sessions/.transfer."
+
+/* Every parameter, with a value that its row accepts. */
+static const char *value_of(const struct param *param)
+{
+    switch (param->kind) {
+    case PARAM_FLAG:
+        return "true";
+    case PARAM_NUMBER:
+        return "7";
+    case PARAM_LIST:
+    case PARAM_AGENTS:
+        return "[\"lead\",\"10\"]";
+    case PARAM_FORM:
+        return "{}";
+    case PARAM_ID:
+        return "\"" ID "\"";
+    case PARAM_PATH:
+        return "\"/p\"";
+    case PARAM_WORD:
+        return strstr(param->words, "merge") != NULL      ? "\"squash\""
+               : strstr(param->words, "isolated") != NULL ? "\"legacy\""
+                                                          : "\"no\"";
+    default:
+        return "\"a-b\"";
+    }
+}
+
+static struct json *all_values(const struct operation *operation)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    struct json *ret = NULL;
+    struct err err = ERR_INIT;
+
+    json_open(&out, NULL, '{');
+    for (const struct param *p = operation->params; p != NULL && p->name != NULL; p++)
+        json_put_raw(&out, p->name, value_of(p));
+    json_close(&out, '}');
+    CHECK_INT(json_parse(text.data, text.len, text.len, &ret, &err), 0);
+    return ret;
+}
+
+static void each_row_is_whole(void)
+{
+    for (size_t i = 0; i < operation_count; i++) {
+        const struct operation *operation = &operations[i];
+        if (operation->path == NULL) {
+            CHECK(operation->tool != NULL);
+            continue;
+        }
+        CHECK(operation_named(operation->name) == operation);
+        CHECK(operation->summary != NULL && operation->path[0] == '/');
+        CHECK((strstr(operation->path, "{item}") != NULL) == (operation->item != NULL));
+        CHECK(operation->kind == OPERATION_OWN || operation->command != NULL);
+        CHECK((operation->kind == OPERATION_HOST) == (operation->what != NULL));
+        CHECK(operation->kind != OPERATION_HOST || strstr(operation->path, "{agent}") != NULL);
+        for (size_t k = 0; k < i; k++)
+            CHECK(operations[k].path == NULL || operations[k].method != operation->method ||
+                  strcmp(operations[k].path, operation->path) != 0);
+    }
+}
+
+/* The server asks its starter for no command that this would refuse. */
+static void each_command_is_let_through(void)
+{
+    for (size_t i = 0; i < operation_count; i++) {
+        const struct operation *operation = &operations[i];
+        if (operation->command == NULL || operation->kind == OPERATION_HOST)
+            continue;
+        _cleanup_json_ struct json *values = all_values(operation);
+        for (int with = 0; with < 2; with++) {
+            const struct operation_values given = {.id = ID,
+                                                   .agent = "lead",
+                                                   .item = "solo",
+                                                   .file = FILE_START ID,
+                                                   .setting = "private=yes",
+                                                   .params = with == 1 ? values : NULL};
+            _cleanup_strv_ char **words = NULL;
+            (void)operation_words(operation->command, operation->params, &given, &words);
+            if (!operation_is_command(words, FILE_START))
+                printf("# refused: %s\n", operation->name);
+            CHECK(operation_is_command(words, FILE_START));
+            strv_push(&words, "--root");
+            bool is_open = strcmp(operation->name, "merge") == 0 ||
+                           strcmp(operation->name, "sync") == 0; /* agents come last */
+            CHECK(operation_is_command(words, FILE_START) == is_open);
+        }
+    }
+}
+
+static void words_come_from_parameters(void)
+{
+    static const struct {
+        const char *operation, *params, *words, *input;
+    } made[] = {
+        {"land", "{\"how\":\"squash\",\"push\":true,\"pr\":false,\"message\":\"a b\"}",
+         "land -s " ID " --squash --push --message a b", NULL},
+        {"land", "{}", "land -s " ID, NULL},
+        {"merge", "{\"agents\":[\"b\",\"a\"]}", "merge -s " ID " -- b a", NULL},
+        {"clean", "{\"keep\":0}", "clean --json --keep 0", NULL},
+        {"search", "{\"q\":\"--rm\",\"limit\":\"x\"}", "search --json --limit x -- -", "--rm"},
+        {"context", "{\"for\":\"it\",\"team\":true}",
+         "context --json -s " ID " --for - --team -- lead", "it"},
+        {"askAside", "{\"prompt\":\"why\"}", "ask --aside --file - -s " ID " -- lead", "why"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(made); i++) {
+        const struct operation *operation = operation_named(made[i].operation);
+        _cleanup_json_ struct json *params = NULL;
+        _cleanup_strv_ char **words = NULL;
+        _cleanup_str_ struct str line = STR_INIT;
+        struct err err = ERR_INIT;
+        size_t len = strlen(made[i].params);
+        CHECK_INT(json_parse(made[i].params, len, len, &params, &err), 0);
+        const struct operation_values values = {.id = ID, .agent = "lead", .params = params};
+        const char *input = operation_words(operation->command, operation->params, &values, &words);
+        for (char **word = words; *word != NULL; word++)
+            str_addf(&line, "%s%s", word == words ? "" : " ", *word);
+        CHECK_STR(str_text(&line), made[i].words);
+        CHECK((input == NULL) == (made[i].input == NULL));
+        if (input != NULL)
+            CHECK_STR(input, made[i].input);
+    }
+}
+
+static void a_tool_has_its_defaults_and_its_caller(void)
+{
+    static const struct {
+        const char *operation, *me, *words;
+    } made[] = {
+        {"history", NULL, "history --session " ID " --json --limit 20 --"},
+        {"wait", NULL, "wait --session " ID " --for idle --timeout 60 --"},
+        {"sessionDiff", "lead", "diff --session " ID " --stat -- lead"},
+        {"merge", "lead", "merge --session " ID " -- lead"},
+        {"sync", NULL, "sync --session " ID " --"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(made); i++) {
+        const struct model_tool *tool = operation_named(made[i].operation)->tool;
+        const struct operation_values values = {.id = ID, .agent = made[i].me};
+        _cleanup_strv_ char **words = NULL;
+        _cleanup_str_ struct str line = STR_INIT;
+        (void)operation_words(tool->command, tool->params, &values, &words);
+        for (char **word = words; *word != NULL; word++)
+            str_addf(&line, "%s%s", word == words ? "" : " ", *word);
+        CHECK_STR(str_text(&line), made[i].words);
+    }
+}
+
+static void a_command_has_the_address_that_does_it(void)
+{
+    static const struct {
+        const char *command, *operation, *query;
+    } known[] = {
+        {"rm shop", "removeSession", NULL},
+        {"rm -f shop", "removeSession", "?force=true"},
+        {"doctor", "doctor", NULL},
+        {"doctor --fix", "repair", NULL},
+        {"list --all", "listSessions", NULL},
+        {"new --project DIR", "createRun", NULL},
+        {"template show solo", "template", NULL},
+        {"set shop private=yes", "setSession", NULL},
+        {"ask shop lead", "prompt", NULL},
+        {"deny shop lead", "permit", NULL},
+        {"archive shop", "archive", NULL},
+        {"review shop lead", "review", NULL},
+    };
+    const char *query = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        const struct operation *operation = operation_of_command(known[i].command, &query);
+        CHECK(operation != NULL);
+        CHECK_STR(operation != NULL ? operation->name : "", known[i].operation);
+        CHECK((query == NULL) == (known[i].query == NULL));
+        if (query != NULL)
+            CHECK_STR(query, known[i].query);
+    }
+    CHECK(operation_of_command("attach shop", &query) == NULL);
+    CHECK(operation_of_command("rmdir shop", &query) == NULL);
+    CHECK(operation_of_command("list --jobs", &query) == NULL); /* it is another list */
+}
+
+static void a_parameter_is_held_to_its_row(void)
+{
+    static const struct param params[] = {
+        {"n", PARAM_NUMBER, .min = 1, .max = 5},
+        {"id", PARAM_ID, .needed = true},
+        {"word", PARAM_WORD, .words = "merge:--merge, no"},
+        {"long", PARAM_LONG, .max = 3},
+        {"text", PARAM_TEXT, .needed = true},
+        {"here", PARAM_HERE, .option = "--session"},
+        {"agents", PARAM_AGENTS, .needed = true},
+        {.name = NULL},
+    };
+    static const struct {
+        const char *param, *value, *wrong; /* wrong NULL: it is right */
+    } values[] = {
+        {"n", "1", NULL},
+        {"n", "5", NULL},
+        {"n", "0", "is not a number from 1 to 5"},
+        {"n", "6", "is not a number from 1 to 5"},
+        {"n", "1.5", "is not a number from 1 to 5"},
+        {"n", "\"1\"", "is not a number from 1 to 5"},
+        {"id", "\"" ID "\"", NULL},
+        {"id", "\"x\"", "is not a version 4 UUID"},
+        {"id", "\"\"", "is empty"},
+        {"word", "\"merge\"", NULL},
+        {"word", "\"no\"", NULL},
+        {"word", "\"mer\"", "is none of its words"},
+        {"word", "\"merge:--merge\"", "is none of its words"},
+        {"word", "\"\"", "is none of its words"},
+        {"long", "\"abc\"", NULL},
+        {"long", "\"abcd\"", "is longer than 3 bytes"},
+        {"long", "\"\"", "is empty"},
+        {"text", "\"\\u0007\"", "has a control character"},
+        {"text", "7", "is not a string"},
+        {"here", "\"a:b\"", "is not a session of this root"},
+        {"agents", "[\"a\",\"b\"]", NULL},
+        {"agents", "[\"a\",\"b c\"]", "is not a list of agents"},
+        {"agents", "[\"a\",7]", "is not a list of agents"},
+        {"agents", "{}", "is not a list"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+        _cleanup_json_ struct json *node = NULL;
+        _cleanup_str_ struct str why = STR_INIT;
+        struct err err = ERR_INIT;
+        size_t len = strlen(values[i].value);
+        CHECK_INT(json_parse(values[i].value, len, len, &node, &err), 0);
+        bool right = param_check(param_find(params, values[i].param), node, &why);
+        CHECK(right == (values[i].wrong == NULL));
+        CHECK_STR(str_text(&why), values[i].wrong != NULL ? values[i].wrong : "");
+    }
+    _cleanup_str_ struct str why = STR_INIT;
+    CHECK(param_check(param_find(params, "n"), NULL, &why));
+    CHECK(!param_check(param_find(params, "id"), NULL, &why));
+    CHECK_STR(str_text(&why), "is missing");
+}
+
+static const struct unit_test tests[] = {
+    TEST(each_row_is_whole),
+    TEST(each_command_is_let_through),
+    TEST(words_come_from_parameters),
+    TEST(a_tool_has_its_defaults_and_its_caller),
+    TEST(a_command_has_the_address_that_does_it),
+    TEST(a_parameter_is_held_to_its_row),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
