@@ -298,12 +298,13 @@ static int copy_commit(const struct landing *landing, struct err *err)
                : 0;
 }
 
-/* Fails if the commit names one of a submodule that the project does not have. */
-static int check_submodules(const struct landing *landing, struct err *err)
+/* Brings the commits of submodules first: the branch is never at one that is not there. */
+static int land_submodules(const struct landing *landing, struct err *err)
 {
     const struct git git = both(landing);
 
-    return submodule_check_landing(&landing->project, &git, landing->old, landing->new, err) == -1
+    return submodule_land(landing->repo, &landing->project, &git, landing->old, landing->new,
+                          err) == -1
                ? err_wrap(err, "cannot land onto '%s'", landing->onto + strlen("refs/heads/"))
                : 0;
 }
@@ -320,7 +321,7 @@ int land(const struct repo *repo, const struct team_project *project,
         rc = land_open(&landing, project, options, &result, err);
     bool moves = rc == 0 && result.files == NULL && strcmp(landing.old, landing.new) != 0;
     if (moves)
-        rc = check_submodules(&landing, err);
+        rc = land_submodules(&landing, err);
     moves = moves && rc == 0;
     if (moves)
         rc = copy_commit(&landing, err);

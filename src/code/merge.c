@@ -218,7 +218,8 @@ int merge_agent(const struct repo *repo, const char *agent, const struct check *
         return err_set(err, MAS_DAMAGED, "cannot merge agent '%s': its branch '%s' is gone", agent,
                        name);
     return work_fetch(&stranger, oid, CODE_REF_AGENTS, err) == -1 ||
-                   lfs_from_agent(&stranger, oid, err) == -1
+                   lfs_from_agent(&stranger, oid, err) == -1 ||
+                   submodule_bring(&stranger, oid, err) == -1
                ? -1
                : merge_commit(repo, oid, name, check, ret, err);
 }

@@ -56,6 +56,7 @@ static int visit(int dir, const char *path, mode_t type, void *arg)
         return 1;
     if (S_ISLNK(type) && is_in(path, ".git"))
         odd = str_starts(path, ".git/objects/") ||
+              (str_starts(path, ".git/modules/") && is_in(path, "objects")) ||
               (fstatat(dir, slash != NULL ? slash + 1 : path, &st, 0) == 0 &&
                (is_odd(st.st_mode) ||
                 (S_ISDIR(st.st_mode) && (is_in(path, "refs") || is_in(path, "objects") ||

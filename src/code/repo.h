@@ -10,6 +10,7 @@
  *     refs/mas/heads/AGENT        the commit that the agent had checked out when mas last looked;
  *                                 AGENT@NAME: that of a linked work tree
  *     refs/mas/looks/AGENT        the files of the agent when a person last saw them, a tree
+ *     refs/mas/submodules/COMMIT/FROM   a commit of a submodule; FROM: "project" or an agent
  *     refs/mas/landed             the commit of the integration branch that was landed last
  *
  * Each agent that writes has code/AGENT/ with a repository of its own in .git, which borrows the

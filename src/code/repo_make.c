@@ -7,6 +7,7 @@
 #include "code/layout.h"
 #include "code/lfs.h"
 #include "code/sparse.h"
+#include "code/stranger.h"
 #include "code/view.h"
 
 #include <errno.h>
@@ -56,10 +57,8 @@ static int check_links(int objects, const struct project *project, struct err *e
     return 0;
 }
 
-/* Copies the project's own objects, by hard links where the file system allows it: git never
- * changes an object in place. */
-static int copy_objects(int to, const struct project *project, tree_tick *tick, void *arg,
-                        struct err *err)
+int repo_copy_objects(int to, const struct project *project, tree_tick *tick, void *arg,
+                      struct err *err)
 {
     const struct tree_choice choice = {.link_readonly = true, .takes = is_object_dir};
     _cleanup_free_ char *path = mem_printf("%s/objects", project->dir);
@@ -197,7 +196,7 @@ int repo_make(const struct repo *repo, int dir, const struct project *project, t
         return err_errno(err, "cannot make '" CODE_LOCKS "'");
     bool borrows = false;
     begin_config(project, true, &config);
-    if (copy_objects(to, project, tick, arg, err) == -1 ||
+    if (repo_copy_objects(to, project, tick, arg, err) == -1 ||
         layout_make(to, head, &config, err) == -1 || copy_shallow(to, project, err) == -1 ||
         borrow(project, dir, &borrows, err) == -1 ||
         layout_ref(to, CODE_REF_BASE, project->base, err) == -1)
@@ -228,7 +227,7 @@ static void format_config(const struct repo *repo, const struct project *project
 static int make_first(const struct repo *repo, int code, const char *name,
                       const struct project *project, struct err *err)
 {
-    static const char alternates[] = "../../../../" CODE_GIT "/objects\n";
+    _cleanup_free_ char *alternates = stranger_borrowed(0);
     _cleanup_free_ char *tree = repo_tree(repo, name);
     _cleanup_free_ char *git_dir = mem_printf("%s/.git", tree);
     _cleanup_free_ char *objects = mem_printf("%s/objects", repo->git);

@@ -20,8 +20,6 @@ enum {
     DEPTH_MAX = 32, /* directories below refs/ */
 };
 
-static const char borrowed[] = "../../../../" CODE_GIT "/objects\n";
-
 void stranger_free(struct stranger *stranger)
 {
     free(stranger->subject);
@@ -43,6 +41,16 @@ bool stranger_is_linked(const struct stranger *stranger)
 static int refuse(const struct stranger *stranger, const char *why, struct err *err)
 {
     return err_set(err, MAS_DAMAGED, "cannot read %s: %s", stranger->subject, why);
+}
+
+char *stranger_borrowed(size_t depth)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (size_t i = 0; i < depth + 4; i++)
+        str_add(&text, "../");
+    str_add(&text, CODE_GIT "/objects\n");
+    return mem_dup(str_text(&text));
 }
 
 /* Checks that nothing leads git to other places than this repository and code.git. */
@@ -70,6 +78,7 @@ static int check_places(const struct stranger *stranger, struct err *err)
         return why.number == ENOENT ? 0
                                     : refuse(stranger, "it borrows objects from elsewhere", err);
     }
+    _cleanup_free_ char *borrowed = stranger_borrowed(stranger->depth);
     return strcmp(text, borrowed) == 0 ? 0
                                        : refuse(stranger, "it borrows objects from elsewhere", err);
 }
@@ -171,8 +180,8 @@ static int read_head(struct stranger *stranger, struct err *err)
     return 0;
 }
 
-/* Opens the agent's directory and the repository in it. */
-static int open_repository(struct stranger *stranger, struct err *err)
+/* Opens the agent's directory and the repository in it, by its path there. */
+static int open_repository(struct stranger *stranger, const char *git_dir, struct err *err)
 {
     _cleanup_close_ int workspace =
         open(stranger->repo->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -184,22 +193,27 @@ static int open_repository(struct stranger *stranger, struct err *err)
     if (stranger->cwd == -1)
         return refuse(stranger, "its directory is missing or a link", err);
     stranger->tree = repo_tree(stranger->repo, stranger->agent);
-    stranger->objects = mem_printf("%s/.git/objects", stranger->tree);
-    stranger->fd = path_open_dir(stranger->cwd, ".git");
+    stranger->objects = mem_printf("%s/%s/objects", stranger->tree, git_dir);
+    for (const char *c = git_dir; *c != '\0'; c++)
+        stranger->depth += *c == '/';
+    stranger->fd = path_open_beneath(stranger->cwd, git_dir, O_RDONLY | O_DIRECTORY);
     if (stranger->fd == -1)
         return refuse(stranger, "its .git is missing, a file or a link", err);
     return check_places(stranger, err) == -1 ? -1 : check_files(stranger, err);
 }
 
-int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret, struct err *err)
+int stranger_open_module(const struct repo *repo, const char *agent, const char *git_dir,
+                         struct stranger *ret, struct err *err)
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
 
     stranger.repo = repo;
     stranger.agent = agent;
-    stranger.subject = mem_printf("the repository of agent '%s'", agent);
+    stranger.subject = strcmp(git_dir, ".git") == 0
+                           ? mem_printf("the repository of agent '%s'", agent)
+                           : mem_printf("the repository '%s' of agent '%s'", git_dir, agent);
     stranger.key = mem_dup(agent);
-    if (open_repository(&stranger, err) == -1)
+    if (open_repository(&stranger, git_dir, err) == -1)
         return -1;
     stranger.own = fcntl(stranger.fd, F_DUPFD_CLOEXEC, 0);
     if (read_head(&stranger, err) == -1)
@@ -207,6 +221,11 @@ int stranger_open(const struct repo *repo, const char *agent, struct stranger *r
     *ret = stranger;
     stranger = (struct stranger)STRANGER_INIT;
     return 0;
+}
+
+int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret, struct err *err)
+{
+    return stranger_open_module(repo, agent, ".git", ret, err);
 }
 
 int stranger_open_linked(const struct repo *repo, const struct linked *linked, struct stranger *ret,
@@ -223,7 +242,7 @@ int stranger_open_linked(const struct repo *repo, const struct linked *linked, s
     stranger.key = mem_printf("%s@%s", linked->agent, linked->name);
     if (is_view)
         stranger.fd = path_open_dir(AT_FDCWD, repo->git);
-    else if (open_repository(&stranger, err) == -1)
+    else if (open_repository(&stranger, ".git", err) == -1)
         return -1;
     free(stranger.tree);
     fd_closep(&stranger.cwd);

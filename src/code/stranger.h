@@ -21,6 +21,7 @@ struct stranger {
     char *key; /* what mas keeps for it in code.git has this name: AGENT or AGENT@NAME */
     char *tree; /* path of the work tree; NULL: that of a linked one, which is gone */
     char *objects; /* path of its objects; NULL: they are in code.git */
+    size_t depth; /* slashes in the path of .git below the work tree */
     int fd; /* of .git */
     int own; /* of the directory with HEAD and index: .git, or that of a linked work tree in it */
     int cwd; /* of the work tree */
@@ -39,6 +40,13 @@ struct stranger {
  * HEAD cannot be read. The caller releases *ret with stranger_free(). */
 int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret,
                   struct err *err);
+/* Likewise for another repository in the agent's work tree, at a path there that has no "..": that
+ * of a submodule. `tree` and `cwd` are still those of the work tree. */
+int stranger_open_module(const struct repo *repo, const char *agent, const char *git_dir,
+                         struct stranger *ret, struct err *err);
+/* Returns what objects/info/alternates holds in a repository whose path in a work tree has so many
+ * slashes. The caller frees it. */
+char *stranger_borrowed(size_t depth);
 /* Likewise for a linked work tree. */
 int stranger_open_linked(const struct repo *repo, const struct linked *linked, struct stranger *ret,
                          struct err *err);

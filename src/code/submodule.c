@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "code/index.h"
 #include "code/sparse.h"
+#include "code/stranger.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,22 +25,22 @@ void submodules_free(struct submodules *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         free(all->items[i].path);
-        free(all->items[i].objects);
+        free(all->items[i].checkout);
+        free(all->items[i].module);
+        free(all->items[i].url);
     }
     free(all->items);
 }
 /* ---- work trees */
 
 /* The patterns of a sparse checkout are those of the project, not of a submodule. */
-struct git submodule_git(const struct repo *repo, const char *tree, const char *index,
-                         const char *objects, int cwd)
+struct git submodule_git(const struct repo *repo, const char *tree, const char *index, int cwd)
 {
     static const char *const settings[] = {"core.sparseCheckout=false", NULL};
 
     return (struct git){.dir = repo->git,
                         .tree = tree,
                         .index = index,
-                        .objects = {objects},
                         .confined = true,
                         .cwd = cwd,
                         .settings = settings};
@@ -126,8 +127,10 @@ int submodule_fill(const struct submodule_place *place, const struct submodule *
     *ret = cwd != -1;
     if (cwd == -1)
         return errno == ENOENT ? 0 : err_errno(err, "cannot open '%s'", tree);
-    const struct git git = submodule_git(place->repo, tree, index, item->objects, cwd);
-    return git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", item->oid), NULL, NULL, err) == -1
+    const struct git git = submodule_git(place->repo, tree, index, cwd);
+    return git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", item->oid), NULL, NULL, err) ==
+                       -1 ||
+                   submodule_repo_set(place, item, cwd, err) == -1
                ? err_wrap(err, "cannot check out submodule '%s'", item->path)
                : 0;
 }
@@ -160,10 +163,9 @@ int submodule_make(const struct repo *repo, const struct project *project, const
 {
     _cleanup_submodules_ struct submodules all = {.is_sparse = sparse_is_used(repo->git),
                                                   .notes = notes};
-    const struct git git = repo_git(repo);
     bool viewed = false;
 
-    if (submodules_find(project, &git, project->base, "", 0, &all, err) == -1)
+    if (submodules_find(repo, project, project->base, NULL, 0, &all, err) == -1)
         return -1;
     for (size_t i = 0; all.count > 0 && i < team->agent_count; i++) {
         const char *name = repo_dir_of(team, &team->agents[i]);
@@ -196,7 +198,32 @@ static int add_names(const struct git *git, const char *const *args, const char 
     return 0;
 }
 
-/* Likewise, with this index. */
+/* Reads what an agent has checked out in a submodule: a commit of its own that was merged counts as
+ * the one that mas put there. Others are work. */
+static int read_head(const struct submodule_place *place, const struct submodule *item,
+                     const struct git *git, struct str *ret, struct err *err)
+{
+    _cleanup_stranger_ struct stranger module = STRANGER_INIT;
+    _cleanup_free_ char *name = mem_printf("%s/.git", item->path);
+    struct err why = ERR_INIT;
+    bool there = false;
+    bool known = false;
+
+    if (submodule_repo_open(place->repo, place->name, item->path, &module, &there, &why) == -1) {
+        str_addn(ret, name, strlen(name) + 1);
+        return 0;
+    }
+    if (!there)
+        return 0;
+    if (submodule_has_commit(place->repo->git, module.head, &known, err) == -1 ||
+        submodule_repo_check_one(&module, name, ret, err) == -1)
+        return -1;
+    return !known || strcmp(module.head, item->oid) == 0
+               ? 0
+               : git_must(git, GIT_ARGS("read-tree", module.head), NULL, NULL, err);
+}
+
+/* Appends what was changed in one submodule, with a copy of its index. */
 static int check_with(const struct submodule_place *place, const struct submodule *item,
                       const char *index, struct str *ret, struct err *err)
 {
@@ -208,12 +235,9 @@ static int check_with(const struct submodule_place *place, const struct submodul
         str_addn(ret, item->path, strlen(item->path) + 1);
         return 0;
     }
-    /* a repository that the agent made there may have commits; git passes it over */
-    if (faccessat(cwd, ".git", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-        str_addf(ret, "%s/.git", item->path);
-        str_addc(ret, '\0');
-    }
-    const struct git git = submodule_git(place->repo, tree, index, NULL, cwd);
+    const struct git git = submodule_git(place->repo, tree, index, cwd);
+    if (read_head(place, item, &git, ret, err) == -1)
+        return -1;
     /* its exit code tells that files differ, which is asked next */
     if (git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err) == -1)
         return -1;
@@ -224,52 +248,12 @@ static int check_with(const struct submodule_place *place, const struct submodul
                : add_names(&git, GIT_ARGS("ls-files", "-z", "--others"), item->path, ret, err);
 }
 
-int submodule_check(const struct submodule_place *place, const struct submodule *item,
-                    struct str *ret, struct err *err)
-{
-    _cleanup_free_ char *index = mem_printf("%s/%zu", place->path, item->number);
-    return check_with(place, item, index, ret, err);
-}
-
-/* Appends the repositories of submodules that the agent has added. */
-static int check_modules(const struct submodule_place *place, struct str *ret, struct err *err)
-{
-    _cleanup_strv_ char **names = NULL;
-    _cleanup_close_ int dir =
-        path_open_beneath(place->tree, ".git/modules", O_RDONLY | O_DIRECTORY);
-
-    if (dir == -1) /* .git is a file in the view */
-        return 0;
-    if (path_list(dir, &names, err) == -1)
-        return -1;
-    for (char **name = names; name != NULL && *name != NULL; name++) {
-        str_addf(ret, ".git/modules/%s", *name);
-        str_addc(ret, '\0');
-    }
-    return 0;
-}
-
-int submodule_changed(const struct repo *repo, const char *name, struct str *ret, struct err *err)
-{
-    _cleanup_submodule_place_ struct submodule_place place = SUBMODULE_PLACE_INIT;
-    _cleanup_submodules_ struct submodules list = {.items = NULL};
-
-    if (submodule_place_open(repo, name, false, &place, err) == -1 ||
-        check_modules(&place, ret, err) == -1 ||
-        (place.dir != -1 && submodules_read(&place, &list, err) == -1))
-        return -1;
-    for (size_t i = 0; i < list.count; i++)
-        if (submodule_check(&place, &list.items[i], ret, err) == -1)
-            return -1;
-    return 0;
-}
-
-/* Appends what was changed in one submodule, with a copy of its index, which it removes. */
-static int look_at(const struct submodule_place *place, const struct submodule *item,
-                   struct str *ret, struct err *err)
+/* Likewise; makes the copy, named by `use`, and removes it. */
+static int check_copy(const struct submodule_place *place, const struct submodule *item,
+                      const char *use, struct str *ret, struct err *err)
 {
     _cleanup_free_ char *name = mem_printf("%zu", item->number);
-    _cleanup_free_ char *copy = mem_printf("%zu.look", item->number);
+    _cleanup_free_ char *copy = mem_printf("%zu.%s", item->number, use);
     _cleanup_free_ char *lock = mem_printf("%s.lock", copy); /* of a git that was killed */
     _cleanup_free_ char *index = mem_printf("%s/%s", place->path, copy);
 
@@ -280,6 +264,27 @@ static int look_at(const struct submodule_place *place, const struct submodule *
                  : check_with(place, item, index, ret, err);
     (void)unlinkat(place->dir, copy, 0);
     return rc;
+}
+
+int submodule_check(const struct submodule_place *place, const struct submodule *item,
+                    struct str *ret, struct err *err)
+{
+    return check_copy(place, item, "check", ret, err);
+}
+
+int submodule_changed(const struct repo *repo, const char *name, struct str *ret, struct err *err)
+{
+    _cleanup_submodule_place_ struct submodule_place place = SUBMODULE_PLACE_INIT;
+    _cleanup_submodules_ struct submodules list = {.items = NULL};
+
+    if (submodule_place_open(repo, name, false, &place, err) == -1 ||
+        submodule_repo_check(&place, ret, err) == -1 ||
+        (place.dir != -1 && submodules_read(&place, &list, err) == -1))
+        return -1;
+    for (size_t i = 0; i < list.count; i++)
+        if (submodule_check(&place, &list.items[i], ret, err) == -1)
+            return -1;
+    return 0;
 }
 
 int submodule_count(const struct repo *repo, const char *name, size_t *ret, struct err *err)
@@ -299,7 +304,7 @@ int submodule_count(const struct repo *repo, const char *name, size_t *ret, stru
     if (submodules_read(&place, &list, err) == -1)
         return -1;
     for (size_t i = 0; i < list.count; i++)
-        if (look_at(&place, &list.items[i], &names, err) == -1)
+        if (check_copy(&place, &list.items[i], "look", &names, err) == -1)
             return -1;
     for (size_t i = 0; i < names.len; i++)
         *ret += names.data[i] == '\0';

@@ -1,9 +1,10 @@
 /*
- * The submodules of a project, which each work tree of a session gets as plain files.
+ * The submodules of a project, whose files each work tree of a session gets.
  *
- * Their objects come from the checkouts of the person who named the project, never from the
- * network. An agent does not commit in them: code.git/submodules/TREE has an index for each, with
- * which mas finds what was changed there.
+ * Their commits come from the checkouts of the person who named the project, never from the
+ * network; code.git has them, below refs/mas/submodules/COMMIT/. In the work tree of an agent each
+ * has a repository in .git/modules, as git makes it, which borrows from code.git and belongs to the
+ * agent. code.git/submodules/TREE has an index for each, with which mas finds what was changed.
  */
 #ifndef MAS_CODE_SUBMODULE_H
 #define MAS_CODE_SUBMODULE_H
@@ -28,10 +29,18 @@ int submodule_make(const struct repo *repo, const struct project *project, const
 int submodule_follow(const struct repo *repo, const char *name, const char *commit,
                      struct err *err);
 
-/* Fails with MAS_CONFLICT if `new` has a submodule, other than `old`, at a commit that the
- * submodule's checkout in the project lacks: whoever gets `new` could not check it out. */
-int submodule_check_landing(const struct project *project, const struct git *git, const char *old,
-                            const char *new, struct err *err);
+/* Brings the commits of submodules that the agent's commit `oid` names and code.git lacks, from the
+ * repositories in the agent's work tree, with the checks of all that a stranger hands over. What is
+ * not there either is passed over. The caller holds the lock of code.git. */
+struct stranger;
+int submodule_bring(const struct stranger *stranger, const char *oid, struct err *err);
+
+/* Brings the commits of submodules that `new` names, other than `old`, from code.git into their
+ * checkouts in the project, below refs/mas/landed/: their files stay as they are. Fails with
+ * MAS_CONFLICT, and brings nothing, if one is nowhere: whoever gets `new` could not check it out.
+ */
+int submodule_land(const struct repo *repo, const struct project *project, const struct git *git,
+                   const char *old, const char *new, struct err *err);
 
 /* Counts the files that were changed in the submodules of the work tree code/NAME. Needs no lock of
  * code.git: it works with copies of the indexes there; who else looks waits. */

@@ -21,8 +21,7 @@ static int refuse(const struct project *project, const char *path, const char *w
 
 /* ---- what the project has */
 
-/* Finds the repository of the checkout of a submodule; *ret stays NULL if there is none. */
-static void find_checkout(const struct project *project, const char *path, char **ret)
+void submodule_find_checkout(const struct project *project, const char *path, char **ret)
 {
     _cleanup_close_ int top =
         project->top != NULL ? open(project->top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -39,7 +38,7 @@ static void find_checkout(const struct project *project, const char *path, char 
                        ret, &ignored);
 }
 
-static int has_commit(const char *dir, const char *oid, bool *ret, struct err *err)
+int submodule_has_commit(const char *dir, const char *oid, bool *ret, struct err *err)
 {
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
     struct proc_result result = PROC_RESULT_INIT;
@@ -52,21 +51,77 @@ static int has_commit(const char *dir, const char *oid, bool *ret, struct err *e
     return 0;
 }
 
-/* Finds the objects of a submodule's checkout, and that they have its commit. item->objects stays
- * NULL if it is not checked out. */
-static int find_objects(const struct project *project, struct submodule *item, struct err *err)
+/* Finds a submodule's checkout, and sees that code.git has its commit. item->checkout stays NULL if
+ * it is not checked out. */
+static int find_commit(const struct repo *repo, const struct project *project,
+                       struct submodule *item, struct err *err)
 {
-    _cleanup_free_ char *dir = NULL;
     bool there = false;
 
-    find_checkout(project, item->path, &dir);
-    if (dir == NULL)
+    submodule_find_checkout(project, item->path, &item->checkout);
+    if (item->checkout == NULL)
         return 0;
-    if (has_commit(dir, item->oid, &there, err) == -1)
+    if (submodule_is_known(repo, item->oid, &there, err) == -1)
         return -1;
-    if (!there)
-        return refuse(project, item->path, "does not have the commit that the project names", err);
-    item->objects = mem_printf("%s/objects", dir);
+    if (there)
+        return 0;
+    if (submodule_has_commit(item->checkout, item->oid, &there, err) == -1)
+        return -1;
+    return there ? submodule_bring_checkout(repo, item->checkout, item->oid, err)
+                 : refuse(project, item->path, "does not have the commit that the project names",
+                          err);
+}
+
+/* Returns true for a name whose directory is in .git/modules, as git asks it of a name. */
+static bool is_name(const char *name)
+{
+    for (const char *part = name;; part++) {
+        size_t len = strcspn(part, "/");
+        if (len == 0 || part[0] == '.' || strcspn(part, "\n\\\"") < len)
+            return false;
+        part += len;
+        if (*part == '\0')
+            return true;
+    }
+}
+
+/* Finds the name and the address of a submodule in .gitmodules of the tree around it. Without one,
+ * as after `git add` of a repository, it has no repository in a work tree. */
+static int find_name(const struct repo *repo, const char *tree, const char *path,
+                     const char *modules, struct submodule *item, struct err *err)
+{
+    static const char begins[] = "submodule.";
+    const struct git git = repo_git(repo);
+    _cleanup_free_ char *blob = mem_printf("%s:.gitmodules", tree);
+    struct proc_result result = PROC_RESULT_INIT;
+
+    /* it fails if there is no such file, or none with a path */
+    if (git_run(&git,
+                GIT_ARGS("config", "-z", "--blob", blob, "--get-regexp", "^submodule\\..*\\.path$"),
+                NULL, &result, err) == -1)
+        return -1;
+    const char *end = str_text(&result.out) + (result.status == 0 ? result.out.len : 0);
+    for (const char *line = str_text(&result.out); line < end; line += strlen(line) + 1) {
+        const char *value = strchr(line, '\n'); /* a name may hold none */
+        if (value == NULL || strcmp(value + 1, path) != 0 || !str_starts(line, begins))
+            continue;
+        const char *name = line + strlen(begins);
+        size_t len = (size_t)(value - name) - strlen(".path");
+        _cleanup_free_ char *own = mem_dupn(name, len);
+        _cleanup_free_ char *key = mem_printf("%s%s.url", begins, own);
+        struct err ignored = ERR_INIT;
+        if (!is_name(own) || item->module != NULL)
+            continue;
+        item->module = mem_printf("%s%s", modules, own);
+        item->name_at = strlen(modules);
+        if (git_text(&git, GIT_ARGS("config", "--blob", blob, "--get", key), &item->url,
+                     &ignored) == 0 &&
+            item->url[0] == '.') {
+            free(item->url); /* what it is relative to is not here */
+            item->url = NULL;
+        }
+    }
+    proc_result_free(&result);
     return 0;
 }
 
@@ -101,7 +156,8 @@ static int leave_out(const struct project *project, struct submodules *list, str
 }
 
 /* Adds a line of ls-tree, "<mode> <type> <id>\t<path>", if it is a submodule. */
-static int add_line(const struct project *project, const char *line, const char *below, int depth,
+static int add_line(const struct repo *repo, const struct project *project, const char *tree,
+                    const char *line, const struct submodule *outer, int depth,
                     struct submodules *ret, struct err *err)
 {
     static const char link[] = "160000 commit ";
@@ -109,12 +165,15 @@ static int add_line(const struct project *project, const char *line, const char 
 
     if (!str_starts(line, link) || tab == NULL)
         return 0;
-    struct submodule item = {.path = mem_printf("%s%s", below, tab + 1)};
     _cleanup_free_ char *oid = mem_dupn(line + strlen(link), (size_t)(tab - line) - strlen(link));
-    ret->items = mem_grow(ret->items, ret->count + 1, sizeof *ret->items);
-    ret->items[ret->count++] = item;
-    struct submodule *added = &ret->items[ret->count - 1];
-    if (!git_parse_oid(oid, added->oid) || strchr(added->path, '\n') != NULL)
+    _cleanup_free_ char *path =
+        outer != NULL ? mem_printf("%s/%s", outer->path, tab + 1) : mem_dup(tab + 1);
+    _cleanup_free_ char *modules = outer == NULL ? mem_dup("modules/")
+                                   : outer->module != NULL
+                                       ? mem_printf("%s/modules/", outer->module)
+                                       : NULL;
+    struct submodule *added = submodules_add(ret, path, oid, 0);
+    if (added->oid[0] == '\0' || strchr(added->path, '\n') != NULL)
         return refuse(project, added->path, "cannot be read", err);
     if (ret->is_sparse && is_left_out(project, added->path)) {
         free(added->path);
@@ -123,69 +182,31 @@ static int add_line(const struct project *project, const char *line, const char 
     }
     if (depth >= SUBMODULE_DEPTH_MAX)
         return refuse(project, added->path, "lies in too many others", err);
-    if (find_objects(project, added, err) == -1)
+    if (find_commit(repo, project, added, err) == -1)
         return -1;
-    if (added->objects == NULL)
+    if (added->checkout == NULL)
         return leave_out(project, ret, err);
-    _cleanup_free_ char *inner = mem_printf("%s/", added->path);
-    _cleanup_free_ char *dir =
-        mem_dupn(added->objects, strlen(added->objects) - strlen("/objects"));
-    _cleanup_free_ char *own = mem_dup(added->oid);
-    const struct git git = {.dir = dir};
-    return submodules_find(project, &git, own, inner, depth + 1, ret, err);
+    if (modules != NULL && find_name(repo, tree, tab + 1, modules, added, err) == -1)
+        return -1;
+    _cleanup_free_ char *module = added->module != NULL ? mem_dup(added->module) : NULL;
+    const struct submodule around = {.path = path, .module = module};
+    return submodules_find(repo, project, oid, &around, depth + 1, ret, err);
 }
 
-int submodules_find(const struct project *project, const struct git *git, const char *tree,
-                    const char *below, int depth, struct submodules *ret, struct err *err)
+int submodules_find(const struct repo *repo, const struct project *project, const char *tree,
+                    const struct submodule *outer, int depth, struct submodules *ret,
+                    struct err *err)
 {
+    const struct git git = repo_git(repo);
     struct proc_result result = PROC_RESULT_INIT;
 
-    if (git_must(git, GIT_ARGS("ls-tree", "-r", "-z", "--full-tree", tree), NULL, &result, err) ==
+    if (git_must(&git, GIT_ARGS("ls-tree", "-r", "-z", "--full-tree", tree), NULL, &result, err) ==
         -1)
         return -1;
     int rc = 0;
     const char *end = str_text(&result.out) + result.out.len;
     for (const char *line = str_text(&result.out); rc == 0 && line < end; line += strlen(line) + 1)
-        rc = add_line(project, line, below, depth, ret, err);
-    proc_result_free(&result);
-    return rc;
-}
-
-int submodule_check_landing(const struct project *project, const struct git *git, const char *old,
-                            const char *new, struct err *err)
-{
-    struct proc_result result = PROC_RESULT_INIT;
-    _cleanup_str_ struct str shown = STR_INIT;
-    int rc = git_must(git,
-                      GIT_ARGS("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
-                               "--diff-filter=AMT", old, new),
-                      NULL, &result, err);
-
-    const char *end = str_text(&result.out) + result.out.len;
-    for (const char *line = str_text(&result.out); rc == 0 && line < end;) {
-        const char *path = line + strlen(line) + 1; /* ":<mode> <mode> <id> <id> <letter>" */
-        const char *mode = line + strcspn(line, " ");
-        const char *first = mode + strlen(" 160000 ");
-        bool is_link = str_starts(mode, " 160000 ") && path < end;
-        const char *id = is_link ? first + strcspn(first, " ") + 1 : "";
-        _cleanup_free_ char *oid = mem_dupn(id, strcspn(id, " "));
-        _cleanup_free_ char *dir = NULL;
-        bool there = true;
-        if (is_link && git_is_oid(oid)) {
-            find_checkout(project, path, &dir);
-            if (dir != NULL)
-                rc = has_commit(dir, oid, &there, err);
-        }
-        if (rc == 0 && !there) {
-            str_add_visible(&shown, path, strlen(path));
-            rc = err_set(err, MAS_CONFLICT,
-                         "submodule '%s' is at commit %.10s, which its checkout in the project "
-                         "does not have",
-                         shown.data, oid);
-            (void)err_hint(err, "fetch it there first, from where it was made");
-        }
-        line = path < end ? path + strlen(path) + 1 : end;
-    }
+        rc = add_line(repo, project, tree, line, outer, depth, ret, err);
     proc_result_free(&result);
     return rc;
 }

@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "code/sparse.h"
+#include "code/stranger.h"
 #include "store/team_file.h"
 
 #include <errno.h>
@@ -51,6 +52,19 @@ static bool is_current(const struct str *lines, const struct submodules *list)
     return found == tops;
 }
 
+/* Has the index name the files of the commit that the agent has checked out, which was merged. */
+static int read_head(const struct submodule_place *place, const char *path, const struct git *git,
+                     struct err *err)
+{
+    _cleanup_stranger_ struct stranger module = STRANGER_INIT;
+    bool there = false;
+
+    if (submodule_repo_open(place->repo, place->name, path, &module, &there, err) == -1)
+        return -1;
+    return !there ? 0
+                  : git_must(git, GIT_ARGS("read-tree", "--reset", module.head), NULL, NULL, err);
+}
+
 /* Removes the files of a submodule, which nobody has changed, and the submodule from the list. The
  * list comes first: files that are left by a kill then count as work. */
 static int empty_one(const struct submodule_place *place, struct submodules *list, size_t i,
@@ -64,14 +78,17 @@ static int empty_one(const struct submodule_place *place, struct submodules *lis
     _cleanup_free_ char *none = NULL;
     _cleanup_close_ int cwd = path_open_beneath(place->tree, path, O_RDONLY | O_DIRECTORY);
 
-    free(item.objects);
+    free(item.checkout);
+    free(item.module);
+    free(item.url);
     memmove(list->items + i, list->items + i + 1, (list->count - i - 1) * sizeof *list->items);
     list->count--;
     if (submodules_write(place, list, err) == -1 ||
         git_text(&repository, GIT_ARGS("hash-object", "-t", "tree", "--stdin"), &none, err) == -1)
         return -1;
-    const struct git git = submodule_git(place->repo, tree, index, NULL, cwd);
-    if (git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", none), NULL, NULL, err) == -1)
+    const struct git git = submodule_git(place->repo, tree, index, cwd);
+    if (read_head(place, path, &git, err) == -1 ||
+        git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", none), NULL, NULL, err) == -1)
         return err_wrap(err, "cannot remove submodule '%s'", path);
     (void)unlink(index);
     return 0;
@@ -109,8 +126,13 @@ static int empty_others(const struct submodule_place *place, struct submodules *
         bool stays = false;
         for (size_t j = 0; j < wanted->count; j++)
             stays = stays || strcmp(wanted->items[j].path, path) == 0;
-        if (!stays)
-            remove_dirs(place->tree, path);
+        if (stays)
+            continue;
+        _cleanup_close_ int dir = path_open_beneath(place->tree, path, O_RDONLY | O_DIRECTORY);
+        if (dir != -1)
+            (void)unlinkat(dir, ".git", 0); /* the repository itself stays in .git/modules */
+        fd_closep(&dir);
+        remove_dirs(place->tree, path);
     }
     return 0;
 }
@@ -172,7 +194,7 @@ static int follow(const struct submodule_place *place, const char *commit, struc
     if (current)
         return 0;
     return open_project(place->repo, &project, err) == -1 ||
-                   submodules_find(&project, &git, commit, "", 0, &wanted, err) == -1 ||
+                   submodules_find(place->repo, &project, commit, NULL, 0, &wanted, err) == -1 ||
                    empty_others(place, &list, &wanted, err) == -1 ||
                    fill_others(place, &list, &wanted, err) == -1
                ? -1

@@ -14,7 +14,11 @@
 /* One submodule, and those in it. */
 struct submodule {
     char *path; /* below the work tree */
-    char *objects; /* of the person's checkout */
+    char *checkout; /* the repository of the person's checkout */
+    char *module; /* its repository in a work tree, below .git; NULL: .gitmodules has no name */
+    size_t
+        name_at; /* where its name begins in `module`, behind the "modules/" of what is around it */
+    char *url; /* as .gitmodules has it, if that is absolute; NULL: unknown */
     char oid[GIT_OID_TEXT]; /* "": an earlier version did not record it */
     size_t number; /* of its index */
 };
@@ -34,11 +38,42 @@ struct submodule *submodules_add(struct submodules *list, const char *path, cons
                                  size_t number);
 
 /* ---- submodule_find.c */
-/* Adds the submodules of a tree of `git`, and those in them, with the objects of the checkouts in
- * the project. As git does, it leaves out those that are not checked out there. `below` is the path
- * of the tree, "" or with a slash at its end. */
-int submodules_find(const struct project *project, const struct git *git, const char *tree,
-                    const char *below, int depth, struct submodules *ret, struct err *err);
+/* Adds the submodules of a tree of code.git, and those in `outer`, NULL for those of the project,
+ * and brings their commits there from the checkouts in the project. As git does, it leaves out
+ * those that are not checked out there. */
+int submodules_find(const struct repo *repo, const struct project *project, const char *tree,
+                    const struct submodule *outer, int depth, struct submodules *ret,
+                    struct err *err);
+/* Finds the repository of the checkout of a submodule; *ret stays NULL if there is none. */
+void submodule_find_checkout(const struct project *project, const char *path, char **ret);
+int submodule_has_commit(const char *dir, const char *oid, bool *ret, struct err *err);
+
+/* ---- submodule_bring.c */
+/* Tells whether a commit was brought into code.git as one of a submodule: it also has those of the
+ * project. */
+int submodule_is_known(const struct repo *repo, const char *oid, bool *ret, struct err *err);
+/* Brings a commit into code.git from the checkout of a person, whose objects are taken as they are,
+ * as those of the project were. */
+int submodule_bring_checkout(const struct repo *repo, const char *checkout, const char *oid,
+                             struct err *err);
+
+/* ---- submodule_repo.c */
+struct stranger;
+struct submodule_place;
+/* Opens the repository in a submodule of a work tree, as a stranger's. *ret_there tells whether
+ * there is one. */
+int submodule_repo_open(const struct repo *repo, const char *name, const char *path,
+                        struct stranger *ret, bool *ret_there, struct err *err);
+/* Gives a submodule that was filled its repository, or has an existing one follow: its HEAD is the
+ * commit, its index that of mas. Does nothing in the view, whose agents only read. */
+int submodule_repo_set(const struct submodule_place *place, const struct submodule *item, int cwd,
+                       struct err *err);
+/* Appends the repositories below .git/modules in which an agent has commits of its own that were
+ * never merged. */
+int submodule_repo_check(const struct submodule_place *place, struct str *ret, struct err *err);
+/* Appends "<name>" and NUL if a repository has such commits. */
+int submodule_repo_check_one(const struct stranger *module, const char *name, struct str *ret,
+                             struct err *err);
 
 /* ---- submodule.c */
 /* The submodules of one work tree. */
@@ -63,9 +98,9 @@ void submodule_place_free(struct submodule_place *place);
 int submodules_read(const struct submodule_place *place, struct submodules *ret, struct err *err);
 int submodules_write(const struct submodule_place *place, const struct submodules *list,
                      struct err *err);
-/* Returns git on a submodule that has no repository: the one of the objects is code.git. */
-struct git submodule_git(const struct repo *repo, const char *tree, const char *index,
-                         const char *objects, int cwd);
+/* Returns git on a submodule's files. The repository in it is the agent's: this one is code.git,
+ * which has the objects. */
+struct git submodule_git(const struct repo *repo, const char *tree, const char *index, int cwd);
 /* Fills the directory of one submodule, which git made when it checked out the tree around it.
  * *ret tells whether there is one. */
 int submodule_fill(const struct submodule_place *place, const struct submodule *item, bool *ret,

@@ -185,14 +185,10 @@ static int move_objects(int from, int to, struct err *err)
     return 0;
 }
 
-int work_keep(const struct snapshot_tree *tree, struct err *err)
+int work_keep_objects(int scratch, int objects, struct err *err)
 {
-    _cleanup_close_ int scratch = path_open_dir(tree->dir, SCRATCH);
-    _cleanup_close_ int objects = path_open_dir(tree->dir, "objects");
     _cleanup_strv_ char **names = NULL;
 
-    if (scratch == -1 || objects == -1)
-        return err_errno(err, "cannot open '" CODE_GIT "/objects'");
     if (path_list(scratch, &names, err) == -1)
         return -1;
     for (char **name = names; *name != NULL; name++) {
@@ -208,6 +204,15 @@ int work_keep(const struct snapshot_tree *tree, struct err *err)
             return -1;
     }
     return 0;
+}
+
+int work_keep(const struct snapshot_tree *tree, struct err *err)
+{
+    _cleanup_close_ int scratch = path_open_dir(tree->dir, SCRATCH);
+    _cleanup_close_ int objects = path_open_dir(tree->dir, "objects");
+
+    return scratch == -1 || objects == -1 ? err_errno(err, "cannot open '" CODE_GIT "/objects'")
+                                          : work_keep_objects(scratch, objects, err);
 }
 
 /* Parses "<ahead>\t<behind>". */

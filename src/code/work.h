@@ -41,6 +41,8 @@ void work_forget(const struct stranger *stranger);
 struct git work_git(const struct stranger *stranger, const struct snapshot_tree *tree);
 /* Moves the objects of a snapshot into code.git, so that a ref can keep its tree. */
 int work_keep(const struct snapshot_tree *tree, struct err *err);
+/* Moves objects, loose and packed, from an open directory to those in another one. */
+int work_keep_objects(int scratch, int objects, struct err *err);
 #define _cleanup_work_ __attribute__((cleanup(work_free)))
 
 /* How a branch stands to the integration branch, and how many files differ from its commit. */

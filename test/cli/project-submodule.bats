@@ -37,8 +37,8 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     for tree in lead view; do
         [ "$(cat "$W/code/$tree/lib/out/outer" "$W/code/$tree/lib/out/in/inner" | xargs)" = 'outer inner' ]
         [ -z "$(git -C "$W/code/$tree" status --porcelain --ignored)" ]
-        [ ! -e "$W/code/$tree/lib/out/.git" ]
     done
+    [ ! -e "$W/code/view/lib/out/.git" ] # its agents only read
     echo more >>"$W/code/lead/project"
     git -C "$W/code/lead" add -A
     git -C "$W/code/lead" commit -qm more
@@ -244,12 +244,30 @@ advance_out() {
     [[ $stderr == *"lead: 1 file changed in submodules: lib/out/outer"* ]]
 }
 
-# The agent makes a repository in lib/out, commits there, and has its own commit name that one.
+@test "git in an agent's work tree knows the submodules, and update has nothing to fetch" {
+    rm -rf "$T/inner" "$T/outer"
+    make_on "$P"
+    A=$W/code/lead
+    heads() { git -C "$1" submodule status --recursive | cut -d" " -f1-3; }
+    [ "$(heads "$A")" = "$(heads "$P")" ]
+    git -C "$A" submodule update --init --recursive
+    [ "$(git -C "$A/lib/out" rev-parse HEAD)" = "$(git -C "$P/lib/out" rev-parse HEAD)" ]
+    [ "$(git -C "$A/lib/out/in" rev-parse --show-toplevel)" = "$A/lib/out/in" ]
+    [ "$(git -C "$A/lib/out" log --format=%s | xargs)" = 'in outer' ]
+    [ "$(git -C "$A" config submodule.lib/out.active)" = true ]
+    [ "$(git -C "$A" config submodule.lib/out.url)" = "$T/outer" ]
+    rm "$A/lib/out/outer"
+    git -C "$A/lib/out" checkout -q outer
+    git -C "$A" submodule --quiet update --init --force
+    [ -z "$(git -C "$A" status --porcelain --ignored)" ]
+    [ "$("$MAS" status "$ID" --json | jq '.sessions[0].agents[] | select(.id == "lead").code.changed')" = 0 ]
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+}
+
+# The agent commits in a submodule, and has its own commit name that one.
 commit_inside() {
-    git init -q "$A/lib/out"
-    git -C "$A/lib/out" fetch -q "$P/lib/out" HEAD
-    git -C "$A/lib/out" reset -q --mixed FETCH_HEAD
-    echo agent >"$A/lib/out/agent"
+    echo "${1-agent}" >"$A/lib/out/agent"
     git -C "$A/lib/out" add agent
     git -C "$A/lib/out" commit -qm agent
     X=$(git -C "$A/lib/out" rev-parse HEAD)
@@ -257,26 +275,96 @@ commit_inside() {
     git -C "$A" commit -qm 'lib/out: agent'
 }
 
-@test "land refuses a submodule's commit that the project's checkout lacks, and takes it once it is there" {
+link_of() { git -C "$1" rev-parse "HEAD:$2"; }
+
+@test "a commit in a submodule is merged and landed: it comes into the project's checkout, then the pointer" {
+    make_on "$P"
+    A=$W/code/lead
+    echo more >>"$A/lib/out/in/inner"
+    git -C "$A/lib/out/in" commit -qam inside
+    git -C "$A/lib/out" add in
+    commit_inside
+    mas rm "$ID"
+    [ "$status" -eq 4 ]
+    mas merge "$ID" lead
+    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$(cat "$W/code/view/lib/out/agent" "$W/code/view/lib/out/in/inner" | xargs)" = 'agent inner more' ]
+    mas land "$ID"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$(link_of "$P" lib/out)" = "$X" ]
+    [ "$(git -C "$P/lib/out" rev-parse "refs/mas/landed/$X")" = "$X" ]
+    git -C "$P" submodule --quiet update --no-fetch --recursive
+    [ "$(cat "$P/lib/out/agent" "$P/lib/out/in/inner" | xargs)" = 'agent inner more' ]
+    # the next one is on top of it, and the project's next comes back
+    commit_inside again
+    mas merge "$ID" lead
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    git -C "$P" submodule --quiet update --no-fetch --recursive
+    [ "$(cat "$P/lib/out/agent")" = again ]
+    advance_out second
+    mas sync "$ID" --project
+    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    mas sync "$ID" lead
+    [ "$status" -eq 0 ]
+    [ "$(cat "$A/lib/out/second" "$A/lib/out/agent" | xargs)" = 'second again' ]
+    [ "$(git -C "$A/lib/out" rev-parse HEAD)" = "$(link_of "$P" lib/out)" ]
+    [ -z "$(git -C "$A" status --porcelain --ignored)" ]
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+}
+
+@test "a damaged commit of a submodule is not taken, and land refuses one that is nowhere" {
     make_on "$P"
     A=$W/code/lead
     commit_inside
-    [ "$(git -C "$A" ls-tree HEAD lib/out | cut -d' ' -f3 | cut -f1)" = "$X" ]
+    object=$A/.git/modules/lib/out/objects/$(git -C "$A/lib/out" rev-parse HEAD:agent | sed 's|^..|&/|')
+    chmod u+w "$object"
+    echo bad >"$object"
+    mas merge "$ID" lead
+    [ "$status" -eq 5 ]
+    git -C "$A" reset -q --hard HEAD^
+    git -C "$A" update-index --cacheinfo "160000,$(printf '1%.0s' {1..40}),lib/out"
+    git -C "$A" commit -qm nowhere
     mas merge "$ID" lead
     [ "$status" -eq 0 ]
     [[ $stderr == *"its submodule 'lib/out' does not have the commit that the project names"* ]]
     before=$(state)
     mas land "$ID"
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot land onto 'main': submodule 'lib/out' is at commit ${X:0:10}, which its checkout in the project does not have
+    [ "$stderr" = "mas: cannot land onto 'main': submodule 'lib/out' is at commit 1111111111, which its checkout in the project does not have
 fetch it there first, from where it was made" ]
     [ "$(state)" = "$before" ]
-    git -C "$P/lib/out" fetch -q "$A/lib/out" HEAD
-    mas land "$ID"
-    [ "$status" -eq 0 ]
-    [ "$(git -C "$P" ls-tree HEAD lib/out | cut -d' ' -f3 | cut -f1)" = "$X" ]
-    git -C "$P" submodule --quiet update --no-fetch lib/out
-    [ "$(cat "$P/lib/out/agent")" = agent ]
+}
+
+@test "a repository of a submodule that leads elsewhere, or runs programs, is read as a stranger's" {
+    make_on "$P"
+    A=$W/code/lead
+    # shellcheck disable=SC2016 # a script
+    printf '#!/bin/sh\necho "$0" >>%s/ran\ncat\n' "$T" >"$T/evil"
+    chmod 755 "$T/evil"
+    git -C "$A/lib/out" config filter.f.clean "$T/evil"
+    git -C "$A/lib/out" config core.fsmonitor "$T/evil"
+    mkdir -p "$A/.git/modules/lib/out/info"
+    echo '* filter=f' >"$A/.git/modules/lib/out/info/attributes"
+    commit_inside
+    rm -f "$T/ran"
+    echo "$T/outer/.git/objects" >"$A/.git/modules/lib/out/objects/info/alternates"
+    mas merge "$ID" lead
+    [ "$status" -eq 5 ]
+    [[ $stderr == *"borrows objects from elsewhere"* ]]
+    mas rm "$ID"
+    [ "$status" -eq 4 ]
+    echo "gitdir: $T/outer/.git" >"$A/lib/out/.git"
+    mas merge "$ID" lead
+    [ "$status" -eq 5 ]
+    [[ $stderr == *"'lib/out/.git' names no repository in the work tree"* ]]
+    echo "gitdir: ../../../../../../outer/.git" >"$A/lib/out/.git"
+    mas merge "$ID" lead
+    [ "$status" -eq 5 ]
+    mas status
+    mas diff "$ID"
+    [ ! -e "$T/ran" ]
 }
 
 @test "a repository that an agent makes in a submodule, or for a new one, is work even if its files are as before" {
