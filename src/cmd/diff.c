@@ -3,7 +3,6 @@
 #include "cmd/diff_print.h"
 #include "cmd/print.h"
 #include "code/comparison.h"
-#include "code/submodule.h"
 #include "store/session.h"
 
 #include <stdio.h>
@@ -28,48 +27,30 @@ struct diff_job {
     struct json_out json;
 };
 
-/* Names the files that were changed in submodules, which git does not look into. */
-static int add_inside(const struct code_call *code, const char *agent, struct str *to,
-                      struct err *err)
-{
-    _cleanup_str_ struct str names = STR_INIT;
-
-    if (submodule_changed(&code->repo, agent, &names, err) == -1)
-        return -1;
-    const char *end = str_text(&names) + names.len;
-    for (const char *name = str_text(&names); name < end; name += strlen(name) + 1) {
-        str_add(to, "changed in a submodule: ");
-        str_add_visible(to, name, strlen(name));
-        str_addc(to, '\n');
-    }
-    return 0;
-}
-
 static int diff_one(const struct code_call *code, const char *agent, void *arg, struct err *err)
 {
     struct diff_job *job = arg;
     _cleanup_comparison_ struct comparison changes = COMPARE_INIT;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
     bool json = code->call->json;
     enum comparison_form form = json ? COMPARE_RAW : job->stat ? COMPARE_STAT : COMPARE_PATCH;
 
     if (comparison_open(&code->repo, agent, job->since, &changes, err) == -1 ||
-        comparison_diff(&changes, form, &result, err) == -1)
+        comparison_diff(&changes, form, &text, err) == -1)
         return -1;
     const struct work_state *state = &changes.state;
     int rc = 0;
+    for (char **fault = changes.faults; fault != NULL && *fault != NULL; fault++)
+        err_warn("%s", *fault);
     if (json) {
-        rc = diff_put_json(&changes, &result.out, !job->stat, &job->json, err);
+        rc = diff_put_json(&changes, &text, !job->stat, &job->json, err);
     } else {
         if (job->titled)
             str_addf(&job->text, "%s  %s  %zu ahead, %zu behind, %zu file%s not committed\n", agent,
                      state->branch[0] != '\0' ? state->branch : "(no branch)", state->ahead,
                      state->behind, state->changed, state->changed == 1 ? "" : "s");
-        diff_add_text(&result.out, job->stat, &job->text);
-        if (rc == 0 && changes.tree.dir != -1)
-            rc = add_inside(code, agent, &job->text, err);
+        diff_add_text(&text, job->stat, &job->text);
     }
-    proc_result_free(&result);
     return rc == 0 && job->looks ? comparison_look(&changes, err) : rc;
 }
 

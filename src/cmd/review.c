@@ -31,7 +31,7 @@ static const struct opt opts[] = {
 /* One agent's changes, and the text that the person edits. */
 struct session_review {
     struct comparison changes;
-    struct proc_result diff;
+    struct str diff;
     struct patch patch;
     struct review review;
     struct str text;
@@ -42,7 +42,7 @@ static void session_review_free(struct session_review *review)
 {
     review_free(&review->review);
     patch_free(&review->patch);
-    proc_result_free(&review->diff);
+    str_free(&review->diff);
     comparison_free(&review->changes);
     str_free(&review->text);
     free(review->path);
@@ -91,7 +91,7 @@ static int open_changes(const struct code_call *code, const char *agent,
 {
     if (comparison_open(&code->repo, agent, COMPARE_BRANCHED, &review->changes, err) == -1 ||
         comparison_diff(&review->changes, COMPARE_RAW, &review->diff, err) == -1 ||
-        patch_parse(&review->diff.out, &review->patch, err) == -1)
+        patch_parse(&review->diff, &review->patch, err) == -1)
         return -1;
     _cleanup_free_ char *title =
         mem_printf("Changes of agent %s on %s", agent, review->changes.state.branch);
@@ -127,18 +127,7 @@ static int edit(struct session_review *review, struct err *err)
 /* Reads a file of the changes as they are now. */
 static char *read_now(const char *path, size_t *ret_len, void *arg)
 {
-    const struct comparison *now = arg;
-    _cleanup_free_ char *name = mem_printf("%s:%s", now->to, path);
-    struct proc_result result = PROC_RESULT_INIT;
-    struct err ignored = ERR_INIT;
-    char *text = NULL;
-
-    if (git_must(&now->git, GIT_ARGS("cat-file", "blob", name), NULL, &result, &ignored) == 0) {
-        *ret_len = result.out.len;
-        text = mem_dupn(str_text(&result.out), result.out.len);
-    }
-    proc_result_free(&result);
-    return text;
+    return comparison_read(arg, path, ret_len);
 }
 
 /* Sends the comments, each with its line in `now`; `read` as for review_format(). */
@@ -306,7 +295,7 @@ static int run_review(struct call *call, struct err *err)
 {
     _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
     _cleanup_session_review_ struct session_review review = {.changes = COMPARE_INIT,
-                                                             .diff = PROC_RESULT_INIT};
+                                                             .diff = STR_INIT};
     const char *file = call_opt(call, "comments");
 
     if (code_call_open(call, TARGETS_OPTIONAL, false, &code, err) == -1)

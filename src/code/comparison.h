@@ -16,6 +16,14 @@ enum comparison_since {
     COMPARE_LOOK, /* what comparison_look() was last called for; else as COMPARE_BRANCHED */
 };
 
+/* A submodule in which something differs: trees that hold nothing but its files, with their paths
+ * in the work tree. */
+struct comparison_module {
+    char *key; /* what it was seen as is kept under this name; NULL: no agent's */
+    char files[GIT_OID_TEXT]; /* the tree of the submodule itself, as it is now */
+    char from[GIT_OID_TEXT], to[GIT_OID_TEXT];
+};
+
 struct comparison {
     struct stranger stranger;
     struct snapshot_tree tree;
@@ -23,6 +31,9 @@ struct comparison {
     struct git git; /* sees both sides */
     char *agent;
     char from[GIT_OID_TEXT], to[GIT_OID_TEXT]; /* trees or commits */
+    struct comparison_module *modules;
+    size_t module_count;
+    char **faults; /* submodules that cannot be read, a sentence each */
 };
 #define COMPARE_INIT                                                                               \
     {                                                                                              \
@@ -37,10 +48,15 @@ int comparison_open(const struct repo *repo, const char *agent, enum comparison_
 void comparison_free(struct comparison *changes);
 #define _cleanup_comparison_ __attribute__((cleanup(comparison_free)))
 
-/* Runs git diff on both sides; `form` is "--patch", "--stat=80" or "--raw" with a patch. */
+/* Runs git diff on both sides, and on each submodule; `form` is "--patch", "--stat=80" or "--raw"
+ * with a patch. */
 enum comparison_form { COMPARE_PATCH, COMPARE_STAT, COMPARE_RAW };
-int comparison_diff(const struct comparison *changes, enum comparison_form form,
-                    struct proc_result *ret, struct err *err);
+int comparison_diff(const struct comparison *changes, enum comparison_form form, struct str *ret,
+                    struct err *err);
+
+/* Reads a file as it is now, by its path in the work tree. Returns NULL if there is none. The
+ * caller frees it. */
+char *comparison_read(const struct comparison *changes, const char *path, size_t *ret_len);
 
 /* What `mas land` would bring: the integration branch compared with what of it has landed. */
 struct comparison_landing {

@@ -146,6 +146,8 @@ static void add_objects(char ***env, const struct git *git)
     for (size_t i = 0; i < ARRAY_LEN(git->objects); i++)
         if (git->objects[i] != NULL)
             add_quoted(&list, git->objects[i]);
+    for (char *const *lender = git->lenders; lender != NULL && *lender != NULL; lender++)
+        add_quoted(&list, *lender);
     if (list.len > 0)
         add_pair(env, "GIT_ALTERNATE_OBJECT_DIRECTORIES", list.data);
 }
@@ -257,6 +259,8 @@ static void make_confine(const struct git *git, const char *program, struct conf
             confine_allow(ret, ACCESS_READ, git->objects[i]); /* else they are the agent's */
     for (size_t i = 0; git->lenders != NULL && git->lenders[i] != NULL; i++)
         confine_allow(ret, ACCESS_READ, git->lenders[i]);
+    if (git->readable != NULL)
+        confine_allow(ret, ACCESS_READ, git->readable);
 }
 
 int git_run(const struct git *git, const char *const *args, const struct git_input *input,

@@ -36,7 +36,8 @@ struct git {
     const char
         *write; /* directory for new objects; NULL: that of the repository, which is else read */
     const char *objects[GIT_OBJECTS_MAX]; /* directories with more objects to read; NULL: none */
-    char *const *lenders; /* directories that these borrow from, NULL-terminated; NULL: none */
+    char *const *lenders; /* and more of them, NULL-terminated; NULL: none */
+    const char *readable; /* what may be read besides if it is confined; NULL: nothing */
     bool confined; /* it works on what an agent owns: see code/confine.h */
     bool person; /* it reads what the machine and the person have configured, who commits, too */
     bool magic; /* paths may hold magic: some commands refuse to take them as they are */

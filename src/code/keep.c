@@ -5,16 +5,16 @@
 #include "base/str.h"
 #include "code/landed.h"
 #include "code/linked.h"
-#include "code/odd.h"
+#include "code/module.h"
 #include "code/placed.h"
 #include "code/sparse.h"
-#include "code/submodule.h"
 #include "code/view.h"
 #include "code/work.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAMES_SHOWN = 3 };
@@ -152,6 +152,8 @@ static int check_staged(struct work_search *search, const struct stranger *stran
     struct proc_result files = PROC_RESULT_INIT;
     _cleanup_str_ struct str both = STR_INIT;
 
+    if (stranger->own == -1)
+        return 0; /* files of a submodule alone */
     git.write = tree->scratch;
     int rc = stranger_copy_index(stranger, index, err);
     if (rc == 0)
@@ -186,24 +188,13 @@ static int check_ignored(struct work_search *search, const struct stranger *stra
     if (git_must(git, GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-standard"),
                  NULL, &result, err) == -1)
         return -1;
-    int rc = stranger_is_linked(stranger)
+    int rc = strcmp(stranger->key, stranger->agent) != 0
                  ? 0
                  : placed_drop(search->repo, stranger->agent, &result.out, err);
     if (rc == 0)
         add_files(search, who, &result.out, "ignored by git");
     proc_result_free(&result);
     return rc;
-}
-
-/* Finds what was changed in the submodules of the work tree code/NAME, where nobody can commit. */
-static int check_submodules(struct work_search *search, const char *name, struct err *err)
-{
-    _cleanup_str_ struct str names = STR_INIT;
-
-    if (submodule_changed(search->repo, name, &names, err) == -1)
-        return -1;
-    add_files(search, name, &names, "changed in submodules");
-    return 0;
 }
 
 static int check_tree(struct work_search *search, const struct stranger *stranger, const char *who,
@@ -223,8 +214,6 @@ static int check_tree(struct work_search *search, const struct stranger *strange
                        GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree.oid),
                        "not committed", err) == -1 ||
                    check_ignored(search, stranger, who, &git, err) == -1 ||
-                   (!stranger_is_linked(stranger) &&
-                    check_submodules(search, stranger->agent, err) == -1) ||
                    check_staged(search, stranger, who, &tree, err) == -1
                ? -1
                : 0;
@@ -267,13 +256,39 @@ static int check_stranger(struct work_search *search, const struct stranger *str
     return rc;
 }
 
+static int check_module(const struct stranger *module, void *arg, struct err *err)
+{
+    struct work_search *search = arg;
+    struct err why = ERR_INIT;
+    struct stat st;
+
+    (void)err;
+    free(landed_lend(&search->landed, module->path));
+    if (check_stranger(search, module, module->subject, &why) == -1)
+        add_found(search, module->subject, why.text);
+    if (module->fd != -1 && fstatat(module->fd, "worktrees", &st, AT_SYMLINK_NOFOLLOW) == 0)
+        add_found(search, module->subject, "it has linked work trees");
+    return 0;
+}
+
+/* Checks a repository and the submodules in its work tree. */
+static int check_whole(struct work_search *search, const struct stranger *stranger, const char *who,
+                       struct err *err)
+{
+    return check_stranger(search, stranger, who, err) == -1 ||
+                   (stranger->tree != NULL &&
+                    module_each(stranger, check_module, search, &search->found, err) == -1)
+               ? -1
+               : 0;
+}
+
 static int check_agent(struct work_search *search, const char *agent, struct err *err)
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
 
     return stranger_open(search->repo, agent, &stranger, err) == -1
                ? -1
-               : check_stranger(search, &stranger, agent, err);
+               : check_whole(search, &stranger, agent, err);
 }
 
 static int check_linked(struct work_search *search, const struct linked *linked, struct err *err)
@@ -282,7 +297,7 @@ static int check_linked(struct work_search *search, const struct linked *linked,
 
     return stranger_open_linked(search->repo, linked, &stranger, err) == -1
                ? -1
-               : check_stranger(search, &stranger, linked->who, err);
+               : check_whole(search, &stranger, linked->who, err);
 }
 
 static void check_all_linked(struct work_search *search, const struct team *team)
@@ -305,20 +320,16 @@ static void check_all_linked(struct work_search *search, const struct team *team
  * made anew, so that each file is read. */
 static int check_view_files(struct work_search *search, const char *head, struct err *err)
 {
-    _cleanup_free_ char *tree = repo_tree(search->repo, CODE_VIEW);
+    _cleanup_stranger_ struct stranger view = STRANGER_INIT;
     _cleanup_free_ char *own = mem_printf("%s/" CODE_VIEW_GIT "/index", search->repo->git);
     _cleanup_free_ char *index = mem_printf("%s/" CODE_VIEW_GIT "/looked", search->repo->git);
-    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const struct git git = {
-        .dir = search->repo->git, .tree = tree, .index = index, .confined = true, .cwd = cwd};
-    const struct git theirs = {
-        .dir = search->repo->git, .tree = tree, .index = own, .confined = true, .cwd = cwd};
     struct proc_result refreshed = PROC_RESULT_INIT;
 
-    if (cwd == -1)
-        return err_errno(err, "cannot open '%s'", tree);
-    if (odd_check(cwd, tree, err) == -1 || check_submodules(search, CODE_VIEW, err) == -1)
+    if (stranger_open_view(search->repo, &view, err) == -1 ||
+        module_each(&view, check_module, search, &search->found, err) == -1)
         return -1;
+    const struct git git = stranger_git(&view, index);
+    const struct git theirs = stranger_git(&view, own);
     int rc = git_must(&git, GIT_ARGS("read-tree", head), NULL, NULL, err);
     if (rc == 0)
         rc = sparse_mark(&git, search->repo->git, head, err);

@@ -4,10 +4,12 @@
 #include "code/landed.h"
 #include "code/lfs_carry.h"
 #include "code/linked.h"
+#include "code/module.h"
 #include "code/odd.h"
 #include "code/pack.h"
 #include "code/project.h"
 #include "code/sparse.h"
+#include "code/submodule.h"
 #include "code/view.h"
 #include "code/work.h"
 
@@ -133,6 +135,8 @@ static int add_staged(struct saver *saver, const struct stranger *stranger, cons
     struct err ignored = ERR_INIT;
     char oid[GIT_OID_TEXT];
 
+    if (stranger->own == -1)
+        return 0;
     if (stranger_copy_index(stranger, index, err) == -1)
         return -1;
     git.index = index;
@@ -169,25 +173,6 @@ static int save_stranger(struct saver *saver, const struct stranger *stranger, s
                    stranger_refs(stranger, add_ref, saver, err) == -1
                ? -1
                : flush(saver, err);
-}
-
-static int save_agent(struct saver *saver, const struct repo *repo, const char *agent,
-                      struct err *err)
-{
-    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
-
-    return stranger_open(repo, agent, &stranger, err) == -1 ? -1
-                                                            : save_stranger(saver, &stranger, err);
-}
-
-static int save_linked(struct saver *saver, const struct repo *repo, const struct linked *linked,
-                       struct err *err)
-{
-    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
-
-    return stranger_open_linked(repo, linked, &stranger, err) == -1
-               ? -1
-               : save_stranger(saver, &stranger, err);
 }
 
 /* Adds the files of the view as a commit. */
@@ -237,7 +222,9 @@ static int save_team(struct saver *saver, const struct repo *repo, struct err *e
         if (strcmp(line, repo->main) == 0)
             landed_know(saver->landed, oid); /* the agents' refs need not name it again */
     }
-    return add_view(saver, repo, err) == -1 ? -1 : flush(saver, err);
+    return add_view(saver, repo, err) == -1 || flush(saver, err) == -1
+               ? -1
+               : submodule_save(repo, saver->project, saver->id, err);
 }
 
 /* Everything that is saved goes through here: one repository or work tree after the other, also if
@@ -249,6 +236,47 @@ struct keep_saving {
     const char *id;
     struct err why; /* the first failure */
 };
+
+static void note(struct keep_saving *save, const struct err *why)
+{
+    if (save->why.code == MAS_OK)
+        save->why = *why;
+}
+
+/* Saves a submodule in the project's checkout of it, which has its history, or else in the project.
+ */
+static int save_module(const struct stranger *module, void *arg, struct err *err)
+{
+    struct keep_saving *save = arg;
+    _cleanup_free_ char *who =
+        mem_printf("%s/submodules/%s", module->agent, module->key + strlen(module->agent) + 1);
+    _cleanup_free_ char *checkout = landed_lend(save->landed, module->path);
+    const struct project there = {.path = checkout, .dir = checkout};
+    _cleanup_saver_ struct saver saver = {.landed = save->landed,
+                                          .project = checkout != NULL ? &there : save->project,
+                                          .id = save->id,
+                                          .who = who,
+                                          .tree = -1,
+                                          .oids = STR_INIT,
+                                          .refs = STR_INIT};
+    struct err one = ERR_INIT;
+
+    (void)err;
+    if (save_stranger(&saver, module, &one) == -1)
+        note(save, &one);
+    return 0;
+}
+
+static void save_modules(struct keep_saving *save, const struct stranger *stranger)
+{
+    _cleanup_strv_ char **faults = NULL;
+    struct err why = ERR_INIT;
+
+    if (module_each(stranger, save_module, save, &faults, &why) == 0 && faults != NULL)
+        (void)err_set(&why, MAS_DAMAGED, "%s", faults[0]);
+    if (why.code != MAS_OK)
+        note(save, &why);
+}
 
 /* Saves what `agent` or `linked` names; neither: what the team has. */
 static void save_one(struct keep_saving *save, const char *agent, const struct linked *linked)
@@ -263,13 +291,20 @@ static void save_one(struct keep_saving *save, const char *agent, const struct l
                                           .tree = -1,
                                           .oids = STR_INIT,
                                           .refs = STR_INIT};
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
     struct err one = ERR_INIT;
-    int rc = linked != NULL  ? save_linked(&saver, save->repo, linked, &one)
-             : agent != NULL ? save_agent(&saver, save->repo, agent, &one)
+    int rc = linked != NULL  ? stranger_open_linked(save->repo, linked, &stranger, &one)
+             : agent != NULL ? stranger_open(save->repo, agent, &stranger, &one)
                              : save_team(&saver, save->repo, &one);
 
-    if (rc == -1 && save->why.code == MAS_OK)
-        save->why = one;
+    if (rc == 0 && (linked != NULL || agent != NULL))
+        rc = save_stranger(&saver, &stranger, &one);
+    if (rc == -1)
+        note(save, &one);
+    if (agent == NULL && linked == NULL && saver.tree != -1) /* the view */
+        (void)stranger_open_view(save->repo, &stranger, &one);
+    if (stranger.tree != NULL)
+        save_modules(save, &stranger);
 }
 
 int keep_save(const struct repo *repo, const struct team *team, const char *id, struct err *err)

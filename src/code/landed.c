@@ -19,27 +19,39 @@ void landed_free(struct landed *landed)
 {
     free(landed->objects);
     strv_free(landed->lenders);
+    free(landed->top);
     strv_free(landed->tips);
     str_free(&landed->known);
     *landed = (struct landed)LANDED_INIT;
 }
 
-/* Returns the directories that a directory of objects borrows from; NULL: it does not. */
-static char **find_lenders(const struct git *git, const char *objects)
+/* Adds the directories that a directory of objects borrows from. */
+static void add_lenders(const struct git *git, const char *objects, char ***to)
 {
     static const char begins[] = "alternate: ";
     _cleanup_free_ char *list = mem_printf("%s/info/alternates", objects);
     _cleanup_free_ char *text = NULL;
     struct err ignored = ERR_INIT;
-    char **lenders = NULL;
 
     if (access(list, F_OK) == -1 ||
         git_text(git, GIT_ARGS("count-objects", "-v"), &text, &ignored) == -1)
-        return NULL;
+        return;
     for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
         if (str_starts(line, begins))
-            strv_push(&lenders, line + strlen(begins));
-    return lenders;
+            strv_push(to, line + strlen(begins));
+}
+
+/* What refs of a repository have needs no look. */
+static int know_refs(const struct git *git, const char *const *args, struct landed *landed,
+                     struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    int rc = git_must(git, args, NULL, &result, err);
+
+    if (rc == 0)
+        str_addn(&landed->known, str_text(&result.out), result.out.len);
+    proc_result_free(&result);
+    return rc;
 }
 
 /* Adds the commits of a branch, or of the newest ones below a name. */
@@ -67,31 +79,51 @@ void landed_open(const struct repo *repo, const struct team_project *project, st
 {
     _cleanup_project_ struct project opened = PROJECT_INIT;
     const struct git own = repo_git(repo);
-    struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
 
     *ret = (struct landed){.repo = repo, .known = STR_INIT};
     str_add(&ret->known, "^" CODE_REF_BASE "\n");
     /* the person's own changes are still in the project's work tree */
-    if (git_run(&own, GIT_ARGS("for-each-ref", "--format=^%(objectname)", CODE_REF_CHANGES), NULL,
-                &result, &ignored) == 0)
-        str_addn(&ret->known, str_text(&result.out), result.out.len);
-    proc_result_free(&result);
-    result = (struct proc_result)PROC_RESULT_INIT;
+    (void)know_refs(&own,
+                    GIT_ARGS("for-each-ref", "--format=^%(objectname)", CODE_REF_CHANGES,
+                             CODE_REF_SUBMODULES "*/" CODE_FROM_PROJECT),
+                    ret, &ignored);
     if (project_open(project->path, &opened, &ret->untold) == -1)
         return;
     const struct git git = {.dir = opened.dir};
     ret->objects = mem_printf("%s/objects", opened.dir);
-    ret->lenders = find_lenders(&git, ret->objects);
-    if (git_must(
-            &git,
-            GIT_ARGS("for-each-ref", "--format=^%(objectname)", "refs/heads/", "refs/remotes/"),
-            NULL, &result, &ret->untold) == 0)
-        str_addn(&ret->known, str_text(&result.out), result.out.len);
-    proc_result_free(&result);
+    ret->top = TAKE_PTR(opened.top);
+    add_lenders(&git, ret->objects, &ret->lenders);
+    (void)know_refs(&git,
+                    GIT_ARGS("for-each-ref", "--format=^%(objectname)", "refs/heads/",
+                             "refs/remotes/", PROJECT_REF_LANDED),
+                    ret, &ret->untold);
     if (project->onto[0] != '\0')
         add_tips(&git, project->onto, ret);
     add_tips(&git, "refs/remotes/", ret);
+}
+
+char *landed_lend(struct landed *landed, const char *path)
+{
+    _cleanup_free_ char *dir = NULL;
+    struct err ignored = ERR_INIT;
+
+    project_find_submodule(landed->top, path, &dir);
+    if (dir == NULL)
+        return NULL;
+    const struct git git = {.dir = dir};
+    _cleanup_free_ char *objects = mem_printf("%s/objects", dir);
+    for (char **lender = landed->lenders; lender != NULL && *lender != NULL; lender++)
+        if (strcmp(*lender, objects) == 0)
+            return TAKE_PTR(dir);
+    if (know_refs(&git,
+                  GIT_ARGS("for-each-ref", "--format=^%(objectname)", "refs/heads/",
+                           "refs/remotes/", PROJECT_REF_LANDED),
+                  landed, &ignored) == 0) {
+        strv_push(&landed->lenders, objects);
+        add_lenders(&git, objects, &landed->lenders);
+    }
+    return TAKE_PTR(dir);
 }
 
 void landed_know(struct landed *landed, const char *oid)
@@ -108,6 +140,7 @@ struct git landed_git(const struct landed *landed, const struct stranger *strang
 
     if (stranger != NULL) {
         git.tree = stranger->tree;
+        git.readable = stranger->modules;
         git.objects[1] = stranger->objects;
         git.cwd = stranger->cwd;
     }

@@ -21,7 +21,8 @@
 struct landed {
     const struct repo *repo;
     char *objects; /* of the project; NULL: it cannot be read */
-    char **lenders; /* directories of objects that it borrows from */
+    char **lenders; /* directories of more objects: that it borrows from, and of submodules */
+    char *top; /* work tree of the project; NULL: none */
     char **tips; /* commits of the branches that are looked at; NULL: none */
     struct str known; /* "^ID" lines: commits that need no look */
     struct err untold; /* why the project cannot be read; MAS_OK: it can */
@@ -36,6 +37,10 @@ struct landed {
 void landed_open(const struct repo *repo, const struct team_project *project, struct landed *ret);
 void landed_free(struct landed *landed);
 #define _cleanup_landed_ __attribute__((cleanup(landed_free)))
+
+/* From here on, a commit is also there if the project's checkout of this submodule has it. Returns
+ * the repository of that, NULL if it is not checked out. The caller frees it. */
+char *landed_lend(struct landed *landed, const char *path);
 
 /* From here on, what `oid` has needs no look. */
 void landed_know(struct landed *landed, const char *oid);

@@ -99,7 +99,7 @@ static const char *parse_file(const char *at, const char *end, struct patch_file
 {
     bool first = true;
 
-    while (at < end && (first || strncmp(at, "diff --git ", 11) != 0)) {
+    while (at < end && *at != ':' && (first || strncmp(at, "diff --git ", 11) != 0)) {
         if (strncmp(at, "@@ -", 4) == 0) {
             at = parse_hunk(at, end, file);
             continue;
@@ -119,15 +119,17 @@ int patch_parse(const struct str *text, struct patch *ret, struct err *err)
     const char *end = at + text->len;
     size_t next = 0;
 
-    while (at != NULL && at < end && *at == ':')
-        at = parse_raw(at, end, &patch);
-    if (at != NULL && at < end && *at == '\0')
-        at++;
-    for (; at != NULL && at < end && next < patch.count; next++) {
-        struct patch_file *file = &patch.files[next];
-        at = parse_file(at, end, file);
-        if (strcmp(file->status, "type") == 0 && at < end) /* the old one goes, a new one comes */
+    while (at != NULL && at < end && *at == ':') {
+        while (at != NULL && at < end && *at == ':')
+            at = parse_raw(at, end, &patch);
+        if (at != NULL && at < end && *at == '\0')
+            at++;
+        for (; at != NULL && at < end && next < patch.count; next++) {
+            struct patch_file *file = &patch.files[next];
             at = parse_file(at, end, file);
+            if (strcmp(file->status, "type") == 0 && at < end) /* the old one goes, a new comes */
+                at = parse_file(at, end, file);
+        }
     }
     if (at != NULL && at < end)
         at = NULL;

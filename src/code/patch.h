@@ -1,5 +1,6 @@
 /*
- * Parses the output of `git diff --raw -z --patch`: which files changed, and how.
+ * Parses the output of `git diff --raw -z --patch`, or several of them, one behind the other: which
+ * files changed, and how.
  */
 #ifndef MAS_CODE_PATCH_H
 #define MAS_CODE_PATCH_H

@@ -354,3 +354,17 @@ int project_reopen_same(const struct git *own, const char *path, const char *bas
     project = (struct project)PROJECT_INIT;
     return 0;
 }
+
+void project_find_submodule(const char *top, const char *path, char **ret)
+{
+    _cleanup_close_ int dir = top != NULL ? open(top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    _cleanup_close_ int cwd = dir != -1 ? path_open_beneath(dir, path, O_RDONLY | O_DIRECTORY) : -1;
+    const struct git there = {.cwd = cwd};
+    struct err ignored = ERR_INIT;
+
+    /* without it, git would find the project around it, or a repository that the project has as
+     * files */
+    if (cwd != -1 && faccessat(cwd, ".git", F_OK, 0) == 0)
+        (void)git_text(&there, GIT_ARGS("rev-parse", "--path-format=absolute", "--git-common-dir"),
+                       ret, &ignored);
+}

@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+#define PROJECT_REF_LANDED "refs/mas/landed/" /* commits of submodules, see submodule_land() */
+
 struct project {
     char *path; /* the directory that was named, absolute and without links */
     char *dir; /* its repository, which work trees share; absolute */
@@ -50,6 +52,9 @@ enum project_kind project_look(const struct git *own, const char *path, const ch
 /* Like project_reopen(), and fails with MAS_CONFLICT if it is another repository now. */
 int project_reopen_same(const struct git *own, const char *path, const char *base,
                         struct project *ret, struct err *err);
+/* Finds the repository of a submodule, by its path below the work tree `top`, which may be NULL.
+ * *ret stays NULL if it is not checked out. */
+void project_find_submodule(const char *top, const char *path, char **ret);
 void project_free(struct project *project);
 #define _cleanup_project_ __attribute__((cleanup(project_free)))
 

@@ -8,9 +8,11 @@
  *     refs/mas/agents/AGENT       the agent's branch, as mas last fetched it
  *     refs/mas/changes            what was not committed in the project then, as a commit
  *     refs/mas/heads/AGENT        the commit that the agent had checked out when mas last looked;
- *                                 AGENT@NAME: that of a linked work tree
+ *                                 AGENT@NAME: that of a linked work tree, AGENT%PATH: that of a
+ *                                 submodule
  *     refs/mas/looks/AGENT        the files of the agent when a person last saw them, a tree
- *     refs/mas/submodules/COMMIT/FROM   a commit of a submodule; FROM: "project" or an agent
+ *     refs/mas/submodules/COMMIT/FROM   a commit of a submodule; FROM: "project" or a submodule,
+ *                                 AGENT%PATH
  *     refs/mas/landed             the commit of the integration branch that was landed last
  *
  * Each agent that writes has code/AGENT/ with a repository of its own in .git, which borrows the
@@ -44,6 +46,8 @@
 #define CODE_REF_AGENTS "refs/mas/agents/"
 #define CODE_REF_HEADS "refs/mas/heads/"
 #define CODE_REF_LOOKS "refs/mas/looks/"
+#define CODE_REF_SUBMODULES "refs/mas/submodules/"
+#define CODE_FROM_PROJECT "project"
 
 /* Paths in the workspace of a session with a project. */
 struct repo {

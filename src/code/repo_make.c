@@ -227,7 +227,7 @@ static void format_config(const struct repo *repo, const struct project *project
 static int make_first(const struct repo *repo, int code, const char *name,
                       const struct project *project, struct err *err)
 {
-    _cleanup_free_ char *alternates = stranger_borrowed(0);
+    _cleanup_free_ char *alternates = stranger_borrowed(".git");
     _cleanup_free_ char *tree = repo_tree(repo, name);
     _cleanup_free_ char *git_dir = mem_printf("%s/.git", tree);
     _cleanup_free_ char *objects = mem_printf("%s/objects", repo->git);

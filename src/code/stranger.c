@@ -23,6 +23,8 @@ enum {
 void stranger_free(struct stranger *stranger)
 {
     free(stranger->subject);
+    free(stranger->path);
+    free(stranger->modules);
     free(stranger->key);
     free(stranger->tree);
     free(stranger->objects);
@@ -35,7 +37,7 @@ void stranger_free(struct stranger *stranger)
 
 bool stranger_is_linked(const struct stranger *stranger)
 {
-    return strcmp(stranger->key, stranger->agent) != 0;
+    return strcmp(stranger->key, stranger->agent) != 0 && stranger->path == NULL;
 }
 
 static int refuse(const struct stranger *stranger, const char *why, struct err *err)
@@ -43,18 +45,19 @@ static int refuse(const struct stranger *stranger, const char *why, struct err *
     return err_set(err, MAS_DAMAGED, "cannot read %s: %s", stranger->subject, why);
 }
 
-char *stranger_borrowed(size_t depth)
+char *stranger_borrowed(const char *git_dir)
 {
     _cleanup_str_ struct str text = STR_INIT;
 
-    for (size_t i = 0; i < depth + 4; i++)
-        str_add(&text, "../");
+    str_add(&text, "../../../../");
+    for (; *git_dir != '\0'; git_dir++)
+        str_add(&text, *git_dir == '/' ? "../" : "");
     str_add(&text, CODE_GIT "/objects\n");
-    return mem_dup(str_text(&text));
+    return str_steal(&text);
 }
 
 /* Checks that nothing leads git to other places than this repository and code.git. */
-static int check_places(const struct stranger *stranger, struct err *err)
+static int check_places(const struct stranger *stranger, const char *git_dir, struct err *err)
 {
     static const char *const dirs[] = {"objects", "objects/info", "objects/pack", "refs"};
     _cleanup_free_ char *text = NULL;
@@ -78,7 +81,7 @@ static int check_places(const struct stranger *stranger, struct err *err)
         return why.number == ENOENT ? 0
                                     : refuse(stranger, "it borrows objects from elsewhere", err);
     }
-    _cleanup_free_ char *borrowed = stranger_borrowed(stranger->depth);
+    _cleanup_free_ char *borrowed = stranger_borrowed(git_dir);
     return strcmp(text, borrowed) == 0 ? 0
                                        : refuse(stranger, "it borrows objects from elsewhere", err);
 }
@@ -180,8 +183,17 @@ static int read_head(struct stranger *stranger, struct err *err)
     return 0;
 }
 
-/* Opens the agent's directory and the repository in it, by its path there. */
-static int open_repository(struct stranger *stranger, const char *git_dir, struct err *err)
+/* Opens a repository by its path in an open work tree. */
+static int open_git(struct stranger *stranger, int tree, const char *tree_path, const char *git_dir,
+                    struct err *err)
+{
+    stranger->objects = mem_printf("%s/%s/objects", tree_path, git_dir);
+    stranger->fd = path_open_beneath(tree, git_dir, O_RDONLY | O_DIRECTORY);
+    return stranger->fd == -1 ? refuse(stranger, "its .git is missing, a file or a link", err)
+                              : check_places(stranger, git_dir, err);
+}
+
+static int open_tree(struct stranger *stranger, struct err *err)
 {
     _cleanup_close_ int workspace =
         open(stranger->repo->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -189,31 +201,29 @@ static int open_repository(struct stranger *stranger, const char *git_dir, struc
 
     if (workspace == -1)
         return err_errno(err, "cannot open '%s'", stranger->repo->workspace);
-    stranger->cwd = path_open_beneath(workspace, path, O_RDONLY | O_DIRECTORY);
-    if (stranger->cwd == -1)
-        return refuse(stranger, "its directory is missing or a link", err);
     stranger->tree = repo_tree(stranger->repo, stranger->agent);
-    stranger->objects = mem_printf("%s/%s/objects", stranger->tree, git_dir);
-    for (const char *c = git_dir; *c != '\0'; c++)
-        stranger->depth += *c == '/';
-    stranger->fd = path_open_beneath(stranger->cwd, git_dir, O_RDONLY | O_DIRECTORY);
-    if (stranger->fd == -1)
-        return refuse(stranger, "its .git is missing, a file or a link", err);
-    return check_places(stranger, err) == -1 ? -1 : check_files(stranger, err);
+    stranger->cwd = path_open_beneath(workspace, path, O_RDONLY | O_DIRECTORY);
+    return stranger->cwd == -1 ? refuse(stranger, "its directory is missing or a link", err) : 0;
 }
 
-int stranger_open_module(const struct repo *repo, const char *agent, const char *git_dir,
-                         struct stranger *ret, struct err *err)
+/* Opens the agent's directory and the repository in it. */
+static int open_repository(struct stranger *stranger, struct err *err)
+{
+    return open_tree(stranger, err) == -1 ||
+                   open_git(stranger, stranger->cwd, stranger->tree, ".git", err) == -1
+               ? -1
+               : check_files(stranger, err);
+}
+
+int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret, struct err *err)
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
 
     stranger.repo = repo;
     stranger.agent = agent;
-    stranger.subject = strcmp(git_dir, ".git") == 0
-                           ? mem_printf("the repository of agent '%s'", agent)
-                           : mem_printf("the repository '%s' of agent '%s'", git_dir, agent);
+    stranger.subject = mem_printf("the repository of agent '%s'", agent);
     stranger.key = mem_dup(agent);
-    if (open_repository(&stranger, git_dir, err) == -1)
+    if (open_repository(&stranger, err) == -1)
         return -1;
     stranger.own = fcntl(stranger.fd, F_DUPFD_CLOEXEC, 0);
     if (read_head(&stranger, err) == -1)
@@ -221,11 +231,6 @@ int stranger_open_module(const struct repo *repo, const char *agent, const char 
     *ret = stranger;
     stranger = (struct stranger)STRANGER_INIT;
     return 0;
-}
-
-int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret, struct err *err)
-{
-    return stranger_open_module(repo, agent, ".git", ret, err);
 }
 
 int stranger_open_linked(const struct repo *repo, const struct linked *linked, struct stranger *ret,
@@ -242,7 +247,7 @@ int stranger_open_linked(const struct repo *repo, const struct linked *linked, s
     stranger.key = mem_printf("%s@%s", linked->agent, linked->name);
     if (is_view)
         stranger.fd = path_open_dir(AT_FDCWD, repo->git);
-    else if (open_repository(&stranger, ".git", err) == -1)
+    else if (open_repository(&stranger, err) == -1)
         return -1;
     free(stranger.tree);
     fd_closep(&stranger.cwd);
@@ -264,6 +269,100 @@ int stranger_open_linked(const struct repo *repo, const struct linked *linked, s
     return 0;
 }
 
+/* ---- submodules */
+
+int stranger_open_view(const struct repo *repo, struct stranger *ret, struct err *err)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+
+    stranger.repo = repo;
+    stranger.agent = CODE_VIEW;
+    stranger.subject = mem_dup("the view");
+    stranger.key = mem_dup(CODE_VIEW);
+    if (open_tree(&stranger, err) == -1 || check_files(&stranger, err) == -1)
+        return -1;
+    *ret = stranger;
+    stranger = (struct stranger)STRANGER_INIT;
+    return 0;
+}
+
+/* code.git knows which commits lack their parents: those of the person's checkouts. */
+static int check_shallow(const struct stranger *stranger, struct err *err)
+{
+    _cleanup_close_ int git = open(stranger->repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *known = NULL;
+    _cleanup_free_ char *text = NULL;
+    struct err why = ERR_INIT;
+    size_t len = 0;
+
+    if (file_read(stranger->fd, "shallow", PACKED_MAX, &text, &len, &why) == -1)
+        return why.number == ENOENT ? 0 : refuse(stranger, why.text, err);
+    if (git != -1)
+        (void)file_read(git, "shallow", PACKED_MAX, &known, &len, &why);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        if (line[0] == '\0' || (known != NULL && strstr(known, line) != NULL))
+            continue;
+        (void)refuse(stranger, "it has only a part of the history", err);
+        return err_hint(err, "get the rest there with: git fetch --unshallow");
+    }
+    return 0;
+}
+
+/* Names what mas keeps for a submodule: a name of a file, and a part of a ref's. */
+static char *key_of(const struct stranger *outer, const char *path)
+{
+    _cleanup_str_ struct str key = STR_INIT;
+
+    str_addf(&key, "%s%%", outer->key);
+    for (; *path != '\0'; path++)
+        if ((*path >= '0' && *path <= '9') || (*path >= 'a' && *path <= 'z') ||
+            (*path >= 'A' && *path <= 'Z') || *path == '_' || *path == '-')
+            str_addc(&key, *path);
+        else
+            str_addf(&key, "%%%02X", (unsigned)(unsigned char)*path);
+    return str_steal(&key);
+}
+
+int stranger_open_module(const struct stranger *outer, const char *path, const char *git_dir,
+                         const char *head, struct stranger *ret, struct err *err)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+    _cleanup_str_ struct str subject = STR_INIT;
+    bool has_files = git_dir == NULL || strcmp(git_dir, path) != 0;
+
+    str_addf(&subject, "%s, submodule '",
+             strcmp(outer->agent, CODE_VIEW) == 0 ? "the view" : outer->agent);
+    str_add_visible(&subject, path, strlen(path));
+    str_addc(&subject, '\'');
+    stranger.repo = outer->repo;
+    stranger.agent = outer->agent;
+    stranger.subject = str_steal(&subject);
+    stranger.key = key_of(outer, path);
+    stranger.path = mem_dup(path);
+    stranger.modules = mem_printf("%s/.git/modules", outer->tree);
+    if (has_files) {
+        stranger.tree = mem_printf("%s/%s", outer->tree, path);
+        stranger.cwd = path_open_beneath(outer->cwd, path, O_RDONLY | O_DIRECTORY);
+        if (stranger.cwd == -1)
+            return refuse(&stranger, strerror(errno), err);
+    }
+    if (git_dir == NULL) {
+        stranger.branch = mem_dup("");
+        stranger.is_detached = true;
+        (void)git_parse_oid(head, stranger.head);
+    } else if (open_git(&stranger, outer->cwd, outer->tree, git_dir, err) == -1 ||
+               check_shallow(&stranger, err) == -1) {
+        return -1;
+    } else {
+        stranger.own = fcntl(stranger.fd, F_DUPFD_CLOEXEC, 0);
+        if (read_head(&stranger, err) == -1)
+            return -1;
+    }
+    *ret = stranger;
+    stranger = (struct stranger)STRANGER_INIT;
+    return 0;
+}
+
 /* ---- all refs */
 
 struct ref_reader {
@@ -271,6 +370,18 @@ struct ref_reader {
     stranger_each *each;
     void *arg;
 };
+
+/* Returns true for a ref that names another one, as refs/remotes/origin/HEAD does in a clone: that
+ * one is walked, too. */
+static bool is_symbolic(int dir, const char *name)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    return file_read(dir, name, REF_MAX, &text, &len, &ignored) == 0 &&
+           str_starts(text, "ref: refs/");
+}
 
 static int walk_dir(const struct ref_reader *walk, const char *path, int depth, struct err *err)
 {
@@ -290,7 +401,7 @@ static int walk_dir(const struct ref_reader *walk, const char *path, int depth, 
         if (S_ISDIR(st.st_mode)) {
             if (walk_dir(walk, below, depth + 1, err) == -1)
                 return -1;
-        } else if (!str_ends(*name, ".lock")) {
+        } else if (!str_ends(*name, ".lock") && !is_symbolic(dir, *name)) {
             if (read_ref(walk->stranger, walk->stranger->own, below, oid, err) == -1 ||
                 walk->each(below, oid, walk->arg, err) == -1)
                 return -1;
@@ -375,6 +486,8 @@ int stranger_refs(const struct stranger *stranger, stranger_each *each, void *ar
     const struct ref_reader walk = {.stranger = stranger, .each = each, .arg = arg};
     struct stat st;
 
+    if (stranger->own == -1)
+        return 0; /* files of a submodule alone */
     if (walk_autostash(&walk, err) == -1)
         return -1;
     if (stranger_is_linked(stranger))
@@ -404,10 +517,15 @@ int stranger_copy_index(const struct stranger *stranger, const char *to, struct 
 
 struct git stranger_git(const struct stranger *stranger, const char *index)
 {
+    /* the patterns of a sparse checkout are those of the project, not of a submodule */
+    static const char *const whole[] = {"core.sparseCheckout=false", NULL};
+
     return (struct git){.dir = stranger->repo->git,
                         .tree = stranger->tree,
                         .index = index,
                         .objects = {stranger->objects},
+                        .readable = stranger->modules,
                         .confined = true,
-                        .cwd = stranger->cwd};
+                        .cwd = stranger->cwd,
+                        .settings = stranger->path != NULL ? whole : NULL};
 }

@@ -18,10 +18,12 @@ struct stranger {
     const struct repo *repo;
     const char *agent; /* not owned */
     char *subject; /* for errors: "the repository of agent 'x'" */
-    char *key; /* what mas keeps for it in code.git has this name: AGENT or AGENT@NAME */
+    char *key; /* what mas keeps for it in code.git has this name: AGENT, AGENT@NAME (a linked work
+                  tree) or AGENT%PATH (a submodule) */
+    char *path; /* of a submodule, below the work tree of the agent; NULL: it is none */
     char *tree; /* path of the work tree; NULL: that of a linked one, which is gone */
     char *objects; /* path of its objects; NULL: they are in code.git */
-    size_t depth; /* slashes in the path of .git below the work tree */
+    char *modules; /* where the repositories of submodules in this one may be; NULL: in it */
     int fd; /* of .git */
     int own; /* of the directory with HEAD and index: .git, or that of a linked work tree in it */
     int cwd; /* of the work tree */
@@ -40,16 +42,19 @@ struct stranger {
  * HEAD cannot be read. The caller releases *ret with stranger_free(). */
 int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret,
                   struct err *err);
-/* Likewise for another repository in the agent's work tree, at a path there that has no "..": that
- * of a submodule. `tree` and `cwd` are still those of the work tree. */
-int stranger_open_module(const struct repo *repo, const char *agent, const char *git_dir,
-                         struct stranger *ret, struct err *err);
-/* Returns what objects/info/alternates holds in a repository whose path in a work tree has so many
- * slashes. The caller frees it. */
-char *stranger_borrowed(size_t depth);
 /* Likewise for a linked work tree. */
 int stranger_open_linked(const struct repo *repo, const struct linked *linked, struct stranger *ret,
                          struct err *err);
+/* Opens the view, which has files and no repository: for the submodules in it. */
+int stranger_open_view(const struct repo *repo, struct stranger *ret, struct err *err);
+/* Opens a submodule in the work tree of `outer` by its path there and that of its repository, which
+ * has no "..". NULL: it has none, and its files are those of the commit `head`. Equal paths: only
+ * the repository is left. */
+int stranger_open_module(const struct stranger *outer, const char *path, const char *git_dir,
+                         const char *head, struct stranger *ret, struct err *err);
+/* Returns what objects/info/alternates holds in a repository, by its path in a work tree. The
+ * caller frees it. */
+char *stranger_borrowed(const char *git_dir);
 void stranger_free(struct stranger *stranger);
 bool stranger_is_linked(const struct stranger *stranger);
 #define _cleanup_stranger_ __attribute__((cleanup(stranger_free)))

@@ -4,15 +4,15 @@
  * Their commits come from the checkouts of the person who named the project, never from the
  * network; code.git has them, below refs/mas/submodules/COMMIT/. In the work tree of an agent each
  * has a repository in .git/modules, as git makes it, which borrows from code.git and belongs to the
- * agent. code.git/submodules/TREE has an index for each, with which mas finds what was changed.
+ * agent: code/module.h reads it.
  */
 #ifndef MAS_CODE_SUBMODULE_H
 #define MAS_CODE_SUBMODULE_H
 
 #include "base/err.h"
-#include "base/str.h"
 #include "code/project.h"
 #include "code/repo.h"
+#include "code/stranger.h"
 
 enum { SUBMODULE_DEPTH_MAX = 8 };
 
@@ -29,24 +29,21 @@ int submodule_make(const struct repo *repo, const struct project *project, const
 int submodule_follow(const struct repo *repo, const char *name, const char *commit,
                      struct err *err);
 
-/* Brings the commits of submodules that the agent's commit `oid` names and code.git lacks, from the
- * repositories in the agent's work tree, with the checks of all that a stranger hands over. What is
- * not there either is passed over. The caller holds the lock of code.git. */
-struct stranger;
+/* Brings the commits of submodules that the agent's commit `oid`, and those before it that the
+ * integration branch lacks, name and code.git lacks, from the repositories in the agent's work
+ * tree, with the checks of all that a stranger hands over. What is not there either is passed over.
+ * The caller holds the lock of code.git. */
 int submodule_bring(const struct stranger *stranger, const char *oid, struct err *err);
 
-/* Brings the commits of submodules that `new` names, other than `old`, from code.git into their
- * checkouts in the project, below refs/mas/landed/: their files stay as they are. Fails with
- * MAS_CONFLICT, and brings nothing, if one is nowhere: whoever gets `new` could not check it out.
- */
+/* Brings the commits of submodules that `new`, and the commits before it that `old` lacks, name
+ * from code.git into their checkouts in the project, below refs/mas/landed/: their files stay as
+ * they are. Those of submodules that are not checked out there go into the project's own
+ * repository. Fails with MAS_CONFLICT, and brings nothing, if a checkout lacks one that `new`
+ * names, and so does the session: nobody could check it out. */
 int submodule_land(const struct repo *repo, const struct project *project, const struct git *git,
                    const char *old, const char *new, struct err *err);
-
-/* Counts the files that were changed in the submodules of the work tree code/NAME. Needs no lock of
- * code.git: it works with copies of the indexes there; who else looks waits. */
-int submodule_count(const struct repo *repo, const char *name, size_t *ret, struct err *err);
-/* Appends the files, each ended with NUL, that were changed in the submodules of the work tree
- * code/NAME. The caller holds the lock of code.git. */
-int submodule_changed(const struct repo *repo, const char *name, struct str *ret, struct err *err);
+/* Likewise for what the integration branch names and has not landed, below refs/mas/lost/ID/. */
+int submodule_save(const struct repo *repo, const struct project *project, const char *id,
+                   struct err *err);
 
 #endif

@@ -5,52 +5,61 @@
 #include "base/tree.h"
 #include "code/pack.h"
 #include "code/repo_make.h"
-#include "code/stranger.h"
 #include "code/work.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define REFS "refs/mas/submodules/"
-#define REF_LANDED "refs/mas/landed/"
 #define COPIED "incoming" /* in code.git, while objects are copied */
 
 enum { SHALLOW_MAX = 1 << 20 }; /* bytes */
 
-/* Calls `each` for each submodule that a tree of code.git names, until it fails. */
-typedef int each_link(const char *path, const char *oid, void *arg, struct err *err);
-
-static int for_links(const struct git *git, const char *const *args, each_link *each, void *arg,
-                     struct err *err)
+/* Calls `each` for the submodules that a command prints with --raw -z: ":<mode> <mode> <id> <id>
+ * <letter>" and a path. */
+static int for_raw(const struct git *git, const char *const *args, module_link *each, void *arg,
+                   struct err *err)
 {
-    static const char link[] = "160000 commit ";
     struct proc_result result = PROC_RESULT_INIT;
-
-    if (git_must(git, args, NULL, &result, err) == -1)
-        return -1;
-    int rc = 0;
+    int rc = git_must(git, args, NULL, &result, err);
     const char *end = str_text(&result.out) + result.out.len;
-    for (const char *line = str_text(&result.out); rc == 0 && line < end;
-         line += strlen(line) + 1) {
-        const char *tab = strchr(line, '\t');
-        if (!str_starts(line, link) || tab == NULL)
-            continue;
-        _cleanup_free_ char *oid =
-            mem_dupn(line + strlen(link), (size_t)(tab - line) - strlen(link));
-        if (git_is_oid(oid))
-            rc = each(tab + 1, oid, arg, err);
+
+    for (const char *line = str_text(&result.out); rc == 0 && line < end;) {
+        line += *line == '\n'; /* between commits */
+        const char *path = line + strlen(line) + 1;
+        const char *mode = line + strcspn(line, " ");
+        if (line[0] == ':' && path < end) {
+            const char *ids = mode + strlen(" 160000 ");
+            bool is_link = str_starts(mode, " 160000 ");
+            const char *id = is_link ? ids + strcspn(ids, " ") + 1 : "";
+            _cleanup_free_ char *oid = mem_dupn(id, strcspn(id, " "));
+            if (git_is_oid(oid))
+                rc = each(path, oid, arg, err);
+            path += strlen(path) + 1;
+        }
+        line = path;
     }
     proc_result_free(&result);
     return rc;
 }
 
+/* Calls `each` for the submodules that the commits of a range change. */
+static int for_range(const struct git *git, const char *range, module_link *each, void *arg,
+                     struct err *err)
+{
+    return for_raw(git,
+                   GIT_ARGS("log", "-m", "--format=", "-r", "-z", "--raw", "--no-abbrev",
+                            "--no-renames", "--diff-filter=AMT", range),
+                   each, arg, err);
+}
+
 int submodule_is_known(const struct repo *repo, const char *oid, bool *ret, struct err *err)
 {
     const struct git git = repo_git(repo);
-    _cleanup_free_ char *under = mem_printf(REFS "%s/", oid);
+    _cleanup_free_ char *under = mem_printf(CODE_REF_SUBMODULES "%s/", oid);
     _cleanup_free_ char *found = NULL;
 
     if (git_text(&git, GIT_ARGS("for-each-ref", "--count=1", "--format=%(refname)", under), &found,
@@ -119,7 +128,7 @@ int submodule_bring_checkout(const struct repo *repo, const char *checkout, cons
 {
     _cleanup_free_ char *alternates = mem_printf("%s/objects/info/alternates", checkout);
     _cleanup_free_ char *objects = mem_printf("%s/objects", checkout);
-    _cleanup_free_ char *ref = mem_printf(REFS "%s/project", oid);
+    _cleanup_free_ char *ref = mem_printf(CODE_REF_SUBMODULES "%s/" CODE_FROM_PROJECT, oid);
     _cleanup_free_ char *wanted = mem_printf("%s\n", oid);
     const struct git to = repo_git(repo);
     const struct git from = {.dir = repo->git, .objects = {objects}};
@@ -141,32 +150,34 @@ int submodule_bring_checkout(const struct repo *repo, const char *checkout, cons
 /* ---- from an agent */
 
 struct bring_links {
-    const struct stranger *stranger;
+    const struct stranger *outer;
     const char *below; /* "" or the path of a submodule and a slash */
     int depth;
 };
 
-static int bring_tree(const struct bring_links *bringing, const char *oid, struct err *err);
-
 /* Brings one commit, and those that it names, if the agent has it. */
 static int bring_link(const char *link, const char *oid, void *arg, struct err *err)
 {
-    const struct bring_links *bringing = arg;
-    const struct repo *repo = bringing->stranger->repo;
+    const struct bring_links *in = arg;
+    const struct repo *repo = in->outer->repo;
     _cleanup_stranger_ struct stranger module = STRANGER_INIT;
-    _cleanup_free_ char *path = mem_printf("%s%s", bringing->below, link);
-    _cleanup_free_ char *under = mem_printf(REFS "%s/", oid);
+    _cleanup_free_ char *path = mem_printf("%s%s", in->below, link);
+    _cleanup_free_ char *below = mem_printf("%s/", path);
+    _cleanup_free_ char *under = mem_printf(CODE_REF_SUBMODULES "%s/", oid);
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
+    const struct bring_links inner = {.outer = in->outer, .below = below, .depth = in->depth + 1};
+    const struct git own = repo_git(repo);
     struct proc_result result = PROC_RESULT_INIT;
-    struct err why = ERR_INIT;
     bool there = false;
 
     if (submodule_is_known(repo, oid, &there, err) == -1)
         return -1;
-    if (there || bringing->depth >= SUBMODULE_DEPTH_MAX ||
-        submodule_repo_open(repo, bringing->stranger->agent, path, &module, &there, &why) == -1 ||
-        !there)
-        return why.code == MAS_OK ? 0 : err_wrap((*err = why, err), "cannot fetch '%s'", path);
+    if (there || in->depth >= SUBMODULE_DEPTH_MAX)
+        return 0;
+    if (module_open(in->outer, path, oid, &module, &there, err) == -1)
+        return err_wrap(err, "cannot fetch '%s'", path);
+    if (!there)
+        return 0;
     const struct git git = stranger_git(&module, NULL);
     if (git_run(&git, GIT_ARGS("cat-file", "-e", commit), NULL, &result, err) == -1)
         return -1;
@@ -174,34 +185,28 @@ static int bring_link(const char *link, const char *oid, void *arg, struct err *
     proc_result_free(&result);
     if (!there)
         return 0;
-    _cleanup_free_ char *below = mem_printf("%s/", path);
-    const struct bring_links inner = {
-        .stranger = bringing->stranger, .below = below, .depth = bringing->depth + 1};
-    return work_fetch(&module, oid, under, err) == -1 ? -1 : bring_tree(&inner, oid, err);
-}
-
-static int bring_tree(const struct bring_links *bringing, const char *oid, struct err *err)
-{
-    const struct git git = repo_git(bringing->stranger->repo);
-    struct bring_links here = *bringing;
-
-    return for_links(&git, GIT_ARGS("ls-tree", "-r", "-z", "--full-tree", oid), bring_link, &here,
-                     err);
+    return work_fetch(&module, oid, under, err) == -1
+               ? -1
+               : module_links(&own, oid, bring_link, (void *)(uintptr_t)&inner, err);
 }
 
 int submodule_bring(const struct stranger *stranger, const char *oid, struct err *err)
 {
-    const struct bring_links bringing = {.stranger = stranger, .below = ""};
-    return bring_tree(&bringing, oid, err);
+    const struct git git = repo_git(stranger->repo);
+    _cleanup_free_ char *range = mem_printf("%s..%s", stranger->repo->main, oid);
+    struct bring_links bringing = {.outer = stranger, .below = ""};
+
+    return for_range(&git, range, bring_link, &bringing, err);
 }
 
 /* ---- into the project */
 
-struct land_links {
+struct landing_links {
     const struct repo *repo;
     const struct project *project;
     const char *below;
     int depth;
+    bool must; /* fails for a commit that is nowhere */
     char **dirs; /* where commits are to be brought */
     char **oids;
 };
@@ -209,25 +214,25 @@ struct land_links {
 /* Finds out what the project lacks of one submodule, and of those in it. */
 static int plan_link(const char *link, const char *oid, void *arg, struct err *err)
 {
-    struct land_links *links = arg;
+    struct landing_links *links = arg;
+    struct landing_links inner = *links;
     const struct git own = repo_git(links->repo);
-    const char *outer = links->below;
-    _cleanup_free_ char *path = mem_printf("%s%s", outer, link);
+    _cleanup_free_ char *path = mem_printf("%s%s", links->below, link);
     _cleanup_free_ char *below = mem_printf("%s/", path);
     _cleanup_free_ char *dir = NULL;
     _cleanup_str_ struct str shown = STR_INIT;
-    bool there = false;
+    bool has = false;
+    bool known = false;
 
-    submodule_find_checkout(links->project, path, &dir);
-    if (dir == NULL) /* nobody could check it out there now either */
-        return 0;
-    if (submodule_has_commit(dir, oid, &there, err) == -1)
+    project_find_submodule(links->project->top, path, &dir);
+    if (submodule_has_commit(dir != NULL ? dir : links->project->dir, oid, &has, err) == -1 ||
+        submodule_is_known(links->repo, oid, &known, err) == -1)
         return -1;
-    if (there)
+    if (has || links->depth >= SUBMODULE_DEPTH_MAX)
         return 0;
-    if (submodule_is_known(links->repo, oid, &there, err) == -1)
-        return -1;
-    if (!there || links->depth >= SUBMODULE_DEPTH_MAX) {
+    if (!known && (dir == NULL || !links->must)) /* not checked out: git gets it where it is from */
+        return 0;
+    if (!known) {
         str_add_visible(&shown, path, strlen(path));
         (void)err_set(err, MAS_CONFLICT,
                       "submodule '%s' is at commit %.10s, which its checkout in the project does "
@@ -235,59 +240,62 @@ static int plan_link(const char *link, const char *oid, void *arg, struct err *e
                       shown.data, oid);
         return err_hint(err, "fetch it there first, from where it was made");
     }
-    strv_push(&links->dirs, dir);
-    strv_push(&links->oids, oid);
-    links->below = below;
-    links->depth++;
-    int rc =
-        for_links(&own, GIT_ARGS("ls-tree", "-r", "-z", "--full-tree", oid), plan_link, links, err);
-    links->below = outer;
-    links->depth--;
+    strv_push(&inner.dirs, dir != NULL ? dir : links->project->dir);
+    strv_push(&inner.oids, oid);
+    inner.below = below;
+    inner.depth++;
+    int rc = module_links(&own, oid, plan_link, &inner, err);
+    links->dirs = inner.dirs;
+    links->oids = inner.oids;
     return rc;
 }
 
-/* Finds the submodules that two commits have at different commits. */
-static int plan(struct land_links *links, const struct git *git, const char *old, const char *new,
-                struct err *err)
+static int copy_links(const struct landing_links *links, const char *under, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
-    int rc = git_must(git,
-                      GIT_ARGS("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
-                               "--diff-filter=AMT", old, new),
-                      NULL, &result, err);
-
-    const char *end = str_text(&result.out) + result.out.len;
-    for (const char *line = str_text(&result.out); rc == 0 && line < end;) {
-        const char *path = line + strlen(line) + 1; /* ":<mode> <mode> <id> <id> <letter>" */
-        const char *mode = line + strcspn(line, " ");
-        const char *first = mode + strlen(" 160000 ");
-        bool is_link = str_starts(mode, " 160000 ") && path < end;
-        const char *id = is_link ? first + strcspn(first, " ") + 1 : "";
-        _cleanup_free_ char *oid = mem_dupn(id, strcspn(id, " "));
-        if (is_link && git_is_oid(oid))
-            rc = plan_link(path, oid, links, err);
-        line = path < end ? path + strlen(path) + 1 : end;
+    for (size_t i = 0; i < strv_len(links->dirs); i++) {
+        const struct git to = {.dir = links->dirs[i]};
+        _cleanup_free_ char *objects = mem_printf("%s/objects", links->dirs[i]);
+        const struct git from = {.dir = links->repo->git, .objects = {objects}};
+        _cleanup_free_ char *wanted = mem_printf("%s\n", links->oids[i]);
+        _cleanup_free_ char *ref = mem_printf("%s%s", under, links->oids[i]);
+        if (pack_copy(&from, &to, PACK_TMP, wanted, err) == -1 ||
+            git_must(&to, GIT_ARGS("update-ref", ref, links->oids[i]), NULL, NULL, err) == -1)
+            return -1;
     }
-    proc_result_free(&result);
-    return rc;
+    return 0;
 }
 
 int submodule_land(const struct repo *repo, const struct project *project, const struct git *git,
                    const char *old, const char *new, struct err *err)
 {
-    struct land_links links = {.repo = repo, .project = project, .below = ""};
-    int rc = plan(&links, git, old, new, err);
+    struct landing_links links = {.repo = repo, .project = project, .below = "", .must = true};
+    _cleanup_free_ char *range = mem_printf("%s..%s", old, new);
+    int rc = for_raw(git,
+                     GIT_ARGS("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
+                              "--diff-filter=AMT", old, new),
+                     plan_link, &links, err);
 
-    for (size_t i = 0; rc == 0 && i < strv_len(links.dirs); i++) {
-        const struct git to = {.dir = links.dirs[i]};
-        _cleanup_free_ char *objects = mem_printf("%s/objects", links.dirs[i]);
-        const struct git from = {.dir = repo->git, .objects = {objects}};
-        _cleanup_free_ char *wanted = mem_printf("%s\n", links.oids[i]);
-        _cleanup_free_ char *ref = mem_printf(REF_LANDED "%s", links.oids[i]);
-        rc = pack_copy(&from, &to, PACK_TMP, wanted, err);
-        if (rc == 0)
-            rc = git_must(&to, GIT_ARGS("update-ref", ref, links.oids[i]), NULL, NULL, err);
-    }
+    links.must = false;
+    if (rc == 0)
+        rc = for_range(git, range, plan_link, &links, err);
+    if (rc == 0)
+        rc = copy_links(&links, PROJECT_REF_LANDED, err);
+    strv_free(links.dirs);
+    strv_free(links.oids);
+    return rc;
+}
+
+int submodule_save(const struct repo *repo, const struct project *project, const char *id,
+                   struct err *err)
+{
+    struct landing_links links = {.repo = repo, .project = project, .below = ""};
+    const struct git git = repo_git(repo);
+    _cleanup_free_ char *range = mem_printf(CODE_REF_BASE "..%s", repo->main);
+    _cleanup_free_ char *under = mem_printf("refs/mas/lost/%s/submodules/", id);
+    int rc = for_range(&git, range, plan_link, &links, err);
+
+    if (rc == 0)
+        rc = copy_links(&links, under, err);
     strv_free(links.dirs);
     strv_free(links.oids);
     return rc;

@@ -21,23 +21,6 @@ static int refuse(const struct project *project, const char *path, const char *w
 
 /* ---- what the project has */
 
-void submodule_find_checkout(const struct project *project, const char *path, char **ret)
-{
-    _cleanup_close_ int top =
-        project->top != NULL ? open(project->top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    _cleanup_close_ int dir = top != -1 ? path_open_beneath(top, path, O_RDONLY | O_DIRECTORY) : -1;
-    _cleanup_free_ char *prefix = NULL;
-    struct err ignored = ERR_INIT;
-    const struct git there = {.cwd = dir};
-
-    /* in a directory that is no checkout, git would find the project around it */
-    if (dir != -1 &&
-        git_text(&there, GIT_ARGS("rev-parse", "--show-prefix"), &prefix, &ignored) == 0 &&
-        prefix[0] == '\0')
-        (void)git_text(&there, GIT_ARGS("rev-parse", "--path-format=absolute", "--git-common-dir"),
-                       ret, &ignored);
-}
-
 int submodule_has_commit(const char *dir, const char *oid, bool *ret, struct err *err)
 {
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
@@ -58,7 +41,7 @@ static int find_commit(const struct repo *repo, const struct project *project,
 {
     bool there = false;
 
-    submodule_find_checkout(project, item->path, &item->checkout);
+    project_find_submodule(project->top, item->path, &item->checkout);
     if (item->checkout == NULL)
         return 0;
     if (submodule_is_known(repo, item->oid, &there, err) == -1)
@@ -150,47 +133,58 @@ static int leave_out(const struct project *project, struct submodules *list, str
     str_addf(&note, "' is not checked out in '%s', and is left out", project->path);
     if (list->notes != NULL)
         strv_push(list->notes, str_text(&note));
-    free(item->path);
+    submodule_free(item);
     list->count--;
     return 0;
 }
 
-/* Adds a line of ls-tree, "<mode> <type> <id>\t<path>", if it is a submodule. */
-static int add_line(const struct repo *repo, const struct project *project, const char *tree,
-                    const char *line, const struct submodule *outer, int depth,
-                    struct submodules *ret, struct err *err)
-{
-    static const char link[] = "160000 commit ";
-    const char *tab = strchr(line, '\t');
+struct find_links {
+    const struct repo *repo;
+    const struct project *project;
+    const char *tree;
+    const struct submodule *outer;
+    int depth;
+    struct submodules *found;
+};
 
-    if (!str_starts(line, link) || tab == NULL)
-        return 0;
-    _cleanup_free_ char *oid = mem_dupn(line + strlen(link), (size_t)(tab - line) - strlen(link));
+static struct submodule *add(struct submodules *list, const char *path, const char *oid)
+{
+    struct submodule item = {.path = mem_dup(path)};
+
+    (void)git_parse_oid(oid, item.oid);
+    list->items = mem_room(list->items, list->count, sizeof *list->items);
+    list->items[list->count] = item;
+    return &list->items[list->count++];
+}
+
+static int find_link(const char *link, const char *oid, void *arg, struct err *err)
+{
+    const struct find_links *in = arg;
+    const struct submodule *outer = in->outer;
+    struct submodules *ret = in->found;
     _cleanup_free_ char *path =
-        outer != NULL ? mem_printf("%s/%s", outer->path, tab + 1) : mem_dup(tab + 1);
+        outer != NULL ? mem_printf("%s/%s", outer->path, link) : mem_dup(link);
     _cleanup_free_ char *modules = outer == NULL ? mem_dup("modules/")
                                    : outer->module != NULL
                                        ? mem_printf("%s/modules/", outer->module)
                                        : NULL;
-    struct submodule *added = submodules_add(ret, path, oid, 0);
-    if (added->oid[0] == '\0' || strchr(added->path, '\n') != NULL)
-        return refuse(project, added->path, "cannot be read", err);
-    if (ret->is_sparse && is_left_out(project, added->path)) {
-        free(added->path);
-        ret->count--;
+
+    if (strchr(path, '\n') != NULL)
+        return refuse(in->project, path, "cannot be read", err);
+    if (ret->is_sparse && is_left_out(in->project, path))
         return 0;
-    }
-    if (depth >= SUBMODULE_DEPTH_MAX)
-        return refuse(project, added->path, "lies in too many others", err);
-    if (find_commit(repo, project, added, err) == -1)
+    if (in->depth >= SUBMODULE_DEPTH_MAX)
+        return refuse(in->project, path, "lies in too many others", err);
+    struct submodule *added = add(ret, path, oid);
+    if (find_commit(in->repo, in->project, added, err) == -1)
         return -1;
     if (added->checkout == NULL)
-        return leave_out(project, ret, err);
-    if (modules != NULL && find_name(repo, tree, tab + 1, modules, added, err) == -1)
+        return leave_out(in->project, ret, err);
+    if (modules != NULL && find_name(in->repo, in->tree, link, modules, added, err) == -1)
         return -1;
     _cleanup_free_ char *module = added->module != NULL ? mem_dup(added->module) : NULL;
     const struct submodule around = {.path = path, .module = module};
-    return submodules_find(repo, project, oid, &around, depth + 1, ret, err);
+    return submodules_find(in->repo, in->project, oid, &around, in->depth + 1, ret, err);
 }
 
 int submodules_find(const struct repo *repo, const struct project *project, const char *tree,
@@ -198,15 +192,7 @@ int submodules_find(const struct repo *repo, const struct project *project, cons
                     struct err *err)
 {
     const struct git git = repo_git(repo);
-    struct proc_result result = PROC_RESULT_INIT;
+    struct find_links finding = {repo, project, tree, outer, depth, ret};
 
-    if (git_must(&git, GIT_ARGS("ls-tree", "-r", "-z", "--full-tree", tree), NULL, &result, err) ==
-        -1)
-        return -1;
-    int rc = 0;
-    const char *end = str_text(&result.out) + result.out.len;
-    for (const char *line = str_text(&result.out); rc == 0 && line < end; line += strlen(line) + 1)
-        rc = add_line(repo, project, tree, line, outer, depth, ret, err);
-    proc_result_free(&result);
-    return rc;
+    return module_links(&git, tree, find_link, &finding, err);
 }

@@ -1,15 +1,13 @@
 /*
  * Shared by the files that find, fill and follow submodules; for submodule*.c only.
  *
- * In code.git, submodules/TREE/list has a line "<commit> <number> <path>" for each submodule of a
- * work tree that was filled, and submodules/TREE/NUMBER is its index.
+ * In code.git, submodules/TREE/NUMBER is the index of a submodule of a work tree that was filled.
  */
 #ifndef MAS_CODE_SUBMODULE_INTERNAL_H
 #define MAS_CODE_SUBMODULE_INTERNAL_H
 
+#include "code/module.h"
 #include "code/submodule.h"
-
-#define SUBMODULES_DIR "submodules"
 
 /* One submodule, and those in it. */
 struct submodule {
@@ -19,7 +17,7 @@ struct submodule {
     size_t
         name_at; /* where its name begins in `module`, behind the "modules/" of what is around it */
     char *url; /* as .gitmodules has it, if that is absolute; NULL: unknown */
-    char oid[GIT_OID_TEXT]; /* "": an earlier version did not record it */
+    char oid[GIT_OID_TEXT]; /* the commit */
     size_t number; /* of its index */
 };
 
@@ -28,14 +26,12 @@ struct submodules {
     size_t count;
     bool is_sparse; /* the checkout may lack some */
     /* for submodules_find(): */
-    const struct submodules *filled; /* these have to be found; NULL: none */
+    const struct module_list *filled; /* these have to be found; NULL: none */
     char ***notes; /* gets a line for each that the person has not checked out; NULL: nobody asks */
 };
+void submodule_free(struct submodule *item);
 void submodules_free(struct submodules *all);
 #define _cleanup_submodules_ __attribute__((cleanup(submodules_free)))
-
-struct submodule *submodules_add(struct submodules *list, const char *path, const char *oid,
-                                 size_t number);
 
 /* ---- submodule_find.c */
 /* Adds the submodules of a tree of code.git, and those in `outer`, NULL for those of the project,
@@ -44,8 +40,6 @@ struct submodule *submodules_add(struct submodules *list, const char *path, cons
 int submodules_find(const struct repo *repo, const struct project *project, const char *tree,
                     const struct submodule *outer, int depth, struct submodules *ret,
                     struct err *err);
-/* Finds the repository of the checkout of a submodule; *ret stays NULL if there is none. */
-void submodule_find_checkout(const struct project *project, const char *path, char **ret);
 int submodule_has_commit(const char *dir, const char *oid, bool *ret, struct err *err);
 
 /* ---- submodule_bring.c */
@@ -58,22 +52,11 @@ int submodule_bring_checkout(const struct repo *repo, const char *checkout, cons
                              struct err *err);
 
 /* ---- submodule_repo.c */
-struct stranger;
 struct submodule_place;
-/* Opens the repository in a submodule of a work tree, as a stranger's. *ret_there tells whether
- * there is one. */
-int submodule_repo_open(const struct repo *repo, const char *name, const char *path,
-                        struct stranger *ret, bool *ret_there, struct err *err);
 /* Gives a submodule that was filled its repository, or has an existing one follow: its HEAD is the
  * commit, its index that of mas. Does nothing in the view, whose agents only read. */
 int submodule_repo_set(const struct submodule_place *place, const struct submodule *item, int cwd,
                        struct err *err);
-/* Appends the repositories below .git/modules in which an agent has commits of its own that were
- * never merged. */
-int submodule_repo_check(const struct submodule_place *place, struct str *ret, struct err *err);
-/* Appends "<name>" and NUL if a repository has such commits. */
-int submodule_repo_check_one(const struct stranger *module, const char *name, struct str *ret,
-                             struct err *err);
 
 /* ---- submodule.c */
 /* The submodules of one work tree. */
@@ -95,9 +78,9 @@ int submodule_place_open(const struct repo *repo, const char *name, bool make,
 void submodule_place_free(struct submodule_place *place);
 #define _cleanup_submodule_place_ __attribute__((cleanup(submodule_place_free)))
 
-int submodules_read(const struct submodule_place *place, struct submodules *ret, struct err *err);
-int submodules_write(const struct submodule_place *place, const struct submodules *list,
-                     struct err *err);
+/* Writes which submodules mas has filled. */
+int submodule_list_write(const struct submodule_place *place, const struct module_list *list,
+                         struct err *err);
 /* Returns git on a submodule's files. The repository in it is the agent's: this one is code.git,
  * which has the objects. */
 struct git submodule_git(const struct repo *repo, const char *tree, const char *index, int cwd);
@@ -105,8 +88,5 @@ struct git submodule_git(const struct repo *repo, const char *tree, const char *
  * *ret tells whether there is one. */
 int submodule_fill(const struct submodule_place *place, const struct submodule *item, bool *ret,
                    struct err *err);
-/* Appends what was changed in one submodule. */
-int submodule_check(const struct submodule_place *place, const struct submodule *item,
-                    struct str *ret, struct err *err);
 
 #endif

@@ -13,14 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MODULES ".git/modules"
-#define LINK "gitdir: "
-
-enum {
-    LINK_MAX = 8192, /* bytes of a file .git */
-    CONFIG_MAX = 1 << 20,
-    DEPTH_MAX = 16, /* directories below .git/modules */
-};
+enum { CONFIG_MAX = 1 << 20 }; /* bytes */
 
 /* Appends "../" for a path, and for each slash in it. */
 static void add_ups(struct str *to, const char *path)
@@ -30,79 +23,6 @@ static void add_ups(struct str *to, const char *path)
         if (*path == '/')
             str_add(to, "../");
 }
-
-/* ---- the agent's repository */
-
-/* Returns a path without "." and "..", NULL if it leads out. The caller frees it. */
-static char *normalize(const char *path)
-{
-    _cleanup_free_ char *copy = mem_dup(path);
-    _cleanup_str_ struct str text = STR_INIT;
-    char *save = NULL;
-
-    for (char *part = strtok_r(copy, "/", &save); part != NULL; part = strtok_r(NULL, "/", &save)) {
-        if (strcmp(part, ".") == 0)
-            continue;
-        if (strcmp(part, "..") != 0) {
-            str_addf(&text, "%s%s", text.len > 0 ? "/" : "", part);
-            continue;
-        }
-        if (text.len == 0)
-            return NULL;
-        const char *slash = strrchr(str_text(&text), '/');
-        _cleanup_free_ char *up =
-            mem_dupn(text.data, slash != NULL ? (size_t)(slash - text.data) : 0);
-        str_clear(&text);
-        str_add(&text, up);
-    }
-    return text.len > 0 ? mem_dup(text.data) : NULL;
-}
-
-/* Finds the repository of the submodule whose directory is open at `cwd`; its path is below the
- * work tree. *ret stays NULL if there is none. */
-static int find_dir(const char *path, int cwd, char **ret, struct err *err)
-{
-    _cleanup_free_ char *text = NULL;
-    struct stat st;
-    size_t len = 0;
-
-    if (fstatat(cwd, ".git", &st, AT_SYMLINK_NOFOLLOW) == -1)
-        return errno == ENOENT ? 0 : err_errno(err, "cannot read '%s/.git'", path);
-    if (S_ISDIR(st.st_mode)) {
-        *ret = mem_printf("%s/.git", path);
-        return 0;
-    }
-    if (file_read(cwd, ".git", LINK_MAX, &text, &len, err) == -1)
-        return -1;
-    text[strcspn(text, "\n")] = '\0';
-    if (str_starts(text, LINK) && text[strlen(LINK)] != '/') {
-        _cleanup_free_ char *there = mem_printf("%s/%s", path, text + strlen(LINK));
-        *ret = normalize(there);
-    }
-    return *ret != NULL
-               ? 0
-               : err_set(err, MAS_DAMAGED, "'%s/.git' names no repository in the work tree", path);
-}
-
-int submodule_repo_open(const struct repo *repo, const char *name, const char *path,
-                        struct stranger *ret, bool *ret_there, struct err *err)
-{
-    _cleanup_free_ char *top = repo_tree(repo, name);
-    _cleanup_close_ int tree = open(top, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    _cleanup_close_ int cwd =
-        tree != -1 ? path_open_beneath(tree, path, O_RDONLY | O_DIRECTORY) : -1;
-    _cleanup_free_ char *dir = NULL;
-
-    *ret_there = false;
-    if (cwd == -1)
-        return errno == ENOENT ? 0 : err_errno(err, "cannot open '%s/%s'", top, path);
-    if (find_dir(path, cwd, &dir, err) == -1)
-        return -1;
-    *ret_there = dir != NULL;
-    return dir == NULL ? 0 : stranger_open_module(repo, name, dir, ret, err);
-}
-
-/* ---- making one */
 
 /* Opens a directory below an open one, and makes what is missing of its path. */
 static int make_dirs(int at, const char *path, struct err *err)
@@ -223,11 +143,8 @@ static int make_repo(const struct submodule_place *place, const struct submodule
     _cleanup_free_ char *git_dir = mem_printf(".git/%s", item->module);
     _cleanup_str_ struct str config = STR_INIT;
     _cleanup_str_ struct str link = STR_INIT;
-    size_t depth = 0;
+    _cleanup_free_ char *alternates = stranger_borrowed(git_dir);
 
-    for (const char *c = git_dir; *c != '\0'; c++)
-        depth += *c == '/';
-    _cleanup_free_ char *alternates = stranger_borrowed(depth);
     if (make_config(place, item, &config, err) == -1)
         return -1;
     if (faccessat(dir, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -242,7 +159,7 @@ static int make_repo(const struct submodule_place *place, const struct submodule
         if (file_create(info, "alternates", alternates, strlen(alternates), 0644, err) == -1)
             return -1;
     }
-    str_add(&link, LINK);
+    str_add(&link, "gitdir: ");
     add_ups(&link, item->path);
     str_addf(&link, "%s\n", git_dir);
     return file_create(cwd, ".git", link.data, link.len, 0644, err);
@@ -258,7 +175,7 @@ int submodule_repo_set(const struct submodule_place *place, const struct submodu
 
     if (item->module == NULL || git_dir == -1) /* .git is a file in the view */
         return 0;
-    if (find_dir(item->path, cwd, &found, err) == -1)
+    if (module_find(item->path, cwd, &found, err) == -1)
         return -1;
     bool is_new = found == NULL;
     _cleanup_close_ int dir = is_new
@@ -274,79 +191,4 @@ int submodule_repo_set(const struct submodule_place *place, const struct submodu
         return -1;
     (void)unlinkat(dir, "index", 0);
     return index_copy(place->dir, index, dir, "index", err);
-}
-
-/* ---- what is only there */
-
-struct own_search {
-    const struct repo *repo;
-    bool own; /* a commit that code.git lacks */
-};
-
-static int look_at_ref(const char *name, const char *oid, void *arg, struct err *err)
-{
-    struct own_search *search = arg;
-    bool there = false;
-
-    (void)name;
-    if (search->own)
-        return 0;
-    if (submodule_has_commit(search->repo->git, oid, &there, err) == -1)
-        return -1;
-    search->own = !there;
-    return 0;
-}
-
-int submodule_repo_check_one(const struct stranger *module, const char *name, struct str *ret,
-                             struct err *err)
-{
-    struct own_search search = {.repo = module->repo};
-    struct err why = ERR_INIT;
-
-    if (look_at_ref("HEAD", module->head, &search, err) == -1)
-        return -1;
-    /* a ref that cannot be read may be work */
-    if (search.own || stranger_refs(module, look_at_ref, &search, &why) == -1 || search.own)
-        str_addn(ret, name, strlen(name) + 1);
-    return 0;
-}
-
-static int walk(const struct submodule_place *place, int at, const char *path, int depth,
-                struct str *ret, struct err *err)
-{
-    _cleanup_stranger_ struct stranger module = STRANGER_INIT;
-    _cleanup_strv_ char **names = NULL;
-    struct err why = ERR_INIT;
-    struct stat st;
-
-    if (depth > DEPTH_MAX || path_list(at, &names, &why) == -1) {
-        str_addn(ret, path, strlen(path) + 1);
-        return 0;
-    }
-    bool is_repo = faccessat(at, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    if (is_repo) {
-        if (stranger_open_module(place->repo, place->name, path, &module, &why) == -1)
-            str_addn(ret, path, strlen(path) + 1);
-        else if (submodule_repo_check_one(&module, path, ret, err) == -1)
-            return -1;
-    }
-    for (char **name = names; *name != NULL; name++) {
-        if (is_repo && strcmp(*name, "modules") != 0)
-            continue;
-        _cleanup_free_ char *below = mem_printf("%s/%s", path, *name);
-        _cleanup_close_ int dir = path_open_dir(at, *name);
-        if (dir != -1 && walk(place, dir, below, depth + 1, ret, err) == -1)
-            return -1;
-        if (dir == -1 && !(is_repo && fstatat(at, *name, &st, AT_SYMLINK_NOFOLLOW) == -1))
-            str_addn(ret, below, strlen(below) + 1);
-    }
-    return 0;
-}
-
-int submodule_repo_check(const struct submodule_place *place, struct str *ret, struct err *err)
-{
-    _cleanup_close_ int dir = path_open_beneath(place->tree, MODULES, O_RDONLY | O_DIRECTORY);
-
-    /* .git is a file in the view */
-    return dir == -1 ? 0 : walk(place, dir, MODULES, 0, ret, err);
 }

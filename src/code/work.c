@@ -7,9 +7,9 @@
 #include "base/time.h"
 #include "base/tree.h"
 #include "code/index.h"
+#include "code/module.h"
 #include "code/pack.h"
 #include "code/sparse.h"
-#include "code/submodule.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,19 +129,45 @@ void work_forget(const struct stranger *stranger)
 
 struct git work_git(const struct stranger *stranger, const struct snapshot_tree *tree)
 {
-    return (struct git){.dir = stranger->repo->git,
-                        .tree = stranger->tree,
-                        .index = tree->index,
-                        .write = tree->scratch,
-                        .confined = true,
-                        .cwd = stranger->cwd};
+    struct git git = stranger_git(stranger, tree->index);
+
+    git.objects[0] = NULL;
+    git.write = tree->scratch;
+    return git;
+}
+
+/* Marks what the project's sparse checkout leaves out; a submodule is whole. */
+static int mark(const struct git *git, const struct stranger *stranger, struct err *err)
+{
+    return stranger->path != NULL ? 0 : sparse_mark(git, stranger->repo->git, stranger->head, err);
+}
+
+/* Reads a work tree into tree->index and tree->oid; the new objects go to tree->scratch. */
+static int read_tree(const struct stranger *stranger, struct snapshot_tree *tree, struct err *err)
+{
+    const struct repo *repo = stranger->repo;
+    _cleanup_free_ char *text = NULL;
+
+    tree->index = mem_printf("%s/" INDEXES "/%s", repo->git, stranger->key);
+    if (work_fetch(stranger, stranger->head, CODE_REF_HEADS, err) == -1)
+        return -1;
+    const struct git git = work_git(stranger, tree);
+    time_t begun = time(NULL);
+    if (git_must(&git, GIT_ARGS("read-tree", "--reset", stranger->head), NULL, NULL, err) == -1 ||
+        mark(&git, stranger, err) == -1 || git_add_all(&git, err) == -1 ||
+        git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)
+        return err_wrap(err, "cannot read the files of %s", stranger->subject);
+    if (index_distrust(tree->index, strlen(stranger->head) == GIT_OID_MAX, begun, err) == -1)
+        return -1;
+    return git_parse_oid(text, tree->oid)
+               ? 0
+               : err_set(err, MAS_FAILED, "git write-tree printed '%s'", text);
 }
 
 int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, struct err *err)
 {
     const struct repo *repo = stranger->repo;
     _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
-    _cleanup_free_ char *text = NULL;
 
     tree.dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (tree.dir == -1)
@@ -152,22 +178,23 @@ int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, st
     tree.scratch = mem_printf("%s/" SCRATCH, repo->git);
     if (mkdirat(tree.dir, INDEXES, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot make '" CODE_GIT "/" INDEXES "'");
-    tree.index = mem_printf("%s/" INDEXES "/%s", repo->git, stranger->key);
-    if (work_fetch(stranger, stranger->head, CODE_REF_HEADS, err) == -1)
+    if (read_tree(stranger, &tree, err) == -1)
         return -1;
-    const struct git git = work_git(stranger, &tree);
-    time_t begun = time(NULL);
-    if (git_must(&git, GIT_ARGS("read-tree", "--reset", stranger->head), NULL, NULL, err) == -1 ||
-        sparse_mark(&git, repo->git, stranger->head, err) == -1 || git_add_all(&git, err) == -1 ||
-        git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)
-        return err_wrap(err, "cannot read the work tree of agent '%s'", stranger->agent);
-    if (index_distrust(tree.index, strlen(stranger->head) == GIT_OID_MAX, begun, err) == -1)
-        return -1;
-    if (!git_parse_oid(text, tree.oid))
-        return err_set(err, MAS_FAILED, "git write-tree printed '%s'", text);
     *ret = tree;
     tree = (struct snapshot_tree)SNAPSHOT_TREE_INIT;
     return 0;
+}
+
+int work_snapshot_module(const struct snapshot_tree *outer, const struct stranger *module,
+                         char ret[GIT_OID_TEXT], struct err *err)
+{
+    struct snapshot_tree tree = {.dir = -1, .scratch = outer->scratch};
+    int rc = read_tree(module, &tree, err);
+
+    if (rc == 0)
+        memcpy(ret, tree.oid, sizeof tree.oid);
+    free(tree.index);
+    return rc;
 }
 
 /* Moves the files of a directory with objects; a pack comes before its index, which is what makes
@@ -238,6 +265,74 @@ static size_t count_names(const struct str *names)
     return count;
 }
 
+/* Makes the directory of the indexes if it is missing, takes the lock of an index there, which has
+ * its name, and removes the lock that a killed git left. */
+static int lock_index(const struct repo *repo, const char *index, int *ret_lock, struct err *err)
+{
+    _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *left = mem_printf("%s.lock", index);
+
+    if (git == -1)
+        return err_errno(err, "cannot open '%s'", repo->git);
+    if (mkdirat(git, INDEXES, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make '" CODE_GIT "/" INDEXES "'");
+    _cleanup_close_ int dir = path_open_dir(git, INDEXES);
+    if (dir == -1)
+        return err_errno(err, "cannot open '" CODE_GIT "/" INDEXES "'");
+    if (repo_lock(repo, index, LOOK_WAIT_MS, "look", ret_lock, err) == -1)
+        return err_wrap(err, "cannot look at the work tree");
+    (void)unlinkat(dir, left, 0);
+    return 0;
+}
+
+int work_changed(const struct stranger *stranger, bool ignored, struct str *ret, struct err *err)
+{
+    _cleanup_free_ char *name = mem_printf("%s.look", stranger->key);
+    _cleanup_free_ char *index = mem_printf("%s/" INDEXES "/%s", stranger->repo->git, name);
+    const struct git git = stranger_git(stranger, index);
+    _cleanup_close_ int lock = -1;
+    struct proc_result refreshed = PROC_RESULT_INIT;
+    struct proc_result result = PROC_RESULT_INIT;
+
+    if (lock_index(stranger->repo, name, &lock, err) == -1)
+        return -1;
+    int rc = git_must(&git, GIT_ARGS("read-tree", "--reset", stranger->head), NULL, NULL, err);
+    if (rc == 0)
+        rc = mark(&git, stranger, err);
+    if (rc == 0)
+        rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
+    proc_result_free(&refreshed); /* its exit code is 1 if a file has changed */
+    if (rc == 0)
+        rc = git_must(&git,
+                      GIT_ARGS("ls-files", "-z", "--modified", "--others", "--deduplicate",
+                               ignored ? NULL : "--exclude-standard"),
+                      NULL, &result, err);
+    if (rc == 0)
+        str_addn(ret, str_text(&result.out), result.out.len);
+    proc_result_free(&result);
+    return rc == 0 ? 0 : err_wrap(err, "cannot read the files of %s", stranger->subject);
+}
+
+/* Adds what was changed in the submodules that mas has filled. */
+static int count_inside(const struct stranger *stranger, size_t *count, struct err *err)
+{
+    _cleanup_module_list_ struct module_list list = {.items = NULL};
+
+    if (module_list_read(stranger->repo, stranger->agent, &list, err) == -1)
+        return -1;
+    for (size_t i = 0; i < list.count; i++) {
+        _cleanup_stranger_ struct stranger module = STRANGER_INIT;
+        _cleanup_str_ struct str names = STR_INIT;
+        bool there = false;
+        if (module_open(stranger, list.items[i].path, list.items[i].oid, &module, &there, err) ==
+                -1 ||
+            (there && work_changed(&module, false, &names, err) == -1))
+            return -1;
+        *count += count_names(&names);
+    }
+    return 0;
+}
+
 int work_state(const struct stranger *stranger, const struct snapshot_tree *tree,
                struct work_state *ret, struct err *err)
 {
@@ -262,32 +357,10 @@ int work_state(const struct stranger *stranger, const struct snapshot_tree *tree
             return -1;
         state.changed = count_names(&result.out);
         proc_result_free(&result);
-        size_t inside = 0;
-        if (submodule_count(stranger->repo, stranger->agent, &inside, err) == -1)
+        if (count_inside(stranger, &state.changed, err) == -1)
             return -1;
-        state.changed += inside;
     }
     *ret = state;
-    return 0;
-}
-
-/* Makes the directory of the indexes if it is missing, takes the lock of an index there, which has
- * its name, and removes the lock that a killed git left. */
-static int lock_index(const struct repo *repo, const char *index, int *ret_lock, struct err *err)
-{
-    _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *left = mem_printf("%s.lock", index);
-
-    if (git == -1)
-        return err_errno(err, "cannot open '%s'", repo->git);
-    if (mkdirat(git, INDEXES, 0700) == -1 && errno != EEXIST)
-        return err_errno(err, "cannot make '" CODE_GIT "/" INDEXES "'");
-    _cleanup_close_ int dir = path_open_dir(git, INDEXES);
-    if (dir == -1)
-        return err_errno(err, "cannot open '" CODE_GIT "/" INDEXES "'");
-    if (repo_lock(repo, index, LOOK_WAIT_MS, "look", ret_lock, err) == -1)
-        return err_wrap(err, "cannot look at the work tree");
-    (void)unlinkat(dir, left, 0);
     return 0;
 }
 
@@ -300,32 +373,16 @@ static int count(const struct repo *repo, const char *agent, struct work_state *
                  struct err *err)
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
-    _cleanup_free_ char *name = mem_printf("%s.look", agent);
-    _cleanup_free_ char *index = mem_printf("%s/" INDEXES "/%s", repo->git, name);
-    _cleanup_close_ int lock = -1;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_str_ struct str names = STR_INIT;
     struct work_state state;
 
     if (stranger_open(repo, agent, &stranger, err) == -1 ||
-        lock_index(repo, name, &lock, err) == -1 || work_state(&stranger, NULL, &state, err) == -1)
+        work_state(&stranger, NULL, &state, err) == -1 ||
+        work_changed(&stranger, false, &names, err) == -1)
         return -1;
-    const struct git git = stranger_git(&stranger, index);
-    if (git_must(&git, GIT_ARGS("read-tree", "--reset", stranger.head), NULL, NULL, err) == -1 ||
-        sparse_mark(&git, repo->git, stranger.head, err) == -1 ||
-        git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err) == -1)
-        return err_wrap(err, "cannot read the work tree of agent '%s'", agent);
-    proc_result_free(&result); /* its exit code is 1 if a file has changed */
-    if (git_must(&git,
-                 GIT_ARGS("ls-files", "-z", "--modified", "--others", "--exclude-standard",
-                          "--deduplicate"),
-                 NULL, &result, err) == -1)
-        return err_wrap(err, "cannot read the work tree of agent '%s'", agent);
-    state.changed = count_names(&result.out);
-    proc_result_free(&result);
-    size_t inside = 0;
-    if (submodule_count(repo, agent, &inside, err) == -1)
-        return err_wrap(err, "cannot read the work tree of agent '%s'", agent);
-    state.changed += inside;
+    state.changed = count_names(&names);
+    if (count_inside(&stranger, &state.changed, err) == -1)
+        return -1;
     *ret = state;
     return 0;
 }

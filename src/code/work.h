@@ -32,6 +32,9 @@ struct snapshot_tree {
 /* Fetches the commit that is checked out and reads the work tree. The caller holds the lock of
  * code.git and releases *ret with work_free(). */
 int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, struct err *err);
+/* Likewise for a submodule in that work tree. Its objects are with those of the snapshot. */
+int work_snapshot_module(const struct snapshot_tree *outer, const struct stranger *module,
+                         char ret[GIT_OID_TEXT], struct err *err);
 void work_free(struct snapshot_tree *tree);
 /* Removes the index that mas keeps, so that the next snapshot reads each file, whatever its times
  * are. The caller holds the lock of code.git. */
@@ -49,14 +52,17 @@ int work_keep_objects(int scratch, int objects, struct err *err);
 struct work_state {
     char branch[AGENT_TITLE_MAX]; /* without refs/heads/; "" no branch is checked out */
     size_t ahead, behind; /* commits */
-    size_t changed; /* files that are not committed */
+    size_t changed; /* files that are not committed, also in submodules */
 };
 /* Takes a snapshot's counts. `tree` may be NULL: then `changed` stays 0. */
 int work_state(const struct stranger *stranger, const struct snapshot_tree *tree,
                struct work_state *ret, struct err *err);
-/* Counts the same without a snapshot: it trusts the times of files, so that it reads only those
- * that may have changed. Needs no lock, holds up no command that has it, and writes only an index
- * of its own, and what it has found, for work_looked(). An error becomes figures->problem. */
+/* Appends the files, each ended with NUL, that differ from the commit that is checked out: with
+ * `ignored` also those that .gitignore names. It trusts the times of files, so that it reads only
+ * those that may have changed. Needs no lock: it writes only an index of its own. */
+int work_changed(const struct stranger *stranger, bool ignored, struct str *ret, struct err *err);
+/* Counts the same without a snapshot, as work_changed() does. It writes what it has found, for
+ * work_looked(). An error becomes figures->problem. */
 void work_look(const struct repo *repo, const char *agent, struct code_figures *ret);
 
 /* Reads what work_look() found last of the agents of the session in the workspace open at

@@ -57,12 +57,12 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     echo more >>"$A/in/inner"
     mas rm "$ID"
     [ "$status" -eq 4 ]
-    [[ $stderr == *"lead: 1 file changed in submodules: lib/out/in/inner"* ]]
+    [[ $stderr == *"lead, submodule 'lib/out/in': 1 file not committed: inner"* ]]
     echo inner >"$A/in/inner"
     echo new >"$A/new"
     mas rm "$ID"
     [ "$status" -eq 4 ]
-    [[ $stderr == *"lib/out/new"* ]]
+    [[ $stderr == *"lead, submodule 'lib/out': 1 file not committed: new"* ]]
     rm "$A/new"
     mv "$A/in" "$T/in"
     mas rm "$ID"
@@ -71,31 +71,38 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     echo x >"$W/code/view/lib/out/x"
     mas rm "$ID"
     [ "$status" -eq 4 ]
-    [[ $stderr == *"view: 1 file changed in submodules: lib/out/x"* ]]
+    [[ $stderr == *"the view, submodule 'lib/out': 1 file not committed: x"* ]]
     rm "$W/code/view/lib/out/x"
     mas rm "$ID"
     [ "$status" -eq 0 ]
 }
 
-@test "what is changed in a submodule is counted by status, list and diff, which names it" {
+@test "what is changed in a submodule is counted by status and list, and shown by diff" {
     make_on "$P"
     figures() { "$MAS" status "$ID" --json | jq -c '.sessions[0].agents[] | select(.id == "lead").code.changed'; }
     [ "$(figures)" = 0 ]
+    mas diff "$ID" lead
+    [ "$status" -eq 0 ] && [ -z "$output" ]
     echo more >>"$W/code/lead/lib/out/in/inner"
     echo new >"$W/code/lead/lib/out/new"
     [ "$(figures)" = 2 ]
     [ "$("$MAS" list --json | jq '.sessions[0].code.changed')" = 2 ]
-    for form in '' --stat; do
-        # shellcheck disable=SC2086 # one word or none
-        mas diff "$ID" lead $form
-        [ "$status" -eq 0 ]
-        [ "$(grep 'changed in a submodule' <<<"$output" | sort)" = "changed in a submodule: lib/out/in/inner
-changed in a submodule: lib/out/new" ]
-    done
-    [ "$("$MAS" diff "$ID" lead --json | jq '.agents[0].changedFiles')" = 2 ]
-    [ -z "$(find "$W/code.git/submodules" -name '*.look*')" ]
+    mas diff "$ID" lead --stat
+    [[ $output == *"lib/out/new | 1 +"*"lib/out/in/inner | 1 +"* ]]
+    mas diff "$ID" lead
+    [[ $output == *"+++ b/lib/out/new"*+new*"+++ b/lib/out/in/inner"*+more* ]]
+    mas diff "$ID" lead --json
+    [ "$(jq -c '.agents[0] | [.changedFiles, (.files[] | [.path, .status, .added, .hunks[0].lines[-1]])]' <<<"$output")" = \
+        '[2,["lib/out/new","added",1,"+new"],["lib/out/in/inner","modified",1,"+more"]]' ]
+    mas diff "$ID" lead --since-look
+    [ "$status" -eq 0 ] && [ -z "$output" ]
+    # a commit there is one here that names another
+    git -C "$W/code/lead/lib/out" add new
+    git -C "$W/code/lead/lib/out" commit -qm new
+    mas diff "$ID" lead
+    [[ $output == *"+Subproject commit "*"+++ b/lib/out/new"*"+++ b/lib/out/in/inner"* ]]
+    git -C "$W/code/lead/lib/out" reset -q --hard HEAD^
     echo inner >"$W/code/lead/lib/out/in/inner"
-    rm "$W/code/lead/lib/out/new"
     [ "$(figures)" = 0 ]
     mas rm "$ID"
     [ "$status" -eq 0 ]
@@ -241,7 +248,7 @@ advance_out() {
     [ "$(tail -1 "$W/code/lead/lib/out/outer")" = mine ]
     mas rm "$ID"
     [ "$status" -eq 4 ]
-    [[ $stderr == *"lead: 1 file changed in submodules: lib/out/outer"* ]]
+    [[ $stderr == *"lead, submodule 'lib/out': 1 file not committed: outer"* ]]
 }
 
 @test "git in an agent's work tree knows the submodules, and update has nothing to fetch" {
@@ -367,24 +374,134 @@ fetch it there first, from where it was made" ]
     [ ! -e "$T/ran" ]
 }
 
-@test "a repository that an agent makes in a submodule, or for a new one, is work even if its files are as before" {
+@test "what an agent has committed in a submodule is work until it has landed, and rm -f keeps it" {
+    make_on "$P"
+    A=$W/code/lead
+    printf '[code]\ncheck = false\n' >>"$ROOT/mas.ini"
+    commit_inside
+    mas merge "$ID" lead # fetches it, and takes nothing
+    [ "$status" -ne 0 ]
+    git -C "$A/lib/out" branch kept
+    git -C "$A" reset -q --hard HEAD^
+    git -C "$A" submodule --quiet update
+    mas rm "$ID"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"lead, submodule 'lib/out': 1 commit of kept is not landed"* ]]
+    rm -rf "${A:?}/lib"
+    mas rm "$ID"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"lead, submodule '.git/modules/lib/out': 1 commit of kept is not landed"* ]]
+    git -C "$A" checkout -q lib
+    git -C "$A" submodule --quiet update --recursive
+    echo changed >>"$A/lib/out/in/inner"
+    mas rm -f "$ID"
+    [ "$status" -eq 0 ]
+    git -C "$P/lib/out" merge-base --is-ancestor "$X" "refs/mas/lost/$ID/lead/submodules/lib%2Fout/heads/kept"
+    [ "$(git -C "$P/lib/out/in" show "refs/mas/lost/$ID/lead/submodules/lib%2Fout%2Fin/work:inner" | xargs)" = 'inner changed' ]
+    git -C "$P/lib/out" fsck
+}
+
+@test "rm -f keeps the commits of submodules that the integration branch names" {
     make_on "$P"
     A=$W/code/lead
     commit_inside
-    git -C "$A/lib/out" branch kept
-    git -C "$A" reset -q --hard HEAD^
-    rm "$A/lib/out/agent"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
-    [[ $stderr == *"changed in submodules: "*"lib/out/.git"* ]]
+    mas merge "$ID" lead
+    mas rm -f "$ID"
+    [ "$(git -C "$P/lib/out" rev-parse "refs/mas/lost/$ID/submodules/$X")" = "$X" ]
+}
+
+@test "a submodule that an agent adds is merged and landed, and its commits come into the project" {
+    make_on "$P"
+    A=$W/code/lead
     git -C "$A" submodule --quiet add "$T/inner" new
-    git -C "$A" rm -qf --cached new
-    git -C "$A" checkout -q HEAD .gitmodules
-    rm -rf "$A/new" "$A/lib/out/.git"
+    echo mine >>"$A/new/inner"
+    mas diff "$ID" lead
+    [[ $output == *"+++ b/new/inner"*+mine* ]]
+    git -C "$A/new" commit -qam mine
+    git -C "$A" add new
+    git -C "$A" commit -qm new
     mas rm "$ID"
     [ "$status" -eq 4 ]
-    [[ $stderr == *"changed in submodules: .git/modules/new"* ]]
-    [[ $stderr != *"lib/out/.git"* ]]
+    [[ $stderr == *"lead, submodule 'new': "*" not landed"* ]]
+    X=$(git -C "$A/new" rev-parse HEAD)
+    mas merge "$ID" lead
+    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(git -C "$P" rev-parse "refs/mas/landed/$X")" = "$X" ]
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+}
+
+@test "a repository that an agent has added as a submodule, or that is left of one, is work" {
+    make_on "$P"
+    A=$W/code/lead
+    git init -q "$A/sub"
+    git -C "$A/sub" commit -q --allow-empty -m one
+    git -C "$A" add sub 2>/dev/null
+    git -C "$A" commit -qm link
+    git -C "$A/sub" commit -q --allow-empty -m two
+    echo x >"$A/sub/x"
+    mas rm "$ID"
+    [[ $stderr == *"lead, submodule 'sub': 1 file not committed: x"*"lead, submodule 'sub': 2 commits of "* ]]
+    git -C "$A" submodule --quiet add "$T/inner" new
+    git -C "$A/new" commit -q --allow-empty -m three
+    rm -rf "$A/new"
+    mas rm "$ID"
+    [[ $stderr == *"lead, submodule '.git/modules/new': "*" not landed"* ]]
+    mkdir "$A/lib/out/w"
+    git -C "$A/lib/out" worktree add -q w
+    mas rm "$ID"
+    [[ $stderr == *"lead, submodule 'lib/out': it has linked work trees"* ]]
+    git clone -q --depth 1 "file://$P" "$A/short"
+    git -C "$A" add short 2>/dev/null
+    git -C "$A" commit -qm short
+    mas merge "$ID" lead
+    [ "$status" -eq 5 ]
+    [[ $stderr == *"it has only a part of the history"*"git fetch --unshallow"* ]]
+}
+
+@test "land --rebase brings the commits of submodules that only earlier commits name" {
+    make_on "$P"
+    A=$W/code/lead
+    commit_inside one
+    first=$X
+    git -C "$A/lib/out" reset -q --hard HEAD^
+    commit_inside two
+    mas merge "$ID" lead
+    [ "$status" -eq 0 ]
+    echo more >>"$P/project"
+    git -C "$P" commit -qam more
+    mas land "$ID" --rebase
+    [ "$status" -eq 0 ]
+    [ "$(git -C "$P" rev-list --count HEAD~2..)" = 2 ]
+    [ "$(link_of "$P" lib/out)" = "$X" ]
+    git -C "$P/lib/out" cat-file -e "$first"
+    git -C "$P/lib/out" cat-file -e "$X"
+    git -C "$P/lib/out" fsck --no-dangling
+}
+
+@test "names and places in .gitmodules, and links where a submodule was, lead nowhere else" {
+    git -C "$P" config -f .gitmodules --rename-section submodule.lib/out submodule.../../x
+    git -C "$P" config -f .gitmodules 'submodule.../../x.url' "ext::touch $T/ran"
+    git -C "$P" commit -qam hostile
+    make_on "$P"
+    A=$W/code/lead
+    [ "$(cat "$A/lib/out/outer")" = outer ]
+    [ ! -e "$A/.git/x" ] && [ ! -e "$A/../x" ] && [ ! -e "$A/lib/out/.git" ]
+    mkdir "$T/away"
+    cp -a "$T/outer/." "$T/away"
+    before=$(find "$T/away" -printf '%P %m %T@\n' | sort)
+    mv "$A/lib/out" "$A/lib/was"
+    ln -s "$T/away" "$A/lib/out"
+    git -C "$A" add lib
+    git -C "$A" commit -qm link
+    for verb in status "diff $ID" "rm $ID" "merge $ID lead" "sync $ID" "land $ID" "rm -f $ID"; do
+        # shellcheck disable=SC2086 # words
+        mas $verb
+    done
+    [ "$(find "$T/away" -printf '%P %m %T@\n' | sort)" = "$before" ]
+    [ ! -e "$T/ran" ]
 }
 
 @test "a sparse checkout leaves its submodules whole, or out" {
