@@ -475,12 +475,11 @@ static void take_why(struct reach_ask *ask, const struct str *text)
 
 static void finish_ask(struct reach_ask *ask, struct proc_result *result)
 {
-    if (ask->err.code == MAS_TIMEOUT && ask->command.remote != NULL)
-        (void)reach_fail(ask->command.remote,
-                         ask->command.goes_on && reach_is_connecting(ask->command.remote)
-                             ? "still connecting, ask again"
-                             : "no answer in time",
-                         &ask->err);
+    if (ask->err.code == MAS_TIMEOUT && ask->command.remote != NULL) {
+        _cleanup_free_ char *why =
+            ask->command.goes_on ? reach_connecting(ask->command.remote) : NULL;
+        (void)reach_fail(ask->command.remote, why != NULL ? why : "no answer in time", &ask->err);
+    }
     ask->code = result->status;
     ask->out = result->out;
     result->out = (struct str)STR_INIT;

@@ -19,7 +19,8 @@ int reach_fail(const struct remote *remote, const char *why, struct err *err);
 int reach_take_slot(const char *ssh, char *const *env, const struct remote *remote, bool goes_on,
                     char **ret_path, int *ret_slot, struct err *err);
 
-/* Returns true while a process connects to that machine. */
-bool reach_is_connecting(const struct remote *remote);
+/* While a process connects to that machine, returns words that say so, and why the login before it
+ * failed, if one did; otherwise NULL. The caller frees them. */
+char *reach_connecting(const struct remote *remote);
 
 #endif

@@ -20,6 +20,7 @@ enum {
     HASH_CHARS = 16, /* of the destination, in the names of files */
     DIR_MAX = 60, /* bytes: a socket's path has 107, and ssh adds 17 while it makes one */
     WHY_MAX = 400, /* bytes of what ssh said */
+    FAILED_MS = 10 * 60 * 1000, /* a login that failed longer ago is not told */
     WAIT_MS = REACH_LOGIN_MS + 10000, /* for other processes that connect to the same machine */
 };
 
@@ -203,8 +204,8 @@ static void record_failure(const struct masters *masters, const char *why)
     (void)file_replace(masters->dir, name, text.data, text.len, 0600, &ignored);
 }
 
-/* Fails like an attempt that another process has made since `since`. */
-static int check_failure(const struct masters *masters, int64_t since, struct err *err)
+/* Returns why an attempt has failed since then; NULL: none has. The caller frees it. */
+static char *failure_since(const struct masters *masters, int64_t since)
 {
     _cleanup_free_ char *text = NULL;
     struct err ignored = ERR_INIT;
@@ -214,18 +215,28 @@ static int check_failure(const struct masters *masters, int64_t since, struct er
 
     (void)snprintf(name, sizeof name, "%s.failed", masters->hash);
     if (file_read(masters->dir, name, 4096, &text, &len, &ignored) == -1)
-        return 0;
+        return NULL;
     int64_t when = strtoll(text, &why, 10);
-    if (when < since || when > time_monotonic_ms() || *why != ' ')
-        return 0;
-    return reach_fail(masters->remote, why + 1, err);
+    return when < since || when > time_monotonic_ms() || *why != ' ' ? NULL : mem_dup(why + 1);
+}
+
+/* Fails like an attempt that another process has made since `since`. */
+static int check_failure(const struct masters *masters, int64_t since, struct err *err)
+{
+    _cleanup_free_ char *why = failure_since(masters, since);
+
+    return why != NULL ? reach_fail(masters->remote, why, err) : 0;
 }
 
 static int try_master(const struct masters *masters, const char *ssh, char *const *env,
                       const char *path, struct err *err)
 {
-    if (start_master(masters, ssh, env, path, err) == 0)
+    if (start_master(masters, ssh, env, path, err) == 0) {
+        char name[HASH_CHARS + 16];
+        (void)snprintf(name, sizeof name, "%s.failed", masters->hash);
+        (void)unlinkat(masters->dir, name, 0);
         return 0;
+    }
     const char *why = strstr(err->text, "': ");
     record_failure(masters, why != NULL ? why + 3 : err->text);
     return -1;
@@ -301,18 +312,22 @@ static int need_master(const struct masters *masters, const char *ssh, char *con
                    : try_master(masters, ssh, env, path, err);
 }
 
-bool reach_is_connecting(const struct remote *remote)
+char *reach_connecting(const struct remote *remote)
 {
+    static const char text[] = "still connecting, ask again";
     struct masters masters;
     struct err ignored = ERR_INIT;
     char name[HASH_CHARS + 16];
 
     if (remote->via != REMOTE_SSH || open_masters(remote, &masters, &ignored) == -1)
-        return false;
+        return NULL;
     (void)snprintf(name, sizeof name, "%s.lock", masters.hash);
     bool connecting = file_is_locked(masters.dir, name);
+    _cleanup_free_ char *why = failure_since(&masters, time_monotonic_ms() - FAILED_MS);
     close_masters(&masters);
-    return connecting;
+    if (!connecting)
+        return NULL;
+    return why != NULL ? mem_printf("%s; the last login failed: %s", text, why) : mem_dup(text);
 }
 
 int reach_take_slot(const char *ssh, char *const *env, const struct remote *remote, bool goes_on,

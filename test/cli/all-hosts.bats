@@ -147,6 +147,22 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     [ "$(grep -c . "$T/logins")" -eq 1 ]
 }
 
+@test "a slow login that fails after the list has gone on is told by the next one" {
+    printf '#!/bin/sh\nuntil [ -e %s/go ]; do sleep 0.1; done\nexit 1\n' "$T" >"$T/slow"
+    chmod +x "$T/slow"
+    sed -i "/^Host n2/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand $T/slow|" "$T/ssh/config"
+    sed -i 's/^answer = .*/answer = 1s/' "$ROOT/mas.ini"
+    mas list --all-hosts
+    [[ $(row n2) = *'not reached: still connecting, ask again' ]]
+    touch "$T/go"
+    eventually eval 'ls "$T"/runtime/mas/*.failed'
+    rm "$T/go"
+    mas list --all-hosts
+    [ "$status" -eq 12 ]
+    [[ $(row n2) = *'not reached: still connecting, ask again; the last login failed: '*[Cc]onnection* ]]
+    touch "$T/go" # and ends
+}
+
 @test "what is wrong with a host that answers is a row" {
     acts_as n1 'echo "{\"mas\":\"0.0.1\",\"timeMs\":$(date +%s%3N),\"free\":-1}"; echo "{\"sessions\":[],\"total\":0}"'
     acts_as n2 'echo "{\"mas\":\"$('"$MAS"' version | cut -d" " -f2)\",\"timeMs\":$((($(date +%s) + 3600) * 1000)),\"free\":999999999}"; echo "{\"sessions\":[]}"'
