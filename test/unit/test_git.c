@@ -27,6 +27,10 @@ static void an_oid_has_40_or_64_digits(void)
             CHECK(!git_is_oid(text));
             text[at] = 'a';
         }
+        for (size_t j = 0; lengths[i] > 1 && j < ARRAY_LEN(bad); j++) { /* behind the last digit */
+            text[lengths[i] - 1] = bad[j];
+            CHECK(!git_is_oid(text));
+        }
     }
 }
 

@@ -174,9 +174,42 @@ static void what_grows_costs_no_wait(void)
     CALL(worked, false);
 }
 
+static void look_at_lock(void *arg)
+{
+    int *at = arg;
+    at[1] = file_is_locked(at[0], ".");
+}
+
+/* The log goes first, the name is on disk before anybody makes a new file, and one process does it.
+ */
+static void a_damaged_store_is_set_aside_by_one_and_for_good(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_free_ char *name = NULL;
+    struct err err = ERR_INIT;
+    int at[2] = {place.dir, -1};
+
+    CHECK(place_put(place.dir, "memory.db", "no database") &&
+          place_put(place.dir, "memory.db-wal", "its log"));
+    gap_before("rename", look_at_lock, at);
+    trace_begin();
+    MUST(store_set_aside(place.dir, &name, &err));
+    const char *told = trace_end();
+    REQUIRE(name != NULL);
+    CHECK_INT(at[1], 1);
+    _cleanup_free_ char *log = mem_printf("rename %s-wal", name);
+    _cleanup_free_ char *file = mem_printf("rename %s,", name);
+    const char *first = strstr(told, log);
+    REQUIRE(first != NULL);
+    const char *second = strstr(first, file);
+    REQUIRE(second != NULL);
+    CHECK(strstr(second, "fsync DIR") != NULL);
+}
+
 static const struct unit_test tests[] = {
     TEST(what_was_promised_is_on_disk),
     TEST(what_grows_costs_no_wait),
+    TEST(a_damaged_store_is_set_aside_by_one_and_for_good),
 };
 
 int main(void)
