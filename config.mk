@@ -23,7 +23,7 @@ INSTALL ?= install
 
 # Libraries, as pkg-config knows them. Nothing is linked with SQLite, which is loaded when it is needed:
 # memory/sqlite.h. Only a unit test calls it by itself.
-PACKAGES := sqlite3 libcjson inih uuid
+PACKAGES := sqlite3 libcjson inih uuid libmd
 # Those of mas-archive, which mas is not linked with.
 ARCHIVE_PACKAGES := libarchive libzstd libcrypto
 # And of mas-serve.

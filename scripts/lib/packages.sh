@@ -6,7 +6,7 @@
 # it), package (dpkg knows it). If every need is met, no package manager runs.
 
 BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-config:command:pkg-config
-    libcjson-dev:library:libcjson libinih-dev:library:inih uuid-dev:library:uuid
+    libcjson-dev:library:libcjson libinih-dev:library:inih uuid-dev:library:uuid libmd-dev:library:libmd
     libsqlite3-dev:library:sqlite3 libedit-dev:library:libedit
     libarchive-dev:library:libarchive libzstd-dev:library:libzstd libssl-dev:library:libcrypto
     libmicrohttpd-dev:library:libmicrohttpd libncurses-dev:library:ncursesw

@@ -1,5 +1,6 @@
 /*
  * SHA-1, which ends the files of git. It protects against accidents, not against people.
+ * By libmd.
  */
 #ifndef MAS_BASE_SHA1_H
 #define MAS_BASE_SHA1_H

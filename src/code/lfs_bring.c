@@ -51,7 +51,7 @@ static int make_dirs(const struct bringing *bringing, const char *path, struct e
 static int copy_bytes(int from, int to, const struct lfs_pointer *pointer, bool *ret,
                       struct err *err)
 {
-    struct sha256 sum = SHA256_INIT;
+    struct sha256 sum = sha256_begin();
     _cleanup_free_ char *buffer = mem_alloc(BUFFER);
     char oid[SHA256_TEXT];
     int64_t size = 0;

@@ -141,7 +141,7 @@ static int answer(const struct str *text, struct err *err)
 /* Gives the pointer of a file; a pointer and an empty file stay as they are. */
 static int clean(struct filter *filter, struct err *err)
 {
-    struct sha256 sum = SHA256_INIT;
+    struct sha256 sum = sha256_begin();
     _cleanup_str_ struct str head = STR_INIT;
     _cleanup_str_ struct str text = STR_INIT;
     struct lfs_pointer pointer = {.size = 0};
@@ -165,7 +165,7 @@ static int clean(struct filter *filter, struct err *err)
 /* Returns true if the file has the bytes of the object, and leaves it at its beginning. */
 static bool is_whole(int fd, const struct lfs_pointer *pointer, char *buffer)
 {
-    struct sha256 sum = SHA256_INIT;
+    struct sha256 sum = sha256_begin();
     char oid[SHA256_TEXT];
     ssize_t n = 0;
 

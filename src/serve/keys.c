@@ -184,8 +184,8 @@ static void add_text(struct sha256 *sum, const char *text)
 /* Writes the name of the file, and the sum of the request. */
 static void sum_up(const struct request *request, char name[SHA256_TEXT], char sum[SHA256_TEXT])
 {
-    struct sha256 of_key = SHA256_INIT;
-    struct sha256 of_request = SHA256_INIT;
+    struct sha256 of_key = sha256_begin();
+    struct sha256 of_request = sha256_begin();
 
     add_text(&of_key, request->token);
     add_text(&of_key, request->idempotency_key);

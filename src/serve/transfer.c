@@ -56,7 +56,7 @@ bool transfer_begin(struct request *request)
         answer_err(request, &err, 409);
         return false;
     }
-    request->transfer.sum = (struct sha256)SHA256_INIT;
+    request->transfer.sum = sha256_begin();
     request->transfer.fd = openat(request->server->root.sessions, request->transfer.name,
                                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (request->transfer.fd != -1)

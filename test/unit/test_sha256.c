@@ -4,7 +4,7 @@
 
 static void check_sum(const char *text, size_t count, const char *expected)
 {
-    struct sha256 sum = SHA256_INIT;
+    struct sha256 sum = sha256_begin();
     char hex[SHA256_TEXT];
 
     for (size_t i = 0; i < count; i++)
@@ -37,11 +37,11 @@ static void takes_data_in_parts(void)
 
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 7);
-    struct sha256 all = SHA256_INIT;
+    struct sha256 all = sha256_begin();
     sha256_add(&all, bytes, sizeof bytes);
     sha256_hex(&all, whole);
     for (size_t step = 1; step < 200; step++) {
-        struct sha256 sum = SHA256_INIT;
+        struct sha256 sum = sha256_begin();
         char hex[SHA256_TEXT];
         for (size_t at = 0; at < sizeof bytes; at += step)
             sha256_add(&sum, bytes + at, sizeof bytes - at < step ? sizeof bytes - at : step);

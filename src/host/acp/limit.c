@@ -56,7 +56,7 @@ static void name_login(const struct host *host, char ret[LOGIN_ID])
 {
     const char *command =
         host->agent->command[0] != '\0' ? host->agent->command : host->preset->command;
-    struct sha256 sum = SHA256_INIT;
+    struct sha256 sum = sha256_begin();
     char hex[SHA256_TEXT];
 
     sha256_add(&sum, command, strlen(command) + 1);
