@@ -119,7 +119,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     grep -ohE '"refs/mas/[a-z]+/?' "$SRC"/code/*.[ch] | tr -d '"' | sort -u >"$T/refs"
     [ "$(wc -l <"$T/refs")" -ge 4 ]
     while read -r ref; do
-        grep -qE "^$ref(agent|id/agent)?$" "$T/words" || { echo "not in the page: $ref" >&2; false; }
+        grep -qE "^$ref(agent|id/|id/agent|commit|commit/from)?$" "$T/words" || { echo "not in the page: $ref" >&2; false; }
     done <"$T/refs"
 }
 
