@@ -4,6 +4,7 @@
 #   small_root [ext4]   64 MB that are all ours (tmpfs), or of which the file system keeps a part
 #                       (ext4), with a root that replaces that of the test; skips if it cannot
 #   fill                takes what is left
+#   make_room KIB       frees so much of it again
 #   release_disk        the teardown of helper.bash calls it
 
 small_root() {
@@ -23,6 +24,7 @@ small_root() {
 
 # The last blocks one by one: a large write may leave some.
 fill() { cat /dev/zero >>"$T/fs/fill" 2>/dev/null || dd if=/dev/zero bs=512 of="$T/fs/rest" 2>/dev/null || :; }
+make_room() { truncate -s "-${1}K" "$T/fs/fill"; }
 
 release_disk() {
     if mountpoint -q "$T/fs" 2>/dev/null; then umount -l "$T/fs"; fi

@@ -124,6 +124,8 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .limits = host->resources.held,
     };
     (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane_id);
+    if (host->unwritten.why[0] != '\0')
+        ret->memory = (char *)(uintptr_t)host->unwritten.why;
     attention_fill(host, ret);
     host->backend->fill_status(host, ret);
     ret->disk = host->disk.use[DISK_AGENT];

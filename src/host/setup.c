@@ -115,7 +115,7 @@ static void copy_output(struct host_setup *setup)
     for (int i = 0; i < READS && setup->out != -1; i++) {
         ssize_t n = read(setup->out, buffer, READ_SIZE);
         if (n > 0)
-            (void)log_write(&setup->log, buffer, (size_t)n);
+            (void)log_write(&setup->log, buffer, (size_t)n); /* it prints on without room for it */
         else if (n == 0 || (errno != EINTR && errno != EAGAIN))
             fd_closep(&setup->out);
         else if (errno == EAGAIN)

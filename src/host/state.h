@@ -18,6 +18,7 @@
  *     setup.c      the setup of the agent's work tree, which runs before the agent
  *     notify.c     notices for people
  *     lease.c      the end in time of a session whose lease is not renewed
+ *     unwritten.c  writes that could not be made, as on a full disk
  *     disk.c       how much disk space is used, and the pause at a limit
  *     request.c    the table of requests, and the answers that do not depend on the kind of agent
  *
@@ -263,6 +264,29 @@ struct host_disk {
     char words[DISK_WORDS]; /* of the highest level; "" */
 };
 
+/* A write that can be repeated. run() writes it; if it adds a message, it sets `number`, which is
+ * that of the message otherwise. */
+enum { WRITE_NUMBERS = 8, WRITE_TEXTS = 6 };
+struct store;
+struct unwritten_write {
+    int (*run)(struct store *store, struct unwritten_write *write, struct err *err);
+    bool adds;
+    int64_t number;
+    int64_t n[WRITE_NUMBERS];
+    const char *text[WRITE_TEXTS]; /* NULL: none */
+    size_t len; /* of the first one */
+};
+
+/* What could not be written; of unwritten.c. */
+struct host_unwritten {
+    struct unwritten_write *writes; /* in their order */
+    size_t count, bytes;
+    int64_t *numbers; /* of messages that were added late; 0: not yet */
+    size_t added;
+    int64_t again; /* when to try again */
+    char why[ERR_TEXT_MAX + 16]; /* "not written: ..."; "": everything is */
+};
+
 struct backend;
 struct terminal;
 struct conversation;
@@ -308,6 +332,7 @@ struct host {
     struct host_lease lease;
     struct log log;
     bool log_failed;
+    struct host_unwritten unwritten;
     char memory[AGENT_NOTE_MAX]; /* what memory.db has lost, as this host has found; or "" */
     int64_t output_ms; /* epoch, of the newest output */
     struct agent_status told; /* what watchers know: state, pid, ... */
@@ -517,6 +542,29 @@ int disk_told(struct host *host, struct client *client, const struct frame *fram
 bool disk_is_meant(const struct host *host, const struct frame *frame);
 int disk_let_go_on(struct host *host, struct client *client, const struct frame *frame,
                    struct err *err);
+
+/* ---- unwritten.c */
+/* Writes now or, unless the error is final, later; `store` NULL: it could not be opened, and *err
+ * says why. Returns the number of the message; 0: there is none. *err is set if the try failed. */
+int64_t unwritten_write(struct host *host, struct store *store, const struct unwritten_write *write,
+                        struct err *err);
+/* Writes what has waited, as far as that is possible now. Fails with MAS_DAMAGED only. */
+int unwritten_flush(struct host *host, struct store *store, struct err *err);
+/* Says why something is not written, and has it tried again. */
+void unwritten_note(struct host *host, const struct err *err);
+/* Forgets what waits, as the store is another one. */
+void unwritten_drop(struct host *host);
+/* The host ends: says how much is lost. Call it after a last unwritten_flush(). */
+void unwritten_close(struct host *host);
+/* Returns true while writes to memory.db wait: no turn begins then. */
+bool unwritten_holds(struct host *host);
+/* Returns true if so much waits that the agent must not be read. */
+bool unwritten_is_full(const struct host *host);
+
+/* Tries again if it is time. Each function returns true if nothing of its kind is left. Returns
+ * when to call again. */
+typedef bool unwritten_try(struct host *host);
+int64_t unwritten_tick(struct host *host, unwritten_try *const tries[], size_t count, int64_t now);
 
 /* ---- server.c */
 int server_open(struct host *host, struct err *err);

@@ -71,7 +71,7 @@ void resume_open_session(struct host *host);
  * when to call again. */
 int64_t resume_tick(struct host *host, int64_t now);
 /* Records that the agent uses the present session for the query. */
-int resume_keep_session(struct host *host, const char *note, struct err *err);
+void resume_keep_session(struct host *host, const char *note);
 /* Records that the session works, as a turn has ended well. Call it before that end is stored. */
 void resume_prove(struct host *host);
 /* Handles a failed turn. If it was the first one in a session that was resumed or loaded, and the
@@ -160,6 +160,8 @@ void sleep_free(struct agent_sleep *sleep);
 bool sleep_is_kept_awake(struct host *host, struct str *why);
 /* Ends the agent's process. Call it only if nothing keeps the agent awake. */
 void sleep_begin(struct host *host);
+/* Tries again to write the mark of an agent that sleeps. Returns false if that is not possible. */
+bool sleep_mark_again(struct host *host);
 /* Notes that the process starts, ends, begins a turn, ends one well, or leaves its session. */
 void sleep_process_starts(struct host *host);
 void sleep_process_ended(struct host *host);

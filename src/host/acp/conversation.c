@@ -44,22 +44,12 @@ static void make(struct host *host)
     conversation->sleep.since = -1;
     host->conversation = conversation;
     sleep_open(host);
-    if (memory_need(host, &err) == -1)
+    if (memory_need(host, &err) == -1) {
+        unwritten_note(host, &err);
         event_say(host, false, "its conversation cannot be opened: %s", err.text);
+    }
     limit_open(host);
     turns_open(host);
-}
-
-/* Queues the first message of the team, which is a prompt. */
-static void add_first_prompt(struct host *host)
-{
-    struct err err = ERR_INIT;
-    int64_t number = 0;
-    const struct new_prompt prompt = {
-        .text = host->agent->prompt, .len = strlen(host->agent->prompt), .from = "-"};
-
-    if (queue_add(host, &prompt, &number, &err) == -1)
-        host_log(host, err.text);
 }
 
 static int open_conversation(struct host *host, struct err *err)
@@ -73,8 +63,7 @@ static int open_conversation(struct host *host, struct err *err)
     host_set_title(host);
     make(host);
     chat_open(host);
-    if (host->prompts)
-        add_first_prompt(host);
+    queue_open(host);
     return 0;
 }
 
@@ -93,9 +82,7 @@ static void close_conversation(struct host *host)
         queue_free_prompt(&conversation->queue.prompts[i]);
     free(conversation->queue.prompts);
     chat_close(host);
-    unwritten_close(host);
-    store_place_free(&conversation->memory.place);
-    store_close(conversation->memory.store);
+    memory_close(host);
     link_free(&conversation->link);
     offered_free(&conversation->offered);
     settings_free(&conversation->settings);
@@ -212,8 +199,6 @@ static void fill_status(const struct host *host, struct agent_status *ret)
     if (host->child.phase == CHILD_RUNS)
         ret->note = (char *)(uintptr_t)conversation->link.printed.notice;
     ret->usage = conversation->spending.usage;
-    if (conversation->memory.unwritten.count > 0)
-        ret->memory = conversation->memory.unwritten.why;
     if (note(conversation)[0] != '\0')
         ret->note = (char *)(uintptr_t)note(conversation);
     if (ret->state == AGENT_LIMITED) {
@@ -382,7 +367,7 @@ static int64_t tick(struct host *host, int64_t now)
     const struct conversation *conversation = host->conversation;
     int64_t next = time_sooner(chat_tick(host, now), event_tick_listeners(host, now));
 
-    next = time_sooner(next, unwritten_tick(host, now));
+    next = time_sooner(next, memory_tick(host, now));
 
     if (conversation->link.acp == NULL)
         return next;

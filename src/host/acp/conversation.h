@@ -182,6 +182,7 @@ struct prompt_queue {
     struct prompt *prompts;
     size_t count;
     bool read; /* the prompts that waited when this host began are in it */
+    bool lacks_first; /* the first message of the team is not in it, as it could not be stored */
 };
 
 /* A tool call of the turn, as far as it is known. */
@@ -326,6 +327,8 @@ struct agent_limit {
     char login[LOGIN_ID]; /* for store/login_limit.h */
     int64_t prompt; /* that was refused, or is sent again; 0: none */
     int attempts; /* how often it was refused in a row */
+    bool sent; /* it was sent again since */
+    bool unwritten; /* run/<agent>.limit does not say so yet */
     bool on; /* the next turn waits */
     bool skip; /* a person wants it to be tried now */
     int64_t until_ms, due_ms; /* as in struct login_limit */
@@ -362,6 +365,7 @@ struct agent_turns {
  */
 struct agent_sleep {
     bool marked; /* the mark is in run/, so that the next host does not start the agent */
+    bool unwritten; /* it could not be written yet */
     bool woken; /* it comes back from its sleep, and its history has to say how */
     struct proc_id *own, *strange; /* strange: those that were not its own in the session before */
     size_t own_count, strange_count;
@@ -375,31 +379,11 @@ struct agent_sleep {
     int64_t again; /* when the next attempt is due, after one that failed */
 };
 
-/* A write to the store that can be repeated. run() writes it; if it adds a message, it sets
- * `number`, which is that of the message otherwise. */
-enum { WRITE_NUMBERS = 8, WRITE_TEXTS = 6 };
-struct unwritten_write {
-    int (*run)(struct store *store, struct unwritten_write *write, struct err *err);
-    bool adds;
-    int64_t number;
-    int64_t n[WRITE_NUMBERS];
-    const char *text[WRITE_TEXTS]; /* NULL: none */
-    size_t len; /* of the first one */
-};
-
 /* Where the conversation is stored. `place` is valid while `store` is open. clear.c changes the
  * place, settings.c and update.c its mode and options. */
 struct conversation_memory {
     struct store *store; /* NULL: it cannot be opened */
     struct store_place place; /* the present conversation and its query */
-    struct unwritten {
-        struct unwritten_write *writes; /* in their order */
-        size_t count, bytes;
-        int64_t *numbers; /* of messages that were added late; 0: not yet */
-        size_t added;
-        int64_t again; /* when to try again */
-        char why[ERR_TEXT_MAX + 16]; /* "not written: ..." */
-    } unwritten;
 };
 
 /* What the agent uses. `paused`, `look_at` and `changes` belong to budget.c. */

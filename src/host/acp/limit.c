@@ -76,17 +76,27 @@ static char *file_name(const struct host *host)
 }
 
 /* Writes the prompt, how often it was refused, and whether it was sent since. */
-static void keep_prompt(const struct host *host, bool sent)
+static void keep_prompt(struct host *host)
 {
-    const struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->conversation->limit;
     _cleanup_free_ char *name = file_name(host);
     struct err err = ERR_INIT;
     char text[FILE_MAX];
     int len = snprintf(text, sizeof text, "%" PRId64 " %d %" PRId64 " %" PRId64 " %d\n",
-                       limit->prompt, limit->attempts, limit->until_ms, limit->due_ms, sent);
+                       limit->prompt, limit->attempts, limit->until_ms, limit->due_ms, limit->sent);
 
-    if (file_replace(host->run, name, text, (size_t)len, 0600, &err) == -1)
-        host_log(host, err.text);
+    limit->unwritten = file_replace(host->run, name, text, (size_t)len, 0600, &err) == -1;
+    if (limit->unwritten)
+        unwritten_note(host, &err);
+}
+
+bool limit_keep_again(struct host *host)
+{
+    const struct agent_limit *limit = &host->conversation->limit;
+
+    if (limit->unwritten)
+        keep_prompt(host);
+    return !limit->unwritten;
 }
 
 static void forget_prompt(const struct host *host)
@@ -98,7 +108,8 @@ static void forget_prompt(const struct host *host)
         return;
     limit->prompt = 0;
     limit->attempts = 0;
-    (void)unlinkat(host->run, name, 0);
+    limit->unwritten = false;
+    (void)unlinkat(host->run, name, 0); /* the next host ignores it: that prompt has an end */
 }
 
 /* Puts a prompt in front of the queue again that had caused something before it was refused: so it
@@ -299,10 +310,12 @@ void limit_turn_begins(struct host *host)
     limit->trial_until = time_monotonic_ms() + TRIAL_MS;
     limit->said[0] = '\0';
     limit->said_len = 0;
-    if (limit->prompt != 0 && limit->prompt == host->conversation->turn.prompt.number)
-        keep_prompt(host, true); /* a kill from now on cuts it off, as any other */
-    else
+    if (limit->prompt != 0 && limit->prompt == host->conversation->turn.prompt.number) {
+        limit->sent = true;
+        keep_prompt(host); /* a kill from now on cuts it off, as any other */
+    } else {
         forget_prompt(host);
+    }
 }
 
 void limit_said(struct host *host, const char *text, size_t len)
@@ -352,6 +365,7 @@ static void refuse(struct host *host, const struct acp_limit *told, const char *
 
     limit->attempts = limit->prompt == number ? limit->attempts + 1 : 1;
     limit->prompt = number;
+    /* a login's wait that cannot be written holds for this agent; the others are refused, too */
     if (limit->attempts > 1 && news.until_ms <= time_epoch_ms())
         news.until_ms = 0; /* it was to be over, and is not */
     if (limits_dir(host) == -1 || login_limit_note(limit->dir, limit->login, &news, limit->began_ms,
@@ -365,7 +379,8 @@ static void refuse(struct host *host, const struct acp_limit *told, const char *
     limit->due_ms = known.due_ms;
     limit->on = true;
     limit->look_at = 0;
-    keep_prompt(host, false); /* durable before anybody is told */
+    limit->sent = false;
+    keep_prompt(host); /* durable before anybody is told */
     put_back(host);
     fd_closep(&limit->trial);
     write_note(limit);

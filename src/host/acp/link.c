@@ -274,7 +274,7 @@ void link_want(const struct host *host, struct loop *loop)
         (void)acp_out(link->acp, &len);
     if (len > 0)
         loop_want(loop, link->in, POLLOUT);
-    if (!event_has_full_listener(host) && !unwritten_is_full(host->conversation))
+    if (!event_has_full_listener(host) && !unwritten_is_full(host))
         loop_want(loop, link->out, POLLIN);
     loop_want(loop, link->err, POLLIN);
 }
@@ -288,7 +288,7 @@ void link_serve(struct host *host, struct loop *loop)
             ;
     if (loop_got(loop, link->out) != 0)
         for (int i = 0; i < READ_ROUNDS && !event_has_full_listener(host) &&
-                        !unwritten_is_full(host->conversation) && read_out(host);
+                        !unwritten_is_full(host) && read_out(host);
              i++)
             ;
 }

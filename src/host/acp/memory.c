@@ -79,9 +79,13 @@ int memory_need(struct host *host, struct err *err)
 
     if (need_store(host, &said, err) == -1)
         return -1;
-    if (!was_open) {
-        usage_open(host);
-        budget_open(host);
+    if (was_open)
+        return 0;
+    usage_open(host);
+    budget_open(host);
+    if (host->conversation->link.session != NULL) { /* it came before the store could be opened */
+        resume_keep_session(host, NULL);
+        host_log(host, "conversation stored from now on");
     }
     return 0;
 }
@@ -90,11 +94,8 @@ int memory_need(struct host *host, struct err *err)
  * `said`: the clients know that the old store was set aside. */
 static void begin_anew(struct host *host, bool said)
 {
-    struct err err = ERR_INIT;
-
-    if (host->conversation->link.session != NULL &&
-        resume_keep_session(host, STORE_FILE " was set aside", &err) == -1)
-        host_log(host, err.text);
+    if (host->conversation->link.session != NULL)
+        resume_keep_session(host, STORE_FILE " was set aside");
     if (host->memory[0] == '\0')
         host_note_memory(host, STORE_FILE " was set aside, and what was said before with it");
     if (!said) /* another host of the team, or doctor, has set it aside */
@@ -102,12 +103,13 @@ static void begin_anew(struct host *host, bool said)
 }
 
 /* Closes the store, and forgets the numbers and places that only it knows. */
-static void forget_store(struct conversation *conversation)
+static void forget_store(struct host *host)
 {
+    struct conversation *conversation = host->conversation;
     struct conversation_memory *memory = &conversation->memory;
     struct turn *turn = &conversation->turn;
 
-    unwritten_drop(&memory->unwritten);
+    unwritten_drop(host);
     store_close(memory->store);
     memory->store = NULL;
     store_place_free(&memory->place);
@@ -131,12 +133,14 @@ void memory_failed(struct host *host, const struct err *err)
     if (!said)
         host_log(host, err->text);
     if (err->code == MAS_DAMAGED) {
-        forget_store(conversation);
+        forget_store(host);
         if (need_store(host, &set_aside_said, &again) == 0) {
             begin_anew(host, set_aside_said);
             return;
         }
     }
+    if (conversation->memory.store == NULL)
+        unwritten_note(host, &again);
     if (!said)
         event_say(host, false, "new messages cannot be stored: %s", err->text);
 }
@@ -149,6 +153,19 @@ bool memory_kept(struct host *host, int rc, const struct err *err)
 }
 
 /* ---- writes */
+
+int64_t memory_write(struct host *host, const struct unwritten_write *write)
+{
+    struct conversation_memory *memory = &host->conversation->memory;
+    struct err err = ERR_INIT;
+
+    if (memory->store == NULL)
+        return 0;
+    int64_t number = unwritten_write(host, memory->store, write, &err);
+    if (err.code != MAS_OK)
+        memory_failed(host, &err);
+    return number;
+}
 
 static int run_add(struct store *store, struct unwritten_write *write, struct err *err)
 {
@@ -250,4 +267,49 @@ bool memory_renew(struct host *host, struct err *err)
         return false;
     *err = (struct err)ERR_INIT;
     return true;
+}
+
+/* ---- what could not be written */
+
+static bool open_again(struct host *host)
+{
+    struct err err = ERR_INIT;
+
+    return memory_need(host, &err) == 0;
+}
+
+static bool flush(struct host *host)
+{
+    struct store *store = host->conversation->memory.store;
+    struct err err = ERR_INIT;
+
+    if (!unwritten_holds(host))
+        return true;
+    if (store == NULL)
+        return false;
+    if (unwritten_flush(host, store, &err) == -1)
+        memory_failed(host, &err);
+    if (unwritten_holds(host))
+        return false;
+    usage_open(host);
+    budget_look(host);
+    return true;
+}
+
+int64_t memory_tick(struct host *host, int64_t now)
+{
+    static unwritten_try *const tries[] = {open_again, flush, queue_add_first, limit_keep_again,
+                                           sleep_mark_again};
+
+    return unwritten_tick(host, tries, ARRAY_LEN(tries), now);
+}
+
+void memory_close(struct host *host)
+{
+    struct conversation_memory *memory = &host->conversation->memory;
+
+    (void)flush(host);
+    unwritten_close(host);
+    store_place_free(&memory->place);
+    store_close(memory->store);
 }

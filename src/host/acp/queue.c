@@ -179,6 +179,44 @@ int queue_add(struct host *host, const struct new_prompt *prompt, int64_t *ret, 
     return rc == -1 && memory_renew(host, err) ? add_once(host, prompt, ret, err) : rc;
 }
 
+/* ---- the first message of the team */
+
+/* Returns true if the agent has never been asked anything, so that its first message was lost: its
+ * host could not store it, and was killed. */
+static bool lacks_first(const struct host *host)
+{
+    const struct store_filter asked = {.agent = host->agent->id, .roles = 1U << ROLE_USER};
+    struct store *store = host->conversation->memory.store;
+    _cleanup_free_ char *loss = store_loss(host->dir);
+    struct err err = ERR_INIT;
+    int64_t count = 0;
+
+    return host->agent->prompt[0] != '\0' && host->memory[0] == '\0' && loss == NULL &&
+           store != NULL && store_count(store, &asked, &count, &err) == 0 && count == 0;
+}
+
+bool queue_add_first(struct host *host)
+{
+    struct prompt_queue *queue = &host->conversation->queue;
+    struct err err = ERR_INIT;
+    int64_t number = 0;
+    const struct new_prompt prompt = {
+        .text = host->agent->prompt, .len = strlen(host->agent->prompt), .from = "-"};
+
+    if (!queue->lacks_first)
+        return true;
+    queue->lacks_first = queue_add(host, &prompt, &number, &err) == -1;
+    if (queue->lacks_first)
+        unwritten_note(host, &err);
+    return !queue->lacks_first;
+}
+
+void queue_open(struct host *host)
+{
+    host->conversation->queue.lacks_first = host->prompts || lacks_first(host);
+    (void)queue_add_first(host);
+}
+
 /* ---- the end without a turn */
 
 void queue_drop(struct host *host, struct prompt *prompt, bool kept, const char *stop_reason,

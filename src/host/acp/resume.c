@@ -50,24 +50,6 @@ static int64_t find_cut_off(struct host *host)
     return number;
 }
 
-int resume_keep_session(struct host *host, const char *note, struct err *err)
-{
-    const struct conversation *conversation = host->conversation;
-    const struct agent_link *link = &conversation->link;
-    const struct conversation_memory *memory = &conversation->memory;
-    const struct store_agent_session session = {
-        .id = link->session,
-        .home = {.directory = link->cwd, .machine = link->machine},
-        .program = link->program,
-        .outcome = conversation->resume.outcome,
-        .note = note,
-    };
-
-    return memory->store == NULL
-               ? 0
-               : store_agent_session(memory->store, memory->place.query, &session, err);
-}
-
 static int write_session(struct store *store, struct unwritten_write *write, struct err *err)
 {
     const struct store_agent_session session = {
@@ -81,19 +63,34 @@ static int write_session(struct store *store, struct unwritten_write *write, str
     return store_agent_session(store, write->n[0], &session, err);
 }
 
-static void keep_session(struct host *host)
+static struct unwritten_write session_write(const struct host *host, const char *note)
 {
     const struct conversation *conversation = host->conversation;
     const struct agent_link *link = &conversation->link;
-    const struct unwritten_write write = {
+
+    return (struct unwritten_write){
         .run = write_session,
         .n = {conversation->memory.place.query, conversation->resume.outcome},
-        .text = {link->session, link->cwd, link->machine, link->program,
-                 conversation->resume.notes},
+        .text = {link->session, link->cwd, link->machine, link->program, note},
         .len = strlen(link->session),
     };
+}
+
+static void keep_session(struct host *host)
+{
+    const struct unwritten_write write = session_write(host, host->conversation->resume.notes);
 
     (void)memory_write(host, &write);
+}
+
+void resume_keep_session(struct host *host, const char *note)
+{
+    const struct unwritten_write write = session_write(host, note);
+    struct err err = ERR_INIT;
+
+    (void)unwritten_write(host, host->conversation->memory.store, &write, &err);
+    if (err.code != MAS_OK) /* not memory_failed(), which has called this */
+        host_log(host, err.text);
 }
 
 /* Stores how the agent came back, so that the history shows it. */
@@ -125,6 +122,7 @@ static void join(struct host *host, enum store_outcome outcome)
     struct resume *resume = &conversation->resume;
     struct store_place *place = &conversation->memory.place;
     const char *name = store_outcome_name(outcome);
+    bool has_store = conversation->memory.store != NULL; /* else nothing is there to be lost */
     struct client_event event;
     bool is_new = outcome == OUTCOME_FRESH || outcome == OUTCOME_INJECTED;
 
@@ -144,8 +142,8 @@ static void join(struct host *host, enum store_outcome outcome)
     resume->remind = is_new ? 0 : find_cut_off(host);
     resume->ignores = outcome == OUTCOME_LOADED;
     _cleanup_free_ char *words =
-        mem_printf("conversation %s%s%s", name, resume->notes != NULL ? ": " : "",
-                   resume->notes != NULL ? resume->notes : "");
+        mem_printf("%s %s%s%s", has_store ? "conversation" : "not in " STORE_FILE ":", name,
+                   resume->notes != NULL ? ": " : "", resume->notes != NULL ? resume->notes : "");
     host_log(host, words);
     if (resume->notes != NULL || conversation->sleep.woken)
         store_notes(host, words);

@@ -281,14 +281,28 @@ bool sleep_is_kept_awake(struct host *host, struct str *why)
 
 /* ---- asleep and awake */
 
-void sleep_begin(struct host *host)
+static void mark(struct host *host)
 {
+    struct agent_sleep *sleep = &host->conversation->sleep;
     _cleanup_free_ char *name = mark_name(host);
     struct err err = ERR_INIT;
 
+    sleep->unwritten = file_replace(host->run, name, "", 0, 0600, &err) == -1;
+    if (sleep->unwritten)
+        unwritten_note(host, &err);
+}
+
+bool sleep_mark_again(struct host *host)
+{
+    if (host->conversation->sleep.unwritten)
+        mark(host);
+    return !host->conversation->sleep.unwritten;
+}
+
+void sleep_begin(struct host *host)
+{
     /* marked first: a kill after this leaves an agent that is asleep, however far its end came */
-    if (file_replace(host->run, name, "", 0, 0600, &err) == -1)
-        host_log(host, err.text); /* the next host starts it then */
+    mark(host);
     host->conversation->sleep.marked = true;
     host_log(host, "asleep");
     event_say(host, true, "the agent sleeps; its next prompt or a key press wakes it");
@@ -304,7 +318,9 @@ void sleep_process_starts(struct host *host)
         return;
     sleep->marked = false;
     sleep->woken = true;
-    (void)unlinkat(host->run, name, 0);
+    sleep->unwritten = false;
+    (void)unlinkat(host->run, name,
+                   0); /* left, it keeps the next host's agent asleep until asked */
     host_log(host, "awake");
     event_say(host, true, "the agent wakes");
 }

@@ -151,19 +151,33 @@ static void turn_free(struct turn *turn)
     *turn = (struct turn){.cancel_until = -1};
 }
 
+/* Stores that the turn of the first prompt begins, before it is sent, so that neither a kill nor a
+ * loss of power asks it twice. Returns false if that is not possible now. */
+static bool store_begin(struct host *host)
+{
+    int64_t number = host->conversation->queue.prompts[0].number;
+
+    if (host->conversation->queue.prompts[0].begun)
+        return true;
+    memory_update(host, number, NULL, 0, NULL, MESSAGE_DONE, SYNC_FULL);
+    if (!unwritten_holds(host))
+        return true;
+    memory_update(host, number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
+    return false;
+}
+
 static void begin_turn(struct host *host)
 {
     struct conversation *conversation = host->conversation;
     struct turn *turn = &conversation->turn;
 
     update_close_text(host); /* what the agent said by itself */
+    if (!store_begin(host))
+        return;
     turn_free(turn);
     turn->on = true;
     turn->prompt = queue_remove(conversation, 0);
     limit_turn_begins(host);
-    /* stored before it is sent, so that neither a kill nor a loss of power asks it twice */
-    if (!turn->prompt.begun)
-        memory_update(host, turn->prompt.number, NULL, 0, NULL, MESSAGE_DONE, SYNC_FULL);
     if (!turn->prompt.told)
         turn_tell_prompt(host, &turn->prompt, false);
     sleep_turn_begins(host);

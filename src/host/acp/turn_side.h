@@ -30,8 +30,6 @@ struct prompt;
 struct tool_call;
 struct tool_table;
 struct turn;
-struct unwritten;
-struct unwritten_write;
 
 /* ---- memory.c */
 /* Opens the store unless it is open, and reads the prompts that wait in it. */
@@ -57,22 +55,13 @@ void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reaso
 /* Returns true, and resets the error, if a call has failed because the store was damaged or set
  * aside, and a new one is open now. Then the caller tries again. */
 bool memory_renew(struct host *host, struct err *err);
-
-/* ---- unwritten.c */
 /* Writes to the store, now or, if it takes nothing, later. Returns the number of the message; 0:
  * there is none. */
 int64_t memory_write(struct host *host, const struct unwritten_write *write);
-/* Returns the number in the store of one that memory_write() has returned; 0: it has none yet. */
-int64_t unwritten_number(const struct unwritten *unwritten, int64_t number);
-void unwritten_drop(struct unwritten *unwritten);
-/* Tries for the last time. */
-void unwritten_close(struct host *host);
-/* Returns true while something is not written: no turn begins then. */
-bool unwritten_holds(struct host *host);
-/* Returns true if so much waits that the agent must not be read. */
-bool unwritten_is_full(const struct conversation *conversation);
-/* Returns when to call again. */
-int64_t unwritten_tick(struct host *host, int64_t now);
+/* Tries again to write what could not be written. Returns when to call again. */
+int64_t memory_tick(struct host *host, int64_t now);
+/* Tries for the last time, and closes the store. */
+void memory_close(struct host *host);
 
 /* ---- queue.c */
 struct new_prompt {
@@ -86,6 +75,10 @@ struct new_prompt {
 };
 /* Stores a prompt and appends it to the queue. *ret is its number. */
 int queue_add(struct host *host, const struct new_prompt *prompt, int64_t *ret, struct err *err);
+/* Queues the first message of the team, which is a prompt, if it was not asked yet. */
+void queue_open(struct host *host);
+/* Tries that again. Returns false if it cannot be stored. */
+bool queue_add_first(struct host *host);
 /* Appends a prompt that is stored already. */
 void queue_push(struct host *host, int64_t number, const char *text, size_t len, const char *from,
                 char *const *tags);
@@ -408,6 +401,8 @@ void gate_give_up(struct host *host);
 /* ---- limit.c */
 /* Reads the prompt that was refused when the previous host ended, after the queue was read. */
 void limit_open(struct host *host);
+/* Tries again to keep the prompt that was refused. Returns false if that is not possible. */
+bool limit_keep_again(struct host *host);
 void limit_free(struct agent_limit *limit);
 /* Returns true while the provider, or mas for it, has the next turn wait. Otherwise this agent may
  * be the one that tries first for its login, until limit_gives_up(). */

@@ -5,6 +5,7 @@
 #include "host/acp/turn_side.h"
 #include "memory/store_usage.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { KEEP_MS = 30000 }; /* so often the time of a turn is stored: a kill loses no more */
@@ -59,6 +60,11 @@ static const char *model(const struct host *host)
 
 /* ---- the agent session */
 
+static int write_join(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_usage_join(store, write->text[0], write->n[0] != 0, err);
+}
+
 void usage_joined(struct host *host, bool is_new)
 {
     const struct agent_link *link = &host->conversation->link;
@@ -66,11 +72,13 @@ void usage_joined(struct host *host, bool is_new)
     struct agent_usage *usage = &host->conversation->spending.usage;
     struct err err = ERR_INIT;
     int64_t used = -1, size = -1;
+    const struct unwritten_write write = {
+        .run = write_join, .n = {is_new}, .text = {link->session}, .len = strlen(link->session)};
 
-    if (store != NULL &&
-        memory_kept(host, store_usage_join(store, link->session, is_new, &err), &err) && !is_new)
+    if (store != NULL && !is_new)
         (void)memory_kept(
             host, store_context(store, host->agent->id, link->session, &used, &size, &err), &err);
+    (void)memory_write(host, &write);
     usage->context_used = used > 0 ? used : 0;
     usage->context_size = size > 0 ? size : 0;
     host->conversation->spending.summed = token_counts_none();
@@ -84,6 +92,36 @@ static int64_t worked(const struct spending *spending, int64_t now)
 {
     int64_t waits = spending->waits_since != 0 ? now - spending->waits_since : 0;
     return now - spending->began - spending->waited - waits;
+}
+
+static int write_begin(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    const struct store_usage_turn turn = {
+        .query = write->n[0],
+        .prompt = write->number,
+        .agent_session = write->text[0],
+        .model = write->text[1],
+        .team_turns = write->n[1],
+        .agent_turns = write->n[2],
+    };
+    bool begun;
+
+    return store_usage_begin(store, &turn, &begun, err);
+}
+
+/* Keeps the begin of a turn that could not be stored. Returns false if it still is not. */
+static bool keep_begin(struct host *host, const struct store_usage_turn *turn)
+{
+    const struct unwritten_write write = {
+        .run = write_begin,
+        .number = turn->prompt,
+        .n = {turn->query, turn->team_turns, turn->agent_turns},
+        .text = {turn->agent_session, turn->model},
+        .len = strlen(turn->agent_session),
+    };
+
+    (void)memory_write(host, &write);
+    return !unwritten_holds(host);
 }
 
 bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *most)
@@ -102,8 +140,8 @@ bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *mo
         .agent_turns = most->agent,
     };
 
-    if (store != NULL && !memory_kept(host, store_usage_begin(store, &turn, &begun, &err), &err))
-        return true;
+    if (store != NULL && store_usage_begin(store, &turn, &begun, &err) == -1)
+        begun = keep_begin(host, &turn);
     spending->began = spending->kept_at = time_monotonic_ms();
     spending->waited = spending->waits_since = 0;
     return begun;
@@ -125,12 +163,16 @@ void usage_end(struct host *host, int64_t prompt)
     (void)memory_write(host, &write);
 }
 
+static int write_worked(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_usage_worked(store, write->number, write->n[0], err);
+}
+
 int64_t usage_tick(struct host *host, int64_t now)
 {
     struct conversation *conversation = host->conversation;
     struct spending *spending = &conversation->spending;
     bool waits = conversation->permissions.count > 0 || host->disk.paused;
-    struct err err = ERR_INIT;
 
     if (!conversation->turn.on)
         return -1;
@@ -142,36 +184,47 @@ int64_t usage_tick(struct host *host, int64_t now)
     }
     if (now >= spending->kept_at + KEEP_MS && conversation->memory.store != NULL) {
         spending->kept_at = now;
-        (void)memory_kept(host,
-                          store_usage_worked(conversation->memory.store,
-                                             conversation->turn.prompt.number,
-                                             worked(spending, now), &err),
-                          &err);
+        const struct unwritten_write write = {.run = write_worked,
+                                              .number = conversation->turn.prompt.number,
+                                              .n = {worked(spending, now)}};
+        if (!unwritten_holds(host)) /* the next one says so, too */
+            (void)memory_write(host, &write);
     }
     return waits ? -1 : spending->kept_at + KEEP_MS;
 }
 
 /* ---- what the agent tells */
 
+static int write_report(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    struct store_usage_report report = {
+        .query = write->n[0],
+        .used = write->n[1],
+        .size = write->n[2],
+        .cost.micro = write->n[3],
+        .agent_session = write->text[0],
+        .model = write->text[1],
+    };
+
+    (void)snprintf(report.cost.currency, sizeof report.cost.currency, "%s", write->text[2]);
+    return store_usage_tell(store, &report, err);
+}
+
 void usage_update(struct host *host, const struct acp_usage *told)
 {
     const struct conversation *conversation = host->conversation;
-    struct store *store = conversation->memory.store;
+    const char *session = conversation->link.session;
     struct agent_usage *usage = &host->conversation->spending.usage;
-    struct err err = ERR_INIT;
-    const struct store_usage_report report = {
-        .query = conversation->memory.place.query,
-        .agent_session = conversation->link.session,
-        .model = model(host),
-        .used = told->used,
-        .size = told->size,
-        .cost = told->cost,
+    const struct unwritten_write write = {
+        .run = write_report,
+        .n = {conversation->memory.place.query, told->used, told->size, told->cost.micro},
+        .text = {session, model(host), told->cost.currency},
+        .len = session != NULL ? strlen(session) : 0,
     };
 
     usage->context_used = told->used > 0 ? told->used : 0;
     usage->context_size = told->size > 0 ? told->size : 0;
-    if (store != NULL)
-        (void)memory_kept(host, store_usage_tell(store, &report, &err), &err);
+    (void)memory_write(host, &write);
     if (told->cost.currency[0] != '\0') {
         sum_up(host);
         budget_look(host);

@@ -13,15 +13,12 @@
  * it has to outlive this host as they do. */
 static void load_first_messages(struct host *host)
 {
-    struct err err = ERR_INIT;
-
     if (host->prompts)
         (void)delivery_add(host, &(struct store_input){.enter = true,
                                                        .text = host->agent->prompt,
                                                        .len = strlen(host->agent->prompt)});
     delivery_read(host);
-    if (delivery_keep(host, &err) == -1)
-        host_log(host, err.text);
+    delivery_keep_first(host);
 }
 
 static int open_terminal(struct host *host, struct err *err)
@@ -145,12 +142,12 @@ static bool reads_unasked(struct host *host)
 static int64_t tick(struct host *host, int64_t now)
 {
     struct watcher *watcher = &host->terminal->watcher;
-    int64_t next = -1;
+    int64_t next = delivery_tick(host, now);
 
     if (host->child.phase == CHILD_RUNS && !host->disk.paused) {
         if (reads_unasked(host))
             watcher_reads(watcher);
-        next = watcher_tick(watcher, now);
+        next = time_sooner(next, watcher_tick(watcher, now));
     }
     int64_t due = host->disk.paused ? -1 : delivery_run(host, now);
     bool ignored = false; /* the supervisor tells the end of the agent */

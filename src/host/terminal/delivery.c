@@ -85,7 +85,7 @@ static int open_store(struct host *host, struct err *err)
 
     if (delivery->store != NULL)
         return 0;
-    return store_open(host->dir, host->session.id, NULL, true, &delivery->store, err);
+    return store_open(host->dir, host->session.id, host->agent->id, true, &delivery->store, err);
 }
 
 static int add_to_store(struct host *host, struct message *message, bool begun, struct err *err)
@@ -136,48 +136,130 @@ static int keep_all(struct host *host, struct err *err)
     return 0;
 }
 
+/* Writes what is not on disk yet. */
+static int keep(struct host *host, struct err *err)
+{
+    int rc = keep_all(host, err);
+
+    return rc == -1 && renew_store(host, err) ? keep_all(host, err) : rc;
+}
+
 int delivery_keep(struct host *host, struct err *err)
 {
     struct delivery *delivery = &host->terminal->delivery;
-    int rc = keep_all(host, err);
 
-    if (rc == -1 && renew_store(host, err))
-        rc = keep_all(host, err);
-    if (rc == 0)
+    if (keep(host, err) == 0)
         return 0;
     /* a message that is half typed cannot be removed */
     size_t begun = delivery->phase != DELIVERY_NONE ? 1 : 0;
-    if (delivery->count == begun) {
-        host_log(host, err->text);
-        return 0;
-    }
-    while (delivery->count > begun && delivery->queue[delivery->count - 1].number == 0) {
+    bool removes = delivery->count > begun;
+    if (removes) {
         struct message *last = &delivery->queue[--delivery->count];
         delivery->bytes -= last->len;
         message_free(last);
     }
-    return -1;
+    for (size_t i = 0; i < delivery->count; i++)
+        if (delivery->queue[i].number == 0)
+            unwritten_note(host, err);
+    return removes ? -1 : 0;
 }
 
-/* Marks the first message on disk as begun or not. It is typed even if that fails. */
-static void note_begun(struct host *host, bool begun)
+/* An idle host keeps no database open. */
+static void close_store(struct delivery *delivery)
+{
+    store_close(delivery->store);
+    delivery->store = NULL;
+}
+
+void delivery_write(struct host *host, const struct unwritten_write *write)
 {
     struct delivery *delivery = &host->terminal->delivery;
     struct err err = ERR_INIT;
 
-    if (delivery->queue[0].number != 0 &&
-        (open_store(host, &err) == -1 ||
-         store_input_begin(delivery->store, delivery->queue[0].number, begun, &err) == -1))
+    (void)open_store(host, &err);
+    (void)unwritten_write(host, delivery->store, write, &err);
+    if (err.code != MAS_OK)
         host_log(host, err.text);
+    if (delivery->count == 0)
+        close_store(delivery);
+}
+
+static int write_begun(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_input_begin(store, write->number, write->n[0] != 0, err);
+}
+
+/* Marks the first message on disk as begun or not. */
+static void note_begun(struct host *host, bool begun)
+{
+    const struct unwritten_write write = {
+        .run = write_begun, .number = host->terminal->delivery.queue[0].number, .n = {begun}};
+
+    if (write.number != 0)
+        delivery_write(host, &write);
+}
+
+/* Returns true if the first message must not be typed, as it could not be marked: a kill would have
+ * it typed twice. */
+static bool is_unmarked(struct host *host)
+{
+    return host->terminal->delivery.queue[0].number != 0 && unwritten_holds(host);
+}
+
+static int write_drop(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    return store_input_drop(store, write->number, err);
 }
 
 static void forget(struct host *host, int64_t number)
 {
+    const struct unwritten_write write = {.run = write_drop, .number = number};
+
+    if (number != 0)
+        delivery_write(host, &write);
+}
+
+/* ---- what could not be written */
+
+static bool flush(struct host *host)
+{
+    struct delivery *delivery = &host->terminal->delivery;
     struct err err = ERR_INIT;
 
-    if (number != 0 && (open_store(host, &err) == -1 ||
-                        store_input_drop(host->terminal->delivery.store, number, &err) == -1))
+    if (!unwritten_holds(host))
+        return true;
+    if (open_store(host, &err) == 0 && unwritten_flush(host, delivery->store, &err) == -1) {
         host_log(host, err.text);
+        unwritten_drop(host); /* a damaged store is set aside with the next message */
+    }
+    return !unwritten_holds(host);
+}
+
+static bool keep_again(struct host *host)
+{
+    struct err err = ERR_INIT;
+
+    return keep(host, &err) == 0;
+}
+
+void delivery_keep_first(struct host *host)
+{
+    struct err err = ERR_INIT;
+
+    if (keep(host, &err) == -1) /* a kill loses it then, unless it is typed */
+        unwritten_note(host, &err);
+}
+
+int64_t delivery_tick(struct host *host, int64_t now)
+{
+    static unwritten_try *const tries[] = {flush, keep_again};
+    struct delivery *delivery = &host->terminal->delivery;
+    bool waited = host->unwritten.why[0] != '\0';
+    int64_t next = unwritten_tick(host, tries, ARRAY_LEN(tries), now);
+
+    if (waited && delivery->count == 0)
+        close_store(delivery);
+    return next;
 }
 
 static bool add_waiting(const struct store_input *input, void *arg)
@@ -256,7 +338,9 @@ void delivery_leave(struct host *host)
 
     struct err err = ERR_INIT;
 
-    if (delivery_keep(host, &err) == -1) /* a message that lacks only its Enter is not there yet */
+    (void)flush(host);
+    unwritten_close(host);
+    if (keep(host, &err) == -1) /* a message that lacks only its Enter is not there yet */
         host_log(host, err.text);
     for (size_t i = 0; i < delivery->count; i++)
         log_outcome(host, &delivery->queue[i],
@@ -279,10 +363,8 @@ static void drop_first(struct host *host)
     delivery->blocked = false;
     if (delivery->count > 0)
         return;
-    /* an idle host keeps neither a database open nor the memory of a large message */
-    store_close(delivery->store);
-    delivery->store = NULL;
-    (void)malloc_trim(0);
+    close_store(delivery);
+    (void)malloc_trim(0); /* nor does it keep the memory of a large message */
 }
 
 void delivery_interrupt(struct host *host)
@@ -336,6 +418,8 @@ static void begin(struct host *host, int64_t now)
         return;
     }
     note_begun(host, true);
+    if (is_unmarked(host))
+        return;
     bool paste =
         host->terminal->watcher.pastes && (memchr(message->text, '\n', message->len) != NULL ||
                                            memchr(message->text, '\t', message->len) != NULL);
@@ -406,6 +490,8 @@ int64_t delivery_run(struct host *host, int64_t now)
             delivery->held = until != 0;
             if (delivery->held)
                 return until != INT64_MAX ? until : -1;
+            if (is_unmarked(host))
+                return -1; /* delivery_tick() writes the mark */
             begin(host, now);
             break;
         case DELIVERY_TEXT:

@@ -9,19 +9,18 @@
 enum { SHOWN_MAX = PANE_BUFFER / 4 }; /* bytes; each may be shown as four */
 
 /* Adds the words to the agent's history, as a note. */
-static int remember(const struct host *host, const char *text, size_t len, const char *from,
-                    struct err *err)
+static int write_note(struct store *store, struct unwritten_write *write, struct err *err)
 {
-    _cleanup_store_ struct store *store = NULL;
     struct store_place place = {.query = 0};
-    const struct store_message note = {
-        .role = ROLE_NOTE, .state = MESSAGE_DONE, .text = text, .len = len, .sender = from};
-    int64_t number = 0;
+    const struct store_message note = {.role = ROLE_NOTE,
+                                       .state = MESSAGE_DONE,
+                                       .text = write->text[0],
+                                       .len = write->len,
+                                       .sender = write->text[1]};
 
-    if (store_open(host->dir, host->session.id, host->agent->id, true, &store, err) == -1 ||
-        store_enter(store, CHOICE_CURRENT, NULL, &place, err) == -1)
+    if (store_enter(store, CHOICE_CURRENT, NULL, &place, err) == -1)
         return -1;
-    int rc = store_add(store, place.query, &note, SYNC_FULL, &number, err);
+    int rc = store_add(store, place.query, &note, SYNC_FULL, &write->number, err);
     store_place_free(&place);
     return rc;
 }
@@ -29,7 +28,6 @@ static int remember(const struct host *host, const char *text, size_t len, const
 void terminal_show(struct host *host, const char *text, size_t len, const char *from)
 {
     _cleanup_str_ struct str words = STR_INIT, logged = STR_INIT;
-    struct err err = ERR_INIT;
 
     while (len > 0 && text[len - 1] == '\n')
         len--;
@@ -41,7 +39,7 @@ void terminal_show(struct host *host, const char *text, size_t len, const char *
     pane_add_words(&logged, str_text(&words));
     host->backend->say(host, str_text(&words));
     host_keep_log(host, logged.data, logged.len);
-    if (remember(host, text, len, from, &err) == -1)
-        host_log(host, err.text);
+    const struct unwritten_write note = {.run = write_note, .text = {text, from}, .len = len};
+    delivery_write(host, &note);
     host_log_message(host, from != NULL ? from : "-", len, "shown");
 }

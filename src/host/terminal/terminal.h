@@ -84,9 +84,14 @@ const char *delivery_refusal(const struct host *host, const char *text, size_t l
 int64_t delivery_run(struct host *host, int64_t now);
 /* Stops typing, as the agent has ended. The next one gets the message from its beginning. */
 void delivery_interrupt(struct host *host);
-/* Writes what waits to disk. On failure removes the messages that are not there and whose typing
- * has not begun. */
+/* Writes what waits to disk. On failure removes the newest message, unless its typing has begun. */
 int delivery_keep(struct host *host, struct err *err);
+/* Likewise, but keeps the first message of the team, which nobody sends again. */
+void delivery_keep_first(struct host *host);
+/* Writes to memory.db, now or, if it takes nothing, later. */
+void delivery_write(struct host *host, const struct unwritten_write *write);
+/* Writes what could not be written, if it is time. Returns when to call again. */
+int64_t delivery_tick(struct host *host, int64_t now);
 /* Reads what waited when the previous host ended. Call it once, before any other message than the
  * first one of the team is added. */
 void delivery_read(struct host *host);
