@@ -356,7 +356,8 @@ const struct operation operations[] = {
      "agent is saying, only with the query live: sessionId, agent, message, role (agent or thought), at (bytes of the "
      "message before it), text. Every 15 seconds a comment.",
      METHOD_GET, "/events", NULL, RIGHT_READ, OPERATION_OWN,
-     .params = PARAMS({"live", PARAM_ANY, .help = "SESSION/AGENT: also what this agent says, while it says it"}),
+     .params = PARAMS({"live", PARAM_ANY, .help = "SESSION/AGENT, or up to 16 with commas between them: also what these agents say, while "
+                                         "they say it"}),
      .says = "a stream that does not end", .types = "text/event-stream"},
     {"metrics", "Numbers for Prometheus", NULL, METHOD_GET, "/metrics", NULL, RIGHT_READ, OPERATION_OWN,
      .says = "the text format, 0.0.4", .types = "text/plain", .errors = "500"},

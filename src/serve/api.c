@@ -1,5 +1,6 @@
 #include "serve/api.h"
 
+#include "serve/events.h"
 #include "serve/http.h"
 #include "serve/keys.h"
 #include "serve/server.h"
@@ -366,12 +367,25 @@ static bool is_agent_name(const char *text)
     return id_normalise(own, id) && strcmp(own, id) == 0;
 }
 
+/* Returns true if a text is one SESSION/AGENT, or some with commas between them. */
+static bool are_agent_names(const char *text)
+{
+    _cleanup_strv_ char **names = str_split_list(text);
+    bool good = names != NULL && strv_len(names) <= EVENTS_LIVE_MAX && strpbrk(text, " \t") == NULL;
+
+    for (char **name = names; good && *name != NULL; name++)
+        good = is_agent_name(*name);
+    return good;
+}
+
 enum handled api_events(struct request *request)
 {
     const char *live = json_get_text(request->json, "live");
 
-    if (live != NULL && !is_agent_name(live)) {
-        answer_error(request, 400, "cannot use the query live: it is not SESSION/AGENT");
+    if (live != NULL && !are_agent_names(live)) {
+        answer_error(request, 400,
+                     "cannot use the query live: it is not SESSION/AGENT, or a list of at most %d",
+                     EVENTS_LIVE_MAX);
         return HANDLED_NOW;
     }
     if (http_streams(request->server->http) < SERVER_LISTENERS)

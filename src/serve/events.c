@@ -185,7 +185,7 @@ static void begin(struct events *events)
     code_follow_begin(events->code);
 }
 
-void events_enter(struct events *events, const char *last, const char *live,
+void events_enter(struct events *events, const char *last, char *const *live,
                   struct event_cursor *ret)
 {
     char *end = NULL;
@@ -196,9 +196,9 @@ void events_enter(struct events *events, const char *last, const char *live,
     *ret = (struct event_cursor){.next = events->end, .id = events->last_id};
     events->listeners++;
     events->soon = true;
-    if (live != NULL) {
-        ret->live = follow_live(live);
-        enter_live(events, ret->live);
+    for (; live != NULL && *live != NULL && ret->live_count < EVENTS_LIVE_MAX; live++) {
+        ret->live[ret->live_count] = follow_live(*live);
+        enter_live(events, ret->live[ret->live_count++]);
     }
     if (last == NULL)
         return;
@@ -212,11 +212,10 @@ void events_enter(struct events *events, const char *last, const char *live,
 
 void events_leave(struct events *events, const struct event_cursor *cursor)
 {
-    struct live *live = find_live(events, cursor->live);
-
     events->listeners--;
     events->wanted_until_ms = time_monotonic_ms() + EVENTS_LINGER_MS;
-    if (live != NULL) {
+    for (size_t i = 0; i < cursor->live_count; i++) {
+        struct live *live = find_live(events, cursor->live[i]);
         live->listeners--;
         live->until_ms = events->wanted_until_ms;
     }
@@ -225,6 +224,16 @@ void events_leave(struct events *events, const struct event_cursor *cursor)
 bool events_is_behind(const struct events *events, const struct event_cursor *cursor)
 {
     return cursor->next < events->first || events->end - cursor->next > EVENTS_BEHIND;
+}
+
+/* Returns true if a client gets this event. */
+static bool is_for(const struct event *event, const struct event_cursor *cursor)
+{
+    bool passes = event->live == 0;
+
+    for (size_t i = 0; !passes && i < cursor->live_count; i++)
+        passes = event->live == cursor->live[i];
+    return passes;
 }
 
 /* Copies the rest of a text after *offset. Returns true if it was copied completely. */
@@ -256,8 +265,7 @@ size_t events_read(const struct events *events, struct event_cursor *cursor, cha
     }
     while (cursor->greeted && cursor->next >= events->first && cursor->next < events->end) {
         const struct event *event = &events->ring[cursor->next % EVENTS_MAX];
-        bool passes = event->live == 0 || event->live == cursor->live;
-        if (passes && !copy(event->text, event->len, &cursor->offset, buf, max, &at))
+        if (is_for(event, cursor) && !copy(event->text, event->len, &cursor->offset, buf, max, &at))
             break;
         cursor->next++;
     }

@@ -35,6 +35,7 @@ enum {
     EVENTS_BEHIND = 5000, /* a client this many events behind is disconnected */
     EVENTS_BEAT_MS = 15000,
     EVENTS_LINGER_MS = 60000,
+    EVENTS_LIVE_MAX = 16, /* agents whose `live` events one client gets */
 };
 
 struct server;
@@ -46,7 +47,8 @@ struct event_cursor {
     size_t offset; /* bytes of it that were read */
     bool greeted, missed;
     uint64_t id; /* in its greeting: the client knows everything up to this event */
-    uint64_t live; /* whose `live` events it gets, see follow_live(); 0: none */
+    uint64_t live[EVENTS_LIVE_MAX]; /* whose `live` events it gets, see follow_live() */
+    size_t live_count;
 };
 
 /* Called when streams have something to read; with `beat` each must send something in any case. */
@@ -69,9 +71,9 @@ void events_add(struct events *events, const char *type, const struct str *body)
 /* The `changed` callback of the list; `arg` is the events. */
 void events_compare(void *arg, const struct listing *was, const struct listing *now);
 
-/* Adds and removes a client. `last` is its Last-Event-ID, or NULL; `live` names the agent whose
- * `live` events it gets, or is NULL. *ret is its cursor. */
-void events_enter(struct events *events, const char *last, const char *live,
+/* Adds and removes a client. `last` is its Last-Event-ID, or NULL; `live` names the agents, at most
+ * EVENTS_LIVE_MAX, whose `live` events it gets, or is NULL. *ret is its cursor. */
+void events_enter(struct events *events, const char *last, char *const *live,
                   struct event_cursor *ret);
 void events_leave(struct events *events, const struct event_cursor *cursor);
 /* Copies at most `max` bytes for a client into `buf`, moves its cursor and returns their number; 0:

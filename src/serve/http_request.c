@@ -115,8 +115,9 @@ static enum MHD_Result open_stream(struct exchange *exchange)
     http->stream_count++;
     http->busy--;
     exchange->request.answer.status = 200;
-    events_enter(http->server->events, exchange->request.last_event,
-                 request_query(&exchange->request, "live"), &exchange->cursor);
+    const char *live = request_query(&exchange->request, "live");
+    _cleanup_strv_ char **agents = live != NULL ? str_split_list(live) : NULL;
+    events_enter(http->server->events, exchange->request.last_event, agents, &exchange->cursor);
     enum MHD_Result result = MHD_queue_response(exchange->connection, 200, response);
     MHD_destroy_response(response);
     return result;
@@ -132,7 +133,7 @@ static void add_page_headers(struct MHD_Response *response)
         {"Content-Security-Policy",
          "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
          "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; "
-         "require-trusted-types-for 'script'; trusted-types 'none'"},
+         "require-trusted-types-for 'script'; trusted-types mas"},
         {"X-Frame-Options", "DENY"},
         {"Referrer-Policy", "no-referrer"},
         {"Cross-Origin-Opener-Policy", "same-origin"},

@@ -19,6 +19,7 @@ PAGE_FILE("style", "style.css");
 PAGE_FILE("icon", "icon.svg");
 PAGE_FILE("app", "app.js");
 PAGE_FILE("api", "api.js");
+PAGE_FILE("events", "events.js");
 PAGE_FILE("stream", "stream.js");
 PAGE_FILE("dom", "dom.js");
 PAGE_FILE("store", "store.js");
@@ -40,6 +41,7 @@ extern const char page_style[], page_style_end[];
 extern const char page_icon[], page_icon_end[];
 extern const char page_app[], page_app_end[];
 extern const char page_api[], page_api_end[];
+extern const char page_events[], page_events_end[];
 extern const char page_stream[], page_stream_end[];
 extern const char page_dom[], page_dom_end[];
 extern const char page_store[], page_store_end[];
@@ -69,6 +71,7 @@ static const struct page_file {
     {"icon.svg", "image/svg+xml", page_icon, page_icon_end},
     {"app.js", script_type, page_app, page_app_end},
     {"api.js", script_type, page_api, page_api_end},
+    {"events.js", script_type, page_events, page_events_end},
     {"stream.js", script_type, page_stream, page_stream_end},
     {"dom.js", script_type, page_dom, page_dom_end},
     {"store.js", script_type, page_store, page_store_end},

@@ -70,13 +70,17 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     timeout 60 curl -sSN -H "Authorization: Bearer $TOKEN" "$URL/events?live=$ID/solo" >"$T/live" 3>&- &
     local curl=$!
     eventually grep -q '^retry: ' "$T/live"
+    timeout 60 curl -sSN -H "Authorization: Bearer $TOKEN" "$URL/events?live=$ID/other,$ID/solo" >"$T/both" 3>&- &
+    local both=$!
+    eventually grep -q '^retry: ' "$T/both"
     "$MAS" ask "$ID" solo 'SAY:"one " ASK SAY:two' --no-wait
     eventually grep -q '^event: permission' "$T/live"
     grep -A1 '^event: live' "$T/live" | grep -q '"role":"agent","at":0,"text":"one "'
     local last
     last=$(sed -n 's/^id: //p' "$T/live" | tail -n 1)
-    kill "$curl"
-    wait "$curl" || true
+    eventually grep -q '"role":"agent","at":0,"text":"one "' "$T/both"
+    kill "$curl" "$both"
+    wait "$curl" "$both" || true
     eventually listens 1 # the server has seen it go
     "$MAS" approve "$ID" solo
     eventually came message '.role == "agent"'
@@ -89,7 +93,9 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     run ! grep -q '"one "' "$T/live"
     unhear
     run ! grep -q '^event: live' "$T/events"
-    for bad in "$ID" "$ID/" "$ID/a/b" "x/solo" "$ID/so%20lo"; do
+    local many
+    printf -v many "$ID/solo,%.0s" {1..17}
+    for bad in "$ID" "$ID/" "$ID/a/b" "x/solo" "$ID/so%20lo" "$ID/solo,$ID" "$ID/solo%20$ID/solo" "${many%,}"; do
         api GET "/events?live=$bad"
         refused 400 bad_request live
     done
@@ -116,7 +122,16 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     browse acts
 }
 
-@test "eight tabs of one browser are connected, and none says so of a stream that does not begin" {
+@test "seven windows of one browser share a stream, and none says connected of one that does not live" {
+    needs_browser
+    acp_agent
+    local other=$ID
+    new_session -t solo --agent scripted
+    serve
+    browse windows "$other" "$SERVER"
+}
+
+@test "eight tabs of a browser without shared workers are connected, each while somebody looks at it" {
     needs_browser
     acp_agent
     serve

@@ -8,10 +8,10 @@ import {AgentView} from "/page/agent.js";
 import {pair, signOut, whoami} from "/page/api.js";
 import {act, calm, complain, el, say, setText} from "/page/dom.js";
 import {enterView} from "/page/enter.js";
+import {Events} from "/page/events.js";
 import {SessionView} from "/page/session.js";
 import {SessionsView} from "/page/sessions.js";
 import {nameOf, Store} from "/page/store.js";
-import {Stream} from "/page/stream.js";
 
 const main = document.getElementById("main");
 const link = document.getElementById("link");
@@ -24,7 +24,7 @@ const list = new SessionsView(document.getElementById("list"), store);
 let view = null;
 let entered = false;
 
-const stream = new Stream({
+const events = new Events({
     state(state) {
         setText(link, {begins: "connecting", open: "connected", lost: "Connection lost; trying again. What you see may be old.", denied: "not signed in"}[state]);
         link.dataset.state = state;
@@ -48,7 +48,7 @@ const stream = new Stream({
 const ROUTE = /^#\/s\/([0-9a-f-]{36})(?:\/a\/([A-Za-z0-9_-]{1,64})(?:\/(screen|changes))?)?$/;
 
 function follow() {
-    stream.start(view?.live ? `/events?live=${view.live}` : "/events");
+    events.follow(view?.live ?? null);
 }
 
 // How many wait is in the title, where it is seen while the page is not.

@@ -3,7 +3,7 @@
 
 The environment has URL and TOKEN of a server, ID of a session with an agent `solo`, and T, a directory.
 """
-import json, os, subprocess, sys, tempfile
+import json, os, signal, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, Failed, since  # noqa: E402
@@ -174,19 +174,26 @@ def looked_at(page, is_seen):
              "document.dispatchEvent(new Event('visibilitychange'))")
 
 
+def alone(page):
+    """Takes the shared workers away."""
+    page.call("Page.addScriptToEvaluateOnNewDocument", source="delete globalThis.SharedWorker")
+
+
 def connected(page):
     page.wait("document.getElementById('link').textContent === 'connected'")
 
 
 @scenario
 def tabs(browser):
-    """Eight tabs of one browser, which has six connections to a server; and a stream that does not begin is not said to live."""
+    """Eight tabs of one browser without shared workers, which has six connections to a server."""
     first = browser.page(*DESK)
-    enter(first)
     pages = [first]
+    alone(first)
+    enter(first)
     for number in range(7):
         looked_at(pages[-1], False)
         pages.append(browser.page(*DESK))
+        alone(pages[-1])
         at_agent(pages[-1])
         connected(pages[-1])
     prompt(pages[-1], "SAY:in-the-last-tab")
@@ -196,12 +203,45 @@ def tabs(browser):
     connected(first)
     at_agent(first)
     answers(first, "in-the-last-tab")
-    first.call("Fetch.enable", patterns=[{"urlPattern": "*/events*"}])  # they do not come
-    first.go(f"{URL}/#/")
-    first.wait("document.getElementById('link').textContent === 'connecting'")
-    first.call("Fetch.disable")
-    connected(first)
     quiet(first, "401", "net::ERR_")
+
+
+def says_each(pages, text):
+    """The last one asks, and each shows the answer while it comes."""
+    prompt(pages[-1], f'SAY:{text} OWN:"until [ -e {T}/{text} ]; do sleep 0.1; done" SAY:end-of-{text}')
+    for page in pages:
+        page.wait(f"[...document.querySelectorAll('.message.agent[data-state=open]')].some(n => n.textContent.includes('{text}'))")
+    open(f"{T}/{text}", "w").close()
+    for page in pages:
+        answers(page, f"end-of-{text}")
+
+
+@scenario
+def windows(browser, other, pid):
+    """Seven windows that are all in sight share one stream; it outlives the first; and none says that a stream lives that does not."""
+    pages = [browser.page(*DESK) for _ in range(8)]
+    enter(pages[0])
+    for page in pages[1:]:
+        at_agent(page)
+        connected(page)
+    pages[2].go(f"{URL}/#/s/{other}/a/solo")  # which shows what its own agent says
+    says_each(pages[3:], "in-all")
+    need(pages[2].run("!document.querySelector('.log').textContent.includes('in-all')"), "it is shown at another agent")
+    pages[0].close()
+    pages[1].close()
+    says_each(pages[3:], "after-the-first")
+    os.kill(int(pid), signal.SIGSTOP)  # what is asked for now does not come
+    try:
+        pages[2].go(f"{URL}/#/")
+        for page in pages[2:]:
+            page.wait("document.getElementById('link').textContent === 'connecting'", 30)
+    finally:
+        os.kill(int(pid), signal.SIGCONT)
+    for page in pages[2:]:
+        connected(page)
+    says_each(pages[3:], "after-a-break")
+    for page in pages[2:]:
+        quiet(page, "401", "net::ERR_")
 
 
 @scenario
@@ -452,7 +492,6 @@ def offers(browser, options):
 @scenario
 def asides_lost(browser, pid):
     """A server that is killed forgets its asides: the page says so, and is no longer busy with them."""
-    import signal
     page = browser.page(*PHONE)
     enter(page)
     at_agent(page)
@@ -854,7 +893,7 @@ def grows(browser):
 def restarts(browser, pid):
     """The server is killed and started again under 50 pages of 50 browsers, and ten other listeners: nothing lost,
     nothing twice. Half of the pages show the list, the others a conversation."""
-    import signal, threading, time, urllib.request
+    import threading, time, urllib.request
     pages = [browser.page(*PHONE, apart=True) for _ in range(50)]
     lists, talks = pages[::2], pages[1::2]
     heard = [[] for _ in range(10)]
