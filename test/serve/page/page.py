@@ -3,7 +3,7 @@
 
 The environment has URL and TOKEN of a server, ID of a session with an agent `solo`, and T, a directory.
 """
-import json, os, signal, subprocess, sys, tempfile
+import json, os, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, Failed, since  # noqa: E402
@@ -30,6 +30,20 @@ def mas(*words, **more):
 
 def offer(*options):
     return json.loads(mas("serve", "pair", "--json", *options))
+
+
+def kill(pid):
+    """Kills a server, and waits until it has let go of its lock, too: connections end before that."""
+    os.kill(int(pid), signal.SIGKILL)
+    for _ in range(3000):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                if file.read().rpartition(")")[2].split()[0] in "ZX":
+                    return
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        time.sleep(0.01)
+    raise Failed("the server does not end")
 
 
 def enter(page, *options):
@@ -498,7 +512,7 @@ def asides_lost(browser, pid):
     way(page, "Aside")
     prompt(page, "HANG")
     page.has(".aside[aria-busy=true]")
-    os.kill(int(pid), signal.SIGKILL)
+    kill(pid)
     page.wait("document.getElementById('link').dataset.state === 'lost'")
     server = subprocess.Popen([os.environ["MAS"], "serve", "--listen", URL.removeprefix("http://")], stdout=subprocess.PIPE)
     try:
@@ -893,7 +907,7 @@ def grows(browser):
 def restarts(browser, pid):
     """The server is killed and started again under 50 pages of 50 browsers, and ten other listeners: nothing lost,
     nothing twice. Half of the pages show the list, the others a conversation."""
-    import threading, time, urllib.request
+    import threading, urllib.request
     pages = [browser.page(*PHONE, apart=True) for _ in range(50)]
     lists, talks = pages[::2], pages[1::2]
     heard = [[] for _ in range(10)]
@@ -940,7 +954,7 @@ def restarts(browser, pid):
         shows(page, "1 session")
     for page in talks:
         says(page, "told-before")
-    os.kill(int(pid), signal.SIGKILL)
+    kill(pid)
     for page in pages:
         page.wait("document.getElementById('link').dataset.state === 'lost'")
     mas("new", "-q", "-t", "solo", "--no-start", "-n", "while-down")
