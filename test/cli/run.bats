@@ -565,7 +565,7 @@ team_is_up() {
     local words
     with_slurm
     # shellcheck disable=SC2016 # for the shell there
-    fake srun 'while [ "$1" != -- ]; do shift; done; printf "reached\n\036%s\n" "${3#--seal=}"'
+    fake srun 'while [ "$1" != -- ]; do shift; done; seal=${3#--seal=}; printf "\036%s\nreached\n\036%s\n" "$seal" "$seal"'
     "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
     echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
     ask_again
