@@ -110,7 +110,7 @@ endif
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
     -Wconversion -Wvla -Wwrite-strings -Wundef -Wno-unused-result
 # What every file is read with, by compilers and by lint alike.
-LANGUAGE := -std=c17 -D_GNU_SOURCE -Isrc -include src/base/banned.h \
+LANGUAGE := -std=c17 -D_GNU_SOURCE -Isrc -include src/base/base.h \
     -DMAS_VERSION='"$(VERSION)"' -DMAS_DATADIR='"$(DATADIR)"' \
     -DMAS_LIBEXECDIR='"$(LIBEXECDIR)"' $(PKG_CFLAGS)
 

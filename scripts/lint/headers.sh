@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each header compiles alone, and twice in a row.
+# Each header compiles alone, which is after base/base.h, and twice in a row.
 . "$(dirname "$0")/lib.sh"
 read_flags
 mapfile -t headers < <(files 'src/**/*.h')

@@ -1,21 +1,12 @@
 /*
- * Banned functions. Each has a failure mode that its replacement does not have. The compiler reads
- * this file before every other one (-include), and a call of a banned function names a function
- * that does not exist. The headers that declare these functions are included first, so that the ban
- * covers the code of mas only.
+ * Banned functions. Each has a failure mode that its replacement does not have. A call of a banned
+ * function names a function that does not exist. base.h includes the headers that declare these
+ * functions first, so that the ban covers the code of mas only.
  *
  * Use instead: str.h for text, proc.h for programs, time.h for times, mkostemp() for temporary
  * files, and strtol() and its relatives for numbers (they tell a bad number from 0).
  */
-#ifndef MAS_BASE_BANNED_H
-#define MAS_BASE_BANNED_H
-
-#include <alloca.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+#pragma once
 
 #define BANNED(function) sorry_##function##_is_banned_here
 
@@ -70,5 +61,3 @@
 #define atol(...) BANNED(atol)
 #undef atoll
 #define atoll(...) BANNED(atoll)
-
-#endif
