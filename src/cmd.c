@@ -1,18 +1,12 @@
 #include "cmd.h"
 
-#include "base/str.h"
 #include "base/suggest.h"
 #include "base/time.h"
 #include "cmd/person.h"
 #include "fleet/greeting.h"
 #include "model/remote.h"
 
-#include <fcntl.h>
 #include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* clang-format off */
 const struct cmd *const cmd_table[] = {

@@ -10,16 +10,11 @@
  * actions in turn (`mas serve token add`). A verb that runs by itself and has actions, too, takes
  * no operands: its action is the first word behind it, as in `mas serve token list`.
  */
-#ifndef MAS_CMD_H
-#define MAS_CMD_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "store/config.h"
 #include "store/root.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* What shell completion offers for an option's value or an operand. */
 enum offer {
@@ -220,5 +215,3 @@ extern const struct cmd cmd_acp, cmd_approve, cmd_archive, cmd_ask, cmd_attach, 
     cmd_kept, cmd_run_session, cmd_search, cmd_send, cmd_serve, cmd_set, cmd_setup, cmd_show,
     cmd_sleep, cmd_start, cmd_status, cmd_stop, cmd_template, cmd_top, cmd_usage, cmd_version,
     cmd_wait;
-
-#endif

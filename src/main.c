@@ -1,6 +1,4 @@
-#include "base/err.h"
 #include "base/job.h"
-#include "base/str.h"
 #include "cmd.h"
 #include "cmd/brokered.h"
 #include "cmd/remote.h"
@@ -9,14 +7,7 @@
 #include "fleet/seal.h"
 #include "model/remote.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { KEPT_MEMORY = 1 << 20 }; /* bytes that are free and not returned to the kernel */
 

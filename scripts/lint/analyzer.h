@@ -1,10 +1,7 @@
 /* What the analyzer cannot see across files; only tidy.sh reads this, in front of each file. */
-#ifndef MAS_LINT_ANALYZER_H
-#define MAS_LINT_ANALYZER_H
+#pragma once
 
-#include "base/err.h"
 #include "base/ini.h"
-#include "base/str.h"
 
 void *mem_alloc(size_t size) __attribute__((returns_nonnull));
 void *mem_grow(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
@@ -23,6 +20,4 @@ const char *str_text(const struct str *s) __attribute__((returns_nonnull));
 #define err_wrap(...) (err_wrap(__VA_ARGS__), -1)
 #define err_hint(...) (err_hint(__VA_ARGS__), -1)
 #define ini_fail(...) (ini_fail(__VA_ARGS__), -1)
-#endif
-
 #endif

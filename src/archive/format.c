@@ -5,8 +5,6 @@
 #include "store/team_file.h"
 #include "store/workspace.h"
 
-#include <string.h>
-
 #define NO_LIMIT UINT64_MAX
 
 const struct part parts[PARTS_COUNT] = {

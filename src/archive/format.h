@@ -2,15 +2,9 @@
  * The contents of an archive; see mas-archive(5). All entries are below one directory, the id of
  * the session: first the manifest, then the parts, last the checksums of all regular files.
  */
-#ifndef MAS_ARCHIVE_FORMAT_H
-#define MAS_ARCHIVE_FORMAT_H
+#pragma once
 
 #include "model/manifest.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 #define FORMAT_MANIFEST "mas-archive.json"
 #define FORMAT_SUMS "SHA256SUMS"
@@ -42,5 +36,3 @@ const struct part *part_find(const char *name, size_t len);
  * of it: if it is absolute, if it goes up further than that, or if it goes up anywhere but at its
  * beginning, because a preceding link could then lead anywhere. */
 bool link_leads_out(const char *target, size_t level);
-
-#endif

@@ -2,8 +2,6 @@
 
 #include <openssl/evp.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     TASKS_MAX = 256,

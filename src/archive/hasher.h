@@ -2,14 +2,7 @@
  * SHA-256 checksums of an archive's files, computed by a thread while others read, write and
  * compress. The list has the format of sha256sum(1), so `sha256sum -c` accepts it.
  */
-#ifndef MAS_ARCHIVE_HASHER_H
-#define MAS_ARCHIVE_HASHER_H
-
-#include "base/err.h"
-#include "base/str.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 struct hasher;
 
@@ -29,5 +22,3 @@ void hasher_wait(struct hasher *hasher, uint64_t ticket);
 void hasher_end_file(struct hasher *hasher, const char *name);
 /* Waits for everything. The list belongs to the hasher. */
 const struct str *hasher_list(struct hasher *hasher);
-
-#endif

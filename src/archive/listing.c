@@ -9,13 +9,6 @@
 #include "store/snapshot.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 enum {
     EXTENTS_MAX = 1 << 20,
     SPOOLED_MAX = 64 << 20, /* bytes of a file that is copied while a repository is listed */

@@ -8,17 +8,9 @@
  * a copied ref needs is in the list, whatever git does meanwhile: git makes a pack before it
  * removes what the pack replaces. Locks and temporary files of git are left out.
  */
-#ifndef MAS_ARCHIVE_LISTING_H
-#define MAS_ARCHIVE_LISTING_H
+#pragma once
 
 #include "archive/parent.h"
-#include "base/err.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/stat.h>
 
 /* An entry. The entries of a directory follow it, sorted by name. */
 struct item {
@@ -83,5 +75,3 @@ struct extent {
 /* Finds the ranges of a file of `size` bytes and seeks back to its start. The caller frees *ret.
  * Returns -1 with errno on error; EFBIG if there are too many. */
 int extents_find(int fd, uint64_t size, struct extent **ret, size_t *ret_count);
-
-#endif

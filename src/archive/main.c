@@ -10,10 +10,6 @@
 #include "base/proc.h"
 #include "filter/filter.h"
 
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

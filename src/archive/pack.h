@@ -6,15 +6,11 @@
  * repositories are consistent (archive/listing.h). Only a repository whose objects were packed anew
  * meanwhile is an error, MAS_CONFLICT: another attempt succeeds.
  */
-#ifndef MAS_ARCHIVE_PACK_H
-#define MAS_ARCHIVE_PACK_H
+#pragma once
 
 #include "archive/format.h"
 #include "archive/parent.h"
 #include "base/sha256.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct pack {
     int dir, parts; /* the workspace; the directory of unit/ and workflows/ */
@@ -33,5 +29,3 @@ struct pack {
 /* Writes the archive. Errors name the file: "'unit/a/file': Permission denied". Fails if the
  * workspace changed meanwhile. All descriptors stay open. */
 int pack_run(struct pack *pack, struct err *err);
-
-#endif

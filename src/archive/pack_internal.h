@@ -1,8 +1,7 @@
 /*
  * Shared by src/archive/pack*.c only.
  */
-#ifndef MAS_ARCHIVE_PACK_INTERNAL_H
-#define MAS_ARCHIVE_PACK_INTERNAL_H
+#pragma once
 
 #include "archive/hasher.h"
 #include "archive/listing.h"
@@ -59,5 +58,3 @@ int pack_live_file(struct packer *p, int fd, struct item *item, struct err *err)
 int pack_live_spooled(struct packer *p, const struct item *item, struct err *err);
 /* A file that is being read ended before its size. */
 void pack_live_short(const struct packer *p);
-
-#endif

@@ -3,11 +3,6 @@
 #include "base/tree_file.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { SLACK_LEAST = 16 << 20 };
 
 uint64_t pack_live_slack(const struct archive_listing *listing)

@@ -2,9 +2,6 @@
 
 #include "base/time.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/socket.h>
 
 enum { PROGRESS_MS = 100, CHUNK = 4096 };

@@ -17,13 +17,9 @@
  * mas-archive receives its descriptors under the numbers below. It is killed if mas ends for any
  * reason. If mas-archive is killed, mas undoes its work.
  */
-#ifndef MAS_ARCHIVE_PARENT_H
-#define MAS_ARCHIVE_PARENT_H
+#pragma once
 
-#include "base/err.h"
 #include "base/frame.h"
-
-#include <stdint.h>
 
 enum {
     PARENT_SOCKET = 3,
@@ -51,5 +47,3 @@ int parent_send(struct parent *parent, const struct str *head, struct err *err);
 void parent_progress(struct parent *parent, uint64_t files, uint64_t bytes);
 void parent_warn(struct parent *parent, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void parent_fail(struct parent *parent, const struct err *why);
-
-#endif

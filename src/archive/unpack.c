@@ -1,9 +1,5 @@
 #include "archive/unpack_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { PADDING_MAX = 1 << 20 }; /* bytes of zeros allowed after the end of a tar */
 
 int unpack_refuse(const char *name, struct err *err, const char *why)

@@ -5,14 +5,11 @@
  * created just before and is still open: no path is resolved and no link followed. Anything that
  * does not conform to mas-archive(5) is an error; the caller then removes what was created.
  */
-#ifndef MAS_ARCHIVE_UNPACK_H
-#define MAS_ARCHIVE_UNPACK_H
+#pragma once
 
 #include "archive/format.h"
 #include "archive/parent.h"
 #include "base/sha256.h"
-
-#include <stdbool.h>
 
 struct unpack {
     int file; /* the archive */
@@ -28,5 +25,3 @@ struct unpack {
  * "it" or "its entry '...'"; the caller adds which archive. The descriptors stay open. The digest
  * is the one of pack_run(): that of the list of checksums. */
 int unpack_run(const struct unpack *unpack, char ret_digest[SHA256_TEXT], struct err *err);
-
-#endif

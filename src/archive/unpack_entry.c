@@ -2,12 +2,6 @@
 #include "base/path.h"
 #include "base/tree_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 static int fail_errno(const char *name, struct err *err)
 {
     return err_errno(err, "cannot create '%s'", name);

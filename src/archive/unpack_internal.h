@@ -1,8 +1,7 @@
 /*
  * Shared by src/archive/unpack*.c only.
  */
-#ifndef MAS_ARCHIVE_UNPACK_INTERNAL_H
-#define MAS_ARCHIVE_UNPACK_INTERNAL_H
+#pragma once
 
 #include "archive/hasher.h"
 #include "archive/unpack.h"
@@ -57,5 +56,3 @@ void unpack_feed(struct unpacker *u, const char *bytes, size_t len);
 int unpack_entry(struct unpacker *u, const char *rel, struct archive_entry *entry, struct err *err);
 /* Finishes the directories that are still open: sets their modes and times. */
 int unpack_leave(struct unpacker *u, struct err *err);
-
-#endif

@@ -1,12 +1,6 @@
 #include "archive/zstd_reader.h"
 
-#include "base/str.h"
-
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <zstd.h>
 
 enum {

@@ -3,12 +3,7 @@
  * must be exactly one frame (RFC 8878): no other format, nothing after it. libarchive's zstd filter
  * takes more frames, and skips some; see test/unit/test_libarchive.c.
  */
-#ifndef MAS_ARCHIVE_ZSTD_READER_H
-#define MAS_ARCHIVE_ZSTD_READER_H
-
-#include "base/err.h"
-
-#include <sys/types.h>
+#pragma once
 
 struct zstd_reader;
 
@@ -23,5 +18,3 @@ ssize_t zstd_reader_next(struct zstd_reader *reader, const void **ret, struct er
 void zstd_reader_release(struct zstd_reader *reader);
 void zstd_reader_freep(struct zstd_reader **zstd);
 #define _cleanup_zstd_reader_ __attribute__((cleanup(zstd_reader_freep)))
-
-#endif

@@ -1,9 +1,7 @@
 #include "archive/zstd_writer.h"
 
 #include "base/file.h"
-#include "base/str.h"
 
-#include <stdlib.h>
 #include <zstd.h>
 
 enum {

@@ -2,13 +2,7 @@
  * Compresses into one zstd frame (RFC 8878) with several threads. libarchive's zstd filter writes
  * no checksum at the end of the frame; see test/unit/test_libarchive.c.
  */
-#ifndef MAS_ARCHIVE_ZSTD_WRITER_H
-#define MAS_ARCHIVE_ZSTD_WRITER_H
-
-#include "base/err.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 struct zstd_writer;
 
@@ -22,5 +16,3 @@ int zstd_writer_end(struct zstd_writer *writer, struct err *err);
 uint64_t zstd_writer_written(const struct zstd_writer *writer); /* bytes written to the file */
 void zstd_writer_freep(struct zstd_writer **zstd);
 #define _cleanup_zstd_writer_ __attribute__((cleanup(zstd_writer_freep)))
-
-#endif

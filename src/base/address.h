@@ -3,12 +3,8 @@
  * "localhost:8765". The host is a numeric address or "localhost", which means 127.0.0.1. No name is
  * resolved.
  */
-#ifndef MAS_BASE_ADDRESS_H
-#define MAS_BASE_ADDRESS_H
+#pragma once
 
-#include "base/str.h"
-
-#include <stdbool.h>
 #include <sys/socket.h>
 
 struct address {
@@ -24,5 +20,3 @@ bool address_parse(const char *text, struct address *ret);
 bool address_is_loopback(const struct address *address);
 /* Appends the address to `to`, as "127.0.0.1:8765" or "[::1]:8765". */
 void address_add(struct str *to, const struct address *address);
-
-#endif

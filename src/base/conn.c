@@ -1,7 +1,5 @@
 #include "base/conn.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 
 enum {

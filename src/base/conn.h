@@ -3,15 +3,10 @@
  * written. Nothing here waits: the descriptor is non-blocking, and its owner waits for it, see
  * conn_want().
  */
-#ifndef MAS_BASE_CONN_H
-#define MAS_BASE_CONN_H
+#pragma once
 
 #include "base/frame.h"
 #include "base/loop.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 struct conn {
     int fd; /* owned; -1: none */
@@ -56,5 +51,3 @@ enum conn_read {
 enum conn_read conn_read(struct conn *conn);
 /* The next whole frame: as frames_next(). */
 int conn_next(struct conn *conn, struct frame *ret, struct err *err);
-
-#endif

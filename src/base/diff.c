@@ -1,9 +1,5 @@
 #include "base/diff.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     EDITS_MAX = 512, /* differing lines up to which the shortest diff is searched for */
     CONTEXT = 3,

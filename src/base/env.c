@@ -1,10 +1,5 @@
 #include "base/env.h"
 
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 const char *env_get(char *const *env, const char *name)
 {
     size_t len = strlen(name);

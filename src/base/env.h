@@ -1,8 +1,7 @@
 /*
  * Environments as vectors of "NAME=value", as execve() takes them.
  */
-#ifndef MAS_BASE_ENV_H
-#define MAS_BASE_ENV_H
+#pragma once
 
 /* Returns the value of a variable, or NULL. */
 const char *env_get(char *const *env, const char *name);
@@ -10,5 +9,3 @@ const char *env_get(char *const *env, const char *name);
 void env_put(char ***env, const char *name, const char *value);
 /* Removes a variable. */
 void env_drop(char **env, const char *name);
-
-#endif

@@ -1,14 +1,4 @@
-#include "base/err.h"
-
 #include "base/utf8.h"
-
-#include <errno.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Shortens long text in the middle: its start says what was done, its end why that failed, and the
  * long part is the subject between them. */

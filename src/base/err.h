@@ -24,11 +24,7 @@
  * it with: mas start ID", "(mas start ID)", "'mas start'". Where mas runs for somebody on another
  * machine, who reached this one as the host NAME, it is printed as "mas --host NAME start ID".
  */
-#ifndef MAS_BASE_ERR_H
-#define MAS_BASE_ERR_H
-
-#include <stdarg.h>
-#include <stdbool.h>
+#pragma once
 
 /* Exit codes of mas, also used as the code of a struct err. Scripts depend on them. */
 enum {
@@ -97,5 +93,3 @@ void err_print(const struct err *err);
 /* Writes "mas: warning: <text>\n" to stderr and makes control characters visible. For src/cmd
  * only. */
 void err_warn(const char *fmt, ...) PRINTF_LIKE(1, 2);
-
-#endif

@@ -1,15 +1,4 @@
 /* The part of base/err.h that writes to stderr. */
-#include "base/err.h"
-
-#include "base/str.h"
-
-#include <errno.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define COMMAND "mas "
 #define LOCAL "help" /* a command that is the same on each machine */

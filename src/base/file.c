@@ -1,20 +1,10 @@
 #include "base/file.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
-#include <unistd.h>
 
 #define TOO_LARGE "cannot read '%s': it is larger than %zu bytes"
 

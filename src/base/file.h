@@ -5,14 +5,7 @@
  * reader sees either the old bytes or the new ones. Callers hold a lock that makes them the only
  * writer. A later call overwrites the "<name>.new" of a killed writer.
  */
-#ifndef MAS_BASE_FILE_H
-#define MAS_BASE_FILE_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
+#pragma once
 
 /* Reads the regular file `name` in `dir`, at most `max` bytes, and does not follow a symbolic link.
  * *ret is NUL-terminated; the caller frees it. On failure err->number is ENOENT if the file is
@@ -93,5 +86,3 @@ int file_lock(int dir, const char *name, int wait_ms, const char *who, int *ret_
 /* Returns true if a process holds the lock on this file now, or if that cannot be determined; false
  * if the lock is free or the file is missing. */
 bool file_is_locked(int dir, const char *name);
-
-#endif

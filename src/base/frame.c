@@ -1,8 +1,5 @@
 #include "base/frame.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 char *frames_room(struct frames *frames, size_t len)
 {
     if (frames->at > 0) {

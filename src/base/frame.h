@@ -7,14 +7,9 @@
  *
  *     {"do":"send","enter":true,"bytes":5}\nhello
  */
-#ifndef MAS_BASE_FRAME_H
-#define MAS_BASE_FRAME_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
-#include "base/str.h"
-
-#include <stddef.h>
 
 enum {
     FRAME_HEAD_MAX = 64 * 1024, /* bytes of the line */
@@ -51,5 +46,3 @@ void frame_free(struct frame *frame);
 /* Appends a frame to `to`. `head` is the text of an object without "bytes". If `body` is not NULL,
  * the function adds "bytes" to the object and appends the body. */
 void frame_add(struct str *to, const struct str *head, const char *body, size_t body_len);
-
-#endif

@@ -1,7 +1,5 @@
 #include "base/id.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/random.h>
 #include <uuid/uuid.h>
 

@@ -1,12 +1,7 @@
 /*
  * Session ids: version 4 UUIDs (RFC 4122) in lower case.
  */
-#ifndef MAS_BASE_ID_H
-#define MAS_BASE_ID_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
+#pragma once
 
 enum { ID_TEXT = 37 }; /* bytes of the text form, with the NUL */
 
@@ -25,5 +20,3 @@ bool id_normalise(const char *text, char ret[ID_TEXT]);
  * beyond the position of the first dash. */
 enum { ID_PREFIX_MIN = 4 };
 bool id_could_begin(const char *text);
-
-#endif

@@ -1,14 +1,8 @@
 #include "base/ini.h"
 
 #include "base/file.h"
-#include "base/str.h"
 
-#include <errno.h>
 #include <ini.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * inih parses each line that holds a key: it splits and trims it. This file does what inih leaves

@@ -6,10 +6,7 @@
  * a control character other than tab, a line over INI_LINE_MAX, a file over INI_FILE_MAX, a line
  * that begins with a blank, a key outside a section, and a key that appears twice in a section.
  */
-#ifndef MAS_BASE_INI_H
-#define MAS_BASE_INI_H
-
-#include "base/err.h"
+#pragma once
 
 enum {
     INI_LINE_MAX = 8192, /* bytes, without the newline */
@@ -49,5 +46,3 @@ int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...)
  * section in brackets), or NULL. */
 int ini_fail_unknown(const struct ini_line *line, const char *why, const char *nearest,
                      struct err *err);
-
-#endif

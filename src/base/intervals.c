@@ -1,10 +1,5 @@
 #include "base/intervals.h"
 
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-
 enum { ROOM_MIN = 256 };
 
 static int compare(const void *a, const void *b)

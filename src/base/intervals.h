@@ -3,11 +3,7 @@
  * interval is only appended. When the array has doubled, it is sorted and adjacent intervals are
  * joined, so the set needs memory for at most twice the number of disjoint intervals.
  */
-#ifndef MAS_BASE_INTERVALS_H
-#define MAS_BASE_INTERVALS_H
-
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 struct intervals {
     struct interval {
@@ -33,5 +29,3 @@ uint64_t intervals_sum(struct intervals *set);
 /* Releases the memory and empties the set. */
 void intervals_free(struct intervals *set);
 #define _cleanup_intervals_ __attribute__((cleanup(intervals_free)))
-
-#endif

@@ -2,14 +2,8 @@
 
 #include "base/file.h"
 #include "base/loop.h"
-#include "base/str.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Copies a number that ends at one of `ends`, or at the end of the text. */
 static bool copy_number(const char *text, const char *ends, char ret[JOB_TEXT])

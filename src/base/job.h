@@ -1,10 +1,7 @@
 /*
  * Whether this process is in a job of Slurm, and how a step of one ends.
  */
-#ifndef MAS_BASE_JOB_H
-#define MAS_BASE_JOB_H
-
-#include <stdbool.h>
+#pragma once
 
 enum { JOB_TEXT = 24 };
 
@@ -23,5 +20,3 @@ bool job_is_step(void);
  * measured with 22.05, 5 of 100 outputs of 60 kB lost their end. Nobody is told of that pipe
  * becoming empty, so it is looked at once a millisecond. Call it last. */
 void job_drain_output(void);
-
-#endif

@@ -3,8 +3,6 @@
 #include "base/json_internal.h"
 
 #include <cjson/cJSON.h>
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * The text is scanned first, so cJSON gets valid text only. The scan records in document order what

@@ -10,15 +10,7 @@
  * root owns all other nodes. Lookups return NULL if a value is missing or has another type, and
  * they accept NULL, so they can be chained.
  */
-#ifndef MAS_BASE_JSON_H
-#define MAS_BASE_JSON_H
-
-#include "base/err.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 enum { JSON_DEPTH_MAX = 64 };
 
@@ -89,5 +81,3 @@ void json_put_bool(struct json_out *out, const char *key, bool b);
 void json_put_node(struct json_out *out, const char *key, const struct json *node);
 /* Writes `text`, which must already be JSON. */
 void json_put_raw(struct json_out *out, const char *key, const char *text);
-
-#endif

@@ -3,12 +3,9 @@
  * it, and records in document order the details that the parsed tree loses. Only json.c and
  * json_scan.c include this file.
  */
-#ifndef MAS_BASE_JSON_INTERNAL_H
-#define MAS_BASE_JSON_INTERNAL_H
+#pragma once
 
 #include "base/json.h"
-
-#include <stddef.h>
 
 enum {
     JSON_NUMBER_INTEGER = 1, /* an exact integer of at most 2^53 */
@@ -41,5 +38,3 @@ int json_scan_fail_key(struct json_scan *s, size_t ordinal, const char *why);
 /* Returns the length of the UTF-8 character of two or more bytes at `text`, or 0 if there is
  * none. */
 size_t json_wide_char(const char *text, size_t len);
-
-#endif

@@ -2,10 +2,6 @@
 
 #include "base/utf8.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Some versions of cJSON read at most this many bytes of a number. */
 enum { NUMBER_MAX = 63 };
 

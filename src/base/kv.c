@@ -1,8 +1,5 @@
 #include "base/kv.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bool is_key(const char *key, size_t len)
 {
     if (len == 0 || len > 64 || key[0] < 'A' || key[0] > 'Z')

@@ -6,13 +6,7 @@
  * kv_add() writes. Anything else is damage: a comment, a duplicate key, a control character, a
  * missing newline at the end.
  */
-#ifndef MAS_BASE_KV_H
-#define MAS_BASE_KV_H
-
-#include "base/err.h"
-#include "base/str.h"
-
-#include <stddef.h>
+#pragma once
 
 enum { KV_FILE_MAX = 64 * 1024, KV_PAIRS_MAX = 256 };
 
@@ -38,5 +32,3 @@ char *kv_pop(struct kv *kv, const char *key);
 
 /* Appends "KEY=value\n" to `to`, with quotes if the value needs them. */
 void kv_add(struct str *to, const char *key, const char *value);
-
-#endif

@@ -1,12 +1,6 @@
 #include "base/landlock.h"
 
-#include "base/str.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 /* The header of the build may be older than the kernel of the machine. */
 #ifndef SYS_landlock_create_ruleset

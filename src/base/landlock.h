@@ -6,14 +6,7 @@
  * has. Not held by any: connecting to a Unix socket by its path, and stat(), chmod(), utime() and
  * locks of files.
  */
-#ifndef MAS_BASE_LANDLOCK_H
-#define MAS_BASE_LANDLOCK_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 enum {
     LANDLOCK_FILES = 1, /* first ABI that has it: files and directories */
@@ -53,5 +46,3 @@ const char *landlock_gaps(int abi, bool filtered);
 /* Puts this process, and all that it starts, under the rules, as far as the kernel has them. It
  * must have no_new_privs. A path that is missing gets no rule. */
 int landlock_enter(const struct landlock *what, struct err *err);
-
-#endif

@@ -1,17 +1,10 @@
 #include "base/log.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "base/time.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void log_part_name(const char *name, int n, const char *suffix, char buf[LOG_PART_NAME])
 {

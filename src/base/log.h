@@ -9,14 +9,7 @@
  * "<epoch ms> <offset>\n", records how long the log was at that time; at most one line is written
  * per second. Both files rotate together.
  */
-#ifndef MAS_BASE_LOG_H
-#define MAS_BASE_LOG_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
+#pragma once
 
 #define LOG_TIMES ".times" /* suffix of a log's file of timestamps */
 
@@ -62,5 +55,3 @@ void log_part_name(const char *name, int n, const char *suffix, char buf[LOG_PAR
 void log_line(int dir, const char *name, struct log_limits limits, const char *line);
 /* Appends a line likewise: the time and `text`, with control characters as \xNN. */
 void log_text(int dir, const char *name, struct log_limits limits, const char *text);
-
-#endif

@@ -1,17 +1,6 @@
 #include "base/log_read.h"
 
 #include "base/path.h"
-#include "base/str.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* During a rotation one number is missing; two missing numbers are the end. */
 enum { TIME_LINE = 64, GAP_MAX = 1 };

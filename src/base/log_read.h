@@ -13,15 +13,9 @@
  *     }
  *     log_reader_close(&reader);
  */
-#ifndef MAS_BASE_LOG_READ_H
-#define MAS_BASE_LOG_READ_H
+#pragma once
 
-#include "base/err.h"
 #include "base/log.h"
-
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 enum { LOG_PARTS_MAX = 1024 };
 
@@ -69,5 +63,3 @@ ssize_t log_read(struct log_reader *reader, off_t *at, char *buf, size_t len, st
 
 /* Looks for new data after everything was read: moves the end and forgets older parts. */
 int log_reader_refresh(struct log_reader *reader, struct err *err);
-
-#endif

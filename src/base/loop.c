@@ -1,15 +1,6 @@
 #include "base/loop.h"
 
-#include "base/str.h"
 #include "base/time.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The output with which the process ends; fd -1: none. */
 static struct {

@@ -19,12 +19,9 @@
  * A turn that closes a descriptor and opens another one may see the events of the old under the
  * number of the new, so descriptors that are read here are non-blocking.
  */
-#ifndef MAS_BASE_LOOP_H
-#define MAS_BASE_LOOP_H
+#pragma once
 
 #include <poll.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct loop {
     struct pollfd *fds; /* of this turn */
@@ -66,5 +63,3 @@ int loop_wait_for(int fd, short events, int timeout_ms);
  * terminal if SIGHUP is ignored, as under nohup. SIGPIPE is set to its default: some programs
  * start others with it ignored, which is nobody's wish. Not for threads. */
 void loop_end_with(int fd);
-
-#endif

@@ -1,14 +1,7 @@
 #include "base/machine.h"
 
 #include "base/file.h"
-#include "base/str.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 
 /* Reads the text of a small file without white space at its end, "" if there is no such file. The

@@ -1,10 +1,7 @@
 /*
  * The identity of this machine.
  */
-#ifndef MAS_BASE_MACHINE_H
-#define MAS_BASE_MACHINE_H
-
-#include "base/err.h"
+#pragma once
 
 /* Reads the contents of /etc/machine-id and the host name. Clones of a machine share the first, and
  * anyone may change the second; two machines differ in at least one. Never empty. Fails if the file
@@ -19,5 +16,3 @@ const char *machine_host(const char *identity);
  * again; two containers of one machine never share it. "" if /proc does not tell. Fails if it
  * cannot be read. The caller frees *ret. */
 int machine_boot(char **ret, struct err *err);
-
-#endif

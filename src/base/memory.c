@@ -1,12 +1,6 @@
 #include "base/memory.h"
 
 #include "base/file.h"
-#include "base/str.h"
-
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 uint64_t memory_available(void)
 {

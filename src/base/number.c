@@ -1,10 +1,5 @@
 #include "base/number.h"
 
-#include "base/str.h"
-
-#include <stdio.h>
-#include <string.h>
-
 bool number_parse(const char *text, const struct unit *units, size_t count, uint64_t max,
                   uint64_t *ret)
 {

@@ -1,12 +1,7 @@
 /*
  * Numbers with a unit, as people write and read them: "400M", "2s".
  */
-#ifndef MAS_BASE_NUMBER_H
-#define MAS_BASE_NUMBER_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 struct unit {
     const char *name; /* "" for a number without a unit */
@@ -24,5 +19,3 @@ bool number_parse_size(const char *text, uint64_t max, uint64_t *ret);
 enum { NUMBER_SIZE_TEXT = 16 };
 /* Formats a size in bytes for people: "1.5M". */
 void number_format_size(uint64_t bytes, char buf[NUMBER_SIZE_TEXT]);
-
-#endif

@@ -4,12 +4,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* Returns true for "less", "/usr/bin/less -S" and the like. */
 static bool is_less(const char *pager)

@@ -1,12 +1,7 @@
 /*
  * The person's pager.
  */
-#ifndef MAS_BASE_PAGER_H
-#define MAS_BASE_PAGER_H
-
-#include "base/str.h"
-
-#include <stdbool.h>
+#pragma once
 
 /* Shows a text through $PAGER if standard output is a terminal, and returns when the person has
  * read it; without PAGER the pager is less(1), if that is installed, and its options are $LESS or
@@ -15,5 +10,3 @@ bool pager_show(const struct str *text);
 
 /* Set for a command whose output goes through a pager: it may use colours. */
 #define PAGER_IN_USE "MAS_PAGER_IN_USE"
-
-#endif

@@ -1,9 +1,5 @@
 #include "base/palette.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 const struct palette_look palette[TINT_COUNT] = {
     [TINT_PLAIN] = {.few = -1, .many = -1, .chosen = 255},
     [TINT_DIM] = {.few = -1, .many = 243, .chosen = 250, .dim = true},

@@ -4,10 +4,7 @@
  * values are the same everywhere, and of 3.5 with fewer, where all but red and magenta have
  * attributes instead (test/unit/test_palette.c).
  */
-#ifndef MAS_BASE_PALETTE_H
-#define MAS_BASE_PALETTE_H
-
-#include <stdbool.h>
+#pragma once
 
 enum tint {
     TINT_PLAIN,
@@ -39,5 +36,3 @@ enum { PALETTE_CHOSEN = 238, PALETTE_MANY = 256 };
 int palette_colours(void);
 /* Returns the escape sequence of a tint, "" if it has none, or with 0 colours. */
 const char *palette_sgr(enum tint tint, int colours);
-
-#endif

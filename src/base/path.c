@@ -1,18 +1,9 @@
 #include "base/path.h"
 
-#include "base/str.h"
-
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/openat2.h>
 #include <pwd.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 /* The fallback of path_open_beneath(): one openat() per component, each refusing links. */
 static int open_parts(int dir, const char *rel, int flags)

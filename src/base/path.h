@@ -1,13 +1,7 @@
 /*
  * Paths: opening below a directory, listing, resolving, finding programs.
  */
-#ifndef MAS_BASE_PATH_H
-#define MAS_BASE_PATH_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <sys/types.h>
+#pragma once
 
 /*
  * Opens `rel` below the directory open at `dir`, never outside it and never through a symbolic
@@ -77,5 +71,3 @@ char **path_read_interpreter(int fd);
 /* Returns a description of the type in st_mode: "a directory", "a symbolic link" and so on. Static
  * text. */
 const char *path_type_name(mode_t mode);
-
-#endif

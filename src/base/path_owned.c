@@ -1,14 +1,6 @@
 /* The part of base/path.h that checks who else can change where a path leads. */
 #include "base/path.h"
 
-#include "base/str.h"
-
-#include <errno.h>
-#include <limits.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { LINKS_MAX = 40 };
 
 /* A path while it is being resolved. */

@@ -1,12 +1,6 @@
 /* The part of base/path.h that renames without replacing anything. */
 #include "base/path.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* Returns true if the last call failed because the file system knows no flags of renameat2(), or
  * the kernel has no such call. */
 static bool has_no_flags(void)

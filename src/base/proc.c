@@ -5,12 +5,7 @@
 #include "base/proc_internal.h"
 #include "base/time.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/close_range.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -18,7 +13,6 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* In the child: installs these descriptors as 0, 1, 2, ..., closes the rest at exec and resets the
  * signals. Moves *keep, a descriptor that it still needs, out of the way. */

@@ -6,17 +6,9 @@
  *     ... other work while it runs ...
  *     if (proc_finish(&proc, &result, err) == -1) ...
  */
-#ifndef MAS_BASE_PROC_H
-#define MAS_BASE_PROC_H
+#pragma once
 
-#include "base/err.h"
 #include "base/landlock.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 struct proc_spec {
     const char *file; /* path of the program; PATH is not searched */
@@ -284,5 +276,3 @@ size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms);
 
 /* Raises the soft limit of open descriptors to the hard limit unless it is at least `enough`. */
 void proc_raise_files(size_t enough);
-
-#endif

@@ -4,18 +4,8 @@
 #include "base/proc_internal.h"
 #include "base/time.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum {
     ENVIRON_MAX = 4 << 20,

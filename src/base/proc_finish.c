@@ -4,14 +4,9 @@
 #include "base/proc_internal.h"
 #include "base/time.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { STDERR_MAX = 64 * 1024, CHUNK = 64 * 1024 };
 

@@ -1,8 +1,7 @@
 /*
  * What /proc says of one process, and how programs are started; for proc*.c only.
  */
-#ifndef MAS_BASE_PROC_INTERNAL_H
-#define MAS_BASE_PROC_INTERNAL_H
+#pragma once
 
 #include "base/proc.h"
 
@@ -30,5 +29,3 @@ int proc_ask_starter(int socket, const struct proc_spec *spec, const int standar
                      pid_t *ret_pid);
 /* Waits for the status, which is as from waitpid(). Returns -1 if the starter has ended. */
 int proc_ask_status(int answers, int *ret_status);
-
-#endif

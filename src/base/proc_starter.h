@@ -21,8 +21,7 @@
  * status as from waitpid(). In the other direction goes the number of a signal (int): SIGINT or
  * SIGKILL.
  */
-#ifndef MAS_BASE_PROC_STARTER_H
-#define MAS_BASE_PROC_STARTER_H
+#pragma once
 
 #include "base/proc.h"
 
@@ -63,5 +62,3 @@ struct proc_starter {
 int proc_starter_fork(struct proc_starter *starter, struct err *err);
 /* Ends the starter and waits for that. */
 void proc_starter_end(struct proc_starter *starter);
-
-#endif

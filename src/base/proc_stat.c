@@ -2,15 +2,7 @@
 #include "base/file.h"
 #include "base/proc_internal.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     CHILDREN_MAX = 64 * 1024, /* bytes of their list */

@@ -1,11 +1,6 @@
 #include "base/pty.h"
 
-#include "base/str.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 int pty_open(int like, const struct termios *settings, int *ret_master, int *ret_slave,
              struct err *err)

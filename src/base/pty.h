@@ -1,13 +1,8 @@
 /*
  * Pseudo-terminals, and terminals in raw mode.
  */
-#ifndef MAS_BASE_PTY_H
-#define MAS_BASE_PTY_H
+#pragma once
 
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 #include <termios.h>
 
 /* Opens a pseudo-terminal with the size of the terminal `like` and the line settings `settings`.
@@ -32,5 +27,3 @@ size_t pty_unread(int slave);
 /* Makes a terminal pass on every byte unchanged. *ret receives the previous settings, for
  * tcsetattr(). Returns -1 with errno on failure. */
 int pty_make_raw(int tty, struct termios *ret);
-
-#endif

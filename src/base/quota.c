@@ -1,11 +1,9 @@
 #include "base/quota.h"
 
-#include <errno.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/quota.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #ifndef PRJQUOTA
 #define PRJQUOTA 2

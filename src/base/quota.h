@@ -9,10 +9,7 @@
  * All functions return -1 with errno; on most file systems all of them fail. Reading figures and
  * setting limits takes CAP_SYS_ADMIN, and a kernel of version 5.14.
  */
-#ifndef MAS_BASE_QUOTA_H
-#define MAS_BASE_QUOTA_H
-
-#include <stdint.h>
+#pragma once
 
 /* Sets *ret to the number that what is created in the directory inherits; 0: none. */
 int quota_number(int dir, uint32_t *ret);
@@ -30,5 +27,3 @@ int quota_read(int fd, uint32_t number, struct quota_use *ret);
 /* Sets how many bytes the files with this number may take, rounded up to KiB; 0: no limit. Writing
  * more fails with EDQUOT on ext4, except with CAP_SYS_RESOURCE, and with ENOSPC on XFS. */
 int quota_limit(int fd, uint32_t number, uint64_t bytes);
-
-#endif

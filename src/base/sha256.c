@@ -1,7 +1,5 @@
 #include "base/sha256.h"
 
-#include <string.h>
-
 struct sha256 sha256_begin(void)
 {
     struct sha256 sum = {.len = 0};

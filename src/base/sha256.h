@@ -5,13 +5,9 @@
  *     sha256_add(&sum, bytes, len);
  *     sha256_hex(&sum, text);
  */
-#ifndef MAS_BASE_SHA256_H
-#define MAS_BASE_SHA256_H
+#pragma once
 
 #include <sha2.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { SHA256_HEX = 64, SHA256_TEXT = SHA256_HEX + 1 };
 
@@ -28,5 +24,3 @@ void sha256_hex(struct sha256 *sum, char ret[SHA256_TEXT]);
 void sha256_of(const void *bytes, size_t len, char ret[SHA256_TEXT]);
 /* Returns true for 64 lower-case hex digits. */
 bool sha256_is_hex(const char *text);
-
-#endif

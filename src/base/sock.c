@@ -2,19 +2,10 @@
 
 #include "base/file.h"
 #include "base/loop.h"
-#include "base/str.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdalign.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 enum {
     BACKLOG = 128,

@@ -2,14 +2,7 @@
  * Unix stream sockets, named by a directory and a file name. The path goes through /proc/self/fd,
  * so the limit of 107 bytes applies to the file name only and a root may be arbitrarily deep.
  */
-#ifndef MAS_BASE_SOCK_H
-#define MAS_BASE_SOCK_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
+#pragma once
 
 /* Listens at `name`, to which only the owner can connect. Replaces an existing file: the caller
  * holds the lock that guarantees that no process listens there. The name is moved into place once
@@ -52,5 +45,3 @@ int sock_send_files(int fd, const char *bytes, size_t len, const int *fds, size_
  * `max`. The caller closes them; they are close-on-exec. Returns the number of bytes, 0 at the end,
  * or -1 with errno (EMSGSIZE: more descriptors came; all are closed). */
 ssize_t sock_receive_files(int fd, char *buf, size_t size, int *fds, size_t max, size_t *ret_count);
-
-#endif

@@ -1,14 +1,4 @@
-#include "base/str.h"
-
 #include "base/utf8.h"
-
-#include <errno.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Memory. */
 

@@ -11,13 +11,7 @@
  * If memory runs out, the process ends at once (exit 1, one line on stderr). Every size that a user
  * controls has a far lower limit, and everything on disk survives a kill.
  */
-#ifndef MAS_BASE_STR_H
-#define MAS_BASE_STR_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 struct str {
     char *data; /* NULL or NUL-terminated; use str_text() if NULL would hurt */
@@ -116,5 +110,3 @@ void fd_closep(int *fd);
     })
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-
-#endif

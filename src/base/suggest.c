@@ -1,8 +1,5 @@
 #include "base/suggest.h"
 
-#include <ctype.h>
-#include <stddef.h>
-#include <string.h>
 #include <strings.h>
 
 enum { WORD_MAX = 24, PREFIX_MIN = 3 };

@@ -1,8 +1,7 @@
 /*
  * Suggests the word that a user meant when a typed word is unknown.
  */
-#ifndef MAS_BASE_SUGGEST_H
-#define MAS_BASE_SUGGEST_H
+#pragma once
 
 /* The best match so far among the known words. */
 struct suggest {
@@ -21,5 +20,3 @@ void suggest_try(struct suggest *suggest, const char *word);
 
 /* Returns the nearest word of a NULL-terminated list, or NULL if none is near. */
 const char *suggest_of(const char *typed, const char *const *words);
-
-#endif

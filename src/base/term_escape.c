@@ -1,8 +1,5 @@
 #include "base/term_escape.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 /* Returns how many bytes at the end of a text begin an incomplete character. */
 static size_t unfinished(const char *text, size_t len)
 {

@@ -7,12 +7,7 @@
  *     term_escape_add(&escape, piece, len, &to);   for each piece
  *     term_escape_end(&escape, &to);
  */
-#ifndef MAS_BASE_TERM_ESCAPE_H
-#define MAS_BASE_TERM_ESCAPE_H
-
-#include "base/str.h"
-
-#include <stddef.h>
+#pragma once
 
 /* Zero-initialised; needs no release. */
 struct term_escape {
@@ -24,5 +19,3 @@ struct term_escape {
 void term_escape_add(struct term_escape *escape, const char *piece, size_t len, struct str *to);
 /* Appends the incomplete character, if there is one. */
 void term_escape_end(struct term_escape *escape, struct str *to);
-
-#endif

@@ -2,10 +2,6 @@
 
 #include "base/utf8.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     TAB_COLUMNS = 8,
     SMALL = 512, /* columns; more memory is freed at the end of a line */

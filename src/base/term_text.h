@@ -12,15 +12,9 @@
  *     term_text_end(&term, on_line, arg);                the last line, if it has no newline
  *     term_text_free(&term);
  */
-#ifndef MAS_BASE_TERM_TEXT_H
-#define MAS_BASE_TERM_TEXT_H
+#pragma once
 
-#include "base/str.h"
 #include "base/vt.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { TERM_TEXT_COLUMNS_MAX = 8192 };
 
@@ -48,5 +42,3 @@ void term_text_end(struct term_text *term, term_text_line *on_line, void *arg);
 /* Returns the current line; valid until the next call. */
 const char *term_text_current(struct term_text *term);
 void term_text_free(struct term_text *term);
-
-#endif

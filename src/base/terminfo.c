@@ -1,11 +1,6 @@
 #include "base/terminfo.h"
 
 #include "base/memory.h"
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Looks for the description in a list of directories, separated by colons. Sets *any if one of them
  * has descriptions. */

@@ -1,7 +1,5 @@
 #include "base/thread.h"
 
-#include <signal.h>
-
 bool thread_start(pthread_t *ret, void *(*run)(void *arg), void *arg)
 {
     sigset_t all;

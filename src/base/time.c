@@ -1,10 +1,6 @@
 #include "base/time.h"
 
 #include "base/number.h"
-#include "base/str.h"
-
-#include <stdio.h>
-#include <string.h>
 
 void time_format(time_t t, char buf[TIME_TEXT])
 {

@@ -1,12 +1,7 @@
 /*
  * Times: on disk ISO 8601 in UTC with whole seconds ("2025-12-18T08:00:00Z"), for people ages.
  */
-#ifndef MAS_BASE_TIME_H
-#define MAS_BASE_TIME_H
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <time.h>
+#pragma once
 
 enum { TIME_TEXT = 21 }; /* bytes of the ISO form, with the NUL */
 
@@ -36,5 +31,3 @@ int64_t time_sooner(int64_t a, int64_t b);
  * ("10m" means ten minutes ago), or a time as time_parse() reads it. Returns false for any other
  * text. */
 bool time_parse_past(const char *text, int64_t *ret_ms);
-
-#endif

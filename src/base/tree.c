@@ -4,22 +4,13 @@
  */
 #include "base/tree.h"
 
-#include "base/str.h"
 #include "base/thread.h"
 #include "base/tree_file.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     LIST_SIZE = 32 * 1024, /* bytes of directory entries per read */

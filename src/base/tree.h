@@ -2,16 +2,7 @@
  * Directory trees: copy, compare, remove, measure. All functions work on descriptors, build no
  * paths and follow no symbolic links.
  */
-#ifndef MAS_BASE_TREE_H
-#define MAS_BASE_TREE_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-#include <time.h>
+#pragma once
 
 enum {
     TREE_DEPTH_MAX = 128, /* levels below the top; a deeper tree is not copied */
@@ -147,5 +138,3 @@ uint64_t tree_meter_own(struct tree_meter *meter);
 /* Adds the totals of another meter. Entries that both meters saw and `common` entries count
  * once. */
 void tree_meter_add(struct tree_meter *to, const struct tree_meter *from);
-
-#endif

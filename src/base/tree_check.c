@@ -2,14 +2,7 @@
 #include "base/tree.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree_file.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct tree_check {
     tree_refused *each;

@@ -1,13 +1,7 @@
 #include "base/tree_file.h"
 
-#include "base/str.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 enum {
     BUFFER_SIZE = 64 * 1024, /* smaller files are copied in one piece */

@@ -2,14 +2,9 @@
  * Copies one entry of a tree that is not a directory, in the cheapest way that the file systems
  * support. Part of tree_copy(); not for other use.
  */
-#ifndef MAS_BASE_TREE_FILE_H
-#define MAS_BASE_TREE_FILE_H
+#pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/stat.h>
 
 /* The mode bits that are copied, besides the type. */
 #define TREE_MODE_BITS (S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO)
@@ -50,5 +45,3 @@ int tree_file_copy(struct tree_mover *mover, const struct tree_source *source, c
                    size_t copies, const char **ret_why);
 /* Copies a symbolic link. */
 int tree_link_copy(int from, int to, const char *name);
-
-#endif

@@ -4,19 +4,13 @@
  * file systems that can share extents are asked.
  */
 #include "base/intervals.h"
-#include "base/str.h"
 #include "base/tree.h"
 #include "base/tree_walk.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 enum {
     EXTENTS_MAX = 128, /* requested at once */

@@ -1,21 +1,14 @@
 /*
  * Removes a tree: goes down, deletes the entries there, and goes up again.
  */
-#include "base/str.h"
 #include "base/thread.h"
 #include "base/tree.h"
 #include "base/tree_walk.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 enum {
     PASSES_MAX = 16, /* over a directory that another process keeps filling */

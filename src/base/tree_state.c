@@ -1,14 +1,7 @@
 /* The state of a tree: a sum over its entries, so their order does not matter. */
-#include "base/str.h"
 #include "base/tree.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     FINE_NS = 100 * 1000000, /* largest step of a clock finer than a second */

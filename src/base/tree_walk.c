@@ -1,13 +1,7 @@
 #include "base/tree_walk.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum {
     LIST_SIZE = 32 * 1024, /* bytes of directory entries per read */

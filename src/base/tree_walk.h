@@ -3,16 +3,9 @@
  * against the directory seen on the way down, so a few descriptors suffice at any depth. Mounted
  * file systems are not entered.
  */
-#ifndef MAS_BASE_TREE_WALK_H
-#define MAS_BASE_TREE_WALK_H
-
-#include "base/str.h"
+#pragma once
 
 #include <dirent.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 /* A directory on the way down. */
 struct level {
@@ -70,5 +63,3 @@ void walk_tree(int top, walk_visit *visit, void *arg);
 
 /* Returns true for "." and "..". */
 bool walk_is_dot(const char *name);
-
-#endif

@@ -2,11 +2,7 @@
  * Characters in UTF-8 text. These functions count the bytes that begin a character, so they take
  * any bytes; str_is_utf8() checks a text.
  */
-#ifndef MAS_BASE_UTF8_H
-#define MAS_BASE_UTF8_H
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 /* Returns true for a byte inside a character, which does not begin one. */
 static inline bool utf8_is_inside(char c)
@@ -50,5 +46,3 @@ static inline size_t utf8_bytes(const char *text, size_t len, size_t count)
         i++;
     return i;
 }
-
-#endif

@@ -1,8 +1,5 @@
 #include "base/vt.h"
 
-#include <stdint.h>
-#include <string.h>
-
 enum { PARAM_MAX = 99999 }; /* larger numbers mean the same */
 
 enum state {

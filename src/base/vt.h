@@ -3,11 +3,7 @@
  * (https://vt100.net/emu/dec_ansi_parser). It changes nothing and keeps no screen. It splits a
  * stream of bytes into events, however the stream is cut into chunks, and its memory is constant.
  */
-#ifndef MAS_BASE_VT_H
-#define MAS_BASE_VT_H
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 enum { VT_PARAMS_MAX = 16, VT_STRING_MAX = 1024 };
 
@@ -46,5 +42,3 @@ bool vt_is_between(const struct vt *vt);
 
 /* Parses bytes and calls `each` for every event. */
 void vt_feed(struct vt *vt, const char *bytes, size_t len, vt_each *each, void *arg);
-
-#endif

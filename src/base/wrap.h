@@ -1,10 +1,7 @@
 /*
  * How text fills the rows of a terminal.
  */
-#ifndef MAS_BASE_WRAP_H
-#define MAS_BASE_WRAP_H
-
-#include <stddef.h>
+#pragma once
 
 /* Decodes the character at `text` (UTF-8, or one invalid byte). Returns its length in bytes;
  * *ret_columns is its width in columns. len > 0. */
@@ -19,5 +16,3 @@ size_t wrap_row(const char *text, size_t len, int columns, size_t *ret_next);
 
 /* Returns the length in bytes of the longest prefix that fits into `columns` columns. */
 size_t wrap_cut(const char *text, size_t len, int columns);
-
-#endif

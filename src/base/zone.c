@@ -1,16 +1,9 @@
 #include "base/zone.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "base/zone_file.h"
 
-#include <ctype.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define ZONES "/usr/share/zoneinfo"
 

@@ -5,12 +5,7 @@
  *     _cleanup_zone_ struct zone zone = ZONE_LOCAL;
  *     if (zone_by_name("America/New_York", &zone) && zone_time(&zone, &tm, &when)) ...
  */
-#ifndef MAS_BASE_ZONE_H
-#define MAS_BASE_ZONE_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <time.h>
+#pragma once
 
 struct zone {
     enum { ZONE_IS_LOCAL, ZONE_IS_FIXED, ZONE_IS_FILE } kind;
@@ -40,5 +35,3 @@ bool zone_clock(const struct zone *zone, time_t when, struct tm *ret);
 /* Returns when a clock of the zone shows this date and time, the first time if twice. Members out
  * of range carry over, as for timegm(). Returns false if the zone does not say. */
 bool zone_time(const struct zone *zone, const struct tm *tm, time_t *ret);
-
-#endif

@@ -1,11 +1,5 @@
 #include "base/zone_file.h"
 
-#include "base/str.h"
-
-#include <ctype.h>
-#include <stdint.h>
-#include <string.h>
-
 enum {
     HEADER = 44, /* bytes: "TZif", the version, 15 that are not used, six counts */
     COUNTS_AT = 20,

@@ -8,8 +8,7 @@
  *     footer.c    the lines below the conversation
  *     form.c      a form among them, and what is typed for its fields
  */
-#ifndef MAS_CHAT_CHAT_H
-#define MAS_CHAT_CHAT_H
+#pragma once
 
 #include "base/json.h"
 #include "chat/line.h"
@@ -17,9 +16,6 @@
 #include "client/hosts.h"
 #include "model/agent_status.h"
 #include "protocol/host_event.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { TOOLS_MAX = 32, PERMISSIONS_MAX = 16, UNBEGUN_MAX = 256 };
 
@@ -131,5 +127,3 @@ void footer_update(struct chat *chat);
 void footer_plan_entry(const struct json *entry, struct str *to);
 /* Returns true while the footer shows a running time. */
 bool footer_ticks(const struct chat *chat);
-
-#endif

@@ -2,10 +2,6 @@
 
 #include "base/wrap.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Characters that end a command's name and cannot be part of it. */
 #define BLANKS " \t\n"
 

@@ -3,10 +3,6 @@
 #include "base/time.h"
 #include "protocol/host.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { DETAIL_LINES = 12, DIFF_LINES = 40, ASKED_LINES = 200 };
 
 static void set_text(char **to, const char *text)

@@ -3,9 +3,6 @@
 #include "base/time.h"
 #include "base/wrap.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { BELOW = 4 }; /* rows besides the choices: state, input, conversation */
 
 static const enum tint tints[AGENT_STATE_COUNT] = {

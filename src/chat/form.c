@@ -1,9 +1,6 @@
 /* The form that a person fills in: its fields in the footer, and what is typed for them. */
 #include "chat/chat.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct json *fields_of(const struct host_permission *permission)
 {
     return json_get(permission->form, "properties");

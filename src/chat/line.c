@@ -3,11 +3,7 @@
 #include "model/message.h"
 
 #include <histedit.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <termios.h>
-#include <unistd.h>
 #include <wchar.h>
 
 #ifdef __SANITIZE_ADDRESS__

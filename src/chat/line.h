@@ -2,14 +2,7 @@
  * The user's input line: editing and history, with libedit. It draws nothing; the view shows the
  * line. The line may contain newlines (pasted, or typed with Ctrl-J).
  */
-#ifndef MAS_CHAT_LINE_H
-#define MAS_CHAT_LINE_H
-
-#include "base/err.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 struct line;
 
@@ -45,5 +38,3 @@ void line_set(struct line *line, const char *text);
 void line_insert(struct line *line, const char *text, size_t len);
 /* Adds a prompt to the history, which Up recalls. */
 void line_remember(struct line *line, const char *text);
-
-#endif

@@ -11,17 +11,10 @@
 #include "base/time.h"
 #include "filter/filter.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <libgen.h>
 #include <locale.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
 enum {
     RETRY_MIN_MS = 20,

@@ -2,9 +2,6 @@
 
 #include "memory/store.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     OLD_DETAILS = 4, /* lines of a tool's content */
     OLD_BYTES = 16 * 1024, /* of a message */

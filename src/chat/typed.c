@@ -1,8 +1,5 @@
 #include "chat/chat.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { HISTORY_SHOWN = 100 };
 
 bool chat_ask(struct chat *chat, enum asked what, const char *head, const char *body)

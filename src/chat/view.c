@@ -4,14 +4,8 @@
 #include "base/palette.h"
 #include "base/wrap.h"
 
-#include <errno.h>
 #include <langinfo.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 enum {
     KEPT_LINES = 1000,

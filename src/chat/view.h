@@ -10,15 +10,10 @@
  * Text may contain anything: control characters are made visible. Lines wrap at words. The view
  * keeps the newest lines to redraw them if the size of the terminal changes.
  */
-#ifndef MAS_CHAT_VIEW_H
-#define MAS_CHAT_VIEW_H
+#pragma once
 
 #include "base/palette.h"
-#include "base/str.h"
 #include "base/term_escape.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum style {
     STYLE_TEXT, /* of the agent */
@@ -102,5 +97,3 @@ void view_live(struct chat_view *view, enum style style, const char *text);
 void view_draw(struct chat_view *view);
 /* Reads the size of the terminal and redraws everything. */
 void view_repaint(struct chat_view *view);
-
-#endif

@@ -2,8 +2,6 @@
 
 #include "base/wrap.h"
 
-#include <string.h>
-
 /* Rows of the footer are truncated at the width of the terminal. */
 static void put_footer_row(struct chat_view *view, enum style style, const char *text)
 {

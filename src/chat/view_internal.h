@@ -1,8 +1,7 @@
 /*
  * Shared by src/chat/view*.c only.
  */
-#ifndef MAS_CHAT_VIEW_INTERNAL_H
-#define MAS_CHAT_VIEW_INTERNAL_H
+#pragma once
 
 #include "chat/view.h"
 
@@ -20,5 +19,3 @@ size_t view_put_rows(const struct chat_view *view, struct str *to, enum style st
 /* ---- view_footer.c */
 /* Appends the footer to view->out. The cursor must be in its first row. */
 void view_put_footer(struct chat_view *view);
-
-#endif

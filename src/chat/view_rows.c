@@ -3,8 +3,6 @@
 #include "base/palette.h"
 #include "base/wrap.h"
 
-#include <string.h>
-
 /* Prefixes of the first row of a line (also in ASCII) and of the others, and the tint. */
 static const struct {
     const char *first, *ascii, *rest;

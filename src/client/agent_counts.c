@@ -4,10 +4,6 @@
 #include "code/work.h"
 #include "store/workspace.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 static void add_call(struct agent_counting *counting, int run, const char *agent, size_t place)
 {
     counting->calls = mem_room(counting->calls, counting->count, sizeof *counting->calls);

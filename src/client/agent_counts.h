@@ -2,14 +2,10 @@
  * Counts the agents of sessions by state, for listings. It asks every host that has a socket in
  * run/ and does not read the team.
  */
-#ifndef MAS_CLIENT_AGENT_COUNTS_H
-#define MAS_CLIENT_AGENT_COUNTS_H
+#pragma once
 
 #include "client/hosts.h"
 #include "model/agent_status.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum { AGENT_COUNTS_CURRENCIES = 4 };
 
@@ -65,5 +61,3 @@ size_t agent_counts_live(const struct agent_counts *counts);
 size_t agent_counts_ended(const struct agent_counts *counts);
 /* Returns true if both say the same. */
 bool agent_counts_equal(const struct agent_counts *a, const struct agent_counts *b);
-
-#endif

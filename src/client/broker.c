@@ -2,14 +2,9 @@
 
 #include "base/loop.h"
 #include "base/sock.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "protocol/broker.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 enum {
     CONNECT_MS = 10000, /* while the host's queue is full */

@@ -9,10 +9,6 @@
 #include "model/team.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 enum {

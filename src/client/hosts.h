@@ -20,17 +20,10 @@
  *     ... other work ...
  *     hosts_finish(calls, 2, HOSTS_ANSWER_MS, on_reply, arg);
  */
-#ifndef MAS_CLIENT_HOSTS_H
-#define MAS_CLIENT_HOSTS_H
+#pragma once
 
 #include "base/conn.h"
-#include "base/err.h"
 #include "base/json.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 enum {
     HOSTS_ANSWER_MS = 200,
@@ -136,5 +129,3 @@ pid_t hosts_pid(int run, const char *agent);
 /* *ret tells whether a host of the session in the workspace `dir` lives: it holds its lock in run/.
  * A missing run/ means that none does. Fails if run/ cannot be read. */
 int hosts_live(int dir, bool *ret, struct err *err);
-
-#endif

@@ -4,9 +4,6 @@
 #include "code/work.h"
 #include "store/workspace.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Asks the hosts of all agents (NULL), or of one. */
 static void ask(const struct root *root, const char *id, const char *agent, const char *head,
                 const char *body, struct roster *roster)

@@ -1,8 +1,7 @@
 /*
  * Tells hosts that the code of their session has changed.
  */
-#ifndef MAS_CLIENT_LOOK_H
-#define MAS_CLIENT_LOOK_H
+#pragma once
 
 #include "client/roster.h"
 #include "store/root.h"
@@ -16,5 +15,3 @@ void look_conflict(const struct root *root, const char *id, const char *agent, c
 
 /* Looks at the work tree of an agent whose host has told nothing of it. */
 void look_at(const struct root *root, struct roster *roster, size_t i);
-
-#endif

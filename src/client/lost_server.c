@@ -2,13 +2,9 @@
 
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "client/hosts.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
-
-#include <stdlib.h>
-#include <unistd.h>
 
 /* Returns the parent of an agent's host; 0: unknown. */
 static pid_t parent_of_host(int run, const char *agent)

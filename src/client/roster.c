@@ -5,11 +5,6 @@
 #include "store/team_file.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 struct session_label roster_label(const struct roster_team *team)
 {
     return session_label(team->root, team->id);

@@ -9,19 +9,14 @@
  *     ... other work ...
  *     roster_finish(&roster, HOSTS_ANSWER_MS);
  */
-#ifndef MAS_CLIENT_ROSTER_H
-#define MAS_CLIENT_ROSTER_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "client/hosts.h"
 #include "model/agent_status.h"
 #include "model/team.h"
 #include "store/root.h"
 #include "store/session.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 struct roster_team {
     const struct root *root;
@@ -114,5 +109,3 @@ struct roster_request {
  * hosts_finish(). */
 int roster_ask_live(const struct root *root, struct roster *roster,
                     const struct roster_request *request, struct err *err);
-
-#endif

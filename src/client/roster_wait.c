@@ -6,11 +6,7 @@
 #include "store/session.h"
 #include "tmux/tmux.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
-#include <unistd.h>
 
 enum { COMING_MS = 5000 }; /* time limit for a started host to listen */
 

@@ -2,10 +2,6 @@
 
 #include "client/survey.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void screens_free(struct screens *screens)
 {
     for (size_t i = 0; screens->shown != NULL && i < screens->roster.count; i++)

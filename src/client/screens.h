@@ -1,8 +1,7 @@
 /*
  * What the panes of agents show: the hosts name the panes, tmux has the text.
  */
-#ifndef MAS_CLIENT_SCREENS_H
-#define MAS_CLIENT_SCREENS_H
+#pragma once
 
 #include "client/roster.h"
 #include "tmux/tmux.h"
@@ -27,5 +26,3 @@ void screens_free(struct screens *screens);
 int screens_failure(const struct screens *screens, size_t i, struct err *err);
 /* Appends {"sessionId":..,"agents":[{"id","pane","text"}]}. */
 void screens_put(const struct screens *screens, struct str *to);
-
-#endif

@@ -1,10 +1,5 @@
 #include "client/sending.h"
 
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 enum { TAKE_MS = 10000 }; /* time for a host to accept a text */
 
 void sending_free(struct sending *sending)

@@ -7,14 +7,11 @@
  *         return -1;
  *     for each agent: sending_failure(&sending, i, &why)
  */
-#ifndef MAS_CLIENT_SENDING_H
-#define MAS_CLIENT_SENDING_H
+#pragma once
 
 #include "base/json.h"
 #include "client/roster.h"
 #include "model/message.h"
-
-#include <stddef.h>
 
 struct sending {
     struct roster roster; /* one session; the caller adds the agents */
@@ -44,5 +41,3 @@ void sending_free(struct sending *sending);
 int sending_failure(const struct sending *sending, size_t i, struct err *err);
 /* Appends {"sessionId":..,"agents":[..]} with what became of the text at each agent. */
 void sending_put(const struct sending *sending, struct str *to);
-
-#endif

@@ -3,10 +3,6 @@
 #include "base/memory.h"
 #include "store/workspace.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { SERVERS_AT_ONCE = 32 };
 
 /* Drops the sessions of other roots. */

@@ -1,16 +1,11 @@
 /*
  * The tmux servers that a survey asks for their sessions: each once, all at the same time.
  */
-#ifndef MAS_CLIENT_SERVERS_H
-#define MAS_CLIENT_SERVERS_H
+#pragma once
 
-#include "base/err.h"
 #include "base/proc.h"
 #include "store/root.h"
 #include "tmux/tmux.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* A tmux server and its answer. */
 struct tmux_server {
@@ -51,5 +46,3 @@ size_t servers_live(const struct servers *servers);
 /* Waits for the processes that ask, and frees the answers. */
 void servers_free(struct servers *servers);
 #define _cleanup_servers_ __attribute__((cleanup(servers_free)))
-
-#endif

@@ -3,8 +3,6 @@
 #include "memory/budgets.h"
 #include "store/session_limits.h"
 
-#include <stdlib.h>
-
 void session_bounds_free(struct session_bounds *bounds)
 {
     free(bounds->walls);

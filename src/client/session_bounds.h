@@ -3,8 +3,7 @@
  * budgets and limits is used. They are read from where they are kept: a stopped session has them,
  * too.
  */
-#ifndef MAS_CLIENT_SESSION_BOUNDS_H
-#define MAS_CLIENT_SESSION_BOUNDS_H
+#pragma once
 
 #include "client/roster.h"
 #include "model/budget.h"
@@ -37,5 +36,3 @@ struct session_bounds {
 void session_bounds_look(struct roster *roster, const struct usage *usage,
                          struct session_bounds *ret);
 void session_bounds_free(struct session_bounds *bounds);
-
-#endif

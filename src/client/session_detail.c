@@ -1,14 +1,9 @@
 #include "client/session_detail.h"
 #include "client/look.h"
 
-#include "base/str.h"
 #include "code/work.h"
 #include "store/placement.h"
 #include "store/workspace.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 void session_detail_free(struct session_detail *detail)
 {

@@ -1,8 +1,7 @@
 /*
  * Everything about one session: its survey entry, agents, panes and disk usage.
  */
-#ifndef MAS_CLIENT_SESSION_DETAIL_H
-#define MAS_CLIENT_SESSION_DETAIL_H
+#pragma once
 
 #include "client/roster.h"
 #include "client/session_bounds.h"
@@ -64,5 +63,3 @@ int session_detail_exit_status(const struct roster_agent *agent, const struct tm
 /* Writes an object as `mas show --json` prints it. */
 void session_detail_put_json(const struct root *root, const struct session_detail *detail,
                              struct json_out *out);
-
-#endif

@@ -9,13 +9,6 @@
 #include "store/placement.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 static void set_error(struct view *view, const char *reason)
 {
     free(view->reason);

@@ -9,10 +9,8 @@
  * server of its own, its hosts answer instead if they can, see client/vouch.h. It writes nothing,
  * except an index that it had to rebuild.
  */
-#ifndef MAS_CLIENT_SURVEY_H
-#define MAS_CLIENT_SURVEY_H
+#pragma once
 
-#include "base/err.h"
 #include "client/agent_counts.h"
 #include "client/servers.h"
 #include "client/view.h"
@@ -21,11 +19,6 @@
 #include "store/owner.h"
 #include "store/root.h"
 #include "tmux/tmux.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
-#include <time.h>
 
 struct survey {
     struct index index;
@@ -97,5 +90,3 @@ int survey_no_session(const char *root, const char *text, struct err *err);
 
 /* Returns true if `text` may mean a row of the index, without asking tmux. */
 bool survey_has(const struct index *index, const char *text);
-
-#endif

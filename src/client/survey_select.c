@@ -2,8 +2,6 @@
 #include "client/survey.h"
 #include "store/workspace.h"
 
-#include <string.h>
-
 /* Ways in which a text can match a row, the most exact first. */
 enum match { MATCH_ID, MATCH_NAME, MATCH_PREFIX, MATCH_COUNT };
 

@@ -3,8 +3,6 @@
 #include "base/time.h"
 #include "store/workspace.h"
 
-#include <stdlib.h>
-
 const struct agent_counts *view_counts(const struct view *view)
 {
     static const struct agent_counts none = {.told = 0};

@@ -1,20 +1,13 @@
 /*
  * One session in a survey: what the index and its metadata say of it, and what of it runs now.
  */
-#ifndef MAS_CLIENT_VIEW_H
-#define MAS_CLIENT_VIEW_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
 #include "client/agent_counts.h"
 #include "store/index.h"
 #include "store/root.h"
 #include "tmux/tmux.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
-#include <time.h>
 
 struct view {
     struct row row; /* its texts belong to the survey */
@@ -59,5 +52,3 @@ size_t view_running(const struct view *view);
 size_t view_ended(const struct view *view);
 /* Returns the time of the last activity, live or recorded. */
 time_t view_activity(const struct view *view);
-
-#endif

@@ -4,9 +4,6 @@
 #include "base/sock.h"
 #include "tmux/tmux.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The candidates, sorted by socket. */
 struct to_vouch {
     struct vouch **list;

@@ -11,13 +11,9 @@
  * A new name that a person has given to such a tmux session is not seen as long as nobody is
  * attached.
  */
-#ifndef MAS_CLIENT_VOUCH_H
-#define MAS_CLIENT_VOUCH_H
+#pragma once
 
 #include "client/agent_counts.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* A server of one session. */
 struct vouch {
@@ -29,5 +25,3 @@ struct vouch {
 
 /* Sets `good` of each; with the same pids and sockets as this process sees them. */
 void vouch_check(struct vouch *list, size_t count);
-
-#endif

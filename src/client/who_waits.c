@@ -1,15 +1,11 @@
 #include "client/who_waits.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "client/hosts.h"
 #include "client/survey.h"
 #include "model/attention.h"
 #include "store/waiting.h"
 #include "store/workspace.h"
-
-#include <string.h>
-#include <unistd.h>
 
 enum { BATCH = 16 }; /* hosts that are asked at the same time */
 

@@ -2,19 +2,14 @@
  * Who waits for a person: the register of the root (store/waiting.h), and what the hosts say of its
  * entries.
  */
-#ifndef MAS_CLIENT_WHO_WAITS_H
-#define MAS_CLIENT_WHO_WAITS_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "model/agent_status.h"
 #include "model/team.h"
 #include "store/config.h"
 #include "store/root.h"
 #include "store/waiting.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* An agent that waits, as its host says. */
 struct waiter {
@@ -42,5 +37,3 @@ int who_wait(const struct root *root, const struct config *config, struct waitin
 
 /* Tells the host of an agent that a person looks at it now. Ignores errors. */
 void who_tell_seen(const struct root *root, const char *session, const char *agent);
-
-#endif

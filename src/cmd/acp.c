@@ -3,11 +3,6 @@
 #include "editor/editor.h"
 #include "store/session.h"
 
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 static const struct opt opts[] = {
     {0, "from", "AGENT", "the agent that sends the prompts; known in a team's pane", OFFER_AGENT},
     {.name = NULL},

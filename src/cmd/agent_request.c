@@ -2,9 +2,6 @@
 
 #include "cmd/print.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { ANSWER_MS = 20000 }; /* long, because a host may wait for its disk */
 
 int agent_request_parse(struct call *call, const char *what, enum targets_form form,

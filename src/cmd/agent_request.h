@@ -2,15 +2,12 @@
  * For commands on one ACP agent: parse [SESSION] AGENT and the sender, send one request to the host
  * and wait for its answer (protocol/host.h).
  */
-#ifndef MAS_CMD_AGENT_REQUEST_H
-#define MAS_CMD_AGENT_REQUEST_H
+#pragma once
 
 #include "base/json.h"
 #include "client/roster.h"
 #include "cmd.h"
 #include "cmd/targets.h"
-
-#include <stddef.h>
 
 struct agent_request {
     struct roster roster; /* contains one agent */
@@ -44,5 +41,3 @@ void agent_request_print(const struct agent_request *request, const struct json 
 
 /* Sets *ret to the remaining operand, or to NULL if there is none. Fails if there are several. */
 int agent_request_operand(struct call *call, const char **ret, struct err *err);
-
-#endif

@@ -12,12 +12,6 @@
 #include "store/team_file.h"
 #include "store/workspace.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum {
     NOTE_SHOWN = 100, /* bytes of a note or title */
     CODE_OLD_MS = 60 * 1000, /* figures of code that are older are shown with their age */

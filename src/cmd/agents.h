@@ -1,17 +1,11 @@
 /*
  * Show the state of an agent, as text and as JSON. `i` is the number of the agent in the roster.
  */
-#ifndef MAS_CMD_AGENTS_H
-#define MAS_CMD_AGENTS_H
+#pragma once
 
 #include "base/json.h"
-#include "base/str.h"
 #include "client/roster.h"
 #include "store/root.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct table;
 
@@ -49,5 +43,3 @@ char **agents_cut_off(const struct root *root, const char *id);
 /* Adds the members of the agent to an open object: "id", "role", "rank", "group", and its status.
  * If the host did not report a status, adds "state":null, "problem" and "queued" instead. */
 void agent_put_json(const struct roster *roster, size_t i, struct json_out *out);
-
-#endif

@@ -10,13 +10,7 @@
 #include "fleet/reach.h"
 #include "tmux/tmux.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #define TOP_VERB "status" /* what `top` asks the machines */
 

@@ -6,17 +6,12 @@
  * What it answers is hostile: bounded, parsed strictly, and only members that a table knows are
  * shown. A machine that was not reached, or of which something is wrong, is a row that says so.
  */
-#ifndef MAS_CMD_ALL_HOSTS_H
-#define MAS_CMD_ALL_HOSTS_H
+#pragma once
 
 #include "base/json.h"
 #include "cmd.h"
 #include "fleet/greeting.h"
 #include "store/last_known.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <time.h>
 
 enum {
     ALL_HOSTS_TOP_MS = 2000, /* between two looks of `top` */
@@ -72,5 +67,3 @@ void all_hosts_top_table(const struct fleet_answers *answers, size_t rows);
  * own, until q is pressed or the terminal is gone. Leaves the terminal as it was, whatever ends it.
  */
 int all_hosts_screen(void (*draw)(size_t rows, void *arg), void *arg, struct err *err);
-
-#endif

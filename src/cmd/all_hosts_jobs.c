@@ -1,10 +1,5 @@
 #include "cmd/all_hosts_jobs.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 const char *fleet_job_label(const struct batch_job *job)
 {
     return job->name[0] != '\0' ? job->name : job->id;

@@ -8,16 +8,12 @@
  * list of jobs says (fleet/jobs.h); a Slurm that does not answer has no steps either, and its jobs
  * are not asked.
  */
-#ifndef MAS_CMD_ALL_HOSTS_JOBS_H
-#define MAS_CMD_ALL_HOSTS_JOBS_H
+#pragma once
 
 #include "fleet/jobs.h"
 #include "fleet/reach.h"
 #include "model/remote.h"
 #include "store/config.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     FLEET_JOBS_MAX = 64,
@@ -65,5 +61,3 @@ void fleet_jobs_find(const struct config *config, size_t room, char *const *word
 const char *fleet_job_label(const struct batch_job *job);
 void fleet_jobs_free(struct fleet_jobs *jobs);
 #define _cleanup_fleet_jobs_ __attribute__((cleanup(fleet_jobs_free)))
-
-#endif

@@ -1,12 +1,8 @@
 /* What `--all-hosts` prints for programs: JSON, and ids. */
 #include "base/id.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "cmd/all_hosts.h"
 #include "cmd/print.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static void put_host(const struct fleet_answer *answer, struct json_out *out)
 {

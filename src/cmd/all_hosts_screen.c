@@ -3,13 +3,8 @@
 #include "cmd/all_hosts.h"
 #include "cmd/table.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <termios.h>
-#include <unistd.h>
 
 #define ENTER "\033[?1049h\033[?25l"
 #define LEAVE "\033[?25h\033[?1049l"

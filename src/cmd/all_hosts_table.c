@@ -6,11 +6,6 @@
 #include "cmd/table.h"
 #include "model/agent_status.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { CELL_MAX = 200 }; /* bytes of a text */
 
 /* A row: an object of the answer's array, and for `status` one of its agents. */

@@ -5,10 +5,6 @@
 #include "model/request_id.h"
 #include "store/index.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* approve and deny: answer a permission request. */
 
 static const struct opt approve_opts[] = {

@@ -5,10 +5,6 @@
 #include "cmd/each_session.h"
 #include "cmd/print.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 static const struct opt opts[] = {
     {'o', "output", "FILE", "write to FILE, for a single SESSION; - is standard output",
      OFFER_FILE},

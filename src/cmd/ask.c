@@ -13,11 +13,6 @@
 #include "session/life.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum {
     TAKE_MS = 20000, /* time for a host to accept a prompt */
     TICK_MS = 100, /* interval of checks for a signal that arrived between two waits */

@@ -6,9 +6,6 @@
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Returns the newest session that runs; else the newest one whose state is unknown because tmux
  * could not be asked; else NULL. */
 static const struct view *newest_active(const struct survey *survey)

@@ -1,12 +1,8 @@
 #include "cmd/brokered.h"
 
-#include "base/str.h"
 #include "client/broker.h"
 #include "store/workspace.h"
 
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 /* Returns the value of a variable, NULL if it is empty. */

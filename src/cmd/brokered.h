@@ -11,12 +11,9 @@
  *
  * As whom it acts, and towards whom, other hosts decide by the process.
  */
-#ifndef MAS_CMD_BROKERED_H
-#define MAS_CMD_BROKERED_H
+#pragma once
 
 #include "cmd.h"
-
-#include <stdbool.h>
 
 /* Returns true if this process is an agent's, and its host runs such a command for it. */
 bool brokered_wanted(const struct cmd *cmd);
@@ -25,5 +22,3 @@ bool brokered_is_agent(void);
 /* Has it run. argv[0] is the verb, or argc is 0. *ret_code is its exit code. */
 int brokered_ask(const struct cmd *cmd, int argc, char **argv, const char *root, int *ret_code,
                  struct err *err);
-
-#endif

@@ -1,12 +1,9 @@
 /* The functions of cmd.h that find the root and the session of a call. */
-#include "base/str.h"
 #include "client/survey.h"
 #include "cmd.h"
 #include "cmd/jobs.h"
 #include "cmd/remote.h"
 #include "cmd/roots.h"
-
-#include <stdlib.h>
 
 int call_show_wrong(const struct diagnostics *wrong, int code, struct err *err)
 {

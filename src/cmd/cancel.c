@@ -1,8 +1,5 @@
 #include "cmd/agent_request.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 static const struct opt opts[] = {
     {0, "from", "AGENT", "the agent that cancels; known in a team's pane", OFFER_AGENT},
     {.name = NULL},

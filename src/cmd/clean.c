@@ -1,14 +1,10 @@
 #include "base/json.h"
 #include "base/number.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "cmd.h"
 #include "cmd/print.h"
 #include "model/retention_status.h"
 #include "session/retention.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 static const struct opt opts[] = {
     {0, "older-than", "AGE", "only sessions last used at least AGE ago: 90m, 12h, 7d", OFFER_NONE},

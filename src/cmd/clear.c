@@ -1,10 +1,6 @@
-#include "base/str.h"
 #include "cmd/agent_request.h"
 #include "cmd/words.h"
 #include "model/message.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const struct opt opts[] = {
     {0, "then", "TEXT", "the first prompt of the fresh query; - is standard input", OFFER_NONE},

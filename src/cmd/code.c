@@ -6,9 +6,6 @@
 #include "model/target.h"
 #include "session/notify.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void code_call_unlock(struct code_call *code)
 {
     fd_closep(&code->lock);

@@ -1,8 +1,7 @@
 /*
  * For the commands on the code of a session.
  */
-#ifndef MAS_CMD_CODE_H
-#define MAS_CMD_CODE_H
+#pragma once
 
 #include "cmd.h"
 #include "cmd/held_output.h"
@@ -44,5 +43,3 @@ int code_call_each(const struct code_call *code, code_each *each, void *arg, str
 /* Sends a text to the agent whose repository the command worked on, unless that agent runs it. Only
  * warns if that fails. */
 void code_tell(const struct code_call *code, const char *agent, const struct str *text);
-
-#endif

@@ -4,8 +4,6 @@
 #include "store/code_log.h"
 #include "store/workspace.h"
 
-#include <string.h>
-
 static const char *session_of(const struct repo *repo)
 {
     return strrchr(repo->workspace, '/') + 1;

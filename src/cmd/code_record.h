@@ -1,8 +1,7 @@
 /*
  * Records what commands did with the code of a session, in the session's log and for mas serve.
  */
-#ifndef MAS_CMD_CODE_RECORD_H
-#define MAS_CMD_CODE_RECORD_H
+#pragma once
 
 #include "cmd.h"
 #include "code/land.h"
@@ -19,5 +18,3 @@ void code_record_land(const struct call *call, const struct repo *repo,
 void code_record_sync(const struct call *call, const struct repo *repo, const char *agent);
 /* Has all hosts of the session look at the code again. Call it without the lock of code.git. */
 void code_record_end(const struct call *call, const struct repo *repo);
-
-#endif

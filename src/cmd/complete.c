@@ -1,15 +1,10 @@
 #include "base/json.h"
-#include "base/str.h"
 #include "client/roster.h"
 #include "client/survey.h"
 #include "cmd.h"
 #include "cmd/complete_internal.h"
 #include "model/target.h"
 #include "store/template.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * `mas complete`, which the completion scripts run: prints the candidates for the last word, one

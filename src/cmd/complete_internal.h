@@ -1,11 +1,7 @@
 /* What the sources of `mas complete` share. */
-#ifndef MAS_CMD_COMPLETE_INTERNAL_H
-#define MAS_CMD_COMPLETE_INTERNAL_H
+#pragma once
 
 #include "cmd.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* The command line typed so far. */
 struct typed {
@@ -31,5 +27,3 @@ const char *complete_host_of(const struct typed *typed, const char *word);
 /* Offers what the mas of a host offers for the last word, if it answers in time. Sessions in the
  * words before it may be named NAME:SESSION. */
 void complete_there(const struct typed *typed, const char *host);
-
-#endif

@@ -1,12 +1,7 @@
 /* Completion of what another machine has: its mas is asked for the candidates. */
-#include "base/str.h"
 #include "cmd/brokered.h"
 #include "cmd/complete_internal.h"
 #include "fleet/reach.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { HOST_MS = 1000, HOST_ANSWER_MAX = 1 << 20 }; /* for the candidates of another machine */
 

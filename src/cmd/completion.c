@@ -1,8 +1,4 @@
-#include "base/str.h"
 #include "cmd.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /*
  * The scripts pass the words, of which the last is the one under the cursor, to `mas complete` and

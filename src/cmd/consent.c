@@ -2,15 +2,8 @@
 
 #include "base/number.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/term_escape.h"
 #include "host/supervisor.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { LINES_SHOWN = 20, BYTES_SHOWN = 4000 };
 

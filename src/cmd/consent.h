@@ -1,13 +1,9 @@
 /*
  * Asks persons, and only persons, whether the setup of a project may run.
  */
-#ifndef MAS_CMD_CONSENT_H
-#define MAS_CMD_CONSENT_H
+#pragma once
 
-#include "base/err.h"
 #include "code/setup.h"
-
-#include <stdbool.h>
 
 /* Returns true if this process acts for an agent: below an agent's supervisor or, where nobody has
  * a supervisor, with the environment of an agent. A person's shell in a pane is none. */
@@ -18,5 +14,3 @@ bool consent_possible(void);
 /* Shows the beginning of the script and asks whether it may run; see struct life_setup. */
 int consent_ask(const char *project, const struct setup_script *script, enum setup_answer *ret,
                 struct err *err);
-
-#endif

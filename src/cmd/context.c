@@ -8,9 +8,6 @@
 #include "cmd/targets.h"
 #include "cmd/words.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void put_item(struct json_out *out, const struct context_item *item)
 {
     _cleanup_free_ char *id = mem_printf("%s:%lld", item->session, (long long)item->number);

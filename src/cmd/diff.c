@@ -5,10 +5,6 @@
 #include "code/comparison.h"
 #include "store/session.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct opt opts[] = {
     {0, "stat", NULL, "only list the files and how many lines changed", OFFER_NONE},
     {0, "since-look", NULL, "only what changed since your last 'mas diff' of the agent",

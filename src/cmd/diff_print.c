@@ -3,10 +3,6 @@
 #include "cmd/print.h"
 #include "code/patch.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *colour_of_line(const char *line)
 {
     switch (line[0]) {

@@ -1,15 +1,10 @@
 /*
  * The output of `mas diff`: text for a person, with colours and a pager on a terminal, or JSON.
  */
-#ifndef MAS_CMD_DIFF_PRINT_H
-#define MAS_CMD_DIFF_PRINT_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "code/comparison.h"
-
-#include <stdbool.h>
 
 /* Appends the output of git diff so that no byte of it affects a terminal, with colours if standard
  * output takes them. */
@@ -19,5 +14,3 @@ void diff_add_text(const struct str *diff, bool stat, struct str *to);
  * part of it. */
 int diff_put_json(const struct comparison *changes, const struct str *diff, bool hunks,
                   struct json_out *out, struct err *err);
-
-#endif

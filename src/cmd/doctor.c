@@ -6,9 +6,6 @@
 #include "cmd/table.h"
 #include "memory/store.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static const struct opt opts[] = {
     {0, "fix", NULL, "repair what can be repaired without losing anything", OFFER_NONE},
     {.name = NULL},

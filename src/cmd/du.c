@@ -8,11 +8,6 @@
 #include "store/snapshot.h"
 #include "store/usage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
 /* The measured sessions. */
 struct measured {
     struct survey *survey; /* not owned */

@@ -1,14 +1,10 @@
 #include "cmd/each_session.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "cmd/jobs.h"
 #include "cmd/print.h"
 #include "store/session.h"
 #include "store/workspace.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* A session to work on, or why an operand names none. */
 struct target {

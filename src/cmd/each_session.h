@@ -1,8 +1,7 @@
 /*
  * For commands on several sessions: try all of them; the first failure decides the exit code.
  */
-#ifndef MAS_CMD_EACH_SESSION_H
-#define MAS_CMD_EACH_SESSION_H
+#pragma once
 
 #include "client/survey.h"
 #include "cmd.h"
@@ -33,5 +32,3 @@ typedef int each_session_parse(const struct call *call, const char *id, void *ar
  * Reports failures as each_session_fail() does. */
 int each_session_look(const struct call *call, each_session_parse *take, void *arg,
                       struct err *err);
-
-#endif

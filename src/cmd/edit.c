@@ -1,11 +1,6 @@
 #include "cmd/edit.h"
 
 #include "base/path.h"
-#include "base/str.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 bool edit_is_terminal(void)
 {

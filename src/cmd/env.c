@@ -6,8 +6,6 @@
 #include "store/session.h"
 #include "store/workspace.h"
 
-#include <unistd.h>
-
 int env_load(struct call *call, const char *which, struct session *ret, struct err *err)
 {
     char id[ID_TEXT];

@@ -1,8 +1,7 @@
 /*
  * Load a session for `mas env` and the shell library.
  */
-#ifndef MAS_CMD_ENV_H
-#define MAS_CMD_ENV_H
+#pragma once
 
 #include "cmd.h"
 #include "store/session.h"
@@ -10,5 +9,3 @@
 /* Loads the metadata of the session that `which` names. The caller releases *ret with
  * session_free(). */
 int env_load(struct call *call, const char *which, struct session *ret, struct err *err);
-
-#endif

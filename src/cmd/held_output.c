@@ -1,12 +1,8 @@
 #include "cmd/held_output.h"
 
 #include "base/file.h"
-#include "base/str.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static const int outputs[HELD_OUTPUTS] = {STDOUT_FILENO, STDERR_FILENO};
 

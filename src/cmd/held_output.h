@@ -3,8 +3,7 @@
  * of a database: an agent gives its commands descriptors of its own, and need not read what comes
  * on them.
  */
-#ifndef MAS_CMD_HELD_OUTPUT_H
-#define MAS_CMD_HELD_OUTPUT_H
+#pragma once
 
 enum { HELD_OUTPUTS = 2 }; /* standard output and error */
 
@@ -23,5 +22,3 @@ void held_output_begin(struct held_output *held);
 /* Prints what was kept. Does nothing if nothing is held. */
 void held_output_end(struct held_output *held);
 #define _cleanup_held_output_ __attribute__((cleanup(held_output_end)))
-
-#endif

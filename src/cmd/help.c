@@ -1,10 +1,6 @@
-#include "base/str.h"
 #include "base/wrap.h"
 #include "cmd.h"
 #include "cmd/suggest.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum {
     WIDTH = 80,

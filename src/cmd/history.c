@@ -8,10 +8,6 @@
 #include "cmd/targets.h"
 #include "memory/context.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     PAGE = 50, /* default number of messages */
     NUMBER_MAX = 1000000000,

@@ -1,12 +1,9 @@
 /*
  * Print a conversation for `mas history`: as text, as JSON or as a Markdown document.
  */
-#ifndef MAS_CMD_HISTORY_H
-#define MAS_CMD_HISTORY_H
+#pragma once
 
 #include "memory/store.h"
-
-#include <stdbool.h>
 
 struct json_out;
 
@@ -31,5 +28,3 @@ void history_add_head(struct str *to, const char *session, int64_t number, const
 /* Prints one query, as text or as JSON. It is a store_each_query callback; `arg` is the struct
  * history. */
 bool history_print_query(const struct store_query *query, void *arg);
-
-#endif

@@ -5,9 +5,6 @@
 #include "cmd/history.h"
 #include "cmd/print.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { INDENT = 4, DATA_MAX = 32 << 20 };
 
 /* ---- text */

@@ -2,10 +2,6 @@
 
 #include "cmd.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 static bool has(const char *verb)
 {
     const struct cmd *cmd = cmd_find(verb);

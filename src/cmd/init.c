@@ -1,12 +1,7 @@
 #include "base/path.h"
-#include "base/str.h"
 #include "cmd.h"
 #include "store/known_roots.h"
 #include "store/shipped.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
 
 /* Lists the shipped templates that root_init() will create or update in a root, and those that it
  * leaves because the user changed them. */

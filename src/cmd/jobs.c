@@ -8,13 +8,6 @@
 #include "fleet/submit.h"
 #include "model/setting.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { OUTPUT_MAX = 1 << 20 }; /* bytes of a job's output that are shown: the last ones */
 
 void all_jobs_read(const struct call *call, struct all_jobs *ret)

@@ -2,14 +2,11 @@
  * Sessions that run, or wait to run, as jobs of Slurm: their part of `mas list`, and what other
  * verbs do with one that is not in this root.
  */
-#ifndef MAS_CMD_JOBS_H
-#define MAS_CMD_JOBS_H
+#pragma once
 
 #include "base/json.h"
 #include "cmd.h"
 #include "fleet/jobs.h"
-
-#include <stdbool.h>
 
 /* The jobs of all stores that the settings name. */
 struct all_jobs {
@@ -60,5 +57,3 @@ int job_remove(const struct call *call, const char *store, const struct batch_jo
                struct err *err);
 int job_print_logs(const struct call *call, const char *store, const struct batch_job *job,
                    struct err *err);
-
-#endif

@@ -1,11 +1,6 @@
-#include "base/str.h"
 #include "cmd/agent_request.h"
 #include "cmd/table.h"
 #include "protocol/host.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static const struct opt opts[] = {
     {0, "delete", "ID", "delete this session from what the agent keeps", OFFER_NONE},

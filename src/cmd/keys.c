@@ -1,9 +1,6 @@
 #include "base/path.h"
-#include "base/str.h"
 #include "cmd.h"
 #include "tmux/tmux.h"
-
-#include <stdio.h>
 
 static const struct {
     const char *key, *what, *args;

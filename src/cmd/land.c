@@ -6,9 +6,6 @@
 #include "code/conflict.h"
 #include "code/merge.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const struct opt opts[] = {
     {0, "onto", "BRANCH", "land on this branch instead of the one the session began with",
      OFFER_NONE},

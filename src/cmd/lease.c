@@ -2,14 +2,10 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/number.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "cmd.h"
 #include "store/lease_clock.h"
 #include "store/session.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * What a host runs to renew the lease of its session, one process for all hosts: only this one

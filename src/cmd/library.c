@@ -1,16 +1,11 @@
 #include "base/id.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "cmd.h"
 #include "cmd/env.h"
 #include "cmd/print.h"
 #include "session/legacy.h"
 #include "session/life.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 static int run_uuid(struct call *call, struct err *err)
 {

@@ -6,9 +6,6 @@
 #include "cmd/roots.h"
 #include "cmd/table.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const struct opt opts[] = {
     {0, "active", NULL, "only sessions that run", OFFER_NONE},
     {0, "stopped", NULL, "only sessions that are stopped", OFFER_NONE},

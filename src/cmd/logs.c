@@ -10,12 +10,7 @@
 #include "cmd/targets.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     BLOCK = 64 * 1024,

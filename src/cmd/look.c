@@ -5,7 +5,6 @@
 #include "code/work.h"
 #include "model/agent_status.h"
 
-#include <stdlib.h>
 #include <sys/resource.h>
 
 enum { NICE = 10 }; /* whoever waits for a command comes first */

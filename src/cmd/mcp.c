@@ -8,13 +8,6 @@
 #include "model/operation.h"
 #include "model/target.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 /*
  * `mas mcp`. Each tool runs a command of mas as a child process. So the rules, messages and limits
  * are those of the command line, and cancelling a call means killing the child.

@@ -1,5 +1,4 @@
 #include "base/id.h"
-#include "base/str.h"
 #include "client/roster.h"
 #include "cmd.h"
 #include "session/launch.h"
@@ -7,7 +6,6 @@
 #include "store/session_quota.h"
 #include "store/usage.h"
 
-#include <stdlib.h>
 #include <sys/resource.h>
 
 /*

@@ -6,9 +6,6 @@
 #include "code/upkeep.h"
 #include "host/check.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const char *branch_of(const struct code_call *code)
 {
     return code->repo.main + strlen("refs/heads/");

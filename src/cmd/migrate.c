@@ -4,10 +4,6 @@
 #include "cmd.h"
 #include "cmd/print.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-
 static const struct opt opts[] = {
     {'n', "name", "NAME", "name the session", OFFER_NONE},
     {0, "dry-run", NULL, "only print what would be done", OFFER_NONE},

@@ -4,8 +4,6 @@
 #include "cmd.h"
 #include "cmd/print.h"
 
-#include <stdio.h>
-
 static const struct opt opts[] = {
     {0, "no-start", NULL, "leave it stopped there, also if it ran here", OFFER_NONE},
     {.name = NULL},

@@ -5,8 +5,6 @@
 #include "cmd/print.h"
 #include "tmux/tmux.h"
 
-#include <stddef.h>
-
 static const struct opt opts[] = {
     NEW_OPTIONS,
     {0, "id", "UUID", "use this session id instead of a random one", OFFER_NONE},

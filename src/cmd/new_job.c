@@ -7,10 +7,6 @@
 #include "fleet/submit.h"
 #include "model/setting.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { CPUS_MAX = 65536, IDLE_MIN_MS = 1000 };
 #define MEMORY_MAX (UINT64_C(1) << 50)
 

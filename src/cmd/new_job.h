@@ -2,8 +2,7 @@
  * `mas new --host NAME` where Slurm places the session. Where ssh reaches the host, the command
  * runs there; see cmd/remote.h.
  */
-#ifndef MAS_CMD_NEW_JOB_H
-#define MAS_CMD_NEW_JOB_H
+#pragma once
 
 #include "cmd.h"
 #include "cmd/new_options.h"
@@ -27,5 +26,3 @@ int new_job_refuse(const struct call *call, struct err *err);
 /* Submits the session and prints its job. */
 int new_job(struct call *call, const struct life_options *options, struct new_given *given,
             struct err *err);
-
-#endif

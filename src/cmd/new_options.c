@@ -1,9 +1,6 @@
 #include "cmd/new_options.h"
 
-#include "base/str.h"
 #include "cmd/consent.h"
-
-#include <string.h>
 
 /* Reads --setup, and finds out whether somebody can be asked. */
 static int read_setup(const struct call *call, struct life_setup *ret, struct err *err)

@@ -1,8 +1,7 @@
 /*
  * The options of a new session, which `mas new` and `mas run` share.
  */
-#ifndef MAS_CMD_NEW_OPTIONS_H
-#define MAS_CMD_NEW_OPTIONS_H
+#pragma once
 
 #include "cmd.h"
 #include "cmd/wall_option.h"
@@ -47,5 +46,3 @@ int new_options_read(const struct call *call, struct life_options *ret, struct n
 void new_options_warn(const struct new_given *given, const struct session *session);
 void new_given_free(struct new_given *given);
 #define _cleanup_new_given_ __attribute__((cleanup(new_given_free)))
-
-#endif

@@ -8,11 +8,6 @@
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 /* Where the person is. */
 struct here {
     char *socket; /* of the tmux server; NULL: this terminal is in none */

@@ -3,8 +3,6 @@
 #include "cmd.h"
 #include "session/notice.h"
 
-#include <unistd.h>
-
 static int run_notify(struct call *call, struct err *err)
 {
     _cleanup_free_ char *text = NULL;

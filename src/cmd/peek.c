@@ -2,9 +2,6 @@
 #include "cmd/print.h"
 #include "cmd/targets.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct opt opts[] = {
     {0, "history", "LINES", "also print up to this many lines that have scrolled off", OFFER_NONE},
     {.name = NULL},

@@ -1,12 +1,7 @@
 #include "cmd/person.h"
 
 #include "base/proc.h"
-#include "base/str.h"
 #include "host/supervisor.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum who { WHO_UNKNOWN, WHO_PERSON, WHO_AGENT };
 

@@ -1,10 +1,7 @@
 /*
  * For what only a person may do.
  */
-#ifndef MAS_CMD_PERSON_H
-#define MAS_CMD_PERSON_H
-
-#include "base/err.h"
+#pragma once
 
 /* Fails if an agent runs this command: if it descends from an agent's supervisor, or if the
  * environment says so and it descends from none. A shell in a team is a person's. `what` is the
@@ -14,5 +11,3 @@ int person_check(const char *what, struct err *err);
 /* Fails if this command descends from an agent of a session in this root (its path). An agent that
  * works on another one, such as a test of mas, goes by. */
 int person_check_root(const char *root, const char *what, struct err *err);
-
-#endif

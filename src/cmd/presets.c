@@ -4,11 +4,6 @@
 #include "cmd/print.h"
 #include "cmd/table.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Returns the program that the preset's command names, or the user's shell for an empty command.
  * The caller frees it. */
 static char *program_of(const struct preset *preset)

@@ -10,12 +10,6 @@
 #include "store/placement.h"
 #include "store/workspace.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { PROGRESS_AFTER_MS = 400 };
 
 /* Keeps the result, because it is needed for each cell. */

@@ -1,16 +1,10 @@
 /*
  * Output that several commands share: colours, progress, a new session. For tables see cmd/table.h.
  */
-#ifndef MAS_CMD_PRINT_H
-#define MAS_CMD_PRINT_H
+#pragma once
 
 #include "base/palette.h"
-#include "base/str.h"
 #include "session/life.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct call;
 struct survey;
@@ -62,5 +56,3 @@ void progress_begin(struct life *life, const char *word, bool quiet);
 void progress_of_looks(struct life *life, bool quiet);
 /* Clears the progress line and restores the signal handlers. If a signal arrived, raises it now. */
 void progress_end(void);
-
-#endif

@@ -3,8 +3,6 @@
 #include "cmd/print.h"
 #include "session/arrive.h"
 
-#include <string.h>
-
 /* Prints what is here of a session. */
 static int look(const struct life *life, const char *id, uint64_t epoch, struct err *err)
 {

@@ -7,13 +7,6 @@
 #include "fleet/jobs.h"
 #include "fleet/reach.h"
 
-#include <inttypes.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define ATTACH "attach" /* the option by which a verb becomes one for a terminal */
 
 /* Finds mas.ini as a command does that needs no root. */

@@ -12,8 +12,7 @@
  * calls before it opens the root. So has a verb with an option that names a host (OFFER_HOST), such
  * as `mas new --host NAME`, unless Slurm is to place the session.
  */
-#ifndef MAS_CMD_REMOTE_H
-#define MAS_CMD_REMOTE_H
+#pragma once
 
 #include "cmd.h"
 
@@ -25,5 +24,3 @@ int remote_run(const char *name, const struct cmd *cmd, char *const *words, cons
 /* Where a word has been found to be no session: makes the error one about the host, if the word is
  * NAME:SESSION and mas.ini has no such host. Returns -1. */
 int remote_hint_host(const struct call *call, const char *word, struct err *err);
-
-#endif

@@ -2,9 +2,6 @@
 #include "cmd/targets.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { RESTART_MS = 60000 };
 
 static const char restart[] = "{\"do\":\"restart\"}";

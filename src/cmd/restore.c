@@ -3,9 +3,6 @@
 #include "memory/store.h"
 #include "session/archive.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 static const struct opt opts[] = {
     {0, "new-id", NULL, "restore as a new session with a random id", OFFER_NONE},
     {'n', "name", "NAME", "name the session, instead of the name it had", OFFER_NONE},

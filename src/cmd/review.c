@@ -11,12 +11,6 @@
 #include "model/message.h"
 #include "session/notify.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum {
     TEXT_MAX = 128 << 20, /* bytes of the edited text */
     COMMENTS_MAX = 1000, /* from a file */

@@ -3,9 +3,6 @@
 #include "session/lost.h"
 #include "store/session.h"
 
-#include <signal.h>
-#include <stdio.h>
-
 static const struct opt opts[] = {
     {'f', "force", NULL, "stop a running session first; also remove a damaged one", OFFER_NONE},
     {.name = NULL},

@@ -3,10 +3,6 @@
 #include "client/survey.h"
 #include "store/known_roots.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 /* The numbers of other roots to check and to name; few, because a hint is one line. */
 enum { LOOKED_MAX = 32, NAMED_MAX = 3 };
 

@@ -1,8 +1,7 @@
 /*
  * Check that the user has accepted the root, and find other roots that have sessions.
  */
-#ifndef MAS_CMD_ROOTS_H
-#define MAS_CMD_ROOTS_H
+#pragma once
 
 #include "cmd.h"
 
@@ -25,5 +24,3 @@ int roots_hint_none(const struct call *call, struct err *err);
 
 /* For a session `text` that was not found: adds a hint if a known root has it. Returns -1. */
 int roots_hint_session(const struct call *call, const char *text, struct err *err);
-
-#endif

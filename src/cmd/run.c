@@ -8,10 +8,6 @@
 #include "cmd/print.h"
 #include "store/lease.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct opt opts[] = {
     {0, "store", "DIR", "restore the session from DIR, and save it there", OFFER_DIR},
     {0, "id", "UUID", "the session; without it, a new one", OFFER_NONE},

@@ -11,11 +11,6 @@
 #include "cmd/words.h"
 #include "memory/context.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { FOUND = 10 }; /* default number of messages */
 
 /* A hit to print. A hit that contains none of the words is printed under the nearest match of its

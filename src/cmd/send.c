@@ -5,9 +5,6 @@
 #include "cmd/targets.h"
 #include "cmd/words.h"
 
-#include <string.h>
-#include <unistd.h>
-
 static const struct opt opts[] = {
     {0, "file", "FILE", "send the content of FILE", OFFER_FILE},
     {0, "no-enter", NULL, "type the text without Enter", OFFER_NONE},

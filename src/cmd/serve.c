@@ -4,9 +4,6 @@
 #include "base/proc.h"
 #include "session/helper.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct opt opts[] = {
     {0, "listen", "ADDRESS:PORT", "listen at this address; port 0 selects a free port", OFFER_NONE},
     {0, "unix", "PATH", "listen at a Unix socket, which needs no token", OFFER_FILE},

@@ -1,8 +1,7 @@
 /*
  * The actions of `mas serve`.
  */
-#ifndef MAS_CMD_SERVE_H
-#define MAS_CMD_SERVE_H
+#pragma once
 
 #include "cmd.h"
 #include "store/token.h"
@@ -14,5 +13,3 @@ extern const struct cmd cmd_serve_token, cmd_serve_pair;
 int serve_parse_right(const struct call *call, const char *what, bool needed, enum right *ret,
                       struct err *err);
 int serve_parse_expires(const struct call *call, time_t *ret, struct err *err);
-
-#endif

@@ -2,7 +2,6 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "cmd/print.h"
 #include "cmd/serve.h"
@@ -10,9 +9,6 @@
 
 #include <ifaddrs.h>
 #include <netdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     ADDRESSES_MAX = 4096, /* bytes of the file */

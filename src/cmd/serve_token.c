@@ -1,15 +1,9 @@
 #include "base/json.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "cmd/print.h"
 #include "cmd/serve.h"
 #include "cmd/table.h"
 #include "store/token.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 
 /* ---- add */
 

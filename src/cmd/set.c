@@ -9,10 +9,6 @@
 #include "session/life.h"
 #include "store/session_limits.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int set_private(const struct call *call, const char *id, bool yes, struct err *err)
 {
     const struct life life = {.root = &call->root, .config = &call->config};

@@ -4,9 +4,6 @@
 #include "cmd/print.h"
 #include "cmd/table.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int check_words(struct call *call, char *const *words, struct err *err)
 {
     for (; *words != NULL; words++) {

@@ -1,8 +1,7 @@
 /*
  * `mas set SESSION AGENT [KEY=VALUE...]`: settings that an ACP agent offers.
  */
-#ifndef MAS_CMD_SET_AGENT_H
-#define MAS_CMD_SET_AGENT_H
+#pragma once
 
 #include "cmd.h"
 
@@ -14,5 +13,3 @@ int set_agent(struct call *call, struct err *err);
 /* Prints the mode and the options of one agent, with the values that they may have. Fails with
  * MAS_CONFLICT if it has told of none: it does not run yet, or offers none. */
 int set_agent_show(struct call *call, struct err *err);
-
-#endif

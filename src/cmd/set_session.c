@@ -6,8 +6,6 @@
 #include "cmd/table.h"
 #include "code/setup.h"
 
-#include <string.h>
-
 /* Adds a row "AGENT.KEY=VALUE", without agent if that is NULL, and where the value comes from. */
 static void add_setting(struct table *table, const char *agent, const char *key, const char *value,
                         const char *from)

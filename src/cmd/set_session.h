@@ -1,13 +1,9 @@
 /*
  * Part of `mas set`: what holds for a session.
  */
-#ifndef MAS_CMD_SET_SESSION_H
-#define MAS_CMD_SET_SESSION_H
+#pragma once
 
-#include "base/err.h"
 #include "cmd.h"
 
 /* Prints what `mas set` can set for the session operands[0], and where the values come from. */
 int set_session_show(const struct call *call, struct err *err);
-
-#endif

@@ -6,13 +6,6 @@
 #include "code/placed.h"
 #include "session/walled_run.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { CANNOT_RUN = 126 }; /* exit code, as of a shell */
 
 /* Runs the setup in the work tree, behind the wall of the agent. */

@@ -9,10 +9,6 @@
 #include "cmd/table.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Appends the state: "idle", "exited 3", "running (no host)". */
 static void describe(const struct session_detail *detail, size_t i, const struct tmux_pane *pane,
                      struct str *to)

@@ -1,17 +1,11 @@
 #include "cmd/show_walls.h"
 
 #include "base/env.h"
-#include "base/str.h"
 #include "session/env.h"
 #include "session/helper.h"
 #include "session/launch.h"
 #include "store/owner.h"
 #include "wall/plan.h"
-
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* What the next start would rest on, beside the settings. */
 struct next {

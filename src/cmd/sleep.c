@@ -2,8 +2,6 @@
 #include "cmd/targets.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-
 enum { SLEEP_MS = 60000 };
 
 /* Keeps the status of an agent that did not have to be put to sleep; the other answers have none.

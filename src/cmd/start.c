@@ -1,5 +1,4 @@
 #include "base/file.h"
-#include "base/str.h"
 #include "cmd/agents.h"
 #include "cmd/each_session.h"
 #include "cmd/person.h"
@@ -8,10 +7,6 @@
 #include "cmd/wall_option.h"
 #include "fleet/move.h"
 #include "memory/store.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 static const struct opt opts[] = {
     {0, "crashed", NULL, "start every session that was active before a crash or reboot",

@@ -17,11 +17,6 @@
 #include "store/session_limits.h"
 #include "store/usage.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum {
     TICK_MS = 1000, /* interval at which the table is redrawn for the ages */
     TOGETHER_MS = 20,

@@ -1,12 +1,7 @@
 #include "cmd/agents.h"
 #include "cmd/each_session.h"
 
-#include "base/str.h"
 #include "store/session.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 static const struct opt opts[] = {
     {0, "all", NULL, "stop every session that runs", OFFER_NONE},

@@ -1,6 +1,5 @@
 #include "cmd/suggest.h"
 
-#include "base/str.h"
 #include "base/suggest.h"
 #include "cmd.h"
 

@@ -4,9 +4,6 @@
 #include "code/conflict.h"
 #include "code/upkeep.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const struct opt opts[] = {
     {0, "project", NULL, "first merge what is new in the project's branch", OFFER_NONE},
     {.name = NULL},

@@ -1,15 +1,9 @@
 #include "cmd/table.h"
 
-#include "base/str.h"
 #include "base/wrap.h"
 
 #include <locale.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 enum {
     GAP = 2, /* blanks between columns */

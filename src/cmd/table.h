@@ -8,11 +8,7 @@
  *     table_print(&table);
  *     table_free(&table);
  */
-#ifndef MAS_CMD_TABLE_H
-#define MAS_CMD_TABLE_H
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 struct table {
     size_t columns;
@@ -36,5 +32,3 @@ struct screen {
     size_t columns, rows;
 };
 struct screen screen_size(void);
-
-#endif

@@ -4,9 +4,6 @@
 #include "model/target.h"
 #include "session/life.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void shift(struct call *call)
 {
     call->operands++;

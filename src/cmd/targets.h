@@ -4,14 +4,10 @@
  * -s names the session. Inside a team's pane (MAS_SESSION_ID), the first operand is a TARGET if it
  * names agents of that team, and a SESSION otherwise. Elsewhere, the first operand is the SESSION.
  */
-#ifndef MAS_CMD_TARGETS_H
-#define MAS_CMD_TARGETS_H
+#pragma once
 
 #include "client/roster.h"
 #include "cmd.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum targets_form {
     TARGETS_ONE, /* TARGET, then the command's other operands */
@@ -45,5 +41,3 @@ int targets_timeout(const struct call *call, int *ret_ms, struct err *err);
  * Each host starts its agent. *ret_count is the number of these agents. */
 int targets_bring_back(const struct call *call, struct roster *roster, size_t *ret_count,
                        struct err *err);
-
-#endif

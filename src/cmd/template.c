@@ -10,12 +10,6 @@
 #include "store/template.h"
 #include "store/workspace.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 /* One line of `mas template list`. */
 struct template_entry {
     const char *name;

@@ -4,9 +4,6 @@
 #include "store/root.h"
 #include "store/shipped.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static int print_one(const struct shipped *shipped, const char *name, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;

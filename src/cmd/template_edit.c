@@ -1,15 +1,9 @@
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "cmd.h"
 #include "cmd/edit.h"
 #include "cmd/template.h"
 #include "store/template.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 /* Asks the user what to do with a copy that has errors: 'e' edit, 'k' keep or 'd' drop. Without a
  * terminal, 'k'. */

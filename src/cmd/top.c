@@ -3,8 +3,6 @@
 #include "cmd.h"
 #include "session/helper.h"
 
-#include <stdlib.h>
-
 static const struct opt opts[] = {
     {0, "once", NULL, "print the list once, as text", OFFER_NONE},
     {0, "teams", NULL, "group agents by team", OFFER_NONE},

@@ -10,10 +10,6 @@
 #include "store/session.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* What a line of the table stands for. */
 enum usage_by { BY_SESSION, BY_AGENT, BY_QUERY, BY_DAY, BY_MODEL, BY_COUNT };
 static const char *const by_names[BY_COUNT] = {"session", "agent", "query", "day", "model"};

@@ -2,8 +2,6 @@
 #include "cmd.h"
 #include "cmd/print.h"
 
-#include <stdio.h>
-
 static int run_version(struct call *call, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;

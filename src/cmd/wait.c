@@ -4,10 +4,6 @@
 #include "cmd/targets.h"
 #include "session/life.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 static const struct opt opts[] = {
     {0, "for", "STATE", "idle (the default), exit or waiting", OFFER_UNTIL},
     {0, "any", NULL, "wait until one of the agents is in that state", OFFER_NONE},

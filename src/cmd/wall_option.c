@@ -2,8 +2,6 @@
 
 #include "cmd/consent.h"
 
-#include <string.h>
-
 int wall_option_read(const struct call *call, enum wall_level *ret,
                      const enum wall_level **ret_given, struct err *err)
 {

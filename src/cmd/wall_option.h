@@ -1,8 +1,7 @@
 /*
  * The option --wall of `mas new` and `mas start`.
  */
-#ifndef MAS_CMD_WALL_OPTION_H
-#define MAS_CMD_WALL_OPTION_H
+#pragma once
 
 #include "cmd.h"
 #include "model/wall.h"
@@ -17,5 +16,3 @@
 /* Reads it. *ret_given is `ret`, or NULL without the option. */
 int wall_option_read(const struct call *call, enum wall_level *ret,
                      const enum wall_level **ret_given, struct err *err);
-
-#endif

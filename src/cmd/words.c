@@ -1,12 +1,7 @@
 #include "cmd/words.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "model/message.h"
-
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 char *words_join(const struct call *call)
 {

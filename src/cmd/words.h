@@ -1,12 +1,9 @@
 /*
  * Read the text given to a command: words, standard input or a file.
  */
-#ifndef MAS_CMD_WORDS_H
-#define MAS_CMD_WORDS_H
+#pragma once
 
 #include "cmd.h"
-
-#include <stddef.h>
 
 /* Returns the remaining operands, joined with single spaces. The caller frees the result. */
 char *words_join(const struct call *call);
@@ -21,5 +18,3 @@ int words_read(const char *path, char **ret, size_t *ret_len, struct err *err);
 int words_text(const char *value, char **ret, size_t *ret_len, struct err *err);
 /* Like words_text(), for a search text: fails if it contains a NUL. */
 int words_query(const char *value, char **ret, struct err *err);
-
-#endif

@@ -1,14 +1,8 @@
 #include "code/changes.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "code/checkout.h"
 #include "code/index.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define INDEX "changes-index" /* in code.git, while the commit is made */
 

@@ -1,10 +1,8 @@
 /*
  * Takes along what is changed and not committed in a project.
  */
-#ifndef MAS_CODE_CHANGES_H
-#define MAS_CODE_CHANGES_H
+#pragma once
 
-#include "base/err.h"
 #include "code/project.h"
 #include "code/repo.h"
 
@@ -14,5 +12,3 @@
  * does not begin with the commit that is checked out there, or has files in conflict. */
 int changes_commit(const struct repo *repo, const struct project *project, char **ret,
                    struct err *err);
-
-#endif

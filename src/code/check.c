@@ -2,15 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define CHECK "check" /* in code.git */
 #define CHECK_LOG "logs/check.log" /* in the workspace */

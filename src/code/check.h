@@ -1,14 +1,9 @@
 /*
  * Runs a person's command on a commit before a branch moves to it.
  */
-#ifndef MAS_CODE_CHECK_H
-#define MAS_CODE_CHECK_H
+#pragma once
 
-#include "base/err.h"
 #include "code/repo.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* The command as it is about to be started. Nothing of it is owned. */
 struct check_program {
@@ -48,5 +43,3 @@ int check_run(const struct repo *repo, const struct check *check, const char *co
  * check_drop(). The caller frees *ret_tree, its path. */
 int check_make_tree(const struct repo *repo, const char *commit, char **ret_tree, struct err *err);
 int check_drop(const struct repo *repo, struct err *err);
-
-#endif

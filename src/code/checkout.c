@@ -1,12 +1,7 @@
 #include "code/checkout.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "code/drivers.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 void checkout_free(struct checkout *checkout)
 {

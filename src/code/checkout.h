@@ -6,10 +6,8 @@
  *     if (checkout_open(tree, &checkout, err) == -1 ||
  *         git_must(&checkout.git, GIT_ARGS("read-tree", ...), NULL, NULL, err) == -1)
  */
-#ifndef MAS_CODE_CHECKOUT_H
-#define MAS_CODE_CHECKOUT_H
+#pragma once
 
-#include "base/err.h"
 #include "code/git.h"
 
 struct checkout {
@@ -31,5 +29,3 @@ void checkout_free(struct checkout *checkout);
 /* Appends what the settings of the person, of the machine and of a repository say of how files
  * stand in the work tree open at `cwd` and of which of them git ignores, as "KEY=VALUE". */
 int checkout_settings(int cwd, char ***ret, struct err *err);
-
-#endif

@@ -1,11 +1,6 @@
 #include "code/comparison.h"
 
-#include "base/str.h"
 #include "code/module.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void comparison_free(struct comparison *changes)
 {

@@ -1,10 +1,8 @@
 /*
  * What an agent has changed, committed or not, or what the whole team has.
  */
-#ifndef MAS_CODE_COMPARISON_H
-#define MAS_CODE_COMPARISON_H
+#pragma once
 
-#include "base/err.h"
 #include "code/work.h"
 
 #define COMPARE_MAIN "main" /* in place of an agent: the integration branch */
@@ -66,5 +64,3 @@ int comparison_landing(const struct repo *repo, struct comparison_landing *ret, 
 
 /* Remembers that a person has seen the changes of an agent as they are. */
 int comparison_look(const struct comparison *changes, struct err *err);
-
-#endif

@@ -1,11 +1,6 @@
 #include "code/confine.h"
 
 #include "base/path.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void add(struct confine *confine, enum landlock_access access, const char *path, int fd)
 {

@@ -8,8 +8,7 @@
  *
  * Where the kernel has no Landlock nothing holds it; a wall that is required is refused there.
  */
-#ifndef MAS_CODE_CONFINE_H
-#define MAS_CODE_CONFINE_H
+#pragma once
 
 #include "base/landlock.h"
 
@@ -33,5 +32,3 @@ void confine_make(const char *program, const char *dir, int tree, struct confine
 void confine_allow(struct confine *confine, enum landlock_access access, const char *path);
 void confine_free(struct confine *confine);
 #define _cleanup_confine_ __attribute__((cleanup(confine_free)))
-
-#endif

@@ -1,10 +1,5 @@
 #include "code/conflict.h"
 
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     OTHERS_MAX = 5,
     FILES_MAX = 100, /* arguments of git */

@@ -1,8 +1,7 @@
 /*
  * Who is on the other side of a conflict.
  */
-#ifndef MAS_CODE_CONFLICT_H
-#define MAS_CODE_CONFLICT_H
+#pragma once
 
 #include "code/repo.h"
 
@@ -14,5 +13,3 @@ char **conflict_others(const struct repo *repo, const struct git *git, const cha
 
 /* Appends "; there it was changed by: A; B", or nothing. */
 void conflict_show_others(char *const *others, struct str *to);
-
-#endif

@@ -1,11 +1,5 @@
 #include "code/drivers.h"
 
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 static const char begins[] = "filter.";
 static const char ends[] = ".process=";
 

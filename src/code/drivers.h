@@ -2,10 +2,8 @@
  * The filters that a repository configures for its files (gitattributes(5)), other than git-lfs.
  * mas runs none of them.
  */
-#ifndef MAS_CODE_DRIVERS_H
-#define MAS_CODE_DRIVERS_H
+#pragma once
 
-#include "base/err.h"
 #include "code/git.h"
 
 /* Appends settings for struct git that turn the filters of the repository off, to a list that the
@@ -17,5 +15,3 @@ int drivers_turn_off(const struct git *git, char ***ret, struct err *err);
  * that the function makes and removes. */
 int drivers_find(const struct git *git, char *const *settings, const char *index, const char *old,
                  const char *new, char **ret, struct err *err);
-
-#endif

@@ -1,16 +1,7 @@
 #include "code/git.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "code/confine.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     ARGS_MAX = 128,

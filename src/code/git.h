@@ -11,14 +11,9 @@
  * external diff programs, textconv, credential helpers, pagers, editors, signatures and every
  * transport are off. The filter `lfs` is mas itself (code/lfs_filter.h).
  */
-#ifndef MAS_CODE_GIT_H
-#define MAS_CODE_GIT_H
+#pragma once
 
-#include "base/err.h"
 #include "base/proc.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum {
     GIT_OID_MAX = 64, /* hex digits: SHA-256 */
@@ -102,5 +97,3 @@ bool git_is_branch(const char *text);
 /* Returns what is in progress in the open inside of a work tree's repository: "a rebase", "a
  * merge", "a cherry-pick", "a revert", "a bisect"; NULL: nothing. */
 const char *git_progress(int dir);
-
-#endif

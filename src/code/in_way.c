@@ -1,13 +1,7 @@
 #include "code/in_way.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree_walk.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 struct in_way {
     int tree;

@@ -2,10 +2,8 @@
  * What lies in the way of a move of a work tree. git removes what it ignores without a word: a
  * file, or a link to a directory where a directory is to be.
  */
-#ifndef MAS_CODE_IN_WAY_H
-#define MAS_CODE_IN_WAY_H
+#pragma once
 
-#include "base/err.h"
 #include "code/git.h"
 
 /* Lists what stands in the work tree of `git` where the commit `new` has files and `old` does not
@@ -14,5 +12,3 @@ int in_way_find(const struct git *git, const char *old, const char *new, char **
                 struct err *err);
 /* Fails with MAS_CONFLICT, and names it, if there is any. */
 int in_way_check(const struct git *git, const char *old, const char *new, struct err *err);
-
-#endif

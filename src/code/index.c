@@ -3,14 +3,6 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/sha1.h"
-#include "base/str.h"
-
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The format is in gitformat-index(5); git writes versions 2 and 3 unless it is told otherwise. */
 enum {

@@ -1,13 +1,7 @@
 /*
  * An index file of git that mas keeps.
  */
-#ifndef MAS_CODE_INDEX_H
-#define MAS_CODE_INDEX_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <time.h>
+#pragma once
 
 /* Makes git read those files again whose inodes changed in the second `begun` or later. git
  * compares times in whole seconds, and looks twice only at a file whose modification time is as new
@@ -23,5 +17,3 @@ int index_copy(int from, const char *name, int to, const char *as, struct err *e
  * it: git would have to read all files, because it knows those of the original. Files whose size or
  * modification time is another one are left to git. Returns 1 if mas cannot read the index. */
 int index_adopt(int tree, bool sha256, struct err *err);
-
-#endif

@@ -2,7 +2,6 @@
 
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "code/landed.h"
 #include "code/linked.h"
 #include "code/module.h"
@@ -10,12 +9,6 @@
 #include "code/sparse.h"
 #include "code/view.h"
 #include "code/work.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { NAMES_SHOWN = 3 };
 

@@ -2,13 +2,9 @@
  * Finds work that would be lost with a session: what is neither in the project nor as mas made it.
  * code/landed.h tells which commits are in the project. Files are compared by content.
  */
-#ifndef MAS_CODE_KEEP_H
-#define MAS_CODE_KEEP_H
+#pragma once
 
-#include "base/err.h"
 #include "code/repo.h"
-
-#include <stddef.h>
 
 /* Gets how many of the repositories have been looked at. */
 typedef void keep_progress(size_t done, size_t count, void *arg);
@@ -28,5 +24,3 @@ int keep_find(const struct repo *repo, const struct team *team, keep_progress *p
  * that of the others is; *err is the first reason.
  */
 int keep_save(const struct repo *repo, const struct team *team, const char *id, struct err *err);
-
-#endif

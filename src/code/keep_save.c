@@ -1,5 +1,4 @@
 /* The part of code/keep.h that copies work into the project. */
-#include "base/str.h"
 #include "code/keep.h"
 #include "code/landed.h"
 #include "code/lfs_carry.h"
@@ -12,13 +11,6 @@
 #include "code/submodule.h"
 #include "code/view.h"
 #include "code/work.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Commits that are copied together, because they are in the same repository. */
 struct saver {

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "code/checkout.h"
 #include "code/conflict.h"
 #include "code/leftover.h"
@@ -14,13 +13,6 @@
 #include "code/project.h"
 #include "code/replay.h"
 #include "code/submodule.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define JOURNAL "landing" /* in code.git */
 

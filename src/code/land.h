@@ -13,14 +13,9 @@
  * branch has landed and its work tree lags; land_finish() moves it. A git that was killed in 4
  * leaves locks in the project, which land_finish() removes if nobody has them open.
  */
-#ifndef MAS_CODE_LAND_H
-#define MAS_CODE_LAND_H
+#pragma once
 
-#include "base/err.h"
 #include "code/repo.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum land_way {
     LAND_AUTO, /* forward if possible and there is no message, otherwise a merge */
@@ -69,5 +64,3 @@ int land_request(const struct repo *repo, const struct team_project *project,
 /* Finishes a landing that was killed. *ret tells whether there was one. The caller holds the lock.
  * Fails with MAS_CONFLICT, and leaves all as it is, if files that it would replace were changed. */
 int land_finish(const struct repo *repo, bool *ret, struct err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Shared by the files that land; for land*.c only.
  */
-#ifndef MAS_CODE_LAND_INTERNAL_H
-#define MAS_CODE_LAND_INTERNAL_H
+#pragma once
 
 #include "code/land.h"
 #include "code/project.h"
@@ -24,5 +23,3 @@ int land_check_tree(const struct landing *landing, struct err *err);
 /* Moves a work tree from one commit to another, as `git switch` does: a file that was changed is in
  * the way. */
 int land_move_tree(const char *tree, const char *old, const char *new, struct err *err);
-
-#endif

@@ -3,15 +3,10 @@
  */
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "code/land.h"
 #include "code/lfs_carry.h"
 #include "code/pack.h"
 #include "code/project.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Finds the remote that `git push` would use for a branch. The caller frees *ret. */
 static int find_remote(const struct project *project, const char *branch, char **ret,

@@ -1,19 +1,11 @@
 #include "code/land_internal.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "code/checkout.h"
 #include "code/drivers.h"
 #include "code/in_way.h"
 #include "code/index.h"
 #include "code/unseen.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define INDEX "land.index" /* in code.git, while the move is tried */
 

@@ -4,10 +4,6 @@
 #include "code/merge.h"
 #include "code/project.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum {
     MERGES_MAX = 64, /* merge commits that are made again to compare them */
     EARLIER_MAX = 64, /* commits of the project at which a squash is looked for */

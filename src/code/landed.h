@@ -7,16 +7,10 @@
  * (cherry-pick, rebase) or one for all. Those branches are the one to land on and the
  * remote-tracking ones, where a team's work comes back from after somebody else has merged it.
  */
-#ifndef MAS_CODE_LANDED_H
-#define MAS_CODE_LANDED_H
+#pragma once
 
-#include "base/err.h"
-#include "base/str.h"
 #include "code/repo.h"
 #include "code/stranger.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 struct landed {
     const struct repo *repo;
@@ -58,5 +52,3 @@ int landed_count(const struct landed *landed, const struct git *git, const char 
  * counts. */
 int landed_missing(const struct landed *landed, const struct git *git, const char *oid, size_t *ret,
                    struct err *err);
-
-#endif

@@ -3,12 +3,6 @@
 #include "base/file.h"
 #include "base/path.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 void layout_set(struct str *config, const char *name, const char *value)
 {
     if (value == NULL) {

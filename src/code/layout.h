@@ -7,11 +7,7 @@
  *     layout_set(&config, "bare", "true");
  *     if (layout_make(dir, head, &config, err) == -1 || layout_ref(dir, ref, oid, err) == -1)
  */
-#ifndef MAS_CODE_LAYOUT_H
-#define MAS_CODE_LAYOUT_H
-
-#include "base/err.h"
-#include "base/str.h"
+#pragma once
 
 /* Adds a line with a setting, or with `value` NULL the heading of a section. The value may hold
  * anything but NUL. */
@@ -22,5 +18,3 @@ int layout_make(int dir, const char *head, const struct str *config, struct err 
 
 /* Creates a ref with its directories; it must not exist. `ref` and `oid` are valid names. */
 int layout_ref(int dir, const char *ref, const char *oid, struct err *err);
-
-#endif

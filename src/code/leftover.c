@@ -1,15 +1,7 @@
 #include "code/leftover.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "code/sparse.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static bool has_path(char *const *list, const char *path)
 {

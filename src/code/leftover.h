@@ -1,10 +1,8 @@
 /*
  * A work tree that a killed command was moving from one commit to another.
  */
-#ifndef MAS_CODE_LEFTOVER_H
-#define MAS_CODE_LEFTOVER_H
+#pragma once
 
-#include "base/err.h"
 #include "code/repo.h"
 
 struct leftover {
@@ -20,5 +18,3 @@ struct leftover {
  * nor the beginning of the new one, which git had begun to write; or if one of them was staged
  * since. */
 int leftover_finish(const struct leftover *leftover, struct err *err);
-
-#endif

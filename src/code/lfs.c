@@ -1,14 +1,6 @@
 #include "code/lfs.h"
 
 #include "base/path.h"
-#include "base/str.h"
-
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char first_line[] = "version https://git-lfs.github.com/spec/v1\n";
 static const char oid_begins[] = "oid sha256:";

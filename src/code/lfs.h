@@ -7,16 +7,10 @@
  * commits that it moves from store to store. Each object is read and compared with its name on the
  * way. Agents and persons use git-lfs.
  */
-#ifndef MAS_CODE_LFS_H
-#define MAS_CODE_LFS_H
+#pragma once
 
-#include "base/err.h"
 #include "base/sha256.h"
 #include "code/git.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define LFS_STORE "lfs/objects" /* in a repository */
 
@@ -79,5 +73,3 @@ enum lfs_range {
 int lfs_bring(const struct git *git, const char *revs, enum lfs_range range,
               const struct lfs_sources *from, const char *to, struct lfs_gaps *ret,
               struct err *err);
-
-#endif

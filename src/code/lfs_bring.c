@@ -1,17 +1,8 @@
 /* The part of code/lfs.h that brings objects from store to store. */
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree.h"
 #include "code/lfs.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define TMP_DIR "lfs/tmp" /* git-lfs removes old files there whose names begin with an object's */
 

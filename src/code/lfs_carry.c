@@ -1,12 +1,5 @@
 #include "code/lfs_carry.h"
 
-#include "base/str.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Names the first gap, and how many more there are. The caller frees it. */
 static char *name_gaps(char *const *gaps)
 {

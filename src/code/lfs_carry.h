@@ -2,10 +2,8 @@
  * Where the objects of git-lfs go with the commits of a session: from the project and from agents
  * into code.git, and from there into the project.
  */
-#ifndef MAS_CODE_LFS_CARRY_H
-#define MAS_CODE_LFS_CARRY_H
+#pragma once
 
-#include "base/err.h"
 #include "code/lfs.h"
 #include "code/project.h"
 #include "code/repo.h"
@@ -26,5 +24,3 @@ int lfs_from_agent(const struct stranger *stranger, const char *commit, struct e
  * there, as it was; MAS_DAMAGED if an object is damaged. */
 int lfs_to_project(const struct git *git, const char *oids, const struct lfs_sources *from,
                    const struct project *project, struct err *err);
-
-#endif

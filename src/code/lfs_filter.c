@@ -1,14 +1,7 @@
 #include "code/lfs_filter.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "code/lfs.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
     HEAD = 4, /* hex digits in front of a packet: its length, with them */

@@ -7,13 +7,9 @@
  * .git in the work tree names that directory. The list has absolute paths, which are those of
  * earlier once the session has moved. So mas also looks for work trees everywhere in the session.
  */
-#ifndef MAS_CODE_LINKED_H
-#define MAS_CODE_LINKED_H
+#pragma once
 
-#include "base/err.h"
 #include "code/repo.h"
-
-#include <stddef.h>
 
 struct linked {
     const char *agent; /* whose repository has it; CODE_VIEW: code.git */
@@ -37,5 +33,3 @@ struct linked_list {
 void linked_find(const struct repo *repo, const struct team *team, struct linked_list *ret);
 void linked_free(struct linked_list *list);
 #define _cleanup_linked_ __attribute__((cleanup(linked_free)))
-
-#endif

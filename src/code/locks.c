@@ -2,12 +2,6 @@
 
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 enum { DEPTH_MAX = 32 }; /* directories below refs/ */
 

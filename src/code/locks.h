@@ -2,12 +2,7 @@
  * Finds what a git that was killed, or that found the disk full, has left: locks, which git never
  * removes and because of which it refuses to work, and parts of objects.
  */
-#ifndef MAS_CODE_LOCKS_H
-#define MAS_CODE_LOCKS_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
+#pragma once
 
 /* Returns true if no process needs this lock, an absolute path: none has it open, and no git works
  * in `tree`, because git closes some locks before it gives them up. `tree` may be NULL. */
@@ -17,5 +12,3 @@ bool lock_is_left(const char *lock, const char *tree);
  * list that the caller releases with strv_free(). `path` is its absolute path. Follows no link.
  */
 int lock_find_left(int dir, const char *path, const char *tree, char ***ret, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 #include "code/merge.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree.h"
 #include "code/conflict.h"
 #include "code/lfs_carry.h"
@@ -9,12 +8,6 @@
 #include "code/submodule.h"
 #include "code/view.h"
 #include "code/work.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
     LOCK_MS = 60000,

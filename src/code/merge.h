@@ -1,14 +1,10 @@
 /*
  * Merges agents' branches into the integration branch of code.git, without a work tree.
  */
-#ifndef MAS_CODE_MERGE_H
-#define MAS_CODE_MERGE_H
+#pragma once
 
-#include "base/err.h"
 #include "code/check.h"
 #include "code/repo.h"
-
-#include <stddef.h>
 
 enum merge_outcome {
     MERGE_NOTHING, /* the branch has nothing that the integration branch lacks */
@@ -53,5 +49,3 @@ int merge_commit(const struct repo *repo, const char *oid, const char *name,
  * *ret_files, if it is not NULL, lists the files. The caller releases it with strv_free(). */
 int merge_trees(const struct git *git, const char *ours, const char *theirs,
                 char ret_tree[GIT_OID_TEXT], char ***ret_files, struct err *err);
-
-#endif

@@ -2,14 +2,6 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define MODULES ".git/modules"
 #define LINK "gitdir: "

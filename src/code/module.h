@@ -5,14 +5,9 @@
  * for each in the work tree code/NAME. An agent may have added others, taken the repository of one
  * away, or left one behind in .git/modules.
  */
-#ifndef MAS_CODE_MODULE_H
-#define MAS_CODE_MODULE_H
+#pragma once
 
-#include "base/err.h"
 #include "code/stranger.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #define MODULES_DIR "submodules" /* in code.git */
 
@@ -56,5 +51,3 @@ int module_open(const struct stranger *outer, const char *path, const char *head
 typedef int module_visit(const struct stranger *module, void *arg, struct err *err);
 int module_each(const struct stranger *outer, module_visit *each, void *arg, char ***faults,
                 struct err *err);
-
-#endif

@@ -1,12 +1,7 @@
 #include "code/odd.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree_walk.h"
-
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
 
 struct odd_search {
     char *found; /* path of the first one */

@@ -1,15 +1,7 @@
 #include "code/pack.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Appends "^<id>" for each ref of a repository: what it has already. */
 static int add_known(const struct git *to, struct str *text, struct err *err)

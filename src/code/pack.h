@@ -1,11 +1,8 @@
 /*
  * Copies commits, with all that they need, from one repository into another.
  */
-#ifndef MAS_CODE_PACK_H
-#define MAS_CODE_PACK_H
+#pragma once
 
-#include "base/err.h"
-#include "base/str.h"
 #include "code/git.h"
 
 /* Packs the commits `oids` (a line each) without what `to` has, lets git check each object in `to`,
@@ -19,5 +16,3 @@ int pack_copy(const struct git *from, const struct git *to, const char *tmp, con
 /* Likewise, for a list of all objects to copy, as `git rev-list --objects` prints it. */
 int pack_copy_objects(const struct git *from, const struct git *to, const char *tmp,
                       const struct str *list, struct err *err);
-
-#endif

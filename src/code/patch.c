@@ -1,9 +1,5 @@
 #include "code/patch.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void patch_free(struct patch *patch)
 {
     for (size_t i = 0; i < patch->count; i++) {

@@ -2,14 +2,7 @@
  * Parses the output of `git diff --raw -z --patch`, or several of them, one behind the other: which
  * files changed, and how.
  */
-#ifndef MAS_CODE_PATCH_H
-#define MAS_CODE_PATCH_H
-
-#include "base/err.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 struct patch_hunk {
     const char *header; /* "@@ -1,3 +1,4 @@ ..."; with its lines, a part of the patch's text */
@@ -39,5 +32,3 @@ struct patch {
 int patch_parse(const struct str *text, struct patch *ret, struct err *err);
 void patch_free(struct patch *patch);
 #define _cleanup_patch_ __attribute__((cleanup(patch_free)))
-
-#endif

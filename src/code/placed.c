@@ -5,14 +5,6 @@
 #include "base/sha256.h"
 #include "code/checkout.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #define PLACED_DIR "placed" /* in code.git */
 
 enum {

@@ -5,11 +5,8 @@
  * code.git/placed/AGENT holds a line "<hash> <path>" for each; the hash of a symbolic link begins
  * with "link:".
  */
-#ifndef MAS_CODE_PLACED_H
-#define MAS_CODE_PLACED_H
+#pragma once
 
-#include "base/err.h"
-#include "base/str.h"
 #include "code/project.h"
 #include "code/repo.h"
 
@@ -37,5 +34,3 @@ int placed_record(const struct repo *repo, const char *agent, const struct str *
 
 /* Removes from a list of files, each ended with NUL, those that are as mas put them there. */
 int placed_drop(const struct repo *repo, const char *agent, struct str *names, struct err *err);
-
-#endif

@@ -1,15 +1,6 @@
 #include "code/project.h"
 
 #include "base/path.h"
-#include "base/str.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void project_free(struct project *project)
 {

@@ -2,13 +2,9 @@
  * The git repository that a person names with --project. mas reads it here; only code/land.c and
  * code/keep.c write to it.
  */
-#ifndef MAS_CODE_PROJECT_H
-#define MAS_CODE_PROJECT_H
+#pragma once
 
-#include "base/err.h"
 #include "code/git.h"
-
-#include <stdbool.h>
 
 #define PROJECT_REF_LANDED "refs/mas/landed/" /* commits of submodules, see submodule_land() */
 
@@ -57,5 +53,3 @@ int project_reopen_same(const struct git *own, const char *path, const char *bas
 void project_find_submodule(const char *top, const char *path, char **ret);
 void project_free(struct project *project);
 #define _cleanup_project_ __attribute__((cleanup(project_free)))
-
-#endif

@@ -1,10 +1,6 @@
 #include "code/replay.h"
 
-#include "base/str.h"
 #include "code/merge.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static int tree_of(const struct git *git, const char *commit, char ret[GIT_OID_TEXT],
                    struct err *err)

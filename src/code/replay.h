@@ -1,10 +1,8 @@
 /*
  * Replays commits onto another one, as a rebase does, without a work tree.
  */
-#ifndef MAS_CODE_REPLAY_H
-#define MAS_CODE_REPLAY_H
+#pragma once
 
-#include "base/err.h"
 #include "code/git.h"
 
 /* Puts the commits that `from` has and `onto` lacks onto `onto`, oldest first, without merges and
@@ -14,5 +12,3 @@
  * which would be lost. */
 int replay(const struct git *git, const char *onto, const char *from, char ret[GIT_OID_TEXT],
            char ret_at[GIT_OID_TEXT], char ***ret_files, struct err *err);
-
-#endif

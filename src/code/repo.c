@@ -2,17 +2,9 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/session.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { REF_MAX = 1024 }; /* bytes of a file that holds a ref */
 

@@ -22,10 +22,8 @@
  *
  * All of this is made in the workspace's stage, so it exists whole or not at all.
  */
-#ifndef MAS_CODE_REPO_H
-#define MAS_CODE_REPO_H
+#pragma once
 
-#include "base/err.h"
 #include "base/kv.h"
 #include "base/tree.h"
 #include "code/git.h"
@@ -101,5 +99,3 @@ int repo_count_unlanded(const struct repo *repo, size_t *ret, struct err *err);
 
 /* Checks that a team can work on a project: no writer is called "main" or "view". */
 int repo_check_team(const struct team *team, struct err *err);
-
-#endif

@@ -2,20 +2,12 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "code/index.h"
 #include "code/layout.h"
 #include "code/lfs.h"
 #include "code/sparse.h"
 #include "code/stranger.h"
 #include "code/view.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     COPY_TRIES = 3, /* the project may be packed anew while its objects are copied */

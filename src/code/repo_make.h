@@ -1,10 +1,8 @@
 /*
  * Makes the repositories of a session, in the workspace's stage.
  */
-#ifndef MAS_CODE_REPO_MAKE_H
-#define MAS_CODE_REPO_MAKE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/tree.h"
 #include "code/project.h"
 #include "code/repo.h"
@@ -22,5 +20,3 @@ int repo_copy_objects(int to, const struct project *project, tree_tick *tick, vo
  * project->base. Does not sync. */
 int repo_make_trees(const struct repo *repo, int dir, const struct project *project,
                     const struct team *team, tree_tick *tick, void *arg, struct err *err);
-
-#endif

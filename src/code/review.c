@@ -1,10 +1,5 @@
 #include "code/review.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { CONTEXT = 3 }; /* lines above and below that tell equal lines apart */
 
 void review_free(struct review *review)

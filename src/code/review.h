@@ -4,15 +4,9 @@
  * The text has a line for each line of the diff. A line that the person adds is a comment on the
  * line above it. Lines that are removed do not matter.
  */
-#ifndef MAS_CODE_REVIEW_H
-#define MAS_CODE_REVIEW_H
+#pragma once
 
-#include "base/err.h"
-#include "base/str.h"
 #include "code/patch.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 struct review_line {
     char *shown; /* as in the text, without blanks at its end */
@@ -65,5 +59,3 @@ void review_add(struct review *review, const struct review_place *place, const c
  * changed since review_make(); else a comment whose line is elsewhere now gets its new number, and
  * one whose line is gone is marked as stale. */
 void review_format(const struct review *review, review_read *read, void *arg, struct str *to);
-
-#endif

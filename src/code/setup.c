@@ -3,15 +3,7 @@
 #include "base/file.h"
 #include "base/kv.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define SETUP_DIR "setup" /* in code.git */
 #define SETUP_FILE ".script" /* no agent has such a name */

@@ -6,17 +6,12 @@
  * code.git/setup/ has the file .script, which says what the session has, and a file AGENT for each
  * work tree in which it has run.
  */
-#ifndef MAS_CODE_SETUP_H
-#define MAS_CODE_SETUP_H
+#pragma once
 
-#include "base/err.h"
 #include "base/sha256.h"
 #include "code/repo.h"
 #include "store/root.h"
 #include "store/setup_answers.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #define SETUP_SCRIPT ".mas/setup" /* in the project */
 
@@ -63,5 +58,3 @@ int setup_look(const struct root *root, const struct repo *repo, const char *age
                enum setup_state *ret, struct err *err);
 /* Records that the setup has run in the work tree of an agent. */
 int setup_mark(const struct repo *repo, const char *agent, struct err *err);
-
-#endif

@@ -3,13 +3,6 @@
 #include "base/file.h"
 #include "base/path.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #define INFO "info"
 #define PATTERNS "sparse-checkout" /* in info/ of a repository */
 #define EMPTY "empty" /* in code.git: a work tree without a file */

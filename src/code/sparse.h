@@ -6,15 +6,10 @@
  * tree. An index of mas that was filled from a commit without a work tree lacks the marks of the
  * files that are left out, so that these would look deleted: sparse_mark() sets them.
  */
-#ifndef MAS_CODE_SPARSE_H
-#define MAS_CODE_SPARSE_H
+#pragma once
 
-#include "base/err.h"
-#include "base/str.h"
 #include "code/git.h"
 #include "code/project.h"
-
-#include <stdbool.h>
 
 enum { SPARSE_PATTERNS_MAX = 1 << 20 }; /* bytes */
 
@@ -31,5 +26,3 @@ int sparse_copy(const char *code_git, int to, struct str *config, struct err *er
 /* Marks in the index of `git`, which was filled from `commit`, the files that the patterns of its
  * repository leave out. Does nothing without patterns, and touches no work tree. */
 int sparse_mark(const struct git *git, const char *code_git, const char *commit, struct err *err);
-
-#endif

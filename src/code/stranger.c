@@ -2,16 +2,8 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "code/index.h"
 #include "code/odd.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     REF_MAX = 1024, /* bytes of a file that holds a ref */

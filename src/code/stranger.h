@@ -4,15 +4,11 @@
  * itself, checks that objects come from nowhere else, and gives git their directory as one more
  * place to read objects from.
  */
-#ifndef MAS_CODE_STRANGER_H
-#define MAS_CODE_STRANGER_H
+#pragma once
 
-#include "base/err.h"
 #include "code/git.h"
 #include "code/linked.h"
 #include "code/repo.h"
-
-#include <stdbool.h>
 
 struct stranger {
     const struct repo *repo;
@@ -82,5 +78,3 @@ int stranger_copy_index(const struct stranger *stranger, const char *to, struct 
 /* Returns git on code.git that also sees the agent's objects, its work tree, and an index that mas
  * keeps for it. */
 struct git stranger_git(const struct stranger *stranger, const char *index);
-
-#endif

@@ -4,13 +4,6 @@
 #include "base/path.h"
 #include "code/sparse.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 void submodule_free(struct submodule *item)
 {
     free(item->path);

@@ -6,10 +6,8 @@
  * has a repository in .git/modules, as git makes it, which borrows from code.git and belongs to the
  * agent: code/module.h reads it.
  */
-#ifndef MAS_CODE_SUBMODULE_H
-#define MAS_CODE_SUBMODULE_H
+#pragma once
 
-#include "base/err.h"
 #include "code/project.h"
 #include "code/repo.h"
 #include "code/stranger.h"
@@ -45,5 +43,3 @@ int submodule_land(const struct repo *repo, const struct project *project, const
 /* Likewise for what the integration branch names and has not landed, below refs/mas/lost/ID/. */
 int submodule_save(const struct repo *repo, const struct project *project, const char *id,
                    struct err *err);
-
-#endif

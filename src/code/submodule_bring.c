@@ -7,13 +7,6 @@
 #include "code/repo_make.h"
 #include "code/work.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define COPIED "incoming" /* in code.git, while objects are copied */
 
 enum { SHALLOW_MAX = 1 << 20 }; /* bytes */

@@ -2,13 +2,6 @@
 
 #include "base/path.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 static int refuse(const struct project *project, const char *path, const char *why, struct err *err)
 {
     _cleanup_str_ struct str shown = STR_INIT;

@@ -5,13 +5,6 @@
 #include "code/work.h"
 #include "store/team_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 static bool is_filled(const struct module_list *list, const char *path, const char *oid)
 {
     for (size_t i = 0; i < list->count; i++)

@@ -3,8 +3,7 @@
  *
  * In code.git, submodules/TREE/NUMBER is the index of a submodule of a work tree that was filled.
  */
-#ifndef MAS_CODE_SUBMODULE_INTERNAL_H
-#define MAS_CODE_SUBMODULE_INTERNAL_H
+#pragma once
 
 #include "code/module.h"
 #include "code/submodule.h"
@@ -88,5 +87,3 @@ struct git submodule_git(const struct repo *repo, const char *tree, const char *
  * *ret tells whether there is one. */
 int submodule_fill(const struct submodule_place *place, const struct submodule *item, bool *ret,
                    struct err *err);
-
-#endif

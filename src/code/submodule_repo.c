@@ -6,13 +6,6 @@
 #include "code/layout.h"
 #include "code/stranger.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { CONFIG_MAX = 1 << 20 }; /* bytes */
 
 /* Appends "../" for a path, and for each slash in it. */

@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "code/in_way.h"
 #include "code/leftover.h"
 #include "code/lfs_carry.h"
@@ -11,13 +10,6 @@
 #include "code/stranger.h"
 #include "code/submodule.h"
 #include "code/work.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define INDEX_LOCK "index.lock"
 #define LOCK_BEGINS "mas sync "

@@ -2,15 +2,11 @@
  * Brings the integration branch to agents, and what is new in the project to the integration
  * branch.
  */
-#ifndef MAS_CODE_SYNC_H
-#define MAS_CODE_SYNC_H
+#pragma once
 
-#include "base/err.h"
 #include "code/merge.h"
 #include "code/repo.h"
 #include "code/stranger.h"
-
-#include <stdbool.h>
 
 enum sync_outcome {
     SYNC_CURRENT, /* the agent's branch has all of the integration branch */
@@ -36,5 +32,3 @@ int sync_finish(const struct repo *repo, const char *agent, struct err *err);
 /* Merges the project's branch into the integration branch. *ret must be MERGE_RESULT_INIT. */
 int sync_project(const struct repo *repo, const struct team_project *project,
                  struct merge_result *ret, struct err *err);
-
-#endif

@@ -1,11 +1,5 @@
 #include "code/unseen.h"
 
-#include "base/str.h"
-
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 /* Turns the output of diff-tree, ":<mode> <mode> <id> <id> <letter>", a NUL, a path and a NUL, into
  * entries of the old side: "<mode> <id>\t<path>" and a NUL. */
 static void list_old(const struct str *raw, struct str *to)

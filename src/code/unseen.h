@@ -2,10 +2,8 @@
  * Changes of a work tree that git does not see: within a second, with size and modification time
  * kept.
  */
-#ifndef MAS_CODE_UNSEEN_H
-#define MAS_CODE_UNSEEN_H
+#pragma once
 
-#include "base/err.h"
 #include "code/git.h"
 
 /* Lists the files of the work tree of `git` that differ from the commit `old` and that a move to
@@ -13,5 +11,3 @@
  * A file that is missing does not count. The caller releases *ret with strv_free(). */
 int unseen_find(const struct git *git, const char *index, const char *old, const char *new,
                 char ***ret, struct err *err);
-
-#endif

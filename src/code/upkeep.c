@@ -3,14 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "code/stranger.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
     PACKS_MAX = 16, /* more of them, small ones, are put together */

@@ -8,8 +8,7 @@
  * with a file .keep beside them stay as they are: repo_make() marks those of the project, whose
  * blocks are shared with it.
  */
-#ifndef MAS_CODE_UPKEEP_H
-#define MAS_CODE_UPKEEP_H
+#pragma once
 
 #include "code/repo.h"
 #include "model/team.h"
@@ -18,5 +17,3 @@
  * git is at work the loose objects that code.git has in a pack. The caller holds the lock of
  * code.git. What cannot be done now is left to the next time. */
 void upkeep(const struct repo *repo, const struct team *team);
-
-#endif

@@ -2,18 +2,11 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "code/in_way.h"
 #include "code/leftover.h"
 #include "code/odd.h"
 #include "code/sparse.h"
 #include "code/unseen.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define MOVING "moving" /* while it is moved: "<old> <new>" */
 

@@ -2,10 +2,8 @@
  * The view of a session's project: code/view/, a work tree of the integration branch for agents
  * that only read. It has no branch of its own, and belongs to mas.
  */
-#ifndef MAS_CODE_VIEW_H
-#define MAS_CODE_VIEW_H
+#pragma once
 
-#include "base/err.h"
 #include "code/repo.h"
 
 /* Makes the view in code/, open at `code`, of the workspace open at `dir`. It is linked to code.git
@@ -18,5 +16,3 @@ int view_move(const struct repo *repo, const char *commit, struct err *err);
 /* Reads the commit that the view shows: one of the integration branch, or one that an agent has
  * checked out there. */
 int view_head(const struct repo *repo, char ret[GIT_OID_TEXT], struct err *err);
-
-#endif

@@ -3,23 +3,12 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "base/tree.h"
 #include "code/index.h"
 #include "code/module.h"
 #include "code/pack.h"
 #include "code/sparse.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #define INCOMING "incoming" /* in code.git: packs that are not checked yet */
 #define SCRATCH "scratch" /* in code.git: objects that no ref needs */

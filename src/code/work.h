@@ -1,15 +1,10 @@
 /*
  * What an agent has done in its repository: its commits, and what is not committed yet.
  */
-#ifndef MAS_CODE_WORK_H
-#define MAS_CODE_WORK_H
+#pragma once
 
-#include "base/err.h"
 #include "code/stranger.h"
 #include "model/agent_status.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* Copies the commit `oid` of an agent, and all that it needs, into code.git, and checks each object
  * on the way. Then sets the ref `under`AGENT to it. The caller holds the lock of code.git. Fails
@@ -68,5 +63,3 @@ void work_look(const struct repo *repo, const char *agent, struct code_figures *
 /* Reads what work_look() found last of the agents of the session in the workspace open at
  * `workspace`. *ret_count is 0 if it never looked. The caller frees *ret. */
 void work_looked(int workspace, struct code_figures **ret, size_t *ret_count);
-
-#endif

@@ -7,12 +7,6 @@
 #include "store/session.h"
 #include "tmux/tmux.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum {
     LISTEN = 0, /* the number of the request to listen; others have that of a pending request */
     CHUNK = 64 * 1024,

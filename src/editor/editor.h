@@ -11,10 +11,8 @@
  * and session/resume do without it. When the host returns, the client receives from the store what
  * it has missed.
  */
-#ifndef MAS_EDITOR_EDITOR_H
-#define MAS_EDITOR_EDITOR_H
+#pragma once
 
-#include "base/err.h"
 #include "store/root.h"
 
 struct editor_spec {
@@ -29,5 +27,3 @@ struct editor_spec {
 
 /* Serves the client until it hangs up, or fails if it does not read its output. */
 int editor_run(const struct editor_spec *spec, struct err *err);
-
-#endif

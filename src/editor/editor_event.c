@@ -1,11 +1,5 @@
 #include "editor/editor_internal.h"
 
-#include "base/str.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 enum { TOOL_ID = 32, NOTE_MAX = 2048 };

@@ -8,22 +8,16 @@
  *     editor_session.c  sessions: their list, their messages, and which the client has seen
  *     editor_event.c    events of the host, as updates and permission requests
  */
-#ifndef MAS_EDITOR_EDITOR_INTERNAL_H
-#define MAS_EDITOR_EDITOR_INTERNAL_H
+#pragma once
 
 #include "base/frame.h"
 #include "base/json.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "client/hosts.h"
 #include "editor/editor.h"
 #include "memory/store.h"
 #include "protocol/acp_agent.h"
 #include "protocol/host_event.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     EDITOR_SESSIONS_MAX = 256, /* open at the same time */
@@ -226,5 +220,3 @@ void editor_drop_permissions(struct editor *editor);
 /* Sends a tool call, or an update if `known`. */
 void editor_tool(struct editor *editor, const struct editor_session *session, int64_t number,
                  bool known, const struct json *data, const char *text, size_t len);
-
-#endif

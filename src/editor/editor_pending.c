@@ -3,10 +3,6 @@
 #include "base/time.h"
 #include "protocol/rpc.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- the list of requests */
 
 struct pending_request *editor_pending_new(struct editor *editor, enum pending_kind kind,

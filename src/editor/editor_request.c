@@ -1,8 +1,5 @@
 #include "editor/editor_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 const struct editor_command editor_commands[] = {
     {"clear", "text to continue with", "Clear the context and continue in the same session",
      PENDING_CLEAR},

@@ -3,10 +3,6 @@
 #include "base/number.h"
 #include "base/time.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     PAST_MAX = 2000, /* messages sent of a conversation, the newest */
     PAST_TEXT_MAX = 1 << 20, /* bytes of a message */

@@ -3,8 +3,6 @@
 #include "editor/editor_internal.h"
 #include "protocol/host.h"
 
-#include <string.h>
-
 void editor_prompt_begins(struct editor *editor, const char *prompt)
 {
     editor_replace(&editor->running, prompt);

@@ -4,12 +4,8 @@
 #include "enter/privileges.h"
 #include "wall/told.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { BY_SIGNAL = 128, EXIT_LOST = 125 };
 

@@ -2,14 +2,9 @@
  * The first process of a PID namespace: it adopts what programs leave behind, and ends with the
  * program that it was made for, and with it all others.
  */
-#ifndef MAS_ENTER_INIT_H
-#define MAS_ENTER_INIT_H
-
-#include "base/err.h"
+#pragma once
 
 /* Forks. Returns in the child, which is to become the program; the other process never returns: it
  * exits as the program does, with 128 + N after signal N. Both tell the socket `fd` of that, if it
  * is one: wall/told.h. */
 int init_begin(int fd, struct err *err);
-
-#endif

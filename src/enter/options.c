@@ -1,12 +1,8 @@
 #include "enter/options.h"
 
 #include "base/number.h"
-#include "base/str.h"
 
 #include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { KEEP_MAX = 1023 };
 

@@ -1,15 +1,10 @@
 /*
  * The options of mas-wall.
  */
-#ifndef MAS_ENTER_OPTIONS_H
-#define MAS_ENTER_OPTIONS_H
+#pragma once
 
-#include "base/err.h"
 #include "base/landlock.h"
 #include "filter/filter.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* The parts of a wall that --require names. */
 enum {
@@ -35,5 +30,3 @@ struct entry_options {
 /* The caller releases *ret with options_free(), also after a failure. */
 int options_parse(int argc, char **argv, struct entry_options *ret, struct err *err);
 void options_free(struct entry_options *options);
-
-#endif

@@ -1,12 +1,8 @@
 #include "enter/privileges.h"
 
-#include "base/str.h"
-
 #include <linux/capability.h>
-#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 int privileges_drop(bool nested, struct err *err)
 {

@@ -2,9 +2,6 @@
 
 #include "base/landlock.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 
 enum { MODE_FILTER = 2 }; /* SECCOMP_MODE_FILTER */

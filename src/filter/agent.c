@@ -1,11 +1,8 @@
 /* What agents and their programs may not call. */
 #include "filter/filter.h"
 
-#include "base/str.h"
 #include "filter/rules.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <netinet/in.h>
 #include <sched.h>

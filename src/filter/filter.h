@@ -8,12 +8,7 @@
  * A filter holds for this process and all that it starts, and nothing takes it away again. It also
  * sets no_new_privs, so that setuid programs give nobody more rights.
  */
-#ifndef MAS_FILTER_FILTER_H
-#define MAS_FILTER_FILTER_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
+#pragma once
 
 /* Which sockets a program may make. Unix sockets and the netlink of routes are always allowed. */
 enum filter_network {
@@ -50,5 +45,3 @@ int filter_program_load(enum filter_program program, struct err *err);
 /* Returns false where the kernel has no seccomp, and in a build with sanitizers, which call much
  * more. */
 bool filter_is_on(void);
-
-#endif

@@ -4,20 +4,14 @@
  */
 #include "filter/filter.h"
 
-#include "base/str.h"
 #include "filter/rules.h"
 
 #include <asm/termbits.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/netlink.h>
 #include <sched.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED true

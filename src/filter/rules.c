@@ -1,13 +1,7 @@
 #include "filter/rules.h"
 
-#include "base/str.h"
-
-#include <errno.h>
 #include <linux/filter.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum {
     SINCE_PIDFD_OPEN = 434, /* from 424 on, a call has one number on all machines, */

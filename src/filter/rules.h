@@ -6,14 +6,9 @@
  *     rules_add(&rules, SCMP_ACT_ERRNO(EPERM), "bpf", NULL, 0);
  *     return rules_load(&rules, err);
  */
-#ifndef MAS_FILTER_RULES_H
-#define MAS_FILTER_RULES_H
-
-#include "base/err.h"
+#pragma once
 
 #include <seccomp.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct rules {
     scmp_filter_ctx context;
@@ -43,5 +38,3 @@ int rules_load(struct rules *rules, struct err *err);
  * register holds. */
 #define RULE_IS(argument, value) SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, 0xffffffffU, value)
 #define RULE_BITS(argument, mask, value) SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, mask, value)
-
-#endif

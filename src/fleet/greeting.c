@@ -4,8 +4,6 @@
 #include "base/time.h"
 #include "tmux/tmux.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/statvfs.h>
 
 static int64_t free_of(const struct statvfs *fs)

@@ -4,12 +4,7 @@
  *
  *     {"mas":"1.0.0","timeMs":1766044800000,"free":123456789}
  */
-#ifndef MAS_FLEET_GREETING_H
-#define MAS_FLEET_GREETING_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 enum { GREETING_MAX = 1024, GREETING_VERSION_MAX = 64 }; /* bytes */
 #define GREETING_NO_TMUX "-"
@@ -34,5 +29,3 @@ void greeting_print(const struct greeting_subject *subject);
 /* Parses the line at the beginning of an answer, and sets *ret_len to its length. Returns false if
  * there is none. */
 bool greeting_parse(const char *text, size_t len, struct greeting *ret, size_t *ret_len);
-
-#endif

@@ -7,16 +7,6 @@
 #include "model/setting.h"
 #include "store/lease.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* Fails if somebody else could change what is in a directory. */
 static int check_owner(int dir, const char *path, struct err *err)
 {

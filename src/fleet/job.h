@@ -8,18 +8,11 @@
  *
  * The job itself writes what has become of the session into the file `run` beside it.
  */
-#ifndef MAS_FLEET_JOB_H
-#define MAS_FLEET_JOB_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "base/json.h"
 #include "fleet/slurm.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
 
 #define JOB_FILE "job"
 #define JOB_LOCK "job.lock" /* held while the job is submitted */
@@ -86,5 +79,3 @@ enum job_phase job_phase(int dir, const struct batch_job *job);
 void job_put_state(const struct batch_job *job, struct str *to);
 /* Writes the members of a job into an open JSON object. */
 void job_put_json(const struct batch_job *job, struct json_out *out);
-
-#endif

@@ -8,15 +8,6 @@
 #include "model/remote.h"
 #include "model/setting.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /*
  * The file of a store. The first line is the header: its mark, when Slurm was asked and when it
  * answered, the time of the store's last change, and why Slurm did not answer. Each other line is a

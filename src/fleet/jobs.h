@@ -6,16 +6,10 @@
  * session, so that a list reads one file. Slurm forgets a job minutes after its end; what it said
  * last of a job that has ended is kept there too.
  */
-#ifndef MAS_FLEET_JOBS_H
-#define MAS_FLEET_JOBS_H
+#pragma once
 
-#include "base/err.h"
 #include "fleet/job.h"
 #include "store/config.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <time.h>
 
 #define JOBS_DIR ".jobs" /* a directory, so that writing here does not change that of the store */
 #define JOBS_FILE "answer"
@@ -75,5 +69,3 @@ int job_find(const struct config *config, const struct remote *remote, const cha
              struct batch_job *ret, bool *ret_up, struct err *err);
 /* Sets the error of a job whose team is not up: MAS_CONFLICT, with Slurm's reason. Returns -1. */
 int job_fail(const struct batch_job *job, const char *session, struct err *err);
-
-#endif

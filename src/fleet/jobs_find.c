@@ -4,12 +4,7 @@
 #include "model/remote.h"
 #include "store/session.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
-#include <time.h>
 
 enum { CANDIDATES = 8 }; /* in a hint */
 

@@ -1,11 +1,5 @@
 #include "fleet/move_internal.h"
 
-#include "base/str.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void move_report_free(struct move_report *report)
 {
     free(report->lacks);

@@ -21,15 +21,10 @@
  * person who knows better (start --takeover --fenced). A second move goes on from any of these
  * states.
  */
-#ifndef MAS_FLEET_MOVE_H
-#define MAS_FLEET_MOVE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/sha256.h"
 #include "session/life.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct move_report {
     uint64_t bytes; /* of the archive; 0: an earlier move has sent it */
@@ -51,5 +46,3 @@ int move_session(const struct life *life, const char *id, const char *host, bool
  * and can be started, or if there is nothing to find out. Fails with MAS_CONFLICT if it is there,
  * and with MAS_UNREACHED if the other machine does not say. */
 int move_settle(const struct life *life, const char *id, struct err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Shared by src/fleet/move*.c only: what the other machine is asked to do (`mas receive`).
  */
-#ifndef MAS_FLEET_MOVE_INTERNAL_H
-#define MAS_FLEET_MOVE_INTERNAL_H
+#pragma once
 
 #include "fleet/move.h"
 #include "model/remote.h"
@@ -28,5 +27,3 @@ int move_drop(const struct move *move, struct err *err);
 int move_start(const struct move *move, struct err *err);
 /* Sends the archive, and checks that what has arrived is the same. */
 int move_send(struct move *move, struct move_report *report, struct err *err);
-
-#endif

@@ -2,15 +2,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "fleet/move_internal.h"
 #include "fleet/reach.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     ANSWER_MAX = 64 * 1024,

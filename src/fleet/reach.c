@@ -6,14 +6,6 @@
 #include "base/proc.h"
 #include "fleet/reach_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum {
     LOST = 255, /* exit code of ssh itself; of srun, see make_env() */
     NO_PERMISSION = 126, /* of a shell */

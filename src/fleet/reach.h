@@ -20,17 +20,10 @@
  * ssh is trusted with keys, known machines and ~/.ssh/config. mas turns off what would reach back:
  * forwarding of agents, X11 and ports, and questions (BatchMode).
  */
-#ifndef MAS_FLEET_REACH_H
-#define MAS_FLEET_REACH_H
+#pragma once
 
-#include "base/err.h"
-#include "base/str.h"
 #include "fleet/seal.h"
 #include "model/remote.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     REACH_LOGIN_MS = 60000, /* until ssh has logged in, unless ~/.ssh/config has less */
@@ -114,5 +107,3 @@ void reach_ask_free(struct reach_ask *ask);
 /* Appends a word, without line breaks, so that the login shells named above read it back unchanged.
  */
 void reach_quote(struct str *to, const char *word);
-
-#endif

@@ -1,11 +1,7 @@
 /* What reach.c and reach_master.c share. */
-#ifndef MAS_FLEET_REACH_INTERNAL_H
-#define MAS_FLEET_REACH_INTERNAL_H
+#pragma once
 
-#include "base/err.h"
 #include "model/remote.h"
-
-#include <stdbool.h>
 
 /* Appends the options of ssh that all of its command lines have. `control`: how it treats the
  * control socket at `path`. */
@@ -22,5 +18,3 @@ int reach_take_slot(const char *ssh, char *const *env, const struct remote *remo
 /* While a process connects to that machine, returns words that say so, and why the login before it
  * failed, if one did; otherwise NULL. The caller frees them. */
 char *reach_connecting(const struct remote *remote);
-
-#endif

@@ -8,14 +8,6 @@
 #include "fleet/reach.h"
 #include "fleet/reach_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum {
     HASH_CHARS = 16, /* of the destination, in the names of files */
     DIR_MAX = 60, /* bytes: a socket's path has 107, and ssh adds 17 while it makes one */

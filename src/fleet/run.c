@@ -11,15 +11,8 @@
 #include "store/session.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 static const char *const end_words[RUN_END_COUNT] = {"all agents ended", "idle", "stopped",
                                                      "requeued"};

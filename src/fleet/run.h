@@ -15,13 +15,9 @@
  * Without a store nothing is saved. The signals of run_signals() are blocked before step 1 and read
  * from a descriptor, so one that comes early is not lost.
  */
-#ifndef MAS_FLEET_RUN_H
-#define MAS_FLEET_RUN_H
+#pragma once
 
-#include "base/err.h"
 #include "session/life.h"
-
-#include <stdbool.h>
 
 enum run_end {
     RUN_AGENTS_ENDED,
@@ -50,5 +46,3 @@ int run_session(const struct run *run, enum run_end *ret_end, struct err *err);
 
 /* Blocks the signals that run_session() reads. Call it first. */
 void run_block_signals(void);
-
-#endif

@@ -6,10 +6,7 @@
 #include "client/roster.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/inotify.h>
-#include <unistd.h>
 
 enum { RETRY_MS = 1000, EVENTS_MAX = 4096 };
 

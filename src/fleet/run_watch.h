@@ -5,15 +5,9 @@
  * Each host is asked to tell its agent's status at each change. A host that is not there is looked
  * for when something changes in run/.
  */
-#ifndef MAS_FLEET_RUN_WATCH_H
-#define MAS_FLEET_RUN_WATCH_H
+#pragma once
 
-#include "base/err.h"
-#include "base/str.h"
 #include "store/root.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct run_watch;
 
@@ -35,5 +29,3 @@ bool run_watch_has_ended(const struct run_watch *watch);
 int64_t run_watch_quiet_since(const struct run_watch *watch);
 /* Returns true if all agents have crashed or failed, and appends how. */
 bool run_watch_put_crashed(const struct run_watch *watch, struct str *to);
-
-#endif

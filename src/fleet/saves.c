@@ -3,18 +3,10 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "store/lease.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define PREFIX "save-"
 #define SUFFIX "Z.tar.zst"

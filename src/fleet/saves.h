@@ -9,16 +9,10 @@
  * is whole and on disk; a writer that is killed leaves a temporary file, which the next one
  * removes. The two newest stay: if the last is damaged, the one before it still restores.
  */
-#ifndef MAS_FLEET_SAVES_H
-#define MAS_FLEET_SAVES_H
+#pragma once
 
-#include "base/err.h"
 #include "session/archive.h"
 #include "session/life.h"
-
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
 
 enum {
     SAVES_KEPT = 2,
@@ -53,5 +47,3 @@ int saves_write(const struct life *life, const char *store, const char *id, bool
  * archive_restore(). */
 int saves_restore(const struct life *life, const char *store, const char *id, struct session *ret,
                   char ***ret_passed_over, struct err *err);
-
-#endif

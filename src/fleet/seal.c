@@ -6,11 +6,6 @@
 #include "base/path.h"
 #include "base/proc.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 static void make_line(const char *text, char ret[SEAL_LEN + 1])
 {
     (void)snprintf(ret, SEAL_LEN + 1, "\x1e%s\n", text);

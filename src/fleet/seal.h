@@ -16,15 +16,9 @@
  * mas prints \x1e, the text and a line break, runs the verb as its child, which also holds for a
  * verb that becomes another program, and prints the line again when that has ended.
  */
-#ifndef MAS_FLEET_SEAL_H
-#define MAS_FLEET_SEAL_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #define SEAL_OPTION "--seal="
 
@@ -55,5 +49,3 @@ void seal_end(struct seal *seal, struct str *to);
 /* Runs this program with these arguments, argv[0] first, and seals its output. *ret_code is its
  * exit code. Fails with MAS_USAGE if the text is none of seal_make(). */
 int seal_run(const char *text, char *const *argv, int *ret_code, struct err *err);
-
-#endif

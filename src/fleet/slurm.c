@@ -4,12 +4,6 @@
 #include "base/path.h"
 #include "base/proc.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define CLUSTER_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #define COMMENT "mas:"
 #define JOB_NAME "mas-"

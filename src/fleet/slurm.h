@@ -10,17 +10,9 @@
  * limit (MAS_TIMEOUT), because they wait long for a controller that is down. Their environment has
  * only what they need, so that nothing of the caller's reaches Slurm's records.
  */
-#ifndef MAS_FLEET_SLURM_H
-#define MAS_FLEET_SLURM_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
 
 enum {
     SLURM_LIST_MS = 2000, /* for squeue, where a person waits for a list */
@@ -108,5 +100,3 @@ int slurm_requeue(uint64_t number, struct err *err);
 uint64_t slurm_own_job(void);
 /* Returns how often that job was put back into the queue before it began this time. */
 unsigned slurm_own_restarts(void);
-
-#endif

@@ -9,14 +9,6 @@
 #include "store/lease.h"
 #include "store/session.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #define SCRIPT "/slurm/team.sbatch"
 
 enum {

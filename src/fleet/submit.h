@@ -17,16 +17,11 @@
  * the same id again, each goes on where it was. Killed in 4 or before 5, Slurm may have the job: it
  * is found by its comment. So there is never a second one.
  */
-#ifndef MAS_FLEET_SUBMIT_H
-#define MAS_FLEET_SUBMIT_H
+#pragma once
 
-#include "base/err.h"
 #include "fleet/job.h"
 #include "model/remote.h"
 #include "session/life.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct submit_size {
     uint64_t cpus, gpus; /* 0: as Slurm does */
@@ -56,5 +51,3 @@ int submit_cancel(const char *store, const struct batch_job *job, bool forget, s
 /* Returns the path of the script for jobs: the user's own, else the one that comes with mas; NULL
  * with *err if neither can be found. The caller frees it. */
 char *submit_script(struct err *err);
-
-#endif

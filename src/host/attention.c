@@ -7,12 +7,8 @@
 #include "host/backend.h"
 #include "host/state.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "model/attention.h"
-
-#include <stdio.h>
-#include <string.h>
 
 void attention_fill(const struct host *host, struct agent_status *ret)
 {

@@ -15,18 +15,11 @@
  * state behind one pointer in struct host, which open() makes and close() frees. close() may come
  * without an open().
  */
-#ifndef MAS_HOST_BACKEND_H
-#define MAS_HOST_BACKEND_H
+#pragma once
 
-#include "base/err.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "host/supervisor.h"
 #include "model/agent_status.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct host;
 
@@ -110,5 +103,3 @@ struct backend {
 };
 
 extern const struct backend backend_terminal, backend_acp;
-
-#endif

@@ -1,11 +1,6 @@
 #include "host/bounds.h"
 
-#include "base/str.h"
 #include "wall/scope.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
     OOM_WORKER = 400, /* how much sooner than mas itself the kernel ends them for memory */

@@ -10,8 +10,7 @@
  *     ... start it with &resources.bounds ...
  *     resources_drop_group(&resources, session, name);
  */
-#ifndef MAS_HOST_BOUNDS_H
-#define MAS_HOST_BOUNDS_H
+#pragma once
 
 #include "base/proc.h"
 #include "model/agent_status.h"
@@ -19,9 +18,6 @@
 #include "store/config.h"
 #include "store/session_limits.h"
 #include "wall/cgroup.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct host_resources {
     struct limits_held held; /* the limits, and where they come from */
@@ -56,5 +52,3 @@ void resources_set_bounds(struct host_resources *resources);
 /* Returns why the group does not hold a limit that was asked for, as "limits.memory: ..."; NULL: it
  * holds all of them. The caller frees it. */
 char *resources_lack(const struct host_resources *resources);
-
-#endif

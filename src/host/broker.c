@@ -13,19 +13,12 @@
 
 #include "base/path.h"
 #include "base/sock.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "session/env.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     REQUEST_MS = 5000, /* time for a client to send its request */

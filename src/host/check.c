@@ -1,20 +1,14 @@
 #include "host/check.h"
 
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/bounds.h"
 #include "host/supervisor.h"
 #include "session/launch.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { ENDS_MS = 10000 }; /* time for a supervisor to kill its tree */
 

@@ -6,10 +6,8 @@
  * The cgroup of a check is PARENT/mas-<session>/<agent>+check, beside that of the agent, with the
  * limits of the agent. A check that the agent itself starts is in the agent's group.
  */
-#ifndef MAS_HOST_CHECK_H
-#define MAS_HOST_CHECK_H
+#pragma once
 
-#include "base/err.h"
 #include "code/check.h"
 #include "session/walled_run.h"
 
@@ -17,5 +15,3 @@
  * that runs meanwhile: what the supervisor could not end is swept away. */
 int check_run_held(void *arg, const struct check_program *program, int *ret_status,
                    struct err *err);
-
-#endif

@@ -4,16 +4,9 @@
 
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "session/env.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 enum {

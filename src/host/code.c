@@ -1,10 +1,7 @@
 #include "base/json.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "code/repo.h"
 #include "host/state.h"
-
-#include <string.h>
 
 /*
  * A child process, `mas look`, reads the work tree, because the host never waits for git. It takes

@@ -3,14 +3,9 @@
  * which takes longer to start than they to run. They stand above the hosts, so `mas host` brings
  * them along.
  */
-#ifndef MAS_HOST_COMMANDS_H
-#define MAS_HOST_COMMANDS_H
-
-#include <stdbool.h>
+#pragma once
 
 struct host_commands {
     bool (*has)(const char *verb);
     int (*run)(char *const *argv); /* argv[1] is the verb; returns the exit code */
 };
-
-#endif

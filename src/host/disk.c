@@ -15,18 +15,13 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "store/reserve.h"
 #include "store/session_limits.h"
 #include "store/workspace.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 enum {
     FIRST_MS = 500, /* after the start of the host */

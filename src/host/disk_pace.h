@@ -9,11 +9,7 @@
  * The walks of a session take at most 2 % of the time, or 10 % while the file system fills as if
  * the session were about to reach its next limit.
  */
-#ifndef MAS_HOST_DISK_PACE_H
-#define MAS_HOST_DISK_PACE_H
-
-#include <stdbool.h>
-#include <stdint.h>
+#pragma once
 
 enum {
     DISK_LOOK_MS = 1000, /* between two looks at the file system */
@@ -37,5 +33,3 @@ struct disk_pace {
 int64_t disk_pace(struct disk_pace *pace, int64_t now, int64_t used, bool *ret_walk);
 void disk_pace_walked(struct disk_pace *pace, int64_t now, int64_t took, int64_t used,
                       int64_t room);
-
-#endif

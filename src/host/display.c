@@ -16,7 +16,6 @@
 #include "tmux/tmux.h"
 
 #include <sys/file.h>
-#include <unistd.h>
 
 enum {
     /* after the start of the host: by then most agents are idle, which tmux knows already */

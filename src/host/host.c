@@ -4,7 +4,6 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/backend.h"
 #include "host/state.h"
@@ -14,15 +13,10 @@
 #include "store/workspace.h"
 
 #include <malloc.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <termios.h>
-#include <unistd.h>
 
 enum {
     LARGE_BLOCK = 128 * 1024, /* bytes; glibc returns blocks of this size when freed */

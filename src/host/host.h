@@ -1,10 +1,8 @@
 /*
  * `mas host`: the process in an agent's pane.
  */
-#ifndef MAS_HOST_HOST_H
-#define MAS_HOST_HOST_H
+#pragma once
 
-#include "base/err.h"
 #include "host/commands.h"
 
 /*
@@ -23,5 +21,3 @@ int host_run(const char *id, const char *agent, const struct host_commands *comm
  * DSR) after it has read everything before the request.
  */
 void host_flush_terminal(void);
-
-#endif

@@ -1,12 +1,7 @@
-#include "base/str.h"
 #include "base/time.h"
 #include "host/backend.h"
 #include "host/lease_watch.h"
 #include "host/state.h"
-
-#include <limits.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 /*
  * The host's side of a lease (store/lease.h). `mas lease` renews it, one process for the session,

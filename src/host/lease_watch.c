@@ -1,17 +1,12 @@
 #include "host/lease_watch.h"
 
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/time.h"
 
-#include <limits.h>
 #include <linux/close_range.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 enum { FIRST_FD = 3, MS = 1000, NS = 1000000, KILL_LOOKS = 20 };
 

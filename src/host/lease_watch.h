@@ -8,10 +8,8 @@
  * has nothing open. A host that is only stopped, and whose lease is renewed meanwhile, goes on.
  * The watcher ends with the host; if it is killed, the host starts another.
  */
-#ifndef MAS_HOST_LEASE_WATCH_H
-#define MAS_HOST_LEASE_WATCH_H
+#pragma once
 
-#include "base/err.h"
 #include "base/proc.h"
 #include "store/lease_clock.h"
 
@@ -20,5 +18,3 @@
 /* Starts the watcher of this process. It copies the clock. The caller releases *ret with
  * proc_abandon(), or with proc_finish() when it has ended. */
 int lease_watch_start(const struct lease_clock *clock, struct proc *ret, struct err *err);
-
-#endif

@@ -1,11 +1,7 @@
 #include "base/json.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/state.h"
 #include "model/setting.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * Notices of changes that a person wants to be told of. A child process, `mas notify`, delivers

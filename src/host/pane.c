@@ -1,14 +1,7 @@
 #include "host/pane.h"
 
 #include "base/pty.h"
-#include "base/str.h"
 #include "base/time.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Undoes what full-screen programs turn on; terminals ignore what they do not know. */
 static const char reset_modes[] =

@@ -6,15 +6,8 @@
  * A host of a terminal program opens the pane (raw, non-blocking). The pane of an ACP agent belongs
  * to mas-chat and is opened only if there is no mas-chat.
  */
-#ifndef MAS_HOST_PANE_H
-#define MAS_HOST_PANE_H
+#pragma once
 
-#include "base/err.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <termios.h>
 
 enum { PANE_BUFFER = 32 * 1024 }; /* bytes on their way, in each direction */
@@ -67,5 +60,3 @@ size_t pane_buffer_read(struct pane_buffer *buffer, int fd, bool *ret_gone);
 /* Writes as much as the descriptor takes. Sets *ret_gone, and empties the buffer, if the other end
  * has hung up. */
 void pane_buffer_write(struct pane_buffer *buffer, int fd, bool *ret_gone);
-
-#endif

@@ -1,13 +1,8 @@
 #include "host/pause.h"
 
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "wall/cgroup.h"
-
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     LOOKS_MAX = 20, /* in a row, for a tree that forks while it is being stopped */

@@ -13,14 +13,9 @@
  * What was being forked meanwhile is found by looking again; what somebody else lets go on is
  * stopped again.
  */
-#ifndef MAS_HOST_PAUSE_H
-#define MAS_HOST_PAUSE_H
+#pragma once
 
 #include "base/proc.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct pause {
     bool on;
@@ -42,5 +37,3 @@ void pause_begin(struct pause *pause);
 int64_t pause_tick(struct pause *pause, int64_t now);
 /* Does nothing if nothing is paused. */
 void pause_end(struct pause *pause);
-
-#endif

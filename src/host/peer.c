@@ -5,11 +5,7 @@
  */
 #include "host/state.h"
 
-#include "base/str.h"
 #include "store/workspace.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Reads whose supervisor a process is. It is a fork of a host, so it has the host's arguments, "mas
  * host ID AGENT", and environment. */

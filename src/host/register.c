@@ -8,8 +8,6 @@
 #include "base/file.h"
 #include "store/waiting.h"
 
-#include <string.h>
-
 enum { AGAIN_MS = 50, LAST_WAIT_MS = 200 };
 
 void register_open(struct host *host)

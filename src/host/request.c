@@ -2,17 +2,11 @@
 #include "host/state.h"
 
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/request.h"
 #include "host/terminal/terminal.h"
 #include "model/target.h"
 #include "tmux/tmux.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void request_open_answer(const struct host *host, struct str *head, struct json_out *out)
 {

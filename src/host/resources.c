@@ -9,12 +9,7 @@
 #include "host/state.h"
 
 #include "base/number.h"
-#include "base/str.h"
 #include "base/time.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     MEASURE_MS = 5000, /* between two measurements */

@@ -1,19 +1,12 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree.h"
 #include "code/repo.h"
 #include "host/state.h"
 #include "session/env.h"
 #include "store/placement.h"
 #include "store/workspace.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /*
  * An agent's program reads AGENTS.md or CLAUDE.md, or both, in the directory where it starts. An

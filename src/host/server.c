@@ -1,19 +1,14 @@
 #include "host/state.h"
 
 #include "base/sock.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "client/hosts.h"
 #include "host/backend.h"
 #include "protocol/host.h"
 
 #include <linux/sockios.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum {
     UNREAD_MAX = 1 << 20, /* bytes; a watcher that has left more unread gets no messages */

@@ -1,18 +1,11 @@
 #include "code/setup.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/backend.h"
 #include "host/state.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /*
  * A child process, `mas setup`, runs the setup and records what it has made, because the host never

@@ -1,7 +1,6 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "client/hosts.h"
 #include "code/repo.h"
 #include "host/backend.h"
@@ -15,13 +14,6 @@
 #include "store/team_file.h"
 #include "store/workspace.h"
 #include "wall/plan.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { LOCK_MARGIN_MS = 1000 };
 

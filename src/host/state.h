@@ -25,8 +25,7 @@
  * There are no threads, and only the loop waits. Each part tells the loop when it has to be called
  * again. Times are monotonic milliseconds unless a name says otherwise; -1 means never.
  */
-#ifndef MAS_HOST_STATE_H
-#define MAS_HOST_STATE_H
+#pragma once
 
 #include "base/conn.h"
 #include "base/frame.h"
@@ -52,11 +51,6 @@
 #include "wall/cgroup.h"
 #include "wall/plan.h"
 #include "wall/probe.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 enum child_phase {
     CHILD_NONE, /* nothing runs */
@@ -644,5 +638,3 @@ void request_put_status(const struct host *host, struct str *head);
 /* Answer the clients that wait for a start (error NULL: the agent runs) or for an end. */
 void request_started(struct host *host, const char *error);
 void request_ended(struct host *host);
-
-#endif

@@ -3,25 +3,16 @@
 #include "base/loop.h"
 #include "base/proc.h"
 #include "base/sock.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "wall/cgroup.h"
 #include "wall/told.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/close_range.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     KILL_STEP_MS = 100, /* between two rounds of SIGKILL, which reach what was forked meanwhile */

@@ -20,16 +20,10 @@
  * If the supervisor is killed, the host, which is a subreaper too, gets its children and kills them
  * with supervisor_sweep(), which spares what the host has started for itself: host_sweep().
  */
-#ifndef MAS_HOST_SUPERVISOR_H
-#define MAS_HOST_SUPERVISOR_H
+#pragma once
 
-#include "base/err.h"
 #include "base/proc.h"
 #include "store/lease_clock.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
 
 /* The names of supervisors. A process below one of them acts for an agent, but below an operator's
  * supervisor it may act for a person: see peer.c. A process that takes such a name gains nothing.
@@ -139,5 +133,3 @@ void supervisor_read(struct supervisor *supervisor, struct supervisor_report *re
 /* Kills all descendants of this process, as a killed supervisor left them to it, except these
  * `count` (0: nobody) and what is below them. The caller reaps. */
 void supervisor_sweep(const pid_t *spared, size_t count);
-
-#endif

@@ -2,14 +2,11 @@
  * Shared by the parts of host/supervisor.h: supervisor.c has the steps of an end and the orders of
  * the host, supervisor_tree.c the processes. All of it runs in the process of the supervisor.
  */
-#ifndef MAS_HOST_SUPERVISOR_INTERNAL_H
-#define MAS_HOST_SUPERVISOR_INTERNAL_H
+#pragma once
 
 #include "host/pause.h"
 #include "host/supervisor.h"
 #include "wall/cgroup.h"
-
-#include <stdint.h>
 
 enum order_kind { ORDER_END, ORDER_PAUSE, ORDER_GO_ON };
 
@@ -63,5 +60,3 @@ size_t supervision_kill(struct supervision *self);
 pid_t supervision_reap(struct supervision *self, int *ret_status);
 /* Tells the host if nothing lets the agent's connections through any more. */
 void supervision_look_for_guard(struct supervision *self);
-
-#endif

@@ -1,14 +1,9 @@
 /* The part of host/supervisor.h for the processes of the tree: signals to them, their end, and what
  * the end of one means. */
 #include "base/proc.h"
-#include "base/str.h"
 #include "host/supervisor_internal.h"
 #include "model/network.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 

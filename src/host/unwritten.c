@@ -9,14 +9,9 @@
  */
 #include "host/state.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "host/backend.h"
 #include "memory/store.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     AGAIN_MS = 1000,

@@ -2,16 +2,10 @@
 
 #include "base/env.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "host/backend.h"
 #include "host/state.h"
 #include "session/helper.h"
 #include "wall/alone.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Notes a change of what holds the agent, in the log and for the clients. */
 static void note_report(struct host *host, const struct wall_report *report)

@@ -2,10 +2,8 @@
  * The wall around the programs that a host starts: the agent, and those that the agent asks for.
  * Each gets a wall of its own, with the same plan.
  */
-#ifndef MAS_HOST_WALL_H
-#define MAS_HOST_WALL_H
+#pragma once
 
-#include "base/err.h"
 #include "host/supervisor.h"
 #include "wall/bwrap.h"
 #include "wall/plan.h"
@@ -44,5 +42,3 @@ void host_wall_lost_network(struct host *host);
 void host_wall_fell(struct host *host);
 void walled_free(struct walled *walled);
 #define _cleanup_walled_ __attribute__((cleanup(walled_free)))
-
-#endif

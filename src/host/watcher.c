@@ -1,9 +1,5 @@
 #include "host/watcher.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     KEY_ECHO_MS = 1000, /* a bell this soon after a key answers that key */
     READ_STEP_MS = 50,

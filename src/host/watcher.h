@@ -13,18 +13,13 @@
  * agent has a watcher for its standard error, of which only the last lines and a notification
  * count.
  */
-#ifndef MAS_HOST_WATCHER_H
-#define MAS_HOST_WATCHER_H
+#pragma once
 
-#include "base/str.h"
 #include "base/vt.h"
 #include "model/agent_status.h"
 #include "model/preset.h"
 
 #include <regex.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { WATCHER_TEXT_MAX = 4096 }; /* bytes of the newest text, for patterns and last lines */
 
@@ -84,5 +79,3 @@ void watcher_skip(struct watcher *watcher, int64_t ms);
 
 /* Appends the last lines of the text, at most `max` bytes. */
 void watcher_last_lines(const struct watcher *watcher, size_t max, struct str *to);
-
-#endif

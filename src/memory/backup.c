@@ -3,17 +3,8 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "memory/db.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #define COPY_PREFIX ".copy-"
 

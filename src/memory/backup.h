@@ -2,13 +2,9 @@
  * A copy of the memory.db of a session that runs, by SQLite's backup: consistent, as of one moment,
  * while hosts go on writing. It delays none of them; their log only grows until the copy is made.
  */
-#ifndef MAS_MEMORY_BACKUP_H
-#define MAS_MEMORY_BACKUP_H
+#pragma once
 
-#include "base/err.h"
 #include "base/tree.h"
-
-#include <stdint.h>
 
 /* Copies the memory.db of the workspace `dir` into a file without a name on the same disk. *ret_fd
  * is open for reading and writing; it is set as soon as the file exists, also if the copy fails
@@ -17,5 +13,3 @@
  * with MAS_DAMAGED if memory.db is damaged. */
 int memory_backup(int dir, tree_tick *tick, void *tick_arg, int *ret_fd, int64_t *ret_size,
                   struct err *err);
-
-#endif

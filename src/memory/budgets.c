@@ -2,9 +2,6 @@
 
 #include "memory/store_usage.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Takes a limit if no nearer place has said one. */
 static void inherit(struct budget_share *share, const struct budget_limit *limit, const char *from,
                     const char *name)

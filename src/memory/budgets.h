@@ -5,8 +5,7 @@
  * preset of the agent, or [budget] of mas.ini for all together. What a person has added to a limit
  * that was reached counts until the limit is set anew.
  */
-#ifndef MAS_MEMORY_BUDGETS_H
-#define MAS_MEMORY_BUDGETS_H
+#pragma once
 
 #include "memory/store.h"
 #include "model/budget.h"
@@ -26,5 +25,3 @@ int budgets_read(struct store *store, const struct budgets_subject *of, struct b
 /* Reads what is used of the limits in *held; with no store nothing is. */
 int budgets_count(struct store *store, const struct budgets_subject *of, struct budget_held *held,
                   struct err *err);
-
-#endif

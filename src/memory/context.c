@@ -6,10 +6,6 @@
 #include "store/session.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     RECALL_WAIT_MS = 150, /* for the index: the agent's host is blocked meanwhile */
     RECALL_MESSAGES = 4, /* messages of each role */

@@ -4,19 +4,12 @@
  * memory.db and the relevant history from the search, so no message of another session can get into
  * the first part.
  */
-#ifndef MAS_MEMORY_CONTEXT_H
-#define MAS_MEMORY_CONTEXT_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
-#include "base/str.h"
 #include "memory/store.h"
 #include "store/config.h"
 #include "store/root.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Who asks, which determines what is visible. A person sees all sessions except private ones. An
  * agent sees its own session and, with [memory] share, the others. A private session sees only
@@ -85,5 +78,3 @@ struct recall_options {
 };
 int context_recall(const struct root *root, const struct config *config,
                    const struct recall_options *options, struct str *ret, struct err *err);
-
-#endif

@@ -2,18 +2,10 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "store/reserve.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #define VFS_NAME "mas-beneath"
 

@@ -15,15 +15,9 @@
  * old to write on. If a database was renamed or replaced meanwhile, mas no longer writes to it, and
  * closing it does not remove the log of the database that now has its name.
  */
-#ifndef MAS_MEMORY_DB_H
-#define MAS_MEMORY_DB_H
+#pragma once
 
-#include "base/err.h"
 #include "memory/sqlite.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     DB_BUSY_MS = 10000,
@@ -101,5 +95,3 @@ int db_same_schema(struct db *db, int (*build)(struct db *model, void *arg, stru
 /* Runs SQLite's integrity check and its foreign key check. Fails with MAS_DAMAGED and the first
  * finding. */
 int db_check(struct db *db, struct err *err);
-
-#endif

@@ -4,14 +4,9 @@
  *     db.c             the file: opening without links, waiting, checks
  *     db_statement.c   statements, transactions, errors
  */
-#ifndef MAS_MEMORY_DB_INTERNAL_H
-#define MAS_MEMORY_DB_INTERNAL_H
+#pragma once
 
 #include "memory/db.h"
-
-#include <stdint.h>
-#include <sys/stat.h>
-#include <time.h>
 
 struct statement {
     const char *sql; /* compared by address: each literal has one */
@@ -54,5 +49,3 @@ void db_make_room(const struct db *db);
 void db_wait_begin(const struct db *db, struct db_wait *wait, int64_t now);
 /* Returns false when no process has written for DB_BUSY_MS. */
 bool db_wait_on(const struct db *db, struct db_wait *wait, int64_t now);
-
-#endif

@@ -1,10 +1,5 @@
 #include "memory/db_internal.h"
 
-#include "base/str.h"
-
-#include <errno.h>
-#include <stdarg.h>
-
 /* ---- errors */
 
 static const struct {

@@ -3,12 +3,8 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 
-#include <fcntl.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LINE_MAX_BYTES = 1 << 20, PART_MAX = 127 };
 

@@ -5,13 +5,7 @@
  * omit the model if it is the same as on the line before. All vectors of a model have the same
  * length.
  */
-#ifndef MAS_MEMORY_EMBED_H
-#define MAS_MEMORY_EMBED_H
-
-#include "base/err.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 enum {
     EMBED_PARTS_MAX = 16384, /* numbers in a vector */
@@ -48,5 +42,3 @@ void embedding_free(struct embedding *embedding);
 
 /* Returns the similarity of two directions, not yet scaled: between -1 and 1 after scaling. */
 int32_t vector_product(const int8_t *a, const int8_t *b, size_t parts);
-
-#endif

@@ -2,15 +2,6 @@
 
 #include "memory/search_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* APPLICATION_ID is "mas" and the number of the kind of file; an index of another version is
  * rebuilt. */
 enum { APPLICATION_ID = 0x6d617302, VERSION = 2, CACHE_KIB = 64 << 10, FORGET_WAIT_MS = 1000 };

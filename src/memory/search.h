@@ -18,17 +18,11 @@
  * is a query, split at silences of an hour, and where the agent has compacted its context. With
  * vectors there is a fourth list.
  */
-#ifndef MAS_MEMORY_SEARCH_H
-#define MAS_MEMORY_SEARCH_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "memory/store.h"
 #include "store/root.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define SEARCH_FILE ".memory.index"
 
@@ -110,5 +104,3 @@ int search_find(struct search *search, const struct search_options *options, sea
 
 /* Also uses vectors computed by this program (a command line; "": none). */
 int search_use_vectors(struct search *search, const char *command, struct err *err);
-
-#endif

@@ -1,8 +1,6 @@
 /* The scope of a search, and its best hits. */
 #include "memory/search_internal.h"
 
-#include <stdlib.h>
-
 /* ---- the best of many: a heap with the worst on top */
 
 static bool is_better(const struct ranked *x, const struct ranked *y)

@@ -6,15 +6,6 @@
 #include "store/session.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
 enum {
     STAMP_MAX = 320,
     /* within this time after a change, the next one may leave the same timestamps */

@@ -1,11 +1,6 @@
 /* Searches the index and returns the results. */
 #include "memory/search_internal.h"
 
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { SNIPPET_BYTES = 160 /* of a message that contains none of the words */ };
 
 /* State of one search. */

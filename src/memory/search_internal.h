@@ -6,8 +6,7 @@
  * segment are numbered together and tool calls separately, so the messages before and after a
  * message have adjacent places.
  */
-#ifndef MAS_MEMORY_SEARCH_INTERNAL_H
-#define MAS_MEMORY_SEARCH_INTERNAL_H
+#pragma once
 
 #include "memory/db.h"
 #include "memory/search.h"
@@ -128,5 +127,3 @@ int search_add_function(struct db *db, struct err *err);
 int search_rank_vectors(struct search *search, const char *text, const struct search_scope *scope,
                         struct best *ret, struct err *err);
 void vectors_free(struct vectors *vectors);
-
-#endif

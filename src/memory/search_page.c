@@ -3,8 +3,6 @@
 #include "base/json.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     PAGE_MESSAGES = 4096, /* messages that are read at once */

@@ -2,8 +2,7 @@
  * Copies a session into the index: reads its messages a page at a time, gives each its place in a
  * segment, and writes the page. For src/memory/search_*.c only.
  */
-#ifndef MAS_MEMORY_SEARCH_PAGE_H
-#define MAS_MEMORY_SEARCH_PAGE_H
+#pragma once
 
 #include "memory/search_internal.h"
 
@@ -33,5 +32,3 @@ int page_write(struct page_reader *reader, struct err *err);
 /* Discards the messages of the page. */
 void page_drop(struct page_reader *reader);
 void page_reader_free(struct page_reader *reader);
-
-#endif

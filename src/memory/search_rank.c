@@ -13,7 +13,6 @@
 #include "memory/search_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define COLLECT "mas_collect"
 

@@ -6,9 +6,6 @@
 #include "memory/embed.h"
 #include "memory/search_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { EMBED_MESSAGES = 512, CHOSEN_MAX = EMBED_MESSAGES };
 
 struct vectors {

@@ -1,10 +1,7 @@
 #include "memory/sqlite.h"
 
-#include "base/str.h"
-
 #include <dlfcn.h>
 #include <pthread.h>
-#include <string.h>
 
 /* Of the library that this was compiled for: the name says which binary interface it has. */
 #define LIBRARY "libsqlite3.so.0"

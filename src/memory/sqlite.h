@@ -7,10 +7,7 @@
  *
  * Another function of SQLite is a row of SQLITE_FUNCTIONS and a macro below.
  */
-#ifndef MAS_MEMORY_SQLITE_H
-#define MAS_MEMORY_SQLITE_H
-
-#include "base/err.h"
+#pragma once
 
 #include <sqlite3.h>
 
@@ -80,5 +77,3 @@ extern struct sqlite_functions sqlite;
 #define sqlite3_value_pointer sqlite.value_pointer
 #define sqlite3_vfs_find sqlite.vfs_find
 #define sqlite3_vfs_register sqlite.vfs_register
-
-#endif

@@ -3,12 +3,6 @@
 #include "base/file.h"
 #include "base/path.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 /* Each number has as many bytes whatever it is, so that the file is written in place. */
 enum { LOCK_MS = 200, DIGITS = 20, LINE = DIGITS + 1, SIZE = (int)OUTCOME_COUNT * LINE };
 

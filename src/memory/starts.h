@@ -4,18 +4,13 @@
  * removed session stays counted. Nothing depends on the file: without it, or if it is damaged,
  * counting begins at 0, and a start that cannot be counted is not.
  */
-#ifndef MAS_MEMORY_STARTS_H
-#define MAS_MEMORY_STARTS_H
+#pragma once
 
 #include "memory/store.h"
 #include "store/root.h"
-
-#include <stdint.h>
 
 #define STARTS_FILE ".starts"
 #define STARTS_LOCK ".starts.lock"
 
 void starts_count(const struct root *root, enum store_outcome outcome);
 void starts_read(const struct root *root, uint64_t ret[OUTCOME_COUNT]);
-
-#endif

@@ -7,13 +7,7 @@
 #include "memory/store_internal.h"
 #include "store/owner.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char *const role_names[ROLE_COUNT] = {"user", "agent",      "thought", "tool",
                                                    "plan", "permission", "mode",    "note"};

@@ -20,16 +20,9 @@
  * MAS_FAILED and a damaged one MAS_DAMAGED; store_set_aside() makes room for a new one. Only
  * src/memory uses SQLite.
  */
-#ifndef MAS_MEMORY_STORE_H
-#define MAS_MEMORY_STORE_H
+#pragma once
 
-#include "base/err.h"
-#include "base/str.h"
 #include "store/workspace.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define STORE_FILE WORKSPACE_MEMORY
 
@@ -353,5 +346,3 @@ int store_cut_off(struct store *store, int64_t query, int64_t before, int64_t *r
 
 /* Appends text and escapes anything that could be taken for a delimiter of injected text. */
 void store_quote(struct str *to, const char *text, size_t len);
-
-#endif

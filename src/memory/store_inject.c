@@ -3,8 +3,6 @@
 #include "base/utf8.h"
 #include "memory/store_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 static const char head[] =

@@ -1,8 +1,6 @@
 /* Messages that wait to be typed at an agent's terminal. */
 #include "memory/store_internal.h"
 
-#include <string.h>
-
 int store_input_add(struct store *store, const struct store_input *input, int64_t *ret,
                     struct err *err)
 {

@@ -1,8 +1,7 @@
 /*
  * Shared by the parts of the store, for src/memory/store*.c and its test only.
  */
-#ifndef MAS_MEMORY_STORE_INTERNAL_H
-#define MAS_MEMORY_STORE_INTERNAL_H
+#pragma once
 
 #include "memory/db.h"
 #include "memory/store.h"
@@ -82,5 +81,3 @@ int store_usage_mend(struct store *store, struct err *err);
 /* Packs further tags into a JSON array; *ret is "" if there are none. Fails with MAS_USAGE for an
  * invalid tag. */
 int store_pack_tags(char *const *tags, struct str *ret, struct err *err);
-
-#endif

@@ -3,9 +3,6 @@
 #include "base/time.h"
 #include "memory/store_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     PREFIX_MIN = 4, /* of a conversation's id */
     METHOD_FAILURES = 3,

@@ -4,10 +4,6 @@
 #include "base/time.h"
 #include "memory/store_internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int damaged(struct err *err, const char *what)
 {
     return err_set(err, MAS_DAMAGED, "cannot read '" STORE_FILE "': %s is invalid", what);

@@ -1,7 +1,5 @@
 #include "memory/store_internal.h"
 
-#include <stdio.h>
-
 /* "mas" and the number of the kind of file. */
 #define APPLICATION_ID 0x6d617301
 

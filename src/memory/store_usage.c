@@ -4,10 +4,6 @@
 #include "base/time.h"
 #include "memory/store_internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- turns */
 
 int store_usage_begin(struct store *store, const struct store_usage_turn *turn, bool *ret_begun,

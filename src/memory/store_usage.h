@@ -20,8 +20,7 @@
  * What is told outside of a turn belongs to the last turn of that agent session. A turn that a kill
  * cut off is ended by the next writer.
  */
-#ifndef MAS_MEMORY_STORE_USAGE_H
-#define MAS_MEMORY_STORE_USAGE_H
+#pragma once
 
 #include "memory/store.h"
 #include "model/budget.h"
@@ -109,5 +108,3 @@ int store_limits(struct store *store, const char *agent, struct budget *ret_set,
                  struct budget *ret_extended, struct err *err);
 /* Returns a number that changes when another process has written to the store; -1 on failure. */
 int64_t store_changes(struct store *store);
-
-#endif

@@ -3,9 +3,6 @@
 #include "base/time.h"
 #include "memory/store_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- tags */
 
 static int check_tag(const char *tag, struct err *err)

@@ -1,8 +1,5 @@
 #include "memory/words.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 enum { WORD_MAX = 64, TAKEN_MAX = 512 /* words that are examined */ };

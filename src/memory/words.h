@@ -1,13 +1,7 @@
 /*
  * Splits a search text into significant words and turns them into an FTS5 expression.
  */
-#ifndef MAS_MEMORY_WORDS_H
-#define MAS_MEMORY_WORDS_H
-
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 enum { WORDS_MAX = 16 }; /* of a search text; of more words, the longest are used */
 
@@ -32,5 +26,3 @@ void words_free(struct words *words);
 bool words_is_stop(const char *word, size_t len);
 /* Returns the approximate number of words in a text. */
 size_t words_count(const char *text, size_t len);
-
-#endif

@@ -3,10 +3,6 @@
 #include "base/time.h"
 #include "model/request_id.h"
 
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *const state_names[AGENT_STATE_COUNT] = {
     [AGENT_ASLEEP] = "asleep", [AGENT_STARTING] = "starting", [AGENT_WORKING] = "working",
     [AGENT_IDLE] = "idle",     [AGENT_WAITING] = "waiting",   [AGENT_LIMITED] = "limited",

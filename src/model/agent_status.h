@@ -3,21 +3,14 @@
  * host's answers to "status" and "watch" (see HACKING.md, "The host's socket") omit members without
  * information and give times in ms only, because a command may read hundreds of them.
  */
-#ifndef MAS_MODEL_AGENT_STATUS_H
-#define MAS_MODEL_AGENT_STATUS_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "model/disk.h"
 #include "model/limits.h"
 #include "model/money.h"
 #include "model/wall.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 enum agent_state {
     AGENT_ASLEEP, /* start = demand: starts with its first message or key press */
@@ -166,5 +159,3 @@ void code_figures_parse(const struct json *object, struct code_figures *ret);
 /* Appends "+2 -1 ~3" for 2 commits ahead, 1 behind and 3 changed files; "=" if there are none. */
 void code_figures_format(int64_t ahead, int64_t behind, int64_t changed, struct str *to);
 bool code_figures_equal(const struct code_figures *a, const struct code_figures *b);
-
-#endif

@@ -2,13 +2,9 @@
  * Who needs a person, and in which order. `mas top`, `mas next`, the status line of a session and
  * notifications all ask here, so that they agree.
  */
-#ifndef MAS_MODEL_ATTENTION_H
-#define MAS_MODEL_ATTENTION_H
+#pragma once
 
 #include "model/agent_status.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* In the order in which a person looks at them. */
 enum attention {
@@ -32,5 +28,3 @@ int64_t attention_since(const struct agent_status *status);
  * person come first, the longest wait first; within the other classes the latest change does. 0:
  * the same rank; the caller decides, by session and id. */
 int attention_compare(const struct agent_status *a, const struct agent_status *b);
-
-#endif

@@ -3,9 +3,6 @@
 #include "base/number.h"
 #include "model/token_counts.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { TURNS_MAX = 1000000000, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 #define TIME_MAX (INT64_C(366) * 24 * HOUR)
 

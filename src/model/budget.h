@@ -5,15 +5,10 @@
  * A limit comes from mas.ini, a preset, the template, or a person who sets it for one session; the
  * nearest one counts.
  */
-#ifndef MAS_MODEL_BUDGET_H
-#define MAS_MODEL_BUDGET_H
+#pragma once
 
 #include "base/json.h"
-#include "base/str.h"
 #include "model/money.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum budget_kind {
     BUDGET_COST,
@@ -74,5 +69,3 @@ void budget_held_put(const struct budget_held *held, struct json_out *out);
 /* Appends "1.20 USD of 5.00 USD (mas set), 3 turns of 10 turns (preset claude)"; nothing if there
  * is no limit. */
 void budget_held_describe(const struct budget_held *held, struct str *to);
-
-#endif

@@ -1,12 +1,5 @@
 #include "model/diagnostic.h"
 
-#include "base/str.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Returns the place of the next one; NULL if it is only counted. */
 static struct diagnostic *make_room(struct diagnostics *diagnostics, enum diagnostic_kind kind)
 {

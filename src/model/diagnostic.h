@@ -2,13 +2,7 @@
  * Diagnostics: all problems of a file, where an error reports only the first. Each has a file, a
  * line in it (0: none) and a text, and is printed as a compiler prints it: "file:line: text".
  */
-#ifndef MAS_MODEL_DIAGNOSTIC_H
-#define MAS_MODEL_DIAGNOSTIC_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 struct diagnostic {
     char *file;
@@ -48,5 +42,3 @@ int diagnostic_fail(const struct diagnostic *diagnostic, int code, struct err *e
 int diagnostics_fail(const struct diagnostics *diagnostics, int code, struct err *err);
 void diagnostics_free(struct diagnostics *diagnostics);
 #define _cleanup_diagnostics_ __attribute__((cleanup(diagnostics_free)))
-
-#endif

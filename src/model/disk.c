@@ -2,8 +2,6 @@
 
 #include "base/number.h"
 
-#include <stdio.h>
-
 enum { NEAR_PERCENT = 90, FULL_PERCENT = 100, BACK_PERCENT = 5 };
 
 /* Returns a share of the limit, rounded down, without an overflow. */

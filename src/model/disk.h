@@ -3,13 +3,9 @@
  * 90 % of a limit people are told; at the limit the agent, or the whole team, is paused until it
  * takes less again or the limit is raised.
  */
-#ifndef MAS_MODEL_DISK_H
-#define MAS_MODEL_DISK_H
+#pragma once
 
 #include "base/json.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* Whose space: of all that is in the session's directory, or of an agent's own directories. */
 enum disk_scope { DISK_SESSION, DISK_AGENT, DISK_SCOPE_COUNT };
@@ -37,5 +33,3 @@ void disk_describe(enum disk_scope scope, const struct disk_use *use, char buf[D
 /* Writes and reads the member `key`, an object; null, or missing, if nothing is watched. */
 void disk_put(const char *key, const struct disk_use *use, struct json_out *out);
 void disk_read(const struct json *object, struct disk_use *ret);
-
-#endif

@@ -1,9 +1,5 @@
 #include "model/env_name.h"
 
-#include "base/str.h"
-
-#include <string.h>
-
 bool env_is_name(const char *name)
 {
     if (name[0] == '\0' || (name[0] >= '0' && name[0] <= '9'))

@@ -1,10 +1,7 @@
 /*
  * Names of environment variables, and which of them a setting may pass to agents.
  */
-#ifndef MAS_MODEL_ENV_NAME_H
-#define MAS_MODEL_ENV_NAME_H
-
-#include <stdbool.h>
+#pragma once
 
 /* Returns NULL if a setting may pass this variable to agents; otherwise static text that says why
  * not: it is not a valid name, or mas sets the variable itself. */
@@ -14,5 +11,3 @@ bool env_is_name(const char *name);
 /* Returns true for "TERM=..." and other variables that describe the terminal of the agent rather
  * than the user who started it. `entry` is a name, optionally followed by = and a value. */
 bool env_belongs_to_pane(const char *entry);
-
-#endif

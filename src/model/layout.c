@@ -1,9 +1,5 @@
 #include "model/layout.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 /* How a layout arranges a number of panes: this many columns and rows. */
 struct grid {
     size_t columns, rows;

@@ -5,13 +5,7 @@
  * row, from left to right. Empty rows are omitted, and the panes of an incomplete last row are
  * wider. tmux has no grids, so mas passes it the geometry as "<sum>,WxH,X,Y[...]".
  */
-#ifndef MAS_MODEL_LAYOUT_H
-#define MAS_MODEL_LAYOUT_H
-
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 enum { LAYOUT_SIDE_MAX = 64, LAYOUT_TEXT_MAX = 16 }; /* columns or rows; bytes */
 
@@ -37,5 +31,3 @@ bool layout_splits_right(const char *text, size_t panes, size_t pane);
 /* Appends the argument of select-layout for the first `have` of `panes` panes. */
 void layout_add_growing(struct str *to, const char *text, size_t panes, size_t have, int columns,
                         int rows);
-
-#endif

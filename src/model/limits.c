@@ -1,10 +1,6 @@
 #include "model/limits.h"
 
 #include "base/number.h"
-#include "base/str.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { CENT = 100 };
 

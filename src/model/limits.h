@@ -6,13 +6,9 @@
  * nearest place counts (store/session_limits.h). What a person says is in the session's
  * limits.json, what the template says in its config.json. Behind a wall an agent has neither.
  */
-#ifndef MAS_MODEL_LIMITS_H
-#define MAS_MODEL_LIMITS_H
+#pragma once
 
 #include "base/json.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum limit_kind {
     LIMIT_SESSION, /* bytes on disk, of the whole session */
@@ -75,5 +71,3 @@ void limits_held_parse(const struct json *object, struct limits_held *ret);
 void limits_held_describe(const struct limits_held *held, struct str *to);
 /* Returns true if any limit holds. */
 bool limits_held_any(const struct limits_held *held);
-
-#endif

@@ -1,8 +1,5 @@
 #include "model/manifest.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void manifest_format(const struct manifest *manifest, struct str *to)
 {
     struct json_out out = {.to = to};

@@ -2,16 +2,10 @@
  * The manifest of an archive: its first entry, which describes the session and the size of the
  * archive.
  */
-#ifndef MAS_MODEL_MANIFEST_H
-#define MAS_MODEL_MANIFEST_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "base/json.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum {
     MANIFEST_FORMAT = 1, /* the version of the format */
@@ -39,5 +33,3 @@ void manifest_format(const struct manifest *manifest, struct str *to);
 int manifest_read(const struct json *json, struct manifest *ret, struct err *err);
 void manifest_free(struct manifest *manifest);
 #define _cleanup_manifest_ __attribute__((cleanup(manifest_free)))
-
-#endif

@@ -2,8 +2,6 @@
 
 #include "base/json.h"
 
-#include "base/str.h"
-
 const char *message_check(const char *text, size_t len)
 {
     if (len > MESSAGE_MAX)

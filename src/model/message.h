@@ -1,13 +1,7 @@
 /*
  * Which text mas may send to an agent.
  */
-#ifndef MAS_MODEL_MESSAGE_H
-#define MAS_MODEL_MESSAGE_H
-
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 enum { MESSAGE_MAX = 4 << 20 }; /* bytes */
 
@@ -28,5 +22,3 @@ struct message_options {
     bool note; /* mas has written it: an agent that executes what it is sent is not sent it */
 };
 void message_request(const struct message_options *options, struct str *to);
-
-#endif

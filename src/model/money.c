@@ -1,8 +1,6 @@
 #include "model/money.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static bool is_letter(char c)
 {

@@ -2,15 +2,9 @@
  * Amounts of money, or of another unit in which an agent counts what it costs. An amount is an
  * integer in millionths of its currency, so that sums are exact.
  */
-#ifndef MAS_MODEL_MONEY_H
-#define MAS_MODEL_MONEY_H
+#pragma once
 
 #include "base/json.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     MONEY_CURRENCY_MAX = 16, /* bytes: "USD", "credits" */
@@ -44,5 +38,3 @@ int64_t money_sum(int64_t micro, int64_t more);
 /* Write and read the members "cost" and "currency" of an object; null if no amount is known. */
 void money_put(const struct money *money, struct json_out *out);
 void money_read(const struct json *object, struct money *ret);
-
-#endif

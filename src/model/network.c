@@ -1,8 +1,6 @@
 #include "model/network.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LABEL_MAX = 63, PORT_MAX = 65535, V4_BITS = 96, ALL_BITS = 128, HTTPS = 443, HTTP = 80 };
 

@@ -13,16 +13,9 @@
  * to a name needs both, network_admits() for the name and network_admits_address() for the address
  * that it has resolved to. Nothing here resolves a name.
  */
-#ifndef MAS_MODEL_NETWORK_H
-#define MAS_MODEL_NETWORK_H
-
-#include "base/err.h"
-#include "base/str.h"
+#pragma once
 
 #include <netinet/in.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 enum {
@@ -93,5 +86,3 @@ size_t network_ports(const struct network *network, uint16_t **ret);
  * takes the place of a killed one; see src/network/network.h. */
 #define NETWORK_GUARD_NAME "mas-network"
 #define NETWORK_SPARE_NAME "mas-net-spare"
-
-#endif

@@ -1,9 +1,5 @@
 #include "model/notice.h"
 
-#include "base/str.h"
-
-#include <string.h>
-
 static const char *const names[NOTICE_KIND_COUNT] = {
     [NOTICE_WAITING] = "waiting", [NOTICE_CRASHED] = "crashed", [NOTICE_FAILED] = "failed",
     [NOTICE_DONE] = "done",       [NOTICE_LIMIT] = "limit",     [NOTICE_CONFLICT] = "conflict",

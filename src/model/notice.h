@@ -2,16 +2,11 @@
  * Notices: changes of an agent that a person may want to be told of, wherever that person is
  * ([notify] of mas.ini). The host of the agent makes them, `mas notify` delivers them.
  */
-#ifndef MAS_MODEL_NOTICE_H
-#define MAS_MODEL_NOTICE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
 #include "model/agent_status.h"
 #include "model/request_id.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum notice_kind {
     NOTICE_WAITING, /* it waits for a permission or an answer */
@@ -77,5 +72,3 @@ struct notice_quiet {
 };
 bool notice_parse_quiet(const char *text, struct notice_quiet *ret);
 bool notice_is_quiet(const struct notice_quiet *quiet, int minute);
-
-#endif

@@ -3,9 +3,6 @@
 #include "base/id.h"
 #include "model/template_name.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 const char *method_name(enum method method)
 {
     static const char *const names[] = {"GET", "POST", "DELETE", ""};

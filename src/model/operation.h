@@ -5,8 +5,7 @@
  * does it, what mas-serve's starter lets through, and the address that a hint names in place of a
  * command.
  */
-#ifndef MAS_MODEL_OPERATION_H
-#define MAS_MODEL_OPERATION_H
+#pragma once
 
 #include "model/param.h"
 
@@ -102,5 +101,3 @@ bool operation_is_command(char *const *words, const char *file_start);
 /* Returns the operation that does what a command line, from the verb on, does, and in *ret_query
  * what its address gets (static text or NULL, up to a comma); NULL: none. */
 const struct operation *operation_of_command(const char *command, const char **ret_query);
-
-#endif

@@ -5,9 +5,6 @@
 #include "model/team.h"
 #include "model/template_name.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 const struct param *param_find(const struct param *params, const char *name)
 {
     for (; params != NULL && params->name != NULL; params++)

@@ -2,13 +2,9 @@
  * Parameters: what a body, a query or the arguments of a tool may hold, as rows of a table. From a
  * row come the check of a value, its JSON schema, and its words on a command line.
  */
-#ifndef MAS_MODEL_PARAM_H
-#define MAS_MODEL_PARAM_H
+#pragma once
 
 #include "base/json.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum {
     PARAM_TEXT_MAX = 1024,
@@ -80,5 +76,3 @@ void params_put_schema(const struct param *params, struct json_out *out);
 /* Returns the option that a word of a PARAM_WORD has of its own, without the value, or NULL. It
  * belongs to the row and ends at a comma or NUL; *ret_len is its length. */
 const char *param_word_option(const struct param *param, const char *word, size_t *ret_len);
-
-#endif

@@ -2,14 +2,11 @@
 
 #include "base/json.h"
 #include "base/number.h"
-#include "base/str.h"
 #include "base/suggest.h"
 #include "base/time.h"
 #include "model/env_name.h"
 
 #include <regex.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { RESTART_LIMIT_MAX = 1000, MEMORY_SHIFT_MAX = 50, SESSION_META_MAX = 4096 };
 

@@ -5,19 +5,13 @@
  * Each key is a row of the table in preset.c: its name, the member that it sets, and a function
  * that parses it.
  */
-#ifndef MAS_MODEL_PRESET_H
-#define MAS_MODEL_PRESET_H
+#pragma once
 
-#include "base/err.h"
 #include "base/ini.h"
 #include "base/kv.h"
 #include "model/budget.h"
 #include "model/limits.h"
 #include "model/wall.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     PRESET_NAME_MAX = 32,
@@ -143,5 +137,3 @@ void preset_make(struct preset *preset, const char *name);
 /* Parses one key of the preset's section. The error names file and line. */
 int preset_read(struct preset *preset, const struct ini_line *line, struct err *err);
 void preset_free(struct preset *preset);
-
-#endif

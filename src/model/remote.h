@@ -6,14 +6,9 @@
  * or accepted may have one: see store/config.h. All texts are checked here, and nothing else is
  * ever put into a command line of ssh or srun from this file.
  */
-#ifndef MAS_MODEL_REMOTE_H
-#define MAS_MODEL_REMOTE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/ini.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum { REMOTE_NAME_MAX = 32, REMOTE_PLACE_MAX = 255, REMOTES_MAX = 1024 };
 
@@ -49,5 +44,3 @@ int remote_read(struct remote *remote, const struct ini_line *line, struct err *
  * to `buf`, or NULL behind the last one. */
 const char *remote_key(size_t at);
 const char *remote_value(const struct remote *remote, size_t at, char buf[REMOTE_PLACE_MAX + 16]);
-
-#endif

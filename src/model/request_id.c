@@ -1,11 +1,5 @@
 #include "model/request_id.h"
 
-#include "base/str.h"
-
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { ASKS_MAX = 240 }; /* bytes that every reader of a status has */
 
 /* FNV-1a */

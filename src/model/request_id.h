@@ -2,10 +2,7 @@
  * Short ids of permission requests, such as "r-3f9a01c2". `mas approve` and `mas deny` find a
  * request by them in all sessions of a root, so that it can be answered from a notification.
  */
-#ifndef MAS_MODEL_REQUEST_ID_H
-#define MAS_MODEL_REQUEST_ID_H
-
-#include <stdbool.h>
+#pragma once
 
 enum { REQUEST_ID_TEXT = 11 }; /* bytes of "r-" and 8 hexadecimal digits, with the NUL */
 
@@ -14,5 +11,3 @@ enum { REQUEST_ID_TEXT = 11 }; /* bytes of "r-" and 8 hexadecimal digits, with t
 void request_id(const char *permission, const char *asks, char ret[REQUEST_ID_TEXT]);
 /* Returns true if the text has the form of a short id. The id of a session never has it. */
 bool request_id_is_valid(const char *text);
-
-#endif

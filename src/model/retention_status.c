@@ -1,9 +1,5 @@
 #include "model/retention_status.h"
 
-#include "base/str.h"
-
-#include <string.h>
-
 static const struct {
     const char *name;
     unsigned bit;

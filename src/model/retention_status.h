@@ -1,10 +1,7 @@
 /*
  * The statuses of sessions that `mas clean` may select, as users write them: "stopped,error".
  */
-#ifndef MAS_MODEL_RETENTION_STATUS_H
-#define MAS_MODEL_RETENTION_STATUS_H
-
-#include <stdbool.h>
+#pragma once
 
 enum { /* a set of these bits */
        RETENTION_STOPPED = 1,
@@ -17,5 +14,3 @@ enum { /* a set of these bits */
 bool retention_parse_status(const char *text, unsigned *ret);
 /* Returns the name of one bit. */
 const char *retention_status_name(unsigned status);
-
-#endif

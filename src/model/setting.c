@@ -11,10 +11,6 @@
 #include "model/template_name.h"
 #include "model/wall.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
 enum {
     SOCKET_PATH_MAX = 107,
     STOP_MAX_MS = 600 * 1000,

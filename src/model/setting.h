@@ -5,13 +5,7 @@
  * value, check and a line of help. `mas config`, the commented mas.ini of `mas init` and mas.ini(5)
  * follow that table.
  */
-#ifndef MAS_MODEL_SETTING_H
-#define MAS_MODEL_SETTING_H
-
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#pragma once
 
 enum setting {
     SETTING_MODE, /* isolated or legacy */
@@ -115,5 +109,3 @@ void setting_write_defaults(struct str *to);
 bool setting_parse_size(const char *text, int *ret_columns, int *ret_rows);
 /* Parses decimal digits up to `max`; returns false for anything else. */
 bool setting_parse_count(const char *text, uint64_t max, uint64_t *ret);
-
-#endif

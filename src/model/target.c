@@ -1,10 +1,5 @@
 #include "model/target.h"
 
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /* How a word of a TARGET can refer to an agent. */
 enum way { BY_ID, BY_UNIT, BY_WORD, WAY_COUNT };
 

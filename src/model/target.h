@@ -1,14 +1,9 @@
 /*
  * TARGETs, and which agents may write to each other.
  */
-#ifndef MAS_MODEL_TARGET_H
-#define MAS_MODEL_TARGET_H
+#pragma once
 
-#include "base/err.h"
 #include "model/team.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* Resolves a TARGET: an agent's id, a comma-separated list, a unit's name, `managers`, `workers` or
  * `all`. Each agent appears once, in the order of the list, and those of one name in that of the
@@ -25,5 +20,3 @@ int target_resolve(const struct team *team, const struct agent *from, const char
  * ...". */
 int target_check_rule(const struct team *team, const struct agent *from, const struct agent *to,
                       struct err *err);
-
-#endif

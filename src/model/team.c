@@ -4,11 +4,6 @@
 #include "model/message.h"
 #include "model/team_internal.h"
 
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #define WALL_AS_SET "default" /* the level is that of each agent */
 
 static const char *const rank_names[RANK_COUNT] = {"meta", "manager", "worker"};

@@ -4,19 +4,13 @@
  * mas reads a team from template.ini once, when it creates a session, and after that from the
  * session's own config.json. Later changes of the template therefore do not affect the session.
  */
-#ifndef MAS_MODEL_TEAM_H
-#define MAS_MODEL_TEAM_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "model/budget.h"
 #include "model/diagnostic.h"
 #include "model/limits.h"
 #include "model/preset.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum { TEAM_AGENTS_MAX = 256, TEAM_WINDOWS_MAX = 64, TEAM_TURNS_MAX = 1000 };
 enum { /* bytes */
@@ -155,5 +149,3 @@ bool agent_starts_in_code(const struct agent *agent);
 unsigned team_reach(const struct agent *from, const struct agent *to);
 /* Appends the names of a set of enum reach, "manager, unit"; nothing if the set is empty. */
 void team_add_reach(struct str *to, unsigned set);
-
-#endif

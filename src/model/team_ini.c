@@ -1,13 +1,9 @@
 /* The part of model/team.h that reads template.ini. mas-template(5) describes the format. */
 #include "base/ini.h"
 #include "base/number.h"
-#include "base/str.h"
 #include "base/suggest.h"
 #include "model/layout.h"
 #include "model/team_internal.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const window_keys[] = {"layout", "agents", NULL};
 static const char *const template_keys[] = {"description", "preset", "project", "turns", NULL};

@@ -1,8 +1,7 @@
 /*
  * Functions that build a struct team; for team.c and team_ini.c only.
  */
-#ifndef MAS_MODEL_TEAM_INTERNAL_H
-#define MAS_MODEL_TEAM_INTERNAL_H
+#pragma once
 
 #include "model/team.h"
 
@@ -30,5 +29,3 @@ typedef void team_wrong(const struct agent *agent, const struct window *window, 
 void team_complete(struct team *team, team_wrong *wrong, void *arg);
 /* Like team_complete(), but reports the first problem as the error. */
 int team_finish(struct team *team, struct err *err);
-
-#endif

@@ -1,9 +1,5 @@
 #include "model/template_name.h"
 
-#include "base/str.h"
-
-#include <string.h>
-
 const char *template_check_name(const char *text)
 {
     if (str_is_word(text, TEMPLATE_NAME_MAX))

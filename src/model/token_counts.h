@@ -1,10 +1,7 @@
 /*
  * Counts of tokens, as agents tell them of a turn.
  */
-#ifndef MAS_MODEL_TOKEN_COUNTS_H
-#define MAS_MODEL_TOKEN_COUNTS_H
-
-#include <stdint.h>
+#pragma once
 
 enum token_kind {
     TOKENS_TOTAL,
@@ -31,5 +28,3 @@ struct token_counts token_counts_none(void);
 int64_t token_counts_all(const struct token_counts *counts);
 /* Adds `more`, as far as it is told. */
 void token_counts_add(struct token_counts *to, const struct token_counts *more);
-
-#endif

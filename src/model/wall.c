@@ -2,12 +2,6 @@
 
 #include "model/network.h"
 
-#include "base/str.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *const level_names[WALL_LEVEL_COUNT] = {
     [WALL_UNSET] = "", [WALL_OFF] = "off", [WALL_TRY] = "try", [WALL_REQUIRE] = "require"};
 

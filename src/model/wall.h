@@ -2,13 +2,9 @@
  * Walls: what an agent may reach, as settings, presets and templates ask for it, and as its host
  * reports it. src/wall/ puts them up.
  */
-#ifndef MAS_MODEL_WALL_H
-#define MAS_MODEL_WALL_H
+#pragma once
 
 #include "base/json.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum wall_level {
     WALL_UNSET, /* as the next place says: agent, preset, mas.ini */
@@ -93,5 +89,3 @@ void wall_report_parse(const struct json *object, struct wall_report *ret);
 void wall_report_describe(const struct wall_report *report, struct str *to);
 /* The same of a wall that is not up yet: without resources and disk, which its host looks at. */
 void wall_report_foretell(const struct wall_report *report, struct str *to);
-
-#endif

@@ -6,22 +6,16 @@
 
 #include "base/file.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/thread.h"
 #include "base/time.h"
 #include "network/socks.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum {
     CONNECTIONS_MAX = 128, /* at once; more wait until one ends */

@@ -9,20 +9,14 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "filter/filter.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/close_range.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     LOG_SIZE = 1024 * 1024,

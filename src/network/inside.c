@@ -7,18 +7,12 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     READY_MS = 10 * 1000, /* for tinyproxy to listen */

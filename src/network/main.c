@@ -3,12 +3,6 @@
  */
 #include "network/network.h"
 
-#include "base/err.h"
-#include "base/str.h"
-
-#include <stdio.h>
-#include <string.h>
-
 static int run(char **argv, struct err *err)
 {
     _cleanup_network_ struct network network = NETWORK_INIT;

@@ -26,15 +26,9 @@
  * of the machine could use it, and it parses what an agent writes. squid looks at addresses, but
  * listens in the same way and takes 30 MiB; dante and microsocks speak no HTTP.
  */
-#ifndef MAS_NETWORK_NETWORK_H
-#define MAS_NETWORK_NETWORK_H
+#pragma once
 
-#include "base/err.h"
 #include "model/network.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     /* Between `outside` and `inside`; what runs between them leaves it open: wall/bwrap.c. */
@@ -70,5 +64,3 @@ __attribute__((noreturn)) void network_gate(int listener, const struct network *
 /* Detaches the process from its terminal, its parent's signals and all descriptors but `keep`,
  * which it moves to 3, 4, ...; -1 stays -1. */
 void network_detach(const char *name, int **keep, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 #include "network/socks.h"
 
 #include <arpa/inet.h>
-#include <string.h>
 
 enum { VERSION = 5, NO_LOGIN = 0, CONNECT = 1, V4 = 1, NAME = 3, V6 = 4 };
 

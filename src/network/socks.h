@@ -2,11 +2,7 @@
  * SOCKS5 (RFC 1928), as much as a proxy without a login needs: the greeting, and CONNECT to a name
  * or an address. Bytes in, structs out.
  */
-#ifndef MAS_NETWORK_SOCKS_H
-#define MAS_NETWORK_SOCKS_H
-
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 enum {
     SOCKS_MESSAGE_MAX = 262, /* bytes of the longest message of a client */
@@ -37,5 +33,3 @@ int socks_parse_request(const unsigned char *bytes, size_t len, struct socks_req
 
 /* Writes the answer to a request. */
 void socks_format_reply(enum socks_reply reply, unsigned char buf[SOCKS_REPLY]);
-
-#endif

@@ -1,10 +1,6 @@
 #include "protocol/acp.h"
 
-#include "base/str.h"
 #include "protocol/acp_internal.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const struct rpc_spec spec;
 

@@ -16,18 +16,11 @@
  *
  * This file does not queue prompts: the caller sends one at a time.
  */
-#ifndef MAS_PROTOCOL_ACP_H
-#define MAS_PROTOCOL_ACP_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "model/money.h"
 #include "model/token_counts.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     ACP_LINE_MAX = 32 << 20, /* bytes of a message */
@@ -284,5 +277,3 @@ bool acp_permit(struct acp *acp, const char *ticket, const char *option);
  * nothing. */
 void acp_answer_request(struct acp *acp, const char *ticket, const char *result);
 void acp_refuse(struct acp *acp, const char *ticket, int code, const char *message);
-
-#endif

@@ -1,12 +1,7 @@
 #include "protocol/acp_agent.h"
 
-#include "base/str.h"
 #include "model/message.h"
 #include "protocol/acp_agent_internal.h"
-
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { PROTOCOL = 1 };
 

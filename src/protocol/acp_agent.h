@@ -11,15 +11,10 @@
  * once, with acp_agent_answer() or acp_agent_refuse(), in any order and at any time. A line longer
  * than ACP_AGENT_LINE_MAX is refused and skipped.
  */
-#ifndef MAS_PROTOCOL_ACP_AGENT_H
-#define MAS_PROTOCOL_ACP_AGENT_H
+#pragma once
 
 #include "base/json.h"
 #include "protocol/acp.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     ACP_AGENT_LINE_MAX = 16 << 20, /* bytes of a message */
@@ -146,5 +141,3 @@ void acp_agent_put_modes(struct json_out *out, const char *mode, const struct js
  * takes them; else it is a choice. */
 void acp_agent_put_options(const struct acp_agent *agent, struct json_out *out, const char *key,
                            const struct json *options);
-
-#endif

@@ -4,8 +4,7 @@
  *     acp_agent.c        the client's requests
  *     acp_agent_tell.c   updates and permission requests to the client
  */
-#ifndef MAS_PROTOCOL_ACP_AGENT_INTERNAL_H
-#define MAS_PROTOCOL_ACP_AGENT_INTERNAL_H
+#pragma once
 
 #include "protocol/acp_agent.h"
 #include "protocol/rpc.h"
@@ -18,5 +17,3 @@ struct acp_agent {
     bool initialized;
     bool elicits_form, elicits_url, has_switches; /* what the client has declared */
 };
-
-#endif

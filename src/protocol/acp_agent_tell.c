@@ -1,7 +1,4 @@
-#include "base/str.h"
 #include "protocol/acp_agent_internal.h"
-
-#include <string.h>
 
 /* ---- updates */
 

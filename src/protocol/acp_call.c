@@ -1,10 +1,6 @@
 /* Own requests, and reading their answers. */
-#include "base/str.h"
 #include "model/preset.h"
 #include "protocol/acp_internal.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { PROTOCOL = 1 };
 

@@ -2,8 +2,7 @@
  * Shared by the files of the ACP client: the client, and the conversion of an agent's JSON into the
  * structs of acp.h. No other file includes this.
  */
-#ifndef MAS_PROTOCOL_ACP_INTERNAL_H
-#define MAS_PROTOCOL_ACP_INTERNAL_H
+#pragma once
 
 #include "protocol/acp.h"
 #include "protocol/rpc.h"
@@ -68,5 +67,3 @@ void acp_news_free(struct acp_news *news);
 /* Reads the tokens from an answer to session/prompt, or from the data of its error; NULL tells
  * nothing. */
 void acp_tokens_read(const struct json *answer, struct token_counts *ret);
-
-#endif

@@ -1,11 +1,7 @@
 #include "protocol/acp_limit.h"
 
-#include "base/str.h"
 #include "protocol/acp_limit_time.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 enum {

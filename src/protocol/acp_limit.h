@@ -4,13 +4,9 @@
  * API, or words for a person. All of that is data of a stranger; only the beginning of a text and a
  * bounded part of the data are looked at.
  */
-#ifndef MAS_PROTOCOL_ACP_LIMIT_H
-#define MAS_PROTOCOL_ACP_LIMIT_H
+#pragma once
 
 #include "base/json.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum {
     ACP_LIMIT_TEXT_MAX = 4096, /* bytes of a text that are looked at */
@@ -31,5 +27,3 @@ bool acp_limit_of_error(int64_t code, const char *message, const struct json *da
 bool acp_limit_of_answer(const char *text, int64_t now_ms, struct acp_limit *ret);
 /* Returns true for a stop reason that says so, which no standard knows. */
 bool acp_limit_of_stop(const char *stop_reason);
-
-#endif

@@ -1,13 +1,8 @@
 #include "protocol/acp_limit_time.h"
 
-#include "base/str.h"
 #include "base/zone.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
-#include <time.h>
 
 enum { LONG_SPAN_S = 400 * 24 * 3600 };
 

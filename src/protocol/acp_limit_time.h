@@ -2,13 +2,9 @@
  * The part of protocol/acp_limit.h for times: spans and clocks in words for people, stamps and
  * numbers in data.
  */
-#ifndef MAS_PROTOCOL_ACP_LIMIT_TIME_H
-#define MAS_PROTOCOL_ACP_LIMIT_TIME_H
+#pragma once
 
 #include "base/json.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* How long a time is past that a stranger tells and that counts as now: clocks of people have no
  * seconds, those of machines differ, and a message takes its time. */
@@ -25,5 +21,3 @@ int64_t acp_limit_time_of(const struct json *node, int64_t now_ms, bool *ret_ret
 
 /* Returns the value of a node as a number; -1: it is none. */
 double acp_limit_number(const struct json *node);
-
-#endif

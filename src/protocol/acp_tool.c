@@ -2,11 +2,6 @@
 
 #include "base/diff.h"
 #include "base/json.h"
-#include "base/str.h"
-
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     SUBJECT_MAX = 150, /* bytes of the subject in a line; with the title it fits a notification */

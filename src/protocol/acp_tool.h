@@ -10,8 +10,7 @@
  *
  * No character of these words hides or reorders others: control characters become \xNN.
  */
-#ifndef MAS_PROTOCOL_ACP_TOOL_H
-#define MAS_PROTOCOL_ACP_TOOL_H
+#pragma once
 
 struct json;
 
@@ -35,5 +34,3 @@ void acp_tool_free(struct acp_tool *tool);
 char *acp_tool_line(const struct acp_tool *tool, const char *title, const char *cwd);
 /* Returns the input, the locations and the content (NULL: none). The caller frees it. */
 char *acp_tool_details(const struct acp_tool *tool, const char *content);
-
-#endif

@@ -2,9 +2,6 @@
 
 #include "base/diff.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Returns the text of a member, or "". */
 static const char *text_of(const struct json *object, const char *key)
 {

@@ -1,8 +1,5 @@
 #include "protocol/broker.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int too_large(struct err *err)
 {
     (void)err_set(err, MAS_USAGE, "cannot run a command with more than %d words or %d KiB",

@@ -8,14 +8,9 @@
  *
  * One request for each connection, whose end ends what runs.
  */
-#ifndef MAS_PROTOCOL_BROKER_H
-#define MAS_PROTOCOL_BROKER_H
+#pragma once
 
-#include "base/err.h"
 #include "base/frame.h"
-#include "base/str.h"
-
-#include <stdbool.h>
 
 enum {
     BROKER_FILES = 3, /* standard input, output and error */
@@ -36,5 +31,3 @@ void broker_put_exit(int code, struct str *to);
 void broker_put_refusal(const struct err *why, struct str *to);
 /* Parses an answer. Fails with the host's reason if nothing was run. */
 int broker_parse_answer(const struct frame *frame, int *ret_code, struct err *err);
-
-#endif

@@ -132,8 +132,7 @@
  * bytes of a tool's content. `mas history` has all of it.
  */
 /* clang-format on */
-#ifndef MAS_PROTOCOL_HOST_H
-#define MAS_PROTOCOL_HOST_H
+#pragma once
 
 enum {
     HOST_BACKLOG = 4 << 20, /* bytes that a listener may leave unread */
@@ -149,5 +148,3 @@ enum {
 #define HOST_END_STOPPED "stopped" /* the session was stopped; with `error`, before the turn */
 /* The end of the error of a prompt that was still queued when its agent was stopped. */
 #define HOST_WAITS "the prompt waits for the next start"
-
-#endif

@@ -1,10 +1,6 @@
 #include "protocol/host_event.h"
 
 #include "base/number.h"
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const names[HOST_EVENT_COUNT] = {
     [HOST_EVENT_PROMPT] = "prompt",

@@ -1,16 +1,11 @@
 /*
  * Decodes the events of a host (see the table in protocol/host.h).
  */
-#ifndef MAS_PROTOCOL_HOST_EVENT_H
-#define MAS_PROTOCOL_HOST_EVENT_H
+#pragma once
 
 #include "base/frame.h"
 #include "base/json.h"
 #include "protocol/acp.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum host_event_type {
     HOST_EVENT_PROMPT,
@@ -89,5 +84,3 @@ const char *host_permission_title(const struct host_permission *permission);
 
 /* Returns the number in the id of a prompt or message, "SESSION:NUMBER"; 0 if `id` is not one. */
 int64_t host_event_number(const char *id);
-
-#endif

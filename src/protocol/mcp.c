@@ -1,10 +1,6 @@
 #include "protocol/mcp.h"
 
-#include "base/str.h"
 #include "protocol/rpc.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { UNSUPPORTED_VERSION = -32022, CACHE_MS = 3600 * 1000 };
 

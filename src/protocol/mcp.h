@@ -11,15 +11,10 @@
  * checked against the row. So a reported call has all required arguments, each of the right type
  * and within its limits, and no others.
  */
-#ifndef MAS_PROTOCOL_MCP_H
-#define MAS_PROTOCOL_MCP_H
+#pragma once
 
 #include "base/json.h"
 #include "model/operation.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     MCP_LINE_MAX = 8 << 20, /* bytes of a message */
@@ -63,5 +58,3 @@ void mcp_feed(struct mcp *mcp, const char *bytes, size_t len);
  * none). */
 void mcp_result(struct mcp *mcp, const char *ticket, const char *text, const char *object,
                 bool is_error);
-
-#endif

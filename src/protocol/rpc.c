@@ -1,11 +1,6 @@
 #include "protocol/rpc.h"
 
-#include "base/str.h"
 #include "base/time.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     SHOWN_MAX = 200, /* bytes of garbage that are reported */

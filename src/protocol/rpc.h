@@ -19,14 +19,9 @@
  * Callbacks may call any function here except rpc_feed() and rpc_tick(). After an rpc_free() in a
  * callback no other callback is called. What a callback receives is valid only during the call.
  */
-#ifndef MAS_PROTOCOL_RPC_H
-#define MAS_PROTOCOL_RPC_H
+#pragma once
 
 #include "base/json.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     RPC_PARSE_ERROR = -32700,
@@ -110,5 +105,3 @@ void rpc_drop(struct rpc *rpc, const char *ticket);
 /* Returns the ticket of the open request with this id, by which a peer withdraws a request; NULL:
  * none. Valid until that request is answered. */
 const char *rpc_ticket_of(const struct rpc *rpc, const struct json *id);
-
-#endif

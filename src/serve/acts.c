@@ -10,8 +10,6 @@
 #include "store/template.h"
 #include "store/workspace.h"
 
-#include <string.h>
-
 enum { STATUS_CREATED = 201 };
 
 /* ---- POST /runs */

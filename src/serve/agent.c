@@ -4,9 +4,6 @@
 #include "store/owner.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <string.h>
-
 static bool on_reply(struct host_call *call, const struct frame *frame, void *arg)
 {
     struct json **said = arg;

@@ -1,13 +1,10 @@
 /*
  * One agent, asked through its host (protocol/host.h), for workers.
  */
-#ifndef MAS_SERVE_AGENT_H
-#define MAS_SERVE_AGENT_H
+#pragma once
 
 #include "client/roster.h"
 #include "serve/request.h"
-
-#include <stdbool.h>
 
 enum {
     AGENT_ANSWER_MS = 30000, /* for what a host does by itself */
@@ -30,5 +27,3 @@ bool agent_ask(struct request *request, const struct roster_request *ask, int wa
                struct json **ret);
 /* Answers with what the host said: sessionId, and its members except "ok". */
 void agent_answer(struct request *request, int status, const struct json *said);
-
-#endif

@@ -4,8 +4,6 @@
 #include "serve/api.h"
 #include "serve/server.h"
 
-#include <string.h>
-
 /* ---- operations of the kind OPERATION_HOST */
 
 /* Writes the fixed members of a request, "VERB KEY=VALUE...", of which a value may be {item}. */

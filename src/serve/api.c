@@ -7,11 +7,6 @@
 #include "serve/transfer.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { BODY_LARGE = 5 << 20, BODY_SMALL = 64 * 1024, NUMBER_DIGITS = 10 };
 
 /* The operations that are neither a request to a host nor a verb. */

@@ -2,8 +2,7 @@
  * The operations that have an address, see model/operation.h. A handler answers at once, or later
  * from a worker, or opens the stream of events; it finds the parameters in request->json, checked.
  */
-#ifndef MAS_SERVE_API_H
-#define MAS_SERVE_API_H
+#pragma once
 
 #include "serve/request.h"
 
@@ -68,5 +67,3 @@ enum handled api_page(struct request *request);
 enum handled api_pair(struct request *request);
 enum handled api_paired(struct request *request);
 enum handled api_unpair(struct request *request);
-
-#endif

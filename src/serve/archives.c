@@ -6,11 +6,6 @@
 #include "serve/verb.h"
 #include "store/session.h"
 
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { STATUS_CREATED = 201 };
 
 static void run_restore(struct job *job)

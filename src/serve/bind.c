@@ -1,16 +1,9 @@
 #include "serve/bind.h"
 
 #include "base/address.h"
-#include "base/str.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 enum { BACKLOG = 512, FIRST_FD = 3 };
 

@@ -1,13 +1,10 @@
 /*
  * The listening sockets: an address, a Unix socket, or sockets from systemd.
  */
-#ifndef MAS_SERVE_BIND_H
-#define MAS_SERVE_BIND_H
+#pragma once
 
 #include "store/config.h"
 #include "store/root.h"
-
-#include <stdbool.h>
 
 enum { BIND_MAX = 8 };
 
@@ -33,5 +30,3 @@ int bind_all(const struct root *root, const struct config *config, struct bindin
 void bind_end(struct bindings *bindings);
 /* Returns true if any of them is not a Unix socket. */
 bool bind_is_open(const struct bindings *bindings);
-
-#endif

@@ -5,9 +5,6 @@
 #include "base/log_read.h"
 #include "store/code_log.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct code_follow {
     const struct root *root;
     code_follow_tell *tell;

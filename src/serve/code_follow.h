@@ -1,10 +1,8 @@
 /*
  * Follows the events of code (store/code_log.h) that commands of mas write.
  */
-#ifndef MAS_SERVE_CODE_FOLLOW_H
-#define MAS_SERVE_CODE_FOLLOW_H
+#pragma once
 
-#include "base/str.h"
 #include "store/root.h"
 
 struct code_follow;
@@ -21,5 +19,3 @@ void code_follow_begin(struct code_follow *follow);
 void code_follow_read(struct code_follow *follow);
 /* Ends until the next code_follow_begin(). */
 void code_follow_end(struct code_follow *follow);
-
-#endif

@@ -6,11 +6,7 @@
 #include "serve/server.h"
 #include "store/code_log.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
-#include <unistd.h>
 
 enum { LOOK_MS = 1000, SOON_MS = 60 };
 

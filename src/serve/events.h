@@ -19,15 +19,9 @@
  *                         says; only for clients that asked for this agent's
  *     reset               earlier events are lost: read the list again
  */
-#ifndef MAS_SERVE_EVENTS_H
-#define MAS_SERVE_EVENTS_H
+#pragma once
 
 #include "base/loop.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     EVENTS_MAX = 10000,
@@ -81,5 +75,3 @@ void events_leave(struct events *events, const struct event_cursor *cursor);
 size_t events_read(const struct events *events, struct event_cursor *cursor, char *buf, size_t max);
 /* Returns true if the client must be disconnected because it reads too slowly. */
 bool events_is_behind(const struct events *events, const struct event_cursor *cursor);
-
-#endif

@@ -8,9 +8,6 @@
 #include "serve/request.h"
 #include "store/workspace.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct watched {
     struct watched *next, **at;
     struct follow *follow;

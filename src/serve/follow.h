@@ -2,14 +2,10 @@
  * Watches the hosts of all running agents while a client listens to events: one connection per
  * agent, and a second one for the prompts and answers of an ACP agent.
  */
-#ifndef MAS_SERVE_FOLLOW_H
-#define MAS_SERVE_FOLLOW_H
+#pragma once
 
 #include "base/loop.h"
-#include "base/str.h"
 #include "client/survey.h"
-
-#include <stdbool.h>
 
 enum {
     FOLLOW_MAX = 4096, /* connections */
@@ -43,5 +39,3 @@ int64_t follow_want(struct follow *follow, struct loop *loop);
 void follow_turn(struct follow *follow, struct loop *loop);
 /* Closes all connections, because no client listens any more. */
 void follow_end(struct follow *follow);
-
-#endif

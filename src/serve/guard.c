@@ -4,14 +4,7 @@
 #include "base/path.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { TOKEN_MIN = 16, TOKEN_MAX = 1024, HOST_MAX = 255 };
 

@@ -17,13 +17,10 @@
  * name in the settings, or the very Host and port, if that is a numeric address: no name resolves
  * to that.
  */
-#ifndef MAS_SERVE_GUARD_H
-#define MAS_SERVE_GUARD_H
+#pragma once
 
 #include "serve/request.h"
 #include "store/config.h"
-
-#include <sys/stat.h>
 
 struct guard {
     const struct root *root;
@@ -51,5 +48,3 @@ bool guard_passes(const struct guard *guard, struct request *request, bool open)
 bool guard_still_knows(const struct guard *guard, const struct request *request);
 /* Returns true if the client has this right; otherwise answers with 403. `what` needs it. */
 bool guard_permits(struct request *request, enum right needed, const char *what);
-
-#endif

@@ -2,8 +2,6 @@
 
 #include "model/operation.h"
 
-#include <string.h>
-
 /* clang-format off */
 /* What options are in a body or a query. Longer ones stand before shorter ones that begin like
  * them. The table of operations cannot say it: a hint may be about another address than the one that

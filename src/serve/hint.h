@@ -2,10 +2,7 @@
  * Hints of mas name commands, which a client of the HTTP API may not have. Here is which address
  * does the same.
  */
-#ifndef MAS_SERVE_HINT_H
-#define MAS_SERVE_HINT_H
-
-#include "base/str.h"
+#pragma once
 
 /* What the addresses in a hint are about; NULL or "" where that is not known, and the address keeps
  * its placeholder. */
@@ -22,5 +19,3 @@ void hint_default(int status, const struct hint_subject *subject, struct str *to
  * "; ", those are left out that name an option or a command which a client does not have, or are
  * for the pane. */
 void hint_put(const char *hint, const struct hint_subject *subject, struct str *to);
-
-#endif

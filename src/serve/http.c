@@ -2,9 +2,6 @@
 #include "serve/http_internal.h"
 
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* ---- connections */
 

@@ -5,14 +5,11 @@
  * http_want() names and calls http_turn() in each turn, at the latest after http_timeout_ms().
  * While a request waits, its connection is suspended; http_answered() resumes it.
  */
-#ifndef MAS_SERVE_HTTP_H
-#define MAS_SERVE_HTTP_H
+#pragma once
 
-#include "base/err.h"
 #include "base/loop.h"
 #include "serve/request.h"
 
-#include <stdbool.h>
 #include <sys/socket.h>
 
 enum {
@@ -67,5 +64,3 @@ void http_answered(struct request *request);
 /* Wakes the streams because there are new events. With `beat`, a stream without new events sends a
  * comment. */
 void http_wake_streams(struct http *http, bool beat);
-
-#endif

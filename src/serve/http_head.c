@@ -7,8 +7,6 @@
 #include "base/number.h"
 #include "serve/http_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 static bool is_old(void)

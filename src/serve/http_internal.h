@@ -1,17 +1,13 @@
 /*
  * Shared by the files src/serve/http*.c, the only ones that use libmicrohttpd.
  */
-#ifndef MAS_SERVE_HTTP_INTERNAL_H
-#define MAS_SERVE_HTTP_INTERNAL_H
+#pragma once
 
 #include "serve/events.h"
 #include "serve/http.h"
 #include "serve/server.h"
 
 #include <microhttpd.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* The kind of client. A stranger is anybody who can reach the port. So strangers have few places
  * and little time, and a new one displaces the one that has been idle longest. */
@@ -96,5 +92,3 @@ void http_logs_turn(struct http *http, struct loop *loop);
 /* ---- http_request.c, again */
 /* Ends the streams of clients whose token is not valid any more. */
 void http_end_unknown(struct http *http);
-
-#endif

@@ -5,12 +5,7 @@
 #include "serve/transfer.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
 static int64_t now_us(void)
 {

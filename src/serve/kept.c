@@ -3,8 +3,6 @@
 #include "serve/agent.h"
 #include "serve/api.h"
 
-#include <string.h>
-
 static bool wants_all(const struct request *request)
 {
     return json_bool(json_get(request->json, "all"), false);

@@ -5,14 +5,6 @@
 #include "serve/transfer.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #define KEYS_DIR ROOT_SERVE "keys"
 #define UNANSWERED "-"

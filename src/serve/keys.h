@@ -10,8 +10,7 @@
  * The files are not synced: after a power cut a request may be done again. What finds no room on
  * the disk is kept in memory until it does, or until the server ends.
  */
-#ifndef MAS_SERVE_KEYS_H
-#define MAS_SERVE_KEYS_H
+#pragma once
 
 #include "serve/request.h"
 
@@ -37,5 +36,3 @@ void keys_free(struct keys *keys);
 bool keys_begin(struct keys *keys, struct request *request);
 /* Keeps the answer of a request that keys_begin() let through. Later calls do nothing. */
 void keys_end(struct keys *keys, struct request *request);
-
-#endif

@@ -3,11 +3,6 @@
 #include "base/time.h"
 #include "store/workspace.h"
 
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     COUNT_AT_ONCE = 8, /* sessions */
     JOBS_MAX = 3, /* a survey, a query to tmux, and one to hosts */

@@ -10,8 +10,7 @@
  * stopped sessions, so a survey LIST_OLD_MS old is replaced. Everything here belongs to the event
  * loop, except the jobs of workers.
  */
-#ifndef MAS_SERVE_LIST_H
-#define MAS_SERVE_LIST_H
+#pragma once
 
 #include "client/survey.h"
 #include "serve/request.h"
@@ -19,8 +18,6 @@
 #include "store/config.h"
 #include "store/placement.h"
 #include "store/root.h"
-
-#include <sys/stat.h>
 
 enum {
     LIST_TMUX_MS = 100,
@@ -86,5 +83,3 @@ struct listing *list_get(struct list *list, struct request *request, bool fresh)
 void list_look(struct list *list, bool survey);
 /* Returns the JSON of view `i`. It belongs to the listing. */
 const struct card *list_card(const struct list *list, struct listing *listing, size_t i);
-
-#endif

@@ -3,14 +3,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/workspace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
-#include <unistd.h>
 
 enum { RANGE_DIGITS = 15 }; /* of a number in a header Range */
 

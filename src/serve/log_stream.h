@@ -3,16 +3,10 @@
  * that goes on with what is written later. Byte 0 is the oldest that is kept; the entity tag
  * changes when older parts of the log are removed, and other bytes get its number.
  */
-#ifndef MAS_SERVE_LOG_STREAM_H
-#define MAS_SERVE_LOG_STREAM_H
+#pragma once
 
-#include "base/err.h"
 #include "base/log_read.h"
 #include "base/loop.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 enum { LOG_FOLLOWERS_MAX = 64 };
 
@@ -46,5 +40,3 @@ ssize_t log_stream_read(struct log_stream *stream, char *buf, size_t max);
 void log_stream_want(const struct log_stream *stream, int client, struct loop *loop);
 /* Returns true if something has happened; the stream has to be read again. */
 bool log_stream_turn(struct log_stream *stream, int client, struct loop *loop);
-
-#endif

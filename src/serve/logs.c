@@ -6,10 +6,6 @@
 #include "serve/server.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { STATUS_PARTIAL = 206, STATUS_NO_RANGE = 416 };
 
 /* Returns the name of the log; false after answering with an error. */

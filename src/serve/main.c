@@ -23,17 +23,9 @@
 #include "serve/transfer.h"
 #include "store/pairing.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
 enum {
     PEM_MAX = 1 << 20, /* bytes of a certificate chain */

@@ -6,8 +6,6 @@
 #include "serve/server.h"
 #include "store/workspace.h"
 
-#include <string.h>
-
 /* Answers 410 if the tmux session is gone. Hosts call that a conflict like any other, or hang up if
  * it goes just now. `lost_host`: the agent has no host, or lost it meanwhile. */
 static void answer_unsent(struct request *request, bool lost_host, struct err *err)

@@ -6,9 +6,6 @@
 #include "serve/http.h"
 #include "serve/server.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { ROUTES_MAX = 128, BUCKETS = 8 };
 
 /* Upper limits of the buckets, in microseconds. */

@@ -1,8 +1,7 @@
 /*
  * Metrics for Prometheus: GET /metrics.
  */
-#ifndef MAS_SERVE_METRICS_H
-#define MAS_SERVE_METRICS_H
+#pragma once
 
 #include "serve/request.h"
 
@@ -13,5 +12,3 @@ struct metrics *metrics_make(void);
 void metrics_free(struct metrics *metrics);
 /* Counts an answered request. took_us is its time in microseconds; -1: a stream, which has none. */
 void metrics_count(struct metrics *metrics, const struct request *request, int64_t took_us);
-
-#endif

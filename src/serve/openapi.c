@@ -5,9 +5,6 @@
 #include "serve/api.h"
 #include "serve/server.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The components, as they are in the source tree. */
 extern const char components_text[];
 extern const char components_end[];

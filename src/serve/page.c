@@ -2,8 +2,6 @@
 #include "serve/api.h"
 #include "serve/server.h"
 
-#include <string.h>
-
 /* A file of src/serve/page as it is in the source tree, between two symbols. */
 #define PAGE_FILE(symbol, name)                                                                    \
     __asm__(".section .rodata\n"                                                                   \

@@ -3,8 +3,6 @@
 #include "serve/server.h"
 #include "store/pairing.h"
 
-#include <string.h>
-
 enum { COOKIE_S = 400 * 24 * 3600 /* as long as browsers keep one */ };
 
 /* Tells the browser to keep a half of the token where no script can read it, or with "" to forget

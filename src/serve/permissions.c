@@ -6,8 +6,6 @@
 #include "serve/server.h"
 #include "store/workspace.h"
 
-#include <unistd.h>
-
 enum { BATCH = 16 }; /* hosts that are asked at the same time */
 
 /* One agent of the register. */

@@ -3,12 +3,6 @@
 #include "serve/hint.h"
 #include "serve/log_stream.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int hex_value(char c)
 {
     if (c >= '0' && c <= '9')

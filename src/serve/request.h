@@ -2,19 +2,13 @@
  * A request and its answer, independent of the transport: http_request.c fills a struct request
  * from a connection, api.c creates the answer.
  */
-#ifndef MAS_SERVE_REQUEST_H
-#define MAS_SERVE_REQUEST_H
+#pragma once
 
 #include "base/id.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "model/operation.h"
 #include "serve/work.h"
 #include "store/token.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { REQUEST_PARTS = 6, REQUEST_QUERIES = 16, REQUEST_URI_MAX = 4096 };
 
@@ -132,5 +126,3 @@ void answer_tag(struct request *request, uint64_t hash);
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 /* Returns `hash` extended by these bytes (FNV-1a). Start with HASH_START. */
 uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len);
-
-#endif

@@ -6,8 +6,6 @@
 #include "serve/server.h"
 #include "serve/shared.h"
 
-#include <string.h>
-
 enum { SCREEN_MAX = 8 << 20 /* bytes of an answer */ };
 
 static int find_screen(const struct request *request, struct str *ret, struct err *err)

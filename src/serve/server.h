@@ -8,8 +8,7 @@
  * The server stores only its log, lock, tokens and keys of requests on disk. It reads the sessions,
  * asks the hosts, and runs `mas` as a child for the rest. So it can be killed at any time.
  */
-#ifndef MAS_SERVE_SERVER_H
-#define MAS_SERVE_SERVER_H
+#pragma once
 
 #include "base/log.h"
 #include "serve/guard.h"
@@ -53,5 +52,3 @@ struct server {
     int lock; /* held so that only one server runs */
     bool ending; /* it was told to end and finishes the current requests */
 };
-
-#endif

@@ -5,9 +5,6 @@
 #include "serve/tell.h"
 #include "store/placement.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The queries of GET /sessions. */
 struct sessions_query {
     unsigned statuses, modes; /* bit sets */

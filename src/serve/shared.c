@@ -4,9 +4,6 @@
 #include "serve/http.h"
 #include "serve/server.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct question {
     struct job job;
     struct shared *shared;

@@ -7,8 +7,7 @@
  * worked on waits for the next time, together with all others that came meanwhile. It has a place
  * in the pool until it is answered, as if it had a job of its own.
  */
-#ifndef MAS_SERVE_SHARED_H
-#define MAS_SERVE_SHARED_H
+#pragma once
 
 #include "serve/request.h"
 
@@ -25,5 +24,3 @@ typedef int shared_find(const struct request *request, struct str *ret, struct e
 /* Answers with what `find` finds, and a tag of it. Two requests with the same path and the same
  * queries ask the same. `conflict` is the status of a MAS_CONFLICT. */
 enum handled shared_ask(struct request *request, shared_find *find, int conflict);
-
-#endif

@@ -3,10 +3,6 @@
 #include "model/operation.h"
 #include "tmux/tmux.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 bool starter_accepts_verb(char *const *words)
 {
     return operation_is_command(words, ROOT_SESSIONS "/" ROOT_TRANSFER);

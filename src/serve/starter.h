@@ -8,8 +8,7 @@
  * permitted". Its table is constant data of its own, so it is a second check of what the server
  * asks for.
  */
-#ifndef MAS_SERVE_STARTER_H
-#define MAS_SERVE_STARTER_H
+#pragma once
 
 #include "base/proc_starter.h"
 #include "store/root.h"
@@ -29,5 +28,3 @@ void starter_end(struct starter *starter);
 
 /* Returns true if mas may be started with these words, from the verb on. */
 bool starter_accepts_verb(char *const *words);
-
-#endif

@@ -9,8 +9,6 @@
 #include "serve/verb.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum task_state { WAITING, RUNNING, DONE, FAILED, CANCELLED };
 

@@ -8,15 +8,10 @@
  * ago. If it is killed, their processes go on, and their ids are unknown.
  * Everything here belongs to the event loop.
  */
-#ifndef MAS_SERVE_TASK_H
-#define MAS_SERVE_TASK_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
-#include "base/str.h"
 #include "serve/work.h"
-
-#include <stdbool.h>
 
 enum {
     TASKS_MAX = 256,
@@ -56,5 +51,3 @@ bool task_cancel(struct task *task);
 /* Write one task, or all as a list with the oldest first, as JSON. */
 void task_put(const struct task *task, struct str *to);
 void tasks_put(const struct tasks *tasks, struct str *to);
-
-#endif

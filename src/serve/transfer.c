@@ -4,12 +4,6 @@
 #include "serve/server.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void transfers_sweep(const struct root *root)
 {

@@ -5,8 +5,7 @@
  * any more; the one that comes in loses it with its request. transfers_sweep() removes what a
  * server that was killed left behind.
  */
-#ifndef MAS_SERVE_TRANSFER_H
-#define MAS_SERVE_TRANSFER_H
+#pragma once
 
 #include "serve/request.h"
 
@@ -29,5 +28,3 @@ bool transfer_begin(struct request *request);
 bool transfer_take(struct request *request, const char *bytes, size_t len);
 /* Removes the files of a request, which is over. */
 void transfer_end(struct request *request);
-
-#endif

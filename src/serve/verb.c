@@ -3,11 +3,6 @@
 #include "serve/request.h"
 #include "serve/server.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { OUTPUT_MAX = 8 << 20, TIMEOUT_MS = 1800 * 1000 };
 
 /* Parses stderr: warnings, then "mas: <text>" and an optional hint. */

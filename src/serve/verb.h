@@ -3,10 +3,8 @@
  * same as on a command line, and completes even if this server ends. Which words these may be is in
  * the table of operations.
  */
-#ifndef MAS_SERVE_VERB_H
-#define MAS_SERVE_VERB_H
+#pragma once
 
-#include "base/err.h"
 #include "base/proc.h"
 
 struct operation;
@@ -38,5 +36,3 @@ struct verb_watch {
 /* Runs `mas --root ROOT WORD...`. `watch` may be NULL. */
 int verb_run_watched(const struct server *server, char *const *words, const struct str *input,
                      const struct verb_watch *watch, struct str *ret_out, struct err *err);
-
-#endif

@@ -7,8 +7,6 @@
 #include "serve/tell.h"
 #include "serve/verb.h"
 
-#include <string.h>
-
 /* ---- what a verb prints */
 
 static int find_read(const struct request *request, struct str *ret, struct err *err)

@@ -1,16 +1,10 @@
 #include "serve/work.h"
 
 #include "base/id.h"
-#include "base/str.h"
 #include "base/thread.h"
 
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 struct queue {
     struct job *first, **last;

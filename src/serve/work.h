@@ -11,13 +11,7 @@
  * 24 threads one session gets 4, two 8, and twelve 22. A session that has none gets any that is
  * free.
  */
-#ifndef MAS_SERVE_WORK_H
-#define MAS_SERVE_WORK_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 enum { POOL_SHARE = 4 };
 
@@ -53,5 +47,3 @@ int pool_fd(const struct pool *pool);
 void pool_collect(struct pool *pool);
 /* Returns the number of places that are taken. */
 size_t pool_busy(const struct pool *pool);
-
-#endif

@@ -13,14 +13,7 @@
 #include "store/stage.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define TEMP_PREFIX ".mas-archive-"
 #define TEMP_SUFFIX ".new"

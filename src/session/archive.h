@@ -5,18 +5,13 @@
  * The helper program mas-archive reads and writes archives, so that mas does not link libarchive.
  * mas passes it descriptors and talks to it through a socket (archive/parent.h).
  */
-#ifndef MAS_SESSION_ARCHIVE_H
-#define MAS_SESSION_ARCHIVE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/sha256.h"
 #include "session/life.h"
 #include "store/session.h"
 #include "store/stage.h"
 #include "store/workspace.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define ARCHIVE_STANDARD "-" /* standard output or input instead of a file */
 
@@ -80,5 +75,3 @@ struct archive_restore {
  * mas writes. The caller releases *ret with session_free(). */
 int archive_restore(const struct life *life, const struct archive_restore *options,
                     struct session *ret, struct err *err);
-
-#endif

@@ -1,15 +1,9 @@
 #include "session/archive_helper.h"
 
 #include "base/loop.h"
-#include "base/str.h"
 #include "session/helper.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define HELPER HELPER_ARCHIVE
 

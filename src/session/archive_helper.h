@@ -1,8 +1,7 @@
 /*
  * mas's side of the helper program mas-archive; for archive*.c only.
  */
-#ifndef MAS_SESSION_ARCHIVE_HELPER_H
-#define MAS_SESSION_ARCHIVE_HELPER_H
+#pragma once
 
 #include "base/frame.h"
 #include "base/proc.h"
@@ -41,5 +40,3 @@ int archive_helper_say(struct archive_helper *helper, const char *text, struct e
 /* Ends the helper, whatever it is doing. */
 void archive_helper_end(struct archive_helper *helper);
 #define _cleanup_archive_helper_ __attribute__((cleanup(archive_helper_end)))
-
-#endif

@@ -1,6 +1,5 @@
 /* The part of session/archive.h that restores sessions. */
 #include "base/path.h"
-#include "base/str.h"
 #include "model/manifest.h"
 #include "session/archive.h"
 #include "session/archive_helper.h"
@@ -12,14 +11,7 @@
 #include "store/usage.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
-#include <unistd.h>
 
 struct restore {
     const struct life *life;

@@ -2,20 +2,12 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "client/survey.h"
 #include "session/archive.h"
 #include "session/leave.h"
 #include "session/life_internal.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { ROOM_MIN = 64 * 1024 }; /* bytes; a disk on which that finds no room is full */
 

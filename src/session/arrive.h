@@ -6,16 +6,10 @@
  * other. The session is here whole or not at all, but `arriving`: it cannot be started before
  * arrive_release(). Its EPOCH is one more than there.
  */
-#ifndef MAS_SESSION_ARRIVE_H
-#define MAS_SESSION_ARRIVE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/sha256.h"
-#include "base/str.h"
 #include "session/life.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum arrival_state {
     ARRIVAL_NONE, /* no such session is here */
@@ -51,5 +45,3 @@ int arrive_release(const struct life *life, const char *id, uint64_t epoch, stru
 /* Removes an arriving session, or one that has left this machine in an epoch before this one; does
  * nothing if there is none. Fails with MAS_CONFLICT for any other. */
 int arrive_drop(const struct life *life, const char *id, uint64_t epoch, struct err *err);
-
-#endif

@@ -21,15 +21,6 @@
 #include "store/workspace.h"
 #include "wall/probe.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { ROOM_MIN = 64 * 1024 }; /* a disk on which that finds no room is full */
 
 void doctor_add(struct doctor *doctor, enum finding_state state, const char *subject,

@@ -2,15 +2,10 @@
  * Finds damage on disk and in tmux and repairs it without losing data: before a repair replaces or
  * removes something, mas renames it or saves it under lost/ in the root.
  */
-#ifndef MAS_SESSION_DOCTOR_H
-#define MAS_SESSION_DOCTOR_H
+#pragma once
 
-#include "base/err.h"
 #include "store/config.h"
 #include "store/root.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum finding_state {
     FINDING_NOTE, /* information; nothing is wrong */
@@ -44,5 +39,3 @@ void findings_free(struct findings *findings);
 
 /* Returns the name of a state for output. */
 const char *finding_state_name(enum finding_state state);
-
-#endif

@@ -2,7 +2,6 @@
  * at what is cheap: it reads no object, which `git fsck` does. */
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "code/land.h"
 #include "code/locks.h"
 #include "code/merge.h"
@@ -12,12 +11,6 @@
 #include "session/doctor_internal.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The repositories of one session. */
 struct code {

@@ -1,13 +1,10 @@
 /*
  * Shared by the parts of session/doctor.h: doctor.c checks the root, doctor_session.c one session.
  */
-#ifndef MAS_SESSION_DOCTOR_INTERNAL_H
-#define MAS_SESSION_DOCTOR_INTERNAL_H
+#pragma once
 
 #include "client/survey.h"
 #include "session/doctor.h"
-
-#include <sys/types.h>
 
 struct doctor {
     const struct root *root;
@@ -54,5 +51,3 @@ void doctor_check_machine(struct doctor *doctor);
 void doctor_check_remains(struct doctor *doctor, const struct survey *survey);
 /* Checks everything in a session that has a workspace. */
 void doctor_check_session(struct doctor *doctor, const struct view *view);
-
-#endif

@@ -10,12 +10,6 @@
 #include "store/team_file.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 int doctor_put_aside(int dir, const char *name, struct err *err)
 {
     enum { TRIES_MAX = 1000 }; /* names within one second */

@@ -1,11 +1,8 @@
 /* The part of the doctor that looks for what killed hosts have left outside of the root: cgroups,
  * and pages of leases in shared memory. */
-#include "base/str.h"
 #include "session/doctor_internal.h"
 #include "store/lease_clock.h"
 #include "wall/cgroup.h"
-
-#include <string.h>
 
 static bool is_live(const struct survey *survey, const char *id)
 {

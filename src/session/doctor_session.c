@@ -13,14 +13,6 @@
 #include "store/team_file.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 static void check_config(struct doctor *doctor, int dir, const struct session *session)
 {
     _cleanup_team_ struct team team = TEAM_INIT;

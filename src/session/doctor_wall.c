@@ -1,6 +1,5 @@
 /* The part of the doctor that looks at walls and limits: which sessions have no walls, and what
  * this machine lacks for those that ask for them. */
-#include "base/str.h"
 #include "session/doctor_internal.h"
 #include "session/helper.h"
 #include "session/launch.h"
@@ -10,10 +9,6 @@
 #include "wall/plan.h"
 #include "wall/probe.h"
 #include "wall/scope.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Notes what an agent with this preset wants. Returns true if it has no wall and nobody has said
  * so; a terminal for a person needs none. */

@@ -1,12 +1,8 @@
 #include "session/env.h"
 
-#include "base/str.h"
 #include "store/workspace.h"
 
 #include <fnmatch.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static bool matches(char *const *patterns, const char *name)
 {

@@ -1,10 +1,6 @@
 #include "session/helper.h"
 
 #include "base/path.h"
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <unistd.h>
 
 char *helper_find(const char *name, struct err *err)
 {

@@ -1,10 +1,7 @@
 /*
  * The helper programs of mas. They link the libraries that mas itself does not.
  */
-#ifndef MAS_SESSION_HELPER_H
-#define MAS_SESSION_HELPER_H
-
-#include "base/err.h"
+#pragma once
 
 #define HELPER_ARCHIVE "mas-archive"
 #define HELPER_CHAT "mas-chat" /* mas-chat SESSION_DIR AGENT: the pane of an ACP agent */
@@ -16,5 +13,3 @@
  * configured directory. The caller frees it. Returns NULL with *err set if the helper is
  * missing. */
 char *helper_find(const char *name, struct err *err);
-
-#endif

@@ -11,15 +11,8 @@
 #include "wall/scope.h"
 #include "wall/secrets.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char magic[] = "MASENV3\n";
 static const char with_prompts[] = "prompts\n";

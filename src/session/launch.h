@@ -13,20 +13,13 @@
  * The third line saves each host from trying what `mas start` has just tried, and from looking for
  * what it has just found: wall/probe.h, wall/secrets.h.
  */
-#ifndef MAS_SESSION_LAUNCH_H
-#define MAS_SESSION_LAUNCH_H
+#pragma once
 
-#include "base/err.h"
 #include "model/team.h"
 #include "store/config.h"
 #include "store/root.h"
 #include "store/session_limits.h"
 #include "wall/probe.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
 
 enum { ENV_FILE_MAX = 8 << 20 };
 
@@ -108,5 +101,3 @@ struct launch_received {
 int launch_receive_env(int dir, size_t index, struct launch_received *ret, struct err *err);
 void launch_received_free(struct launch_received *received);
 #define _cleanup_launch_received_ __attribute__((cleanup(launch_received_free)))
-
-#endif

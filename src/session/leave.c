@@ -1,15 +1,11 @@
 #include "session/leave.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "code/merge.h"
 #include "code/repo.h"
 #include "session/life_internal.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Keeps merges away from the repositories of a session with a project. */
 static int lock_code(const struct life *life, struct leaving *leaving, struct err *err)

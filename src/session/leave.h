@@ -11,15 +11,11 @@
  *
  * Only with "" a session can be started.
  */
-#ifndef MAS_SESSION_LEAVE_H
-#define MAS_SESSION_LEAVE_H
+#pragma once
 
-#include "base/err.h"
 #include "session/archive.h"
 #include "session/life.h"
 #include "store/session.h"
-
-#include <stdbool.h>
 
 /* A session on its way; its locks are held until leave_close(). */
 struct leaving {
@@ -57,5 +53,3 @@ int leave_remove(const struct life *life, struct leaving *leaving, struct err *e
 /* Returns true if MOVED_TO names a host, which is *ret_name (the caller frees it). *ret_given_up
  * tells whether that move was given up. */
 bool leave_parse(const char *moved_to, char **ret_name, bool *ret_given_up);
-
-#endif

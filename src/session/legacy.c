@@ -2,18 +2,10 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/index.h"
 #include "store/placement.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 int legacy_tmux_name(char **ret, struct err *err)
 {

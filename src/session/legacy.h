@@ -2,10 +2,8 @@
  * Legacy mode: the one shared session of a root, whose agents work in the root's own unit/ and
  * workflows/ (store/placement.h), and its name in tmux.
  */
-#ifndef MAS_SESSION_LEGACY_H
-#define MAS_SESSION_LEGACY_H
+#pragma once
 
-#include "base/err.h"
 #include "store/root.h"
 #include "store/session.h"
 
@@ -26,5 +24,3 @@ int legacy_check_free(const struct root *root, struct err *err);
  * nothing for an isolated session. */
 int legacy_check_tmux(const struct root *root, const struct session *session, const char *what,
                       struct err *err);
-
-#endif

@@ -20,11 +20,6 @@
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { SERVER_EXIT_MS = 2000 };
 
 static bool interrupted(const struct life *life)

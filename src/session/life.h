@@ -5,10 +5,8 @@
  * intended state to disk (STATUS is intent) and then makes tmux follow. In between, client/survey.h
  * reports the actual state.
  */
-#ifndef MAS_SESSION_LIFE_H
-#define MAS_SESSION_LIFE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/tree.h"
 #include "code/keep.h"
 #include "code/setup.h"
@@ -17,10 +15,6 @@
 #include "store/root.h"
 #include "store/session.h"
 #include "store/session_limits.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Memory that the agents started now probably need, and that was available before; in bytes. */
 struct life_memory {
@@ -173,5 +167,3 @@ struct life_removal {
  * is not in its project. With `force`, *end tells how it was stopped. */
 int life_remove(const struct life *life, const char *id, const struct life_removal *options,
                 struct life_end *end, struct err *err);
-
-#endif

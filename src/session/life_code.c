@@ -9,10 +9,6 @@
 #include "session/life_internal.h"
 #include "store/team_file.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 /* Returns DIR[@REF] of the new session, or NULL. */
 static const char *choose_project(const struct life_options *options, const struct team *team)
 {

@@ -11,13 +11,6 @@
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* A directory to fill, and a copy of the template's next to it. */
 struct gap {
     const char *part; /* unit or workflows */

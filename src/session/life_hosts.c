@@ -9,10 +9,6 @@
 #include "store/reserve.h"
 #include "store/workspace.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum {
     MARGIN_MS = 7000, /* for the last signal and the answer */
     GONE_MS = 2000, /* a host may exit this much later than its agent */

@@ -1,8 +1,7 @@
 /*
  * Shared by the files that start and end a session; for life*.c only.
  */
-#ifndef MAS_SESSION_LIFE_INTERNAL_H
-#define MAS_SESSION_LIFE_INTERNAL_H
+#pragma once
 
 #include "code/project.h"
 #include "session/life.h"
@@ -162,5 +161,3 @@ int life_remove_held(const struct life *life, const char *id, struct err *err);
 
 /* Ends the remaining processes of one agent. */
 int life_end_agent(const struct life *life, const char *id, const char *agent, struct err *err);
-
-#endif

@@ -12,14 +12,7 @@
 #include "store/placement.h"
 #include "store/placement_stage.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/stat.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define COPY ".migrate" /* in the workspace */
 

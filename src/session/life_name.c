@@ -1,15 +1,11 @@
 /* The part of session/life_internal.h for the names of a session. In tmux it is called after its
  * id, with as many digits as make the name unique; a session in the root's directories
  * (store/placement.h) has a fixed name. */
-#include "base/str.h"
 #include "session/legacy.h"
 #include "session/life_internal.h"
 #include "store/index.h"
 #include "store/placement.h"
 #include "tmux/tmux.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { FIXED_NAME_TRIES = 3 }; /* for a tmux name that was taken and is free again */
 

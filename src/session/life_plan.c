@@ -10,11 +10,6 @@
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 static void apply_preset(struct team *team, const char *preset)
 {
     for (size_t i = 0; preset != NULL && i < team->agent_count; i++) {

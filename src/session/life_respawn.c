@@ -1,16 +1,11 @@
 /* The part of session/life.h that restarts killed hosts. */
 #include "base/path.h"
-#include "base/str.h"
 #include "client/survey.h"
 #include "session/launch.h"
 #include "session/life_internal.h"
 #include "session/places.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Returns the panes of the agents, in the agents' order; NULL where it is gone. */
 static void pick_panes(const struct life_respawn *options, const struct tmux_pane *panes,

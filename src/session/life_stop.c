@@ -15,13 +15,6 @@
 #include "tmux/tmux.h"
 #include "wall/cgroup.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* Locks a session's open directory; fails if the session has been removed meanwhile. */
 static int lock_session(const struct life *life, int dir, const char *id, int wait_ms,
                         const char *who, int *ret_lock, struct err *err)

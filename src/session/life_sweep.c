@@ -1,13 +1,8 @@
 /* The part of session/life.h that ends the remaining processes of a team. */
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "session/life_internal.h"
 #include "store/workspace.h"
-
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { KILL_WAIT_MS = 5000 };
 

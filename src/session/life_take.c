@@ -4,17 +4,12 @@
 #include "base/machine.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "session/life_internal.h"
 #include "store/lease.h"
 #include "store/lease_clock.h"
 #include "store/owner.h"
 #include "tmux/tmux.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { GIVE_BACK_MS = 2000, OUTPUT_MAX = 4096 };
 

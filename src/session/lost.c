@@ -1,17 +1,10 @@
 #include "session/lost.h"
 
-#include "base/str.h"
 #include "code/keep.h"
 #include "code/merge.h"
 #include "session/archive.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #define LOST_DIR "lost"
 

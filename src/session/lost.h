@@ -2,10 +2,8 @@
  * What `mas rm -f` keeps of the work of a session: an archive below lost/ in the root and, if the
  * project can be written, the commits as refs/mas/lost/ID/ there.
  */
-#ifndef MAS_SESSION_LOST_H
-#define MAS_SESSION_LOST_H
+#pragma once
 
-#include "base/err.h"
 #include "session/life.h"
 
 struct lost {
@@ -19,5 +17,3 @@ void lost_free(struct lost *lost);
  * `arg` is a zeroed struct lost, which the caller releases with lost_free(). */
 int lost_keep(const struct life *life, int dir, const struct session *session, void *arg,
               struct err *err);
-
-#endif

@@ -9,11 +9,6 @@
 #include "store/stage.h"
 #include "store/team_file.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #define NEW_ID "<id>" /* shown in the plan for a session that does not exist yet */
 
 /* The state of one run. */

@@ -7,14 +7,9 @@
  * meanwhile. If mas is killed at any point, the next call continues; until then a half-moved
  * session can be neither started nor removed. On failure mas undoes what it can.
  */
-#ifndef MAS_SESSION_MIGRATE_H
-#define MAS_SESSION_MIGRATE_H
+#pragma once
 
-#include "base/err.h"
 #include "session/life.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum migrate_act {
     MIGRATE_MAKE, /* create a session for the root's unit/ */
@@ -49,5 +44,3 @@ int migrate_run(const struct life *life, const struct migrate_options *options,
                 struct migration *ret, struct err *err);
 void migration_free(struct migration *migration);
 #define _cleanup_migration_ __attribute__((cleanup(migration_free)))
-
-#endif

@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "model/notice.h"
 #include "model/team.h"
@@ -11,14 +10,6 @@
 #include "store/team_file.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     OUTPUT_MAX = 64 * 1024, /* bytes of a program's output; one that prints more is ended */

@@ -3,14 +3,10 @@
  * desktop, the attached terminals, a webhook. Each way has its own time limit, and one that hangs
  * again and again is left out.
  */
-#ifndef MAS_SESSION_NOTICE_H
-#define MAS_SESSION_NOTICE_H
+#pragma once
 
-#include "base/err.h"
 #include "store/config.h"
 #include "store/root.h"
-
-#include <stddef.h>
 
 enum {
     NOTICE_INPUT_MAX = 1 << 20, /* bytes of all notices that one process delivers */
@@ -24,5 +20,3 @@ enum {
  * be read or a line is not a notice. */
 int notice_deliver(const struct root *root, const struct config *config, const char *id,
                    const char *agent, const char *pane, const char *text, struct err *err);
-
-#endif

@@ -1,12 +1,9 @@
 #include "session/notify.h"
 
-#include "base/str.h"
 #include "client/roster.h"
 #include "memory/store.h"
 #include "model/message.h"
 #include "session/launch.h"
-
-#include <string.h>
 
 enum { ACCEPT_MS = 10000 }; /* time for a host to accept a text */
 

@@ -1,10 +1,8 @@
 /*
  * Tells an agent something, whether it runs or not.
  */
-#ifndef MAS_SESSION_NOTIFY_H
-#define MAS_SESSION_NOTIFY_H
+#pragma once
 
-#include "base/err.h"
 #include "store/config.h"
 #include "store/root.h"
 
@@ -14,5 +12,3 @@
  * configuration includes the presets. */
 int notify_agent(const struct root *root, const struct config *config, const char *id,
                  const char *agent, const char *from, const char *text, struct err *err);
-
-#endif

@@ -1,15 +1,10 @@
 #include "session/places.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "code/repo.h"
 #include "store/placement.h"
 #include "store/snapshot.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 /* The one that is looked at. */
 struct start_places {

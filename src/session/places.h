@@ -3,15 +3,11 @@
  *
  * A host that cannot enter them ends, and says so only in a pane. So who starts hosts looks first.
  */
-#ifndef MAS_SESSION_PLACES_H
-#define MAS_SESSION_PLACES_H
+#pragma once
 
-#include "base/err.h"
 #include "model/team.h"
 #include "store/root.h"
 #include "store/session.h"
-
-#include <stdbool.h>
 
 /* Fails with MAS_FAILED, naming agent and directory, if the agent cannot start in its directory, or
  * in its part of the project. `dir` is the workspace. */
@@ -21,5 +17,3 @@ int places_check_agent(const struct root *root, int dir, const struct session *s
  * who is to start; NULL: all. */
 int places_check(const struct root *root, int dir, const struct session *session,
                  const struct team *team, const bool *wanted, struct err *err);
-
-#endif

@@ -1,17 +1,9 @@
 #include "session/prompts.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "model/message.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
-
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { UNIT_ID_MAX = 1000000 };
 

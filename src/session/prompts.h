@@ -8,15 +8,11 @@
  * Only the id of an agent is required. The values override those of the template. Errors name the
  * file and the path of the wrong value within it; the team may be partly changed then.
  */
-#ifndef MAS_SESSION_PROMPTS_H
-#define MAS_SESSION_PROMPTS_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
 #include "model/team.h"
 #include "store/config.h"
-
-#include <stdbool.h>
 
 /* Applies a JSON document to the team. Fails with MAS_NOT_FOUND if an agent or a preset does not
  * exist, otherwise with MAS_FAILED. `name` is for messages. */
@@ -28,5 +24,3 @@ int prompts_from_file(const char *path, const struct config *config, struct team
 /* Applies words of the form AGENT=TEXT, NULL-terminated, at most one per agent. They override the
  * file. Fails with MAS_USAGE for any other word. */
 int prompts_from_words(char *const *words, struct team *team, struct err *err);
-
-#endif

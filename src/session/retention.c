@@ -2,16 +2,9 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "store/placement.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 int retention_read(const struct config *config, struct retention *ret, struct err *err)
 {

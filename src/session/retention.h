@@ -9,19 +9,12 @@
  * selection comes from one survey. Before removal mas checks each selected session again under its
  * lock, and skips it if anything has changed.
  */
-#ifndef MAS_SESSION_RETENTION_H
-#define MAS_SESSION_RETENTION_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "client/survey.h"
 #include "model/retention_status.h"
 #include "session/life.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
 
 /* The criteria. Candidates are stopped sessions with one of these statuses. */
 struct retention {
@@ -87,5 +80,3 @@ typedef void retention_tell(const struct retention_result *result, void *arg);
  * be checked. life->tick can stop between sessions. */
 int retention_run(const struct life *life, const struct retention *options, bool dry_run,
                   retention_tell *tell, void *arg, struct err *err);
-
-#endif

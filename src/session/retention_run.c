@@ -15,13 +15,7 @@
 #include "store/stage.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     BATCH_MAX = 128, /* sessions locked at once; one write of the index per batch */

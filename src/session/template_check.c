@@ -2,17 +2,10 @@
 #include "store/template_internal.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "model/layout.h"
 #include "session/launch.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 struct template_check {
     const struct root *root;

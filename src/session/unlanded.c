@@ -1,15 +1,10 @@
 #include "session/unlanded.h"
 
-#include "base/str.h"
 #include "code/keep.h"
 #include "code/merge.h"
 #include "store/session.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 
 int unlanded_check(const struct life *life, int dir, const char *id, struct err *err)
 {

@@ -3,18 +3,12 @@
 #include "base/env.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "session/env.h"
 #include "session/helper.h"
 #include "session/launch.h"
 #include "store/session.h"
 #include "store/workspace.h"
 #include "wall/alone.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* A program that is to run behind the wall. */
 struct inside {

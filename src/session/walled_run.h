@@ -2,18 +2,14 @@
  * Runs programs behind the wall of an agent that its host does not start: the setup of its work
  * tree, and the check of its commits.
  */
-#ifndef MAS_SESSION_WALLED_RUN_H
-#define MAS_SESSION_WALLED_RUN_H
+#pragma once
 
-#include "base/err.h"
 #include "code/check.h"
 #include "model/team.h"
 #include "store/config.h"
 #include "store/root.h"
 #include "wall/bwrap.h"
 #include "wall/plan.h"
-
-#include <stdbool.h>
 
 /* Whose wall. Nothing of it is owned. */
 struct walled_agent {
@@ -53,5 +49,3 @@ int walled_check_make(const struct walled_agent *of, const struct check_program 
                       struct walled_check *ret, struct err *err);
 void walled_check_free(struct walled_check *check);
 #define _cleanup_walled_check_ __attribute__((cleanup(walled_check_free)))
-
-#endif

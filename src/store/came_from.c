@@ -1,13 +1,6 @@
 #include "store/came_from.h"
 
 #include "base/file.h"
-#include "base/str.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define FRESH CAME_FROM_FILE ".new"
 

@@ -6,10 +6,8 @@
  *
  *     /dev/pts/3 $1 @4 %12 /tmp/tmux-1000/default
  */
-#ifndef MAS_STORE_CAME_FROM_H
-#define MAS_STORE_CAME_FROM_H
+#pragma once
 
-#include "base/err.h"
 #include "store/root.h"
 
 #define CAME_FROM_FILE ".came-from"
@@ -33,5 +31,3 @@ int came_from_push(const struct root *root, const struct came_from *place, struc
  * failure. */
 int came_from_pop(const struct root *root, const char *terminal, struct came_from *ret,
                   struct err *err);
-
-#endif

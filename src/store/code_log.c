@@ -2,10 +2,7 @@
 
 #include "base/json.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/workspace.h"
-
-#include <string.h>
 
 enum {
     FILES_MAX = 100, /* in an event */

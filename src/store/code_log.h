@@ -3,14 +3,11 @@
  * sessions/.sessions.events, which mas serve follows for its clients. An event there is a JSON
  * object. If it cannot be written, the command goes on without it.
  */
-#ifndef MAS_STORE_CODE_LOG_H
-#define MAS_STORE_CODE_LOG_H
+#pragma once
 
 #include "base/log.h"
 #include "store/config.h"
 #include "store/root.h"
-
-#include <stddef.h>
 
 #define CODE_LOG_FILE ".sessions.events" /* in sessions/, as base/log.h keeps it */
 enum { CODE_LOG_LINE_MAX = 64 * 1024 }; /* bytes of an event */
@@ -38,5 +35,3 @@ bool code_event_parse(const char *text, enum code_event_type *ret);
 /* Records an event. */
 void code_log_add(const struct root *root, const struct config *config,
                   const struct code_event *event);
-
-#endif

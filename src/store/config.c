@@ -8,13 +8,6 @@
 #include "model/env_name.h"
 #include "store/shipped.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
 /* In [env]: the prefix of a variable's name. */
 #define ENV_SET "set."
 /* The beginning of a section of a remote. */

@@ -1,10 +1,8 @@
 /*
  * The configuration: settings and presets from mas.ini, the environment and the command line.
  */
-#ifndef MAS_STORE_CONFIG_H
-#define MAS_STORE_CONFIG_H
+#pragma once
 
-#include "base/err.h"
 #include "base/log.h"
 #include "model/diagnostic.h"
 #include "model/preset.h"
@@ -12,10 +10,6 @@
 #include "model/setting.h"
 #include "model/team.h"
 #include "store/root.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct config {
     struct {
@@ -91,5 +85,3 @@ const struct remote *config_remote(const struct config *config, const char *name
  * it. */
 int config_need_remote(const struct config *config, const char *name, const struct remote **ret,
                        struct err *err);
-
-#endif

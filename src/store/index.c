@@ -7,14 +7,6 @@
 #include "store/snapshot.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* Describes a session whose .session is unreadable: its id, and that it is damaged. */
 static void damaged_session(int dir, const char *id, const struct err *why, struct session *ret)
 {

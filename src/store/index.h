@@ -7,17 +7,12 @@
  * escapes goes through the JSON parser. A line in any format other than the one written here makes
  * the whole index broken.
  */
-#ifndef MAS_STORE_INDEX_H
-#define MAS_STORE_INDEX_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "store/placement.h"
 #include "store/root.h"
 #include "store/session.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #define INDEX_FILE ".sessions.index"
 
@@ -94,5 +89,3 @@ int index_remove(const struct root *root, const char *const *ids, size_t count, 
 
 /* Rebuilds the index from the workspaces. The caller holds the metadata lock. */
 int index_rebuild(const struct root *root, struct err *err);
-
-#endif

@@ -2,10 +2,8 @@
  * The text of the index, for index.c. index_text.c formats, splits and copies lines and accesses no
  * files.
  */
-#ifndef MAS_STORE_INDEX_INTERNAL_H
-#define MAS_STORE_INDEX_INTERNAL_H
+#pragma once
 
-#include "base/str.h"
 #include "store/index.h"
 
 /* The members of a row, in the order in which they are written. */
@@ -59,5 +57,3 @@ char *index_keep(struct index *index, const char *text);
 bool index_count_rows(const char *text, size_t len, size_t *ret);
 /* Returns true if a row has this value (NULL: always false). */
 bool index_holds(const char *text, size_t len, enum index_member member, const char *value);
-
-#endif

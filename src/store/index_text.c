@@ -5,9 +5,6 @@
 #include "base/time.h"
 #include "store/workspace.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const char head[] = "{\"version\":\"1.0\",\n\"sessions\":[\n";
 static const char tail[] = "],\n\"lastUpdated\":\"";
 static const char tail_end[] = "\"}\n";

@@ -2,16 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/root.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define KNOWN_FILE "roots"
 #define KNOWN_LOCK ".roots.lock"

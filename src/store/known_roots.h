@@ -5,12 +5,7 @@
  * mas runs no program that the root's settings name, because anyone can put a mas.ini into a clone,
  * an archive or an agent's directory.
  */
-#ifndef MAS_STORE_KNOWN_ROOTS_H
-#define MAS_STORE_KNOWN_ROOTS_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
+#pragma once
 
 enum { KNOWN_ROOTS_MAX = 256, KNOWN_ROOTS_FILE_MAX = 1 << 20 }; /* roots; bytes */
 
@@ -25,5 +20,3 @@ int known_roots_add(const char *path, struct err *err);
 /* Returns the known roots that exist, including the default one, without `except` (NULL: all). The
  * caller releases the list with strv_free(); NULL if it is empty. */
 char **known_roots_list(const char *except);
-
-#endif

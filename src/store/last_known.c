@@ -2,15 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
-
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define HOSTS_FILE "hosts"
 #define HOSTS_LOCK "hosts.lock"

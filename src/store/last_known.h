@@ -6,14 +6,9 @@
  *
  *     n1@ann@n1.example.org 2025-12-18T08:00:00Z 12 3
  */
-#ifndef MAS_STORE_LAST_KNOWN_H
-#define MAS_STORE_LAST_KNOWN_H
+#pragma once
 
 #include "model/remote.h"
-
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
 
 enum { LAST_KNOWN_FILE_MAX = 512 * 1024 }; /* bytes */
 
@@ -28,5 +23,3 @@ void last_known_read(const struct remote *const *remotes, size_t count, struct l
  * fails. */
 void last_known_write(const struct remote *const *remotes, size_t count,
                       const struct last_known *known);
-
-#endif

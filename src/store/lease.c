@@ -6,16 +6,8 @@
 #include "base/machine.h"
 #include "base/number.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "store/session.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define LEASE_FILE "lease"
 #define CLAIM_PREFIX "claim-"

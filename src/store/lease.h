@@ -22,14 +22,9 @@
  * TOKEN is random, made with each claim and kept in .session (LEASE): it tells the session that
  * made the claim from all copies of it.
  */
-#ifndef MAS_STORE_LEASE_H
-#define MAS_STORE_LEASE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum {
     LEASE_RENEW_MS = 3000, /* between two renewals */
@@ -70,7 +65,6 @@ int lease_open(const char *store, const char *id, bool make, struct err *err);
 
 /* Reads and writes the text. Parsing fails with MAS_DAMAGED. */
 int lease_parse(const char *text, size_t len, struct lease *ret, struct err *err);
-struct str;
 void lease_format(const struct lease *lease, struct str *to);
 
 /* Makes *ret, initially LEASE_INIT, the lease that this machine holds, to be renewed or given back.
@@ -113,5 +107,3 @@ int lease_release(int dir, struct lease *lease, struct err *err);
  * save, or if another machine has had the lease since. */
 int lease_forget(const char *store, const char *id, uint64_t epoch, const char *token,
                  struct err *err);
-
-#endif

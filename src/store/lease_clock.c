@@ -3,19 +3,10 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #define SHARED_MEMORY "/dev/shm"
 

@@ -11,15 +11,9 @@
  * of it, each host shares another. A third one is held by whoever creates the file, until the clock
  * is closed, and by whoever removes an old one.
  */
-#ifndef MAS_STORE_LEASE_CLOCK_H
-#define MAS_STORE_LEASE_CLOCK_H
+#pragma once
 
-#include "base/err.h"
 #include "store/lease.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <time.h>
 
 struct lease_page;
 
@@ -86,5 +80,3 @@ bool lease_clock_be_host(const struct lease_clock *clock);
 /* Return true if such a process lives, other than the caller. */
 bool lease_clock_has_renewer(const struct lease_clock *clock);
 bool lease_clock_has_hosts(const struct lease_clock *clock);
-
-#endif

@@ -2,16 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
-
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     FILE_MAX = 256, /* bytes */

@@ -9,14 +9,9 @@
  * A login is a hash: nothing of it can be read here. The kernel frees the locks of a killed
  * process.
  */
-#ifndef MAS_STORE_LOGIN_LIMIT_H
-#define MAS_STORE_LOGIN_LIMIT_H
+#pragma once
 
-#include "base/err.h"
 #include "store/root.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define LIMITS_DIR ".limits" /* in sessions/ */
 
@@ -49,5 +44,3 @@ int login_limit_note(int dir, const char *login, const struct login_limit *told,
 int login_limit_try(int dir, const char *login);
 /* Notes that the limit is over. */
 void login_limit_over(int dir, const char *login);
-
-#endif

@@ -2,15 +2,6 @@
 
 #include "base/file.h"
 #include "base/id.h"
-#include "base/str.h"
-
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 enum { MARK_FILE_MAX = 256 };
 

@@ -11,8 +11,7 @@
  * A root whose inode is another one is a copy or a clone, for which the file says nothing. One that
  * moves sessions/ to another disk takes the mark along.
  */
-#ifndef MAS_STORE_MARK_H
-#define MAS_STORE_MARK_H
+#pragma once
 
 #define MARK_SESSIONS ".sessions.id"
 #define MARK_ROOT ".sessions.mark"
@@ -24,5 +23,3 @@ const char *mark_fault(int root, int sessions);
 /* Marks a sessions/ without a fault, unless that is done. The caller holds the metadata lock, and
  * has just written a session. Where the root cannot be written, nothing is known of it. */
 void mark_make(int root, int sessions);
-
-#endif

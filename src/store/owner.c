@@ -4,12 +4,7 @@
 #include "base/kv.h"
 #include "base/machine.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 void owner_free(struct owner *owner)
 {

@@ -15,14 +15,10 @@
  * EPOCH counts the owners: it grows by one whenever another machine gets the session, and whenever
  * a copy of it is restored.
  */
-#ifndef MAS_STORE_OWNER_H
-#define MAS_STORE_OWNER_H
+#pragma once
 
-#include "base/err.h"
 #include "store/root.h"
 #include "store/session.h"
-
-#include <stdbool.h>
 
 /* This machine, as sessions name it: what has been read of it so far. */
 struct owner {
@@ -66,5 +62,3 @@ int owner_check_reader(int dir, struct err *err);
  * the reason, and *ret_elsewhere is false. */
 int owner_lock(const struct root *root, int dir, const char *id, int wait_ms, const char *what,
                int *ret_fd, bool *ret_elsewhere, struct err *err);
-
-#endif

@@ -1,16 +1,9 @@
 #include "store/pairing.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "base/time.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 enum { FILE_MAX = 512, WORDS = 6, TYPED_MAX = 64 };
 

@@ -9,8 +9,7 @@
  * PAIRING_TRIES wrong codes, whichever comes first. A code has 40 bits, so that these tries find it
  * once in 200 thousand million times.
  */
-#ifndef MAS_STORE_PAIRING_H
-#define MAS_STORE_PAIRING_H
+#pragma once
 
 #include "store/token.h"
 
@@ -37,5 +36,3 @@ int pairing_offer(const struct root *root, const struct pairing *pairing, char r
 /* Takes the offer with this code, as a person typed it. Fails with MAS_NOT_FOUND if there is none,
  * or if the code is wrong, without saying which. */
 int pairing_take(const struct root *root, const char *code, struct pairing *ret, struct err *err);
-
-#endif

@@ -1,12 +1,7 @@
 #include "store/placement.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 bool placement_is_shared(enum mode mode)
 {

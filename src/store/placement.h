@@ -6,12 +6,9 @@
  * a time can use them. store/placement_stage.h creates them, session/legacy.h finds that session
  * and session/migrate.h turns it into an isolated one. No other module compares modes.
  */
-#ifndef MAS_STORE_PLACEMENT_H
-#define MAS_STORE_PLACEMENT_H
+#pragma once
 
 #include "store/root.h"
-
-#include <stdbool.h>
 
 enum mode { MODE_ISOLATED, MODE_LEGACY, MODE_COUNT };
 
@@ -30,5 +27,3 @@ int placement_open(const struct root *root, int dir, enum mode mode, const char 
 /* Returns the mode that the files of the workspace `dir` show, for a session whose metadata is
  * unreadable: a legacy session has a team but no directories for it. */
 enum mode placement_detect(int dir);
-
-#endif

@@ -7,10 +7,8 @@
  * partial directory in place; workspace_sweep() removes the rest. They belong to the root: removing
  * the session does not remove them.
  */
-#ifndef MAS_STORE_PLACEMENT_STAGE_H
-#define MAS_STORE_PLACEMENT_STAGE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "base/tree.h"
 #include "model/team.h"
@@ -18,8 +16,6 @@
 #include "store/root.h"
 #include "store/session.h"
 #include "store/template.h"
-
-#include <stddef.h>
 
 /* Returns 1 if the root has the directory `part`, 0 if it is missing, and -1 if something else has
  * its name. */
@@ -60,5 +56,3 @@ int placement_stage_place(struct placement_stage *stage, struct err *err);
 void placement_stage_undo(struct placement_stage *stage);
 /* Closes the descriptors, removes directories that are not in place, and frees *stage. */
 void placement_stage_release(struct placement_stage *stage);
-
-#endif

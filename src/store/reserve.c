@@ -2,14 +2,9 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/workspace.h"
 
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 static const char *const names[RESERVE_COUNT] = {
     [RESERVE_RECORD] = "reserve",

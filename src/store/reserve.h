@@ -14,13 +14,7 @@
  * memory.db: an agent that goes on writing takes what its host gives back for the history, but the
  * metadata are written once the agents have ended. A host makes the reserve again later.
  */
-#ifndef MAS_STORE_RESERVE_H
-#define MAS_STORE_RESERVE_H
-
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 enum reserve {
     RESERVE_RECORD, /* .session and the index */
@@ -50,5 +44,3 @@ void reserve_drop(int dir);
 
 /* Returns true if a name in run/ is that of a reserve. */
 bool reserve_is_name(const char *name);
-
-#endif

@@ -2,20 +2,12 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree.h"
 #include "model/setting.h"
 #include "store/mark.h"
 #include "store/shipped.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 bool root_exists(const char *path)
 {

@@ -1,13 +1,9 @@
 /*
  * The root: the directory that contains mas.ini, templates/ and sessions/.
  */
-#ifndef MAS_STORE_ROOT_H
-#define MAS_STORE_ROOT_H
+#pragma once
 
-#include "base/err.h"
 #include "store/shipped.h" /* ROOT_TEMPLATES */
-
-#include <stdbool.h>
 
 /* Names in a root. */
 #define ROOT_SETTINGS "mas.ini"
@@ -83,5 +79,3 @@ int root_lock(const struct root *root, int *ret_fd, struct err *err);
 /* Like root_lock(), but fails with MAS_CONFLICT instead of waiting: for readers that would only
  * write a cache. */
 int root_try_lock(const struct root *root, int *ret_fd, struct err *err);
-
-#endif

@@ -8,11 +8,6 @@
 #include "store/tmux_place.h"
 #include "store/workspace.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *const status_names[STATUS_COUNT] = {"active", "stopped", "error"};
 static const char *const mode_names[MODE_COUNT] = {"isolated", "legacy"};
 static const char *const migrating_names[] = {"", "stopped", "active"}; /* "": no key */

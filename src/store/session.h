@@ -3,20 +3,13 @@
  * This file is authoritative. Its STATUS is the intended status; client/survey.h reports the actual
  * one.
  */
-#ifndef MAS_STORE_SESSION_H
-#define MAS_STORE_SESSION_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "base/kv.h"
-#include "base/str.h"
 #include "store/placement.h"
 #include "store/root.h"
 #include "store/workspace.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <time.h>
 
 enum { SESSION_NAME_MAX = 64, TMUX_NAME_MAX = 255 }; /* bytes */
 enum { MACHINE_TEXT_MAX = 400 }; /* bytes of MACHINE, BOOT and MOVED_TO */
@@ -116,5 +109,3 @@ extern const size_t session_name_digits[NAME_LENGTHS];
 /* Returns the tmux name of a session: "mas-" and the first `digits` characters of the id. The
  * caller frees it. */
 char *session_tmux_name(const char *id, size_t digits);
-
-#endif

@@ -2,14 +2,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "store/reserve.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void session_limits_free(struct session_limits *limits)
 {

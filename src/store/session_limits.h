@@ -5,17 +5,12 @@
  * The nearest place counts: set for the agent, set for the session, said of the agent in the
  * template, its preset, [limits] of mas.ini.
  */
-#ifndef MAS_STORE_SESSION_LIMITS_H
-#define MAS_STORE_SESSION_LIMITS_H
+#pragma once
 
-#include "base/err.h"
 #include "model/limits.h"
 #include "model/team.h"
 #include "store/config.h"
 #include "store/root.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 enum { LIMITS_FILE_MAX = 64 * 1024, LIMITS_AGENTS_MAX = TEAM_AGENTS_MAX };
 
@@ -67,5 +62,3 @@ struct limits_held session_limits_look(int dir, const struct config *config,
  * NULL, or describes the valid values of this limit. */
 bool session_limits_parse(const char *word, char **ret_agent, enum limit_kind *ret_kind,
                           int64_t *ret_amount, const char **ret_wrong);
-
-#endif

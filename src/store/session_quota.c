@@ -2,9 +2,6 @@
 
 #include "base/quota.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 enum { TRIES = 8 };

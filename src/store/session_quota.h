@@ -12,11 +12,7 @@
  * directory's inode, the next one that no file and no limit has, and is free again when the
  * session's last file is gone.
  */
-#ifndef MAS_STORE_SESSION_QUOTA_H
-#define MAS_STORE_SESSION_QUOTA_H
-
-#include <stdbool.h>
-#include <stdint.h>
+#pragma once
 
 enum {
     SESSION_QUOTA_FIRST = 0x6d000000, /* numbers of sessions */
@@ -49,5 +45,3 @@ void session_quota_end(int dir);
  * an administrator may have given that one a number after the session was created. Its files keep
  * theirs. Returns false, with errno as it was, if that is not possible. */
 bool session_quota_leave(int dir, int at);
-
-#endif

@@ -2,14 +2,7 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
-#include "base/str.h"
 #include "base/time.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { FILE_MAX = 256 * 1024 }; /* bytes */
 

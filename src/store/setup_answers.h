@@ -3,10 +3,8 @@
  * which only its owner can read, has a line "<SHA-256 of the script> yes|no <time>" for each. A
  * script of another content is another question.
  */
-#ifndef MAS_STORE_SETUP_ANSWERS_H
-#define MAS_STORE_SETUP_ANSWERS_H
+#pragma once
 
-#include "base/err.h"
 #include "store/root.h"
 
 #define SETUP_ANSWERS_FILE ".setup-answers" /* in sessions/ */
@@ -22,5 +20,3 @@ int setup_answers_find(const struct root *root, const char *hash, enum setup_ans
 /* Keeps an answer instead of the one before it. */
 int setup_answers_keep(const struct root *root, const char *hash, enum setup_answer answer,
                        struct err *err);
-
-#endif

@@ -3,19 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/tree.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     RECORD_MAX = 64 << 10,

@@ -6,13 +6,7 @@
  * templates/.shipped records what this root received last, one line per name. A built-in table
  * knows what earlier versions shipped before that file existed.
  */
-#ifndef MAS_STORE_SHIPPED_H
-#define MAS_STORE_SHIPPED_H
-
-#include "base/err.h"
-#include "base/str.h"
-
-#include <stdbool.h>
+#pragma once
 
 #define ROOT_TEMPLATES "templates"
 #define SHIPPED_RECORD ".shipped"
@@ -60,5 +54,3 @@ int shipped_give(int root, bool *ret_made, struct err *err);
 /* Records that the root has the current templates, or that the user was told about the
  * difference. */
 int shipped_write_record(const struct shipped *shipped, struct err *err);
-
-#endif

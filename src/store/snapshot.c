@@ -3,18 +3,9 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/session_quota.h"
 #include "store/trash.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Names in a snapshot, and of a snapshot that is being built in a new workspace. */
 #define NAME_FILE "name"

@@ -29,18 +29,13 @@
  * The holder of run/<agent>.lock, which is the agent's host, creates a unit and renames it into
  * place. A process that finds all units of a workspace in place removes its .snapshot.
  */
-#ifndef MAS_STORE_SNAPSHOT_H
-#define MAS_STORE_SNAPSHOT_H
+#pragma once
 
-#include "base/err.h"
 #include "base/tree.h"
 #include "model/team.h"
 #include "store/root.h"
 #include "store/template.h"
 #include "store/workspace.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #define SNAPSHOTS_DIR ".snapshots" /* in sessions/ */
 #define WORKSPACE_SNAPSHOT ".snapshot"
@@ -89,5 +84,3 @@ enum snapshot_state snapshot_look(const struct root *root, int dir, const struct
  * Calls `each`, which may be NULL, for each of them. Returns their number. */
 size_t snapshot_collect(const struct root *root, bool keep,
                         void (*each)(const char *name, void *arg), void *arg);
-
-#endif

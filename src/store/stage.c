@@ -2,19 +2,10 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/session_quota.h"
 #include "store/snapshot.h"
 #include "store/team_file.h"
 #include "store/trash.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The contents of a new workspace. */
 struct copy_job {

@@ -6,10 +6,8 @@
  * .session.lock inside, so workspace_sweep() recognises the leftovers of a killed process by their
  * free lock.
  */
-#ifndef MAS_STORE_STAGE_H
-#define MAS_STORE_STAGE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "base/tree.h"
 #include "store/config.h"
@@ -18,9 +16,6 @@
 #include "store/session.h"
 #include "store/template.h"
 #include "store/workspace.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* A workspace under construction; holds its lock until workspace_release(). */
 struct stage {
@@ -87,5 +82,3 @@ typedef void workspace_stale(const char *name, void *arg);
 /* Finds the leftovers of killed processes in sessions/ and the root and, unless `keep` is set,
  * deletes them. Takes the metadata lock. Returns their number. `each` may be NULL. */
 size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg);
-
-#endif

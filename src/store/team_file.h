@@ -1,11 +1,8 @@
 /*
  * The team of a session: config.json in its workspace, written when the session is created.
  */
-#ifndef MAS_STORE_TEAM_FILE_H
-#define MAS_STORE_TEAM_FILE_H
+#pragma once
 
-#include "base/err.h"
-#include "base/str.h"
 #include "model/team.h"
 #include "store/template.h"
 
@@ -21,5 +18,3 @@ int team_file_save(int dir, const struct template *tmpl, struct err *err);
 int team_file_change(int dir, const struct team *team, struct err *err);
 /* Appends the text of the file to `to`. Fails if it exceeds CONFIG_FILE_MAX. */
 int team_file_format(const struct template *tmpl, struct str *to, struct err *err);
-
-#endif

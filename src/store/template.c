@@ -1,16 +1,8 @@
 #include "store/template.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "store/template_internal.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static int compare_text(const void *a, const void *b)
 {

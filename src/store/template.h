@@ -2,18 +2,14 @@
  * Templates: directories with template.ini, unit/ and workflows/. A template is templates/<name>/
  * in the root, or any directory, named by its absolute path.
  */
-#ifndef MAS_STORE_TEMPLATE_H
-#define MAS_STORE_TEMPLATE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/tree.h"
 #include "model/diagnostic.h"
 #include "model/team.h"
 #include "model/template_name.h"
 #include "store/config.h"
 #include "store/root.h"
-
-#include <stdbool.h>
 
 #define TEMPLATE_INI "template.ini"
 
@@ -89,5 +85,3 @@ void template_edit_free(struct template_edit *edit);
 
 void template_free(struct template *tmpl);
 #define _cleanup_template_ __attribute__((cleanup(template_free)))
-
-#endif

@@ -1,16 +1,9 @@
 /* The part of store/template.h that copies templates. */
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "model/template_name.h"
 #include "store/template.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static int refuse_taken(const char *name, struct err *err)
 {

@@ -3,15 +3,8 @@
 
 #include "base/file.h"
 #include "base/ini.h"
-#include "base/str.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static int make_copy(struct template_edit *edit, struct err *err)
 {

@@ -1,8 +1,7 @@
 /*
  * Functions shared by the parts of store/template.h; for template*.c only.
  */
-#ifndef MAS_STORE_TEMPLATE_INTERNAL_H
-#define MAS_STORE_TEMPLATE_INTERNAL_H
+#pragma once
 
 #include "store/template.h"
 
@@ -11,5 +10,3 @@ char *template_file(const struct root *root, const struct template *tmpl, const 
 /* Opens template.ini; fails if an untrusted user owns it or can write to it. Returns the
  * descriptor. */
 int template_open_ini(const struct root *root, const struct template *tmpl, struct err *err);
-
-#endif

@@ -1,12 +1,8 @@
 #include "store/tmux_place.h"
 
 #include "base/path.h"
-#include "base/str.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 int tmux_place_dir(char **ret, struct err *err)
 {

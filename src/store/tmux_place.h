@@ -2,10 +2,7 @@
  * Where tmux puts the socket of a server. store/session.h derives it for a session whose metadata
  * does not name it; all else about sockets is in tmux/.
  */
-#ifndef MAS_STORE_TMUX_PLACE_H
-#define MAS_STORE_TMUX_PLACE_H
-
-#include "base/err.h"
+#pragma once
 
 /* Returns tmux's own directory for sockets. A TMUX_TMPDIR that does not exist falls back to /tmp,
  * as in tmux itself. The caller frees *ret. */
@@ -14,5 +11,3 @@ int tmux_place_dir(char **ret, struct err *err);
 /* Returns the socket path of the server with this name, as `tmux -L` finds it; "" is "default". An
  * absolute path stays as it is. The caller frees *ret. */
 int tmux_place(const char *name, char **ret, struct err *err);
-
-#endif

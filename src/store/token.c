@@ -1,17 +1,9 @@
 #include "store/token.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "base/time.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { FILE_MAX = 64 * 1024, WORDS = 5 };
 

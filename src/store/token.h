@@ -10,17 +10,11 @@
  *
  * The token in the file that [serve] token_file names is none of these: see serve/guard.h.
  */
-#ifndef MAS_STORE_TOKEN_H
-#define MAS_STORE_TOKEN_H
+#pragma once
 
-#include "base/err.h"
 #include "base/sha256.h"
 #include "model/operation.h"
 #include "store/root.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <time.h>
 
 #define TOKENS_FILE ROOT_SERVE "tokens" /* in sessions/ */
 #define TOKEN_OF_FILE "default" /* how the token in the token file is called */
@@ -82,5 +76,3 @@ int token_remove(const struct root *root, const char *name, struct err *err);
 
 /* Fills `ret` with a new text for a token. */
 int token_make(char ret[TOKEN_TEXT], struct err *err);
-
-#endif

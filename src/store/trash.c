@@ -3,8 +3,6 @@
 #include "base/file.h"
 #include "base/id.h"
 
-#include <stdio.h>
-
 int trash_put_away(const struct root *root, const char *path, char fresh[ENTRY_NAME],
                    struct err *err)
 {

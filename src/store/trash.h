@@ -1,10 +1,8 @@
 /*
  * Renaming entries of sessions/ so that they can be deleted later.
  */
-#ifndef MAS_STORE_TRASH_H
-#define MAS_STORE_TRASH_H
+#pragma once
 
-#include "base/err.h"
 #include "store/root.h"
 #include "store/workspace.h"
 
@@ -13,5 +11,3 @@
  * the metadata lock. */
 int trash_put_away(const struct root *root, const char *path, char fresh[ENTRY_NAME],
                    struct err *err);
-
-#endif

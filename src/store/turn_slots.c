@@ -2,17 +2,8 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { SLOT_NAME = 24 };
 

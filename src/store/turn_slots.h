@@ -11,11 +11,7 @@
  * open for writing is closed, or a ticket removed, whenever something becomes free. What is only
  * looked at is opened for reading, so that looks wake nobody.
  */
-#ifndef MAS_STORE_TURN_SLOTS_H
-#define MAS_STORE_TURN_SLOTS_H
-
-#include <stdbool.h>
-#include <stdint.h>
+#pragma once
 
 #define TURNS_DIR ".turns" /* in sessions/, and in run/ of a session */
 
@@ -38,5 +34,3 @@ bool turn_ticket_is_first(int dir, const char *name, int64_t now_ms);
 bool turn_slot_is_free(int dir, int count);
 /* Takes a free slot. Returns a descriptor that holds it until it is closed; -1: none is free. */
 int turn_slot_take(int dir, int count);
-
-#endif

@@ -2,23 +2,15 @@
 
 #include "base/number.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/thread.h"
 #include "store/placement.h"
 #include "store/placement_stage.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #define MEMORY_FILES WORKSPACE_MEMORY /* and files named after it: memory.db-wal */
 

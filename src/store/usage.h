@@ -7,10 +7,8 @@
  * together. `own` is the part that a session shares with nothing else: removing the session frees
  * at least that much.
  */
-#ifndef MAS_STORE_USAGE_H
-#define MAS_STORE_USAGE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/tree.h"
 #include "store/config.h"
 #include "store/placement.h"
@@ -18,9 +16,6 @@
 #include "store/session.h"
 #include "store/session_limits.h"
 #include "store/template.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 enum usage_part { USAGE_WORKFLOWS, USAGE_LOGS, USAGE_MEMORY, USAGE_CODE, USAGE_OTHER, USAGE_PARTS };
 
@@ -84,5 +79,3 @@ int usage_check_room(const struct root *root, const struct config *config, uint6
 int usage_check_new(const struct root *root, const struct config *config,
                     const struct template *tmpl, enum mode mode,
                     const struct session_limits *limits, struct err *err);
-
-#endif

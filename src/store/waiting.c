@@ -1,15 +1,6 @@
 #include "store/waiting.h"
 
 #include "base/file.h"
-#include "base/str.h"
-
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define HEAD "MASWAITING1 "
 #define FRESH WAITING_FILE ".new"

@@ -10,17 +10,11 @@
  *
  * "some" instead of "all" says that agents may be missing.
  */
-#ifndef MAS_STORE_WAITING_H
-#define MAS_STORE_WAITING_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "model/team.h"
 #include "store/root.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define WAITING_FILE ".waiting"
 #define WAITING_LOCK ".waiting.lock"
@@ -60,5 +54,3 @@ int waiting_update(const struct root *root, const struct waiting_list *gone,
 void waiting_add(struct waiting_list *list, const char *session, const char *agent,
                  int64_t since_ms);
 void waiting_sort(struct waiting_list *list);
-
-#endif

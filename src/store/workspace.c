@@ -2,18 +2,8 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { ENV_WAITS_S = 60 };
 

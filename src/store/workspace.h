@@ -2,15 +2,11 @@
  * Workspaces: where the files of a session are, and the session's lock. store/stage.h creates and
  * removes workspaces.
  */
-#ifndef MAS_STORE_WORKSPACE_H
-#define MAS_STORE_WORKSPACE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "store/root.h"
-
-#include <stdbool.h>
 
 /* Names in a workspace. */
 #define WORKSPACE_SESSION ".session"
@@ -88,5 +84,3 @@ time_t workspace_activity(int dir);
 bool workspace_env_is_recent(time_t when);
 /* Returns true while hosts may still read their part of run/env. */
 bool workspace_env_waits(int dir);
-
-#endif

@@ -3,13 +3,6 @@
 #include "base/path.h"
 #include "tmux/tmux_call.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { OUTPUT_MAX = 64 << 20, SCOPE_OUTPUT_MAX = 4096, ARGS_MAX = 32 };
 
 int tmux_program(char **ret, struct err *err)

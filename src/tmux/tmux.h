@@ -8,20 +8,13 @@
  * user options @mas_id and @mas_root. mas recognises a pane by the command that it was started with
  * (`mas host <id> <agent>`) and addresses it by its %id.
  */
-#ifndef MAS_TMUX_TMUX_H
-#define MAS_TMUX_TMUX_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "base/proc.h"
 #include "model/team.h"
 #include "store/config.h"
 #include "store/session.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
-#include <time.h>
 
 /* Time limits of a client call: it fails if tmux neither answers nor does anything for
  * TMUX_CALL_MS, or takes TMUX_CALL_MOST_MS in total. A busy machine alone is no reason to give
@@ -273,5 +266,3 @@ int tmux_check_attach(const char *socket, struct err *err);
  * server it switches the current client instead. Returns only on failure, with MAS_TMUX. */
 int tmux_attach(const char *socket, const char *target, const struct tmux_pane *pane,
                 struct err *err);
-
-#endif

@@ -4,12 +4,6 @@
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { ATTACH_ARGS_MAX = 24, SERVER_EXIT_MS = 1000 };
 
 int tmux_run_script(const char *socket_path, const struct str *script, const char *what,

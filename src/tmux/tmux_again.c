@@ -3,10 +3,6 @@
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Where an agent belongs, and the panes that there are. */
 struct pane_gap {
     const struct tmux_team *team;

@@ -4,13 +4,7 @@
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 enum {

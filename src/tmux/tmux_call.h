@@ -1,17 +1,11 @@
 /*
  * Calls of the tmux client; for the files of tmux/ only.
  */
-#ifndef MAS_TMUX_TMUX_CALL_H
-#define MAS_TMUX_TMUX_CALL_H
+#pragma once
 
-#include "base/err.h"
 #include "base/id.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "model/team.h"
-
-#include <stdbool.h>
-#include <sys/types.h>
 
 /* User options of a pane: its agent's id and role; its state; "1" while it waits for a person. tmux
  * inherits options from the window, the session and the server, so no other level has these. */
@@ -120,5 +114,3 @@ void tmux_capture_say(const char *pane, const char *id, const char *nonce, size_
 /* Extracts the agent from a pane's start command "... host <id> <agent>". Returns false if the
  * command is not an agent's. */
 bool tmux_agent_of(const char *command, const char *id, char ret[TEAM_WORD_MAX + 1]);
-
-#endif

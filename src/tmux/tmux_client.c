@@ -1,12 +1,6 @@
 /* The part of tmux/tmux.h that moves the client of one person. */
-#include "base/str.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 char *tmux_inside(void)
 {

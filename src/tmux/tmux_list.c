@@ -1,11 +1,6 @@
 /* The part of tmux/tmux.h that lists sessions and panes. */
-#include "base/str.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* 1 for a dead pane or 0 for a live one, then 1 if it is an agent's. Arbitrary text comes last, and
  * a session name contains no colon. In a loop a comma would begin another format, for the current

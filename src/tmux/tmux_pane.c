@@ -2,8 +2,6 @@
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 
-#include <string.h>
-
 int tmux_show_start(const char *socket_path, const char *pane, const struct tmux_show *show,
                     struct proc *ret, struct err *err)
 {

@@ -2,10 +2,6 @@
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void tmux_capture_say(const char *pane, const char *id, const char *nonce, size_t i, int history,
                       struct tmux_capture_words *ret)
 {

@@ -8,16 +8,9 @@
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { CONNECT_S = 2, MAKE_TRIES = 300 }; /* a try takes 10 ms */
 

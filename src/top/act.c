@@ -7,11 +7,7 @@
 #include "store/workspace.h"
 #include "top/screen.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <termios.h>
-#include <unistd.h>
 
 enum {
     STOP_MS = 120000,

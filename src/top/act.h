@@ -2,16 +2,12 @@
  * What a person does to an agent: answer, send, and the commands of mas that take over the terminal
  * for a while. Requests go to the agent's host; the answer comes later, as a message on the screen.
  */
-#ifndef MAS_TOP_ACT_H
-#define MAS_TOP_ACT_H
+#pragma once
 
 #include "base/loop.h"
 #include "base/proc.h"
 #include "client/hosts.h"
 #include "top/table.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { ACTS_MAX = 8, ACT_MS = 20000 };
 
@@ -59,5 +55,3 @@ void act_run(struct acts *acts, const struct act_command *command, const char *s
 int64_t acts_want(struct acts *acts, struct loop *loop);
 void acts_turn(struct acts *acts, struct loop *loop);
 void acts_free(struct acts *acts);
-
-#endif

@@ -2,10 +2,6 @@
 
 #include "top/text.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 void canvas_reset(struct canvas *canvas, size_t rows, size_t columns)
 {
     if (rows > canvas->room) {

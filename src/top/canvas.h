@@ -2,13 +2,7 @@
  * What is to be on the screen: rows of text in colours. screen.h shows a canvas in a terminal; `mas
  * top --once` prints it.
  */
-#ifndef MAS_TOP_CANVAS_H
-#define MAS_TOP_CANVAS_H
-
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 enum paint {
     PAINT_PLAIN,
@@ -68,5 +62,3 @@ void canvas_pad(struct canvas *canvas, size_t y, size_t column);
 void canvas_line(struct canvas *canvas, size_t y, enum paint paint, size_t column);
 /* Returns the columns that are left in the row. */
 size_t canvas_left(const struct canvas *canvas, size_t y);
-
-#endif

@@ -3,8 +3,6 @@
 #include "base/utf8.h"
 #include "top/text.h"
 
-#include <string.h>
-
 void editor_free(struct top_editor *editor)
 {
     str_free(&editor->text);

@@ -1,14 +1,10 @@
 /*
  * A line of text that a person types at the bottom of the screen.
  */
-#ifndef MAS_TOP_EDITOR_H
-#define MAS_TOP_EDITOR_H
+#pragma once
 
-#include "base/str.h"
 #include "top/canvas.h"
 #include "top/screen.h"
-
-#include <stdbool.h>
 
 enum { EDITOR_MAX = 16 * 1024 }; /* bytes */
 
@@ -25,5 +21,3 @@ bool editor_press(struct top_editor *editor, const struct press *press);
 /* Draws it after the text that row `y` has, with the part around the cursor if it is too long, and
  * puts the cursor there. */
 void editor_draw(const struct top_editor *editor, struct canvas *canvas, size_t y);
-
-#endif

@@ -8,13 +8,8 @@
 #include "store/team_file.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     PLENTY_FDS = 16384,

@@ -8,17 +8,11 @@
  *     loop_wait(&loop, until);
  *     feed_turn(&feed, &loop);
  */
-#ifndef MAS_TOP_FEED_H
-#define MAS_TOP_FEED_H
+#pragma once
 
-#include "base/err.h"
 #include "base/loop.h"
 #include "store/root.h"
 #include "top/table.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct top_feed {
     struct root root;
@@ -46,5 +40,3 @@ int64_t feed_want(struct top_feed *feed, struct loop *loop);
 void feed_turn(struct top_feed *feed, struct loop *loop);
 /* Returns the number of agents that were not asked yet, or have not answered. */
 size_t feed_pending(const struct top_feed *feed);
-
-#endif

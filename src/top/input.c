@@ -2,9 +2,6 @@
 #include "top/tail.h"
 #include "top/top.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { DOUBLE_MS = 400, WHEEL_ROWS = 3 };
 
 static void move_by(struct top *top, long by)

@@ -1,13 +1,9 @@
 #include "top/list.h"
 
 #include "base/number.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "top/tail.h"
 #include "top/text.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { MARK = 2, GAP = 1, FLEX_MIN = 10, WHO_MAX = 28 };
 

@@ -1,14 +1,10 @@
 /*
  * Draws the list of agents as a table, with as many columns as there is room for.
  */
-#ifndef MAS_TOP_LIST_H
-#define MAS_TOP_LIST_H
+#pragma once
 
 #include "top/canvas.h"
 #include "top/rows.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* Draws the headings of the columns into row `y`, and rows of the list below it, from `first` on,
  * up to row `end`. */
@@ -28,5 +24,3 @@ void list_add_what(const struct top_agent *agent, bool or_last, int64_t now_ms, 
 void list_add_code(const struct top_agent *agent, struct str *to);
 /* Returns the word and the colour for an agent's state. */
 const char *list_state(const struct top_agent *agent, enum paint *ret);
-
-#endif

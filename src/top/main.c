@@ -7,12 +7,7 @@
 
 #include <langinfo.h>
 #include <locale.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
 enum {
     DRAW_MS = 45, /* between two drawings, at least */

@@ -4,10 +4,7 @@
 #include "client/hosts.h"
 #include "top/list.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { COLUMNS_MAX = 4096 };
 

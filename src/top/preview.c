@@ -4,8 +4,6 @@
 #include "top/list.h"
 #include "top/tail.h"
 
-#include <string.h>
-
 enum { MARGIN = 1, DETAIL_MIN = 1 };
 
 static void draw_title(struct canvas *canvas, size_t y, const struct top_agent *agent,

@@ -1,19 +1,12 @@
 /*
  * Shows the chosen agent below the list: what it asks, with the choices, or what it prints or says.
  */
-#ifndef MAS_TOP_PREVIEW_H
-#define MAS_TOP_PREVIEW_H
+#pragma once
 
 #include "top/canvas.h"
 #include "top/table.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Draws into the rows from `y` up to `end`. Returns true if a permission is there with all of its
  * choices, so that a key may answer it. */
 bool preview_draw(struct canvas *canvas, size_t y, size_t end, const struct top_agent *agent,
                   int64_t now_ms);
-
-#endif

@@ -1,10 +1,5 @@
 #include "top/rows.h"
 
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /* An agent, or a team without hosts, before it has a row. */
 struct row_entry {
     struct top_team *team;

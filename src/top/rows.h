@@ -3,13 +3,9 @@
  * headings are what the agents do ("needs you", "working", ...) or, by team, the teams; a heading
  * can be folded. A team without any host is one row.
  */
-#ifndef MAS_TOP_ROWS_H
-#define MAS_TOP_ROWS_H
+#pragma once
 
 #include "top/table.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum row_kind { ROW_HEAD, ROW_AGENT, ROW_TEAM };
 
@@ -61,5 +57,3 @@ const struct top_row *rows_chosen(const struct rows *rows);
 void rows_filter(struct rows *rows, const char *filter);
 /* Returns true if the agent has all words of a filter. */
 bool rows_matches(const struct top_agent *agent, const char *filter);
-
-#endif

@@ -2,13 +2,8 @@
 
 #include "base/palette.h"
 
-#include <limits.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 #include <wchar.h>
 
 #define NCURSES_WIDECHAR 1

@@ -3,14 +3,9 @@
  * starts, because curses ends the program if it cannot use a terminal. Whatever happens after that,
  * screen_close() leaves the terminal as it was.
  */
-#ifndef MAS_TOP_SCREEN_H
-#define MAS_TOP_SCREEN_H
+#pragma once
 
-#include "base/err.h"
 #include "top/canvas.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum press_kind {
     PRESS_TEXT, /* `text` is one character */
@@ -59,5 +54,3 @@ bool screen_press(struct press *ret);
 /* Returns true if the terminal is gone: nothing can be read from it any more. `events` are those of
  * standard input in this turn. */
 bool screen_is_gone(short events);
-
-#endif

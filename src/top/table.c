@@ -1,11 +1,7 @@
 #include "top/table.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "top/tail.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 struct top_team *table_add_team(struct top_table *table, const char *id, const char *name)
 {

@@ -1,17 +1,12 @@
 /*
  * The teams and agents that mas top shows, and what is known of them. feed.h fills the table.
  */
-#ifndef MAS_TOP_TABLE_H
-#define MAS_TOP_TABLE_H
+#pragma once
 
 #include "base/id.h"
 #include "client/hosts.h"
 #include "model/agent_status.h"
 #include "model/attention.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum top_link {
     LINK_COMES, /* nothing is known yet */
@@ -83,5 +78,3 @@ void table_lose(struct top_table *table, struct top_agent *agent, enum top_link 
 bool team_is_down(const struct top_team *team);
 /* Returns the word for what an agent does: the name of its state, "no host", ... */
 const char *top_agent_word(const struct top_agent *agent);
-
-#endif

@@ -1,8 +1,5 @@
 #include "top/tail.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct agent_tail *tail_new(bool acp)
 {
     struct agent_tail *tail = mem_alloc(sizeof *tail);

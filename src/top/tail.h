@@ -2,18 +2,11 @@
  * What an agent has printed or said last, kept for agents on the screen: the last line and the tool
  * that runs, and for the chosen agent a preview of lines. tails.h fills it.
  */
-#ifndef MAS_TOP_TAIL_H
-#define MAS_TOP_TAIL_H
+#pragma once
 
-#include "base/err.h"
 #include "client/hosts.h"
 #include "protocol/host_event.h"
 #include "top/canvas.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 enum {
     TAIL_LINES = 200,
@@ -71,5 +64,3 @@ void tail_event(struct agent_tail *tail, const struct host_event *event);
 void tail_greet(struct agent_tail *tail, const struct json *head);
 /* Adds the details of a tool to the permissions that ask for it and have none. */
 void tail_detail(struct agent_tail *tail, const char *tool, const char *text, size_t len);
-
-#endif

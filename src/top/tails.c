@@ -8,13 +8,6 @@
 #include "store/workspace.h"
 #include "top/tail.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum {
     LOG_MS = 1000, /* between two looks at a log */
     LOG_FULL_MS = 200, /* likewise, of the chosen agent */

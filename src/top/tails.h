@@ -2,15 +2,11 @@
  * Follows what agents on the screen print and say: it listens to the hosts of ACP agents, and reads
  * the logs of the others when they have grown.
  */
-#ifndef MAS_TOP_TAILS_H
-#define MAS_TOP_TAILS_H
+#pragma once
 
 #include "base/loop.h"
 #include "top/rows.h"
 #include "top/table.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct tails {
     const struct root *root;
@@ -30,5 +26,3 @@ void tails_show(struct tails *tails, struct top_agent *const *agents, size_t cou
 /* As in feed.h. */
 int64_t tails_want(struct tails *tails, struct loop *loop);
 void tails_turn(struct tails *tails, struct loop *loop);
-
-#endif

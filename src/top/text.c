@@ -1,8 +1,5 @@
 #include "top/text.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <wchar.h>
 
 /* One character as it is shown. */

@@ -4,13 +4,7 @@
  * become blanks, and characters that only change the direction or the joining of others are
  * dropped.
  */
-#ifndef MAS_TOP_TEXT_H
-#define MAS_TOP_TEXT_H
-
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 /* Appends as much of the text as fits into `columns`, with an ellipsis if it is cut. Returns the
  * number of columns that it takes. Without `unicode` every character beyond ASCII becomes "?".
@@ -20,5 +14,3 @@ size_t text_put(struct str *to, const char *text, size_t columns, bool unicode);
 size_t text_put_end(struct str *to, const char *text, size_t columns, bool unicode);
 /* Returns the number of columns that the whole text takes. */
 size_t text_columns(const char *text, bool unicode);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The state of mas top, which its parts share: view.c draws it, input.c changes it as keys say.
  */
-#ifndef MAS_TOP_TOP_H
-#define MAS_TOP_TOP_H
+#pragma once
 
 #include "top/act.h"
 #include "top/canvas.h"
@@ -11,10 +10,6 @@
 #include "top/rows.h"
 #include "top/screen.h"
 #include "top/tails.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* What the keys mean now. */
 enum top_mode {
@@ -56,5 +51,3 @@ void view_top(struct top *top);
 
 /* ---- input.c */
 void input_press(struct top *top, const struct press *press);
-
-#endif

@@ -4,12 +4,6 @@
 #include "top/tail.h"
 #include "top/top.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 enum {
     HEADS_FROM = 9, /* rows of a screen with headings of columns */
     FOOT_FROM = 3, /* with a line at the bottom */

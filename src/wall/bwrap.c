@@ -2,13 +2,8 @@
 
 #include "base/file.h"
 #include "base/proc.h"
-#include "base/str.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define WAY_FD "250" /* NETWORK_FD of network/network.h, through which mas-network works */
 

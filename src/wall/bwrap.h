@@ -1,8 +1,7 @@
 /*
  * The arguments of bubblewrap; only this module knows them.
  */
-#ifndef MAS_WALL_BWRAP_H
-#define MAS_WALL_BWRAP_H
+#pragma once
 
 #include "wall/plan.h"
 
@@ -37,5 +36,3 @@ int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd,
                struct wall_command *ret, struct err *err);
 void wall_command_free(struct wall_command *command);
 #define _cleanup_wall_command_ __attribute__((cleanup(wall_command_free)))
-
-#endif

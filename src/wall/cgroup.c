@@ -4,20 +4,12 @@
 #include "base/id.h"
 #include "base/loop.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 enum {
     TEXT_MAX = 64 * 1024, /* of a file of a group */

@@ -16,16 +16,9 @@
  * What these files say comes from the kernel; but the group that a setting names may be any
  * directory, so mas checks that it is a cgroup.
  */
-#ifndef MAS_WALL_CGROUP_H
-#define MAS_WALL_CGROUP_H
+#pragma once
 
-#include "base/err.h"
 #include "model/limits.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 /* What a group limits; bits. */
 enum cgroup_limit { CGROUP_MEMORY = 1, CGROUP_CPUS = 2, CGROUP_PROCESSES = 4 };
@@ -118,5 +111,3 @@ size_t cgroup_pids(int part, pid_t **ret);
  * -1: unknown. */
 int64_t cgroup_oom_kills(const struct cgroup *group);
 void cgroup_measure(int dir, struct cgroup_usage *ret);
-
-#endif

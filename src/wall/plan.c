@@ -3,16 +3,9 @@
 #include "base/env.h"
 #include "base/landlock.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct choice {
     enum wall_source source;

@@ -10,20 +10,14 @@
  * such as its unit, or what is in a directory of wall.write, also of another agent, is opened here
  * without following links, and bubblewrap binds the descriptor.
  */
-#ifndef MAS_WALL_PLAN_H
-#define MAS_WALL_PLAN_H
+#pragma once
 
-#include "base/err.h"
 #include "model/team.h"
 #include "model/wall.h"
 #include "store/config.h"
 #include "store/placement.h"
 #include "store/root.h"
 #include "wall/probe.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
 
 /* The home that an agent shares with the programs that it asks its host for: wall/plan_home.c. */
 struct wall_shared {
@@ -151,5 +145,3 @@ void wall_plan_mount(struct wall_plan *plan, enum wall_mount_kind kind, const ch
                      const char *from, int fd);
 /* Returns true if the path is in the plan, or below something in it. */
 bool wall_plan_has(const struct wall_plan *plan, const char *path);
-
-#endif

@@ -6,17 +6,10 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <libgen.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Makes a link or a copy of what is at `from`, in place of what an earlier start has made. */
 static int put(struct wall_plan *plan, int dir, const char *name, const char *from, bool copies)

@@ -11,16 +11,8 @@
  */
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MOUNTS_MAX = 100 }; /* of a plan with a shared home: each needs a descriptor */
 

@@ -1,8 +1,7 @@
 /*
  * Shared by the files that make a plan.
  */
-#ifndef MAS_WALL_PLAN_INTERNAL_H
-#define MAS_WALL_PLAN_INTERNAL_H
+#pragma once
 
 #include "wall/plan.h"
 
@@ -88,5 +87,3 @@ int plan_add_home_alone(struct wall_plan *plan, const struct wall_subject *subje
                         struct err *err);
 /* Lets the environment name that home, also where it names a part of it. */
 void plan_set_home_alone(struct wall_plan *plan, const struct wall_subject *subject);
-
-#endif

@@ -4,14 +4,9 @@
  */
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "wall/plan_internal.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* The files, and which others a shell would read instead. */
 static const struct {

@@ -3,15 +3,9 @@
  */
 #include "base/env.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "model/network.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define SYSTEM_PATH "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 

@@ -5,17 +5,8 @@
  * this wall, or the next of the same agent, would let it out. What is opened so is what is mounted.
  */
 #include "base/path.h"
-#include "base/str.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { LINKS_MAX = 40 };
 

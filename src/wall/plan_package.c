@@ -5,14 +5,7 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "wall/plan_internal.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     LEVELS_MAX = 8, /* directories above a script that are looked at */

@@ -5,15 +5,7 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "wall/plan_internal.h"
-
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { LINKS_MAX = 16, INTERPRETERS_MAX = 4, DEPTH_MAX = 3 };
 

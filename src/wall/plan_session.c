@@ -1,17 +1,9 @@
 /* The part of wall/plan.h for what an agent has in its session, and of the user's home. */
 #include "base/env.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "code/repo.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { COPY_MAX = 16 << 20 };
 

@@ -1,14 +1,7 @@
 /* The part of wall/plan.h for what every program may read of the system. */
 #include "base/path.h"
-#include "base/str.h"
 #include "wall/plan_internal.h"
 #include "wall/secrets.h"
-
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Appends a link as it is, a directory to read. */
 static void add_top(struct wall_plan *plan, const char *path)

@@ -3,15 +3,8 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "wall/probe_internal.h"
 #include "wall/secrets.h"
-
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { PROBE_MS = 10000, PROBE_OUTPUT_MAX = 4096, NUMBER_MAX = 64, LANDLOCK_MAX = 999 };
 

@@ -1,14 +1,9 @@
 /*
  * What this machine can hold.
  */
-#ifndef MAS_WALL_PROBE_H
-#define MAS_WALL_PROBE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/proc.h"
-#include "base/str.h"
-
-#include <stdbool.h>
 
 enum { WALL_LANDLOCK_SCOPES = 6 }; /* the first version of Landlock that holds signals */
 
@@ -55,5 +50,3 @@ int wall_probe_lacks(const struct wall_probe *probe, struct err *err);
 int wall_probe_check(const struct wall_probe *probe, const char *agent, struct err *err);
 void wall_probe_free(struct wall_probe *probe);
 #define _cleanup_wall_probe_ __attribute__((cleanup(wall_probe_free)))
-
-#endif

@@ -1,13 +1,6 @@
 #include "wall/probe_internal.h"
 
 #include "base/file.h"
-#include "base/str.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FRESH WALL_PROBE_FILE ".new"
 

@@ -1,8 +1,7 @@
 /*
  * The cache of what has worked, for probe*.c only.
  */
-#ifndef MAS_WALL_PROBE_INTERNAL_H
-#define MAS_WALL_PROBE_INTERNAL_H
+#pragma once
 
 #include "wall/probe.h"
 
@@ -11,5 +10,3 @@
 bool probe_recall(struct wall_probe *probe, const char *enter);
 /* Writes what has worked to the cache, if there is one. That it cannot is no error. */
 void probe_keep(const struct wall_probe *probe, const char *enter);
-
-#endif

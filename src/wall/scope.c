@@ -4,17 +4,10 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "wall/cgroup.h"
 
-#include <fcntl.h>
 #include <pwd.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     BUSCTL_MS = 5000,

@@ -6,10 +6,7 @@
  * A user's manager ends everything in its scopes when the user logs out, unless the user lingers:
  * so mas asks it only if that changes nothing. The scope ends with the last process in it.
  */
-#ifndef MAS_WALL_SCOPE_H
-#define MAS_WALL_SCOPE_H
-
-#include "base/err.h"
+#pragma once
 
 /* Returns those of the limits (bits of enum cgroup_limit) that certainly no group can hold for an
  * agent that starts now, and in *ret_why, without "cannot", why: none is there for mas, and no
@@ -21,5 +18,3 @@ unsigned scope_foresee(const char *setting, unsigned limits, struct err *ret_why
  * `words` describe it. Fails without "cannot" if there is no systemd for this, or it refuses. */
 int scope_make(const char *unit, const char *words, const char *path, int *ret_parent,
                struct err *err);
-
-#endif

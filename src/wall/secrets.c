@@ -1,11 +1,6 @@
 #include "wall/secrets.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define ETC "/etc"
 

@@ -2,12 +2,7 @@
  * What is in /etc and others cannot read. As root, bubblewrap drops capabilities but root stays the
  * owner of these files, so a wall hides them.
  */
-#ifndef MAS_WALL_SECRETS_H
-#define MAS_WALL_SECRETS_H
-
-#include "base/str.h"
-
-#include <stdbool.h>
+#pragma once
 
 /* Appends the paths to *ret, which the caller frees with strv_free(). This looks at every file
  * there (2 ms), so `mas start` does it once for all agents. */
@@ -16,5 +11,3 @@ void wall_secrets_find(char ***ret);
 void wall_secrets_format(struct str *to);
 /* Reads that text, which is empty or begins with a tab. Returns false if it is none. */
 bool wall_secrets_parse(const char *text, char ***ret);
-
-#endif

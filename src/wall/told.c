@@ -1,11 +1,6 @@
 #include "wall/told.h"
 
-#include "base/str.h"
-
-#include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 bool told_open(int *ret_from, int *ret_to)
 {

@@ -3,11 +3,7 @@
  * outside: who the program is, and how it has ended, which an exit code does not tell. Messages on
  * a SOCK_SEQPACKET socket, of which programs behind the wall have no end.
  */
-#ifndef MAS_WALL_TOLD_H
-#define MAS_WALL_TOLD_H
-
-#include <stdbool.h>
-#include <sys/types.h>
+#pragma once
 
 enum wall_news {
     WALL_STARTS, /* from the process that becomes the program */
@@ -27,5 +23,3 @@ void told_send(int fd, enum wall_news news, int status);
 /* Reads the next message, without waiting; false if there is none. Closes *fd, if it is not -1,
  * once nothing more can come. */
 bool told_read(int *fd, struct wall_told *ret);
-
-#endif

@@ -1,14 +1,9 @@
 /*
  * What the fuzz targets share.
  */
-#ifndef MAS_TEST_FUZZ_H
-#define MAS_TEST_FUZZ_H
+#pragma once
 
 #include "base/json.h"
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -51,5 +46,3 @@ static inline void must_be_same_in_pieces(const unsigned char *data, size_t size
     read(bytes, size - 1, 1 + data[0] % most, &cut);
     must(whole.len == cut.len && memcmp(str_text(&whole), str_text(&cut), whole.len) == 0);
 }
-
-#endif

@@ -4,15 +4,9 @@
  */
 #include "protocol/acp.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "fuzz.h"
 #include "model/preset.h"
-
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TICKETS = 8 };
 

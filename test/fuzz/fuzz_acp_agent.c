@@ -5,12 +5,7 @@
  */
 #include "protocol/acp_agent.h"
 
-#include "base/str.h"
 #include "fuzz.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { KEPT = 8 };
 

@@ -9,14 +9,7 @@
 #include "base/tree.h"
 #include "fuzz.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define BOX "box"
 

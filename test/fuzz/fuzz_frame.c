@@ -9,10 +9,6 @@
 #include "model/message.h"
 #include "protocol/broker.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef void writer(const struct agent_status *status, struct json_out *out);
 
 static void write_object(writer *write, const struct agent_status *status, struct str *to)

@@ -1,12 +1,8 @@
 /* ini_read() on any bytes. Each line it tells of must stand in the text as it was told. */
 #include "base/ini.h"
-#include "base/str.h"
 #include "fuzz.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 struct text {
     const char *start;

@@ -2,9 +2,6 @@
 #include "base/json.h"
 #include "fuzz.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bool ends(const char *text, const char *end)
 {
     return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;

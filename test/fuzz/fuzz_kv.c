@@ -2,9 +2,6 @@
 #include "base/kv.h"
 #include "fuzz.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     _cleanup_str_ struct str text = STR_INIT;

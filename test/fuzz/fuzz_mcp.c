@@ -4,11 +4,7 @@
  */
 #include "protocol/mcp.h"
 
-#include "base/str.h"
 #include "fuzz.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const struct model_tool one = {
     "one",

@@ -4,10 +4,7 @@
 #include "model/message.h"
 #include "session/prompts.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static const char template[] =
     "[window w]\nagents = 00, 10, 11\n"

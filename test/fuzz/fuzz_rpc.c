@@ -4,13 +4,8 @@
  */
 #include "protocol/rpc.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "fuzz.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LINE_MAX_BYTES = 4096, OUT_MAX_BYTES = 1 << 20, ASKED = 5 };
 

@@ -12,9 +12,6 @@
 #include "serve/server.h"
 #include "serve/shared.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A server without a pool: what needs a worker is refused as too much. */
 static struct server *make_server(void)
 {

@@ -13,13 +13,6 @@
 #include "fuzz.h"
 #include "memory/store.h"
 
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define SESSION "550e8400-e29b-41d4-a716-446655440000"
 
 enum { PAGE = 4096, TURNS = 20, CHANGE = 4 };

@@ -2,10 +2,7 @@
 #include "fuzz.h"
 #include "model/team.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static void write_team(const struct team *team, struct str *to)
 {

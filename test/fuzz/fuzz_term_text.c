@@ -3,10 +3,6 @@
 #include "base/term_text.h"
 #include "fuzz.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void note_line(const char *line, size_t len, void *arg)
 {
     _cleanup_str_ struct str visible = STR_INIT;

@@ -8,12 +8,6 @@
 #include "fuzz.h"
 #include "store/pairing.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 static char path[] = "/dev/shm/mas-fuzz-token-XXXXXX";
 static struct root root = ROOT_INIT;
 

@@ -1,12 +1,7 @@
 /* vt_feed() on any bytes: events keep their promises, and are the same wherever the bytes are cut.
  */
-#include "base/str.h"
 #include "base/vt.h"
 #include "fuzz.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void check_event(const struct vt_event *event)
 {

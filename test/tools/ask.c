@@ -9,20 +9,12 @@
  * is asked on a connection of its own, in order. The exit code is 1 if there is no host, it says
  * nothing for 20 s, or its answer is cut.
  */
-#include "base/err.h"
 #include "base/file.h"
 #include "base/frame.h"
 #include "base/json.h"
-#include "base/str.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 enum { SILENCE_S = 20, BODY_MAX = 1 << 28, ANSWER_MAX = 1 << 24 };
 

@@ -6,8 +6,6 @@
  * Prints what it got hold of and exits with 0; otherwise it says on standard error what failed. 77:
  * this machine does not have what it needs.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/fs.h>
 #include <linux/io_uring.h>
@@ -16,11 +14,6 @@
 #include <linux/sched.h>
 #include <mqueue.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/fanotify.h>
 #include <sys/io.h>
 #include <sys/ioctl.h>
@@ -30,12 +23,10 @@
 #include <sys/msg.h>
 #include <sys/ptrace.h>
 #include <sys/shm.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { ABSENT = 77, ROOM = 512, USER_KEYRING = -4 };
 

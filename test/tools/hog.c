@@ -10,12 +10,7 @@
  * takes is bounded by the limits that it is to be tested against, and by nothing else: never run it
  * where there are none.
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { PIECE = 1 << 20, FILE_HOGS = 16 };
 

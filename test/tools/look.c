@@ -22,24 +22,14 @@
  */
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <fts.h>
 #include <glob.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     QUIET_MS = 15000,

@@ -9,16 +9,10 @@
  * bytes: "1828716544 4096 0". With a NUMBER, prints the same for this number on the directory's
  * file system; with `set`, gives the directory that number, or none if it is 0.
  */
-#include <fcntl.h>
 #include <linux/fs.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/quota.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum { DECIMAL = 10, PROJECT = 2, UNIT = 1024 };
 

@@ -26,13 +26,6 @@
 #include "base/time.h"
 #include "memory/store.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { PIECES = 5 };
 
 struct say {

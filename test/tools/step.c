@@ -12,20 +12,10 @@
  * Ends with the command, or with all processes, or lets them go on SIGTERM. Prints how many calls
  * there were.
  */
-#include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/types.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { NAME_ROOM = 64, POOR_MAX = 256, SYSCALL_STOP = SIGTRAP | 0x80 };
 

@@ -12,9 +12,6 @@
  */
 #include "cmd.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const char *or_dash(const char *text)
 {
     return text != NULL && text[0] != '\0' ? text : "-";

@@ -18,20 +18,13 @@
  *
  * A file is named by the last part of its path, a directory is DIR. Threads must not trace.
  */
-#ifndef MAS_TEST_GAP_H
-#define MAS_TEST_GAP_H
+#pragma once
 
 #include "unit.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char *gap_call; /* NULL: none */
 static int gap_nth;
@@ -189,5 +182,3 @@ int unlinkat(int dir, const char *name, int flags)
     trace("unlink", name);
     return (int)syscall(SYS_unlinkat, dir, name, flags);
 }
-
-#endif

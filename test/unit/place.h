@@ -1,19 +1,13 @@
 /*
  * What tests share that work on files: a directory of their own, calls that are to succeed.
  */
-#ifndef MAS_TEST_PLACE_H
-#define MAS_TEST_PLACE_H
+#pragma once
 
 #include "unit.h"
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 struct place {
     char path[32]; /* below /dev/shm if that is there: fsync(2) takes no time there */
@@ -67,5 +61,3 @@ UNIT_MAYBE static bool place_put(int dir, const char *name, const char *text)
 {
     return place_write(dir, name, text, strlen(text));
 }
-
-#endif

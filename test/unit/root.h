@@ -1,16 +1,13 @@
 /*
  * What tests share that work on a root: one of their own, with sessions that are written by hand.
  */
-#ifndef MAS_TEST_ROOT_H
-#define MAS_TEST_ROOT_H
+#pragma once
 
 #include "place.h"
 
 #include "store/root.h"
 #include "store/session.h"
 #include "store/workspace.h"
-
-#include <sys/stat.h>
 
 /* The ids of sessions; the last digit differs. */
 #define ID(digit) "550e8400-e29b-41d4-a716-44665544000" #digit
@@ -76,5 +73,3 @@ UNIT_MAYBE static void root_clear_env(const struct place *place)
     for (size_t i = 0; i < ARRAY_LEN(other); i++)
         CHECK(unsetenv(other[i]) == 0);
 }
-
-#endif

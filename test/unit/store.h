@@ -1,8 +1,7 @@
 /*
  * What the tests of the store share: a workspace of their own, a store in it, short calls.
  */
-#ifndef MAS_TEST_STORE_H
-#define MAS_TEST_STORE_H
+#pragma once
 
 #include "place.h"
 
@@ -74,5 +73,3 @@ UNIT_MAYBE static void check_rows(struct store *store, const struct store_filter
     WELL(store_read(store, filter, add_row, &rows, &err));
     CHECK_STR(str_text(&rows), want);
 }
-
-#endif

@@ -1,16 +1,13 @@
 /*
  * What the tests of teams share: a team as text, from template.ini or config.json.
  */
-#ifndef MAS_TEST_TEAM_H
-#define MAS_TEST_TEAM_H
+#pragma once
 
 #include "unit.h"
 
 #include "model/team.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* A descriptor to read the text from, at its beginning. */
 UNIT_MAYBE static int open_text(const char *text)
@@ -79,5 +76,3 @@ UNIT_MAYBE static const char *read_json(const char *text, struct str *to)
         str_addf(to, "error: %s", err.text);
     return str_text(to);
 }
-
-#endif

@@ -4,8 +4,6 @@
 #include "model/preset.h"
 #include "protocol/acp.h"
 
-#include <stdlib.h>
-
 /* What the client told, one a line. */
 struct heard {
     struct acp *acp;

@@ -1,9 +1,6 @@
 #include "unit.h"
 
-#include "base/str.h"
 #include "protocol/acp_agent.h"
-
-#include <stdlib.h>
 
 static const struct acp_agent_self self = {"mas", "mas team", "1.2"};
 

@@ -1,13 +1,7 @@
 #include "unit.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "protocol/acp_limit.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static const int64_t now = INT64_C(1795000000000); /* 2026-11-18T11:06:40Z */
 

@@ -1,11 +1,7 @@
 #include "unit.h"
 
 #include "base/json.h"
-#include "base/str.h"
 #include "protocol/acp_tool.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Reads the update of a tool call, and checks what it is said to do. */
 static void check(const char *update, const char *title, const char *content, const char *line,

@@ -2,19 +2,12 @@
 #include "unit.h"
 
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/files.h"
 #include "host/acp/terminals.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* A workspace, and the client that serves it. */
 struct place {

@@ -3,11 +3,7 @@
 #include "base/sock.h"
 #include "protocol/broker.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* Parses a request from the text of its head and a body. */
 static int parse(const char *text, const char *body, size_t len, char ***ret, struct err *err)

@@ -2,8 +2,6 @@
 
 #include "model/budget.h"
 
-#include <string.h>
-
 static void limits_are_read_and_written(void)
 {
     static const struct {

@@ -3,9 +3,6 @@
 
 #include "wall/cgroup.h"
 
-#include <string.h>
-#include <sys/stat.h>
-
 #define SESSION "0d35f03c-face-4716-85d0-c326bea9be41"
 #define TEAM CGROUP_PREFIX SESSION
 

@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include <cjson/cJSON.h>
-#include <stdlib.h>
 
 /* Parses as json.c could do at most: all of the text, which ends in a NUL. */
 static cJSON *parse(const char *text)

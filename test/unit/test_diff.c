@@ -2,8 +2,6 @@
 
 #include "base/diff.h"
 
-#include <stdlib.h>
-
 static void check(const char *before, const char *after, const char *want)
 {
     _cleanup_str_ struct str s = STR_INIT;

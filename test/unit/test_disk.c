@@ -3,9 +3,6 @@
 
 #include "unit.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void levels_rise_at_once_and_fall_late(void)
 {
     static const struct {

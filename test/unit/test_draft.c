@@ -3,8 +3,6 @@
 
 #include "unit.h"
 
-#include <string.h>
-
 /* Presses keys on an empty line, one after the other. Returns what is on it: "?": unknown. */
 static const char *typed(struct draft *draft, bool executes, const char *keys)
 {

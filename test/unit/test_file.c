@@ -2,11 +2,7 @@
 
 #include "gap.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 /* Reads a file that cannot be read and returns the number of the error. */
 static int read_number(const struct place *place, const char *name, bool *ret_is_wrong)

@@ -3,18 +3,13 @@
 
 #include "base/landlock.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "filter/filter.h"
 #include "filter/rules.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -22,7 +17,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { BY_FILTER = 128 + SIGSYS, SAID_MAX = 256 };
 

@@ -6,12 +6,7 @@
 #include "base/tree.h"
 #include "model/agent_status.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Feeds text and takes one frame. */
 static int take(struct frames *frames, const char *text, struct frame *ret)

@@ -7,14 +7,10 @@
 #include "base/tree.h"
 #include "client/hosts.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static char place[64]; /* the directory of the sockets */
 static int run = -1;

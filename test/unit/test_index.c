@@ -2,9 +2,6 @@
 
 #include "store/index.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 /* Lists a session that has no workspace. */
 static const char lists_another[] =
     "{\"version\":\"1.0\",\n\"sessions\":[\n"

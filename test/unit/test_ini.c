@@ -1,12 +1,8 @@
 #include "unit.h"
 
 #include "base/ini.h"
-#include "base/str.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* A descriptor to read the bytes from, at its beginning; -1 on failure. */
 static int open_bytes(const char *bytes, size_t len)

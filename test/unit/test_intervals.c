@@ -2,8 +2,6 @@
 
 #include "unit.h"
 
-#include <stdlib.h>
-
 static void joins_what_touches(void)
 {
     _cleanup_intervals_ struct intervals set = INTERVALS_INIT;

@@ -2,8 +2,6 @@
 
 #include "base/job.h"
 
-#include <stddef.h>
-
 static void finds_the_job_of_a_cgroup(void)
 {
     static const struct {

@@ -2,8 +2,6 @@
 
 #include "base/json.h"
 
-#include <stdlib.h>
-
 static const size_t max_size = 8 << 20;
 
 /* Parses text of len bytes from memory that ends with it, so that ASan sees a step too far. */

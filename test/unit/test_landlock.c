@@ -2,8 +2,6 @@
 
 #include "base/landlock.h"
 
-#include <string.h>
-
 /* The numbers are those of the kernel's landlock(7). */
 static void an_older_kernel_holds_less(void)
 {

@@ -1,15 +1,8 @@
 #include "unit.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "session/env.h"
 #include "session/launch.h"
-
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { AGENTS = 3 };
 

@@ -3,20 +3,13 @@
 #include "gap.h"
 
 #include "base/kv.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "base/tree.h"
 #include "store/lease.h"
 #include "store/lease_clock.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define TOKEN "43875daf-7240-4f28-b62a-5d7cdeed3152"
 #define OTHER "53875daf-7240-4f28-b62a-5d7cdeed3152"

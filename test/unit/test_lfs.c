@@ -1,6 +1,5 @@
 #include "unit.h"
 
-#include "base/str.h"
 #include "code/lfs.h"
 
 #define OID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -4,9 +4,6 @@
 #include "model/limits.h"
 #include "store/session_limits.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void amounts_are_read_and_written(void)
 {
     static const struct {

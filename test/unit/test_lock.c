@@ -5,7 +5,6 @@
 #include "base/thread.h"
 #include "base/time.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/time.h>
 

@@ -5,11 +5,8 @@
 #include "base/log.h"
 #include "base/time.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* The text of a file; "-" where there is none. The caller frees. */

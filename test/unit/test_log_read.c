@@ -2,14 +2,7 @@
 
 #include "base/log_read.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/tree.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* A directory of its own for each test, and a log that is read there. */
 struct place {

@@ -1,16 +1,11 @@
 #include "base/loop.h"
 
-#include "base/str.h"
 #include "base/time.h"
 
 #include "unit.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 static int event(unsigned value)
 {

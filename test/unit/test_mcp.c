@@ -1,9 +1,6 @@
 #include "unit.h"
 
-#include "base/str.h"
 #include "protocol/mcp.h"
-
-#include <stdlib.h>
 
 static const struct model_tool send_tool = {
     "send",

@@ -1,6 +1,5 @@
 #include "unit.h"
 
-#include "base/str.h"
 #include "model/message.h"
 
 static const char *check(const char *text)

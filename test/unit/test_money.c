@@ -3,7 +3,6 @@
 #include "model/money.h"
 
 #include <math.h>
-#include <string.h>
 
 static void amounts_are_read_exactly(void)
 {

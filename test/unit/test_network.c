@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
 
 static bool admits(const struct network *network, const char *host, uint16_t port)
 {

@@ -2,8 +2,6 @@
 
 #include "model/notice.h"
 
-#include <string.h>
-
 enum { LONG_MS = 30000 };
 
 static void kinds_are_a_list(void)

@@ -2,8 +2,6 @@
 
 #include "store/pairing.h"
 
-#include <ctype.h>
-
 #define SUM "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define MADE "2025-12-18T08:00:00Z"
 #define LATER "2999-12-18T08:00:00Z"

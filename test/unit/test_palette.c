@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct rgb {
     int red, green, blue;

@@ -1,8 +1,5 @@
 #include "place.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-
 enum { SOMEBODY = 4711 };
 
 static char *below(const struct place *place, const char *rel)

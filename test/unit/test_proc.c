@@ -3,10 +3,7 @@
 #include "base/proc.h"
 #include "unit.h"
 
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* A busy machine gives the partner some CPU within LONG_MS. */
 enum { SHORT_MS = 300, LONG_MS = 2500 };

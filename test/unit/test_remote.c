@@ -3,9 +3,6 @@
 #include "model/remote.h"
 #include "unit.h"
 
-#include <stdlib.h>
-#include <sys/stat.h>
-
 /* Reads one key of a new remote. Returns true if it is valid. */
 static bool reads(const char *key, const char *value, struct remote *ret)
 {

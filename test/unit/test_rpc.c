@@ -3,8 +3,6 @@
 #include "base/time.h"
 #include "protocol/rpc.h"
 
-#include <stdlib.h>
-
 /* What the callbacks were told, one a line, and what they are to do. */
 struct heard {
     struct rpc *rpc;

@@ -4,9 +4,6 @@
 #include "fleet/saves.h"
 #include "session/helper.h"
 
-#include <stdio.h>
-#include <time.h>
-
 static uid_t user_offset; /* this process seems to be another user's */
 
 /* The programs of mas lie two directories above this one. */

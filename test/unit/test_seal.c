@@ -2,9 +2,6 @@
 
 #include "unit.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Takes a text in pieces of this size. The caller frees what is left of it. */
 static char *take(struct seal *seal, const char *text, size_t piece)
 {

@@ -10,7 +10,6 @@
 #include "store/session.h"
 #include "store/workspace.h"
 
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* ---- words */

@@ -1,10 +1,6 @@
 #include "unit.h"
 
 #include "base/sha1.h"
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static void check(const void *bytes, size_t len, const char *want)
 {

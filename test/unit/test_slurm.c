@@ -1,13 +1,7 @@
 #include "unit.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "fleet/slurm.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define A "550e8400-e29b-41d4-a716-446655440000"
 #define B "650e8400-e29b-41d4-a716-446655440000"

@@ -1,9 +1,7 @@
 #include "base/sock.h"
 #include "unit.h"
 
-#include <errno.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* The other end sends, and is closed with a message unread. */
 static void gets_what_was_sent_before_the_end(void)

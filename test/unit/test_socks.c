@@ -1,8 +1,6 @@
 #include "network/socks.h"
 #include "unit.h"
 
-#include <string.h>
-
 static int greeting(const char *bytes, size_t len)
 {
     return socks_parse_greeting((const unsigned char *)bytes, len);

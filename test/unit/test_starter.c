@@ -6,13 +6,8 @@
 #include "tmux/tmux_call.h"
 #include "unit.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { LONG_MS = 60000 };
 

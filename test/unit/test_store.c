@@ -2,8 +2,6 @@
 
 #include "memory/store_internal.h"
 
-#include <sys/stat.h>
-
 static void keeps_what_was_said_in_order(void)
 {
     _cleanup_place_ struct place place = place_make();

@@ -4,8 +4,6 @@
 #include "memory/db_internal.h"
 #include "memory/store_internal.h"
 
-#include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { WRITERS = 13, READERS = 5, TURNS = 25, CHUNKS = 8 };

@@ -1,13 +1,8 @@
 #include "unit.h"
 
-#include "base/str.h"
 #include "base/utf8.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* Errors. */
 

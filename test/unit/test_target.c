@@ -2,8 +2,6 @@
 
 #include "model/target.h"
 
-#include <stdlib.h>
-
 static const char made_of[] =
     "{\"windows\":[{\"name\":\"w\",\"agents\":[\"00\",\"10\",\"11\",\"12\",\"20\",\"21\"]}],"
     "\"team\":["

@@ -1,8 +1,6 @@
 #include "base/term_escape.h"
 #include "unit.h"
 
-#include <string.h>
-
 /* What comes of a text in pieces of `piece` bytes. */
 static void feed(const char *text, size_t piece, struct str *to)
 {

@@ -2,8 +2,6 @@
 
 #include "base/term_text.h"
 
-#include <stdlib.h>
-
 /* Each line with a bar behind it. */
 static void note_line(const char *line, size_t len, void *arg)
 {

@@ -1,13 +1,11 @@
 #include "unit.h"
 
-#include "base/str.h"
 #include "top/editor.h"
 #include "top/list.h"
 #include "top/tail.h"
 #include "top/text.h"
 
 #include <locale.h>
-#include <stdlib.h>
 
 static const char *const ids[] = {"11111111-1111-4111-8111-111111111111",
                                   "22222222-2222-4222-8222-222222222222"};

@@ -1,23 +1,17 @@
 /* Copying, removing and measuring trees. */
-#include "base/str.h"
 #include "base/tree.h"
 
 #include "unit.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { NOBODY = 65534 };
 

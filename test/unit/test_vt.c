@@ -1,9 +1,6 @@
 #include "unit.h"
 
-#include "base/str.h"
 #include "base/vt.h"
-
-#include <stdlib.h>
 
 /* Writes events as text: T"..." C0a E(c CSI<?1;-;2 m> O"..." S, text in one piece. */
 struct writer {

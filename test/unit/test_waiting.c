@@ -6,9 +6,6 @@
 #include "store/came_from.h"
 #include "store/waiting.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 static bool entry_is(const struct waiting_list *list, size_t i, const char *session,
                      const char *agent, int64_t since)
 {

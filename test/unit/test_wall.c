@@ -1,15 +1,11 @@
 #include "unit.h"
 
-#include "base/str.h"
 #include "store/config.h"
 #include "wall/plan.h"
 #include "wall/probe.h"
 #include "wall/secrets.h"
 
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 /* ---- what of /etc others cannot read */
 

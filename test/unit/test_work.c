@@ -4,8 +4,6 @@
 
 #include <poll.h>
 #include <semaphore.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { THREADS = 24, PLACES = 768, SESSIONS = 12, EACH = 40, FOREVER_MS = 60000 };
 

@@ -3,8 +3,6 @@
 #include "gap.h"
 #include "root.h"
 
-#include <errno.h>
-
 #include "model/remote.h"
 #include "store/came_from.h"
 #include "store/index.h"

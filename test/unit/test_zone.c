@@ -1,12 +1,7 @@
 #include "unit.h"
 
-#include "base/str.h"
 #include "base/zone.h"
 #include "base/zone_file.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 static void set_zone(const char *name)
 {

@@ -20,14 +20,7 @@
  * A failed check prints where and what and lets the test go on. REQUIRE() leaves the test function,
  * for what makes no sense to go on after. UNIT_SKIP("why") leaves it as skipped.
  */
-#ifndef MAS_TEST_UNIT_H
-#define MAS_TEST_UNIT_H
-
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#pragma once
 
 struct unit_test {
     const char *name;
@@ -132,5 +125,3 @@ static int unit_run(const struct unit_test *tests, size_t count)
     }
     return failed > 0 || fflush(stdout) != 0 ? 1 : 0;
 }
-
-#endif

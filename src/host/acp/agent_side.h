@@ -3,19 +3,12 @@
  * what it offers, what it may reach, and when it sleeps. conversation.h has the data, turn_side.h
  * what is asked and answered. For src/host/acp/ only.
  */
-#ifndef MAS_HOST_ACP_AGENT_SIDE_H
-#define MAS_HOST_ACP_AGENT_SIDE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "host/state.h"
 #include "protocol/acp.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct agent_link;
 struct agent_sleep;
@@ -206,5 +199,3 @@ char *tools_servers(const struct host *host);
 int login_begin(struct host *host, const char *id, struct err *err);
 /* Gives the pane back to mas-chat, and after a login that succeeded starts the agent again. */
 void login_ended(struct host *host, int status);
-
-#endif

@@ -1,13 +1,8 @@
 /* Prompts to copies of the session: they are answered, and leave nothing in the conversation. */
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define ID_PREFIX "aside:"
 

@@ -1,14 +1,10 @@
 /* The limits of what the agent and its team may use. */
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/turn_side.h"
 #include "memory/budgets.h"
 #include "memory/store_usage.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { LOOK_MS = 2000 }; /* so often a paused agent looks whether it may go on */
 

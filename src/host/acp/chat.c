@@ -1,14 +1,10 @@
 #include "host/acp/conversation.h"
 
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/turn_side.h"
 #include "session/helper.h"
 
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 enum {

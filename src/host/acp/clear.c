@@ -1,13 +1,9 @@
 #include "host/acp/conversation.h"
 
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     UNCLOSED_MAX = 4, /* sessions left behind in a process that cannot close them */

@@ -1,11 +1,7 @@
 /* What the agent tells of compactions of its context, and its notices. */
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/turn_side.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     SUMMARY_MAX = 64 * 1024, /* bytes that are kept of a summary */

@@ -1,16 +1,10 @@
 #include "host/acp/conversation.h"
 
 #include "base/machine.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 #include "host/backend.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     ASKED_LIMIT = 2, /* restarts in a row for a prompt, whose sender waits */

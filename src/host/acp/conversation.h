@@ -35,13 +35,11 @@
  * drops what comes from another session than the present one, so that nothing from before a clear
  * arrives after it.
  */
-#ifndef MAS_HOST_ACP_CONVERSATION_H
-#define MAS_HOST_ACP_CONVERSATION_H
+#pragma once
 
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "host/acp/files.h"
 #include "host/acp/phase.h"
 #include "host/acp/terminals.h"
@@ -53,10 +51,6 @@
 #include "protocol/acp_tool.h"
 #include "protocol/host.h"
 #include "store/login_limit.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
     EVENT_ID_MAX = 64, /* bytes of a message's id */
@@ -439,5 +433,3 @@ void conversation_enter(struct host *host, enum phase phase, int64_t serial, int
 void conversation_trouble(struct host *host, bool needs_login, const char *why);
 /* Returns how much of what was said goes in front of a prompt ([memory]). */
 struct store_budget conversation_budget(const struct host *host);
-
-#endif

@@ -2,16 +2,10 @@
  * (elicitation/create). mas shows an address, and opens none. */
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/turn_side.h"
 #include "protocol/rpc.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     FORM_MAX = 16 * 1024, /* bytes of a form */

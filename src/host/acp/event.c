@@ -1,15 +1,8 @@
 #include "host/acp/conversation.h"
 
 #include "base/number.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/turn_side.h"
-
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     /* who has left HOST_BACKLOG unread for so long, and read less than that of it, is dropped */

@@ -2,19 +2,10 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "code/repo.h"
 #include "protocol/rpc.h"
 #include "store/snapshot.h"
 #include "store/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { WRITE_NAME_MAX = 64 };
 

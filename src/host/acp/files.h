@@ -7,13 +7,9 @@
  * directories. It does not write the files that mas itself keeps in a workspace, nor, in a session
  * with a project, to any repository but the agent's own.
  */
-#ifndef MAS_HOST_ACP_FILES_H
-#define MAS_HOST_ACP_FILES_H
+#pragma once
 
 #include "protocol/acp.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 enum { AGENT_FILE_MAX = 16 << 20 };
 
@@ -43,5 +39,3 @@ const char *work_place_find(const struct work_place *place, const char *path,
 /* Answers or refuses a request. Returns false if the request is not for files. */
 bool files_serve(const struct work_place *place, struct acp *acp,
                  const struct acp_request *request);
-
-#endif

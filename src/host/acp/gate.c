@@ -6,7 +6,6 @@
  */
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/turn_side.h"
 
 static bool is_stopped(struct host *host)

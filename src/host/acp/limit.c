@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/turn_side.h"
 #include "protocol/acp_limit.h"
@@ -11,15 +10,7 @@
 #include "store/login_limit.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     LOOK_MS = 60000, /* a wait is looked at so often, as clocks are changed */

@@ -4,16 +4,11 @@
 
 #include "base/env.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 #include "session/env.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 enum {

@@ -1,10 +1,7 @@
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
-
-#include <string.h>
 
 /* Finds out how the newest turn ended, if this host has seen none, and tells of one that was cut
  * off. */

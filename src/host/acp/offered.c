@@ -1,12 +1,8 @@
 /* What the agent offers: modes, options and commands. */
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     WORDS_SHOWN = 200, /* bytes of a name in a list */

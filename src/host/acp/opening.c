@@ -1,12 +1,8 @@
 /* What a session of the agent is opened with: its role, and the directories that it works in. */
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/agent_side.h"
 #include "session/env.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static void set_role(struct host *host)
 {

@@ -1,11 +1,7 @@
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     OPTION_SHOWN = 1024, /* bytes that listeners are told of an option */

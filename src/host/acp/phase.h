@@ -3,11 +3,7 @@
  * machine: only phase_enter() changes the phase, and phase.c has the table of what each phase waits
  * for and which phases may follow it. HACKING.md explains the table.
  */
-#ifndef MAS_HOST_ACP_PHASE_H
-#define MAS_HOST_ACP_PHASE_H
-
-#include <stdbool.h>
-#include <stdint.h>
+#pragma once
 
 enum phase {
     PHASE_OFF, /* no process runs */
@@ -40,5 +36,3 @@ bool phase_may_follow(enum phase next, enum phase phase);
 const char *phase_name(enum phase phase);
 /* Returns what the phase waits for, as HACKING.md says it. */
 const char *phase_event(enum phase phase);
-
-#endif

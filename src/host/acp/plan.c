@@ -1,12 +1,7 @@
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
-
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char carry_out[] = "Carry out this plan";
 

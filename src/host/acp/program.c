@@ -1,16 +1,10 @@
 #include "host/acp/program.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "host/state.h"
 #include "host/wall.h"
 #include "model/env_name.h"
 #include "session/env.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { WORDS_MAX = 4096 }; /* arguments, or variables */
 

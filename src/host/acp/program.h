@@ -5,10 +5,8 @@
  *     program_read(place, env, is_walled, params, &program);
  *     program_launch(host, &program, times, &supervisor, &out, err);
  */
-#ifndef MAS_HOST_ACP_PROGRAM_H
-#define MAS_HOST_ACP_PROGRAM_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
 #include "host/acp/files.h"
 #include "host/supervisor.h"
@@ -38,5 +36,3 @@ int program_launch(struct host *host, const struct program *program, struct supe
                    struct err *err);
 void program_free(struct program *program);
 #define _cleanup_program_ __attribute__((cleanup(program_free)))
-
-#endif

@@ -1,12 +1,7 @@
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/turn_side.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BYTES_MAX = 16 << 20 }; /* of prompts that wait */
 

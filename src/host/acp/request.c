@@ -1,15 +1,10 @@
 #include "host/acp/request.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/conversation.h"
 #include "host/acp/turn_side.h"
 #include "model/message.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { DETAILS_SHOWN = 4096 }; /* bytes that a listener is told of what a permission is about */
 

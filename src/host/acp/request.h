@@ -2,10 +2,8 @@
  * The requests that only the host of an ACP agent answers, and its `send`; for the table in
  * host/request.c. Each returns 0 after it has answered, or -1.
  */
-#ifndef MAS_HOST_ACP_REQUEST_H
-#define MAS_HOST_ACP_REQUEST_H
+#pragma once
 
-#include "base/err.h"
 #include "base/frame.h"
 
 struct host;
@@ -40,5 +38,3 @@ int acp_request_kept(struct host *host, struct client *client, const struct fram
                      struct err *err);
 int acp_request_conversation(struct host *host, struct client *client, const struct frame *frame,
                              struct err *err);
-
-#endif

@@ -1,15 +1,10 @@
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 #include "memory/starts.h"
 #include "protocol/rpc.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     SETTLE_MS = 150, /* so much silence says that a loaded session has been replayed */

@@ -1,12 +1,8 @@
 /* Settings: those that are made in each session of the agent, and those that a client makes. */
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     WORDS_SHOWN = 200, /* bytes of the names in a hint */

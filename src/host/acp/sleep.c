@@ -1,18 +1,12 @@
 #include "host/acp/conversation.h"
 
 #include "base/file.h"
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 #include "store/workspace.h"
 
-#include <fcntl.h>
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
     CALLS_MAX = 64, /* tool calls that are kept */

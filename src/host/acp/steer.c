@@ -1,13 +1,8 @@
 /* Prompts that the agent takes in the middle of a turn. */
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { STEER_MS = 5000 }; /* time for the agent to say whether it takes a prompt */
 

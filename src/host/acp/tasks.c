@@ -6,12 +6,6 @@
 #include "host/acp/conversation.h"
 #include "host/acp/turn_side.h"
 
-#include "base/str.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     TASKS_MAX = 64, /* that are known; what rests makes room */
     ID_MAX = 256, /* bytes of an id */

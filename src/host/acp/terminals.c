@@ -1,19 +1,11 @@
 #include "host/acp/terminals.h"
 
-#include "base/str.h"
 #include "base/utf8.h"
 #include "host/acp/program.h"
 #include "host/wall.h"
 #include "protocol/rpc.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     ID_MAX = 32,

@@ -10,17 +10,12 @@
  * A command without arguments that names no program is a line for `sh -c`, because some agents ask
  * so. The owner calls terminals_want() and terminals_serve() in each turn of its loop.
  */
-#ifndef MAS_HOST_ACP_TERMINALS_H
-#define MAS_HOST_ACP_TERMINALS_H
+#pragma once
 
 #include "base/loop.h"
 #include "host/acp/files.h"
 #include "host/supervisor.h"
 #include "protocol/acp.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { TERMINALS_MAX = 64 }; /* programs that are not released, or have not ended yet */
 
@@ -61,5 +56,3 @@ enum { TERMINALS_KEPT = 32, TERMINALS_TAIL = 32 * 1024 };
 const char *terminals_output(const struct terminals *terminals, const char *id);
 /* Returns how many programs have ended or were released, so that their output is complete. */
 int64_t terminals_ended(const struct terminals *terminals);
-
-#endif

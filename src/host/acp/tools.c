@@ -1,7 +1,6 @@
 #include "host/acp/conversation.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "host/acp/agent_side.h"
 #include "session/env.h"
 #include "store/workspace.h"

@@ -1,14 +1,9 @@
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 #include "memory/context.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     REASON_MAX = 64, /* bytes of a stop reason */

@@ -3,20 +3,13 @@
  * turns and what the agent says in them, permissions, limits, the store, and what clients are told.
  * conversation.h has the data, agent_side.h what is about the agent. For src/host/acp/ only.
  */
-#ifndef MAS_HOST_ACP_TURN_SIDE_H
-#define MAS_HOST_ACP_TURN_SIDE_H
+#pragma once
 
-#include "base/err.h"
 #include "base/json.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "host/state.h"
 #include "memory/store.h"
 #include "protocol/acp.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct agent_limit;
 struct agent_task;
@@ -447,5 +440,3 @@ void chat_reap(struct host *host);
 int64_t chat_tick(struct host *host, int64_t now);
 /* Prints an event as plain lines, unless mas-chat shows it. */
 void chat_print(struct host *host, const char *event, const char *text, size_t len);
-
-#endif

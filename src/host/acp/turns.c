@@ -1,16 +1,11 @@
 /* How many turns may be on at the same time: in the root ([limits] turns), and in the session. */
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/turn_side.h"
 #include "store/turn_slots.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
-#include <unistd.h>
 
 enum { LOOK_MS = 5000 }; /* a look without an event: if the kernel tells none */
 

@@ -1,12 +1,8 @@
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     TOOLS_MAX = 512, /* tool calls that are known in one turn; the oldest one makes room */

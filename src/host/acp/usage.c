@@ -1,12 +1,8 @@
 #include "host/acp/conversation.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "host/acp/turn_side.h"
 #include "memory/store_usage.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { KEEP_MS = 30000 }; /* so often the time of a turn is stored: a kill loses no more */
 

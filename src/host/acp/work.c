@@ -1,18 +1,12 @@
 #include "host/acp/conversation.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "code/repo.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 #include "protocol/rpc.h"
 #include "store/placement.h"
 #include "store/workspace.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { SHOWN_MAX = 256 * 1024 }; /* bytes; a longer content of a tool call gets no more output */
 

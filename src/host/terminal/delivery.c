@@ -2,16 +2,10 @@
 #include "host/terminal/terminal.h"
 
 #include "base/pty.h"
-#include "base/str.h"
 #include "memory/store.h"
 #include "model/message.h"
 
-#include <fcntl.h>
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
     LINE_MAX_BYTES = 4095, /* bytes of a line that a terminal in canonical mode takes */

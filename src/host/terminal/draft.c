@@ -1,7 +1,5 @@
 #include "host/terminal/draft.h"
 
-#include <string.h>
-
 enum {
     TEXT_MAX = 4095, /* bytes: what a terminal takes at once */
     SEQUENCE_MS = 50, /* an Escape that nothing follows for so long is a key */

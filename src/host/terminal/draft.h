@@ -9,15 +9,9 @@
  * program knows (a completion, the line before, a move of the cursor), the text is unknown until
  * the line is empty again.
  */
-#ifndef MAS_HOST_TERMINAL_DRAFT_H
-#define MAS_HOST_TERMINAL_DRAFT_H
+#pragma once
 
-#include "base/str.h"
 #include "base/vt.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum draft_state {
     DRAFT_NONE, /* the line is empty */
@@ -40,5 +34,3 @@ void draft_keys(struct draft *draft, bool executes, const char *keys, size_t len
 void draft_reset(struct draft *draft);
 void draft_lose(struct draft *draft);
 void draft_free(struct draft *draft);
-
-#endif

@@ -1,10 +1,7 @@
 #include "host/backend.h"
 #include "host/terminal/terminal.h"
 
-#include "base/str.h"
 #include "base/time.h"
-
-#include <string.h>
 
 /*
  * A message with its Enter would submit what stands on the line. So it waits for a while, and is

@@ -1,9 +1,6 @@
 #include "host/terminal/terminal.h"
 
-#include "base/str.h"
 #include "base/time.h"
-
-#include <unistd.h>
 
 enum { BATCH = PANE_BUFFER / 2 }; /* after so many bytes at once there is likely more */
 

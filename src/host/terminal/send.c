@@ -1,6 +1,5 @@
 #include "host/terminal/terminal.h"
 
-#include "base/str.h"
 #include "base/time.h"
 #include "model/message.h"
 

@@ -1,11 +1,6 @@
 #include "host/backend.h"
 #include "host/terminal/terminal.h"
 
-#include "base/str.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 enum { SHOWN_MAX = PANE_BUFFER / 4 }; /* bytes; each may be shown as four */
 
 /* Adds the words to the agent's history, as a note. */

@@ -10,8 +10,7 @@
  * What the agent prints goes to the pane, to its log and to the watcher, which derives the state
  * from it. Keys go from the pane to the agent, except while a message is typed.
  */
-#ifndef MAS_HOST_TERMINAL_TERMINAL_H
-#define MAS_HOST_TERMINAL_TERMINAL_H
+#pragma once
 
 #include "base/loop.h"
 #include "host/state.h"
@@ -19,10 +18,6 @@
 #include "host/terminal/tty.h"
 #include "host/watcher.h"
 #include "memory/store.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* A message that waits to be typed. */
 struct message {
@@ -128,5 +123,3 @@ void terminal_show(struct host *host, const char *text, size_t len, const char *
 /* Answers the request `send`. */
 int terminal_send(struct host *host, struct client *client, const struct frame *frame,
                   struct err *err);
-
-#endif

@@ -1,10 +1,6 @@
 #include "host/terminal/tty.h"
 
 #include "base/pty.h"
-#include "base/str.h"
-
-#include <fcntl.h>
-#include <unistd.h>
 
 int tty_connect(struct tty *tty, const struct termios *settings, int *ret_slave, struct err *err)
 {

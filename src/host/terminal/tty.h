@@ -1,13 +1,8 @@
 /*
  * The pseudo-terminal that an agent runs on. The host holds its master, which is non-blocking.
  */
-#ifndef MAS_HOST_TERMINAL_TTY_H
-#define MAS_HOST_TERMINAL_TTY_H
+#pragma once
 
-#include "base/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 #include <termios.h>
 
 struct tty {
@@ -33,5 +28,3 @@ bool tty_is_canonical(const struct tty *tty);
 bool tty_hides(const struct tty *tty);
 /* Writes to the agent. Returns how many bytes the terminal took. */
 size_t tty_type(struct tty *tty, const char *bytes, size_t len);
-
-#endif
