@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Who may name whom. Includes go down only, by the floors of the Makefile; main.c, cmd.c and cmd.h are
-# of cmd. No two modules include each other, nor any number of them in a circle: a module is a source
+# of cmd. What base/base.h brings nobody includes. No two modules include each other, nor any number of them in a circle: a module is a source
 # and its header, and X_internal.h is of module X. A library has one file that includes its header, and
 # base/proc.c alone starts processes, base/loop.c alone waits for descriptors, client/hosts.c and
 # client/broker.c alone connect to hosts. Only those who know where the directories of a session are compare its mode. A tag
@@ -73,6 +73,11 @@ complain 'an include names a higher floor, or no floor at all' < <(
                 (floor[from] == count && from != to && (helper || from != "cmd" && to == "cmd")))
                 print
         }' "$code"
+)
+
+complain 'base/base.h, which the compiler reads first, brings it' < <(
+    grep -HnFx -f <(grep '^#include' src/base/base.h; echo '#include "base/base.h"') \
+        "${sources[@]}" test/{unit,fuzz,tools}/*.[ch] | grep -v '^src/base/base\.h:'
 )
 
 # What is left when modules that include none of the others, or that none of the others include, go

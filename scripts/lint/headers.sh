@@ -4,6 +4,10 @@
 read_flags
 mapfile -t headers < <(files 'src/**/*.h')
 rc=0
+if grep -L '^#pragma once$' "${headers[@]}" test/*/*.h | grep .; then
+    echo 'headers: these have no #pragma once'
+    rc=1
+fi
 check() {
     local header=$1
     shift
