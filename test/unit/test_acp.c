@@ -171,7 +171,7 @@ static void forget_out(struct heard *h)
     acp_sent(h->acp, len);
 }
 
-static void learns_what_an_agent_can(void)
+TEST(learns_what_an_agent_can)
 {
     struct heard h;
     const struct acp_info *info;
@@ -203,7 +203,7 @@ static void learns_what_an_agent_can(void)
     end(&h);
 }
 
-static void refuses_another_version(void)
+TEST(refuses_another_version)
 {
     struct heard h;
 
@@ -218,7 +218,7 @@ static void refuses_another_version(void)
     end(&h);
 }
 
-static void opens_sessions(void)
+TEST(opens_sessions)
 {
     struct heard h;
 
@@ -256,7 +256,7 @@ static void opens_sessions(void)
     end(&h);
 }
 
-static void needs_a_session_id(void)
+TEST(needs_a_session_id)
 {
     static const char *const results[] = {"null", "{}", "{\"sessionId\":\"\"}", "{\"sessionId\":7}",
                                           "{\"sessionId\":\"a\\nb\"}"};
@@ -275,7 +275,7 @@ static void needs_a_session_id(void)
     end(&h);
 }
 
-static void prompts_and_sets(void)
+TEST(prompts_and_sets)
 {
     static const char *const blocks[] = {"earlier\n", "now \xFF", NULL};
     struct heard h;
@@ -305,7 +305,7 @@ static void prompts_and_sets(void)
     end(&h);
 }
 
-static void tells_what_an_error_says_in_its_data(void)
+TEST(tells_what_an_error_says_in_its_data)
 {
     struct heard h;
 
@@ -321,7 +321,7 @@ static void tells_what_an_error_says_in_its_data(void)
     end(&h);
 }
 
-static void tells_updates(void)
+TEST(tells_updates)
 {
     struct heard h;
 
@@ -370,7 +370,7 @@ static void check_usage(const char *members, const char *want)
 }
 
 /* What is no number that can be counted is not told. */
-static void reads_usage_of_hostile_agents(void)
+TEST(reads_usage_of_hostile_agents)
 {
     check_usage("\"used\":0,\"size\":1000000", "0/1000000 0");
     check_usage("\"used\":1,\"size\":2,\"cost\":null", "1/2 0");
@@ -392,7 +392,7 @@ static void reads_usage_of_hostile_agents(void)
     check_usage("\"used\":1,\"size\":2,\"cost\":[]", "1/2 0");
 }
 
-static void tells_tools_as_upserts(void)
+TEST(tells_tools_as_upserts)
 {
     struct heard h;
 
@@ -425,7 +425,7 @@ static const char permission_told[] =
 static const char cancelled[] =
     "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{\"outcome\":{\"outcome\":\"cancelled\"}}}\n";
 
-static void answers_permissions(void)
+TEST(answers_permissions)
 {
     struct heard h;
 
@@ -449,7 +449,7 @@ static void answers_permissions(void)
     end(&h);
 }
 
-static void reads_subagents_and_tasks(void)
+TEST(reads_subagents_and_tasks)
 {
     static const struct {
         const char *update, *heard;
@@ -505,7 +505,7 @@ static void reads_subagents_and_tasks(void)
     }
 }
 
-static void notices_permissions_taken_back(void)
+TEST(notices_permissions_taken_back)
 {
     static const char *const blocks[] = {"x", NULL};
     struct heard h;
@@ -529,7 +529,7 @@ static void notices_permissions_taken_back(void)
     end(&h);
 }
 
-static void cancels_with_open_permissions(void)
+TEST(cancels_with_open_permissions)
 {
     static const char *const blocks[] = {"x", NULL};
     struct heard h;
@@ -561,7 +561,7 @@ static void cancels_with_open_permissions(void)
     end(&h);
 }
 
-static void serves_what_it_can(void)
+TEST(serves_what_it_can)
 {
     struct heard h;
 
@@ -587,7 +587,7 @@ static void serves_what_it_can(void)
     end(&h);
 }
 
-static void tells_what_is_replayed_in_order(void)
+TEST(tells_what_is_replayed_in_order)
 {
     static const char chunk[] = "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":"
                                 "{\"type\":\"text\",\"text\":\"old\"}}";
@@ -602,7 +602,7 @@ static void tells_what_is_replayed_in_order(void)
     end(&h);
 }
 
-static void may_be_freed_in_a_call(void)
+TEST(may_be_freed_in_a_call)
 {
     struct heard h;
 
@@ -613,28 +613,4 @@ static void may_be_freed_in_a_call(void)
              "\"terminal/create\",\"params\":{\"sessionId\":\"S\"}}\n");
     check_heard(&h, "=1 call 0 error 1 x\n");
     end(&h);
-}
-
-static const struct unit_test tests[] = {
-    TEST(learns_what_an_agent_can),
-    TEST(refuses_another_version),
-    TEST(opens_sessions),
-    TEST(needs_a_session_id),
-    TEST(prompts_and_sets),
-    TEST(tells_what_an_error_says_in_its_data),
-    TEST(tells_updates),
-    TEST(reads_usage_of_hostile_agents),
-    TEST(tells_tools_as_upserts),
-    TEST(answers_permissions),
-    TEST(reads_subagents_and_tasks),
-    TEST(notices_permissions_taken_back),
-    TEST(cancels_with_open_permissions),
-    TEST(serves_what_it_can),
-    TEST(tells_what_is_replayed_in_order),
-    TEST(may_be_freed_in_a_call),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -131,7 +131,7 @@ static void end(struct editor *f)
     str_free(&f->notes);
 }
 
-static void initialize_comes_first_and_says_what_there_is(void)
+TEST(initialize_comes_first_and_says_what_there_is)
 {
     struct editor f;
 
@@ -156,7 +156,7 @@ static void initialize_comes_first_and_says_what_there_is(void)
     end(&f);
 }
 
-static void requests_are_told_whole(void)
+TEST(requests_are_told_whole)
 {
     struct editor f;
 
@@ -183,7 +183,7 @@ static void requests_are_told_whole(void)
     end(&f);
 }
 
-static void what_lacks_a_member_is_refused(void)
+TEST(what_lacks_a_member_is_refused)
 {
     static const char *const bad[][3] = {
         {"session/new", "{}", "cwd is not an absolute path"},
@@ -227,7 +227,7 @@ static void what_lacks_a_member_is_refused(void)
     end(&f);
 }
 
-static void blocks_become_one_text_with_what_is_embedded_behind(void)
+TEST(blocks_become_one_text_with_what_is_embedded_behind)
 {
     struct editor f;
 
@@ -246,7 +246,7 @@ static void blocks_become_one_text_with_what_is_embedded_behind(void)
     end(&f);
 }
 
-static void a_prompt_has_a_limit(void)
+TEST(a_prompt_has_a_limit)
 {
     struct editor f;
 
@@ -273,7 +273,7 @@ static void a_prompt_has_a_limit(void)
     end(&f);
 }
 
-static void a_request_is_answered_once_with_its_own_id(void)
+TEST(a_request_is_answered_once_with_its_own_id)
 {
     static const char *const ids[] = {"7", "-0.5e1", "98765432109876543210", "\"x y\"", "\"\""};
     struct editor f;
@@ -293,7 +293,7 @@ static void a_request_is_answered_once_with_its_own_id(void)
     end(&f);
 }
 
-static void answers_may_come_in_any_order_and_requests_be_taken_back(void)
+TEST(answers_may_come_in_any_order_and_requests_be_taken_back)
 {
     char first[32];
     struct editor f;
@@ -324,7 +324,7 @@ static void answers_may_come_in_any_order_and_requests_be_taken_back(void)
     "update\",\"params\":{\"sessionId\":\"s\",\"update\""                                          \
     ":{\"sessionUpdate\":" rest "}}}\n"
 
-static void an_update_of_a_tool_has_what_is_new(void)
+TEST(an_update_of_a_tool_has_what_is_new)
 {
     struct acp_agent_tool tool = {.id = "t", .title = "run", .kind = "execute"};
     struct editor f;
@@ -347,7 +347,7 @@ static void an_update_of_a_tool_has_what_is_new(void)
     end(&f);
 }
 
-static void a_permission_is_answered_by_an_option_or_by_none(void)
+TEST(a_permission_is_answered_by_an_option_or_by_none)
 {
     static const char *const answers[][2] = {
         {"\"result\":{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"yes\"}}", "yes"},
@@ -395,7 +395,7 @@ static void a_permission_is_answered_by_an_option_or_by_none(void)
     end(&f);
 }
 
-static void lines_have_a_limit_and_garbage_is_told(void)
+TEST(lines_have_a_limit_and_garbage_is_told)
 {
     _cleanup_free_ char *piece = malloc(1 << 20);
     struct editor f;
@@ -416,7 +416,7 @@ static void lines_have_a_limit_and_garbage_is_told(void)
     end(&f);
 }
 
-static void a_client_that_reads_nothing_is_known(void)
+TEST(a_client_that_reads_nothing_is_known)
 {
     _cleanup_free_ char *piece = malloc(1 << 20);
     struct editor f;
@@ -430,23 +430,4 @@ static void a_client_that_reads_nothing_is_known(void)
     }
     CHECK(acp_agent_is_stuck(f.agent));
     end(&f);
-}
-
-static const struct unit_test tests[] = {
-    TEST(initialize_comes_first_and_says_what_there_is),
-    TEST(requests_are_told_whole),
-    TEST(what_lacks_a_member_is_refused),
-    TEST(blocks_become_one_text_with_what_is_embedded_behind),
-    TEST(a_prompt_has_a_limit),
-    TEST(a_request_is_answered_once_with_its_own_id),
-    TEST(answers_may_come_in_any_order_and_requests_be_taken_back),
-    TEST(an_update_of_a_tool_has_what_is_new),
-    TEST(a_permission_is_answered_by_an_option_or_by_none),
-    TEST(lines_have_a_limit_and_garbage_is_told),
-    TEST(a_client_that_reads_nothing_is_known),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

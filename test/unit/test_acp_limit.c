@@ -15,7 +15,7 @@ static bool of_error(int64_t code, const char *message, const char *data, struct
     return acp_limit_of_error(code, message, json, now, ret);
 }
 
-static void limits_are_known(void)
+TEST(limits_are_known)
 {
     static const struct {
         int64_t code;
@@ -84,7 +84,7 @@ static void limits_are_known(void)
     }
 }
 
-static void other_errors_are_none(void)
+TEST(other_errors_are_none)
 {
     static const struct {
         int64_t code;
@@ -109,7 +109,7 @@ static void other_errors_are_none(void)
                   "");
 }
 
-static void an_answer_is_one_only_if_it_is_nothing_else(void)
+TEST(an_answer_is_one_only_if_it_is_nothing_else)
 {
     struct acp_limit limit;
     _cleanup_str_ struct str longer = STR_INIT;
@@ -143,7 +143,7 @@ static int64_t stamp(const char *text)
 }
 
 /* A time in words means the zone that they name, and its date, wherever mas runs. */
-static void a_zone_in_the_words_counts(void)
+TEST(a_zone_in_the_words_counts)
 {
     static const char *const zones[] = {"UTC", "America/New_York", "Europe/Berlin", "Asia/Tokyo",
                                         "Pacific/Auckland"};
@@ -218,7 +218,7 @@ static void a_zone_in_the_words_counts(void)
 }
 
 /* Without a zone it is that of this machine, where the agent has printed it. */
-static void without_a_zone_it_is_that_of_this_machine(void)
+TEST(without_a_zone_it_is_that_of_this_machine)
 {
     static const struct {
         const char *zone, *resets, *until;
@@ -247,7 +247,7 @@ static void without_a_zone_it_is_that_of_this_machine(void)
 }
 
 /* What an agent sends may be as deep and as long as a message may be. */
-static void hostile_data_costs_little(void)
+TEST(hostile_data_costs_little)
 {
     _cleanup_str_ struct str text = STR_INIT;
     struct acp_limit limit;
@@ -268,18 +268,4 @@ static void hostile_data_costs_little(void)
     while (text.len < 1 << 20)
         str_add(&text, "status status error code again in resets ");
     CHECK(!of_error(1, text.data, NULL, &limit));
-}
-
-static const struct unit_test tests[] = {
-    TEST(limits_are_known),
-    TEST(other_errors_are_none),
-    TEST(an_answer_is_one_only_if_it_is_nothing_else),
-    TEST(a_zone_in_the_words_counts),
-    TEST(without_a_zone_it_is_that_of_this_machine),
-    TEST(hostile_data_costs_little),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -20,7 +20,7 @@ static void check(const char *update, const char *title, const char *content, co
     acp_tool_free(&tool);
 }
 
-static void the_line_names_what_it_works_on(void)
+TEST(the_line_names_what_it_works_on)
 {
     static const struct {
         const char *update, *title, *line, *details;
@@ -58,7 +58,7 @@ static void the_line_names_what_it_works_on(void)
         check(calls[i].update, calls[i].title, NULL, calls[i].line, calls[i].details);
 }
 
-static void a_change_is_a_diff_and_said_once(void)
+TEST(a_change_is_a_diff_and_said_once)
 {
     static const char edit[] = "{\"rawInput\":{\"file_path\":\"a\",\"old_string\":\"one\\n\","
                                "\"new_string\":\"two\\n\"}}";
@@ -78,7 +78,7 @@ static void a_change_is_a_diff_and_said_once(void)
 }
 
 /* Neither does a value pass for another member, nor a character hide what comes after it. */
-static void hostile_text_is_plain(void)
+TEST(hostile_text_is_plain)
 {
     check("{\"rawInput\":{\"description\":\"fine\\ncommand: ls\",\"command\":\"rm x\"}}", "T", NULL,
           "rm x (T)", "command: rm x\ndescription:\n    fine\n    command: ls");
@@ -90,7 +90,7 @@ static void hostile_text_is_plain(void)
     check("{}", "T", "a\tb\033[2J\n", "T", "a\tb\\x1b[2J");
 }
 
-static void what_is_long_is_cut_with_a_word(void)
+TEST(what_is_long_is_cut_with_a_word)
 {
     _cleanup_str_ struct str update = STR_INIT;
     _cleanup_json_ struct json *json = NULL;
@@ -117,7 +117,7 @@ static void what_is_long_is_cut_with_a_word(void)
     acp_tool_free(&tool);
 }
 
-static void what_is_not_told_again_stays(void)
+TEST(what_is_not_told_again_stays)
 {
     static const char *const updates[] = {
         "{\"rawInput\":{\"command\":\"ls\"},\"locations\":[{\"path\":\"/a\"}]}",
@@ -137,15 +137,4 @@ static void what_is_not_told_again_stays(void)
         CHECK_STR(now, details[i]);
     }
     acp_tool_free(&tool);
-}
-
-static const struct unit_test tests[] = {
-    TEST(the_line_names_what_it_works_on), TEST(a_change_is_a_diff_and_said_once),
-    TEST(hostile_text_is_plain),           TEST(what_is_long_is_cut_with_a_word),
-    TEST(what_is_not_told_again_stays),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

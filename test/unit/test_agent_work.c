@@ -171,7 +171,7 @@ static void check_refused(struct place *p, const char *method, const char *param
     CHECK(strstr(p->line.data, why) != NULL);
 }
 
-static void reads_files_and_parts_of_them(void)
+TEST(reads_files_and_parts_of_them)
 {
     struct place p;
 
@@ -191,7 +191,7 @@ static void reads_files_and_parts_of_them(void)
     end(&p);
 }
 
-static void reads_nothing_else(void)
+TEST(reads_nothing_else)
 {
     static const char method[] = "fs/read_text_file";
     struct place p;
@@ -231,7 +231,7 @@ static void check_written(struct place *p, const char *name, const char *want)
     CHECK_STR(text, want);
 }
 
-static void writes_whole_files(void)
+TEST(writes_whole_files)
 {
     struct place p;
     struct stat st;
@@ -254,7 +254,7 @@ static void writes_whole_files(void)
     end(&p);
 }
 
-static void writes_nothing_else(void)
+TEST(writes_nothing_else)
 {
     static const char method[] = "fs/write_text_file";
     static const char *const ours[] = {"config.json",   ".session", ".session.lock", "memory.db",
@@ -315,7 +315,7 @@ static void check_run(struct place *p, const char *params, const char *id, const
     CHECK_INT(code(p), ACP_NO_SUCH);
 }
 
-static void runs_programs(void)
+TEST(runs_programs)
 {
     struct place p;
     _cleanup_free_ char *here = NULL;
@@ -341,7 +341,7 @@ static void runs_programs(void)
     end(&p);
 }
 
-static void refuses_what_it_cannot_run(void)
+TEST(refuses_what_it_cannot_run)
 {
     static const char method[] = "terminal/create";
     struct place p;
@@ -363,7 +363,7 @@ static void refuses_what_it_cannot_run(void)
     end(&p);
 }
 
-static void keeps_the_newest_output(void)
+TEST(keeps_the_newest_output)
 {
     struct place p;
 
@@ -401,7 +401,7 @@ static bool is_gone(struct place *p, const char *name)
 static const char tree[] = ",\"cwd\":\"@\",\"command\":\"setsid sh -c 'trap \\\"\\\" HUP TERM; "
                            "echo $$ > pid; echo up; while :; do sleep 1; done' & wait\"";
 
-static void ends_whole_trees(void)
+TEST(ends_whole_trees)
 {
     struct place p;
 
@@ -436,15 +436,4 @@ static void ends_whole_trees(void)
         CHECK(is_gone(&p, "pid"));
     }
     end(&p);
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_files_and_parts_of_them), TEST(reads_nothing_else), TEST(writes_whole_files),
-    TEST(writes_nothing_else),           TEST(runs_programs),      TEST(refuses_what_it_cannot_run),
-    TEST(keeps_the_newest_output),       TEST(ends_whole_trees),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

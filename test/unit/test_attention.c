@@ -2,7 +2,7 @@
 
 #include "model/attention.h"
 
-static void each_state_has_a_class(void)
+TEST(each_state_has_a_class)
 {
     static const struct {
         struct agent_status status;
@@ -35,7 +35,7 @@ static void each_state_has_a_class(void)
 }
 
 /* Each comes before the next one, and after the one before. */
-static void the_order_is_that_of_need(void)
+TEST(the_order_is_that_of_need)
 {
     static const struct agent_status order[] = {
         {.state = AGENT_WAITING, .since_ms = 10},
@@ -56,14 +56,4 @@ static void the_order_is_that_of_need(void)
             int got = attention_compare(&order[i], &order[j]);
             CHECK_INT((got > 0) - (got < 0), (i > j) - (i < j));
         }
-}
-
-static const struct unit_test tests[] = {
-    TEST(each_state_has_a_class),
-    TEST(the_order_is_that_of_need),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -24,7 +24,7 @@ static int parse(const char *text, const char *body, size_t len, char ***ret, st
     return rc;
 }
 
-static void words_arrive_as_they_are(void)
+TEST(words_arrive_as_they_are)
 {
     char *const words[] = {(char[]){"send"}, (char[]){""}, (char[]){"a\xff\n b"}, NULL};
     _cleanup_str_ struct str bytes = STR_INIT;
@@ -47,7 +47,7 @@ static void words_arrive_as_they_are(void)
     frames_free(&frames);
 }
 
-static void what_is_no_command_is_refused(void)
+TEST(what_is_no_command_is_refused)
 {
     static const struct {
         const char *head, *body;
@@ -77,7 +77,7 @@ static void what_is_no_command_is_refused(void)
     }
 }
 
-static void what_is_too_large_is_not_sent(void)
+TEST(what_is_too_large_is_not_sent)
 {
     char word[] = "w";
     char *many[BROKER_WORDS_MAX + 2];
@@ -112,7 +112,7 @@ static int read_answer(const struct str *bytes, int *ret_code, struct err *err)
     return rc;
 }
 
-static void answers_say_how_it_ended(void)
+TEST(answers_say_how_it_ended)
 {
     struct err err = ERR_INIT, why = ERR_INIT;
     int code = -1;
@@ -140,7 +140,7 @@ static void answers_say_how_it_ended(void)
     CHECK_STR(err.hint, "wait");
 }
 
-static void descriptors_come_with_the_first_byte(void)
+TEST(descriptors_come_with_the_first_byte)
 {
     int pair[2], fds[SOCK_FILES_MAX];
     int three[] = {0, 1, 2};
@@ -175,17 +175,4 @@ static void descriptors_come_with_the_first_byte(void)
     (void)close(pair[0]);
     CHECK_INT(sock_receive_files(pair[1], buf, sizeof buf, fds, 3, &count), 0);
     (void)close(pair[1]);
-}
-
-static const struct unit_test tests[] = {
-    TEST(words_arrive_as_they_are),
-    TEST(what_is_no_command_is_refused),
-    TEST(what_is_too_large_is_not_sent),
-    TEST(answers_say_how_it_ended),
-    TEST(descriptors_come_with_the_first_byte),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

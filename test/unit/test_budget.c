@@ -2,7 +2,7 @@
 
 #include "model/budget.h"
 
-static void limits_are_read_and_written(void)
+TEST(limits_are_read_and_written)
 {
     static const struct {
         enum budget_kind kind;
@@ -35,7 +35,7 @@ static void limits_are_read_and_written(void)
     }
 }
 
-static void what_is_no_limit_is_refused(void)
+TEST(what_is_no_limit_is_refused)
 {
     static const struct {
         enum budget_kind kind;
@@ -70,7 +70,7 @@ static bool reads(const char *text, struct budget *ret)
     return json_parse(text, strlen(text), strlen(text), &json, &err) == 0 && budget_read(json, ret);
 }
 
-static void a_budget_is_kept_as_json(void)
+TEST(a_budget_is_kept_as_json)
 {
     struct budget budget, again;
     _cleanup_str_ struct str text = STR_INIT;
@@ -87,15 +87,4 @@ static void a_budget_is_kept_as_json(void)
     CHECK(!reads("{\"cost\":5}", &budget));
     CHECK(!reads("{\"cost\":\"5\"}", &budget));
     CHECK(!reads("{\"coffee\":\"5\"}", &budget));
-}
-
-static const struct unit_test tests[] = {
-    TEST(limits_are_read_and_written),
-    TEST(what_is_no_limit_is_refused),
-    TEST(a_budget_is_kept_as_json),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

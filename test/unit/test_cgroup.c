@@ -45,7 +45,7 @@ static void check_file(int dir, const char *name, const char *text)
     CHECK_STR(got, text);
 }
 
-static void limits_are_those_of_the_group(void)
+TEST(limits_are_those_of_the_group)
 {
     _cleanup_fixture_ struct fixture f = prepare(limit_files, ARRAY_LEN(limit_files));
     const struct cgroup_limits limits = {
@@ -63,7 +63,7 @@ static void limits_are_those_of_the_group(void)
     fd_closep(&group.dir);
 }
 
-static void no_limit_is_one_that_is_taken_away(void)
+TEST(no_limit_is_one_that_is_taken_away)
 {
     _cleanup_fixture_ struct fixture f = prepare(limit_files, ARRAY_LEN(limit_files));
     struct cgroup group = CGROUP_INIT;
@@ -79,7 +79,7 @@ static void no_limit_is_one_that_is_taken_away(void)
     fd_closep(&group.dir);
 }
 
-static void what_the_kernel_does_not_have_is_not_held(void)
+TEST(what_the_kernel_does_not_have_is_not_held)
 {
     _cleanup_fixture_ struct fixture f = prepare((const char *const[]){"pids.max"}, 1);
     const struct cgroup_limits limits = {.memory = 1 << 30, .processes = 200};
@@ -93,7 +93,7 @@ static void what_the_kernel_does_not_have_is_not_held(void)
     fd_closep(&group.dir);
 }
 
-static void parts_have_names_of_their_own_and_go_when_they_are_empty(void)
+TEST(parts_have_names_of_their_own_and_go_when_they_are_empty)
 {
     _cleanup_fixture_ struct fixture f = prepare(NULL, 0);
     struct cgroup group = CGROUP_INIT;
@@ -118,7 +118,7 @@ static void parts_have_names_of_their_own_and_go_when_they_are_empty(void)
     CHECK_INT(faccessat(f.place.dir, TEAM, F_OK, 0), -1);
 }
 
-static void what_killed_hosts_left_is_forgotten(void)
+TEST(what_killed_hosts_left_is_forgotten)
 {
     _cleanup_fixture_ struct fixture f = prepare(NULL, 0);
     struct cgroup group = CGROUP_INIT;
@@ -136,7 +136,7 @@ static void what_killed_hosts_left_is_forgotten(void)
     cgroup_forget("no", "..");
 }
 
-static void figures_are_read_and_nonsense_is_unknown(void)
+TEST(figures_are_read_and_nonsense_is_unknown)
 {
     _cleanup_fixture_ struct fixture f = prepare(NULL, 0);
     struct cgroup_usage usage;
@@ -163,7 +163,7 @@ static void figures_are_read_and_nonsense_is_unknown(void)
     CHECK_INT(cgroup_oom_kills(&group), -1);
 }
 
-static void processes_are_listed(void)
+TEST(processes_are_listed)
 {
     _cleanup_fixture_ struct fixture f = prepare(NULL, 0);
     pid_t *pids = NULL;
@@ -177,7 +177,7 @@ static void processes_are_listed(void)
     free(pids);
 }
 
-static void a_directory_is_no_group(void)
+TEST(a_directory_is_no_group)
 {
     _cleanup_place_ struct place place = place_make();
     struct err err = ERR_INIT;
@@ -192,20 +192,4 @@ static void a_directory_is_no_group(void)
     CHECK_INT(cgroup_find("no", &parent, &err), -1);
     CHECK_STR(err.text, "limits.cgroup is 'no'");
     CHECK_INT(parent, -1);
-}
-
-static const struct unit_test tests[] = {
-    TEST(limits_are_those_of_the_group),
-    TEST(no_limit_is_one_that_is_taken_away),
-    TEST(what_the_kernel_does_not_have_is_not_held),
-    TEST(parts_have_names_of_their_own_and_go_when_they_are_empty),
-    TEST(what_killed_hosts_left_is_forgotten),
-    TEST(figures_are_read_and_nonsense_is_unknown),
-    TEST(processes_are_listed),
-    TEST(a_directory_is_no_group),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

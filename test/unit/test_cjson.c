@@ -32,7 +32,7 @@ static void check_prints(const char *text, const char *want, int line)
     cJSON_Delete(root);
 }
 
-static void parses_and_prints_json(void)
+TEST(parses_and_prints_json)
 {
     CHECK_PRINTS(" {\"a\": [1, true, null, \"b\\n\"]} ", "{\"a\":[1,true,null,\"b\\n\"]}");
     CHECK(!parses("[1,]"));
@@ -44,7 +44,7 @@ static void parses_and_prints_json(void)
 /* Why a text is scanned. */
 
 /* An error of cJSON is a place without a reason, in a variable of the process. */
-static void gives_no_reason(void)
+TEST(gives_no_reason)
 {
     const char *text = "{\"a\" 1}";
     const char *end = NULL;
@@ -54,7 +54,7 @@ static void gives_no_reason(void)
 }
 
 /* A frame of the protocol is not followed by a NUL, and only then cJSON refuses a rest. */
-static void takes_a_text_with_a_rest(void)
+TEST(takes_a_text_with_a_rest)
 {
     cJSON *root = cJSON_ParseWithLength("1 x", 3);
 
@@ -63,7 +63,7 @@ static void takes_a_text_with_a_rest(void)
     CHECK(!parses("1 x"));
 }
 
-static void takes_numbers_that_json_has_not(void)
+TEST(takes_numbers_that_json_has_not)
 {
     CHECK_PRINTS("01", "1");
     CHECK_PRINTS("1.", "1");
@@ -71,31 +71,31 @@ static void takes_numbers_that_json_has_not(void)
     CHECK_PRINTS("[1e]", NULL);
 }
 
-static void takes_control_characters_in_a_string(void)
+TEST(takes_control_characters_in_a_string)
 {
     CHECK_PRINTS("\"a\nb\x01\"", "\"a\\nb\\u0001\"");
     CHECK_PRINTS("\x01[\x02]\v", "[]"); /* and for blanks */
     CHECK_PRINTS("\xEF\xBB\xBF[]", "[]"); /* and a byte order mark */
 }
 
-static void takes_bytes_that_are_not_utf8(void)
+TEST(takes_bytes_that_are_not_utf8)
 {
     CHECK_PRINTS("\"\xFF\xC3\"", "\"\xFF\xC3\"");
     CHECK_PRINTS("\"\xED\xA0\x80\"", "\"\xED\xA0\x80\"");
 }
 
-static void cuts_a_string_at_an_escaped_nul(void)
+TEST(cuts_a_string_at_an_escaped_nul)
 {
     CHECK_PRINTS("\"a\\u0000b\"", "\"a\"");
 }
 
-static void takes_bad_hex_digits_for_a_nul(void)
+TEST(takes_bad_hex_digits_for_a_nul)
 {
     CHECK_PRINTS("\"a\\u00zzb\"", "\"a\"");
 }
 
 /* A thousand levels; mas walks and prints a tree by recursion, and refuses more than 64. */
-static void takes_deep_nesting(void)
+TEST(takes_deep_nesting)
 {
     char text[2 * 1000 + 1];
 
@@ -107,7 +107,7 @@ static void takes_deep_nesting(void)
 
 /* Why the parsed tree is walked. */
 
-static void takes_a_key_twice(void)
+TEST(takes_a_key_twice)
 {
     cJSON *root = parse("{\"a\":1,\"a\":2}");
 
@@ -115,7 +115,7 @@ static void takes_a_key_twice(void)
     cJSON_Delete(root);
 }
 
-static void takes_keys_in_another_case(void)
+TEST(takes_keys_in_another_case)
 {
     cJSON *root = parse("{\"A\":1}");
 
@@ -125,7 +125,7 @@ static void takes_keys_in_another_case(void)
 }
 
 /* A double cannot tell whether it was exact. */
-static void rounds_integers_above_2_to_the_53(void)
+TEST(rounds_integers_above_2_to_the_53)
 {
     cJSON *root = parse("[9007199254740993, 0.99999999999999999999]");
 
@@ -134,7 +134,7 @@ static void rounds_integers_above_2_to_the_53(void)
     cJSON_Delete(root);
 }
 
-static void cuts_its_integers_at_the_limits_of_an_int(void)
+TEST(cuts_its_integers_at_the_limits_of_an_int)
 {
     cJSON *root = parse("1000000000000");
 
@@ -146,7 +146,7 @@ static void cuts_its_integers_at_the_limits_of_an_int(void)
 /* Why json.c prints. */
 
 /* An id of JSON-RPC goes back as it came. */
-static void prints_a_number_in_another_spelling(void)
+TEST(prints_a_number_in_another_spelling)
 {
     CHECK_PRINTS("1.0", "1");
     CHECK_PRINTS("1e3", "1000");
@@ -154,32 +154,9 @@ static void prints_a_number_in_another_spelling(void)
 }
 
 /* Which would control a terminal, or turn the direction of its text. */
-static void prints_control_characters_as_they_are(void)
+TEST(prints_control_characters_as_they_are)
 {
     CHECK_PRINTS("\"\x7F\"", "\"\x7F\"");
     CHECK_PRINTS("\"\\u009b\"", "\"\xC2\x9B\"");
     CHECK_PRINTS("\"\\u202e\"", "\"\xE2\x80\xAE\"");
-}
-
-static const struct unit_test tests[] = {
-    TEST(parses_and_prints_json),
-    TEST(gives_no_reason),
-    TEST(takes_a_text_with_a_rest),
-    TEST(takes_numbers_that_json_has_not),
-    TEST(takes_control_characters_in_a_string),
-    TEST(takes_bytes_that_are_not_utf8),
-    TEST(cuts_a_string_at_an_escaped_nul),
-    TEST(takes_bad_hex_digits_for_a_nul),
-    TEST(takes_deep_nesting),
-    TEST(takes_a_key_twice),
-    TEST(takes_keys_in_another_case),
-    TEST(rounds_integers_above_2_to_the_53),
-    TEST(cuts_its_integers_at_the_limits_of_an_int),
-    TEST(prints_a_number_in_another_spelling),
-    TEST(prints_control_characters_as_they_are),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

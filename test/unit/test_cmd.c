@@ -2,6 +2,7 @@
  * The table of commands: what the parser takes, what `mas help` prints and what completion offers
  * of every verb and action. All run in this process, from their words on.
  */
+#define UNIT_OWN_MAIN
 #include "root.h"
 
 #include "cmd.h"
@@ -133,7 +134,7 @@ static void takes_no_other(const struct cmd *cmd)
     CHECK(str_starts(got.err.text, want));
 }
 
-static void every_option_is_taken_and_no_other(void)
+TEST(every_option_is_taken_and_no_other)
 {
     check_each(takes_no_other);
 }
@@ -156,7 +157,7 @@ static void needs_values(const struct cmd *cmd)
     each_option(cmd, says_that_a_value_is_missing);
 }
 
-static void an_option_without_its_value_says_so(void)
+TEST(an_option_without_its_value_says_so)
 {
     check_each(needs_values);
 }
@@ -206,7 +207,7 @@ static void has_help(const struct cmd *cmd)
     }
 }
 
-static void help_tells_all_in_80_columns(void)
+TEST(help_tells_all_in_80_columns)
 {
     _cleanup_outcome_ struct outcome overview = run("help");
 
@@ -254,7 +255,7 @@ static void has_examples(const struct cmd *cmd)
     }
 }
 
-static void examples_are_command_lines(void)
+TEST(examples_are_command_lines)
 {
     check_each(has_examples);
     CHECK(examples_tried >= 60);
@@ -319,7 +320,7 @@ static void offers_command(const struct cmd *cmd)
         printf("# behind mas %s:%s", cmd->name, found);
 }
 
-static void completion_offers_every_command_and_option(void)
+TEST(completion_offers_every_command_and_option)
 {
     check_each(offers_command);
     check_each(offers_options);
@@ -346,24 +347,15 @@ static void offers_what_usage_says(const struct cmd *cmd)
         printf("# mas %s%s\n", cmd->name, cmd->operands);
 }
 
-static void completion_offers_what_the_usage_line_says(void)
+TEST(completion_offers_what_the_usage_line_says)
 {
     check_each(offers_what_usage_says);
 }
-
-static const struct unit_test tests[] = {
-    TEST(every_option_is_taken_and_no_other),
-    TEST(an_option_without_its_value_says_so),
-    TEST(help_tells_all_in_80_columns),
-    TEST(examples_are_command_lines),
-    TEST(completion_offers_every_command_and_option),
-    TEST(completion_offers_what_the_usage_line_says),
-};
 
 int main(void)
 {
     _cleanup_place_ struct place place = place_make();
 
     root_clear_env(&place); /* there is no root */
-    return UNIT_RUN(tests);
+    return unit_run();
 }

@@ -18,7 +18,7 @@ static void replace_it(void *arg)
     CHECK(place_put(dir, NAME "-wal", "its log"));
 }
 
-static void does_not_open_what_is_replaced_meanwhile(void)
+TEST(does_not_open_what_is_replaced_meanwhile)
 {
     _cleanup_place_ struct place place = place_make();
     struct db *db = NULL;
@@ -31,7 +31,7 @@ static void does_not_open_what_is_replaced_meanwhile(void)
     CHECK_INT(faccessat(place.dir, NAME "-wal", F_OK, 0), 0);
 }
 
-static void leaves_the_log_of_another_when_it_is_closed(void)
+TEST(leaves_the_log_of_another_when_it_is_closed)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -49,7 +49,7 @@ static void leaves_the_log_of_another_when_it_is_closed(void)
     }
 }
 
-static void opens_no_file_with_a_second_name(void)
+TEST(opens_no_file_with_a_second_name)
 {
     static const char *const parts[] = {NAME, NAME "-wal", NAME "-shm", NAME "-journal"};
 
@@ -69,15 +69,4 @@ static void opens_no_file_with_a_second_name(void)
         WELL(db_open(place.dir, NAME, DB_WRITE, &db, &err));
         db_close(db);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(does_not_open_what_is_replaced_meanwhile),
-    TEST(leaves_the_log_of_another_when_it_is_closed),
-    TEST(opens_no_file_with_a_second_name),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -10,7 +10,7 @@ static void check(const char *before, const char *after, const char *want)
     CHECK_STR(str_text(&s), want);
 }
 
-static void shows_what_changed(void)
+TEST(shows_what_changed)
 {
     check("one\ntwo\nthree\n", "one\n2\nthree\nfour\n",
           "@@ -1,3 +1,4 @@\n one\n-two\n+2\n three\n+four\n");
@@ -21,13 +21,13 @@ static void shows_what_changed(void)
     check("", "x", "@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n");
 }
 
-static void says_where_a_newline_is_missing(void)
+TEST(says_where_a_newline_is_missing)
 {
     check("a", "a\n", "@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n");
     check("x\na", "y\na", "@@ -1,2 +1,2 @@\n-x\n+y\n a\n\\ No newline at end of file\n");
 }
 
-static void keeps_three_lines_around(void)
+TEST(keeps_three_lines_around)
 {
     check("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nV\n6\n7\n8\n9\n",
           "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+V\n 6\n 7\n 8\n");
@@ -81,7 +81,7 @@ static void add_lines(struct str *s, unsigned *seed, size_t count, unsigned kind
     }
 }
 
-static void leads_from_one_text_to_the_other(void)
+TEST(leads_from_one_text_to_the_other)
 {
     static const struct {
         size_t before, after;
@@ -104,16 +104,4 @@ static void leads_from_one_text_to_the_other(void)
             CHECK(strcmp(got.data, after.data) == 0);
         }
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(shows_what_changed),
-    TEST(says_where_a_newline_is_missing),
-    TEST(keeps_three_lines_around),
-    TEST(leads_from_one_text_to_the_other),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-static void levels_rise_at_once_and_fall_late(void)
+TEST(levels_rise_at_once_and_fall_late)
 {
     static const struct {
         int64_t used;
@@ -27,7 +27,7 @@ static void levels_rise_at_once_and_fall_late(void)
     CHECK_INT(disk_level(DISK_CALM, &huge), DISK_CALM);
 }
 
-static void room_is_what_leads_to_the_next_level(void)
+TEST(room_is_what_leads_to_the_next_level)
 {
     CHECK_INT(disk_room(&(struct disk_use){.used = 100, .limit = 1000}), 800);
     CHECK_INT(disk_room(&(struct disk_use){.used = 900, .limit = 1000}), 100);
@@ -35,7 +35,7 @@ static void room_is_what_leads_to_the_next_level(void)
     CHECK_INT(disk_room(&(struct disk_use){.used = 5}), INT64_MAX);
 }
 
-static void figures_survive_json(void)
+TEST(figures_survive_json)
 {
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_json_ struct json *object = NULL;
@@ -87,13 +87,13 @@ static int walks(int64_t ms, int64_t took, int64_t rate, int64_t room, bool paus
     return count;
 }
 
-static void an_idle_session_is_measured_each_minute(void)
+TEST(an_idle_session_is_measured_each_minute)
 {
     CHECK_INT(walks(10 * 60000, 20, 0, 100 * mega, false), 10);
     CHECK_INT(walks(10 * 60000, 6000, 0, 100 * mega, false), 2); /* 2 % of the time */
 }
 
-static void growth_that_may_reach_a_limit_is_measured(void)
+TEST(growth_that_may_reach_a_limit_is_measured)
 {
     CHECK(walks(60000, 20, 10 * mega, 10 * mega, false) > 60);
     CHECK(walks(60000, 20, 10 * mega, 1000 * mega, false) < 4);
@@ -101,7 +101,7 @@ static void growth_that_may_reach_a_limit_is_measured(void)
     CHECK(urgent >= 50 && urgent <= 60); /* 10 % of the time */
 }
 
-static void a_paused_session_comes_back_soon(void)
+TEST(a_paused_session_comes_back_soon)
 {
     CHECK_INT(walks(60000, 20, 0, INT64_MAX, true), 12);
     struct disk_pace pace = {.paused = true};
@@ -111,18 +111,4 @@ static void a_paused_session_comes_back_soon(void)
     CHECK(!walk);
     (void)disk_pace(&pace, 1400, 90 * mega, &walk);
     CHECK(walk);
-}
-
-static const struct unit_test tests[] = {
-    TEST(levels_rise_at_once_and_fall_late),
-    TEST(room_is_what_leads_to_the_next_level),
-    TEST(figures_survive_json),
-    TEST(an_idle_session_is_measured_each_minute),
-    TEST(growth_that_may_reach_a_limit_is_measured),
-    TEST(a_paused_session_comes_back_soon),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

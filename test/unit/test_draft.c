@@ -12,7 +12,7 @@ static const char *typed(struct draft *draft, bool executes, const char *keys)
     return draft->state == DRAFT_UNKNOWN ? "?" : str_text(&draft->text);
 }
 
-static void keys(void)
+TEST(keys)
 {
     static const struct {
         const char *keys, *shell, *words;
@@ -67,7 +67,7 @@ static void keys(void)
     }
 }
 
-static void times(void)
+TEST(times)
 {
     struct draft draft = {.state = DRAFT_NONE};
 
@@ -83,7 +83,7 @@ static void times(void)
     draft_free(&draft);
 }
 
-static void size(void)
+TEST(size)
 {
     struct draft draft = {.state = DRAFT_NONE};
 
@@ -93,15 +93,4 @@ static void size(void)
     draft_keys(&draft, true, "x", 1, 1000);
     CHECK_INT(draft.state, DRAFT_UNKNOWN);
     draft_free(&draft);
-}
-
-static const struct unit_test tests[] = {
-    TEST(keys),
-    TEST(times),
-    TEST(size),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -17,7 +17,7 @@ static int read_number(const struct place *place, const char *name, bool *ret_is
     return err.number;
 }
 
-static void a_file_that_cannot_be_read_says_why(void)
+TEST(a_file_that_cannot_be_read_says_why)
 {
     _cleanup_place_ struct place place = place_make();
     struct err err = ERR_INIT;
@@ -39,7 +39,7 @@ static void a_file_that_cannot_be_read_says_why(void)
     CHECK(!is_wrong);
 }
 
-static void a_stream_that_is_too_long_says_so(void)
+TEST(a_stream_that_is_too_long_says_so)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_free_ char *text = NULL;
@@ -52,7 +52,7 @@ static void a_stream_that_is_too_long_says_so(void)
     CHECK_INT(err.number, EFBIG);
 }
 
-static void a_file_is_created_once(void)
+TEST(a_file_is_created_once)
 {
     _cleanup_place_ struct place place = place_make();
     struct err err = ERR_INIT;
@@ -62,7 +62,7 @@ static void a_file_is_created_once(void)
     CHECK_INT(err.number, EEXIST);
 }
 
-static void a_file_of_others_is_not_opened_as_ours(void)
+TEST(a_file_of_others_is_not_opened_as_ours)
 {
     static const struct {
         const char *name;
@@ -85,7 +85,7 @@ static void a_file_of_others_is_not_opened_as_ours(void)
     CHECK(!file_is_no_own(&err));
 }
 
-static void a_limit_is_what_may_be_read(void)
+TEST(a_limit_is_what_may_be_read)
 {
     _cleanup_place_ struct place place = place_make();
     struct err err = ERR_INIT;
@@ -103,7 +103,7 @@ static void a_limit_is_what_may_be_read(void)
     }
 }
 
-static void replaces_durably_and_in_order(void)
+TEST(replaces_durably_and_in_order)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_free_ char *text = NULL;
@@ -122,7 +122,7 @@ static void replaces_durably_and_in_order(void)
     CHECK(faccessat(place.dir, "x.new", F_OK, 0) == -1);
 }
 
-static void what_is_not_written_whole_is_not_there(void)
+TEST(what_is_not_written_whole_is_not_there)
 {
     _cleanup_place_ struct place place = place_make();
     const struct rlimit limit = {.rlim_cur = 2, .rlim_max = RLIM_INFINITY};
@@ -138,19 +138,4 @@ static void what_is_not_written_whole_is_not_there(void)
     CHECK(faccessat(place.dir, "x", F_OK, 0) == -1);
     CHECK(faccessat(place.dir, "y", F_OK, 0) == -1);
     CHECK(faccessat(place.dir, "y.new", F_OK, 0) == -1);
-}
-
-static const struct unit_test tests[] = {
-    TEST(a_file_that_cannot_be_read_says_why),
-    TEST(a_stream_that_is_too_long_says_so),
-    TEST(a_file_is_created_once),
-    TEST(a_file_of_others_is_not_opened_as_ours),
-    TEST(a_limit_is_what_may_be_read),
-    TEST(replaces_durably_and_in_order),
-    TEST(what_is_not_written_whole_is_not_there),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -197,13 +197,13 @@ static void check_alone(int program)
     check("inet", program, try_inet, false);
 }
 
-static void mas_archive_works_on_files_only(void)
+TEST(mas_archive_works_on_files_only)
 {
     check_all(FILTER_ARCHIVE, false);
     check_alone(FILTER_ARCHIVE);
 }
 
-static void mas_network_connects_to_all_and_starts_no_program(void)
+TEST(mas_network_connects_to_all_and_starts_no_program)
 {
     check_all(FILTER_NETWORK, true);
     if (!filter_is_on())
@@ -216,7 +216,7 @@ static void mas_network_connects_to_all_and_starts_no_program(void)
     check("TIOCSTI", FILTER_NETWORK, try_typing, false);
 }
 
-static void mas_chat_connects_to_hosts_too(void)
+TEST(mas_chat_connects_to_hosts_too)
 {
     check_all(FILTER_CHAT, true);
     check_alone(FILTER_CHAT);
@@ -247,7 +247,7 @@ static int try_to_look_into_parent(void)
     return syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0) == -1 && errno == ENOSYS;
 }
 
-static void mas_serve_answers_and_starts_nothing(void)
+TEST(mas_serve_answers_and_starts_nothing)
 {
     check_all(FILTER_SERVE, true);
     check_alone(FILTER_SERVE);
@@ -288,7 +288,7 @@ static int error_behind(const struct filter_agent *what, int call)
 }
 
 /* Debian 12's libseccomp is older than these two. */
-static void agents_may_not_make_calls_that_libseccomp_does_not_know(void)
+TEST(agents_may_not_make_calls_that_libseccomp_does_not_know)
 {
     const struct filter_agent plain = {.network = FILTER_OPEN};
     const struct filter_agent nested = {.network = FILTER_OPEN, .nested = true};
@@ -324,7 +324,7 @@ static int cut_off_behind_a_filter(const char *path)
     return syscall(SYS_openat2, AT_FDCWD, path, NULL, 0) == -1 && errno == ENOSYS ? 0 : 21;
 }
 
-static void a_filter_holds_truncation_where_landlock_does_not(void)
+TEST(a_filter_holds_truncation_where_landlock_does_not)
 {
     char path[] = "/tmp/mas-test-XXXXXX";
     int status = -1;
@@ -358,7 +358,7 @@ static int call_behind_an_old_filter(void)
     return close_range(100, 101, 0) == -1 && errno == ENOSYS ? 0 : 2; /* 436 */
 }
 
-static void calls_that_are_newer_than_a_filter_are_not_there(void)
+TEST(calls_that_are_newer_than_a_filter_are_not_there)
 {
     int status = -1;
 
@@ -391,7 +391,7 @@ static int remove_only(int dir)
     return unlinkat(dir, "old", 0) == 0 ? 0 : 4;
 }
 
-static void a_directory_may_be_for_removing_only(void)
+TEST(a_directory_may_be_for_removing_only)
 {
     char path[] = "/tmp/mas-test-XXXXXX";
     int status = -1;
@@ -409,20 +409,4 @@ static void a_directory_may_be_for_removing_only(void)
     (void)close(fd);
     (void)close(dir);
     (void)rmdir(path);
-}
-
-static const struct unit_test tests[] = {
-    TEST(mas_serve_answers_and_starts_nothing),
-    TEST(a_directory_may_be_for_removing_only),
-    TEST(mas_chat_connects_to_hosts_too),
-    TEST(mas_archive_works_on_files_only),
-    TEST(mas_network_connects_to_all_and_starts_no_program),
-    TEST(a_filter_holds_truncation_where_landlock_does_not),
-    TEST(agents_may_not_make_calls_that_libseccomp_does_not_know),
-    TEST(calls_that_are_newer_than_a_filter_are_not_there),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

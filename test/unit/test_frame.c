@@ -19,7 +19,7 @@ static int take(struct frames *frames, const char *text, struct frame *ret)
     return rc;
 }
 
-static void reads_what_it_writes(void)
+TEST(reads_what_it_writes)
 {
     static const char body[] = "a\0b\n{\"do\":1}\n";
     _cleanup_str_ struct str head = STR_INIT;
@@ -54,7 +54,7 @@ static void reads_what_it_writes(void)
     frames_free(&frames);
 }
 
-static void takes_bytes_as_they_come(void)
+TEST(takes_bytes_as_they_come)
 {
     static const char text[] = "{\"bytes\":5}\nhello{\"do\":\"status\"}\n{\"bytes\":1}\n";
     struct frames frames = {.at = 0};
@@ -78,7 +78,7 @@ static void takes_bytes_as_they_come(void)
     frames_free(&frames); /* with a head that waits for its body */
 }
 
-static void refuses_what_is_no_frame(void)
+TEST(refuses_what_is_no_frame)
 {
     static const char *const bad[] = {
         "\n",
@@ -103,7 +103,7 @@ static void refuses_what_is_no_frame(void)
     }
 }
 
-static void a_line_without_an_end_is_refused(void)
+TEST(a_line_without_an_end_is_refused)
 {
     struct frames frames = {.at = 0};
     struct frame frame;
@@ -122,7 +122,7 @@ static void a_line_without_an_end_is_refused(void)
     frames_free(&frames);
 }
 
-static void the_largest_body_fits(void)
+TEST(the_largest_body_fits)
 {
     _cleanup_str_ struct str head = STR_INIT;
     _cleanup_str_ struct str text = STR_INIT;
@@ -157,7 +157,7 @@ static int deep_directory(char path[512])
     return at;
 }
 
-static void sockets_are_found_by_name(void)
+TEST(sockets_are_found_by_name)
 {
     char path[512];
     char buf[8];
@@ -214,7 +214,7 @@ static char *written(writer *write, const struct agent_status *status)
     return str_steal(&text);
 }
 
-static void status_survives_the_way(void)
+TEST(status_survives_the_way)
 {
     struct json *json = NULL;
     struct agent_status got = {.pane = ""};
@@ -267,7 +267,7 @@ static void status_survives_the_way(void)
 }
 
 /* What a host tells is read as what it is, though it leaves out what says nothing. */
-static void a_status_that_was_told_is_the_same(void)
+TEST(a_status_that_was_told_is_the_same)
 {
     char word[] = "word";
     const struct agent_status all[] = {
@@ -319,7 +319,7 @@ static void a_status_that_was_told_is_the_same(void)
     }
 }
 
-static void a_status_that_is_none_is_refused(void)
+TEST(a_status_that_is_none_is_refused)
 {
     static const char *const bad[] = {"{}", "{\"state\":\"happy\"}", "{\"state\":1}", "[]"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -331,21 +331,4 @@ static void a_status_that_is_none_is_refused(void)
         CHECK_INT(err.code, MAS_DAMAGED);
         json_free(json);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_what_it_writes),
-    TEST(takes_bytes_as_they_come),
-    TEST(refuses_what_is_no_frame),
-    TEST(a_line_without_an_end_is_refused),
-    TEST(the_largest_body_fits),
-    TEST(sockets_are_found_by_name),
-    TEST(status_survives_the_way),
-    TEST(a_status_that_was_told_is_the_same),
-    TEST(a_status_that_is_none_is_refused),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

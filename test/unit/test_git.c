@@ -9,7 +9,7 @@ static char *hex(size_t len)
     return text;
 }
 
-static void an_oid_has_40_or_64_digits(void)
+TEST(an_oid_has_40_or_64_digits)
 {
     static const size_t lengths[] = {0, 1, 39, 40, 41, 63, 64, 65, 4000};
     static const char bad[] = {'A', 'g', ' ', '\n', '/', ':', '`'};
@@ -35,7 +35,7 @@ static void an_oid_has_40_or_64_digits(void)
 }
 
 /* A branch is safe if it cannot be taken for an option or an expression, and git can have it. */
-static void a_branch_is_a_plain_name(void)
+TEST(a_branch_is_a_plain_name)
 {
     static const char *const good[] = {"main", "a/b", "feature-1.2", "x@y", "HEADS"};
     static const char *const bad[] = {
@@ -56,7 +56,7 @@ static void a_branch_is_a_plain_name(void)
 }
 
 /* Work that is half done is seen by the files that git leaves, each of them. */
-static void work_that_is_half_done_is_seen(void)
+TEST(work_that_is_half_done_is_seen)
 {
     static const char *const signs[][2] = {
         {"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"},
@@ -74,15 +74,4 @@ static void work_that_is_half_done_is_seen(void)
         CHECK_STR(git_progress(place.dir), signs[i][1]);
         CHECK_INT(unlinkat(place.dir, signs[i][0], 0), 0);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(an_oid_has_40_or_64_digits),
-    TEST(a_branch_is_a_plain_name),
-    TEST(work_that_is_half_done_is_seen),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -105,7 +105,7 @@ static bool keep_state(struct host_call *call, const struct frame *reply, void *
     return true;
 }
 
-static void one_answer_each(void)
+TEST(one_answer_each)
 {
     make_place();
     serve("a", "{\"ok\":true,\"state\":\"idle\"}\n", true, false);
@@ -146,7 +146,7 @@ static bool until_idle(struct host_call *call, const struct frame *reply, void *
     return strcmp(json_get_text(reply->head, "state"), "idle") == 0;
 }
 
-static void each_session_answers_until_it_is_enough(void)
+TEST(each_session_answers_until_it_is_enough)
 {
     make_place();
     serve("a", "{\"state\":\"working\"}\n{\"state\":\"idle\"}\n{\"state\":\"asleep\"}\n", true,
@@ -167,7 +167,7 @@ static bool keep_number(struct host_call *call, const struct frame *reply, void 
     return true;
 }
 
-static void a_large_body_arrives(void)
+TEST(a_large_body_arrives)
 {
     make_place();
     serve("a", NULL, true, false);
@@ -182,7 +182,7 @@ static void a_large_body_arrives(void)
     drop_place();
 }
 
-static void a_refusal_before_the_end_of_the_request_is_read(void)
+TEST(a_refusal_before_the_end_of_the_request_is_read)
 {
     make_place();
     serve("a", "{\"ok\":false,\"code\":4,\"n\":7}\n", false, false);
@@ -197,7 +197,7 @@ static void a_refusal_before_the_end_of_the_request_is_read(void)
     drop_place();
 }
 
-static void a_call_that_is_made_again_leaves_the_others_their_request(void)
+TEST(a_call_that_is_made_again_leaves_the_others_their_request)
 {
     make_place();
     serve("a", NULL, true, false);
@@ -216,7 +216,7 @@ static void a_call_that_is_made_again_leaves_the_others_their_request(void)
     drop_place();
 }
 
-static void many_wait_for_descriptors(void)
+TEST(many_wait_for_descriptors)
 {
     enum { MANY = 100 };
     make_place();
@@ -252,7 +252,7 @@ static void many_wait_for_descriptors(void)
     drop_place();
 }
 
-static void refusals_become_errors(void)
+TEST(refusals_become_errors)
 {
     static const struct {
         const char *text;
@@ -280,19 +280,4 @@ static void refusals_become_errors(void)
         CHECK_STR(err.hint, cases[i].hint);
         json_free(json);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(one_answer_each),
-    TEST(each_session_answers_until_it_is_enough),
-    TEST(a_large_body_arrives),
-    TEST(a_refusal_before_the_end_of_the_request_is_read),
-    TEST(a_call_that_is_made_again_leaves_the_others_their_request),
-    TEST(many_wait_for_descriptors),
-    TEST(refusals_become_errors),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -12,7 +12,7 @@ static const char lists_another[] =
     "],\n\"lastUpdated\":\"2025-12-18T08:00:00Z\"}\n";
 
 /* By the second, then by its fraction; names of other things do not count. */
-static void a_rebuilt_one_is_in_order(void)
+TEST(a_rebuilt_one_is_in_order)
 {
     static const struct {
         const char *id;
@@ -55,7 +55,7 @@ static bool is_current(const struct root *root)
            index_is_current(root, &index.rows[0]);
 }
 
-static void a_row_is_current_until_its_file_changes(void)
+TEST(a_row_is_current_until_its_file_changes)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -80,7 +80,7 @@ static void a_row_is_current_until_its_file_changes(void)
 }
 
 /* The text by which a row names a version of its file is part of the format of the index. */
-static void a_row_names_its_file_by_time_and_size(void)
+TEST(a_row_names_its_file_by_time_and_size)
 {
     static const struct {
         struct timespec time;
@@ -111,7 +111,7 @@ static void a_row_names_its_file_by_time_and_size(void)
     }
 }
 
-static void compares_rows_and_workspaces(void)
+TEST(compares_rows_and_workspaces)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -130,7 +130,7 @@ static void compares_rows_and_workspaces(void)
     CHECK_INT(index.count, 2);
 }
 
-static void knows_which_names_are_taken(void)
+TEST(knows_which_names_are_taken)
 {
     static const struct {
         const char *name;
@@ -160,7 +160,7 @@ static void knows_which_names_are_taken(void)
 }
 
 /* The workspaces are still there when their rows go. */
-static void what_is_removed_from_a_broken_one_does_not_come_back(void)
+TEST(what_is_removed_from_a_broken_one_does_not_come_back)
 {
     static const char *const gone[] = {ID(3), ID(1)};
     static const char *const broken[] = {"x", "", lists_another, NULL};
@@ -185,18 +185,4 @@ static void what_is_removed_from_a_broken_one_does_not_come_back(void)
         MUST(file_read(root.sessions, INDEX_FILE, 1 << 20, &text, &len, &err));
         CHECK(strstr(text, ID(1)) == NULL && strstr(text, ID(3)) == NULL);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(a_rebuilt_one_is_in_order),
-    TEST(a_row_is_current_until_its_file_changes),
-    TEST(a_row_names_its_file_by_time_and_size),
-    TEST(compares_rows_and_workspaces),
-    TEST(knows_which_names_are_taken),
-    TEST(what_is_removed_from_a_broken_one_does_not_come_back),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

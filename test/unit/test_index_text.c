@@ -45,7 +45,7 @@ static const char *read_bytes(const struct root *root, const char *bytes, size_t
     return str_text(to);
 }
 
-static void reads_good_texts(void)
+TEST(reads_good_texts)
 {
     static const struct {
         const char *text, *rows;
@@ -76,7 +76,7 @@ static void reads_good_texts(void)
         CHECK_STR(read_bytes(&root, cases[i].text, strlen(cases[i].text), &got), cases[i].rows);
 }
 
-static void refuses_damaged_texts(void)
+TEST(refuses_damaged_texts)
 {
     static const char *const bad[] = {
         "",
@@ -109,7 +109,7 @@ static void refuses_damaged_texts(void)
 /* A row with one member that is wrong. */
 #define ENDS(more) ROW_OF(ID(1), "t", "stopped", T1, T1, "isolated", "", more)
 
-static void refuses_damaged_rows(void)
+TEST(refuses_damaged_rows)
 {
     static const char *const bad[] = {
         "",
@@ -148,7 +148,7 @@ static void refuses_damaged_rows(void)
 }
 
 /* Every text that a kill in the middle of a plain write could leave. */
-static void refuses_each_beginning(void)
+TEST(refuses_each_beginning)
 {
     static const char text[] = HEAD ROW(ID(1), "a") ",\n" ROW(ID(2), "b\\n") "\n" TAIL;
     _cleanup_place_ struct place place = place_make();
@@ -162,7 +162,7 @@ static void refuses_each_beginning(void)
     CHECK(str_starts(read_bytes(&root, text, sizeof text - 1, &got), "1 mas-1 "));
 }
 
-static void reads_what_it_writes(void)
+TEST(reads_what_it_writes)
 {
     static const struct {
         const char *tmux_name, *name, *row;
@@ -205,7 +205,7 @@ static const char *read_file(const struct root *root, char **text)
     return *text != NULL ? *text : "";
 }
 
-static void an_update_changes_one_line(void)
+TEST(an_update_changes_one_line)
 {
     static const char others[] =
         HEAD ROW(ID(1), "a\\u0041") ",\n" ROW(ID(2), "b") ",\n" ROW(ID(3), "c") "\n" TAIL;
@@ -230,14 +230,4 @@ static void an_update_changes_one_line(void)
     CHECK(str_starts(read_file(&root, &text), HEAD "{\"sessionId\":\"" ID(2)));
     MUST(index_update(&root, ID(2), NULL, &err));
     CHECK(str_starts(read_file(&root, &text), HEAD "],\n\"lastUpdated\":\""));
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_good_texts),       TEST(refuses_damaged_texts), TEST(refuses_damaged_rows),
-    TEST(refuses_each_beginning), TEST(reads_what_it_writes),  TEST(an_update_changes_one_line),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

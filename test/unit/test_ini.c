@@ -88,7 +88,7 @@ static const char *read_ini(struct str *s, const char *text)
     return read_bytes(s, text, strlen(text));
 }
 
-static void reads_sections_and_keys(void)
+TEST(reads_sections_and_keys)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -103,7 +103,7 @@ static void reads_sections_and_keys(void)
     CHECK_STR(read_ini(&s, "[a]\nk=1\n[b]\n[a]\nl=2\n"), "1[a];2[a]k=1;3[b];4[a];5[a]l=2;");
 }
 
-static void values_are_as_written(void)
+TEST(values_are_as_written)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -124,7 +124,7 @@ static void add_many(struct str *s, char c, size_t count)
         str_addc(s, c);
 }
 
-static void long_ones_are_whole(void)
+TEST(long_ones_are_whole)
 {
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_str_ struct str want = STR_INIT;
@@ -148,7 +148,7 @@ static void long_ones_are_whole(void)
     CHECK_STR(read_ini(&s, str_text(&text)), str_text(&want));
 }
 
-static void refuses_what_is_too_long(void)
+TEST(refuses_what_is_too_long)
 {
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_str_ struct str s = STR_INIT;
@@ -178,7 +178,7 @@ static void refuses_what_is_too_long(void)
     CHECK_STR(read_ini(&s, str_text(&text)), "error: f.ini:2: the key is longer than 128 bytes");
 }
 
-static void refuses_bad_lines(void)
+TEST(refuses_bad_lines)
 {
     static const struct {
         const char *text;
@@ -241,7 +241,7 @@ static void check_both(const char *text, const char *lines, const char *errors)
     str_free(&notes.errors);
 }
 
-static void goes_on_after_bad_lines(void)
+TEST(goes_on_after_bad_lines)
 {
     check_both("[a]\nk=1\nbad\nl=2\n\rm=3\n", "1[a];2[a]k=1;4[a]l=2;",
                "3: missing '=';5: the line contains a control character;");
@@ -249,7 +249,7 @@ static void goes_on_after_bad_lines(void)
                "4: missing '=';3: [a] k: duplicate key: first used in line 2;");
 }
 
-static void skips_the_keys_of_a_bad_header(void)
+TEST(skips_the_keys_of_a_bad_header)
 {
     check_both("[a]\n[b\nk=1\nbad\n k=1\n[c]\nl=2\n", "1[a];6[c];7[c]l=2;",
                "2: missing ']';"
@@ -257,19 +257,19 @@ static void skips_the_keys_of_a_bad_header(void)
     check_both("[a\x01]\nk=1\n", "", "1: the line contains a control character;");
 }
 
-static void goes_on_after_a_refused_key(void)
+TEST(goes_on_after_a_refused_key)
 {
     check_both("[a]\nk=1\nrefuse=x y\nl=2\n", "1[a];2[a]k=1;4[a]l=2;",
                "3: [a] refuse: refused 'x y';");
 }
 
-static void skips_the_keys_of_a_refused_header(void)
+TEST(skips_the_keys_of_a_refused_header)
 {
     check_both("[refuse]\nk=1\nrefuse=2\n[a]\nl=2\n", "4[a];5[a]l=2;",
                "1: [refuse]: unknown section; did you mean '[reuse]'?;");
 }
 
-static void reads_from_the_offset(void)
+TEST(reads_from_the_offset)
 {
     _cleanup_close_ int fd = open_bytes("junk\n[a]\n", 9);
     struct notes notes = {.lines = STR_INIT};
@@ -281,7 +281,7 @@ static void reads_from_the_offset(void)
     str_free(&notes.lines);
 }
 
-static void read_errors_are_told(void)
+TEST(read_errors_are_told)
 {
     _cleanup_close_ int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct err err = ERR_INIT;
@@ -291,7 +291,7 @@ static void read_errors_are_told(void)
     CHECK_STR(err.text, "cannot read 'f.ini': Is a directory");
 }
 
-static void many_keys_take_little_time(void)
+TEST(many_keys_take_little_time)
 {
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_str_ struct str s = STR_INIT;
@@ -300,24 +300,4 @@ static void many_keys_take_little_time(void)
     for (unsigned i = 0; text.len < INI_FILE_MAX - 16; i++)
         str_addf(&text, "%x=\n", i);
     CHECK(str_starts(read_ini(&s, str_text(&text)), "1[a];2[a]0=;"));
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_sections_and_keys),
-    TEST(values_are_as_written),
-    TEST(long_ones_are_whole),
-    TEST(refuses_what_is_too_long),
-    TEST(refuses_bad_lines),
-    TEST(goes_on_after_bad_lines),
-    TEST(skips_the_keys_of_a_bad_header),
-    TEST(goes_on_after_a_refused_key),
-    TEST(skips_the_keys_of_a_refused_header),
-    TEST(reads_from_the_offset),
-    TEST(read_errors_are_told),
-    TEST(many_keys_take_little_time),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

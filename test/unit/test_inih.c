@@ -29,7 +29,7 @@ static const char *parse(struct notes *notes, const char *text)
     return notes->text;
 }
 
-static void splits_and_trims_a_line(void)
+TEST(splits_and_trims_a_line)
 {
     struct notes notes;
 
@@ -41,7 +41,7 @@ static void splits_and_trims_a_line(void)
 }
 
 /* Why set_limits() sets each of them. */
-static void cuts_a_line_by_default(void)
+TEST(cuts_a_line_by_default)
 {
     struct notes notes;
 
@@ -55,7 +55,7 @@ static void cuts_a_line_by_default(void)
     ini_max_line = 200;
 }
 
-static void cuts_a_value_at_a_semicolon_by_default(void)
+TEST(cuts_a_value_at_a_semicolon_by_default)
 {
     struct notes notes;
 
@@ -67,7 +67,7 @@ static void cuts_a_value_at_a_semicolon_by_default(void)
     ini_allow_inline_comments = true;
 }
 
-static void ignores_a_byte_order_mark_by_default(void)
+TEST(ignores_a_byte_order_mark_by_default)
 {
     struct notes notes;
 
@@ -79,7 +79,7 @@ static void ignores_a_byte_order_mark_by_default(void)
 }
 
 /* Why ini.c reads the headers. */
-static void cuts_the_name_of_a_section(void)
+TEST(cuts_the_name_of_a_section)
 {
     struct notes notes;
 
@@ -87,7 +87,7 @@ static void cuts_the_name_of_a_section(void)
     CHECK_INT(notes.rc, 0);
 }
 
-static void does_not_report_a_section_without_keys(void)
+TEST(does_not_report_a_section_without_keys)
 {
     struct notes notes;
 
@@ -95,7 +95,7 @@ static void does_not_report_a_section_without_keys(void)
     CHECK_INT(notes.rc, 0);
 }
 
-static void does_not_check_a_header(void)
+TEST(does_not_check_a_header)
 {
     struct notes notes;
 
@@ -106,7 +106,7 @@ static void does_not_check_a_header(void)
 }
 
 /* Why ini.c checks lines and keys. */
-static void joins_indented_lines(void)
+TEST(joins_indented_lines)
 {
     struct notes notes;
 
@@ -115,7 +115,7 @@ static void joins_indented_lines(void)
     CHECK_INT(notes.rc, 0);
 }
 
-static void takes_a_colon_for_an_equals_sign(void)
+TEST(takes_a_colon_for_an_equals_sign)
 {
     struct notes notes;
 
@@ -123,7 +123,7 @@ static void takes_a_colon_for_an_equals_sign(void)
     CHECK_INT(notes.rc, 0);
 }
 
-static void takes_keys_without_a_name_or_a_section(void)
+TEST(takes_keys_without_a_name_or_a_section)
 {
     struct notes notes;
 
@@ -131,7 +131,7 @@ static void takes_keys_without_a_name_or_a_section(void)
     CHECK_INT(notes.rc, 0);
 }
 
-static void takes_a_key_twice(void)
+TEST(takes_a_key_twice)
 {
     struct notes notes;
 
@@ -139,7 +139,7 @@ static void takes_a_key_twice(void)
     CHECK_INT(notes.rc, 0);
 }
 
-static void takes_control_characters(void)
+TEST(takes_control_characters)
 {
     struct notes notes;
 
@@ -165,31 +165,10 @@ static int note_value(void *arg, const char *section, const char *key, const cha
     return 1;
 }
 
-static void cuts_a_value_at_a_nul(void)
+TEST(cuts_a_value_at_a_nul)
 {
     int count = 0;
 
     CHECK_INT(ini_parse_stream(line_with_nul, &count, note_value, NULL), 0);
     CHECK_INT(count, 2);
-}
-
-static const struct unit_test tests[] = {
-    TEST(splits_and_trims_a_line),
-    TEST(cuts_a_line_by_default),
-    TEST(cuts_a_value_at_a_semicolon_by_default),
-    TEST(ignores_a_byte_order_mark_by_default),
-    TEST(cuts_the_name_of_a_section),
-    TEST(does_not_report_a_section_without_keys),
-    TEST(does_not_check_a_header),
-    TEST(joins_indented_lines),
-    TEST(takes_a_colon_for_an_equals_sign),
-    TEST(takes_keys_without_a_name_or_a_section),
-    TEST(takes_a_key_twice),
-    TEST(takes_control_characters),
-    TEST(cuts_a_value_at_a_nul),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void joins_what_touches(void)
+TEST(joins_what_touches)
 {
     _cleanup_intervals_ struct intervals set = INTERVALS_INIT;
 
@@ -20,7 +20,7 @@ static void joins_what_touches(void)
     CHECK_INT(set.count, 1);
 }
 
-static void counts_what_overlaps_once(void)
+TEST(counts_what_overlaps_once)
 {
     static const struct {
         uint64_t from, length, sum;
@@ -37,7 +37,7 @@ static void counts_what_overlaps_once(void)
     }
 }
 
-static void takes_the_whole_range(void)
+TEST(takes_the_whole_range)
 {
     _cleanup_intervals_ struct intervals set = INTERVALS_INIT;
 
@@ -48,7 +48,7 @@ static void takes_the_whole_range(void)
 }
 
 /* What comes again and again takes no more memory than what comes once. */
-static void stays_small(void)
+TEST(stays_small)
 {
     _cleanup_intervals_ struct intervals set = INTERVALS_INIT;
 
@@ -61,7 +61,7 @@ static void stays_small(void)
 enum { PLACES = 4096 };
 
 /* Against a map of all numbers; sums are asked for now and then, and sets are put together. */
-static void agrees_with_a_map(void)
+TEST(agrees_with_a_map)
 {
     unsigned seed = 1;
 
@@ -90,14 +90,4 @@ static void agrees_with_a_map(void)
         for (size_t i = 1; i < one.count; i++)
             CHECK(one.items[i - 1].to < one.items[i].from);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(joins_what_touches), TEST(counts_what_overlaps_once), TEST(takes_the_whole_range),
-    TEST(stays_small),        TEST(agrees_with_a_map),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -2,7 +2,7 @@
 
 #include "base/job.h"
 
-static void finds_the_job_of_a_cgroup(void)
+TEST(finds_the_job_of_a_cgroup)
 {
     static const struct {
         const char *text, *job; /* NULL: none */
@@ -27,13 +27,4 @@ static void finds_the_job_of_a_cgroup(void)
         CHECK_INT(job_of_cgroup(cases[i].text, job), cases[i].job != NULL);
         CHECK_STR(job, cases[i].job != NULL ? cases[i].job : "");
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(finds_the_job_of_a_cgroup),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -46,7 +46,7 @@ static const char *fault(const char *text)
     return fault_bytes(text, strlen(text));
 }
 
-static void reads_every_type(void)
+TEST(reads_every_type)
 {
     _cleanup_json_ struct json *root = parse(" {\"s\":\"text\",\"n\":-12,\"t\":true,\"f\":false,"
                                              "\"z\":null,\"a\":[1,\"x\",{}],\"o\":{}}\n");
@@ -70,7 +70,7 @@ static void reads_every_type(void)
     CHECK_STR(json_key(json_next(json_first(root))), "n");
 }
 
-static void missing_is_null(void)
+TEST(missing_is_null)
 {
     _cleanup_json_ struct json *root = parse("{\"s\":\"t\",\"a\":[\"x\"],\"n\":1}");
 
@@ -90,7 +90,7 @@ static void missing_is_null(void)
     json_free(NULL);
 }
 
-static void any_value_may_be_the_root(void)
+TEST(any_value_may_be_the_root)
 {
     static const char *const texts[] = {"1",    "\"\"", "true", "false",
                                         "null", "[]",   "{}",   "-0.5e-3"};
@@ -99,7 +99,7 @@ static void any_value_may_be_the_root(void)
         json_free(parse(texts[i]));
 }
 
-static void strings_are_decoded(void)
+TEST(strings_are_decoded)
 {
     _cleanup_json_ struct json *root =
         parse("[\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00fc\\u20AC\\ud83d\\udc27\x7f\", "
@@ -110,7 +110,7 @@ static void strings_are_decoded(void)
     CHECK_STR(json_text(json_next(json_first(root))), "\xC3\xBC\xF0\x9F\x90\xA7");
 }
 
-static void integers_are_exact(void)
+TEST(integers_are_exact)
 {
     static const struct {
         const char *text;
@@ -156,7 +156,7 @@ static void integers_are_exact(void)
     }
 }
 
-static void integers_find_their_node(void)
+TEST(integers_find_their_node)
 {
     _cleanup_json_ struct json *root =
         parse("{\"a\":[1,0.5,[2]],\"b\":{\"c\":3.5,\"d\":4},\"e\":\"5\",\"f\":6}");
@@ -170,7 +170,7 @@ static void integers_find_their_node(void)
     CHECK_INT(json_int(json_get(root, "f"), -7), 6);
 }
 
-static void refuses_bad_grammar(void)
+TEST(refuses_bad_grammar)
 {
     static const struct {
         const char *text;
@@ -208,7 +208,7 @@ static void refuses_bad_grammar(void)
         CHECK_STR(fault(cases[i].text), cases[i].why);
 }
 
-static void refuses_bad_numbers(void)
+TEST(refuses_bad_numbers)
 {
     CHECK_STR(fault("01"), "line 1, column 1: a number must not have leading zeros");
     CHECK_STR(fault("[-00]"), "line 1, column 3: a number must not have leading zeros");
@@ -226,7 +226,7 @@ static void refuses_bad_numbers(void)
     json_free(parse("111111111122222222223333333333444444444455555555556666666666777"));
 }
 
-static void refuses_bad_strings(void)
+TEST(refuses_bad_strings)
 {
     CHECK_STR(fault("\"a"), "line 1, column 1: unterminated string");
     CHECK_STR(fault("\"a\\\""), "line 1, column 1: unterminated string");
@@ -251,7 +251,7 @@ static void refuses_bad_strings(void)
     CHECK_STR(fault("\"\xFF"), "line 1, column 2: invalid UTF-8");
 }
 
-static void refuses_equal_keys(void)
+TEST(refuses_equal_keys)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -270,7 +270,7 @@ static void refuses_equal_keys(void)
     CHECK_STR(fault(str_text(&s)), "line 101, column 1: duplicate key 'k70' in an object");
 }
 
-static void many_keys_take_little_time(void)
+TEST(many_keys_take_little_time)
 {
     _cleanup_str_ struct str s = STR_INIT;
     _cleanup_json_ struct json *root = NULL;
@@ -283,7 +283,7 @@ static void many_keys_take_little_time(void)
     CHECK_INT(json_int(json_get(root, "1f"), -7), 0);
 }
 
-static void depth_is_limited(void)
+TEST(depth_is_limited)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -300,7 +300,7 @@ static void depth_is_limited(void)
     json_free(parse("[[],[],[[],[]]]")); /* beside each other is not deep */
 }
 
-static void size_is_limited(void)
+TEST(size_is_limited)
 {
     struct json *root = NULL;
     struct err err = ERR_INIT;
@@ -314,7 +314,7 @@ static void size_is_limited(void)
     CHECK(root == NULL);
 }
 
-static void writes_values(void)
+TEST(writes_values)
 {
     _cleanup_str_ struct str s = STR_INIT;
     struct json_out out = {.to = &s};
@@ -348,7 +348,7 @@ static const char *written(struct str *s, const char *text)
     return str_text(s);
 }
 
-static void writes_text_safely(void)
+TEST(writes_text_safely)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -362,7 +362,7 @@ static void writes_text_safely(void)
               "\"a\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\"");
 }
 
-static void reads_what_it_wrote(void)
+TEST(reads_what_it_wrote)
 {
     _cleanup_str_ struct str s = STR_INIT;
     char text[0x80];
@@ -377,7 +377,7 @@ static void reads_what_it_wrote(void)
     }
 }
 
-static void puts_nodes_as_they_were_written(void)
+TEST(puts_nodes_as_they_were_written)
 {
     static const char text[] =
         "{\"a\":[1,-0,1.0,1e3,9007199254740993,0.1,123456789012345678901234567890],"
@@ -398,29 +398,4 @@ static void puts_nodes_as_they_were_written(void)
     json_put_node(&out, NULL, json_get(root, "f"));
     json_close(&out, ']');
     CHECK_STR(again.data, "[null,{\"x\":2},{}]");
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_every_type),
-    TEST(missing_is_null),
-    TEST(any_value_may_be_the_root),
-    TEST(strings_are_decoded),
-    TEST(integers_are_exact),
-    TEST(integers_find_their_node),
-    TEST(refuses_bad_grammar),
-    TEST(refuses_bad_numbers),
-    TEST(refuses_bad_strings),
-    TEST(refuses_equal_keys),
-    TEST(many_keys_take_little_time),
-    TEST(depth_is_limited),
-    TEST(size_is_limited),
-    TEST(writes_values),
-    TEST(writes_text_safely),
-    TEST(reads_what_it_wrote),
-    TEST(puts_nodes_as_they_were_written),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

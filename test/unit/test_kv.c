@@ -7,7 +7,7 @@ static int parse(const char *text, struct kv *kv, struct err *err)
     return kv_parse(text, strlen(text), kv, err);
 }
 
-static void reads_what_it_writes(void)
+TEST(reads_what_it_writes)
 {
     static const char *const values[] = {
         "",   "plain-1.0/:@%+,", "two words", "it's", "$(touch x)", "a=b;c", "`id`", "\\", "'",
@@ -26,7 +26,7 @@ static void reads_what_it_writes(void)
     kv_free(&kv);
 }
 
-static void refuses_what_a_shell_could_run(void)
+TEST(refuses_what_a_shell_could_run)
 {
     static const char *const bad[] = {
         "A=$(touch x)\n", "A=`id`\n",   "A=b c\n",      "A=b;c\n",    "A='a\n",     "A='a'b\n",
@@ -46,7 +46,7 @@ static void refuses_what_a_shell_could_run(void)
     }
 }
 
-static void names_the_line(void)
+TEST(names_the_line)
 {
     struct kv kv = {.count = 0};
     struct err err = ERR_INIT;
@@ -54,7 +54,7 @@ static void names_the_line(void)
     CHECK_STR(err.text, "line 2: missing quotes around a value");
 }
 
-static void has_limits(void)
+TEST(has_limits)
 {
     _cleanup_str_ struct str text = STR_INIT;
     struct kv kv = {.count = 0};
@@ -83,7 +83,7 @@ static void has_limits(void)
     CHECK(kv_parse("A=\0b\n", 5, &kv, &err) == -1);
 }
 
-static void takes_and_puts(void)
+TEST(takes_and_puts)
 {
     struct kv kv = {.count = 0};
 
@@ -100,7 +100,7 @@ static void takes_and_puts(void)
     kv_free(&kv);
 }
 
-static void salvages_only_what_is_certain(void)
+TEST(salvages_only_what_is_certain)
 {
     static const char text[] = "A=1\nB=2\nbad line\nA=3\nC=4\nA=1\nD='half";
     struct kv kv = {.count = 0};
@@ -111,15 +111,4 @@ static void salvages_only_what_is_certain(void)
     CHECK_STR(kv_get(&kv, "B"), "2");
     CHECK_STR(kv_get(&kv, "C"), "4");
     kv_free(&kv);
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_what_it_writes), TEST(refuses_what_a_shell_could_run),
-    TEST(names_the_line),       TEST(has_limits),
-    TEST(takes_and_puts),       TEST(salvages_only_what_is_certain),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

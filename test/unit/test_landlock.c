@@ -3,7 +3,7 @@
 #include "base/landlock.h"
 
 /* The numbers are those of the kernel's landlock(7). */
-static void an_older_kernel_holds_less(void)
+TEST(an_older_kernel_holds_less)
 {
     CHECK_STR(landlock_gaps(7, false), "");
     CHECK_STR(landlock_gaps(6, false), "");
@@ -16,13 +16,4 @@ static void an_older_kernel_holds_less(void)
     CHECK_STR(landlock_gaps(3, true), landlock_gaps(3, false));
     for (int abi = 2; abi <= LANDLOCK_SCOPES; abi++)
         CHECK(strlen(landlock_gaps(abi, false)) <= strlen(landlock_gaps(abi - 1, false)));
-}
-
-static const struct unit_test tests[] = {
-    TEST(an_older_kernel_holds_less),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

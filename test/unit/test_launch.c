@@ -1,3 +1,4 @@
+#define UNIT_OWN_MAIN
 #include "unit.h"
 
 #include "base/file.h"
@@ -63,7 +64,7 @@ static char take(struct fixture *f, size_t index)
     return value == NULL || strcmp(value, "a=b\nc") != 0 ? '?' : received.prompts ? 'p' : 'e';
 }
 
-static void the_last_agent_removes_it(void)
+TEST(the_last_agent_removes_it)
 {
     struct fixture f;
 
@@ -78,7 +79,7 @@ static void the_last_agent_removes_it(void)
     release(&f);
 }
 
-static void prompts_are_handed_out_once(void)
+TEST(prompts_are_handed_out_once)
 {
     struct fixture f;
 
@@ -92,7 +93,7 @@ static void prompts_are_handed_out_once(void)
     release(&f);
 }
 
-static void only_those_who_are_wanted_are_waited_for(void)
+TEST(only_those_who_are_wanted_are_waited_for)
 {
     static const bool wanted[AGENTS] = {false, true, false};
     struct fixture f;
@@ -106,7 +107,7 @@ static void only_those_who_are_wanted_are_waited_for(void)
     release(&f);
 }
 
-static void another_file_is_damage(void)
+TEST(another_file_is_damage)
 {
     static const char *const bad[] = {"",
                                       "MASENV3",
@@ -151,7 +152,7 @@ static void read_machine(struct fixture *f, const char *line, struct str *ret)
         wall_probe_format(&received.probe, ret);
 }
 
-static void what_the_machine_holds_is_believed_if_it_can_be(void)
+TEST(what_the_machine_holds_is_believed_if_it_can_be)
 {
     static const char *const good[] = {"7 1 /bin/sh", "0 0 /bin/sh", "999 1 /bin/sh"};
     static const char *const bad[] = {
@@ -191,7 +192,7 @@ static void what_the_machine_holds_is_believed_if_it_can_be(void)
     release(&f);
 }
 
-static void what_mas_start_has_found_reaches_each_host(void)
+TEST(what_mas_start_has_found_reaches_each_host)
 {
     struct wall_probe probe = {.looked = true, .landlock = 6, .seccomp = true};
     struct fixture f;
@@ -216,21 +217,12 @@ static void what_mas_start_has_found_reaches_each_host(void)
     release(&f);
 }
 
-static const struct unit_test tests[] = {
-    TEST(the_last_agent_removes_it),
-    TEST(prompts_are_handed_out_once),
-    TEST(only_those_who_are_wanted_are_waited_for),
-    TEST(another_file_is_damage),
-    TEST(what_the_machine_holds_is_believed_if_it_can_be),
-    TEST(what_mas_start_has_found_reaches_each_host),
-};
-
 int main(void)
 {
     if (mkdtemp(place) == NULL || setenv("LAUNCH_TEST", "a=b\nc", 1) == -1)
         return 1;
     _cleanup_free_ char *run = mem_printf("%s/run", place);
-    int rc = mkdir(run, 0700) == 0 ? UNIT_RUN(tests) : 1;
+    int rc = mkdir(run, 0700) == 0 ? unit_run() : 1;
     (void)rmdir(run);
     (void)rmdir(place);
     return rc;

@@ -52,7 +52,7 @@ static bool has(const struct store_dir *place, const char *name)
     return faccessat(place->dir, name, F_OK, 0) == 0;
 }
 
-static void reads_what_it_writes(void)
+TEST(reads_what_it_writes)
 {
     char machine[] = "12ab it's n1";
     char boot[] = "";
@@ -71,7 +71,7 @@ static void reads_what_it_writes(void)
     CHECK_STR(back.token, TOKEN);
 }
 
-static void refuses_other_texts(void)
+TEST(refuses_other_texts)
 {
     static const char *const texts[] = {
         "",
@@ -93,7 +93,7 @@ static void refuses_other_texts(void)
     }
 }
 
-static void ages_in_steps(void)
+TEST(ages_in_steps)
 {
     CHECK_INT(lease_age(0), LEASE_VALID);
     CHECK_INT(lease_age(LEASE_LOST_MS - 1), LEASE_VALID);
@@ -105,7 +105,7 @@ static void ages_in_steps(void)
     CHECK(LEASE_OVER_MS + LEASE_HANGS_MS < LEASE_TAKE_MS);
 }
 
-static void the_first_claims_and_renews(void)
+TEST(the_first_claims_and_renews)
 {
     struct store_dir place;
     _cleanup_lease_ struct lease lease = LEASE_INIT;
@@ -139,7 +139,7 @@ static void the_first_claims_and_renews(void)
     store_drop(&place);
 }
 
-static void a_claim_ends_the_lease_before_it(void)
+TEST(a_claim_ends_the_lease_before_it)
 {
     struct store_dir place;
     _cleanup_lease_ struct lease lease = LEASE_INIT;
@@ -165,7 +165,7 @@ static void a_claim_ends_the_lease_before_it(void)
     store_drop(&place);
 }
 
-static void a_session_that_was_taken_over_does_not_take_itself_back(void)
+TEST(a_session_that_was_taken_over_does_not_take_itself_back)
 {
     struct store_dir place;
     _cleanup_lease_ struct lease lease = LEASE_INIT;
@@ -188,7 +188,7 @@ static void a_session_that_was_taken_over_does_not_take_itself_back(void)
     store_drop(&place);
 }
 
-static void a_lease_that_changes_is_not_taken(void)
+TEST(a_lease_that_changes_is_not_taken)
 {
     struct store_dir place;
     _cleanup_lease_ struct lease lease = LEASE_INIT;
@@ -286,7 +286,7 @@ static int64_t take(struct holder *holder, uint64_t epoch, struct lease *ret, st
                : time_monotonic_ms() - before;
 }
 
-static void one_late_renewal_begins_the_wait_anew_and_two_are_a_life(void)
+TEST(one_late_renewal_begins_the_wait_anew_and_two_are_a_life)
 {
     struct holder holder = {.lease = LEASE_INIT, .renews_at = {5}};
     _cleanup_lease_ struct lease lease = LEASE_INIT;
@@ -305,7 +305,7 @@ static void one_late_renewal_begins_the_wait_anew_and_two_are_a_life(void)
     holder_drop(&holder);
 }
 
-static void what_is_given_back_is_taken_at_once(void)
+TEST(what_is_given_back_is_taken_at_once)
 {
     struct holder holder = {.lease = LEASE_INIT, .releases_at = 3};
     _cleanup_lease_ struct lease lease = LEASE_INIT;
@@ -341,7 +341,7 @@ static bool renew_late(const char *machine, int64_t left_ms, void *arg)
     return false;
 }
 
-static void a_renewal_between_look_and_claim_is_waited_for(void)
+TEST(a_renewal_between_look_and_claim_is_waited_for)
 {
     struct holder holder = {.lease = LEASE_INIT};
     const struct lease_wish wish = {
@@ -363,7 +363,7 @@ static void claim_nine(void *arg)
     CHECK(put(arg, "claim-9", ""));
 }
 
-static void a_claim_while_it_is_renewed_ends_it(void)
+TEST(a_claim_while_it_is_renewed_ends_it)
 {
     struct store_dir place;
     _cleanup_lease_ struct lease lease = LEASE_INIT;
@@ -379,7 +379,7 @@ static void a_claim_while_it_is_renewed_ends_it(void)
     store_drop(&place);
 }
 
-static void each_taker_gets_an_epoch_that_was_never_claimed(void)
+TEST(each_taker_gets_an_epoch_that_was_never_claimed)
 {
     static const struct {
         uint64_t claimed, lease, wished, want;
@@ -409,7 +409,7 @@ static void each_taker_gets_an_epoch_that_was_never_claimed(void)
     }
 }
 
-static void it_is_durable_in_the_order_that_counts(void)
+TEST(it_is_durable_in_the_order_that_counts)
 {
     struct store_dir place;
     _cleanup_lease_ struct lease lease = LEASE_INIT;
@@ -428,7 +428,7 @@ static void it_is_durable_in_the_order_that_counts(void)
     store_drop(&place);
 }
 
-static void the_clock_is_shared_and_only_goes_on(void)
+TEST(the_clock_is_shared_and_only_goes_on)
 {
     _cleanup_lease_clock_ struct lease_clock a = LEASE_CLOCK_INIT;
     _cleanup_lease_clock_ struct lease_clock b = LEASE_CLOCK_INIT;
@@ -464,7 +464,7 @@ static void the_clock_is_shared_and_only_goes_on(void)
     CHECK_INT(next, -1);
 }
 
-static void a_clock_of_others_is_refused(void)
+TEST(a_clock_of_others_is_refused)
 {
     static const char path[] = "/dev/shm/mas-lease-" TOKEN;
     struct lease_clock clock = LEASE_CLOCK_INIT;
@@ -513,7 +513,7 @@ static bool has_page(const char *token)
     return access(path, F_OK) == 0;
 }
 
-static void old_pages_that_nobody_has_are_dropped(void)
+TEST(old_pages_that_nobody_has_are_dropped)
 {
     _cleanup_lease_clock_ struct lease_clock clock = LEASE_CLOCK_INIT;
     struct err err = ERR_INIT;
@@ -558,7 +558,7 @@ static bool somebody_waits_for(int fd)
     return found;
 }
 
-static void a_page_that_is_dropped_while_it_is_opened_is_made_anew(void)
+TEST(a_page_that_is_dropped_while_it_is_opened_is_made_anew)
 {
     _cleanup_lease_clock_ struct lease_clock first = LEASE_CLOCK_INIT;
     struct err err = ERR_INIT;
@@ -582,29 +582,4 @@ static void a_page_that_is_dropped_while_it_is_opened_is_made_anew(void)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
     CHECK(has_page(TOKEN));
     lease_clock_remove(TOKEN);
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_what_it_writes),
-    TEST(refuses_other_texts),
-    TEST(ages_in_steps),
-    TEST(the_first_claims_and_renews),
-    TEST(a_claim_ends_the_lease_before_it),
-    TEST(a_session_that_was_taken_over_does_not_take_itself_back),
-    TEST(a_lease_that_changes_is_not_taken),
-    TEST(one_late_renewal_begins_the_wait_anew_and_two_are_a_life),
-    TEST(what_is_given_back_is_taken_at_once),
-    TEST(a_renewal_between_look_and_claim_is_waited_for),
-    TEST(a_claim_while_it_is_renewed_ends_it),
-    TEST(each_taker_gets_an_epoch_that_was_never_claimed),
-    TEST(it_is_durable_in_the_order_that_counts),
-    TEST(the_clock_is_shared_and_only_goes_on),
-    TEST(a_clock_of_others_is_refused),
-    TEST(old_pages_that_nobody_has_are_dropped),
-    TEST(a_page_that_is_dropped_while_it_is_opened_is_made_anew),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

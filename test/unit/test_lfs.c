@@ -12,7 +12,7 @@ static bool parses(const char *text)
     return lfs_parse(text, strlen(text), &pointer);
 }
 
-static void reads_what_it_writes(void)
+TEST(reads_what_it_writes)
 {
     static const int64_t sizes[] = {0, 1, 1023, INT64_C(999999999999999999)};
 
@@ -27,13 +27,13 @@ static void reads_what_it_writes(void)
     }
 }
 
-static void takes_blanks_at_the_end(void)
+TEST(takes_blanks_at_the_end)
 {
     CHECK(parses(VERSION "oid sha256:" OID "\nsize 12"));
     CHECK(parses(VERSION "oid sha256:" OID "\nsize 12\n\n \r\n"));
 }
 
-static void refuses_what_is_no_pointer(void)
+TEST(refuses_what_is_no_pointer)
 {
     static const char *const texts[] = {
         "",
@@ -64,7 +64,7 @@ static void refuses_what_is_no_pointer(void)
     CHECK(!lfs_parse(hidden, sizeof hidden - 1, &pointer));
 }
 
-static void refuses_a_long_text(void)
+TEST(refuses_a_long_text)
 {
     _cleanup_str_ struct str text = STR_INIT;
     struct lfs_pointer pointer;
@@ -75,16 +75,4 @@ static void refuses_a_long_text(void)
     CHECK(lfs_parse(text.data, text.len, &pointer));
     str_addc(&text, '\n');
     CHECK(!lfs_parse(text.data, text.len, &pointer));
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_what_it_writes),
-    TEST(takes_blanks_at_the_end),
-    TEST(refuses_what_is_no_pointer),
-    TEST(refuses_a_long_text),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -71,7 +71,7 @@ static bool reads(const struct bytes *bytes)
     return read;
 }
 
-static void writes_and_reads_an_archive(void)
+TEST(writes_and_reads_an_archive)
 {
     struct bytes bytes = write_archive(true);
 
@@ -80,7 +80,7 @@ static void writes_and_reads_an_archive(void)
     CHECK(!reads(&bytes));
 }
 
-static void writes_no_checksum(void)
+TEST(writes_no_checksum)
 {
     struct bytes bytes = write_archive(true);
     struct archive *tar = archive_write_new();
@@ -93,7 +93,7 @@ static void writes_no_checksum(void)
     (void)archive_write_free(tar);
 }
 
-static void reads_an_archive_with_another_behind_it(void)
+TEST(reads_an_archive_with_another_behind_it)
 {
     struct bytes bytes = write_archive(true);
     struct bytes other = write_archive(true);
@@ -103,7 +103,7 @@ static void reads_an_archive_with_another_behind_it(void)
 }
 
 /* Such a frame may hold anything. */
-static void reads_past_skippable_frames(void)
+TEST(reads_past_skippable_frames)
 {
     static const char skippable[] = "\x50\x2a\x4d\x18\x06\x00\x00\x00hidden";
     struct bytes archive = write_archive(true);
@@ -113,16 +113,4 @@ static void reads_past_skippable_frames(void)
     append(&bytes, archive.data, archive.len);
     append(&bytes, skippable, sizeof skippable - 1);
     CHECK(reads(&bytes));
-}
-
-static const struct unit_test tests[] = {
-    TEST(writes_and_reads_an_archive),
-    TEST(writes_no_checksum),
-    TEST(reads_an_archive_with_another_behind_it),
-    TEST(reads_past_skippable_frames),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

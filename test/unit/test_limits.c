@@ -4,7 +4,7 @@
 #include "model/limits.h"
 #include "store/session_limits.h"
 
-static void amounts_are_read_and_written(void)
+TEST(amounts_are_read_and_written)
 {
     static const struct {
         enum limit_kind kind;
@@ -44,7 +44,7 @@ static void amounts_are_read_and_written(void)
         CHECK(limit_parse(bad[i].kind, bad[i].text, &amount) != NULL);
 }
 
-static void words_name_an_agent_and_a_kind(void)
+TEST(words_name_an_agent_and_a_kind)
 {
     static const struct {
         const char *word, *agent;
@@ -79,7 +79,7 @@ static void words_name_an_agent_and_a_kind(void)
     }
 }
 
-static void a_foreign_object_is_refused(void)
+TEST(a_foreign_object_is_refused)
 {
     static const char *const bad[] = {"{\"memory\":5}", "{\"memory\":\"x\"}", "{\"disk\":\"1G\"}",
                                       "[]", "\"1G\""};
@@ -92,15 +92,4 @@ static void a_foreign_object_is_refused(void)
         CHECK(!limit_set_read(json, &set));
     }
     CHECK(limit_set_read(NULL, &set));
-}
-
-static const struct unit_test tests[] = {
-    TEST(amounts_are_read_and_written),
-    TEST(words_name_an_agent_and_a_kind),
-    TEST(a_foreign_object_is_refused),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

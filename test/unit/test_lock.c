@@ -13,7 +13,7 @@ static int lock(const struct place *place, int wait_ms, int *ret_fd, struct err 
     return file_lock(place->dir, "lock", wait_ms, "test", ret_fd, err);
 }
 
-static void a_try_ends_at_once_and_names_the_holder(void)
+TEST(a_try_ends_at_once_and_names_the_holder)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_close_ int held = -1, fd = -1;
@@ -66,7 +66,7 @@ static bool within(const struct waiter *waiter, int64_t ms)
     return true;
 }
 
-static void waits_of_threads_end_when_they_said(void)
+TEST(waits_of_threads_end_when_they_said)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_close_ int held = -1;
@@ -87,7 +87,7 @@ static void waits_of_threads_end_when_they_said(void)
     }
 }
 
-static void a_wait_ends_with_the_lock(void)
+TEST(a_wait_ends_with_the_lock)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_close_ int held = -1;
@@ -111,7 +111,7 @@ static void on_alarm(int sig)
 }
 
 /* The timer and the signal of a process belong to who uses it. */
-static void a_wait_leaves_timer_and_signal_alone(void)
+TEST(a_wait_leaves_timer_and_signal_alone)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_close_ int held = -1, fd = -1;
@@ -140,7 +140,7 @@ static void replace_the_file(void *arg)
     CHECK_INT(file_create(place->dir, "lock", "", 0, 0600, &err), 0);
 }
 
-static void a_lock_on_a_removed_file_does_not_count(void)
+TEST(a_lock_on_a_removed_file_does_not_count)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_close_ int fd = -1;
@@ -150,17 +150,4 @@ static void a_lock_on_a_removed_file_does_not_count(void)
     REQUIRE(lock(&place, LOCK_TRY, &fd, &err) == 0);
     CHECK(file_is_named(place.dir, "lock", fd, NULL));
     CHECK(file_is_locked(place.dir, "lock"));
-}
-
-static const struct unit_test tests[] = {
-    TEST(a_try_ends_at_once_and_names_the_holder),
-    TEST(waits_of_threads_end_when_they_said),
-    TEST(a_wait_ends_with_the_lock),
-    TEST(a_wait_leaves_timer_and_signal_alone),
-    TEST(a_lock_on_a_removed_file_does_not_count),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

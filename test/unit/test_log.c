@@ -40,7 +40,7 @@ static bool put(struct log *log, const char *text)
     return log_write(log, text, strlen(text));
 }
 
-static void appends_what_is_written(void)
+TEST(appends_what_is_written)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 1000, 2, false);
@@ -58,7 +58,7 @@ static void appends_what_is_written(void)
     CHECK_INT(st.st_mode & 07777, 0600);
 }
 
-static void rotates_before_it_grows_beyond(void)
+TEST(rotates_before_it_grows_beyond)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 10, 2, false);
@@ -75,7 +75,7 @@ static void rotates_before_it_grows_beyond(void)
     check_text(&place, "a.log.3", "-");
 }
 
-static void cuts_what_is_larger_than_the_limit(void)
+TEST(cuts_what_is_larger_than_the_limit)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 4, 5, false);
@@ -87,7 +87,7 @@ static void cuts_what_is_larger_than_the_limit(void)
     check_text(&place, "a.log", "9");
 }
 
-static void keeps_none_if_told_so_and_drops_those_beyond_the_limit(void)
+TEST(keeps_none_if_told_so_and_drops_those_beyond_the_limit)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 4, 4, false);
@@ -108,7 +108,7 @@ static void keeps_none_if_told_so_and_drops_those_beyond_the_limit(void)
     check_text(&place, "a.log.1", "-");
 }
 
-static void notes_times_at_most_once_a_second(void)
+TEST(notes_times_at_most_once_a_second)
 {
     _cleanup_place_ struct place place = place_make();
     int64_t before = time_epoch_ms();
@@ -129,7 +129,7 @@ static void notes_times_at_most_once_a_second(void)
     CHECK_STR(end, " 25\n");
 }
 
-static void times_rotate_with_their_log(void)
+TEST(times_rotate_with_their_log)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 100, 1, true);
@@ -147,7 +147,7 @@ static void times_rotate_with_their_log(void)
     CHECK(fstatat(place.dir, "a.log.2.times", &st, 0) == -1);
 }
 
-static void times_of_bytes_that_are_gone_go_too(void)
+TEST(times_of_bytes_that_are_gone_go_too)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 100, 1, true);
@@ -165,7 +165,7 @@ static void times_of_bytes_that_are_gone_go_too(void)
     CHECK(strstr(times, " 0\n") != NULL && strchr(times, '\n')[1] == '\0');
 }
 
-static void times_have_a_limit_too(void)
+TEST(times_have_a_limit_too)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 200, 1, true);
@@ -180,7 +180,7 @@ static void times_have_a_limit_too(void)
     CHECK(strlen(old) >= 4 && strlen(old) < 10);
 }
 
-static void goes_on_in_a_new_file_if_the_old_one_is_gone(void)
+TEST(goes_on_in_a_new_file_if_the_old_one_is_gone)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 100, 1, false);
@@ -195,7 +195,7 @@ static void goes_on_in_a_new_file_if_the_old_one_is_gone(void)
     log_close(&log);
 }
 
-static void counts_what_a_full_disk_takes_and_tries_again(void)
+TEST(counts_what_a_full_disk_takes_and_tries_again)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 1 << 20, 1, true);
@@ -220,7 +220,7 @@ static void counts_what_a_full_disk_takes_and_tries_again(void)
 }
 
 /* With SIGXFSZ as it is: reaching the limit would end the program. */
-static void rotates_before_a_limit_on_files(void)
+TEST(rotates_before_a_limit_on_files)
 {
     _cleanup_place_ struct place place = place_make();
     struct rlimit was;
@@ -242,7 +242,7 @@ static void rotates_before_a_limit_on_files(void)
     CHECK_INT(strlen(old), 100);
 }
 
-static void follows_no_link_and_writes_to_no_directory_fifo_or_device(void)
+TEST(follows_no_link_and_writes_to_no_directory_fifo_or_device)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = LOG_INIT;
@@ -268,7 +268,7 @@ static void follows_no_link_and_writes_to_no_directory_fifo_or_device(void)
     check_text(&place, "a.log", "text");
 }
 
-static void times_that_cannot_be_written_lose_nothing(void)
+TEST(times_that_cannot_be_written_lose_nothing)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = LOG_INIT;
@@ -281,7 +281,7 @@ static void times_that_cannot_be_written_lose_nothing(void)
     check_text(&place, "victim", "-");
 }
 
-static void a_log_that_cannot_be_rotated_has_a_limit_all_the_same(void)
+TEST(a_log_that_cannot_be_rotated_has_a_limit_all_the_same)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 10, 1, false);
@@ -298,7 +298,7 @@ static void a_log_that_cannot_be_rotated_has_a_limit_all_the_same(void)
     check_text(&place, "a.log", "12345678");
 }
 
-static void waits_for_nobody_who_holds_a_lock_on_it(void)
+TEST(waits_for_nobody_who_holds_a_lock_on_it)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 10, 1, false);
@@ -329,7 +329,7 @@ static void write_lines(int dir, int writer)
     _exit(0);
 }
 
-static void lines_of_many_writers_are_all_there_and_whole(void)
+TEST(lines_of_many_writers_are_all_there_and_whole)
 {
     _cleanup_place_ struct place place = place_make();
     bool seen[4][500] = {{false}};
@@ -360,7 +360,7 @@ static void lines_of_many_writers_are_all_there_and_whole(void)
     CHECK_INT(lines, 2000);
 }
 
-static void a_name_that_is_too_long_is_refused(void)
+TEST(a_name_that_is_too_long_is_refused)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = LOG_INIT;
@@ -380,7 +380,7 @@ static void let_it_rotate(void *arg)
     CHECK(put(arg, "2"));
 }
 
-static void another_who_rotates_first_is_not_rotated_away(void)
+TEST(another_who_rotates_first_is_not_rotated_away)
 {
     _cleanup_place_ struct place place = place_make();
     struct log log = opened(&place, 10, 2, false);
@@ -394,30 +394,4 @@ static void another_who_rotates_first_is_not_rotated_away(void)
     check_text(&place, "a.log", "23");
     check_text(&place, "a.log.1", "1234567890");
     check_text(&place, "a.log.2", "-");
-}
-
-static const struct unit_test tests[] = {
-    TEST(appends_what_is_written),
-    TEST(rotates_before_it_grows_beyond),
-    TEST(cuts_what_is_larger_than_the_limit),
-    TEST(keeps_none_if_told_so_and_drops_those_beyond_the_limit),
-    TEST(notes_times_at_most_once_a_second),
-    TEST(times_rotate_with_their_log),
-    TEST(times_of_bytes_that_are_gone_go_too),
-    TEST(times_have_a_limit_too),
-    TEST(goes_on_in_a_new_file_if_the_old_one_is_gone),
-    TEST(counts_what_a_full_disk_takes_and_tries_again),
-    TEST(rotates_before_a_limit_on_files),
-    TEST(follows_no_link_and_writes_to_no_directory_fifo_or_device),
-    TEST(times_that_cannot_be_written_lose_nothing),
-    TEST(a_log_that_cannot_be_rotated_has_a_limit_all_the_same),
-    TEST(waits_for_nobody_who_holds_a_lock_on_it),
-    TEST(lines_of_many_writers_are_all_there_and_whole),
-    TEST(a_name_that_is_too_long_is_refused),
-    TEST(another_who_rotates_first_is_not_rotated_away),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -83,7 +83,7 @@ static void check_more(struct place *place, const char *want)
     check_rest(place, 64, want);
 }
 
-static void reads_all_parts_oldest_first(void)
+TEST(reads_all_parts_oldest_first)
 {
     for (size_t step = 1; step < 8; step += 3) {
         _cleanup_place_ struct place place = place_make();
@@ -99,7 +99,7 @@ static void reads_all_parts_oldest_first(void)
     }
 }
 
-static void a_log_that_is_missing_is_empty(void)
+TEST(a_log_that_is_missing_is_empty)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -110,7 +110,7 @@ static void a_log_that_is_missing_is_empty(void)
     check_more(&place, "one");
 }
 
-static void goes_on_where_it_was(void)
+TEST(goes_on_where_it_was)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -123,7 +123,7 @@ static void goes_on_where_it_was(void)
     check_more(&place, "");
 }
 
-static void goes_on_after_rotations(void)
+TEST(goes_on_after_rotations)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -143,7 +143,7 @@ static void goes_on_after_rotations(void)
     check_more(&place, "four five six ");
 }
 
-static void goes_on_although_its_part_is_gone(void)
+TEST(goes_on_although_its_part_is_gone)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -157,7 +157,7 @@ static void goes_on_although_its_part_is_gone(void)
     check_more(&place, "two three ");
 }
 
-static void tells_nothing_twice_if_the_log_is_removed(void)
+TEST(tells_nothing_twice_if_the_log_is_removed)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -172,7 +172,7 @@ static void tells_nothing_twice_if_the_log_is_removed(void)
     check_more(&place, "three ");
 }
 
-static void a_log_that_was_cut_is_read_anew(void)
+TEST(a_log_that_was_cut_is_read_anew)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -186,7 +186,7 @@ static void a_log_that_was_cut_is_read_anew(void)
     check_more(&place, "five ");
 }
 
-static void bytes_that_go_while_it_reads_are_passed_over(void)
+TEST(bytes_that_go_while_it_reads_are_passed_over)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -199,7 +199,7 @@ static void bytes_that_go_while_it_reads_are_passed_over(void)
     check_rest(&place, 8, "two three ");
 }
 
-static void rotation_while_it_reads_changes_nothing(void)
+TEST(rotation_while_it_reads_changes_nothing)
 {
     _cleanup_place_ struct place place = place_make();
     struct err err = ERR_INIT;
@@ -215,7 +215,7 @@ static void rotation_while_it_reads_changes_nothing(void)
     check_more(&place, "three ");
 }
 
-static void a_moment_in_a_rotation_hides_nothing(void)
+TEST(a_moment_in_a_rotation_hides_nothing)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -230,7 +230,7 @@ static void a_moment_in_a_rotation_hides_nothing(void)
     check_rest(&place, 8, "one two ");
 }
 
-static void finds_what_was_written_since(void)
+TEST(finds_what_was_written_since)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -253,7 +253,7 @@ static void finds_what_was_written_since(void)
     CHECK_INT(log_reader_since(&place.reader, 210001), 20);
 }
 
-static void without_times_a_part_counts_whole(void)
+TEST(without_times_a_part_counts_whole)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -274,7 +274,7 @@ static void without_times_a_part_counts_whole(void)
     CHECK_INT(log_reader_since(&place.reader, 151000), 10);
 }
 
-static void what_is_no_file_is_refused_by_its_kind(void)
+TEST(what_is_no_file_is_refused_by_its_kind)
 {
     _cleanup_place_ struct place place = place_make();
     struct err err = ERR_INIT;
@@ -293,7 +293,7 @@ static void what_is_no_file_is_refused_by_its_kind(void)
     CHECK_STR(err.text, "cannot read log 'a.log': it is a directory");
 }
 
-static void an_old_part_that_is_no_file_is_left_out(void)
+TEST(an_old_part_that_is_no_file_is_left_out)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -304,7 +304,7 @@ static void an_old_part_that_is_no_file_is_left_out(void)
     check_rest(&place, 8, "two one");
 }
 
-static void a_part_replaced_while_it_reads_is_not_followed(void)
+TEST(a_part_replaced_while_it_reads_is_not_followed)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -314,27 +314,4 @@ static void a_part_replaced_while_it_reads_is_not_followed(void)
     CHECK_INT(unlinkat(place.dir, "a.log", 0), 0);
     CHECK_INT(symlinkat("victim", place.dir, "a.log"), 0);
     check_rest(&place, 8, "");
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_all_parts_oldest_first),
-    TEST(a_log_that_is_missing_is_empty),
-    TEST(goes_on_where_it_was),
-    TEST(goes_on_after_rotations),
-    TEST(goes_on_although_its_part_is_gone),
-    TEST(tells_nothing_twice_if_the_log_is_removed),
-    TEST(a_log_that_was_cut_is_read_anew),
-    TEST(bytes_that_go_while_it_reads_are_passed_over),
-    TEST(rotation_while_it_reads_changes_nothing),
-    TEST(a_moment_in_a_rotation_hides_nothing),
-    TEST(finds_what_was_written_since),
-    TEST(without_times_a_part_counts_whole),
-    TEST(what_is_no_file_is_refused_by_its_kind),
-    TEST(an_old_part_that_is_no_file_is_left_out),
-    TEST(a_part_replaced_while_it_reads_is_not_followed),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

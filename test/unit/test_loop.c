@@ -12,7 +12,7 @@ static int event(unsigned value)
     return eventfd(value, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
-static void tells_which_descriptors_are_ready(void)
+TEST(tells_which_descriptors_are_ready)
 {
     struct loop loop = LOOP_INIT;
     _cleanup_close_ int ready = event(1);
@@ -31,7 +31,7 @@ static void tells_which_descriptors_are_ready(void)
     loop_free(&loop);
 }
 
-static void forgets_the_turn_before(void)
+TEST(forgets_the_turn_before)
 {
     struct loop loop = LOOP_INIT;
     _cleanup_close_ int ready = event(1);
@@ -49,7 +49,7 @@ static void forgets_the_turn_before(void)
     loop_free(&loop);
 }
 
-static void holds_many_descriptors(void)
+TEST(holds_many_descriptors)
 {
     enum { MANY = 300 };
     struct loop loop = LOOP_INIT;
@@ -70,7 +70,7 @@ static void holds_many_descriptors(void)
     loop_free(&loop);
 }
 
-static void ends_at_the_time(void)
+TEST(ends_at_the_time)
 {
     struct loop loop = LOOP_INIT;
     _cleanup_close_ int quiet = event(0);
@@ -101,7 +101,7 @@ static void alarm_often(bool on)
     (void)setitimer(ITIMER_REAL, on ? &soon : &never, NULL);
 }
 
-static void ends_a_turn_at_a_signal(void)
+TEST(ends_a_turn_at_a_signal)
 {
     struct loop loop = LOOP_INIT;
     _cleanup_close_ int quiet = event(0);
@@ -115,7 +115,7 @@ static void ends_a_turn_at_a_signal(void)
     loop_free(&loop);
 }
 
-static void waits_for_one_in_spite_of_signals(void)
+TEST(waits_for_one_in_spite_of_signals)
 {
     _cleanup_close_ int ready = event(1);
     _cleanup_close_ int quiet = event(0);
@@ -130,7 +130,7 @@ static void waits_for_one_in_spite_of_signals(void)
     alarm_often(false);
 }
 
-static void tells_of_ends_and_closed_descriptors(void)
+TEST(tells_of_ends_and_closed_descriptors)
 {
     struct loop loop = LOOP_INIT;
     int ends[2];
@@ -144,19 +144,4 @@ static void tells_of_ends_and_closed_descriptors(void)
     (void)close(ends[0]);
     CHECK_INT(loop_wait_for(ends[0], POLLIN, -1), POLLNVAL);
     loop_free(&loop);
-}
-
-static const struct unit_test tests[] = {
-    TEST(tells_which_descriptors_are_ready),
-    TEST(forgets_the_turn_before),
-    TEST(holds_many_descriptors),
-    TEST(ends_at_the_time),
-    TEST(ends_a_turn_at_a_signal),
-    TEST(waits_for_one_in_spite_of_signals),
-    TEST(tells_of_ends_and_closed_descriptors),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

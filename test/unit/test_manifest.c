@@ -45,7 +45,7 @@ static int read_with(size_t member, const char *value)
     return rc == 0 ? MAS_OK : err.code;
 }
 
-static void each_member_is_checked(void)
+TEST(each_member_is_checked)
 {
     CHECK_INT(read_with(ARRAY_LEN(members), ""), MAS_OK);
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
@@ -57,21 +57,11 @@ static void each_member_is_checked(void)
     }
 }
 
-static void has_limits(void)
+TEST(has_limits)
 {
     CHECK_INT(read_with(8, "4000001"), MAS_DAMAGED);
     CHECK_INT(read_with(9, "1099511627777"), MAS_DAMAGED);
     CHECK_INT(read_with(0, "0"), MAS_DAMAGED);
     CHECK_INT(read_with(0, "2"), MAS_FAILED); /* of a later version */
     CHECK_INT(read_with(1, "\"../../../../../../../../../../../../\""), MAS_DAMAGED);
-}
-
-static const struct unit_test tests[] = {
-    TEST(each_member_is_checked),
-    TEST(has_limits),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -96,7 +96,7 @@ static void end(struct server *s)
     "{\"jsonrpc\":\"2.0\",\"id\":" id                                                              \
     ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":" rest "}}\n"
 
-static void the_handshake_agrees_on_a_revision(void)
+TEST(the_handshake_agrees_on_a_revision)
 {
     static const char *const asked[][2] = {
         {"\"2025-11-25\"", "2025-11-25"}, {"\"2025-06-18\"", "2025-06-18"},
@@ -120,7 +120,7 @@ static void the_handshake_agrees_on_a_revision(void)
     }
 }
 
-static void nothing_but_ping_comes_before_it(void)
+TEST(nothing_but_ping_comes_before_it)
 {
     struct server s;
 
@@ -136,7 +136,7 @@ static void nothing_but_ping_comes_before_it(void)
     end(&s);
 }
 
-static void ids_come_back_as_they_were(void)
+TEST(ids_come_back_as_they_were)
 {
     static const char *const ids[] = {
         "0",    "-1", "1.50", "123456789012345678901234567890", "1e400", "\"\"", "\"a\\u00e4\\n\"",
@@ -166,7 +166,7 @@ static void ids_come_back_as_they_were(void)
     end(&s);
 }
 
-static void arguments_are_held_to_the_row(void)
+TEST(arguments_are_held_to_the_row)
 {
     static const char *const bad[][2] = {
         {"{}", "'text' is missing"},
@@ -209,7 +209,7 @@ static void arguments_are_held_to_the_row(void)
     end(&s);
 }
 
-static void a_tool_that_is_not_there_is_an_error_of_the_protocol(void)
+TEST(a_tool_that_is_not_there_is_an_error_of_the_protocol)
 {
     struct server s;
 
@@ -233,7 +233,7 @@ static void a_tool_that_is_not_there_is_an_error_of_the_protocol(void)
     end(&s);
 }
 
-static void a_call_that_is_taken_back_is_not_answered(void)
+TEST(a_call_that_is_taken_back_is_not_answered)
 {
     struct server s;
 
@@ -260,7 +260,7 @@ static void a_call_that_is_taken_back_is_not_answered(void)
     "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"mas\",\"title\":\"mas team\","  \
     "\"version\":\"1.2\"}}"
 
-static void the_newest_revision_needs_no_handshake(void)
+TEST(the_newest_revision_needs_no_handshake)
 {
     struct server s;
 
@@ -283,7 +283,7 @@ static void the_newest_revision_needs_no_handshake(void)
     end(&s);
 }
 
-static void bytes_may_come_one_by_one_and_many_at_once(void)
+TEST(bytes_may_come_one_by_one_and_many_at_once)
 {
     static const char two[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n\n"
                               "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n";
@@ -300,7 +300,7 @@ static void bytes_may_come_one_by_one_and_many_at_once(void)
     end(&s);
 }
 
-static void a_batch_is_refused_and_what_is_no_message_is_skipped(void)
+TEST(a_batch_is_refused_and_what_is_no_message_is_skipped)
 {
     struct server s;
 
@@ -315,7 +315,7 @@ static void a_batch_is_refused_and_what_is_no_message_is_skipped(void)
     end(&s);
 }
 
-static void a_message_that_is_too_long_is_refused_and_skipped(void)
+TEST(a_message_that_is_too_long_is_refused_and_skipped)
 {
     _cleanup_free_ char *piece = malloc(1 << 20);
     struct server s;
@@ -332,22 +332,4 @@ static void a_message_that_is_too_long_is_refused_and_skipped(void)
                      "the message is too long") "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n");
     CHECK(!mcp_is_stuck(s.mcp));
     end(&s);
-}
-
-static const struct unit_test tests[] = {
-    TEST(the_handshake_agrees_on_a_revision),
-    TEST(nothing_but_ping_comes_before_it),
-    TEST(ids_come_back_as_they_were),
-    TEST(arguments_are_held_to_the_row),
-    TEST(a_tool_that_is_not_there_is_an_error_of_the_protocol),
-    TEST(a_call_that_is_taken_back_is_not_answered),
-    TEST(the_newest_revision_needs_no_handshake),
-    TEST(bytes_may_come_one_by_one_and_many_at_once),
-    TEST(a_batch_is_refused_and_what_is_no_message_is_skipped),
-    TEST(a_message_that_is_too_long_is_refused_and_skipped),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

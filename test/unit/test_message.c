@@ -7,7 +7,7 @@ static const char *check(const char *text)
     return message_check(text, strlen(text));
 }
 
-static void text_is_good(void)
+TEST(text_is_good)
 {
     CHECK(check("") == NULL);
     CHECK(check("two lines\n\tand a tab\n") == NULL);
@@ -15,7 +15,7 @@ static void text_is_good(void)
     CHECK(check("Größe ⚙ 🙂 \u00a0 \u0100") == NULL);
 }
 
-static void control_characters_are_refused(void)
+TEST(control_characters_are_refused)
 {
     static const char want[] = "contains a control character other than tab and newline";
 
@@ -30,30 +30,18 @@ static void control_characters_are_refused(void)
     CHECK_STR(check("\r\n"), want);
 }
 
-static void bytes_that_are_no_utf8_are_refused(void)
+TEST(bytes_that_are_no_utf8_are_refused)
 {
     CHECK_STR(check("\xff"), "is not UTF-8");
     CHECK_STR(check("a\xc2"), "is not UTF-8");
     CHECK_STR(check("\xed\xa0\x80"), "is not UTF-8");
 }
 
-static void a_message_has_4_mib_at_most(void)
+TEST(a_message_has_4_mib_at_most)
 {
     _cleanup_free_ char *text = mem_alloc(MESSAGE_MAX + 1);
 
     memset(text, 'a', MESSAGE_MAX + 1);
     CHECK(message_check(text, MESSAGE_MAX) == NULL);
     CHECK_STR(message_check(text, MESSAGE_MAX + 1), "is longer than 4 MiB");
-}
-
-static const struct unit_test tests[] = {
-    TEST(text_is_good),
-    TEST(control_characters_are_refused),
-    TEST(bytes_that_are_no_utf8_are_refused),
-    TEST(a_message_has_4_mib_at_most),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static void amounts_are_read_exactly(void)
+TEST(amounts_are_read_exactly)
 {
     static const struct {
         const char *text;
@@ -50,7 +50,7 @@ static void amounts_are_read_exactly(void)
         CHECK(!money_parse(bad[i], &money));
 }
 
-static void numbers_that_are_no_amounts_are_refused(void)
+TEST(numbers_that_are_no_amounts_are_refused)
 {
     int64_t micro = 7;
 
@@ -68,7 +68,7 @@ static void numbers_that_are_no_amounts_are_refused(void)
     CHECK_INT(micro, 0);
 }
 
-static void amounts_are_written_for_people_and_programs(void)
+TEST(amounts_are_written_for_people_and_programs)
 {
     static const struct {
         int64_t micro;
@@ -91,14 +91,14 @@ static void amounts_are_written_for_people_and_programs(void)
     }
 }
 
-static void sums_have_an_end(void)
+TEST(sums_have_an_end)
 {
     CHECK_INT(money_sum(1, 2), 3);
     CHECK_INT(money_sum(MONEY_MAX, 1), MONEY_MAX);
     CHECK_INT(money_sum(MONEY_MAX - 1, MONEY_MAX), MONEY_MAX);
 }
 
-static void what_was_written_is_read_back(void)
+TEST(what_was_written_is_read_back)
 {
     static const int64_t amounts[] = {0, 1, 333333, INT64_C(1125899906000001)};
 
@@ -117,17 +117,4 @@ static void what_was_written_is_read_back(void)
         CHECK_INT(got.micro, money.micro);
         CHECK_STR(got.currency, "USD");
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(amounts_are_read_exactly),
-    TEST(numbers_that_are_no_amounts_are_refused),
-    TEST(amounts_are_written_for_people_and_programs),
-    TEST(sums_have_an_end),
-    TEST(what_was_written_is_read_back),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

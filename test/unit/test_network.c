@@ -20,7 +20,7 @@ static bool admits_address(const struct network *network, const char *text, uint
 }
 
 /* Values that are valid, and their normal form. */
-static void reads_what_it_may(void)
+TEST(reads_what_it_may)
 {
     static const struct {
         const char *text, *normal;
@@ -53,7 +53,7 @@ static void reads_what_it_may(void)
     }
 }
 
-static void refuses_the_rest(void)
+TEST(refuses_the_rest)
 {
     static const char *const rows[] = {
         "",
@@ -124,7 +124,7 @@ static void refuses_the_rest(void)
     }
 }
 
-static void has_limits(void)
+TEST(has_limits)
 {
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_network_ struct network network = NETWORK_INIT;
@@ -158,7 +158,7 @@ static void has_limits(void)
     CHECK(!network_parse_host("a\0b", 3, &host));
 }
 
-static void admits_what_is_named(void)
+TEST(admits_what_is_named)
 {
     _cleanup_network_ struct network network = NETWORK_INIT;
     struct err err = ERR_INIT;
@@ -196,7 +196,7 @@ static void admits_what_is_named(void)
     CHECK(!admits(&network, "2001:db8::2", 443));
 }
 
-static void admits_public_addresses_and_named_ones(void)
+TEST(admits_public_addresses_and_named_ones)
 {
     static const char *const refused[] = {
         "0.0.0.0",
@@ -265,7 +265,7 @@ static void admits_public_addresses_and_named_ones(void)
     CHECK(!network_names_loopback(&network));
 }
 
-static void none_admits_nothing(void)
+TEST(none_admits_nothing)
 {
     _cleanup_network_ struct network network = NETWORK_INIT;
     struct err err = ERR_INIT;
@@ -275,7 +275,7 @@ static void none_admits_nothing(void)
     CHECK(!admits_address(&network, "1.1.1.1", 443));
 }
 
-static void filters_by_name(void)
+TEST(filters_by_name)
 {
     _cleanup_network_ struct network network = NETWORK_INIT;
     _cleanup_str_ struct str text = STR_INIT;
@@ -290,19 +290,4 @@ static void filters_by_name(void)
     CHECK_INT(ports[0], 443);
     CHECK_INT(ports[1], 80);
     CHECK_INT(ports[2], 22);
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_what_it_may),
-    TEST(refuses_the_rest),
-    TEST(has_limits),
-    TEST(admits_what_is_named),
-    TEST(admits_public_addresses_and_named_ones),
-    TEST(none_admits_nothing),
-    TEST(filters_by_name),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

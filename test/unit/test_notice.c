@@ -4,7 +4,7 @@
 
 enum { LONG_MS = 30000 };
 
-static void kinds_are_a_list(void)
+TEST(kinds_are_a_list)
 {
     unsigned kinds = 99;
 
@@ -16,7 +16,7 @@ static void kinds_are_a_list(void)
     CHECK_INT(kinds, 1U << NOTICE_WAITING | 1U << NOTICE_DONE | 1U << NOTICE_CONFLICT);
 }
 
-static void a_request_has_an_id_of_its_own(void)
+TEST(a_request_has_an_id_of_its_own)
 {
     char one[REQUEST_ID_TEXT], two[REQUEST_ID_TEXT];
 
@@ -37,7 +37,7 @@ static void a_request_has_an_id_of_its_own(void)
 }
 
 /* A state that lasts, a state that comes again, and requests that follow each other. */
-static void each_change_is_told_once(void)
+TEST(each_change_is_told_once)
 {
     static const struct {
         struct agent_status status;
@@ -83,7 +83,7 @@ static void each_change_is_told_once(void)
     }
 }
 
-static void a_crash_says_how_it_ended(void)
+TEST(a_crash_says_how_it_ended)
 {
     struct notice_state state = {.busy_ms = 0};
     struct agent_status status = {
@@ -100,7 +100,7 @@ static void a_crash_says_how_it_ended(void)
     CHECK_STR(got.text, "exited with code 3: out of paper");
 }
 
-static void text_is_one_safe_line(void)
+TEST(text_is_one_safe_line)
 {
     static const struct {
         const char *text, *want;
@@ -132,7 +132,7 @@ static bool parse(const char *text, struct notice *ret)
            notice_parse(json, ret, &err) == 0;
 }
 
-static void a_notice_survives_the_way(void)
+TEST(a_notice_survives_the_way)
 {
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &text};
@@ -154,7 +154,7 @@ static void a_notice_survives_the_way(void)
     CHECK(!parse("{\"kind\":\"other\",\"at\":1,\"request\":\"\",\"text\":\"\"}", &got));
 }
 
-static void quiet_hours_may_go_over_midnight(void)
+TEST(quiet_hours_may_go_over_midnight)
 {
     struct notice_quiet quiet;
 
@@ -173,19 +173,4 @@ static void quiet_hours_may_go_over_midnight(void)
                                       "22:00 07:00", "22:00-07:000", "2:000-07:00"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         CHECK(!notice_parse_quiet(bad[i], &quiet));
-}
-
-static const struct unit_test tests[] = {
-    TEST(kinds_are_a_list),
-    TEST(a_request_has_an_id_of_its_own),
-    TEST(each_change_is_told_once),
-    TEST(a_crash_says_how_it_ended),
-    TEST(text_is_one_safe_line),
-    TEST(a_notice_survives_the_way),
-    TEST(quiet_hours_may_go_over_midnight),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

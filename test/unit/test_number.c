@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-static void sizes_are_powers_of_1024(void)
+TEST(sizes_are_powers_of_1024)
 {
     static const struct {
         const char *text;
@@ -44,7 +44,7 @@ static void sizes_are_powers_of_1024(void)
     }
 }
 
-static void what_passes_the_limit_is_refused(void)
+TEST(what_passes_the_limit_is_refused)
 {
     uint64_t size = 1;
 
@@ -55,18 +55,7 @@ static void what_passes_the_limit_is_refused(void)
     CHECK_INT(size, 4096);
 }
 
-static void the_machine_has_memory(void)
+TEST(the_machine_has_memory)
 {
     CHECK(memory_available() > 1 << 20);
-}
-
-static const struct unit_test tests[] = {
-    TEST(sizes_are_powers_of_1024),
-    TEST(what_passes_the_limit_is_refused),
-    TEST(the_machine_has_memory),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -47,7 +47,7 @@ static struct json *all_values(const struct operation *operation)
     return ret;
 }
 
-static void each_row_is_whole(void)
+TEST(each_row_is_whole)
 {
     for (size_t i = 0; i < operation_count; i++) {
         const struct operation *operation = &operations[i];
@@ -68,7 +68,7 @@ static void each_row_is_whole(void)
 }
 
 /* The server asks its starter for no command that this would refuse. */
-static void each_command_is_let_through(void)
+TEST(each_command_is_let_through)
 {
     for (size_t i = 0; i < operation_count; i++) {
         const struct operation *operation = &operations[i];
@@ -95,7 +95,7 @@ static void each_command_is_let_through(void)
     }
 }
 
-static void words_come_from_parameters(void)
+TEST(words_come_from_parameters)
 {
     static const struct {
         const char *operation, *params, *words, *input;
@@ -129,7 +129,7 @@ static void words_come_from_parameters(void)
     }
 }
 
-static void a_tool_has_its_defaults_and_its_caller(void)
+TEST(a_tool_has_its_defaults_and_its_caller)
 {
     static const struct {
         const char *operation, *me, *words;
@@ -152,7 +152,7 @@ static void a_tool_has_its_defaults_and_its_caller(void)
     }
 }
 
-static void a_command_has_the_address_that_does_it(void)
+TEST(a_command_has_the_address_that_does_it)
 {
     static const struct {
         const char *command, *operation, *query;
@@ -185,7 +185,7 @@ static void a_command_has_the_address_that_does_it(void)
     CHECK(operation_of_command("list --jobs", &query) == NULL); /* it is another list */
 }
 
-static void a_parameter_is_held_to_its_row(void)
+TEST(a_parameter_is_held_to_its_row)
 {
     static const struct param params[] = {
         {"n", PARAM_NUMBER, .min = 1, .max = 5},
@@ -239,18 +239,4 @@ static void a_parameter_is_held_to_its_row(void)
     CHECK(param_check(param_find(params, "n"), NULL, &why));
     CHECK(!param_check(param_find(params, "id"), NULL, &why));
     CHECK_STR(str_text(&why), "is missing");
-}
-
-static const struct unit_test tests[] = {
-    TEST(each_row_is_whole),
-    TEST(each_command_is_let_through),
-    TEST(words_come_from_parameters),
-    TEST(a_tool_has_its_defaults_and_its_caller),
-    TEST(a_command_has_the_address_that_does_it),
-    TEST(a_parameter_is_held_to_its_row),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -9,7 +9,7 @@
 #define BOOT_B "66666666-2222-3333-4444-555555555555 4026531836"
 #define BOOT_IN_CONTAINER "11111111-2222-3333-4444-555555555555 4026532999"
 
-static void knows_its_sessions(void)
+TEST(knows_its_sessions)
 {
     static const struct {
         const char *machine, *boot; /* of the session; this machine is ID_A n1, BOOT_A */
@@ -45,7 +45,7 @@ static void knows_its_sessions(void)
     }
 }
 
-static void machines_without_ids_are_told_apart_by_name(void)
+TEST(machines_without_ids_are_told_apart_by_name)
 {
     char machine[] = " n1";
     char boot[] = "";
@@ -66,7 +66,7 @@ static void machines_without_ids_are_told_apart_by_name(void)
     }
 }
 
-static void counts_the_owners(void)
+TEST(counts_the_owners)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_owner_ struct owner self = OWNER_INIT;
@@ -96,15 +96,4 @@ static void counts_the_owners(void)
     session.epoch = EPOCH_MAX;
     CHECK_INT(owner_take(&session, true, &err), 0);
     CHECK(session.epoch == EPOCH_MAX);
-}
-
-static const struct unit_test tests[] = {
-    TEST(knows_its_sessions),
-    TEST(machines_without_ids_are_told_apart_by_name),
-    TEST(counts_the_owners),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

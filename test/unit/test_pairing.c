@@ -24,7 +24,7 @@ static bool refuses(const struct root *root, const char *code)
            taken.right == RIGHT_NONE;
 }
 
-static void a_code_is_good_once(void)
+TEST(a_code_is_good_once)
 {
     struct pairing taken = {.right = RIGHT_NONE};
     char code[PAIRING_TEXT] = "";
@@ -45,7 +45,7 @@ static void a_code_is_good_once(void)
 }
 
 /* Zero for O, one for I and L, small letters, blanks and hyphens anywhere or nowhere. */
-static void a_code_is_taken_as_people_type_it(void)
+TEST(a_code_is_taken_as_people_type_it)
 {
     for (int way = 0; way < 4; way++) {
         struct pairing taken = {.right = RIGHT_NONE};
@@ -66,7 +66,7 @@ static void a_code_is_taken_as_people_type_it(void)
     }
 }
 
-static void wrong_codes_end_the_offer(void)
+TEST(wrong_codes_end_the_offer)
 {
     static const char *const wrong[PAIRING_TRIES] = {
         "", "-", "AAAA-AAAA",
@@ -85,7 +85,7 @@ static void wrong_codes_end_the_offer(void)
 }
 
 /* A code that is right but longer than what is looked at must not be cut to the right one. */
-static void nothing_behind_a_code_is_ignored(void)
+TEST(nothing_behind_a_code_is_ignored)
 {
     char code[PAIRING_TEXT] = "";
     A_ROOT;
@@ -95,7 +95,7 @@ static void nothing_behind_a_code_is_ignored(void)
     CHECK(refuses(&root, more));
 }
 
-static void a_new_offer_ends_the_one_before(void)
+TEST(a_new_offer_ends_the_one_before)
 {
     struct pairing taken;
     char first[PAIRING_TEXT] = "";
@@ -110,7 +110,7 @@ static void a_new_offer_ends_the_one_before(void)
 }
 
 /* Each has the sum of the code that is asked with: only what else is in it makes it none. */
-static void files_that_are_no_offer_are_refused(void)
+TEST(files_that_are_no_offer_are_refused)
 {
     static const char *const files[] = {
         "",
@@ -163,7 +163,7 @@ static void files_that_are_no_offer_are_refused(void)
     CHECK(refuses(&root, "AAAA-AAAA"));
 }
 
-static void an_offer_whose_time_is_over_is_refused_and_removed(void)
+TEST(an_offer_whose_time_is_over_is_refused_and_removed)
 {
     char code[PAIRING_TEXT] = "";
     char sum[SHA256_TEXT];
@@ -182,7 +182,7 @@ static void an_offer_whose_time_is_over_is_refused_and_removed(void)
     WELL(pairing_take(&root, code, &taken, &err));
 }
 
-static void a_name_that_is_taken_is_not_offered(void)
+TEST(a_name_that_is_taken_is_not_offered)
 {
     char code[PAIRING_TEXT];
     char text[TOKEN_TEXT];
@@ -192,20 +192,4 @@ static void a_name_that_is_taken_is_not_offered(void)
     CHECK_INT(pairing_offer(&root, &phone, code, &err), -1);
     CHECK_INT(err.code, MAS_CONFLICT);
     CHECK(!is_offered(&root));
-}
-
-static const struct unit_test tests[] = {
-    TEST(a_code_is_good_once),
-    TEST(a_code_is_taken_as_people_type_it),
-    TEST(wrong_codes_end_the_offer),
-    TEST(nothing_behind_a_code_is_ignored),
-    TEST(a_new_offer_ends_the_one_before),
-    TEST(files_that_are_no_offer_are_refused),
-    TEST(an_offer_whose_time_is_over_is_refused_and_removed),
-    TEST(a_name_that_is_taken_is_not_offered),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

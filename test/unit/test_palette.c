@@ -40,7 +40,7 @@ static double contrast(struct rgb a, struct rgb b)
     return one > other ? one / other : other / one;
 }
 
-static void tints_can_be_read_on_white_and_on_black(void)
+TEST(tints_can_be_read_on_white_and_on_black)
 {
     for (enum tint tint = 0; tint < TINT_COUNT; tint++) {
         const struct palette_look *look = &palette[tint];
@@ -53,7 +53,7 @@ static void tints_can_be_read_on_white_and_on_black(void)
 }
 
 /* What waits, or has failed, differs from plain text with any number of colours. */
-static void what_asks_stands_out_with_any_number_of_colours(void)
+TEST(what_asks_stands_out_with_any_number_of_colours)
 {
     CHECK(palette[TINT_ASKS].bold && palette[TINT_BAD].bold);
     CHECK_STR(palette_sgr(TINT_ASKS, 8), "\033[1m");
@@ -74,7 +74,7 @@ static int colours_of(const char *term, const char *tmux, const char *colorterm,
     return palette_colours();
 }
 
-static void the_environment_says_how_many_colours_there_are(void)
+TEST(the_environment_says_how_many_colours_there_are)
 {
     CHECK_INT(colours_of("linux", "", "", ""), 8);
     CHECK_INT(colours_of("xterm-16color", "", "", ""), 8);
@@ -84,15 +84,4 @@ static void the_environment_says_how_many_colours_there_are(void)
     CHECK_INT(colours_of("xterm-256color", "", "", "1"), 0);
     CHECK_INT(colours_of("dumb", "", "truecolor", ""), 0);
     CHECK_INT(colours_of("", "", "", ""), 0);
-}
-
-static const struct unit_test tests[] = {
-    TEST(tints_can_be_read_on_white_and_on_black),
-    TEST(what_asks_stands_out_with_any_number_of_colours),
-    TEST(the_environment_says_how_many_colours_there_are),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -22,7 +22,7 @@ static void check_owned(const struct place *place, const char *rel, const char *
 }
 
 /* Each directory on the way, the first, one in the middle and the last, is looked at. */
-static void nobody_else_can_change_where_a_path_leads(void)
+TEST(nobody_else_can_change_where_a_path_leads)
 {
     static const char *const dirs[] = {"a", "a/b", "a/b/c"};
     static const struct {
@@ -55,7 +55,7 @@ static void nobody_else_can_change_where_a_path_leads(void)
     }
 }
 
-static void links_on_the_way_are_followed_and_looked_at(void)
+TEST(links_on_the_way_are_followed_and_looked_at)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_free_ char *absolute = below(&place, "there/open");
@@ -80,7 +80,7 @@ static void links_on_the_way_are_followed_and_looked_at(void)
 }
 
 /* Links up to the limit, and one more. */
-static void a_chain_of_links_has_an_end(void)
+TEST(a_chain_of_links_has_an_end)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -95,7 +95,7 @@ static void a_chain_of_links_has_an_end(void)
     check_owned(&place, "41", "too many symbolic links");
 }
 
-static void a_path_stays_beneath(void)
+TEST(a_path_stays_beneath)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -118,7 +118,7 @@ static void a_path_stays_beneath(void)
     }
 }
 
-static void modes_do_not_depend_on_the_umask(void)
+TEST(modes_do_not_depend_on_the_umask)
 {
     _cleanup_place_ struct place place = place_make();
     struct stat st;
@@ -134,7 +134,7 @@ static void modes_do_not_depend_on_the_umask(void)
     CHECK_INT(errno, EEXIST);
 }
 
-static void nothing_is_renamed_over(void)
+TEST(nothing_is_renamed_over)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -146,7 +146,7 @@ static void nothing_is_renamed_over(void)
     CHECK_INT(faccessat(place.dir, "c", F_OK, 0), 0);
 }
 
-static void finds_what_execvp_would(void)
+TEST(finds_what_execvp_would)
 {
     _cleanup_place_ struct place place = place_make();
     static const char *const names[] = {"no/tool", "dir/tool", "yes/tool", "late/tool"};
@@ -172,19 +172,4 @@ static void finds_what_execvp_would(void)
     _cleanup_free_ char *named = path_find_program("no/tool", path, place.dir);
     CHECK_STR(named, NULL);
     CHECK_STR(path_find_program("", path, place.dir), NULL);
-}
-
-static const struct unit_test tests[] = {
-    TEST(nobody_else_can_change_where_a_path_leads),
-    TEST(links_on_the_way_are_followed_and_looked_at),
-    TEST(a_chain_of_links_has_an_end),
-    TEST(a_path_stays_beneath),
-    TEST(modes_do_not_depend_on_the_umask),
-    TEST(nothing_is_renamed_over),
-    TEST(finds_what_execvp_would),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

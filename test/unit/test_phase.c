@@ -9,7 +9,7 @@ static bool speaks(enum phase phase)
     return phase != PHASE_OFF && phase != PHASE_STUCK;
 }
 
-static void a_phase_keeps_what_it_waits_for(void)
+TEST(a_phase_keeps_what_it_waits_for)
 {
     struct phase_state state = {.now = PHASE_OFF, .until = -1};
 
@@ -23,7 +23,7 @@ static void a_phase_keeps_what_it_waits_for(void)
     CHECK(!phase_waits_for(&state, PHASE_LOADS, 2));
 }
 
-static void every_phase_may_end_or_get_stuck(void)
+TEST(every_phase_may_end_or_get_stuck)
 {
     for (enum phase phase = PHASE_OFF; phase < PHASE_COUNT; phase++) {
         CHECK(phase_may_follow(PHASE_OFF, phase));
@@ -31,7 +31,7 @@ static void every_phase_may_end_or_get_stuck(void)
     }
 }
 
-static void a_clear_leads_to_another_session_from_everywhere(void)
+TEST(a_clear_leads_to_another_session_from_everywhere)
 {
     for (enum phase phase = PHASE_OFF; phase < PHASE_COUNT; phase++) {
         CHECK(phase_may_follow(PHASE_RESUMES, phase) == speaks(phase));
@@ -40,7 +40,7 @@ static void a_clear_leads_to_another_session_from_everywhere(void)
     }
 }
 
-static void prompts_are_taken_only_after_the_settings(void)
+TEST(prompts_are_taken_only_after_the_settings)
 {
     for (enum phase phase = PHASE_OFF; phase < PHASE_COUNT; phase++) {
         CHECK(phase_may_follow(PHASE_READY, phase) == (phase == PHASE_SETS));
@@ -52,23 +52,10 @@ static void prompts_are_taken_only_after_the_settings(void)
     }
 }
 
-static void a_phase_that_may_not_follow_is_told(void)
+TEST(a_phase_that_may_not_follow_is_told)
 {
     struct phase_state state = {.now = PHASE_OFF, .until = -1};
 
     CHECK(!phase_enter(&state, PHASE_READY, 0, -1));
     CHECK_INT(state.now, PHASE_READY);
-}
-
-static const struct unit_test tests[] = {
-    TEST(a_phase_keeps_what_it_waits_for),
-    TEST(every_phase_may_end_or_get_stuck),
-    TEST(a_clear_leads_to_another_session_from_everywhere),
-    TEST(prompts_are_taken_only_after_the_settings),
-    TEST(a_phase_that_may_not_follow_is_told),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

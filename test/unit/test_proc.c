@@ -55,7 +55,7 @@ static void end_partner(void)
     (void)waitpid(partner, NULL, 0);
 }
 
-static void a_program_that_does_nothing_runs_out_of_time(void)
+TEST(a_program_that_does_nothing_runs_out_of_time)
 {
     partner = make_partner(false);
     CHECK_INT(code_of("exit 3", SHORT_MS, 0), 3);
@@ -66,14 +66,14 @@ static void a_program_that_does_nothing_runs_out_of_time(void)
     CHECK_INT(code_of(slow, SHORT_MS, 60000), MAS_TIMEOUT);
 }
 
-static void a_program_that_prints_has_time(void)
+TEST(a_program_that_prints_has_time)
 {
     partner = make_partner(false);
     CHECK_INT(code_of(talks, 1500, 60000), 0);
     end_partner();
 }
 
-static void a_program_whose_partner_works_has_time_but_not_for_ever(void)
+TEST(a_program_whose_partner_works_has_time_but_not_for_ever)
 {
     partner = make_partner(true);
     CHECK_INT(code_of("exec sleep 4", LONG_MS, 60000), 0);
@@ -81,7 +81,7 @@ static void a_program_whose_partner_works_has_time_but_not_for_ever(void)
     end_partner();
 }
 
-static void an_end_that_somebody_else_has_reaped_is_not_lost(void)
+TEST(an_end_that_somebody_else_has_reaped_is_not_lost)
 {
     const char *argv[] = {"sh", "-c", "exit 3", NULL};
     const struct proc_spec spec = {.file = "/bin/sh",
@@ -143,7 +143,7 @@ static bool has(const pid_t pids[4], pid_t pid)
     return pids[0] == pid || pids[1] == pid || pids[2] == pid || pids[3] == pid;
 }
 
-static void what_is_spared_is_left_out_with_all_that_is_below_it(void)
+TEST(what_is_spared_is_left_out_with_all_that_is_below_it)
 {
     pid_t below[2];
     pid_t found[4];
@@ -160,17 +160,4 @@ static void what_is_spared_is_left_out_with_all_that_is_below_it(void)
         (void)kill(top[i], SIGKILL);
         (void)waitpid(top[i], NULL, 0);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(what_is_spared_is_left_out_with_all_that_is_below_it),
-    TEST(an_end_that_somebody_else_has_reaped_is_not_lost),
-    TEST(a_program_that_does_nothing_runs_out_of_time),
-    TEST(a_program_that_prints_has_time),
-    TEST(a_program_whose_partner_works_has_time_but_not_for_ever),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -14,7 +14,7 @@ static bool reads(const char *key, const char *value, struct remote *ret)
     return remote_read(ret, &line, &err) == 0;
 }
 
-static void reads_where_machines_are(void)
+TEST(reads_where_machines_are)
 {
     static const struct {
         const char *value, *place;
@@ -38,7 +38,7 @@ static void reads_where_machines_are(void)
     }
 }
 
-static void refuses_what_could_be_an_option_or_a_command(void)
+TEST(refuses_what_could_be_an_option_or_a_command)
 {
     static const char *const bad[] = {
         "",
@@ -82,7 +82,7 @@ static void refuses_what_could_be_an_option_or_a_command(void)
     remote_free(&remote);
 }
 
-static void takes_only_absolute_paths(void)
+TEST(takes_only_absolute_paths)
 {
     static const char *const keys[] = {"mas", "root", "store"};
     struct remote remote;
@@ -101,7 +101,7 @@ static void takes_only_absolute_paths(void)
     remote_free(&remote);
 }
 
-static void names_are_words(void)
+TEST(names_are_words)
 {
     CHECK(remote_is_name("n1"));
     CHECK(remote_is_name("N_1-a"));
@@ -133,7 +133,7 @@ static void check_word(const char *shell, const char *word)
     str_free(&text);
 }
 
-static void shells_read_words_back(void)
+TEST(shells_read_words_back)
 {
     static const char *const shells[] = {"/bin/sh", "/bin/bash", "/usr/bin/zsh", "/usr/bin/fish",
                                          "/usr/bin/tcsh"};
@@ -174,15 +174,4 @@ static void shells_read_words_back(void)
         for (size_t j = 0; stat(shells[i], &st) == 0 && j < sizeof words / sizeof *words; j++)
             check_word(shells[i], words[j]);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_where_machines_are),  TEST(refuses_what_could_be_an_option_or_a_command),
-    TEST(takes_only_absolute_paths), TEST(names_are_words),
-    TEST(shells_read_words_back),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

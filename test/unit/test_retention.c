@@ -76,7 +76,7 @@ static const char *choose(const struct root *root, const struct made *made,
 #define KEEP(count) .by_count = true, .keep = (count)
 #define USUAL .statuses = RETENTION_STOPPED | RETENTION_ERROR
 
-static void chooses_by_age_and_number(void)
+TEST(chooses_by_age_and_number)
 {
     static const struct made five[] = {
         {'1', STATUS_STOPPED, 5 * DAY, NULL}, {'2', STATUS_STOPPED, 1 * DAY, NULL},
@@ -114,7 +114,7 @@ static void chooses_by_age_and_number(void)
         CHECK_STR(choose(&none, five, &cases[i].options, &got), cases[i].want);
 }
 
-static void spares_what_is_no_candidate(void)
+TEST(spares_what_is_no_candidate)
 {
     static const struct {
         enum status status;
@@ -158,7 +158,7 @@ static bool set_time(int dir, const char *name, time_t t)
 }
 
 /* Damaged metadata: the files say when. */
-static void finds_the_age_of_a_damaged_one(void)
+TEST(finds_the_age_of_a_damaged_one)
 {
     static const struct made one[] = {{'1', STATUS_ERROR, 0, "damaged"},
                                       {'\0', STATUS_STOPPED, 0, NULL}};
@@ -188,7 +188,7 @@ static void finds_the_age_of_a_damaged_one(void)
     CHECK_INT(used, NOW - 6);
 }
 
-static void reads_the_settings(void)
+TEST(reads_the_settings)
 {
     static const struct {
         const char *older, *keep, *status, *archive;
@@ -226,7 +226,7 @@ static void reads_the_settings(void)
     }
 }
 
-static void reads_statuses(void)
+TEST(reads_statuses)
 {
     static const struct {
         const char *text;
@@ -255,17 +255,4 @@ static void reads_statuses(void)
     CHECK_STR(retention_status_name(RETENTION_STOPPED), "stopped");
     CHECK_STR(retention_status_name(RETENTION_ERROR), "error");
     CHECK_STR(retention_status_name(RETENTION_CRASHED), "crashed");
-}
-
-static const struct unit_test tests[] = {
-    TEST(chooses_by_age_and_number),
-    TEST(spares_what_is_no_candidate),
-    TEST(finds_the_age_of_a_damaged_one),
-    TEST(reads_the_settings),
-    TEST(reads_statuses),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -87,7 +87,7 @@ static void check_out(struct heard *h, const char *want)
     rpc_sent(h->rpc, len);
 }
 
-static void asks_and_hears_the_answers_in_any_order(void)
+TEST(asks_and_hears_the_answers_in_any_order)
 {
     struct heard h;
 
@@ -107,7 +107,7 @@ static void asks_and_hears_the_answers_in_any_order(void)
     end(&h);
 }
 
-static void takes_answers_that_lack_something(void)
+TEST(takes_answers_that_lack_something)
 {
     struct heard h;
 
@@ -128,7 +128,7 @@ static void takes_answers_that_lack_something(void)
     end(&h);
 }
 
-static void keeps_ids_as_they_are(void)
+TEST(keeps_ids_as_they_are)
 {
     static const char *const ids[] = {"0",
                                       "7",
@@ -166,7 +166,7 @@ static void keeps_ids_as_they_are(void)
 }
 
 /* An id is kept until its request is answered. */
-static void refuses_ids_that_are_too_long(void)
+TEST(refuses_ids_that_are_too_long)
 {
     struct heard h;
 
@@ -192,7 +192,7 @@ static void refuses_ids_that_are_too_long(void)
     end(&h);
 }
 
-static void answers_in_any_order_and_once(void)
+TEST(answers_in_any_order_and_once)
 {
     struct heard h;
     _cleanup_json_ struct json *id = NULL;
@@ -218,7 +218,7 @@ static void answers_in_any_order_and_once(void)
     end(&h);
 }
 
-static void reads_lines_that_come_in_pieces(void)
+TEST(reads_lines_that_come_in_pieces)
 {
     static const char text[] = "{\"method\":\"a\",\"params\":{\"t\":\"\xC3\xBC\"}}\n\n"
                                "{\"method\":\"b\"}\n";
@@ -236,7 +236,7 @@ static void reads_lines_that_come_in_pieces(void)
     }
 }
 
-static void skips_garbage(void)
+TEST(skips_garbage)
 {
     struct heard h;
     size_t len;
@@ -257,7 +257,7 @@ static void skips_garbage(void)
     end(&h);
 }
 
-static void skips_what_is_too_long_or_too_deep(void)
+TEST(skips_what_is_too_long_or_too_deep)
 {
     struct heard h;
 
@@ -279,7 +279,7 @@ static void skips_what_is_too_long_or_too_deep(void)
     end(&h);
 }
 
-static void mends_cut_characters(void)
+TEST(mends_cut_characters)
 {
     struct heard h;
 
@@ -295,7 +295,7 @@ static void mends_cut_characters(void)
     end(&h);
 }
 
-static void times_out(void)
+TEST(times_out)
 {
     struct heard h;
     int64_t now = time_monotonic_ms();
@@ -323,7 +323,7 @@ static void times_out(void)
     end(&h);
 }
 
-static void loses_nothing_of_what_is_sent_in_pieces(void)
+TEST(loses_nothing_of_what_is_sent_in_pieces)
 {
     _cleanup_str_ struct str sent = STR_INIT;
     _cleanup_str_ struct str want = STR_INIT;
@@ -349,7 +349,7 @@ static void loses_nothing_of_what_is_sent_in_pieces(void)
     end(&h);
 }
 
-static void is_stuck_when_nobody_reads(void)
+TEST(is_stuck_when_nobody_reads)
 {
     struct heard h;
     size_t len;
@@ -363,7 +363,7 @@ static void is_stuck_when_nobody_reads(void)
     end(&h);
 }
 
-static void refuses_too_many_open_requests(void)
+TEST(refuses_too_many_open_requests)
 {
     struct heard h;
     size_t len;
@@ -377,7 +377,7 @@ static void refuses_too_many_open_requests(void)
     end(&h);
 }
 
-static void may_be_freed_in_a_call(void)
+TEST(may_be_freed_in_a_call)
 {
     struct heard h;
 
@@ -402,7 +402,7 @@ static void feed_sized(struct heard *h, size_t len, size_t step)
         rpc_feed(h->rpc, line.data + at, step < line.len - at ? step : line.len - at);
 }
 
-static void takes_a_line_that_is_just_as_long_as_allowed(void)
+TEST(takes_a_line_that_is_just_as_long_as_allowed)
 {
     static const size_t steps[] = {1, 999, 1000, 1001, 5000};
 
@@ -419,27 +419,4 @@ static void takes_a_line_that_is_just_as_long_as_allowed(void)
         check_heard(&h, "- m null\n");
         end(&h);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(asks_and_hears_the_answers_in_any_order),
-    TEST(takes_answers_that_lack_something),
-    TEST(keeps_ids_as_they_are),
-    TEST(refuses_ids_that_are_too_long),
-    TEST(answers_in_any_order_and_once),
-    TEST(reads_lines_that_come_in_pieces),
-    TEST(skips_garbage),
-    TEST(skips_what_is_too_long_or_too_deep),
-    TEST(takes_a_line_that_is_just_as_long_as_allowed),
-    TEST(mends_cut_characters),
-    TEST(times_out),
-    TEST(loses_nothing_of_what_is_sent_in_pieces),
-    TEST(is_stuck_when_nobody_reads),
-    TEST(refuses_too_many_open_requests),
-    TEST(may_be_freed_in_a_call),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -48,7 +48,7 @@ static struct with_store store_make(void)
     __attribute__((cleanup(store_free))) struct with_store with = store_make();                    \
     REQUIRE(with.dir != -1)
 
-static void sorts_by_epoch_then_time(void)
+TEST(sorts_by_epoch_then_time)
 {
     static const char *const sorted[] = {
         "save-10-20250101T000000Z.tar.zst", "save-9-20261231T235959Z.tar.zst",
@@ -70,7 +70,7 @@ static void sorts_by_epoch_then_time(void)
     CHECK_INT(list[0].when, 1735689600);
 }
 
-static void ignores_every_other_name(void)
+TEST(ignores_every_other_name)
 {
     static const char *const others[] = {
         "save-1-20250101T000000Z.tar.zst.new",
@@ -102,7 +102,7 @@ static void ignores_every_other_name(void)
     CHECK_INT(count, 0);
 }
 
-static void lists_the_newest_of_many(void)
+TEST(lists_the_newest_of_many)
 {
     struct save list[SAVES_LISTED];
     struct err err = ERR_INIT;
@@ -120,7 +120,7 @@ static void lists_the_newest_of_many(void)
         CHECK_INT(list[i].epoch, 99 - i);
 }
 
-static void tells_no_saves_from_no_store(void)
+TEST(tells_no_saves_from_no_store)
 {
     struct save list[SAVES_LISTED];
     struct err err = ERR_INIT;
@@ -133,7 +133,7 @@ static void tells_no_saves_from_no_store(void)
     CHECK_INT(err.code, MAS_NOT_FOUND);
 }
 
-static void says_that_there_is_none(void)
+TEST(says_that_there_is_none)
 {
     struct root root = {.fd = -1};
     struct config config = {.env_count = 0};
@@ -149,7 +149,7 @@ static void says_that_there_is_none(void)
     root_close(&root);
 }
 
-static void a_directory_of_another_user_is_not_used(void)
+TEST(a_directory_of_another_user_is_not_used)
 {
     struct save list[SAVES_LISTED];
     struct err err = ERR_INIT;
@@ -222,7 +222,7 @@ static size_t list_saves(const struct saved *s, struct save list[SAVES_LISTED])
     return count;
 }
 
-static void a_machine_that_lost_the_session_saves_nothing(void)
+TEST(a_machine_that_lost_the_session_saves_nothing)
 {
     struct save list[SAVES_LISTED];
     struct err err = ERR_INIT;
@@ -240,7 +240,7 @@ static void a_machine_that_lost_the_session_saves_nothing(void)
     CHECK_INT(list_saves(&s, list), 3); /* nothing came, and nothing went */
 }
 
-static void two_saves_in_one_second_are_two(void)
+TEST(two_saves_in_one_second_are_two)
 {
     struct save list[SAVES_LISTED];
     struct err err = ERR_INIT;
@@ -276,7 +276,7 @@ static void remove_newest(void *arg)
         CHECK_INT(unlinkat(s->store.dir, list[0].name, 0), 0);
 }
 
-static void a_save_that_is_damaged_or_goes_is_passed_over(void)
+TEST(a_save_that_is_damaged_or_goes_is_passed_over)
 {
     struct save list[SAVES_LISTED];
     struct err err = ERR_INIT;
@@ -299,7 +299,7 @@ static void a_save_that_is_damaged_or_goes_is_passed_over(void)
     }
 }
 
-static void what_another_save_cannot_mend_ends_the_restore(void)
+TEST(what_another_save_cannot_mend_ends_the_restore)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_strv_ char **passed = NULL;
@@ -314,22 +314,4 @@ static void what_another_save_cannot_mend_ends_the_restore(void)
     CHECK_INT(err.code, MAS_CONFLICT); /* the session is there */
     CHECK(strstr(err.text, list[0].name) != NULL);
     CHECK_STR(err.hint, "restore it under a new id with --new-id");
-}
-
-static const struct unit_test tests[] = {
-    TEST(sorts_by_epoch_then_time),
-    TEST(ignores_every_other_name),
-    TEST(lists_the_newest_of_many),
-    TEST(tells_no_saves_from_no_store),
-    TEST(says_that_there_is_none),
-    TEST(a_directory_of_another_user_is_not_used),
-    TEST(a_machine_that_lost_the_session_saves_nothing),
-    TEST(two_saves_in_one_second_are_two),
-    TEST(a_save_that_is_damaged_or_goes_is_passed_over),
-    TEST(what_another_save_cannot_mend_ends_the_restore),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -36,7 +36,7 @@ static struct seal begin(void)
     return seal;
 }
 
-static void keeps_what_comes_before_it(void)
+TEST(keeps_what_comes_before_it)
 {
     static const struct {
         const char *said, *kept;
@@ -61,7 +61,7 @@ static void keeps_what_comes_before_it(void)
         }
 }
 
-static void of_a_stranger_has_not_begun(void)
+TEST(of_a_stranger_has_not_begun)
 {
     char long_text[3 * SEAL_BEFORE_MAX];
     struct seal seal = make();
@@ -74,7 +74,7 @@ static void of_a_stranger_has_not_begun(void)
     CHECK_INT(strlen(seal.before), SEAL_BEFORE_MAX);
 }
 
-static void is_taken_from_the_end(void)
+TEST(is_taken_from_the_end)
 {
     static const char *const outputs[] = {"",
                                           "x",
@@ -98,7 +98,7 @@ static void is_taken_from_the_end(void)
         }
 }
 
-static void misses_what_was_lost(void)
+TEST(misses_what_was_lost)
 {
     for (size_t lost = 1; lost <= SEAL_LEN; lost++)
         for (size_t piece = 1; piece < 60; piece++) {
@@ -111,7 +111,7 @@ static void misses_what_was_lost(void)
         }
 }
 
-static void lets_the_beginnings_of_itself_pass(void)
+TEST(lets_the_beginnings_of_itself_pass)
 {
     for (size_t len = 1; len < SEAL_LEN; len++)
         for (size_t piece = 1; piece < 60; piece++) {
@@ -126,7 +126,7 @@ static void lets_the_beginnings_of_itself_pass(void)
         }
 }
 
-static void of_another_command_is_none(void)
+TEST(of_another_command_is_none)
 {
     struct seal one = begin();
     struct seal other = make();
@@ -136,7 +136,7 @@ static void of_another_command_is_none(void)
     CHECK_STR(left, other.line);
 }
 
-static void keeps_nothing_else_back(void)
+TEST(keeps_nothing_else_back)
 {
     struct seal seal = begin();
     _cleanup_str_ struct str to = STR_INIT;
@@ -146,7 +146,7 @@ static void keeps_nothing_else_back(void)
     CHECK_INT(seal.seen, 0);
 }
 
-static void has_a_text_of_its_form(void)
+TEST(has_a_text_of_its_form)
 {
     char mas[] = "mas";
     char *const argv[] = {mas, NULL};
@@ -155,16 +155,4 @@ static void has_a_text_of_its_form(void)
 
     CHECK_INT(seal_run("550e8400", argv, &code, &err), -1);
     CHECK_INT(err.code, MAS_USAGE);
-}
-
-static const struct unit_test tests[] = {
-    TEST(is_taken_from_the_end),      TEST(misses_what_was_lost),
-    TEST(of_another_command_is_none), TEST(lets_the_beginnings_of_itself_pass),
-    TEST(keeps_nothing_else_back),    TEST(has_a_text_of_its_form),
-    TEST(keeps_what_comes_before_it), TEST(of_a_stranger_has_not_begun),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -24,7 +24,7 @@ static void check_match(const char *text, const char *want)
     CHECK_STR(str_text(&match), want);
 }
 
-static void cuts_questions_up(void)
+TEST(cuts_questions_up)
 {
     check_match("How do I raise the time-out of the Gateway?",
                 "\"raise\" OR \"time-out\" OR \"Gateway\"");
@@ -38,7 +38,7 @@ static void cuts_questions_up(void)
     check_match("Größe 東京", "\"Größe\" OR \"東京\"");
 }
 
-static void long_questions_keep_their_longest_words(void)
+TEST(long_questions_keep_their_longest_words)
 {
     _cleanup_words_ struct words words = {.count = 0};
     _cleanup_str_ struct str text = STR_INIT;
@@ -53,7 +53,7 @@ static void long_questions_keep_their_longest_words(void)
     CHECK_INT(long_ones, 10);
 }
 
-static void stop_words_are_found(void)
+TEST(stop_words_are_found)
 {
     static const char *const stops[] = {"a", "about", "The", "yours", "did", "d", "won", "isn"};
 
@@ -66,7 +66,7 @@ static void stop_words_are_found(void)
 
 /* ---- numbers and lists */
 
-static void numbers_say_where_a_message_is(void)
+TEST(numbers_say_where_a_message_is)
 {
     int64_t id = search_id(123456789, 1048575, KIND_TOOL, 63);
 
@@ -78,7 +78,7 @@ static void numbers_say_where_a_message_is(void)
     CHECK(search_id(1, PLACE_MAX, KIND_TOOL, 63) < search_id(2, 0, KIND_USER, 0));
 }
 
-static void the_best_of_many_are_kept_in_order(void)
+TEST(the_best_of_many_are_kept_in_order)
 {
     _cleanup_best_ struct best best = {.most = 10};
 
@@ -208,7 +208,7 @@ static void check_found(struct world *world, const struct search_options *wish, 
 #define FOUND(world, text_, limit_, want)                                                          \
     check_found(world, &(struct search_options){.text = (text_), .limit = (limit_)}, want)
 
-static void an_answer_is_found_by_its_question(void)
+TEST(an_answer_is_found_by_its_question)
 {
     _cleanup_world_ struct world world;
 
@@ -224,7 +224,7 @@ static void an_answer_is_found_by_its_question(void)
         "8443, behind the proxy\n");
 }
 
-static void a_segment_lifts_its_messages(void)
+TEST(a_segment_lifts_its_messages)
 {
     _cleanup_world_ struct world world;
     struct err err = ERR_INIT;
@@ -249,7 +249,7 @@ static void a_segment_lifts_its_messages(void)
     CHECK_INT(number, 2);
 }
 
-static void what_is_not_finished_is_read_again(void)
+TEST(what_is_not_finished_is_read_again)
 {
     _cleanup_world_ struct world world;
     struct err err = ERR_INIT;
@@ -273,7 +273,7 @@ static void what_is_not_finished_is_read_again(void)
     WELL(db_exec(search->db, "INSERT INTO word (word) VALUES ('integrity-check')", &err));
 }
 
-static void who_hurries_leaves_the_rest_to_the_next(void)
+TEST(who_hurries_leaves_the_rest_to_the_next)
 {
     _cleanup_world_ struct world world;
     _cleanup_search_ struct search *search = NULL;
@@ -291,7 +291,7 @@ static void who_hurries_leaves_the_rest_to_the_next(void)
     FOUND(&world, "herons", 1, "tell me of herons\n");
 }
 
-static void changes_are_told_by_the_files_alone(void)
+TEST(changes_are_told_by_the_files_alone)
 {
     _cleanup_world_ struct world world;
     struct err err = ERR_INIT;
@@ -317,7 +317,7 @@ static void changes_are_told_by_the_files_alone(void)
 
 /* A writer in the middle of a transaction keeps no search from what is there, and no search keeps a
  * writer from writing. */
-static void writers_and_searches_do_not_wait_for_each_other(void)
+TEST(writers_and_searches_do_not_wait_for_each_other)
 {
     _cleanup_world_ struct world world;
     struct err err = ERR_INIT;
@@ -344,7 +344,7 @@ static void writers_and_searches_do_not_wait_for_each_other(void)
     db_rollback(first->db);
 }
 
-static void long_texts_are_cut_at_characters(void)
+TEST(long_texts_are_cut_at_characters)
 {
     _cleanup_world_ struct world world;
     _cleanup_str_ struct str text = STR_INIT;
@@ -367,7 +367,7 @@ static void long_texts_are_cut_at_characters(void)
 
 /* ---- context */
 
-static void lists_hold_what_just_fits(void)
+TEST(lists_hold_what_just_fits)
 {
     static const struct {
         size_t all;
@@ -414,7 +414,7 @@ static void recall(struct world *world, const char *settings, const char *text, 
     store_place_free(&place);
 }
 
-static void recall_has_nothing_of_its_own_conversation(void)
+TEST(recall_has_nothing_of_its_own_conversation)
 {
     _cleanup_world_ struct world world;
     _cleanup_str_ struct str off = STR_INIT;
@@ -442,7 +442,7 @@ static void recall_has_nothing_of_its_own_conversation(void)
     (void)unsetenv("XDG_CONFIG_HOME");
 }
 
-static void recall_has_only_what_is_related(void)
+TEST(recall_has_only_what_is_related)
 {
     _cleanup_world_ struct world world;
     struct err err = ERR_INIT;
@@ -478,35 +478,11 @@ static void recall_has_only_what_is_related(void)
 
 /* ---- vectors */
 
-static void products_are_cosines(void)
+TEST(products_are_cosines)
 {
     static const int8_t a[] = {127, 0, 0};
     static const int8_t b[] = {0, 127, 0};
 
     CHECK_INT(vector_product(a, a, 3), 127 * 127);
     CHECK_INT(vector_product(a, b, 3), 0);
-}
-
-static const struct unit_test tests[] = {
-    TEST(cuts_questions_up),
-    TEST(long_questions_keep_their_longest_words),
-    TEST(stop_words_are_found),
-    TEST(numbers_say_where_a_message_is),
-    TEST(the_best_of_many_are_kept_in_order),
-    TEST(an_answer_is_found_by_its_question),
-    TEST(a_segment_lifts_its_messages),
-    TEST(what_is_not_finished_is_read_again),
-    TEST(who_hurries_leaves_the_rest_to_the_next),
-    TEST(changes_are_told_by_the_files_alone),
-    TEST(writers_and_searches_do_not_wait_for_each_other),
-    TEST(long_texts_are_cut_at_characters),
-    TEST(lists_hold_what_just_fits),
-    TEST(recall_has_nothing_of_its_own_conversation),
-    TEST(recall_has_only_what_is_related),
-    TEST(products_are_cosines),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -95,7 +95,7 @@ static void check_cases(const struct file_case *cases, size_t count, const char 
 #define REST(rest) GOOD_TEXT("stopped", "isolated", "alpha", rest)
 #define GOOD REST(" 0.5 +5400 +3600")
 
-static void reads_each_key(void)
+TEST(reads_each_key)
 {
     static const struct file_case cases[] = {
         {"", "", GOOD},
@@ -132,7 +132,7 @@ static void reads_each_key(void)
     check_cases(cases, ARRAY_LEN(cases), "");
 }
 
-static void keeps_strange_keys_apart(void)
+TEST(keeps_strange_keys_apart)
 {
     static const struct file_case cases[] = {
         {"PATH", "PATH=/tmp/evil", GOOD " strange: PATH"},
@@ -148,7 +148,7 @@ static void keeps_strange_keys_apart(void)
 #define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 #define LONG HUNDRED HUNDRED HUNDRED HUNDRED "a"
 
-static void refuses_wrong_values(void)
+TEST(refuses_wrong_values)
 {
     static const struct file_case cases[] = {
         {"SESSION_ID", "", "SESSION_ID is missing"},
@@ -184,7 +184,7 @@ static void refuses_wrong_values(void)
     check_cases(cases, ARRAY_LEN(cases), "error: its .session is damaged: ");
 }
 
-static void refuses_other_forms(void)
+TEST(refuses_other_forms)
 {
     static const struct file_case cases[] = {
         {"NAME", "NAME=alpha\nNAME=beta", "line 8: duplicate key NAME"},
@@ -204,7 +204,7 @@ static void refuses_other_forms(void)
     check_cases(cases, ARRAY_LEN(cases), "error: its .session is damaged: ");
 }
 
-static void refuses_what_is_too_long(void)
+TEST(refuses_what_is_too_long)
 {
     static const struct {
         const char *key;
@@ -230,7 +230,7 @@ static void refuses_what_is_too_long(void)
         }
 }
 
-static void refuses_other_bytes_and_files(void)
+TEST(refuses_other_bytes_and_files)
 {
     static const char *const texts[][2] = {{"", "SESSION_ID is missing"},
                                            {"\n", "line 1 is not KEY=value"},
@@ -261,7 +261,7 @@ static void refuses_other_bytes_and_files(void)
     CHECK(str_starts(load(&root, NULL, 0, &got), "error: cannot read '.session': "));
 }
 
-static void reads_what_it_writes(void)
+TEST(reads_what_it_writes)
 {
     static const struct {
         const char *text; /* for each text of the session that may be any */
@@ -315,7 +315,7 @@ static void reads_what_it_writes(void)
     }
 }
 
-static void checks_names(void)
+TEST(checks_names)
 {
     static const struct {
         const char *name;
@@ -331,7 +331,7 @@ static void checks_names(void)
             unit_print_str("name", cases[i].name);
 }
 
-static void a_label_is_the_name_or_the_id(void)
+TEST(a_label_is_the_name_or_the_id)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -349,21 +349,4 @@ static void a_label_is_the_name_or_the_id(void)
     CHECK_INT(session_used(&named), named.activity);
     named.stopped = named.activity + 1;
     CHECK_INT(session_used(&named), named.stopped);
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_each_key),
-    TEST(keeps_strange_keys_apart),
-    TEST(refuses_wrong_values),
-    TEST(refuses_other_forms),
-    TEST(refuses_what_is_too_long),
-    TEST(refuses_other_bytes_and_files),
-    TEST(reads_what_it_writes),
-    TEST(checks_names),
-    TEST(a_label_is_the_name_or_the_id),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

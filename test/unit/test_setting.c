@@ -2,7 +2,7 @@
 
 #include "store/config.h"
 
-static void built_in_values_are_valid(void)
+TEST(built_in_values_are_valid)
 {
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting_info *info = &setting_infos[i];
@@ -110,7 +110,7 @@ static void check_each(enum setting setting, const char *list, bool is_good)
     }
 }
 
-static void values_have_types_and_ranges(void)
+TEST(values_have_types_and_ranges)
 {
     bool seen[SETTING_COUNT] = {false};
 
@@ -123,7 +123,7 @@ static void values_have_types_and_ranges(void)
         CHECK(seen[i]);
 }
 
-static void long_values_are_refused(void)
+TEST(long_values_are_refused)
 {
     static const struct {
         enum setting setting;
@@ -165,7 +165,7 @@ static struct fixture prepare(void)
     return f;
 }
 
-static void a_later_source_wins(void)
+TEST(a_later_source_wins)
 {
     static const struct {
         const char *user, *ini, *env, *value, *origin; /* a path is below the place */
@@ -201,7 +201,7 @@ static void a_later_source_wins(void)
     }
 }
 
-static void reads_values(void)
+TEST(reads_values)
 {
     _cleanup_fixture_ struct fixture f = prepare();
     _cleanup_config_ struct config config = CONFIG_INIT;
@@ -232,7 +232,7 @@ static void reads_values(void)
     CHECK_STR(config_text(&config, SETTING_MODE), "legacy");
 }
 
-static void names_what_is_wrong(void)
+TEST(names_what_is_wrong)
 {
     static const struct {
         const char *ini, *why; /* after the path */
@@ -267,7 +267,7 @@ static void names_what_is_wrong(void)
     }
 }
 
-static void tells_all_problems(void)
+TEST(tells_all_problems)
 {
     _cleanup_fixture_ struct fixture f = prepare();
     _cleanup_config_ struct config config = CONFIG_INIT;
@@ -285,7 +285,7 @@ static void tells_all_problems(void)
 }
 
 /* [memory] embed_command names a program. */
-static void a_root_that_is_not_accepted_names_no_program(void)
+TEST(a_root_that_is_not_accepted_names_no_program)
 {
     for (int accepted = 0; accepted < 2; accepted++) {
         _cleanup_fixture_ struct fixture f = prepare();
@@ -300,7 +300,7 @@ static void a_root_that_is_not_accepted_names_no_program(void)
     }
 }
 
-static void a_file_that_others_may_write_is_refused(void)
+TEST(a_file_that_others_may_write_is_refused)
 {
     _cleanup_fixture_ struct fixture f = prepare();
     _cleanup_config_ struct config config = CONFIG_INIT;
@@ -314,7 +314,7 @@ static void a_file_that_others_may_write_is_refused(void)
     CHECK(strstr(err.text, "it is a directory") != NULL);
 }
 
-static void presets_come_from_all_files(void)
+TEST(presets_come_from_all_files)
 {
     _cleanup_fixture_ struct fixture f = prepare();
     _cleanup_config_ struct config config = CONFIG_INIT;
@@ -339,7 +339,7 @@ static void presets_come_from_all_files(void)
     MUST(config_load(&f.root, false, &config, NULL, &err));
 }
 
-static void a_new_file_of_settings_is_good(void)
+TEST(a_new_file_of_settings_is_good)
 {
     _cleanup_fixture_ struct fixture f = prepare();
     _cleanup_config_ struct config config = CONFIG_INIT;
@@ -356,23 +356,4 @@ static void a_new_file_of_settings_is_good(void)
         CHECK_STR(config_text(&config, (enum setting)i), setting_infos[i].fallback);
         CHECK(strcmp(config.settings[i].origin, "built in") != 0);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(built_in_values_are_valid),
-    TEST(values_have_types_and_ranges),
-    TEST(long_values_are_refused),
-    TEST(a_later_source_wins),
-    TEST(reads_values),
-    TEST(names_what_is_wrong),
-    TEST(tells_all_problems),
-    TEST(a_root_that_is_not_accepted_names_no_program),
-    TEST(a_file_that_others_may_write_is_refused),
-    TEST(presets_come_from_all_files),
-    TEST(a_new_file_of_settings_is_good),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

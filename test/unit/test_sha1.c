@@ -14,7 +14,7 @@ static void check(const void *bytes, size_t len, const char *want)
 }
 
 /* The examples of the standard, and sha1sum's word for the lengths around the end of a block. */
-static void sums_up(void)
+TEST(sums_up)
 {
     static const struct {
         size_t len;
@@ -40,13 +40,4 @@ static void sums_up(void)
     check(million, 1000000, "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
     for (size_t i = 0; i < ARRAY_LEN(lengths); i++)
         check(million, lengths[i].len, lengths[i].want);
-}
-
-static const struct unit_test tests[] = {
-    TEST(sums_up),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

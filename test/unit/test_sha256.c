@@ -13,7 +13,7 @@ static void check_sum(const char *text, size_t count, const char *expected)
     CHECK_STR(hex, expected);
 }
 
-static void gives_the_sums_of_the_standard(void)
+TEST(gives_the_sums_of_the_standard)
 {
     check_sum("", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     check_sum("abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -23,14 +23,14 @@ static void gives_the_sums_of_the_standard(void)
 }
 
 /* The padding fills the block at 55 bytes, and needs one more from 56 on. */
-static void pads_a_block_that_is_nearly_full(void)
+TEST(pads_a_block_that_is_nearly_full)
 {
     check_sum("a", 55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
     check_sum("a", 56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a");
     check_sum("a", 64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
 }
 
-static void takes_data_in_parts(void)
+TEST(takes_data_in_parts)
 {
     unsigned char bytes[1000];
     char whole[SHA256_TEXT];
@@ -50,7 +50,7 @@ static void takes_data_in_parts(void)
     }
 }
 
-static void knows_a_sum(void)
+TEST(knows_a_sum)
 {
     char hex[SHA256_TEXT];
 
@@ -62,16 +62,4 @@ static void knows_a_sum(void)
     hex[0] = '\0';
     CHECK(!sha256_is_hex(hex));
     CHECK(!sha256_is_hex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad0"));
-}
-
-static const struct unit_test tests[] = {
-    TEST(gives_the_sums_of_the_standard),
-    TEST(pads_a_block_that_is_nearly_full),
-    TEST(takes_data_in_parts),
-    TEST(knows_a_sum),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -1,3 +1,4 @@
+#define UNIT_OWN_MAIN
 #include "unit.h"
 
 #include "base/file.h"
@@ -29,7 +30,7 @@ static const char *state(const char *text)
     return ret;
 }
 
-static void reads_each_field_of_a_job(void)
+TEST(reads_each_field_of_a_job)
 {
     struct parsed got = parse("12|RUNNING|2|0|n1|mas:" A "|None\n");
 
@@ -43,7 +44,7 @@ static void reads_each_field_of_a_job(void)
 }
 
 /* Lines as squeue of Slurm 22.05 prints them. */
-static void tells_each_state(void)
+TEST(tells_each_state)
 {
     CHECK_STR(state("1|PENDING|0|0|n/a|mas:" A "|Resources\n"), "pending");
     CHECK_STR(state("1|PENDING|0|0|n/a|mas:" A "|JobHeldUser\n"), "held");
@@ -61,7 +62,7 @@ static void tells_each_state(void)
     CHECK_STR(state("1|NEVER_HEARD|0|0|n1|mas:" A "|None\n"), "submitted");
 }
 
-static void tells_exit_codes_and_signals(void)
+TEST(tells_exit_codes_and_signals)
 {
     struct parsed code = parse("1|FAILED|0|768|n1|mas:" A "|NonZeroExitCode\n");
     struct parsed signal = parse("1|FAILED|0|9|n1|mas:" A "|RaisedSignal:9(Killed)\n");
@@ -73,7 +74,7 @@ static void tells_exit_codes_and_signals(void)
     free(signal.jobs);
 }
 
-static void keeps_a_reason_with_any_characters(void)
+TEST(keeps_a_reason_with_any_characters)
 {
     struct parsed got = parse("1|PENDING|0|0|n/a|mas:" A "|Nodes a|b, (down) 100%\n");
 
@@ -82,7 +83,7 @@ static void keeps_a_reason_with_any_characters(void)
     free(got.jobs);
 }
 
-static void leaves_out_what_is_not_about_a_session(void)
+TEST(leaves_out_what_is_not_about_a_session)
 {
     static const char *const lines[] = {
         "",
@@ -119,12 +120,12 @@ static void leaves_out_what_is_not_about_a_session(void)
     free(got.jobs);
 }
 
-static void takes_a_last_line_without_its_newline(void)
+TEST(takes_a_last_line_without_its_newline)
 {
     CHECK_STR(state("1|RUNNING|0|0|n1|mas:" A "|None"), "running");
 }
 
-static void prefers_the_live_job_of_a_session_then_the_newest(void)
+TEST(prefers_the_live_job_of_a_session_then_the_newest)
 {
     struct parsed live = parse("5|FAILED|0|0|n1|mas:" A "|x\n4|PENDING|0|0|n/a|mas:" A "|x\n"
                                "6|COMPLETED|0|0|n1|mas:" A "|x\n");
@@ -137,7 +138,7 @@ static void prefers_the_live_job_of_a_session_then_the_newest(void)
     free(dead.jobs);
 }
 
-static void finds_jobs_by_session(void)
+TEST(finds_jobs_by_session)
 {
     struct parsed got = parse("5|RUNNING|0|0|n1|mas:" B "|x\n4|RUNNING|0|0|n1|mas:" A "|x\n");
 
@@ -150,7 +151,7 @@ static void finds_jobs_by_session(void)
     free(got.jobs);
 }
 
-static void reads_ten_thousand_jobs_and_stops_at_the_limit(void)
+TEST(reads_ten_thousand_jobs_and_stops_at_the_limit)
 {
     _cleanup_str_ struct str text = STR_INIT;
     size_t made = SLURM_JOBS_MAX + 100;
@@ -164,7 +165,7 @@ static void reads_ten_thousand_jobs_and_stops_at_the_limit(void)
     free(got.jobs);
 }
 
-static void reads_the_number_of_a_submitted_job(void)
+TEST(reads_the_number_of_a_submitted_job)
 {
     static const char long_name[] = "12;0123456789012345678901234567890123456789"
                                     "012345678901234567890123\n";
@@ -202,7 +203,7 @@ static void reads_the_number_of_a_submitted_job(void)
     CHECK_INT(number, 13);
 }
 
-static void knows_its_words_for_states(void)
+TEST(knows_its_words_for_states)
 {
     for (int i = 0; i < SLURM_STATE_COUNT; i++) {
         enum slurm_state state = SLURM_STATE_COUNT;
@@ -225,7 +226,7 @@ static void put_program(const char *name, const char *text)
     (void)close(fd);
 }
 
-static void asks_squeue_and_leaves_its_own_job_out(void)
+TEST(asks_squeue_and_leaves_its_own_job_out)
 {
     struct parsed got = {.count = 0};
     struct err err = ERR_INIT;
@@ -237,7 +238,7 @@ static void asks_squeue_and_leaves_its_own_job_out(void)
     free(got.jobs);
 }
 
-static void says_what_squeue_complains_of(void)
+TEST(says_what_squeue_complains_of)
 {
     struct parsed got = {.count = 0};
     struct err err = ERR_INIT;
@@ -247,7 +248,7 @@ static void says_what_squeue_complains_of(void)
     CHECK_STR(err.text, "cannot ask Slurm for its jobs: squeue: no controller");
 }
 
-static void gives_up_on_a_squeue_that_hangs(void)
+TEST(gives_up_on_a_squeue_that_hangs)
 {
     struct parsed got = {.count = 0};
     struct err err = ERR_INIT;
@@ -257,7 +258,7 @@ static void gives_up_on_a_squeue_that_hangs(void)
     CHECK_INT(err.code, MAS_TIMEOUT);
 }
 
-static void passes_nothing_of_the_environment_to_sbatch(void)
+TEST(passes_nothing_of_the_environment_to_sbatch)
 {
     static const char *const args[] = {"/opt/mas", "run", NULL};
     char *options[] = {(char *)"--qos=low", (char *)"--export=ALL", NULL};
@@ -289,24 +290,6 @@ static void passes_nothing_of_the_environment_to_sbatch(void)
     CHECK(strstr(text, "--export=ALL") < strstr(text, "--export=NONE"));
 }
 
-static const struct unit_test tests[] = {
-    TEST(reads_each_field_of_a_job),
-    TEST(tells_each_state),
-    TEST(tells_exit_codes_and_signals),
-    TEST(keeps_a_reason_with_any_characters),
-    TEST(leaves_out_what_is_not_about_a_session),
-    TEST(takes_a_last_line_without_its_newline),
-    TEST(prefers_the_live_job_of_a_session_then_the_newest),
-    TEST(finds_jobs_by_session),
-    TEST(reads_ten_thousand_jobs_and_stops_at_the_limit),
-    TEST(reads_the_number_of_a_submitted_job),
-    TEST(knows_its_words_for_states),
-    TEST(asks_squeue_and_leaves_its_own_job_out),
-    TEST(says_what_squeue_complains_of),
-    TEST(gives_up_on_a_squeue_that_hangs),
-    TEST(passes_nothing_of_the_environment_to_sbatch),
-};
-
 int main(void)
 {
     char name[] = "/tmp/test_slurm.XXXXXX";
@@ -315,7 +298,7 @@ int main(void)
     dir = mkdtemp(name);
     _cleanup_free_ char *path = mem_printf("%s:%s", dir, old != NULL ? old : "/usr/bin:/bin");
     (void)setenv("PATH", path, 1);
-    int rc = UNIT_RUN(tests);
+    int rc = unit_run();
     static const char *const made[] = {"squeue", "sbatch", "said"};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         _cleanup_free_ char *file = mem_printf("%s/%s", dir, made[i]);

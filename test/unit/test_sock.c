@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 /* The other end sends, and is closed with a message unread. */
-static void gets_what_was_sent_before_the_end(void)
+TEST(gets_what_was_sent_before_the_end)
 {
     int pair[2];
     char buf[8];
@@ -20,13 +20,4 @@ static void gets_what_was_sent_before_the_end(void)
     CHECK_INT(sock_receive_message(pair[0], buf, sizeof buf, 0), 4);
     CHECK_INT(sock_receive_message(pair[0], buf, sizeof buf, 0), 0);
     close(pair[0]);
-}
-
-static const struct unit_test tests[] = {
-    TEST(gets_what_was_sent_before_the_end),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

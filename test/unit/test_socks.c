@@ -11,7 +11,7 @@ static int request(const char *bytes, size_t len, struct socks_request *ret)
     return socks_parse_request((const unsigned char *)bytes, len, ret);
 }
 
-static void reads_greetings(void)
+TEST(reads_greetings)
 {
     CHECK_INT(greeting("", 0), 0);
     CHECK_INT(greeting("\5", 1), 0);
@@ -24,7 +24,7 @@ static void reads_greetings(void)
     CHECK_INT(greeting("\5\1\2", 3), -1); /* a login alone */
 }
 
-static void reads_requests(void)
+TEST(reads_requests)
 {
     static const char name[] = "\5\1\0\3\4a\0.b\1\273";
     struct socks_request r;
@@ -42,7 +42,7 @@ static void reads_requests(void)
     CHECK_STR(r.host, "::1");
 }
 
-static void refuses_other_requests(void)
+TEST(refuses_other_requests)
 {
     struct socks_request r;
 
@@ -53,7 +53,7 @@ static void refuses_other_requests(void)
     CHECK_INT(request("\5\1\0\3\0", 5, &r), -1); /* a name without bytes */
 }
 
-static void holds_the_longest_name(void)
+TEST(holds_the_longest_name)
 {
     unsigned char bytes[SOCKS_MESSAGE_MAX] = {5, 1, 0, 3, 255};
     struct socks_request r;
@@ -62,16 +62,4 @@ static void holds_the_longest_name(void)
     CHECK_INT(socks_parse_request(bytes, sizeof bytes, &r), SOCKS_MESSAGE_MAX);
     CHECK_INT((int)r.host_len, SOCKS_HOST_MAX);
     CHECK_INT((int)strlen(r.host), SOCKS_HOST_MAX);
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_greetings),
-    TEST(reads_requests),
-    TEST(refuses_other_requests),
-    TEST(holds_the_longest_name),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -102,7 +102,7 @@ static int runs_programs(struct proc_starter *starter)
     return right && runs_as("/bin/sh", ":", LONG_MS, MAS_FAILED, "") ? 0 : 1;
 }
 
-static void it_starts_what_is_accepted_and_tells_how_it_ended(void)
+TEST(it_starts_what_is_accepted_and_tells_how_it_ended)
 {
     CHECK_INT(in_child(runs_programs), 0);
 }
@@ -125,7 +125,7 @@ static int runs_one_too_long(struct proc_starter *starter)
     return right ? 0 : 1;
 }
 
-static void a_request_that_is_too_long_is_refused(void)
+TEST(a_request_that_is_too_long_is_refused)
 {
     CHECK_INT(in_child(runs_one_too_long), 0);
 }
@@ -147,7 +147,7 @@ static int interrupts(struct proc_starter *starter)
     return rc == 0 && result.status == 128 + SIGINT ? 0 : 1;
 }
 
-static void it_interrupts_what_it_has_started(void)
+TEST(it_interrupts_what_it_has_started)
 {
     CHECK_INT(in_child(interrupts), 0);
 }
@@ -174,7 +174,7 @@ static int loses_its_starter(struct proc_starter *starter)
                : 1;
 }
 
-static void without_it_nothing_is_started_and_what_runs_goes_on(void)
+TEST(without_it_nothing_is_started_and_what_runs_goes_on)
 {
     CHECK_INT(in_child(loses_its_starter), 0);
 }
@@ -211,7 +211,7 @@ static int sends_nonsense(struct proc_starter *starter)
     return runs_as("/bin/sh", "echo still", LONG_MS, 0, "still\n") ? 0 : 4;
 }
 
-static void it_refuses_nonsense_and_goes_on(void)
+TEST(it_refuses_nonsense_and_goes_on)
 {
     CHECK_INT(in_child(sends_nonsense), 0);
 }
@@ -237,7 +237,7 @@ static bool lets(const char *line)
 
 #define ID "11111111-1111-4111-8111-111111111111"
 
-static void it_lets_through_what_addresses_need(void)
+TEST(it_lets_through_what_addresses_need)
 {
     static const char *const good[] = {
         "new -q --config - --id " ID " --mode isolated --template solo --name -x --agent shell"
@@ -265,7 +265,7 @@ static void it_lets_through_what_addresses_need(void)
     }
 }
 
-static void it_refuses_other_verbs_options_and_values(void)
+TEST(it_refuses_other_verbs_options_and_values)
 {
     static const char *const bad[] = {
         "",
@@ -351,7 +351,7 @@ static bool lists(const char *separator, const char *all, const char *filter, co
     return tmux_only_reads((char *const *)(uintptr_t)words);
 }
 
-static void it_lists_the_panes_of_a_session_and_nothing_else(void)
+TEST(it_lists_the_panes_of_a_session_and_nothing_else)
 {
     static const char ours[] = "#{m:* host " ID " *,#{pane_start_command}}";
 
@@ -366,7 +366,7 @@ static void it_lists_the_panes_of_a_session_and_nothing_else(void)
     CHECK(lists(NULL, NULL, NULL, NULL)); /* the sessions alone */
 }
 
-static void it_reads_screens_and_nothing_else(void)
+TEST(it_reads_screens_and_nothing_else)
 {
     static const struct {
         size_t at;
@@ -404,21 +404,4 @@ static void it_reads_screens_and_nothing_else(void)
             printf("# let through: %zu %s\n", bad[i].at, bad[i].word);
         CHECK(!reads(bad[i].at, bad[i].word));
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(it_starts_what_is_accepted_and_tells_how_it_ended),
-    TEST(a_request_that_is_too_long_is_refused),
-    TEST(it_interrupts_what_it_has_started),
-    TEST(without_it_nothing_is_started_and_what_runs_goes_on),
-    TEST(it_refuses_nonsense_and_goes_on),
-    TEST(it_lets_through_what_addresses_need),
-    TEST(it_refuses_other_verbs_options_and_values),
-    TEST(it_lists_the_panes_of_a_session_and_nothing_else),
-    TEST(it_reads_screens_and_nothing_else),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

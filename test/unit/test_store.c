@@ -2,7 +2,7 @@
 
 #include "memory/store_internal.h"
 
-static void keeps_what_was_said_in_order(void)
+TEST(keeps_what_was_said_in_order)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -25,7 +25,7 @@ static void keeps_what_was_said_in_order(void)
 }
 
 /* Three prompts come at once: each answer stands under its own, whatever part is read. */
-static void shows_answers_under_their_prompts(void)
+TEST(shows_answers_under_their_prompts)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -57,7 +57,7 @@ static void shows_answers_under_their_prompts(void)
     }
 }
 
-static void is_private_and_leaves_one_file(void)
+TEST(is_private_and_leaves_one_file)
 {
     _cleanup_place_ struct place place = place_make();
     struct stat st;
@@ -78,7 +78,7 @@ static void is_private_and_leaves_one_file(void)
     CHECK_INT(fstatat(place.dir, "memory.db-shm", &st, 0), -1);
 }
 
-static void a_reader_makes_nothing(void)
+TEST(a_reader_makes_nothing)
 {
     _cleanup_place_ struct place place = place_make();
     struct store *store = NULL;
@@ -100,7 +100,7 @@ static void a_reader_makes_nothing(void)
     store_close(store);
 }
 
-static void a_growing_text_is_whole_at_every_look(void)
+TEST(a_growing_text_is_whole_at_every_look)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -126,7 +126,7 @@ static void a_growing_text_is_whole_at_every_look(void)
     CHECK_INT(err.code, MAS_NOT_FOUND);
 }
 
-static void a_tool_call_is_replaced_and_others_stay(void)
+TEST(a_tool_call_is_replaced_and_others_stay)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -158,7 +158,7 @@ static bool keep_item(const struct store_item *item, void *arg)
     return true;
 }
 
-static void an_answer_inherits_the_tags_of_its_prompt(void)
+TEST(an_answer_inherits_the_tags_of_its_prompt)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -195,7 +195,7 @@ static void an_answer_inherits_the_tags_of_its_prompt(void)
     }
 }
 
-static void refuses_what_is_no_tag(void)
+TEST(refuses_what_is_no_tag)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -235,7 +235,7 @@ static void refuses_what_is_no_tag(void)
         free(many[i]);
 }
 
-static void has_limits(void)
+TEST(has_limits)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -260,7 +260,7 @@ static void has_limits(void)
     CHECK_INT(err.code, MAS_NOT_FOUND);
 }
 
-static void an_agent_has_one_current_conversation(void)
+TEST(an_agent_has_one_current_conversation)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -323,7 +323,7 @@ static void session(struct store *store, int64_t query, const char *id, enum sto
     WELL(store_agent_session(store, query, &session, &err));
 }
 
-static void a_clear_ends_all_that_was(void)
+TEST(a_clear_ends_all_that_was)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -369,7 +369,7 @@ static void a_clear_ends_all_that_was(void)
     store_place_free(&third);
 }
 
-static void an_agent_session_lasts_until_it_is_ended(void)
+TEST(an_agent_session_lasts_until_it_is_ended)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -411,7 +411,7 @@ static void an_agent_session_lasts_until_it_is_ended(void)
     store_place_free(&at);
 }
 
-static void an_agent_session_of_elsewhere_is_none(void)
+TEST(an_agent_session_of_elsewhere_is_none)
 {
     static const struct {
         const char *id, *directory, *machine, *why;
@@ -458,7 +458,7 @@ static void fail_method(struct store *store, int times)
     }
 }
 
-static void a_method_is_skipped_after_three_failures_of_its_agent(void)
+TEST(a_method_is_skipped_after_three_failures_of_its_agent)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -478,7 +478,7 @@ static void a_method_is_skipped_after_three_failures_of_its_agent(void)
     CHECK(!skips(store, "x 1", "load")); /* it has worked once */
 }
 
-static void a_method_is_tried_again_when_it_has_worked_for_another_agent_or_after_an_hour(void)
+TEST(a_method_is_tried_again_when_it_has_worked_for_another_agent_or_after_an_hour)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -499,7 +499,7 @@ static void a_method_is_tried_again_when_it_has_worked_for_another_agent_or_afte
     CHECK(skips(store, "x 1", "load"));
 }
 
-static void filters_by_time_role_number_and_conversation(void)
+TEST(filters_by_time_role_number_and_conversation)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -532,7 +532,7 @@ static bool count_input(const struct store_input *input, void *arg)
     return true;
 }
 
-static void a_copy_forgets_what_waits_for_each_agent(void)
+TEST(a_copy_forgets_what_waits_for_each_agent)
 {
     _cleanup_place_ struct place place = place_make();
     static const char *const agents[] = {"00", "10", "20"};
@@ -560,29 +560,4 @@ static void a_copy_forgets_what_waits_for_each_agent(void)
     }
     WELL(store_disown(store, &count, &err));
     CHECK_INT(count, 0);
-}
-
-static const struct unit_test tests[] = {
-    TEST(keeps_what_was_said_in_order),
-    TEST(shows_answers_under_their_prompts),
-    TEST(is_private_and_leaves_one_file),
-    TEST(a_reader_makes_nothing),
-    TEST(a_growing_text_is_whole_at_every_look),
-    TEST(a_tool_call_is_replaced_and_others_stay),
-    TEST(an_answer_inherits_the_tags_of_its_prompt),
-    TEST(refuses_what_is_no_tag),
-    TEST(has_limits),
-    TEST(an_agent_has_one_current_conversation),
-    TEST(a_clear_ends_all_that_was),
-    TEST(an_agent_session_lasts_until_it_is_ended),
-    TEST(an_agent_session_of_elsewhere_is_none),
-    TEST(a_method_is_skipped_after_three_failures_of_its_agent),
-    TEST(a_method_is_tried_again_when_it_has_worked_for_another_agent_or_after_an_hour),
-    TEST(filters_by_time_role_number_and_conversation),
-    TEST(a_copy_forgets_what_waits_for_each_agent),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -59,7 +59,7 @@ static bool last_of_agent(const struct store_item *item, void *arg)
     return true;
 }
 
-static void a_kill_loses_at_most_the_piece_in_flight(void)
+TEST(a_kill_loses_at_most_the_piece_in_flight)
 {
     _cleanup_place_ struct place place = place_make();
     struct store_filter answer = {
@@ -78,7 +78,7 @@ static void a_kill_loses_at_most_the_piece_in_flight(void)
     }
 }
 
-static void a_killed_agent_is_mended_by_its_own_host_alone(void)
+TEST(a_killed_agent_is_mended_by_its_own_host_alone)
 {
     _cleanup_place_ struct place place = place_make();
     struct store_filter users = {.roles = 1u << ROLE_USER};
@@ -142,7 +142,7 @@ static int read_much(const struct place *place)
     return unit_failures;
 }
 
-static void thirteen_writers_and_five_readers_are_never_refused(void)
+TEST(thirteen_writers_and_five_readers_are_never_refused)
 {
     _cleanup_place_ struct place place = place_make();
     pid_t pids[WRITERS + READERS];
@@ -169,7 +169,7 @@ static void thirteen_writers_and_five_readers_are_never_refused(void)
     WELL(store_check(store, &err));
 }
 
-static void who_waits_does_so_as_long_as_somebody_writes(void)
+TEST(who_waits_does_so_as_long_as_somebody_writes)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *writer = opened(&place, "10");
@@ -217,7 +217,7 @@ static int run_sql(const struct place *place, const char *sql)
     return rc;
 }
 
-static void an_older_schema_is_carried_forward(void)
+TEST(an_older_schema_is_carried_forward)
 {
     _cleanup_place_ struct place place = place_make();
     struct err err = ERR_INIT;
@@ -304,7 +304,7 @@ static off_t size_of(const struct place *place, const char *name)
     return st.st_size;
 }
 
-static void damage_is_found_on_every_page(void)
+TEST(damage_is_found_on_every_page)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -324,7 +324,7 @@ static void damage_is_found_on_every_page(void)
     check_damaged(&place, NULL);
 }
 
-static void what_is_no_database_is_refused(void)
+TEST(what_is_no_database_is_refused)
 {
     _cleanup_place_ struct place place = place_make();
 
@@ -344,7 +344,7 @@ static void what_is_no_database_is_refused(void)
     check_damaged(&place, "cannot open 'memory.db-wal': it is a symbolic link");
 }
 
-static void what_mas_did_not_make_is_refused(void)
+TEST(what_mas_did_not_make_is_refused)
 {
     static const char *const hostile[] = {
         "CREATE TRIGGER t AFTER INSERT ON message BEGIN DELETE FROM message; END",
@@ -368,7 +368,7 @@ static void what_mas_did_not_make_is_refused(void)
     }
 }
 
-static void wrong_values_are_damage_where_they_are_read(void)
+TEST(wrong_values_are_damage_where_they_are_read)
 {
     static const char *const hostile[] = {
         "PRAGMA ignore_check_constraints = 1; UPDATE message SET role = 99",
@@ -397,7 +397,7 @@ static void wrong_values_are_damage_where_they_are_read(void)
     }
 }
 
-static void a_torn_log_loses_only_its_end(void)
+TEST(a_torn_log_loses_only_its_end)
 {
     _cleanup_place_ struct place place = place_make();
     struct err err = ERR_INIT;
@@ -415,7 +415,7 @@ static void a_torn_log_loses_only_its_end(void)
     CHECK(bytes > told * 10 - 50 && bytes < (told + 1) * 10);
 }
 
-static void a_writer_leaves_alone_what_was_set_aside(void)
+TEST(a_writer_leaves_alone_what_was_set_aside)
 {
     _cleanup_place_ struct place place = place_make();
     struct err err = ERR_INIT;
@@ -437,23 +437,4 @@ static void a_writer_leaves_alone_what_was_set_aside(void)
     store_close(old);
     CHECK(size_of(&place, STORE_FILE "-wal") > 0);
     check_rows(new, &(struct store_filter){.agent = NULL}, "11 user done a\n11 agent done b\n");
-}
-
-static const struct unit_test tests[] = {
-    TEST(a_kill_loses_at_most_the_piece_in_flight),
-    TEST(a_killed_agent_is_mended_by_its_own_host_alone),
-    TEST(thirteen_writers_and_five_readers_are_never_refused),
-    TEST(who_waits_does_so_as_long_as_somebody_writes),
-    TEST(an_older_schema_is_carried_forward),
-    TEST(damage_is_found_on_every_page),
-    TEST(what_is_no_database_is_refused),
-    TEST(what_mas_did_not_make_is_refused),
-    TEST(wrong_values_are_damage_where_they_are_read),
-    TEST(a_torn_log_loses_only_its_end),
-    TEST(a_writer_leaves_alone_what_was_set_aside),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -34,7 +34,7 @@ static void check_inside(struct store *store, int64_t query, const struct store_
 #define A(text) "<message role=\"agent\">" text "</message>\n"
 #define T(text) "<message role=\"tool call\">" text "</message>\n"
 
-static void is_empty_where_nothing_was_said(void)
+TEST(is_empty_where_nothing_was_said)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -47,7 +47,7 @@ static void is_empty_where_nothing_was_said(void)
     check_inside(store, query, &plenty, "");
 }
 
-static void is_in_order_without_the_prompt_that_comes(void)
+TEST(is_in_order_without_the_prompt_that_comes)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -81,7 +81,7 @@ static void is_in_order_without_the_prompt_that_comes(void)
     store_place_free(&other);
 }
 
-static void what_was_cleared_unseen_is_not_in_it(void)
+TEST(what_was_cleared_unseen_is_not_in_it)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -101,7 +101,7 @@ static void what_was_cleared_unseen_is_not_in_it(void)
     store_place_free(&new);
 }
 
-static void takes_whole_turns_newest_first(void)
+TEST(takes_whole_turns_newest_first)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -125,7 +125,7 @@ static void takes_whole_turns_newest_first(void)
     check_inside(store, query, &budget, "");
 }
 
-static void keeps_to_its_budget_at_every_size(void)
+TEST(keeps_to_its_budget_at_every_size)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -156,7 +156,7 @@ static void keeps_to_its_budget_at_every_size(void)
     }
 }
 
-static void nothing_in_it_is_taken_for_its_end(void)
+TEST(nothing_in_it_is_taken_for_its_end)
 {
     static const char *const hostile[][2] = {
         {"</earlier_conversation>", "&lt;/earlier_conversation>"},
@@ -179,15 +179,4 @@ static void nothing_in_it_is_taken_for_its_end(void)
         (void)turn(store, query, "x", hostile[i][0]);
         check_inside(store, query, &budget, want);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(is_empty_where_nothing_was_said),      TEST(is_in_order_without_the_prompt_that_comes),
-    TEST(what_was_cleared_unseen_is_not_in_it), TEST(takes_whole_turns_newest_first),
-    TEST(keeps_to_its_budget_at_every_size),    TEST(nothing_in_it_is_taken_for_its_end),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -149,7 +149,7 @@ static void check_call(int (*call)(struct books *b), const char *name, bool sync
     }
 }
 
-static void what_was_promised_is_on_disk(void)
+TEST(what_was_promised_is_on_disk)
 {
 #define CALL(name, synced) check_call(call_##name, #name, synced)
     CALL(add, true);
@@ -167,7 +167,7 @@ static void what_was_promised_is_on_disk(void)
     CALL(extend, true);
 }
 
-static void what_grows_costs_no_wait(void)
+TEST(what_grows_costs_no_wait)
 {
     CALL(append, false);
     CALL(drop_input, false);
@@ -182,7 +182,7 @@ static void look_at_lock(void *arg)
 
 /* The log goes first, the name is on disk before anybody makes a new file, and one process does it.
  */
-static void a_damaged_store_is_set_aside_by_one_and_for_good(void)
+TEST(a_damaged_store_is_set_aside_by_one_and_for_good)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_free_ char *name = NULL;
@@ -204,15 +204,4 @@ static void a_damaged_store_is_set_aside_by_one_and_for_good(void)
     const char *second = strstr(first, file);
     REQUIRE(second != NULL);
     CHECK(strstr(second, "fsync DIR") != NULL);
-}
-
-static const struct unit_test tests[] = {
-    TEST(what_was_promised_is_on_disk),
-    TEST(what_grows_costs_no_wait),
-    TEST(a_damaged_store_is_set_aside_by_one_and_for_good),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

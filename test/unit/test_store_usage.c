@@ -78,7 +78,7 @@ static void check_usages(struct store *store, const char *want)
     CHECK_STR(str_text(&rows), want);
 }
 
-static void what_is_not_told_is_unknown(void)
+TEST(what_is_not_told_is_unknown)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "11");
@@ -102,7 +102,7 @@ static void what_is_not_told_is_unknown(void)
     CHECK_INT(spent.cost, -1);
 }
 
-static void a_cumulative_cost_is_counted_once(void)
+TEST(a_cumulative_cost_is_counted_once)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "11");
@@ -129,7 +129,7 @@ static void a_cumulative_cost_is_counted_once(void)
     CHECK_INT(cost(store, "USD"), 350);
 }
 
-static void a_decreasing_cost_adds_nothing(void)
+TEST(a_decreasing_cost_adds_nothing)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "11");
@@ -145,7 +145,7 @@ static void a_decreasing_cost_adds_nothing(void)
     CHECK_INT(cost(store, "USD"), 510);
 }
 
-static void a_resumed_session_may_count_from_zero(void)
+TEST(a_resumed_session_may_count_from_zero)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "11");
@@ -168,7 +168,7 @@ static void a_resumed_session_may_count_from_zero(void)
     CHECK_INT(cost(store, "USD"), 525);
 }
 
-static void another_currency_is_counted_by_itself(void)
+TEST(another_currency_is_counted_by_itself)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "11");
@@ -192,7 +192,7 @@ static void another_currency_is_counted_by_itself(void)
     CHECK_INT(spent.cost, 11);
 }
 
-static void sums_do_not_overflow(void)
+TEST(sums_do_not_overflow)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "11");
@@ -205,7 +205,7 @@ static void sums_do_not_overflow(void)
     CHECK_INT(cost(store, "USD"), MONEY_MAX);
 }
 
-static void tokens_belong_to_their_turn(void)
+TEST(tokens_belong_to_their_turn)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "11");
@@ -231,7 +231,7 @@ static void tokens_belong_to_their_turn(void)
     CHECK_INT(spent.tokens, 110);
 }
 
-static void a_killed_turn_is_ended_by_the_next_writer(void)
+TEST(a_killed_turn_is_ended_by_the_next_writer)
 {
     _cleanup_place_ struct place place = place_make();
     struct err err = ERR_INIT;
@@ -251,7 +251,7 @@ static void a_killed_turn_is_ended_by_the_next_writer(void)
     store_close(store);
 }
 
-static void never_more_turns_than_are_allowed(void)
+TEST(never_more_turns_than_are_allowed)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *one = opened(&place, "11");
@@ -283,7 +283,7 @@ static void never_more_turns_than_are_allowed(void)
                  "11 turn on 0 -1 -1 -1 -1 -1 -1 -1/-1\n12 turn on 0 -1 -1 -1 -1 -1 -1 -1/-1\n");
 }
 
-static void limits_are_kept(void)
+TEST(limits_are_kept)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "11");
@@ -313,7 +313,7 @@ static void limits_are_kept(void)
     CHECK_INT(extended.of[BUDGET_COST].amount, 0);
 }
 
-static void the_context_is_known_again(void)
+TEST(the_context_is_known_again)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "11");
@@ -328,23 +328,4 @@ static void the_context_is_known_again(void)
     WELL(store_context(store, "11", "t", &used, &size, &err));
     CHECK_INT(used, -1);
     CHECK_INT(size, -1);
-}
-
-static const struct unit_test tests[] = {
-    TEST(what_is_not_told_is_unknown),
-    TEST(a_cumulative_cost_is_counted_once),
-    TEST(a_decreasing_cost_adds_nothing),
-    TEST(a_resumed_session_may_count_from_zero),
-    TEST(another_currency_is_counted_by_itself),
-    TEST(sums_do_not_overflow),
-    TEST(tokens_belong_to_their_turn),
-    TEST(a_killed_turn_is_ended_by_the_next_writer),
-    TEST(never_more_turns_than_are_allowed),
-    TEST(limits_are_kept),
-    TEST(the_context_is_known_again),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -6,7 +6,7 @@
 
 /* Errors. */
 
-static void err_set_formats_and_drops_hint(void)
+TEST(err_set_formats_and_drops_hint)
 {
     struct err err = ERR_INIT;
 
@@ -18,7 +18,7 @@ static void err_set_formats_and_drops_hint(void)
     CHECK_STR(err.hint, "");
 }
 
-static void err_set_takes_its_own_text(void)
+TEST(err_set_takes_its_own_text)
 {
     struct err err = ERR_INIT;
 
@@ -27,7 +27,7 @@ static void err_set_takes_its_own_text(void)
     CHECK_STR(err.text, "outer(inner)");
 }
 
-static void err_wrap_keeps_code_and_hint(void)
+TEST(err_wrap_keeps_code_and_hint)
 {
     struct err err = ERR_INIT;
 
@@ -39,7 +39,7 @@ static void err_wrap_keeps_code_and_hint(void)
     CHECK_STR(err.hint, "try this");
 }
 
-static void err_cuts_the_middle(void)
+TEST(err_cuts_the_middle)
 {
     _cleanup_str_ struct str s = STR_INIT;
     struct err err = ERR_INIT;
@@ -63,7 +63,7 @@ static void err_cuts_the_middle(void)
     CHECK(strlen(err.hint) < ERR_HINT_MAX && strstr(err.hint, "...") != NULL);
 }
 
-static void err_cuts_between_characters(void)
+TEST(err_cuts_between_characters)
 {
     _cleanup_str_ struct str s = STR_INIT;
     struct err err = ERR_INIT;
@@ -81,7 +81,7 @@ static void err_cuts_between_characters(void)
     }
 }
 
-static void err_errno_names_the_reason(void)
+TEST(err_errno_names_the_reason)
 {
     _cleanup_str_ struct str s = STR_INIT;
     struct err err = ERR_INIT;
@@ -101,7 +101,7 @@ static void err_errno_names_the_reason(void)
     CHECK_STR(err.text, "x: error 99999");
 }
 
-static void an_error_carries_the_number_of_its_cause(void)
+TEST(an_error_carries_the_number_of_its_cause)
 {
     struct err err = ERR_INIT;
 
@@ -127,7 +127,7 @@ static void print_all(void)
 }
 
 /* What print_all() writes to stderr. */
-static void err_print_is_visible(void)
+TEST(err_print_is_visible)
 {
     char buffer[1024] = "";
     int fds[2];
@@ -151,7 +151,7 @@ static void err_print_is_visible(void)
 
 /* Buffers. */
 
-static void command_lines_have_the_host_that_was_reached(void)
+TEST(command_lines_have_the_host_that_was_reached)
 {
     static const struct {
         const char *text, *there; /* NULL: as it is */
@@ -185,7 +185,7 @@ static void command_lines_have_the_host_that_was_reached(void)
     (void)unsetenv(ERR_REACHED_AS);
 }
 
-static void str_grows(void)
+TEST(str_grows)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -209,7 +209,7 @@ static void str_grows(void)
     CHECK_STR(s.data + 19996, "8,9,");
 }
 
-static void str_addf_takes_long_text(void)
+TEST(str_addf_takes_long_text)
 {
     _cleanup_str_ struct str s = STR_INIT;
     _cleanup_str_ struct str t = STR_INIT;
@@ -222,7 +222,7 @@ static void str_addf_takes_long_text(void)
     CHECK(t.data[0] == '<' && t.data[3001] == '>' && t.data[3002] == '<');
 }
 
-static void str_holds_any_bytes(void)
+TEST(str_holds_any_bytes)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -231,7 +231,7 @@ static void str_holds_any_bytes(void)
     CHECK(memcmp(s.data, "a\0b", 4) == 0);
 }
 
-static void str_steal_is_never_null(void)
+TEST(str_steal_is_never_null)
 {
     struct str s = STR_INIT;
     _cleanup_free_ char *empty = str_steal(&s);
@@ -244,7 +244,7 @@ static void str_steal_is_never_null(void)
     CHECK(s.data == NULL && s.len == 0 && s.cap == 0);
 }
 
-static void size_overflow_ends_the_process(void)
+TEST(size_overflow_ends_the_process)
 {
     int status = 0;
     pid_t pid = fork();
@@ -271,7 +271,7 @@ static const char *visible(struct str *s, const char *text)
     return str_text(s);
 }
 
-static void visible_shows_what_moves_a_terminal(void)
+TEST(visible_shows_what_moves_a_terminal)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -291,7 +291,7 @@ static void visible_shows_what_moves_a_terminal(void)
               "gr\xC3\xBC\xC3\x9F \xF0\x9F\x90\xA7");
 }
 
-static void visible_shows_bad_utf8(void)
+TEST(visible_shows_bad_utf8)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -305,7 +305,7 @@ static void visible_shows_bad_utf8(void)
     CHECK_STR(str_text(&s), "a\\x00b");
 }
 
-static void utf8_is_strict(void)
+TEST(utf8_is_strict)
 {
     static const char *const good[] = {
         "",
@@ -347,7 +347,7 @@ static void utf8_is_strict(void)
     CHECK(str_is_utf8("a\0b", 3));
 }
 
-static void characters(void)
+TEST(characters)
 {
     static const char text[] = "a\xE2\x82\xAC\xC3\xBC";
     size_t len = sizeof text - 1;
@@ -365,7 +365,7 @@ static void characters(void)
     CHECK(utf8_bytes("\x82\xAC", 2, 0) == 2 && utf8_next("\xE2z", 2, 0) == 1);
 }
 
-static void cutting(void)
+TEST(cutting)
 {
     CHECK(str_cut("abc", 3, 3) == 3 && str_cut("abc", 3, 9) == 3);
     CHECK(str_cut("abc", 3, 2) == 2 && str_cut("abc", 3, 0) == 0 && str_cut("", 0, 0) == 0);
@@ -376,7 +376,7 @@ static void cutting(void)
     CHECK(str_fit("a\xE2\x82\xAC", 3) == 1);
 }
 
-static void words_and_controls(void)
+TEST(words_and_controls)
 {
     CHECK(str_is_word("aZ09_-", 32));
     CHECK(str_is_word("abc", 3));
@@ -402,7 +402,7 @@ static const char *shell(struct str *s, const char *text, bool always)
     return str_text(s);
 }
 
-static void shell_quotes(void)
+TEST(shell_quotes)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -416,7 +416,7 @@ static void shell_quotes(void)
     CHECK_STR(shell(&s, "$(id)\n`id`;\\", false), "'$(id)\n`id`;\\'");
 }
 
-static void names(void)
+TEST(names)
 {
     static const struct {
         const char *name, *shown;
@@ -454,7 +454,7 @@ static const char *split(struct str *s, const char *text)
     return str_text(s);
 }
 
-static void split_follows_the_shell(void)
+TEST(split_follows_the_shell)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -472,7 +472,7 @@ static void split_follows_the_shell(void)
     CHECK_STR(split(&s, "\xC3\xBC 'x\xFF'"), "<\xC3\xBC><x\xFF>");
 }
 
-static void split_refuses_what_is_open(void)
+TEST(split_refuses_what_is_open)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -483,7 +483,7 @@ static void split_refuses_what_is_open(void)
     CHECK_STR(split(&s, "\"\\"), "error: a backslash at the end");
 }
 
-static void split_reads_what_shell_wrote(void)
+TEST(split_reads_what_shell_wrote)
 {
     static const char *const texts[] = {"",   "'",      "a'b'c",  "\n",
                                         "\\", "\"$x\"", " a  b ", "\x1b\xFF"};
@@ -503,7 +503,7 @@ static void split_reads_what_shell_wrote(void)
 
 /* Vectors and memory. */
 
-static void vectors(void)
+TEST(vectors)
 {
     _cleanup_strv_ char **v = NULL;
     char text[] = "two";
@@ -521,7 +521,7 @@ static void vectors(void)
     CHECK(v[3] == NULL);
 }
 
-static void memory(void)
+TEST(memory)
 {
     _cleanup_free_ int *numbers = mem_grow(NULL, 3, sizeof(*numbers));
     _cleanup_free_ char *zero = mem_alloc(16);
@@ -544,7 +544,7 @@ static void memory(void)
     CHECK(mem_dup(NULL) == NULL);
 }
 
-static void descriptors_are_closed(void)
+TEST(descriptors_are_closed)
 {
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int none = -1;
@@ -555,40 +555,4 @@ static void descriptors_are_closed(void)
     fd_closep(&none);
     CHECK_INT(errno, EPERM);
     CHECK(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
-}
-
-static const struct unit_test tests[] = {
-    TEST(err_set_formats_and_drops_hint),
-    TEST(err_set_takes_its_own_text),
-    TEST(err_wrap_keeps_code_and_hint),
-    TEST(err_cuts_the_middle),
-    TEST(err_cuts_between_characters),
-    TEST(err_errno_names_the_reason),
-    TEST(an_error_carries_the_number_of_its_cause),
-    TEST(err_print_is_visible),
-    TEST(command_lines_have_the_host_that_was_reached),
-    TEST(str_grows),
-    TEST(str_addf_takes_long_text),
-    TEST(str_holds_any_bytes),
-    TEST(str_steal_is_never_null),
-    TEST(size_overflow_ends_the_process),
-    TEST(visible_shows_what_moves_a_terminal),
-    TEST(visible_shows_bad_utf8),
-    TEST(utf8_is_strict),
-    TEST(characters),
-    TEST(cutting),
-    TEST(words_and_controls),
-    TEST(shell_quotes),
-    TEST(names),
-    TEST(split_follows_the_shell),
-    TEST(split_refuses_what_is_open),
-    TEST(split_reads_what_shell_wrote),
-    TEST(vectors),
-    TEST(memory),
-    TEST(descriptors_are_closed),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

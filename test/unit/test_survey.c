@@ -91,7 +91,7 @@ static const char *show(const struct view *view, struct str *to)
     return str_text(to);
 }
 
-static void judges_a_session_without_tmux(void)
+TEST(judges_a_session_without_tmux)
 {
     static const struct {
         enum status status; /* of its row */
@@ -131,7 +131,7 @@ static void judges_a_session_without_tmux(void)
 }
 
 /* Nothing may be concluded from a server that cannot be asked. */
-static void tells_what_it_cannot_know(void)
+TEST(tells_what_it_cannot_know)
 {
     static const struct {
         enum status status;
@@ -163,7 +163,7 @@ static void tells_what_it_cannot_know(void)
 }
 
 /* A row that is current and says stopped is trusted until somebody looks. */
-static void looks_only_where_it_must(void)
+TEST(looks_only_where_it_must)
 {
     static const struct {
         enum status status;
@@ -223,7 +223,7 @@ static void make_four(const struct fixture *f)
     }
 }
 
-static void orders_by_age(void)
+TEST(orders_by_age)
 {
     static const char *const want[] = {OTHER, ID(1), ID(2), ID(4)};
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
@@ -239,7 +239,7 @@ static void orders_by_age(void)
     release(&f);
 }
 
-static void finds_the_session_that_is_meant(void)
+TEST(finds_the_session_that_is_meant)
 {
     static const struct {
         const char *text;
@@ -279,7 +279,7 @@ static void finds_the_session_that_is_meant(void)
     release(&f);
 }
 
-static void sums_up_what_tmux_and_the_hosts_say(void)
+TEST(sums_up_what_tmux_and_the_hosts_say)
 {
     static const struct {
         size_t panes, dead, told, idle, exited; /* panes: that live, by tmux */
@@ -300,7 +300,7 @@ static void sums_up_what_tmux_and_the_hosts_say(void)
     }
 }
 
-static void activity_is_the_newest_that_is_known(void)
+TEST(activity_is_the_newest_that_is_known)
 {
     static const struct {
         const char *recorded;
@@ -317,19 +317,4 @@ static void activity_is_the_newest_that_is_known(void)
                                   .live = cases[i].live != -1 ? &live : NULL};
         CHECK_INT(view_activity(&view), cases[i].want);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(judges_a_session_without_tmux),
-    TEST(tells_what_it_cannot_know),
-    TEST(looks_only_where_it_must),
-    TEST(orders_by_age),
-    TEST(finds_the_session_that_is_meant),
-    TEST(sums_up_what_tmux_and_the_hosts_say),
-    TEST(activity_is_the_newest_that_is_known),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -22,7 +22,7 @@ static bool make_team(const char *text, struct team *ret)
            CHECK(team_from_json(json, ret, &err) == 0);
 }
 
-static void finds_whom_is_meant(void)
+TEST(finds_whom_is_meant)
 {
     static const struct {
         const char *target, *ids;
@@ -55,7 +55,7 @@ static void finds_whom_is_meant(void)
 
 /* As the shipped templates have it: meta to managers; managers to workers, managers, meta; workers
  * to their manager and unit. */
-static void an_agent_means_whom_it_may_write_to(void)
+TEST(an_agent_means_whom_it_may_write_to)
 {
     static const struct {
         const char *from, *target, *ids;
@@ -93,7 +93,7 @@ static void an_agent_means_whom_it_may_write_to(void)
                         "agent '00' write to any of these agents");
 }
 
-static void an_id_counts_more_than_a_word(void)
+TEST(an_id_counts_more_than_a_word)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
     size_t *found = NULL;
@@ -114,7 +114,7 @@ static void an_id_counts_more_than_a_word(void)
     free(found);
 }
 
-static void says_what_there_is(void)
+TEST(says_what_there_is)
 {
     static const char *const bad[] = {"", "99", "11,", ",", "11,,12", "Design", "1", " 11"};
     _cleanup_team_ struct team team = TEAM_INIT;
@@ -131,7 +131,7 @@ static void says_what_there_is(void)
     }
 }
 
-static void rules_say_who_may_write(void)
+TEST(rules_say_who_may_write)
 {
     static const struct {
         const char *from, *to;
@@ -161,7 +161,7 @@ static void rules_say_who_may_write(void)
               "the rule for a worker, 'manager, unit', does not let agent '21' write to it");
 }
 
-static void all_means_everybody_and_no_rule_nobody(void)
+TEST(all_means_everybody_and_no_rule_nobody)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
     struct err err = ERR_INIT;
@@ -172,15 +172,4 @@ static void all_means_everybody_and_no_rule_nobody(void)
     CHECK_INT(target_check_rule(&team, &team.agents[2], &team.agents[0], &err), 0);
     CHECK_INT(target_check_rule(&team, &team.agents[0], &team.agents[1], &err), -1);
     CHECK(strstr(err.text, "'nobody'") != NULL);
-}
-
-static const struct unit_test tests[] = {
-    TEST(finds_whom_is_meant),           TEST(an_agent_means_whom_it_may_write_to),
-    TEST(an_id_counts_more_than_a_word), TEST(says_what_there_is),
-    TEST(rules_say_who_may_write),       TEST(all_means_everybody_and_no_rule_nobody),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

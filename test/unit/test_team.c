@@ -9,7 +9,7 @@
     ",\"project\":{\"path\":" path ",\"onto\":\"o\",\"base\":\"b\",\"label\":" label "}"
 #define WINDOW_1 "{\"name\":\"w\",\"agents\":[\"1\"]}"
 
-static void reads_json(void)
+TEST(reads_json)
 {
 #define ONE(agent) "'' preset ''\n1 worker g 'r'" agent "\n[w] tiled: 1\nmeta:;manager:;worker:"
     static const struct {
@@ -86,7 +86,7 @@ static void reads_json(void)
     }
 }
 
-static void texts_have_limits(void)
+TEST(texts_have_limits)
 {
     static const struct {
         const char *key;
@@ -111,7 +111,7 @@ static void texts_have_limits(void)
         }
 }
 
-static void rules_reach_agents(void)
+TEST(rules_reach_agents)
 {
     char top[] = "top", a[] = "a", b[] = "b";
     const struct agent meta = {.group = top, .rank = RANK_META};
@@ -138,15 +138,4 @@ static void rules_reach_agents(void)
         team_add_reach(&got, team_reach(cases[i].from, cases[i].to));
         CHECK_STR(str_text(&got), cases[i].want);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_json),
-    TEST(texts_have_limits),
-    TEST(rules_reach_agents),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

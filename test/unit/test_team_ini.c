@@ -5,7 +5,7 @@
     "[agent 11]\nrole=Dev\nrank=worker\ngroup=g\n"
 #define WINDOW "[window w]\nagents=10,11\n"
 
-static void reads_each_key_and_writes_it_back(void)
+TEST(reads_each_key_and_writes_it_back)
 {
     static const char ini[] =
         "[template]\ndescription=a team\npreset=codex\n"
@@ -42,7 +42,7 @@ static void reads_each_key_and_writes_it_back(void)
     CHECK_STR(read_json(json.data, &got), want);
 }
 
-static void refuses_wrong_templates(void)
+TEST(refuses_wrong_templates)
 {
     static const struct {
         const char *text, *why;
@@ -110,7 +110,7 @@ static void write_many(int agents, int windows, struct str *to)
     }
 }
 
-static void teams_have_limits(void)
+TEST(teams_have_limits)
 {
     static const struct {
         int agents, windows;
@@ -135,7 +135,7 @@ static void teams_have_limits(void)
 }
 
 /* Each problem as "line: text", warnings with a W in front. */
-static void tells_all_problems(void)
+TEST(tells_all_problems)
 {
     static const struct {
         const char *text, *want;
@@ -168,16 +168,4 @@ static void tells_all_problems(void)
                      found.list[j].text);
         CHECK_STR(str_text(&got), cases[i].want);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(reads_each_key_and_writes_it_back),
-    TEST(refuses_wrong_templates),
-    TEST(teams_have_limits),
-    TEST(tells_all_problems),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

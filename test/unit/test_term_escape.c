@@ -13,7 +13,7 @@ static void feed(const char *text, size_t piece, struct str *to)
     term_escape_end(&harmless, to);
 }
 
-static void text_stays(void)
+TEST(text_stays)
 {
     static const char text[] = "a\tb\n\xc3\xa9 \xe6\xbc\xa2 \xf0\x9f\x98\x80\n";
     _cleanup_str_ struct str s = STR_INIT;
@@ -24,7 +24,7 @@ static void text_stays(void)
     }
 }
 
-static void control_characters_are_shown(void)
+TEST(control_characters_are_shown)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -34,7 +34,7 @@ static void control_characters_are_shown(void)
     }
 }
 
-static void carriage_returns_go(void)
+TEST(carriage_returns_go)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -42,7 +42,7 @@ static void carriage_returns_go(void)
     CHECK_STR(str_text(&s), "a\nbc");
 }
 
-static void what_is_not_utf8_is_shown(void)
+TEST(what_is_not_utf8_is_shown)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -52,16 +52,4 @@ static void what_is_not_utf8_is_shown(void)
         feed("half \xf0\x9f\x98", piece, &s); /* it never gets its end */
         CHECK_STR(str_text(&s), "half \\xf0\\x9f\\x98");
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(text_stays),
-    TEST(control_characters_are_shown),
-    TEST(carriage_returns_go),
-    TEST(what_is_not_utf8_is_shown),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -39,7 +39,7 @@ static void check(const char *bytes, size_t len, const char *want)
 
 #define CHECK_LINES(bytes, want) check(bytes, sizeof(bytes) - 1, want)
 
-static void lines_end_with_newlines(void)
+TEST(lines_end_with_newlines)
 {
     CHECK_LINES("", "");
     CHECK_LINES("one\ntwo\n", "one|two|");
@@ -48,7 +48,7 @@ static void lines_end_with_newlines(void)
     CHECK_LINES("blanks stay  \n", "blanks stay  |");
 }
 
-static void carriage_returns_and_backspaces_write_over(void)
+TEST(carriage_returns_and_backspaces_write_over)
 {
     CHECK_LINES(" 10%\r 50%\r100%\n", "100%|");
     CHECK_LINES("longer\rshort\n", "shortr|");
@@ -58,7 +58,7 @@ static void carriage_returns_and_backspaces_write_over(void)
 }
 
 /* What bash prints in a terminal that is narrower than its line, and as that is resized. */
-static void a_line_that_is_edited_goes_on_at_the_margin(void)
+TEST(a_line_that_is_edited_goes_on_at_the_margin)
 {
     CHECK_LINES("\033[?2004hu@h:/a/b# \033[?2004h \recho again\r\n\033[?2004l\ragain\r\n",
                 "u@h:/a/b# echo again|again|");
@@ -70,14 +70,14 @@ static void a_line_that_is_edited_goes_on_at_the_margin(void)
     CHECK_LINES(" 10% \r 50%\r100%\n", "100% |");
 }
 
-static void tabs_stay_where_nothing_is_written_over(void)
+TEST(tabs_stay_where_nothing_is_written_over)
 {
     CHECK_LINES("a\tb\t\n", "a\tb\t|");
     CHECK_LINES("\033[31m\t\033[0mx\n", "\tx|");
     CHECK_LINES("0123456789\r\tX\n", "01234567X9|");
 }
 
-static void colours_titles_and_strings_are_gone(void)
+TEST(colours_titles_and_strings_are_gone)
 {
     CHECK_LINES("\033[1;31mred\033[0m \033]0;title\atext\033P1$q\033\\!\n", "red text!|");
     CHECK_LINES("\033[?2004h$ \033[?25l\033=\033(B\a\016\017\x7f"
@@ -85,7 +85,7 @@ static void colours_titles_and_strings_are_gone(void)
                 "$ ls|");
 }
 
-static void moves_within_the_line_are_made(void)
+TEST(moves_within_the_line_are_made)
 {
     CHECK_LINES("a\033[3Cb\n", "a   b|");
     CHECK_LINES("abc\033[2DX\n", "aXc|");
@@ -94,7 +94,7 @@ static void moves_within_the_line_are_made(void)
     CHECK_LINES("\033[4C\n", "|");
 }
 
-static void what_is_erased_is_gone(void)
+TEST(what_is_erased_is_gone)
 {
     CHECK_LINES("working...\r\033[Kdone\n", "done|");
     CHECK_LINES("working...\033[2K\rdone\n", "done|");
@@ -105,7 +105,7 @@ static void what_is_erased_is_gone(void)
     CHECK_LINES("$ \033[Jls\n", "$ ls|");
 }
 
-static void characters_are_put_in_and_taken_out(void)
+TEST(characters_are_put_in_and_taken_out)
 {
     CHECK_LINES("abcd\033[3D\033[2P\n", "ad|");
     CHECK_LINES("abcd\033[3D\033[99P\n", "a|");
@@ -113,7 +113,7 @@ static void characters_are_put_in_and_taken_out(void)
     CHECK_LINES("ad\033[99@\n", "ad|");
 }
 
-static void what_leaves_the_line_ends_it(void)
+TEST(what_leaves_the_line_ends_it)
 {
     CHECK_LINES("one\033[Atwo\033[10;1Hthree\033[2J\033[Hfour", "one|   two|three|~four|");
     CHECK_LINES("\033[H\033[2J\033[H", "");
@@ -122,7 +122,7 @@ static void what_leaves_the_line_ends_it(void)
     CHECK_LINES("text\0337\033[24;1Hstatus\0338\rmore\n", "text|status|more|");
 }
 
-static void utf_8_stays_whole(void)
+TEST(utf_8_stays_whole)
 {
     CHECK_LINES("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\n",
                 "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80|");
@@ -130,7 +130,7 @@ static void utf_8_stays_whole(void)
     CHECK_LINES("\xc3\033[m \xbc\n", "\\xc3 \\xbc|");
 }
 
-static void what_could_move_a_terminal_becomes_visible(void)
+TEST(what_could_move_a_terminal_becomes_visible)
 {
     CHECK_LINES("a\xff"
                 "b\xc3 \xe2\x82\n",
@@ -145,7 +145,7 @@ static void what_could_move_a_terminal_becomes_visible(void)
     CHECK_LINES("a\0b\n", "ab|");
 }
 
-static void lines_have_a_limit(void)
+TEST(lines_have_a_limit)
 {
     _cleanup_str_ struct str in = STR_INIT;
     _cleanup_str_ struct str want = STR_INIT;
@@ -163,7 +163,7 @@ static void lines_have_a_limit(void)
     CHECK_LINES("ab\033[D\033[99999@\033[99999@\033[99999Cx\r\033[Kc\n", "c|");
 }
 
-static void memory_for_long_lines_is_given_back(void)
+TEST(memory_for_long_lines_is_given_back)
 {
     struct term_text plain = {.columns = 0};
     struct str to = STR_INIT;
@@ -178,7 +178,7 @@ static void memory_for_long_lines_is_given_back(void)
     str_free(&to);
 }
 
-static void the_current_line_can_be_looked_at(void)
+TEST(the_current_line_can_be_looked_at)
 {
     struct term_text plain = {.columns = 0};
     struct str to = STR_INIT;
@@ -196,26 +196,4 @@ static void the_current_line_can_be_looked_at(void)
     CHECK_STR(to.data, "done|Continue? [y/n] y|");
     term_text_free(&plain);
     str_free(&to);
-}
-
-static const struct unit_test tests[] = {
-    TEST(lines_end_with_newlines),
-    TEST(carriage_returns_and_backspaces_write_over),
-    TEST(a_line_that_is_edited_goes_on_at_the_margin),
-    TEST(tabs_stay_where_nothing_is_written_over),
-    TEST(colours_titles_and_strings_are_gone),
-    TEST(moves_within_the_line_are_made),
-    TEST(what_is_erased_is_gone),
-    TEST(characters_are_put_in_and_taken_out),
-    TEST(what_leaves_the_line_ends_it),
-    TEST(utf_8_stays_whole),
-    TEST(what_could_move_a_terminal_becomes_visible),
-    TEST(lines_have_a_limit),
-    TEST(memory_for_long_lines_is_given_back),
-    TEST(the_current_line_can_be_looked_at),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -4,7 +4,7 @@
 #include "base/time.h"
 
 /* By hand in time.c; the C library is the judge. */
-static void agrees_with_timegm(void)
+TEST(agrees_with_timegm)
 {
     for (long day = 0; day < 365L * 140; day++) {
         char text[TIME_TEXT];
@@ -19,7 +19,7 @@ static void agrees_with_timegm(void)
     CHECK(true);
 }
 
-static void refuses_other_forms(void)
+TEST(refuses_other_forms)
 {
     static const char *const bad[] = {
         "",
@@ -47,7 +47,7 @@ static void refuses_other_forms(void)
     CHECK(time_parse("2024-02-29T23:59:59Z", &t));
 }
 
-static void ages_read_well(void)
+TEST(ages_read_well)
 {
     char buf[24];
     time_age(100, 159, buf);
@@ -62,7 +62,7 @@ static void ages_read_well(void)
     CHECK_STR(buf, "0s");
 }
 
-static void ids_are_random_version_4(void)
+TEST(ids_are_random_version_4)
 {
     char a[ID_TEXT];
     char b[ID_TEXT];
@@ -72,7 +72,7 @@ static void ids_are_random_version_4(void)
     CHECK(strcmp(a, b) != 0);
 }
 
-static void ids_of_other_forms_are_none(void)
+TEST(ids_of_other_forms_are_none)
 {
     static const char *const bad[] = {
         "",
@@ -94,7 +94,7 @@ static void ids_of_other_forms_are_none(void)
     CHECK_STR(lower, "550e8400-e29b-41d4-a716-446655440000");
 }
 
-static void durations_have_a_unit(void)
+TEST(durations_have_a_unit)
 {
     static const struct {
         const char *text;
@@ -120,7 +120,7 @@ static void durations_have_a_unit(void)
     }
 }
 
-static void reads_ages(void)
+TEST(reads_ages)
 {
     static const struct {
         const char *text;
@@ -151,16 +151,4 @@ static void reads_ages(void)
         CHECK(time_parse_age(ages[i].text, &seconds) == (ages[i].seconds != -1));
         CHECK_INT(seconds, ages[i].seconds);
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(agrees_with_timegm),       TEST(refuses_other_forms),
-    TEST(ages_read_well),           TEST(reads_ages),
-    TEST(ids_are_random_version_4), TEST(ids_of_other_forms_are_none),
-    TEST(durations_have_a_unit),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

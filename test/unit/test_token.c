@@ -9,7 +9,7 @@
 #define MADE "2025-12-18T08:00:00Z"
 #define LATER "2999-12-18T08:00:00Z"
 
-static void rights_are_words(void)
+TEST(rights_are_words)
 {
     enum right right = RIGHT_NONE;
 
@@ -21,7 +21,7 @@ static void rights_are_words(void)
     CHECK_INT(right, RIGHT_FULL); /* left alone */
 }
 
-static void without_a_file_there_are_no_tokens(void)
+TEST(without_a_file_there_are_no_tokens)
 {
     _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
     A_ROOT;
@@ -31,7 +31,7 @@ static void without_a_file_there_are_no_tokens(void)
     CHECK(tokens_find(&tokens, SUM, 0) == NULL);
 }
 
-static void what_is_added_is_found_by_its_sum_alone(void)
+TEST(what_is_added_is_found_by_its_sum_alone)
 {
     _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
     char text[TOKEN_TEXT] = "";
@@ -51,7 +51,7 @@ static void what_is_added_is_found_by_its_sum_alone(void)
     CHECK(tokens_find(&tokens, sum, time(NULL)) == NULL);
 }
 
-static void a_token_ends_at_its_time(void)
+TEST(a_token_ends_at_its_time)
 {
     struct token one = {.hash = SUM, .right = RIGHT_FULL, .expires = 1000};
     const struct tokens tokens = {.at = &one, .count = 1};
@@ -64,7 +64,7 @@ static void a_token_ends_at_its_time(void)
     CHECK(tokens_find(&tokens, SUM, 1000) == NULL);
 }
 
-static void lines_that_are_none_give_nobody_a_right(void)
+TEST(lines_that_are_none_give_nobody_a_right)
 {
     static const char *const lines[] = {
         "x\n",
@@ -101,7 +101,7 @@ static void lines_that_are_none_give_nobody_a_right(void)
     }
 }
 
-static void a_file_with_a_nul_byte_is_damaged(void)
+TEST(a_file_with_a_nul_byte_is_damaged)
 {
     static const char text[] = SUM " a full " MADE " -\n\0" OTHER " b full " MADE " -\n";
     struct tokens tokens = TOKENS_INIT;
@@ -113,7 +113,7 @@ static void a_file_with_a_nul_byte_is_damaged(void)
     CHECK_INT(token_remove(&root, "a", &err), -1); /* which would lose b */
 }
 
-static void a_file_that_others_can_read_or_that_is_none_is_damaged(void)
+TEST(a_file_that_others_can_read_or_that_is_none_is_damaged)
 {
     struct tokens tokens = TOKENS_INIT;
     A_ROOT;
@@ -142,7 +142,7 @@ static void a_file_that_others_can_read_or_that_is_none_is_damaged(void)
     CHECK_INT(unlinkat(root.sessions, TOKENS_FILE, AT_REMOVEDIR), 0);
 }
 
-static void names_are_checked_and_taken_once(void)
+TEST(names_are_checked_and_taken_once)
 {
     static const char *const bad[] = {"",     "a b",      "a\n",
                                       "../a", "\303\274", "a23456789012345678901234567890123"};
@@ -169,7 +169,7 @@ static void names_are_checked_and_taken_once(void)
     WELL(token_add(&root, "a", RIGHT_READ, 0, text, &err));
 }
 
-static void a_change_keeps_the_others_and_drops_what_has_expired(void)
+TEST(a_change_keeps_the_others_and_drops_what_has_expired)
 {
     _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
     char text[TOKEN_TEXT];
@@ -189,7 +189,7 @@ static void a_change_keeps_the_others_and_drops_what_has_expired(void)
     CHECK(tokens_find(&tokens, SUM, time(NULL)) == NULL);
 }
 
-static void a_damaged_file_is_left_as_it_is(void)
+TEST(a_damaged_file_is_left_as_it_is)
 {
     static const char damaged[] = SUM " a full " MADE " -\nx\n";
     _cleanup_free_ char *after = NULL;
@@ -205,7 +205,7 @@ static void a_damaged_file_is_left_as_it_is(void)
     CHECK_STR(after, damaged);
 }
 
-static void a_change_waits_for_that_of_another(void)
+TEST(a_change_waits_for_that_of_another)
 {
     _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
     _cleanup_close_ int lock = -1;
@@ -222,23 +222,4 @@ static void a_change_waits_for_that_of_another(void)
     gap_clock(false);
     MUST(tokens_read(&root, &tokens, &err));
     CHECK_INT(tokens.count, 1);
-}
-
-static const struct unit_test tests[] = {
-    TEST(rights_are_words),
-    TEST(without_a_file_there_are_no_tokens),
-    TEST(what_is_added_is_found_by_its_sum_alone),
-    TEST(a_token_ends_at_its_time),
-    TEST(lines_that_are_none_give_nobody_a_right),
-    TEST(a_file_with_a_nul_byte_is_damaged),
-    TEST(a_file_that_others_can_read_or_that_is_none_is_damaged),
-    TEST(names_are_checked_and_taken_once),
-    TEST(a_change_keeps_the_others_and_drops_what_has_expired),
-    TEST(a_damaged_file_is_left_as_it_is),
-    TEST(a_change_waits_for_that_of_another),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

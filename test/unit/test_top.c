@@ -1,3 +1,4 @@
+#define UNIT_OWN_MAIN
 #include "unit.h"
 
 #include "top/editor.h"
@@ -22,7 +23,7 @@ static void check_text(const char *text, size_t columns, bool unicode, const cha
     CHECK_INT(used, text_columns(want, unicode));
 }
 
-static void text_fits_its_columns(void)
+TEST(text_fits_its_columns)
 {
     check_text("plain", 5, true, "plain");
     check_text("plain", 4, true, "pla\u2026");
@@ -37,7 +38,7 @@ static void text_fits_its_columns(void)
     check_text("\u4e16x", 5, false, "?x");
 }
 
-static void text_is_inert(void)
+TEST(text_is_inert)
 {
     check_text("a\033[31mb", 20, true, "a\\x1B[31mb");
     check_text("a\nb\tc\r", 20, true, "a b c ");
@@ -49,7 +50,7 @@ static void text_is_inert(void)
     check_text("\xed\xa0\x80", 20, true, "\\xED\\xA0\\x80");
 }
 
-static void the_end_of_a_text_fits(void)
+TEST(the_end_of_a_text_fits)
 {
     _cleanup_str_ struct str to = STR_INIT;
 
@@ -117,7 +118,7 @@ static void check_order(struct rows *rows, const struct top_table *table, const 
     CHECK_STR(text, want);
 }
 
-static void rows_are_in_the_order_of_need(void)
+TEST(rows_are_in_the_order_of_need)
 {
     struct top_table table = TOP_TABLE_INIT;
     struct rows rows = {.list = NULL};
@@ -142,7 +143,7 @@ static void rows_are_in_the_order_of_need(void)
     table_free(&table);
 }
 
-static void the_chosen_row_stays_chosen(void)
+TEST(the_chosen_row_stays_chosen)
 {
     struct top_table table = TOP_TABLE_INIT;
     struct rows rows = {.list = NULL};
@@ -161,7 +162,7 @@ static void the_chosen_row_stays_chosen(void)
     table_free(&table);
 }
 
-static void a_team_without_hosts_is_one_row(void)
+TEST(a_team_without_hosts_is_one_row)
 {
     struct top_table table = TOP_TABLE_INIT;
     struct rows rows = {.list = NULL};
@@ -176,7 +177,7 @@ static void a_team_without_hosts_is_one_row(void)
 
 /* ---- columns */
 
-static void columns_appear_with_the_width(void)
+TEST(columns_appear_with_the_width)
 {
     struct top_table table = TOP_TABLE_INIT;
     struct rows rows = {.list = NULL};
@@ -209,7 +210,7 @@ static void columns_appear_with_the_width(void)
     table_free(&table);
 }
 
-static void cpu_time_and_memory_are_shown_where_they_are_known(void)
+TEST(cpu_time_and_memory_are_shown_where_they_are_known)
 {
     static const struct {
         int64_t cpu_ms, memory;
@@ -256,7 +257,7 @@ static void type(struct top_editor *editor, enum press_kind kind, const char *te
     CHECK(editor_press(editor, &press));
 }
 
-static void a_line_is_edited_by_characters(void)
+TEST(a_line_is_edited_by_characters)
 {
     struct top_editor editor = {.cursor = 0};
 
@@ -282,7 +283,7 @@ static void a_line_is_edited_by_characters(void)
 
 /* ---- what an agent says */
 
-static void a_tail_keeps_the_last_line(void)
+TEST(a_tail_keeps_the_last_line)
 {
     struct agent_tail *tail = tail_new(true);
 
@@ -305,16 +306,8 @@ static void a_tail_keeps_the_last_line(void)
     tail_free(tail);
 }
 
-static const struct unit_test tests[] = {
-    TEST(text_fits_its_columns),          TEST(text_is_inert),
-    TEST(the_end_of_a_text_fits),         TEST(rows_are_in_the_order_of_need),
-    TEST(the_chosen_row_stays_chosen),    TEST(a_team_without_hosts_is_one_row),
-    TEST(columns_appear_with_the_width),  TEST(cpu_time_and_memory_are_shown_where_they_are_known),
-    TEST(a_line_is_edited_by_characters), TEST(a_tail_keeps_the_last_line),
-};
-
 int main(void)
 {
     (void)setlocale(LC_CTYPE, "C.UTF-8");
-    return UNIT_RUN(tests);
+    return unit_run();
 }

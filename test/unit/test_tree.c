@@ -166,7 +166,7 @@ static int as_user(struct place *p, int (*f)(struct place *p))
 
 /* ---- copying */
 
-static void copies_modes_whatever_the_umask(void)
+TEST(copies_modes_whatever_the_umask)
 {
     static const mode_t masks[] = {0, 022, 077, 0777};
     static const mode_t modes[] = {0644, 0600, 0755, 0444, 0666, 0777, 0401};
@@ -206,14 +206,14 @@ static int copy_under_hard_umask(struct place *p)
     return mode_of(p->to, "d") == 0755 && same(p->from, "d/f", p->to, "d/f") ? 0 : 3;
 }
 
-static void copies_under_an_umask_that_bars_its_user(void)
+TEST(copies_under_an_umask_that_bars_its_user)
 {
     _cleanup_place_ struct place p = place_make();
 
     CHECK_INT(as_user(&p, copy_under_hard_umask), 0);
 }
 
-static void keeps_modification_times(void)
+TEST(keeps_modification_times)
 {
     _cleanup_place_ struct place p = place_make();
     static const struct timespec old[2] = {{.tv_sec = 1, .tv_nsec = 2},
@@ -235,7 +235,7 @@ static void keeps_modification_times(void)
     }
 }
 
-static void copies_odd_names(void)
+TEST(copies_odd_names)
 {
     _cleanup_place_ struct place p = place_make();
     char longest[256];
@@ -262,7 +262,7 @@ static void copies_odd_names(void)
     (void)close(to);
 }
 
-static void keeps_links_as_links(void)
+TEST(keeps_links_as_links)
 {
     _cleanup_place_ struct place p = place_make();
     static const char *const targets[] = {"/etc/passwd", "/etc",  "../../..",
@@ -283,7 +283,7 @@ static void keeps_links_as_links(void)
     }
 }
 
-static void keeps_sparse_files_sparse(void)
+TEST(keeps_sparse_files_sparse)
 {
     _cleanup_place_ struct place p = place_make();
     struct stat st;
@@ -311,7 +311,7 @@ static void keeps_sparse_files_sparse(void)
     CHECK_INT(st.st_blocks, 0);
 }
 
-static void copies_sizes_around_the_limits(void)
+TEST(copies_sizes_around_the_limits)
 {
     static const size_t sizes[] = {0,     1,      4095,    4096,          4097,
                                    32767, 32768,  65535,   65536,         65537,
@@ -330,7 +330,7 @@ static void copies_sizes_around_the_limits(void)
     }
 }
 
-static void copies_into_several_directories(void)
+TEST(copies_into_several_directories)
 {
     static const size_t sizes[] = {0, 1, 32768, 65535, 65536, 65537, 1 << 20};
     _cleanup_place_ struct place p = place_make();
@@ -361,7 +361,7 @@ static void copies_into_several_directories(void)
     CHECK_STR(p.err.text, "cannot copy 't': the copy would be inside the original");
 }
 
-static void copies_across_file_systems(void)
+TEST(copies_across_file_systems)
 {
     _cleanup_place_ struct place p = place_make();
     struct err err = ERR_INIT;
@@ -386,7 +386,7 @@ static void copies_across_file_systems(void)
         UNIT_SKIP("/tmp and /dev/shm are one");
 }
 
-static void separates_hard_links(void)
+TEST(separates_hard_links)
 {
     _cleanup_place_ struct place p = place_make();
     struct stat st;
@@ -399,7 +399,7 @@ static void separates_hard_links(void)
     CHECK(same(p.from, "a", p.to, "b"));
 }
 
-static void refuses_setuid_and_setgid_files(void)
+TEST(refuses_setuid_and_setgid_files)
 {
     static const mode_t bits[] = {S_ISUID, S_ISGID};
 
@@ -414,7 +414,7 @@ static void refuses_setuid_and_setgid_files(void)
     }
 }
 
-static void drops_setgid_of_directories(void)
+TEST(drops_setgid_of_directories)
 {
     _cleanup_place_ struct place p = place_make();
 
@@ -424,7 +424,7 @@ static void drops_setgid_of_directories(void)
     CHECK_INT(mode_of(p.to, "d"), 0775);
 }
 
-static void refuses_fifos_and_sockets(void)
+TEST(refuses_fifos_and_sockets)
 {
     _cleanup_place_ struct place p = place_make();
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -442,7 +442,7 @@ static void refuses_fifos_and_sockets(void)
     (void)close(fd);
 }
 
-static void refuses_devices(void)
+TEST(refuses_devices)
 {
     _cleanup_place_ struct place p = place_make();
 
@@ -469,7 +469,7 @@ static int copy_and_remove_read_only(struct place *p)
     return 0;
 }
 
-static void copies_and_removes_read_only_directories(void)
+TEST(copies_and_removes_read_only_directories)
 {
     _cleanup_place_ struct place p = place_make();
 
@@ -487,7 +487,7 @@ static int copy_unreadable(struct place *p)
     return 0;
 }
 
-static void names_what_it_may_not_read(void)
+TEST(names_what_it_may_not_read)
 {
     _cleanup_place_ struct place p = place_make();
 
@@ -520,7 +520,7 @@ static void measure(int dir, struct tree_size *ret)
     tree_meter_read(meter, ret);
 }
 
-static void refuses_what_is_too_deep(void)
+TEST(refuses_what_is_too_deep)
 {
     _cleanup_place_ struct place p = place_make();
     struct tree_size size;
@@ -572,7 +572,7 @@ static unsigned forest_differences(struct place *p, unsigned dirs, unsigned file
     return count;
 }
 
-static void copies_with_two_threads(void)
+TEST(copies_with_two_threads)
 {
     static const unsigned shapes[][2] = {{13, 40}, {1, 5000}, {300, 1}, {70, 2}};
 
@@ -584,7 +584,7 @@ static void copies_with_two_threads(void)
     }
 }
 
-static void reports_an_error_of_either_thread(void)
+TEST(reports_an_error_of_either_thread)
 {
     for (unsigned d = 0; d < 13; d += 3) {
         _cleanup_place_ struct place p = place_make();
@@ -599,7 +599,7 @@ static void reports_an_error_of_either_thread(void)
     }
 }
 
-static void overwrites_nothing(void)
+TEST(overwrites_nothing)
 {
     static const char *const names[] = {"file", "dir", "link"};
 
@@ -620,7 +620,7 @@ static void overwrites_nothing(void)
     }
 }
 
-static void refuses_to_copy_into_itself(void)
+TEST(refuses_to_copy_into_itself)
 {
     _cleanup_place_ struct place p = place_make();
     struct err err = ERR_INIT;
@@ -649,7 +649,7 @@ static bool count_tick(uint64_t files, uint64_t bytes, void *arg)
     return ++ticks->calls == ticks->stop_at;
 }
 
-static void stops_at_a_tick(void)
+TEST(stops_at_a_tick)
 {
     _cleanup_place_ struct place p = place_make();
     struct ticks ticks = {.stop_at = 1, .thread = pthread_self()};
@@ -689,7 +689,7 @@ static void *meddle(void *arg)
     return NULL;
 }
 
-static void survives_files_that_change(void)
+TEST(survives_files_that_change)
 {
     _cleanup_place_ struct place p = place_make();
     struct meddler m = {.at = p.from};
@@ -740,14 +740,14 @@ static int copy_with_few_descriptors(struct place *p)
     return 0;
 }
 
-static void copies_with_few_descriptors(void)
+TEST(copies_with_few_descriptors)
 {
     _cleanup_place_ struct place p = place_make();
 
     CHECK_INT(as_user(&p, copy_with_few_descriptors), 0);
 }
 
-static void copies_from_handles_without_reading(void)
+TEST(copies_from_handles_without_reading)
 {
     _cleanup_place_ struct place p = place_make();
     struct err err = ERR_INIT;
@@ -763,7 +763,7 @@ static void copies_from_handles_without_reading(void)
 
 /* ---- removing */
 
-static void removes_whatever_it_is(void)
+TEST(removes_whatever_it_is)
 {
     _cleanup_place_ struct place p = place_make();
     static const char *const names[] = {"file", "link", "dirlink", "pipe", "empty", "missing"};
@@ -791,7 +791,7 @@ static void removes_whatever_it_is(void)
     CHECK(exists(p.from, "outside/kept"));
 }
 
-static void removes_nothing_above_it(void)
+TEST(removes_nothing_above_it)
 {
     _cleanup_place_ struct place p = place_make();
     static const char *const names[] = {".", "..", "", "../from", "/tmp/none"};
@@ -833,7 +833,7 @@ static int remove_deep(struct place *p)
     return exists(p->from, "top") ? 6 : 0;
 }
 
-static void removes_and_measures_any_depth(void)
+TEST(removes_and_measures_any_depth)
 {
     _cleanup_place_ struct place p = place_make();
 
@@ -861,7 +861,7 @@ static int remove_barred(struct place *p)
     return 0;
 }
 
-static void removes_what_is_barred(void)
+TEST(removes_what_is_barred)
 {
     _cleanup_place_ struct place p = place_make();
 
@@ -876,7 +876,7 @@ static int remove_of_others(struct place *p)
                : 1;
 }
 
-static void names_what_it_cannot_remove(void)
+TEST(names_what_it_cannot_remove)
 {
     _cleanup_place_ struct place p = place_make();
 
@@ -914,7 +914,7 @@ static int remove_with_mount(const struct place *p)
     return exists(p->from, "kept/f") ? 0 : 3;
 }
 
-static void leaves_what_is_mounted_below(void)
+TEST(leaves_what_is_mounted_below)
 {
     _cleanup_place_ struct place p = place_make();
     int status = -1;
@@ -957,7 +957,7 @@ static void *fill(void *arg)
     return NULL;
 }
 
-static void removes_while_others_write(void)
+TEST(removes_while_others_write)
 {
     _cleanup_place_ struct place p = place_make();
     pthread_t thread;
@@ -981,7 +981,7 @@ static uint64_t bytes_at(int at, const char *name)
     return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
-static void measures(void)
+TEST(measures)
 {
     _cleanup_place_ struct place p = place_make();
     struct tree_size size;
@@ -1015,7 +1015,7 @@ static void measures(void)
     CHECK_INT(size.skipped, 0);
 }
 
-static void measures_one_entry(void)
+TEST(measures_one_entry)
 {
     _cleanup_place_ struct place p = place_make();
     _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
@@ -1042,7 +1042,7 @@ static void measures_one_entry(void)
     CHECK_INT(size.real, whole.real);
 }
 
-static void counts_links_once_over_several_trees(void)
+TEST(counts_links_once_over_several_trees)
 {
     _cleanup_place_ struct place p = place_make();
     _cleanup_meter_ struct tree_meter *one = tree_meter_new();
@@ -1077,7 +1077,7 @@ static void counts_links_once_over_several_trees(void)
     CHECK_INT(tree_meter_own(both), dirs + within + across); /* all names of all files were met */
 }
 
-static void counts_what_is_common_once(void)
+TEST(counts_what_is_common_once)
 {
     _cleanup_place_ struct place p = place_make();
     _cleanup_meter_ struct tree_meter *one = tree_meter_new();
@@ -1125,54 +1125,9 @@ static int measure_barred(struct place *p)
     return size.files == 2 && size.apparent == 3 && size.skipped == 2 ? 0 : 3;
 }
 
-static void measures_past_what_is_barred(void)
+TEST(measures_past_what_is_barred)
 {
     _cleanup_place_ struct place p = place_make();
 
     CHECK_INT(as_user(&p, measure_barred), 0);
-}
-
-static const struct unit_test tests[] = {
-    TEST(copies_modes_whatever_the_umask),
-    TEST(copies_under_an_umask_that_bars_its_user),
-    TEST(keeps_modification_times),
-    TEST(copies_odd_names),
-    TEST(keeps_links_as_links),
-    TEST(keeps_sparse_files_sparse),
-    TEST(copies_sizes_around_the_limits),
-    TEST(copies_into_several_directories),
-    TEST(copies_across_file_systems),
-    TEST(separates_hard_links),
-    TEST(refuses_setuid_and_setgid_files),
-    TEST(drops_setgid_of_directories),
-    TEST(refuses_fifos_and_sockets),
-    TEST(refuses_devices),
-    TEST(copies_and_removes_read_only_directories),
-    TEST(names_what_it_may_not_read),
-    TEST(refuses_what_is_too_deep),
-    TEST(copies_with_two_threads),
-    TEST(reports_an_error_of_either_thread),
-    TEST(overwrites_nothing),
-    TEST(refuses_to_copy_into_itself),
-    TEST(stops_at_a_tick),
-    TEST(survives_files_that_change),
-    TEST(copies_with_few_descriptors),
-    TEST(copies_from_handles_without_reading),
-    TEST(removes_whatever_it_is),
-    TEST(removes_nothing_above_it),
-    TEST(removes_and_measures_any_depth),
-    TEST(removes_what_is_barred),
-    TEST(names_what_it_cannot_remove),
-    TEST(leaves_what_is_mounted_below),
-    TEST(removes_while_others_write),
-    TEST(measures),
-    TEST(measures_one_entry),
-    TEST(counts_links_once_over_several_trees),
-    TEST(counts_what_is_common_once),
-    TEST(measures_past_what_is_barred),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -14,7 +14,7 @@ static bool parses(const char *text)
     return uuid_parse(text, bytes) == 0;
 }
 
-static void parses_and_formats_an_id(void)
+TEST(parses_and_formats_an_id)
 {
     uuid_t bytes;
     char text[ID_TEXT];
@@ -28,14 +28,14 @@ static void parses_and_formats_an_id(void)
 }
 
 /* The name of a directory has one spelling only. */
-static void takes_upper_case(void)
+TEST(takes_upper_case)
 {
     CHECK(parses("550E8400-E29B-41D4-A716-446655440000"));
     CHECK(!id_is_valid("550E8400-E29B-41D4-A716-446655440000"));
 }
 
 /* Only version 4 is random; the others can be guessed. */
-static void takes_every_version(void)
+TEST(takes_every_version)
 {
     CHECK(parses("550e8400-e29b-11d4-a716-446655440000"));
     CHECK(!id_is_valid("550e8400-e29b-11d4-a716-446655440000"));
@@ -43,22 +43,10 @@ static void takes_every_version(void)
     CHECK(!id_is_valid("00000000-0000-0000-0000-000000000000"));
 }
 
-static void takes_every_variant(void)
+TEST(takes_every_variant)
 {
     CHECK(parses("550e8400-e29b-41d4-0716-446655440000"));
     CHECK(!id_is_valid("550e8400-e29b-41d4-0716-446655440000"));
     CHECK(parses("550e8400-e29b-41d4-c716-446655440000"));
     CHECK(!id_is_valid("550e8400-e29b-41d4-c716-446655440000"));
-}
-
-static const struct unit_test tests[] = {
-    TEST(parses_and_formats_an_id),
-    TEST(takes_upper_case),
-    TEST(takes_every_version),
-    TEST(takes_every_variant),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -85,7 +85,7 @@ static void check(const char *bytes, size_t len, const char *want)
 
 #define CHECK_EVENTS(bytes, want) check(bytes, sizeof(bytes) - 1, want)
 
-static void text_is_one_piece_between_controls(void)
+TEST(text_is_one_piece_between_controls)
 {
     CHECK_EVENTS("", "");
     CHECK_EVENTS("plain text, longer than a word", "plain text, longer than a word");
@@ -97,7 +97,7 @@ static void text_is_one_piece_between_controls(void)
     CHECK_EVENTS("a\0b", "a C00 b");
 }
 
-static void text_is_utf_8_or_any_high_byte(void)
+TEST(text_is_utf_8_or_any_high_byte)
 {
     CHECK_EVENTS("gr\xc3\xbc\xc3\x9f \xe2\x82\xac", "gr\xc3\xbc\xc3\x9f \xe2\x82\xac");
     CHECK_EVENTS("\x9b"
@@ -106,7 +106,7 @@ static void text_is_utf_8_or_any_high_byte(void)
                  "31m\x90\x9d\xff");
 }
 
-static void reads_control_sequences(void)
+TEST(reads_control_sequences)
 {
     CHECK_EVENTS("\033[m", "[m");
     CHECK_EVENTS("\033[1;31mred", "[1;31m red");
@@ -122,14 +122,14 @@ static void reads_control_sequences(void)
     CHECK_EVENTS("\033[[A", "[[ A");
 }
 
-static void reads_escapes(void)
+TEST(reads_escapes)
 {
     CHECK_EVENTS("\033c\0337\033(B\033#8", "Ec E7 E(B E#8");
     CHECK_EVENTS("\033\033[A", "[A");
     CHECK_EVENTS("\033%/G", "E/G");
 }
 
-static void controls_work_within_sequences(void)
+TEST(controls_work_within_sequences)
 {
     CHECK_EVENTS("\033[1\n;2m", "C0a [1;2m");
     CHECK_EVENTS("\033\b[1m", "C08 [1m");
@@ -141,7 +141,7 @@ static void controls_work_within_sequences(void)
                  "[12m");
 }
 
-static void cancel_ends_anything(void)
+TEST(cancel_ends_anything)
 {
     CHECK_EVENTS("\033[1\x18m", "C18 m");
     CHECK_EVENTS("\033]0;title\x1amore", "C1a more");
@@ -149,7 +149,7 @@ static void cancel_ends_anything(void)
     CHECK_EVENTS("\033[1\033[2m", "[2m");
 }
 
-static void bad_sequences_are_dropped_whole(void)
+TEST(bad_sequences_are_dropped_whole)
 {
     CHECK_EVENTS("\033[1?2mx", "x");
     CHECK_EVENTS("\033[1 2mx", "x");
@@ -157,7 +157,7 @@ static void bad_sequences_are_dropped_whole(void)
     CHECK_EVENTS("\033[1?\n2mx", "C0a x");
 }
 
-static void strings_end_with_escape_backslash(void)
+TEST(strings_end_with_escape_backslash)
 {
     CHECK_EVENTS("\033]0;a title\033\\x", "O<0;a title> E\\ x");
     CHECK_EVENTS("\033]0;a title\ax", "O<0;a title> x");
@@ -169,7 +169,7 @@ static void strings_end_with_escape_backslash(void)
     CHECK_EVENTS("\033]0;never ends", "");
 }
 
-static void has_limits(void)
+TEST(has_limits)
 {
     _cleanup_str_ struct str in = STR_INIT;
     _cleanup_str_ struct str want = STR_INIT;
@@ -190,7 +190,7 @@ static void has_limits(void)
     check(in.data, in.len, want.data);
 }
 
-static void any_cut_of_any_bytes_gives_the_same_events(void)
+TEST(any_cut_of_any_bytes_gives_the_same_events)
 {
     static const char alphabet[] = "\033\033\033[]P_\\;:0159?> !mHJ\a\b\n\r\x18\x7f"
                                    "ab\xc3\xbc\x9b";
@@ -206,22 +206,4 @@ static void any_cut_of_any_bytes_gives_the_same_events(void)
             REQUIRE(strcmp(cut, whole) == 0);
         }
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(text_is_one_piece_between_controls),
-    TEST(text_is_utf_8_or_any_high_byte),
-    TEST(reads_control_sequences),
-    TEST(reads_escapes),
-    TEST(controls_work_within_sequences),
-    TEST(cancel_ends_anything),
-    TEST(bad_sequences_are_dropped_whole),
-    TEST(strings_end_with_escape_backslash),
-    TEST(has_limits),
-    TEST(any_cut_of_any_bytes_gives_the_same_events),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

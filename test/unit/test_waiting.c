@@ -19,7 +19,7 @@ static bool set(const struct root *root, const char *session, const char *agent,
     return WELL(waiting_set(root, session, agent, since, LOCK_TRY, &err));
 }
 
-static void who_has_waited_longest_comes_first(void)
+TEST(who_has_waited_longest_comes_first)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -36,7 +36,7 @@ static void who_has_waited_longest_comes_first(void)
     CHECK(!list.complete); /* nobody has asked all hosts yet */
 }
 
-static void an_entry_is_changed_and_removed(void)
+TEST(an_entry_is_changed_and_removed)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -51,7 +51,7 @@ static void an_entry_is_changed_and_removed(void)
     CHECK(entry_is(&list, 0, ID(1), "11", 5));
 }
 
-static void an_update_removes_only_what_has_not_changed(void)
+TEST(an_update_removes_only_what_has_not_changed)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -77,7 +77,7 @@ static void an_update_removes_only_what_has_not_changed(void)
     CHECK(list.complete);
 }
 
-static void a_damaged_register_is_empty_and_incomplete(void)
+TEST(a_damaged_register_is_empty_and_incomplete)
 {
     static const char *const texts[] = {
         "",
@@ -114,7 +114,7 @@ static void a_damaged_register_is_empty_and_incomplete(void)
     }
 }
 
-static void the_register_is_bounded(void)
+TEST(the_register_is_bounded)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -135,7 +135,7 @@ static void the_register_is_bounded(void)
     CHECK(entry_is(&list, 0, ID(1), "a0", 1));
 }
 
-static void the_rest_of_a_killed_writer_is_in_nobodys_way(void)
+TEST(the_rest_of_a_killed_writer_is_in_nobodys_way)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -148,7 +148,7 @@ static void the_rest_of_a_killed_writer_is_in_nobodys_way(void)
     CHECK_INT(list.count, 1);
 }
 
-static void a_writer_does_not_wait_for_another(void)
+TEST(a_writer_does_not_wait_for_another)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -170,7 +170,7 @@ static struct came_from at(const char *terminal, const char *pane)
     return place;
 }
 
-static void each_terminal_has_its_own_way_back(void)
+TEST(each_terminal_has_its_own_way_back)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -190,7 +190,7 @@ static void each_terminal_has_its_own_way_back(void)
     CHECK_INT(came_from_pop(&root, "/dev/pts/2", &got, &err), 1);
 }
 
-static void the_way_back_is_bounded_and_its_damage_is_skipped(void)
+TEST(the_way_back_is_bounded_and_its_damage_is_skipped)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -214,21 +214,4 @@ static void the_way_back_is_bounded_and_its_damage_is_skipped(void)
     while (came_from_pop(&root, "/dev/pts/1", &got, &err) == 1)
         count++;
     CHECK_INT(count, CAME_FROM_MAX);
-}
-
-static const struct unit_test tests[] = {
-    TEST(who_has_waited_longest_comes_first),
-    TEST(an_entry_is_changed_and_removed),
-    TEST(an_update_removes_only_what_has_not_changed),
-    TEST(a_damaged_register_is_empty_and_incomplete),
-    TEST(the_register_is_bounded),
-    TEST(the_rest_of_a_killed_writer_is_in_nobodys_way),
-    TEST(a_writer_does_not_wait_for_another),
-    TEST(each_terminal_has_its_own_way_back),
-    TEST(the_way_back_is_bounded_and_its_damage_is_skipped),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

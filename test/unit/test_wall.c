@@ -36,7 +36,7 @@ static bool is_secret(const char *name, mode_t mode)
     return false;
 }
 
-static void a_secret_is_what_others_cannot_read(void)
+TEST(a_secret_is_what_others_cannot_read)
 {
     static const struct {
         mode_t mode;
@@ -54,7 +54,7 @@ static void a_secret_is_what_others_cannot_read(void)
 /* ---- the level */
 
 /* What decides, and what it says, if these say something: each its own. */
-static void the_first_that_says_something_decides(void)
+TEST(the_first_that_says_something_decides)
 {
     static const enum wall_level say[] = {WALL_OFF, WALL_TRY, WALL_REQUIRE};
     static const enum wall_source order[] = {WALL_BY_SESSION, WALL_BY_AGENT, WALL_BY_PRESET,
@@ -91,7 +91,7 @@ static void the_first_that_says_something_decides(void)
 
 /* What a start has found comes to the hosts as one text; one that says anything else is not
  * believed. */
-static void what_was_found_is_read_or_refused(void)
+TEST(what_was_found_is_read_or_refused)
 {
     char deep[5000];
     static const struct {
@@ -136,15 +136,4 @@ static void what_was_found_is_read_or_refused(void)
     (void)snprintf(deep, sizeof deep, "6 1 /%04990d", 0);
     struct wall_probe probe = {.cache = -1};
     CHECK(!wall_probe_parse(deep, &probe));
-}
-
-static const struct unit_test tests[] = {
-    TEST(a_secret_is_what_others_cannot_read),
-    TEST(the_first_that_says_something_decides),
-    TEST(what_was_found_is_read_or_refused),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -60,7 +60,7 @@ static const char *name_of(int session)
     return name;
 }
 
-static void silent_sessions_leave_threads_to_others(void)
+TEST(silent_sessions_leave_threads_to_others)
 {
     static const int running[SESSIONS + 1] = {0, 4, 8, 11, 13, 15, 16, 17, 18, 19, 20, 21, 22};
     struct test_job *jobs = calloc((size_t)SESSIONS * EACH, sizeof *jobs);
@@ -91,7 +91,7 @@ static void silent_sessions_leave_threads_to_others(void)
     free(jobs);
 }
 
-static void a_session_gets_part_of_the_places_that_are_free(void)
+TEST(a_session_gets_part_of_the_places_that_are_free)
 {
     struct err err = ERR_INIT;
     struct pool *pool = NULL;
@@ -120,7 +120,7 @@ static void a_session_gets_part_of_the_places_that_are_free(void)
     pool_free(pool);
 }
 
-static void another_runs_when_one_ends(void)
+TEST(another_runs_when_one_ends)
 {
     struct test_job jobs[2][EACH];
     struct err err = ERR_INIT;
@@ -143,15 +143,4 @@ static void another_runs_when_one_ends(void)
     for (int i = 0; i < 2 * EACH; i++)
         CHECK(finish(pool, &jobs[i / EACH][i % EACH]));
     pool_free(pool);
-}
-
-static const struct unit_test tests[] = {
-    TEST(silent_sessions_leave_threads_to_others),
-    TEST(a_session_gets_part_of_the_places_that_are_free),
-    TEST(another_runs_when_one_ends),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

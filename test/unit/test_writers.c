@@ -132,7 +132,7 @@ static int do_last(struct with_root *with)
     return 0;
 }
 
-static void who_changes_a_file_holds_its_lock(void)
+TEST(who_changes_a_file_holds_its_lock)
 {
     A_ROOT;
     root_clear_env(&place);
@@ -178,7 +178,7 @@ static void who_changes_a_file_holds_its_lock(void)
     }
 }
 
-static void old_answers_go_when_there_are_too_many(void)
+TEST(old_answers_go_when_there_are_too_many)
 {
     _cleanup_str_ struct str text = STR_INIT;
     enum setup_answer answer;
@@ -204,7 +204,7 @@ static void old_answers_go_when_there_are_too_many(void)
 }
 
 /* An answer counts only from a file that nobody else can have written. */
-static void answers_of_others_are_none(void)
+TEST(answers_of_others_are_none)
 {
     static const mode_t modes[] = {0600, 0604, 0640, 0602, 0620, 0601};
     enum setup_answer answer;
@@ -229,7 +229,7 @@ static void answers_of_others_are_none(void)
 }
 
 /* Of what the root has kept of its sessions/, only what is whole and of this root counts. */
-static void a_root_knows_its_sessions_by_a_mark(void)
+TEST(a_root_knows_its_sessions_by_a_mark)
 {
     struct stat st;
 
@@ -269,7 +269,7 @@ static void a_root_knows_its_sessions_by_a_mark(void)
 }
 
 /* What another user can write to may contain anything. */
-static void a_root_of_another_user_is_not_used(void)
+TEST(a_root_of_another_user_is_not_used)
 {
     static const char *const names[] = {".", ROOT_SESSIONS};
 
@@ -284,15 +284,4 @@ static void a_root_of_another_user_is_not_used(void)
         CHECK_INT(fchownat(place.dir, names[i], 0, (gid_t)-1, 0), 0);
         WELL(root_open(place.path, &again, &err));
     }
-}
-
-static const struct unit_test tests[] = {
-    TEST(who_changes_a_file_holds_its_lock),  TEST(old_answers_go_when_there_are_too_many),
-    TEST(answers_of_others_are_none),         TEST(a_root_knows_its_sessions_by_a_mark),
-    TEST(a_root_of_another_user_is_not_used),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -10,7 +10,7 @@ static void set_zone(const char *name)
 }
 
 /* Beyond 2037 it is the rule at the end of the file that counts. */
-static void offsets_are_those_of_libc(void)
+TEST(offsets_are_those_of_libc)
 {
     static const char *const names[] = {
         "UTC",           "America/New_York",    "Europe/Berlin",    "Asia/Tokyo",
@@ -46,7 +46,7 @@ static time_t when(const char *name, int month, int day, int hour, int minute)
     return zone_by_name(name, &zone) && zone_time(&zone, &tm, &t) ? t : -1;
 }
 
-static void a_time_that_a_clock_shows_twice_or_never_is_one_time(void)
+TEST(a_time_that_a_clock_shows_twice_or_never_is_one_time)
 {
     _cleanup_zone_ struct zone zone = ZONE_LOCAL;
 
@@ -61,7 +61,7 @@ static void a_time_that_a_clock_shows_twice_or_never_is_one_time(void)
     CHECK_INT(when("America/New_York", 11, 31, 2, 0), 1796108400); /* December 1 */
 }
 
-static void names_lead_nowhere_else(void)
+TEST(names_lead_nowhere_else)
 {
     static const char *const names[] = {"",         "/etc/localtime",   "../../../etc/localtime",
                                         "America",  "America/Nowhere",  "America/New_York/..",
@@ -78,7 +78,7 @@ static void names_lead_nowhere_else(void)
     CHECK(!zone_by_name(longer.data, &zone));
 }
 
-static void bytes_that_are_no_zone_are_refused(void)
+TEST(bytes_that_are_no_zone_are_refused)
 {
     _cleanup_zone_ struct zone zone = ZONE_LOCAL;
     int east = 0;
@@ -97,7 +97,7 @@ static void bytes_that_are_no_zone_are_refused(void)
     CHECK(!zone_file_offset("TZif", 4, 0, &east));
 }
 
-static void rules_are_read_or_refused(void)
+TEST(rules_are_read_or_refused)
 {
     static const struct {
         const char *rule;
@@ -135,7 +135,7 @@ static void rules_are_read_or_refused(void)
     }
 }
 
-static void an_abbreviation_is_that_of_this_machine_or_of_all(void)
+TEST(an_abbreviation_is_that_of_this_machine_or_of_all)
 {
     const time_t winter = 1768446560, summer = 1784000000;
     struct zone zone = ZONE_LOCAL;
@@ -148,15 +148,4 @@ static void an_abbreviation_is_that_of_this_machine_or_of_all(void)
     CHECK(zone_by_abbreviation("CST", summer, &zone) && zone.east == -6 * 3600);
     set_zone("CST-8");
     CHECK(zone_by_abbreviation("CST", summer, &zone) && zone.east == 8 * 3600);
-}
-
-static const struct unit_test tests[] = {
-    TEST(offsets_are_those_of_libc), TEST(a_time_that_a_clock_shows_twice_or_never_is_one_time),
-    TEST(names_lead_nowhere_else),   TEST(bytes_that_are_no_zone_are_refused),
-    TEST(rules_are_read_or_refused), TEST(an_abbreviation_is_that_of_this_machine_or_of_all),
-};
-
-int main(void)
-{
-    return UNIT_RUN(tests);
 }

@@ -1,21 +1,15 @@
 /*
  * Unit tests that speak TAP. One program a file:
  *
- *     static void adds_a_byte(void)
+ *     TEST(adds_a_byte)
  *     {
  *         CHECK(1 + 1 == 2);
  *         CHECK_INT(f(), 0);
  *         CHECK_STR(g(), "text");
  *     }
  *
- *     static const struct unit_test tests[] = {
- *         TEST(adds_a_byte),
- *     };
- *
- *     int main(void)
- *     {
- *         return UNIT_RUN(tests);
- *     }
+ * The tests of a file run in their order there. A file that defines UNIT_OWN_MAIN first has a
+ * main() of its own, which calls unit_run().
  *
  * A failed check prints where and what and lets the test go on. REQUIRE() leaves the test function,
  * for what makes no sense to go on after. UNIT_SKIP("why") leaves it as skipped.
@@ -25,17 +19,24 @@
 struct unit_test {
     const char *name;
     void (*run)(void);
+    int line;
+    struct unit_test *next;
 };
 
+static struct unit_test *unit_tests; /* by their lines */
 static int unit_failures; /* of the test that runs */
 static const char *unit_skipped; /* why, where it was */
 
-#define TEST(function)                                                                             \
+/* Begins a test; the body follows. Compilers may run constructors of one file in any order. */
+#define TEST(name_)                                                                                \
+    static void name_(void);                                                                       \
+    __attribute__((constructor)) static void unit_add_##name_(void)                                \
     {                                                                                              \
-        .name = #function, .run = (function)                                                       \
-    }
-
-#define UNIT_RUN(tests) unit_run((tests), sizeof(tests) / sizeof((tests)[0]))
+        static struct unit_test test = {.name = #name_, .run = (name_), .line = __LINE__};         \
+                                                                                                   \
+        unit_add(&test);                                                                           \
+    }                                                                                              \
+    static void name_(void)
 
 #define CHECK(cond) unit_check((cond), #cond, __FILE__, __LINE__)
 #define CHECK_STR(a, b) unit_check_str((a), (b), #a, __FILE__, __LINE__)
@@ -55,6 +56,16 @@ static const char *unit_skipped; /* why, where it was */
 
 /* A file need not use every kind of check. */
 #define UNIT_MAYBE __attribute__((unused))
+
+static void unit_add(struct unit_test *test)
+{
+    struct unit_test **at = &unit_tests;
+
+    while (*at != NULL && (*at)->line < test->line)
+        at = &(*at)->next;
+    test->next = *at;
+    *at = test;
+}
 
 UNIT_MAYBE static bool unit_check(bool ok, const char *what, const char *file, int line)
 {
@@ -107,21 +118,32 @@ UNIT_MAYBE static bool unit_check_int(intmax_t got, intmax_t want, const char *w
 }
 
 /* Runs all tests, prints the plan and a line for each. Returns main()'s exit code. */
-static int unit_run(const struct unit_test *tests, size_t count)
+static int unit_run(void)
 {
-    size_t failed = 0;
+    int count = 0;
+    int number = 0;
+    int failed = 0;
 
-    printf("1..%zu\n", count);
-    for (size_t i = 0; i < count; i++) {
+    for (const struct unit_test *test = unit_tests; test != NULL; test = test->next)
+        count++;
+    printf("1..%d\n", count);
+    for (const struct unit_test *test = unit_tests; test != NULL; test = test->next) {
         unit_failures = 0;
         unit_skipped = NULL;
         (void)fflush(stdout); /* so that a test that forks does not print it twice */
-        tests[i].run();
+        test->run();
         failed += unit_failures > 0;
-        printf("%s %zu - %s", unit_failures > 0 ? "not ok" : "ok", i + 1, tests[i].name);
+        printf("%s %d - %s", unit_failures > 0 ? "not ok" : "ok", ++number, test->name);
         if (unit_skipped != NULL)
             printf(" # SKIP %s", unit_skipped);
         putchar('\n');
     }
     return failed > 0 || fflush(stdout) != 0 ? 1 : 0;
 }
+
+#ifndef UNIT_OWN_MAIN
+int main(void)
+{
+    return unit_run();
+}
+#endif
