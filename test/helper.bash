@@ -41,6 +41,17 @@ teardown() {
 # Runs mas with separate streams: $output is stdout, $stderr is stderr.
 mas() { run --separate-stderr "$MAS" "$@"; }
 
+# ok ARGUMENT...: runs mas, which has to succeed. fails CODE ARGUMENT...: it has to end with this exit
+# code. Both show what it printed if it ends otherwise.
+ok() { fails 0 "$@"; }
+fails() {
+    mas "${@:2}"
+    [ "$status" -eq "$1" ] || {
+        printf 'mas %s\nended with %s, not %s\n%s\n%s\n' "${*:2}" "$status" "$1" "$output" "$stderr" >&2
+        return 1
+    }
+}
+
 # Lets a shell count as idle after 100 ms without output instead of 2 s. For tests that wait until an
 # agent is idle and do not care when.
 quick_idle() { printf '[preset shell]\nidle = 100ms\n' >>"$ROOT/mas.ini"; }

@@ -34,8 +34,8 @@ in_all() {
     done
 }
 
-# fails CODE WORDS SCRIPT ARGUMENT...: in every shell it ends so, prints nothing, and says WORDS.
-fails() {
+# all_fail CODE WORDS SCRIPT ARGUMENT...: in every shell it ends so, prints nothing, and says WORDS.
+all_fail() {
     local code=$1 words=$2 shell
     shift 2
     for shell in "${SHELLS[@]}"; do
@@ -166,7 +166,7 @@ $ROOT/sessions/$ID"
 }
 
 @test "find_active_session prints the newest that runs" {
-    fails 3 'cannot find an active session: no session is running' find_active_session
+    all_fail 3 'cannot find an active session: no session is running' find_active_session
     new_session
     expected=$ID
     local id=$ID
@@ -246,7 +246,7 @@ $ROOT/sessions/$ID"
     new_session -t pair --no-start
     dir=$ROOT/sessions/$ID
     rm -r "$ROOT/templates/pair" "$dir/workflows"
-    fails 3 "cannot fill session '$ID': cannot use template 'pair': there is no such template" \
+    all_fail 3 "cannot fill session '$ID': cannot use template 'pair': there is no such template" \
         'initialize_session_units "$1"' "$dir"
     diff -r "$T/pair/unit" "$dir/unit"
 }
@@ -273,20 +273,20 @@ $ROOT/sessions/$ID"
     mkdir "$T/outside"
     mv "$dir/unit" "$T/unit"
     ln -s "$T/outside" "$dir/unit"
-    fails 1 "cannot fill session '$ID': cannot open its unit" 'initialize_session_units "$1"' "$dir"
+    all_fail 1 "cannot fill session '$ID': cannot open its unit" 'initialize_session_units "$1"' "$dir"
     [ -z "$(ls -A "$T/outside")" ]
     rm "$dir/unit"
     mv "$T/unit" "$dir/unit"
     rm -r "$dir/unit/$agent"
     ln -s nowhere "$dir/unit/$agent"
-    fails 1 "cannot fill session '$ID': cannot open the directory of agent $agent" \
+    all_fail 1 "cannot fill session '$ID': cannot open the directory of agent $agent" \
         'initialize_session_units "$1"' "$dir"
     rm "$dir/unit/$agent"
     sed -i "s/^TEMPLATE=.*/TEMPLATE=solo/" "$dir/.session"
-    fails 1 "cannot fill session '$ID': template 'solo' has no directory for agent $agent" \
+    all_fail 1 "cannot fill session '$ID': template 'solo' has no directory for agent $agent" \
         'initialize_session_units "$1"' "$dir"
     sed -i "s/^TEMPLATE=.*/TEMPLATE=gone/" "$dir/.session"
-    fails 3 "cannot fill session '$ID': cannot use template 'gone': there is no such template" \
+    all_fail 3 "cannot fill session '$ID': cannot use template 'gone': there is no such template" \
         'initialize_session_units "$1"' "$dir"
 }
 
@@ -295,18 +295,18 @@ $ROOT/sessions/$ID"
     new_session --no-start
     mkdir -p "$ROOT/sessions/other" "$T/away/sessions/$ID"
     for dir in "$T/none" / "$ROOT" "$ROOT/sessions/other" "$T/away/sessions/$ID" "$ROOT/sessions/$ID/unit" ''; do
-        fails 3 "cannot find the session of '$dir': " 'initialize_session_units "$1"' "$dir"
+        all_fail 3 "cannot find the session of '$dir': " 'initialize_session_units "$1"' "$dir"
     done
 }
 
 @test "error is for a session that does not run, and its reason is one line" {
     new_session
-    fails 4 "cannot mark session '$ID': it is running" 'update_session_status "$1" error' "$ID"
+    all_fail 4 "cannot mark session '$ID': it is running" 'update_session_status "$1" error' "$ID"
     [ "$(meta "$ID" STATUS)" = active ]
     "$MAS" stop -q "$ID"
     local why
     for why in $'two\nlines' $'\e[2J' $'\xff' "$(printf '%01001d' 0)"; do
-        fails 2 "cannot mark session '$ID': the reason must be one line" \
+        all_fail 2 "cannot mark session '$ID': the reason must be one line" \
             'update_session_status "$1" error "$2"' "$ID" "$why"
     done
     [ "$(meta "$ID" STATUS)" = stopped ]
@@ -323,45 +323,45 @@ $ROOT/sessions/$ID"
     new_session --no-start
     local gone=c0ffee00-0000-4000-8000-000000000000 call
     for call in load_session find_session_by_id stop_session; do
-        fails 3 "cannot find session '$gone'" "$call"' "$1"' "$gone"
+        all_fail 3 "cannot find session '$gone'" "$call"' "$1"' "$gone"
     done
-    fails 3 "cannot find session '$gone'" 'update_session_status "$1" active' "$gone"
-    fails 4 "cannot create session '$ID': it exists" 'create_session_workspace "$1"' "$ID"
-    fails 2 "cannot use id 'x'" 'create_session_workspace x'
-    fails 1 "cannot " 'create_session_workspace "$(generate_uuid)" none.json'
-    fails 6 'cannot start' 'PATH=$1 update_session_status @last active' "$T"
+    all_fail 3 "cannot find session '$gone'" 'update_session_status "$1" active' "$gone"
+    all_fail 4 "cannot create session '$ID': it exists" 'create_session_workspace "$1"' "$ID"
+    all_fail 2 "cannot use id 'x'" 'create_session_workspace x'
+    all_fail 1 "cannot " 'create_session_workspace "$(generate_uuid)" none.json'
+    all_fail 6 'cannot start' 'PATH=$1 update_session_status @last active' "$T"
     echo x >>"$ROOT/sessions/$ID/.session"
     for call in load_session find_session_by_id; do
-        fails 5 "cannot read session '$ID'" "$call"' "$1"' "$ID"
+        all_fail 5 "cannot read session '$ID'" "$call"' "$1"' "$ID"
     done
-    fails 5 "cannot stop session '$ID'" 'stop_session "$1"' "$ID"
-    fails 5 "cannot fill session '$ID'" 'initialize_session_units "$1"' "$ROOT/sessions/$ID"
+    all_fail 5 "cannot stop session '$ID'" 'stop_session "$1"' "$ID"
+    all_fail 5 "cannot fill session '$ID'" 'initialize_session_units "$1"' "$ROOT/sessions/$ID"
 }
 
 @test "a function that is called wrongly says how it is called, with 2" {
-    fails 2 'usage: create_session_workspace ID [CONFIG]' create_session_workspace
-    fails 2 'usage: create_session_workspace ID [CONFIG]' 'create_session_workspace 1 2 3'
-    fails 2 'usage: initialize_session_units DIR' initialize_session_units
-    fails 2 'usage: load_session ID' load_session
-    fails 2 'usage: load_session ID' 'load_session 1 2'
-    fails 2 'usage: find_session_by_id ID' find_session_by_id
-    fails 2 'usage: update_session_status ID active|stopped|error [WHY]' 'update_session_status x'
-    fails 2 'usage: update_session_status ID active|stopped|error [WHY]' 'update_session_status x ready'
-    fails 2 'usage: update_session_status ID active|stopped|error [WHY]' 'update_session_status x active why'
-    fails 2 'usage: stop_session ID' stop_session
+    all_fail 2 'usage: create_session_workspace ID [CONFIG]' create_session_workspace
+    all_fail 2 'usage: create_session_workspace ID [CONFIG]' 'create_session_workspace 1 2 3'
+    all_fail 2 'usage: initialize_session_units DIR' initialize_session_units
+    all_fail 2 'usage: load_session ID' load_session
+    all_fail 2 'usage: load_session ID' 'load_session 1 2'
+    all_fail 2 'usage: find_session_by_id ID' find_session_by_id
+    all_fail 2 'usage: update_session_status ID active|stopped|error [WHY]' 'update_session_status x'
+    all_fail 2 'usage: update_session_status ID active|stopped|error [WHY]' 'update_session_status x ready'
+    all_fail 2 'usage: update_session_status ID active|stopped|error [WHY]' 'update_session_status x active why'
+    all_fail 2 'usage: stop_session ID' stop_session
     # also where an option of mas stands in the place of an operand
-    fails 3 "cannot find session '--all'" 'stop_session --all'
-    fails 3 "cannot find session '--json'" 'load_session --json'
-    fails 3 "cannot find session '-f'" 'update_session_status -f active'
+    all_fail 3 "cannot find session '--all'" 'stop_session --all'
+    all_fail 3 "cannot find session '--json'" 'load_session --json'
+    all_fail 3 "cannot find session '-f'" 'update_session_status -f active'
 }
 
 @test "in a team's shell the functions still want their session" {
     new_session --no-start
     export MAS_SESSION_ID=$ID
-    fails 2 'usage: load_session ID' load_session
-    fails 3 "cannot find session ''" 'load_session ""'
-    fails 3 "cannot find session ''" 'stop_session ""'
-    fails 3 "cannot find session ''" 'update_session_status "" active'
+    all_fail 2 'usage: load_session ID' load_session
+    all_fail 3 "cannot find session ''" 'load_session ""'
+    all_fail 3 "cannot find session ''" 'stop_session ""'
+    all_fail 3 "cannot find session ''" 'update_session_status "" active'
 }
 
 @test "the library changes no variable, option, directory or operand but those it names" {
@@ -438,8 +438,8 @@ put it on PATH, or set MAS to its path" ]
 }
 
 @test "a function that fails ends a script with set -e, and not one that asks" {
-    fails 3 "cannot find session 'none'" 'load_session none; echo not reached'
-    fails 3 "cannot find session 'none'" 'dir=$(find_session_by_id none); echo "not reached $dir"'
+    all_fail 3 "cannot find session 'none'" 'load_session none; echo not reached'
+    all_fail 3 "cannot find session 'none'" 'dir=$(find_session_by_id none); echo "not reached $dir"'
     expected='3 no'
     in_all 'rc=0; load_session none 2>/dev/null || rc=$?
         if find_session_by_id none 2>/dev/null; then echo yes; else echo "$rc no"; fi'

@@ -11,7 +11,7 @@ there() {
     run --separate-stderr strace -f -qq -e trace=renameat2 -e signal=none -o "$T/trace" \
         -e inject=renameat2:error="${WHY-EINVAL}" "$MAS" "$@"
 }
-ok() {
+was_there() {
     grep -q INJECTED "$T/trace" || { echo "no rename was made"; return 1; }
     [ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
 }
@@ -19,7 +19,7 @@ nothing_left() { [ -z "$(find "$1" -name '.new-*' -o -name '.old-*' -o -name '*.
 
 @test "a root is made and brought up to date" {
     there init "$T/there"
-    ok
+    was_there
     [ -s "$T/there/templates/solo/template.ini" ] && [ -s "$T/there/templates/agents.ini" ]
     diff -r -x .shipped "$T/there/templates" "$PROJECT/templates"
     nothing_left "$T/there"
@@ -27,23 +27,23 @@ nothing_left() { [ -z "$(find "$1" -name '.new-*' -o -name '.old-*' -o -name '*.
 
 @test "a session is made, archived, removed and restored" {
     there new -q -t solo -n one --no-start
-    ok
+    was_there
     ID=$output
     [ -d "$ROOT/sessions/$ID/unit/solo" ]
     there archive one -o "$T/one.tar.zst"
-    ok
+    was_there
     # never over a file
     there archive one -o "$T/one.tar.zst"
     [ "$status" -eq 4 ]
     [[ $stderr == *"'$T/one.tar.zst'"*exists* ]]
     there restore "$T/one.tar.zst" --new-id -n two
-    ok
+    was_there
     there restore "$T/one.tar.zst"
     [ "$status" -eq 4 ]
     there rm -f one two
-    ok
+    was_there
     there restore "$T/one.tar.zst"
-    ok
+    was_there
     [ "$("$MAS" list -q)" = "$ID" ]
     nothing_left "$ROOT"
     run -0 "$MAS" doctor
@@ -51,7 +51,7 @@ nothing_left() { [ -z "$(find "$1" -name '.new-*' -o -name '.old-*' -o -name '*.
 
 @test "a template is copied, and not over another" {
     there template copy solo own
-    ok
+    was_there
     diff -r "$ROOT/templates/solo" "$ROOT/templates/own"
     there template copy pair own
     [ "$status" -eq 4 ]
@@ -61,11 +61,11 @@ nothing_left() { [ -z "$(find "$1" -name '.new-*' -o -name '.old-*' -o -name '*.
 
 @test "a legacy session is made and migrated" {
     there new -q --mode legacy -t solo --no-start
-    ok
+    was_there
     [ -d "$ROOT/unit/solo" ]
     echo mine >"$ROOT/unit/solo/note"
     there migrate -q
-    ok
+    was_there
     ID=$("$MAS" list -q)
     [ "$(cat "$ROOT/sessions/$ID/unit/solo/note")" = mine ]
     [ ! -e "$ROOT/unit" ]
