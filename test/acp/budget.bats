@@ -37,8 +37,7 @@ later() { "$MAS" ask "$ID" solo --no-wait "$1" >/dev/null; }
     is solo .queued 1
     paused solo
     asked CW-WAITS 0
-    mas approve "$ID" solo
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo
     [ "$output" = "the agent may use 2.20 USD" ]
     eventually asked CW-WAITS 1
     eventually state_is solo idle
@@ -147,8 +146,7 @@ later() { "$MAS" ask "$ID" solo --no-wait "$1" >/dev/null; }
     tell SLOW:2100
     eventually paused solo
     [[ $(note_of) == "the agent has used "*s" of 2s" ]]
-    mas approve "$ID" solo --more 1h
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo --more 1h
     eventually state_is solo idle
 }
 
@@ -211,15 +209,13 @@ budget_team() {
 
 @test "only a person lets an agent go on; an amount that is none is refused" {
     run_acp "" "budget.cost = 1 USD" "budget.turns = 1"
-    mas approve "$ID" solo
-    [ "$status" -eq 3 ]
+    fails 3 approve "$ID" solo
     tell COST:1
     eventually paused solo
     mas approve "$ID" solo --from solo
     [ "$status" -ne 0 ]
     paused solo
-    mas approve "$ID" solo --more 5
-    [ "$status" -eq 2 ]
+    fails 2 approve "$ID" solo --more 5
     [[ $stderr == *"several limits are reached: name one, as in cost=5"* ]]
     mas approve "$ID" solo --more cost=5
     [[ $stderr == *"'5' is not an amount and its currency, such as 5 USD, or none"* ]]
@@ -257,8 +253,7 @@ budget_team() {
 
 @test "a person sets a budget for a session or an agent while it runs; a higher one lets it go on" {
     run_acp ""
-    mas set "$ID" budget.turns=1
-    [ "$status" -eq 0 ]
+    ok set "$ID" budget.turns=1
     [ "$output" = "$ID: the budget of turns is 1" ]
     tell one
     eventually paused solo
@@ -270,11 +265,8 @@ budget_team() {
     paused solo
     "$MAS" set -q "$ID" budget.turns=default
     eventually state_is solo idle
-    mas set "$ID" nobody.budget.turns=1
-    [ "$status" -eq 3 ]
-    mas set "$ID" budget.turns=many
-    [ "$status" -eq 2 ]
+    fails 3 set "$ID" nobody.budget.turns=1
+    fails 2 set "$ID" budget.turns=many
     [[ $stderr == *"'many' is not a number of turns from 1 on, or none, or default"* ]]
-    MAS_AGENT_ID=solo MAS_SESSION_ID=$ID mas set "$ID" budget.turns=9
-    [ "$status" -eq 1 ]
+    MAS_AGENT_ID=solo MAS_SESSION_ID=$ID fails 1 set "$ID" budget.turns=9
 }

@@ -7,8 +7,7 @@ load lib
         rm -rf "$T/store"
         run_acp "$way"
         tell CW-OLD
-        mas clear "$ID" solo
-        [ "$status" -eq 0 ]
+        ok clear "$ID" solo
         tell CW-NEW
         knows CW-NEW
         again
@@ -70,8 +69,7 @@ load lib
 @test "a clear into a mode that the agent does not have is refused, and nothing is cleared" {
     run_acp ""
     tell CW-ONE
-    mas clear "$ID" solo --mode nonsense
-    [ "$status" -eq 3 ]
+    fails 3 clear "$ID" solo --mode nonsense
     [[ $stderr == *"the agent has no mode 'nonsense'"*"its modes are: default, plan"* ]]
     tell CW-TWO
     knows CW-ONE CW-TWO
@@ -79,12 +77,10 @@ load lib
 
 @test "a clear into a mode of an agent that does not run says that the mode is not known" {
     run_acp "" "start = demand"
-    mas clear "$ID" solo --mode nonsense
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo --mode nonsense
     [ "$stderr" = "mas: warning: agent 'solo' is not running, so its modes are unknown: it gets mode 'nonsense' when it starts, if it has this mode" ]
     tell CW-ONE
-    mas clear "$ID" solo --mode plan
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo --mode plan
     [ -z "$stderr" ]
 }
 
@@ -92,11 +88,9 @@ load lib
     run_acp "" "start = demand"
     tell CW-ONE EXIT
     eventually state_is solo exited
-    mas clear "$ID" solo --mode nonsense
-    [ "$status" -eq 3 ]
+    fails 3 clear "$ID" solo --mode nonsense
     [[ $stderr == *"the agent has no mode 'nonsense'"*"its modes are: default, plan"* ]]
-    mas clear "$ID" solo --mode plan
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo --mode plan
     [ -z "$stderr" ]
 }
 

@@ -263,17 +263,13 @@ prints() {
     mv "$DIR/memory.db" "$DIR/memory.db.damaged-by-hand"
     rm -f "$DIR/memory.db-wal" "$DIR/memory.db-shm"
     for agent in lead reviewer; do
-        mas ask "$ID" "$agent" CW-TWO
-        [ "$status" -eq 0 ]
+        ok ask "$ID" "$agent" CW-TWO
         [[ $output == *"seen=[CW-ONE CW-TWO]"* ]]
-        mas clear "$ID" "$agent" --then CW-THREE
-        [ "$status" -eq 0 ]
+        ok clear "$ID" "$agent" --then CW-THREE
     done
     mv "$DIR/memory.db" "$DIR/memory.db.damaged-by-hand-2"
-    mas clear "$ID" lead
-    [ "$status" -eq 0 ]
-    mas ask "$ID" reviewer --new CW-FOUR
-    [ "$status" -eq 0 ]
+    ok clear "$ID" lead
+    ok ask "$ID" reviewer --new CW-FOUR
     [[ $output == *"seen=[CW-FOUR]"* ]]
     "$MAS" stop -q "$ID"
     "$MAS" start -q "$ID"

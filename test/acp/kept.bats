@@ -36,8 +36,7 @@ conversations() {
     tell CW-ONE
     more=$(kept | jq -e '.more | select(. > 0)')
     [ "$(kept | jq '.sessions | length')" = $((901 - more)) ]
-    run --separate-stderr "$MAS" kept "$ID" solo -q
-    [ "$status" -eq 0 ]
+    ok kept "$ID" solo -q
     [ "${#lines[@]}" = $((901 - more)) ]
     [[ $stderr == *"$more more sessions are not shown"* ]]
 }
@@ -45,15 +44,13 @@ conversations() {
 @test "what was not deleted is told first, and fails the command, however long the list is" {
     run_acp "--list-many --delete --delete-not many-898,many-899"
     tell CW-ONE
-    run --separate-stderr "$MAS" kept "$ID" solo --delete-all --json
-    [ "$status" -eq 1 ]
+    fails 1 kept "$ID" solo --delete-all --json
     jq -e '.failed == 2 and .more > 0 and ([.sessions[:2][] | .id] | sort) == ["many-898", "many-899"]
         and all(.sessions[:2][]; .deleted == false and (.error | test("pinned"))) and all(.sessions[2:][]; .error == null)' <<<"$output"
     [[ $stderr == *"cannot delete session 'many-898' and 1 more: "*pinned* ]]
     options "--list-many --delete --delete-not many-899"
     again
-    run --separate-stderr "$MAS" kept "$ID" solo --delete-all -q
-    [ "$status" -eq 1 ]
+    fails 1 kept "$ID" solo --delete-all -q
     [[ $stderr == *"cannot delete session 'many-899': "*pinned* ]]
     options "--list-many --delete"
     again
@@ -91,11 +88,9 @@ conversations() {
 @test "mas kept deletes nothing that is not listed, or in use, or not to be deleted" {
     run_acp "--delete --list-odd"
     tell CW-ONE
-    run --separate-stderr "$MAS" kept "$ID" solo --delete elsewhere
-    [ "$status" -eq 3 ]
+    fails 3 kept "$ID" solo --delete elsewhere
     [[ $stderr == "mas: "*"agent 'solo' keeps no session 'elsewhere'"*"list them with: mas kept "*" solo" ]]
-    run --separate-stderr "$MAS" kept "$ID" solo --delete "$(ids)"
-    [ "$status" -eq 4 ]
+    fails 4 kept "$ID" solo --delete "$(ids)"
     [[ $stderr == *"it is in use"*"mas clear"* ]]
     [ "$(sent session/delete)" = 0 ]
     run "$MAS" kept "$ID" solo --delete x --delete-all
@@ -105,14 +100,12 @@ conversations() {
 @test "an agent that does not list or delete its sessions: mas kept says so" {
     run_acp "--no-list --delete"
     tell CW-ONE
-    run --separate-stderr "$MAS" kept "$ID" solo
-    [ "$status" -eq 1 ]
+    fails 1 kept "$ID" solo
     [[ $stderr == *"cannot ask agent 'solo' for its sessions: it does not tell them"* ]]
     [ "$(sent session/list)" = 0 ]
     options ""
     again
-    run --separate-stderr "$MAS" kept "$ID" solo --delete-all
-    [ "$status" -eq 1 ]
+    fails 1 kept "$ID" solo --delete-all
     [[ $stderr == *"it does not delete sessions"* ]]
     [ "$(sent session/delete)" = 0 ]
     ids
@@ -121,14 +114,12 @@ conversations() {
 @test "errors of the agent are told, and the command waits for an agent that starts" {
     run_acp "--delete --delete-error"
     conversations
-    run --separate-stderr "$MAS" kept "$ID" solo --delete-all
-    [ "$status" -eq 1 ]
+    fails 1 kept "$ID" solo --delete-all
     [[ $output == *"not deleted"* ]]
     [[ $stderr == *"cannot delete session"*"scripted error"* ]]
     options "--list-error"
     again
-    run --separate-stderr "$MAS" kept "$ID" solo
-    [ "$status" -eq 1 ]
+    fails 1 kept "$ID" solo
     [[ $stderr == *"scripted error"* ]]
     options ""
     "$MAS" sleep "$ID" solo
@@ -139,8 +130,7 @@ conversations() {
     before=$(sent session/list)
     ("$MAS" kept "$ID" solo >"$T/kept" 2>&1 3>&- || :) &
     eventually was_asked
-    run --separate-stderr "$MAS" kept "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 kept "$ID" solo
     [[ $stderr == *"another command asks it"* ]]
     "$MAS" restart "$ID" solo
     wait $!
@@ -156,7 +146,6 @@ was_asked() { [ "$(sent session/list)" -gt "$before" ]; }
     [[ $output == *rc=1* ]]
     [ "$(sent session/delete)" = 0 ]
     new_session -t solo --agent shell
-    run --separate-stderr "$MAS" kept "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 kept "$ID" solo
     [[ $stderr == *"it is not an ACP agent"* ]]
 }

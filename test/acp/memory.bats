@@ -80,11 +80,9 @@ load lib
         chmod 600 "$DIR/memory.db" 2>/dev/null || true
         mas doctor
         [[ $output == *"memory.db is $what, and what was said before with it"* ]]
-        mas history "$ID" solo
-        [ "$status" -eq 5 ]
+        fails 5 history "$ID" solo
         [[ $stderr == *"memory.db is $what, and what was said before with it"* ]]
-        mas start "$ID"
-        [ "$status" -eq 0 ]
+        ok start "$ID"
         [[ $stderr == *"memory.db is $what, and what was said before with it"* ]]
         hosts_there
         find_agent
@@ -106,7 +104,6 @@ load lib
     eventually has_way_back
     "$MAS" stop -q "$ID"
     rm -r "$DIR/logs"
-    mas logs "$ID"
-    [ "$status" -eq 1 ]
+    fails 1 logs "$ID"
     [[ $stderr == *"cannot read the logs of session '"*"': No such file or directory" ]]
 }

@@ -71,12 +71,10 @@ has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
         [ "$status" -eq 3 ]
         [[ $stderr == *"no such request is open"* ]]
     fi
-    mas approve "$request"
-    [ "$status" -eq 0 ]
+    ok approve "$request"
     wait "$asker" || true
     grep -q permit=yes-1 "$T/out"
-    mas approve "$request"
-    [ "$status" -eq 3 ]
+    fails 3 approve "$request"
     told_is waiting
 }
 
@@ -85,8 +83,7 @@ has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
     run_acp ''
     ask_in_background ASK:edit
     eventually told_is waiting
-    mas deny "$(jq -r .request "$T/told/0")" always
-    [ "$status" -eq 0 ]
+    ok deny "$(jq -r .request "$T/told/0")" always
     wait "$asker" || true
     grep -q permit=no-2 "$T/out"
 }
@@ -127,8 +124,7 @@ has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
     tell ERR:500
     [ "$status" -eq 1 ]
     [ "$(of solo .turnEnd)" = failed ]
-    mas next --dry-run
-    [ "$status" -eq 3 ]
+    fails 3 next --dry-run
     "$MAS" ask --no-wait "$ID" solo ERR:501
     eventually told_is failed
     [[ $(jq -r .text "$T/told/0") == "the agent answered with an error: "*"(501)" ]]
@@ -144,8 +140,7 @@ has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
     tm capture-pane -pe -t "$PANE" | grep -qE $'\e\[(31|38;5;161)m.*the turn failed'
     "$MAS" ask --no-wait "$ID" solo well
     eventually is solo .turnEnd 'done'
-    mas next --dry-run
-    [ "$status" -eq 3 ]
+    fails 3 next --dry-run
     "$MAS" ask --no-wait "$ID" solo KILL
     eventually told_is "failed crashed"
     [[ $(jq -r .text "$T/told/1") == "was killed by signal 9 (Killed)"* ]]
@@ -416,8 +411,7 @@ P
     echo other >"$T/shop/file"
     git -C "$T/shop" commit -qam other
     "$MAS" sync "$ID" --project || true
-    mas merge "$ID" lead
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" lead
     eventually told_is conflict
     [ "$(jq -r '.agent + " " + .text' "$T/told/0")" = "lead file" ]
 }

@@ -16,8 +16,7 @@ done_asking() { wait "$asker" || true; }
     in_background ASK:execute
     [ "$(of solo .note)" = "May I execute?" ]
     [ "$(of solo .asks)" = "May I execute?" ]
-    mas approve "$ID" solo
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo
     done_asking
     grep -q 'permit=yes-1' "$T/out"
     eventually state_is solo idle
@@ -27,8 +26,7 @@ done_asking() { wait "$asker" || true; }
 @test "deny answers no; an option can be named; what is not offered is refused with what is" {
     run_acp ""
     in_background ASK:edit
-    mas deny "$ID" solo
-    [ "$status" -eq 0 ]
+    ok deny "$ID" solo
     done_asking
     grep -q 'permit=no-1' "$T/out"
     in_background ASK:edit
@@ -38,8 +36,7 @@ done_asking() { wait "$asker" || true; }
     mas approve "$ID" solo yes-2
     done_asking
     grep -q 'permit=yes-2' "$T/out"
-    mas approve "$ID" solo
-    [ "$status" -eq 3 ]
+    fails 3 approve "$ID" solo
 }
 
 @test "the policy answers by kind of tool, and asks for the others" {
@@ -94,8 +91,7 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
     run_acp ""
     tell CW-OLD
     in_background APPROVE
-    mas approve "$ID" solo clear
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo clear
     [ "$output" = "solo carries out the plan in mode bypass" ]
     wait "$asker"
     grep -q 'seen=\[CW-PLAN\]' "$T/out"
@@ -113,8 +109,7 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
     "$MAS" ask "$ID" solo APPROVE:HANG >"$T/out" 2>"$T/err" 3>&- &
     asker=$!
     eventually state_is solo waiting
-    mas approve "$ID" solo clear
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo clear
     eventually state_is solo working
     kill -KILL "$asker"
     eventually state_is solo idle
@@ -128,11 +123,9 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
     [ "$status" -ne 0 ]
     [[ $stderr == *nonsense* ]]
     asks
-    mas approve "$ID" solo --mode acceptEdits
-    [ "$status" -eq 2 ]
+    fails 2 approve "$ID" solo --mode acceptEdits
     asks
-    mas approve "$ID" solo clear --json --mode bypass
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo clear --json --mode bypass
     jq -e '.mode == "bypass" and .option == "clear"' <<<"$output"
     wait "$asker"
     [ "$(mode_set)" = bypass ]
@@ -151,8 +144,7 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
         jq -r '.params.options[] | select(.name | test("clear"; "i")).optionId')
     [ -n "$option" ]
     [ "$option" != clear ]
-    mas approve "$ID" solo "$option"
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo "$option"
     [ "$output" = "solo carries out the plan in mode acceptEdits" ]
     wait "$asker"
     eventually state_is solo idle
@@ -168,8 +160,7 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
 @test "the words of a plan may be told before it is asked about, and not again" {
     run_acp "--plan-before"
     in_background APPROVE
-    mas approve "$ID" solo clear
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo clear
     wait "$asker"
     grep -q 'seen=\[CW-PLAN\]' "$T/out"
 }
@@ -180,8 +171,7 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
     "$MAS" approve "$ID" solo
     done_asking
     in_background ASK:edit
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=solo mas deny solo
-    [ "$status" -eq 1 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=solo fails 1 deny solo
     [ "$stderr" = "mas: cannot answer agent 'solo': an agent may not decide this for itself" ]
     "$MAS" cancel "$ID" solo
     done_asking
@@ -197,8 +187,7 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
     run_acp ""
     tell CW-OLD
     in_background APPROVE
-    mas approve "$ID" solo default
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo default
     done_asking
     tell CW-NEW
     [[ $output == *CW-OLD*CW-NEW* ]]
@@ -274,8 +263,7 @@ asked_for() {
     touch "$T/asked.0"
     eventually is solo .asks 'curl evil.example (Tidy up)'
     new=$("$MAS" status "$ID" --json | jq -r '.sessions[0].agents[0].request')
-    mas approve "$old" # it named another question
-    [ "$status" -eq 3 ]
+    fails 3 approve "$old" # it named another question
     touch "$T/asked.1"
     eventually is solo .asks 'curl evil.example (Fetch)'
     [ "$new" != "$old" ]

@@ -134,8 +134,7 @@ says() { [[ $output == *"$1"* ]] || { echo "output: $output; stderr: $stderr" >&
     [ "$status" -eq 0 ]
     says withdrawn=-32800
     is solo .permission null
-    mas approve "$ID" solo
-    [ "$status" -eq 3 ]
+    fails 3 approve "$ID" solo
 }
 
 @test "a cancel answers the open permission, and the turn ends as cancelled" {

@@ -60,8 +60,7 @@ all_done() { is solo .queued 0 && state_is solo idle; }
     timeout 30 "$MAS" ask "$ID" solo CW-Q2 >"$T/out" 2>&1 3>&- &
     asker=$!
     eventually is solo .queued 2
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     rc=0
     wait "$asker" || rc=$?
     [ "$rc" -eq 4 ]
@@ -115,8 +114,7 @@ was_cut() {
         "$MAS" approve "$ID" solo >/dev/null
         eventually is solo .turnEnd 'done'
         [ "$(prompts "$words")" -ge 2 ]
-        mas ask "$ID" solo --again
-        [ "$status" -eq 4 ]
+        fails 4 ask "$ID" solo --again
         [[ $stderr == *"its last turn ended well"* ]]
         "$MAS" clear "$ID" solo --then "CW-Q2 ASK"
     done

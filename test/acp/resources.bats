@@ -106,8 +106,7 @@ others_answer() {
     [ "$(stat -c %s "$DIR/unit/33/filling")" -lt $((1 << 30)) ]
     "$MAS" status "$ID" >/dev/null
     begun=$(now_ms)
-    run --separate-stderr "$MAS" stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     # 2 s for a hang-up, 3 s for SIGTERM, and then SIGKILL
     (($(now_ms) - begun <= 5000 + 2000 + 20 * before)) || { echo "the stop took $(($(now_ms) - begun)) ms"; return 1; }
     run pgrep -f "$T/hog.py"

@@ -43,8 +43,7 @@ tool_text() { "$MAS" history "$ID" solo --role tool --json | jq -r '.messages[].
     "$MAS" status "$ID" | grep -F "its subagent 'look around' works"
     run timeout 60 "$MAS" wait --timeout 200ms "$ID" solo
     [ "$status" -eq 7 ]
-    run --separate-stderr "$MAS" sleep "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 sleep "$ID" solo
     [[ $stderr == *"its subagent 'look around' works"* ]]
     tell CW-TWO # it takes prompts meanwhile
     [ "$status" -eq 0 ]
@@ -60,8 +59,7 @@ tool_text() { "$MAS" history "$ID" solo --role tool --json | jq -r '.messages[].
     tell "TASK:$T/go"
     eventually state_is solo working
     [ "$(of solo .note)" = "its task 'build it' works" ]
-    run --separate-stderr "$MAS" sleep "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 sleep "$ID" solo
     has_line 'task: build it in_progress'
     touch "$T/go"
     eventually state_is solo idle
@@ -85,8 +83,7 @@ tool_text() { "$MAS" history "$ID" solo --role tool --json | jq -r '.messages[].
     tell 'SUB:lost'
     eventually state_is solo idle
     has_line 'subagent: look around pending'
-    run --separate-stderr "$MAS" sleep "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 sleep "$ID" solo
 }
 
 @test "a subagent asks a person for a permission and a form, in the turn and behind it" {

@@ -18,8 +18,7 @@ in_terminal() {
     DIR=$ROOT/sessions/$ID
     TREE=$(tree_of solo)
     trust_tree "$TREE"
-    mas send "$ID" solo 'begin {{1}}'
-    [ "$status" -eq 0 ]
+    ok send "$ID" solo 'begin {{1}}'
     within 90 saw_both 1
     [ -z "$(git -C "$TREE" status --porcelain)" ]
 }

@@ -84,8 +84,7 @@ load lib
 @test "mas restart: the agent alone" {
     team
     told "the word is CW-OTTER"
-    mas restart "$ID" solo
-    [ "$status" -eq 0 ]
+    ok restart "$ID" solo
     told "which word?"
     saw_word "$N" CW-OTTER
     [ "$(times_said 1 "$N")" -eq 1 ]
@@ -108,8 +107,7 @@ load lib
     told "the word is CW-OTTER"
     kill -KILL "$(of_agent hostPid)"
     within 20 nothing_runs
-    mas restart "$ID" solo
-    [ "$status" -eq 0 ]
+    ok restart "$ID" solo
     told "which word?"
     saw_word "$N" CW-OTTER
     [ "$(times_said 1 "$N")" -eq 1 ]
@@ -147,8 +145,7 @@ load lib
     told "the word is CW-OTTER"
     tm kill-server
     within 20 nothing_runs
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     told "which word?"
     saw_word "$N" CW-OTTER
     [ "$(times_said 1 "$N")" -eq 1 ]
@@ -195,8 +192,7 @@ load lib
         run model_has "$N"
         [ "$status" -ne 0 ]
     done
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     within 200 model_has 5
     within 60 agent_is idle
     [ "$(jq -r 'select(.tools != []) | .mark' "$LOG" | uniq | xargs)" = "1 2 3 4 5" ]
@@ -239,8 +235,7 @@ load lib
     mas stop "$ID"
     mv "$ROOT" "$T/elsewhere"
     export MAS_ROOT=$T/elsewhere ROOT=$T/elsewhere
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     told "and CW-HERON"
     saw_word "$N" CW-OTTER
     again
@@ -252,8 +247,7 @@ load lib
 @test "migrate: the agent knows what was said before its directory moved" {
     team --mode legacy
     told "the word is CW-OTTER"
-    mas migrate "$ID"
-    [ "$status" -eq 0 ]
+    ok migrate "$ID"
     told "which word?"
     saw_word "$N" CW-OTTER
 }
@@ -335,8 +329,7 @@ load lib
 @test "clear: the model sees nothing from before" {
     team
     told "the word is CW-OTTER"
-    mas clear "$ID" solo
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo
     told "and CW-HERON"
     saw_no_word "$N" CW-OTTER
     [ "$(times_said 1 "$N")" -eq 0 ]
@@ -350,8 +343,7 @@ load lib
     team
     told "the word is CW-OTTER"
     N=$((N + 1))
-    mas clear "$ID" solo --then "and CW-HERON {{$N}}"
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo --then "and CW-HERON {{$N}}"
     within 200 model_has "$N"
     saw_word "$N" CW-HERON
     saw_no_word "$N" CW-OTTER
@@ -399,8 +391,7 @@ load lib
 @test "clear in mid-turn: the turn ends as cleared or cancelled, and is forgotten" {
     team
     ask_slowly "the word is CW-OTTER"
-    mas clear "$ID" solo
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo
     wait "$ASK" && false
     told "and CW-HERON"
     saw_no_word "$N" CW-OTTER
@@ -428,8 +419,7 @@ load lib
     told "and CW-HERON"
     mas clear "$ID" solo
     told "and CW-RAVEN"
-    mas history "$ID" solo
-    [ "$status" -eq 0 ]
+    ok history "$ID" solo
     [[ $output == *CW-OTTER*CW-HERON*CW-RAVEN* ]]
     mas history "$ID" solo --queries --json
     [ "$(jq '.queries | length' <<<"$output")" -eq 3 ]
@@ -441,8 +431,7 @@ load lib
     local before turn
     before=$(team_processes | wc -l)
     for turn in {1..20}; do
-        mas clear "$ID" solo
-        [ "$status" -eq 0 ]
+        ok clear "$ID" solo
         if ((turn % 5 == 0)); then
             told "and CW-WORD$turn"
             [ "$(saw "$N")" = "CW-WORD$turn" ]
@@ -483,8 +472,7 @@ load lib
     "$MAS" ask --timeout 240s "$ID" solo "and CW-HERON {{2}}" >"$T/second" 2>&1 3>&- &
     local second=$!
     within 10 is_one_queued
-    mas clear "$ID" solo
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo
     wait "$second" && false
     grep -q cleared "$T/second"
     N=2
@@ -499,8 +487,7 @@ load lib
     team
     told "the word is CW-OTTER"
     ask_slowly "tell me more"
-    mas cancel "$ID" solo
-    [ "$status" -eq 0 ]
+    ok cancel "$ID" solo
     local code=0
     wait "$ASK" || code=$?
     [ "$code" -eq 11 ]
@@ -559,16 +546,14 @@ load lib
     it_waits() { agent_is waiting; }
     within 200 it_waits
     [ ! -e "$ROOT/sessions/$ID/unit/solo/approved" ]
-    mas approve "$ID" solo
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo
     wait "$asked"
     [ -e "$ROOT/sessions/$ID/unit/solo/approved" ]
     grep -q "answer to 1:" "$T/one"
     "$MAS" ask --timeout 240s "$ID" solo "two {{2 $(run_order 'rm approved')}}" >"$T/two" 2>&1 3>&- &
     asked=$!
     within 60 it_waits
-    mas deny "$ID" solo
-    [ "$status" -eq 0 ]
+    ok deny "$ID" solo
     wait "$asked" || true
     [ -e "$ROOT/sessions/$ID/unit/solo/approved" ]
 }
@@ -593,8 +578,7 @@ load lib
         >"$T/plan" 2>&1 3>&- &
     ASK=$!
     within 60 agent_is waiting
-    mas approve "$ID" solo clear
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo clear
     [[ $output =~ ^solo\ carries\ out\ the\ plan\ in\ mode\ (bypassPermissions|auto|acceptEdits)$ ]]
     wait "$ASK" || { cat "$T/plan"; return 1; }
     # what came last is the plan, and nothing from before
@@ -655,16 +639,14 @@ load lib
     jq -n --arg agent "$PRESET" '{agents: {metaManager: {id: "00", preset: "quiet"}, units: [{unitId: 1,
         manager: {id: "10", preset: "quiet"}, workers: [{id: "11", preset: $agent}]}]}}' >"$T/config.json"
     new_session -c "$T/config.json"
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=10 mas ask --timeout 420s 11 "the word is CW-OTTER {{1}}"
-    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=10 ok ask --timeout 420s 11 "the word is CW-OTTER {{1}}"
     request 1 | jq -r '.said[].text' | grep -qF '[message from agent 10 ('
 }
 
 @test "stop: no process of the team is left" {
     team
     told "the word is CW-OTTER"
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     within 10 nothing_runs
 }
 
@@ -722,8 +704,7 @@ write_row() { printf '%s %s %s %s\n' "$AGENT" "$1" "$2" "$3" >>"${MAS_TEST_OFFER
             "$MAS" kept "$ID" solo --json | jq -e '[.sessions[].inUse] == [true]'
         fi
     else
-        mas kept "$ID" solo
-        [ "$status" -eq 1 ]
+        fails 1 kept "$ID" solo
         [[ $stderr == *"it does not tell them"* ]]
     fi
     if offered ._meta.steering.supported; then
@@ -743,8 +724,7 @@ write_row() { printf '%s %s %s %s\n' "$AGENT" "$1" "$2" "$3" >>"${MAS_TEST_OFFER
         local now other
         now=$(switch_is "$what")
         other=$([ "$now" = true ] && echo false || echo true)
-        mas set "$ID" solo "$what=$other"
-        [ "$status" -eq 0 ]
+        ok set "$ID" solo "$what=$other"
         within 60 called_with "$what" "$other"
         told "still there?"
         "$MAS" history "$ID" solo --role note --json | jq -e '[.messages[].text] | any(test("rejected the option")) | not'

@@ -41,14 +41,12 @@ asks() { [[ $(of solo .permission) != @(|null) ]]; }
     begin sdk
     ask_slowly one
     within 60 asks
-    mas approve "$ID" solo
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo
     wait
     grep -q 'Perfect!' "$T/out"
     ask_slowly two
     within 60 asks
-    mas deny "$ID" solo
-    [ "$status" -eq 0 ]
+    ok deny "$ID" solo
     wait
     grep -q 'prefer not to make that change' "$T/out"
 }
@@ -58,8 +56,7 @@ asks() { [[ $(of solo .permission) != @(|null) ]]; }
     ask_slowly one
     eventually state_is solo working
     eventually grep -q 'help you' "$T/out"
-    mas cancel "$ID" solo
-    [ "$status" -eq 0 ]
+    ok cancel "$ID" solo
     wait || true
     grep -q cancelled "$T/out"
     ask_slowly two
@@ -82,8 +79,7 @@ asks() { [[ $(of solo .permission) != @(|null) ]]; }
 @test "the SDK's example agent is cleared, and goes on in a new session" {
     begin willing
     tell one
-    mas clear "$ID" solo --then 'go on'
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo --then 'go on'
     within 60 state_is solo idle
     tell two
     [ "$status" -eq 0 ]

@@ -19,8 +19,7 @@ keeps_line() {
     within 180 idle
     tm send-keys -t "$PANE" -l 'half a CW-LINE'
     within 30 shows 'half a CW-LINE'
-    mas send --json "$ID" solo 'the word is CW-OTTER {{1}}' # held, unless the program took longer to show that
-    [ "$status" -eq 0 ]
+    ok send --json "$ID" solo 'the word is CW-OTTER {{1}}' # held, unless the program took longer to show that
     within 60 model_has 1
     saw_word 1 CW-OTTER
     saw_no_word 1 CW-LINE

@@ -22,8 +22,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     new_session --name here -t solo
     a=$(there n1 "$MAS" new -q --name shop -t solo)
     b=$(there n2 "$MAS" new -q --name cafeteria -t solo)
-    mas list --all-hosts
-    [ "$status" -eq 0 ]
+    ok list --all-hosts
     [[ ${lines[0]} = HOST*SESSION*NAME*STATUS* ]]
     [[ $(row -) = *here*active* ]]
     [[ $(row n1) = *shop*active* ]]
@@ -54,8 +53,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     has_code() { mas list && [[ ${lines[0]} == *' CODE '* ]]; }
     eventually has_code
     columns=$(xargs <<<"${lines[0]}")
-    mas list --all-hosts
-    [ "$status" -eq 0 ]
+    ok list --all-hosts
     [ "$(xargs <<<"${lines[0]}")" = "HOST $columns" ]
     [[ $(row -) == *' = '*' active (private)' ]]
     [[ $(row n1) == *' +2 -1 ~3 '*' active (private)' ]]
@@ -67,8 +65,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     there n1 "$MAS" new -q --name shop -t solo
     for verb in status du usage 'search nothing' 'top --once'; do
         # shellcheck disable=SC2086 # words
-        mas $verb --all-hosts
-        [ "$status" -eq 0 ]
+        ok $verb --all-hosts
         [[ ${lines[0]} = HOST* ]]
         [ "$stderr" = '' ]
     done
@@ -76,20 +73,15 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     [[ $(row n1) = *shop*lead* || $(row n1) = *shop* ]]
     mas du --all-hosts --json
     [ "$(jq -r '.sessions | map(.host) | join(",")' <<<"$output")" = ,n1 ]
-    mas status --all-hosts "$ID"
-    [ "$status" -eq 2 ]
+    fails 2 status --all-hosts "$ID"
     for verb in 'status n1:shop' 'du n1:shop' 'search -s n1:shop nothing'; do
         # shellcheck disable=SC2086 # words
-        mas $verb --all-hosts
-        [ "$status" -eq 2 ]
+        fails 2 $verb --all-hosts
         [[ $stderr = *'it takes a SESSION or --all-hosts, not both'* ]]
     done
-    mas search --all-hosts -
-    [ "$status" -eq 2 ]
-    mas doctor --all-hosts --fix
-    [ "$status" -eq 2 ]
-    mas status --all-hosts --watch
-    [ "$status" -eq 2 ]
+    fails 2 search --all-hosts -
+    fails 2 doctor --all-hosts --fix
+    fails 2 status --all-hosts --watch
 }
 
 @test "top --all-hosts orders agents that began to wait within one second by the millisecond, and then by their places" {
@@ -97,8 +89,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     local waits='\"state\":\"waiting\",\"since\":\"2026-01-02T03:04:05Z\",\"sinceMs\":1767323045'
     acts_as n1 "$(greeting); echo \"$team{\\\"id\\\":\\\"late\\\",${waits}900},{\\\"id\\\":\\\"same1\\\",${waits}500}]}]}\""
     acts_as n2 "$(greeting); echo \"$team{\\\"id\\\":\\\"same2\\\",${waits}500},{\\\"id\\\":\\\"early\\\",${waits}100},{\\\"id\\\":\\\"same3\\\",${waits}500}]}]}\""
-    mas top --once --all-hosts
-    [ "$status" -eq 0 ]
+    ok top --once --all-hosts
     [ "$(grep -oE '(late|early|same[0-9])' <<<"$output" | xargs)" = 'early same1 same2 same3 late' ]
 }
 
@@ -135,14 +126,12 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     sed -i "/^Host n2/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand $T/slow|" "$T/ssh/config"
     sed -i 's/^answer = .*/answer = 1s/' "$ROOT/mas.ini"
     for _ in 1 2; do
-        mas list --all-hosts
-        [ "$status" -eq 12 ]
+        fails 12 list --all-hosts
         [[ $(row n2) = *'not reached: still connecting'* ]]
     done
     touch "$T/go"
     sed -i 's/^answer = .*/answer = 1m/' "$ROOT/mas.ini"
-    mas list --all-hosts
-    [ "$status" -eq 0 ]
+    ok list --all-hosts
     [[ $(row n2) = *shop* ]]
     [ "$(grep -c . "$T/logins")" -eq 1 ]
 }
@@ -157,8 +146,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     touch "$T/go"
     eventually eval 'ls "$T"/runtime/mas/*.failed'
     rm "$T/go"
-    mas list --all-hosts
-    [ "$status" -eq 12 ]
+    fails 12 list --all-hosts
     [[ $(row n2) = *'not reached: still connecting, ask again; the last login failed: '*[Cc]onnection* ]]
     touch "$T/go" # and ends
 }
@@ -166,14 +154,12 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
 @test "what is wrong with a host that answers is a row" {
     acts_as n1 'echo "{\"mas\":\"0.0.1\",\"timeMs\":$(date +%s%3N),\"free\":-1}"; echo "{\"sessions\":[],\"total\":0}"'
     acts_as n2 'echo "{\"mas\":\"$('"$MAS"' version | cut -d" " -f2)\",\"timeMs\":$((($(date +%s) + 3600) * 1000)),\"free\":999999999}"; echo "{\"sessions\":[]}"'
-    mas list --all-hosts
-    [ "$status" -eq 0 ]
+    ok list --all-hosts
     [[ $(row n1) = *"it has mas 0.0.1, here is "* ]]
     [[ $(row n2) = *"its clock is 1h ahead" || $(row n2) = *"its clock is 60m ahead" || $(row n2) = *"its clock is 59m ahead" ]]
     acts_as n1 'echo "{\"mas\":\"$('"$MAS"' version | cut -d" " -f2)\",\"timeMs\":$(date +%s%3N),\"free\":0}"; echo "{\"sessions\":[]}"'
     acts_as n2 "echo \"mas: cannot run 'mas': there is no option '--greet'\" >&2; exit 2"
-    mas list --all-hosts
-    [ "$status" -eq 1 ]
+    fails 1 list --all-hosts
     [[ $(row n1) = *"its disk is full" ]]
     [[ $(row n2) = *"another version of mas"* ]]
     ssh-keygen -q -t ed25519 -N '' -f "$T/other_key"
@@ -193,8 +179,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     [ "$status" -eq 12 ]
     [[ $(row n1) = *" not reached: '/no/such/mas' does not run there" ]]
     [[ $(row n9) = *' mas.ini does not say how to reach it' ]]
-    mas status --all-hosts
-    [ "$status" -eq 12 ]
+    fails 12 status --all-hosts
     [[ $(row n1) = *" not reached: '/no/such/mas' does not run there" ]]
     [[ $(row n9) = *' mas.ini does not say how to reach it' ]]
 }
@@ -204,8 +189,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     greet=$(greeting)
     acts_as n1 "$greet; printf '%s' '{\"sessions\":[{\"host\":\"n2\",\"name\":\"a\\u001b[31mb\\nc\",\"status\":[],\"createdAt\":5,\"agentStates\":null,\"sessionId\":{}},7,null,[]]}'"
     acts_as n2 "$greet; yes '[' | head -c 100000"
-    mas list --all-hosts
-    [ "$status" -eq 1 ]
+    fails 1 list --all-hosts
     [[ $(row n1) = *'a\x1b[31mb\x0ac'* ]]
     [[ $(row n2) = *"its answer is not that of this verb"* ]]
     mas list --all-hosts --json
@@ -222,8 +206,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
 @test "the reason of a machine is what its mas says, not what ssh or a login script has said before" {
     acts_as n1 'printf "%s\n" "Control socket connect(x): Connection refused" "mas: warning: odd" "mas: cannot read the root" "mas: more" >&2; '"$(greeting)"'; exit 5'
     acts_as n2 'echo "no mas speaks" >&2; echo more >&2; '"$(greeting)"'; exit 5'
-    mas list --all-hosts
-    [ "$status" -eq 1 ]
+    fails 1 list --all-hosts
     [[ $(row n1) = *' cannot read the root' ]]
     [[ $(row n2) = *' no mas speaks' ]]
 }
@@ -241,16 +224,12 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
 @test "the exit code is that of the first machine on which the verb fails" {
     acts_as n1 'echo "{\"mas\":\"1\"}"; echo "{\"findings\":[]}"; exit 1'
     sed -i '/^Host n2/,/ProxyCommand/s|ProxyCommand .*|ProxyCommand false|' "$T/ssh/config"
-    mas doctor --all-hosts --json
-    [ "$status" -eq 1 ]
+    fails 1 doctor --all-hosts --json
     acts_as n1 'echo "{\"mas\":\"$('"$MAS"' version | cut -d" " -f2)\",\"timeMs\":$(date +%s%3N)}"; echo "{\"findings\":[]}"'
-    mas doctor --all-hosts --json
-    [ "$status" -eq 12 ]
+    fails 12 doctor --all-hosts --json
     [ "$(of n2 .reached)" = false ]
-    mas top --all-hosts --once
-    [ "$status" -eq 1 ]
-    mas list --all-hosts -q
-    [ "$status" -eq 1 ]
+    fails 1 top --all-hosts --once
+    fails 1 list --all-hosts -q
     [[ $stderr = *"host 'n2': not reached"* ]]
 }
 
@@ -262,8 +241,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     printf '[fleet]\nstore = %s\n' "$T/store" >>"$T/n1/root/mas.ini"
     printf '[fleet]\nstore = %s\n' "$T/none" >>"$T/n2/root/mas.ini"
     mkdir "$T/n2/root/sessions/.new-0123456789abcdef"
-    mas doctor --all-hosts
-    [ "$status" -eq 1 ]
+    fails 1 doctor --all-hosts
     [[ $(row -) = *"mas $version, tmux $tmux, clock +0.0 s, "*" free" ]]
     [[ $(row n1) = *"mas $version, tmux $tmux, clock "*" free, "*" free in the store" ]]
     [[ $(row n2) = *"its store is full, or missing"* ]]
@@ -278,8 +256,7 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     printf '#!/bin/sh\necho tmux 3.1c\n' >"$T/old/tmux"
     chmod +x "$T/old/tmux"
     acts_as n2 'PATH='"$T/old"':$PATH exec '"$MAS"' "$@"'
-    mas doctor --all-hosts
-    [ "$status" -eq 1 ]
+    fails 1 doctor --all-hosts
     [[ $(row n1) = *"it has no tmux"* ]]
     [[ $(row n2) = *"its tmux 3.1c is too old"* ]]
 }
@@ -315,14 +292,12 @@ pretends_slurm() {
     mv "$T/bin/squeue" "$T/bin/answers"
     printf '#!/bin/sh\necho "no controller" >&2\nexit 1\n' >"$T/bin/squeue"
     chmod +x "$T/bin/squeue"
-    mas doctor --all-hosts
-    [ "$status" -eq 12 ]
+    fails 12 doctor --all-hosts
     [[ $(row gpu) = *'not reached: '*'no controller' ]]
     mv "$T/bin/answers" "$T/bin/squeue"
     printf '#!/bin/sh\necho "squeue: error: no controller" >&2\nexit 1\n' >"$T/bin/squeue"
     rm "$T/store/.jobs/answer"
-    mas list --all-hosts
-    [ "$status" -eq 12 ]
+    fails 12 list --all-hosts
     [[ $(row gpu) = *"no controller"* ]]
 }
 
@@ -459,18 +434,15 @@ steps() { grep -c . "$T/steps"; }
 @test "a command for a session that is a job says that it is one, and how to reach it" {
     pretends_slurm
     runs_job 7 bigger
-    mas send bigger all hello
-    [ "$status" -eq 3 ]
+    fails 3 send bigger all hello
     [ "${stderr_lines[1]}" = "it is a job on host 'gpu': mas send gpu:bigger" ]
-    mas move bigger n1
-    [ "$status" -eq 3 ]
+    fails 3 move bigger n1
     [[ ${stderr_lines[1]} = "it is a job on host 'gpu', and jobs are not moved"* ]]
     mas status nobody
     [ "${stderr_lines[1]}" = 'list the sessions with: mas list' ]
     sed -i 's/RUNNING/PENDING/' "$T/queue"
     rm "$T/store/.jobs/answer"
-    mas status gpu:bigger
-    [ "$status" -eq 4 ]
+    fails 4 status gpu:bigger
     [ "${stderr_lines[1]}" = 'these work on it in any state: mas show, logs, stop and rm bigger' ]
 }
 
@@ -490,14 +462,11 @@ steps() { grep -c . "$T/steps"; }
     done
     mas --host gpu doctor
     [ "${stderr_lines[0]}" = "mas: cannot run 'doctor' on host 'gpu': it is a partition of Slurm, and no session is named" ]
-    mas --host gpu # the list
-    [ "$status" -eq 2 ]
-    mas status gpu:
-    [ "$status" -eq 2 ]
+    fails 2 --host gpu # the list
+    fails 2 status gpu:
     [ "${stderr_lines[-1]}" = 'all hosts are asked by: mas status --all-hosts' ]
     # a mistake is called what it is
-    mas --host gpu status big --nonsense
-    [ "$status" -eq 2 ]
+    fails 2 --host gpu status big --nonsense
     [[ $stderr = *nonsense* ]]
     [ ! -e "$T/steps" ]
 }
@@ -510,8 +479,7 @@ steps() { grep -c . "$T/steps"; }
     : >"$T/queue"
     mas list
     [[ $output = *'gone: it did not start, or was killed before it could say so'* ]]
-    mas logs big
-    [ "$status" -eq 0 ]
+    ok logs big
     [ "$output" = '' ]
     [[ $stderr = *"job 7 of session 'big' is gone: it did not start"* ]]
     printf 'JOB=7\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' >"$T/store/$id/run"
@@ -530,20 +498,16 @@ steps() { grep -c . "$T/steps"; }
 @test "a partition whose store does not exist yet is no error" {
     pretends_slurm
     rmdir "$T/store"
-    mas list --all-hosts
-    [ "$status" -eq 0 ]
+    ok list --all-hosts
     [ "$stderr" = '' ]
     [ "${#lines[@]}" -eq 1 ]
-    mas list --all-hosts --json
-    [ "$status" -eq 0 ]
+    ok list --all-hosts --json
     [ "$(of gpu '[.reached, .problem] | join(" ")')" = 'true ' ]
-    mas doctor --all-hosts
-    [ "$status" -eq 0 ]
+    ok doctor --all-hosts
     [[ $(row gpu) = *note*"its store does not exist yet" ]]
     # it is not that it cannot be read
     : >"$T/store"
-    mas list --all-hosts
-    [ "$status" -eq 12 ]
+    fails 12 list --all-hosts
     [[ $(row gpu) = *"$T/store"* ]]
 }
 
@@ -584,8 +548,7 @@ top_screen() {
     [[ ${lines[9]} = 'q quits'* ]]
     grep -qF $'\x1b[?1049h' "$T/screen"
     [[ $(tail -c 200 "$T/screen") = *$'\x1b[?25h\x1b[?1049l'* ]]
-    mas top --all-hosts --once
-    [ "$status" -eq 12 ]
+    fails 12 top --all-hosts --once
     [ "${#lines[@]}" -eq 16 ]
     [[ ${lines[2]} = n1*a-waiting* ]]
 }

@@ -15,8 +15,7 @@ ask_for() {
 @test "approve lets the agent go on" {
     acp_agent
     ask_for ASK:execute
-    mas approve "$ID" solo
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo
     [ "$output$stderr" = "approved: May I execute?" ]
     wait "$ASKER"
     grep -q permit=yes "$T/out"
@@ -25,8 +24,7 @@ ask_for() {
 @test "deny tells it no" {
     acp_agent
     ask_for ASK
-    mas deny "$ID" solo --json
-    [ "$status" -eq 0 ]
+    ok deny "$ID" solo --json
     jq -e --arg id "$ID" '.sessionId == $id and .agent == "solo" and has("permission") and
         (.option | startswith("no")) and (.title | length > 0)' <<<"$output"
     wait "$ASKER"
@@ -55,38 +53,30 @@ ask_for() {
     mas approve "$ID" solo nonsense
     [ "$status" -ne 0 ]
     asks
-    mas deny "$ID" solo yes-1
-    [ "$status" -eq 2 ]
+    fails 2 deny "$ID" solo yes-1
     asks
-    mas approve "$ID" solo --permission "$ID:999999"
-    [ "$status" -eq 3 ]
-    mas approve "$ID" solo --permission "$yes" always
-    [ "$status" -eq 0 ]
+    fails 3 approve "$ID" solo --permission "$ID:999999"
+    ok approve "$ID" solo --permission "$yes" always
     wait "$ASKER"
     grep -q permit= "$T/out"
 }
 
 @test "where nothing is asked, the exit status is 3" {
     acp_agent
-    mas approve "$ID" solo
-    [ "$status" -eq 3 ]
+    fails 3 approve "$ID" solo
     [[ $stderr == "mas: cannot answer agent 'solo': "* ]]
-    mas deny "$ID" solo
-    [ "$status" -eq 3 ]
+    fails 3 deny "$ID" solo
 }
 
 @test "cancel takes the request back" {
     acp_agent
     ask_for ASK
-    mas cancel "$ID" solo --json
-    [ "$status" -eq 0 ]
+    ok cancel "$ID" solo --json
     jq -e '.cancelled' <<<"$output"
     wait "$ASKER" || true
     eventually state_is solo idle
-    mas approve "$ID" solo
-    [ "$status" -eq 3 ]
-    mas cancel "$ID" solo --json
-    [ "$status" -eq 0 ]
+    fails 3 approve "$ID" solo
+    ok cancel "$ID" solo --json
     jq -e '.cancelled == false' <<<"$output"
 }
 
@@ -95,14 +85,11 @@ ask_for() {
     "$MAS" ask "$ID" 11 ASK >"$T/out" 2>/dev/null 3>&- &
     ASKER=$!
     eventually asks 11
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas approve 11
-    [ "$status" -eq 1 ]
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=20 mas approve 11
-    [ "$status" -eq 1 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 fails 1 approve 11
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=20 fails 1 approve 11
     [[ $stderr == *"the rule"* ]]
     asks 11
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=10 mas approve 11
-    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=10 ok approve 11
     wait "$ASKER"
     grep -q permit=yes "$T/out"
 }

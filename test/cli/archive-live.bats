@@ -49,8 +49,7 @@ finish() {
     pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
     eventually pid
     pid=$(pid)
-    mas archive --live -o "$ARCHIVE" "$ID"
-    [ "$status" -eq 0 ]
+    ok archive --live -o "$ARCHIVE" "$ID"
     [ -z "$stderr" ]
     [ "$(pid)" = "$pid" ]
     [ "$(field "$ID" .status)" = active ]
@@ -88,8 +87,7 @@ finish() {
 @test "a memory.db that is damaged is archived as it is, and told" {
     new_session -t solo --no-start
     head -c 8192 /dev/urandom >"$(ws)/memory.db"
-    mas archive --live -o "$ARCHIVE" "$ID"
-    [ "$status" -eq 0 ]
+    ok archive --live -o "$ARCHIVE" "$ID"
     [[ $stderr == *memory.db* ]]
     restore
     cmp "$(ws)/memory.db" "$BACK/memory.db"
@@ -217,8 +215,7 @@ healthy() {
     finish
     [ "$status" -eq 4 ]
     [[ $(<"$T/stderr") == *"git removed it while its repository was saved"* ]]
-    mas archive --live -o "$T/again.tar.zst" "$ID"
-    [ "$status" -eq 0 ]
+    ok archive --live -o "$T/again.tar.zst" "$ID"
     ARCHIVE=$T/again.tar.zst
     restore
     healthy
@@ -252,8 +249,7 @@ healthy() {
         "$STORE/$ID/save-1-20261399T000000Z.tar.zst"
     mkdir "$STORE/$ID/save-99-20260101T000000Z.tar.zst"
     for i in 1 2 3; do
-        mas archive --live --save -q "$ID"
-        [ "$status" -eq 0 ]
+        ok archive --live --save -q "$ID"
         [[ $output =~ ^$STORE/$ID/save-[0-9]+-[0-9]{8}T[0-9]{6}Z\.tar\.zst$ ]]
         names+=("$output")
     done
@@ -275,8 +271,7 @@ healthy() {
     local one=$ID
     new_session -t solo
     new_session -t solo --no-start
-    mas archive --live --save --all -q
-    [ "$status" -eq 0 ]
+    ok archive --live --save --all -q
     [ "${#lines[@]}" -eq 2 ]
     [ -d "$STORE/$one" ]
     [ ! -e "$STORE/$ID" ]
@@ -287,30 +282,25 @@ healthy() {
     printf '[fleet]\nstore = %s\n' "$STORE" >>"$ROOT/mas.ini"
     new_session -t solo
     echo x >"$STORE/$ID/save-77-20260101T000000Z.tar.zst"
-    mas archive --live --save "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 archive --live --save "$ID"
     [[ $stderr == *"another machine has taken it over"* ]]
     [ "$(cd "$STORE/$ID" && echo save-*)" = save-77-20260101T000000Z.tar.zst ]
 }
 
 @test "a store that is not there, or is a stranger's, is an error that names it" {
     new_session -t solo
-    mas archive --live --save "$ID"
-    [ "$status" -eq 1 ]
+    fails 1 archive --live --save "$ID"
     [[ $stderr == *'[fleet] store'* ]]
     printf '[fleet]\nstore = %s\n' "$STORE" >>"$ROOT/mas.ini"
-    mas archive --live --save "$ID"
-    [ "$status" -eq 1 ]
+    fails 1 archive --live --save "$ID"
     [[ $stderr == *"cannot open the store '$STORE'"* ]]
     [ "${stderr_lines[1]}" = 'create that directory, or mount its disk' ]
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [ "${stderr_lines[1]}" = 'create that directory, or mount its disk' ]
     [ "$EUID" -eq 0 ] || return 0
     mkdir -p "$STORE/$ID"
     chown 4242 "$STORE/$ID"
-    mas archive --live --save "$ID"
-    [ "$status" -eq 1 ]
+    fails 1 archive --live --save "$ID"
     [[ $stderr == *'belongs to another user'* ]]
 }
 

@@ -35,8 +35,7 @@ left_nothing() {
 
 @test "archive writes a session below archive/ of the root and prints where" {
     new_session -t solo --no-start -n fix-login
-    mas archive fix-login
-    [ "$status" -eq 0 ]
+    ok archive fix-login
     [ -z "$stderr" ]
     local file
     file=$(echo "$ROOT"/archive/*)
@@ -49,8 +48,7 @@ left_nothing() {
 
 @test "an archive is a tar that anybody can unpack and check" {
     new_session -t pair --no-start
-    mas archive -q "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok archive -q "$ID" -o "$ARCHIVE"
     [ "$output" = "$ARCHIVE" ]
     mkdir "$T/x"
     tar -C "$T/x" --zstd -xf "$ARCHIVE"
@@ -74,8 +72,7 @@ left_nothing() {
 
 @test "--json tells what was archived" {
     new_session -t solo --no-start
-    mas archive --json "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok archive --json "$ID" -o "$ARCHIVE"
     [ "$(jq -r .sessionId <<<"$output")" = "$ID" ]
     [ "$(jq -r .file <<<"$output")" = "$ARCHIVE" ]
     [ "$(jq .archiveBytes <<<"$output")" -eq "$(stat -c %s "$ARCHIVE")" ]
@@ -85,8 +82,7 @@ left_nothing() {
 
 @test "--rm removes the session once it is archived" {
     new_session -t solo --no-start
-    mas archive --rm "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok archive --rm "$ID" -o "$ARCHIVE"
     [[ $output == *'session removed' ]]
     [ -s "$ARCHIVE" ]
     [ -z "$("$MAS" list -q)" ]
@@ -96,12 +92,10 @@ left_nothing() {
 @test "--rm removes nothing that the archive does not hold" {
     new_session -t solo --no-start
     echo precious >"$ROOT/sessions/$ID/notes.txt"
-    mas archive --rm "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 1 ]
+    fails 1 archive --rm "$ID" -o "$ARCHIVE"
     [[ $stderr == "mas: cannot archive session '$ID': 'notes.txt': it is not part of a session"* ]]
     left_nothing
-    mas archive "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok archive "$ID" -o "$ARCHIVE"
     [[ $stderr == *"'notes.txt' is not part of a session and is left out" ]]
     [ "$(cat "$ROOT/sessions/$ID/notes.txt")" = precious ]
 }
@@ -110,12 +104,10 @@ left_nothing() {
     new_session -t solo --no-start
     local first=$ID
     new_session -t solo --no-start -n second
-    mas archive -q "$first" nothing second
-    [ "$status" -eq 3 ]
+    fails 3 archive -q "$first" nothing second
     [ "${#lines[@]}" -eq 2 ]
     [ "$(find "$ROOT/archive" -type f | wc -l)" -eq 2 ]
-    mas archive "$first" second -o "$ARCHIVE"
-    [ "$status" -eq 2 ]
+    fails 2 archive "$first" second -o "$ARCHIVE"
     [ ! -e "$ARCHIVE" ]
 }
 
@@ -141,8 +133,7 @@ left_nothing() {
     "$MAS" archive -q many
     [ "$(find "$ROOT/archive" -name '*-100.tar.zst' -size +0 | wc -l)" -eq 1 ]
     while read -r second; do touch "$stem-$second-100.tar.zst"; done <"$T/seconds"
-    mas archive many
-    [ "$status" -eq 4 ]
+    fails 4 archive many
     [[ $stderr == *'-100.tar.zst'"': it exists"* ]]
     [ "$(find "$ROOT/archive" -type f -size +0 | wc -l)" -eq 1 ]
 }
@@ -163,8 +154,7 @@ left_nothing() {
     "$MAS" archive "$ID" -o - >"$ARCHIVE" 2>"$T/err"
     [ ! -s "$T/err" ]
     names "$ARCHIVE" | grep -qx .session
-    mas archive "$ID" -o - --rm
-    [ "$status" -eq 2 ]
+    fails 2 archive "$ID" -o - --rm
     [ -d "$ROOT/sessions/$ID" ]
     run script -qec "'$MAS' archive $ID -o -" /dev/null
     [[ $output == *'cannot write an archive to a terminal'* ]]
@@ -175,18 +165,15 @@ left_nothing() {
 @test "an archive is never overwritten" {
     new_session -t solo --no-start
     echo mine >"$ARCHIVE"
-    mas archive --rm "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 4 ]
+    fails 4 archive --rm "$ID" -o "$ARCHIVE"
     [ "${stderr%%$'\n'*}" = "mas: cannot archive session '$ID': cannot write '$ARCHIVE': it exists" ]
     [ "$(cat "$ARCHIVE")" = mine ]
     [ -d "$ROOT/sessions/$ID" ]
     rm "$ARCHIVE"
     ln -s "$T/elsewhere" "$ARCHIVE"
-    mas archive "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 4 ]
+    fails 4 archive "$ID" -o "$ARCHIVE"
     [ ! -e "$T/elsewhere" ]
-    mas archive "$ID" -o "$T/no/such/a.zst"
-    [ "$status" -eq 1 ]
+    fails 1 archive "$ID" -o "$T/no/such/a.zst"
 }
 
 @test "a running session is not archived" {
@@ -194,8 +181,7 @@ left_nothing() {
     local disk
     "$MAS" wait "$ID" --for idle
     disk=$(snapshot)
-    mas archive --rm "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 4 ]
+    fails 4 archive --rm "$ID" -o "$ARCHIVE"
     [ "$stderr" = "mas: cannot archive session '$ID': it is running
 stop it first with: mas stop $ID" ]
     left_nothing
@@ -205,8 +191,7 @@ stop it first with: mas stop $ID" ]
 @test "a damaged session is not archived" {
     new_session -t solo --no-start
     echo nonsense >"$ROOT/sessions/$ID/.session"
-    mas archive "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 5 ]
+    fails 5 archive "$ID" -o "$ARCHIVE"
     [[ $stderr == "mas: cannot archive session '$ID': its .session is damaged"* ]]
     left_nothing
 }
@@ -216,8 +201,7 @@ stop it first with: mas stop $ID" ]
     mkfifo "$T/hold"
     exec 8<"$ROOT/sessions/$ID/.session.lock"
     flock 8
-    mas archive "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 4 ]
+    fails 4 archive "$ID" -o "$ARCHIVE"
     exec 8<&-
     # a pipe that nobody reads holds the archive up
     head -c 3000000 /dev/urandom >"$ROOT/sessions/$ID/unit/solo/data"
@@ -225,11 +209,9 @@ stop it first with: mas stop $ID" ]
     local pid=$!
     exec 7<"$T/hold"
     eventually grep -q archive "$ROOT/sessions/$ID/.session.lock"
-    mas start "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 start "$ID"
     [[ $stderr == *'(archive)'* ]]
-    mas rm -f "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm -f "$ID"
     cat <&7 >"$ARCHIVE"
     exec 7<&-
     wait "$pid"
@@ -251,8 +233,7 @@ stop it first with: mas stop $ID" ]
     pid=$!
     eventually [ -e "$T/asked" ]
     eventually grep -q start "$ROOT/sessions/$ID/.session.lock"
-    mas archive --rm "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 4 ]
+    fails 4 archive --rm "$ID" -o "$ARCHIVE"
     [[ $stderr == *'(start)'* ]]
     left_nothing
     printf '#!/bin/sh\nexec "%s" "$@"\n' "$tmux" >"$T/bin/tmux.new"
@@ -260,8 +241,7 @@ stop it first with: mas stop $ID" ]
     echo >"$T/go"
     wait "$pid"
     [ "$(field "$ID" .status)" = active ]
-    mas archive "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 4 ]
+    fails 4 archive "$ID" -o "$ARCHIVE"
     [[ $stderr == *'it is running'* ]]
 }
 
@@ -289,10 +269,8 @@ stop it first with: mas stop $ID" ]
 
 @test "archive never takes the session from the environment" {
     new_session -t solo --no-start
-    MAS_SESSION_ID=$ID mas archive
-    [ "$status" -eq 2 ]
-    mas archive nothing
-    [ "$status" -eq 3 ]
+    MAS_SESSION_ID=$ID fails 2 archive
+    fails 3 archive nothing
     [ ! -e "$ROOT/archive" ]
 }
 
@@ -302,8 +280,7 @@ stop it first with: mas stop $ID" ]
     mkfifo pipe
     python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
     echo x >suid && chmod 4755 suid
-    mas archive "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok archive "$ID" -o "$ARCHIVE"
     [[ $stderr == *"'unit/solo/pipe' is a FIFO and is left out"* ]]
     [[ $stderr == *"'unit/solo/socket' is a socket and is left out"* ]]
     [[ $stderr == *"'unit/solo/suid' is archived without its setuid or setgid bit"* ]]
@@ -316,8 +293,7 @@ stop it first with: mas stop $ID" ]
     new_session -t solo --no-start
     echo x >"$ROOT/sessions/$ID/unit/solo/secret"
     chmod 000 "$ROOT/sessions/$ID/unit/solo/secret"
-    mas archive --rm "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 1 ]
+    fails 1 archive --rm "$ID" -o "$ARCHIVE"
     [ "$stderr" = "mas: cannot archive session '$ID': 'unit/solo/secret': Permission denied" ]
     left_nothing
     [ -d "$ROOT/sessions/$ID" ]
@@ -327,8 +303,7 @@ stop it first with: mas stop $ID" ]
     mknod "$T/probe" c 1 3 2>/dev/null || skip 'only root makes devices'
     new_session -t solo --no-start
     mknod "$ROOT/sessions/$ID/unit/solo/null" c 1 3
-    mas archive "$ID" -o "$ARCHIVE"
-    [ "$status" -eq 1 ]
+    fails 1 archive "$ID" -o "$ARCHIVE"
     [[ $stderr == *"'unit/solo/null': it is a device" ]]
     left_nothing
 }
@@ -383,8 +358,7 @@ leave_behind() {
     leave_behind "$ROOT/archive"
     exec 8<"$USED"
     flock 8
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"${STALE##*/}"*"a killed command left it behind"* ]]
     [ "$(grep -c left <<<"$output")" -eq 1 ]
     [ -e "$STALE" ]
@@ -393,11 +367,9 @@ leave_behind() {
     [ -e "$USED" ]
     [ "$(find "$ROOT/archive" -mindepth 1 | wc -l)" -eq 5 ]
     exec 8<&-
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     printf '[archive]\ndir = %s/none\n' "$T" >>"$ROOT/mas.ini"
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
 }
 
 @test "SIGINT gives up and leaves nothing" {

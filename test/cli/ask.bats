@@ -6,8 +6,7 @@ load ../acp/lib
 
 @test "ask starts the agent, prints its answer and exits 0 when the turn has ended" {
     acp_agent
-    mas ask "$ID" solo hello   CW-ONE
-    [ "$status" -eq 0 ]
+    ok ask "$ID" solo hello   CW-ONE
     [ "$output" = 'AGENT#1 seen=[CW-ONE] users=1 last="hello CW-ONE"' ]
     [ -z "$stderr" ]
     mas ask "$ID" solo again
@@ -21,23 +20,16 @@ load ../acp/lib
     [[ $output == *"seen=[CW-A CW-B] users=1"* ]]
     mas ask "$ID" solo --file "$T/text"
     [[ $output == *"users=2"* ]]
-    mas ask "$ID" solo - </dev/null
-    [ "$status" -eq 2 ]
+    fails 2 ask "$ID" solo - </dev/null
     [[ $stderr == "mas: cannot ask: the prompt is empty"* ]]
-    mas ask "$ID" solo $' \t\n '
-    [ "$status" -eq 2 ]
+    fails 2 ask "$ID" solo $' \t\n '
     [[ $stderr == "mas: cannot ask: the prompt is empty"* ]]
-    mas send "$ID" solo '  '
-    [ "$status" -eq 2 ]
+    fails 2 send "$ID" solo '  '
     [[ $stderr == *"the prompt is empty"* ]]
-    mas clear "$ID" solo --then ' '
-    [ "$status" -eq 2 ]
-    mas ask "$ID" solo
-    [ "$status" -eq 2 ]
-    mas ask "$ID" solo --file "$T/text" word
-    [ "$status" -eq 2 ]
-    mas ask "$ID" solo --file "$T/none"
-    [ "$status" -eq 1 ]
+    fails 2 clear "$ID" solo --then ' '
+    fails 2 ask "$ID" solo
+    fails 2 ask "$ID" solo --file "$T/text" word
+    fails 1 ask "$ID" solo --file "$T/none"
 }
 
 @test "the answer comes as it is made" {
@@ -66,14 +58,12 @@ STOP:odd 1 odd
 ERR:-32603 1 failed
 DIE 1 failed
 END
-    mas ask "$ID" solo alive
-    [ "$status" -eq 0 ]
+    ok ask "$ID" solo alive
 }
 
 @test "--json is an event a line, the last of which is the end" {
     acp_agent
-    mas ask "$ID" solo --json 'THINK:hm TOOL:read PLAN SAY:"a\u001b[31mb"'
-    [ "$status" -eq 0 ]
+    ok ask "$ID" solo --json 'THINK:hm TOOL:read PLAN SAY:"a\u001b[31mb"'
     jq -es 'map(.event) | index("prompt") < index("text")' <<<"$output"
     jq -es '.[-1].event == "end" and .[-1].stopReason == "end_turn"' <<<"$output"
     jq -es 'map(.event) | contains(["thought", "tool", "plan", "text"])' <<<"$output"
@@ -109,11 +99,9 @@ END
 
 @test "--no-wait comes back when the prompt is taken" {
     acp_agent
-    mas ask "$ID" solo --no-wait 'HANG'
-    [ "$status" -eq 0 ]
+    ok ask "$ID" solo --no-wait 'HANG'
     [ -z "$output$stderr" ]
-    mas ask "$ID" solo --no-wait --json next
-    [ "$status" -eq 0 ]
+    ok ask "$ID" solo --no-wait --json next
     jq -e --arg id "$ID" '.sessionId == $id and .agent == "solo" and .outcome == "queued" and
         (.prompt | startswith($id + ":")) and .queued >= 1' <<<"$output"
     "$MAS" cancel "$ID" solo
@@ -146,15 +134,12 @@ END
 @test "--timeout cancels the turn and exits 7" {
     acp_agent
     "$MAS" ask "$ID" solo hello
-    mas ask "$ID" solo --timeout 1500ms HANG
-    [ "$status" -eq 7 ]
+    fails 7 ask "$ID" solo --timeout 1500ms HANG
     [[ $stderr == "mas: cannot ask agent 'solo': its turn did not end in time and was cancelled"* ]]
     eventually state_is solo idle
     was_sent session/cancel
-    mas ask "$ID" solo --timeout 1x hello
-    [ "$status" -eq 2 ]
-    mas ask "$ID" solo --timeout 1s --no-wait hello
-    [ "$status" -eq 2 ]
+    fails 2 ask "$ID" solo --timeout 1x hello
+    fails 2 ask "$ID" solo --timeout 1s --no-wait hello
 }
 
 # A child of a script has SIGINT ignored unless somebody sets it anew.
@@ -208,20 +193,16 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
     [[ $output == *"CW-OLD"* ]]
     [[ $output != *"CW-NEW"* ]]
     [ "$(of solo .conversation)" = "$old" ]
-    mas ask "$ID" solo --conversation 00000000-none more
-    [ "$status" -eq 3 ]
-    mas ask "$ID" solo --new --conversation "$old" more
-    [ "$status" -eq 2 ]
+    fails 3 ask "$ID" solo --conversation 00000000-none more
+    fails 2 ask "$ID" solo --new --conversation "$old" more
 }
 
 @test "a tag is KEY:VALUE and goes with the prompt" {
     acp_agent
-    mas ask "$ID" solo --tag ticket:42 --tag a:b --json hello
-    [ "$status" -eq 0 ]
+    ok ask "$ID" solo --tag ticket:42 --tag a:b --json hello
     jq -es 'map(select(.event == "prompt"))[0].tags | contains(["ticket:42", "a:b"])' <<<"$output"
     for tag in plain :x 'x:' session:other; do
-        mas ask "$ID" solo --tag "$tag" hello
-        [ "$status" -eq 2 ]
+        fails 2 ask "$ID" solo --tag "$tag" hello
     done
 }
 
@@ -237,31 +218,24 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
 
 @test "in a team SESSION is left out, and the rules hold" {
     acp_team default --version 2
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas ask 10 hello
-    [ "$status" -eq 0 ]
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas ask 20 hello
-    [ "$status" -eq 1 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 ok ask 10 hello
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 fails 1 ask 20 hello
     [[ $stderr == *"the rule for a worker, 'manager, unit', does not let agent '11' write to it"* ]]
-    mas ask "$ID" 20 --from 11 hello
-    [ "$status" -eq 1 ]
-    mas ask "$ID" 99 hello
-    [ "$status" -eq 3 ]
-    mas ask "$ID" workers hello
-    [ "$status" -eq 2 ]
+    fails 1 ask "$ID" 20 --from 11 hello
+    fails 3 ask "$ID" 99 hello
+    fails 2 ask "$ID" workers hello
 }
 
 @test "a terminal program is refused, with what does instead" {
     new_session -t solo --agent shell
-    mas ask "$ID" solo hello
-    [ "$status" -eq 4 ]
+    fails 4 ask "$ID" solo hello
     [[ $stderr == "mas: cannot ask agent 'solo': it is not an ACP agent"*"mas send"* ]]
 }
 
 @test "a stopped session is not started" {
     acp_agent
     "$MAS" stop -q "$ID"
-    mas ask "$ID" solo hello
-    [ "$status" -eq 4 ]
+    fails 4 ask "$ID" solo hello
     [[ $stderr == *"mas start $ID"* ]]
 }
 
@@ -273,45 +247,36 @@ ended() { [[ $(of "$1" .state) =~ ^(exited|crashed)$ ]]; }
     "$MAS" ask "$ID" solo CW-ONE
     mas ask "$ID" solo EXIT
     eventually ended solo
-    mas ask "$ID" solo and
-    [ "$status" -eq 0 ]
+    ok ask "$ID" solo and
     [[ $output == *CW-ONE* ]]
 }
 
 @test "the agent may be left out where the team has one, and a text that names it is none" {
     acp_preset scripted
     new_session -t solo --agent scripted -n page
-    mas ask page hello CW-ONE
-    [ "$status" -eq 0 ]
+    ok ask page hello CW-ONE
     [ "$output" = 'AGENT#1 seen=[CW-ONE] users=1 last="hello CW-ONE"' ]
     mas ask page solo again
     [[ $output == *'last="again"' ]]
     mas ask page 'solo again'
     [[ $output == *'last="solo again"' ]]
-    mas ask -s page - <<<'from a pipe'
-    [ "$status" -eq 0 ]
-    mas ask page solo
-    [ "$status" -eq 2 ]
+    ok ask -s page - <<<'from a pipe'
+    fails 2 ask page solo
     for verb in history context cancel clear peek; do
         mas "$verb" page
         [ "$status" -eq 0 ] || { echo "$verb: $stderr"; return 1; }
     done
-    mas clear page sole
-    [ "$status" -eq 3 ]
+    fails 3 clear page sole
     [[ $stderr == "mas: cannot find agent 'sole': the team has no such agent"* ]]
     for verb in approve deny; do
-        mas "$verb" page
-        [ "$status" -eq 3 ]
-        mas "$verb" page always
-        [ "$status" -eq 3 ]
+        fails 3 "$verb" page
+        fails 3 "$verb" page always
         [ "$stderr" = "mas: cannot answer agent 'solo': it does not wait for a permission" ]
     done
     new_session -t pair --no-start
-    mas ask "$ID" hello
-    [ "$status" -eq 3 ]
+    fails 3 ask "$ID" hello
     [[ $stderr == "mas: cannot find agent 'hello': the team has no such agent"* ]]
-    mas history "$ID"
-    [ "$status" -eq 2 ]
+    fails 2 history "$ID"
 }
 
 @test "the first prompt of an agent that starts waits for that, and not for another prompt" {

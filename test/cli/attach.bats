@@ -172,13 +172,11 @@ $(tmux_name "$ID")"
 
 @test "without a terminal attach is refused" {
     new_session -t solo
-    mas attach "$ID"
-    [ "$status" -eq 1 ]
+    fails 1 attach "$ID"
     [ "$stderr" = "mas: cannot attach: stdin or stdout is not a terminal
 see an agent's screen with: mas peek SESSION AGENT" ]
     [ -z "$output" ]
-    mas new -t solo -a
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo -a
     [[ $stderr == 'mas: cannot attach: stdin or stdout is not a terminal'$'\n'* ]]
     [ "$("$MAS" list -q)" = "$ID" ]
 }
@@ -214,16 +212,14 @@ see an agent's screen with: mas peek SESSION AGENT" ]
 }
 
 @test "attach says so when nothing runs" {
-    mas attach
-    [ "$status" -eq 3 ]
+    fails 3 attach
     [[ $stderr == "mas: cannot attach: no session is running in '$ROOT'"$'\n'*'mas new'* ]]
 }
 
 @test "where only stopped sessions are, attach names the newest to start" {
     new_session -t solo --no-start -n older
     new_session -t solo --no-start -n newer
-    mas attach
-    [ "$status" -eq 3 ]
+    fails 3 attach
     [ "${stderr#*$'\n'}" = 'start a session with: mas start newer  (all sessions: mas list)' ]
     "$MAS" rm -q older newer
     new_session -t solo --no-start
@@ -252,8 +248,7 @@ status_line_is() { [[ $(status_line) =~ $1 ]]; }
 @test "attach to a stopped session is a conflict and tells how to start it" {
     new_session -t solo -n idle
     "$MAS" stop -q "$ID"
-    mas attach idle
-    [ "$status" -eq 4 ]
+    fails 4 attach idle
     [ "$stderr" = "mas: cannot attach to session 'idle': it is stopped
 start it with: mas start idle" ]
 }
@@ -261,18 +256,15 @@ start it with: mas start idle" ]
 @test "attach to a session whose tmux server was killed says that it is stopped" {
     new_session -t solo
     tm kill-server
-    mas attach "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 attach "$ID"
     [[ $stderr == *'it is stopped'* ]]
 }
 
 @test "attach to what is not there is an error" {
     new_session -t solo
-    mas attach nothing
-    [ "$status" -eq 3 ]
+    fails 3 attach nothing
     [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is no such session in '$ROOT'" ]
-    mas attach "$ID" solo more
-    [ "$status" -eq 2 ]
+    fails 2 attach "$ID" solo more
     [[ $stderr == *"unexpected operand 'more'"* ]]
 }
 

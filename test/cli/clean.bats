@@ -39,12 +39,10 @@ processes() { grep -lsxzF "MAS_SESSION_ID=$1" /proc/[0-9]*/environ | cut -d/ -f3
 
 @test "without a criterion nothing is done, and a hint says what one is" {
     new_old 400
-    mas clean
-    [ "$status" -eq 2 ]
+    fails 2 clean
     [ "$stderr" = "mas: cannot clean: no criterion selects the sessions to remove
 give --older-than, --keep or --status, or set them under [retention] in mas.ini" ]
-    mas clean --archive --dry-run
-    [ "$status" -eq 2 ]
+    fails 2 clean --archive --dry-run
     [ -d "$ROOT/sessions/$ID" ]
 }
 
@@ -83,10 +81,8 @@ give --older-than, --keep or --status, or set them under [retention] in mas.ini"
 --status stopped,old
 --older-than 1d everything
 END
-    mas clean --older-than 1d "$ID"
-    [ "$status" -eq 2 ]
-    MAS_SESSION_ID=$ID mas clean
-    [ "$status" -eq 2 ]
+    fails 2 clean --older-than 1d "$ID"
+    MAS_SESSION_ID=$ID fails 2 clean
     [ -d "$ROOT/sessions/$ID" ]
 }
 
@@ -94,8 +90,7 @@ END
     new_old 8
     local old=$ID
     new_old 6
-    mas clean --older-than 7d
-    [ "$status" -eq 0 ]
+    ok clean --older-than 7d
     [ -z "$stderr" ]
     [ "${#lines[@]}" -eq 2 ]
     [[ ${lines[0]} =~ ^$old\ removed,\ [0-9.]+[BKM]$ ]]
@@ -104,11 +99,9 @@ END
     [ "$(left)" = "$(ids "$ID")" ]
     mas clean --older-than 1000h
     [ "$output" = '0 sessions removed, 0B freed' ]
-    mas clean -q --older-than 90m
-    [ "$status" -eq 0 ]
+    ok clean -q --older-than 90m
     [ "$(left)" = '' ]
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
 }
 
 @test "a session was last used when it was stopped or was active, whichever is later" {
@@ -137,8 +130,7 @@ END
     new_session -t solo
     mas clean --keep 5
     [ "$output" = '0 sessions removed, 0B freed' ]
-    mas clean --keep 2
-    [ "$status" -eq 0 ]
+    ok clean --keep 2
     [[ ${lines[0]} == "${all[5]} removed"* && ${lines[1]} == "${all[4]} removed"* ]]
     [[ ${lines[2]} == "${all[3]} removed"* && ${lines[3]} == '3 sessions removed'* ]]
     [ "$(left)" = "$(ids "$ID" "${all[1]}" "${all[2]}")" ]
@@ -166,8 +158,7 @@ END
     local disk pids
     pids=$(processes "$ID")
     disk=$(snapshot)
-    mas clean --keep 0 --older-than 0s --status stopped,error,crashed
-    [ "$status" -eq 0 ]
+    ok clean --keep 0 --older-than 0s --status stopped,error,crashed
     [ "$output" = '0 sessions removed, 0B freed' ]
     # a stop that was killed half way: it is to be stopped, and runs
     sed -i 's/^STATUS=.*/STATUS=stopped/' "$ROOT/sessions/$ID/.session"
@@ -202,8 +193,7 @@ END
     mas clean --status stopped,error
     [ "$output" = '0 sessions removed, 0B freed' ]
     [ -n "$(processes "$ID")" ]
-    mas clean --older-than 1d --status crashed
-    [ "$status" -eq 0 ]
+    ok clean --older-than 1d --status crashed
     [[ ${lines[0]} == "$ID removed"* ]]
     left_nothing "$ID"
     [ -z "$(processes "$ID")" ]
@@ -235,8 +225,7 @@ END
     echo 'pid 1 (doctor)' >"$dir/.session.lock" # who looks at it is no use
     mas clean --older-than 7d --status stopped
     [ "$output" = '0 sessions removed, 0B freed' ]
-    mas clean --older-than 7d
-    [ "$status" -eq 0 ]
+    ok clean --older-than 7d
     [[ ${lines[0]} == "$ID removed"* ]]
     left_nothing "$ID"
 }
@@ -248,8 +237,7 @@ END
     new_old 30
     mv "$ROOT/sessions/$ID" "$T/elsewhere"
     ln -s "$T/elsewhere" "$ROOT/sessions/$ID"
-    mas clean --keep 0
-    [ "$status" -eq 0 ]
+    ok clean --keep 0
     [ "$output" = '0 sessions removed, 0B freed' ]
     [ -e "$T/elsewhere/.session" ]
     grep -q "$gone" "$ROOT/sessions/.sessions.index"
@@ -267,14 +255,12 @@ END
     [ "${lines[1]}" = "$busy would be kept, because it is locked" ]
     [[ ${lines[2]} == '1 session would be removed, '*' freed, 1 kept because locked' ]]
     [ "$(snapshot)" = "$disk" ]
-    mas clean --older-than 7d
-    [ "$status" -eq 0 ]
+    ok clean --older-than 7d
     [ -z "$stderr" ]
     [ "${lines[1]}" = "$busy kept, because it is locked" ]
     [[ ${lines[2]} == '1 session removed, '*' freed, 1 kept because locked' ]]
     [ "$(left)" = "$(ids "$busy")" ]
-    mas clean -q --older-than 7d
-    [ "$status" -eq 0 ]
+    ok clean -q --older-than 7d
     [ -z "$output$stderr" ]
     exec 8<&-
     mas clean --older-than 7d
@@ -287,8 +273,7 @@ END
     : >"$ROOT/sessions/$ID/run/solo.lock"
     exec 8<"$ROOT/sessions/$ID/run/solo.lock"
     flock 8
-    mas clean --older-than 7d
-    [ "$status" -eq 0 ]
+    ok clean --older-than 7d
     [ "${lines[0]}" = "$ID kept, because it is locked" ]
     exec 8<&-
     mas clean --older-than 7d
@@ -301,13 +286,11 @@ END
     ln -s loop "$T/loop"
     sed -i "s|^TMUX_SOCKET=.*|TMUX_SOCKET=$T/loop|" "$ROOT/sessions/$ID/.session"
     new_old 30
-    mas clean -q --older-than 7d
-    [ "$status" -eq 6 ]
+    fails 6 clean -q --older-than 7d
     [ -z "$output" ]
     [[ $stderr == "mas: cannot clean 1 session: cannot use tmux socket '$T/loop': it leads through too many symbolic links"* ]]
     [ "$(ls "$ROOT/sessions")" = "$unknown" ]
-    mas clean --older-than 31d
-    [ "$status" -eq 0 ]
+    ok clean --older-than 31d
 }
 
 @test "--dry-run prints the lines of a run with 'would be', and changes nothing" {
@@ -323,12 +306,10 @@ END
     "$MAS" wait "$ID" --for idle
     local disk
     disk=$(snapshot && stat -c %Y "$ROOT"/sessions/*/.session.lock)
-    mas clean --keep 0 --dry-run
-    [ "$status" -eq 0 ]
+    ok clean --keep 0 --dry-run
     [ "$(snapshot && stat -c %Y "$ROOT"/sessions/*/.session.lock)" = "$disk" ]
     dry=$output
-    mas clean --keep 0
-    [ "$status" -eq 0 ]
+    ok clean --keep 0
     [ "${#lines[@]}" -eq 4 ]
     [ "${dry//would be /}" = "$output" ]
     mas clean --keep 0 --dry-run
@@ -354,8 +335,7 @@ END
     new_old 2
     exec 8<"$ROOT/sessions/$ID/.session.lock"
     flock 8
-    mas clean --older-than 1d --json --dry-run
-    [ "$status" -eq 0 ]
+    ok clean --older-than 1d --json --dry-run
     [ "$(jq -c '[.dryRun, .total, .locked, .failed, .sessions[0].sessionId]' <<<"$output")" = \
         "[true,1,1,0,\"$old\"]" ]
     mas clean --older-than 1d --json
@@ -388,29 +368,25 @@ END
     mas clean
     [ "$(left)" = "$(ids "${all[1]}" "${all[5]}")" ]
     sed -i 's/^keep = 2/keep = two/' "$ROOT/mas.ini"
-    mas clean --keep 0
-    [ "$status" -eq 1 ]
+    fails 1 clean --keep 0
     [[ $stderr == *'keep'*'a number up to 1000000'* ]]
 }
 
 @test "a status alone is a criterion" {
     new_old 0
     printf '[retention]\nstatus = error\n' >>"$ROOT/mas.ini"
-    mas clean
-    [ "$status" -eq 0 ]
+    ok clean
     [[ $output == '0 sessions removed'* ]]
     mas clean --status stopped
     [[ ${lines[0]} == "$ID removed"* ]]
 }
 
 @test "there is nothing to do where there is no session, and none where there is no root" {
-    mas clean --keep 0
-    [ "$status" -eq 0 ]
+    ok clean --keep 0
     [ "$output" = '0 sessions removed, 0B freed' ]
     unset MAS_ROOT
     cd "$T"
-    mas clean -q --keep 0
-    [ "$status" -eq 0 ]
+    ok clean -q --keep 0
     [ -z "$output$stderr" ]
     [ ! -e "$XDG_DATA_HOME/mas" ]
     mas --root "$T/none" clean --keep 0
@@ -438,8 +414,7 @@ many() {
     mas clean --keep 0
     [ "${#lines[@]}" -eq 8 ]
     [ -z "$(ls "$ROOT/sessions")" ]
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
 }
 
 @test "of two cleans at once none fails, and each session is removed by one" {
@@ -458,8 +433,7 @@ many() {
     [ "$(cat "$T"/out-* | grep ' removed, .*[BKM]$' | sort -u | wc -l)" -eq 150 ]
     [ "$(cat "$T"/out-* | awk '/freed/ { n += $1 } END { print n }')" -eq 150 ]
     [ -z "$(ls "$ROOT/sessions")" ]
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
 }
 
 @test "no other session, and no other root, is touched" {
@@ -482,8 +456,7 @@ many() {
     ID=$("$MAS" new -q -t solo --mode legacy --no-start)
     age "$ID" '30 days ago'
     echo work >"$ROOT/unit/solo/work"
-    mas clean --older-than 7d
-    [ "$status" -eq 0 ]
+    ok clean --older-than 7d
     [[ ${lines[0]} == "$ID removed"* ]]
     left_nothing "$ID"
     [ "$(cat "$ROOT/unit/solo/work")" = work ]
@@ -500,8 +473,7 @@ many() {
     flock 8
     mas clean --keep 0 --dry-run
     [ -d "$stale" ]
-    mas clean --keep 0
-    [ "$status" -eq 0 ]
+    ok clean --keep 0
     [[ $output == '0 sessions removed'* ]]
     [ ! -e "$stale" ]
     [ -d "$held" ]
@@ -520,8 +492,7 @@ many() {
     [ "$(cat "$T/err")" = "mas: cannot remove session '${ids[1]}': Input/output error" ]
     [[ $(tail -n 1 "$T/out") == '2 sessions removed, '*', 1 failed' ]]
     [ "$(left)" = "$(ids "${ids[1]}")" ]
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
 }
 
 # ---- archives
@@ -534,14 +505,12 @@ archives() { find "$ROOT/archive" -name '*.tar.zst' 2>/dev/null | wc -l; }
     echo precious >"$ROOT/sessions/$old/unit/solo/work"
     new_old 20
     new_old 1
-    mas clean --older-than 7d --archive --dry-run
-    [ "$status" -eq 0 ]
+    ok clean --older-than 7d --archive --dry-run
     [[ ${lines[0]} == "first would be archived and removed, "* ]]
     dry=$output
     [ ! -e "$ROOT/archive" ]
     [ "$("$MAS" list --all -q | wc -l)" -eq 3 ]
-    mas clean --older-than 7d --archive
-    [ "$status" -eq 0 ]
+    ok clean --older-than 7d --archive
     [ -z "$stderr" ]
     # the log of a session has a line more once it is archived
     [ "$(cut -d, -f 1 <<<"${dry//would be /}")" = "$(cut -d, -f 1 <<<"$output")" ]
@@ -558,8 +527,7 @@ archives() { find "$ROOT/archive" -name '*.tar.zst' 2>/dev/null | wc -l; }
     printf '[retention]\nolder_than = 7d\narchive = yes\n' >>"$ROOT/mas.ini"
     mas clean --dry-run
     [[ ${lines[0]} == "$ID would be archived and removed, "* ]]
-    mas clean -q
-    [ "$status" -eq 0 ]
+    ok clean -q
     [ -z "$output$stderr" ]
     [ "$(left)" = '' ]
     [ "$(archives)" -eq 1 ]
@@ -568,8 +536,7 @@ archives() { find "$ROOT/archive" -name '*.tar.zst' 2>/dev/null | wc -l; }
     [ "$(archives)" -eq 2 ]
     [ -s "$(jq -r '.sessions[0].archive' <<<"$output")" ]
     sed -i 's/^archive = yes/archive = perhaps/' "$ROOT/mas.ini"
-    mas clean
-    [ "$status" -eq 1 ]
+    fails 1 clean
     [[ $stderr == *archive*perhaps* ]]
 }
 
@@ -580,8 +547,7 @@ archives() { find "$ROOT/archive" -name '*.tar.zst' 2>/dev/null | wc -l; }
     new_old 20
     local disk
     disk=$(cd "$ROOT/sessions/$kept" && find . -type f ! -name .session.lock -print0 | sort -z | xargs -0 sha256sum)
-    mas clean --older-than 7d --archive
-    [ "$status" -eq 1 ]
+    fails 1 clean --older-than 7d --archive
     [[ $stderr == "mas: cannot archive session '$kept': 'notes.txt': it is not part of a session"* ]]
     [[ ${lines[0]} == "$ID archived and removed"* ]]
     [[ ${lines[1]} == '1 session removed, '*' freed, 1 failed' ]]
@@ -591,8 +557,7 @@ archives() { find "$ROOT/archive" -name '*.tar.zst' 2>/dev/null | wc -l; }
     printf '[archive]\ndir = %s/file/archive\n' "$T" >>"$ROOT/mas.ini"
     : >"$T/file"
     rm "$ROOT/sessions/$kept/notes.txt"
-    mas clean -q --older-than 7d --archive
-    [ "$status" -eq 1 ]
+    fails 1 clean -q --older-than 7d --archive
     [[ $stderr == "mas: cannot archive session '$kept': "*"$T/file"* ]]
     [ "$(left)" = "$(ids "$kept")" ]
 }
@@ -601,8 +566,7 @@ archives() { find "$ROOT/archive" -name '*.tar.zst' 2>/dev/null | wc -l; }
     new_old 30
     echo nonsense >"$ROOT/sessions/$ID/.session"
     touch -d '40 days ago' "$ROOT/sessions/$ID"/{.session,config.json,logs/session.log,logs,unit,.}
-    mas clean --keep 0 --archive --status error
-    [ "$status" -eq 5 ]
+    fails 5 clean --keep 0 --archive --status error
     [[ $stderr == "mas: cannot archive session '$ID': its metadata is damaged
 check it with: mas doctor" ]]
     [ -d "$ROOT/sessions/$ID" ]
@@ -629,8 +593,7 @@ check it with: mas doctor" ]]
     ID=$("$MAS" new -q -t solo --mode legacy --no-start)
     age "$ID" '30 days ago'
     echo work >"$ROOT/unit/solo/work"
-    mas clean --older-than 7d --archive
-    [ "$status" -eq 0 ]
+    ok clean --older-than 7d --archive
     [ "$(cat "$ROOT/unit/solo/work")" = work ]
     tar --zstd -tf "$ROOT"/archive/*.tar.zst | grep -qx "$ID/unit/solo/work"
 }

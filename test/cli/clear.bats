@@ -7,8 +7,7 @@ load ../acp/lib
 @test "after a clear the agent sees nothing from before" {
     acp_agent
     "$MAS" ask "$ID" solo CW-OLD
-    mas clear "$ID" solo
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo
     [ -z "$output$stderr" ]
     mas ask "$ID" solo CW-NEXT
     [[ $output == *"seen=[CW-NEXT] users=1"* ]]
@@ -29,8 +28,7 @@ load ../acp/lib
 @test "--then is the first prompt of the fresh query, and just that" {
     acp_agent
     "$MAS" ask "$ID" solo CW-OLD
-    mas clear "$ID" solo --then 'CW-THEN go' --json
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo --then 'CW-THEN go' --json
     jq -e --arg id "$ID" '.sessionId == $id and .agent == "solo" and .query == 2 and
         (.prompt | startswith($id + ":")) and (.conversation | length == 36)' <<<"$output"
     mas ask "$ID" solo more
@@ -42,8 +40,7 @@ load ../acp/lib
 
 @test "a clear without --then has no prompt" {
     acp_agent
-    mas clear "$ID" solo --json
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo --json
     jq -e '.prompt == null' <<<"$output"
 }
 
@@ -71,25 +68,19 @@ load ../acp/lib
 @test "--mode is the mode of the fresh query" {
     acp_agent
     "$MAS" ask "$ID" solo hello
-    mas clear "$ID" solo --mode bypass --then CW-MODE
-    [ "$status" -eq 0 ]
+    ok clear "$ID" solo --mode bypass --then CW-MODE
     eventually grep -q "set_mode.*bypass" "$TRACE"
 }
 
 @test "what cannot be cleared is said" {
     acp_agent
-    mas clear "$ID" solo words
-    [ "$status" -eq 2 ]
+    fails 2 clear "$ID" solo words
     [[ $stderr == *"--then TEXT"* ]]
-    mas clear "$ID" solo --then ''
-    [ "$status" -eq 2 ]
-    mas clear "$ID" nobody
-    [ "$status" -eq 3 ]
+    fails 2 clear "$ID" solo --then ''
+    fails 3 clear "$ID" nobody
     "$MAS" stop -q "$ID"
-    mas clear "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 clear "$ID" solo
     new_session -t solo --agent shell
-    mas clear "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 clear "$ID" solo
     [[ $stderr == "mas: cannot clear"*"'solo': it is not an ACP agent"* ]]
 }

@@ -61,17 +61,14 @@ lines_of() { sort -u <<<"$1" | xargs; }
 
 @test "completion is for bash, zsh and fish, and for nothing else" {
     for shell in bash zsh fish; do
-        mas completion $shell
-        [ "$status" -eq 0 ]
+        ok completion $shell
         [ -z "$stderr" ]
         [[ $output == *"written by 'mas completion $shell'"* ]]
     done
-    mas completion tcsh
-    [ "$status" -eq 2 ]
+    fails 2 completion tcsh
     [ "$stderr" = "mas: cannot complete for 'tcsh': the shells are bash, zsh and fish" ]
     [ -z "$output" ]
-    mas completion
-    [ "$status" -eq 2 ]
+    fails 2 completion
 }
 
 @test "the scripts have no syntax error and print nothing when loaded" {

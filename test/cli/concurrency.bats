@@ -85,8 +85,7 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     exec 8>"$(ws ".new-$id")/.session.lock"
     flock 8
     before=$(snapshot)
-    mas new -t solo --no-start --id "$id"
-    [ "$status" -eq 4 ]
+    fails 4 new -t solo --no-start --id "$id"
     [[ $stderr == "mas: cannot create session '$id': "* ]]
     [ "$(snapshot)" = "$before" ]
 }
@@ -95,8 +94,7 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     local id=0a0a0a0a-1111-4222-8333-444444444444
     mkdir -m 700 "$(ws ".new-$id")"
     : >"$(ws ".new-$id")/.session.lock"
-    mas new -q -t solo --no-start --id "$id"
-    [ "$status" -eq 0 ]
+    ok new -q -t solo --no-start --id "$id"
     [ "$(field "$id" .status)" = stopped ]
     mas doctor
     [ "$output" = 'everything is in order' ]
@@ -166,8 +164,7 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
             run ! grep -qvx '[345]' "$T/codes"
         fi
         if [ -d "$(ws "$ID")" ]; then
-            mas show "$ID" --json
-            [ "$status" -eq 0 ]
+            ok show "$ID" --json
             [[ $(jq -r .status <<<"$output") =~ ^(active|stopped)$ ]]
             [ "$(jq -r .crashed <<<"$output")" = false ]
             [ "$(meta "$ID" STATUS)" = "$(jq -r .status <<<"$output")" ]
@@ -185,11 +182,9 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     printf 'pid 4711 (migrate)\n' >"$(ws "$ID")/.session.lock"
     exec 8<"$(ws "$ID")/.session.lock"
     flock 8
-    mas start "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 start "$ID"
     [ "${stderr%%$'\n'*}" = "mas: cannot lock session '$ID': pid 4711 (migrate) holds the lock" ]
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *'pid 4711 (migrate) holds the lock'* ]]
     { "$MAS" stop "$ID" >"$T/out" 2>&1 && : >"$T/stopped"; } 3>&- 8<&- &
     local waiter=$!
@@ -232,8 +227,7 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     # readers do not wait
     mas list -q
     [ "$output" = "$ID" ]
-    mas show "$ID"
-    [ "$status" -eq 0 ]
+    ok show "$ID"
     { "$MAS" new -q -t solo --no-start -n later >"$T/out" 2>"$T/err" || echo "$?" >>"$T/codes"; } 3>&- 8<&- &
     local waiter=$!
     eventually eval "pgrep -f \"\$MAS new -q -t solo --no-start -n later\""
@@ -250,11 +244,9 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     flock 8
     rm "$ROOT/sessions/.sessions.index"
     for broken in no yes; do
-        mas list -q
-        [ "$status" -eq 0 ]
+        ok list -q
         [ "$output" = "$ID" ]
-        mas show "$ID"
-        [ "$status" -eq 0 ]
+        ok show "$ID"
         [ "$broken" = yes ] || [ ! -e "$ROOT/sessions/.sessions.index" ]
         echo broken >"$ROOT/sessions/.sessions.index"
     done
@@ -323,11 +315,9 @@ interrupted_in_copy() {
     eventually is_copying
     kill -KILL "$pid"
     wait "$pid" || true
-    mas list --all -q
-    [ "$status" -eq 0 ]
+    ok list --all -q
     [ -z "$output" ]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ -z "$(find "$ROOT/sessions" -name '.new-*')" ]
     mas doctor
     [ "$output" = 'everything is in order' ]

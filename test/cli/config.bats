@@ -24,8 +24,7 @@ ini() { printf '%s\n' "$@" >"$ROOT/mas.ini"; }
 setup_more() { unset MAS_TMUX_SOCKET; }
 
 @test "config prints each setting with its value and where it came from" {
-    mas config
-    [ "$status" -eq 0 ]
+    ok config
     [ -z "$stderr" ]
     [[ ${lines[0]} =~ ^SETTING\ +VALUE\ +RESTART\ +FROM$ ]]
     for line in 'session.mode isolated -' 'session.template default -' 'session.preset shell yes' 'tmux.socket - -' \
@@ -38,8 +37,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 }
 
 @test "config --json has the root and the settings" {
-    mas config --json
-    [ "$status" -eq 0 ]
+    ok config --json
     [ "$(jq -r .root <<<"$output")" = "$ROOT" ]
     [ "$(jq -r '.settings | length >= 8' <<<"$output")" = true ]
     [ "$(jq -r '[.settings[] | keys_unsorted | join(" ")] | unique | join(";")' <<<"$output")" = "key value restart origin" ]
@@ -135,8 +133,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 
 @test "a key outside a section is refused" {
     ini 'template = solo'
-    mas list
-    [ "$status" -eq 1 ]
+    fails 1 list
     [[ $stderr == "mas: $ROOT/mas.ini:1: "* ]]
 }
 
@@ -194,20 +191,16 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     refused "2: [session] template: '$value' is not 1 to 32 letters, digits, _ or -, or the absolute path of a directory"
     value=$(printf '%09000d' 0)
     ini '[session]' "template = $value"
-    mas list
-    [ "$status" -eq 1 ]
+    fails 1 list
     [[ $stderr == "mas: $ROOT/mas.ini:2: the line is longer than 8192 bytes" ]]
 }
 
 @test "bad values in the environment name the variable" {
-    MAS_SESSION_MODE=wild mas list
-    [ "$status" -eq 1 ]
+    MAS_SESSION_MODE=wild fails 1 list
     [ "$stderr" = "mas: cannot use MAS_SESSION_MODE='wild': it is not isolated or legacy" ]
-    MAS_TMUX_SIZE=1x1 mas new -t solo
-    [ "$status" -eq 1 ]
+    MAS_TMUX_SIZE=1x1 fails 1 new -t solo
     [ "$stderr" = "mas: cannot use MAS_TMUX_SIZE='1x1': it is not COLUMNSxROWS, from 10x3 to 1000x1000" ]
-    MAS_TMUX_SOCKET=a/b mas list
-    [ "$status" -eq 1 ]
+    MAS_TMUX_SOCKET=a/b fails 1 list
     [ "$stderr" = "mas: cannot use MAS_TMUX_SOCKET='a/b': it is not a name, or an absolute path" ]
     MAS_TEMPLATE='#(touch x)' mas list
     [ "$status" -eq 1 ]
@@ -231,24 +224,21 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     printf '[session]\ntemplate = so\0lo\n' >"$ROOT/mas.ini"
     refused '2: the line contains a NUL byte'
     head -c 2000000 /dev/zero | tr '\0' '\n' >"$ROOT/mas.ini"
-    mas list
-    [ "$status" -eq 1 ]
+    fails 1 list
     [[ $stderr == "mas: $ROOT/mas.ini: the file is larger than "* ]]
 }
 
 @test "the user's mas.ini is checked alike" {
     mkdir -p "$XDG_CONFIG_HOME/mas"
     printf '[tmux]\nsiez = 1\n' >"$XDG_CONFIG_HOME/mas/mas.ini"
-    mas list
-    [ "$status" -eq 1 ]
+    fails 1 list
     [ "$stderr" = "mas: $XDG_CONFIG_HOME/mas/mas.ini:2: [tmux] siez: unknown setting; did you mean 'size'?" ]
 }
 
 @test "all errors of mas.ini and agents.ini are told, by file and line, and many are cut" {
     printf '[preset a]\ncommnd = x\n' >"$ROOT/templates/agents.ini"
     ini '[tmux]' 'sokcet = /tmp/x' 'no sign of equality' '[sesion]' 'template = solo' '[tmux]' 'size = huge'
-    mas new
-    [ "$status" -eq 1 ]
+    fails 1 new
     [ -z "$output" ]
     [ "${#stderr_lines[@]}" -eq 5 ]
     [ "${stderr_lines[0]}" = "mas: $ROOT/mas.ini:2: [tmux] sokcet: unknown setting; did you mean 'socket'?" ]
@@ -260,8 +250,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
         echo '[tmux]'
         for i in {1..33}; do echo "colour$i = x"; done
     } >"$ROOT/mas.ini"
-    mas list
-    [ "$status" -eq 1 ]
+    fails 1 list
     [ "${#stderr_lines[@]}" -eq 21 ]
     [ "${stderr_lines[19]}" = "mas: $ROOT/mas.ini:21: [tmux] colour20: unknown setting" ]
     [ "${stderr_lines[20]}" = '13 more errors are not shown' ]
@@ -270,8 +259,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 
 @test "an empty mas.ini and one without a last newline are fine" {
     : >"$ROOT/mas.ini"
-    mas config
-    [ "$status" -eq 0 ]
+    ok config
     printf '[tmux]\nsize = 80x24' >"$ROOT/mas.ini"
     [ "$(setting tmux.size)" = "80x24 from $ROOT/mas.ini:2" ]
 }
@@ -316,13 +304,11 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 @test "MAS_PRESET that names no preset is refused where an agent would run so" {
     local before
     before=$(snapshot)
-    MAS_PRESET=nope mas new -t solo --no-start
-    [ "$status" -eq 3 ]
+    MAS_PRESET=nope fails 3 new -t solo --no-start
     [[ $stderr == "mas: cannot use preset 'nope': there is no such preset
 the presets are: "*"shell"* ]]
     [ "$(snapshot)" = "$before" ]
-    MAS_PRESET=nope mas new -q -t solo --no-start --agent shell
-    [ "$status" -eq 0 ]
+    MAS_PRESET=nope ok new -q -t solo --no-start --agent shell
 }
 
 @test "a socket that is a name is a server in TMUX_TMPDIR, one that is a path is there" {
@@ -350,8 +336,7 @@ the presets are: "*"shell"* ]]
 }
 
 @test "config takes no operand" {
-    mas config tmux.size
-    [ "$status" -eq 2 ]
+    fails 2 config tmux.size
     [[ $stderr == "mas: cannot run 'config': unexpected operand 'tmux.size'"* ]]
 }
 

@@ -207,8 +207,7 @@ setup_more() {
     echo $'[memory]\nshare = yes' >>"$ROOT/mas.ini"
     MAS_AGENT_ID=lead MAS_SESSION_ID=$ID context secret lead --for harbour
     [ "$(jq -r '[.relevant_history[].session_id] | unique | join(" ")' "$T/context")" = "$ID" ]
-    MAS_AGENT_ID=lead MAS_SESSION_ID=$HERE mas context secret lead
-    [ "$status" -eq 1 ]
+    MAS_AGENT_ID=lead MAS_SESSION_ID=$HERE fails 1 context secret lead
     [[ $stderr == *"a private session shares no memory"* ]]
 }
 
@@ -218,8 +217,7 @@ setup_more() {
     export MAS_AGENT_ID=lead MAS_SESSION_ID=$HERE
     context lead --for harbour
     [ "$(list relevant_history)" = 'the harbour here' ]
-    mas context there lead
-    [ "$status" -eq 1 ]
+    fails 1 context there lead
     [[ $stderr == *"an agent may see only its own session"* ]]
     echo $'[memory]\nshare = yes' >>"$ROOT/mas.ini"
     context lead --for harbour
@@ -229,12 +227,10 @@ setup_more() {
 }
 
 @test "a session where nothing was said has empty lists; a damaged memory is an error" {
-    mas context here lead --json
-    [ "$status" -eq 0 ]
+    ok context here lead --json
     [ "$output" = '{"current_conversation":[],"relevant_history":[],"chat_history":[]}' ]
     echo 'no database, whatever it may be otherwise' >"$ROOT/sessions/$HERE/memory.db"
-    mas context here lead --json
-    [ "$status" -eq 5 ]
+    fails 5 context here lead --json
     [ -z "$output" ]
 }
 
@@ -249,14 +245,9 @@ setup_more() {
 }
 
 @test "context takes one agent" {
-    mas context here
-    [ "$status" -eq 2 ]
-    mas context here all
-    [ "$status" -eq 2 ]
-    mas context here lead more
-    [ "$status" -eq 2 ]
-    mas context here nobody
-    [ "$status" -eq 3 ]
-    mas context nowhere lead
-    [ "$status" -eq 3 ]
+    fails 2 context here
+    fails 2 context here all
+    fails 2 context here lead more
+    fails 3 context here nobody
+    fails 3 context nowhere lead
 }

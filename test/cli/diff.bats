@@ -18,8 +18,7 @@ setup_more() {
     mkdir -p "$C/x/.git/info" && echo '*.o' >"$C/x/.gitignore"
     echo object >"$C/x/x.o"
     before=$(sha256sum "$C/x/.git/index")
-    mas diff "$ID" x
-    [ "$status" -eq 0 ]
+    ok diff "$ID" x
     for line in +committed +staged +changed +new '-a 1' '-b 1' '-c 1' '+++ b/new'; do
         grep -qxF -e "$line" <<<"$output"
     done
@@ -28,8 +27,7 @@ setup_more() {
     mas diff "$ID" x --stat
     [[ $output == *'5 files changed, 5 insertions(+), 3 deletions(-)' ]]
     whole
-    mas diff "$ID" y
-    [ "$status" -eq 0 ]
+    ok diff "$ID" y
     [ -z "$output" ]
 }
 
@@ -38,8 +36,7 @@ setup_more() {
     "$MAS" merge -q "$ID" x
     change y b 1 two
     echo >"$C/y/new"
-    mas diff "$ID" --stat
-    [ "$status" -eq 0 ]
+    ok diff "$ID" --stat
     grep -qx "x  mas/$L/x  0 ahead, 0 behind, 0 files not committed" <<<"$output"
     grep -qx "y  mas/$L/y  1 ahead, 1 behind, 1 file not committed" <<<"$output"
     grep -qx "z  mas/$L/z  0 ahead, 1 behind, 0 files not committed" <<<"$output"
@@ -67,8 +64,7 @@ setup_more() {
     [[ $output == *+two* && $output != *'-one'* ]]
     mas diff "$ID" y --integration
     grep -qx -e '-one' <<<"$output"
-    mas diff "$ID" y --integration --base
-    [ "$status" -eq 2 ]
+    fails 2 diff "$ID" y --integration --base
 }
 
 @test "kinds: binary, rename, mode, link, CRLF, no newline, large, names that are odd" {
@@ -82,16 +78,14 @@ setup_more() {
     esc=$'esc\033]0;x\a'
     printf 'text \033[31m\n' >"$esc"
     yes line | head -c 10000000 >large
-    mas diff "$ID" x
-    [ "$status" -eq 0 ]
+    ok diff "$ID" x
     LC_ALL=C grep -q $'[\001-\010\013-\037\177]' <<<"$output" && return 1
     grep -qF 'Binary files /dev/null and b/binary differ' <<<"$output"
     grep -qx 'rename to renamed' <<<"$output"
     grep -qx 'new mode 100755' <<<"$output"
     grep -qx '+dos\\x0d' <<<"$output"
     grep -qF 'No newline at end of file' <<<"$output"
-    mas diff "$ID" x --stat
-    [ "$status" -eq 0 ]
+    ok diff "$ID" x --stat
     LC_ALL=C grep -q $'[\001-\010\013-\037\177]' <<<"$output" && return 1
     cd "$T"
 }
@@ -119,8 +113,7 @@ setup_more() {
     sed -i '5s/.*/five/; 6d' a
     git mv b moved && chmod +x moved && printf 'x\0' >bin && rm c
     cd "$T"
-    mas diff "$ID" x --json
-    [ "$status" -eq 0 ]
+    ok diff "$ID" x --json
     [ "$(jq -r '.sessionId, .agents[0].id, .agents[0].branch, .agents[0].changedFiles' <<<"$output" | tr '\n' ' ')" = \
         "$ID x mas/$L/x 5 " ] || { echo "$output"; return 1; }
     # shellcheck disable=SC2016 # a variable of jq
@@ -140,8 +133,7 @@ setup_more() {
     change x a 1 one
     "$MAS" merge -q "$ID" x
     echo later >"$C/x/later"
-    mas diff "$ID" main
-    [ "$status" -eq 0 ]
+    ok diff "$ID" main
     [[ $output == *+one* && $output != *later* ]]
     mas diff "$ID" main --stat
     [[ $output == *'1 file changed, 1 insertion(+), 1 deletion(-)' ]]
@@ -153,8 +145,7 @@ setup_more() {
     change x a 1 one
     mas diff "$ID" x --since-look
     [[ $output == *+one* ]]
-    mas diff "$ID" x --since-look
-    [ "$status" -eq 0 ]
+    ok diff "$ID" x --since-look
     [ -z "$output" ]
     echo two >"$C/x/b"
     mas diff "$ID" x --stat
@@ -167,8 +158,7 @@ setup_more() {
     grep -qx -e '-two' <<<"$output"
     mas diff "$ID" y --since-look
     [ -z "$output" ]
-    mas diff "$ID" x --since-look --base
-    [ "$status" -eq 2 ]
+    fails 2 diff "$ID" x --since-look --base
     whole
 }
 

@@ -16,8 +16,7 @@ by_hand() {
     local option
     for option in '' --fix; do
         # shellcheck disable=SC2086 # no option is no word
-        mas doctor --json $option
-        [ "$status" -eq 1 ]
+        fails 1 doctor --json $option
         jq -e --arg subject "$ID" --arg what "$1" \
             'any(.findings[]; .subject == $subject and .state == "by hand" and (.what | contains($what)))' \
             <<<"$output"
@@ -158,8 +157,7 @@ by_hand() {
     git -C "$C/view" checkout -q HEAD~1
     finds "$ID" 'its view does not show the integration branch'
     echo more >>"$C/view/a"
-    mas doctor --fix
-    [ "$status" -eq 1 ]
+    fails 1 doctor --fix
     [ "$(tail -n 1 "$C/view/a")" = more ]
     git -C "$C/view" checkout -q a
     mends "$ID" 'its view does not show the integration branch'
@@ -178,8 +176,7 @@ by_hand() {
         '{project: $project, onto: "refs/heads/main", old: $old, new: $new, tree: $project}' >"$G/landing"
     : >"$P/.git/index.lock"
     exec 7<"$P/.git/index.lock"
-    mas doctor --fix
-    [ "$status" -eq 1 ]
+    fails 1 doctor --fix
     [ -e "$P/.git/index.lock" ]
     exec 7<&-
     finds "$ID" 'a landing was interrupted'

@@ -41,8 +41,7 @@ load doctor
     exec 8>"$busy/.session.lock"
     flock 8
     is_in_order
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ -d "$busy" ]
     exec 8>&-
     finds "${busy##*/}" 'left it behind'
@@ -54,8 +53,7 @@ load doctor
     mkdir "$ROOT/sessions/.new-0c0c0c0c-1111-4222-8333-444444444444"
     ln -s "$T/precious" "$ROOT/sessions/.new-0c0c0c0c-1111-4222-8333-444444444444/link"
     ln -s "$T/precious" "$ROOT/sessions/.trash-0c0c0c0c-1111-4222-8333-444444444444"
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ "$(cat "$T/precious/file")" = treasure ]
     is_in_order
     [ -z "$(find "$ROOT/sessions" -name '*0c0c0c0c*')" ]
@@ -80,8 +78,7 @@ load doctor
     notes notes 'mas did not create it and leaves it alone'
     notes backup.tar 'mas did not create it'
     notes 0C0C0C0C-1111-4222-8333-444444444444 'mas did not create it'
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ "$(snapshot)" = "$before" ]
     [ "$("$MAS" list --all -q)" = "$ID" ]
 }
@@ -89,8 +86,7 @@ load doctor
 @test "a foreign name cannot write to the terminal" {
     : >"$ROOT/sessions/"$'\e[31mred\e]2;title\a'
     : >"$ROOT/sessions/"$'two\nlines'
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [[ $output != *[$'\e\a']* ]]
     [ "${#lines[@]}" -eq 2 ]
     mas doctor --json
@@ -134,8 +130,7 @@ load doctor
     a_stopped_session
     exec 8>"$(ws "$ID")/run/00.lock"
     flock 8
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ -e "$(ws "$ID")/run/00.lock" ]
     exec 8>&-
 }
@@ -148,8 +143,7 @@ load doctor
     [ "$(ls "$(ws "$ID")/run")" = $'reserve\nreserve.memory\nsolo.lock\nsolo.sock' ]
     orphan_agents "$ID"
     finds "$ID" 'and 1 more are left over'
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [[ $output == *mended*'and 1 more are left over'* ]]
     mas doctor
     [[ $output == "note "*" agent solo has no host; start it again with: mas restart $ID solo" ]]
@@ -189,8 +183,7 @@ load doctor
 @test "a team that is just starting keeps its environment file, an old one goes" {
     a_running_session
     : >"$(ws "$ID")/run/env"
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ -e "$(ws "$ID")/run/env" ]
     touch -d '5 minutes ago' "$(ws "$ID")/run/env"
     finds "$ID" 'run/env is left over'
@@ -208,11 +201,9 @@ load doctor
     eventually eval "! tmux -S '$socket' list-sessions"
     [ -S "$socket" ]
     finds "$ID" 'the socket of its tmux server is left over'
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ ! -e "$socket" ]
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
 }
 
 # ---- outside of the root

@@ -39,8 +39,7 @@ breaks_and_mends() {
     [ "$(meta "$ID" STATUS)" = stopped ]
     [ "$(meta "$ID" CREATED_AT)" = "$created" ]
     [ "$(meta "$ID" TMUX_SOCKET)" = "$SOCK" ]
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
 }
 
 @test "what is whole of damaged metadata is kept, privacy and first messages too" {
@@ -146,13 +145,10 @@ breaks_and_mends() {
     local one=$ID
     a_stopped_session two
     echo nonsense >"$(ws "$ID")/.session"
-    mas list --json
-    [ "$status" -eq 0 ]
+    ok list --json
     [ "$(jq -r --arg id "$one" '.sessions[] | select(.sessionId == $id).status' <<<"$output")" = active ]
-    mas stop one
-    [ "$status" -eq 0 ]
-    mas start one
-    [ "$status" -eq 0 ]
+    ok stop one
+    ok start one
 }
 
 @test "a workspace that was copied by hand becomes a session of its own" {

@@ -20,8 +20,7 @@ load doctor
     [ "$(tm show-options -v -t "=$(tmux_name "$ID"):" @mas_root)" = "$ROOT" ]
     [ "$(tm show-environment -t "=$(tmux_name "$ID"):" MAS_SESSION_DIR)" = "MAS_SESSION_DIR=$ROOT/sessions/$ID" ]
     [ "$(agent_pid "$ID")" = "$pid" ]
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     eventually test ! -e "/proc/$pid"
 }
 
@@ -35,8 +34,7 @@ load doctor
     [ "$(field "$ID" .status)" = active ]
     mends "$ID" 'its tmux session names the old root'
     [ "$(tm show-options -v -t "=$(tmux_name "$ID"):" @mas_root)" = "$odd" ]
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [ "$(find "$T" -name ran | wc -l)" -eq 0 ]
 }
 

@@ -11,8 +11,7 @@ lost() {
     before=$(snapshot)
     for fix in '' --fix; do
         # shellcheck disable=SC2086 # nothing or one word
-        mas doctor $fix --json
-        [ "$status" -eq 1 ]
+        fails 1 doctor $fix --json
         jq -e --arg subject "$1" 'any(.findings[]; .subject == $subject and .state == "by hand" and
             (.what | contains("run without a workspace") and contains("mas rm -f \($subject)")))' <<<"$output"
     done
@@ -99,8 +98,7 @@ lost() {
     local before
     before=$(snapshot)
     notes "$ID" "it has crashed; start it again with: mas start $ID"
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ "$(snapshot)" = "$before" ]
     [ "$(field "$ID" .crashed)" = true ]
     mas start --crashed
@@ -120,20 +118,16 @@ lost() {
     [ "$(meta "$ID" TMUX_SESSION)" = 'my work' ]
     is_tmux_session 'my work'
     [ "$(agent_pid "$ID")" = "$pid" ]
-    mas stop 'my work'
-    [ "$status" -eq 0 ]
+    ok stop 'my work'
 }
 
 @test "a name in tmux that is a format or a command runs nothing" {
     a_running_session
     tm rename-session -t "=$(tmux_name "$ID"):" "##(touch $T/ran);\$(touch $T/ran)'"
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     is_in_order
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
+    ok start "$ID"
     (. "$(ws "$ID")/.session")
     [ ! -e "$T/ran" ]
 }
@@ -160,8 +154,7 @@ lost() {
     tm set-option -t =mas-1c1c1c1c: @mas_id 'not an id'
     local before
     before=$(tm list-panes -a -F '#{session_name} #{pane_pid}')
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ "$output" = 'everything is in order' ]
     [ "$(tm list-panes -a -F '#{session_name} #{pane_pid}')" = "$before" ]
 }
@@ -212,8 +205,7 @@ an_agent_without_tmux() {
     an_agent_that_stays
     tm kill-server
     notes "$ID" "its agents are ending; end them now with: mas stop $ID"
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ -e "/proc/$PID" ]
     kill -KILL -- "-$PID"
     hosts_gone "$ID"
@@ -226,13 +218,11 @@ an_agent_without_tmux() {
     [ "$(field "$ID" .crashed)" = true ]
     finds "$ID" 'it does not run, but processes of its agents do'
     [ -e "/proc/$PID" ]
-    mas doctor --fix --json
-    [ "$status" -eq 0 ]
+    ok doctor --fix --json
     jq -e --arg id "$ID" 'any(.findings[]; .subject == $id and .state == "mended" and (.what | contains("processes of its agents")))' <<<"$output"
     eventually test ! -e "/proc/$PID"
     [ "$(field "$ID" .crashed)" = true ]
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
 }
 
 @test "processes of other sessions are not ended with them" {
@@ -243,8 +233,7 @@ an_agent_without_tmux() {
     an_agent_without_tmux
     new_session -t solo
     pid=$(agent_pid "$ID")
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ "$(agent_pid "$ID")" = "$pid" ]
     [ -e "/proc/$pid" ]
 }

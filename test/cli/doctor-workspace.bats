@@ -43,8 +43,7 @@ logs 700'
     a_stopped_session
     chmod 000 "$(ws "$ID")/logs" "$(ws "$ID")/.session"
     # who is not root cannot compare what is in them
-    mas doctor --json
-    [ "$status" -eq 1 ]
+    fails 1 doctor --json
     jq -e 'any(.findings[]; .state == "open" and (.what == "logs has mode 000 instead of 700"))' <<<"$output"
     [ "$(mode "$(ws "$ID")/logs") $(mode "$(ws "$ID")/.session")" = '0 0' ]
     mends "$ID" 'logs has mode 000 instead of 700'
@@ -71,8 +70,7 @@ logs 700'
         mends "$ID" "its $part is missing"
         [ -d "$(ws "$ID")/$part" ]
     done
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
 }
 
 # ---- config.json
@@ -85,8 +83,7 @@ logs 700'
     mends "$ID" 'it can be created from the template'
     cmp "$T/broken" "$(ws "$ID")"/config.json.broken-*
     [ "$(mode "$(ws "$ID")/config.json")" = 600 ]
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$(field "$ID" .agentsRunning)" = 1 ]
 }
 
@@ -106,8 +103,7 @@ logs 700'
     echo '{' >"$(ws "$ID")/config.json"
     local before
     before=$(snapshot)
-    mas doctor --fix --json
-    [ "$status" -eq 1 ]
+    fails 1 doctor --fix --json
     jq -e --arg id "$ID" 'any(.findings[]; .subject == $id and .state == "by hand")' <<<"$output"
     [ "$(snapshot)" = "$before" ]
 }

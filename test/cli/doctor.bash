@@ -7,8 +7,7 @@ setup_more() { quick_idle; }
 finds() {
     local before
     before=$(snapshot)
-    mas doctor --json
-    [ "$status" -eq 1 ]
+    fails 1 doctor --json
     jq -e --arg subject "$1" --arg what "$2" \
         'any(.findings[]; .subject == $subject and .state == "open" and (.what | contains($what)))' \
         <<<"$output"
@@ -18,8 +17,7 @@ finds() {
 
 # `mas doctor --fix` mends $2 about $1, and then everything is in order.
 mends() {
-    mas doctor --fix --json
-    [ "$status" -eq 0 ]
+    ok doctor --fix --json
     jq -e --arg subject "$1" --arg what "$2" \
         'any(.findings[]; .subject == $subject and .state == "mended" and (.what | contains($what)))' \
         <<<"$output"
@@ -37,8 +35,7 @@ is_in_order() {
 
 # `mas doctor` has only something to say about $1, that is no fault: $2.
 notes() {
-    mas doctor --json
-    [ "$status" -eq 0 ]
+    ok doctor --json
     jq -e --arg subject "$1" --arg what "$2" \
         'any(.findings[]; .subject == $subject and .state == "note" and (.what | contains($what)))' \
         <<<"$output"

@@ -23,8 +23,7 @@ load doctor
     before=$(snapshot)
     index=$(cat "$ROOT/sessions/.sessions.index")
     is_in_order
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ "$output" = 'everything is in order' ]
     [ "$(snapshot)" = "$before" ]
     [ "$(cat "$ROOT/sessions/.sessions.index")" = "$index" ]
@@ -32,14 +31,12 @@ load doctor
 
 @test "doctor --json of what is in order has no findings" {
     a_stopped_session
-    mas doctor --json
-    [ "$status" -eq 0 ]
+    ok doctor --json
     [ "$(jq -c . <<<"$output")" = '{"findings":[]}' ]
 }
 
 @test "doctor takes no operand" {
-    mas doctor everything
-    [ "$status" -eq 2 ]
+    fails 2 doctor everything
     [[ $stderr == *"unexpected operand 'everything'"* ]]
 }
 
@@ -49,8 +46,7 @@ load doctor
     a_running_session
     a_stopped_session
     rm "$ROOT/sessions/.sessions.index"
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [ "$("$MAS" list -q | wc -l)" -eq 2 ]
     [ "$(mode "$ROOT/sessions/.sessions.index")" = 600 ]
     is_in_order
@@ -59,8 +55,7 @@ load doctor
 @test "a broken index is made anew, and that is told" {
     a_running_session
     echo '{"version":"1.0", "sessions":[{' >"$ROOT/sessions/.sessions.index"
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [[ $output == mended*.sessions.index*'it was rebuilt from the workspaces'* ]]
     jq -e '.sessions | length == 1' "$ROOT/sessions/.sessions.index"
     is_in_order
@@ -97,12 +92,10 @@ load doctor
     first=$ID
     a_stopped_session two
     touch -d '2020-01-01 00:00:00' "$(ws "$first")/.session"
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [[ $output == note*.sessions.index*'1 of its 2 rows'*'mas doctor --fix' ]]
     [ "$(opened)" -gt 0 ]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [[ $output == mended*.sessions.index*'1 of its 2 rows'* ]]
     is_in_order
     [ "$(opened)" -eq 0 ] # a list no longer reads the metadata
@@ -113,11 +106,9 @@ load doctor
     local one=$ID
     a_stopped_session two
     sed -i 's/^NAME=.*/NAME=one/' "$(ws "$ID")/.session"
-    mas doctor --fix --json
-    [ "$status" -eq 1 ]
+    fails 1 doctor --fix --json
     jq -e 'any(.findings[]; .state == "by hand" and (.what | contains("has the same name '\''one'\''")))' <<<"$output"
-    mas show one
-    [ "$status" -eq 4 ]
+    fails 4 show one
     [[ $stderr == *"$one"* ]]
     [[ $stderr == *"$ID"* ]]
 }
@@ -130,8 +121,7 @@ load doctor
     exec 8<"$(ws "$ID")/.session.lock"
     flock 8
     notes "$ID" busy
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ "$(mode "$(ws "$ID")")" = 777 ]
     exec 8<&-
     mends "$ID" 'has mode 777'
@@ -148,11 +138,9 @@ load doctor
     rm -r "$(ws "$two")"
     echo '{' >"$(ws "$ID")/config.json"
     chmod 755 "$(ws "$ID")"
-    mas doctor --json
-    [ "$status" -eq 1 ]
+    fails 1 doctor --json
     [ "$(jq '[.findings[] | select(.state == "open")] | length' <<<"$output")" -ge 5 ]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [[ $output != *open* ]]
     is_in_order
     [ "$("$MAS" list -q | wc -l)" -eq 2 ]
@@ -181,7 +169,6 @@ load doctor
     PATH=$bin notes walls "this machine cannot hold them: there is no program 'bwrap'; install bubblewrap: apt install bubblewrap"
     PATH=$bin notes limits "which hold less than a cgroup: limits.memory: limits.cgroup is 'no'; run mas in a unit of systemd with Delegate=yes"
     printf '[wall]\nlevel = require\n' >>"$ROOT/mas.ini"
-    PATH=$bin mas doctor
-    [ "$status" -eq 1 ]
+    PATH=$bin fails 1 doctor
     [[ $output == *"by hand"*"walls"*"there is no program 'bwrap'; install bubblewrap"* ]]
 }

@@ -85,8 +85,7 @@ root_on() {
             "$(of "$ID" ".$size")" ]
     done
 
-    mas du "$ID"
-    [ "$status" -eq 0 ]
+    ok du "$ID"
     [[ ${lines[0]} =~ ^PART\ +FILES\ +APPARENT\ +REAL$ ]]
     [[ $output =~ unit/${agents%% *}\ +[0-9]+\ +1\.0M\ +1\.0M ]]
     [[ $output =~ memory\ +2\ +3\.0M\ +3\.0M ]]
@@ -99,8 +98,7 @@ root_on() {
     new_session -t solo --no-start -n large
     large=$ID
     put "$(ws "$large")/unit/solo/data" 3
-    mas du
-    [ "$status" -eq 0 ]
+    ok du
     [[ ${lines[0]} =~ ^SESSION\ +NAME\ +STATUS\ +FILES\ +APPARENT\ +REAL\ +OWN$ ]]
     [[ ${lines[1]} =~ ^mas-${large:0:8}\ +large\ +stopped\ +[0-9]+\ +3\.0M ]]
     [[ ${lines[2]} =~ ^mas-${small:0:8}\ +small\ +stopped ]]
@@ -116,15 +114,13 @@ root_on() {
 
 @test "a session is counted once, however often it is named" {
     new_session -t solo --no-start -n twice
-    mas du -q twice "$ID" -s @last
-    [ "$status" -eq 0 ]
+    ok du -q twice "$ID" -s @last
     [ "$output" = "$ID" ]
 }
 
 @test "where one is not there, the others are measured, and the exit code says so" {
     new_session -t solo --no-start
-    mas du -q nothing "$ID"
-    [ "$status" -eq 3 ]
+    fails 3 du -q nothing "$ID"
     [ "$output" = "$ID" ]
     [[ $stderr == "mas: cannot find session 'nothing'"* ]]
 }
@@ -138,8 +134,7 @@ root_on() {
 }
 
 @test "without sessions it says how to begin" {
-    mas du
-    [ "$status" -eq 0 ]
+    ok du
     [ -z "$output" ]
     [ "$stderr" = "no sessions in '$ROOT'; create a session with: mas new" ]
     measured
@@ -280,8 +275,7 @@ shares() {
     put "$(ws "$ID")/unit/solo/data" 2
     echo rubbish >"$(ws "$ID")/.session"
     rm "$ROOT/sessions/.sessions.index"
-    mas du --json
-    [ "$status" -eq 0 ]
+    ok du --json
     [ "$(of "$ID" .status)" = error ]
     [ "$(of "$ID" .real)" = "$(real "$(ws "$ID")")" ]
 }
@@ -340,8 +334,7 @@ END
 @test "names in unit/ do nothing to a terminal" {
     new_session -t solo --no-start
     mkdir "$(ws "$ID")/unit/"$'evil\033[2J\n'
-    mas du "$ID"
-    [ "$status" -eq 0 ]
+    ok du "$ID"
     [[ $output == *'unit/evil\x1b[2J\x0a '* ]]
     measured "$ID"
     [ "$(of "$ID" '.units[0].agent')" = $'evil\033[2J' ]
@@ -384,7 +377,6 @@ END
     mas du "$ID"
     [[ $output =~ code\ +[0-9]+\ +4\.[0-9]M\ +4\.[0-9]M ]]
     printf '[limits]\nsession = 3M\n' >>"$ROOT/mas.ini"
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output = *"$ID"*'3'*M* ]]
 }

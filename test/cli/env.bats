@@ -4,8 +4,7 @@ load ../helper
 
 @test "env prints KEY='value' lines for the session's own variables" {
     new_session -t solo -n one
-    mas env one
-    [ "$status" -eq 0 ]
+    ok env one
     [ -z "$stderr" ]
     [ "$output" = "MAS_ROOT='$ROOT'
 MAS_TMUX_SOCKET='$SOCK'
@@ -72,8 +71,7 @@ WORKFLOWS_DIR='$ROOT/sessions/$ID/workflows'" ]
     [ -z "$(find "$T" -name ran)" ]
     # what cannot stand on one line is damage, and nothing is printed
     printf 'X=\x27a\nb\x27\n' | cat "$T/metadata" - >"$ROOT/sessions/$ID/.session"
-    mas env "$ID"
-    [ "$status" -eq 5 ]
+    fails 5 env "$ID"
     [ -z "$output" ]
 }
 
@@ -81,15 +79,12 @@ WORKFLOWS_DIR='$ROOT/sessions/$ID/workflows'" ]
     local path
     for path in $'a\nb' $'a\tb' $'\e[2J' $'a\x7f'; do
         mkdir -p "$T/$path"
-        mas init "$T/$path"
-        [ "$status" -eq 1 ]
+        fails 1 init "$T/$path"
         [[ $stderr == *'contains control characters'* ]]
         touch "$T/$path/mas.ini"
-        mas --root "$T/$path" env @last
-        [ "$status" -eq 1 ]
+        fails 1 --root "$T/$path" env @last
         [ -z "$output" ]
-        MAS_TMUX_SOCKET=$T/$path mas new -t solo --no-start
-        [ "$status" -eq 1 ]
+        MAS_TMUX_SOCKET=$T/$path fails 1 new -t solo --no-start
         TMUX_TMPDIR=$T/$path run --separate-stderr env -u MAS_TMUX_SOCKET "$MAS" new -t solo --no-start
         [ "$status" -eq 1 ]
     done
@@ -98,8 +93,7 @@ WORKFLOWS_DIR='$ROOT/sessions/$ID/workflows'" ]
 
 @test "env --json is one object with the same keys and values" {
     new_session -t solo --no-start
-    mas env "$ID" --json
-    [ "$status" -eq 0 ]
+    ok env "$ID" --json
     [ "$(jq -r 'to_entries[] | "\(.key)='\''\(.value)'\''"' <<<"$output")" = "$("$MAS" env "$ID")" ]
 }
 
@@ -107,32 +101,27 @@ WORKFLOWS_DIR='$ROOT/sessions/$ID/workflows'" ]
     new_session -t solo --no-start
     one=$ID
     new_session -t solo --no-start
-    MAS_SESSION_ID=$one mas env
-    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$one ok env
     [[ $output == *"MAS_SESSION_ID='$one'"* ]]
     MAS_SESSION_ID=$one mas env -s "$ID"
     [[ $output == *"MAS_SESSION_ID='$ID'"* ]]
-    mas env
-    [ "$status" -eq 2 ]
+    fails 2 env
     [[ $stderr == "mas: cannot run 'env': it needs a SESSION"* ]]
 }
 
 @test "env of no session, of a missing and of a damaged one prints nothing to eval" {
-    mas env nope
-    [ "$status" -eq 3 ]
+    fails 3 env nope
     [ -z "$output" ]
     [[ $stderr == "mas: cannot find session 'nope': there is no such session"* ]]
     new_session -t solo --no-start
     chmod 600 "$ROOT/sessions/$ID/.session"
     # shellcheck disable=SC2016
     echo 'NAME=$(touch ran)' >>"$ROOT/sessions/$ID/.session"
-    mas env "$ID"
-    [ "$status" -eq 5 ]
+    fails 5 env "$ID"
     [ -z "$output" ]
     [[ $stderr == "mas: cannot read session '$ID': its .session is damaged: line "* ]]
     rm -rf "${ROOT:?}/sessions/$ID"
-    mas env "$ID"
-    [ "$status" -eq 5 ]
+    fails 5 env "$ID"
     [ -z "$output" ]
     [[ $stderr == "mas: cannot read session '$ID': its workspace is missing"* ]]
 }
@@ -140,8 +129,7 @@ WORKFLOWS_DIR='$ROOT/sessions/$ID/workflows'" ]
 @test "env tells the paths of where the root is now, not of where it was" {
     new_session -t solo --no-start
     mv "$ROOT" "$T/moved"
-    mas --root "$T/moved" env "$ID"
-    [ "$status" -eq 0 ]
+    ok --root "$T/moved" env "$ID"
     [[ $output == *"UNIT_DIR='$T/moved/sessions/$ID/unit'"* ]]
     [[ $output != *"$ROOT/"* ]]
 }
@@ -149,8 +137,7 @@ WORKFLOWS_DIR='$ROOT/sessions/$ID/workflows'" ]
 @test "env does not believe the path keys of the metadata" {
     new_session -t solo --no-start
     sed -i 's|^UNIT_DIR=.*|UNIT_DIR=/etc|' "$ROOT/sessions/$ID/.session"
-    mas env "$ID"
-    [ "$status" -eq 0 ]
+    ok env "$ID"
     [[ $output == *"UNIT_DIR='$ROOT/sessions/$ID/unit'"* ]]
 }
 

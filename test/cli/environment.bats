@@ -166,19 +166,16 @@ lower=case" ]
     printf 'MASENV3\n-\n\n.\nSECRET=hunter2' >"$ROOT/sessions/$ID/run/env"
     sed -i 's/^STATUS=.*/STATUS=active/' "$ROOT/sessions/$ID/.session"
     rm "$ROOT/sessions/.sessions.index"
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [ ! -e "$ROOT/sessions/$ID/run/env" ]
 }
 
 @test "a start that fails leaves no environment behind" {
     export MAS_TMUX_SIZE=20x4
     new_session --no-start
-    SECRET=hunter2 mas start "$ID"
-    [ "$status" -eq 6 ]
+    SECRET=hunter2 fails 6 start "$ID"
     run ! grep -rq hunter2 "$ROOT"
-    SECRET=hunter2 mas new
-    [ "$status" -eq 6 ]
+    SECRET=hunter2 fails 6 new
     run ! grep -rq hunter2 "$ROOT"
 }
 
@@ -263,8 +260,7 @@ lower=case" ]
     eventually test -e "$(unit "$ID")/env.out"
     [ "$(agent_has MAS_SESSION_ID)" = "$ID" ]
     [ "$(agent_has MAS_AGENT_ID)" = solo ]
-    mas stop "$first"
-    [ "$status" -eq 0 ]
+    ok stop "$first"
     [ "$(field "$ID" .status)" = active ]
     [ "$(field "$ID" .agentsRunning)" = 1 ]
 }
@@ -367,8 +363,7 @@ lower=case" ]
 
 @test "programs are looked for in the PATH that the agents are handed" {
     printf '%s\n' '[env]' 'remove = PATH' 'set.PATH = /nowhere' '[preset p]' 'command = sleep 1000' >"$ROOT/mas.ini"
-    mas new -t solo --agent p
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo --agent p
     [[ $stderr == "mas: cannot start agent 'solo': preset 'p' needs the program 'sleep', which is missing"* ]]
 }
 
@@ -378,8 +373,7 @@ lower=case" ]
     for value in unset empty; do
         unset API_KEY
         [ $value = unset ] || export API_KEY=''
-        mas new -t solo --agent p
-        [ "$status" -eq 1 ]
+        fails 1 new -t solo --agent p
         [ "$stderr" = "mas: cannot start agent 'solo': preset 'p' needs the variable API_KEY, which is not set
 set it in the environment of mas, or in mas.ini: [env] set.API_KEY = ..." ]
     done
@@ -387,11 +381,9 @@ set it in the environment of mas, or in mas.ini: [env] set.API_KEY = ..." ]
     API_KEY=k new_session -t solo --agent p
     # what [env] takes away is not there, what it gives is
     printf '%s\n' '[env]' 'remove = API_*' >>"$ROOT/mas.ini"
-    API_KEY=k mas new -t solo --agent p
-    [ "$status" -eq 1 ]
+    API_KEY=k fails 1 new -t solo --agent p
     printf '%s\n' 'set.API_KEY = k' >>"$ROOT/mas.ini"
-    mas new -t solo --agent p
-    [ "$status" -eq 0 ]
+    ok new -t solo --agent p
 }
 
 @test "start --crashed says of each session which variable its preset misses" {
@@ -403,17 +395,14 @@ set it in the environment of mas, or in mas.ini: [env] set.API_KEY = ..." ]
     # shellcheck disable=SC2317
     crashed() { "$MAS" list --json | jq '[.sessions[] | select(.crashed)] | length'; }
     eventually prints 3 crashed
-    mas start --crashed
-    [ "$status" -eq 1 ]
+    fails 1 start --crashed
     [ "$output" = "$c started" ]
     for id in "$a" "$b"; do
         grep -qxF "mas: cannot start session '$id': cannot start agent 'solo': preset 'p' needs the variable API_KEY, which is not set" <<<"$stderr"
     done
-    API_KEY=k mas start --crashed
-    [ "$status" -eq 0 ]
+    API_KEY=k ok start --crashed
     [ "$(wc -l <<<"$output")" -eq 2 ]
-    mas start --crashed
-    [ "$status" -eq 0 ]
+    ok start --crashed
     [ -z "$output" ]
 }
 
@@ -426,12 +415,10 @@ set it in the environment of mas, or in mas.ini: [env] set.API_KEY = ..." ]
     kill -KILL "$(pane pane_pid)"
     # shellcheck disable=SC2016 # expanded each time
     eventually eval '[ "$(pane pane_dead)" = 1 ]'
-    mas restart "$ID" solo
-    [ "$status" -eq 1 ]
+    fails 1 restart "$ID" solo
     [[ $stderr == *"cannot start agent 'solo': preset 'p' needs the variable API_KEY, which is not set"* ]]
     [ ! -e "$ROOT/sessions/$ID/run/env" ]
-    API_KEY=other mas restart "$ID" solo
-    [ "$status" -eq 0 ]
+    API_KEY=other ok restart "$ID" solo
     agent_pid() { "$MAS" status "$ID" --json | jq -r '[.. | .pid? // empty][0]'; }
     # shellcheck disable=SC2016
     eventually eval 'grep -qzx API_KEY=other "/proc/$(agent_pid)/environ" 2>/dev/null'

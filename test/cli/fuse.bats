@@ -31,28 +31,20 @@ only() {
 
 @test "sessions are made, started, stopped, archived, restored and removed on FUSE" {
     new_session -t pair -n one
-    mas send one all hello
-    [ "$status" -eq 0 ]
-    mas stop one
-    [ "$status" -eq 0 ]
-    mas start one
-    [ "$status" -eq 0 ]
+    ok send one all hello
+    ok stop one
+    ok start one
     [ "$(field one .status)" = active ]
-    mas rm one
-    [ "$status" -eq 4 ]
+    fails 4 rm one
     mas stop one
-    mas archive one -o "$T/mount/one.tar.zst"
-    [ "$status" -eq 0 ]
-    mas rm one
-    [ "$status" -eq 0 ]
+    ok archive one -o "$T/mount/one.tar.zst"
+    ok rm one
     only ''
-    mas restore "$T/mount/one.tar.zst"
-    [ "$status" -eq 0 ]
+    ok restore "$T/mount/one.tar.zst"
     only "$ID"
     mas doctor
     [ "$output" = 'everything is in order' ]
-    mas archive one -o "$T/mount/two.tar.zst" --rm
-    [ "$status" -eq 0 ]
+    ok archive one -o "$T/mount/two.tar.zst" --rm
     only ''
     mas doctor
     [ "$output" = 'everything is in order' ]
@@ -60,12 +52,10 @@ only() {
 
 @test "a running session is removed by rm -f, and stopped ones by clean, on FUSE" {
     new_session -t solo -n one
-    mas rm -f one
-    [ "$status" -eq 0 ]
+    ok rm -f one
     only ''
     for name in two three four; do "$MAS" new -q -t solo -n "$name" --no-start >/dev/null; done
-    mas clean --keep 0
-    [ "$status" -eq 0 ]
+    ok clean --keep 0
     only ''
     mas doctor
     [ "$output" = 'everything is in order' ]
@@ -76,8 +66,7 @@ only() {
     (cd "$T/project" && git init -q && echo one >a && git add a &&
         git config user.name a && git config user.email a@b && git commit -qm one)
     new_session -t solo -n one --project "$T/project"
-    mas rm -f one
-    [ "$status" -eq 0 ]
+    ok rm -f one
     only ''
 }
 
@@ -85,8 +74,7 @@ only() {
     new_session -t solo -n one --no-start
     mkdir "$ROOT/sessions/$ID/unit/x"
     exec 8>"$ROOT/sessions/$ID/unit/x/held"
-    mas rm one
-    [ "$status" -eq 0 ]
+    ok rm one
     [ ! -e "$ROOT/sessions/$ID" ]
     exec 8>&-
     only ''

@@ -94,8 +94,7 @@ read_only() {
     [ "$(links "$T/outside")" = 1 ]
     read_only "$UNIT/program"
     chmod 4555 "$UNIT/program"
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [ "$stderr" = "mas: cannot copy 'templates/solo/unit/solo/program': it is setuid or setgid" ]
     [ "$(links "$UNIT/program")" = 1 ]
 }

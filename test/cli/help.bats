@@ -4,8 +4,7 @@ load ../helper
 # test/unit/test_cmd.c goes through the help, the options and the examples of every command.
 
 @test "help lists every command with a word on each" {
-    mas help
-    [ "$status" -eq 0 ]
+    ok help
     [ -z "$stderr" ]
     for name in init new list show attach status send wait peek restart stop start rm env doctor config completion version help; do
         grep -qE "^  $name +[a-z].*[^.]\$" <<<"$output"
@@ -34,8 +33,7 @@ load ../helper
     for name in list template 'template list'; do
         # shellcheck disable=SC2086 # a verb and its action
         {
-            mas help $name
-            [ "$status" -eq 0 ]
+            ok help $name
             [ -z "$stderr" ]
             [[ ${lines[0]} == "usage: mas $name "* ]]
             [[ $output == *--help* ]]
@@ -46,11 +44,9 @@ load ../helper
 }
 
 @test "an option that is not there, and one without its value, are usage errors" {
-    mas list --no-such-option
-    [ "$status" -eq 2 ]
+    fails 2 list --no-such-option
     [[ $stderr == "mas: cannot run 'list': "*"--no-such-option"*$'\n'"usage: mas list"* ]]
-    mas new --name
-    [ "$status" -eq 2 ]
+    fails 2 new --name
     [[ $stderr == "mas: cannot run 'new': option '--name' needs a value"$'\n'"usage: "* ]]
 }
 
@@ -62,35 +58,26 @@ load ../helper
 
 @test "help needs no root and reads no settings" {
     echo broken >"$ROOT/mas.ini"
-    mas help new
-    [ "$status" -eq 0 ]
-    MAS_ROOT=/nowhere mas help
-    [ "$status" -eq 0 ]
-    mas version
-    [ "$status" -eq 0 ]
-    mas completion bash
-    [ "$status" -eq 0 ]
-    mas new --help
-    [ "$status" -eq 0 ]
+    ok help new
+    MAS_ROOT=/nowhere ok help
+    ok version
+    ok completion bash
+    ok new --help
 }
 
 @test "help of a command that is not there is a usage error" {
-    mas help nope
-    [ "$status" -eq 2 ]
+    fails 2 help nope
     [[ $stderr == "mas: cannot show help for 'nope': there is no such command"* ]]
     [ -z "$output" ]
-    mas help new list
-    [ "$status" -eq 2 ]
-    mas help stat
-    [ "$status" -eq 2 ]
+    fails 2 help new list
+    fails 2 help stat
     [ "${stderr#*$'\n'}" = 'did you mean: mas help status  (all commands: mas help)' ]
 }
 
 @test "a word that is nearly a command, or another program's word for it, is told" {
     local word meant
     while read -r word meant; do
-        mas "$word"
-        [ "$status" -eq 2 ]
+        fails 2 "$word"
         [ "$stderr" = "mas: cannot run '$word': there is no such command
 did you mean: mas $meant  (all commands: mas help)" ] || { echo "$stderr" >&2; false; }
     done <<END
@@ -106,20 +93,17 @@ delete rm
 create new
 END
     for word in x zzzz nope ho host1 '' new-session-of-mine; do
-        mas "$word"
-        [ "$status" -eq 2 ]
+        fails 2 "$word"
         [ "${stderr#*$'\n'}" = 'see: mas help' ] || { echo "$stderr" >&2; false; }
     done
-    mas template lst
-    [ "$status" -eq 2 ]
+    fails 2 template lst
     [ "${stderr#*$'\n'}" = 'did you mean: mas template list  (more: mas help template)' ]
     mas template zzzz
     [ "${stderr#*$'\n'}" = 'see: mas help template' ]
 }
 
 @test "an option that is not there, is not whole or takes no value is told apart" {
-    mas new --nmae x
-    [ "$status" -eq 2 ]
+    fails 2 new --nmae x
     [[ $stderr == "mas: cannot run 'new': there is no option '--nmae'; did you mean '--name'?"$'\n'"usage: "* ]]
     mas new --zzzz=x
     [[ $stderr == "mas: cannot run 'new': there is no option '--zzzz'"$'\n'"usage: "* ]]
@@ -132,42 +116,33 @@ END
 }
 
 @test "a name behind new without its option is told" {
-    mas new shop
-    [ "$status" -eq 2 ]
+    fails 2 new shop
     [[ $stderr == "mas: cannot run 'new': unexpected operand 'shop'; to name the session, use '--name'"$'\n'"usage: "* ]]
     mas list shop
     [[ $stderr == "mas: cannot run 'list': unexpected operand 'shop'"$'\n'"usage: "* ]]
 }
 
 @test "a command that is not there is a usage error" {
-    mas nope
-    [ "$status" -eq 2 ]
+    fails 2 nope
     [ "$stderr" = "mas: cannot run 'nope': there is no such command"$'\n'"see: mas help" ]
     [ -z "$output" ]
-    mas ''
-    [ "$status" -eq 2 ]
-    mas --nope list
-    [ "$status" -eq 2 ]
+    fails 2 ''
+    fails 2 --nope list
     [ "$stderr" = "mas: cannot run 'mas': there is no option '--nope'"$'\n'"see: mas help" ]
-    mas --root
-    [ "$status" -eq 2 ]
+    fails 2 --root
 }
 
 @test "a command name cannot move the terminal" {
-    mas $'x\033[31m\n\xff'
-    [ "$status" -eq 2 ]
+    fails 2 $'x\033[31m\n\xff'
     [ "$stderr" = "mas: cannot run 'x\\x1b[31m\\x0a\\xff': there is no such command"$'\n'"see: mas help" ]
 }
 
 @test "long options may be shortened where that is clear" {
-    mas list --jso
-    [ "$status" -eq 0 ]
+    ok list --jso
     [ "$output" = '{"sessions":[],"total":0}' ]
-    mas list --a
-    [ "$status" -eq 2 ]
+    fails 2 list --a
     [[ $stderr == "mas: cannot run 'list': "*"--a"* ]]
-    mas list --json=yes
-    [ "$status" -eq 2 ]
+    fails 2 list --json=yes
 }
 
 @test "a full disk behind the help is an error" {

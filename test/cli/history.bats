@@ -14,8 +14,7 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
 
 @test "history prints what was said, by whom and when, the oldest first" {
     said <<<$'user hello\nagent hi\\nthere\nthought hm\ntool Read x\nend\nsender 11\nuser more\nagent yes\nend'
-    mas history "$ID" 10
-    [ "$status" -eq 0 ]
+    ok history "$ID" 10
     [ -z "$stderr" ]
     [[ ${lines[0]} == "-- query 1, conversation "????????" --" ]]
     local shown
@@ -26,17 +25,14 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
 @test "an agent with which nothing was said has no history, and one that is not there is exit 3" {
     local before
     before=$(snapshot)
-    mas history "$ID" 10
-    [ "$status" -eq 0 ]
+    ok history "$ID" 10
     [ -z "$output" ]
     [ "$stderr" = "no messages" ]
     [ "$(ask .)" = "{\"sessionId\":\"$ID\",\"agent\":\"10\",\"total\":0,\"messages\":[]}" ]
     [ "$(ask .queries --queries)" = '[]' ]
     [ "$before" = "$(snapshot)" ]
-    mas history "$ID" 99
-    [ "$status" -eq 3 ]
-    mas history nope 10
-    [ "$status" -eq 3 ]
+    fails 3 history "$ID" 99
+    fails 3 history nope 10
 }
 
 @test "reading leaves nothing behind" {
@@ -88,8 +84,7 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
     local conversation
     conversation=$(ask '.messages[-1].conversation')
     [ "$(ask '[.messages[].text]' --conversation "${conversation:0:8}")" = '["three"]' ]
-    mas history "$ID" 10 --conversation ffffffff-none
-    [ "$status" -eq 3 ]
+    fails 3 history "$ID" 10 --conversation ffffffff-none
 }
 
 @test "an answer that was cut off is kept and marked, once its agent is back" {
@@ -101,8 +96,7 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
 
 @test "--queries says when each began, why it ended, and how the agent came back" {
     said <<<$'session s1 fresh\nuser one\nend\nsession s1 resumed\nclear\nsession s2 injected\nuser two\nend'
-    mas history "$ID" 10 --queries
-    [ "$status" -eq 0 ]
+    ok history "$ID" 10 --queries
     local shown
     shown=$(sed -E 's/[0-9-]{10}T[0-9:]{8}Z/TIME/g; s/[0-9a-f]{8}\//C\//' <<<"$output")
     [ "$shown" = $'query 1  C/1  TIME  1 message\n    TIME  ended: clear\n    TIME  fresh  s1  say 1.0\n    TIME  resumed  s1  say 1.0\nquery 2  C/2  TIME  1 message  current\n    TIME  injected  s2  say 1.0' ]
@@ -150,11 +144,9 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
 
 @test "an agent sees its own session's history, and no other one's" {
     said <<<$'user secret\nend'
-    MAS_AGENT_ID=11 MAS_SESSION_ID=$ID mas history "$ID" 10
-    [ "$status" -eq 0 ]
+    MAS_AGENT_ID=11 MAS_SESSION_ID=$ID ok history "$ID" 10
     [[ $output == *secret* ]]
-    MAS_AGENT_ID=11 MAS_SESSION_ID=550e8400-e29b-41d4-a716-446655440000 mas history "$ID" 10
-    [ "$status" -eq 1 ]
+    MAS_AGENT_ID=11 MAS_SESSION_ID=550e8400-e29b-41d4-a716-446655440000 fails 1 history "$ID" 10
     [ -z "$output" ]
     [[ $stderr == *"an agent may see only its own session"* ]]
 }
@@ -169,8 +161,7 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
 @test "a damaged memory is exit 5 and says what to do" {
     said <<<'turns 20'
     printf 'garbage' | dd of="$ROOT/sessions/$ID/memory.db" conv=notrunc status=none
-    mas history "$ID" 10
-    [ "$status" -eq 5 ]
+    fails 5 history "$ID" 10
     [[ $stderr == "mas: cannot show the history of session '$ID': "*"not a database"* ]]
     [[ $stderr == *"mas doctor --fix"* ]]
 }
@@ -198,8 +189,7 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
     run ! grep libsqlite3 "$T/loads"
     mkdir "$T/lib"
     echo 'no library' >"$T/lib/libsqlite3.so.0"
-    LD_LIBRARY_PATH=$T/lib mas history "$ID" 10
-    [ "$status" -eq 1 ]
+    LD_LIBRARY_PATH=$T/lib fails 1 history "$ID" 10
     [[ $stderr == *"cannot load SQLite: $T/lib/libsqlite3.so.0: "*'
 install it, for example: apt-get install libsqlite3-0' ]]
     LD_LIBRARY_PATH=$T/lib mas list --all -q

@@ -8,14 +8,11 @@ teardown_more() { close_connections; }
 @test "a verb runs on another machine, in its root" {
     there n1 "$MAS" new -q --name shop >/dev/null
     new_session --name here
-    mas --host n1 list --json
-    [ "$status" -eq 0 ]
+    ok --host n1 list --json
     [ "$(jq -r '.sessions[].name' <<<"$output")" = shop ]
-    mas --host=n1 list -q
-    [ "$status" -eq 0 ]
+    ok --host=n1 list -q
     [ "$output" = "$(there n1 "$MAS" list -q)" ]
-    mas --host n1
-    [ "$status" -eq 0 ]
+    ok --host n1
     [[ $output = *shop* ]]
 }
 
@@ -51,12 +48,10 @@ teardown_more() { close_connections; }
     local words
     words=$(head -c 120000 /dev/zero | tr '\0' "'")
     acts_as n1 'printf "%s" "${@: -1}" | wc -c'
-    mas --host n1 send "$words"
-    [ "$status" -eq 0 ]
+    ok --host n1 send "$words"
     [ "$output" = 120000 ]
     words=$(head -c 131000 /dev/zero | tr '\0' "x")
-    mas --host n1 send "$words" more words
-    [ "$status" -eq 2 ]
+    fails 2 --host n1 send "$words" more words
     [[ $stderr = "mas: cannot run 'send' on host 'n1': the command line is too long for ssh"* ]]
 }
 
@@ -82,36 +77,30 @@ teardown_more() { close_connections; }
 @test "a host that is not reached is exit code 12, with the reason" {
     printf '[host gone]\nvia = ssh:gone\n' >>"$ROOT/mas.ini"
     printf 'Host gone\n    ProxyCommand /bin/false\n' >>"$T/ssh/config"
-    mas --host gone list
-    [ "$status" -eq 12 ]
+    fails 12 --host gone list
     [[ $stderr = "mas: cannot reach host 'gone': "* ]]
     [[ $stderr = *"try: ssh -o BatchMode=yes gone true"* ]]
 
     ssh-keygen -q -t ed25519 -N '' -f "$T/other_key"
     sed -i "s|^HostKey .*|HostKey $T/other_key|" "$T/n1/sshd_config"
-    mas --host n1 list
-    [ "$status" -eq 12 ]
+    fails 12 --host n1 list
     [[ $stderr = "mas: cannot reach host 'n1': Host key verification failed: it has changed"$'\n'*"forget the old key: ssh-keygen -"*-R* ]]
     : >"$T/ssh/known_hosts"
-    mas --host n1 list
-    [ "$status" -eq 12 ]
+    fails 12 --host n1 list
     [[ $stderr = "mas: cannot reach host 'n1': Host key verification failed: it is not known here"$'\n'*"ssh n1 true"* ]]
     echo "@revoked * $(<"$T/other_key.pub")" >"$T/ssh/known_hosts"
-    mas --host n1 list
-    [ "$status" -eq 12 ]
+    fails 12 --host n1 list
     [[ $stderr = "mas: cannot reach host 'n1': Host key verification failed: it was revoked"$'\n'* ]]
 }
 
 @test "a machine that does not let the user in, or has no mas, is exit code 12" {
     sed -i 's|^mas = .*|mas = /no/such/mas|' "$ROOT/mas.ini"
-    mas --host n1 list
-    [ "$status" -eq 12 ]
+    fails 12 --host n1 list
     [[ $stderr = *"mas: cannot reach host 'n1': '/no/such/mas' does not run there"$'\n'* ]]
     close_connections
     : >"$T/ssh/id.pub"
     eventually eval '[ -z "$(find "$T/runtime" -type s)" ]'
-    mas --host n1 list
-    [ "$status" -eq 12 ]
+    fails 12 --host n1 list
     [[ $stderr = "mas: cannot reach host 'n1': "*"Permission denied"* ]]
 }
 
@@ -121,13 +110,11 @@ teardown_more() { close_connections; }
         sed -i '/^ForceCommand/d' "$T/n1/sshd_config"
         echo "ForceCommand $verb" >>"$T/n1/sshd_config"
         close_connections
-        mas --host n1 list --json
-        [ "$status" -eq 12 ]
+        fails 12 --host n1 list --json
         [ "$output" = '' ]
         [[ $stderr = "mas: cannot reach host 'n1': what answers there is not mas"*ForceCommand*~/.bashrc*"ssh n1 $MAS version" ]]
         [[ $verb != *account* || $stderr = *": This account is not available."$'\n'* ]]
-        mas list --all-hosts
-        [ "$status" -eq 12 ]
+        fails 12 list --all-hosts
         [[ $output = *'n1 '*'not reached: what answers there is not mas'* ]]
     done
 }
@@ -137,12 +124,10 @@ teardown_more() { close_connections; }
     # as a shell does that reads ~/.bashrc for ssh
     printf '%s\n' 'ForceCommand printf "\n  Welcome\033[5m to n1\nmail: 3"; eval "$SSH_ORIGINAL_COMMAND"' >>"$T/n1/sshd_config"
     there n1 "$MAS" new -q --name shop -t solo --no-start >/dev/null
-    mas --host n1 list --json
-    [ "$status" -eq 0 ]
+    ok --host n1 list --json
     [ "$(jq -r '.sessions[].name' <<<"$output")" = shop ]
     [ "$stderr" = "mas: warning: host 'n1' prints 'Welcome\x1b[5m to n1' before mas does, which is left out; have ~/.bashrc there print only on a terminal" ]
-    mas list --all-hosts
-    [ "$status" -eq 0 ]
+    ok list --all-hosts
     [[ $output = *'n1 '*shop* ]]
     [ "$stderr" = '' ]
 }
@@ -159,19 +144,16 @@ teardown_more() { close_connections; }
         "$MAS" --host n1 $words >"$T/out.${words%% *}" &
         pids+=($!)
     done
-    mas --host n1 show shop
-    [ "$status" -eq 12 ]
+    fails 12 --host n1 show shop
     [ "$output" = begun ]
     [[ $stderr = "mas: cannot reach host 'n1': mas there has printed nothing for 3 s"$'\n'*'[fleet] silence'* ]]
-    mas show n1:shop
-    [ "$status" -eq 12 ]
+    fails 12 show n1:shop
     touch "$T/n1/home/go"
     for words in "${pids[@]}"; do wait "$words"; done
     [ "$(cat "$T"/out.*)" = $'ended\nended\nended' ]
     close_connections
     echo 'ForceCommand exec sleep 100' >>"$T/n1/sshd_config"
-    mas --host n1 list
-    [ "$status" -eq 12 ]
+    fails 12 --host n1 list
     [[ $stderr = "mas: cannot reach host 'n1': mas has not begun there after 3 s"$'\n'* ]]
 }
 
@@ -182,14 +164,12 @@ teardown_more() { close_connections; }
     cp "$ROOT/mas.ini" "$T/accepted.ini"
     cd "$T/found/sub"
     unset MAS_ROOT
-    mas --host n1 list
-    [ "$status" -eq 3 ]
+    fails 3 --host n1 list
     [[ $stderr = *"mas.ini has no [host n1]"*"mas init DIR"* ]]
     mas config
     [[ $output != *host.n1* ]]
     "$MAS" init "$T/found" >/dev/null
-    mas --host n1 version
-    [ "$status" -eq 0 ]
+    ok --host n1 version
 }
 
 @test "mas config shows hosts, and bad ones are errors" {
@@ -199,16 +179,14 @@ teardown_more() { close_connections; }
     for bad in 'via = ssh:-oProxyCommand=x' 'via = ssh:a b' 'via = ssh:$(x)' 'via = ssh:u@-x' 'via = ssh:' 'via = rsh:n1' 'via = slurm:-x' \
         'mas = mas' 'root = here' 'store = here' "submit = '" 'port = 22'; do
         printf '[host bad]\n%s\n' "$bad" >"$ROOT/mas.ini"
-        mas config
-        [ "$status" -eq 1 ]
+        fails 1 config
         [[ $stderr = *"$ROOT/mas.ini:2: [host bad] "* ]]
     done
     printf '[host -x]\nvia = ssh:n1\n' >"$ROOT/mas.ini"
     mas config
     [[ $stderr = *"a host's name must be"* ]]
     printf '[host later]\nstore = /s\n' >"$ROOT/mas.ini"
-    mas --host later list
-    [ "$status" -eq 1 ]
+    fails 1 --host later list
     [[ $stderr = *"does not say how to reach it"* ]]
 }
 
@@ -217,34 +195,26 @@ teardown_more() { close_connections; }
     before=$(<"$ROOT/mas.ini")
     for bad in 'via = rsh:n1' 'port = 22' 'a line' $'mas = /x\nmas = /y' ': = x'; do
         printf '%s\n[host bad]\nvia = ssh:n1\n%s\n' "$before" "$bad" >"$ROOT/mas.ini"
-        mas list
-        [ "$status" -eq 0 ]
+        ok list
         [[ $stderr != *mas.ini* ]]
-        mas --host n1 list -q
-        [ "$status" -eq 0 ]
-        mas --host bad list
-        [ "$status" -eq 1 ]
+        ok --host n1 list -q
+        fails 1 --host bad list
         [[ $stderr = "mas: cannot use host 'bad': $ROOT/mas.ini:"* ]]
-        mas config
-        [ "$status" -eq 1 ]
+        fails 1 config
         [[ $output = *"host.n1.via"* && $stderr = *"$ROOT/mas.ini:"* ]]
     done
     mas doctor
     [[ $output$stderr = *"$ROOT/mas.ini: "* ]]
-    mas list --all-hosts
-    [ "$status" -eq 12 ]
+    fails 12 list --all-hosts
     [[ $output = *"bad "*"$ROOT/mas.ini:"* ]]
     printf '%s\n[host bad]\nport = 22\n[tmux\x01]\n' "$before" >"$ROOT/mas.ini"
-    mas list
-    [ "$status" -eq 1 ]
+    fails 1 list
 }
 
 @test "an agent may not reach hosts" {
-    MAS_SOCKET=$T/none mas --host n1 list
-    [ "$status" -eq 1 ]
+    MAS_SOCKET=$T/none fails 1 --host n1 list
     [[ $stderr = *"cannot reach host 'n1': only a person may"* ]]
-    MAS_BROKERED=10 mas --host n1 list
-    [ "$status" -eq 1 ]
+    MAS_BROKERED=10 fails 1 --host n1 list
     [ ! -d "$T/runtime/mas" ]
 }
 
@@ -253,8 +223,7 @@ teardown_more() { close_connections; }
     [ "$(find "$T/runtime/mas" -type s | wc -l)" -eq 1 ]
     [ "$(stat -c %a "$T/runtime/mas")" = 700 ]
     chmod 755 "$T/runtime/mas"
-    mas --host n1 list
-    [ "$status" -eq 1 ]
+    fails 1 --host n1 list
     [[ $stderr = *"cannot use '$T/runtime/mas'"* ]]
 }
 
@@ -263,8 +232,7 @@ teardown_more() { close_connections; }
     "$MAS" --host n1 list -q
     socket=$(find "$T/runtime/mas" -type s)
     kill -KILL "$(ssh -o ControlPath="$socket" -O check any 2>&1 | tr -dc 0-9)"
-    mas --host n1 list -q
-    [ "$status" -eq 0 ]
+    ok --host n1 list -q
 }
 
 @test "an interrupt here closes the connection to the verb there" {
@@ -293,8 +261,7 @@ teardown_more() { close_connections; }
 @test "the terminal's team and multiplexer do not pass to ssh" {
     printf '#!/bin/sh\nenv >%s/env\nexec /usr/bin/ssh -F %s "$@"\n' "$T" "$T/ssh/config" >"$T/bin/ssh"
     sed -i '2i case "$*" in *ConnectTimeout*) exit 1 ;; esac # it is for ~/.ssh/config to say' "$T/bin/ssh"
-    TMUX=/x,1,0 TMUX_PANE=%1 MAS_SESSION_ID=abc mas --host n1 list
-    [ "$status" -eq 0 ]
+    TMUX=/x,1,0 TMUX_PANE=%1 MAS_SESSION_ID=abc ok --host n1 list
     run ! grep -E '^(TMUX=|TMUX_PANE|MAS_)' "$T/env"
 }
 
@@ -323,20 +290,15 @@ teardown_more() { close_connections; }
 @test "NAME:SESSION names a session of another machine, wherever a session stands" {
     local id
     id=$(there n1 "$MAS" new -q --name shop -t pair)
-    mas show n1:shop --json
-    [ "$status" -eq 0 ]
+    ok show n1:shop --json
     [ "$(jq -r .sessionId <<<"$output")" = "$id" ]
     mas show -s "n1:${id:0:8}" --json
     [ "$(jq -r .sessionId <<<"$output")" = "$id" ]
-    mas send n1:shop all "hello there"
-    [ "$status" -eq 0 ]
-    mas send -s n1:@last all -- "-x: y"
-    [ "$status" -eq 0 ]
-    mas wait n1:nothing
-    [ "$status" -eq 3 ]
+    ok send n1:shop all "hello there"
+    ok send -s n1:@last all -- "-x: y"
+    fails 3 wait n1:nothing
     [[ $stderr = *"'nothing'"* ]]
-    mas attach n1:shop
-    [ "$status" -eq 1 ]
+    fails 1 attach n1:shop
     [[ $stderr = *terminal* ]]
 }
 
@@ -360,16 +322,13 @@ teardown_more() { close_connections; }
     here=$ID
     acts_as n1 'echo "n1 $*"; exit 4'
     acts_as n2 'echo "n2 $*"; exit 5'
-    mas stop "$here" n2:a n1:b n2:c
-    [ "$status" -eq 5 ]
+    fails 5 stop "$here" n2:a n1:b n2:c
     [ "${lines[0]}" = "n2 --root $T/n2/root stop -- a c" ]
     [ "${lines[1]}" = "n1 --root $T/n1/root stop -- b" ]
     [ "$(field "$here" .status)" = stopped ]
     acts_as n1 'exit 0'
-    mas rm n1:b none
-    [ "$status" -eq 3 ]
-    mas stop n3:x
-    [ "$status" -eq 3 ]
+    fails 3 rm n1:b none
+    fails 3 stop n3:x
     [[ $stderr = *"mas.ini has no [host n3]"* ]]
 }
 
@@ -417,22 +376,18 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
 @test "NAME:SESSION with a host that mas.ini does not have says so, on whatever machine that is" {
     local text
     for text in none:shop none:0123abcd; do
-        mas status "$text"
-        [ "$status" -eq 3 ]
+        fails 3 status "$text"
         [ "$stderr" = "mas: cannot find host 'none': mas.ini has no [host none]"$'\n''the hosts are: n1' ]
     done
     # what cannot be a session is no place either
     for text in 'none: do it' :shop none: no/ne:shop; do
-        mas status "$text"
-        [ "$status" -eq 3 ]
+        fails 3 status "$text"
         [ "${stderr%%$'\n'*}" = "mas: cannot find session '$text': there is no such session in '$ROOT'" ]
     done
-    mas status n1:none:shop
-    [ "$status" -eq 3 ]
+    fails 3 status n1:none:shop
     [ "${stderr_lines[0]}" = "mas: cannot find host 'none': mas.ini on n1 has no [host none]" ]
     there n1 "$MAS" new -q --name shop --no-start >/dev/null
-    mas move n1:shop n2
-    [ "$status" -eq 3 ]
+    fails 3 move n1:shop n2
     [ "$stderr" = "mas: cannot find host 'n2': mas.ini on n1 has no [host n2]"$'\n''hosts are described in mas.ini(5)' ]
     rm -r "$ROOT/sessions"
     mkdir -p "$XDG_CONFIG_HOME/mas"
@@ -444,21 +399,16 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
 }
 
 @test "new --host on a machine that ssh reaches creates the session there" {
-    mas new --host n1 --name shop -t solo -q
-    [ "$status" -eq 0 ]
+    ok new --host n1 --name shop -t solo -q
     [ "$output" = "$(there n1 "$MAS" list -q)" ]
     [ "$(there n1 "$MAS" show shop --json | jq -r .status)" = active ]
     [ "$("$MAS" list -q)" = '' ]
-    mas new --host n1 --name shop
-    [ "$status" -eq 4 ]
-    mas new --host none
-    [ "$status" -eq 3 ]
+    fails 4 new --host n1 --name shop
+    fails 3 new --host none
     [[ $stderr = *"cannot find host 'none'"* ]]
-    mas new --host n1 --cpus 2
-    [ "$status" -eq 2 ]
+    fails 2 new --host n1 --cpus 2
     [[ $stderr = "mas: cannot use --cpus with --host n1: Slurm does not place sessions there"* ]]
-    MAS_BROKERED=10 mas new --host n1
-    [ "$status" -eq 1 ]
+    MAS_BROKERED=10 fails 1 new --host n1
 }
 
 @test "new --host passes everything but --host, and makes no root here" {
@@ -486,21 +436,18 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
 
 @test "what a machine says to do can be done from here: its command lines have its name" {
     there n1 "$MAS" new -q --no-start -t solo --agent shell --name shop
-    mas --host n1 send shop all hello
-    [ "$status" -eq 4 ]
+    fails 4 --host n1 send shop all hello
     [[ $stderr = *': mas --host n1 start shop'* ]]
     mas status n1:shop
     [ "$stderr" = '' ]
-    mas start n1:nobody
-    [ "$status" -eq 3 ]
+    fails 3 start n1:nobody
     [[ $stderr = *': mas --host n1 list'* ]]
     mas --host n1 start --nonsense
     [[ $stderr = *': mas help start'* ]]
     mas --host n1 new --no-start -t solo --agent shell --name bench
     [[ $output = *$'\nstart: mas --host n1 start bench' ]]
     # as it is said
-    mas --host n1 start shop
-    [ "$status" -eq 0 ]
+    ok --host n1 start shop
     [ "$(there n1 "$MAS" show shop --json | jq -r .status)" = active ]
     # agents are told nothing of it, nor is the server that begins with a session, and all that begins in it
     mas --host n1 send shop all 'echo "reached as <$MAS_REACHED_AS>"'
@@ -512,23 +459,20 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
 
 @test "a machine is told how it is reached by a variable" {
     acts_as n1 'echo "as $MAS_REACHED_AS"'
-    mas --host n1 version
-    [ "$status" -eq 0 ]
+    ok --host n1 version
     [ "$output" = 'as n1' ]
     # a path that looks like a variable runs, too
     mv "$T/n1/tool" "$T/n1/tool=1"
     mv "$T/n1/tool.does" "$T/n1/tool=1.does"
     sed -i "s|^mas = .*|mas = $T/n1/tool=1|" "$ROOT/mas.ini"
-    mas --host n1 version
-    [ "$status" -eq 0 ]
+    ok --host n1 version
 }
 
 @test "a variable that is no name of a host does not get into a hint" {
     local name long
     printf -v long '%033d' 0
     for name in '' ' ' -x 'n1 list; touch x' '$(touch x)' $'n1\e[31m' $'n1\n' "n1'" n1:shop ../n1 "$long"; do
-        MAS_REACHED_AS=$name mas show nobody
-        [ "$status" -eq 3 ]
+        MAS_REACHED_AS=$name fails 3 show nobody
         [[ $stderr = *'see: mas list'* || $stderr = *': mas list'* ]]
     done
     MAS_REACHED_AS=n1 mas show nobody

@@ -108,23 +108,18 @@ END
     sed -i 's/^b 1$/x/' "$C/x/b"
     for verb in diff 'diff --stat' 'diff --json' merge sync; do
         # shellcheck disable=SC2086 # words
-        mas ${verb%% *} "$ID" x ${verb#"${verb%% *}"}
-        [ "$status" -eq 0 ]
+        ok ${verb%% *} "$ID" x ${verb#"${verb%% *}"}
     done
     [ "$(team_git rev-parse "mas/$L/main")" = "$(GIT_DIR=$R GIT_CONFIG_COUNT=0 cat "$R/refs/heads/mas/$L/x")" ]
     # what is committed in .gitattributes must not run in the team's and the person's trees, too
     GIT_DIR=$R GIT_INDEX_FILE=$R/i2 GIT_CONFIG_GLOBAL=/dev/null true
-    mas merge "$ID" y
-    [ "$status" -eq 0 ]
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok merge "$ID" y
+    ok land "$ID"
     mas list
     mas show "$ID"
     mas status "$ID"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    fails 4 rm "$ID"
+    ok rm -f "$ID"
     [ ! -e "$EVIL" ]
 }
 
@@ -135,15 +130,12 @@ END
     printf 'gitdir: %s/other/.git\n' "$T" >"$R"
     refuse 5 "cannot read the repository of agent 'x': its .git is missing, a file or a link"
     rm "$R" && ln -s "$T/other/.git" "$R"
-    mas diff "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 diff "$ID" x
     rm "$R"
-    mas diff "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 diff "$ID" x
     # the whole directory
     mv "$C/x" "$C/x.saved" && ln -s "$T/other" "$C/x"
-    mas diff "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 diff "$ID" x
     [[ $stderr == *'its directory is missing or a link'* ]]
 }
 
@@ -154,8 +146,7 @@ END
     mv "$T/other/.git" "$R"
     mas diff "$ID" x
     [ "$status" -ne 0 ]
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     mas sync "$ID" x
     [[ $status != 0 || $output == *'not updated'* ]]
     mas rm "$ID"
@@ -173,19 +164,15 @@ END
     printf '%s/elsewhere\n' "$T" >>"$R/objects/info/alternates"
     refuse 5 'it borrows objects from elsewhere'
     printf '../../../../code.git/objects\n' >"$R/objects/info/alternates"
-    mas diff "$ID" x
-    [ "$status" -eq 0 ]
+    ok diff "$ID" x
     echo http://localhost:1/ >"$R/objects/info/http-alternates"
-    mas diff "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 diff "$ID" x
     rm "$R/objects/info/http-alternates"
     mv "$R/objects/pack" "$T/pack" && ln -s "$T/pack" "$R/objects/pack"
-    mas diff "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 diff "$ID" x
     rm "$R/objects/pack" && mkdir "$R/objects/pack"
     mv "$R/refs" "$T/refs" && ln -s "$T/refs" "$R/refs"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
 }
 
 @test "a branch or HEAD that leads elsewhere or is garbage is refused" {
@@ -194,39 +181,31 @@ END
     refuse 5 "cannot read the repository of agent 'x': a ref names no object"
     for text in 'ref: refs/heads/other' garbage '' 1234 "$(printf 'f%.0s' {1..39})" "$(head -c 5000 /dev/zero | tr '\0' f)"; do
         printf '%s' "$text" >"$b"
-        mas merge "$ID" x
-        [ "$status" -eq 5 ]
+        fails 5 merge "$ID" x
     done
     rm "$b" && printf '%040d\n' 1 >"$T/secret" && ln -s "$T/secret" "$b"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     rm "$b" && mkfifo "$b"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     rm "$b"
     for text in 'ref: refs/heads/../../x' 'ref: /etc/passwd' garbage '' 'ref: refs/remotes/x'; do
         printf '%s\n' "$text" >"$R/HEAD"
-        mas diff "$ID" x
-        [ "$status" -eq 5 ]
-        mas sync "$ID" x
-        [ "$status" -eq 5 ]
+        fails 5 diff "$ID" x
+        fails 5 sync "$ID" x
     done
     rm "$R/HEAD" && ln -s "$T/secret" "$R/HEAD"
-    mas diff "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 diff "$ID" x
 }
 
 @test "garbage in packed-refs is refused" {
     git -C "$C/x" checkout -q --detach
     git -C "$C/x" pack-refs --all
     head -c 100000 /dev/urandom >"$R/packed-refs"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     mas rm "$ID"
     [ "$status" -ne 0 ]
     printf 'zzz refs/heads/mas/%s/x\n' "$L" >"$R/packed-refs"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     printf '%040d refs/heads/../../escape\n' 1 >"$R/packed-refs"
     mas rm "$ID"
     [ "$status" -ne 0 ]
@@ -242,21 +221,17 @@ END
     refuse 5 "cannot fetch the work of agent 'x'"
     # well formed, and not what its name says
     printf 'blob 5\0hello' | python3 -c 'import sys,zlib; sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read()))' >"$f"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     rm -f "$f"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     cp "$T/blob" "$f"
     tree=$(git -C "$C/x" rev-parse 'HEAD^{tree}')
     for oid in "$blob" "$tree" "$(printf '%040d' 7)"; do
         echo "$oid" >"$R/refs/heads/mas/$L/x"
-        mas merge "$ID" x
-        [ "$status" -eq 5 ]
+        fails 5 merge "$ID" x
     done
     echo "$head" >"$R/refs/heads/mas/$L/x"
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     whole
 }
 
@@ -275,15 +250,12 @@ END
 
 @test "an index that is garbage stops nothing but rm and sync" {
     head -c 3000 /dev/urandom >"$R/index"
-    mas diff "$ID" x
-    [ "$status" -eq 0 ]
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok diff "$ID" x
+    ok merge "$ID" x
     mas rm "$ID"
     [ "$status" -ne 0 ]
     printf 'DIRC\0\0\0\11\0\0\0\1' >"$R/index"
-    mas diff "$ID" x
-    [ "$status" -eq 0 ]
+    ok diff "$ID" x
     mas rm "$ID"
     [ "$status" -ne 0 ]
 }
@@ -305,11 +277,9 @@ END
 )
     tree=$(printf '100644 blob %s\tbomb\n' "$oid" | git -C "$C/x" mktree)
     git -C "$C/x" update-ref HEAD "$(git -C "$C/x" commit-tree -p HEAD -m bomb "$tree")"
-    mas merge "$ID" x
-    [ "$status" -eq 1 ]
+    fails 1 merge "$ID" x
     [[ $stderr == *"a file in it is larger than 1 GiB"* ]]
-    mas diff "$ID" x
-    [ "$status" -eq 1 ]
+    fails 1 diff "$ID" x
     [ ! -e "$C/view/bomb" ]
     whole
 }
@@ -322,8 +292,7 @@ END
         git -C "$C/x" update-ref "refs/heads/mas/$L/x" \
             "$(git -C "$C/x" commit-tree -p refs/remotes/team/main -m evil "$tree" 2>/dev/null ||
                 git -C "$C/x" commit-tree -m evil "$tree")"
-        mas merge "$ID" x
-        [ "$status" -eq 5 ]
+        fails 5 merge "$ID" x
         [ ! -e "$C/view/.git/x" ]
     done
     whole

@@ -7,12 +7,10 @@ load ../helper
     mkdir "$T/outside"
     rmdir "$ROOT/sessions/$ID/run"
     ln -s "$T/outside" "$ROOT/sessions/$ID/run"
-    SECRET=hush mas start "$ID"
-    [ "$status" -eq 1 ]
+    SECRET=hush fails 1 start "$ID"
     [[ $stderr == "mas: cannot open 'run': "* ]]
     [ -z "$(ls -A "$T/outside")" ]
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"run is a symbolic link"* ]]
 }
 
@@ -21,12 +19,10 @@ load ../helper
     mkdir "$T/outside"
     mv "$ROOT/sessions/$ID/logs" "$T/logs"
     ln -s "$T/outside" "$ROOT/sessions/$ID/logs"
-    mas start "$ID"
-    [ "$status" -eq 1 ]
+    fails 1 start "$ID"
     [[ $stderr == "mas: cannot start session '$ID': cannot open its logs: "* ]]
     [ -z "$(ls -A "$T/outside")" ]
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"logs is a symbolic link"* ]]
 }
 
@@ -34,13 +30,10 @@ load ../helper
     new_session -t solo --no-start
     mv "$ROOT/sessions/$ID" "$T/moved"
     ln -s "$T/moved" "$ROOT/sessions/$ID"
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"$ID  its workspace cannot be opened"* ]]
-    mas rm "$ID"
-    [ "$status" -eq 1 ]
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    fails 1 rm "$ID"
+    ok rm -f "$ID"
     [ -f "$T/moved/.session" ]
     [ "$("$MAS" list -q)" = '' ]
     [ "$("$MAS" doctor)" = 'everything is in order' ]
@@ -50,14 +43,11 @@ load ../helper
     new_session -t solo --no-start
     rm "$ROOT/sessions/$ID/.session.lock"
     mkfifo "$ROOT/sessions/$ID/.session.lock"
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *".session.lock is a FIFO"* ]]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ "$("$MAS" doctor)" = 'everything is in order' ]
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
 }
 
 @test "the first new of a default root, many at once" {

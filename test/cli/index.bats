@@ -73,8 +73,7 @@ comes_back() {
 @test "a missing index is made again without a warning" {
     three
     rm "$(INDEX)"
-    mas list -q
-    [ "$status" -eq 0 ]
+    ok list -q
     [ -z "$stderr" ]
     [ "$(sort <<<"$output" | xargs)" = "$IDS" ]
     index_is_whole
@@ -164,8 +163,7 @@ comes_back() {
         [ "$(listed)" = "$IDS" ]
     done
     sed -i 's/"tmuxSession":"[^"]*"/"tmuxSession":"#(touch ran);\\u001b[31m"/' "$(INDEX)"
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     [[ $output != *$'\033'* ]]
     [ "$("$MAS" list --json | jq '.total')" -eq 3 ]
     "$MAS" stop -q "$A"
@@ -191,19 +189,16 @@ comes_back() {
     index_of "$(row "$A" active one)"
     [ "$(listed)" = "$IDS" ]
     [ "$(field two .sessionId)" = "$B" ]
-    mas start two
-    [ "$status" -eq 0 ]
+    ok start two
     [ "$(listed --active)" = "$(printf '%s\n' "$A" "$B" | sort | xargs)" ]
-    mas rm "$C"
-    [ "$status" -eq 0 ]
+    ok rm "$C"
     [ "$(listed)" = "$(printf '%s\n' "$A" "$B" | sort | xargs)" ]
 }
 
 @test "the name of a workspace that is not in the index is still taken" {
     three
     index_of "$(row "$A" active one)"
-    mas new -t solo -n two --no-start
-    [ "$status" -eq 4 ]
+    fails 4 new -t solo -n two --no-start
     [ "$stderr" = "mas: cannot name a session 'two': another session has that name
 see it with: mas show two" ]
     [ "$(listed)" = "$IDS" ]
@@ -213,18 +208,15 @@ see it with: mas show two" ]
     three
     gone=6ba7b810-9dad-41d1-80b4-00c04fd430c8
     index_of "$(row "$A" active one)" "$(row "$B" stopped two)" "$(row "$C" stopped '')" "$(row $gone stopped ghost)"
-    mas list --json
-    [ "$status" -eq 0 ]
+    ok list --json
     [ "$(jq -r --arg id $gone '.sessions[] | select(.sessionId == $id) | .status + ": " + .reason' <<<"$output")" = "error: its workspace is missing" ]
     [ "$(listed --error)" = $gone ]
     [ "$(listed --active)" = "$A" ]
     for verb in start stop env; do
-        mas $verb ghost
-        [ "$status" -eq 5 ]
+        fails 5 $verb ghost
         [[ $stderr == "mas: cannot "*"session '$gone': its workspace is missing"* ]]
     done
-    mas rm ghost
-    [ "$status" -eq 0 ]
+    ok rm ghost
     [ "$(listed)" = "$IDS" ]
     index_is_whole
 }
@@ -263,8 +255,7 @@ see it with: mas show two" ]
     echo x >"$ROOT/sessions/file"
     for option in '' --all; do
         # shellcheck disable=SC2086
-        mas list -q $option
-        [ "$status" -eq 0 ]
+        ok list -q $option
         [ "$(sort <<<"$output" | xargs)" = "$IDS" ]
     done
     rm "$(INDEX)"
@@ -292,8 +283,7 @@ see it with: mas show two" ]
     three
     rm "$(INDEX)"
     mkdir "$(INDEX)"
-    mas list -q
-    [ "$status" -eq 0 ]
+    ok list -q
     [ "$(sort <<<"$output" | xargs)" = "$IDS" ]
     [[ $stderr == "mas: warning: "* ]]
     before=$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 | sort)
@@ -333,8 +323,7 @@ see it with: mas show two" ]
     ROOT=$T/moved
     [ "$(listed)" = "$IDS" ]
     [ "$("$MAS" list --json | jq -r '[.sessions[].workingDir | startswith($r)] | all' --arg r "$T/moved/sessions/")" = true ]
-    mas start two
-    [ "$status" -eq 0 ]
+    ok start two
     [ "$(meta "$B" SESSION_DIR)" = "$T/moved/sessions/$B" ]
     [ "$(jq -r --arg id "$B" '.sessions[] | select(.sessionId == $id) | .workingDir' "$(INDEX)")" = "$T/moved/sessions/$B" ]
 }

@@ -5,8 +5,7 @@ load ../helper
 shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' | sort); }
 
 @test "init makes mas.ini, templates and sessions and says where" {
-    mas init "$T/new root"
-    [ "$status" -eq 0 ]
+    ok init "$T/new root"
     [ "$output" = "$T/new root: root created" ]
     [ -z "$stderr" ]
     [ -f "$T/new root/mas.ini" ]
@@ -22,17 +21,14 @@ shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' 
 }
 
 @test "init makes the directories above" {
-    mas init "$T/a/b/c"
-    [ "$status" -eq 0 ]
+    ok init "$T/a/b/c"
     [ -f "$T/a/b/c/mas.ini" ]
 }
 
 @test "init without DIR makes MAS_ROOT, and --root goes before it" {
-    MAS_ROOT=$T/one mas init
-    [ "$status" -eq 0 ]
+    MAS_ROOT=$T/one ok init
     [ -f "$T/one/mas.ini" ]
-    MAS_ROOT=$T/two mas init --root "$T/three"
-    [ "$status" -eq 0 ]
+    MAS_ROOT=$T/two ok init --root "$T/three"
     [ -f "$T/three/mas.ini" ]
     [ ! -e "$T/two" ]
 }
@@ -42,8 +38,7 @@ shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' 
     echo mine >"$ROOT/templates/solo/unit/solo/AGENTS.md"
     new_session -t solo --no-start
     before=$(snapshot)
-    mas init
-    [ "$status" -eq 0 ]
+    ok init
     [ "$output" = "$ROOT: is already a root, nothing to do" ]
     [ "$(snapshot)" = "$before" ]
 }
@@ -52,8 +47,7 @@ shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' 
     rm -rf "$ROOT/templates/solo"
     mkdir -p "$ROOT/templates/mine"
     echo x >"$ROOT/templates/mine/file"
-    mas init
-    [ "$status" -eq 0 ]
+    ok init
     [ "$output" = "$ROOT: is already a root
 templates/solo: created" ]
     diff -r --no-dereference "$PROJECT/templates/solo" "$ROOT/templates/solo"
@@ -63,36 +57,30 @@ templates/solo: created" ]
 @test "init puts nothing else into a directory that holds other files" {
     mkdir "$T/full"
     echo keep >"$T/full/file"
-    mas init "$T/full"
-    [ "$status" -eq 0 ]
+    ok init "$T/full"
     [ "$(cat "$T/full/file")" = keep ]
     [ "$(find "$T/full" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | xargs)" = "file mas.ini sessions templates" ]
 }
 
 @test "init -q prints nothing" {
-    mas init -q "$T/quiet"
-    [ "$status" -eq 0 ]
+    ok init -q "$T/quiet"
     [ -z "$output$stderr" ]
     [ -f "$T/quiet/mas.ini" ]
 }
 
 @test "init refuses an empty name and more than one directory" {
-    mas init ''
-    [ "$status" -eq 2 ]
+    fails 2 init ''
     [[ $stderr == "mas: cannot create a root: "*empty* ]]
-    mas init "$T/a" "$T/b"
-    [ "$status" -eq 2 ]
+    fails 2 init "$T/a" "$T/b"
     [[ $stderr == "mas: cannot run 'init': unexpected operand '$T/b'"* ]]
     [ ! -e "$T/a" ]
 }
 
 @test "init refuses a place that is a file" {
     echo x >"$T/file"
-    mas init "$T/file"
-    [ "$status" -eq 1 ]
+    fails 1 init "$T/file"
     [[ $stderr == "mas: cannot create root '$T/file': "* ]]
-    mas init "$T/file/below"
-    [ "$status" -eq 1 ]
+    fails 1 init "$T/file/below"
     [[ $stderr == "mas: cannot create directory '$T/file/below': "* ]]
     [ "$(cat "$T/file")" = x ]
 }
@@ -101,19 +89,16 @@ templates/solo: created" ]
     [ "$(id -u)" -eq 0 ] || skip "only root can give a directory away"
     mkdir "$T/theirs"
     chown nobody "$T/theirs"
-    mas init "$T/theirs"
-    [ "$status" -eq 1 ]
+    fails 1 init "$T/theirs"
     [[ $stderr == "mas: cannot use root '$T/theirs': it belongs to user "* ]]
     [ -z "$(ls -A "$T/theirs")" ]
 }
 
 @test "init refuses a path with control characters" {
-    mas init "$T/a"$'\n'"b"
-    [ "$status" -eq 1 ]
+    fails 1 init "$T/a"$'\n'"b"
     [ "$stderr" = "mas: cannot create root '$T/a\\x0ab': its path contains control characters" ]
     [ ! -e "$T/a"$'\n'"b" ]
-    mas init "$T/"$'\033[31m'
-    [ "$status" -eq 1 ]
+    fails 1 init "$T/"$'\033[31m'
     [[ $stderr != *$'\033'* ]]
 }
 
@@ -126,19 +111,16 @@ templates/solo: created" ]
     done
     [ "$(stat -c %a "$T/root000/sessions" "$T/root027/sessions" "$T/root077/sessions" "$T/root077/mas.ini" | xargs)" = '755 750 700 600' ]
     cd "$T/root077"
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     (umask 027 && "$MAS" new -q -t solo --no-start)
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [ "$(stat -c %a "$T/root077/sessions")" = 700 ]
 }
 
 @test "the mas.ini that init writes is valid, and all of it is comment" {
     run grep -vE '^([;#]|\[|$)' "$ROOT/mas.ini"
     [ -z "$output" ]
-    mas config --json
-    [ "$status" -eq 0 ]
+    ok config --json
     [ "$(jq -r '[.settings[].origin] | unique | join(" ")' <<<"$output")" = "MAS_TMUX_SOCKET built in" ]
 }
 
@@ -151,8 +133,7 @@ templates/solo: created" ]
 @test "each setting in the mas.ini that init writes may be taken out of its comment" {
     sed -i '/preset mine/,$!s/^;\([a-z]* = .*\)/\1/' "$ROOT/mas.ini"
     [ "$(grep -c '^[a-z]* =' "$ROOT/mas.ini")" -ge 8 ]
-    mas config
-    [ "$status" -eq 0 ]
+    ok config
     [[ $output == *"$ROOT/mas.ini:"* ]]
 }
 
@@ -161,8 +142,7 @@ templates/solo: created" ]
     mkdir -p "$ROOT/templates/.new-solo/unit"
     echo half >"$ROOT/templates/.new-solo/unit/file"
     rm -rf "$ROOT/templates/solo"
-    mas init
-    [ "$status" -eq 0 ]
+    ok init
     [ ! -e "$ROOT/templates/.new-solo" ]
     diff -r --no-dereference -x .shipped "$PROJECT/templates" "$ROOT/templates"
     new_session -t solo --no-start
@@ -218,8 +198,7 @@ templates/trio: created" ]
         ! git -C "$PROJECT" ls-tree -r --name-only "$commit" src | grep -q '/shipped\.c$' || continue
         rm -rf "$ROOT/templates"
         git -C "$PROJECT" archive "$commit" templates | tar -x -C "$ROOT"
-        mas init
-        [ "$status" -eq 0 ]
+        ok init
         [[ $output != *yours* ]] || { echo "$commit: $output"; false; }
         diff -r --no-dereference -x .shipped "$PROJECT/templates" "$ROOT/templates"
         count=$((count + 1))

@@ -8,43 +8,37 @@ setup_more() { unset MAS_TMUX_SOCKET SLURM_JOB_ID; }
 own() { [ "$(basename "$(meta "$1" TMUX_SOCKET)")" = "mas-${1:0:8}" ]; }
 
 @test "in a job new uses a server for the session, and says so" {
-    SLURM_JOB_ID=77 mas new -t solo -n shop
-    [ "$status" -eq 0 ]
+    SLURM_JOB_ID=77 ok new -t solo -n shop
     [[ $stderr == *'in job 77 of Slurm the session has a tmux server of its own'* ]]
     own "$("$MAS" list --json | jq -r '.sessions[0].sessionId')"
     [ "$(field shop .status)" = active ]
-    mas stop shop
-    [ "$status" -eq 0 ]
+    ok stop shop
 }
 
 @test "in a job start leaves the shared server" {
     new_session -t solo -n shop --no-start
     run ! own "$ID"
-    SLURM_JOB_ID=77 mas start shop
-    [ "$status" -eq 0 ]
+    SLURM_JOB_ID=77 ok start shop
     [[ $stderr == *'in job 77 of Slurm'* ]]
     own "$ID"
     [ "$(field shop .status)" = active ]
 }
 
 @test "a shared server that the environment asks for is refused in a job" {
-    SLURM_JOB_ID=77 MAS_TMUX_SERVER=shared mas new -t solo -n shop
-    [ "$status" -eq 4 ]
+    SLURM_JOB_ID=77 MAS_TMUX_SERVER=shared fails 4 new -t solo -n shop
     [[ $stderr == *'cannot use a shared tmux server in job 77 of Slurm'* ]]
     [[ $stderr == *'unset MAS_TMUX_SERVER'* ]]
     [ -z "$("$MAS" list --all -q)" ]
 }
 
 @test "a server for each session is what it is, without a word" {
-    SLURM_JOB_ID=77 MAS_TMUX_SERVER=per-session mas new -t solo -n shop
-    [ "$status" -eq 0 ]
+    SLURM_JOB_ID=77 MAS_TMUX_SERVER=per-session ok new -t solo -n shop
     [ -z "$stderr" ]
 }
 
 @test "a number that is none is no job" {
     for id in '' x 7x -7 123456789012345678901234567; do
-        SLURM_JOB_ID=$id mas new -t solo -q
-        [ "$status" -eq 0 ]
+        SLURM_JOB_ID=$id ok new -t solo -q
         run ! own "$output"
     done
 }

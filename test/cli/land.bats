@@ -29,8 +29,7 @@ refused() {
 @test "a branch that has not moved goes forward, and its work tree follows" {
     make_team -t trio
     work
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$output" = "4 commits landed on main of $P: $(main_of | cut -c1-12)" ]
     [ "$(tip)" = "$(main_of)" ]
     [ "$(head -n 2 "$P/a" | tr '\n' ' ')$(head -n 1 "$P/b")" = 'one two three' ]
@@ -38,8 +37,7 @@ refused() {
     [ "$(git -C "$P" for-each-ref --format='%(refname)')" = refs/heads/main ]
     [ "$(git -C "$P" reflog -1 --format=%gs main)" = 'mas land' ]
     whole
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$output" = 'nothing to land' ]
 }
 
@@ -47,8 +45,7 @@ refused() {
     make_team -t trio
     work
     sed -i '20s/.*/person/' "$P/c" && git -C "$P" commit -qam 'Person'
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$(git -C "$P" log -1 --format=%s)" = "Merge mas/$L/main" ]
     [ "$(git -C "$P" log -1 --format=%P | wc -w)" = 2 ]
     [ "$(tail -n 1 "$P/c")$(head -n 1 "$P/a")" = personone ]
@@ -65,17 +62,15 @@ refused() {
 @test "--merge makes a commit, --squash one commit, -m its message" {
     make_team -t trio
     work
-    mas land "$ID" --merge -m 'My words'
-    [ "$status" -eq 0 ]
+    ok land "$ID" --merge -m 'My words'
     [ "$(git -C "$P" log -1 --format=%s)" = 'My words' ]
     [ "$(git -C "$P" log -1 --format=%P | wc -w)" = 2 ]
     change z c 1 z1
     change z c 2 z2
     "$MAS" merge -q "$ID" z
     before=$(tip)
-    mas land "$ID" --squash --message 'Squashed
+    ok land "$ID" --squash --message 'Squashed
 and more'
-    [ "$status" -eq 0 ]
     [ "$(git -C "$P" log -1 --format=%P)" = "$before" ]
     [ "$(git -C "$P" log -1 --format=%B)" = $'Squashed\nand more' ]
     [ "$(git -C "$P" log -1 --format=%an)" = Person ]
@@ -84,17 +79,14 @@ and more'
     # it counts as landed from now on
     mas land "$ID"
     [ "$output" = 'nothing to land' ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
-    mas land "$ID" --merge --squash
-    [ "$status" -eq 2 ]
+    ok rm "$ID"
+    fails 2 land "$ID" --merge --squash
     # a message makes a commit also where the branch could go forward
     make_team -t trio
     change x a 5 five
     "$MAS" merge -q "$ID" x
     before=$(tip)
-    mas land "$ID" -m 'Five'
-    [ "$status" -eq 0 ]
+    ok land "$ID" -m 'Five'
     [ "$(git -C "$P" log -1 --format='%s %P')" = "Five $before $(main_of)" ]
 }
 
@@ -129,8 +121,7 @@ and more'
     # what landing does not touch stays, changed, staged, removed or new; nor is a touched file in the way
     echo new >"$P/new" && git -C "$P" add new && echo newer >"$P/new"
     touch -d 2001-01-01 "$P/a"
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$(git -C "$P" status --porcelain)" = $' M c\nAM new\n?? other' ]
     [ "$(tail -n 1 "$P/c")$(cat "$P/new" "$P/other" "$P/n")" = $'my changenewer\nmine\ntheirs' ]
 }
@@ -160,8 +151,7 @@ SH
         [ "$(git -C "$P" log -1 --format=%s "$onto")" = mine ]
         clean
         whole
-        mas land --onto "$onto" "$ID"
-        [ "$status" -eq 0 ]
+        ok land --onto "$onto" "$ID"
         git -C "$P" log --format=%s "$onto" | grep -qx mine
         [ "$(git -C "$P" show "$onto:a" | head -n 1)" = one ]
     done
@@ -196,8 +186,7 @@ SH
     [ "$(grep -c $'\r' "$C/x/a.txt" || true)" = 0 ]
     change x a.txt 1 agent
     "$MAS" merge -q "$ID" x
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$(head -n 1 "$P/a.txt")" = $'agent\r' ]
     clean
     # nor does what is taken along change all lines
@@ -211,8 +200,7 @@ SH
     work
     git -C "$P" branch release
     tree=$(cd "$P" && find . -path ./.git -prune -o -type f -print0 | xargs -0 sha256sum)
-    mas land "$ID" --onto release
-    [ "$status" -eq 0 ]
+    ok land "$ID" --onto release
     [ "$(tip release)" = "$(main_of)" ]
     [ "$(tip main)" != "$(main_of)" ]
     [ "$(cd "$P" && find . -path ./.git -prune -o -type f -print0 | xargs -0 sha256sum)" = "$tree" ]
@@ -243,16 +231,14 @@ SH
     P=$T/side # the project of this session
     make_team -t trio
     work
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$(tip side)" = "$(main_of)" ]
     clean
     [ "$(git -C "$main" status --porcelain)" = '' ]
     make_project "$T/-odd #(x) 'q\" é"
     make_team -t trio
     work
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     clean
     [ "$(tip)" = "$(main_of)" ]
 }
@@ -262,8 +248,7 @@ SH
     P=$T/bare.git
     make_team -t trio
     work
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$(git -C "$P" rev-parse main)" = "$(main_of)" ]
     GIT_DIR=$P git fsck
 }
@@ -275,8 +260,7 @@ SH
     BEFORE=$(project_state)
     mas land "$ID"
     refused 2 'mas: cannot land: the session began at no branch'
-    mas land "$ID" --onto main
-    [ "$status" -eq 0 ]
+    ok land "$ID" --onto main
     [ "$(tip main)" = "$(main_of)" ]
     [ "$(head -n 1 "$P/a")" = 'a 1' ]
 }
@@ -285,17 +269,13 @@ SH
     make_team -t trio
     work
     mv "$P" "$T/moved"
-    mas land "$ID"
-    [ "$status" -eq 3 ]
+    fails 3 land "$ID"
     [[ $stderr == "mas: cannot find project '$P': it was moved or removed"$'\n'*"mas set SESSION project=DIR" ]]
-    mas diff "$ID"
-    [ "$status" -eq 0 ]
+    ok diff "$ID"
     change z c 1 z
-    mas merge "$ID" z
-    [ "$status" -eq 0 ]
+    ok merge "$ID" z
     ln -s "$T/moved" "$P"
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$(tip)" = "$(main_of)" ]
     # its objects are its own
     rm -rf "$T/moved"
@@ -306,8 +286,7 @@ SH
     make_team -t trio
     work
     rm -rf "$P/.git"
-    mas land "$ID"
-    [ "$status" -eq 2 ]
+    fails 2 land "$ID"
     [[ $stderr == "mas: cannot use project '$P': "*$'\n'*"mas set SESSION project=DIR" ]]
     # another repository is refused, and what is no repository
     git init -q "$T/else" && git -C "$T/else" commit -q --allow-empty -m other
@@ -319,12 +298,9 @@ SH
     git clone -q --bare "$G" "$T/again.git"
     git --git-dir="$T/again.git" update-ref refs/heads/main "$(team_git rev-parse refs/mas/base)"
     cd "$T"
-    MAS_AGENT_ID=x mas set "$ID" project=again.git
-    [ "$status" -eq 1 ]
-    mas set "$ID" project=again.git
-    [ "$status" -eq 0 ]
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    MAS_AGENT_ID=x fails 1 set "$ID" project=again.git
+    ok set "$ID" project=again.git
+    ok land "$ID"
     [ "$(git --git-dir="$T/again.git" rev-parse main)" = "$(main_of)" ]
     [ "$(jq -r '.project | "\(.path) \(.onto)"' "$ROOT/sessions/$ID/config.json")" = "$T/again.git refs/heads/main" ]
 }
@@ -347,8 +323,7 @@ SH
     work
     sed -i '19s/.*/person/' "$P/a"
     git -C "$P" -c core.hooksPath=/dev/null -c core.fsmonitor=false commit -qam person
-    mas land "$ID" --merge
-    [ "$status" -eq 0 ]
+    ok land "$ID" --merge
     compgen -G "$T/ran.*" && return 1
     [ "$(sha256sum "$P/.git/config")" = "$config" ]
     [ "$(head -n 1 "$P/a")" = one ]
@@ -364,8 +339,7 @@ SH
 Body of z'
     "$MAS" merge -q "$ID" z
     base=$(tip)
-    mas land "$ID" --rebase
-    [ "$status" -eq 0 ]
+    ok land "$ID" --rebase
     [ "$(git -C "$P" rev-list --merges "$base..main")" = '' ]
     [ "$(git -C "$P" rev-list --count "$base..main")" = 4 ]
     [ "$(git -C "$P" merge-base "$base" main)" = "$base" ]
@@ -375,11 +349,9 @@ Body of z'
     [ "$(tail -n 1 "$P/c")$(sed -n 3p "$P/c")$(head -n 1 "$P/a")" = personzone ]
     clean
     whole
-    mas land "$ID" --rebase
-    [ "$status" -eq 0 ]
+    ok land "$ID" --rebase
     [ "$output" = 'nothing to land' ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "--rebase refuses a commit that conflicts, and a merge that has changes of its own" {
@@ -405,8 +377,7 @@ Body of z'
     for options in '--merge --squash' '--merge --rebase' '--squash --rebase' '--pr --push' '--pr --rebase' \
         '--rebase -m text'; do
         # shellcheck disable=SC2086 # words
-        mas land "$ID" $options
-        [ "$status" -eq 2 ]
+        fails 2 land "$ID" $options
     done
 }
 
@@ -414,13 +385,11 @@ Body of z'
     git clone -q --bare "$P" "$T/remote.git"
     make_team -t trio
     work
-    mas land "$ID" --push
-    [ "$status" -eq 4 ]
+    fails 4 land "$ID" --push
     [[ $stderr == *'has no remote'* ]]
     [ "$(tip)" = "$(main_of)" ]
     git -C "$P" remote add origin "$T/remote.git"
-    mas land "$ID" --push
-    [ "$status" -eq 0 ]
+    ok land "$ID" --push
     [ "$(GIT_DIR=$T/remote.git git rev-parse main)" = "$(main_of)" ]
     # the remote has moved on
     git clone -q "$T/remote.git" "$T/other"
@@ -428,8 +397,7 @@ Body of z'
     theirs=$(GIT_DIR=$T/remote.git git rev-parse main)
     change z c 1 z
     "$MAS" merge -q "$ID" z
-    mas land "$ID" --push
-    [ "$status" -eq 1 ]
+    fails 1 land "$ID" --push
     [[ $stderr == *"cannot push to 'origin'"*'the branch has landed'* ]]
     [ "$(tip)" = "$(main_of)" ]
     [ "$(GIT_DIR=$T/remote.git git rev-parse main)" = "$theirs" ]
@@ -441,22 +409,19 @@ Body of z'
     make_team -t trio -n login
     work
     before=$(tip)
-    mas land "$ID" --pr
-    [ "$status" -eq 1 ]
+    fails 1 land "$ID" --pr
     [[ $stderr == *"'gh' is not in PATH"* ]]
     GIT_DIR=$T/remote.git run ! git rev-parse -q --verify mas/login
     mkdir "$T/bin"
     # shellcheck disable=SC2016 # for the script
     printf '#!/bin/sh\n{ pwd; printf "%%s\\n" "$@"; } >"%s/gh"\nexit ${GH_RC-0}\n' "$T" >"$T/bin/gh"
     chmod +x "$T/bin/gh"
-    PATH=$T/bin:$PATH mas land "$ID" --pr -m $'Title\n\nText'
-    [ "$status" -eq 0 ]
+    PATH=$T/bin:$PATH ok land "$ID" --pr -m $'Title\n\nText'
     [ "$(GIT_DIR=$T/remote.git git rev-parse mas/login)" = "$(main_of)" ]
     [ "$(tip)" = "$before" ]
     [ "$(git -C "$P" for-each-ref --format='%(refname)' refs/heads)" = refs/heads/main ]
     [ "$(cat "$T/gh")" = "$P"$'\npr\ncreate\n--head\nmas/login\n--base\nmain\n--title\nTitle\n--body\nText' ]
-    GH_RC=3 PATH=$T/bin:$PATH mas land "$ID" --pr
-    [ "$status" -eq 1 ]
+    GH_RC=3 PATH=$T/bin:$PATH fails 1 land "$ID" --pr
     [[ $stderr == *'gh ended with exit code 3'*"the branch 'mas/login' was pushed"* ]]
 }
 
@@ -495,8 +460,7 @@ Body of z'
         refused 4 "mas: cannot use project '$P': it is another repository than the one that the session began with"
     done
     change y c 1 mine
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     [[ $stderr == *'warning: the project did not get the commits'*'it is another repository'* ]]
     [ "$(project_state)" = "$BEFORE" ]
     [ -n "$(ls "$ROOT/lost")" ]
@@ -531,8 +495,7 @@ change_unseen() {
     make_team -t trio
     change y b 1 two
     "$MAS" merge -q "$ID" y
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$(head -n 1 "$P/b")" = two ]
     [ "$(sed -n 7p "$P/a")" = 'a 8' ]
 }
@@ -547,8 +510,7 @@ change_unseen() {
     git -C "$C/x" add .gitattributes
     git -C "$C/x" commit -qm attributes
     "$MAS" merge -q "$ID" x
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     clean_of_evil() { run ! compgen -G "$T/ran.*"; }
     clean_of_evil
     [ "$(head -n 1 "$P/a")" = one ]
@@ -561,8 +523,7 @@ change_unseen() {
     mas land "$ID"
     refused 4 "mas: cannot land onto 'main': 'c' needs a filter of the project, and mas runs none"
     git -C "$P" branch side
-    mas land "$ID" --onto side
-    [ "$status" -eq 0 ]
+    ok land "$ID" --onto side
     clean_of_evil
     [ "$(git -C "$P" show side:c | head -n 1)" = three ]
 }

@@ -190,8 +190,7 @@ make_units() {
     new_session -t pair --no-start
     mkfifo "$UNIT/pipe"
     before=$(snapshot)
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [ "$stderr" = "mas: cannot copy 'templates/solo/unit/solo/pipe': it is a FIFO" ]
     [ "$(snapshot)" = "$before" ]
 }
@@ -202,12 +201,10 @@ make_units() {
     "$MAS" start -q "$ID"
     eventually eval '"$MAS" peek "$ID" solo | grep -q "could not be started: cannot create .unit/solo. from its snapshot"'
     "$MAS" stop -q "$ID"
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"$ID"*"the snapshot for its agents' directories is missing; they can be created from the current template"* ]]
     [ ! -e "$(unit)/solo" ]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     diff <(facts "$ROOT/templates/solo/unit") <(facts "$(unit)")
     mas doctor
     [ "$output" = 'everything is in order' ]
@@ -268,11 +265,9 @@ make_units() {
     new_session -t pair --no-start
     mkdir "$ROOT/sessions/$ID/.new-lead"
     echo half >"$ROOT/sessions/$ID/.new-lead/file"
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"a killed host left the directory of agent lead incomplete"* ]]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ ! -e "$ROOT/sessions/$ID/.new-lead" ]
     mkdir "$ROOT/sessions/$ID/.new-lead"
     echo half >"$ROOT/sessions/$ID/.new-lead/file"
@@ -287,11 +282,9 @@ make_units() {
     cp -r "$SNAPSHOTS" "$T/kept"
     "$MAS" rm -q "$ID"
     mv "$T/kept" "$SNAPSHOTS"
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *".snapshots/"*"a killed command left it behind"* ]]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ ! -e "$SNAPSHOTS" ]
 }
 

@@ -14,8 +14,7 @@ no_leftovers() {
 }
 
 @test "new --mode legacy makes unit and workflows in the root, and metadata in sessions" {
-    mas new --mode legacy -t pair
-    [ "$status" -eq 0 ]
+    ok new --mode legacy -t pair
     [ -z "$stderr" ]
     ID=${lines[0]##* }
     [ "${lines[0]}" = "mas-tmux  $ID" ]
@@ -36,8 +35,7 @@ no_leftovers() {
     [ "$(meta "$ID" WORKFLOWS_DIR)" = "$ROOT/workflows" ]
     tm has-session -t =mas-tmux
     no_leftovers
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [ "$output" = "everything is in order" ]
 }
 
@@ -132,10 +130,8 @@ no_leftovers() {
     echo work >"$ROOT/unit/lead/notes"
     local before
     before=$(shared)
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    fails 4 rm "$ID"
+    ok rm -f "$ID"
     [ ! -e "$ROOT/sessions/$ID" ]
     [ "$(shared)" = "$before" ]
     run ! tm has-session -t =mas-tmux
@@ -147,24 +143,20 @@ no_leftovers() {
     legacy --no-start
     local before
     before=$(snapshot)
-    mas new --mode legacy -t solo
-    [ "$status" -eq 4 ]
+    fails 4 new --mode legacy -t solo
     [ -z "$output" ]
     [ "$stderr" = "mas: cannot create a legacy session: '$ID' exists already
 a root has at most one: start it with: mas start $ID, or turn it into an isolated session with: mas migrate" ]
-    SESSION_NAME=other mas new --mode legacy -t solo
-    [ "$status" -eq 4 ]
+    SESSION_NAME=other fails 4 new --mode legacy -t solo
     [ "$(snapshot)" = "$before" ]
 }
 
 @test "a damaged one is still the one, with its index or without" {
     legacy --no-start
     echo nonsense >"$ROOT/sessions/$ID/.session"
-    mas new --mode legacy -t pair --no-start
-    [ "$status" -eq 4 ]
+    fails 4 new --mode legacy -t pair --no-start
     rm "$ROOT/sessions/.sessions.index"
-    mas new --mode legacy -t pair --no-start
-    [ "$status" -eq 4 ]
+    fails 4 new --mode legacy -t pair --no-start
     [[ $stderr == *"'$ID' exists already"* ]]
     "$MAS" doctor --fix
     [ "$(meta "$ID" MODE)" = legacy ]
@@ -219,8 +211,7 @@ a root has at most one: start it with: mas start $ID, or turn it into an isolate
     before=$(snapshot)
     # shellcheck disable=SC2016 # no shell is to read them
     for name in 'a b' 'a:b' '#(touch x)' '$(x)' '=x' "$(printf 'x%.0s' {1..65})" $'a\nb'; do
-        SESSION_NAME=$name mas new --mode legacy -t pair
-        [ "$status" -eq 1 ]
+        SESSION_NAME=$name fails 1 new --mode legacy -t pair
         [[ $stderr == "mas: cannot use SESSION_NAME='"*"': it is not 1 to 64 letters, digits, _ or -" ]]
     done
     [ "$(snapshot)" = "$before" ]
@@ -233,33 +224,28 @@ a root has at most one: start it with: mas start $ID, or turn it into an isolate
     local before
     new_session -t solo --no-start # the index is there
     before=$(snapshot)
-    mas new --mode legacy -t pair
-    [ "$status" -eq 4 ]
+    fails 4 new --mode legacy -t pair
     [ "$stderr" = "mas: cannot create the legacy session: tmux has another session 'mas-tmux'
 end that first: tmux -S $SOCK kill-session -t '=mas-tmux'" ]
     [ "$(snapshot)" = "$before" ]
     legacy --no-start
     before=$(snapshot)
-    mas start "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 start "$ID"
     [[ $stderr == "mas: cannot start the legacy session: tmux has another session 'mas-tmux'"* ]]
     [ "$(snapshot)" = "$before" ]
     tm kill-session -t =mas-tmux
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
 }
 
 @test "a team that has the name in tmux is never advised to be killed" {
     "$MAS" --root "$T/other" init -q
     local other
     other=$("$MAS" --root "$T/other" new -q --mode legacy -t solo)
-    mas new --mode legacy -t solo
-    [ "$status" -eq 4 ]
+    fails 4 new --mode legacy -t solo
     [ "$stderr" = "mas: cannot create the legacy session: tmux has another session 'mas-tmux'
 it is the team of session $other; set SESSION_NAME to another name" ]
     legacy --no-start
-    mas start "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 start "$ID"
     [[ $stderr == *"it is the team of session $other;"* ]]
 }
 
@@ -288,15 +274,13 @@ it is the team of session $other; set SESSION_NAME to another name" ]
 @test "what is no directory in the place of one is refused, and stays" {
     mkdir "$T/elsewhere"
     ln -s "$T/elsewhere" "$ROOT/unit"
-    mas new --mode legacy -t pair --no-start
-    [ "$status" -eq 1 ]
+    fails 1 new --mode legacy -t pair --no-start
     [ "$stderr" = "mas: cannot use '$ROOT/unit': it is a symbolic link" ]
     [ -z "$(ls -A "$T/elsewhere")" ]
     rm "$ROOT/unit"
     mkdir "$ROOT/unit"
     echo file >"$ROOT/unit/lead"
-    mas new --mode legacy -t pair --no-start
-    [ "$status" -eq 1 ]
+    fails 1 new --mode legacy -t pair --no-start
     [[ $stderr == "mas: cannot use '$ROOT/unit/lead': "* ]]
     [ "$(cat "$ROOT/unit/lead")" = file ]
     [ "$(ls "$ROOT/unit")" = lead ]
@@ -311,8 +295,7 @@ it is the team of session $other; set SESSION_NAME to another name" ]
     new_session -t solo --no-start # the index is there
     before=$(snapshot)
     # a window that has no room for four agents
-    MAS_TMUX_SIZE=10x3 mas new --mode legacy -t default
-    [ "$status" -eq 6 ]
+    MAS_TMUX_SIZE=10x3 fails 6 new --mode legacy -t default
     [ "$(snapshot)" = "$before" ]
     [ "$("$MAS" list -q)" = "$ID" ]
 }
@@ -320,8 +303,7 @@ it is the team of session $other; set SESSION_NAME to another name" ]
 @test "what a killed new left in the root goes with the next one, or with doctor --fix" {
     local left=$ROOT/.new-0a0a0a0a-1111-4222-8333-444444444444
     mkdir -p "$left/unit/lead"
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"${left##*/}"*"a killed command left it behind"* ]]
     "$MAS" doctor --fix
     [ ! -e "$left" ]
@@ -334,8 +316,7 @@ it is the team of session $other; set SESSION_NAME to another name" ]
     legacy --no-start
     rm -r "$ROOT/workflows"
     chmod 700 "$ROOT/unit"
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"$ID"*"the root's workflows is missing"* ]]
     [[ $output != *unit* ]]
     "$MAS" doctor --fix

@@ -31,8 +31,7 @@ refuses() {
     new_session -t pair --no-start
     [ -d "$(ws "$ID")" ]
     new_session -t solo --no-start --limit session=10M
-    mas new -t solo --no-start --limit session=1M
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo --no-start --limit session=1M
     echo "$stderr"
     [[ $stderr = "mas: cannot use template 'solo': it needs 3."[0-9]"M, but limits.session (--limit) allows only 1.0M" ]]
 }
@@ -48,8 +47,7 @@ refuses() {
     limit 'free = 1000T'
     refuses "mas: cannot write *K below '$ROOT/sessions': * is free, of which limits.free ($ROOT/mas.ini:*) reserves 1.0P
 see what uses the space with: mas du; remove old sessions with: mas clean"
-    mas new -t solo --no-start
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo --no-start
 }
 
 @test "what the template takes has to fit above the floor" {
@@ -59,28 +57,24 @@ see what uses the space with: mas du; remove old sessions with: mas clean"
     refuses "mas: cannot write 8.[0-9]M below '$ROOT/sessions': *M is free, of which limits.free (*) reserves *M*"
     new_session -t pair --no-start
     [ -d "$(ws "$ID")" ]
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
 }
 
 @test "in legacy mode only what the root lacks counts" {
     put "$ROOT/templates/solo/unit/solo/data" 3
     limit 'session = 2M'
-    mas new -t solo --mode legacy --no-start
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo --mode legacy --no-start
     [[ $stderr == *'limits.session'* ]]
     [ ! -e "$ROOT/unit" ]
     mkdir -p "$ROOT/unit/solo"
-    mas new -t solo --mode legacy --no-start
-    [ "$status" -eq 0 ]
+    ok new -t solo --mode legacy --no-start
 }
 
 @test "within the limits nothing is said" {
     limit 'session = 100M' 'free = 1K'
     new_session -t solo
     "$MAS" wait "$ID" --for idle
-    mas status "$ID"
-    [ "$status" -eq 0 ]
+    ok status "$ID"
     run ! grep -q limit <<<"$output"
     mas doctor
     [ "$output" = 'everything is in order' ]
@@ -93,8 +87,7 @@ see what uses the space with: mas du; remove old sessions with: mas clean"
     [ "$(jq '.sessions[0] | has("diskUsed") or has("diskLimit")' <<<"$output")" = false ]
     put "$(ws "$ID")/unit/solo/data" 3
     limit 'session = 2M'
-    mas status
-    [ "$status" -eq 0 ]
+    ok status
     [[ ${lines[0]} == AGENT* ]]
     [[ ${lines[-1]} == 'fat uses '[34].?'M on disk, more than limits.session (2.0M)' ]]
     mas status "$ID" --json
@@ -103,8 +96,7 @@ see what uses the space with: mas du; remove old sessions with: mas clean"
     "$MAS" stop -q "$ID"
     mas status "$ID"
     [[ ${lines[-1]} == 'fat uses '* ]]
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
 }
 
 @test "doctor finds sessions over their quota, and a file system under its floor" {
@@ -112,12 +104,10 @@ see what uses the space with: mas du; remove old sessions with: mas clean"
     local thin=$ID before
     new_session -t solo --no-start
     put "$(ws "$ID")/unit/solo/data" 3
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     limit 'session = 2M' 'free = 1000T'
     before=$(snapshot)
-    mas doctor --json
-    [ "$status" -eq 1 ]
+    fails 1 doctor --json
     [ "$(jq -r '.findings[] | [.state, .subject] | join(" ")' <<<"$output")" = "by hand $ID
 by hand sessions" ]
     [[ $(jq -r '.findings[0].what' <<<"$output") == 'uses 3.'?'M on disk, more than limits.session (2.0M)' ]]
@@ -125,8 +115,7 @@ by hand sessions" ]
     [ "$(snapshot)" = "$before" ]
     rm "$(ws "$ID")/unit/solo/data"
     sed -i '/^free/d' "$ROOT/mas.ini"
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [ -d "$(ws "$thin")" ]
 }
 
@@ -197,20 +186,15 @@ data_limit() {
     new_session -t solo --no-start
     before=$(snapshot)
     for word in memory memory=1M cpus=x solo.session=1G .memory=1G disk=1G agent= 'agent=-1'; do
-        mas new -t solo --no-start --limit "$word"
-        [ "$status" -eq 2 ]
+        fails 2 new -t solo --no-start --limit "$word"
         [[ $stderr == "mas: cannot use --limit '$word': expected "* ]]
     done
-    mas new -t solo --no-start --limit nobody.memory=1G
-    [ "$status" -eq 2 ]
+    fails 2 new -t solo --no-start --limit nobody.memory=1G
     [[ $stderr == "mas: cannot limit agent 'nobody': the team has no such agent"* ]]
-    mas set "$ID" limits.memory=1M
-    [ "$status" -eq 2 ]
+    fails 2 set "$ID" limits.memory=1M
     [[ $stderr == "mas: cannot set 'limits.memory=1M': '1M' is not a size from 16M to 1024T, such as 2G, or none, or default"* ]]
-    mas set "$ID" nobody.limits.memory=1G
-    [ "$status" -eq 3 ]
-    MAS_AGENT_ID=solo MAS_SESSION_ID=$ID mas set "$ID" limits.memory=none
-    [ "$status" -eq 1 ]
+    fails 3 set "$ID" nobody.limits.memory=1G
+    MAS_AGENT_ID=solo MAS_SESSION_ID=$ID fails 1 set "$ID" limits.memory=none
     [ "$(snapshot)" = "$before" ]
 }
 

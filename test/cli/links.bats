@@ -29,16 +29,13 @@ link_out() {
         link_out "$kind" "$DIR/.session.lock"
         for words in 'start team' 'rm team'; do
             # shellcheck disable=SC2086
-            mas $words
-            [ "$status" -eq 5 ]
+            fails 5 $words
             [[ $stderr == "mas: cannot lock session 'team': cannot open '.session.lock': "*$'\n'"repair it with: mas doctor --fix" ]]
         done
         is_untouched
-        mas doctor
-        [ "$status" -eq 1 ]
+        fails 1 doctor
         [[ $output == *".session.lock is a "* ]]
-        mas doctor --fix
-        [ "$status" -eq 0 ]
+        ok doctor --fix
         is_untouched
         mas doctor
         [ "$output" = 'everything is in order' ]
@@ -50,8 +47,7 @@ link_out() {
     for kind in hard soft directory; do
         id=$("$MAS" new -q -t solo --no-start)
         link_out "$kind" "$ROOT/sessions/$id/.session.lock"
-        mas rm -f "$id"
-        [ "$status" -eq 0 ]
+        ok rm -f "$id"
         [ ! -e "$ROOT/sessions/$id" ]
         is_untouched
     done
@@ -61,8 +57,7 @@ link_out() {
     exec 8<"$DIR/.session.lock"
     flock 8
     ln "$DIR/.session.lock" "$T/second"
-    mas rm -f team
-    [ "$status" -eq 4 ]
+    fails 4 rm -f team
     [ "$stderr" = "mas: cannot remove '.session.lock': another command holds its lock" ]
     [ -d "$DIR" ]
     exec 8<&-
@@ -71,20 +66,17 @@ link_out() {
 @test "a log that is linked is not written, and doctor tells" {
     link_out hard "$DIR/logs/session.log"
     link_out hard "$DIR/logs/agent-solo.log"
-    mas start team
-    [ "$status" -eq 0 ]
+    ok start team
     "$MAS" wait team --for idle
     "$MAS" stop -q team
     is_untouched
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"logs/session.log is a file with several names; mas does not write to it"* ]]
 }
 
 @test "an archive takes no log that is linked, and no memory" {
     link_out hard "$DIR/logs/session.log"
-    mas archive team -o "$T/a.tar.zst"
-    [ "$status" -eq 0 ]
+    ok archive team -o "$T/a.tar.zst"
     [[ $stderr == *"'logs/session.log' has several names (hard links) and is left out"* ]]
     run tar --zstd -xOf "$T/a.tar.zst"
     [[ $output != *$'\n1999\n'* ]]
@@ -103,8 +95,7 @@ link_out() {
         rm -f "$DIR"/memory.db*
         [ "$name" = memory.db ] || : >"$DIR/memory.db"
         link_out hard "$DIR/$name"
-        mas history team solo
-        [ "$status" -eq 1 ]
+        fails 1 history team solo
         [[ $stderr == *"cannot open '$name': it has several names (hard links)"* ]]
         is_untouched
     done
@@ -115,8 +106,7 @@ link_out() {
         link_out hard "$DIR/$name"
     done
     link_out hard "$ROOT/sessions/.sessions.index.new"
-    mas start team
-    [ "$status" -eq 0 ]
+    ok start team
     "$MAS" stop -q team
     is_untouched
     [ "$(stat -c %h "$DIR/.session")" = 1 ]
@@ -124,8 +114,7 @@ link_out() {
 
 @test "the lock of all sessions with a second name is refused" {
     link_out hard "$ROOT/sessions/.sessions.lock"
-    mas new -t solo --no-start
-    [ "$status" -eq 5 ]
+    fails 5 new -t solo --no-start
     [[ $stderr == "mas: cannot lock the list of sessions: cannot open '.sessions.lock': it has several names (hard links)"* ]]
     is_untouched
 }

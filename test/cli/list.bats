@@ -25,15 +25,12 @@ ids() { "$MAS" list -q "$@" | sort | xargs; }
 sorted() { printf '%s\n' "$@" | sort | xargs; }
 
 @test "list without sessions prints no row and says how to begin" {
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     [ -z "$output" ]
     [ "$stderr" = "no sessions in '$ROOT'; create a session with: mas new" ]
-    mas list -q
-    [ "$status" -eq 0 ]
+    ok list -q
     [ -z "$output$stderr" ]
-    mas list --json
-    [ "$status" -eq 0 ]
+    ok list --json
     [ "$output" = '{"sessions":[],"total":0}' ]
 }
 
@@ -47,8 +44,7 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
 
 @test "list prints a row a session under a head" {
     new_session -t solo -n one
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     [ -z "$stderr" ]
     [ "${#lines[@]}" -eq 2 ]
     [[ ${lines[0]} =~ ^SESSION\ +NAME\ +TEMPLATE\ +MODE\ +AGE\ +ACTIVE\ +AGENTS\ +STATUS$ ]]
@@ -69,8 +65,7 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
 
 @test "list tells active, stopped, crashed and error apart" {
     four_states
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     [ "${#lines[@]}" -eq 5 ]
     [[ $output =~ mas-${RUNNING:0:8}\ +running\ [^$'\n']*\ active($'\n'|$) ]]
     [[ $output =~ mas-${STOPPED:0:8}\ +stopped\ [^$'\n']*\ stopped($'\n'|$) ]]
@@ -94,15 +89,13 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
 
 @test "a filter that picks nothing prints no row and does not say that there are no sessions" {
     new_session -t solo --no-start
-    mas list --active
-    [ "$status" -eq 0 ]
+    ok list --active
     [ -z "$output$stderr" ]
 }
 
 @test "list --json has exactly the keys of the contract" {
     new_session -t solo -n one
-    mas list --json
-    [ "$status" -eq 0 ]
+    ok list --json
     [ -z "$stderr" ]
     [ "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")" = "sessions total" ]
     [ "$(jq -r .total <<<"$output")" = 1 ]
@@ -118,8 +111,7 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
 
 @test "list --json tells a crash and the reason of an error" {
     four_states
-    mas list --json
-    [ "$status" -eq 0 ]
+    ok list --json
     # shellcheck disable=SC2329
     of() { jq -r --arg id "$1" '.sessions[] | select(.sessionId == $id) | '"$2" <<<"$output"; }
     [ "$(of "$CRASHED" '[.status, .crashed] | join(" ")')" = "stopped true" ]
@@ -149,8 +141,7 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     done
     last=$(activity)
     [[ $last > $(field "$ID" .createdAt) ]]
-    mas stop -q "$ID"
-    [ "$status" -eq 0 ]
+    ok stop -q "$ID"
     [[ ! $(activity) < $last ]]
 }
 
@@ -302,8 +293,7 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
 }
 
 @test "list takes no operand" {
-    mas list one
-    [ "$status" -eq 2 ]
+    fails 2 list one
     [[ $stderr == "mas: cannot run 'list': unexpected operand 'one'"$'\n'"usage: mas list"* ]]
 }
 
@@ -321,8 +311,7 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     tm rename-session -t "=mas-${ID:0:8}" 'other name'
     mas list --json
     [ "$(jq -r '.sessions[0] | [.sessionId, .status, .tmuxSession] | join(" ")' <<<"$output")" = "$ID active other name" ]
-    mas show 'other name'
-    [ "$status" -eq 0 ]
+    ok show 'other name'
 }
 
 @test "what a tmux session was renamed to cannot move the terminal" {
@@ -330,8 +319,7 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     # tmux runs what stands in #() itself; ## is the character
     tm rename-session -t "=mas-${ID:0:8}" $'x\033[31mred$(touch ran)##(touch ran)'
     cd "$T"
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     [[ $(tm list-sessions -F '#S') == *'#(touch ran)' ]]
     [[ $output != *$'\033'* ]]
     [[ $output == *" active" ]]
@@ -347,8 +335,7 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     [ -z "$output" ]
     # shellcheck disable=SC2016 # nobody is to run it
     echo 'STATUS=$(date)' >>"$ROOT/sessions/$bad/.session"
-    mas list --json
-    [ "$status" -eq 0 ]
+    ok list --json
     [ "$(jq -r '.sessions[] | .name + " " + .status' <<<"$output")" = $'fine stopped\nbad error' ]
     [[ $(jq -r '.sessions[1].reason' <<<"$output") == *.session* ]]
     mas list --error -q
@@ -377,8 +364,7 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     new_session -t solo --no-start
     sed -i 's/,"metadata":"[^"]*"//' "$ROOT/sessions/.sessions.index"
     run ! grep -q metadata "$ROOT/sessions/.sessions.index"
-    mas list -q
-    [ "$status" -eq 0 ]
+    ok list -q
     [ "$output" = "$ID" ]
     [ -z "$stderr" ]
 }

@@ -28,8 +28,7 @@ is_watching() { grep -qs inotify "/proc/$PID/fdinfo/"*; }
 has_text() { [ "$(cat "$T/out")" = "$1" ]; }
 
 @test "logs prints the session's own log" {
-    mas logs "$ID"
-    [ "$status" -eq 0 ]
+    ok logs "$ID"
     [ -z "$stderr" ]
     [ "$output" = "$(cat "$LOGS/session.log")" ]
     [[ $output == *"Z new"* ]]
@@ -37,8 +36,7 @@ has_text() { [ "$(cat "$T/out")" = "$1" ]; }
 
 @test "logs of an agent is text: sequences do their work or are gone" {
     printf 'one\r\n\033[1;31mred\033[0m\033]0;title\007\n 10%%\r100%%\nteh\b\bhe\nlast' >"$LOGS/agent-10.log"
-    mas logs "$ID" 10
-    [ "$status" -eq 0 ]
+    ok logs "$ID" 10
     [ "$output" = $'one\nred\n100%\nthe\nlast' ]
 }
 
@@ -52,14 +50,11 @@ has_text() { [ "$(cat "$T/out")" = "$1" ]; }
 }
 
 @test "the log of an agent that has printed nothing is empty, of none there is exit 3" {
-    mas logs "$ID" 10
-    [ "$status" -eq 0 ]
+    ok logs "$ID" 10
     [ -z "$output$stderr" ]
-    mas logs "$ID" 99
-    [ "$status" -eq 3 ]
+    fails 3 logs "$ID" 99
     [[ $stderr == "mas: cannot find "*"'99'"* ]]
-    mas logs nope 10
-    [ "$status" -eq 3 ]
+    fails 3 logs nope 10
 }
 
 @test "rotated parts come first, the oldest of them before the others" {
@@ -121,10 +116,8 @@ has_text() { [ "$(cat "$T/out")" = "$1" ]; }
     "$MAS" logs "$ID" 10 --raw | cmp - "$LOGS/agent-10.log"
     "$MAS" logs "$ID" 10 --raw -n 2 | cmp - <(printf '\0\377\nlast')
     "$MAS" logs "$ID" --raw | cmp - "$LOGS/session.log"
-    mas logs "$ID" 10 11 --raw
-    [ "$status" -eq 2 ]
-    mas logs "$ID" 10 --raw --json
-    [ "$status" -eq 2 ]
+    fails 2 logs "$ID" 10 11 --raw
+    fails 2 logs "$ID" 10 --raw --json
 }
 
 @test "--json prints an object a line" {
@@ -165,13 +158,11 @@ $(ms_ago 10) 24" >"$LOGS/agent-10.log.times"
 
 @test "bad values of options are usage errors that say what a good one is" {
     for word in -1 x '' 1k 99999999999999999999; do
-        mas logs "$ID" -n "$word"
-        [ "$status" -eq 2 ]
+        fails 2 logs "$ID" -n "$word"
         [ "$stderr" = "mas: cannot use --lines '$word': it is not a number of lines, or all" ]
     done
     for word in 10 x 5y '' 2025-13-01T00:00:00Z 2025-12-18 99999999999w; do
-        mas logs "$ID" --since "$word"
-        [ "$status" -eq 2 ]
+        fails 2 logs "$ID" --since "$word"
         [[ $stderr == "mas: cannot use --since '$word': it is not an age such as 10m or a time such as "* ]]
     done
 }
@@ -184,8 +175,7 @@ $(ms_ago 10) 24" >"$LOGS/agent-10.log.times"
     mas logs
     [[ $output == *"Z new"* ]]
     unset MAS_SESSION_ID
-    mas logs
-    [ "$status" -eq 2 ]
+    fails 2 logs
     mas logs -s "$ID" 10
     [ "$output" = ten ]
 }
@@ -195,12 +185,10 @@ $(ms_ago 10) 24" >"$LOGS/agent-10.log.times"
     ln -s "$T/secret" "$LOGS/agent-10.log"
     mkfifo "$LOGS/agent-11.log"
     mkdir "$LOGS/agent-12.log"
-    mas logs "$ID" 10
-    [ "$status" -eq 1 ]
+    fails 1 logs "$ID" 10
     [ "$stderr" = "mas: cannot read log 'agent-10.log': it is a symbolic link" ]
     [ -z "$output" ]
-    mas logs "$ID" 11
-    [ "$status" -eq 1 ]
+    fails 1 logs "$ID" 11
     [ "$stderr" = "mas: cannot read log 'agent-11.log': it is a FIFO" ]
     mas logs "$ID" 12
     [ "$stderr" = "mas: cannot read log 'agent-12.log': it is a directory" ]
@@ -212,8 +200,7 @@ $(ms_ago 10) 24" >"$LOGS/agent-10.log.times"
     [ "$output" = ten ]
     mv "$LOGS" "$T/logs"
     ln -s "$T/logs" "$LOGS"
-    mas logs "$ID" 10
-    [ "$status" -eq 1 ]
+    fails 1 logs "$ID" 10
     [[ $stderr == "mas: cannot read the logs of session '$ID': "* ]]
 }
 

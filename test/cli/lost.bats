@@ -46,8 +46,7 @@ do_everything() {
     local before file
     do_everything
     before=$(others)
-    mas rm -f team
-    [ "$status" -eq 0 ]
+    ok rm -f team
     [ -z "$stderr" ]
     file=$(sed -n 's/^its work is kept; bring it back with: mas restore //p' <<<"$output")
     [ -f "$file" ]
@@ -86,8 +85,7 @@ do_everything() {
     rm -r "$C/gone"
     git -C "$C/view" worktree add -q "$C/seen" -b s
     echo more >>"$C/seen/a"
-    mas rm -f team
-    [ "$status" -eq 0 ]
+    ok rm -f team
     [ -z "$stderr" ]
     [ "$(lost_refs)" = "$(printf '%s\n' view/worktrees/seen/work x/worktrees/{gone/work,other/work,wt/staged,wt/work})" ]
     [ "$(lost show x/worktrees/wt/work :untracked)" = untracked ]
@@ -106,8 +104,7 @@ do_everything() {
     mas rm -f team
     file=$(find "$ROOT/lost" -name '*.tar.zst')
     rm -rf "$P"
-    mas restore "$file"
-    [ "$status" -eq 0 ]
+    ok restore "$file"
     git -C "$x" status --porcelain --ignored >"$T/after"
     git -C "$x" stash list >>"$T/after"
     git -C "$x" for-each-ref >>"$T/after"
@@ -116,8 +113,7 @@ do_everything() {
     [ "$(git -C "$C/y" show HEAD:c | sed -n 5p)" = detached ]
     for tree in x y z view; do git -C "$C/$tree" fsck --strict --no-dangling; done
     whole
-    mas rm team
-    [ "$status" -eq 4 ]
+    fails 4 rm team
     change z a 1 again
     "$MAS" merge -q team z
 }
@@ -125,8 +121,7 @@ do_everything() {
 @test "rm -f of a session without work of its own keeps nothing" {
     local before
     before=$(project_state)
-    mas rm -f team
-    [ "$status" -eq 0 ]
+    ok rm -f team
     [ ! -e "$ROOT/lost" ]
     [ "$(project_state)" = "$before" ]
 }
@@ -136,16 +131,14 @@ do_everything() {
     "$MAS" merge -q team x
     "$MAS" land -q team
     echo more >>"$C/y/a"
-    mas rm -f team
-    [ "$status" -eq 0 ]
+    ok rm -f team
     [ "$(lost_refs)" = y/work ]
 }
 
 @test "rm -f keeps the archive alone if the project is gone" {
     change x a 3 mine
     mv "$P" "$T/moved"
-    mas rm -f team
-    [ "$status" -eq 0 ]
+    ok rm -f team
     [[ $stderr = *"the project did not get the commits of 'team': cannot find project '$P'"* ]]
     [ -n "$(find "$ROOT/lost" -name '*.tar.zst')" ]
     [ ! -e "$ROOT/sessions/$ID" ]
@@ -157,8 +150,7 @@ do_everything() {
     mkdir "$P/.git/refs/mas"
     echo in the way >"$P/.git/refs/mas/lost"
     before=$(project_state)
-    mas rm -f team
-    [ "$status" -eq 0 ]
+    ok rm -f team
     [[ $stderr = *"the project did not get the commits of 'team': "* ]]
     [ -n "$(find "$ROOT/lost" -name '*.tar.zst')" ]
     [ "$(project_state)" = "$before" ]
@@ -168,8 +160,7 @@ do_everything() {
 @test "rm -f saves the others if the repository of one agent is damaged" {
     change x a 3 mine
     rm "$C/y/.git/HEAD"
-    mas rm -f team
-    [ "$status" -eq 0 ]
+    ok rm -f team
     [[ $stderr = *"cannot read the repository of agent 'y'"* ]]
     [ "$(lost_refs)" = x/work ]
     [ -n "$(find "$ROOT/lost" -name '*.tar.zst')" ]
@@ -178,15 +169,13 @@ do_everything() {
 @test "rm -f keeps a session whose code.git or metadata is damaged, as an archive" {
     change x a 3 mine
     rm -r "$G/objects"
-    mas rm -f team
-    [ "$status" -eq 0 ]
+    ok rm -f team
     [ -n "$(find "$ROOT/lost" -name '*.tar.zst')" ]
     make_team -t trio -n second
     echo more >>"$C/x/a"
     echo damaged >"$ROOT/sessions/$ID/.session"
     rm -r "$ROOT/lost"
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     tar --zstd -xOf "$(find "$ROOT/lost" -name '*.tar.zst')" --wildcards '*code/x/a' | grep -x more
 }
 
@@ -213,8 +202,7 @@ do_everything() {
     [[ $stderr = *"cannot keep the work of session 'team'"*'No space left on device'* ]]
     [ -f "$x/large" ]
     whole
-    mas rm -f team
-    [ "$status" -eq 0 ]
+    ok rm -f team
 }
 
 @test "an archive of a session works as another one, under another name, and in another root" {
@@ -245,6 +233,5 @@ do_everything() {
     "$MAS" merge -q team x
     [ "$(sed -n 3p "$C/view/a")" = mine ]
     "$MAS" land -q team
-    mas rm team
-    [ "$status" -eq 0 ]
+    ok rm team
 }

@@ -125,8 +125,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 
 @test "mas-session(5) has every file that mas adds to code.git" {
     new_code_session -t pair --no-start
-    mas diff "$ID"
-    [ "$status" -eq 0 ]
+    ok diff "$ID"
     part mas-session.5 Ss Code | grep '^\.It Pa' | grep -oE 'Pa [a-z.]+' | cut -d' ' -f2 >"$T/page"
     grep -qx 'code.git' "$T/page"
     run diff <(printf '%s\n' HEAD config objects refs) <(
@@ -233,11 +232,9 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
             esac
         done <"$T/keys"
     } >>"$ROOT/mas.ini"
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     echo 'other = 1' >>"$ROOT/mas.ini"
-    mas list
-    [ "$status" -eq 1 ]
+    fails 1 list
 }
 
 @test "mas.ini(5) has every key of a host, and no other" {
@@ -256,8 +253,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "the mas.ini in mas.ini(5)'s example is a good one" {
     part mas.ini.5 Sh EXAMPLES | grep -v '^\.' >"$ROOT/mas.ini"
     unset MAS_TMUX_SOCKET
-    mas config --json
-    [ "$status" -eq 0 ]
+    ok config --json
     [ "$(jq -r '.settings[] | select(.key == "tmux.server") | .value' <<<"$output")" = per-session ]
 }
 
@@ -281,8 +277,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     mkdir -p "$ROOT/templates/desk/unit/writer" "$ROOT/templates/desk/unit/shell"
     part mas-template.5 Sh EXAMPLES | grep -v '^\.' | sed -n '/^\[template]/,/^With/p' | grep -v '^With' \
         >"$ROOT/templates/desk/template.ini"
-    mas new -q -t desk --no-start
-    [ "$status" -eq 0 ]
+    ok new -q -t desk --no-start
     [ "$(field "$output" '.agents[] | select(.id == "writer") | .preset + " " + .model')" = 'claude opus' ]
 }
 
@@ -344,8 +339,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     local id=550e8400-e29b-41d4-a716-446655440000
     mas new -q --id "$id" -t solo --no-start
     part mas-session.5 Sh EXAMPLES | grep -v '^\.' | sed 's/^STATUS=.*/STATUS=stopped/' >"$ROOT/sessions/$id/.session"
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [[ $output == *"its paths are those of another directory"* ]]
     [[ $output != *damaged* ]]
     [ "$(field "$id" '.name + " " + .status')" = 'fix-login stopped' ]

@@ -68,22 +68,18 @@ killed() { run -137 said <<<$'user hello\nagent once\nmore  upon\nkill'; }
     cp "$DB" "$T/damaged"
     local before
     before=$(snapshot)
-    mas doctor --json
-    [ "$status" -eq 1 ]
+    fails 1 doctor --json
     jq -e --arg id "$ID" 'any(.findings[]; .subject == $id and .state == "open" and (.what | contains("memory.db")))' \
         <<<"$output" >/dev/null
     [ "$before" = "$(snapshot)" ]
-    mas doctor --fix --json
-    [ "$status" -eq 0 ]
+    ok doctor --fix --json
     jq -e 'any(.findings[]; .state == "mended" and (.what | contains("set aside as memory.db.damaged-")))' \
         <<<"$output" >/dev/null
     cmp "$T/damaged" "$ROOT/sessions/$ID"/memory.db.damaged-*Z
     [ ! -e "$DB" ]
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [[ $output == *"an earlier memory.db was damaged and is kept as memory.db.damaged-"* ]]
-    mas history "$ID" solo
-    [ "$status" -eq 5 ]
+    fails 5 history "$ID" solo
     [[ $stderr == *"an earlier memory.db was damaged and is kept as memory.db.damaged-"* ]]
     said <<<$'user again\nend'
     [ "$(texts)" = again ]
@@ -92,28 +88,23 @@ killed() { run -137 said <<<$'user hello\nagent once\nmore  upon\nkill'; }
 @test "doctor finds damage in the middle of a database that opens" {
     said <<<'turns 300'
     dd if=/dev/urandom of="$DB" bs=4096 seek=9 count=4 conv=notrunc status=none
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [[ $output == *mended*"set aside as memory.db.damaged-"* ]]
 }
 
 @test "a link, a directory or a stranger's database in its place is not touched and set aside" {
     echo secret >"$T/secret"
     ln -s "$T/secret" "$DB"
-    mas history "$ID" solo
-    [ "$status" -eq 5 ]
+    fails 5 history "$ID" solo
     [[ $stderr == *"it is a symbolic link"* ]]
     run said <<<$'user a\nend'
     [ "$status" -eq 5 ]
     [ "$(cat "$T/secret")" = secret ]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ -L "$(echo "$DB".damaged-*)" ]
     mkdir "$DB"
-    mas history "$ID" solo
-    [ "$status" -eq 5 ]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    fails 5 history "$ID" solo
+    ok doctor --fix
     [ ! -e "$DB" ]
     said <<<$'user a\nend'
     ln -s "$T/secret" "$DB-wal"
@@ -125,19 +116,15 @@ killed() { run -137 said <<<$'user hello\nagent once\nmore  upon\nkill'; }
 @test "doctor puts the mode of what was said right" {
     said <<<$'user a\nend'
     chmod 644 "$DB"
-    mas doctor
-    [ "$status" -eq 1 ]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    fails 1 doctor
+    ok doctor --fix
     [ "$(stat -c %a "$DB")" = 600 ]
 }
 
 @test "a log without its database is damage, not a new beginning" {
     killed
     : >"$DB"
-    mas history "$ID" solo
-    [ "$status" -eq 5 ]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    fails 5 history "$ID" solo
+    ok doctor --fix
     compgen -G "$DB.damaged-*-wal" >/dev/null
 }

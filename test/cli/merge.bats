@@ -14,8 +14,7 @@ setup_more() {
     change x a 1 one
     change x a 2 two
     change y b 1 one
-    mas merge "$ID" x y
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x y
     [ "$output" = "x: 2 commits merged into mas/$L/main
 y: 1 commit merged into mas/$L/main" ]
     [ -z "$stderr" ]
@@ -55,8 +54,7 @@ y: 1 commit merged into mas/$L/main" ]
     change x a 1 one
     change y b 1 two
     change z c 1 three
-    mas merge "$ID" z x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" z x
     [ "$output" = "z: 1 commit merged into mas/$L/main
 x: 1 commit merged into mas/$L/main" ]
     mas merge "$ID" y,workers
@@ -68,12 +66,10 @@ Merge mas/$L/x" ]
 @test "nothing to merge is no error and moves nothing; -q prints nothing" {
     make_team -t trio
     before=$(main_of)
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     [ "$output" = 'x: nothing to merge' ]
     change y a 3 three
-    mas merge -q "$ID" y
-    [ "$status" -eq 0 ]
+    ok merge -q "$ID" y
     [ -z "$output$stderr" ]
     [ "$(main_of)" != "$before" ]
 }
@@ -85,8 +81,7 @@ Merge mas/$L/x" ]
     echo new >"$C/y/n" && git -C "$C/y" add n && git -C "$C/y" commit -qm n
     "$MAS" merge -q "$ID" x
     before=$(main_of)
-    mas merge "$ID" y
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" y
     [ -z "$output" ]
     [ "${stderr_lines[0]}" = "mas: cannot merge agent 'y': it conflicts in a; there it was changed by: $(
         git -C "$C/x" rev-parse HEAD | cut -c1-12) (agent x) 'x: mine'" ]
@@ -97,8 +92,7 @@ Merge mas/$L/x" ]
     git -C "$C/y" fetch -q team
     run ! git -C "$C/y" merge -q team/main
     git -C "$C/y" checkout -q --ours a && git -C "$C/y" commit -qam merged
-    mas merge "$ID" y
-    [ "$status" -eq 0 ]
+    ok merge "$ID" y
     [ "$(head -n 1 "$C/view/a")" = yours ]
     whole
 }
@@ -116,8 +110,7 @@ Merge mas/$L/x" ]
     "$MAS" merge -q "$ID" x
     git -C "$P" commit -q --allow-empty -m person && sed -i '3s/.*/person/' "$P/a" && git -C "$P" commit -qam 'By hand'
     "$MAS" sync -q "$ID" --project
-    mas merge "$ID" z
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" z
     of() { team_git log --abbrev=12 --format=%h --fixed-strings --grep="$1" "mas/$L/main"; }
     [[ ${stderr_lines[0]} == "mas: cannot merge agent 'z': it conflicts in a, b; there it was changed by: "* ]]
     for one in "$(of 'By hand') 'By hand'" "$(of 'x: x2') (agent x) 'x: x2'" \
@@ -131,8 +124,7 @@ Merge mas/$L/x" ]
     change x a 1 mine
     change y a 1 yours
     change z b 1 other
-    mas merge "$ID" x y z
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" x y z
     [ "$output" = "x: 1 commit merged into mas/$L/main
 z: 1 commit merged into mas/$L/main" ]
     [[ $stderr == "mas: cannot merge agent 'y': it conflicts in a"* ]]
@@ -146,8 +138,7 @@ z: 1 commit merged into mas/$L/main" ]
     change x a 2 detached
     git -C "$C/y" checkout -q -b other
     change y b 1 other
-    mas merge "$ID" x y
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x y
     [ "${lines[0]}" = "x: 1 commit merged into mas/$L/main" ]
     [ "${lines[1]}" = 'y: nothing to merge' ]
     [ "$(sed -n 2p "$C/view/a")" = 'a 2' ]
@@ -170,8 +161,7 @@ z: 1 commit merged into mas/$L/main" ]
     before=$(main_of)
     git -C "$C/x" checkout -q --detach
     git -C "$C/x" branch -qD "mas/$L/x"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     [ "${stderr_lines[0]}" = "mas: cannot merge agent 'x': its branch 'mas/$L/x' is gone" ]
     [ "$(main_of)" = "$before" ]
 }
@@ -197,8 +187,7 @@ z: 1 commit merged into mas/$L/main" ]
     : >empty
     git add -A && git commit -qm kinds
     change y c 3 three
-    mas merge "$ID" x y
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x y
     cmp large "$C/view/large"
     [ "$(readlink "$C/view/link")" = /nowhere/at/all ]
     [ -x "$C/view/c" ] && [ ! -e "$C/view/a" ] && [ ! -e "$C/view/b" ]
@@ -210,8 +199,7 @@ z: 1 commit merged into mas/$L/main" ]
     # names in a conflict end no line and move no terminal
     echo theirs >"$C/z/$esc"
     git -C "$C/z" add -A && git -C "$C/z" commit -qm z
-    mas merge "$ID" z
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" z
     [ "${stderr_lines[0]}" = "mas: cannot merge agent 'z': it conflicts in 'esc\\x1b]0;x\\x07'; there it was changed by: $(
         git -C "$C/x" rev-parse HEAD | cut -c1-12) (agent x) kinds" ]
 }
@@ -220,22 +208,19 @@ z: 1 commit merged into mas/$L/main" ]
     make_team -t trio
     change x a 1 one
     echo mine >"$C/view/a"
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     [[ $stderr == 'mas: warning: cannot update the view of the project: '* ]]
     [ "$(cat "$C/view/a")" = mine ]
     git -C "$P" show HEAD:a >"$C/view/a"
     touch -d '1 hour ago' "$C/view/a"
     change x b 1 two
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     [ -z "$stderr" ]
     [ "$(head -n 1 "$C/view/a")$(head -n 1 "$C/view/b")" = onetwo ]
     # an untracked file that is in the way is no different
     echo new >"$C/x/n" && git -C "$C/x" add n && git -C "$C/x" commit -qm n
     echo mine >"$C/view/n"
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     [ "$(cat "$C/view/n")" = mine ]
     [[ $stderr == *'cannot update the view'* ]]
 }
@@ -251,27 +236,21 @@ z: 1 commit merged into mas/$L/main" ]
     printf '%s\n' "$text" | head -c "$size" >"$C/view/a"
     touch -r "$T/time" "$C/view/a"
     [ "$(stat -c %s "$C/view/a")" = "$size" ]
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     [ "$stderr" = "mas: warning: cannot update the view of the project: 'a' was changed there" ]
     [ "$(head -n 1 "$C/view/a")" = XXX ]
 }
 
 @test "agents without a repository, no agent, and no project are said" {
     make_team -t trio
-    mas merge "$ID" w
-    [ "$status" -eq 2 ]
+    fails 2 merge "$ID" w
     [[ $stderr == "mas: cannot merge agent 'w': it has no repository of its own"* ]]
-    mas merge "$ID" all
-    [ "$status" -eq 0 ]
+    ok merge "$ID" all
     [ "${#lines[@]}" = 3 ]
-    mas merge "$ID"
-    [ "$status" -eq 2 ]
-    mas merge "$ID" nobody
-    [ "$status" -eq 3 ]
+    fails 2 merge "$ID"
+    fails 3 merge "$ID" nobody
     other=$("$MAS" new -q --no-start -t solo)
-    mas merge "$other" solo
-    [ "$status" -eq 4 ]
+    fails 4 merge "$other" solo
     [[ $stderr == *"has no project"* ]]
 }
 
@@ -285,8 +264,7 @@ END
     make_team -t trio
     change x a 1 mine
     change y a 1 yours
-    mas merge "$ID" x y
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" x y
     [[ $stderr != *warning* ]]
     [ ! -e "$T/heard.y" ]
     "$MAS" start -q "$ID"
@@ -294,12 +272,10 @@ END
     [ "$(wc -l <"$T/heard.y")" = 1 ]
     grep -qE "mas/$L/main, in: a; there it was changed by: [0-9a-f]{12} \(agent x\) 'x: mine'\. Run in" "$T/heard.y"
     # a running one hears at once
-    mas merge "$ID" y
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" y
     eventually prints 2 eval "wc -l <'$T/heard.y'"
     # an agent that runs it itself knows already
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=y mas merge
-    [ "$status" -eq 4 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=y fails 4 merge
     "$MAS" send "$ID" y last
     eventually grep -q last "$T/heard.y"
     [ "$(wc -l <"$T/heard.y")" = 3 ]
@@ -315,16 +291,14 @@ END
         git -C "$C/$agent" add . && git -C "$C/$agent" commit -qm "$agent"
     done
     # one that does not run yet is shown it when it starts
-    mas merge "$ID" x y
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" x y
     [[ $stderr == *"it conflicts in 'a'\\'';touch PWNED;#'"* ]]
     [[ $stderr != *warning* ]]
     "$MAS" start -q "$ID"
     shown() { "$MAS" logs "$ID" y | tr -d '\r' | grep -c '\[mas: Your branch was not merged' || :; }
     eventually prints 1 shown
     # one that runs is shown it at once
-    mas merge "$ID" y
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" y
     [ "$(shown)" = 2 ]
     # what is sent next is a command of its own
     # shellcheck disable=SC2016 # for that shell
@@ -343,18 +317,14 @@ END
     change x a 1 one
     change y b 1 two
     change z c 1 three
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=x mas merge
-    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=x ok merge
     [ "$output" = "x: 1 commit merged into mas/$L/main" ]
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=x mas merge y
-    [ "$status" -eq 1 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=x fails 1 merge y
     [[ $stderr == "mas: cannot merge agent 'y': the rule for a worker"* ]]
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=w mas merge y z
-    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=w ok merge y z
     other=$ID
     make_team -t trio
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=w mas merge "$other" y
-    [ "$status" -eq 1 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=w fails 1 merge "$other" y
     [[ $stderr == *'only to its own team'* ]]
 }
 
@@ -370,14 +340,12 @@ head -n 1 a b
 END
     printf '[code]\ncheck = sh "%s" "two words"\n' "$T/check" >>"$ROOT/mas.ini"
     change x b 1 one
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     grep -qx "branch mas/$L/main" "$ROOT/sessions/$ID/logs/check.log"
     before=$(main_of)
     change y a 1 bad
     change z c 1 three
-    mas merge "$ID" y z
-    [ "$status" -eq 1 ]
+    fails 1 merge "$ID" y z
     [ "$output" = "z: 1 commit merged into mas/$L/main" ]
     [[ $stderr == *$'\nbad\n'* ]]
     [[ $stderr == *"mas: cannot merge agent 'y': [code] check failed: it ended with exit code 1"* ]]
@@ -390,16 +358,13 @@ END
     printf 'exec sleep 500\n' >"$T/check"
     printf 'check_timeout = 300ms\n' >>"$ROOT/mas.ini"
     change y a 1 good
-    mas merge "$ID" y
-    [ "$status" -eq 1 ]
+    fails 1 merge "$ID" y
     [[ $stderr == *'it takes longer than'* ]]
     sed -i 's|^check = .*|check = /nowhere/at/all|' "$ROOT/mas.ini"
-    mas merge "$ID" y
-    [ "$status" -eq 1 ]
+    fails 1 merge "$ID" y
     [[ $stderr == *'[code] check failed: it ended with exit code 127'* ]]
     [ "$(team_git rev-list --count "$before..$(main_of)")" = 2 ]
-    mas sync "$ID" y
-    [ "$status" -eq 0 ]
+    ok sync "$ID" y
 }
 
 @test "a branch that moves while the check runs is not taken back" {
@@ -455,8 +420,7 @@ END
         git -C "$C/n$i" fetch -q team && git -C "$C/n$i" merge -q --ff-only team/main
         change "n$i" "$([ "$i" = 13 ] && echo own1 || echo "own$i")" 1 "last $i"
     done
-    mas merge "$ID" all
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" all
     [ "${#lines[@]}" = 12 ]
     [[ $stderr == "mas: cannot merge agent 'n13': it conflicts in own1"* ]]
     whole

@@ -126,8 +126,7 @@ load metadata
         [ "$("$MAS" list --error -q $option)" = "$ID" ]
     done
     for verb in start env rm; do
-        mas $verb "$ID"
-        [ "$status" -eq 5 ]
+        fails 5 $verb "$ID"
         [[ $stderr == "mas: cannot "*" session '$ID': cannot read '.session': No such file or directory"* ]]
     done
     [ "$("$MAS" list --active -q)" = "$GOOD" ]

@@ -16,8 +16,7 @@ load metadata
     grep -vE '^(NAME|MODE|TEMPLATE|PRIVATE|SESSION_DIR|UNIT_DIR|WORKFLOWS_DIR|LAST_ACTIVITY|CREATED_NSEC|MACHINE|BOOT|EPOCH)=' "$T/metadata" >"$(FILE)"
     [ "$(wc -l <"$(FILE)")" -eq 5 ]
     [ "$("$MAS" list --active -q | sort | xargs)" = "$(printf '%s\n' "$GOOD" "$ID" | sort | xargs)" ]
-    mas env "$ID"
-    [ "$status" -eq 0 ]
+    ok env "$ID"
     [[ $output == *"UNIT_DIR='$ROOT/sessions/$ID/unit'"* ]]
 }
 
@@ -62,8 +61,7 @@ EOF
 @test "stop of a damaged session ends its team and tells the damage" {
     two
     echo 'touch ran' >>"$(FILE)"
-    mas stop "$ID"
-    [ "$status" -eq 5 ]
+    fails 5 stop "$ID"
     [[ $stderr == "mas: cannot stop session '$ID': its .session is damaged: line "* ]]
     run tm has-session -t "=mas-${ID:0:8}"
     [ "$status" -ne 0 ]
@@ -75,12 +73,10 @@ EOF
     two
     # shellcheck disable=SC2016
     echo 'NAME=$(touch ran)' >>"$(FILE)"
-    mas rm "$ID"
-    [ "$status" -eq 5 ]
+    fails 5 rm "$ID"
     [[ $stderr == *$'\n'"remove it anyway with: mas rm -f $ID" ]]
     [ -d "$ROOT/sessions/$ID" ]
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     [ ! -e "$ROOT/sessions/$ID" ]
     [ "$("$MAS" list -q)" = "$GOOD" ]
     run tm has-session -t "=mas-${ID:0:8}"
@@ -91,8 +87,7 @@ EOF
 @test "a damaged session among several does not keep the others from being stopped" {
     two
     echo 'x' >>"$(FILE)"
-    mas stop broken good
-    [ "$status" -eq 5 ]
+    fails 5 stop broken good
     [ "$(field good .status)" = stopped ]
 }
 
@@ -102,8 +97,7 @@ EOF
     echo 'x' >>"$(FILE)"
     [ "$("$MAS" list --all --error -q)" = "$ID" ]
     rm "$ROOT/sessions/.sessions.index"
-    mas list --json
-    [ "$status" -eq 0 ]
+    ok list --json
     [ "$(jq -r --arg id "$ID" '.sessions[] | select(.sessionId == $id) | .status' <<<"$output")" = error ]
     [[ $(jq -r --arg id "$ID" '.sessions[] | select(.sessionId == $id) | .reason' <<<"$output") == *'is not KEY=value'* ]]
     sed -i '$d' "$(FILE)"
@@ -132,12 +126,10 @@ EOF
         "$MAS" show "$ID" >/dev/null
         # shellcheck disable=SC2016
         [ "$(dash -c 'eval "$1"; printf %s "$SESSION_NAME"' - "$("$MAS" env "$ID")")" = "$value" ]
-        mas start "$ID"
-        [ "$status" -eq 0 ]
+        ok start "$ID"
         [ "$(field "$ID" .status)" = active ]
         [ "$(field good .status)" = active ]
-        mas stop "$ID"
-        [ "$status" -eq 0 ]
+        ok stop "$ID"
         [ "$(field good .status)" = active ]
         [ -z "$(find "$T" -name 'ran*')" ]
     done
@@ -148,13 +140,11 @@ EOF
     "$MAS" stop -q broken
     # shellcheck disable=SC2016
     sed -i "s|^TMUX_SOCKET=.*|TMUX_SOCKET='$T/#(touch ran);\$(touch ran) x;'|" "$(FILE)"
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     # shellcheck disable=SC2016
     [ -S "$T/#(touch ran);\$(touch ran) x;" ]
     [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [ "$("$MAS" list --active -q)" = "$GOOD" ]
     [ -z "$(find "$T" -name ran)" ]
 }
@@ -187,13 +177,11 @@ EOF
     two
     printf "X_MINE=abc\nPATH=%s/bin\nPROMPT_COMMAND='touch %s/ran'\nLD_PRELOAD=x.so\nIFS=/\nX=1\n" "$T" "$T" >>"$(FILE)"
     [ "$(field broken .status)" = active ]
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"$ID  its .session contains unknown keys: PATH, PROMPT_COMMAND, LD_PRELOAD, IFS, X"* ]]
     grep -q ^PATH= "$(FILE)"
     cp "$(FILE)" "$T/planted"
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     run grep -E '^(PATH|PROMPT_COMMAND|LD_PRELOAD|IFS|X)=' "$(FILE)"
     [ -z "$output" ]
     [ "$(meta "$ID" X_MINE)" = abc ]
@@ -202,8 +190,7 @@ EOF
     # without doctor too, whatever writes
     cp "$T/planted" "$(FILE)"
     for verb in stop start; do
-        mas $verb "$ID"
-        [ "$status" -eq 0 ]
+        ok $verb "$ID"
         run grep -E '^(PATH|PROMPT_COMMAND|LD_PRELOAD|IFS|X)=' "$(FILE)"
         [ -z "$output" ]
     done
@@ -216,8 +203,7 @@ EOF
     printf "X_PLAIN=abc\nX_QUOTED='it'\\\\''s \$(touch ran) \"q\"'\nX_EMPTY=\n" >>"$(FILE)"
     tail -n 3 "$(FILE)" >"$T/unknown"
     for verb in stop start stop; do
-        mas $verb "$ID"
-        [ "$status" -eq 0 ]
+        ok $verb "$ID"
         diff <(grep '^X_' "$(FILE)") "$T/unknown"
     done
     # shellcheck disable=SC2016
@@ -231,8 +217,7 @@ EOF
     "$MAS" stop -q broken
     sed -i "s|^SESSION_DIR=.*|SESSION_DIR=/etc|; s|^UNIT_DIR=.*|UNIT_DIR=/etc|; s|^WORKFLOWS_DIR=.*|WORKFLOWS_DIR='/tmp/x y'|" "$(FILE)"
     [ "$(field broken .unitDir)" = "$ROOT/sessions/$ID/unit" ]
-    mas start broken
-    [ "$status" -eq 0 ]
+    ok start broken
     pid=$(agent_pid broken)
     eventually prints "$ROOT/sessions/$ID/unit/solo" readlink "/proc/$pid/cwd"
     [ "$(meta "$ID" SESSION_DIR) $(meta "$ID" UNIT_DIR) $(meta "$ID" WORKFLOWS_DIR)" = \
@@ -257,17 +242,14 @@ EOF
     for text in '' '{' '{}' '[]' 'null' '{"team":7}' '{"team":[{"id":"../../x"}]}' '{"team":[],"windows":[]}' "$(printf '%0300000d' 0)"; do
         printf '%s' "$text" >"$ROOT/sessions/$ID/config.json"
         before=$(snapshot)
-        mas start broken
-        [ "$status" -eq 5 ]
+        fails 5 start broken
         [[ ${stderr_lines[0]} == "mas: "*"config.json"* ]]
         [ "$(snapshot)" = "$before" ]
         run tm has-session -t "=mas-${ID:0:8}"
         [ "$status" -ne 0 ]
     done
     rm "$ROOT/sessions/$ID/config.json"
-    mas start broken
-    [ "$status" -eq 5 ]
-    mas show broken
-    [ "$status" -eq 0 ]
+    fails 5 start broken
+    ok show broken
     [ "$(field good .status)" = active ]
 }

@@ -54,8 +54,7 @@ is_isolated() {
     local before config
     before=$(tree -i "$ROOT")
     config=$(cat "$ROOT/sessions/$ID/config.json")
-    mas migrate
-    [ "$status" -eq 0 ]
+    ok migrate
     [ -z "$stderr" ]
     [ "$output" = "moved $ROOT/unit to $ROOT/sessions/$ID/unit
 moved $ROOT/workflows to $ROOT/sessions/$ID/workflows
@@ -75,8 +74,7 @@ isolated $ID, mas-${ID:0:8}" ]
     "$MAS" wait "$ID" --for idle
     local old
     old=$(agent_pid "$ID" lead)
-    mas migrate
-    [ "$status" -eq 0 ]
+    ok migrate
     [ "${lines[0]}" = "stopped $ID, mas-tmux" ]
     [ "${lines[4]}" = "started $ID" ]
     [ "$(field "$ID" .status)" = active ]
@@ -94,8 +92,7 @@ isolated $ID, mas-${ID:0:8}" ]
     legacy start
     "$MAS" wait "$ID" --for idle # a host that is still coming up would leave its lock
     tm kill-server
-    mas migrate
-    [ "$status" -eq 0 ]
+    ok migrate
     [ "$(field "$ID" .crashed)" = true ]
     is_isolated "$ID"
     "$MAS" start --crashed
@@ -120,8 +117,7 @@ host_that_goes() {
     eventually [ ! -e "$lock" ]
     host_that_goes "$lock" &
     eventually [ -e "$lock.held" ]
-    mas migrate
-    [ "$status" -eq 0 ]
+    ok migrate
     [ ! -e "$lock" ]
     is_isolated "$ID"
 }
@@ -141,8 +137,7 @@ host_that_goes() {
     fill
     chmod 700 "$ROOT/unit/lead"
     export MAS_TEMPLATE=pair
-    mas migrate -n old
-    [ "$status" -eq 0 ]
+    ok migrate -n old
     ID=$("$MAS" list -q)
     [ "$output" = "created a session for $ROOT/unit, template pair
 created $ROOT/unit/reviewer from template pair
@@ -164,32 +159,27 @@ isolated $ID, mas-${ID:0:8}" ]
 
 @test "a unit alone gets the template's workflows" {
     mkdir -p "$ROOT/unit/lead"
-    MAS_TEMPLATE=pair mas migrate
-    [ "$status" -eq 0 ]
+    MAS_TEMPLATE=pair ok migrate
     ID=$("$MAS" list -q)
     diff -r "$ROOT/templates/pair/workflows" "$ROOT/sessions/$ID/workflows"
     is_isolated "$ID"
 }
 
 @test "with nothing to migrate it says so" {
-    mas migrate
-    [ "$status" -eq 0 ]
+    ok migrate
     [ "$output" = "nothing to migrate" ]
     new_session -t solo --no-start
     mas migrate
     [ "$output" = "nothing to migrate" ]
-    mas migrate "$ID"
-    [ "$status" -eq 0 ]
+    ok migrate "$ID"
     [ "$output" = "nothing to migrate" ]
     mas migrate --dry-run
     [ "$output" = "nothing to migrate" ]
-    mas migrate -q
-    [ "$status" -eq 0 ]
+    ok migrate -q
     [ -z "$output" ]
     mas migrate --json
     [ "$output" = '{"sessionId":"","dryRun":false,"steps":[]}' ]
-    mas migrate nothing
-    [ "$status" -eq 3 ]
+    fails 3 migrate nothing
 }
 
 @test "--dry-run prints what a run then does, and changes nothing" {
@@ -197,8 +187,7 @@ isolated $ID, mas-${ID:0:8}" ]
     "$MAS" wait "$ID" --for idle
     local before would
     before=$(snapshot)
-    mas migrate --dry-run
-    [ "$status" -eq 0 ]
+    ok migrate --dry-run
     would=$output
     [ "$(snapshot)" = "$before" ]
     [ "$(field "$ID" .status)" = active ]
@@ -215,8 +204,7 @@ isolated $ID, mas-${ID:0:8}" ]
     new_session -t solo --no-start # the index is there
     local before
     before=$(snapshot)
-    MAS_TEMPLATE=pair mas migrate --dry-run
-    [ "$status" -eq 0 ]
+    MAS_TEMPLATE=pair ok migrate --dry-run
     [ "$output" = "would create a session for $ROOT/unit, template pair
 would create $ROOT/unit/reviewer from template pair
 would move $ROOT/unit to $ROOT/sessions/<id>/unit
@@ -227,8 +215,7 @@ would isolate <id>" ]
 
 @test "-n gives it a name, --json and -q its id" {
     legacy
-    mas migrate -n new-name --json
-    [ "$status" -eq 0 ]
+    ok migrate -n new-name --json
     [ "$(jq -r .sessionId <<<"$output")" = "$ID" ]
     [ "$(field new-name .sessionId)" = "$ID" ]
     new_session --mode legacy -t solo --no-start
@@ -241,11 +228,9 @@ would isolate <id>" ]
     legacy
     local before
     before=$(snapshot)
-    mas migrate -n taken
-    [ "$status" -eq 4 ]
+    fails 4 migrate -n taken
     [[ $stderr == "mas: cannot name a session 'taken': another session has that name"* ]]
-    mas migrate -n 'a b'
-    [ "$status" -eq 2 ]
+    fails 2 migrate -n 'a b'
     [ "$(snapshot)" = "$before" ]
 }
 
@@ -255,19 +240,16 @@ would isolate <id>" ]
     new_session -t solo --no-start
     local before
     before=$(snapshot)
-    MAS_TEMPLATE=pair mas migrate
-    [ "$status" -eq 4 ]
+    MAS_TEMPLATE=pair fails 4 migrate
     [ "$stderr" = "mas: cannot migrate: the tmux session 'mas-tmux' is running and does not belong to mas
 end it first: tmux -S $SOCK kill-session -t '=mas-tmux'" ]
-    MAS_TEMPLATE=pair mas migrate --dry-run
-    [ "$status" -eq 4 ]
+    MAS_TEMPLATE=pair fails 4 migrate --dry-run
     [ "$(snapshot)" = "$before" ]
     tm rename-session -t =mas-tmux other # not ended: a server that loses its last session takes no next one
     legacy
     tm rename-session -t =other mas-tmux
     before=$(snapshot)
-    mas migrate
-    [ "$status" -eq 4 ]
+    fails 4 migrate
     [ "$(snapshot)" = "$before" ]
 }
 
@@ -277,8 +259,7 @@ end it first: tmux -S $SOCK kill-session -t '=mas-tmux'" ]
     echo other >"$ROOT/sessions/$ID/workflows/file"
     local before
     before=$(snapshot)
-    mas migrate
-    [ "$status" -eq 4 ]
+    fails 4 migrate
     [ "$stderr" = "mas: cannot move '$ROOT/workflows': the session's workspace has a 'workflows' already
 move that aside first: $ROOT/sessions/$ID/workflows" ]
     [ "$(snapshot)" = "$before" ]
@@ -286,8 +267,7 @@ move that aside first: $ROOT/sessions/$ID/workflows" ]
     mv "$ROOT/unit" "$T/elsewhere"
     ln -s "$T/elsewhere" "$ROOT/unit"
     before=$(snapshot)
-    mas migrate
-    [ "$status" -eq 1 ]
+    fails 1 migrate
     [ "$stderr" = "mas: cannot use '$ROOT/unit': it is a symbolic link" ]
     [ "$(snapshot)" = "$before" ]
     [ -e "$T/elsewhere/lead/notes" ]
@@ -347,12 +327,10 @@ text=$1; shift; printf %%s "$text" | "%s" "$@" ;; *) exec "%s" "$@" ;; esac\n' \
     printf 'pid 4711 (migrate)\n' >"$ROOT/sessions/$ID/.session.lock"
     exec 8<"$ROOT/sessions/$ID/.session.lock"
     flock 8
-    mas migrate
-    [ "$status" -eq 4 ]
+    fails 4 migrate
     [[ $stderr == *"session '$ID'"*'pid 4711 (migrate)'* ]]
     exec 8<&-
-    mas migrate
-    [ "$status" -eq 0 ]
+    ok migrate
 }
 
 @test "of eight at once one does it, and no file is lost" {
@@ -394,8 +372,7 @@ half_moved() {
     mas list --all
     [[ ${lines[1]} == *" legacy "*"stopped (migrating)" ]]
     [ "$(field "$ID" .migrating)" = true ]
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [[ $output == *"its migration was interrupted; continue with: mas migrate $ID"* ]]
     local before
     before=$(snapshot)
@@ -404,19 +381,15 @@ half_moved() {
     local verb
     for verb in start rm 'rm -f' archive 'archive --rm'; do
         # shellcheck disable=SC2086
-        mas $verb "$ID"
-        [ "$status" -eq 4 ]
+        fails 4 $verb "$ID"
         [ "$stderr" = "mas: cannot $(sed 's/ .*//; s/^rm/remove/' <<<"$verb") session '$ID': its migration was interrupted
 continue it with: mas migrate $ID" ]
     done
     [ ! -e "$ROOT/archive" ]
-    mas new --mode legacy -t pair
-    [ "$status" -eq 4 ]
-    mas clean --older-than 0s
-    [ "$status" -eq 0 ]
+    fails 4 new --mode legacy -t pair
+    ok clean --older-than 0s
     [ "$(snapshot)" = "$before" ]
-    mas migrate
-    [ "$status" -eq 0 ]
+    ok migrate
     [ "$output" = "moved $ROOT/workflows to $ROOT/sessions/$ID/workflows
 isolated $ID, mas-${ID:0:8}
 started $ID" ]
@@ -431,8 +404,7 @@ started $ID" ]
     echo new >"$ROOT/unit/lead/notes"
     local before
     before=$(snapshot)
-    mas migrate
-    [ "$status" -eq 4 ]
+    fails 4 migrate
     [ "$stderr" = "mas: cannot move '$ROOT/unit': the session's workspace has a 'unit' already
 move that aside first: $ROOT/sessions/$ID/unit" ]
     [ "$(snapshot)" = "$before" ]

@@ -72,13 +72,11 @@ one_can_be_started() {
 
 @test "a stopped session stays stopped, and --no-start leaves one so" {
     make_team --no-start
-    mas move -q "$ID" n1
-    [ "$status" -eq 0 ]
+    ok move -q "$ID" n1
     is_there
     [ "$(at "$(far)" STATUS)" = stopped ]
     make_team
-    mas move --no-start "$ID" n1
-    [ "$status" -eq 0 ]
+    ok move --no-start "$ID" n1
     is_there
     [ "$(there n1 "$MAS" show --json "$ID" | jq -r .status)" = stopped ]
 }
@@ -103,8 +101,7 @@ one_can_be_started() {
     (cd "$T/n2/root/sessions/$ID" && sha256sum -c --quiet "$T/sums")
     [ "$(at "$T/n2/root/sessions/$ID" EPOCH)" -eq 3 ]
     cp "$ROOT/mas.ini" "$T/n2/root/mas.ini"
-    mas --host n2 move "$ID" n1
-    [ "$status" -eq 0 ]
+    ok --host n2 move "$ID" n1
     is_there
     [ "$(at "$(far)" EPOCH)" -eq 4 ]
 }
@@ -116,8 +113,7 @@ one_can_be_started() {
     echo unsaved >"$(tree_of solo)/unsaved"
     rm -rf "$T/moved"
     mv "$P" "$T/moved"
-    mas move "$ID" n1
-    [ "$status" -eq 0 ]
+    ok move "$ID" n1
     [[ $stderr == *"host 'n1' has no project '$P'"* ]]
     [ "$(cat "$(far)/code/solo/unsaved")" = unsaved ]
     [ "$(git -C "$(far)/code/solo" log -1 --format=%s)" = 'solo: new' ]
@@ -145,28 +141,24 @@ $ID
 nothing n1
 END
     printf '[host part]\nvia = slurm:debug\n' >>"$ROOT/mas.ini"
-    mas move "$ID" part
-    [ "$status" -eq 2 ]
+    fails 2 move "$ID" part
     [[ $stderr == *'partition of Slurm'* ]]
     there n1 "$MAS" new -q -t solo --no-start --id "$ID" >/dev/null
-    mas move "$ID" n1
-    [ "$status" -eq 4 ]
+    fails 4 move "$ID" n1
     [[ $stderr == *'already there'* ]]
     [ "$(field "$ID" .status)" = active ]
 }
 
 @test "a legacy session is refused, with what to do" {
     "$MAS" --root "$ROOT" new -q --mode legacy --no-start -t solo >"$T/id"
-    mas move "$(<"$T/id")" n1
-    [ "$status" -eq 4 ]
+    fails 4 move "$(<"$T/id")" n1
     [[ $stderr == *'mas migrate'* ]]
 }
 
 @test "a name that is taken there is told in the words of there, and the session is here" {
     make_team --no-start -n shop
     there n1 "$MAS" new -q -t solo --no-start -n shop >/dev/null
-    mas move shop n1
-    [ "$status" -eq 4 ]
+    fails 4 move shop n1
     [[ $stderr == *"another session is called 'shop'"* ]]
     [ ! -e "$(far)" ]
     "$MAS" start -q "$ID"
@@ -175,8 +167,7 @@ END
 @test "a host that is not reached has exit code 12, and the session runs on" {
     make_team
     sed -i 's|ProxyCommand .*|ProxyCommand false|' "$T/ssh/config"
-    mas move "$ID" n1
-    [ "$status" -eq 12 ]
+    fails 12 move "$ID" n1
     [ "$(field "$ID" .status)" = active ]
 }
 
@@ -194,14 +185,12 @@ n1_is_well() { sed -i "/^\[host n1\]/,/^mas = /s|^mas = .*|mas = $MAS|" "$ROOT/m
     pid=$(agent_pid "$ID")
     there n1 "$MAS" new -q -t solo --no-start >/dev/null
     mv "$T/n1/root/sessions" "$T/n1/away" && mkdir "$T/n1/root/sessions"
-    mas move shop n1
-    [ "$status" -eq 1 ]
+    fails 1 move shop n1
     [[ $stderr == *'its sessions/ is not the one it had'* ]]
     [ "$(agent_pid "$ID")" = "$pid" ]
     rmdir "$T/n1/root/sessions" && mv "$T/n1/away" "$T/n1/root/sessions"
     there n1 "$MAS" new -q -t solo --no-start -n shop >/dev/null
-    mas move shop n1
-    [ "$status" -eq 4 ]
+    fails 4 move shop n1
     [[ $stderr == *"another session is called 'shop'"*'; it runs here again'* ]]
     agent_pid "$ID"
     [ "$(field shop .status)" = active ]
@@ -218,8 +207,7 @@ n1_is_well() { sed -i "/^\[host n1\]/,/^mas = /s|^mas = .*|mas = $MAS|" "$ROOT/m
     [ -z "$(at "$(ws)" MOVED_TO)" ]
     [[ $stderr == *'; it runs here again'* ]]
     [ "$(field "$ID" .status)" = active ]
-    mas move "$ID" n1
-    [ "$status" -eq 0 ]
+    ok move "$ID" n1
     is_there
     [ "$(there n1 "$MAS" show --json "$ID" | jq -r .status)" = active ]
 }
@@ -228,15 +216,13 @@ n1_is_well() { sed -i "/^\[host n1\]/,/^mas = /s|^mas = .*|mas = $MAS|" "$ROOT/m
     make_team --no-start
     # shellcheck disable=SC2016
     n1_does 'case $* in *"receive hold"*) "'"$MAS"'" "$@" | sed "s/\"digest\":\"../\"digest\":\"zz/"; exit ;; esac'
-    mas move "$ID" n1
-    [ "$status" -eq 5 ]
+    fails 5 move "$ID" n1
     [[ $stderr == *'what has arrived there is not what was sent'* ]]
     [ "$(at "$(far)" MOVED_TO)" = "'(arriving)'" ]
     run ! there n1 "$MAS" start "$ID"
     n1_is_well
     one_can_be_started
-    mas move "$ID" n1
-    [ "$status" -eq 0 ]
+    ok move "$ID" n1
     is_there
 }
 
@@ -323,8 +309,7 @@ half() {
     close_connections
     cp "$T/ssh/config" "$T/ssh/good"
     sed -i 's|ProxyCommand .*|ProxyCommand false|' "$T/ssh/config"
-    mas start "$ID"
-    [ "$status" -eq 12 ]
+    fails 12 start "$ID"
     run ! there n1 "$MAS" start "$ID"
     cp "$T/ssh/good" "$T/ssh/config"
     mas start "$ID"
@@ -338,11 +323,9 @@ half() {
     make_team --no-start
     half
     there n1 "$MAS" rm -qf "$ID"
-    mas move "$ID" n1
-    [ "$status" -eq 4 ]
+    fails 4 move "$ID" n1
     [[ $stderr == *'--takeover --fenced'* ]]
-    mas start "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 start "$ID"
     mas start --takeover --fenced "$ID"
     echo "$stderr"
     [ "$status" -eq 0 ]
@@ -353,8 +336,7 @@ half() {
     make_team --no-start
     half
     make_machine n2
-    mas move "$ID" n2
-    [ "$status" -eq 4 ]
+    fails 4 move "$ID" n2
     [[ $stderr == *"it moves to 'n1'"* ]]
 }
 
@@ -366,11 +348,9 @@ half() {
     is_there
     cp -a "$T/left" "$(ws)" # as if its removal had failed
     "$MAS" doctor --fix >/dev/null || :
-    mas start "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 start "$ID"
     [[ $stderr == *'it has moved to n1'* ]]
-    mas move "$ID" n1
-    [ "$status" -eq 0 ]
+    ok move "$ID" n1
     is_there
 }
 

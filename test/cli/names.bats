@@ -169,18 +169,15 @@ write it in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     echo mine >"$ROOT/sessions/$id/unit/solo/mine"
     "$MAS" wait "$ID" --for idle
     before=$(snapshot)
-    mas new -t solo --id $id
-    [ "$status" -eq 4 ]
+    fails 4 new -t solo --id $id
     [ "$stderr" = "mas: cannot create session '$id': it exists" ]
     [ "$(snapshot)" = "$before" ]
     [ "$(field one .status)" = active ]
     "$MAS" stop -q one
-    mas new -t pair --id $id
-    [ "$status" -eq 4 ]
+    fails 4 new -t pair --id $id
     [ "$(cat "$ROOT/sessions/$id/unit/solo/mine")" = mine ]
     "$MAS" rm -q one
-    mas new -t pair --id $id
-    [ "$status" -eq 0 ]
+    ok new -t pair --id $id
 }
 
 @test "what stands in the place of an id is never overwritten" {
@@ -193,8 +190,7 @@ write it in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
         'ln -s nowhere "$place"' 'mkfifo "$place"'; do
         eval "$make"
         kept=$(ls -lR --time-style=+ "$place" "$T/outside")
-        mas new -t solo --id $id
-        [ "$status" -eq 4 ]
+        fails 4 new -t solo --id $id
         [ "$stderr" = "mas: cannot create session '$id': it exists" ]
         [ "$(ls -lR --time-style=+ "$place" "$T/outside")" = "$kept" ]
         [ "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '.sessions.*')" = "$place" ]
@@ -208,13 +204,11 @@ write it in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     id=550e8400-e29b-41d4-a716-446655440000
     mkdir -p "$ROOT/sessions/.new-$id/unit/solo" "$ROOT/sessions/.trash-$id/unit"
     echo x >"$ROOT/sessions/.new-$id/unit/solo/old"
-    mas new -q -t solo --id $id
-    [ "$status" -eq 0 ]
+    ok new -q -t solo --id $id
     [ "$output" = $id ]
     [ ! -e "$ROOT/sessions/$id/unit/solo/old" ]
     mkdir -p "$ROOT/sessions/.trash-$id/unit"
-    mas rm -f $id
-    [ "$status" -eq 0 ]
+    ok rm -f $id
     [ "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '.sessions.*')" = "" ]
 }
 
@@ -223,8 +217,7 @@ write it in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     two=550e8400-1111-4111-8111-111111111111
     three=550e8400-1111-4222-8111-111111111111
     for id in $one $two $three; do
-        mas new -q -t solo --id "$id"
-        [ "$status" -eq 0 ]
+        ok new -q -t solo --id "$id"
     done
     [ "$("$MAS" list --active -q | sort | xargs)" = "$(printf '%s\n' $one $two $three | sort | xargs)" ]
     names=$("$MAS" list --json | jq -r '.sessions[].tmuxSession' | sort)
@@ -236,8 +229,7 @@ write it in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     for id in $one $two $three; do
         [ "$(field "$(field "$id" .tmuxSession)" .sessionId)" = "$id" ]
     done
-    mas show 550e8400
-    [ "$status" -eq 4 ]
+    fails 4 show 550e8400
     "$MAS" stop -q $one
     [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]
     "$MAS" start -q $one
@@ -248,8 +240,7 @@ write it in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
 
 @test "a tmux name that a stranger's session has is not taken over" {
     tm new-session -d -s mas-550e8400 -x 80 -y 24 'sleep 1000'
-    mas new -q -t solo --id 550e8400-e29b-41d4-a716-446655440000
-    [ "$status" -eq 0 ]
+    ok new -q -t solo --id 550e8400-e29b-41d4-a716-446655440000
     [ "$(field "$output" .tmuxSession)" != mas-550e8400 ]
     [ "$(field "$output" .status)" = active ]
     "$MAS" rm -q -f 550e8400-e29b-41d4-a716-446655440000
@@ -282,18 +273,15 @@ write it in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
 @test "a session's name is never the name of another one in tmux" {
     new_session -t solo -n shop --no-start
     name=$(field shop .tmuxSession)
-    mas new -t solo --no-start -n "$name"
-    [ "$status" -eq 4 ]
+    fails 4 new -t solo --no-start -n "$name"
     [ "${stderr_lines[0]}" = "mas: cannot name a session '$name': another session has that name" ]
     [ "$("$MAS" list -q | wc -l)" -eq 1 ]
 
     # nor the other way round: the id's first digits are another session's name already
     new_session -t solo -n mas-3e846642 --no-start
-    mas new -t solo --no-start -q --id 3e846642-1111-4111-8111-111111111111
-    [ "$status" -eq 0 ]
+    ok new -t solo --no-start -q --id 3e846642-1111-4111-8111-111111111111
     [ "$(field "$output" .tmuxSession)" = mas-3e846642-1111 ]
-    SESSION_NAME=shop mas new -t solo --mode legacy --no-start
-    [ "$status" -eq 4 ]
+    SESSION_NAME=shop fails 4 new -t solo --mode legacy --no-start
     [[ $stderr == "mas: cannot create a legacy session: another session is called 'shop'"* ]]
 }
 
@@ -303,8 +291,7 @@ write it in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     new_session -t solo -n tea --no-start
     for verb in show stop 'rm -f'; do
         # shellcheck disable=SC2086 # words
-        mas $verb tea
-        [ "$status" -eq 4 ]
+        fails 4 $verb tea
         [[ ${stderr_lines[0]} == *"cannot find session 'tea': 2 sessions match" ]]
     done
     [ "$("$MAS" list -q | wc -l)" -eq 2 ]
@@ -353,7 +340,6 @@ this is agent 'lead' of session 'shop'" ]
     [ "$("$MAS" stop -q shop; "$MAS" list -q --all | sort)" = "$(printf '%s\n' "$ID" "$other" | sort)" ]
     # one whose name cannot be read is called by its id
     echo x >>"$ROOT/sessions/$ID/.session"
-    mas start "$ID"
-    [ "$status" -eq 5 ]
+    fails 5 start "$ID"
     [[ $stderr == "mas: cannot start session '$ID': its .session is damaged"* ]]
 }

@@ -25,8 +25,7 @@ mas_without_programs() { run --separate-stderr env PATH=/nowhere "$MAS" "$@"; }
 }
 
 @test "new makes the default team of 13 and says where it is and how to attach" {
-    mas new
-    [ "$status" -eq 0 ]
+    ok new
     [ -z "$stderr" ]
     id=$("$MAS" list -q)
     [ "$output" = "mas-${id:0:8}  $id
@@ -41,24 +40,21 @@ attach: mas attach mas-${id:0:8}" ]
 }
 
 @test "new -q prints the id alone, a random version 4 UUID" {
-    mas new -q -t solo
-    [ "$status" -eq 0 ]
+    ok new -q -t solo
     [[ $output =~ ^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$ ]]
     [ -z "$stderr" ]
     [ "$("$MAS" new -q -t solo)" != "$output" ]
 }
 
 @test "new --json prints what show --json prints" {
-    mas new --json -t solo -n one
-    [ "$status" -eq 0 ]
+    ok new --json -t solo -n one
     [ "$(jq -r '.status + " " + .name + " " + .template' <<<"$output")" = "active one solo" ]
     local steady='del(.disk, .lastActivity, .agentStates, .agents)'
     [ "$(jq -cS "$steady" <<<"$output")" = "$("$MAS" show one --json | jq -cS "$steady")" ]
 }
 
 @test "new --name gives a name that is said in the attach line" {
-    mas new -t solo --name my_team-1
-    [ "$status" -eq 0 ]
+    ok new -t solo --name my_team-1
     [ "${lines[2]}" = "attach: mas attach my_team-1" ]
     [ "$(field my_team-1 .name)" = my_team-1 ]
 }
@@ -67,61 +63,51 @@ attach: mas attach mas-${id:0:8}" ]
     new_session -t solo -n one
     "$MAS" wait "$ID" --for idle
     before=$(snapshot)
-    mas new -t solo -n one
-    [ "$status" -eq 4 ]
+    fails 4 new -t solo -n one
     [ "$stderr" = "mas: cannot name a session 'one': another session has that name
 see it with: mas show one" ]
     [ -z "$output" ]
     [ "$(snapshot)" = "$before" ]
     [ "$(tm list-sessions | wc -l)" -eq 1 ]
     "$MAS" stop -q one
-    mas new -t solo -n one
-    [ "$status" -eq 4 ]
+    fails 4 new -t solo -n one
     "$MAS" rm -q one
-    mas new -t solo -n one
-    [ "$status" -eq 0 ]
+    ok new -t solo -n one
 }
 
 @test "names that differ by case are two names" {
     new_session -t solo -n Team --no-start
-    mas new -t solo -n team --no-start
-    [ "$status" -eq 0 ]
+    ok new -t solo -n team --no-start
     [ "$(field Team .sessionId)" = "$ID" ]
 }
 
 @test "new takes the longest name and no longer one" {
     name=n$(printf '%063d' 0)
     [ "${#name}" -eq 64 ]
-    mas new -t solo --no-start -n "$name"
-    [ "$status" -eq 0 ]
+    ok new -t solo --no-start -n "$name"
     [ "$(field "$name" .name)" = "$name" ]
-    mas new -t solo --no-start -n "${name}x"
-    [ "$status" -eq 2 ]
+    fails 2 new -t solo --no-start -n "${name}x"
     [ "$stderr" = "mas: cannot use name '${name}x': a name must be a letter and at most 63 more letters, digits, _ or -" ]
     [ "$("$MAS" list -q | wc -l)" -eq 1 ]
 }
 
 @test "new refuses a name that could be the beginning of an id" {
-    mas new -t solo -n deadbeef
-    [ "$status" -eq 2 ]
+    fails 2 new -t solo -n deadbeef
     [[ $stderr == "mas: cannot use name 'deadbeef': "*hex* ]]
     for name in FACE a1b2c3d4- Deadbeef-4bad a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d; do
-        mas new -t solo -n "$name"
-        [ "$status" -eq 2 ]
+        fails 2 new -t solo -n "$name"
         [[ $stderr == "mas: cannot use name '$name': "*'beginning of an id' ]]
     done
     nothing_made
     # a prefix has four digits at least, and dashes where an id has them
     for name in F ed c1 bad deadbeefs deadbeef_cafe fade-bad; do
-        mas new -t solo -n "$name" --no-start
-        [ "$status" -eq 0 ]
+        ok new -t solo -n "$name" --no-start
         [ "$(field "$name" .name)" = "$name" ]
     done
 }
 
 @test "new -t of a template that is not there lists those that are" {
-    mas new -t nope
-    [ "$status" -eq 3 ]
+    fails 3 new -t nope
     [[ $stderr == "mas: cannot use template 'nope': there is no such template"$'\n'"the templates are: "* ]]
     for name in default pair solo; do
         [[ ${stderr#*here: } == *"$name"* ]]
@@ -139,8 +125,7 @@ see it with: mas show one" ]
 }
 
 @test "new --agent of a preset that is not there is refused" {
-    mas new -t solo --agent nope
-    [ "$status" -eq 3 ]
+    fails 3 new -t solo --agent nope
     [[ $stderr == "mas: cannot use preset 'nope': there is no such preset
 the presets are: shell, claude, "*", opencode-tty" ]]
     nothing_made
@@ -153,22 +138,19 @@ the presets are: shell, claude, "*", opencode-tty" ]]
 install it with: npm install -g @google/gemini-cli" ]
     nothing_made
     printf '[preset gone]\ncommand = /no/such/program x\n' >>"$ROOT/mas.ini"
-    mas new -t solo --agent gone
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo --agent gone
     [[ $stderr == *"preset 'gone' needs the program '/no/such/program'"* ]]
     nothing_made
 }
 
 @test "new --no-start makes the workspace alone" {
-    mas new -t solo -n idle --no-start
-    [ "$status" -eq 0 ]
+    ok new -t solo -n idle --no-start
     [ "${lines[2]}" = "start: mas start idle" ]
     [ "$(field idle .status)" = stopped ]
     [ "$(field idle .crashed)" = false ]
     run tm list-sessions
     [ "$status" -ne 0 ]
-    mas start idle
-    [ "$status" -eq 0 ]
+    ok start idle
     [ "$(field idle .status)" = active ]
 }
 
@@ -203,44 +185,36 @@ install it with: npm install -g @google/gemini-cli" ]
 @test "new --mode takes isolated, and refuses what is no mode" {
     new_session -t solo --no-start --mode isolated
     [ "$(meta "$ID" MODE)" = isolated ]
-    mas new -t solo --mode wild
-    [ "$status" -eq 2 ]
+    fails 2 new -t solo --mode wild
     [ "$stderr" = "mas: cannot use --mode 'wild': it is not isolated or legacy" ]
     [ "$("$MAS" list -q)" = "$ID" ]
 }
 
 @test "new --id makes the session of that id" {
     id=550e8400-e29b-41d4-a716-446655440000
-    mas new -q -t solo --id $id
-    [ "$status" -eq 0 ]
+    ok new -q -t solo --id $id
     [ "$output" = $id ]
     [ "$(field mas-550e8400 .sessionId)" = $id ]
     tm has-session -t =mas-550e8400
 }
 
 @test "new -a without a terminal is refused before anything is made" {
-    mas new -t solo -a
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo -a
     [[ $stderr == "mas: cannot attach: stdin or stdout is not a terminal"$'\n'* ]]
     nothing_made
-    mas new -t solo -a --no-start
-    [ "$status" -eq 2 ]
+    fails 2 new -t solo -a --no-start
     [[ $stderr == "mas: cannot use --attach with --no-start"* ]]
     nothing_made
 }
 
 @test "new takes no operand and no unknown option" {
-    mas new solo
-    [ "$status" -eq 2 ]
+    fails 2 new solo
     [[ $stderr == "mas: cannot run 'new': unexpected operand 'solo'; to name the session, use '--name'"$'\n'"usage: mas new "* ]]
-    mas new --nope
-    [ "$status" -eq 2 ]
+    fails 2 new --nope
     [[ $stderr == "mas: cannot run 'new': "*"--nope"*$'\n'"usage: mas new "* ]]
-    mas new -n
-    [ "$status" -eq 2 ]
+    fails 2 new -n
     [[ $stderr == "mas: cannot run 'new': option '-n' needs a value"* ]]
-    mas new -Z
-    [ "$status" -eq 2 ]
+    fails 2 new -Z
     [[ $stderr == "mas: cannot run 'new': there is no option '-Z'"* ]]
     nothing_made
 }
@@ -330,18 +304,15 @@ prompts() { jq -r '.team[] | select(.prompt) | .id + "=" + .prompt' "$ROOT/sessi
  "units":[{"unitId":1,"manager":{"id":"10","prompt":"Design.","preset":"shell"},"workers":[{"id":"11","prompt":"Read."},{"id":"12"}]},
           {"unitId":2,"manager":{"id":"20","command":"sleep 1000","system":"be nice"},"workers":[{"id":"21","model":"m1","prompt":""}]}]}}
 EOF
-    mas new -q -c "$T/c.json" --no-start
-    [ "$status" -eq 0 ]
+    ok new -q -c "$T/c.json" --no-start
     [ "$(prompts "$output")" = $'00=Plan it.\n\tThen "tell" ü.\n10=Design.\n11=Read.' ]
     config=$ROOT/sessions/$output/config.json
     [ "$(jq -r '.team[] | select(.preset != "") | .id + " " + .preset' "$config")" = '10 shell' ]
     [ "$(jq -r '.team[] | select(.command != "") | .id + " " + .command + " " + .system' "$config")" = '20 sleep 1000 be nice' ]
     [ "$(jq -r '.team[] | select(.model != "") | .id + " " + .model' "$config")" = '21 m1' ]
-    mas new -q -c - --no-start <"$T/c.json"
-    [ "$status" -eq 0 ]
+    ok new -q -c - --no-start <"$T/c.json"
     ln -s c.json "$T/link"
-    mas new -q --config "$T/link" --no-start
-    [ "$status" -eq 0 ]
+    ok new -q --config "$T/link" --no-start
 }
 
 @test "an agent's preset in -c goes over --agent, and over the command of the template" {
@@ -352,9 +323,8 @@ EOF
 
 @test "new -p gives single agents a first message, and goes over -c" {
     echo '{"agents":{"units":[{"manager":{"id":"lead","prompt":"old"},"workers":[{"id":"reviewer","prompt":"kept"}]}]}}' >"$T/c.json"
-    mas new -q -t pair --no-start -c "$T/c.json" -p 'lead=new = text
+    ok new -q -t pair --no-start -c "$T/c.json" -p 'lead=new = text
 and more'
-    [ "$status" -eq 0 ]
     [ "$(prompts "$output")" = $'lead=new = text\nand more\nreviewer=kept' ]
     mas new -q -t pair --no-start -p lead=one --prompt reviewer=two
     [ "$(prompts "$output")" = $'lead=one\nreviewer=two' ]
@@ -374,14 +344,11 @@ and more'
 3|99=x|cannot use a prompt for agent '99': the template has no such agent
 3|lead =x|cannot use a prompt for agent 'lead ': the template has no such agent
 EOF
-    mas new -t pair -p lead=a -p lead=b
-    [ "$status" -eq 2 ]
+    fails 2 new -t pair -p lead=a -p lead=b
     [ "$stderr" = "mas: cannot use a prompt for agent 'lead': the agent has a prompt already" ]
-    mas new -t pair -p $'lead=\e[31m'
-    [ "$status" -eq 2 ]
+    fails 2 new -t pair -p $'lead=\e[31m'
     [ "$stderr" = "mas: cannot use a prompt for agent 'lead': it contains a control character other than tab and newline" ]
-    mas new -t pair -p $'lead=\xff'
-    [ "$status" -eq 2 ]
+    fails 2 new -t pair -p $'lead=\xff'
     [ "$stderr" = "mas: cannot use a prompt for agent 'lead': it is not UTF-8" ]
     nothing_made
 }
@@ -421,30 +388,24 @@ EOF
 1|{"agents":{}} x|line 1, column 15: unexpected text after the value
 EOF
     mas new -c "$T/c.json"
-    mas new -c "$T/nope"
-    [ "$status" -eq 1 ]
+    fails 1 new -c "$T/nope"
     [ "$stderr" = "mas: cannot read '$T/nope': No such file or directory" ]
     head -c 5000000 /dev/zero | tr '\0' ' ' >"$T/c.json"
-    mas new -c "$T/c.json"
-    [ "$status" -eq 1 ]
+    fails 1 new -c "$T/c.json"
     [ "$stderr" = "mas: cannot read '$T/c.json': it is larger than 4194304 bytes" ]
-    mas new -c /dev/zero
-    [ "$status" -eq 1 ]
+    fails 1 new -c /dev/zero
     [[ $stderr == *"it is larger than"* ]]
-    mas new -c "$T"
-    [ "$status" -eq 1 ]
+    fails 1 new -c "$T"
     nothing_made
 }
 
 @test "first messages that config.json has no room for are refused before anything is made" {
     { printf '{"agents":{"units":[{"manager":{"id":"solo","prompt":"' && head -c 4194000 /dev/zero | tr '\0' x && printf '"}}]}}'; } >"$T/c.json"
-    mas new -t solo -c "$T/c.json"
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo -c "$T/c.json"
     [ "$stderr" = "mas: cannot write 'config.json': the template and the prompts have more than 4194304 bytes" ]
     nothing_made
     { printf '{"agents":{"units":[{"manager":{"id":"solo","prompt":"' && head -c 4190000 /dev/zero | tr '\0' x && printf '"}}]}}'; } >"$T/c.json"
-    mas new -q -t solo -c "$T/c.json" --no-start
-    [ "$status" -eq 0 ]
+    ok new -q -t solo -c "$T/c.json" --no-start
     [ "$(prompts "$output" | wc -c)" -eq 4190006 ]
 }
 
@@ -465,22 +426,18 @@ EOF
 
 @test "a first start that fails leaves the first messages to the next one" {
     MAS_TMUX_SIZE=20x4 new_session --no-start -p 00=hello
-    MAS_TMUX_SIZE=20x4 mas start "$ID"
-    [ "$status" -eq 6 ]
+    MAS_TMUX_SIZE=20x4 fails 6 start "$ID"
     [ -z "$(meta "$ID" PROMPTED)" ]
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$(meta "$ID" PROMPTED)" = yes ]
 }
 
 @test "new and start warn where the agents are likely to take more memory than is free" {
     printf '%s\n' '[preset shell]' 'memory = 9T' >"$ROOT/mas.ini"
-    mas new -q -t pair
-    [ "$status" -eq 0 ]
+    ok new -q -t pair
     [[ $stderr == "mas: warning: the agents will probably need 18T of memory, but only "*" is free; with start = demand, each agent starts with its first message" ]]
     "$MAS" stop -q "$output"
-    mas start -q "$output"
-    [ "$status" -eq 0 ]
+    ok start -q "$output"
     [[ $stderr == "mas: warning: the agents will probably need 18T of memory, but only "* ]]
     mas new -q -t pair --no-start
     [ -z "$stderr" ]
@@ -502,8 +459,7 @@ EOF
     a=$("$MAS" new -q -t solo --no-start)
     b=$("$MAS" new -q -t solo --no-start)
     printf '%s\n' '[preset shell]' 'memory = 9T' >"$ROOT/mas.ini"
-    mas start -q "$a" "$b"
-    [ "$status" -eq 0 ]
+    ok start -q "$a" "$b"
     [[ $stderr == "mas: warning: the agents will probably need 18T of memory, "* ]]
 }
 

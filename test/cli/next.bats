@@ -52,11 +52,9 @@ bind_next() {
 
 @test "with nobody waiting next says so and exits with 3" {
     asker one
-    mas next
-    [ "$status" -eq 3 ]
+    fails 3 next
     [ "$stderr" = "mas: cannot go to the next agent: nobody waits for you" ]
-    mas next -n
-    [ "$status" -eq 3 ]
+    fails 3 next -n
     [ "$(head -n 1 "$ROOT/sessions/.waiting")" = 'MASWAITING1 all' ]
 }
 
@@ -93,12 +91,10 @@ no such line' 'something else'; do
 
 @test "next believes no entry that its host denies, and removes it" {
     asker one
-    mas next -n
-    [ "$status" -eq 3 ]
+    fails 3 next -n
     printf 'MASWAITING1 all\n%s lead 1\n%s lead 2\n%s gone 3\n' "$ID" 550e8400-e29b-41d4-a716-446655440000 "$ID" \
         >"$ROOT/sessions/.waiting"
-    mas next -n
-    [ "$status" -eq 3 ]
+    fails 3 next -n
     [ "$(registered)" = 0 ]
 }
 
@@ -228,15 +224,11 @@ no such line' 'something else'; do
 @test "back without a place says so" {
     new_session -t solo -n shell
     attach_client one shell
-    TMUX="$SOCK,1,0" mas next --back
-    [ "$status" -eq 3 ]
+    TMUX="$SOCK,1,0" fails 3 next --back
     [ "$stderr" = "mas: cannot go back: this terminal came from nowhere" ]
-    mas next --back
-    [ "$status" -eq 3 ]
-    TMUX="$SOCK,1,0" mas next --client 'nobody; kill-server'
-    [ "$status" -eq 3 ]
-    mas next --client x
-    [ "$status" -eq 2 ]
+    fails 3 next --back
+    TMUX="$SOCK,1,0" fails 3 next --client 'nobody; kill-server'
+    fails 2 next --client x
 }
 
 @test "places that are gone are passed over on the way back" {
@@ -261,7 +253,6 @@ no such line' 'something else'; do
     attach_client one shell
     printf '%s\n' 'x' "$(tm list-clients -F '#{client_name}') \$0 @0 %0;kill-server $SOCK" \
         "$(tm list-clients -F '#{client_name}') \$0 @0 %0 relative" >"$ROOT/sessions/.came-from"
-    TMUX="$SOCK,1,0" mas next --back
-    [ "$status" -eq 3 ]
+    TMUX="$SOCK,1,0" fails 3 next --back
     tm list-sessions >/dev/null
 }

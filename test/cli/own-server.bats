@@ -108,7 +108,6 @@ need_strace() {
 @test "a session that a person has renamed is found by its new name" {
     make one
     tmux -S "$SOCKET" rename-session fresh
-    mas show fresh --json
-    [ "$status" -eq 0 ]
+    ok show fresh --json
     [ "$(jq -r .sessionId <<<"$output")" = "$ID" ]
 }

@@ -113,10 +113,8 @@ EOF
     [[ $stderr == *"cannot take over session 'shop': it has no store whose lease would show that it has ended on $(uname -n)"* ]]
     [[ $stderr == *"mas start --takeover --fenced shop"* ]]
     [ "$(snapshot)" = "$before" ]
-    mas start --fenced shop
-    [ "$status" -eq 2 ]
-    mas start --takeover --crashed
-    [ "$status" -eq 2 ]
+    fails 2 start --fenced shop
+    fails 2 start --takeover --crashed
 }
 
 @test "--takeover --fenced takes the session; then the first machine refuses" {
@@ -127,31 +125,26 @@ EOF
     [ "$(meta "$ID" EPOCH) $(meta "$ID" TMUX_SOCKET)" = "2 $T/n2" ]
     [[ $(meta "$ID" MACHINE) == *" n2" ]]
     grep -q "takeover from=$(uname -n) epoch=2" "$ROOT/sessions/$ID/logs/session.log"
-    mas stop shop
-    [ "$status" -eq 4 ]
+    fails 4 stop shop
     [[ $stderr == *"it runs on n2"* ]]
     MAS_TMUX_SOCKET=$T/n2 on_n2 stop shop
     [ "$status" -eq 0 ]
-    mas rm -f shop
-    [ "$status" -eq 4 ]
+    fails 4 rm -f shop
     [[ $stderr == *"it belongs to n2"* ]]
-    mas start --takeover --fenced shop
-    [ "$status" -eq 0 ]
+    ok start --takeover --fenced shop
     [ "$(meta "$ID" EPOCH)" = 3 ]
     [ "$(field shop .status)" = active ]
 }
 
 @test "a takeover of a session that this machine has is a start" {
     new_session -t solo -n shop --no-start
-    mas start --takeover shop
-    [ "$status" -eq 0 ]
+    ok start --takeover shop
     [ "$(meta "$ID" EPOCH)" = 1 ]
 }
 
 @test "only a person may say --fenced" {
     new_session -t solo -n shop --no-start
-    MAS_AGENT_ID=solo MAS_SESSION_ID=$ID mas start --takeover --fenced shop
-    [ "$status" -eq 1 ]
+    MAS_AGENT_ID=solo MAS_SESSION_ID=$ID fails 1 start --takeover --fenced shop
     [[ $stderr == *'only a person'* ]]
 }
 
@@ -166,18 +159,14 @@ EOF
     [ "$status" -eq 0 ]
     [ "$(meta "$ID" EPOCH)" = 1 ]
     [[ $(meta "$ID" MACHINE) == *" renamed" ]]
-    mas stop shop
-    [ "$status" -eq 0 ]
+    ok stop shop
     # it booted under another name, or it is a clone: nobody can know
     sed -i "s/^BOOT=.*/BOOT='00000000-1111-2222-3333-444444444444 1'/" "$ROOT/sessions/$ID/.session"
-    mas start shop
-    [ "$status" -eq 4 ]
+    fails 4 start shop
     [[ $stderr == *'it belongs to renamed'* ]]
     [[ $stderr == *'if this machine was called renamed before'*'mas start --takeover --fenced shop'* ]]
-    mas start --takeover --fenced shop
-    [ "$status" -eq 0 ]
-    mas stop shop
-    [ "$status" -eq 0 ]
+    ok start --takeover --fenced shop
+    ok stop shop
 }
 
 @test "a session of an earlier version is adopted by its first start, if no host lives" {
@@ -189,8 +178,7 @@ EOF
     [ "$status" -eq 4 ]
     [[ $stderr == *"the host of its agent 'solo' is still running"* ]]
     [ -z "$(meta "$ID" MACHINE)" ]
-    mas start shop
-    [ "$status" -eq 0 ]
+    ok start shop
     [ "$(meta "$ID" MACHINE)" = "$(cat /etc/machine-id) $(uname -n)" ]
     [ "$(meta "$ID" EPOCH)" = 1 ]
 }
@@ -211,8 +199,7 @@ EOF
     mas list
     [[ $output == *'stopped (moved to n3)'* ]]
     [ "$(field shop .movedTo)" = n3 ]
-    mas rm shop
-    [ "$status" -eq 0 ]
+    ok rm shop
 }
 
 @test "a restored copy begins another epoch on this machine" {

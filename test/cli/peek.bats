@@ -17,8 +17,7 @@ END
 @test "peek prints the screen of an agent" {
     new_session -t pair --agent says
     "$MAS" wait "$ID" --for idle
-    mas peek "$ID" lead
-    [ "$status" -eq 0 ]
+    ok peek "$ID" lead
     [ "$output" = 'this is lead' ]
     [ -z "$stderr" ]
     MAS_SESSION_ID=$ID mas peek reviewer
@@ -33,8 +32,7 @@ END
     new_session -t solo --agent turns
     "$MAS" wait "$ID" --for idle
     tm capture-pane -pt "=mas-${ID:0:8}:" | grep -q $'\u202e' || skip 'tmux keeps no such characters'
-    mas peek "$ID" solo
-    [ "$status" -eq 0 ]
+    ok peek "$ID" solo
     [[ ${lines[0]} == a*b*c ]]
     [[ $output != *$'\u202e'* ]]
     [[ $output != *$'\u009b'* ]]
@@ -44,8 +42,7 @@ END
 @test "several agents have heads between them" {
     new_session -t pair --agent says
     "$MAS" wait "$ID" --for idle
-    mas peek "$ID" all
-    [ "$status" -eq 0 ]
+    ok peek "$ID" all
     [ "$output" = '=== lead lead ===
 this is lead
 
@@ -72,8 +69,7 @@ this is reviewer' ]
     [ "$("$MAS" peek "$ID" solo | wc -l)" -lt 100 ]
     [ "$("$MAS" peek "$ID" solo --history 100000)" = "$(seq 500)" ]
     for n in x -1 1x '' 9999999; do
-        mas peek "$ID" solo --history "$n"
-        [ "$status" -eq 2 ]
+        fails 2 peek "$ID" solo --history "$n"
     done
 }
 
@@ -92,18 +88,14 @@ this is reviewer' ]
     # shellcheck disable=SC2329
     dead() { [ "$(field "$ID" '.agents[0].problem')" = "no host" ]; }
     eventually dead
-    mas peek "$ID" lead --history 100 # tmux adds a line of its own
-    [ "$status" -eq 0 ]
+    ok peek "$ID" lead --history 100 # tmux adds a line of its own
     [ "${lines[0]}" = 'this is lead' ]
 }
 
 @test "a session that does not run is exit 4" {
     new_session -t solo --no-start
-    mas peek "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 peek "$ID" solo
     [[ $stderr == *"it is not running"*"mas start $ID" ]]
-    mas peek "$ID" # its one agent
-    [ "$status" -eq 4 ]
-    mas peek "$ID" nobody
-    [ "$status" -eq 3 ]
+    fails 4 peek "$ID" # its one agent
+    fails 3 peek "$ID" nobody
 }

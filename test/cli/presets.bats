@@ -5,8 +5,7 @@ load ../helper
 @test "presets lists each preset with its program and whether that is there" {
     printf '[preset mine]\ndescription = my own\ncommand = cat -u\n' >>"$ROOT/mas.ini"
     printf '[preset lost]\ncommand = no-such-program --fast\ninstall = get it\n' >>"$ROOT/mas.ini"
-    mas presets
-    [ "$status" -eq 0 ]
+    ok presets
     [ -z "$stderr" ]
     [[ ${lines[0]} =~ ^PRESET\ +PROTOCOL\ +PROGRAM\ +INSTALLED\ +DESCRIPTION$ ]]
     grep -qE '^shell +tty +/bin/sh +yes +login shell$' <<<"$output"
@@ -18,8 +17,7 @@ load ../helper
 
 @test "presets --json tells how to get a program, -q the names alone" {
     printf '[preset lost]\ncommand = no-such-program --fast\ninstall = get it\n' >>"$ROOT/mas.ini"
-    mas presets --json
-    [ "$status" -eq 0 ]
+    ok presets --json
     [ "$(jq -r '.presets[] | select(.name == "lost") | .command, .program, .installed, .install' <<<"$output" | xargs)" = \
         'no-such-program --fast no-such-program false get it' ]
     [ "$(jq '.total == (.presets | length)' <<<"$output")" = true ]
@@ -37,11 +35,9 @@ load ../helper
 }
 
 @test "presets takes no operand, and a broken file is told with its line" {
-    mas presets claude
-    [ "$status" -eq 2 ]
+    fails 2 presets claude
     echo 'rubbish' >>"$ROOT/templates/agents.ini"
-    mas presets
-    [ "$status" -eq 1 ]
+    fails 1 presets
     [[ $stderr == *agents.ini:* ]]
     [ -z "$output" ]
 }

@@ -76,16 +76,14 @@ nothing_left() { [ -z "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '
     (cd "$P" && git status >/dev/null 2>&1 || true)
     [ -s "$T/ran" ]
     rm -f "$T/ran"
-    mas new -q --no-start -t pair --project "$P"
-    [ "$status" -eq 0 ]
+    ok new -q --no-start -t pair --project "$P"
     id=$output
     W=$ROOT/sessions/$id
     [ "$(sort -u "$W/code/lead/.gitattributes" | wc -l)" -eq 3 ]
     echo 51 >>"$W/code/lead/src/a"
     for verb in list status "show $id" "diff $id" "diff $id --stat"; do
         # shellcheck disable=SC2086 # words
-        mas $verb
-        [ "$status" -eq 0 ]
+        ok $verb
         [ ! -e "$T/ran" ]
     done
     sed -i 's/^1$/one/' "$W/code/lead/src/b"
@@ -102,10 +100,8 @@ nothing_left() { [ -z "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '
         [ ! -e "$T/ran" ]
     done
     [ "$(GIT_DIR=$W/code.git git log --format=%s "mas/${id:0:8}/main" | sort | xargs)" != '' ]
-    mas rm "$id"
-    [ "$status" -eq 4 ]
-    mas rm -f "$id"
-    [ "$status" -eq 0 ]
+    fails 4 rm "$id"
+    ok rm -f "$id"
     [ ! -e "$T/ran" ]
 }
 
@@ -120,8 +116,7 @@ nothing_left() { [ -z "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '
     mkdir -p "$T/templates/hooks"
     plant "$T/templates/hooks/post-checkout"
     plant "$T/reference-transaction"
-    mas new -q --no-start -t pair --project "$P"
-    [ "$status" -eq 0 ]
+    ok new -q --no-start -t pair --project "$P"
     [ ! -e "$T/ran" ]
     [ ! -e "$ROOT/sessions/$output/code/lead/.git/hooks" ]
 }
@@ -176,8 +171,7 @@ nothing_left() { [ -z "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '
         [[ $stderr == "mas: "* ]] || { echo "said: $stderr"; false; }
         nothing_left
     done
-    mas new -q --no-start -t pair --project "$P"
-    [ "$status" -eq 0 ]
+    ok new -q --no-start -t pair --project "$P"
     cmp "$P/big" "$ROOT/sessions/$output/code/lead/big"
 }
 

@@ -30,8 +30,7 @@ make_on() {
 }
 
 refused() {
-    mas new --no-start -t pair --project "$P"
-    [ "$status" -eq 2 ]
+    fails 2 new --no-start -t pair --project "$P"
     # shellcheck disable=SC2053 # a pattern
     [[ $stderr == "mas: cannot copy "$1 ]] || { echo "said: $stderr"; return 1; }
     [ -z "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '.sessions.*')" ]
@@ -54,8 +53,7 @@ refused() {
     [ "$(wc -l <"$W/code.git/placed/lead")" -eq 3 ]
     # no secret becomes an object
     run ! env GIT_DIR="$W/code.git" git cat-file -e "$(git hash-object "$P/.env")"
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "what mas copied is no work until it is changed" {
@@ -63,27 +61,23 @@ refused() {
     make_on "$P" solo
     A=$W/code/solo
     echo more >"$A/my.key"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"1 file ignored by git: my.key"* ]]
     rm "$A/my.key"
     # the same size and time
     touch -r "$A/.env" "$T/time"
     printf 'SECRET=9\n' >"$A/.env"
     touch -r "$T/time" "$A/.env"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"1 file ignored by git: .env"* ]]
     cp "$P/.env" "$A/.env"
     mv "$A/sub/.env" "$A/sub/other.key"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"1 file ignored by git: sub/other.key"* ]]
     rm "$A/sub/other.key"
     rm "$A/.env"
     ln -s "$P/.env" "$A/.env"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     rm "$A/.env"
     mkfifo "$A/.env"
     run timeout 20 "$MAS" rm "$ID"
@@ -96,8 +90,7 @@ refused() {
     echo .env >"$P/.worktreeinclude"
     make_on "$P" solo
     printf '%s' "$(head -c 30 "$W/code.git/placed/solo")" >"$W/code.git/placed/solo"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"2 files ignored by git: .env, sub/.env"* ]]
 }
 
@@ -151,8 +144,7 @@ refused() {
     echo secret >"$P/mine.env"
     echo secret >"$P/odd [name] *"
     printf '.env\nmine.env\nnowhere*\nloose\n/odd*\n' >"$P/.worktreeinclude"
-    mas new -q --no-start -t pair --project "$P"
-    [ "$status" -eq 0 ]
+    ok new -q --no-start -t pair --project "$P"
     ID=$output W=$ROOT/sessions/$output
     [ "$stderr" = "mas: warning: .worktreeinclude names nothing that git ignores with: nowhere*
 mas: warning: .worktreeinclude names nothing that git ignores with: loose" ]
@@ -161,7 +153,6 @@ mas: warning: .worktreeinclude names nothing that git ignores with: loose" ]
     [ -z "$(git -C "$W/code/lead" status --porcelain)" ]
     [[ $("$MAS" diff "$ID") == *'0 ahead, 0 behind, 0 files not committed' ]]
     echo changed >>"$W/code/lead/mine.env"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *'mine.env'* && $stderr != *odd* ]]
 }

@@ -49,8 +49,7 @@ make_trio_on() { make_team -t trio "$@"; }
     # the session's object is its own: who writes to it does not write to the project's
     [ "$(sha_of "$(object "$G" "$BIG")")" = "$BIG" ]
     [ "$(stat -c %i "$(object "$G" "$BIG")")" != "$(stat -c %i "$(object "$P/.git" "$BIG")")" ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "what an agent commits with git reaches the others and the project" {
@@ -62,17 +61,14 @@ make_trio_on() { make_team -t trio "$@"; }
     new=$(sha_of "$C/x/pictures/new.png") second=$(sha_of "$C/x/pictures/small.png")
     [ -f "$(object "$C/x/.git" "$new")" ]
     [ ! -e "$(object "$G" "$new")" ]
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     [ "$(sha_of "$(object "$G" "$new")")" = "$new" ]
     cmp "$C/x/pictures/new.png" "$C/view/pictures/new.png"
-    mas sync "$ID"
-    [ "$status" -eq 0 ]
+    ok sync "$ID"
     cmp "$C/x/pictures/new.png" "$C/y/pictures/new.png"
     [ "$(cat "$C/y/pictures/small.png")" = second ]
     [ -z "$(git -C "$C/y" status --porcelain)" ]
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     cmp "$C/x/pictures/new.png" "$P/pictures/new.png"
     [ "$(cat "$P/pictures/small.png")" = second ]
     [ -z "$(git -C "$P" status --porcelain)" ]
@@ -84,8 +80,7 @@ make_trio_on() { make_team -t trio "$@"; }
     [ -f "$(object "$P/.git" "$second")" ]
     [ -z "$(find "$P/.git/lfs/tmp" "$G/lfs/tmp" -type f)" ]
     whole
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "an agent's own git-lfs gets objects from the team's repository" {
@@ -108,8 +103,7 @@ make_trio_on() { make_team -t trio "$@"; }
 @test "diff shows pointers" {
     make_trio_on
     echo second >"$C/x/pictures/small.png"
-    mas diff "$ID" x
-    [ "$status" -eq 0 ]
+    ok diff "$ID" x
     [[ $output == *"+oid sha256:$(sha_of "$C/x/pictures/small.png")"* ]]
     [[ $output != *+second* ]]
 }
@@ -119,20 +113,17 @@ make_trio_on() { make_team -t trio "$@"; }
     echo committed >"$C/x/pictures/small.png"
     git -C "$C/x" commit -qam picture
     echo loose >"$C/y/pictures/small.png"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"x: 1 commit of"* ]]
     [[ $stderr == *"y: 1 file not committed: pictures/small.png"* ]]
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     git -C "$P" checkout -q "refs/mas/lost/$ID/x/work"
     [ "$(cat "$P/pictures/small.png")" = committed ]
     git -C "$P" checkout -q "refs/mas/lost/$ID/y/work"
     [ "$(cat "$P/pictures/small.png")" = loose ]
     git -C "$P" checkout -q main
     git -C "$P" lfs fsck
-    mas restore "$ROOT/lost/"*"$ID"*
-    [ "$status" -eq 0 ]
+    ok restore "$ROOT/lost/"*"$ID"*
     [ "$(cat "$C/y/pictures/small.png")" = loose ]
     [ "$(cat "$(object "$C/x/.git" "$(sha_of "$C/x/pictures/small.png")")")" = committed ]
 }
@@ -142,14 +133,11 @@ make_trio_on() { make_team -t trio "$@"; }
     echo second >"$C/x/pictures/small.png"
     git -C "$C/x" commit -qam second
     mas merge "$ID" x
-    mas archive "$ID" -o "$T/a.tar.zst"
-    [ "$status" -eq 0 ]
+    ok archive "$ID" -o "$T/a.tar.zst"
     mas rm -f "$ID"
-    mas restore "$T/a.tar.zst"
-    [ "$status" -eq 0 ]
+    ok restore "$T/a.tar.zst"
     [ "$(sha_of "$(object "$G" "$BIG")")" = "$BIG" ]
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$(cat "$P/pictures/small.png")" = second ]
 }
 
@@ -167,16 +155,14 @@ make_trio_on() { make_team -t trio "$@"; }
     make_trio_on
     echo third >"$P/pictures/small.png"
     git -C "$P" commit -qam third
-    mas sync "$ID" --project
-    [ "$status" -eq 0 ]
+    ok sync "$ID" --project
     [ "$(cat "$C/x/pictures/small.png")" = third ]
     echo fourth >"$P/pictures/small.png"
     git -C "$P" commit -qam fourth
     rm "$(object "$P/.git" "$(sha_of "$P/pictures/small.png")")"
     rm "$P/pictures/small.png"
     before=$(main_of)
-    mas sync "$ID" --project
-    [ "$status" -eq 2 ]
+    fails 2 sync "$ID" --project
     [[ $stderr == *"git-lfs has no object for 'pictures/small.png"* ]]
     [ "$(main_of)" = "$before" ]
 }
@@ -186,21 +172,18 @@ make_trio_on() { make_team -t trio "$@"; }
     file=$(object "$P/.git" "$BIG")
     mv "$file" "$T/kept"
     rm "$P/pictures/big.png"
-    mas new -q --no-start -t trio --project "$P"
-    [ "$status" -eq 2 ]
+    fails 2 new -q --no-start -t trio --project "$P"
     [ "${stderr_lines[0]}" = "mas: cannot use project '$P': git-lfs has no object for 'pictures/big.png (${BIG:0:12})'" ]
     [ "${stderr_lines[1]}" = 'get it there with: git lfs pull' ]
     [ "$(snapshot)" = "$before" ]
     # the same size, other bytes
     head -c 10000000 /dev/zero >"$file"
-    mas new -q --no-start -t trio --project "$P"
-    [ "$status" -eq 2 ]
+    fails 2 new -q --no-start -t trio --project "$P"
     [[ $stderr == *"git-lfs has a damaged object for 'pictures/big.png"* ]]
     # a link is no object
     rm "$file"
     ln -s "$T/kept" "$file"
-    mas new -q --no-start -t trio --project "$P"
-    [ "$status" -eq 2 ]
+    fails 2 new -q --no-start -t trio --project "$P"
     [ "$(snapshot)" = "$before" ]
     # a file of the work tree that is the object will do
     rm "$file"
@@ -236,13 +219,11 @@ make_trio_on() { make_team -t trio "$@"; }
     rm -f "$T/ran"
     for verb in "diff $ID x" "merge $ID x" "sync $ID" "land $ID" "status $ID" "rm $ID"; do
         # shellcheck disable=SC2086 # words
-        mas $verb
-        [ "$status" -eq 0 ]
+        ok $verb
         [ ! -e "$T/ran" ]
     done
     [ "$(cat "$P/pictures/small.png")" = second ]
-    mas new -q --no-start -t trio --project "$P"
-    [ "$status" -eq 0 ]
+    ok new -q --no-start -t trio --project "$P"
     [ ! -e "$T/ran" ]
     (cd "$P" && touch a && git status >/dev/null 2>&1; touch pictures/small.png && git status >/dev/null 2>&1) || true
     [ -e "$T/ran" ] # git alone runs it
@@ -271,13 +252,11 @@ plant_object() {
     name=$(printf '%064d' 7)
     # an object that is nowhere
     plant_text "$(pointer "$name" 5)"$'\n'
-    mas merge "$ID" x
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" x
     [[ $stderr == *"its git-lfs has no object for 'pictures/evil.png (000000000000)'"* ]]
     # one that has another hash
     plant_object "$name" "$T/evil"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     [[ $stderr == *"its git-lfs has a damaged object for 'pictures/evil.png"* ]]
     [ ! -e "$(object "$G" "$name")" ]
     # the right bytes, and a pointer of another size
@@ -286,8 +265,7 @@ plant_object() {
     plant_object "$real" "$T/evil"
     for size in 4 6 1000000000000 999999999999999999; do
         plant_text "$(pointer "$real" "$size")"$'\n'
-        mas merge "$ID" x
-        [ "$status" -eq 5 ]
+        fails 5 merge "$ID" x
         git -C "$C/x" reset -q --hard HEAD~1
     done
     # a link, a directory and a FIFO in place of the object
@@ -295,16 +273,13 @@ plant_object() {
     file=$(object "$C/x/.git" "$real")
     rm "$file"
     ln -s "$T/evil" "$file"
-    mas merge "$ID" x
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" x
     rm "$file"
     mkfifo "$file"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     rm "$file"
     mkdir "$file"
-    mas merge "$ID" x
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" x
     rmdir "$file"
     # a link in place of the store
     mv "$C/x/.git/lfs" "$T/lfs"
@@ -312,13 +287,11 @@ plant_object() {
     mkdir -p "$plant_lfs"
     cp "$T/evil" "$plant_lfs/$real"
     ln -s "$T/lfs" "$C/x/.git/lfs"
-    mas merge "$ID" x
-    [ "$status" -eq 4 ]
+    fails 4 merge "$ID" x
     [ "$(main_of)" = "$before" ]
     rm "$C/x/.git/lfs"
     mv "$T/lfs" "$C/x/.git/lfs"
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     [ "$(cat "$C/view/pictures/evil.png")" = evil ]
     whole
 }
@@ -337,13 +310,11 @@ plant_object() {
         git -C "$C/x" update-index --add --cacheinfo "100644,$blob,pictures/like$i.png"
     done
     git -C "$C/x" commit -qm like
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     for ((n = 1; n <= i; n++)); do
         cmp <(team_git cat-file blob "mas/$L/main:pictures/like$n.png") "$C/view/pictures/like$n.png"
     done
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
 }
 
 @test "a file that a kill left among the objects does no harm" {
@@ -354,8 +325,7 @@ plant_object() {
     mas merge "$ID" x
     mkdir -p "$P/.git/lfs/tmp"
     echo sec >"$P/.git/lfs/tmp/$new-mas.1"
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$(cat "$(object "$P/.git" "$new")")" = second ]
     [ "$(cat "$P/pictures/small.png")" = second ]
 }
@@ -373,12 +343,10 @@ plant_object() {
         git add .
         git commit -qm gif
     )
-    mas merge "$ID" lead
-    [ "$status" -eq 0 ]
+    ok merge "$ID" lead
     gif=$(sha_of "$C/lead/a.gif")
     [ -f "$(object "$G" "$gif")" ]
     git -C "$P" branch side without
-    mas land "$ID" --onto side
-    [ "$status" -eq 0 ]
+    ok land "$ID" --onto side
     [ "$(cat "$(object "$P" "$gif")")" = moving ]
 }

@@ -54,8 +54,7 @@ state() {
 
 @test "a project is refused in legacy mode" {
     before=$(snapshot)
-    mas new --no-start -t solo --mode legacy --project "$P"
-    [ "$status" -eq 2 ]
+    fails 2 new --no-start -t solo --mode legacy --project "$P"
     [ "$stderr" = "mas: cannot use project '$P' in legacy mode: a legacy session has no workspace of its own
 use --mode isolated" ]
     run --separate-stderr env MAS_PROJECT="$P" "$MAS" new --no-start -t solo --mode legacy
@@ -122,36 +121,30 @@ use --mode isolated" ]
     [ ! -e "$G/changes-index" ]
     GIT_DIR=$G git fsck --strict
     # the project still has these changes, so they are no work that could be lost
-    mas rm "${W##*/}"
-    [ "$status" -eq 0 ]
+    ok rm "${W##*/}"
     [ "$(state)" = "$before" ]
 }
 
 @test "--with-changes of a clean project makes no commit, and takes a split index" {
-    mas new -q --no-start -t solo --project "$P" --with-changes
-    [ "$status" -eq 0 ]
+    ok new -q --no-start -t solo --project "$P" --with-changes
     [ "$(GIT_DIR=$ROOT/sessions/$output/code.git git rev-parse HEAD)" = "$(git -C "$P" rev-parse HEAD)" ]
     echo more >>"$P/name"
     git -C "$P" update-index --split-index
-    mas new -q --no-start -t solo --project "$P" --with-changes
-    [ "$status" -eq 0 ]
+    ok new -q --no-start -t solo --project "$P" --with-changes
     [ "$(GIT_DIR=$ROOT/sessions/$output/code.git git show HEAD:name | xargs)" = 'one more' ]
     [ -z "$(find "$ROOT/sessions/$output/code.git" -name 'sharedindex*')" ]
 }
 
 @test "--with-changes is refused where there are none to take" {
     before=$(snapshot)
-    mas new --no-start -t solo --with-changes
-    [ "$status" -eq 2 ]
+    fails 2 new --no-start -t solo --with-changes
     [ "$stderr" = "mas: cannot use --with-changes without a project" ]
     git clone -q --bare "$P" "$T/bare"
-    mas new --no-start -t solo --with-changes --project "$T/bare"
-    [ "$status" -eq 2 ]
+    fails 2 new --no-start -t solo --with-changes --project "$T/bare"
     [ "$stderr" = "mas: cannot use --with-changes: project '$T/bare' has no work tree" ]
     git -C "$P" branch side
     git -C "$P" commit -q --allow-empty -m more
-    mas new --no-start -t solo --with-changes --project "$P@side"
-    [ "$status" -eq 2 ]
+    fails 2 new --no-start -t solo --with-changes --project "$P@side"
     [[ $stderr == "mas: cannot take changes of project '$P': they belong to the commit that is checked out there"* ]]
     git -C "$P" checkout -q side
     echo a >"$P/name"
@@ -160,8 +153,7 @@ use --mode isolated" ]
     echo b >"$P/name"
     git -C "$P" commit -qam b
     git -C "$P" merge -q side >/dev/null || true
-    mas new --no-start -t solo --with-changes --project "$P"
-    [ "$status" -eq 2 ]
+    fails 2 new --no-start -t solo --with-changes --project "$P"
     [[ $stderr == "mas: cannot take changes of project '$P': it has files in conflict"* ]]
     [ "$(snapshot)" = "$before" ]
 }

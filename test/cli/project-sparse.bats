@@ -38,10 +38,8 @@ left_out() { git -C "$1" ls-files -t | sed -n 's/^S //p' | sort | xargs; }
     done
     mas diff "$ID" --stat
     [[ $output != *docs* ]] || { echo "$output"; false; }
-    mas doctor
-    [ "$status" -eq 0 ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok doctor
+    ok rm "$ID"
 }
 
 @test "patterns without a cone are inherited too" {
@@ -53,8 +51,7 @@ left_out() { git -C "$1" ls-files -t | sed -n 's/^S //p' | sort | xargs; }
         [ "$(left_out "$C/$tree")" = 'b docs/d src/other/o' ]
     done
     [ "$(field "$ID" '.agents[] | select(.id == "x").code.changed')" = 0 ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "a checkout with all files, and a bare project, give all files" {
@@ -113,12 +110,10 @@ left_out() { git -C "$1" ls-files -t | sed -n 's/^S //p' | sort | xargs; }
     echo more >>"$C/x/docs/d"
     mkdir "$C/y/docs" && echo own >"$C/y/docs/own"
     "$MAS" land -q "$ID"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"x: 1 file not committed: docs/d"* ]]
     [[ $stderr == *"y: 1 file not committed: docs/own"* ]]
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     [ "$(git -C "$P" show "refs/mas/lost/$ID/y/work:docs/own")" = own ]
     [ "$(git -C "$P" show "refs/mas/lost/$ID/y/work:src/other/o" | wc -l)" = 20 ]
 }
@@ -199,8 +194,7 @@ left_out() { git -C "$1" ls-files -t | sed -n 's/^S //p' | sort | xargs; }
     printf '[code]\ncheck = sh -c "ls *; test ! -e docs"\n' >>"$ROOT/mas.ini"
     make_team -t trio
     change x a 1 one
-    mas merge "$ID" x
-    [ "$status" -eq 0 ]
+    ok merge "$ID" x
     grep -q keep "$ROOT/sessions/$ID/logs/check.log"
 }
 
@@ -221,12 +215,10 @@ left_out() { git -C "$1" ls-files -t | sed -n 's/^S //p' | sort | xargs; }
 @test "patterns that are too large, or a link, are refused" {
     cone
     head -c 1100000 /dev/zero | tr '\0' '\n' >>"$P/.git/info/sparse-checkout"
-    mas new --no-start -t trio --project "$P"
-    [ "$status" -eq 2 ]
+    fails 2 new --no-start -t trio --project "$P"
     [[ $stderr == *"its patterns of a sparse checkout cannot be read"* ]]
     rm "$P/.git/info/sparse-checkout"
     ln -s /dev/zero "$P/.git/info/sparse-checkout"
-    mas new --no-start -t trio --project "$P"
-    [ "$status" -eq 2 ]
+    fails 2 new --no-start -t trio --project "$P"
     [ -z "$(ls "$ROOT/sessions")" ]
 }

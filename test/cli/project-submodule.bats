@@ -47,34 +47,28 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     [ "$status" -eq 0 ]
     [ "$(cat "$W/code/view/lib/out/in/inner")" = inner ]
     git -C "$W/code/lead" reset -q --hard HEAD^
-    mas diff "$ID" --stat
-    [ "$status" -eq 0 ]
+    ok diff "$ID" --stat
 }
 
 @test "what is changed in a submodule is work" {
     make_on "$P"
     A=$W/code/lead/lib/out
     echo more >>"$A/in/inner"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"lead, submodule 'lib/out/in': 1 file not committed: inner"* ]]
     echo inner >"$A/in/inner"
     echo new >"$A/new"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"lead, submodule 'lib/out': 1 file not committed: new"* ]]
     rm "$A/new"
     mv "$A/in" "$T/in"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     mv "$T/in" "$A/in"
     echo x >"$W/code/view/lib/out/x"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"the view, submodule 'lib/out': 1 file not committed: x"* ]]
     rm "$W/code/view/lib/out/x"
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "what is changed in a submodule is counted by status and list, and shown by diff" {
@@ -104,35 +98,29 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     git -C "$W/code/lead/lib/out" reset -q --hard HEAD^
     echo inner >"$W/code/lead/lib/out/in/inner"
     [ "$(figures)" = 0 ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "submodules that are not checked out are left out, with a word, and stay so" {
     git clone -q "$P" "$T/clone"
-    mas new -q --no-start -t pair --project "$T/clone"
-    [ "$status" -eq 0 ]
+    ok new -q --no-start -t pair --project "$T/clone"
     [ "$stderr" = "mas: warning: submodule 'lib/out' is not checked out in '$T/clone', and is left out" ]
     W=$ROOT/sessions/$output
     [ -z "$(ls -A "$W/code/lead/lib/out")" ]
     [ -z "$(git -C "$W/code/lead" status --porcelain)" ]
-    mas rm "$output"
-    [ "$status" -eq 0 ]
+    ok rm "$output"
     git clone -q --bare "$P" "$T/bare"
-    mas new -q --no-start -t pair --project "$T/bare"
-    [ "$status" -eq 0 ]
+    ok new -q --no-start -t pair --project "$T/bare"
     [[ $stderr == "mas: warning: submodule 'lib/out' is not checked out in '$T/bare'"* ]]
     git -C "$P/lib/out" submodule --quiet deinit --force in
-    mas new -q --no-start -t pair --project "$P"
-    [ "$status" -eq 0 ]
+    ok new -q --no-start -t pair --project "$P"
     [[ $stderr == "mas: warning: submodule 'lib/out/in' is not checked out in '$P'"* ]]
     W=$ROOT/sessions/$output
     [ "$(cat "$W/code/lead/lib/out/outer")" = outer ]
     [ -z "$(ls -A "$W/code/lead/lib/out/in")" ]
     # what goes on in the session leaves them out, too
     echo more >>"$W/code/lead/project" && git -C "$W/code/lead" commit -qam more
-    mas merge "$output" lead
-    [ "$status" -eq 0 ]
+    ok merge "$output" lead
     [ -z "$stderr" ]
     [ "$(cat "$W/code/view/lib/out/outer")" = outer ]
 }
@@ -141,8 +129,7 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     make_on "$P"
     git -C "$P" submodule --quiet deinit --force lib/out
     git -C "$P" rm -q --cached .gitmodules && git -C "$P" commit -qm change
-    mas sync "$ID" --project
-    [ "$status" -eq 0 ]
+    ok sync "$ID" --project
     [ "$(cat "$W/code/lead/lib/out/outer")" = outer ]
     git -C "$P" update-index --cacheinfo "160000,$(git -C "$T/outer" rev-parse HEAD^),lib/out"
     git -C "$P" commit -qm older
@@ -154,8 +141,7 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     git -C "$P" submodule --quiet update --init lib/out
     git -C "$P" update-index --cacheinfo "160000,$(git -C "$P" rev-parse HEAD),lib/out"
     git -C "$P" commit -qm wrong
-    mas new --no-start -t pair --project "$P"
-    [ "$status" -eq 2 ]
+    fails 2 new --no-start -t pair --project "$P"
     [[ $stderr == *"its submodule 'lib/out' does not have the commit that the project names"* ]]
     [ "$(snapshot)" = "$before" ]
 }
@@ -197,16 +183,13 @@ advance_out() {
 @test "sync and merge bring a submodule to the commit that the project names now" {
     make_on "$P"
     advance_out second
-    mas sync "$ID" --project
-    [ "$status" -eq 0 ]
-    mas sync "$ID" lead
-    [ "$status" -eq 0 ]
+    ok sync "$ID" --project
+    ok sync "$ID" lead
     for tree in lead view; do
         [ "$(cat "$W/code/$tree/lib/out/outer" "$W/code/$tree/lib/out/second" "$W/code/$tree/lib/out/in/inner" | xargs)" = 'second second inner' ]
         [ -z "$(git -C "$W/code/$tree" status --porcelain --ignored)" ]
     done
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "a submodule that was moved, removed or added moves with the files around it" {
@@ -215,8 +198,7 @@ advance_out() {
     git -C "$P" commit -qm moved
     mas sync "$ID" --project
     [ "$status" -eq 0 ] && [ -z "$stderr" ]
-    mas sync "$ID" lead
-    [ "$status" -eq 0 ]
+    ok sync "$ID" lead
     for tree in lead view; do
         [ "$(cat "$W/code/$tree/vendor/outer" "$W/code/$tree/vendor/in/inner" | xargs)" = 'outer inner' ]
         [ ! -e "$W/code/$tree/lib" ]
@@ -227,27 +209,23 @@ advance_out() {
     git -C "$P" commit -qm other
     mas sync "$ID" --project
     [ "$status" -eq 0 ] && [ -z "$stderr" ]
-    mas sync "$ID" lead
-    [ "$status" -eq 0 ]
+    ok sync "$ID" lead
     for tree in lead view; do
         [ "$(cat "$W/code/$tree/more/inner")" = inner ]
         [ ! -e "$W/code/$tree/vendor" ]
         [ -z "$(git -C "$W/code/$tree" status --porcelain --ignored)" ]
     done
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "a submodule in which an agent has changed a file stays as it is, and sync says so" {
     make_on "$P"
     echo mine >>"$W/code/lead/lib/out/outer"
     advance_out second
-    mas sync "$ID" --project
-    [ "$status" -eq 4 ]
+    fails 4 sync "$ID" --project
     [[ $stderr == *"cannot update the submodules of 'code/lead': 'lib/out/outer' was changed there"* ]]
     [ "$(tail -1 "$W/code/lead/lib/out/outer")" = mine ]
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"lead, submodule 'lib/out': 1 file not committed: outer"* ]]
 }
 
@@ -268,8 +246,7 @@ advance_out() {
     git -C "$A" submodule --quiet update --init --force
     [ -z "$(git -C "$A" status --porcelain --ignored)" ]
     [ "$("$MAS" status "$ID" --json | jq '.sessions[0].agents[] | select(.id == "lead").code.changed')" = 0 ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 # The agent commits in a submodule, and has its own commit name that one.
@@ -291,8 +268,7 @@ link_of() { git -C "$1" rev-parse "HEAD:$2"; }
     git -C "$A/lib/out/in" commit -qam inside
     git -C "$A/lib/out" add in
     commit_inside
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     mas merge "$ID" lead
     [ "$status" -eq 0 ] && [ -z "$stderr" ]
     [ "$(cat "$W/code/view/lib/out/agent" "$W/code/view/lib/out/in/inner" | xargs)" = 'agent inner more' ]
@@ -305,20 +281,17 @@ link_of() { git -C "$1" rev-parse "HEAD:$2"; }
     # the next one is on top of it, and the project's next comes back
     commit_inside again
     mas merge "$ID" lead
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     git -C "$P" submodule --quiet update --no-fetch --recursive
     [ "$(cat "$P/lib/out/agent")" = again ]
     advance_out second
     mas sync "$ID" --project
     [ "$status" -eq 0 ] && [ -z "$stderr" ]
-    mas sync "$ID" lead
-    [ "$status" -eq 0 ]
+    ok sync "$ID" lead
     [ "$(cat "$A/lib/out/second" "$A/lib/out/agent" | xargs)" = 'second again' ]
     [ "$(git -C "$A/lib/out" rev-parse HEAD)" = "$(link_of "$P" lib/out)" ]
     [ -z "$(git -C "$A" status --porcelain --ignored)" ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "a damaged commit of a submodule is not taken, and land refuses one that is nowhere" {
@@ -328,17 +301,14 @@ link_of() { git -C "$1" rev-parse "HEAD:$2"; }
     object=$A/.git/modules/lib/out/objects/$(git -C "$A/lib/out" rev-parse HEAD:agent | sed 's|^..|&/|')
     chmod u+w "$object"
     echo bad >"$object"
-    mas merge "$ID" lead
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" lead
     git -C "$A" reset -q --hard HEAD^
     git -C "$A" update-index --cacheinfo "160000,$(printf '1%.0s' {1..40}),lib/out"
     git -C "$A" commit -qm nowhere
-    mas merge "$ID" lead
-    [ "$status" -eq 0 ]
+    ok merge "$ID" lead
     [[ $stderr == *"its submodule 'lib/out' does not have the commit that the project names"* ]]
     before=$(state)
-    mas land "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 land "$ID"
     [ "$stderr" = "mas: cannot land onto 'main': submodule 'lib/out' is at commit 1111111111, which its checkout in the project does not have
 fetch it there first, from where it was made" ]
     [ "$(state)" = "$before" ]
@@ -357,18 +327,14 @@ fetch it there first, from where it was made" ]
     commit_inside
     rm -f "$T/ran"
     echo "$T/outer/.git/objects" >"$A/.git/modules/lib/out/objects/info/alternates"
-    mas merge "$ID" lead
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" lead
     [[ $stderr == *"borrows objects from elsewhere"* ]]
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     echo "gitdir: $T/outer/.git" >"$A/lib/out/.git"
-    mas merge "$ID" lead
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" lead
     [[ $stderr == *"'lib/out/.git' names no repository in the work tree"* ]]
     echo "gitdir: ../../../../../../outer/.git" >"$A/lib/out/.git"
-    mas merge "$ID" lead
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" lead
     mas status
     mas diff "$ID"
     [ ! -e "$T/ran" ]
@@ -384,18 +350,15 @@ fetch it there first, from where it was made" ]
     git -C "$A/lib/out" branch kept
     git -C "$A" reset -q --hard HEAD^
     git -C "$A" submodule --quiet update
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"lead, submodule 'lib/out': 1 commit of kept is not landed"* ]]
     rm -rf "${A:?}/lib"
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"lead, submodule '.git/modules/lib/out': 1 commit of kept is not landed"* ]]
     git -C "$A" checkout -q lib
     git -C "$A" submodule --quiet update --recursive
     echo changed >>"$A/lib/out/in/inner"
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     git -C "$P/lib/out" merge-base --is-ancestor "$X" "refs/mas/lost/$ID/lead/submodules/lib%2Fout/heads/kept"
     [ "$(git -C "$P/lib/out/in" show "refs/mas/lost/$ID/lead/submodules/lib%2Fout%2Fin/work:inner" | xargs)" = 'inner changed' ]
     git -C "$P/lib/out" fsck
@@ -420,17 +383,14 @@ fetch it there first, from where it was made" ]
     git -C "$A/new" commit -qam mine
     git -C "$A" add new
     git -C "$A" commit -qm new
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"lead, submodule 'new': "*" not landed"* ]]
     X=$(git -C "$A/new" rev-parse HEAD)
     mas merge "$ID" lead
     [ "$status" -eq 0 ] && [ -z "$stderr" ]
-    mas land "$ID"
-    [ "$status" -eq 0 ]
+    ok land "$ID"
     [ "$(git -C "$P" rev-parse "refs/mas/landed/$X")" = "$X" ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "a repository that an agent has added as a submodule, or that is left of one, is work" {
@@ -456,8 +416,7 @@ fetch it there first, from where it was made" ]
     git clone -q --depth 1 "file://$P" "$A/short"
     git -C "$A" add short 2>/dev/null
     git -C "$A" commit -qm short
-    mas merge "$ID" lead
-    [ "$status" -eq 5 ]
+    fails 5 merge "$ID" lead
     [[ $stderr == *"it has only a part of the history"*"git fetch --unshallow"* ]]
 }
 
@@ -468,12 +427,10 @@ fetch it there first, from where it was made" ]
     first=$X
     git -C "$A/lib/out" reset -q --hard HEAD^
     commit_inside two
-    mas merge "$ID" lead
-    [ "$status" -eq 0 ]
+    ok merge "$ID" lead
     echo more >>"$P/project"
     git -C "$P" commit -qam more
-    mas land "$ID" --rebase
-    [ "$status" -eq 0 ]
+    ok land "$ID" --rebase
     [ "$(git -C "$P" rev-list --count HEAD~2..)" = 2 ]
     [ "$(link_of "$P" lib/out)" = "$X" ]
     git -C "$P/lib/out" cat-file -e "$first"
@@ -511,13 +468,11 @@ fetch it there first, from where it was made" ]
     make_on "$P"
     [ "$(cat "$W/code/lead/lib/out/outer" "$W/code/lead/lib/out/in/inner" | xargs)" = 'outer inner' ]
     [ ! -e "$W/code/lead/docs" ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     rm -rf "${P:?}/lib"
     git -C "$P" sparse-checkout set --cone docs
     make_on "$P"
     [ -e "$W/code/lead/docs/d" ]
     [ ! -e "$W/code/lead/lib" ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }

@@ -162,8 +162,7 @@ remote.team.fetch=+refs/heads/mas/${ID:0:8}/*:refs/remotes/team/*" ]
     git config --global --unset user.name
     git config --global --unset user.email
     git config --global user.useConfigOnly true # whatever git could find out of this machine
-    mas new -t solo --project "$P"
-    [ "$status" -eq 2 ]
+    fails 2 new -t solo --project "$P"
     [[ $stderr == "mas: cannot use project '$P': git does not know in whose name to commit"$'\n'* ]]
     [[ $stderr == *"git config --global user.name 'YOUR NAME' && git config --global user.email 'YOU@EXAMPLE.ORG'" ]]
     [ -z "$(ls "$ROOT/sessions")" ]
@@ -386,11 +385,9 @@ use a whole clone: git clone without --filter"
         cp -r "$ROOT/templates/crew" "$ROOT/templates/t-$name"
         mv "$ROOT/templates/t-$name/unit/10" "$ROOT/templates/t-$name/unit/$name"
         cp "$T/ini" "$ROOT/templates/t-$name/template.ini"
-        mas new --no-start -t "t-$name" --project "$P"
-        [ "$status" -eq 2 ]
+        fails 2 new --no-start -t "t-$name" --project "$P"
         [[ $stderr == "mas: cannot use a project with agent '$name': "* ]]
-        mas new --no-start -q -t "t-$name"
-        [ "$status" -eq 0 ]
+        ok new --no-start -q -t "t-$name"
     done
 }
 

@@ -17,8 +17,7 @@ of_agent() {
     new_session -t pair
     "$MAS" wait "$ID" --for idle
     lead=$(pid_of 0) reviewer=$(pid_of 1) host=$(host_of 0) pane=$(field "$ID" '.agents[0].pane')
-    mas restart "$ID" lead
-    [ "$status" -eq 0 ]
+    ok restart "$ID" lead
     [ "$output" = "lead restarted" ]
     [ -z "$stderr" ]
     [ ! -e "/proc/$lead" ]
@@ -36,8 +35,7 @@ of_agent() {
     # shellcheck disable=SC2329
     grown() { [ "$(of_agent 33 | wc -l)" -eq 3 ]; }
     eventually grown
-    mas restart -q "$ID" all
-    [ "$status" -eq 0 ]
+    ok restart -q "$ID" all
     [ -z "$output" ]
     [ "$(field "$ID" '[.agents[].restarts] | add')" = 13 ]
     [ "$(of_agent 33 | wc -l)" -eq 1 ]
@@ -47,8 +45,7 @@ of_agent() {
     new_session -t solo
     "$MAS" send "$ID" solo 'exit 3'
     "$MAS" wait "$ID" --for exit
-    mas restart "$ID" solo
-    [ "$status" -eq 0 ]
+    ok restart "$ID" solo
     "$MAS" wait "$ID" --for idle --timeout 10s
 }
 
@@ -71,8 +68,7 @@ of_agent() {
     two_gone() { [ "$(field "$ID" '[.agents[] | select(.problem == "no host")] | length')" = 2 ]; }
     eventually two_gone
     # shellcheck disable=SC2031
-    HOLDS=new mas restart "$ID" all
-    [ "$status" -eq 0 ]
+    HOLDS=new ok restart "$ID" all
     [ "$(wc -l <<<"$output")" -eq 13 ]
     "$MAS" wait "$ID" --for idle --timeout 20s
     [ "$(field "$ID" '[.agents[].pane] | join(" ")')" = "$before" ]
@@ -98,8 +94,7 @@ panes() {
         hosts_gone "$ID" "$agent"
     done
     [ "$(panes)" != "$before" ]
-    mas restart "$ID" 10 22 00
-    [ "$status" -eq 0 ]
+    ok restart "$ID" 10 22 00
     [ "$(sort <<<"$output")" = $'00 restarted\n10 restarted\n22 restarted' ]
     diff <(echo "$before") <(panes)
     "$MAS" wait "$ID" --for idle --timeout 20s
@@ -127,8 +122,7 @@ panes() {
     # shellcheck disable=SC2329
     dead() { [ "$(field "$ID" '.agents[0].problem')" = "no host" ]; }
     eventually dead
-    mas restart "$ID" solo
-    [ "$status" -eq 0 ]
+    ok restart "$ID" solo
     run ! grep -qxzs MAS_AGENT_ID=solo "/proc/$left/environ" # nor where nobody has reaped it
     agent_pid "$ID"
     [ "$(of_agent solo | wc -l)" -eq 1 ]
@@ -137,26 +131,22 @@ panes() {
 @test "an agent may be restarted from inside the team" {
     new_session -t pair
     "$MAS" wait "$ID" --for idle
-    MAS_SESSION_ID=$ID mas restart reviewer
-    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$ID ok restart reviewer
     [ "$(field "$ID" '.agents[1].restarts')" = 1 ]
 }
 
 @test "a session that does not run is exit 4" {
     new_session -t solo --no-start
-    mas restart "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 restart "$ID" solo
     [ "$stderr" = "mas: cannot restart session '$ID': it is not running
 start it with: mas start $ID" ]
 }
 
 @test "restart needs to be told whom" {
     new_session -t solo
-    mas restart "$ID"
-    [ "$status" -eq 2 ]
+    fails 2 restart "$ID"
     [[ $stderr == "mas: cannot run 'restart': it needs a TARGET"* ]]
-    mas restart "$ID" nobody
-    [ "$status" -eq 3 ]
+    fails 3 restart "$ID" nobody
 }
 
 @test "an agent whose program is gone is told, and stays as it is" {
@@ -166,7 +156,6 @@ start it with: mas start $ID" ]
     new_session -t solo --agent own
     "$MAS" wait "$ID" --for idle
     rm "$T/agent"
-    mas restart "$ID" solo
-    [ "$status" -eq 1 ]
+    fails 1 restart "$ID" solo
     [[ $stderr == "mas: cannot start agent 'solo': "* ]]
 }

@@ -32,8 +32,7 @@ is_refused() {
     created=$(meta "$ID" CREATED_AT)
     before=$(look "$ID")
     put_away "$ID"
-    mas restore "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok restore "$ARCHIVE"
     [ -z "$stderr" ]
     [ "${lines[0]}" = "mas-${ID:0:8}  $ID" ]
     [ "${lines[2]}" = 'start: mas start fix-login' ]
@@ -73,8 +72,7 @@ is_refused() {
     "$MAS" archive -q "$ID" -o "$ARCHIVE"
     chmod 700 empty
     cd / && "$MAS" rm -q "$ID"
-    mas restore -q "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok restore -q "$ARCHIVE"
     [ "$output" = "$ID" ]
     [ "$(look "$ID")" = "$before" ]
     cd "$ROOT/sessions/$ID/unit/solo"
@@ -87,8 +85,7 @@ is_refused() {
     chmod 777 "$ROOT/sessions/$ID/logs/session.log"
     "$MAS" archive -q "$ID" -o "$ARCHIVE"
     "$MAS" rm -q "$ID"
-    mas restore -q "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok restore -q "$ARCHIVE"
     [ "$(stat -c %a "$ROOT/sessions/$ID/logs/session.log")" = 600 ]
 }
 
@@ -124,8 +121,7 @@ is_refused() {
     new_session -t solo --no-start -n mover
     put_away "$ID"
     "$MAS" init -q "$T/other"
-    MAS_TMUX_SOCKET=$T/tmux2 mas --root "$T/other" restore -q "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    MAS_TMUX_SOCKET=$T/tmux2 ok --root "$T/other" restore -q "$ARCHIVE"
     ROOT=$T/other
     [ "$(meta "$ID" SESSION_DIR)" = "$T/other/sessions/$ID" ]
     [ "$(meta "$ID" UNIT_DIR)" = "$T/other/sessions/$ID/unit" ]
@@ -142,8 +138,7 @@ restore it under a new id with --new-id" ]]
     is_refused "$ARCHIVE" 4 --new-id
     [[ $stderr == *"another session is called 'fix-login'
 choose another name with -n" ]]
-    mas restore -q --new-id -n other "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok restore -q --new-id -n other "$ARCHIVE"
     local new=$output
     [ "$new" != "$ID" ]
     # nothing of it has the other's id, and its memory came back as it was
@@ -167,8 +162,7 @@ choose another name with -n" ]]
 @test "it can be read from standard input, and told as JSON" {
     new_session -t solo --no-start
     put_away "$ID"
-    mas restore --json - <"$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok restore --json - <"$ARCHIVE"
     [ "$(jq -r .sessionId <<<"$output")" = "$ID" ]
     [ "$(jq -r .status <<<"$output")" = stopped ]
     "$MAS" archive "$ID" -o - >"$T/b"
@@ -226,8 +220,7 @@ choose another name with -n" ]]
     [ "$(cat "$ROOT/sessions/$ID/unit/solo/file")" = mine ]
     "$MAS" start "$ID"
     run -0 "$MAS" doctor
-    mas migrate
-    [ "$status" -eq 0 ]
+    ok migrate
     [[ $output == *nothing* ]]
 }
 
@@ -251,8 +244,7 @@ choose another name with -n" ]]
     is_refused "$ARCHIVE" 1
     [[ $stderr == *"its entry 'unit/solo/venv/bin/python3': it is a link that leads out of the session, to '/usr/bin/python3'
 if you trust the archive, accept such links with --links" ]]
-    mas restore --links -q "$ARCHIVE"
-    [ "$status" -eq 0 ]
+    ok restore --links -q "$ARCHIVE"
     [ "$(look "$ID")" = "$before" ]
     "$MAS" archive --json "$ID" -o "$T/b" | jq -e '.linksOut == 1'
 }
@@ -315,10 +307,8 @@ if you trust the archive, accept such links with --links" ]]
     is_refused "$T/missing" 1
     is_refused "$T/craft" 1
     is_refused "$T" 1
-    mas restore
-    [ "$status" -eq 2 ]
-    mas restore -n '../x' "$ARCHIVE"
-    [ "$status" -eq 2 ]
+    fails 2 restore
+    fails 2 restore -n '../x' "$ARCHIVE"
 }
 
 @test "an archive that was cut off or has a wrong byte is refused" {

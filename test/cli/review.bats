@@ -35,8 +35,7 @@ heard() {
     editor <<'END'
 sed -i -e '/^+three/a why three?\n# and a second line' -e '/^-a 10/a gone?' -e '/^=== n/a about the file' "$2"
 END
-    mas review "$ID" x
-    [ "$status" -eq 0 ]
+    ok review "$ID" x
     [ "$output" = '3 comments sent to agent x' ]
     [ "$(heard)" = "Review of your changes on mas/$L/x: 3 comments.
 
@@ -59,8 +58,7 @@ about the file" ]
     [ "$output" = 'x: nothing to review' ]
     echo new >"$C/x/n"
     editor <<<':'
-    mas review "$ID" x
-    [ "$status" -eq 0 ]
+    ok review "$ID" x
     [ "$output" = 'no comment, nothing sent' ]
     editor <<<'sed -i "s/[ ]*$//; /^$/d; 1d; \$d" "$2"'
     mas review "$ID" x
@@ -69,14 +67,11 @@ about the file" ]
 echo 'my words' >>"$2"
 exit 3
 END
-    TMPDIR=$T mas review "$ID" x
-    [ "$status" -eq 1 ]
+    TMPDIR=$T fails 1 review "$ID" x
     [[ $stderr == *'the editor ended with exit code 3'*"what you wrote is in '$T/mas-review-"* ]]
     grep -q 'my words' "$T"/mas-review-*.diff
-    EDITOR=/nowhere/at/all mas review "$ID" x
-    [ "$status" -eq 1 ]
-    mas review "$ID"
-    [ "$status" -eq 2 ]
+    EDITOR=/nowhere/at/all fails 1 review "$ID" x
+    fails 2 review "$ID"
     [[ $stderr == *'name one of: x, y, z'* ]]
     [ -z "$(heard)" ]
 }
@@ -108,8 +103,7 @@ awk '{ print } /^\+b \{/ { getline; print; print "end of b" } /^\+other/ { print
 printf 'x {\n}\ny {\n}\na {\n}\nb {\n}\nc {\n}\n' >'$C/x/f'
 rm '$C/x/g'
 END
-    mas review "$ID" x
-    [ "$status" -eq 0 ]
+    ok review "$ID" x
     heard >"$T/got"
     grep -A2 -x 'f:8' "$T/got" | grep -qx 'end of b'
     grep -A2 -F 'g:1 (stale' "$T/got" | grep -qx 'on g'
@@ -133,8 +127,7 @@ sed -i -e '/^=== binary (added.*binary)/a c-binary' -e '/^=== renamed (renamed f
     -e '/^+odd/a c-odd' "$2"
 echo 'c-large' >>"$2"
 END
-    mas review "$ID" x
-    [ "$status" -eq 0 ]
+    ok review "$ID" x
     [ "$output" = '6 comments sent to agent x' ] || { echo "$output"; return 1; }
     heard >"$T/got"
     grep -A1 -x binary "$T/got" | grep -qx c-binary

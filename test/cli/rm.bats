@@ -26,8 +26,7 @@ teardown_more() {
 @test "rm removes a stopped session with all its files" {
     new_session -t solo
     "$MAS" stop -q "$ID"
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     [ "$output" = "$ID removed" ]
     [ -z "$stderr" ]
     left_nothing "$ID"
@@ -41,8 +40,7 @@ teardown_more() {
     local disk pids
     disk=$(snapshot)
     pids=$(processes "$ID")
-    mas rm busy
-    [ "$status" -eq 4 ]
+    fails 4 rm busy
     [ "$stderr" = "mas: cannot remove session 'busy': it is running
 stop it first, or remove it with: mas rm -f busy" ]
     [ "$(snapshot)" = "$disk" ]
@@ -52,8 +50,7 @@ stop it first, or remove it with: mas rm -f busy" ]
 
 @test "rm -f stops it first" {
     new_session -t pair
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     [ "$output" = "$ID removed" ]
     left_nothing "$ID"
 }
@@ -61,8 +58,7 @@ stop it first, or remove it with: mas rm -f busy" ]
 @test "rm of a crashed session needs no -f" {
     new_session -t solo
     tm kill-server
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     left_nothing "$ID"
 }
 
@@ -88,41 +84,33 @@ crash_with_an_agent_left() {
 
 @test "rm -f ends what a killed tmux server left running" {
     crash_with_an_agent_left
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     left_nothing "$ID"
 }
 
 @test "rm of a crashed session ends what is left of its team, too" {
     crash_with_an_agent_left
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     left_nothing "$ID"
 }
 
 @test "an unknown session is exit 3, with -f too" {
-    mas rm nothing
-    [ "$status" -eq 3 ]
+    fails 3 rm nothing
     [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is no such session in '$ROOT'" ]
-    mas rm -f nothing
-    [ "$status" -eq 3 ]
+    fails 3 rm -f nothing
 }
 
 @test "what is removed is unknown" {
     new_session -t solo --no-start
     "$MAS" rm -q "$ID"
-    mas rm "$ID"
-    [ "$status" -eq 3 ]
-    mas show "$ID"
-    [ "$status" -eq 3 ]
+    fails 3 rm "$ID"
+    fails 3 show "$ID"
 }
 
 @test "rm never takes the session from the environment" {
     new_session -t solo --no-start
-    MAS_SESSION_ID=$ID mas rm
-    [ "$status" -eq 2 ]
-    MAS_SESSION_ID=$ID mas rm -f
-    [ "$status" -eq 2 ]
+    MAS_SESSION_ID=$ID fails 2 rm
+    MAS_SESSION_ID=$ID fails 2 rm -f
     [[ $stderr == *'needs a SESSION'* ]]
     [ -d "$ROOT/sessions/$ID" ]
 }
@@ -133,8 +121,7 @@ crash_with_an_agent_left() {
     new_session -t solo
     local running=$ID
     new_session -t solo --no-start
-    mas rm "$first" "$running" nothing "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$first" "$running" nothing "$ID"
     [ "${#lines[@]}" -eq 2 ]
     [[ $stderr == *"cannot remove session '$running'"* ]]
     [[ $stderr == *"cannot find session 'nothing'"* ]]
@@ -163,20 +150,17 @@ crash_with_an_agent_left() {
     echo nonsense >"$ROOT/sessions/$ID/.session"
     local disk
     disk=$(snapshot)
-    mas rm "$ID"
-    [ "$status" -eq 5 ]
+    fails 5 rm "$ID"
     [[ $stderr == "mas: cannot remove session '$ID': its .session is damaged"*"mas rm -f $ID" ]]
     [ "$(snapshot)" = "$disk" ]
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     left_nothing "$ID"
 }
 
 @test "rm -f of a damaged session that runs ends its team" {
     new_session -t solo
     echo nonsense >"$ROOT/sessions/$ID/.session"
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     left_nothing "$ID"
 }
 
@@ -187,8 +171,7 @@ crash_with_an_agent_left() {
     socket=$(meta "$ID" TMUX_SOCKET)
     eventually eval "[ -n \"\$(processes $ID)\" ]"
     echo nonsense >"$ROOT/sessions/$ID/.session"
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     left_nothing "$ID"
     run ! tmux -S "$socket" has-session
 }
@@ -197,19 +180,16 @@ crash_with_an_agent_left() {
     new_session -t solo -n ghost
     "$MAS" stop -q "$ID"
     rm -r "$ROOT/sessions/$ID"
-    mas rm ghost
-    [ "$status" -eq 0 ]
+    ok rm ghost
     left_nothing "$ID"
 }
 
 @test "a tmux session whose workspace was deleted by hand goes only with -f" {
     new_session -t solo -n ghost
     rm -r "$ROOT/sessions/$ID"
-    mas rm ghost
-    [ "$status" -eq 4 ]
+    fails 4 rm ghost
     is_tmux_session "$ID"
-    mas rm -f ghost
-    [ "$status" -eq 0 ]
+    ok rm -f ghost
     left_nothing "$ID"
 }
 
@@ -220,8 +200,7 @@ crash_with_an_agent_left() {
     ln -s "$T/precious" "$ROOT/sessions/$ID/unit/solo/link"
     ln -s "$T/precious/file" "$ROOT/sessions/$ID/unit/solo/file"
     ln "$T/precious/file" "$ROOT/sessions/$ID/unit/solo/hard"
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     left_nothing "$ID"
     [ "$(cat "$T/precious/file")" = treasure ]
 }
@@ -243,8 +222,7 @@ crash_with_an_agent_left() {
     : >"$unit/-rf/"$'\xff\xfe'
     mkfifo "$unit/fifo"
     chmod 000 "$unit/locked/inner" "$unit/locked"
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     left_nothing "$ID"
 }
 
@@ -257,8 +235,7 @@ crash_with_an_agent_left() {
             cd dddddddddddddddddddddddddddddddddddddddddddddddddddddddd/dddddddddddddddddddddddddddddddddd
         done
     )
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     left_nothing "$ID"
 }
 
@@ -267,21 +244,17 @@ crash_with_an_agent_left() {
     printf 'pid 4711 (archive)\n' >"$ROOT/sessions/$ID/.session.lock"
     exec 8<"$ROOT/sessions/$ID/.session.lock"
     flock 8
-    mas rm "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm "$ID"
     [[ $stderr == *"session '$ID'"*'pid 4711 (archive)'* ]]
-    mas rm -f "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 rm -f "$ID"
     exec 8<&-
     [ "$(field "$ID" .status)" = stopped ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "rm -q prints nothing" {
     new_session -t solo --no-start
-    mas rm -q "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -q "$ID"
     [ -z "$output$stderr" ]
 }
 
@@ -299,7 +272,6 @@ crash_with_an_agent_left() {
     local id=0a0a0a0a-1111-4222-8333-444444444444
     "$MAS" new -q -t solo --no-start --id "$id"
     "$MAS" rm -q "$id"
-    mas new -q -t pair --no-start --id "$id"
-    [ "$status" -eq 0 ]
+    ok new -q -t pair --no-start --id "$id"
     [ "$(field "$id" .template)" = pair ]
 }

@@ -83,31 +83,26 @@ no_root_env() { unset MAS_ROOT; }
         run "$MAS" "$verb"
         [ ! -e "$XDG_DATA_HOME/mas" ]
     done
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     [ -z "$output" ]
     [ "$stderr" = "no sessions in '$XDG_DATA_HOME/mas'; create a session with: mas new" ]
-    mas show mas-12345678
-    [ "$status" -eq 3 ]
+    fails 3 show mas-12345678
     [ "$stderr" = "mas: cannot find session 'mas-12345678': there is no such session in '$XDG_DATA_HOME/mas'"$'\n'"create a session with: mas new" ]
 }
 
 @test "new does not set up a root that was named" {
-    MAS_ROOT=$T/nowhere mas new -t solo
-    [ "$status" -eq 1 ]
+    MAS_ROOT=$T/nowhere fails 1 new -t solo
     [ "$stderr" = "mas: cannot use root '$T/nowhere': there is no such directory
 create it with: mas init $T/nowhere" ]
     [ ! -e "$T/nowhere" ]
     mkdir "$T/empty"
-    mas --root "$T/empty" new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 --root "$T/empty" new -t solo
     [[ $stderr == "mas: cannot use root '$T/empty': it has no mas.ini"* ]]
     [ -z "$(ls -A "$T/empty")" ]
 }
 
 @test "an empty --root is refused" {
-    mas --root '' list
-    [ "$status" -eq 2 ]
+    fails 2 --root '' list
     [[ $stderr == "mas: cannot use root '': it is empty"* ]]
 }
 
@@ -124,8 +119,7 @@ create it with: mas init $T/nowhere" ]
     [ "$(id -u)" -eq 0 ] || skip "only root can give a directory away"
     chown nobody "$ROOT"
     for verb in list new config doctor; do
-        mas "$verb"
-        [ "$status" -eq 1 ]
+        fails 1 "$verb"
         [[ $stderr == "mas: cannot use root '$ROOT': it belongs to user $(id -u nobody), and mas runs as user 0"* ]]
         [ -z "$output" ]
     done
@@ -136,8 +130,7 @@ create it with: mas init $T/nowhere" ]
     [ "$(id -u)" -eq 0 ] || skip "only root can give a directory away"
     chown nobody "$ROOT/sessions"
     for verb in list new; do
-        mas "$verb"
-        [ "$status" -eq 1 ]
+        fails 1 "$verb"
         [[ $stderr == "mas: cannot use root '$ROOT': sessions belongs to user "* ]]
     done
     [ -z "$(ls -A "$ROOT/sessions")" ]
@@ -148,8 +141,7 @@ create it with: mas init $T/nowhere" ]
     printf '[session]\npreset = evil\n[preset evil]\ncommand = touch %s/ran\n' "$T" >"$ROOT/mas.ini"
     chown nobody "$ROOT/mas.ini"
     for verb in list new config; do
-        mas "$verb"
-        [ "$status" -eq 1 ]
+        fails 1 "$verb"
         [[ $stderr == "mas: cannot use '$ROOT/mas.ini': it belongs to user "* ]]
     done
     [ ! -e "$T/ran" ]
@@ -164,8 +156,7 @@ create it with: mas init $T/nowhere" ]
     chown -R nobody "$T/trap"
     chown 0 "$T/trap/work"
     cd "$T/trap/work"
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [[ $stderr == "mas: cannot use root '$T/trap': it belongs to user "* ]]
     [ -z "$(ls -A "$T/trap/sessions")" ]
 }
@@ -173,21 +164,18 @@ create it with: mas init $T/nowhere" ]
 @test "another user's agents.ini is refused by new" {
     [ "$(id -u)" -eq 0 ] || skip "only root can give a file away"
     chown nobody "$ROOT/templates/agents.ini"
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [[ $stderr == "mas: cannot use '$ROOT/templates/agents.ini': it belongs to user "* ]]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
 
 @test "a mas.ini or agents.ini that everybody may write to is refused" {
     chmod 666 "$ROOT/mas.ini"
-    mas list
-    [ "$status" -eq 1 ]
+    fails 1 list
     [ "${stderr%%$'\n'*}" = "mas: cannot use '$ROOT/mas.ini': everybody may write to it" ]
     chmod 644 "$ROOT/mas.ini"
     chmod 646 "$ROOT/templates/agents.ini"
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [ "$stderr" = "mas: cannot use '$ROOT/templates/agents.ini': everybody may write to it
 it names programs that mas runs; take that permission away with: chmod o-w" ]
     [ -z "$(ls -A "$ROOT/sessions")" ]
@@ -196,20 +184,17 @@ it names programs that mas runs; take that permission away with: chmod o-w" ]
 @test "a template.ini of another user, or that everybody may write to, is refused" {
     local file=$ROOT/templates/solo/template.ini
     chmod 646 "$file"
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [ "$stderr" = "mas: cannot use template 'solo': everybody may write to template.ini
 it names programs that mas runs, so nobody else may write to it" ]
     chmod 644 "$file"
     chmod 777 "${file%/*}"
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [[ $stderr == "mas: cannot use template 'solo': everybody may write to it"* ]]
     chmod 755 "${file%/*}"
     if [ "$(id -u)" -eq 0 ]; then
         chown nobody "$file"
-        mas new -t solo
-        [ "$status" -eq 1 ]
+        fails 1 new -t solo
         [[ $stderr == "mas: cannot use template 'solo': template.ini belongs to user $(id -u nobody)"* ]]
         chown 0 "$file"
     fi
@@ -221,8 +206,7 @@ it names programs that mas runs, so nobody else may write to it" ]
     for kind in mkdir mkfifo; do
         rm -rf "$ROOT/mas.ini"
         "$kind" "$ROOT/mas.ini"
-        mas list
-        [ "$status" -eq 1 ]
+        fails 1 list
         [[ $stderr == "mas: cannot read '$ROOT/mas.ini': it is a "* ]]
     done
 }
@@ -232,8 +216,7 @@ it names programs that mas runs, so nobody else may write to it" ]
     mkdir "$T/target"
     ln -s "$T/target" "$ROOT/sessions"
     for verb in list new doctor; do
-        mas "$verb"
-        [ "$status" -eq 1 ]
+        fails 1 "$verb"
         [ "$stderr" = "mas: cannot use root '$ROOT': sessions is not a directory" ]
     done
     [ -z "$(ls -A "$T/target")" ]
@@ -242,16 +225,14 @@ it names programs that mas runs, so nobody else may write to it" ]
 @test "sessions that is a file is refused" {
     rmdir "$ROOT/sessions"
     echo x >"$ROOT/sessions"
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [ "$stderr" = "mas: cannot use root '$ROOT': sessions is not a directory" ]
     [ "$(cat "$ROOT/sessions")" = x ]
 }
 
 @test "sessions that is missing is made again" {
     rmdir "$ROOT/sessions"
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     (umask 077 && "$MAS" new -q -t solo --no-start)
     [ "$(stat -c %a "$ROOT/sessions")" = 755 ]
 }
@@ -266,8 +247,7 @@ it names programs that mas runs, so nobody else may write to it" ]
         [[ $stderr == "mas: cannot "* ]]
         [ -f "$T/moved/.session" ]
     done
-    mas list --all --json
-    [ "$status" -eq 0 ]
+    ok list --all --json
     [ "$(jq -r '.sessions[] | select(.status != "error") | .sessionId' <<<"$output")" = "" ]
 }
 
@@ -276,15 +256,13 @@ it names programs that mas runs, so nobody else may write to it" ]
     mkdir "$bad"
     cp -a "$ROOT/." "$bad"
     for verb in list new config; do
-        MAS_ROOT=$bad mas "$verb"
-        [ "$status" -eq 1 ]
+        MAS_ROOT=$bad fails 1 "$verb"
         [ "$stderr" = "mas: cannot use root '$T/a\\x0ab': its path contains control characters" ]
     done
     [ -z "$(ls -A "$bad/sessions")" ]
     bad=$T/$'esc\033]0;x\a'
     mv "$T/"$'a\nb' "$bad"
-    MAS_ROOT=$bad mas list
-    [ "$status" -eq 1 ]
+    MAS_ROOT=$bad fails 1 list
     [[ $stderr != *$'\033'* && $stderr != *$'\a'* ]]
     cd "$bad"
     MAS_ROOT='' mas new -t solo
@@ -360,8 +338,7 @@ plant_root() {
     id=$("$MAS" --root "$T/trap" new -q -t solo --no-start)
     for words in 'new -t solo' "start $id" 'start --crashed' "restart $id all" 'migrate' 'serve'; do
         # shellcheck disable=SC2086
-        mas $words </dev/null
-        [ "$status" -eq 1 ]
+        fails 1 $words </dev/null
         [ "$stderr" = "mas: cannot run '${words%% *}' in root '$T/trap': mas found it from the current directory, and you have neither created nor accepted it
 mas would run programs that it names; accept it with: mas init $T/trap" ]
     done
@@ -376,11 +353,9 @@ mas would run programs that it names; accept it with: mas init $T/trap" ]
     id=$("$MAS" --root "$T/trap" new -q -t solo --no-start)
     for words in list "show $id" doctor "env $id" du "stop $id"; do
         # shellcheck disable=SC2086
-        mas $words
-        [ "$status" -eq 0 ]
+        ok $words
     done
-    mas search word
-    [ "$status" -eq 0 ]
+    ok search word
     [ "${stderr%%$'\n'*}" = "mas: warning: mas does not run the program that $T/trap/mas.ini:6 names, because you have neither created nor accepted that root; accept it with: mas init $T/trap" ]
     [ "$("$MAS" config --json | jq -c '[.rootAccepted, (.settings[] | select(.key == "memory.embed_command").origin)]')" = '[false,"built in"]' ]
     "$MAS" config | grep -qE "$T/trap +- +current directory, not accepted"
@@ -403,8 +378,7 @@ mas would run programs that it names; accept it with: mas init $T/trap" ]
 @test "init accepts a root, by its path and for this user alone" {
     no_root_env
     plant_root "$T/trap"
-    mas init
-    [ "$status" -eq 0 ]
+    ok init
     [ "$output" = "$T/trap: is already a root, accepted: mas may run the programs that it names" ]
     [ "$(stat -c %a "$XDG_STATE_HOME/mas/roots")" = 600 ]
     [ "$(cat "$XDG_STATE_HOME/mas/roots")" = "$(id -u) $T/trap" ]
@@ -450,23 +424,19 @@ mas would run programs that it names; accept it with: mas init $T/trap" ]
     make_root "$T/mine"
     cd "$T/mine"
     chmod 777 "$XDG_STATE_HOME/mas"
-    mas new -t solo --no-start </dev/null
-    [ "$status" -eq 1 ]
-    mas init
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo --no-start </dev/null
+    fails 1 init
     [ "$stderr" = "mas: cannot remember root '$T/mine': cannot use '$XDG_STATE_HOME/mas': others may write to it" ]
     chmod 700 "$XDG_STATE_HOME/mas"
     rm "$XDG_STATE_HOME/mas/roots"
     ln -s "$T/elsewhere" "$XDG_STATE_HOME/mas/roots"
     echo "$(id -u) $T/mine" >"$T/elsewhere"
-    mas new -t solo --no-start </dev/null
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo --no-start </dev/null
 }
 
 @test "a root is made also where it cannot be remembered" {
     touch "$T/file"
-    XDG_STATE_HOME=$T/file mas init "$T/new"
-    [ "$status" -eq 0 ]
+    XDG_STATE_HOME=$T/file ok init "$T/new"
     [ "$output" = "$T/new: root created" ]
     [[ $stderr == "mas: warning: cannot remember root '$T/new': "* ]]
     "$MAS" --root "$T/new" new -q -t solo --no-start
@@ -486,24 +456,20 @@ mas would run programs that it names; accept it with: mas init $T/trap" ]
     new_session -t solo -n shop --no-start
     no_root_env
     cd "$T"
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     [ "$stderr" = "no sessions in '$XDG_DATA_HOME/mas'; other roots have some: mas --root $ROOT list" ]
     for text in shop "$ID" "${ID:0:8}" "mas-${ID:0:8}"; do
-        mas show "$text"
-        [ "$status" -eq 3 ]
+        fails 3 show "$text"
         [ "$stderr" = "mas: cannot find session '$text': there is no such session in '$XDG_DATA_HOME/mas'
 it is in another root: mas --root $ROOT show $text" ]
     done
-    mas attach
-    [ "$status" -eq 3 ]
+    fails 3 attach
     [ "$stderr" = "mas: cannot attach: no session is running in '$XDG_DATA_HOME/mas'
 other roots have some: mas --root $ROOT list" ]
     [ ! -e "$XDG_DATA_HOME/mas" ]
     make_root "$T/second"
     cd "$T/second"
-    mas send shop all hello
-    [ "$status" -eq 3 ]
+    fails 3 send shop all hello
     [ "$stderr" = "mas: cannot find session 'shop': there is no such session in '$T/second'
 it is in another root: mas --root $ROOT send shop" ]
     mas show nothing
@@ -518,10 +484,8 @@ list the sessions with: mas list" ]
     two=$("$MAS" --root "$T/other" new -q -t solo -n two)
     [ "$("$MAS" list -q)" = "$one" ]
     [ "$("$MAS" --root "$T/other" list -q)" = "$two" ]
-    mas show two
-    [ "$status" -eq 3 ]
-    mas stop --all
-    [ "$status" -eq 0 ]
+    fails 3 show two
+    ok stop --all
     [ "$("$MAS" --root "$T/other" list --active -q)" = "$two" ]
 }
 
@@ -552,8 +516,7 @@ is_strange() {
     mkdir "$ROOT/sessions" # what is left when a mount goes away
     is_strange 'it has not the mark of this root'
     rmdir "$ROOT/sessions"
-    mas list
-    [ "$status" -eq 1 ]
+    fails 1 list
     [[ $stderr == *'is not the one it had: it is missing'* ]]
     [ ! -e "$ROOT/sessions" ]
     mv "$T/away" "$ROOT/sessions"

@@ -66,12 +66,10 @@ other_is_untouched() {
     other new -q -t solo -n theirs
     local verb
     for verb in show env start stop rm attach; do
-        mas "$verb" theirs
-        [ "$status" -eq 3 ]
+        fails 3 "$verb" theirs
         [[ $stderr == *"cannot find session 'theirs': there is no such session"* ]]
     done
-    mas stop "mas-$(other list -q | cut -c1-8)"
-    [ "$status" -eq 3 ]
+    fails 3 stop "mas-$(other list -q | cut -c1-8)"
     [ "$(other list --active -q | wc -l)" -eq 1 ]
 }
 
@@ -86,16 +84,14 @@ other_is_untouched() {
 
 @test "stop of one root touches nothing of the other" {
     start_both
-    mas stop "$SAME"
-    [ "$status" -eq 0 ]
+    ok stop "$SAME"
     is_gone "$ROOT"
     other_is_untouched
 }
 
 @test "stop --all of one root touches nothing of the other" {
     start_both
-    mas stop --all
-    [ "$status" -eq 0 ]
+    ok stop --all
     [ "${#lines[@]}" -eq 1 ]
     is_gone "$ROOT"
     other_is_untouched
@@ -113,23 +109,19 @@ other_is_untouched() {
     start_both
     tm kill-session -t =mas-0a0a0a0a:
     [ "$(field "$SAME" .crashed)" = true ]
-    mas stop "$SAME"
-    [ "$status" -eq 0 ]
+    ok stop "$SAME"
     other_is_untouched
-    mas stop "$SAME"
-    [ "$status" -eq 0 ]
+    ok stop "$SAME"
     other_is_untouched
 }
 
 @test "start here touches nothing of the other" {
     start_both
     "$MAS" stop -q "$SAME"
-    mas start "$SAME"
-    [ "$status" -eq 0 ]
+    ok start "$SAME"
     [ "$(field "$SAME" .agentsRunning)" = 1 ]
     tm kill-session -t =mas-0a0a0a0a:
-    mas start --crashed
-    [ "$status" -eq 0 ]
+    ok start --crashed
     [ "$output" = "mine started" ]
     other_is_untouched
 }
@@ -137,12 +129,10 @@ other_is_untouched() {
 @test "rm and rm -f of one root touch nothing of the other" {
     start_both
     "$MAS" stop -q "$SAME"
-    mas rm "$SAME"
-    [ "$status" -eq 0 ]
+    ok rm "$SAME"
     other_is_untouched
     "$MAS" new -q -t solo --id "$SAME"
-    mas rm -f "$SAME"
-    [ "$status" -eq 0 ]
+    ok rm -f "$SAME"
     is_gone "$ROOT"
     other_is_untouched
 }
@@ -150,8 +140,7 @@ other_is_untouched() {
 @test "rm -f of a damaged session touches nothing of the other" {
     start_both
     echo nonsense >"$ROOT/sessions/$SAME/.session"
-    mas rm -f "$SAME"
-    [ "$status" -eq 0 ]
+    ok rm -f "$SAME"
     is_gone "$ROOT"
     other_is_untouched
 }
@@ -160,19 +149,16 @@ other_is_untouched() {
     start_both
     "$MAS" stop -q "$SAME"
     rm -r "$ROOT/sessions/$SAME"
-    mas rm -f "$SAME"
-    [ "$status" -eq 0 ]
+    ok rm -f "$SAME"
     other_is_untouched
 }
 
 @test "doctor of one root finds nothing of the other" {
     start_both
     rm -r "$OTHER/sessions/$SAME"
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [ "$output" = 'everything is in order' ]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     # the other root's orphan is the other root's
     tm has-session -t =mas-0a0a0a0a-1111:
     [ ! -e "$ROOT/lost" ]
@@ -182,13 +168,11 @@ other_is_untouched() {
     start_both
     echo nonsense >"$ROOT/sessions/$SAME/.session"
     mkdir "$ROOT/sessions/.new-0c0c0c0c-1111-4222-8333-444444444444"
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ "$(meta "$SAME" TMUX_SESSION)" = mas-0a0a0a0a ]
     other_is_untouched
     rm -r "$ROOT/sessions/$SAME"
-    mas doctor --fix
-    [ "$status" -eq 1 ]
+    fails 1 doctor --fix
     [[ $output == *"run without a workspace"* ]]
     "$MAS" rm -q -f "$SAME"
     run ! tm has-session -t =mas-0a0a0a0a:
@@ -198,8 +182,7 @@ other_is_untouched() {
 @test "doctor --fix after a crash here touches nothing of the other" {
     start_both
     tm kill-session -t =mas-0a0a0a0a:
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     other_is_untouched
 }
 
@@ -220,8 +203,7 @@ other_is_untouched() {
     "$MAS" stop -q mine
     local before
     before=$(processes "$OTHER")
-    MAS_TMUX_SIZE=20x4 mas new --id 0a0a0a0a-2222-4222-8333-444444444444
-    [ "$status" -eq 6 ]
+    MAS_TMUX_SIZE=20x4 fails 6 new --id 0a0a0a0a-2222-4222-8333-444444444444
     [ "$(processes "$OTHER")" = "$before" ]
     [ "$(other show "$SAME" --json | jq -r .agentsRunning)" = 13 ]
 }
@@ -231,12 +213,10 @@ other_is_untouched() {
     start_both
     [ "$(field "$SAME" .status)" = active ]
     [ "$(other show "$SAME" --json | jq -r .status)" = active ]
-    mas stop "$SAME"
-    [ "$status" -eq 0 ]
+    ok stop "$SAME"
     is_gone "$ROOT"
     other_is_untouched
-    mas rm "$SAME"
-    [ "$status" -eq 0 ]
+    ok rm "$SAME"
     other_is_untouched
 }
 
@@ -244,14 +224,11 @@ other_is_untouched() {
     start_both
     cp -a "$OTHER" "$T/copy"
     [ "$("$MAS" --root "$T/copy" list --all --json | jq -r '.sessions[0].status')" = stopped ]
-    run --separate-stderr "$MAS" --root "$T/copy" stop "$SAME"
-    [ "$status" -eq 0 ]
+    ok --root "$T/copy" stop "$SAME"
     other_is_untouched
-    run --separate-stderr "$MAS" --root "$T/copy" start "$SAME"
-    [ "$status" -eq 0 ]
+    ok --root "$T/copy" start "$SAME"
     other_is_untouched
-    run --separate-stderr "$MAS" --root "$T/copy" rm -f "$SAME"
-    [ "$status" -eq 0 ]
+    ok --root "$T/copy" rm -f "$SAME"
     is_gone "$T/copy"
     other_is_untouched
 }
@@ -260,8 +237,7 @@ other_is_untouched() {
     OTHER=$ROOT/inner
     "$MAS" init -q "$OTHER"
     start_both
-    mas stop --all
-    [ "$status" -eq 0 ]
+    ok stop --all
     other_is_untouched
 }
 
@@ -269,10 +245,8 @@ other_is_untouched() {
     new_session -t solo
     ln -s "$ROOT" "$T/link"
     [ "$("$MAS" --root "$T/link" list --active -q)" = "$ID" ]
-    run --separate-stderr "$MAS" --root "$T/link" doctor
-    [ "$status" -eq 0 ]
+    ok --root "$T/link" doctor
     [ "$output" = 'everything is in order' ]
-    run --separate-stderr "$MAS" --root "$T/link" stop "$ID"
-    [ "$status" -eq 0 ]
+    ok --root "$T/link" stop "$ID"
     is_gone "$ROOT"
 }

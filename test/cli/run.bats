@@ -85,8 +85,7 @@ agent_pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
     # its tree takes a while to end
     "$MAS" send "$ID" all "trap '' HUP; touch deaf; sleep 1000"
     eventually test -e "$ROOT/sessions/$ID/unit/solo/deaf"
-    mas restart "$ID" solo
-    [ "$status" -eq 0 ]
+    ok restart "$ID" solo
     [ "$(agent_pid)" != "$before" ]
     "$MAS" send "$ID" all 'exit 0'
     ended
@@ -165,8 +164,7 @@ agent_pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
         rm -rf "$JOBROOT"
         "$MAS" rm -qf "$ID"
         truncate -s 100 "$STORE/$ID"/save-*
-        mas run --root "$JOBROOT" --store "$STORE" --id "$ID"
-        [ "$status" -eq 5 ]
+        fails 5 run --root "$JOBROOT" --store "$STORE" --id "$ID"
         [[ $stderr == *"$ID"* ]]
         rm -rf "$JOBROOT" "${STORE:?}/$ID"
         ID=$(cat /proc/sys/kernel/random/uuid)
@@ -208,8 +206,7 @@ agent_pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
     begin --root "$JOBROOT" --store "$STORE"
     kill -TERM "$RUNNER"
     ended
-    mas run --id "$ID" --store "$STORE"
-    [ "$status" -eq 4 ]
+    fails 4 run --id "$ID" --store "$STORE"
     # shellcheck disable=SC2154 # set by run
     [[ "$stderr" == *'the store has a save of epoch 2, and this is 1'* ]]
     begin --store "$STORE" --scratch --idle 1s
@@ -225,20 +222,17 @@ agent_pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
     begin --root "$JOBROOT" --store "$STORE"
     kill -TERM "$RUNNER"
     ended
-    mas start shop
-    [ "$status" -eq 4 ]
+    fails 4 start shop
     [ "$stderr" = "mas: cannot start session 'shop': it has run on $(uname -n)
 its store '$STORE' has what came of it; this copy is started by: mas start --takeover shop" ]
     # the newer one is
     "$MAS" --root "$JOBROOT" start shop
     "$MAS" --root "$JOBROOT" rm -f shop
-    mas start --takeover shop
-    [ "$status" -eq 0 ]
+    ok start --takeover shop
     mas stop shop
     # a store that is gone says nothing
     mv "$STORE" "$STORE.gone"
-    mas start shop
-    [ "$status" -eq 0 ]
+    ok start shop
 }
 
 @test "--scratch removes the root at the end, but not one with another session" {
@@ -268,18 +262,12 @@ its store '$STORE' has what came of it; this copy is started by: mas start --tak
 }
 
 @test "bad words are refused before anything is made" {
-    mas run --id nonsense
-    [ "$status" -eq 2 ]
-    mas run --idle never
-    [ "$status" -eq 2 ]
-    mas run --idle 1ms
-    [ "$status" -eq 2 ]
-    mas run --scratch
-    [ "$status" -eq 2 ]
-    mas run --store relative
-    [ "$status" -eq 2 ]
-    mas run something
-    [ "$status" -eq 2 ]
+    fails 2 run --id nonsense
+    fails 2 run --idle never
+    fails 2 run --idle 1ms
+    fails 2 run --scratch
+    fails 2 run --store relative
+    fails 2 run something
     [ -z "$("$MAS" list -q)" ]
 }
 
@@ -308,8 +296,7 @@ job_state() { "$MAS" list --json | jq -r '.jobs[0] | .state + ":" + (.reason // 
 
 @test "new --host moves the session into the store and submits one job, with its options" {
     with_slurm
-    mas new -q --host gpu --id "$ID" -n shop -t solo -p 'solo=my secret' --cpus 4 --mem 2G --gpus 1 --time 90m
-    [ "$status" -eq 0 ]
+    ok new -q --host gpu --id "$ID" -n shop -t solo -p 'solo=my secret' --cpus 4 --mem 2G --gpus 1 --time 90m
     [ "$output" = "$ID" ]
     [ "$(saves)" -eq 1 ]
     [ -z "$("$MAS" list -q)" ]
@@ -323,10 +310,8 @@ job_state() { "$MAS" list --json | jq -r '.jobs[0] | .state + ":" + (.reason // 
     with_slurm
     # the job is there, but sbatch does not say so
     fake sbatch "echo '7|PENDING|0|0|n/a|mas:$ID|Priority' >'$T/jobs'"
-    mas new -q --host gpu --id "$ID" -t solo
-    [ "$status" -eq 0 ]
-    mas new --host gpu --id "$ID" -t solo
-    [ "$status" -eq 0 ]
+    ok new -q --host gpu --id "$ID" -t solo
+    ok new --host gpu --id "$ID" -t solo
     [[ "$output" == *'job 7 on gpu, submitted before'* ]]
     [ "$(grep -c ^sbatch "$T/calls")" -eq 1 ]
 }
@@ -337,8 +322,7 @@ job_state() { "$MAS" list --json | jq -r '.jobs[0] | .state + ":" + (.reason // 
     fake sbatch "echo 'sbatch: error: invalid partition specified: teams' >&2; exit 1"
     for words in "--id $ID" ''; do
         # shellcheck disable=SC2086 # words
-        mas new --host gpu $words -t solo
-        [ "$status" -eq 1 ]
+        fails 1 new --host gpu $words -t solo
         [[ "${stderr_lines[0]}" == "mas: cannot submit session '"*"': sbatch: invalid partition specified: teams" ]]
         [ "${stderr_lines[1]}" = "nothing is left of the session; see what Slurm has with: sinfo" ]
         [ -z "$(ls "$STORE")" ]
@@ -346,18 +330,15 @@ job_state() { "$MAS" list --json | jq -r '.jobs[0] | .state + ":" + (.reason // 
         [ "$("$MAS" list --json | jq '.jobs | length')" = 0 ]
     done
     fake sbatch "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1"
-    mas new --host gpu --id "$ID" -t solo
-    [ "$status" -eq 7 ]
+    fails 7 new --host gpu --id "$ID" -t solo
     [[ "$stderr" == *'Socket timed out'* && "$stderr" == *"it is saved; try again with: mas new --host gpu --id $ID" ]]
     [ "$(saves)" -eq 1 ]
     # and what was there before stays
     fake sbatch "echo 'sbatch: error: invalid partition specified: teams' >&2; exit 1"
-    mas new --host gpu --id "$ID" -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new --host gpu --id "$ID" -t solo
     [[ "$stderr" == *"it is saved; try again with: mas new --host gpu --id $ID" ]]
     fake sbatch 'echo 13'
-    mas new --host gpu --id "$ID" -t solo
-    [ "$status" -eq 0 ]
+    ok new --host gpu --id "$ID" -t solo
     [ "$(saves)" -eq 1 ]
 }
 
@@ -365,17 +346,14 @@ job_state() { "$MAS" list --json | jq -r '.jobs[0] | .state + ":" + (.reason // 
     with_slurm
     # as with #SBATCH --clusters in the user's script: squeue here knows nothing of it
     fake sbatch 'echo "15;far"'
-    mas new --host gpu --id "$ID" -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new --host gpu --id "$ID" -t solo
     [[ "$stderr" == *"job 15 went to cluster 'far'"*'was cancelled'*'--clusters'* ]]
     grep -qx 'scancel --quiet --clusters=far 15' "$T/calls"
     fake scancel 'echo "scancel: error: no cluster far" >&2; exit 1'
-    mas new --host gpu --id "$ID" -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new --host gpu --id "$ID" -t solo
     [[ "$stderr" == *'could not be cancelled: scancel: no cluster far'* ]]
     fake sbatch "echo '16|PENDING|0|0|n/a|mas:$ID|Priority' >'$T/jobs'; echo '16;near'"
-    mas new --host gpu --id "$ID" -t solo
-    [ "$status" -eq 0 ]
+    ok new --host gpu --id "$ID" -t solo
     [[ "$output" == *'job 16 on gpu'* ]]
     [ "$(saves)" -eq 1 ]
 }
@@ -384,8 +362,7 @@ job_state() { "$MAS" list --json | jq -r '.jobs[0] | .state + ":" + (.reason // 
     with_slurm
     # shellcheck disable=SC2016 # for the program
     fake sbatch 'echo "${SBATCH_CLUSTERS-none} ${SBATCH_ACCOUNT-none}" >"'"$T"'/environment"; echo 12'
-    SBATCH_CLUSTERS=far SBATCH_ACCOUNT=lab mas new --host gpu --id "$ID" -t solo
-    [ "$status" -eq 0 ]
+    SBATCH_CLUSTERS=far SBATCH_ACCOUNT=lab ok new --host gpu --id "$ID" -t solo
     [ "$(cat "$T/environment")" = 'none lab' ]
 }
 
@@ -443,8 +420,7 @@ END
     [ "$(grep -c ^squeue "$T/calls")" -eq 1 ]
     fake squeue 'exec sleep 1000'
     ask_again
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     [[ "$output" == *pending* && "$stderr" == *'cannot ask Slurm for its jobs'* ]]
     mas list
     [ "$(grep -c ^squeue "$T/calls")" -eq 2 ]
@@ -456,16 +432,14 @@ END
     for line in "12|COMPLETED|0|0|n1|mas:$ID|None" "12|FAILED|0|256|n1|mas:$ID|NonZeroExitCode"; do
         echo "$line" >"$T/jobs"
         ask_again
-        mas status gpu:shop
-        [ "$status" -eq 4 ]
+        fails 4 status gpu:shop
         [ "${stderr_lines[1]}" = "run it again from its newest save with: mas new --host gpu --id $ID" ]
     done
     echo "12|COMPLETING|0|0|n1|mas:$ID|None" >"$T/jobs"
     ask_again
     for words in 'rm shop' 'rm -f shop'; do
         # shellcheck disable=SC2086 # words
-        mas $words
-        [ "$status" -eq 4 ]
+        fails 4 $words
         [ "$stderr" = "mas: cannot remove 'shop': its job 12 is ending"$'\n''wait until it has ended: mas list' ]
     done
     # sbatch refused it, a minute and more ago
@@ -473,8 +447,7 @@ END
     sed -i 's/^JOB=.*/JOB=0/; s/^SUBMITTED_AT=.*/SUBMITTED_AT=2026-01-01T00:00:00Z/' "$STORE/$ID/job"
     ask_again
     [ "$(job_state)" = 'gone:Slurm knows no job of it' ]
-    mas status gpu:shop
-    [ "$status" -eq 4 ]
+    fails 4 status gpu:shop
     [[ "${stderr_lines[0]}" = *"session 'shop' does not run: it is gone: Slurm knows no job of it" ]]
     [ "${stderr_lines[1]}" = "run it again from its newest save with: mas new --host gpu --id $ID" ]
     mas logs shop
@@ -485,16 +458,14 @@ END
     local other=660e8400-e29b-41d4-a716-446655440000 words
     with_slurm
     "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
-    mas new --host gpu --id "$other" -n shop -t solo
-    [ "$status" -eq 4 ]
+    fails 4 new --host gpu --id "$other" -n shop -t solo
     [ "$stderr" = "mas: cannot name a session 'shop': another session has that name"$'\n''see it with: mas show shop' ]
     [ ! -e "$STORE/$other" ]
     "$MAS" new -q --host gpu --id "$other" -n other -t solo
     sed -i 's/^NAME=other$/NAME=shop/' "$STORE/$other/job" # as two commands at the same time make them
     printf '%s\n' "12|RUNNING|0|0|n1|mas:$ID|None" "13|PENDING|0|0|n/a|mas:$other|Priority" >"$T/jobs"
     ask_again
-    mas show mas-660e8400
-    [ "$status" -eq 0 ]
+    ok show mas-660e8400
     [[ $output == *"$other"* ]]
     for words in 'show shop' 'stop shop' 'logs shop' 'rm shop' 'stop gpu:shop' 'status gpu:shop'; do
         # shellcheck disable=SC2086 # words
@@ -507,17 +478,14 @@ END
     run ! grep -q scancel "$T/calls"
     printf '%s\n' "12|COMPLETED|0|0|n1|mas:$ID|None" "13|PENDING|0|0|n/a|mas:$other|Priority" >"$T/jobs"
     ask_again
-    mas stop shop
-    [ "$status" -eq 0 ]
+    ok stop shop
     grep -q '^scancel .*13$' "$T/calls"
-    mas status gpu:nobody
-    [ "$status" -eq 3 ]
+    fails 3 status gpu:nobody
     [ "$stderr" = "mas: there is no job of a session 'nobody'"$'\n''list the jobs with: mas list --jobs' ]
     # in another store, too
     printf '[host far]\nvia = slurm:far\nstore = %s\n' "$T/far" >>"$ROOT/mas.ini"
     "$MAS" new -q --host far -n shop -t solo
-    mas show shop
-    [ "$status" -eq 4 ]
+    fails 4 show shop
     [ "$stderr" = "mas: cannot find session 'shop': jobs of gpu and far match"$'\n''name the host: gpu:shop or far:shop' ]
 }
 
@@ -526,17 +494,13 @@ END
     "$MAS" new -q --host gpu --id "$ID" -n shop -t solo
     echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
     ask_again
-    mas rm shop
-    [ "$status" -eq 4 ]
-    mas stop shop
-    [ "$status" -eq 0 ]
+    fails 4 rm shop
+    ok stop shop
     grep -q '^scancel .*12' "$T/calls"
     echo "12|CANCELLED|0|0|n1|mas:$ID|None" >"$T/jobs"
-    mas rm shop
-    [ "$status" -eq 0 ]
+    ok rm shop
     [ ! -e "$STORE/$ID" ]
-    mas show shop
-    [ "$status" -eq 3 ]
+    fails 3 show shop
 }
 
 @test "logs prints what a job has printed that never started mas, without its control characters" {
@@ -545,8 +509,7 @@ END
     printf 'one\nmodule: command not found\033[2J\n' >"$STORE/$ID/output"
     echo "12|FAILED|0|32512|n1|mas:$ID|NonZeroExitCode" >"$T/jobs"
     ask_again
-    mas logs shop
-    [ "$status" -eq 0 ]
+    ok logs shop
     [ "$output" = $'one\nmodule: command not found\\x1b[2J' ]
     [[ "$stderr" == *'failed (exit code 127): NonZeroExitCode'* ]]
     mas logs shop -n 1
@@ -578,8 +541,7 @@ team_is_up() {
 wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     done
     run ! grep '^srun' "$T/calls"
-    mas status --all-hosts
-    [ "$status" -eq 0 ]
+    ok status --all-hosts
     [[ $output == *gpu*'1 job has begun, and the team is not up yet'* ]]
     up
     team_is_up
@@ -588,15 +550,13 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     team_is_up
     echo "12|RUNNING|1|0|n2|mas:$ID|None" >"$T/jobs"
     ask_again
-    mas status gpu:shop
-    [ "$status" -eq 4 ]
+    fails 4 status gpu:shop
     [[ "$stderr" == *'does not run yet'* ]]
     up RESTARTS=1
     team_is_up
     # the job has stopped its team, and Slurm has not noticed
     up RESTARTS=1 ENDED_AT=2026-01-01T01:00:00Z HOW=idle
-    mas status gpu:shop
-    [ "$status" -eq 4 ]
+    fails 4 status gpu:shop
     [[ "$stderr" == *"session 'shop' does not run: its job 12 is ending"* ]]
 }
 
@@ -641,15 +601,12 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     "$MAS" restore -q -n back "$STORE/$ID/"save-*.tar.zst >/dev/null # with the same id
     mas stop gpu:shop
     [ "$output" = 'shop has ended already' ]
-    mas --host gpu rm shop "$other"
-    [ "$status" -eq 2 ]
+    fails 2 --host gpu rm shop "$other"
     [[ $stderr = *'mas rm gpu:SESSION...' ]]
-    mas rm gpu:shop
-    [ "$status" -eq 0 ]
+    ok rm gpu:shop
     [ ! -e "$STORE/$ID" ]
     [ -d "$ROOT/sessions/$ID" ] && [ -d "$ROOT/sessions/$other" ]
-    mas logs gpu:shop
-    [ "$status" -eq 3 ]
+    fails 3 logs gpu:shop
 }
 
 @test "a verb that srun cannot take to the job says where to look" {
@@ -659,8 +616,7 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
     printf 'JOB=12\nRESTARTS=0\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' >"$STORE/$ID/run"
     ask_again
-    mas status gpu:shop
-    [ "$status" -eq 12 ]
+    fails 12 status gpu:shop
     [[ "${stderr_lines[0]}" == "mas: cannot reach host 'gpu': "* ]]
     [ "${stderr_lines[1]}" = 'see whether Slurm answers: mas doctor --all-hosts' ]
 }
@@ -741,16 +697,12 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
 }
 
 @test "options of a job need --host, a host of Slurm and a store" {
-    mas new --cpus 4
-    [ "$status" -eq 2 ]
-    mas new --host nowhere
-    [ "$status" -eq 3 ]
+    fails 2 new --cpus 4
+    fails 3 new --host nowhere
     printf '[host far]\nvia = ssh:far\n[host near]\nvia = slurm:p\n' >>"$ROOT/mas.ini"
-    mas new --host far --mem 1G # ssh reaches it, so the job's options are refused before that
-    [ "$status" -eq 2 ]
+    fails 2 new --host far --mem 1G # ssh reaches it, so the job's options are refused before that
     [[ "$stderr" == *'cannot use --mem with --host far'* ]]
-    mas new --host near
-    [ "$status" -eq 1 ]
+    fails 1 new --host near
     [[ "$stderr" == *'it has no store'* ]]
     printf 'store = %s\n' "$STORE" >>"$ROOT/mas.ini"
     local bad
@@ -758,16 +710,14 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
         mas new --host near "$bad"
         [ "$status" -eq 2 ] || { echo "$bad: $status" >&2; return 1; }
     done
-    mas new --host near --attach
-    [ "$status" -eq 2 ]
+    fails 2 new --host near --attach
     [ -z "$("$MAS" list -q)" ] && [ ! -e "$STORE" ]
 }
 
 @test "a store that others can write to is refused" {
     with_slurm
     mkdir -m 777 "$STORE"
-    mas new --host gpu -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new --host gpu -t solo
     [[ "$stderr" == *'others may write to it'* ]]
     [ -z "$("$MAS" list -q)" ]
 }
@@ -786,8 +736,7 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
 @test "archive --live --save from the root of a session that run was given a store for uses that store" {
     begin --store "$STORE" -t solo -n shop
     [ "$(saves)" -eq 0 ]
-    mas archive --live --save -q shop
-    [ "$status" -eq 0 ]
+    ok archive --live --save -q shop
     [ "$(saves)" -eq 1 ]
     kill -TERM "$RUNNER"
     ended
@@ -795,8 +744,7 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
 }
 
 @test "run refuses a task of an array job" {
-    SLURM_ARRAY_TASK_ID=1 mas run --store "$STORE" --id "$ID"
-    [ "$status" -eq 2 ]
+    SLURM_ARRAY_TASK_ID=1 fails 2 run --store "$STORE" --id "$ID"
     [[ $stderr = 'mas: cannot run a session in an array job: '*$'\n'*--array* ]]
     [ ! -e "$STORE/$ID" ]
     [ ! -e "$ROOT/sessions/$ID" ]

@@ -47,8 +47,7 @@ manager() {
         [ "$(field "$ID" .status)" = active ]
         [ "$(wc -l <"$T/scope.log")" -eq 2 ]
         grep -q -- '--scope --quiet --collect -- .*tmux .*-S '"$SOCK" "$T/scope.log"
-        mas doctor
-        [ "$status" -eq 0 ]
+        ok doctor
         [[ $output == *note*"no scope with OOMPolicy=continue"*OOMPolicy* ]]
         "$MAS" rm -q -f "$ID"
         tm kill-server 2>/dev/null || true

@@ -24,8 +24,7 @@ setup_more() {
 }
 
 @test "search finds messages by words, their forms and their beginnings, and tells where they are" {
-    mas search gateways
-    [ "$status" -eq 0 ]
+    ok search gateways
     [ -z "$stderr" ]
     [ "${lines[0]}" = "$ONE:1  lead user  2023-11-14T22:13:20Z" ]
     [ "${lines[1]}" = "  How do I raise the time-out of the gateway?" ]
@@ -37,8 +36,7 @@ setup_more() {
 }
 
 @test "what was said beside a hit stands under it, marked" {
-    mas search gateway
-    [ "$status" -eq 0 ]
+    ok search gateway
     local i hit=0
     for ((i = 0; i < ${#lines[@]}; i += 2)); do
         if [[ ${lines[i]} == "$ONE:"* ]]; then
@@ -110,17 +108,13 @@ setup_more() {
 @test "what is no filter is a usage error" {
     for wrong in '--role thought' '--role x' '--since yesterday' '--until 1' '-n 0' '-n 1001' '-n x' '--tag x' '--agent a/b'; do
         # shellcheck disable=SC2086 # an option and its value
-        mas search word $wrong
-        [ "$status" -eq 2 ]
+        fails 2 search word $wrong
         [[ $stderr == "mas: cannot use --"*" '"*"': it is not "* ]]
     done
-    mas search
-    [ "$status" -eq 2 ]
-    mas search '?!' ''
-    [ "$status" -eq 2 ]
+    fails 2 search
+    fails 2 search '?!' ''
     [ "${stderr%%$'\n'*}" = "mas: cannot search for '?! ': it contains no word" ]
-    mas search word -s nosuch
-    [ "$status" -eq 3 ]
+    fails 3 search word -s nosuch
 }
 
 @test "hostile words are words" {
@@ -184,8 +178,7 @@ db.execute("INSERT INTO word (word) VALUES (\"integrity-check\")")' "$ROOT/sessi
     for damage in 'head -c 4096 /dev/urandom' 'echo no database' 'head -c 8192 /dev/zero'; do
         $damage >"$T/damage"
         dd if="$T/damage" of="$index" conv=notrunc status=none
-        mas search gateway -n 1 --json
-        [ "$status" -eq 0 ]
+        ok search gateway -n 1 --json
         [[ $stderr == "mas: warning: the search index was rebuilt: "* ]]
         [ "$(jq -r '.messages[0].text' <<<"$output")" = "$want" ]
         mas search gateway
@@ -201,8 +194,7 @@ db.execute("PRAGMA user_version = 99")' "$index"
     for ((page = 1; page < pages; page++)); do
         dd if=/dev/urandom of="$index" bs=4096 seek="$page" count=1 conv=notrunc status=none
     done
-    mas search gateway -n 1 --json
-    [ "$status" -eq 0 ]
+    ok search gateway -n 1 --json
     [ "$(jq -r '.messages[0].text' <<<"$output")" = "$want" ]
     rm "$index"
     [ "$(found gateway -n 1)" = "$want" ]
@@ -211,8 +203,7 @@ db.execute("PRAGMA user_version = 99")' "$index"
 @test "a memory that is damaged costs only its own session, with a word" {
     echo 'no database at all, whatever it is' >"$ROOT/sessions/$TWO/memory.db"
     rm -f "$ROOT/sessions/$TWO/memory.db-wal"
-    mas search gateway migrations --json
-    [ "$status" -eq 0 ]
+    ok search gateway migrations --json
     [[ $stderr == "mas: warning: session '$TWO' is not searched: "* ]]
     [ "$(jq -r '[.messages[].sessionId] | unique | join(" ")' <<<"$output")" = "$ONE" ]
 }
@@ -242,8 +233,7 @@ db.execute("PRAGMA user_version = 99")' "$index"
     export MAS_AGENT_ID=lead MAS_SESSION_ID=$TWO
     [ "$(found 'gateway migrations' -n 1)" = "Running the migrations takes an hour" ]
     [ -z "$(found gateway)" ]
-    mas search gateway -s one
-    [ "$status" -eq 1 ]
+    fails 1 search gateway -s one
     [ "${stderr%%$'\n'*}" = "mas: cannot read the history of session '$ONE': an agent may see only its own session" ]
     MAS_SESSION_ID='' mas search gateway
     [ "$status" -eq 1 ]
@@ -252,13 +242,11 @@ db.execute("PRAGMA user_version = 99")' "$index"
     [ "$(found gateway -s one -n 1)" = "How do I raise the time-out of the gateway?" ]
     # but a private session neither gives nor takes
     MAS_AGENT_ID='' MAS_SESSION_ID='' new_session -n secret -t pair --no-start --private
-    mas search gateway -s secret
-    [ "$status" -eq 1 ]
+    fails 1 search gateway -s secret
     [[ $stderr == *"a private session shares no memory"* ]]
     export MAS_SESSION_ID=$ID
     [ -z "$(found gateway)" ]
-    mas search gateway -s one
-    [ "$status" -eq 1 ]
+    fails 1 search gateway -s one
 }
 
 @test "many searches at once, while messages come" {

@@ -18,8 +18,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 
 @test "send types words and Enter to an agent" {
     new_session -t pair --agent keeper
-    mas send "$ID" lead hello   there
-    [ "$status" -eq 0 ]
+    ok send "$ID" lead hello   there
     [ -z "$output$stderr" ]
     eventually heard lead 'hello there'
     [ ! -e "$T/heard.reviewer" ]
@@ -29,8 +28,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 @test "a target is an id, a list, a unit, managers, workers or all" {
     new_session --agent keeper
     for target in 11 12,13 design managers workers all; do
-        mas send "$ID" "$target" "$target"
-        [ "$status" -eq 0 ]
+        ok send "$ID" "$target" "$target"
     done
     eventually heard 00 all
     eventually heard 10 $'design\nmanagers\nall'
@@ -44,8 +42,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     # shellcheck disable=SC2016
     text='C-c Enter $(id) `id` #{pane_id} #(id) ; | & "q" '\''q'\'' \n %1 ~ é 漢 -'
     new_session -t solo --agent keeper
-    mas send "$ID" solo "$text"
-    [ "$status" -eq 0 ]
+    ok send "$ID" solo "$text"
     eventually heard solo "$text"
 }
 
@@ -68,26 +65,20 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 
 @test "an empty text is refused, Enter alone is not" {
     new_session -t solo --agent keeper
-    mas send "$ID" solo - </dev/null
-    [ "$status" -eq 2 ]
+    fails 2 send "$ID" solo - </dev/null
     [[ $stderr == "mas: cannot send: the text is empty"* ]]
-    mas send "$ID" solo --no-enter ''
-    [ "$status" -eq 2 ]
-    mas send "$ID" solo ''
-    [ "$status" -eq 0 ]
+    fails 2 send "$ID" solo --no-enter ''
+    ok send "$ID" solo ''
     mas send "$ID" solo after
     eventually heard solo $'\nafter'
 }
 
 @test "text that could be keys is refused by name and nothing arrives" {
     new_session -t solo --agent keeper
-    mas send "$ID" solo $'\033[A'
-    [ "$status" -eq 1 ]
+    fails 1 send "$ID" solo $'\033[A'
     [[ $stderr == "mas: cannot send to agent 'solo': it "* ]]
-    mas send "$ID" solo - < <(printf 'a\0b')
-    [ "$status" -eq 1 ]
-    mas send "$ID" solo $'\xff'
-    [ "$status" -eq 1 ]
+    fails 1 send "$ID" solo - < <(printf 'a\0b')
+    fails 1 send "$ID" solo $'\xff'
     mas send "$ID" solo good
     eventually heard solo good
 }
@@ -95,15 +86,13 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 @test "a text that is too large is refused" {
     new_session -t solo --agent keeper
     head -c 4194305 /dev/zero | tr '\0' 'a' >"$T/large"
-    mas send "$ID" solo --file "$T/large"
-    [ "$status" -eq 1 ]
+    fails 1 send "$ID" solo --file "$T/large"
     [[ $stderr == *"it is larger than 4194304 bytes"* ]]
 }
 
 @test "in a team SESSION is left out, and the sender is known" {
     new_session --agent keeper
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send 10 'done'
-    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 ok send 10 'done'
     eventually heard 10 'done'
     eventually log_lines 'send from=11 to=10 bytes=4 outcome=delivered'
     MAS_SESSION_ID=$ID mas send 12 hello
@@ -111,37 +100,29 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     # a session is meant where no agent is
     other=$ID
     new_session -t pair -n two --agent keeper
-    MAS_SESSION_ID=$other mas send two lead hello
-    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$other ok send two lead hello
     eventually heard lead hello
-    MAS_SESSION_ID=$other mas send nobody hello
-    [ "$status" -eq 3 ]
+    MAS_SESSION_ID=$other fails 3 send nobody hello
     [[ $stderr == "mas: cannot find agent 'nobody': the team has no such agent"$'\n'"the team has: 00, 10,"* ]]
 }
 
 @test "who may not write is refused, with the rule named" {
     new_session --agent keeper
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send 20 hello
-    [ "$status" -eq 1 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 fails 1 send 20 hello
     [[ $stderr == "mas: cannot send to agent '20': the rule for a worker, 'manager, unit', does not let agent '11' write to it"* ]]
-    mas send "$ID" 20 --from 11 hello
-    [ "$status" -eq 1 ]
-    mas send "$ID" 10 --from 11 hello
-    [ "$status" -eq 0 ]
-    mas send "$ID" 10 --from 99 hello
-    [ "$status" -eq 3 ]
+    fails 1 send "$ID" 20 --from 11 hello
+    ok send "$ID" 10 --from 11 hello
+    fails 3 send "$ID" 10 --from 99 hello
     [[ $stderr == "mas: cannot send from agent '99': the team has no such agent"* ]]
     log_lines 'send from=11 to=20 bytes=5 outcome=refused'
 }
 
 @test "an agent speaks for itself alone" {
     new_session --agent keeper
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send --from 10 00 hello
-    [ "$status" -eq 1 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 fails 1 send --from 10 00 hello
     [[ $stderr == "mas: cannot send from agent '10': this is agent '11', and an agent may speak only for itself"* ]]
     [ -z "$(log_lines 'from=10')" ]
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send --from 11 10 hello
-    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 ok send --from 11 10 hello
     eventually heard 10 hello
     [ ! -e "$T/heard.00" ]
 }
@@ -150,8 +131,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     new_session -t pair --agent keeper
     own=$ID
     new_session -t pair --agent keeper
-    MAS_SESSION_ID=$own MAS_AGENT_ID=lead mas send "$ID" lead hello
-    [ "$status" -eq 1 ]
+    MAS_SESSION_ID=$own MAS_AGENT_ID=lead fails 1 send "$ID" lead hello
     [[ $stderr == "mas: cannot send to session '$ID': an agent may write only to its own team"* ]]
     [ ! -e "$T/heard.lead" ]
 }
@@ -164,21 +144,18 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     dead() { tm run-shell -b true && [ "$(field "$ID" '.agents[0].problem')" = 'no host' ] &&
         [ "$(field "$ID" '.agents[0].exitStatus')" != null ]; }
     eventually dead
-    mas send "$ID" all hello
-    [ "$status" -eq 1 ]
+    fails 1 send "$ID" all hello
     [ "$stderr" = "mas: cannot send to agent 'lead': its host has ended
 start it again with: mas restart $ID lead" ]
     eventually heard reviewer hello
-    mas send "$ID" all --json again
-    [ "$status" -eq 1 ]
+    fails 1 send "$ID" all --json again
     [ "$(jq -c '[.agents[] | [.id, .outcome]]' <<<"$output")" = \
         '[["lead","failed"],["reviewer","delivered"]]' ]
 }
 
 @test "a stopped session is exit 4 and says how to start it" {
     new_session -t solo --no-start
-    mas send "$ID" solo hello
-    [ "$status" -eq 4 ]
+    fails 4 send "$ID" solo hello
     [ "$stderr" = "mas: cannot send to session '$ID': it is not running
 start it with: mas start $ID" ]
 }
@@ -187,27 +164,23 @@ start it with: mas start $ID" ]
     new_session -t solo
     "$MAS" send "$ID" solo 'exit 3'
     "$MAS" wait "$ID" --for exit
-    mas send "$ID" solo "echo back >$T/back"
-    [ "$status" -eq 0 ]
+    ok send "$ID" solo "echo back >$T/back"
     eventually test -s "$T/back"
 }
 
 @test "--wait comes back when it was worked off, or in time" {
     new_session -t solo
-    mas send "$ID" solo --wait "sleep 0.5; echo finished >$T/finished"
-    [ "$status" -eq 0 ]
+    ok send "$ID" solo --wait "sleep 0.5; echo finished >$T/finished"
     [ -s "$T/finished" ]
     printf '[preset busy]\ncommand = sh -c "while :; do echo x; sleep 0.1; done"\n' >>"$ROOT/mas.ini"
     new_session -t solo --agent busy
-    mas send "$ID" solo --wait --timeout 500ms x
-    [ "$status" -eq 7 ]
+    fails 7 send "$ID" solo --wait --timeout 500ms x
     [[ $stderr == "mas: cannot wait for agent 'solo': it is still working" ]]
 }
 
 @test "send reaches a team that was made just now" {
     new_session --agent keeper
-    mas send "$ID" all first
-    [ "$status" -eq 0 ]
+    ok send "$ID" all first
     eventually heard 33 first
 }
 
@@ -216,19 +189,15 @@ start it with: mas start $ID" ]
     for words in "" "$ID" "$ID solo" "$ID solo --file x y" "$ID solo --timeout 1s x" \
         "$ID solo --wait --timeout soon x"; do
         # shellcheck disable=SC2086
-        mas send $words
-        [ "$status" -eq 2 ]
+        fails 2 send $words
     done
-    mas send nothing solo x
-    [ "$status" -eq 3 ]
+    fails 3 send nothing solo x
 }
 
 @test "an agent without its session, outside of a team's pane, is told that the session comes first" {
     new_session -t default -n shop --no-start
-    mas send 10 hi
-    [ "$status" -eq 3 ]
+    fails 3 send 10 hi
     [[ $stderr == "mas: cannot find session '10': there is no such session"*$'\n'"outside of a team's pane, name the session first: mas send [SESSION] TARGET TEXT..." ]]
-    mas peek lead
-    [ "$status" -eq 3 ]
+    fails 3 peek lead
     [[ $stderr == *$'\n'"outside of a team's pane, name the session first: mas peek [SESSION] TARGET..." ]]
 }

@@ -13,16 +13,14 @@ serve() {
 }
 
 @test "without a server there is nothing to pair with" {
-    mas serve pair
-    [ "$status" -eq 4 ]
+    fails 4 serve pair
     [[ $stderr == *'no server of this root runs'*'mas serve'* ]]
     [ ! -e "$ROOT/sessions/.serve.pair" ]
 }
 
 @test "it shows an address, a code, and both as a QR code" {
     serve
-    mas serve pair
-    [ "$status" -eq 0 ]
+    ok serve pair
     code=$(sed -n 's/^code: //p' <<<"$output")
     [[ $code =~ ^[A-HJKMNP-TV-Z0-9]{4}-[A-HJKMNP-TV-Z0-9]{4}$ ]]
     [[ $output == *"address: $URL/"*"the token 'page' with the right 'full'"*'only this machine'* ]]
@@ -43,8 +41,7 @@ serve() {
     "$MAS" serve token add phone --answer >/dev/null
     "$MAS" serve token add page --answer >/dev/null
     [ "$("$MAS" serve pair --json | jq -r .name)" = page-2 ]
-    mas serve pair --name phone
-    [ "$status" -eq 4 ]
+    fails 4 serve pair --name phone
     [[ $stderr == *'there is one of this name'* ]]
     for words in '--name a/b' '--name default' '--read-only --full' '--expires never' '--url team.example' \
         '--url http://a#b' '--url javascript:x' '--url file:///etc' 'extra'; do

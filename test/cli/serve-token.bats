@@ -5,48 +5,39 @@ load ../helper
 FILE() { echo "$ROOT/sessions/.serve.tokens"; }
 
 @test "a token is added, listed without what it is, and removed" {
-    mas serve token add phone --answer
-    [ "$status" -eq 0 ]
+    ok serve token add phone --answer
     [[ $output =~ ^[0-9a-f]{64}$ ]]
     token=$output
-    mas serve token add board --read-only --expires 30d --json
-    [ "$status" -eq 0 ]
+    ok serve token add board --read-only --expires 30d --json
     jq -e '.name == "board" and .right == "read" and (.token | test("^[0-9a-f]{64}$")) and (.expires | test("Z$"))' <<<"$output"
     [ "$(jq -r .token <<<"$output")" != "$token" ]
-    mas serve token list
-    [ "$status" -eq 0 ]
+    ok serve token list
     [[ ${lines[1]} =~ ^phone\ +answer\ +[0-9]+s\ +never ]]
     [[ ${lines[2]} =~ ^board\ +read\ +[0-9]+s\ +(29|30)d ]]
     [[ $output != *"$token"* ]]
     mas serve token list --json
     jq -e '[.tokens[] | .name] == ["phone", "board"] and (tostring | test("[0-9a-f]{64}") | not)' <<<"$output"
-    mas serve token remove phone
-    [ "$status" -eq 0 ]
+    ok serve token remove phone
     [ "$("$MAS" serve token list -q)" = board ]
-    mas serve token remove phone
-    [ "$status" -eq 3 ]
+    fails 3 serve token remove phone
     [[ $stderr == *"there is none of this name"*"mas serve token list"* ]]
 }
 
 @test "a token has exactly one right, a name of its own, and an end that lies ahead" {
     for rights in '' '--answer --full' '--read-only --answer --full'; do
         # shellcheck disable=SC2086 # words
-        mas serve token add phone $rights
-        [ "$status" -eq 2 ]
+        fails 2 serve token add phone $rights
         [[ $stderr == *'one of --read-only, --answer and --full'* ]]
     done
     for name in 'a b' '' ../x "$(printf 'x%.0s' {1..33})" $'a\nb'; do
-        mas serve token add "$name" --full
-        [ "$status" -eq 2 ]
+        fails 2 serve token add "$name" --full
     done
     for age in 0d -1d soon ''; do
-        mas serve token add phone --full --expires "$age"
-        [ "$status" -eq 2 ]
+        fails 2 serve token add phone --full --expires "$age"
     done
     [ ! -e "$(FILE)" ]
     mas serve token add phone --full
-    mas serve token add phone --read-only
-    [ "$status" -eq 4 ]
+    fails 4 serve token add phone --read-only
     [[ $stderr == *'there is one of this name'*'mas serve token remove phone'* ]]
     [ "$(wc -l <"$(FILE)")" -eq 1 ]
 }
@@ -56,12 +47,10 @@ FILE() { echo "$ROOT/sessions/.serve.tokens"; }
     sum=$(cut -d' ' -f1 "$(FILE)")
     for i in {1..256}; do echo "$sum t$i read 2026-01-01T00:00:00Z -"; done >>"$(FILE)"
     sed -i '1s/[^ ]*$/2026-01-01T00:00:01Z/' "$(FILE)"
-    mas serve token add more --full
-    [ "$status" -eq 4 ]
+    fails 4 serve token add more --full
     [[ $stderr == *'there are 256 already'* ]]
     "$MAS" serve token remove t256
-    mas serve token add more --full
-    [ "$status" -eq 0 ]
+    ok serve token add more --full
     [ "$(wc -l <"$(FILE)")" -eq 256 ]
     run ! grep -q ' first ' "$(FILE)"
 }
@@ -74,26 +63,20 @@ FILE() { echo "$ROOT/sessions/.serve.tokens"; }
 }
 
 @test "serve itself takes its options, and a word behind it must be an action" {
-    mas serve tokens
-    [ "$status" -eq 2 ]
+    fails 2 serve tokens
     [[ $stderr == *"there is no action 'tokens'"*'mas serve token'* ]]
-    mas serve token
-    [ "$status" -eq 2 ]
+    fails 2 serve token
     [[ $stderr == *'needs ACTION'* ]]
-    mas serve token remov
-    [ "$status" -eq 2 ]
+    fails 2 serve token remov
     [[ $stderr == *'did you mean: mas serve token remove'* ]]
-    mas serve --listen 127.0.0.1:0 token list
-    [ "$status" -eq 2 ]
+    fails 2 serve --listen 127.0.0.1:0 token list
     [[ $stderr == *"unexpected operand 'token'"* ]]
-    mas serve --root "$ROOT" token list
-    [ "$status" -eq 0 ]
+    ok serve --root "$ROOT" token list
     mas help serve
     [[ $output == *$'\nactions:\n'*$'\n  token '* && $output == *--tls-cert* ]]
     mas help serve token add
     [[ $output == 'usage: mas serve token add '* ]]
-    mas help serve token nothing
-    [ "$status" -eq 2 ]
+    fails 2 help serve token nothing
     [[ $stderr == *'mas help serve token'* ]]
 }
 

@@ -9,8 +9,7 @@ load ../acp/lib
     new_session -n s -t solo --no-start
     user 'the tea is green' '{agent: "solo", at: 1700000000}' | said "$ID" >/dev/null
     [ "$(found tea)" = 'the tea is green' ]
-    mas set s private=yes
-    [ "$status" -eq 0 ]
+    ok set s private=yes
     [ "$output" = 's is private' ]
     [ "$(meta "$ID" PRIVATE)" = yes ]
     [ "$(field s .private)" = true ]
@@ -61,15 +60,13 @@ load ../acp/lib
     # what cannot be read is said, and hides nothing else
     echo damaged >"$ROOT/sessions/$ID/memory.db"
     [ "$(field s '.limits.session.amount + " " + (.boundsProblem | test("memory.db") | tostring)')" = '4294967296 true' ]
-    mas show s
-    [ "$status" -eq 0 ]
+    ok show s
     [[ $output == *'team budget'*unknown:*memory.db* ]]
 }
 
 @test "a session alone is shown with what it has, and who says so" {
     new_session -t solo -n s --no-start --private
-    mas set s
-    [ "$status" -eq 0 ]
+    ok set s
     [ "$(awk '{ print $1 }' <<<"$output" | xargs)" = \
         "SETTING private=yes budget.cost=none budget.tokens=none budget.turns=none budget.time=none limits.session=none limits.agent=none limits.memory=none limits.cpus=none limits.processes=none" ]
     "$MAS" set -q s 'budget.cost=5 USD'
@@ -81,8 +78,7 @@ load ../acp/lib
         'solo.limits.memory=2(.0)?G +mas set.*'; do
         grep -qEx "$line" <<<"$output" || { echo "$line: $output"; return 1; }
     done
-    mas set nosuch
-    [ "$status" -eq 3 ]
+    fails 3 set nosuch
     echo damaged >"$ROOT/sessions/$ID/memory.db"
     mas set s
     [ "$status" -ne 0 ]
@@ -94,20 +90,15 @@ load ../acp/lib
     local before word
     before=$(snapshot)
     for word in private=maybe private public=yes private=; do
-        mas set "$ID" "$word"
-        [ "$status" -eq 2 ]
+        fails 2 set "$ID" "$word"
         [[ $stderr == "mas: cannot set '$word': it is not private=yes, private=no, setup=yes, setup=no, project=DIR, budget.KIND=AMOUNT or limits.KIND=AMOUNT"* ]]
     done
-    mas set nosuch private=yes
-    [ "$status" -eq 3 ]
-    mas set
-    [ "$status" -eq 2 ]
-    mas set -q "$ID" private=no
-    [ "$status" -eq 0 ]
+    fails 3 set nosuch private=yes
+    fails 2 set
+    ok set -q "$ID" private=no
     exec 8<"$ROOT/sessions/$ID/.session.lock"
     flock 8
-    mas set "$ID" private=yes
-    [ "$status" -eq 4 ]
+    fails 4 set "$ID" private=yes
     exec 8<&-
     [ "$(snapshot)" = "$before" ]
 }
@@ -115,8 +106,7 @@ load ../acp/lib
 @test "the mode and the options of an agent are set without a clear, and kept" {
     run_acp ""
     "$MAS" ask "$ID" solo CW-ONE >/dev/null
-    mas set "$ID" solo mode=plan model=large
-    [ "$status" -eq 0 ]
+    ok set "$ID" solo mode=plan model=large
     [ -z "$output$stderr" ]
     "$MAS" ask "$ID" solo CW-TWO | grep -q 'seen=\[CW-ONE CW-TWO\]'
     was_set() { grep '^<' "$T/trace" | grep -F "\"session/$1\"" | grep -cF "\"$2\""; }
@@ -125,47 +115,37 @@ load ../acp/lib
     "$MAS" ask "$ID" solo CW-THREE | grep -q 'seen=\[CW-ONE CW-TWO CW-THREE\]'
     [ "$(was_set set_mode plan) $(was_set set_config_option large)" = '2 2' ]
     # one agent is the only one that may be meant
-    mas set "$ID" solo mode=nosuch
-    [ "$status" -eq 3 ]
+    fails 3 set "$ID" solo mode=nosuch
     [[ $stderr == *"no mode 'nosuch'"* ]]
-    mas set "$ID" solo nosuch=x
-    [ "$status" -eq 3 ]
-    mas set "$ID" solo model=large plan
-    [ "$status" -eq 2 ]
+    fails 3 set "$ID" solo nosuch=x
+    fails 2 set "$ID" solo model=large plan
     [[ $stderr == "mas: cannot set 'plan': it is not KEY=VALUE"* ]]
-    mas set "$ID" nobody mode=plan
-    [ "$status" -eq 3 ]
-    mas set "$ID" private=no more
-    [ "$status" -eq 2 ]
+    fails 3 set "$ID" nobody mode=plan
+    fails 2 set "$ID" private=no more
     "$MAS" stop -q "$ID"
-    mas set "$ID" solo mode=plan
-    [ "$status" -eq 4 ]
+    fails 4 set "$ID" solo mode=plan
 }
 
 @test "without KEY=VALUE, the mode and the options of an agent are shown with their values" {
     run_acp ""
     "$MAS" ask "$ID" solo CW-ONE >/dev/null
     mas set "$ID" solo mode=plan
-    mas set "$ID" solo
-    [ "$status" -eq 0 ]
+    ok set "$ID" solo
     [[ ${lines[0]} == SETTING*VALUES ]]
     [[ ${lines[1]} == 'mode=plan '*default,*plan* ]]
     [[ ${lines[2]} =~ ^'model=small '\ +'small, large'$ ]]
     [ "${#lines[@]}" = 3 ]
     "$MAS" sleep -q "$ID" solo
-    mas set "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 set "$ID" solo
     [ "$stderr" = "mas: cannot show the settings of agent 'solo': it is asleep, and has told of none" ]
-    mas set "$ID" nobody
-    [ "$status" -eq 3 ]
+    fails 3 set "$ID" nobody
     [ "${stderr_lines[0]}" = "mas: cannot find agent 'nobody': the team has no such agent" ]
 }
 
 @test "a value that the agent rejects is not kept: the error says why, and what it offers" {
     run_acp ""
     "$MAS" ask "$ID" solo CW-ONE >/dev/null
-    mas set "$ID" solo model=nonsense
-    [ "$status" -eq 2 ]
+    fails 2 set "$ID" solo model=nonsense
     [ "${stderr_lines[0]}" = "mas: cannot set an option of agent 'solo': it has not set 'model=nonsense': no such option or value (-32602)" ]
     [ "${stderr_lines[1]}" = "its values are: small, large" ]
     rejected() { grep '^<' "$T/trace" | grep -c '"nonsense"'; }
@@ -210,15 +190,13 @@ load ../acp/lib
 @test "a boolean option of an agent is set as one, and kept; where it is not offered there is none" {
     run_acp --boolean
     "$MAS" ask "$ID" solo CW-ONE >/dev/null
-    mas set "$ID" solo web=true model=large
-    [ "$status" -eq 0 ]
+    ok set "$ID" solo web=true model=large
     eventually was_switched '[boolean,true]'
     mas set "$ID" solo web=off
     eventually was_switched '[boolean,true] [boolean,false]'
     mas set "$ID" solo web=on
     eventually was_switched '[boolean,true] [boolean,false] [boolean,true]'
-    mas set "$ID" solo web=maybe
-    [ "$status" -eq 2 ]
+    fails 2 set "$ID" solo web=maybe
     [[ $stderr == *"'maybe' is no value of the option 'web'"*"true, false"* ]]
     "$MAS" restart -q "$ID" solo
     "$MAS" ask "$ID" solo CW-TWO | grep -q 'seen=\[CW-ONE CW-TWO\]'
@@ -230,8 +208,7 @@ load ../acp/lib
     options ""
     "$MAS" restart -q "$ID" solo
     "$MAS" ask "$ID" solo CW-FOUR >/dev/null
-    mas set "$ID" solo web=true
-    [ "$status" -eq 3 ]
+    fails 3 set "$ID" solo web=true
     [[ $stderr == *"no option 'web'"* ]]
     [ "$(switched | wc -w)" = 5 ]
 }
@@ -240,8 +217,7 @@ load ../acp/lib
     run_acp --no-options
     "$MAS" ask "$ID" solo CW-ONE >/dev/null
     "$MAS" sleep -q "$ID" solo
-    mas set "$ID" solo web=on other=maybe # an agent that does not run has told nothing
-    [ "$status" -eq 0 ]
+    ok set "$ID" solo web=on other=maybe # an agent that does not run has told nothing
     options --boolean
     "$MAS" ask "$ID" solo CW-TWO >/dev/null
     was_switched '[boolean,true]'
@@ -254,7 +230,6 @@ load ../acp/lib
 
 @test "a program on a terminal has no options" {
     new_session -t solo
-    mas set "$ID" solo mode=plan
-    [ "$status" -eq 4 ]
+    fails 4 set "$ID" solo mode=plan
     [[ $stderr == *'not an ACP agent'* ]]
 }

@@ -174,22 +174,18 @@ EOF
     "$MAS" restart "$ID" solo
     eventually is_live
     [ ! -e "$T/ran" ]
-    mas set "$ID" setup=maybe
-    [ "$status" -eq 2 ]
-    mas new -t solo --project "$P" --setup=perhaps
-    [ "$status" -eq 2 ]
+    fails 2 set "$ID" setup=maybe
+    fails 2 new -t solo --project "$P" --setup=perhaps
     [[ $stderr == *"cannot use --setup 'perhaps'"* ]]
 }
 
 @test "an agent allows nothing, and its session runs only what a person has allowed" {
     simple_setup
     export MAS_AGENT_ID=solo
-    mas new -t solo --no-start --project "$P" --setup=yes
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo --no-start --project "$P" --setup=yes
     [[ $stderr == *"an agent may not decide this"* ]]
     ID=$("$MAS" new -q -t solo --no-start --project "$P")
-    mas set "$ID" setup=yes
-    [ "$status" -eq 1 ]
+    fails 1 set "$ID" setup=yes
     [ ! -e "$ROOT/sessions/.setup-answers" ]
     unset MAS_AGENT_ID
     # nor below an agent that hides it
@@ -359,13 +355,11 @@ EOF
     make_run --setup=yes
     eventually is_live
     chmod 644 "$ROOT/sessions/.setup-answers"
-    mas new -t solo --no-start --project "$P"
-    [ "$status" -eq 5 ]
+    fails 5 new -t solo --no-start --project "$P"
     [[ $stderr == *"it is not a file that only you can read and write"* ]]
     rm "$ROOT/sessions/.setup-answers"
     ln -s "$T/elsewhere" "$ROOT/sessions/.setup-answers"
-    mas new -t solo --no-start --project "$P"
-    [ "$status" -eq 5 ]
+    fails 5 new -t solo --no-start --project "$P"
     rm "$ROOT/sessions/.setup-answers"
     printf 'damage\n%s yesterday\n\0\n' "$(sum_of)" >"$ROOT/sessions/.setup-answers"
     chmod 600 "$ROOT/sessions/.setup-answers"
@@ -398,14 +392,12 @@ EOF
     # other content, another target, another file
     for way in 'echo x >deps/7' 'ln -sfn ../2 deps/bin/one' 'echo new >deps/new'; do
         (cd "$DIR/code/solo" && eval "$way")
-        mas rm "$ID"
-        [ "$status" -eq 4 ]
+        fails 4 rm "$ID"
         [[ $stderr == *"solo: 1 file ignored by git: deps/"* ]]
         rm -rf "$DIR/code/solo/deps"
         cp -a "$T/deps" "$DIR/code/solo/deps"
     done
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
 }
 
 @test "a prompt to an ACP agent waits until the setup has ended, and is answered then" {

@@ -7,8 +7,7 @@ setup_more() { quick_idle; }
 @test "show tells all there is about a session" {
     new_session -t pair -n one
     "$MAS" wait one --for idle
-    mas show one
-    [ "$status" -eq 0 ]
+    ok show one
     [ -z "$stderr" ]
     # shellcheck disable=SC2329
     says() { grep -qE "^$1  +$2\$" <<<"$output"; }
@@ -32,8 +31,7 @@ setup_more() { quick_idle; }
     new_session -t pair -n one
     "$MAS" wait one --for idle
     listed=$("$MAS" list --json | jq -cS .sessions[0])
-    mas show one --json
-    [ "$status" -eq 0 ]
+    ok show one --json
     [ "$(jq -cS --argjson l "$listed" 'with_entries(select(.key | in($l)))' <<<"$output")" = "$listed" ]
     [ "$(jq -r '[.tmuxSocket, .unitDir, .workflowsDir] | join(" ")' <<<"$output")" = \
         "$SOCK $ROOT/sessions/$ID/unit $ROOT/sessions/$ID/workflows" ]
@@ -85,8 +83,7 @@ setup_more() { quick_idle; }
 
 @test "show of a stopped session still lists its agents" {
     new_session -t pair --no-start
-    mas show "$ID" --json
-    [ "$status" -eq 0 ]
+    ok show "$ID" --json
     [ "$(jq -r '.status, (.agents[] | .state)' <<<"$output" | xargs)" = "stopped stopped stopped" ]
 }
 
@@ -122,8 +119,7 @@ setup_more() { quick_idle; }
 @test "less than 4 digits, a wrong prefix and a name of another case are no session" {
     new_session -t solo -n one --id 550e8400-e29b-41d4-a716-446655440000 --no-start
     for text in 550 550f One on mas-550e840 550e8400-e29b-41d4-a716-446655440001 '' '*' 550e8400-e29b-41d4-a716-4466554400000; do
-        mas show "$text"
-        [ "$status" -eq 3 ]
+        fails 3 show "$text"
         [ "$stderr" = "mas: cannot find session '$text': there is no such session in '$ROOT'"$'\n'"list the sessions with: mas list" ]
         [ -z "$output" ]
     done
@@ -133,8 +129,7 @@ setup_more() { quick_idle; }
     "$MAS" new -q -t solo --no-start -n one --id 550e8400-e29b-41d4-a716-446655440000
     "$MAS" new -q -t solo --no-start --id 550e84ff-e29b-41d4-a716-446655440000
     "$MAS" new -q -t solo --no-start --id 550effff-e29b-41d4-a716-446655440000
-    mas show 550e84
-    [ "$status" -eq 4 ]
+    fails 4 show 550e84
     [ "$stderr" = "mas: cannot find session '550e84': 2 sessions match
 candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-446655440000" ]
     [ "$(field 550e840 .name)" = one ]
@@ -144,8 +139,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     "$MAS" new -q -t solo --no-start --id beeff00d-e29b-41d4-a716-446655440000
     new_session -t solo --no-start -n other
     sed -i 's/^NAME=.*/NAME=mas-beeff00d/' "$ROOT/sessions/$ID/.session"
-    mas show mas-beeff00d
-    [ "$status" -eq 4 ]
+    fails 4 show mas-beeff00d
     [[ $stderr == "mas: cannot find session 'mas-beeff00d': 2 sessions match"$'\n'* ]]
 }
 
@@ -168,14 +162,12 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
 }
 
 @test "@last without a session is an error" {
-    mas show @last
-    [ "$status" -eq 3 ]
+    fails 3 show @last
     [[ $stderr == "mas: cannot find session '@last': there is no such session"* ]]
 }
 
 @test "show without a SESSION is an error outside a team, and its own team inside" {
-    mas show
-    [ "$status" -eq 2 ]
+    fails 2 show
     [[ $stderr == "mas: cannot run 'show': it needs a SESSION outside of a team's pane"$'\n'"usage: mas show"* ]]
     new_session -t solo
     other=$("$MAS" new -q -t solo --no-start)
@@ -188,17 +180,14 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     new_session -t solo -n one --no-start
     [ "$("$MAS" show -s one --json | jq -r .sessionId)" = "$ID" ]
     [ "$("$MAS" show --session=one --json | jq -r .sessionId)" = "$ID" ]
-    mas show -s one two
-    [ "$status" -eq 2 ]
+    fails 2 show -s one two
     [[ $stderr == *"unexpected operand 'two'"* ]]
 }
 
 @test "-- ends the options" {
     new_session -t solo -n one --no-start
-    mas show -- one
-    [ "$status" -eq 0 ]
-    mas show -- --json
-    [ "$status" -eq 3 ]
+    ok show -- one
+    fails 3 show -- --json
     [[ $stderr == "mas: cannot find session '--json': there is no such session"* ]]
 }
 
@@ -237,8 +226,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     make_project
     new_session -t solo -n one --no-start --project "$P"
     rm -rf "$P"
-    mas show one
-    [ "$status" -eq 0 ]
+    ok show one
     [[ $output == *"project        $P (it is gone)"* ]]
     [ "$(field one .project.gone)" = true ]
 }
@@ -285,8 +273,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     make_project
     new_session -t solo -n one --no-start --project "$P"
     rm -rf "$(tree_of solo)/.git"
-    mas show one
-    [ "$status" -eq 0 ]
+    ok show one
     [[ $output == *' ?'* ]]
     [[ $(field one '.agents[0].code.problem') == *'its .git is missing'* ]]
 }

@@ -12,17 +12,14 @@ load ../acp/lib
     new_session -t mixed
     DIR=$ROOT/sessions/$ID
     "$MAS" wait -s "$ID" --timeout 30s --for idle
-    mas sleep "$ID"
-    [ "$status" -eq 0 ]
+    ok sleep "$ID"
     [ "$output" = "reviewer is asleep" ]
     [ -z "$stderr" ]
     state_is reviewer asleep
     state_is lead idle
-    mas sleep -q "$ID"
-    [ "$status" -eq 0 ]
+    ok sleep -q "$ID"
     [ -z "$output" ]
-    mas sleep "$ID" lead
-    [ "$status" -eq 4 ]
+    fails 4 sleep "$ID" lead
     [[ $stderr == "mas: cannot put agent 'lead' to sleep: it runs on a terminal, and could not take up its conversation again"*"to end it, stop its session: mas stop "* ]]
     grep -q 'sleep agent=reviewer' "$DIR/logs/session.log"
 }
@@ -32,8 +29,7 @@ load ../acp/lib
     "$MAS" wait -s "$ID" --timeout 30s --for idle
     "$MAS" ask --no-wait "$ID" lead HANG >/dev/null
     eventually state_is lead working
-    mas sleep -s "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 sleep -s "$ID"
     [ "$output" = "reviewer is asleep" ]
     [[ $stderr == *"cannot put agent 'lead' to sleep: it is working"*"see what it does: mas status "*" lead" ]]
 }
@@ -41,17 +37,13 @@ load ../acp/lib
 @test "a team without ACP agents cannot sleep" {
     new_session -t pair
     "$MAS" wait -s "$ID" --for idle
-    mas sleep "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 sleep "$ID"
     [[ $stderr == "mas: cannot put session "*" to sleep: its agents run on terminals"* ]]
 }
 
 @test "sleep refuses a session that does not run, and an agent or session that there is not" {
     new_session -t solo --no-start
-    mas sleep "$ID"
-    [ "$status" -eq 4 ]
-    mas sleep "$ID" nobody
-    [ "$status" -eq 3 ]
-    mas sleep nothing
-    [ "$status" -eq 3 ]
+    fails 4 sleep "$ID"
+    fails 3 sleep "$ID" nobody
+    fails 3 sleep nothing
 }

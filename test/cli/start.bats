@@ -42,8 +42,7 @@ fails_to_start() {
     new_session -t pair
     echo kept >"$ROOT/sessions/$ID/unit/lead/work.txt"
     "$MAS" stop -q "$ID"
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$output" = "$ID started" ]
     [ -z "$stderr" ]
     [ "$(field "$ID" .status)" = active ]
@@ -57,8 +56,7 @@ fails_to_start() {
     local before
     before=$(tm list-panes -s -t "=mas-${ID:0:8}:" -F '#{window_name} #{pane_left},#{pane_top} #{pane_start_command}')
     "$MAS" stop -q "$ID"
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$(tm list-panes -s -t "=mas-${ID:0:8}:" -F '#{window_name} #{pane_left},#{pane_top} #{pane_start_command}')" = "$before" ]
     [ "$(wc -l <<<"$before")" -eq 13 ]
 }
@@ -78,8 +76,7 @@ fails_to_start() {
 @test "start starts what was made with --no-start" {
     new_session -t solo --no-start
     [ "$(field "$ID" .status)" = stopped ]
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$(field "$ID" .agentsRunning)" = 1 ]
 }
 
@@ -89,8 +86,7 @@ fails_to_start() {
     local pid disk
     pid=$(agent_pid "$ID")
     disk=$(snapshot)
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$output" = "$ID is already running" ]
     [ "$(agent_pid "$ID")" = "$pid" ]
     [ "$(snapshot)" = "$disk" ]
@@ -101,16 +97,14 @@ fails_to_start() {
     pkill -KILL -f "mas host $ID lead"
     local reviewer
     reviewer=$(agent_pid "$ID" reviewer)
-    mas start half
-    [ "$status" -eq 0 ]
+    ok start half
     [ "$output" = "half is running, started agents again: lead" ]
     [ -z "$stderr" ]
     [ "$(agent_pid "$ID" reviewer)" = "$reviewer" ]
     mas start half
     [ "$output" = "half is already running" ]
     orphan_agents "$ID"
-    mas start half
-    [ "$status" -eq 0 ]
+    ok start half
     [ "$output" = "half is running, started agents again: lead,reviewer" ]
     [ "$(field half .agentsRunning)" = 2 ]
     [ "$("$MAS" doctor)" = 'everything is in order' ]
@@ -137,8 +131,7 @@ fails_to_start() {
     new_session -t pair
     new_session -t solo --no-start
     tm kill-server
-    mas list --json
-    [ "$status" -eq 0 ]
+    ok list --json
     [ "$(jq '[.sessions[] | select(.status == "stopped")] | length' <<<"$output")" = 3 ]
     [ "$(jq '[.sessions[] | select(.crashed)] | length' <<<"$output")" = 2 ]
     [ "$(field "$ID" .crashed)" = false ]
@@ -154,15 +147,13 @@ fails_to_start() {
     local active
     active=$("$MAS" list --active -q)
     tm kill-server
-    mas start --crashed
-    [ "$status" -eq 0 ]
+    ok start --crashed
     [ "${#lines[@]}" -eq 2 ]
     [ "$("$MAS" list --active -q)" = "$active" ]
     [ "$(field "$ID" .status)" = stopped ]
     [ "$(field "$stopped" .status)" = stopped ]
     [ "$(tm list-sessions | wc -l)" -eq 2 ]
-    mas start --crashed
-    [ "$status" -eq 0 ]
+    ok start --crashed
     [ -z "$output$stderr" ]
 }
 
@@ -173,8 +164,7 @@ fails_to_start() {
     tm kill-server
     eventually is_no_tmux_session "$broken"
     echo '{' >"$ROOT/sessions/$broken/config.json"
-    mas start --crashed
-    [ "$status" -eq 5 ]
+    fails 5 start --crashed
     [ "$output" = "$ID started" ]
     [ "$(field "$ID" .status)" = active ]
     # it did crash, and still says so
@@ -184,8 +174,7 @@ fails_to_start() {
 @test "start --crashed beside a session is a usage error" {
     new_session -t solo
     "$MAS" stop -q "$ID"
-    mas start --crashed "$ID"
-    [ "$status" -eq 2 ]
+    fails 2 start --crashed "$ID"
     [ "$(field "$ID" .status)" = stopped ]
 }
 
@@ -196,8 +185,7 @@ fails_to_start() {
     tm kill-session -t "=mas-${killed:0:8}:"
     [ "$(field "$killed" .crashed)" = true ]
     [ "$(field "$ID" .status)" = active ]
-    mas start --crashed
-    [ "$status" -eq 0 ]
+    ok start --crashed
     [ "$output" = "$killed started" ]
 }
 
@@ -261,8 +249,7 @@ fails_to_start() {
     [ "$status" -eq 6 ]
     [[ $stderr == "mas: cannot start"*'20 columns and 4 rows'* ]]
     unset MAS_TMUX_SIZE
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$(field "$ID" .agentsRunning)" = 13 ]
 }
 
@@ -342,8 +329,7 @@ fails_to_start() {
     hosts_gone "$ID" lead
     rm -r "$ROOT/sessions/$ID/unit/lead"
     for _ in 1 2; do
-        mas start "$ID"
-        [ "$status" -eq 1 ]
+        fails 1 start "$ID"
         [ -z "$output" ]
         [[ $stderr == "mas: cannot start agent 'lead' of session '$ID': its directory "*" is missing"* ]]
     done
@@ -381,8 +367,7 @@ EOS
 @test "start uses the server that the session was made on" {
     new_session -t solo
     "$MAS" stop -q "$ID"
-    MAS_TMUX_SOCKET=$T/elsewhere mas start "$ID"
-    [ "$status" -eq 0 ]
+    MAS_TMUX_SOCKET=$T/elsewhere ok start "$ID"
     is_tmux_session "$ID"
     [ ! -e "$T/elsewhere" ]
     [ "$(meta "$ID" TMUX_SOCKET)" = "$SOCK" ]
@@ -392,8 +377,7 @@ EOS
     new_session -t solo
     "$MAS" stop -q "$ID"
     tm -f /dev/null new-session -d -s "mas-${ID:0:8}" 'exec sleep 1000'
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$(field "$ID" .tmuxSession)" = "mas-${ID:0:13}" ]
     [ "$(meta "$ID" TMUX_SESSION)" = "mas-${ID:0:13}" ]
     [ "$(field "$ID" .status)" = active ]
@@ -405,8 +389,7 @@ EOS
     new_session -t solo
     tm rename-session -t "=mas-${ID:0:8}:" 'my work'
     "$MAS" stop -q "$ID"
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$(field "$ID" .status)" = active ]
     [ "$(field "$ID" .agentsRunning)" = 1 ]
 }
@@ -416,8 +399,7 @@ EOS
     local one=$ID
     new_session -t solo -n two
     "$MAS" stop -q --all
-    mas start one nothing two
-    [ "$status" -eq 3 ]
+    fails 3 start one nothing two
     [[ $stderr == *"cannot find session 'nothing'"* ]]
     [ "$(field "$one" .status)" = active ]
     [ "$(field "$ID" .status)" = active ]
@@ -425,16 +407,14 @@ EOS
 
 @test "start without a session is a usage error" {
     new_session -t solo --no-start
-    mas start
-    [ "$status" -eq 2 ]
+    fails 2 start
     [[ $stderr == *'needs a SESSION'* ]]
     [ "$(field "$ID" .status)" = stopped ]
 }
 
 @test "start -q prints nothing" {
     new_session -t solo --no-start
-    mas start -q "$ID"
-    [ "$status" -eq 0 ]
+    ok start -q "$ID"
     [ -z "$output$stderr" ]
 }
 
@@ -452,8 +432,7 @@ EOS
     new_session -t solo
     "$MAS" stop -q "$ID"
     printf 'MASENV1\n.\nSECRET=old' >"$ROOT/sessions/$ID/run/env"
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     eventually test ! -e "$ROOT/sessions/$ID/run/env"
     [ "$(field "$ID" .agentsRunning)" = 1 ]
 }
@@ -472,8 +451,7 @@ EOS
     orphan_agents "$ID"
     tm kill-server
     [ -e "/proc/$pid" ]
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     eventually test ! -e "/proc/$pid"
     [ "$(field "$ID" .agentsRunning)" = 1 ]
     "$MAS" stop -q "$ID"
@@ -483,8 +461,7 @@ EOS
     new_session -t solo
     "$MAS" stop -q "$ID"
     mv "$ROOT" "$T/moved"
-    mas --root "$T/moved" start "$ID"
-    [ "$status" -eq 0 ]
+    ok --root "$T/moved" start "$ID"
     eventually works_in "$ID" "$T/moved/sessions/$ID/unit/solo"
     grep -qx "SESSION_DIR=$T/moved/sessions/$ID" "$T/moved/sessions/$ID/.session"
 }

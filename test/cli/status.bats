@@ -13,8 +13,7 @@ host_of() { agent "$1" .hostPid; }
 @test "status tells each agent's role, state, age, process and restarts" {
     new_session -t pair
     "$MAS" wait "$ID" --for idle
-    mas status "$ID"
-    [ "$status" -eq 0 ]
+    ok status "$ID"
     [ -z "$stderr" ]
     [[ ${lines[0]} =~ ^AGENT\ +ROLE\ +STATE\ +SINCE\ +CPU\ +MEM\ +PID\ +RESTARTS\ +NOTE$ ]]
     [[ ${lines[1]} =~ ^lead\ +lead\ +idle\ +[0-9]+s\ +0:0[0-9]\ +[0-9.]+[KM]\ +[0-9]+\ +0$ ]]
@@ -27,8 +26,7 @@ host_of() { agent "$1" .hostPid; }
 @test "status --json has stable keys" {
     new_session -t solo -n one
     "$MAS" wait one --for idle
-    mas status one --json
-    [ "$status" -eq 0 ]
+    ok status one --json
     [ "$(jq -r '.sessions[0] | .sessionId, .name, .tmuxSession' <<<"$output" | xargs)" = "$ID one mas-${ID:0:8}" ]
     [ "$(jq -r '.sessions[0].agents[0] | keys_unsorted | join(" ")' <<<"$output")" = \
         "id role rank group state since sinceMs lastOutput lastOutputMs restartAt restartAtMs until untilMs retryAt retryAtMs done doneMs seen seenMs turnEnd turnWhy pid hostPid pane exitCode signal restarts queued logLost title note memory resources protocol disk code wall limits" ]
@@ -52,8 +50,7 @@ host_of() { agent "$1" .hostPid; }
     one=$ID
     new_session -t solo -n two
     new_session -t solo -n three --no-start
-    mas status
-    [ "$status" -eq 0 ]
+    ok status
     [[ ${lines[0]} =~ ^SESSION\ +AGENT ]]
     [[ ${lines[1]} =~ ^one\ +solo ]]
     [[ ${lines[2]} =~ ^two\ +solo ]]
@@ -67,20 +64,17 @@ host_of() { agent "$1" .hostPid; }
 }
 
 @test "no session is no error" {
-    mas status
-    [ "$status" -eq 0 ]
+    ok status
     [ -z "$output" ]
     [[ $stderr == 'no session is running'* ]]
     mas status --json
     [ "$output" = '{"sessions":[]}' ]
-    mas status nothing
-    [ "$status" -eq 3 ]
+    fails 3 status nothing
 }
 
 @test "a stopped session's agents are stopped" {
     new_session -t solo --no-start
-    mas status "$ID"
-    [ "$status" -eq 0 ]
+    ok status "$ID"
     [[ ${lines[1]} =~ ^solo\ +generalist\ +stopped\ +-\ +-\ +-$ ]]
     [ "$(agent 0 '.state, .problem' | xargs)" = "null no host" ]
 }
@@ -104,8 +98,7 @@ host_of() { agent "$1" .hostPid; }
     "$MAS" wait crashed --for idle
     tm kill-server
     hosts_gone "$ID"
-    mas status crashed
-    [ "$status" -eq 0 ]
+    ok status crashed
     [[ ${lines[1]} =~ ^lead\ .*\ no\ host\ .*\ \(mas\ start\ crashed\)$ ]]
     "$MAS" start crashed
     mas status crashed
@@ -156,8 +149,7 @@ END
     printf '[preset rude]\ncommand = sh -c "printf \\"\\\\\\\\033]2;a\\\\\\\\033[2Jb\\\\\\\\302\\\\\\\\233c\\\\\\\\007\\"; exec cat"\n' >>"$ROOT/mas.ini"
     new_session -t solo --agent rude
     "$MAS" wait "$ID" --for idle
-    mas status "$ID"
-    [ "$status" -eq 0 ]
+    ok status "$ID"
     [[ $output != *$'\033'* ]]
     "$MAS" status "$ID" --json >"$T/json"
     jq -e . "$T/json" >/dev/null
@@ -248,12 +240,10 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     new_session -t solo -n one
     new_session -t solo -n two
     echo rubbish >"$ROOT/sessions/$ID/config.json"
-    mas status --json
-    [ "$status" -eq 0 ]
+    ok status --json
     [ "$(jq -r '[.sessions[].name] | join(" ")' <<<"$output")" = one ]
     [[ $stderr == "mas: warning: "*"two"*"config.json is damaged"* ]]
-    mas status "$ID"
-    [ "$status" -eq 5 ]
+    fails 5 status "$ID"
 }
 
 @test "status asks no tmux" {
@@ -391,7 +381,6 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     look_again solo
     troubled() { "$MAS" status one --json | jq -e '.sessions[0].agents[0].code.problem != null'; }
     eventually troubled
-    mas status one
-    [ "$status" -eq 0 ]
+    ok status one
     [[ $output == *'?'*'HEAD cannot be read'* ]]
 }

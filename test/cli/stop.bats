@@ -50,8 +50,7 @@ teardown_more() {
     eventually has_processes "$ID" 2
     local before
     before=$(find "$ROOT/sessions/$ID" ! -path '*/run/*' -printf '%P %m\n' | sort)
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [ "$output" = "$ID stopped" ]
     [ -z "$stderr" ]
     is_gone "$ID"
@@ -63,8 +62,7 @@ teardown_more() {
 @test "stop ends all 13 agents of the default team" {
     new_session
     eventually has_processes "$ID" 13
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     is_gone "$ID"
 }
 
@@ -98,22 +96,19 @@ teardown_more() {
     "$MAS" stop -q "$ID"
     local before
     before=$(snapshot)
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [ "$output" = "$ID is already stopped" ]
     [ "$(snapshot)" = "$before" ]
 }
 
 @test "stop -q prints nothing" {
     new_session -t solo
-    mas stop -q "$ID"
-    [ "$status" -eq 0 ]
+    ok stop -q "$ID"
     [ -z "$output$stderr" ]
 }
 
 @test "an unknown session is exit 3" {
-    mas stop nothing
-    [ "$status" -eq 3 ]
+    fails 3 stop nothing
     [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is no such session in '$ROOT'" ]
 }
 
@@ -121,8 +116,7 @@ teardown_more() {
     new_session -t solo -n one
     local one=$ID
     new_session -t solo -n two
-    mas stop one two
-    [ "$status" -eq 0 ]
+    ok stop one two
     [ "${#lines[@]}" -eq 2 ]
     is_gone "$one"
     is_gone "$ID"
@@ -133,8 +127,7 @@ teardown_more() {
     local good=$ID
     new_session -t solo -n broken
     echo 'what is this' >"$ROOT/sessions/$ID/.session"
-    mas stop nothing good broken
-    [ "$status" -eq 3 ]
+    fails 3 stop nothing good broken
     [[ $stderr == *"cannot find session 'nothing'"* ]]
     [[ $stderr == *"cannot stop session '$ID'"* ]]
     is_gone "$good"
@@ -148,8 +141,7 @@ teardown_more() {
 
 @test "the same session twice is no error" {
     new_session -t solo -n twice
-    mas stop twice "$ID"
-    [ "$status" -eq 0 ]
+    ok stop twice "$ID"
     is_gone "$ID"
 }
 
@@ -159,30 +151,26 @@ teardown_more() {
     new_session -t pair
     ids+=("$ID")
     new_session -t solo --no-start
-    mas stop --all
-    [ "$status" -eq 0 ]
+    ok stop --all
     [ "${#lines[@]}" -eq 2 ]
     [[ $output != *"$ID"* ]]
     is_gone "${ids[0]}"
     is_gone "${ids[1]}"
     [ -z "$("$MAS" list --active -q)" ]
-    mas stop --all
-    [ "$status" -eq 0 ]
+    ok stop --all
     [ -z "$output" ]
 }
 
 @test "--all beside a session is a usage error and stops nothing" {
     new_session -t solo
-    mas stop --all "$ID"
-    [ "$status" -eq 2 ]
+    fails 2 stop --all "$ID"
     [[ $stderr == "mas: cannot run 'stop'"* ]]
     [ "$(field "$ID" .status)" = active ]
 }
 
 @test "stop never takes the session from the environment" {
     new_session -t solo
-    MAS_SESSION_ID=$ID mas stop
-    [ "$status" -eq 2 ]
+    MAS_SESSION_ID=$ID fails 2 stop
     [[ $stderr == *'needs a SESSION'* ]]
     [ "$(field "$ID" .status)" = active ]
 }
@@ -190,8 +178,7 @@ teardown_more() {
 @test "an ambiguous prefix stops nothing and lists the candidates" {
     "$MAS" new -q -t solo --id 11112222-0000-4000-8000-000000000001
     "$MAS" new -q -t solo --id 11112222-0000-4000-8000-000000000002
-    mas stop 1111
-    [ "$status" -eq 4 ]
+    fails 4 stop 1111
     [[ $stderr == *11112222-0000-4000-8000-000000000001* ]]
     [[ $stderr == *11112222-0000-4000-8000-000000000002* ]]
     [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]
@@ -208,8 +195,7 @@ EOS
     eventually test -s "$(unit "$ID")/away.pid"
     eventually has_processes "$ID" 4
     be_impatient
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     is_gone "$ID"
     [[ $output == "$ID stopped, "*"had to be terminated" ]]
 }
@@ -225,8 +211,7 @@ EOS
     new_session -t made
     eventually test -e "$(unit "$ID")/ready"
     eventually test -e "$(unit "$ID")/away.ready"
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [[ $output =~ ^$ID\ stopped,\ [0-9]+\ processes\ had\ to\ be\ terminated,\ [0-9]+\ killed:\ .*sh\([0-9]+\) ]]
     is_gone "$ID"
     [ "$(meta "$ID" STATUS)" = stopped ]
@@ -241,8 +226,7 @@ exec ./a-worker-with-a-long-name
 EOS
     new_session -t made
     eventually test -e "$(unit "$ID")/ready"
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [[ $output =~ \ a-worker-with-a-long-name\([0-9]+\) ]]
 }
 
@@ -254,8 +238,7 @@ while :; do sleep 0.05; done
 EOS
     new_session -t made
     eventually test -e "$(unit "$ID")/ready"
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [ "$output" = "$ID stopped" ]
     [ "$(cat "$(unit "$ID")/saved.txt")" = saved ]
 }
@@ -291,14 +274,12 @@ EOS
     local inside
     inside=$(tmux -S "$T/inner" display-message -p '#{pid} #{pane_pid}')
     be_impatient
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [ "$(tmux -S "$T/inner" display-message -p -t =work: '#{pid} #{pane_pid}')" = "$inside" ]
     # nor is it taken for something that was left
     mas doctor --fix
     [ "$output" = 'everything is in order' ]
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     [ "$(tmux -S "$T/inner" display-message -p -t =work: '#{pid} #{pane_pid}')" = "$inside" ]
 }
 
@@ -401,8 +382,7 @@ EOS
     tm kill-server
     eventually is_no_tmux_session "$ID"
     [ -n "$(processes "$ID")" ]
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     is_gone "$ID"
     [ "$(meta "$ID" STATUS)" = stopped ]
     [ "$(field "$ID" .crashed)" = false ]
@@ -411,8 +391,7 @@ EOS
 @test "stop of a session that crashed makes it a stopped one" {
     new_session -t solo
     tm kill-server
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [ "$(field "$ID" .status)" = stopped ]
     [ "$(field "$ID" .crashed)" = false ]
     [ -n "$(meta "$ID" STOPPED_AT)" ]
@@ -421,8 +400,7 @@ EOS
 @test "stop finds a session that its user has renamed in tmux" {
     new_session -t solo -n mine
     tm rename-session -t "=mas-${ID:0:8}:" holiday
-    mas stop mine
-    [ "$status" -eq 0 ]
+    ok stop mine
     is_gone "$ID"
     run ! tm has-session -t =holiday:
 }
@@ -430,8 +408,7 @@ EOS
 @test "a session with broken metadata is stopped all the same, and the damage told" {
     new_session -t solo
     echo 'what is this' >"$ROOT/sessions/$ID/.session"
-    mas stop "$ID"
-    [ "$status" -eq 5 ]
+    fails 5 stop "$ID"
     [[ $stderr == "mas: cannot stop session '$ID': its .session is damaged"* ]]
     [[ $stderr == *$'\n''its agents have ended anyway; '*'mas doctor'* ]]
     is_gone "$ID"
@@ -445,8 +422,7 @@ EOS
     tm split-window -t "=mas-${ID:0:8}:" 'echo $$ >'"$T/added"'; exec sleep 1000'
     eventually test -s "$T/added"
     processes "$ID" | grep -qx "$(cat "$T/added")"
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     is_gone "$ID"
 }
 
@@ -455,15 +431,13 @@ EOS
     tm kill-server
     eventually is_no_tmux_session "$ID"
     tm -f /dev/null new-session -d -s "mas-${ID:0:8}" 'exec sleep 1000'
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     is_tmux_session "$ID"
 }
 
 @test "stop finds its server in the metadata, whatever the environment says now" {
     new_session -t solo
-    MAS_TMUX_SOCKET=$T/elsewhere TMUX_TMPDIR=/tmp mas stop "$ID"
-    [ "$status" -eq 0 ]
+    MAS_TMUX_SOCKET=$T/elsewhere TMUX_TMPDIR=/tmp ok stop "$ID"
     is_gone "$ID"
     run ! is_tmux_session "$ID"
 }
@@ -499,16 +473,14 @@ is_told() {
     [[ $stderr == "mas: warning: the agents of session 'shop' have ended, but its tmux session may be left: cannot run 'tmux'"*"mas stop shop" ]]
     is_told
     # another stop finishes it, and so do a start and doctor
-    mas stop shop
-    [ "$status" -eq 0 ]
+    ok stop shop
     [ -z "$stderr" ]
     run ! is_tmux_session "$ID"
     "$MAS" start -q shop
     eventually has_processes "$ID" 2
     env PATH="$T/bin" "$MAS" stop -q --all 2>/dev/null
     is_told
-    mas start shop
-    [ "$status" -eq 0 ]
+    ok start shop
     [ "$output" = "shop is running, started agents again: solo" ]
     [ "$(field shop .agentsRunning)" = 1 ]
     env PATH="$T/bin" "$MAS" stop -q --all 2>/dev/null

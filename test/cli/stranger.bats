@@ -53,12 +53,10 @@ try_all() {
         [ ! -e "$T/written" ] || { echo "$verb wrote a file for the other user"; return 1; }
         [ ! -e "$TRAP/asked" ] || { echo "$verb asked the other user's server"; return 1; }
     done
-    mas new -t solo
-    [ "$status" -eq 6 ]
+    fails 6 new -t solo
     [[ $stderr == "mas: cannot use tmux socket '$1': "*$'\n'* ]]
     run ! grep -vx "$ID" <("$MAS" list --all -q)
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
 }
 
 # A session whose metadata says that it runs on the socket $1
@@ -100,8 +98,7 @@ a_session_on() {
     [[ $("$MAS" new -t solo 2>&1) == *": it belongs to user $STRANGER"* ]]
     # the file's owner says nothing of who listens
     chown 0 "$T/mine/socket"
-    mas new -t solo
-    [ "$status" -eq 6 ]
+    fails 6 new -t solo
     [[ $stderr == *": its server belongs to another user"* ]]
     [ ! -e "$T/written" ]
     [ ! -e "$TRAP/asked" ]
@@ -121,14 +118,12 @@ a_session_on() {
     [ ! -e "$TRAP/asked" ]
     rm "$T/mine/socket"
     mv "$T/mine/kept" "$T/mine/socket"
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
 }
 
 # What leads to the socket $1 could be changed by others, which is said with these words
 is_refused() {
-    MAS_TMUX_SOCKET=$1 mas new -t solo
-    [ "$status" -eq 6 ]
+    MAS_TMUX_SOCKET=$1 fails 6 new -t solo
     [[ $stderr == "mas: cannot use tmux socket '$1': $2"* ]]
     [ -z "$("$MAS" list --all -q)" ]
 }
@@ -154,16 +149,14 @@ is_refused() {
     chmod 700 "$T/mine/in"
     MAS_TMUX_SOCKET=$T/mine/link/socket new_session -t solo
     [ "$(field "$ID" .status)" = active ]
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     chmod 700 "$T/mine"
 }
 
 @test "tmux's own directory must be closed to others, as tmux demands itself" {
     export TMUX_TMPDIR=$T/mine
     mkdir -m 755 "$T/mine/tmux-0"
-    mas new -t solo
-    [ "$status" -eq 6 ]
+    fails 6 new -t solo
     [[ $stderr == *"'$T/mine/tmux-0' must belong to you and be closed to others"* ]]
     chmod 700 "$T/mine/tmux-0"
     new_session -t solo

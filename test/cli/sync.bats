@@ -19,8 +19,7 @@ merge_one() {
 
 @test "an agent without work of its own is moved forward" {
     merge_one
-    mas sync "$ID"
-    [ "$status" -eq 0 ]
+    ok sync "$ID"
     [ "$output" = $'x: has it all\ny: updated\nz: updated' ]
     for name in x y z; do
         [ "$(head -n 1 "$C/$name/a")" = one ]
@@ -29,8 +28,7 @@ merge_one() {
         [ "$(git -C "$C/$name" symbolic-ref HEAD)" = "refs/heads/mas/$L/$name" ]
         git -C "$C/$name" fsck --no-dangling
     done
-    mas sync -q "$ID" y
-    [ "$status" -eq 0 ]
+    ok sync -q "$ID" y
     [ -z "$output$stderr" ]
     whole
 }
@@ -58,8 +56,7 @@ line" ]
     why() { # AGENT TEXT
         local before
         before=$(state "$1")
-        mas sync "$ID" "$1"
-        [ "$status" -eq 0 ]
+        ok sync "$ID" "$1"
         [ "$output" = "$1: not updated, $2; in its work tree: git fetch team && git merge team/main" ]
         [ "$(state "$1")" = "$before" ]
     }
@@ -109,8 +106,7 @@ line" ]
     mkdir "$C/x/dist" && echo theirs >"$C/x/dist/new" && echo theirs >"$C/x/out"
     git -C "$C/x" add -f dist out && git -C "$C/x" commit -qm dist
     "$MAS" merge -q "$ID" x
-    mas sync "$ID" y
-    [ "$status" -eq 4 ]
+    fails 4 sync "$ID" y
     [[ $stderr == *"cannot update the work tree of agent 'y': these are in the way: dist"$'\n'* ]]
     [ "$(readlink "$C/y/dist")" = "$T/elsewhere" ]
     rm "$C/y/dist"
@@ -140,30 +136,26 @@ line" ]
 @test "what the agent's git works on at the moment is left alone" {
     merge_one
     touch "$C/y/.git/index.lock"
-    mas sync "$ID"
-    [ "$status" -eq 4 ]
+    fails 4 sync "$ID"
     [[ $stderr == *"cannot update the work tree of agent 'y': 'index.lock'"* ]]
     [ "$output" = $'x: has it all\nz: updated' ]
     [ -e "$C/y/.git/index.lock" ]
     rm "$C/y/.git/index.lock"
     touch "$C/y/.git/refs/heads/mas/$L/y.lock"
-    mas sync "$ID" y
-    [ "$status" -eq 4 ]
+    fails 4 sync "$ID" y
     [ ! -e "$C/y/.git/index.lock" ]
     [ "$(head -n 1 "$C/y/a")" = 'a 1' ]
     rm "$C/y/.git/refs/heads/mas/$L/y.lock"
     # a branch that is packed is moved like any other
     git -C "$C/y" pack-refs --all
-    mas sync "$ID" y
-    [ "$status" -eq 0 ]
+    ok sync "$ID" y
     [ "$(git -C "$C/y" rev-parse HEAD)" = "$(main_of)" ]
 }
 
 @test "--project merges what is new in the project first; a conflict there is exit 4" {
     sed -i '20s/.*/project/' "$P/c" && git -C "$P" commit -qam 'In the project'
     before=$(project_state)
-    mas sync "$ID" --project
-    [ "$status" -eq 0 ]
+    ok sync "$ID" --project
     [ "$output" = $'project: 1 new commit\nx: updated\ny: updated\nz: updated' ]
     [ "$(tail -n 1 "$C/y/c")" = project ]
     [ "$(tail -n 1 "$C/view/c")" = project ]
@@ -174,15 +166,13 @@ line" ]
     "$MAS" merge -q "$ID" x
     sed -i '1s/.*/person/' "$P/a" && git -C "$P" commit -qam 'Conflict'
     main=$(main_of)
-    mas sync "$ID" --project
-    [ "$status" -eq 4 ]
+    fails 4 sync "$ID" --project
     [[ $stderr == "mas: cannot merge project '$P': it conflicts in a; there it was changed by: "*" (agent x) 'x: agent'"$'\n'*'git merge FETCH_HEAD'* ]]
     [ "$(main_of)" = "$main" ]
     [ "$(head -n 1 "$C/y/a")" = 'a 1' ]
     whole
     mv "$P" "$P.moved"
-    mas sync "$ID" --project
-    [ "$status" -eq 3 ]
+    fails 3 sync "$ID" --project
     [[ $stderr == "mas: cannot find project '$P': it was moved"* ]]
 }
 
@@ -197,17 +187,14 @@ END
     merge_one
     change y b 1 own
     "$MAS" start -q "$ID"
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=y mas sync
-    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=y ok sync
     [[ $output == 'y: not updated, it has commits of its own'* ]]
     [ "${#lines[@]}" = 1 ]
-    mas sync "$ID"
-    [ "$status" -eq 0 ]
+    ok sync "$ID"
     eventually grep -q 'it has commits of its own. When it suits you' "$T/heard.y"
     [ "$(wc -l <"$T/heard.y")" = 1 ]
     [ ! -e "$T/heard.z" ]
-    MAS_SESSION_ID=$ID MAS_AGENT_ID=y mas sync z
-    [ "$status" -eq 1 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=y fails 1 sync z
     [[ $stderr == "mas: cannot sync agent 'z': the rule for a worker"* ]]
 }
 
@@ -215,8 +202,7 @@ END
     make_team -t trio
     change x a 1 one
     "$MAS" merge -q "$ID" x
-    mas sync "$ID" z x
-    [ "$status" -eq 0 ]
+    ok sync "$ID" z x
     [ "$output" = $'z: updated\nx: has it all' ]
     [ "$(git -C "$C/y" rev-parse HEAD)" = "$(team_git rev-parse refs/mas/base)" ]
 }

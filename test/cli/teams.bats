@@ -47,8 +47,7 @@ offered() { "$MAS" complete -- "$@" | xargs; }
         [ "$status" -eq 0 ]
         [ "$(jq -r '[.agents[].id] | join(",")' <<<"$output")" = "${pair#* }" ]
     done
-    mas peek team carol
-    [ "$status" -eq 3 ]
+    fails 3 peek team carol
     [[ $stderr == *'the team has: alice, bob-2, X_1, 0, left, right_side, managers, workers, all' ]]
 
     # messages, logs, states
@@ -67,8 +66,7 @@ offered() { "$MAS" complete -- "$@" | xargs; }
     # rules
     "$MAS" send team alice 'from my worker' --from bob-2
     "$MAS" send team X_1 'from a manager' --from alice
-    mas send team X_1 'from another unit' --from bob-2
-    [ "$status" -eq 1 ]
+    fails 1 send team X_1 'from another unit' --from bob-2
     [[ $stderr == "mas: cannot send to agent 'X_1': the rule for a worker, 'manager', does not let agent 'bob-2' write to it"* ]]
 
     # completion
@@ -161,14 +159,12 @@ offered() { "$MAS" complete -- "$@" | xargs; }
 
 @test "a grid that is too small for its agents, or none at all, is refused" {
     make_team small 2x2 u:a u:b u:c u:d u:e
-    mas new -t small
-    [ "$status" -eq 1 ]
+    fails 1 new -t small
     [ "$stderr" = "mas: cannot use template 'small': $ROOT/templates/small/template.ini:1: window all has 5 agents, more than the layout 2x2 can hold
 see all errors with: mas template check small" ]
     for layout in 0x1 1x0 65x1 2x x2 2x2x2 -1x2 2X2 ' ' 1000x1; do
         make_team "bad" "$layout" u:a
-        mas new -t bad
-        [ "$status" -eq 1 ]
+        fails 1 new -t bad
         [[ $stderr == *':2: [window all] layout: a layout must be tiled, '*'COLUMNSxROWS such as 3x2'* ]]
     done
     run tm list-sessions

@@ -25,8 +25,7 @@ finds() {
 }
 
 @test "the shipped templates are in order, and check says nothing" {
-    mas template check
-    [ "$status" -eq 0 ]
+    ok template check
     [ -z "$output$stderr" ]
     mas template check default pair solo --json
     [ "$output" = '{"remarks":[],"errors":0,"warnings":0}' ]
@@ -95,8 +94,7 @@ finds() {
     # unit/a is a first level below the top
     deep=$(printf 'd/%.0s' {1..127})
     mkdir -p "$D/unit/a/$deep"
-    mas template check mine
-    [ "$status" -eq 0 ]
+    ok template check mine
     mkdir -p "$D/unit/a/${deep}e/f"
     finds "$D/unit/a/${deep}e: it cannot be copied: it is nested too deeply"
 }
@@ -120,12 +118,10 @@ $D/unit/a/secret: it cannot be copied: Permission denied" ]
 @test "links that lead out are none of its directories, and links in them are copied" {
     template "${window_a[@]}" "${agent_a[@]}"
     ln -s /nowhere "$D/unit/a/dangling"
-    mas template check mine
-    [ "$status" -eq 0 ]
+    ok template check mine
     mv "$D/unit" "$T/unit"
     ln -s "$T/unit" "$D/unit"
-    mas template check mine
-    [ "$status" -eq 1 ]
+    fails 1 template check mine
     [[ $output == "$I:3: agent a has no directory unit/a: "* ]]
 }
 
@@ -135,8 +131,7 @@ $D/unit/a/secret: it cannot be copied: Permission denied" ]
         "${agent_a[@]}" '[agent b]' 'role = r' 'rank = worker' 'group = g' 'preset = keyed' \
         '[agent c]' 'role = r' 'rank = worker' 'group = g' 'command = cat'
     mkdir "$D/unit/c"
-    mas template check mine
-    [ "$status" -eq 0 ]
+    ok template check mine
     [ -z "$stderr" ]
     [ "$output" = "$I:5: warning: cannot start agent 'a': preset 'far' needs the program 'no-such-program', which is missing
 $I:9: warning: cannot start agent 'b': preset 'keyed' needs the variable MAS_TEST_KEY, which is not set" ]
@@ -148,41 +143,35 @@ $I:9: warning: cannot start agent 'b': preset 'keyed' needs the variable MAS_TES
     finds "$I:3: cannot start agent 'a': its command: unterminated single quote"
     printf '[preset torn]\ncommand = cat %s\n' "\\" >>"$ROOT/mas.ini"
     template "${window_a[@]}" "${agent_a[@]}" 'preset = torn'
-    mas template check mine
-    [ "$status" -eq 1 ]
+    fails 1 template check mine
     [[ $stderr == "mas: $ROOT/mas.ini:"*": [preset torn] command: 'cat \\' is not a program and its arguments, with every quote closed" ]]
 }
 
 @test "rules that mean nobody are warned of" {
     template "${window_a[@]}" "${agent_a[@]}" '[rules]' 'worker = unit, managers' 'meta = all'
-    mas template check mine
-    [ "$status" -eq 0 ]
+    ok template check mine
     [ "$output" = "$I:8: warning: [rules] worker: no agent of this team matches: unit, managers
 $I:9: warning: [rules] meta: no agent of this team matches: all" ]
 }
 
 @test "what stands among the templates and is none is found by a check of all" {
     mkdir "$ROOT/templates/bad name" "$ROOT/templates/empty" "$ROOT/templates/.new-left"
-    mas template check
-    [ "$status" -eq 1 ]
+    fails 1 template check
     [ "${#lines[@]}" -eq 2 ]
     [[ ${lines[0]} == "$ROOT/templates/bad name: cannot use template 'bad name': a name must be 1 to 32 letters"* ]]
     [[ ${lines[1]} == "$ROOT/templates/empty/template.ini: cannot read "*"No such file or directory" ]]
     [ "$stderr" = 'mas: cannot use 2 of 5 templates' ]
-    mas template check default nope
-    [ "$status" -eq 1 ]
+    fails 1 template check default nope
     [[ $output == "$ROOT/templates/nope: cannot use template 'nope': there is no such template" ]]
 }
 
 @test "a directory that is called by its path is checked" {
     cp -r "$ROOT/templates/pair" "$T/out"
     cd "$T/out"
-    mas template check .
-    [ "$status" -eq 0 ]
+    ok template check .
     [ -z "$output" ]
     sed -i 's/^rank = worker/rank = w/' template.ini
-    mas template check ../out
-    [ "$status" -eq 1 ]
+    fails 1 template check ../out
     [ "$output" = "$T/out/template.ini:$(grep -n '^rank = w$' template.ini | cut -d: -f1): [agent reviewer] rank: a rank must be meta, manager or worker" ]
     chmod o+w template.ini
     mas template check .
@@ -192,16 +181,13 @@ $I:9: warning: [rules] meta: no agent of this team matches: all" ]
 @test "a binary or hostile template.ini does no harm, and moves no terminal" {
     mkdir -p "$D"
     head -c 200000 /dev/urandom >"$I"
-    mas template check mine
-    [ "$status" -eq 1 ]
+    fails 1 template check mine
     [ "${#lines[@]}" -gt 100 ]
     head -c 2000000 /dev/zero | tr '\0' 'x' >"$I"
-    mas template check mine
-    [ "$status" -eq 1 ]
+    fails 1 template check mine
     template '[window w]' 'agents = $(touch ran)' '[agent #(touch ran)]' $'role = \033[31m'
     cd "$T"
-    mas template check mine
-    [ "$status" -eq 1 ]
+    fails 1 template check mine
     [[ $output != *$'\033'* ]]
     run find "$T" -name ran
     [ -z "$output" ]
@@ -211,8 +197,7 @@ $I:9: warning: [rules] meta: no agent of this team matches: all" ]
     local i
     template "${window_a[@]}" "${agent_a[@]}"
     for ((i = 0; i < 250; i++)); do mkfifo "$D/unit/a/fifo-$i"; done
-    mas template check mine
-    [ "$status" -eq 1 ]
+    fails 1 template check mine
     [ "${#lines[@]}" -eq 201 ]
     [ "${lines[200]}" = '50 more errors and warnings' ]
     [ "$stderr" = 'mas: cannot use 1 of 1 templates' ]

@@ -9,8 +9,7 @@ setup_more() { TEMPLATES=$ROOT/templates; }
 tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && find . -type f -exec sha256sum {} + | sort); }
 
 @test "copy makes a template that is the same under another name" {
-    mas template copy default mine
-    [ "$status" -eq 0 ]
+    ok template copy default mine
     [ "$output" = "$TEMPLATES/mine" ]
     [ -z "$stderr" ]
     [ "$(tree_of "$TEMPLATES/mine")" = "$(tree_of "$TEMPLATES/default")" ]
@@ -23,8 +22,7 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
 @test "copy takes a directory, and -q says nothing" {
     cp -r "$TEMPLATES/pair" "$T/out"
     cd "$T/out"
-    mas template copy -q . mine
-    [ "$status" -eq 0 ]
+    ok template copy -q . mine
     [ -z "$output" ]
     [ "$(tree_of "$TEMPLATES/mine")" = "$(tree_of .)" ]
 }
@@ -35,8 +33,7 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
     ln -s /nowhere "$TEMPLATES/link"
     before=$(snapshot)
     for name in pair dir file link; do
-        mas template copy solo $name
-        [ "$status" -eq 4 ]
+        fails 4 template copy solo $name
         [ "$stderr" = "mas: cannot copy to template '$name': it exists" ]
     done
     [ "$(snapshot)" = "$before" ]
@@ -45,29 +42,22 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
 @test "names that are no words, and templates that are not there, are refused" {
     before=$(snapshot)
     for name in '' 'a b' ../x a/b .new-x "$(printf '%033d' 0)" . "$T/abs"; do
-        mas template copy solo "$name"
-        [ "$status" -eq 2 ]
+        fails 2 template copy solo "$name"
         [[ $stderr == "mas: cannot copy to template '"*"': a name must be 1 to 32 letters, digits, _ or -" ]]
     done
-    mas template copy nope mine
-    [ "$status" -eq 3 ]
-    mas template copy ./nope mine
-    [ "$status" -eq 3 ]
+    fails 3 template copy nope mine
+    fails 3 template copy ./nope mine
     mkdir "$T/none"
-    mas template copy "$T/none" mine
-    [ "$status" -eq 1 ]
-    mas template copy solo
-    [ "$status" -eq 2 ]
-    mas template copy a b c
-    [ "$status" -eq 2 ]
+    fails 1 template copy "$T/none" mine
+    fails 2 template copy solo
+    fails 2 template copy a b c
     [ "$(snapshot)" = "$before" ]
 }
 
 @test "what cannot be copied is told, and nothing is left" {
     mkfifo "$TEMPLATES/pair/unit/lead/fifo"
     before=$(snapshot)
-    mas template copy pair mine
-    [ "$status" -eq 1 ]
+    fails 1 template copy pair mine
     [ "$stderr" = "mas: cannot copy 'templates/pair/unit/lead/fifo': it is a FIFO" ]
     [ "$(snapshot)" = "$before" ]
 }
@@ -75,16 +65,14 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
 @test "the root cannot be copied into itself" {
     cp "$TEMPLATES/solo/template.ini" "$ROOT/template.ini"
     before=$(snapshot)
-    mas template copy "$ROOT" mine
-    [ "$status" -eq 1 ]
+    fails 1 template copy "$ROOT" mine
     [[ $stderr == *'the copy would be inside the original'* ]]
     [ "$(snapshot)" = "$before" ]
 }
 
 @test "a broken template is copied too, so that it can be mended" {
     echo broken >"$TEMPLATES/solo/template.ini"
-    mas template copy solo mine
-    [ "$status" -eq 0 ]
+    ok template copy solo mine
     [ "$(cat "$TEMPLATES/mine/template.ini")" = broken ]
 }
 
@@ -103,8 +91,7 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
     mkdir -p "$TEMPLATES/.new-mine/unit" "$TEMPLATES/.new-other"
     mas template list -q
     [ "$output" = $'default\npair\nsolo' ]
-    mas template copy -q pair mine
-    [ "$status" -eq 0 ]
+    ok template copy -q pair mine
     [ "$(ls -A "$TEMPLATES" | xargs)" = '.shipped agents.ini default mine pair solo' ]
 }
 

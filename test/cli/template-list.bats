@@ -5,8 +5,7 @@ load ../helper
 @test "list shows each template with its agents, where it is from and its description" {
     cp -r "$ROOT/templates/pair" "$ROOT/templates/mine"
     sed -i 's/^description.*/description = solo, changed/' "$ROOT/templates/solo/template.ini"
-    mas template list
-    [ "$status" -eq 0 ]
+    ok template list
     [ -z "$stderr" ]
     [ "${lines[0]}" = 'TEMPLATE  AGENTS  FROM     DESCRIPTION' ]
     [[ ${lines[1]} == 'default   13      shipped  13 agents: '* ]]
@@ -30,8 +29,7 @@ solo 1 shipped null $ROOT/templates/solo" ]
     mkdir "$ROOT/templates/empty" "$ROOT/templates/bad name" "$ROOT/templates/wrong" "$ROOT/templates/"$'a\033[31m'
     printf '[window w]\nagents = a\n[agent a]\nrank = king\n' >"$ROOT/templates/wrong/template.ini"
     ln -s /nowhere "$ROOT/templates/gone"
-    mas template list
-    [ "$status" -eq 0 ]
+    ok template list
     grep -q '^default  *13  *shipped' <<<"$output"
     [[ $output == *"wrong "*"-  "*"own "*"broken: $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank must be meta, manager or worker"* ]]
     [[ $output == *"empty "*"broken: cannot read '$ROOT/templates/empty/template.ini': No such file or directory"* ]]
@@ -48,8 +46,7 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank must be meta, manag
 
 @test "list of a root without templates is empty" {
     rm -r "$ROOT/templates"
-    mas template list
-    [ "$status" -eq 0 ]
+    ok template list
     [ "$output" = 'TEMPLATE  AGENTS  FROM  DESCRIPTION' ]
     mas template list --json
     [ "$output" = '{"templates":[]}' ]
@@ -57,8 +54,7 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank must be meta, manag
 
 @test "show tells the windows, the agents with role, unit and preset, the rules and the size" {
     sed -i 's/^layout = even-horizontal/layout = 2x1/; s/^preset =$/preset = claude/' "$ROOT/templates/pair/template.ini"
-    mas template show pair
-    [ "$status" -eq 0 ]
+    ok template show pair
     grep -qx 'template  *pair' <<<"$output"
     grep -qx "path  *$ROOT/templates/pair" <<<"$output"
     grep -qx 'agents  *2' <<<"$output"
@@ -94,52 +90,39 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank must be meta, manag
 }
 
 @test "show of what is not there or broken fails and says what to do" {
-    mas template show nope
-    [ "$status" -eq 3 ]
+    fails 3 template show nope
     [ "$stderr" = "mas: cannot use template 'nope': there is no such template"$'\n'"the templates are: default, pair, solo" ]
-    mas template show ./nope
-    [ "$status" -eq 3 ]
+    fails 3 template show ./nope
     [ "$stderr" = "mas: cannot use template './nope': there is no such directory" ]
     echo broken >"$ROOT/templates/solo/template.ini"
-    mas template show solo
-    [ "$status" -eq 1 ]
+    fails 1 template show solo
     [[ $stderr == *"template.ini:1: "*$'\n''see all errors with: mas template check solo' ]]
-    mas template show
-    [ "$status" -eq 2 ]
-    mas template show a b
-    [ "$status" -eq 2 ]
+    fails 2 template show
+    fails 2 template show a b
 }
 
 @test "template without an action, or with one that is not there, is a usage error" {
-    mas template
-    [ "$status" -eq 2 ]
+    fails 2 template
     [[ $stderr == "mas: cannot run 'template': it needs ACTION [OPERAND...]"$'\n'"usage: mas template "* ]]
-    mas template nope
-    [ "$status" -eq 2 ]
+    fails 2 template nope
     [ "$stderr" = "mas: cannot run 'template': there is no action 'nope'"$'\n''see: mas help template' ]
-    mas template list --nope
-    [ "$status" -eq 2 ]
+    fails 2 template list --nope
     [[ $stderr == *"usage: mas template list [OPTION...]"* ]]
-    mas template list extra
-    [ "$status" -eq 2 ]
+    fails 2 template list extra
 }
 
 @test "help of template lists its actions, and each has help of its own" {
-    mas help template
-    [ "$status" -eq 0 ]
+    ok help template
     actions=$(sed -n '/^actions:/,/^$/s/^  \([a-z]*\)  .*/\1/p' <<<"$output")
     [ "$(xargs <<<"$actions")" = 'list show check copy diff edit' ]
     for action in $actions; do
-        mas help template "$action"
-        [ "$status" -eq 0 ]
+        ok help template "$action"
         [[ ${lines[0]} == "usage: mas template $action [OPTION...]"* ]]
         [ "$("$MAS" template "$action" --help)" = "$output" ]
         [ "$("$MAS" template --help "$action")" = "$output" ]
     done
-    mas help template nope
-    [ "$status" -eq 2 ]
-    mas help list nope
-    [ "$status" -eq 2 ]
+    fails 2 help template nope
+    fails 2 help list nope
     [ "$stderr" = "mas: cannot show help for 'list nope': there is no such action"$'\n''see: mas help list' ]
 }
 
@@ -152,24 +135,21 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank must be meta, manag
     mas template list --json
     [ "$(jq -c '[.agents_ini, (.templates[] | .origin, .outdated)]' <<<"$output")" = \
         '[{"origin":"shipped","outdated":false},"shipped",false,"shipped",false,"shipped",false]' ]
-    mas template diff
-    [ "$status" -eq 0 ]
+    ok template diff
     [ -z "$output$stderr" ]
     printf 'newer\n' >>"$T/newer/templates/solo/template.ini"
     printf 'newer\n' >>"$T/newer/templates/pair/unit/lead/AGENTS.md"
     printf '# mine\033[31m\n' >>"$ROOT/templates/agents.ini"
     printf 'mine\n' >>"$ROOT/templates/default/workflows/mine.md"
     printf 'mine\n' >>"$ROOT/templates/pair/unit/lead/AGENTS.md"
-    MAS=$mas mas template list
-    [ "$status" -eq 0 ]
+    MAS=$mas ok template list
     [[ ${lines[1]} == 'default   13      changed            13 agents: '* ]]
     [[ ${lines[2]} == 'pair      2       changed, outdated  2 agents: '* ]]
     [[ ${lines[3]} == 'solo      1       shipped, outdated  '* ]]
     [[ $output == *$'\nagents.ini: changed' ]]
     [ "$("$mas" template list --json | jq -c '[.agents_ini, (.templates[] | .origin, .outdated)]')" = \
         '[{"origin":"changed","outdated":false},"changed",false,"changed",true,"shipped",true]' ]
-    MAS=$mas mas template diff pair
-    [ "$status" -eq 0 ]
+    MAS=$mas ok template diff pair
     grep -qxF -- '-newer' <<<"$output"
     grep -qxF -- '+mine' <<<"$output"
     [[ $output != *solo* ]]
@@ -183,12 +163,10 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank must be meta, manag
 @test "diff refuses what is not shipped, and what the root has no more" {
     cp -r "$ROOT/templates/pair" "$ROOT/templates/mine"
     rm -r "$ROOT/templates/solo"
-    mas template diff mine
-    [ "$status" -eq 3 ]
+    fails 3 template diff mine
     [ -z "$output" ]
     [[ $stderr == "mas: cannot compare 'mine': mas does not ship it"* ]]
-    mas template diff solo
-    [ "$status" -eq 3 ]
+    fails 3 template diff solo
     [[ $stderr == "mas: cannot compare 'solo': it is missing in the root"*'mas init'* ]]
     mkdir "$T/none"
     run --separate-stderr env "PATH=$T/none" "$MAS" template diff pair

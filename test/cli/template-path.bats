@@ -67,8 +67,7 @@ setup_more() {
     MAS_TEMPLATE=$ROOT/templates/solo new_session --no-start
     [ "$(meta "$ID" TEMPLATE)" = solo ]
     printf '[session]\ntemplate = ./my team\n' >"$ROOT/mas.ini"
-    mas new
-    [ "$status" -eq 1 ]
+    fails 1 new
     [ "$stderr" = "mas: $ROOT/mas.ini:2: [session] template: './my team' is not 1 to 32 letters, digits, _ or -, or the absolute path of a directory" ]
 }
 
@@ -88,15 +87,13 @@ setup_more() {
     cp -r 'my team' $'a\nb'
     cp -r 'my team' $'a\xffb'
     for path in $'./a\nb' $'./a\xffb'; do
-        mas new -t "$path" --no-start
-        [ "$status" -eq 2 ]
+        fails 2 new -t "$path" --no-start
         [[ $stderr == "mas: cannot use template '$T/a\\x"*"b': its path is longer than 1024 bytes, is not UTF-8, or contains control characters" ]]
     done
     long=$T/$(printf '%0250d/' 1 2 3 4)
     mkdir -p "$long"
     cp -r 'my team/.' "$long"
-    mas new -t "$long" --no-start
-    [ "$status" -eq 2 ]
+    fails 2 new -t "$long" --no-start
     [ -z "$(find "$ROOT/sessions" -mindepth 1 -type d)" ]
 }
 
@@ -117,11 +114,9 @@ setup_more() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can give files away'
     for what in . template.ini; do
         chown nobody "my team/$what"
-        mas new -t './my team' --no-start
-        [ "$status" -eq 1 ]
+        fails 1 new -t './my team' --no-start
         [[ $stderr == "mas: cannot use template '$T/my team': "*" belongs to user $(id -u nobody)"$'\n'"it names programs to run; inspect it, then copy it with: mas template copy" ]]
-        mas template check './my team'
-        [ "$status" -eq 1 ]
+        fails 1 template check './my team'
         chown root "my team/$what"
     done
     # as another user, what is root's
@@ -134,11 +129,9 @@ setup_more() {
 @test "a directory or template.ini that everybody may write to is refused" {
     for what in . template.ini; do
         chmod o+w "my team/$what"
-        mas new -t './my team' --no-start
-        [ "$status" -eq 1 ]
+        fails 1 new -t './my team' --no-start
         [[ $stderr == "mas: cannot use template '$T/my team': everybody may write to "* ]]
         chmod o-w "my team/$what"
     done
-    mas new -q -t './my team' --no-start
-    [ "$status" -eq 0 ]
+    ok new -q -t './my team' --no-start
 }

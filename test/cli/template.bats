@@ -37,8 +37,7 @@ presets() { printf '%s\n' "$@" >"$ROOT/templates/agents.ini"; }
 
 @test "the shipped templates are whole and their presets default" {
     for name in default pair solo; do
-        mas new -q -t $name --no-start
-        [ "$status" -eq 0 ]
+        ok new -q -t $name --no-start
         config=$ROOT/sessions/$output/config.json
         [ "$(jq -r .template "$config")" = $name ]
         for agent in $(jq -r '.team[].id' "$config"); do
@@ -60,8 +59,7 @@ presets() { printf '%s\n' "$@" >"$ROOT/templates/agents.ini"; }
 
 @test "a smallest template works" {
     template "${window_a[@]}" "${agent_a[@]}"
-    mas new -q -t mine
-    [ "$status" -eq 0 ]
+    ok new -q -t mine
     [ "$(field "$output" .agentsRunning)" = 1 ]
 }
 
@@ -192,8 +190,7 @@ EOF
     printf '\xef\xbb\xbf[window w]\n' >"$ROOT/templates/mine/template.ini"
     refused ':1: the file begins with a byte order mark'
     head -c 3000 /dev/urandom | tr -d '\0' >"$ROOT/templates/mine/template.ini"
-    mas new -t mine
-    [ "$status" -eq 1 ]
+    fails 1 new -t mine
     [[ $stderr == "mas: cannot use template 'mine': $ROOT/templates/mine/template.ini:"* ]]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
@@ -206,8 +203,7 @@ EOF
         ids+=("x$i")
     done
     template '[window w]' "agents = ${ids[*]}" "${lines[@]}"
-    mas new -t mine
-    [ "$status" -eq 1 ]
+    fails 1 new -t mine
     [ "${stderr_lines[0]}" = "mas: cannot use template 'mine': $ROOT/templates/mine/template.ini:1027: [agent x257]: the team has more than 256 agents" ]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
@@ -216,13 +212,11 @@ EOF
     template "${window_a[@]}" "${agent_a[@]}"
     rmdir "$ROOT/templates/mine/unit/a"
     before=$(snapshot)
-    mas new -t mine
-    [ "$status" -eq 1 ]
+    fails 1 new -t mine
     [ "$stderr" = "mas: cannot use template 'mine': agent a has no directory unit/a: No such file or directory" ]
     [ "$(snapshot)" = "$before" ]
     echo x >"$ROOT/templates/mine/unit/a"
-    mas new -t mine
-    [ "$status" -eq 1 ]
+    fails 1 new -t mine
     [[ $stderr == "mas: cannot use template 'mine': agent a has no directory unit/a: "* ]]
 }
 
@@ -232,20 +226,17 @@ EOF
     template "${window_a[@]}" "${agent_a[@]}"
     rmdir "$ROOT/templates/mine/unit/a"
     ln -s "$T/out" "$ROOT/templates/mine/unit/a"
-    mas new -t mine
-    [ "$status" -eq 1 ]
+    fails 1 new -t mine
     [[ $stderr == "mas: cannot use template 'mine': agent a has no directory unit/a: "* ]]
     rm -r "$ROOT/templates/mine/unit"
     mkdir "$T/out/a"
     ln -s "$T/out" "$ROOT/templates/mine/unit"
-    mas new -t mine
-    [ "$status" -eq 1 ]
+    fails 1 new -t mine
     rm "$ROOT/templates/mine/unit"
     mkdir -p "$ROOT/templates/mine/unit/a"
     mv "$ROOT/templates/mine/template.ini" "$T/out"
     ln -s "$T/out/template.ini" "$ROOT/templates/mine/template.ini"
-    mas new -t mine
-    [ "$status" -eq 1 ]
+    fails 1 new -t mine
     [[ $stderr == "mas: cannot read '$ROOT/templates/mine/template.ini': "* ]]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
@@ -275,8 +266,7 @@ EOF
     new_session -t mine --no-start
     template '[broken'
     rm -r "$ROOT/templates/mine/unit"
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$(field "$ID" .agentsRunning)" = 1 ]
 }
 
@@ -461,19 +451,16 @@ EOF
 
 @test "without agents.ini the presets of mas.ini remain" {
     rm "$ROOT/templates/agents.ini"
-    mas new -t solo
-    [ "$status" -eq 3 ]
+    fails 3 new -t solo
     [ "$stderr" = "mas: cannot start agent 'solo': there is no preset 'shell'
 presets are in templates/agents.ini and mas.ini" ]
     printf '[preset shell]\ncommand =\n' >>"$ROOT/mas.ini"
-    mas new -t solo
-    [ "$status" -eq 0 ]
+    ok new -t solo
 }
 
 @test "a template that names a preset that is not there is refused" {
     template "${window_a[@]}" "${agent_a[@]}" 'preset = nope'
-    mas new -t mine
-    [ "$status" -eq 3 ]
+    fails 3 new -t mine
     [[ $stderr == "mas: cannot start agent 'a': there is no preset 'nope'"* ]]
     [ -z "$(find "$ROOT/sessions" -mindepth 1 -type d)" ]
 }

@@ -43,8 +43,7 @@ comes_up_right() {
     conf
     new_session
     is_right "$ID"
-    mas stop -q "$ID"
-    [ "$status" -eq 0 ]
+    ok stop -q "$ID"
 }
 
 @test "without a tmux.conf the default team comes up right" {
@@ -201,8 +200,7 @@ EOC
         [ "$(field "$ID" '[.agents[] | select(.hostPid > 0) | .pane] | unique | length')" = 13 ]
     }
     eventually all_known
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
 }
 
 @test "the user's hooks are there again once the team stands" {

@@ -62,9 +62,7 @@ has_exited() { [ "$(field "$1" '[.agents[].state] | unique | join(" ")')" = exit
     make_template true
     new_session -t made
     eventually has_exited "$ID"
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
+    ok start "$ID"
     eventually has_exited "$ID"
 }

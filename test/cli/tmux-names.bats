@@ -11,8 +11,7 @@ load tmux
     [ "$(meta "$ID" TMUX_SESSION)" = mas-12345678-aaaa ]
     [ "$(jq -r '.sessions[0].tmuxSession' "$ROOT/sessions/.sessions.index")" = mas-12345678-aaaa ]
     [ "$(tm list-panes -s -t =mas-12345678: -F '#{pane_start_command}')" = '"exec sleep 1000"' ]
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     tm has-session -t =mas-12345678:
 }
 
@@ -31,8 +30,7 @@ load tmux
     done
     make_index
     disk=$(snapshot)
-    mas new -t solo --id "$id"
-    [ "$status" -eq 4 ]
+    fails 4 new -t solo --id "$id"
     [ "$(snapshot)" = "$disk" ]
     [ "$(tm list-sessions | wc -l)" -eq 6 ]
 }
@@ -42,11 +40,9 @@ load tmux
     "$MAS" new -q -t solo --id 12345678-bbbb-4bbb-8bbb-bbbbbbbbbbbb
     [ "$(tmux_name 12345678-aaaa-4aaa-8aaa-aaaaaaaaaaaa)" = mas-12345678 ]
     [ "$(tmux_name 12345678-bbbb-4bbb-8bbb-bbbbbbbbbbbb)" = mas-12345678-bbbb ]
-    mas stop 12345678-aaaa-4aaa-8aaa-aaaaaaaaaaaa
-    [ "$status" -eq 0 ]
+    ok stop 12345678-aaaa-4aaa-8aaa-aaaaaaaaaaaa
     [ "$("$MAS" list --active -q)" = 12345678-bbbb-4bbb-8bbb-bbbbbbbbbbbb ]
-    mas start mas-12345678
-    [ "$status" -eq 0 ]
+    ok start mas-12345678
     [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]
 }
 
@@ -55,7 +51,6 @@ load tmux
     tm new-session -d -s "mas-${ID:0:8}x" 'exec sleep 1000'
     tm kill-session -t "=mas-${ID:0:8}:"
     [ "$(field "$ID" .status)" = stopped ]
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     tm has-session -t "=mas-${ID:0:8}x:"
 }

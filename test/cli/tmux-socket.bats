@@ -17,8 +17,7 @@ load tmux
     [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]
     [ "$(field one .agentsRunning)" = 2 ]
     [ "$(field two .tmuxSocket)" = "$(meta "$ID" TMUX_SOCKET)" ]
-    mas doctor
-    [ "$status" -eq 0 ]
+    ok doctor
     [ "$output" = 'everything is in order' ]
 }
 
@@ -28,23 +27,19 @@ load tmux
     local one=$ID socket
     socket=$(meta "$ID" TMUX_SOCKET)
     new_session -t solo -n two
-    mas stop one
-    [ "$status" -eq 0 ]
+    ok stop one
     run ! tmux -S "$socket" list-sessions
     [ "$(field two .status)" = active ]
     mas doctor
     [ "$output" = 'everything is in order' ]
-    mas start one
-    [ "$status" -eq 0 ]
+    ok start one
     [ "$(field one .status)" = active ]
     [ "$(meta "$one" TMUX_SOCKET)" = "$socket" ]
-    mas rm -f one
-    [ "$status" -eq 0 ]
+    ok rm -f one
     [ ! -e "$ROOT/sessions/$one" ]
     run ! tmux -S "$socket" list-sessions
     [ "$("$MAS" list -q)" = "$ID" ]
-    mas stop --all
-    [ "$status" -eq 0 ]
+    ok stop --all
     [ -z "$("$MAS" list --active -q)" ]
 }
 
@@ -55,8 +50,7 @@ load tmux
     new_session -t solo -n two
     [ "$(field one .crashed)" = true ]
     [ "$(field two .status)" = active ]
-    mas start --crashed
-    [ "$status" -eq 0 ]
+    ok start --crashed
     [ "$(field one .status)" = active ]
 }
 
@@ -66,11 +60,9 @@ load tmux
     MAS_TMUX_SERVER=per-session new_session -t solo
     [ "$("$MAS" list --active -q | sort)" = "$(printf '%s\n' "$shared" "$ID" | sort)" ]
     [ "$(MAS_TMUX_SERVER=per-session "$MAS" list --active -q | wc -l)" -eq 2 ]
-    mas stop --all
-    [ "$status" -eq 0 ]
+    ok stop --all
     [ "${#lines[@]}" -eq 2 ]
-    MAS_TMUX_SERVER=per-session mas start "$shared"
-    [ "$status" -eq 0 ]
+    MAS_TMUX_SERVER=per-session ok start "$shared"
     tm has-session -t "=mas-${shared:0:8}:"
 }
 
@@ -109,8 +101,7 @@ load tmux
     [ "$(meta "$ID" TMUX_SOCKET)" = "$(socket_in_tmp)" ]
     [ "$(tmux -L "$MAS_TMUX_SOCKET" list-sessions -F '#{session_name}')" = "mas-${ID:0:8}" ]
     [ "$(field "$ID" .status)" = active ]
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [ ! -e "$T/missing" ]
 }
 
@@ -155,8 +146,7 @@ load tmux
     new_session -t solo
     [ "$(field "$ID" .status)" = active ]
     [ "$(meta "$ID" TMUX_SOCKET)" = "$SOCK" ]
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
 }
 
 # ---- another environment
@@ -225,8 +215,7 @@ clean_socket() {
             clean_socket "$ID"
             [ "$("$MAS" list --json | jq -r ".sessions[] | select(.sessionId == \"$ID\") |
                 \"\(.crashed) \(.reason)\"")" = "false the tmux server on '$SOCKET', process $server, runs, but the file of its socket is gone" ]
-            mas doctor
-            [ "$status" -eq 1 ]
+            fails 1 doctor
             [[ $output == *open*"the tmux server on '$SOCKET', process $server, runs, but the file of its socket is gone"* ]]
             [ ! -e "$SOCKET" ]
             "$MAS" doctor --fix
@@ -244,13 +233,11 @@ clean_socket() {
     pid=$(agent_pid "$ID")
     server=$(tm display-message -p '#{pid}')
     clean_socket "$ID"
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     [ "$output" = "$ID is already running" ]
     [ "$(agent_pid "$ID")" = "$pid" ]
     clean_socket "$ID"
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [ "$(field "$ID" .status)" = stopped ]
     run ! tm has-session -t "=mas-${ID:0:8}:"
     # another program in the server's place is left alone

@@ -38,8 +38,7 @@ new_is_refused() {
     local disk
     make_index
     disk=$(snapshot)
-    mas new "$@"
-    [ "$status" -eq 6 ]
+    fails 6 new "$@"
     [ -z "$output" ]
     [[ $stderr == 'mas: cannot '* ]]
     [ "$(snapshot)" = "$disk" ]

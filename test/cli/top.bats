@@ -52,8 +52,7 @@ three_sessions() {
     run once_order
     [[ $output =~ ^'shop/lead:waiting api/solo:crashed docs/lead:working '('docs/reviewer:idle shop/reviewer:idle'|'shop/reviewer:idle docs/reviewer:idle')$ ]] ||
         [[ $output =~ ^'api/solo:crashed shop/lead:waiting docs/lead:working '('docs/reviewer:idle shop/reviewer:idle'|'shop/reviewer:idle docs/reviewer:idle')$ ]]
-    mas top --once shop
-    [ "$status" -eq 0 ]
+    ok top --once shop
     [[ $output == *"shop/lead"*"May I execute?"* ]]
     [[ $output != *docs* ]]
     COLUMNS=40 mas top --once
@@ -99,8 +98,7 @@ top_shows_use() { "$MAS" top --once busy | grep -Eq 'CPU +MEM' && "$MAS" top --o
 }
 
 @test "without a terminal, or with one that cannot move its cursor, it names --once" {
-    mas top
-    [ "$status" -eq 2 ]
+    fails 2 top
     [[ $stderr == *"this is not a terminal"*"mas top --once"* ]]
     TERMINAL=TERM=dumb open 80 24
     eventually has_ended

@@ -484,8 +484,7 @@ move_on() {
 
 @test "rm removes a session in which nothing was done without its project" {
     mv "$P" "$T/moved"
-    mas rm team
-    [ "$status" -eq 0 ]
+    ok rm team
     [ ! -e "$ROOT/sessions/$ID" ]
 }
 
@@ -493,8 +492,7 @@ move_on() {
 
 @test "clean, retention rules and archive --rm refuse as rm does" {
     change x a 3 mine
-    mas archive --rm team
-    [ "$status" -eq 4 ]
+    fails 4 archive --rm team
     [[ $stderr = *"x: 1 commit of mas/$L/x is not landed"* ]]
     [ -z "$(find "$ROOT/archive" -type f 2>/dev/null)" ]
     mas clean --older-than 0s
@@ -505,8 +503,7 @@ move_on() {
     [ -d "$x" ]
     git -C "$P" fetch -q "$x" "mas/$L/x"
     git -C "$P" merge -q FETCH_HEAD
-    mas archive --rm team
-    [ "$status" -eq 0 ]
+    ok archive --rm team
     [ ! -e "$ROOT/sessions/$ID" ]
 }
 
@@ -591,8 +588,7 @@ held() {
     x=$C/x
     echo one >>"$x/a"
     commit "$x"
-    mas rm other
-    [ "$status" -eq 4 ]
+    fails 4 rm other
     [[ $stderr == *'x: 1 commit of'* ]]
     git -C "$P" pull -q "$x" "mas/$L/x"
     git -C "$P" gc -q

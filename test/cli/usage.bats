@@ -35,8 +35,7 @@ line() { grep -E -- "^$1 " <<<"$output" | tr -s ' ' | sed 's/ *$//'; }
     used "$ID" lead 1 large 120 100 60000 USD:1500000
     used "$ID" lead 1 large - - 1000 USD:250000 EUR:1000000
     used "$ID" helper 2 small - - -
-    mas usage shop
-    [ "$status" -eq 0 ]
+    ok usage shop
     [ "$(line AGENT)" = "AGENT TURNS TIME INPUT OUTPUT CACHED THOUGHT TOKENS COST" ]
     [ "$(line lead)" = "lead 2 1m01s 100 120 1.75 USD + 1.00 EUR" ]
     [ "$(line helper)" = "helper 1" ]
@@ -65,8 +64,7 @@ line() { grep -E -- "^$1 " <<<"$output" | tr -s ' ' | sed 's/ *$//'; }
     jq -e '.usage | length == 2' <<<"$output"
     jq -e '.total == {turns: 3, workedMs: 300, tokens: {all: 70, input: null, output: null, thought: null,
         cachedRead: null, cachedWrite: null}, costs: [{cost: 0.000007, currency: "USD"}]}' <<<"$output"
-    mas usage --by phase
-    [ "$status" -eq 2 ]
+    fails 2 usage --by phase
     [[ $stderr == *"cannot use --by 'phase': it is not session, agent, query, day or model"* ]]
 }
 
@@ -76,22 +74,18 @@ line() { grep -E -- "^$1 " <<<"$output" | tr -s ' ' | sed 's/ *$//'; }
     new_session -n fresh -t solo --no-start
     new_session -n bad -t solo --no-start
     echo garbage >"$ROOT/sessions/$ID/memory.db"
-    mas usage
-    [ "$status" -eq 0 ]
+    ok usage
     [[ $stderr == *"warning: cannot read what session 'bad' has used: "* ]]
     [ "$(line good)" = "good 1 100ms 10 1.00 USD" ]
     [ "$(line total)" = "total 1 100ms 10 1.00 USD" ]
     mas usage --json
     jq -e --arg id "$ID" '.problems | length == 1 and .[0].sessionId == $id' <<<"$output"
-    mas usage bad
-    [ "$status" -eq 5 ]
+    fails 5 usage bad
     [ "${stderr_lines[0]}" = "mas: cannot read what session 'bad' has used: cannot read 'memory.db': it is not a database" ]
     [[ ${stderr_lines[1]} == *'mas doctor --fix' ]]
-    mas usage fresh
-    [ "$status" -eq 0 ]
+    ok usage fresh
     [ "$(line total)" = "total 0" ]
-    mas usage nosuch
-    [ "$status" -eq 3 ]
+    fails 3 usage nosuch
 }
 
 @test "what a copy has from before it was copied counts once" {
@@ -114,15 +108,13 @@ line() { grep -E -- "^$1 " <<<"$output" | tr -s ' ' | sed 's/ *$//'; }
     new_session -n shop -t solo --no-start
     used "$ID" solo 1 $'a\x1b[31mb' 10 - 100 $'U\x1b[31m:5' USD:-5 USX:9223372036854775807 USD2:5 EUR:1000000
     used "$ID" solo 1 x -9223372036854775808 9223372036854775807 9223372036854775807
-    mas usage shop --by model
-    [ "$status" -eq 0 ]
+    ok usage shop --by model
     [[ $output != *$'\x1b'* ]]
     [ "$(line total)" = "total 2 100ms 10 1.00 EUR" ]
 }
 
 @test "no root and no session are said" {
-    mas usage
-    [ "$status" -eq 0 ]
+    ok usage
     [ -z "$output" ]
     [[ $stderr == *"no sessions"* ]]
 }

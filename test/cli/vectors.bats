@@ -52,8 +52,7 @@ P
 @test "what is looked for can come from standard input" {
     [ "$(found - -n 1 <<<car)" = "my automobile is red" ]
     [ "$("$MAS" context s reviewer --for - --json <<<car | jq -r '.relevant_history[0].content')" = "my automobile is red" ]
-    run --separate-stderr "$MAS" search - < <(printf 'a\0b')
-    [ "$status" -eq 2 ]
+    fails 2 search - < <(printf 'a\0b')
     [[ $stderr == 'mas: cannot search for a text with a NUL byte'* ]]
 }
 
@@ -71,16 +70,14 @@ P
     for program in 'exit 3' 'echo no json' 'cat' 'echo "{\"vector\":[]}"' 'echo "{\"vector\":[1,2]}"' 'kill -9 $$' \
         'echo "{\"vector\":[0,0]}"; cat >/dev/null' 'while read -r l; do echo "{\"vector\":[1e999]}"; done' 'echo oops >&2; exit 1'; do
         printf '#!/bin/sh\n%s\n' "$program" >"$T/embed"
-        mas search loaf --json
-        [ "$status" -eq 0 ]
+        ok search loaf --json
         [ "$(jq -r '.messages[0].text' <<<"$output")" = "a loaf of it" ]
         [[ $stderr == "mas: warning: the search uses words only, because embed_command failed: "* ]] || { echo "$program: $stderr"; false; }
         [ "$(wc -l <<<"$stderr")" -eq 1 ]
     done
     [[ $stderr == *"it exited with code 1: oops" ]]
     rm "$T/embed"
-    mas search loaf
-    [ "$status" -eq 0 ]
+    ok search loaf
     [[ $stderr == *"there is no program '$T/embed'" ]]
 }
 

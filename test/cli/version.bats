@@ -2,15 +2,13 @@
 load ../helper
 
 @test "version prints name and number" {
-    mas version
-    [ "$status" -eq 0 ]
+    ok version
     [[ $output =~ ^mas\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
     [ -z "$stderr" ]
 }
 
 @test "version --json has the version" {
-    mas version --json
-    [ "$status" -eq 0 ]
+    ok version --json
     [ "mas $(jq -r .version <<<"$output")" = "$("$MAS" version)" ]
 }
 
@@ -20,8 +18,7 @@ load ../helper
 }
 
 @test "version takes no operand" {
-    mas version now
-    [ "$status" -eq 2 ]
+    fails 2 version now
     [[ $stderr == *"unexpected operand"* ]]
 }
 

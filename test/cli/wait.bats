@@ -23,25 +23,20 @@ END
 
 @test "wait comes back when all agents are idle" {
     new_session --agent busy
-    mas wait "$ID" --for idle --timeout 300ms
-    [ "$status" -eq 7 ]
+    fails 7 wait "$ID" --for idle --timeout 300ms
     [[ $stderr == "mas: cannot wait for agents to be idle: after 300ms 00 is "*", 10 is "* ]]
     : >"$T/enough"
-    mas wait "$ID" --for idle --timeout 20s
-    [ "$status" -eq 0 ]
+    ok wait "$ID" --for idle --timeout 20s
     [ -z "$output$stderr" ]
     [ "$("$MAS" status "$ID" --json | jq -r '[.sessions[].agents[].state] | unique | join(" ")')" = idle ]
 }
 
 @test "wait for some of them" {
     new_session -t pair --agent busy
-    mas wait "$ID" lead --for idle --timeout 100ms
-    [ "$status" -eq 7 ]
+    fails 7 wait "$ID" lead --for idle --timeout 100ms
     [[ $stderr != *reviewer* ]]
-    MAS_SESSION_ID=$ID mas wait lead --for idle --timeout 100ms
-    [ "$status" -eq 7 ]
-    MAS_SESSION_ID=$ID mas wait --for idle --timeout 100ms
-    [ "$status" -eq 7 ]
+    MAS_SESSION_ID=$ID fails 7 wait lead --for idle --timeout 100ms
+    MAS_SESSION_ID=$ID fails 7 wait --for idle --timeout 100ms
     [[ $stderr == *reviewer* ]]
 }
 
@@ -54,15 +49,12 @@ END
 @test "wait for the exit of agents" {
     new_session -t pair
     "$MAS" send "$ID" lead 'exit 3'
-    mas wait "$ID" lead --for exit --timeout 10s
-    [ "$status" -eq 0 ]
-    mas wait "$ID" --for exit --timeout 100ms
-    [ "$status" -eq 7 ]
+    ok wait "$ID" lead --for exit --timeout 10s
+    fails 7 wait "$ID" --for exit --timeout 100ms
     (mas wait "$ID" --for exit --timeout 20s && [ "$status" -eq 0 ] && : >"$T/done") 3>&- &
     "$MAS" stop -q "$ID"
     eventually test -e "$T/done"
-    mas wait "$ID" --for exit
-    [ "$status" -eq 0 ]
+    ok wait "$ID" --for exit
 }
 
 @test "wait waits for each of several, whichever is late" {
@@ -78,11 +70,9 @@ END
         for one in a b c; do
             [ "$one" = "$late" ] || "$MAS" wait "$ID" "$one" --for exit --timeout 20s
         done
-        mas wait "$ID" --for exit --timeout 50ms
-        [ "$status" -eq 7 ]
+        fails 7 wait "$ID" --for exit --timeout 50ms
         [[ $stderr == "mas: cannot wait for agents to exit: after 50ms $late is "* && $stderr != *,* ]]
-        mas wait "$ID" --for waiting
-        [ "$status" -eq 1 ]
+        fails 1 wait "$ID" --for waiting
         "$MAS" restart -q "$ID" a b c
     done
 }
@@ -97,15 +87,12 @@ END
     local goal
     for goal in exit idle; do
         jq -c '.queued = 1' "$T/told" >"$DIR/run/tell"
-        mas wait "$ID" --for $goal --timeout 50ms
-        [ "$status" -eq 7 ]
+        fails 7 wait "$ID" --for $goal --timeout 50ms
         [[ $stderr == *"solo is exited with 1 message queued" ]]
     done
     jq -c '.queued = 0' "$T/told" >"$DIR/run/tell"
-    mas wait "$ID" --for exit --timeout 20s
-    [ "$status" -eq 0 ]
-    mas wait "$ID" --for idle --timeout 20s
-    [ "$status" -eq 1 ]
+    ok wait "$ID" --for exit --timeout 20s
+    fails 1 wait "$ID" --for idle --timeout 20s
     kill %%
 }
 
@@ -113,33 +100,28 @@ END
     new_session -t pair
     "$MAS" send "$ID" lead 'exit 3'
     "$MAS" wait "$ID" lead --for exit
-    mas wait "$ID" --for idle
-    [ "$status" -eq 1 ]
+    fails 1 wait "$ID" --for idle
     [ "$stderr" = "mas: cannot wait for agent 'lead' to be idle: it has exited and does not start again
 start it with: mas restart $ID lead" ]
-    mas wait "$ID" lead --for waiting
-    [ "$status" -eq 1 ]
+    fails 1 wait "$ID" lead --for waiting
 }
 
 @test "wait for an agent that asks" {
     new_session -t solo --agent asks
-    mas wait "$ID" --for waiting --timeout 10s
-    [ "$status" -eq 0 ]
+    ok wait "$ID" --for waiting --timeout 10s
     [ "$("$MAS" status "$ID" --json | jq -r '.sessions[0].agents[0].state')" = waiting ]
 }
 
 @test "an agent that sleeps is idle, and has exited" {
     new_session -t solo --agent sleeps
     for goal in idle exit; do
-        mas wait "$ID" --for $goal --timeout 5s
-        [ "$status" -eq 0 ]
+        ok wait "$ID" --for $goal --timeout 5s
     done
 }
 
 @test "an agent that is started again has not exited" {
     new_session -t solo --agent breaks
-    mas wait "$ID" --for exit --timeout 20s
-    [ "$status" -eq 0 ]
+    ok wait "$ID" --for exit --timeout 20s
     [ "$("$MAS" status "$ID" --json | jq -r '.sessions[0].agents[0] | "\(.state) \(.restarts)"')" = "crashed 1" ]
 }
 
@@ -156,54 +138,43 @@ start it with: mas restart $ID lead" ]
 
 @test "a session that does not run is not waited for" {
     new_session -t solo --no-start
-    mas wait "$ID" --for idle
-    [ "$status" -eq 4 ]
+    fails 4 wait "$ID" --for idle
     [[ $stderr == "mas: cannot wait for session '$ID': it is not running"* ]]
-    mas wait "$ID" --for exit
-    [ "$status" -eq 0 ]
+    ok wait "$ID" --for exit
 }
 
 @test "what is wrong with the words is exit 2 or 3" {
     new_session -t solo
     for words in "wait $ID" "ask $ID solo x" "send $ID solo --wait x"; do
         # shellcheck disable=SC2086 # words
-        mas $words --timeout soon
-        [ "$status" -eq 2 ]
+        fails 2 $words --timeout soon
         [ "$stderr" = "mas: cannot use --timeout 'soon': it is not a time such as 500ms, 30s or 5m" ]
     done
     for words in "$ID --for ever" "$ID --for idle --timeout soon" "$ID solo x --for idle" ""; do
         # shellcheck disable=SC2086
-        mas wait $words
-        [ "$status" -eq 2 ]
+        fails 2 wait $words
     done
-    mas wait "$ID" nobody --for idle
-    [ "$status" -eq 3 ]
+    fails 3 wait "$ID" nobody --for idle
 }
 
 @test "wait without --for waits for idle" {
     new_session -t pair -n shop
-    mas wait shop
-    [ "$status" -eq 0 ]
+    ok wait shop
     [ -z "$output$stderr" ]
     [ "$("$MAS" status shop --json | jq -r '[.sessions[].agents[].state] | unique | join(" ")')" = idle ]
-    mas wait shop --for nothing
-    [ "$status" -eq 2 ]
+    fails 2 wait shop --for nothing
     [[ $stderr == "mas: cannot use --for 'nothing': it is not idle, exit or waiting"$'\n'* ]]
 }
 
 @test "wait --any comes back with the first agent, and fails once none of them can" {
     new_session -t pair
     "$MAS" wait "$ID"
-    mas wait "$ID" --for exit --any --timeout 300ms
-    [ "$status" -eq 7 ]
+    fails 7 wait "$ID" --for exit --any --timeout 300ms
     "$MAS" send "$ID" lead 'exit 0'
-    mas wait "$ID" --for exit --any --timeout 20s
-    [ "$status" -eq 0 ]
-    mas wait "$ID" --for idle --any --timeout 20s
-    [ "$status" -eq 0 ]
+    ok wait "$ID" --for exit --any --timeout 20s
+    ok wait "$ID" --for idle --any --timeout 20s
     "$MAS" send "$ID" reviewer 'exit 0'
     "$MAS" wait "$ID" --for exit
-    mas wait "$ID" --for idle --any
-    [ "$status" -eq 1 ]
+    fails 1 wait "$ID" --for idle --any
     [[ $stderr == *'has exited and does not start again'* ]]
 }

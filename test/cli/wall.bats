@@ -27,8 +27,7 @@ hosts_up() { eventually eval "[ \"\$(level $1)\" != null ] && [ -n \"\$(level $1
     new_session -t solo --agent own --wall=off
     hosts_up "$ID"
     [ "$(level "$ID")" = off ]
-    mas new --wall=maybe
-    [ "$status" -eq 2 ]
+    fails 2 new --wall=maybe
     [[ $stderr = *"cannot use --wall=maybe: it is not off, try, require or default"* ]]
 }
 

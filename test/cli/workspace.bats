@@ -196,8 +196,7 @@ refuses() {
         done
     )
     before=$(ls -A "$ROOT/sessions")
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [[ $stderr == "mas: cannot copy 'templates/solo/unit/"*"': it is nested too deeply" ]]
     [ "$(ls -A "$ROOT/sessions")" = "$before" ]
 }
@@ -240,8 +239,7 @@ refuses() {
     # root may read all: an immediate loop of links in place of a directory stands for it
     rm -r "$ROOT/templates/solo/unit"
     ln -s unit "$ROOT/templates/solo/unit"
-    mas new -t solo
-    [ "$status" -eq 1 ]
+    fails 1 new -t solo
     [[ $stderr == "mas: cannot use template 'solo': "* ]]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
@@ -296,8 +294,7 @@ refuses() {
     mkdir "$T/outside"
     echo keep >"$T/outside/file"
     ln -s "$T/outside" "$ROOT/sessions/$ID/unit/solo/link"
-    mas rm -f "$ID"
-    [ "$status" -eq 0 ]
+    ok rm -f "$ID"
     [ "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 -printf '%f\n' | LC_ALL=C sort | xargs)" = ".sessions.id .sessions.index .sessions.lock" ]
     [ "$(cat "$T/outside/file")" = keep ]
 }

@@ -46,8 +46,7 @@ END
     inside solo "python3 -ES $PROJECT/test/host/ask.py $DIR/run solo \"\$(cat $T/requests)\""
     [ "$(grep -cF "$NOT_ITSELF" "$T/said")" -eq 4 ]
     asks
-    mas approve "$ID" solo
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo
     wait "$ASKER"
     grep -q permit=yes "$T/out"
 }

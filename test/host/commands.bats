@@ -82,8 +82,7 @@ has_lines() { [ "$(wc -l <"$T/$1")" = "$2" ]; }
     readers
     eventually agent_is reviewer idle
     ask reviewer '{"do":"stop"}' >/dev/null
-    mas send "$ID" lead,reviewer hello
-    [ "$status" -eq 4 ]
+    fails 4 send "$ID" lead,reviewer hello
     [[ $stderr == *"cannot send to agent 'reviewer'"*stopped* ]]
     [[ $stderr != *"'lead'"* ]]
     eventually got lead hello
@@ -91,11 +90,9 @@ has_lines() { [ "$(wc -l <"$T/$1")" = "$2" ]; }
 
 @test "send to a session that is stopped is a conflict, to an agent that is not there it is unknown" {
     readers
-    mas send "$ID" nobody hello
-    [ "$status" -eq 3 ]
+    fails 3 send "$ID" nobody hello
     "$MAS" stop -q "$ID"
-    mas send "$ID" lead hello
-    [ "$status" -eq 4 ]
+    fails 4 send "$ID" lead hello
     [ ! -e "$T/lead" ]
 }
 
@@ -133,8 +130,7 @@ has_lines() { [ "$(wc -l <"$T/$1")" = "$2" ]; }
     local host
     host=$(of lead .hostPid)
     ask_badly lead impostor
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     eventually marked_are 0
     is_gone "$host"
     [ -z "$(ls -A "$DIR/run")" ]
@@ -145,8 +141,7 @@ has_lines() { [ "$(wc -l <"$T/$1")" = "$2" ]; }
     script deaf <<<"trap '' HUP TERM; sleep $MARK & wait; sleep $MARK"
     run_team pair "sh $T/deaf"
     eventually marked_are 2
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [[ $output$stderr == *kill* ]]
     [[ $output$stderr == *sleep* ]]
     marked_are 0
@@ -158,14 +153,12 @@ has_lines() { [ "$(wc -l <"$T/$1")" = "$2" ]; }
     local host pid
     host=$(of lead .hostPid)
     pid=$(of lead .pid)
-    mas restart "$ID" lead
-    [ "$status" -eq 0 ]
+    ok restart "$ID" lead
     is_gone "$pid"
     [ "$(of lead .hostPid)" = "$host" ]
     kill -KILL "$host"
     eventually is_gone "$host"
-    mas restart "$ID" lead
-    [ "$status" -eq 0 ]
+    ok restart "$ID" lead
     "$MAS" send "$ID" lead again
     eventually got lead again
     [ "$(tm list-panes -s -t "=mas-${ID:0:8}" | wc -l)" = 2 ]
@@ -200,8 +193,7 @@ S
     elapsed "$MAS" wait "$ID" lead --for exit --timeout 20s
     ((MS > 300 && MS < 5000))
     agent_is lead exited
-    mas wait "$ID" lead --for idle --timeout 20s
-    [ "$status" -eq 1 ]
+    fails 1 wait "$ID" lead --for idle --timeout 20s
     elapsed mas wait "$ID" reviewer --for exit --timeout 300ms
     [ "$status" -eq 7 ]
     ((MS < 3000))
@@ -212,8 +204,7 @@ S
     eventually marked_are 1
     eventually agent_is solo idle
     ask_badly solo liar
-    mas wait "$ID" solo --for exit --timeout 10s
-    [ "$status" -eq 1 ]
+    fails 1 wait "$ID" solo --for exit --timeout 10s
     [[ $stderr == *"'solo'"*'sent an invalid answer'* ]] || { echo "$stderr" >&2; false; }
     marked_are 1
 }
@@ -246,18 +237,15 @@ S
     host=$(of solo .hostPid)
     kill -KILL "$host"
     eventually is_gone "$host" # tmux may collect it late
-    mas wait "$ID" --for exit --timeout 20s
-    [ "$status" -eq 0 ]
+    ok wait "$ID" --for exit --timeout 20s
     marked_are 0
     mas restart "$ID" solo
     eventually marked_are 1
     orphan_agents "$ID"
-    mas wait "$ID" --for exit --timeout 200ms
-    [ "$status" -eq 7 ]
+    fails 7 wait "$ID" --for exit --timeout 200ms
     [ "${stderr%%$'\n'*}" = 'mas: cannot wait for agents to exit: after 200ms their processes are still running' ]
     pkill -KILL -f "^sleep $MARK\$"
-    mas wait "$ID" --for exit --timeout 20s
-    [ "$status" -eq 0 ]
+    ok wait "$ID" --for exit --timeout 20s
 }
 
 @test "wait ends when the team does" {

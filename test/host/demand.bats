@@ -19,8 +19,7 @@ all_agents_are() {
 
 @test "a team on demand comes up whole and starts none of its agents" {
     run_team default "sleep $MARK" 'start = demand' 'memory = 400G'
-    mas list
-    [ "$status" -eq 0 ]
+    ok list
     hosts_there "${DEFAULT_TEAM[@]}"
     all_agents_are asleep
     marked_are 0

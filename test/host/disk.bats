@@ -86,8 +86,7 @@ logged() { grep -cF -- "$1" "$DIR/logs/session.log" || :; }
     does reviewer 'echo goes on'
     eventually did reviewer 'echo goes on'
     goes_on reviewer
-    mas set "$ID" lead.limits.agent=20M
-    [ "$status" -eq 0 ]
+    ok set "$ID" lead.limits.agent=20M
     [ "$output" = "$ID lead: the limit of the agent is 20M" ]
     eventually goes_on lead
     mas set "$ID" limits.session=8M
@@ -115,17 +114,14 @@ logged() { grep -cF -- "$1" "$DIR/logs/session.log" || :; }
 @test "approve lets a paused agent go on, by as much again or so much more; only a person can" {
     limits 'agent = 4M'
     obedient
-    mas approve "$ID" solo
-    [ "$status" -eq 4 ]
+    fails 4 approve "$ID" solo
     [[ $stderr == *"it is not an ACP agent"* ]]
     put solo one 5
     eventually paused
-    mas approve "$ID" solo --more many
-    [ "$status" -eq 2 ]
+    fails 2 approve "$ID" solo --more many
     [[ $stderr == *"'many' is no size, such as 500M"* ]]
     paused
-    mas approve "$ID" solo
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo
     [[ $output == 'the agent may use 9.'?'M on disk' ]]
     eventually goes_on
     put solo two 6
@@ -205,15 +201,13 @@ S
     eventually marked_are 2
     head -c 5M /dev/zero >"$DIR/unit/solo/big"
     eventually paused
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     marked_are 0
     [ "$(meta "$ID" STATUS)" = stopped ]
     "$MAS" start -q "$ID"
     hosts_there
     eventually paused
-    mas restart "$ID" solo
-    [ "$status" -eq 0 ]
+    ok restart "$ID" solo
     eventually paused
     eventually is_stopped "$(of solo .pid)"
     is solo .restarts 1
@@ -300,8 +294,7 @@ S
     head -c 5M /dev/zero >"$DIR/unit/solo/big"
     "$MAS" measure "$ID"
     eventually paused
-    mas approve "$ID" solo --more 100M
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo --more 100M
     [ "$output" = 'the agent may use 105M on disk' ]
     eventually state_is solo idle
     notes | grep -q 'a person lets it go on: the agent may use 105M on disk'
@@ -329,17 +322,14 @@ S
     eventually paused
     [ "$(stat -c %a "$DIR/limits.json")" = 600 ]
     "$MAS" stop -q "$ID"
-    mas archive "$ID" --rm
-    [ "$status" -eq 0 ]
-    mas restore "$ROOT"/archive/*.tar.zst
-    [ "$status" -eq 0 ]
+    ok archive "$ID" --rm
+    ok restore "$ROOT"/archive/*.tar.zst
     [ "$(jq -c . "$DIR/limits.json")" = '{"session":2097152,"agents":{}}' ]
     "$MAS" start -q "$ID"
     hosts_there
     eventually paused
     "$MAS" stop -q "$ID"
-    mas clean --keep 0
-    [ "$status" -eq 0 ]
+    ok clean --keep 0
     [ ! -e "$DIR" ]
 }
 
@@ -348,12 +338,10 @@ S
     obedient
     echo '{' >"$DIR/limits.json"
     put solo one 5
-    mas measure "$ID"
-    [ "$status" -eq 5 ]
+    fails 5 measure "$ID"
     [[ $stderr == *"cannot read 'limits.json'"* ]]
     eventually session_log "cannot read 'limits.json'"
-    mas set "$ID" limits.agent=100M
-    [ "$status" -eq 0 ]
+    ok set "$ID" limits.agent=100M
     eventually prints $((100 << 20)) limited
 }
 
@@ -365,11 +353,9 @@ S
     does solo 'cat /dev/zero >fill'
     eventually paused
     fill
-    mas approve "$ID" solo --more 1G
-    [ "$status" -eq 0 ]
+    ok approve "$ID" solo --more 1G
     eventually goes_on
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [[ $stderr != *warning* ]]
     [ "$(meta "$ID" STATUS)" = stopped ]
 }

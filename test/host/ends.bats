@@ -43,8 +43,7 @@ run_is_empty() { [ -z "$(ls -A "$DIR/run")" ]; }
 
 @test "mas stop leaves nothing of the team, and nothing in run/" {
     busy_agent
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     marked_are 0
     is_gone "$AGENT"
     eventually is_gone "$SUPERVISOR"
@@ -147,8 +146,7 @@ S
     all_gone
     "$MAS" stop -q "$ID"
     run_is_empty
-    mas start "$ID"
-    [ "$status" -eq 0 ]
+    ok start "$ID"
     eventually marked_are 7
     "$MAS" stop -q "$ID"
     marked_are 0

@@ -177,10 +177,8 @@ exec sleep $MARK
 S
     run_agent "bash $T/agent"
     eventually marked_are 1
-    mas list
-    [ "$status" -eq 0 ]
-    mas show "$ID"
-    [ "$status" -eq 0 ]
+    ok list
+    ok show "$ID"
     "$MAS" stop -q "$ID"
     marked_are 0
     "$MAS" start -q "$ID"

@@ -106,8 +106,7 @@ sys.stdout.buffer.write(struct.pack("<qiiQQ", begun, 0, 0, 1, 1))' "$2" >"/dev/s
     [ "$(field "$ID" .leaseLost)" = true ]
     mas status "$ID"
     [[ $output == *"the session's lease was lost (mas start "* ]]
-    mas start "$ID" # it takes the lease again: nobody else has claimed it
-    [ "$status" -eq 0 ]
+    ok start "$ID" # it takes the lease again: nobody else has claimed it
     [ "$(meta "$ID" EPOCH)" = 1 ]
     agent_pid "$ID"
 }
@@ -307,8 +306,7 @@ renewed() {
     MAS_TMUX_SOCKET=$T/n2 on n2 "$MAS" stop shop
     # given back, so nobody has to wait
     begin=$SECONDS
-    mas start --takeover shop
-    [ "$status" -eq 0 ]
+    ok start --takeover shop
     [ $((SECONDS - begin)) -lt 15 ]
     [ "$(meta "$ID" EPOCH) $(lease EPOCH)" = "3 3" ]
 }
@@ -374,8 +372,7 @@ renewed() {
     new_session -t solo
     "$MAS" stop "$ID"
     touch "$LEASES/$ID/save-1-20260101T000000Z.tar.zst"
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     [ -e "$LEASES/$ID/lease" ]
     [ -e "$LEASES/$ID/claim-1" ]
 }
@@ -384,14 +381,12 @@ renewed() {
     new_session -t solo
     "$MAS" stop "$ID"
     touch "$LEASES/$ID/claim-2"
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     [ -e "$LEASES/$ID/lease" ]
     new_session -t solo
     "$MAS" stop "$ID"
     sed -i 's/^TOKEN=.*/TOKEN=11111111-2222-4333-8444-555555555555/' "$LEASES/$ID/lease"
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     [ -e "$LEASES/$ID/lease" ]
 }
 
@@ -399,8 +394,7 @@ renewed() {
     new_session -t solo
     "$MAS" stop "$ID"
     mv "$LEASES" "$T/gone"
-    mas rm "$ID"
-    [ "$status" -eq 0 ]
+    ok rm "$ID"
     [ ! -e "$ROOT/sessions/$ID" ]
     mv "$T/gone" "$LEASES"
 }

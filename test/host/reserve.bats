@@ -77,8 +77,7 @@ stop_without_room() {
     [ "$status" -eq 0 ]
     eventually test -e "$DIR/run/reserve.memory"
     fill
-    mas status "$ID" --json
-    [ "$status" -eq 0 ]
+    ok status "$ID" --json
     tell CW-FULL
     [ "$status" -eq 0 ]
     [ ! -e "$DIR/run/reserve.memory" ] # it was needed
@@ -86,8 +85,7 @@ stop_without_room() {
     "$MAS" history "$ID" solo | grep -q CW-FULL
     run ! grep -q 'cannot be stored' <<<"$(notes)"
     fill
-    mas stop "$ID"
-    [ "$status" -eq 0 ]
+    ok stop "$ID"
     [[ $stderr != *warning* ]]
     [ "$(meta "$ID" STATUS)" = stopped ]
     rm "$T/fs/fill"
@@ -156,13 +154,11 @@ answered() {
     eventually test -e "$DIR/run/reserve"
     "$MAS" doctor
     fill
-    mas doctor
-    [ "$status" -eq 1 ]
+    fails 1 doctor
     [[ $output == *"$ROOT"*'its disk is full'* ]]
     kill -KILL "$(of solo .hostPid)"
     eventually hosts_gone "$ID"
-    mas restart "$ID" solo
-    [ "$status" -eq 0 ]
+    ok restart "$ID" solo
     [ ! -e "$DIR/run/reserve" ] # it was needed
     [ -e "$DIR/run/reserve.memory" ]
     agent_pid "$ID" solo

@@ -159,12 +159,10 @@ END
     mas doctor
     [ "$output" = 'everything is in order' ]
     mkdir -p "$GROUP/mas-$left/solo/1" "$GROUP/mas-no-session"
-    mas doctor --json
-    [ "$status" -eq 1 ]
+    fails 1 doctor --json
     [ "$(jq -r '.findings[] | "\(.subject) \(.state) \(.what)"' <<<"$output")" = "$left open it does not run, but its cgroup is left" ]
     [ -d "$GROUP/mas-$left" ]
-    mas doctor --fix
-    [ "$status" -eq 0 ]
+    ok doctor --fix
     [ ! -e "$GROUP/mas-$left" ]
     [ -d "$(group_of solo)" ]
     [ -d "$GROUP/mas-no-session" ]

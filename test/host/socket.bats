@@ -94,8 +94,7 @@ is_calm() {
     ask_badly solo watchers
     ((WORDS >= 32))
     is_well # for who asks and goes there is a place yet
-    mas wait "$ID" --for waiting --timeout 10s
-    [ "$status" -eq 1 ]
+    fails 1 wait "$ID" --for waiting --timeout 10s
     [[ $stderr == *"'solo'"*'too many clients watch it'* ]] || { echo "$stderr" >&2; false; }
     took solo hello
     eventually is_calm "$HOST"

@@ -49,12 +49,10 @@ code() { curl -sS -m 30 -o "$T/body" -w '%{http_code}' "$@"; }
     [ "$(cat "$ROOT/serve.token")" = "$TOKEN" ]
     kill "$SERVER"; wait "$SERVER"; SERVER=
     chmod 644 "$ROOT/serve.token"
-    mas serve --listen 127.0.0.1:0
-    [ "$status" -eq 1 ]
+    fails 1 serve --listen 127.0.0.1:0
     [[ $stderr == *'others may read it'*chmod* ]]
     chmod 600 "$ROOT/serve.token"; echo short >"$ROOT/serve.token"
-    mas serve --listen 127.0.0.1:0
-    [ "$status" -eq 1 ]
+    fails 1 serve --listen 127.0.0.1:0
     [[ $stderr == *'16 to 1024'* ]]
 }
 
@@ -114,13 +112,10 @@ code() { curl -sS -m 30 -o "$T/body" -w '%{http_code}' "$@"; }
 }
 
 @test "beyond loopback it needs TLS, or to be told" {
-    mas serve --listen 0.0.0.0:0
-    [ "$status" -eq 1 ]
+    fails 1 serve --listen 0.0.0.0:0
     [[ $stderr == *'others can reach it'*--tls-cert*--allow-remote* ]]
-    mas serve --listen '[::]:0'
-    [ "$status" -eq 1 ]
-    mas serve --listen example.com:80
-    [ "$status" -eq 2 ]
+    fails 1 serve --listen '[::]:0'
+    fails 2 serve --listen example.com:80
     serve --listen 0.0.0.0:0 --allow-remote
     [ "$(code "http://127.0.0.1:${URL##*:}/healthz")" = 200 ]
 }
@@ -160,19 +155,16 @@ code() { curl -sS -m 30 -o "$T/body" -w '%{http_code}' "$@"; }
     eventually test -s "$T/serve.out"
     kill "$SERVER"; wait "$SERVER"; SERVER=
     echo precious >"$T/sock"
-    mas serve --unix "$T/sock"
-    [ "$status" -eq 4 ]
+    fails 4 serve --unix "$T/sock"
     [ "$(cat "$T/sock")" = precious ]
 }
 
 @test "a second server of a root says so; an address that is taken says so" {
     serve
-    mas serve --listen 127.0.0.1:0
-    [ "$status" -eq 4 ]
+    fails 4 serve --listen 127.0.0.1:0
     [[ $stderr == *"cannot serve '$ROOT'"*"$SERVER"* ]]
     "$MAS" init -q "$T/other"
-    mas --root "$T/other" serve --listen "127.0.0.1:${URL##*:}"
-    [ "$status" -eq 1 ]
+    fails 1 --root "$T/other" serve --listen "127.0.0.1:${URL##*:}"
     [[ $stderr == *'in use'* ]]
 }
 

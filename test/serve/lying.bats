@@ -57,8 +57,7 @@ mas_timed() { run --separate-stderr timeout -s KILL 60 "$MAS" "$@"; }
     local lie
     for lie in types unknown-state; do
         tells "$lie"
-        mas send "$ID" solo hello
-        [ "$status" -eq 5 ]
+        fails 5 send "$ID" solo hello
         [ "$stderr" = "mas: cannot send to agent 'solo': its host reported an unknown outcome" ]
         post "/sessions/$ID/messages" '{"target":"solo","message":"hi"}'
         refused 422 damaged "agent 'solo'.*unknown outcome"

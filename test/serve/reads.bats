@@ -54,8 +54,7 @@ same() {
     is 200 '.findings | any(.state == "open" and .subject == "'"$ID"'")'
     api GET /templates/nope/check
     refused 404 not_found "cannot use template 'nope': there is no such template"
-    mas template check nope
-    [ "$status" = 3 ]
+    fails 3 template check nope
 }
 
 @test "sessions that are jobs of Slurm are those of mas list" {

@@ -148,11 +148,9 @@ address() {
     grep -q 'tcp default GET /sessions 200' "$ROOT/sessions/.serve.log"
     mas serve token list --json
     jq -e '.tokens | length == 1 and .[0].name == "default" and .[0].right == "full" and .[0].expires == null' <<<"$output"
-    mas serve token remove default
-    [ "$status" -eq 2 ]
+    fails 2 serve token remove default
     [[ $stderr == *'remove that file'* ]]
-    mas serve token add default --full
-    [ "$status" -eq 4 ]
+    fails 4 serve token add default --full
     rm "$ROOT/serve.token"
     api GET /sessions
     refused 401 unauthorized wrong
@@ -201,8 +199,7 @@ address() {
         { cat "$T/kept"; echo "$line"; } >"$file"
         as phone GET /sessions
         is 401
-        mas serve token list
-        [ "$status" -eq 5 ]
+        fails 5 serve token list
         [[ $stderr == *'line 2'* ]]
     done
     api GET /sessions
@@ -211,9 +208,7 @@ address() {
     ln -s "$T/kept" "$file"
     as phone GET /sessions
     is 401
-    mas serve token add x --full
-    [ "$status" -eq 5 ]
+    fails 5 serve token add x --full
     kill "$SERVER"; wait "$SERVER" || true; SERVER=
-    mas serve --listen 127.0.0.1:0
-    [ "$status" -eq 5 ]
+    fails 5 serve --listen 127.0.0.1:0
 }

@@ -96,8 +96,7 @@ stale() {
 
 @test "an answer that is out of date starts nothing, and is forgotten" {
     stale
-    run --separate-stderr "$MAS" start -q "$ID"
-    [ "$status" -eq 1 ]
+    fails 1 start -q "$ID"
     [[ $stderr == *'bubblewrap does not work here'*'No permissions'* ]]
     ran 1
     rm "$T/broken"
