@@ -1,3 +1,4 @@
+#include "gap.h"
 #include "root.h"
 
 #include "store/owner.h"
@@ -96,4 +97,51 @@ TEST(counts_the_owners)
     session.epoch = EPOCH_MAX;
     CHECK_INT(owner_take(&session, true, &err), 0);
     CHECK(session.epoch == EPOCH_MAX);
+}
+
+/* A session of this root, and the machine that has it; "": none. */
+struct owned {
+    const struct root *root;
+    const char *machine;
+};
+
+static void put_owned(void *arg)
+{
+    const struct owned *owned = arg;
+    _cleanup_session_ struct session session = root_session(ID(0), "x", "x");
+
+    session.machine = mem_dup(owned->machine);
+    session.boot = mem_dup("");
+    CHECK(root_save(owned->root, &session));
+}
+
+/* Whoever waits for the lock waits for a command on this session, which may give it away. */
+TEST(a_session_that_goes_while_its_lock_is_awaited_is_not_had)
+{
+    A_ROOT;
+    struct owned here = {.root = &root, .machine = ""};
+    struct owned gone = {.root = &root, .machine = ID_B " elsewhere"};
+    _cleanup_close_ int lock = -1;
+    bool elsewhere = true;
+
+    put_owned(&here);
+    _cleanup_close_ int dir = workspace_open(&root, ID(0));
+    MUST(owner_lock(&root, dir, ID(0), LOCK_TRY, "stop", &lock, &elsewhere, &err));
+    CHECK(!elsewhere);
+    /* one that has gone is not waited for, nor called busy */
+    put_owned(&gone);
+    CHECK_INT(owner_lock(&root, dir, ID(0), LOCK_TRY, "stop", &lock, &elsewhere, &err), -1);
+    CHECK(elsewhere);
+    CHECK(strstr(err.text, "it belongs to elsewhere") != NULL);
+    fd_closep(&lock);
+    put_owned(&here);
+    gap_before("flock", put_owned, &gone);
+    err = (struct err)ERR_INIT;
+    elsewhere = false;
+    CHECK_INT(owner_lock(&root, dir, ID(0), LOCK_TRY, "stop", &lock, &elsewhere, &err), -1);
+    CHECK(elsewhere);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    CHECK(strstr(err.text, "it belongs to elsewhere") != NULL);
+    CHECK_INT(lock, -1);
+    CHECK(!workspace_is_locked(dir));
 }
