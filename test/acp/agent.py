@@ -17,7 +17,8 @@ tools   TOOL[:kind] UPSERT (news of a call never announced) DIFF:path SHOW:termi
 forms   ELICIT[:how] (-> "form=<the answer>", the pin as its length; how: huge, many, fields,N,
         none, odd, twice; url[,ADDRESS]; url,visited and url,early tell that it is done, after and before the answer)
 asking  ASK[:kind] (-> "permit=<option id|cancelled>") ASKOF:FILE (with these members of the tool call: "tool" in the
-        request, a list "before" it, and a list "then", each when FILE.0, FILE.1 ... is there) WITHDRAW APPROVE[:more of it] (of a plan, see --plan-clears)
+        request, a list "before" it, and a list "then", each when FILE.0, FILE.1 ... is there) ASKS:n[,form] (n times and
+        then for a form, before it reads any answer, -> "asks=" and the answers) WITHDRAW APPROVE[:more of it] (of a plan, see --plan-clears)
 client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUNLEAVE:command
         (-> "read=..." "write=ok" "run=<code>:<output>", or "error=<code>"; NAME=value before a command is for its environment)
         RACE:directory (all of these in a place that turns into a link to it again and again)
@@ -513,6 +514,21 @@ class Turn:
         threading.Thread(target=more, daemon=True).start()
         self.permission({"toolCallId": call, **asked["tool"]},
                         [("yes-1", "Allow", "allow_once"), ("no-1", "Reject", "reject_once")])
+
+    def do_asks(self, x):
+        count, _, form = x.partition(",")
+        asked = [("session/request_permission", {"toolCall": {"toolCallId": self.call_id(), "title": f"May I {i}?"},
+                 "options": [{"optionId": "y", "name": "Allow", "kind": "allow_once"}]}) for i in range(int(count))]
+        if form:
+            asked.append(("elicitation/create", {"mode": "form", "message": "Which?", "requestedSchema": {
+                "type": "object", "properties": {"which": {"type": "string"}}}}))
+        boxes = []
+        for method, params in asked:
+            id = next_id()
+            boxes.append(waiting.setdefault(json.dumps(id), queue.Queue()))
+            send({"id": id, "method": method, "params": {"sessionId": self.session["id"], **params}})
+        got = [box.get()["result"] for box in boxes]
+        self.say("asks=" + ",".join(r["action"] if "action" in r else r["outcome"]["outcome"] for r in got) + " ")
 
     def do_withdraw(self, x):
         id = next_id()

@@ -134,6 +134,26 @@ kept() { find "$STORE" -name '*.json' | wc -l; }
     state_is solo idle
 }
 
+@test "four copies are asked at the same time, and a fifth is refused" {
+    run_acp "--fork"
+    tell CW-ONE
+    local n pids=()
+    for n in 1 2 3 4; do
+        "$MAS" ask "$ID" solo --aside HANG >/dev/null 2>&1 3>&- &
+        pids+=($!)
+    done
+    eventually prints 4 sent session/fork
+    aside CW-TWO
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"4 copies of its session are being asked"* ]]
+    [ "$(sent session/fork)" -eq 4 ]
+    kill "${pids[0]}"
+    eventually prints 1 sent session/close
+    aside CW-TWO
+    [ "$status" -eq 0 ]
+    kill "${pids[@]:1}"
+}
+
 @test "ask --aside refuses what it cannot mean" {
     run_acp "--fork"
     local with

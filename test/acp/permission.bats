@@ -84,6 +84,21 @@ P
     done_asking
 }
 
+@test "32 questions wait at the same time; one more is cancelled, also a form" {
+    run_acp ""
+    local more
+    for more in 33 32,form; do
+        in_background "ASKS:$more"
+        eventually grep -qE '^<.*"(outcome|action)":"cancel' "$TRACE"
+        for _ in {1..32}; do "$MAS" approve "$ID" solo; done
+        done_asking
+        answers=$(grep -o 'asks=[a-z,]*' "$T/out")
+        [ "$(grep -o selected <<<"$answers" | wc -l)" -eq 32 ]
+        [[ $answers =~ ^asks=(selected,)*cancel(led)?$ ]]
+        : >"$TRACE"
+    done
+}
+
 # mode_set: the mode that the agent was put into last
 mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed 's/^< //' | jq -r .params.modeId; }
 

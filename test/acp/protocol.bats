@@ -17,11 +17,13 @@ says() { [[ $output == *"$1"* ]] || { echo "output: $output; stderr: $stderr" >&
     says 'read=error-32602 read=error-32602 read=error-32002 read=error-32602 write=error-32602 write=error-32602'
     [ -s "$DIR/config.json" ]
     local name
-    for name in config.json.new .session.new .session.lock memory.db-wal .snapshot.x .migrate .new-x logs/x run/x; do
-        tell "WRITE:../../$name=x"
-        says 'write=error-32602'
+    for name in config.json.new limits.json limits.json.new .session .session.new .session.lock memory.db memory.db-wal \
+        .snapshot .snapshot.x .migrate .new-x .trash-x logs/x logs run/x run code.locks/x; do
+        tell "WRITE:$DIR/$name=x WRITE:$DIR/.//$name=x"
+        says 'write=error-32602 write=error-32602'
     done
     [ ! -e "$DIR/config.json.new" ]
+    [ ! -e "$DIR/limits.json" ]
     [ -z "$(find "$DIR" -name '.write-*')" ]
 }
 
@@ -41,6 +43,14 @@ says() { [[ $output == *"$1"* ]] || { echo "output: $output; stderr: $stderr" >&
     tell 'RUN:"head -c 9000 /dev/zero" RUNKILL:"sleep 100"'
     says truncated
     says "run=SIGTERM:''"
+}
+
+@test "64 programs run for the agent at the same time, and one more is refused" {
+    run_acp ""
+    tell "$(for _ in {1..65}; do printf 'RUNLEAVE:"sleep %s" ' "$MARK"; done)"
+    [ "$(grep -o 'run=term-' <<<"$output" | wc -l)" -eq 64 ]
+    says 'run=error-32602'
+    eventually marked_are 64
 }
 
 @test "what a program printed is shown and kept with the tool call that ran it" {
