@@ -361,39 +361,76 @@ static int next_signal(int fd)
     return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
 }
 
+/* What a tied child prints on one of its descriptors. */
+struct tied_stream {
+    int from; /* -1: it prints by itself, or nobody wants more */
+    int to; /* of this process */
+    bool has_room; /* that one has */
+};
+
 /* A tied child at work. */
 struct tied_child {
     pid_t pid;
     int pidfd, signals;
-    int out; /* what it prints; -1: it prints by itself, or nobody wants more */
-    bool has_room; /* standard output has */
+    struct tied_stream streams[2]; /* standard output and error */
     bool ended;
-    int64_t since; /* it may print since then; monotonic ms */
+    int64_t since; /* it may print on standard output since then; monotonic ms */
 };
 
-/* Passes a piece on. Returns false if there is none, now or any more. */
-static bool take_piece(const struct proc_tied *tied, struct tied_child *child, struct err *err)
+/* Passes a piece on, if one is there. */
+static void take_piece(const struct proc_tied *tied, struct tied_child *child,
+                       struct tied_stream *stream, struct err *err)
 {
     char piece[TIED_PIECE];
-    ssize_t n = read(child->out, piece, sizeof piece);
+    ssize_t n = read(stream->from, piece, sizeof piece);
 
-    if (n == -1 && errno == EINTR)
-        return true;
-    if (n == -1 && errno == EAGAIN)
-        return false;
-    child->has_room = false;
-    if (n > 0 && tied->take(piece, (size_t)n, tied->arg, err) == 0)
-        return true;
-    fd_closep(&child->out);
-    return false;
+    if (n == -1 && (errno == EINTR || (errno == EAGAIN && !child->ended)))
+        return;
+    stream->has_room = false;
+    /* what it has printed is there when it has ended; others may keep the pipe open */
+    if (n <= 0 || tied->take(stream->to, piece, (size_t)n, tied->arg, err) == -1)
+        fd_closep(&stream->from);
 }
 
-/* Returns when the child has printed nothing for too long; -1: never. */
-static int64_t silent_until(const struct proc_tied *tied, const struct tied_child *child)
+/* Returns until when to wait; -1: for any time. *ret_silent: the child has then printed nothing for
+ * too long. */
+static int64_t find_until(const struct proc_tied *tied, const struct tied_child *child,
+                          bool *ret_silent)
 {
-    int patience = tied->patience != NULL ? tied->patience(tied->arg) : -1;
+    const struct tied_stream *out = &child->streams[0];
+    int patience = -1;
 
+    *ret_silent = false;
+    for (size_t i = 0; child->ended && i < ARRAY_LEN(child->streams); i++)
+        if (child->streams[i].from != -1 && child->streams[i].has_room)
+            return 0;
+    if (!child->ended && out->from != -1 && out->has_room && tied->patience != NULL)
+        patience = tied->patience(tied->arg);
+    *ret_silent = patience != -1;
     return patience == -1 ? -1 : child->since + patience;
+}
+
+/* Waits for the room that a stream needs, or for what it brings. */
+static int awaited(const struct tied_stream *stream)
+{
+    return stream->from == -1 || stream->has_room ? stream->from : stream->to;
+}
+
+/* Goes on with what the descriptors of the streams are ready for. */
+static void serve_streams(const struct proc_tied *tied, struct tied_child *child, struct loop *loop,
+                          struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(child->streams); i++) {
+        struct tied_stream *stream = &child->streams[i];
+        if (stream->from == -1)
+            continue;
+        if (stream->has_room) {
+            take_piece(tied, child, stream, err);
+        } else if (loop_got(loop, stream->to) != 0) {
+            stream->has_room = true;
+            child->since = i == 0 ? time_monotonic_ms() : child->since;
+        }
+    }
 }
 
 /* Ends a child that prints nothing. */
@@ -406,6 +443,12 @@ static void end_silent(const struct proc_tied *tied, const struct tied_child *ch
     (void)err_set(err, MAS_TIMEOUT, "'%s' has printed nothing", tied->file);
 }
 
+static void close_streams(struct tied_child *child)
+{
+    for (size_t i = 0; i < ARRAY_LEN(child->streams); i++)
+        fd_closep(&child->streams[i].from);
+}
+
 /* Waits for the end of the child and of its output, and passes signals on to it. Returns its
  * status. */
 static int wait_tied(const struct proc_tied *tied, struct tied_child *child, int *ret_signal,
@@ -414,18 +457,20 @@ static int wait_tied(const struct proc_tied *tied, struct tied_child *child, int
     _cleanup_loop_ struct loop loop = LOOP_INIT;
     int status = 0;
 
-    while (!child->ended || child->out != -1) {
-        int awaited = child->out == -1 || child->has_room ? child->out : STDOUT_FILENO;
-        bool may_print = awaited != -1 && awaited == child->out;
-        int64_t until = !may_print ? -1 : child->ended ? 0 : silent_until(tied, child);
+    while (!child->ended || child->streams[0].from != -1 || child->streams[1].from != -1) {
+        bool silent;
+        int64_t until = find_until(tied, child, &silent);
         loop_begin(&loop);
         loop_want(&loop, child->ended ? -1 : child->pidfd, POLLIN);
         loop_want(&loop, child->signals, POLLIN);
-        loop_want(&loop, awaited, awaited == child->out ? POLLIN : POLLOUT);
-        /* what it has printed is there when it has ended; others may keep the pipe open */
+        for (size_t i = 0; i < ARRAY_LEN(child->streams); i++) {
+            const struct tied_stream *stream = &child->streams[i];
+            loop_want(&loop, awaited(stream), stream->has_room ? POLLIN : POLLOUT);
+        }
         if (child->pidfd == -1 || loop_wait(&loop, until) == -1)
             break;
-        if (until > 0 && loop_got(&loop, awaited) == 0 && time_monotonic_ms() >= until) {
+        if (silent && loop_got(&loop, child->streams[0].from) == 0 &&
+            time_monotonic_ms() >= until) {
             end_silent(tied, child, err);
             break;
         }
@@ -434,49 +479,60 @@ static int wait_tied(const struct proc_tied *tied, struct tied_child *child, int
             (void)kill(child->pid, sig);
         }
         child->ended = child->ended || loop_got(&loop, child->pidfd) != 0;
-        if (awaited == STDOUT_FILENO && loop_got(&loop, awaited) != 0) {
-            child->has_room = true;
-            child->since = time_monotonic_ms();
-        } else if (may_print && !take_piece(tied, child, err) && child->ended) {
-            break;
-        }
+        serve_streams(tied, child, &loop, err);
     }
-    fd_closep(&child->out); /* nobody reads on, so nobody must wait for room in it */
+    close_streams(child); /* nobody reads on, so nobody must wait for room in them */
     while (waitpid(child->pid, &status, 0) == -1 && errno == EINTR)
         ;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Opens what the child prints into. */
+static int open_stream(struct tied_stream *stream, int *ret_end)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) == -1)
+        return -1;
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    stream->from = ends[0];
+    *ret_end = ends[1];
+    return 0;
 }
 
 /* Starts the child, with the signals blocked that are read from child->signals. */
 static pid_t start_tied(const struct proc_tied *tied, struct tied_child *child)
 {
     pid_t parent = getpid();
-    int out[2] = {-1, -1};
+    int standard[3] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+    _cleanup_close_ int out = -1;
+    _cleanup_close_ int errs = -1;
 
-    if (tied->take != NULL && pipe2(out, O_CLOEXEC) == -1)
+    if (child->signals == -1 ||
+        (tied->take != NULL && (open_stream(&child->streams[0], &out) == -1 ||
+                                open_stream(&child->streams[1], &errs) == -1)))
         return -1;
-    pid_t pid = child->signals == -1 ? -1 : fork();
+    if (tied->take != NULL) {
+        standard[1] = out;
+        standard[2] = errs;
+    }
+    pid_t pid = fork();
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGINT); /* srun kills its step at SIGHUP */
         if (getppid() == parent)
-            exec_clean((int[]){0, out[1] != -1 ? out[1] : 1, 2}, 3, tied->file, tied->argv,
-                       tied->envp);
+            exec_clean(standard, 3, tied->file, tied->argv, tied->envp);
         _exit(errno == ENOENT ? 127 : 126);
     }
-    int saved = errno;
-    fd_closep(&out[1]);
-    if (out[0] != -1)
-        (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
-    child->out = out[0];
     child->since = time_monotonic_ms();
-    errno = saved;
     return pid;
 }
 
 int proc_run_tied(const struct proc_tied *tied, int *ret_status, int *ret_signal, struct err *err)
 {
     static const int passed[TIED_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    struct tied_child child = {.pidfd = -1, .out = -1};
+    struct tied_child child = {
+        .pidfd = -1,
+        .streams = {{.from = -1, .to = STDOUT_FILENO}, {.from = -1, .to = STDERR_FILENO}}};
     struct err why = ERR_INIT;
     sigset_t set;
     sigset_t before;
@@ -494,7 +550,7 @@ int proc_run_tied(const struct proc_tied *tied, int *ret_status, int *ret_signal
         child.pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
         *ret_status = wait_tied(tied, &child, ret_signal, &why);
     }
-    fd_closep(&child.out);
+    close_streams(&child);
     fd_closep(&child.pidfd);
     fd_closep(&child.signals);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);

@@ -108,10 +108,12 @@ struct proc_tied {
     const char *file;
     char *const *argv;
     char *const *envp; /* NULL: the environment of this process */
-    /* Gets what it prints on standard output, in pieces, while standard output has room for them;
-     * NULL: it prints by itself. Returns -1 with *err set if nothing more is wanted. */
-    int (*take)(const char *bytes, size_t len, void *arg, struct err *err);
-    /* Returns how long it may print nothing, in ms, as things are; -1: any time. NULL: any time. */
+    /* Gets what it prints, in pieces, while that descriptor of this process, `to`, has room for
+     * them: STDOUT_FILENO or STDERR_FILENO. Of what is there of both, it gets the former first.
+     * NULL: it prints by itself. Returns -1 with *err set if nothing more is wanted there. */
+    int (*take)(int to, const char *bytes, size_t len, void *arg, struct err *err);
+    /* Returns how long it may print nothing on standard output, in ms, as things are; -1: any time.
+     * NULL: any time. */
     int (*patience)(void *arg);
     void *arg;
 };

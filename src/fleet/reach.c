@@ -7,10 +7,6 @@
 #include "fleet/reach_internal.h"
 
 enum {
-    LOST = 255, /* exit code of ssh itself; of srun, see make_env() */
-    NO_PERMISSION = 126, /* of a shell */
-    NO_PROGRAM = 127,
-    KILLED = 128, /* likewise, and the signal */
     WHY_MAX = 400, /* bytes of what a command said */
 };
 
@@ -271,134 +267,6 @@ void reach_close(struct reach_line *line)
     *line = (struct reach_line)REACH_LINE_INIT;
 }
 
-int reach_check(const struct reach_command *command, int status, struct err *err)
-{
-    if (status == LOST)
-        return reach_fail(command->remote,
-                          "the connection was lost, or the command was killed there", err);
-    if (status != NO_PROGRAM && status != NO_PERMISSION)
-        return 0;
-    (void)err_set(err, MAS_UNREACHED, "cannot reach host '%s': '%s' does not run there",
-                  command->remote->name, command->remote->mas);
-    err->number = ENOENT;
-    return err_hint(err, "the path of mas there belongs into mas.ini: [host %s] mas = /PATH/mas",
-                    command->remote->name);
-}
-
-/* A command whose output comes. */
-struct listening {
-    const struct reach_command *command;
-    struct seal *seal;
-};
-
-/* Prints a piece of an output, without the seal. */
-static int print_piece(const char *bytes, size_t len, void *arg, struct err *err)
-{
-    const struct listening *listening = arg;
-    _cleanup_str_ struct str text = STR_INIT;
-
-    if (bytes != NULL)
-        seal_take(listening->seal, bytes, len, &text);
-    else
-        seal_end(listening->seal, &text);
-    if (text.len > 0 && file_write_all(STDOUT_FILENO, text.data, text.len) == -1)
-        return err_errno(err, "cannot write the output");
-    return 0;
-}
-
-static int find_patience(void *arg)
-{
-    const struct listening *listening = arg;
-    int ms = listening->command->silence_ms;
-
-    if (listening->seal->begun)
-        return ms == 0 ? -1 : ms;
-    return ms == 0 || ms > REACH_BEGIN_MS ? REACH_BEGIN_MS : ms;
-}
-
-/* Nothing has come for too long. */
-static int fail_silent(struct listening *listening, struct err *err)
-{
-    const struct remote *remote = listening->command->remote;
-    double s = find_patience(listening) / 1000.0;
-    bool begun = listening->seal->begun;
-    _cleanup_free_ char *why = begun ? mem_printf("mas there has printed nothing for %g s", s)
-                                     : mem_printf("mas has not begun there after %g s", s);
-
-    (void)reach_fail(remote, why, err);
-    if (begun)
-        return err_hint(err, "the command may still run there; [fleet] silence in mas.ini says "
-                             "how long to wait");
-    return err_hint(err, "a login script there hangs, or a disk");
-}
-
-/* What answers there does so in mas's place. */
-static int fail_stranger(const struct remote *remote, const char *said, struct err *err)
-{
-    static const char why[] = "what answers there is not mas";
-    _cleanup_free_ char *text =
-        said[0] != '\0' ? mem_printf("%s: %s", why, said) : mem_printf("%s, or an older one", why);
-
-    (void)reach_fail(remote, text, err);
-    if (remote->via != REMOTE_SSH)
-        return err_hint(err, "[host %s] mas = has to be the path of mas on the nodes",
-                        remote->name);
-    return err_hint(err,
-                    "a ForceCommand of its sshd may do that, or a ~/.bashrc that ends by itself; "
-                    "see: ssh %s %s version",
-                    remote->place, remote->mas);
-}
-
-/* Fails if what has answered is not mas, or mas has ended by itself and its output has not. */
-static int check_seal(struct listening *listening, const struct reach_end *end, struct err *err)
-{
-    const struct reach_command *command = listening->command;
-    const struct seal *seal = listening->seal;
-
-    if (seal->line[0] == '\0' || seal->whole)
-        return 0;
-    if (print_piece(NULL, 0, listening, err) == -1)
-        return -1;
-    if (end->code > KILLED) /* over srun, with what it printed; it says so itself */
-        return 0;
-    if (!seal->begun)
-        return fail_stranger(command->remote, end->before, err);
-    if (end->code > MAS_UNREACHED)
-        return 0;
-    (void)reach_fail(command->remote, "the end of its output is missing", err);
-    return err_hint(err, "the command has run there");
-}
-
-int reach_run(const struct reach_command *command, struct reach_end *ret, struct err *err)
-{
-    _cleanup_reach_ struct reach_line line = REACH_LINE_INIT;
-    struct listening listening = {.command = command, .seal = &line.seal};
-    struct reach_end end = {.signal = 0};
-    struct err why = ERR_INIT;
-
-    if (reach_open(command, &line, err) == -1)
-        return -1;
-    const struct proc_tied tied = {.file = line.program,
-                                   .argv = line.argv,
-                                   .envp = line.env,
-                                   .take = line.seal.line[0] != '\0' ? print_piece : NULL,
-                                   .patience = find_patience,
-                                   .arg = &listening};
-    if (proc_run_tied(&tied, &end.code, &end.signal, &why) == -1) {
-        if (why.code == MAS_TIMEOUT)
-            return fail_silent(&listening, err);
-        *err = why;
-        return -1;
-    }
-    (void)snprintf(end.before, sizeof end.before, "%.*s", (int)strcspn(line.seal.before, "\r\n"),
-                   line.seal.before);
-    if (end.signal == 0 &&
-        (reach_check(command, end.code, err) == -1 || check_seal(&listening, &end, err) == -1))
-        return -1;
-    *ret = end;
-    return 0;
-}
-
 /* ---- many at once: a child for each, which connects and runs ssh */
 
 /* Becomes mas. Returns only on failure. */
@@ -433,9 +301,7 @@ static int run_ask(void *arg)
     }
     if (reach_run(&ask->command, &end, &err) == 0)
         return end.signal != 0 ? 128 + end.signal : end.code;
-    /* ssh and srun say best themselves why they failed; the shell there does not say so much */
-    (void)dprintf(STDERR_FILENO, "%s%s\n%s\n", err.number == ENOENT ? "mas: " : "", err.text,
-                  err.hint);
+    (void)dprintf(STDERR_FILENO, "mas: %s\n%s\n", err.text, err.hint);
     return err.code;
 }
 

@@ -65,10 +65,6 @@ int reach_open(const struct reach_command *command, struct reach_line *ret, stru
 void reach_close(struct reach_line *line);
 #define _cleanup_reach_ __attribute__((cleanup(reach_close)))
 
-/* Returns -1 with the error MAS_UNREACHED if this exit code of the program is not mas's own: the
- * connection was lost, or there is no mas. Otherwise returns 0. */
-int reach_check(const struct reach_command *command, int status, struct err *err);
-
 /* How a command has ended. */
 struct reach_end {
     int code; /* its exit code */
@@ -77,8 +73,10 @@ struct reach_end {
                                        * output before mas did, and which was dropped; hostile */
 };
 
-/* Runs the command with the standard files of this process. Fails with MAS_UNREACHED, too, if what
- * answers is not mas, the end of its output is lost, or nothing comes for too long. */
+/* Runs the command with the standard files of this process. Fails with MAS_UNREACHED, too, if the
+ * connection is lost, what answers is not mas, the end of its output is lost, or nothing comes for
+ * too long. What stands on standard error before mas runs there, of ssh, srun or a shell, is then
+ * not printed: its last line is in the error. */
 int reach_run(const struct reach_command *command, struct reach_end *ret, struct err *err);
 
 /* A command whose output is read. */

@@ -7,6 +7,10 @@
  * control socket at `path`. */
 void reach_ssh_options(char ***argv, const char *control, const char *path);
 
+/* Returns the last line of what ssh or srun has printed, without "ssh: "; NULL: they have said
+ * nothing. The caller frees it. */
+char *reach_last_words(const char *text, size_t len);
+
 /* Sets the error of a machine that was not reached. Returns -1. */
 int reach_fail(const struct remote *remote, const char *why, struct err *err);
 

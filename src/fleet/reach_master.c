@@ -107,22 +107,17 @@ static bool listens(const struct masters *masters, const char *name)
     return fd != -1 || errno == EAGAIN;
 }
 
-/* Returns the last line of what ssh has printed, without its name. The caller frees it. */
-static char *last_words(const struct str *text)
+char *reach_last_words(const char *text, size_t len)
 {
-    const char *from = str_text(text);
-    size_t len = text->len;
-
-    while (len > 0 && strchr("\r\n .", from[len - 1]) != NULL)
+    while (len > 0 && strchr("\r\n .", text[len - 1]) != NULL)
         len--;
     size_t begin = len;
-    while (begin > 0 && from[begin - 1] != '\n')
+    while (begin > 0 && text[begin - 1] != '\n')
         begin--;
-    if (str_starts(from + begin, "ssh: "))
+    if (str_starts(text + begin, "ssh: "))
         begin += strlen("ssh: ");
     len -= begin;
-    return len > 0 ? mem_dupn(from + begin, str_cut(from + begin, len, WHY_MAX))
-                   : mem_dup("ssh failed and said nothing");
+    return len > 0 ? mem_dupn(text + begin, str_cut(text + begin, len, WHY_MAX)) : NULL;
 }
 
 /* What ssh says of a host key that it does not take, and what a person can do. With none of the
@@ -176,9 +171,10 @@ static int start_master(const struct masters *masters, const char *ssh, char *co
     if (rc == -1)
         rc = reach_fail(masters->remote, why.code == MAS_TIMEOUT ? "no answer" : why.text, err);
     else if (result.status != 0) {
-        _cleanup_free_ char *words = last_words(&result.err);
-        rc = str_starts(words, KEY_FAILED) ? fail_key(masters->remote, str_text(&result.err), err)
-                                           : reach_fail(masters->remote, words, err);
+        _cleanup_free_ char *words = reach_last_words(str_text(&result.err), result.err.len);
+        rc = words == NULL ? reach_fail(masters->remote, "ssh failed and said nothing", err)
+             : str_starts(words, KEY_FAILED) ? fail_key(masters->remote, str_text(&result.err), err)
+                                             : reach_fail(masters->remote, words, err);
     }
     proc_result_free(&result);
     return rc;

@@ -177,10 +177,10 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     mas list --all-hosts
     echo "$output"
     [ "$status" -eq 12 ]
-    [[ $(row n1) = *" not reached: '/no/such/mas' does not run there" ]]
+    [[ $(row n1) = *" not reached: '/no/such/mas' does not run there: "*"No such file or directory" ]]
     [[ $(row n9) = *' mas.ini does not say how to reach it' ]]
     fails 12 status --all-hosts
-    [[ $(row n1) = *" not reached: '/no/such/mas' does not run there" ]]
+    [[ $(row n1) = *" not reached: '/no/such/mas' does not run there: "*"No such file or directory" ]]
     [[ $(row n9) = *' mas.ini does not say how to reach it' ]]
 }
 

@@ -96,12 +96,34 @@ teardown_more() { close_connections; }
 @test "a machine that does not let the user in, or has no mas, is exit code 12" {
     sed -i 's|^mas = .*|mas = /no/such/mas|' "$ROOT/mas.ini"
     fails 12 --host n1 list
-    [[ $stderr = *"mas: cannot reach host 'n1': '/no/such/mas' does not run there"$'\n'* ]]
+    [[ $stderr = *"mas: cannot reach host 'n1': '/no/such/mas' does not run there: "*"No such file or directory"$'\n'* ]]
+    [ "$(wc -l <<<"$stderr")" -eq 2 ]
     close_connections
     : >"$T/ssh/id.pub"
     eventually eval '[ -z "$(find "$T/runtime" -type s)" ]'
     fails 12 --host n1 list
     [[ $stderr = "mas: cannot reach host 'n1': "*"Permission denied"* ]]
+}
+
+@test "the last words of ssh are in the error of a verb, and mas there is heard at once" {
+    ok --host n1 list
+    acts_as n1 'echo "mas: warning: low" >&2; until [ -e "$HOME/go" ]; do read -rt 0.05 <> <(:); done; echo ended
+        printf "lost\\033[31m it\\n" >&2; exit 255'
+    "$MAS" --host n1 show shop >"$T/out" 2>"$T/err" &
+    local pid=$!
+    eventually grep -qx 'mas: warning: low' "$T/err"
+    touch "$T/n1/home/go"
+    local status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 12 ]
+    [ "$(cat "$T/out")" = ended ]
+    grep -qFx "mas: cannot reach host 'n1': the connection was lost, or the command was killed there: lost\x1b[31m it" "$T/err"
+
+    # before mas there has begun, it is the reason, and not printed besides
+    sed -i '2i case " $* " in *" true "* | *" -N "*) ;; *) echo first >&2; echo "ssh: no\x1b[31m way" >&2; exit 255 ;; esac' "$T/bin/ssh"
+    fails 12 --host n1 list
+    [ "${stderr%%$'\n'*}" = "mas: cannot reach host 'n1': no\x1b[31m way" ]
+    [[ $stderr != *first* ]]
 }
 
 @test "what answers in the place of mas is not believed, and its words are the reason" {

@@ -1,0 +1,229 @@
+/* Running a command on another machine: what it prints, and how it ends; see reach.h. */
+#include "base/file.h"
+#include "base/proc.h"
+#include "fleet/reach.h"
+#include "fleet/reach_internal.h"
+
+enum {
+    LOST = 255, /* exit code of ssh itself; of srun, see reach.c */
+    NO_PERMISSION = 126, /* of a shell */
+    NO_PROGRAM = 127,
+    KILLED = 128, /* likewise, and the signal */
+    SAID_MAX = 4096, /* bytes of what ssh, srun or a shell said; the last ones are kept */
+};
+
+/* A command whose output comes. */
+struct listening {
+    const struct reach_command *command;
+    struct seal *seal;
+    struct str said; /* the end of what came on standard error, until mas runs there or from then */
+};
+
+/* Returns the last words of ssh, srun or a shell, or the error of a mas there that knows no seal;
+ * NULL: there are none. The caller frees them. */
+static char *find_words(const struct listening *listening)
+{
+    const char *text = str_text(&listening->said);
+    size_t len;
+    const char *error = reach_find_error(text, &len);
+    bool is_mas = error > text;
+
+    if (!listening->seal->begun && is_mas)
+        return mem_dupn(error, len);
+    char *words = reach_last_words(text, listening->said.len);
+    if (words == NULL || !str_starts(words, "mas: "))
+        return words;
+    free(words); /* it was printed, and is no reason */
+    return NULL;
+}
+
+/* Sets the error of a machine that was not reached, with these words. Returns -1. */
+static int fail_saying(const struct listening *listening, const char *why, struct err *err)
+{
+    _cleanup_free_ char *words = find_words(listening);
+    _cleanup_free_ char *text = words != NULL ? mem_printf("%s: %s", why, words) : mem_dup(why);
+
+    return reach_fail(listening->command->remote, text, err);
+}
+
+/* The program has not done its work, or not all of it. */
+static int fail_lost(const struct listening *listening, struct err *err)
+{
+    static const char why[] = "the connection was lost, or the command was killed there";
+    _cleanup_free_ char *words = listening->seal->begun ? NULL : find_words(listening);
+
+    return words != NULL ? reach_fail(listening->command->remote, words, err)
+                         : fail_saying(listening, why, err);
+}
+
+/* Fails if this exit code of the program is not mas's own: the connection was lost, or there is no
+ * mas. */
+static int check_status(const struct listening *listening, int status, struct err *err)
+{
+    const struct remote *remote = listening->command->remote;
+
+    if (status == LOST)
+        return fail_lost(listening, err);
+    if (status != NO_PROGRAM && status != NO_PERMISSION)
+        return 0;
+    _cleanup_free_ char *why = mem_printf("'%s' does not run there", remote->mas);
+    (void)fail_saying(listening, why, err);
+    return err_hint(err, "the path of mas there belongs into mas.ini: [host %s] mas = /PATH/mas",
+                    remote->name);
+}
+
+/* Prints what was kept of standard error. */
+static void print_said(struct listening *listening)
+{
+    (void)file_write_all(STDERR_FILENO, str_text(&listening->said), listening->said.len);
+    str_clear(&listening->said);
+}
+
+/* Takes a piece of standard error, and prints it if mas runs there. */
+static void hear(struct listening *listening, const char *bytes, size_t len)
+{
+    struct str *said = &listening->said;
+
+    if (listening->seal->begun)
+        (void)file_write_all(STDERR_FILENO, bytes, len);
+    str_addn(said, bytes, len);
+    if (said->len <= SAID_MAX)
+        return;
+    _cleanup_free_ char *end = mem_dupn(said->data + said->len - SAID_MAX, SAID_MAX);
+    str_clear(said);
+    str_addn(said, end, SAID_MAX);
+}
+
+/* Prints a piece of what comes, without the seal. */
+static int print_piece(int to, const char *bytes, size_t len, void *arg, struct err *err)
+{
+    struct listening *listening = arg;
+    struct seal *seal = listening->seal;
+    bool had_begun = seal->begun;
+    _cleanup_str_ struct str text = STR_INIT;
+
+    if (to == STDERR_FILENO) {
+        hear(listening, bytes, len);
+        return 0;
+    }
+    if (bytes != NULL)
+        seal_take(seal, bytes, len, &text);
+    else
+        seal_end(seal, &text);
+    if (seal->begun && !had_begun)
+        print_said(listening);
+    if (text.len > 0 && file_write_all(STDOUT_FILENO, text.data, text.len) == -1)
+        return err_errno(err, "cannot write the output");
+    return 0;
+}
+
+static int find_patience(void *arg)
+{
+    const struct listening *listening = arg;
+    int ms = listening->command->silence_ms;
+
+    if (listening->seal->begun)
+        return ms == 0 ? -1 : ms;
+    return ms == 0 || ms > REACH_BEGIN_MS ? REACH_BEGIN_MS : ms;
+}
+
+/* Nothing has come for too long. */
+static int fail_silent(struct listening *listening, struct err *err)
+{
+    const struct remote *remote = listening->command->remote;
+    double s = find_patience(listening) / 1000.0;
+    bool begun = listening->seal->begun;
+    _cleanup_free_ char *why = begun ? mem_printf("mas there has printed nothing for %g s", s)
+                                     : mem_printf("mas has not begun there after %g s", s);
+
+    if (begun)
+        (void)reach_fail(remote, why, err);
+    else
+        (void)fail_saying(listening, why, err);
+    if (begun)
+        return err_hint(err, "the command may still run there; [fleet] silence in mas.ini says "
+                             "how long to wait");
+    return err_hint(err, "a login script there hangs, or a disk");
+}
+
+/* What answers there does so in mas's place. */
+static int fail_stranger(const struct listening *listening, const char *said, struct err *err)
+{
+    static const char why[] = "what answers there is not mas";
+    const struct remote *remote = listening->command->remote;
+    _cleanup_free_ char *text = mem_printf("%s: %s", why, said);
+
+    if (said[0] != '\0')
+        (void)reach_fail(remote, text, err);
+    else
+        (void)fail_saying(listening, "what answers there is not mas, or an older one", err);
+    if (remote->via != REMOTE_SSH)
+        return err_hint(err, "[host %s] mas = has to be the path of mas on the nodes",
+                        remote->name);
+    return err_hint(err,
+                    "a ForceCommand of its sshd may do that, or a ~/.bashrc that ends by itself; "
+                    "see: ssh %s %s version",
+                    remote->place, remote->mas);
+}
+
+/* Fails if what has answered is not mas, or mas has ended by itself and its output has not. */
+static int check_seal(struct listening *listening, const struct reach_end *end, struct err *err)
+{
+    const struct reach_command *command = listening->command;
+    const struct seal *seal = listening->seal;
+
+    if (seal->line[0] == '\0' || seal->whole)
+        return 0;
+    if (print_piece(STDOUT_FILENO, NULL, 0, listening, err) == -1)
+        return -1;
+    if (end->code > KILLED) { /* over srun, with what it printed; it says so itself */
+        if (!seal->begun)
+            print_said(listening);
+        return 0;
+    }
+    if (!seal->begun)
+        return fail_stranger(listening, end->before, err);
+    if (end->code > MAS_UNREACHED)
+        return 0;
+    (void)reach_fail(command->remote, "the end of its output is missing", err);
+    return err_hint(err, "the command has run there");
+}
+
+static int run_line(const struct reach_line *line, struct listening *listening,
+                    struct reach_end *ret, struct err *err)
+{
+    const char *before = line->seal.before;
+    struct reach_end end = {.signal = 0};
+    struct err why = ERR_INIT;
+    const struct proc_tied tied = {.file = line->program,
+                                   .argv = line->argv,
+                                   .envp = line->env,
+                                   .take = line->seal.line[0] != '\0' ? print_piece : NULL,
+                                   .patience = find_patience,
+                                   .arg = listening};
+
+    if (proc_run_tied(&tied, &end.code, &end.signal, &why) == -1) {
+        if (why.code == MAS_TIMEOUT)
+            return fail_silent(listening, err);
+        *err = why;
+        return -1;
+    }
+    (void)snprintf(end.before, sizeof end.before, "%.*s", (int)strcspn(before, "\r\n"), before);
+    if (end.signal == 0 &&
+        (check_status(listening, end.code, err) == -1 || check_seal(listening, &end, err) == -1))
+        return -1;
+    *ret = end;
+    return 0;
+}
+
+int reach_run(const struct reach_command *command, struct reach_end *ret, struct err *err)
+{
+    _cleanup_reach_ struct reach_line line = REACH_LINE_INIT;
+
+    if (reach_open(command, &line, err) == -1)
+        return -1;
+    struct listening listening = {.command = command, .seal = &line.seal, .said = STR_INIT};
+    int rc = run_line(&line, &listening, ret, err);
+    str_free(&listening.said);
+    return rc;
+}
