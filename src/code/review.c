@@ -1,3 +1,10 @@
+/*
+ * Lines are compared as they are shown, without blanks at their ends: editors remove those. A line
+ * of the edited text is the next one of the original, else a later one; any other is a comment. In
+ * the file as it is now, equal lines are told apart by the lines around them that the diff shows,
+ * then by the distance; a removed line is where its nearest neighbour in the new file is.
+ */
+
 #include "code/review.h"
 
 enum { CONTEXT = 3 }; /* lines above and below that tell equal lines apart */

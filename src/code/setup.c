@@ -1,3 +1,10 @@
+/*
+ * setup_look() asks what is cheapest first: has the setup run here, was it declined for this
+ * session, what has a person said of this content. Only then does it read the script in the work
+ * tree, which the agent may have changed: through no link, and only to compare its sum. The mark of
+ * an agent comes after the run, so a kill in between has the setup run again.
+ */
+
 #include "code/setup.h"
 
 #include "base/file.h"

@@ -1,3 +1,9 @@
+/*
+ * Most projects are not sparse, so a look for the file of patterns comes before any call of git.
+ * sparse_mark() has git merge the commit into the index over an empty directory, code.git/empty:
+ * git brings no file back that is missing, so all that it does there is to set the marks.
+ */
+
 #include "code/sparse.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * Nothing is opened by a path that the agent could bend: each part is opened beneath an open
+ * directory, through no link, and the descriptors are kept for all that follows. The order is: the
+ * work tree, its .git, where that gets its objects from, odd files at which git would hang, and
+ * last HEAD. What is read has a limit. As in git, a loose ref overrides its line in packed-refs.
+ */
+
 #include "code/stranger.h"
 
 #include "base/file.h"

@@ -1,3 +1,11 @@
+/*
+ * Copies commits of submodules: from a person's checkouts and from agents into code.git, and from
+ * there into the project. git lists which ones the commits of a range name; each of these may name
+ * others. What goes to the project is planned first and copied then, so that a conflict is told
+ * before anything has changed. A ref is set after the objects are there: a kill leaves only objects
+ * without a name.
+ */
+
 #include "code/submodule_internal.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * Walks from a tree of code.git down into each submodule: finds the person's checkout, brings the
+ * commit from there, and reads name and address from .gitmodules of the tree around it, then does
+ * the same for the submodules inside. A name comes from the project's files and becomes a path in
+ * .git/modules, so it has to be one that cannot lead out of it.
+ */
+
 #include "code/submodule_internal.h"
 
 #include "base/path.h"

@@ -1,3 +1,10 @@
+/*
+ * The order is: are they current, what does the commit want, has anybody changed what would have to
+ * go; then those are emptied, the inner ones first, and the missing ones filled. The list of a work
+ * tree loses a submodule before its files go, and gets one after its files have come: whatever a
+ * kill leaves is then taken for the agent's work, which mas does not remove.
+ */
+
 #include "code/submodule_internal.h"
 
 #include "base/path.h"

@@ -1,3 +1,9 @@
+/*
+ * Writes the files of the repository itself, as `git submodule` would make them: no git of mas runs
+ * in a repository that an agent owns. One that is there already keeps its objects and refs; only
+ * its HEAD, its index and the commits without parents are set, at each time the submodule follows.
+ */
+
 #include "code/submodule_internal.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * First it looks for all that would be in the way, then takes both locks; only then git moves the
+ * files, with an index of mas. That index and the branch are renamed into place. A lock says from
+ * which commit to which it was taken: both locks mean that files may lag, and leftover.h finishes;
+ * one alone means that no file was touched, or all is done, and it just goes.
+ */
+
 #include "code/sync.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * A move writes "<old> <new>" to the file `moving` before git touches a file, then HEAD, and
+ * removes the file last. The next move finishes one that was killed, unless HEAD is not <old> any
+ * more: then an agent has checked something out. If git fails in the middle, what it has written is
+ * taken back. The first filling has no old commit; after a kill it is just done again.
+ */
+
 #include "code/view.h"
 
 #include "base/file.h"

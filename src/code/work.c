@@ -1,3 +1,11 @@
+/*
+ * git runs on code.git alone, and sees the agent's objects and files from there. A fetch lists what
+ * code.git lacks, refuses files that are too large, copies the objects by way of incoming/, and
+ * sets the ref last. A snapshot puts its objects into scratch/, from where work_keep() takes them.
+ * What a kill leaves in these two is removed when they are used next, and nothing else refers to
+ * it.
+ */
+
 #include "code/work.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * The loop. Each turn connects to the host if somebody waits for it, answers what has settled,
+ * waits, and then writes and reads. As long as the client leaves too much unread, neither its
+ * requests nor the events of the host are read. Why there is no host is asked of tmux at most once
+ * a second, and only for a request that waits.
+ */
+
 #include "editor/editor_internal.h"
 
 #include "base/loop.h"

@@ -1,3 +1,11 @@
+/*
+ * Each event goes to the handler for its type, which makes an update of it for the session of the
+ * current conversation, if the client has that open; what the client knows from the store already
+ * is left out. Tool calls get ids by the number of their message, as agents use their own again. A
+ * permission is asked under such a call, and makes one if there is none: some clients know no other
+ * questions.
+ */
+
 #include "editor/editor_internal.h"
 
 #include <strings.h>

@@ -1,3 +1,10 @@
+/*
+ * A request waits for the host and is then sent; one for the current conversation alone (a clear, a
+ * mode, an option) has the host change that first. A prompt stays until its turn ends, a session
+ * until the agent has told what it offers. Loops go by number, because any step may end a request.
+ * Loading and resuming a session need no host: without one the store alone answers.
+ */
+
 #include "editor/editor_internal.h"
 
 #include "base/time.h"

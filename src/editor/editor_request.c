@@ -1,3 +1,10 @@
+/*
+ * A prompt or a setting for a session that is not open is refused, the list and a close are
+ * answered at once, and the rest becomes a pending request. A prompt that begins with one of
+ * editor_commands[] is that command, and its outcome is said in the session as text. A cancel that
+ * comes before the host has accepted the prompt is noted there, and sent once it has.
+ */
+
 #include "editor/editor_internal.h"
 
 const struct editor_command editor_commands[] = {

@@ -1,3 +1,10 @@
+/*
+ * What the client has seen of a session: all messages up to the number `seen`, but of those that
+ * may still grow only as many bytes as it was sent. So a text that comes live, and from the store
+ * once more after a gap, is sent once. `seen` stands still while old messages are read, or those in
+ * between would count as known. The list of conversations is made from the store at each request.
+ */
+
 #include "editor/editor_internal.h"
 
 #include "base/number.h"

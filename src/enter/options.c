@@ -1,3 +1,9 @@
+/*
+ * Each option is checked as it comes, and what they mean together at the end. Nothing is opened
+ * here: paths and the program are borrowed from the command line, descriptors are only numbers. The
+ * first argument that is no option begins the program, whose own options stay as they are.
+ */
+
 #include "enter/options.h"
 
 #include "base/number.h"

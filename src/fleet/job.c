@@ -1,3 +1,10 @@
+/*
+ * Both files lie on a disk that machines share, so nothing in them is read before their directories
+ * are known to be this user's alone. They are replaced as a whole: a kill leaves the old or the new
+ * one. A record with a fault is an error, since a job would be submitted from it; a `run` with one
+ * counts as missing.
+ */
+
 #include "fleet/job.h"
 
 #include "base/file.h"

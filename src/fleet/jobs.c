@@ -1,3 +1,10 @@
+/*
+ * jobs_read() first lets a child touch the disk, which may hang. Then it reads the cache; if that
+ * is too old, or sessions have come or gone since, it takes the lock, so that one of several asks
+ * for all, and looks again. Then it joins the records, what squeue says and what was known last.
+ * A cache that is lost costs one more question, and the ends of jobs that Slurm has forgotten.
+ */
+
 #include "fleet/jobs.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * One function for each stretch of the way: send_it() up to the mark MOVED_TO, hand_over() from
+ * there on, give_up() and take_back() for what a kill has left. Whether the session has arrived is
+ * asked of the other machine each time. All run under the locks of struct leaving, except for the
+ * start of a session that stays here after all.
+ */
+
 #include "fleet/move_internal.h"
 
 void move_report_free(struct move_report *report)

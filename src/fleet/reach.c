@@ -1,3 +1,11 @@
+/*
+ * From top to bottom: words for a shell there, the command lines of ssh and srun, one command on
+ * the standard files of this process, and many commands at once. Each of the many is a child that
+ * does what one command does, because connecting waits; its time holds for all of it. Why it has
+ * failed the child prints after what ssh or srun have said, which mostly say it better:
+ * reach_find_error().
+ */
+
 #include "fleet/reach.h"
 
 #include "base/env.h"

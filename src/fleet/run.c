@@ -1,3 +1,10 @@
+/*
+ * follow() is the third step: it looks at the signals, at the agents, at the idle time and at the
+ * time of the next save, in this order, and then waits for any of them. A signal to stop breaks off
+ * a save that is under way, as the last one follows. A save or an entry in the store that fails is
+ * said and tried again with the next save; only the last save has to succeed.
+ */
+
 #include "fleet/run.h"
 
 #include "base/path.h"

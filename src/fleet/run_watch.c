@@ -1,3 +1,10 @@
+/*
+ * Every change in run/ and every frame of a host ends a wait; after each wait, missing hosts are
+ * tried again and all agents judged anew. An agent without a host is over, but not one whose host
+ * had no room for this client, nor any as long as hosts are about to take their environment from
+ * run/env.
+ */
+
 #include "fleet/run_watch.h"
 
 #include "base/loop.h"

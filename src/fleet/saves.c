@@ -1,3 +1,10 @@
+/*
+ * A name is one of a save if make_name() makes the same one from its parts. A write takes the epoch
+ * from the session, refuses if the store has a later one, and removes old saves only once the new
+ * one is whole. Within an epoch each name has a later time than the one before, whatever the clock
+ * says.
+ */
+
 #include "fleet/saves.h"
 
 #include "base/file.h"

@@ -1,3 +1,11 @@
+/*
+ * The upper half parses and runs nothing, the lower half runs the programs. A state is joined from
+ * squeue's word, the reason and the count of restarts. The options of mas come after those of the
+ * user, because sbatch takes the last; with its name mas-<id>, --dependency=singleton keeps a
+ * session from running twice. If it is not known whether sbatch has made a job, the error is
+ * MAS_TIMEOUT.
+ */
+
 #include "fleet/slurm.h"
 
 #include "base/number.h"

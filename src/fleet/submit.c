@@ -1,3 +1,10 @@
+/*
+ * submit_new() holds the job's lock from the first step on, so that two commands for one id come
+ * one after the other. The record has the job's command line and options as text, all that place()
+ * needs: a job that has itself submitted again needs nothing else. After a failure, a session that
+ * this command has made is removed again, but only if no job can come of it.
+ */
+
 #include "fleet/submit.h"
 
 #include "base/file.h"
