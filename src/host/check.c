@@ -1,3 +1,10 @@
+/*
+ * The wall is planned first, then the group made: a limit that must be held and is not ends it
+ * here. When the time is over, or the check has ended, its supervisor gets ENDS_MS to end the tree.
+ * What is left after that is killed twice over, as descendants of this process and as members of
+ * the group.
+ */
+
 #include "host/check.h"
 
 #include "base/loop.h"

@@ -1,3 +1,10 @@
+/*
+ * The agent's process goes from CHILD_NONE over the setup of its work tree, if that is due, to
+ * CHILD_RUNS and CHILD_ENDS and back, as its supervisor reports. A run is over once the supervisor
+ * has ended and the pane has taken all output; then the agent starts again if somebody asked for
+ * that, or as plan_restart() says, after longer and longer waits.
+ */
+
 #include "host/backend.h"
 #include "host/state.h"
 #include "host/wall.h"

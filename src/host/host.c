@@ -1,3 +1,10 @@
+/*
+ * The loop: settle() does what is due and tells what has changed, then the host waits, and serve()
+ * handles what has come. The parts have functions for each of these, and none of them waits for
+ * anybody. The lease is looked at before and after each wait, as the process may have been stopped.
+ * A host that leaves ends its agent first, and goes on until the whole tree has ended.
+ */
+
 #include "host/host.h"
 
 #include "base/file.h"

@@ -1,13 +1,13 @@
-#include "base/json.h"
-#include "base/time.h"
-#include "host/state.h"
-#include "model/setting.h"
-
 /*
  * Notices of changes that a person wants to be told of. A child process, `mas notify`, delivers
  * them, because the host waits for no program and no network. It gets all notices that have come
  * since the one before it began, so that one that hangs delays the next ones, never the host.
  */
+
+#include "base/json.h"
+#include "base/time.h"
+#include "host/state.h"
+#include "model/setting.h"
 
 enum {
     WAITING_MAX = 1000, /* notices that wait; what comes beyond is counted and dropped */

@@ -1,3 +1,9 @@
+/*
+ * A piece that is added and does not fit is dropped as a whole, so that no half of an escape
+ * sequence gets to the terminal. Once the pane has hung up, what is printed goes nowhere and
+ * nothing fails, because the host still has to end its agent.
+ */
+
 #include "host/pane.h"
 
 #include "base/pty.h"

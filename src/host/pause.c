@@ -1,3 +1,10 @@
+/*
+ * A look freezes the group, then goes through the tree level by level, and waits until one is
+ * stopped before it signals the next. Looks follow each other until one finds nothing new; from
+ * then on there is one now and then. Processes are remembered with their start times, so that
+ * SIGCONT reaches only those that this has stopped.
+ */
+
 #include "host/pause.h"
 
 #include "base/loop.h"

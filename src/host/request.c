@@ -1,3 +1,9 @@
+/*
+ * All requests are rows of one table: who may make it, and the handler for each kind of agent. Who
+ * makes it is known by the process at the other end (peer.c), not by what it says. A restart or a
+ * stop is answered later, when child.c knows how it went: request_started() and request_ended().
+ */
+
 #include "host/backend.h"
 #include "host/state.h"
 

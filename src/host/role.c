@@ -1,13 +1,3 @@
-#include "base/file.h"
-#include "base/json.h"
-#include "base/path.h"
-#include "base/tree.h"
-#include "code/repo.h"
-#include "host/state.h"
-#include "session/env.h"
-#include "store/placement.h"
-#include "store/workspace.h"
-
 /*
  * An agent's program reads AGENTS.md or CLAUDE.md, or both, in the directory where it starts. An
  * agent of a team with a project has two directories with such files: its unit, which says what its
@@ -17,6 +7,16 @@
  * its preset names: an option, a variable, a file in run/<agent>.role/. Nothing is written into the
  * directories of the agent.
  */
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/tree.h"
+#include "code/repo.h"
+#include "host/state.h"
+#include "session/env.h"
+#include "store/placement.h"
+#include "store/workspace.h"
 
 enum {
     ROLE_FILE_MAX = 64 * 1024, /* bytes of such a file; the rest is left out */

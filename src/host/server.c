@@ -1,3 +1,11 @@
+/*
+ * A connection makes one request, unless it listens, and is served without ever waiting for it.
+ * What a client does not read is kept up to a limit; when all places are taken, one that does not
+ * ask or read makes room. A watcher gets the newest status once it has read the one before, not
+ * every change. The first frames of a host are kept for a while, for clients that come with its
+ * start.
+ */
+
 #include "host/state.h"
 
 #include "base/sock.h"

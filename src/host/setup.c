@@ -1,3 +1,10 @@
+/*
+ * A child process, `mas setup`, runs the setup and records what it has made, because the host never
+ * waits. It has a supervisor of its own, as an agent has, so nothing of it outlives a stop or this
+ * host. The agent starts when the whole tree of the setup has ended well; after a failure it does
+ * not.
+ */
+
 #include "code/setup.h"
 #include "base/path.h"
 #include "base/time.h"
@@ -6,12 +13,6 @@
 #include "store/workspace.h"
 
 #include <sys/wait.h>
-
-/*
- * A child process, `mas setup`, runs the setup and records what it has made, because the host never
- * waits. It has a supervisor of its own, as an agent has, so nothing of it outlives a stop or this
- * host.
- */
 
 #define SETUP_LOG "setup-%s.log" /* in logs/ */
 

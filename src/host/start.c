@@ -1,3 +1,10 @@
+/*
+ * What a host needs before its loop: the team; lock and socket, for which it waits until the
+ * previous host is gone; the environment of the caller, with what mas and the preset add; the
+ * agent's directory; the command. A directory that is still to be copied is made before the agent's
+ * first start. At the end, start_release() removes the socket first and the lock after it.
+ */
+
 #include "base/file.h"
 #include "base/id.h"
 #include "base/path.h"

@@ -1,3 +1,11 @@
+/*
+ * From become_supervisor() on this is the supervisor's own process, which starts the agent, closes
+ * all other descriptors and loops until the tree is gone. An end goes by steps, each with a
+ * deadline. An order, a lost host or lease, a signal, or a client that hangs up begins them, or
+ * makes them faster, but never slower. Below that is what the host calls: it only sends and reads
+ * messages.
+ */
+
 #include "host/supervisor_internal.h"
 
 #include "base/loop.h"

@@ -1,3 +1,10 @@
+/*
+ * host_wall_around() looks at what this machine can do, plans the wall, checks that the limits are
+ * held, and puts bubblewrap or mas-wall in front of the program. For the agent itself it also
+ * clears what its last run has left in /tmp and at home, and notes what holds it, for the log and
+ * the clients.
+ */
+
 #include "host/wall.h"
 
 #include "base/env.h"

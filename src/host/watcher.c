@@ -1,3 +1,10 @@
+/*
+ * Output only leaves notes: claims, bells, the title, the newest text. watcher_tick() judges, after
+ * a moment of silence. First it finds out whether the program is ready: by the preset's pattern, by
+ * silence or by the time limit. Then a question or a bell counts more than what the program claims,
+ * and a claim more than output and silence. Plain text that would not be kept anyway is not parsed.
+ */
+
 #include "host/watcher.h"
 
 enum {

@@ -1,3 +1,10 @@
+/*
+ * A clear cuts off the turn, opens the next query in the store in one transaction, tells the
+ * clients, and only then leaves the agent's session: a host that begins after a kill reads from the
+ * store which query it is in. The agent gets a while to end the turn; what it still says there is
+ * dropped. A process that would grow with each clear is restarted.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/proc.h"

@@ -1,3 +1,10 @@
+/*
+ * The table at the end is what a host knows of ACP agents; its functions have each part of the
+ * conversation do its share. State and note of the agent are worked out from the parts each time.
+ * At the end, the turn ends first and the queue is kept, then the process is forgotten, then the
+ * parts go.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/machine.h"

@@ -1,3 +1,10 @@
+/*
+ * An event goes to all who listen, and to the client that waits for the prompt that it belongs to.
+ * The host never waits for them: while one has left too much unread, link.c does not read the
+ * agent, and one that does not read on is dropped after a while. Long texts are told in pieces, and
+ * names and lists are cut, so that an event fits a frame.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/number.h"

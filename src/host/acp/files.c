@@ -1,3 +1,10 @@
+/*
+ * A request is refused in the protocol's own words: each check sets a struct refusal, and
+ * files_serve() sends it. Which files belong to mas or to others is judged by the path, before
+ * anything is opened. A write that is killed has changed no file: it leaves at most new directories
+ * and a temporary file, which a later write replaces.
+ */
+
 #include "host/acp/files.h"
 
 #include "base/file.h"

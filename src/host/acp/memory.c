@@ -1,3 +1,10 @@
+/*
+ * Messages are written through memory_write(), by which a write that fails, as on a full disk, is
+ * kept and tried again in its order (host/unwritten.c). A damaged store is set aside: then the
+ * numbers that it gave are forgotten, and the agent's session is recorded in a new one. A host
+ * without a store works on, and tries again to open it.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"

@@ -1,3 +1,10 @@
+/*
+ * A request has to belong to the turn, to a subagent or to a session that is being opened. It is
+ * filled in from its tool call and stored as open; then the preset's policy answers it, or the
+ * clients are told and one of them does. Whatever its end, permission_close() stores the decision,
+ * tells it and removes the request, so that indexes hold only until then.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"

@@ -1,3 +1,10 @@
+/*
+ * A plan can also be approved by an option of mas, unless the agent has it: to clear the context
+ * and carry out the plan there. The agent is told that its request was cancelled, and the first
+ * prompt of the new query is the plan, in a mode that lets the agent work. Who waits for the old
+ * prompt then waits for that one.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"

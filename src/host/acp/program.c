@@ -1,3 +1,10 @@
+/*
+ * Words, environment and directory are read first, and then the program is looked for; what is
+ * wrong with them is said before anything starts. Behind a wall the search is left to the inside,
+ * and to a shell there if the command may be a line: what exists out here is not for the agent to
+ * know.
+ */
+
 #include "host/acp/program.h"
 
 #include "base/path.h"

@@ -1,3 +1,11 @@
+/*
+ * A prompt is in the store before its sender hears that it was accepted: open if it waits, done if
+ * its turn begins at once or the agent may take it in the middle of one. A host that begins queues
+ * the open ones. turn.c takes prompts out in their order; one that ends without a turn has its end
+ * stored and told. When a host ends, they stay in the store, and those who wait for them are told
+ * so.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/time.h"

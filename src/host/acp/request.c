@@ -1,3 +1,10 @@
+/*
+ * A handler checks, calls the part that it is about, answers, and by wake() starts the agent or its
+ * next turn if there is something to do. A client that waits for a prompt stays, as a client of
+ * another kind, and gets events until the end; `ask` answers before wake(), so that its answer
+ * comes before these.
+ */
+
 #include "host/acp/request.h"
 
 #include "base/time.h"

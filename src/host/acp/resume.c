@@ -1,3 +1,10 @@
+/*
+ * A process initializes the protocol, and gets its session by the first method that works: resume,
+ * load, new. A session that came back is trusted only once a turn in it has ended well; if its
+ * first prompt fails, the prompt goes back into the queue and the next method is tried. The store
+ * counts what has worked and failed, so that a method that keeps failing is skipped.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/time.h"

@@ -1,3 +1,10 @@
+/*
+ * An agent that is idle for long enough is ended if none of obstacles[] keeps it awake, and is
+ * started again with its next prompt. What goes on behind a turn can only be guessed: tool calls
+ * that have no end, and processes that have come after the first turn of the session. The mark in
+ * run/ is written before the end and removed at a start, so that the next host knows, too.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/file.h"

@@ -1,3 +1,9 @@
+/*
+ * The reports of a program's supervisor answer the requests: that it runs, terminal/create; that it
+ * has ended, those who wait for that. A released program is told to end, but stays in the list
+ * until its supervisor has ended. Output is trimmed to its limit now and then, not with each chunk.
+ */
+
 #include "host/acp/terminals.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,10 @@
+/*
+ * A turn is stored as begun, with SYNC_FULL, before its prompt is sent: after a kill it counts as
+ * cut off, and nothing is asked twice. What the session does not know goes in front of the prompt:
+ * role, history or recall, and the sender. All turns end in turn_end(), which stores the end and
+ * then tells it, except those that turn_put_back() has begin again, in another session.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/time.h"

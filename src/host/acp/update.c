@@ -1,3 +1,10 @@
+/*
+ * Texts grow by pieces until something else is said; a tool call or a plan that changes replaces
+ * its message. Each change is stored and then told. update_handle() sorts out first whose session
+ * an update is of: subagents, copies and summaries have their own parts, and what else is not of
+ * the present session is dropped. A session that shows old content again has that ignored.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/time.h"

@@ -1,3 +1,10 @@
+/*
+ * The store has a row for each turn: written when it begins, with the time that it has worked every
+ * KEEP_MS and at its end, and with tokens and costs whenever the agent tells them. The sums in the
+ * status are read from the store, never added up here. Time in which the agent waits for a person,
+ * or is stopped, is no work.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/time.h"

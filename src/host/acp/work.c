@@ -1,3 +1,11 @@
+/*
+ * Decides where the host opens files and runs programs for an agent: in the workspace, and in
+ * legacy mode in parts of the root; behind a wall only in what the agent has there itself. Requests
+ * have to come from the present session or from a subagent; a copy that is asked a question may
+ * only read. A tool call that names a program is shown with its output, and again when a program
+ * has ended.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/path.h"

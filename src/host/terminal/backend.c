@@ -1,3 +1,10 @@
+/*
+ * While the agent runs, its state is what the watcher derives; else that of its last run. tick()
+ * writes what could not be written before, lets the watcher judge, types messages, and passes on a
+ * person's keys last, unless a message is on its way. When a run ends, a message that is half typed
+ * is whole again for the next one, and the pane gets its modes back.
+ */
+
 #include "host/backend.h"
 
 #include "base/proc.h"

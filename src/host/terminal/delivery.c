@@ -1,3 +1,10 @@
+/*
+ * delivery_run() types one message after the other: its text, a pause until the program has read
+ * that, and Enter. It begins only when no keys of a person wait, the program asks nothing, and the
+ * line is free. Then keys wait, unless the terminal takes nothing for a while. What holds after a
+ * kill is said at "on disk" below.
+ */
+
 #include "host/backend.h"
 #include "host/terminal/terminal.h"
 

@@ -1,3 +1,9 @@
+/*
+ * Keys are parsed as the output of a terminal is. If in doubt the line counts as unknown: then a
+ * message waits longer, instead of being typed behind half a line. An Enter does not end the line
+ * in a paste, with Alt, after a backslash, or where a shell would read on.
+ */
+
 #include "host/terminal/draft.h"
 
 enum {
