@@ -1,3 +1,11 @@
+/*
+ * First it is checked who may see what. Then memory.db gives the newest messages of each role, and
+ * the search those on the subject that are not among them; for a private session it searches an
+ * index in memory that has that session alone. Each list is cut where it matters least: the
+ * conversation at its old end, the history after its best. Recall is such a search without the
+ * conversation, and bounded.
+ */
+
 #include "memory/context.h"
 
 #include "base/time.h"

@@ -1,3 +1,10 @@
+/*
+ * SQLite opens by paths, so it gets one through the open directory, and a VFS that resolves no link
+ * in it. The file is looked at before without being opened, as a close would drop the locks of
+ * other connections of this process. Then features are switched off, the content is read for the
+ * first time, and the name must still be that of the same file.
+ */
+
 #include "memory/db_internal.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * SQLite's codes become those of mas by a table. A statement is found by the address of its text,
+ * and lives as long as the database. Before a statement writes outside of a transaction, and before
+ * one begins, the file must still have its name, and room is made on a disk that is full
+ * (store/reserve.h).
+ */
+
 #include "memory/db_internal.h"
 
 /* ---- errors */

@@ -1,3 +1,9 @@
+/*
+ * All texts go to the program at once, the query first, and its answers are read when it has ended.
+ * They are a stranger's: lengths are limited, and all lines must agree on model and number of
+ * components. One bad line fails everything, because the vectors of a search have to be comparable.
+ */
+
 #include "memory/embed.h"
 
 #include "base/json.h"

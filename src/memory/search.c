@@ -1,3 +1,11 @@
+/*
+ * Opens the index and makes it if it is missing. A damaged one, or one of another version, is
+ * removed under the root's lock and made anew, unless its inode says that another process has done
+ * so. One that cannot be written is used as it is; without any, this search has one in memory. A
+ * session that cannot be removed from the index now, because others write, is removed by the next
+ * search.
+ */
+
 #include "memory/search.h"
 
 #include "memory/search_internal.h"

@@ -1,3 +1,10 @@
+/*
+ * page_write() gives each new message of the page its number, sorts by that, and writes messages,
+ * words, tags and segments. In the same transaction goes the position from which the next update
+ * reads: the first message that was not finished, so that it is read again and replaced if it has
+ * changed.
+ */
+
 #include "memory/search_page.h"
 
 #include "base/json.h"

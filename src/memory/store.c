@@ -1,3 +1,11 @@
+/*
+ * Opening checks who has the session, opens the file, settles the schema, and for a writer ends in
+ * one transaction what a killed one has left open. A damaged file is set aside under a lock, after
+ * a second look, so that of many processes that see the damage one renames it: the log first,
+ * because SQLite would drop a log without its database. Whoever opens the store next makes a new
+ * one.
+ */
+
 #include "memory/store.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * A change of the schema is one more step at the end. A database is compared as a whole with what
+ * the steps make in memory for its version, so that one with other tables, or with triggers, is
+ * refused before it is used. The missing steps and the new version go in one transaction, under the
+ * write lock, where the version is read once more: a kill leaves the old schema.
+ */
+
 #include "memory/store_internal.h"
 
 /* "mas" and the number of the kind of file. */

@@ -1,3 +1,10 @@
+/*
+ * A text is cut at blanks, stop words and duplicates go, and then the shortest pieces until few
+ * enough are left; the others keep their order. What a word is follows the tokenizer of the index.
+ * A term holds no quote, so that no text can end its phrase and become a part of the FTS5
+ * expression.
+ */
+
 #include "memory/words.h"
 
 #include <strings.h>

@@ -1,3 +1,10 @@
+/*
+ * put_members() writes both forms, of which struct writer says which: all members, with times as
+ * text, for people's programs, or short, between mas and its hosts. The parser reads the short form
+ * and trusts nothing: numbers out of range count as not told, and texts are cut. A new member of
+ * the status is written there, and read and freed at the end of this file.
+ */
+
 #include "model/agent_status.h"
 
 #include "base/time.h"

@@ -1,3 +1,9 @@
+/*
+ * Each kind is a row of kinds[]: its name, units, maximum, and what values are valid; a cost has no
+ * units, as money.h reads it. budget_write() is for files and programs, and budget_parse() reads it
+ * back; budget_format() is for people.
+ */
+
 #include "model/budget.h"
 
 #include "base/number.h"

@@ -1,3 +1,10 @@
+/*
+ * Each layout comes down to columns and rows for a number of panes. Those of tmux are counted as
+ * tmux counts them, to know whether they fit; when the window is complete, tmux arranges them
+ * itself. All else is written as text with the checksum that tmux asks for: grids, and any window
+ * that is still being built.
+ */
+
 #include "model/layout.h"
 
 /* How a layout arranges a number of panes: this many columns and rows. */

@@ -1,3 +1,9 @@
+/*
+ * Each kind is a row of kinds[]: its name, its parser, and whether it is a size. "none" is kept as
+ * -1, apart from 0, so that it overrides a limit from a place that is farther away. CPUs are parsed
+ * as digits around a point, in hundredths, without floating point.
+ */
+
 #include "model/limits.h"
 
 #include "base/number.h"

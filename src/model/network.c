@@ -1,3 +1,11 @@
+/*
+ * All addresses are compared as IPv6, IPv4 ones as mapped, by their first bits. A rule is taken
+ * apart into brackets, port, prefix and "*."; what is left must be a host in one plain spelling,
+ * because a resolver reads more of them than this does. Public are all IPv4 addresses but those
+ * listed, and of IPv6 only what was given to the world, less the same list; one that leads to an
+ * IPv4 address is judged as that.
+ */
+
 #include "model/network.h"
 
 #include <arpa/inet.h>
