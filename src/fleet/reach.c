@@ -1,9 +1,8 @@
 /*
- * From top to bottom: words for a shell there, the command lines of ssh and srun, one command on
- * the standard files of this process, and many commands at once. Each of the many is a child that
- * does what one command does, because connecting waits; its time holds for all of it. Why it has
- * failed the child prints after what ssh or srun have said, which mostly say it better:
- * reach_find_error().
+ * From top to bottom: words for a shell there, the command lines of ssh and srun, and many commands
+ * at once. Each of the many is a child that does what reach_run() does for one, because connecting
+ * waits; its time holds for all of it. A child that has failed prints the reason as mas there
+ * would, so that reach_find_error() reads either.
  */
 
 #include "fleet/reach.h"
