@@ -1,3 +1,11 @@
+/*
+ * The files are read in the order in which they override each other, then the environment; each
+ * value takes its origin along. read_entry() gives a line to the reader of its section: a preset, a
+ * remote, a variable of [env], else the table of settings, which checks it. What is wrong in their
+ * lines is collected and fails only at the end, so that one run names all of it; a wrong remote
+ * fails nobody but its users. A file is checked and read through the same descriptor.
+ */
+
 #include "store/config.h"
 
 #include "base/ini.h"

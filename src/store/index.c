@@ -1,3 +1,10 @@
+/*
+ * Readers take no lock. If the file is of no use, they make the rows from the workspaces, and write
+ * them only if the metadata lock is free. A writer, which holds that lock, copies the lines of the
+ * file with its own changed and renames the copy into place; if it is killed, the old file stays.
+ * Each row has a stamp of its .session, by which a row that is older than its session can be told.
+ */
+
 #include "store/index_internal.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * Whoever can write the list can have programs run, so it counts only in a directory that belongs
+ * to this user and that nobody else may write to; a list that cannot be trusted is an empty one,
+ * and adding to it fails. An addition reads the file, leaves out what is gone and replaces it,
+ * under a lock of its own. Readers take none.
+ */
+
 #include "store/known_roots.h"
 
 #include "base/file.h"

@@ -1,3 +1,12 @@
+/*
+ * Whatever is decided follows from a look (struct sight): the text of the lease, and the last epoch
+ * that was claimed. To take a lease means to renew the own one if nobody has claimed the session
+ * since; else to wait until no look differs, which is left out if it is free or a person says so,
+ * then to claim, to look again and to renew. If somebody was quicker, all that begins anew, a few
+ * times. Files are written under a name of each process and renamed; what killed writers leave goes
+ * when a lease is taken.
+ */
+
 #include "store/lease.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * The time and the word in the page are atomic, so that nobody needs a lock for them; the time only
+ * ever grows. The locks are those of open files (F_OFD_SETLK), one byte of the file for each part.
+ * Who creates a clock and who removes an old one take the same byte, and look again once they have
+ * it: the one whether the file is still there, the other whether it is still old.
+ */
+
 #include "store/lease_clock.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * Every check reads .session anew. owner_lock() makes it twice: before the lock, which a command of
+ * the other machine may hold, so that the reason is the machine and not the lock; and once it has
+ * the lock, because the session may have got another owner meanwhile. owner_check_reader() knows no
+ * root, and so reads just the two keys itself.
+ */
+
 #include "store/owner.h"
 
 #include "base/file.h"

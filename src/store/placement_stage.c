@@ -1,3 +1,10 @@
+/*
+ * What is missing is looked up without a lock, and copied without one; only the directory for it is
+ * made under the metadata lock, when the first part needs it. So another command may come first:
+ * placement_stage_check() looks again, and a rename never replaces anything. `placed` counts what
+ * is in place, and undoing takes that many back, the last one first.
+ */
+
 #include "store/placement_stage.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * Finding a root, opening it, locking it, making it. A directory is checked through the descriptor
+ * by which it is used from then on. root_init() holds a lock on the root's own directory, not on a
+ * file in it, so that of several processes one makes it; mas.ini comes last, so what was killed
+ * before is no root yet, and the next call completes it.
+ */
+
 #include "store/root.h"
 
 #include "base/file.h"
@@ -179,8 +186,6 @@ int root_try_lock(const struct root *root, int *ret_fd, struct err *err)
     return lock_sessions(root, LOCK_TRY, ret_fd, err);
 }
 
-/* Finds the shipped templates: next to an installed or freshly built mas, otherwise in the
- * configured directory. */
 /* Locks a directory until fd is closed. */
 static int lock_dir(int fd, const char *path, struct err *err)
 {

@@ -1,3 +1,10 @@
+/*
+ * First the words and names, then how .session is written, then how it is read. The reader takes
+ * the keys that it knows out of the pairs one by one; what is left is the user's or strange. A key
+ * that earlier versions did not write may be missing. Reading changes nothing on disk: paths of
+ * another place and strange keys are only noted in the struct.
+ */
+
 #include "store/session.h"
 
 #include "base/file.h"

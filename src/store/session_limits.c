@@ -1,3 +1,9 @@
+/*
+ * An amount of 0 says nothing, and -1 says that there is no limit, in memory as in the file; so the
+ * first place that says anything decides, see inherit(). A change reads the file and replaces it as
+ * a whole under the metadata lock, over a damaged one, too. Readers take no lock.
+ */
+
 #include "store/session_limits.h"
 
 #include "base/file.h"

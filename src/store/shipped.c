@@ -1,3 +1,11 @@
+/*
+ * Entries are compared by one number, a hash of their names, types and contents: copies have times
+ * of their own. The state of an entry follows from three such numbers: of what the root has, of
+ * what is shipped now, and of what the record says was given last. An entry is copied under another
+ * name and then renamed, and the record is written after all of them; after a kill the next `mas
+ * init` goes on.
+ */
+
 #include "store/shipped.h"
 
 #include "base/file.h"

@@ -1,3 +1,11 @@
+/*
+ * A snapshot gets the name of the template's state only if that is the same before and after the
+ * copy. Copying holds no lock: of two processes that build the same one, the second finds its name
+ * taken when it places it, and uses that one. The metadata lock is held for looking up and renaming
+ * only; what goes is renamed under it and deleted afterwards. All that a kill leaves has a name
+ * that a sweep, or the next host of the agent, removes.
+ */
+
 #include "store/snapshot.h"
 
 #include "base/file.h"

@@ -1,3 +1,11 @@
+/*
+ * The metadata lock is for names: it is held while they are created, renamed and listed. Copying
+ * and deleting take long and need none. In a new workspace the template's files come first,
+ * .session last, and one sync covers all; then the parts in the root get their places, then the
+ * workspace, and with that there is a session. Removing goes the other way: the name goes first,
+ * the files after it.
+ */
+
 #include "store/stage.h"
 
 #include "base/file.h"

@@ -1,3 +1,9 @@
+/*
+ * Finds, opens and checks templates; the other template_*.c copy and edit them. The directory is
+ * opened first, and everything is read below that descriptor, of which the owner was checked, so
+ * nothing can be exchanged between the check and the use. Nothing here changes a template.
+ */
+
 #include "store/template.h"
 
 #include "base/path.h"

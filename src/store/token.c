@@ -1,3 +1,10 @@
+/*
+ * Each question reads the whole file, and one line that mas would not write makes all of it count
+ * for nothing, like another owner or mode. A change reads the file, leaves out the tokens that have
+ * expired and replaces it under the lock of the root. Of a new token only the sum is written, so
+ * nothing that is read here opens anything.
+ */
+
 #include "store/token.h"
 
 #include "base/file.h"

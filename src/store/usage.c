@@ -1,3 +1,10 @@
+/*
+ * A meter (base/tree.h) counts each file once; what a part takes is the difference of the meter's
+ * total before and after it was walked over, so what several parts share counts for the first. Two
+ * threads take one session after another; each finished one is added to the total under a lock.
+ * Limits come last: nothing is measured where none is set.
+ */
+
 #include "store/usage.h"
 
 #include "base/number.h"

@@ -1,3 +1,9 @@
+/*
+ * Every change reads the whole file, changes the list and replaces the file by a rename, under a
+ * lock of its own; if nothing differs, nothing is written. Readers take no lock and see the old
+ * file or the new one. A writer that is killed leaves .waiting.new, which the next one removes.
+ */
+
 #include "store/waiting.h"
 
 #include "base/file.h"
