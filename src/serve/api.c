@@ -1,3 +1,11 @@
+/*
+ * The way of a request: api_begin(), at its head, finds the row of the table of operations and asks
+ * the guard; api_handle(), with its body, looks at the root, at the Idempotency-Key and at the
+ * parameters; handle() goes on by the kind of the operation. All of that is on the event loop; what
+ * may have to wait becomes a job of a pool, and the answer is sent when the loop gets that back.
+ * Who has no token does not learn which addresses exist.
+ */
+
 #include "serve/api.h"
 
 #include "serve/events.h"

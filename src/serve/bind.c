@@ -1,3 +1,10 @@
+/*
+ * If systemd passes sockets on, the settings open none. A Unix socket that exists is tried: one
+ * that takes a connection belongs to a server that runs, one that does not was left by a killed one
+ * and is removed. It is made under a umask that gives it to this user alone. If one of them fails,
+ * those that are open are closed again.
+ */
+
 #include "serve/bind.h"
 
 #include "base/address.h"

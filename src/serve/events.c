@@ -1,3 +1,11 @@
+/*
+ * Events come from four places: two surveys that are compared, the hosts of agents (follow.c), the
+ * log of the code (code_follow.c) and tasks that end (task.c). They become text once, in the ring.
+ * While nobody wants events nothing is followed, and the first client begins anew: it is greeted
+ * only when the state is known, so that no change after its greeting is missed, and one that
+ * returns too late gets `reset`.
+ */
+
 #include "serve/events.h"
 
 #include "base/time.h"

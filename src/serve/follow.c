@@ -1,3 +1,11 @@
+/*
+ * A watched host gets a connection that is asked once and then only tells; the state of an ACP
+ * agent opens the second one. A connection that fails or ends is dropped, and the next survey
+ * connects again, so nothing is tried again here. What an agent says is collected until its turn
+ * ends, for the `message`; pieces for `live` are joined for a moment first, because a host sends
+ * very small ones.
+ */
+
 #include "serve/follow.h"
 
 #include "base/path.h"

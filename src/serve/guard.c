@@ -1,3 +1,10 @@
+/*
+ * A request passes three questions in this order: is the Host this server, is the Origin no foreign
+ * page, whose token is it. Tokens are kept and compared as sums. A file of tokens is read again
+ * when its stat differs; if that fails for a reason of its own it opens nothing, and if this
+ * process lacks descriptors or memory, what was read before stays until the next look.
+ */
+
 #include "serve/guard.h"
 
 #include "base/file.h"

@@ -1,3 +1,9 @@
+/*
+ * A hint is cut up at "; ". In each part the table of operations says which address does what the
+ * command does, and the table here what stands for an option. A part with a command or an option
+ * that they do not know is left out: no hint is better than one that a client cannot follow.
+ */
+
 #include "serve/hint.h"
 
 #include "model/operation.h"

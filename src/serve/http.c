@@ -1,3 +1,11 @@
+/*
+ * Connections, each with a link: what mas knows of it until libmicrohttpd closes it. Strangers,
+ * clients with a token and those of the Unix socket are counted apart; where there is no room, the
+ * stranger that has been idle longest makes it, so that strangers who only hold connections keep
+ * nobody out. Where both are needed, one daemon has TLS and one has not. A connection is ended by a
+ * shutdown(); libmicrohttpd then closes it itself.
+ */
+
 #include "base/time.h"
 #include "serve/http_internal.h"
 

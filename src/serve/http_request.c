@@ -1,3 +1,11 @@
+/*
+ * libmicrohttpd calls http_on_request() again and again with what has come; the phase of the
+ * exchange says what that is: the head, a piece of the body, its end, or an answer that a job has
+ * made meanwhile. An exchange belongs to its connection from http_on_uri() to http_on_completed(),
+ * which counts and logs it, and frees it whatever became of it. While it waits, or its stream has
+ * nothing new, the connection is suspended.
+ */
+
 #include "base/path.h"
 #include "base/time.h"
 #include "serve/http_internal.h"

@@ -1,3 +1,11 @@
+/*
+ * Each file begins with the sum of the request, the server that works on it and a status, 0 until
+ * there is an answer. A 0 of this server means that the first request is still worked on; one of
+ * another server, that nobody knows what became of it. Files are written under another name and
+ * renamed, so one is there as a whole or not at all. Counting is cheap because the directory is
+ * read only when it seems full, or once an hour.
+ */
+
 #include "serve/keys.h"
 
 #include "base/file.h"

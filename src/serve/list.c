@@ -1,3 +1,11 @@
+/*
+ * Three kinds of jobs, at most one of each at a time, on threads of the list's own: a survey, a
+ * query to tmux and one to the hosts. A request notes how old each of the three may be and waits
+ * until all are young enough; when a job ends, those that still lack something start the next one.
+ * A job works on its own data, and the loop takes the result over; what tmux says of a listing that
+ * was replaced meanwhile is dropped.
+ */
+
 #include "serve/list.h"
 
 #include "base/time.h"

@@ -1,3 +1,10 @@
+/*
+ * All positions are those of the log reader (base/log_read.h); byte 0 of the stream is where the
+ * log began when it was opened. If the reader had to skip what was removed meanwhile, the stream
+ * ends, because its bytes would no longer have their numbers. A stream that goes on watches logs/
+ * and the workspace: a session that is removed moves first, and that ends it.
+ */
+
 #include "serve/log_stream.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * Requests are counted as they end, by the row of their operation, on the event loop, so without a
+ * lock. The rest is found when somebody asks, most of it in the list of sessions that requests
+ * share; the request waits for that as GET /sessions does. Each add_*() appends a few metrics with
+ * their heads.
+ */
+
 #include "serve/metrics.h"
 
 #include "memory/starts.h"

@@ -1,3 +1,10 @@
+/*
+ * First the address is cut up in place, so parts and queries point into the uri and live as long as
+ * the request; only what stands for {item}, and queries, may have escapes. Then the answers: an
+ * error gets the code of its status, unless it has one of its own, and a hint in terms of the API.
+ * An answer is only put down here; sending it is up to http_request.c.
+ */
+
 #include "serve/request.h"
 
 #include "serve/hint.h"

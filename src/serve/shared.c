@@ -1,3 +1,10 @@
+/*
+ * A question is in the list while a worker finds its answer; it belongs to the loop, except what
+ * the worker writes. Those who asked before it began wait in `asking`, those who came later in
+ * `later`: when the answer is there, the first get it and the second become the first, and the same
+ * question is worked on again. It leaves the list when nobody is left.
+ */
+
 #include "serve/shared.h"
 
 #include "serve/api.h"

@@ -1,3 +1,10 @@
+/*
+ * A task is one job of its own pool, so that long ones leave the threads of short requests alone.
+ * The loop owns the list; the worker owns the output and the error until the end, and a mutex
+ * protects what both need: whether it has started or is cancelled, and the process. A cancel before
+ * the start only sets a flag, which the worker asks for once more when the process is there.
+ */
+
 #include "serve/task.h"
 
 #include "base/json.h"

@@ -1,3 +1,10 @@
+/*
+ * Jobs go through two queues, waiting and finished, both under one mutex; an eventfd tells the loop
+ * of finished ones. Threads are made as they are needed and stay until the end. Who gets what is
+ * one rule, gets_more(), for places, which only the loop counts, and for threads, which are counted
+ * under the mutex. A worker that finds no job which may run sleeps until one comes, or one ends.
+ */
+
 #include "serve/work.h"
 
 #include "base/id.h"

@@ -1,3 +1,11 @@
+/*
+ * An archive is written in the directory where it will be, under a name that nobody takes for one,
+ * in a file that is locked as long as its writer lives; so what a killed one left is known by its
+ * free lock, and goes when the next archive is written there. It is renamed when it is whole and
+ * synced, never over another file. The rest is the order for mas-archive and what it reports. Of a
+ * running session memory.db is copied first, into a spool without a name for mas-archive.
+ */
+
 #include "session/archive.h"
 
 #include "base/file.h"

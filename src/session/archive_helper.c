@@ -1,3 +1,11 @@
+/*
+ * One order goes out, then frames come in until the one that is awaited: progress and warnings on
+ * the way are taken here, "failed" carries the error. mas-archive has no time limit; instead each
+ * wait for it is short, and life->tick can end it after any. If mas-archive ends without a word,
+ * its exit code and standard error are the reason. Ending it closes the socket and abandons the
+ * process.
+ */
+
 #include "session/archive_helper.h"
 
 #include "base/loop.h"

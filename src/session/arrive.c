@@ -1,3 +1,10 @@
+/*
+ * The state of an arrival is nothing of its own: it follows from MOVED_TO of .session, see
+ * state_of(). The other machine may ask again for what it got no answer to: arrive_release() and
+ * arrive_drop() succeed if there is nothing left to do. arrive_look() also finds out whether a
+ * session could arrive at all, before the other machine stops it.
+ */
+
 #include "session/arrive.h"
 
 #include "base/file.h"

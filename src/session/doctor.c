@@ -1,3 +1,11 @@
+/*
+ * What is wrong with the root and with sessions together; doctor_session.c looks at each of them,
+ * the other doctor_*.c at their parts. Leftovers of killed commands come first, then one survey,
+ * which all checks read; it is taken again if a tmux server got its socket back. The index comes
+ * last, when it is known whether a row is wrong. A check repairs with --fix only, and then tells
+ * doctor_mend() what it found and how the repair went.
+ */
+
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"

@@ -1,3 +1,11 @@
+/*
+ * Three things: which command and preset an agent has, whether it could start (its program,
+ * variables, wall and limits), and run/env. The looks at what the machine can hold of walls begin
+ * early and are awaited late, so that other work is done meanwhile. A host marks that it has read
+ * by a single byte, under the lock of the file; a file that is gone when the lock comes means that
+ * the team was given up.
+ */
+
 #include "session/launch.h"
 
 #include "base/file.h"

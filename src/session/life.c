@@ -1,3 +1,12 @@
+/*
+ * `new` and `start`; life_plan.c says what will be made, and the other life_*.c have the rest.
+ * First come the plan and all checks, the lease, and run/env. Then a .session that says ACTIVE gets
+ * its place, then tmux builds the team, whose hosts wait at run/env, the lock of which is released
+ * last. A failure removes run/env first, so that these hosts exit, and undoes the rest then. After
+ * a kill the session is as it was before (a new one is not there), or it runs, or it appears as
+ * crashed.
+ */
+
 #include "session/life.h"
 
 #include "base/file.h"

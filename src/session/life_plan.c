@@ -1,3 +1,11 @@
+/*
+ * Everything that can be said and checked before a new session exists: options, then the team (the
+ * template, changed by the options), its programs, the session itself, then the room in tmux and on
+ * disk. Nothing of the session is on disk yet, and no lock is kept; life_settle() checks the names
+ * again under the metadata lock. The look at what the machine can hold of walls goes on meanwhile
+ * and is awaited last.
+ */
+
 #include "base/memory.h"
 #include "code/project.h"
 #include "session/launch.h"

@@ -1,3 +1,11 @@
+/*
+ * run() finds the session, or makes one for a unit/ that has none, and lists the steps; a dry run
+ * ends there. execute() follows the list: MIGRATING is recorded, the team is stopped, the parts
+ * move, the metadata and then the row become isolated, the team starts again, and MIGRATING goes.
+ * What has been done follows from .session and from where the directories are, so after a kill the
+ * next run plans what is left. A failure is undone as long as the mode is still legacy.
+ */
+
 #include "session/migrate.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * The session, its team and the clients of its tmux server are read once, then each notice goes
+ * through all ways in turn, the quick ones first. One way that fails does not stop the others.
+ * Programs are run one at a time, each with a mark in its environment; if one has to be ended,
+ * everything with its mark is. Nothing is tried again.
+ */
+
 #include "session/notice.h"
 
 #include "base/json.h"

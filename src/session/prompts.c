@@ -1,3 +1,10 @@
+/*
+ * The reader goes down the document by tables: each member of an object has a function, and the
+ * path of the current node grows and shrinks with it, for errors. A text member of an agent is a
+ * row in fields[]: where it goes and what it must be. Each agent may be there once, with the rank
+ * that it has in the template.
+ */
+
 #include "session/prompts.h"
 
 #include "base/file.h"

@@ -1,3 +1,11 @@
+/*
+ * make_plan() plans the wall as for the agent itself: how strong it is follows from the settings,
+ * the rest from the session and from a look at the machine. A plan without a program for the wall
+ * means that there is none. Then a check runs through sh, in the environment of this process, and a
+ * program that is missing gives the same exit code; behind the wall it has the environment that
+ * agents get.
+ */
+
 #include "session/walled_run.h"
 
 #include "base/env.h"
