@@ -1,3 +1,10 @@
+/*
+ * notice_of_change() takes over the new state before it decides, so that a change is told once at
+ * most, whether it was worth a notice or not. Every text goes through notice_fill(), also one that
+ * is read back, so that nothing which a terminal would obey gets any further. Nothing is kept here:
+ * the host owns the state, and `mas notify` what is done with a notice.
+ */
+
 #include "model/notice.h"
 
 static const char *const names[NOTICE_KIND_COUNT] = {

@@ -1,3 +1,10 @@
+/*
+ * Three uses of a row: to make the words of its command from values, to tell whether given words
+ * can be those of a row, and to find the row of a command that a hint names. The first two follow
+ * the same words and the same options of the parameters, because the second lets through what the
+ * first has made. In the third the longest name that fits counts.
+ */
+
 #include "model/operation.h"
 
 #include "base/id.h"

@@ -1,3 +1,9 @@
+/*
+ * find_fault() and text_fault() check a value by its kind, and put_kind() tells programs the same
+ * as a JSON schema; who adds a kind looks at both. The words of a PARAM_WORD stay one text of the
+ * row; they are cut up wherever they are needed.
+ */
+
 #include "model/param.h"
 
 #include "base/id.h"

@@ -1,3 +1,9 @@
+/*
+ * A parse function changes its member only if the value is good; else it returns what a good one
+ * would be, for the error. Keys that contain a name, such as env.NAME, come first, then the table.
+ * A key whose member is a text has its function in is_text(): by that it begins as "" and is freed.
+ */
+
 #include "model/preset.h"
 
 #include "base/json.h"

@@ -1,3 +1,10 @@
+/*
+ * Each key has a function that checks the value and only then changes the remote. Names of machines
+ * and partitions are words of command lines later, so the characters that they may have are listed,
+ * and none begins with "-". `via` sets two members, so it has no place in the struct that
+ * remote_value() could read.
+ */
+
 #include "model/remote.h"
 
 #include "base/suggest.h"

@@ -1,3 +1,10 @@
+/*
+ * First the checks, which return NULL or what a valid value is, in words that follow "is not"; then
+ * the table, in which the settings of a section stand together, because setting_write_defaults()
+ * begins a section where its name changes. Last come the lists of settings that are special: those
+ * that name programs, and those that hosts read only when they start.
+ */
+
 #include "model/setting.h"
 
 #include "base/address.h"

@@ -1,3 +1,10 @@
+/*
+ * The words of a team, then how one is put together: template.ini (team_ini.c) and config.json use
+ * the same functions for it, and team_complete() checks and completes what either has read. Then
+ * the members in JSON, written and read back. A member that is missing was not said, or is of a
+ * session that an earlier version made.
+ */
+
 #include "model/team.h"
 
 #include "model/layout.h"

@@ -1,3 +1,10 @@
+/*
+ * The words of walls, the lists of paths that presets and settings have, and the report of a host.
+ * Paths are checked as texts only; whether they are there is looked at when a wall is planned.
+ * Those of wall.home stay in one copy of the value, into which the entries point. Texts of a report
+ * are cut to the room that they have, because whoever sends one may be another version.
+ */
+
 #include "model/wall.h"
 
 #include "model/network.h"

@@ -1,3 +1,10 @@
+/*
+ * The life of a client, permissions, and what else agents ask; acp_call.c has our own requests,
+ * acp_update.c reads updates. A permission is in a table from its request to its answer, its
+ * withdrawal or the end of its turn. It leaves the table before anybody is told, because a callback
+ * may change the table. acp_free() in a callback takes effect when that has returned.
+ */
+
 #include "protocol/acp.h"
 
 #include "protocol/acp_internal.h"

@@ -1,3 +1,10 @@
+/*
+ * What an editor asks; acp_agent_tell.c has what it is told. A request goes through the table of
+ * methods, which says what members it needs; the caller sees it only if they are there. The blocks
+ * of a prompt become one text, embedded ones last. Open requests are in the rpc alone: nothing is
+ * kept of them here.
+ */
+
 #include "protocol/acp_agent.h"
 
 #include "model/message.h"

@@ -1,3 +1,9 @@
+/*
+ * The part of protocol/acp_agent.h that tells an editor something or asks it. Each function writes
+ * one message and leaves it to the rpc; what was told is not kept. Words that the protocol does not
+ * have, which another version of an agent may use, become one that it has.
+ */
+
 #include "protocol/acp_agent_internal.h"
 
 /* ---- updates */

@@ -1,3 +1,11 @@
+/*
+ * Everything that there is to look at adds to what was found: signs of a limit or of load, times,
+ * and that money is missing. conclude() decides when all has been seen: a time that is meant for
+ * this request counts before others, and no wait helps if money is missing. An answer can be of a
+ * model that speaks of limits, so it counts only if it is short and begins as agents begin such a
+ * message.
+ */
+
 #include "protocol/acp_limit.h"
 
 #include "protocol/acp_limit_time.h"

@@ -1,3 +1,9 @@
+/*
+ * In words, spans ("in 3 hours") are looked for before clocks ("at 3pm"); in data, the name of a
+ * member says what its number or text is. Each reader moves behind what it has read. Nothing is
+ * guessed: a day that is in no calendar, or a zone that nobody knows, gives no time.
+ */
+
 #include "protocol/acp_limit_time.h"
 
 #include "base/zone.h"

@@ -1,3 +1,10 @@
+/*
+ * acp_tool_read() makes texts of what came and keeps those; the other functions only put them
+ * together. Of an input the telling member comes first, two sides of a change become a diff, and
+ * what the content shows is left out. The tables at the top are the names that agents give to
+ * members.
+ */
+
 #include "protocol/acp_tool.h"
 
 #include "base/diff.h"

@@ -1,3 +1,10 @@
+/*
+ * Reads a session/update into struct acp_news: the table says which kind a name is and who reads
+ * it. Texts point into the message where they can, and only those that have to be put together are
+ * in acp_news. One of an unknown kind, or without a member that its kind needs, is handed on as
+ * ACP_OTHER rather than dropped. Counts of tokens are read here, too.
+ */
+
 #include "protocol/acp_internal.h"
 
 #include "base/diff.h"

@@ -1,3 +1,9 @@
+/*
+ * A member means the same in all events, so all are read for each of them, by one table, and who
+ * handles a type takes those that it has. Nothing is copied, except of a permission, which has to
+ * outlive its frame.
+ */
+
 #include "protocol/host_event.h"
 
 #include "base/number.h"

@@ -1,3 +1,10 @@
+/*
+ * A request that names the newest revision is answered in its form, any other in that of the
+ * handshake; since the answer to a call comes later, the tickets of calls of the former kind are
+ * kept until then. Arguments that are wrong are a result, which the model sees and can correct; a
+ * tool or method that does not exist is an error of the protocol.
+ */
+
 #include "protocol/mcp.h"
 
 #include "protocol/rpc.h"

@@ -1,3 +1,10 @@
+/*
+ * Output is appended to one buffer, whose front goes when that pays. Input becomes lines, lines
+ * become messages, and these requests or answers. Own requests are in `pending` by their serial,
+ * those of the peer in `open` by their ticket; an entry leaves its list before its answer is
+ * handled or sent. rpc_free() in a callback takes effect when the outermost call ends.
+ */
+
 #include "protocol/rpc.h"
 
 #include "base/time.h"

@@ -1,3 +1,11 @@
+/*
+ * How tmux is called; the other files of tmux/ say what it is told, and read what it answers. A
+ * call finds tmux, checks whose server listens on the socket, unless this process runs in that
+ * server, and gets an environment without secrets; a server that may be new gets a scope of
+ * systemd, if there is one. What went wrong is known from the words that tmux or systemd-run has
+ * printed.
+ */
+
 #include "tmux/tmux.h"
 
 #include "base/path.h"

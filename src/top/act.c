@@ -1,3 +1,10 @@
+/*
+ * A request is a connection of its own to the host, which is kept until the answer comes or its
+ * time is over. `mas stop` runs beside the screen, and its first line is the message. Any other
+ * command stops the screen until it has ended; what it prints to be read is caught first and then
+ * shown in a pager, which is made to wait for a key.
+ */
+
 #include "top/act.h"
 
 #include "base/json.h"

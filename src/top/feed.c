@@ -1,3 +1,11 @@
+/*
+ * Index, root and hosts each have a time at which they are looked at next. Rows of the index are
+ * matched by id, so that teams which are known keep their agents. A host is watched by a connection
+ * that stays open; where descriptors are few, or it has too many watchers, it is asked from time to
+ * time instead. In one turn only so many connections are made, and a host that is not there is
+ * tried less and less often.
+ */
+
 #include "top/feed.h"
 
 #include "base/path.h"

@@ -1,3 +1,10 @@
+/*
+ * What each key does. input_press() hands a press to the mode that is on; the tables have the keys
+ * of the list. The functions change struct top, and view.c draws it afterwards. Modes that take
+ * words remember their agent by its name, because rows move meanwhile. A question is answered only
+ * if it has been on the screen.
+ */
+
 #include "base/time.h"
 #include "top/tail.h"
 #include "top/top.h"

@@ -1,3 +1,10 @@
+/*
+ * add_cell() makes the text of each cell, for measuring and for drawing, so that these cannot
+ * differ. The rows that are visible are measured; if all columns do not fit, the last line moves
+ * into the column AT, then columns go in the order of spare[], and what is left widens the two
+ * flexible ones. The list_add_*() functions are for other parts of the screen as well.
+ */
+
 #include "top/list.h"
 
 #include "base/number.h"

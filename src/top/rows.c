@@ -1,3 +1,10 @@
+/*
+ * The list is built anew from the table each time: entries that pass the filter are sorted by rank,
+ * for the view by team the teams are put together in the order of their first entries, and then
+ * come the headings. What the user has chosen or folded is kept by name, not by place, and so is
+ * found again in the new list.
+ */
+
 #include "top/rows.h"
 
 /* An agent, or a team without hosts, before it has a row. */

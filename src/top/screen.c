@@ -1,3 +1,10 @@
+/*
+ * Colours: a pair for each paint and, where the terminal has many, a second one for the chosen row;
+ * else that row is reversed. Output: the whole canvas is written each time, and curses finds out
+ * what has changed. Input: the codes of curses become struct press here, so that no other file
+ * knows them.
+ */
+
 #include "top/screen.h"
 
 #include "base/palette.h"

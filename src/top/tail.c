@@ -1,3 +1,10 @@
+/*
+ * Events go through a table of handlers. A text comes in pieces, and the newest line is open until
+ * it ends. What was read from the store comes again as events of the host; `known` and `known_len`
+ * say up to where, and is_new() skips that. Lines are kept for the chosen agent only, all others
+ * have just their last one.
+ */
+
 #include "top/tail.h"
 
 struct agent_tail *tail_new(bool acp)

@@ -1,3 +1,11 @@
+/*
+ * Agents get a tail when they come on the screen and lose it when they leave. Of an ACP agent the
+ * host is asked to listen first and the store is read then, so that nothing between the two is
+ * missed. The log of another one is read when its size has changed, only its end, and then its host
+ * is asked for its status, which has the title. Only a few stores and logs are read in one turn of
+ * the loop.
+ */
+
 #include "top/tails.h"
 
 #include "base/log_read.h"

@@ -1,3 +1,10 @@
+/*
+ * Draws the screen from struct top, all of it each time: the head, the list with its preview, or a
+ * question, or the help, and the line at the bottom. What depends on the room is decided here, too:
+ * from where the list is shown, which agents get tails and, in top->asked, which question a person
+ * has seen, so that input.c may answer it.
+ */
+
 #include "base/time.h"
 #include "top/list.h"
 #include "top/preview.h"

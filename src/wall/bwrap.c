@@ -1,3 +1,10 @@
+/*
+ * The whole command is: mas-network (if there is a way out) outside, bubblewrap, mas-wall,
+ * mas-network inside, the program. bubblewrap reads its own arguments from a file in memory,
+ * descriptor 3; further descriptors get their numbers as they are added. Mounts are in the order of
+ * the plan, what is above first, and after all of them the top becomes read-only.
+ */
+
 #include "wall/bwrap.h"
 
 #include "base/file.h"

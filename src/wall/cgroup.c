@@ -1,3 +1,10 @@
+/*
+ * Everything here is a file of the kernel: a limit that it does not take is not among what the
+ * group holds, and a group in which something runs cannot be removed. So nothing is recorded
+ * anywhere else. A host has a shared lock on the group of its agent as long as it lives; a group on
+ * which an exclusive one can be had, and in which nothing runs, was left.
+ */
+
 #include "wall/cgroup.h"
 
 #include "base/file.h"

@@ -1,3 +1,11 @@
+/*
+ * plan_begin() decides what can be told without the agent's files: the level, what holds each part,
+ * the network; wall_foresee() is no more than that. plan_files() adds mounts: system, home,
+ * session, named paths, programs; the other plan_*.c know which. Then what is there twice goes, and
+ * the environment follows, because it depends on what is inside. /tmp and the home that are shared
+ * come last.
+ */
+
 #include "wall/plan.h"
 
 #include "base/env.h"

@@ -1,3 +1,10 @@
+/*
+ * One trial answers all: mas-wall, run in bubblewrap with each option that a wall needs, prints
+ * what the kernel has. It is begun early and awaited late. Where bubblewrap does not work, mas-wall
+ * is run without it, and the switches of the kernel say what to advise. probe_cache.c remembers
+ * what has worked.
+ */
+
 #include "wall/probe.h"
 
 #include "base/file.h"

@@ -1,3 +1,11 @@
+/*
+ * The steps of scope_make(): look whether a scope would end the agents earlier than they end now,
+ * ask the manager for one (again, without the policy that earlier ones do not know), wait until the
+ * kernel shows this process in it, because systemd moves it after it has said yes, and step down
+ * into a group below. After a failure in between, the process is in the scope or where it was; it
+ * can run in both.
+ */
+
 #include "wall/scope.h"
 
 #include "base/file.h"
