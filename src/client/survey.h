@@ -8,6 +8,13 @@
  * seen from here. mas asks each live server once, all at the same time; where a session has a
  * server of its own, its hosts answer instead if they can, see client/vouch.h. It writes nothing,
  * except an index that it had to rebuild.
+ *
+ * What a list costs: it reads the index (one line per session, split in place) and the .session of
+ * each session that is active in the index, or whose .session is not the file that its line was
+ * made from (one fstatat(2) each); `--all` and `--error` read every .session. Each live server and
+ * the hosts of its sessions are asked at the same time, one request each, with one wait for all.
+ * test/cli/tmux-processes.bats says how many processes of tmux each command may start: a full id
+ * needs no look at tmux; a name needs one, because a user may have renamed the tmux session.
  */
 #pragma once
 

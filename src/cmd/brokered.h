@@ -10,6 +10,10 @@
  * - no other session than the agent's own, except what [memory] lets commands with CMD_MEMORY see.
  *
  * As whom it acts, and towards whom, other hosts decide by the process.
+ *
+ * So in a command with CMD_AGENT each option that names a file says so by OFFER_FILE or OFFER_DIR,
+ * sessions are found by call_select(), and it starts no pager, editor or shell of the caller's
+ * choice.
  */
 #pragma once
 

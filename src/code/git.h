@@ -10,6 +10,20 @@
  * named. It reads no configuration but that of the repository `dir`. Hooks, fsmonitor, filters,
  * external diff programs, textconv, credential helpers, pagers, editors, signatures and every
  * transport are off. The filter `lfs` is mas itself (code/lfs_filter.h).
+ *
+ * To call it, take one of the makers of struct git: repo_git() for code.git, stranger_git() for
+ * code.git with an agent's objects and work tree, {.dir = project->dir} for the project,
+ * checkout_open() for its work tree. Never set `dir` to an agent's repository once it has been
+ * handed over; only make_first() and finish_tree() in code/repo.c do so before. Call git_must() if
+ * a failure is an error, git_text() for one value, git_run() to look at the exit code. Use plumbing
+ * with fixed output (-z, --porcelain, rev-parse), put --end-of-options or a full ref name in front
+ * of names from outside, and parse object names with git_parse_oid().
+ *
+ * A command that could read attributes, hooks or settings in a way that safe_settings in git.c does
+ * not turn off needs a row there and a hostile test. git dies with mas, so check what a kill
+ * leaves. Who opens what an agent can write otherwise than by stranger_open() asks odd_check()
+ * first, and who moves a work tree in_way_check(). What a git that runs mas has set in the
+ * environment, git_forget_caller() removes when mas begins.
  */
 #pragma once
 

@@ -2,16 +2,26 @@
  * Brings the integration branch into the project, and knows what was brought there.
  *
  * Steps, under the lock of code.git:
- *  1. Merge in code.git, where the project's objects are only read.
- *  2. Copy the objects that the project lacks.
- *  3. If the branch is checked out, check that nothing changed there is in the way. Write the
- *     journal code.git/landing: branch, old and new commit, work tree.
- *  4. Move the branch from the old commit to the new one, in one step.
- *  5. Move the work tree; remove the journal; set refs/mas/landed.
  *
- * Killed before 4, the project has at most some objects that it does not need. Killed after 4, the
- * branch has landed and its work tree lags; land_finish() moves it. A git that was killed in 4
- * leaves locks in the project, which land_finish() removes if nobody has them open.
+ * 1. Finish a landing that was killed (land_finish()).
+ * 2. Make the commit in code.git, where git also reads the project's objects. The project is only
+ *    read.
+ * 3. Copy what the project lacks as in step 2 of code/merge.h, in one pack, and the objects of
+ *    git-lfs (lfs_to_project()).
+ * 4. If the branch is checked out, check that nothing that landing would replace was changed there
+ *    (land_tree.c), also nothing that git does not see (unseen_find()), and that no file needs a
+ *    filter (drivers_find()). Write the journal code.git/landing: branch, old and new commit, work
+ *    tree.
+ * 5. Move the branch with `git update-ref`, which compares the old value.
+ * 6. Move the work tree with `git read-tree -u -m`, remove the journal, set refs/mas/landed.
+ *
+ * Killed before 5, the project has at most a pack that no ref needs, which its `git gc` removes,
+ * objects of git-lfs, which its `git lfs prune` removes, and the journal names a commit that the
+ * branch does not have: the next landing drops it. Killed in 6, the branch has landed and the work
+ * tree lags. The next landing compares each file that landing changes with both commits by content,
+ * with an index of its own: a file that is neither as before nor as after stops it, and nothing is
+ * changed. Otherwise it writes those that lag. A git that was killed leaves locks in the project,
+ * which land_finish() removes first, if nobody has them open.
  */
 #pragma once
 

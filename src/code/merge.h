@@ -1,5 +1,20 @@
 /*
  * Merges agents' branches into the integration branch of code.git, without a work tree.
+ *
+ * Steps for each agent, under the lock of code.git:
+ *
+ * 1. Read the agent's HEAD and branch as a stranger's (stranger_open()). This writes nothing.
+ * 2. Empty incoming/. Pack there what code.git lacks, let `git index-pack --strict` check each
+ *    object, and rename the pack into objects/pack, the index last, because git sees a pack by its
+ *    index (pack_copy()).
+ * 3. Set refs/mas/agents/AGENT. Copy the objects of git-lfs (lfs_from_agent()).
+ * 4. Merge without a work tree (merge_trees()), and make the commit. A conflict ends it here.
+ * 5. Move the integration branch with `git update-ref`, which compares the old value.
+ * 6. Move the view.
+ *
+ * Killed before 5, code.git has at most objects and a ref that the next merge makes again. Killed
+ * after 5, the branch is merged and the view lags; the next merge moves it from the commit that its
+ * HEAD still names.
  */
 #pragma once
 

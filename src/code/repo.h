@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * The repositories of a session: code.git and those of its agents.
  *
@@ -20,8 +21,31 @@
  * agent: code/stranger.h reads it. code/view/ is a work tree of the integration branch without a
  * branch of its own, for agents that only read.
  *
- * All of this is made in the workspace's stage, so it exists whole or not at all.
+ * All of this is made in the workspace's stage, so it exists whole or not at all. Later it is
+ * written by
+ *
+ *     objects, refs           merge_commit(), work_fetch(), land()
+ *     indexes/                work_snapshot(), for the work tree of each agent and submodule; a cache
+ *     indexes/AGENT.look      work_look(), with AGENT.figures, which is what it found; under the lock
+ *                             code.locks/AGENT.look
+ *     lfs/                    lfs_bring(): at `new`, and before a branch moves; each object is written
+ *                             to lfs/tmp/ and renamed
+ *     submodules/             submodule_make(), submodule_follow(): those that mas has filled in each
+ *                             work tree, and their indexes; read by module_list_read()
+ *     setup/                  life_make_code(), `mas setup` (code/setup.h)
+ *     placed/                 life_make_code(): ignored files that mas copied to each agent, by hash
+ *     info/sparse-checkout    sparse_inherit()
+ *     landing                 land(), land_finish(): the journal of a landing (code/land.h)
+ *     ../code/view/           repo_move_view()
+ *     ../code/AGENT/          the agent, which mas does not believe; sync_agent(), under git's locks
+ *     ../code/AGENT/.git/modules/  the agent; submodule_repo_set() moves the HEADs there
+ *     the project             land(), land_finish(), keep_save() (refs/mas/lost/), under git's locks
+ *
+ * where nothing else is said under the lock of code.git, which is ../code.locks/mas.lock
+ * (merge_lock()). Agents can read code.git, and whoever can open a file can lock it, so no lock is
+ * in a place that the wall of an agent leaves open.
  */
+/* clang-format on */
 #pragma once
 
 #include "base/kv.h"

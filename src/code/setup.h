@@ -5,6 +5,11 @@
  *
  * code.git/setup/ has the file .script, which says what the session has, and a file AGENT for each
  * work tree in which it has run.
+ *
+ * An agent whose setup is due starts in two steps (host/setup.c): `mas setup`, below a supervisor
+ * of its own, runs the program and records what it has made; then, if that ended well, the agent
+ * starts. Killed in the middle, there is no mark in code.git/setup/, and the next start runs it
+ * again.
  */
 #pragma once
 

@@ -1,6 +1,23 @@
 /*
  * Brings the integration branch to agents, and what is new in the project to the integration
  * branch.
+ *
+ * Steps of sync_agent(), under the lock of code.git:
+ *
+ * 1. Check that the agent's branch is behind and that nothing in its work tree differs from its
+ *    commit (find_obstacle(), with an index of mas). This writes nothing there.
+ * 2. Create index.lock and the lock of the branch in the agent's repository, as git does.
+ * 3. Move the files with `git read-tree -m -u`, which stops before it overwrites a file that has
+ *    changed since.
+ * 4. Replace the branch, then the index, each by a rename. Remove both locks.
+ *
+ * Killed in 3, the agent finds files of the new commit that look changed; killed between the two
+ * parts of 4, its index lags and looks like staged changes. Nothing is lost, because nothing there
+ * was its own. Both leave git's locks, by which the next sync, or `doctor --fix`, knows that it has
+ * to finish this first (sync_finish()).
+ *
+ * sync_project() first copies the project's commits into code.git as step 2 of code/merge.h does,
+ * then merges like its steps 4 to 6.
  */
 #pragma once
 

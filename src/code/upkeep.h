@@ -7,6 +7,9 @@
  * names it or not: agents borrow objects from code.git, and may name them again at any time. Packs
  * with a file .keep beside them stay as they are: repo_make() marks those of the project, whose
  * blocks are shared with it.
+ *
+ * It runs after `merge` and `sync`, still under the lock of code.git. Killed there, code.git has
+ * parts of a pack, which `doctor --fix` removes, or objects twice.
  */
 #pragma once
 

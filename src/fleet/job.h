@@ -6,7 +6,10 @@
  * <store> is a directory on a disk that the front and the nodes share. It and <store>/<id>/ must
  * belong to this user, and nobody else may write there: the record names programs.
  *
- * The job itself writes what has become of the session into the file `run` beside it.
+ * The job itself writes what has become of the session into the file `run` beside it
+ * (job_run_save()), and Slurm what it prints into `output`. job_save() holds job.lock, before and
+ * after the submission. <store>/.jobs/answer is what Slurm said last of the store's jobs: a cache,
+ * except for jobs that Slurm has forgotten, under `lock` beside it (fleet/jobs.h).
  */
 #pragma once
 

@@ -16,6 +16,10 @@
  * Killed before 2, a stopped session is left in the root; before 4, a save without a job. Run with
  * the same id again, each goes on where it was. Killed in 4 or before 5, Slurm may have the job: it
  * is found by its comment. So there is never a second one.
+ *
+ * A job that is to go on elsewhere (SIGUSR1) submits the next one from inside, which waits for its
+ * end (--dependency=singleton): Slurm lets a job that is requeued wait for 121 s, and a new one not
+ * at all. `scontrol requeue` is what is left where nodes may not submit.
  */
 #pragma once
 

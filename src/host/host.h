@@ -1,5 +1,24 @@
 /*
  * `mas host`: the process in an agent's pane.
+ *
+ *     tmux server
+ *      └ mas host ID AGENT         the pane's process: relays, logs, answers on run/<agent>.sock
+ *         └ mas-supervisor         the agent's parent and subreaper; ends its whole tree
+ *            └ the agent           leader of a session on its own pseudo-terminal
+ *               └ ...              its children; orphans become children of the supervisor
+ *
+ * The host of an ACP agent, which is on pipes (its stderr goes to its log), has more children:
+ *
+ *     mas host ID AGENT
+ *      ├ mas-chat                        the pane: a client like any other
+ *      ├ mas-supervisor ─ the agent
+ *      └ mas-supervisor ─ ...            a program that the agent asked for (terminal/create)
+ *
+ * Behind a wall, bubblewrap and mas-wall come between the supervisor and the agent (enter/init.h).
+ *
+ * What a host keeps in run/: <agent>.lock, whose flock(2) shows that it lives, <agent>.sock,
+ * <agent>.agent for the agent's own commands, and <agent>.role/, the text that a program on a
+ * terminal is told of its role, written at each start of the agent.
  */
 #pragma once
 

@@ -2,6 +2,10 @@
  * Finds out who makes a request. The socket says which process has connected. What the process says
  * of itself proves nothing, and neither does its environment. Whatever an agent starts stays below
  * the agent's supervisor, which is a subreaper. That includes daemons and tmux servers.
+ *
+ * So if the ancestors of a client include a supervisor, the client is the agent of that supervisor,
+ * for every host of the user. The supervisor of a shell has another name (mas-superv-op) and does
+ * not count. Therefore the tests, whose clients act as persons, cannot run below an agent.
  */
 #include "host/state.h"
 

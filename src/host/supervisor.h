@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * The supervisor: a small process between a host and its agent that ends the agent's whole tree.
  *
@@ -19,7 +20,28 @@
  * Host and supervisor share a socket pair, whose end tells each of them that the other one is gone.
  * If the supervisor is killed, the host, which is a subreaper too, gets its children and kills them
  * with supervisor_sweep(), which spares what the host has started for itself: host_sweep().
+ *
+ *     what ends                    what follows
+ *     the agent                    the supervisor reports its status, ends the rest of its tree,
+ *                                  and exits; the host stays in the pane
+ *     the host, by a hang-up or    it lets the supervisor end the tree, removes its files from run/,
+ *     SIGTERM                      and exits
+ *     the host, by SIGKILL         the supervisor sees the socket pair close and ends the tree
+ *     the lease (host/lease.c)     host and supervisor each see it on the clock in memory, and end
+ *                                  the agent within 3 s; the host exits. Seen too late, after a stop
+ *                                  of the process, they kill and exit, and touch no file
+ *     the supervisor, by SIGKILL   the tree becomes the host's, which kills it
+ *     both, by SIGKILL             stop, start, rm and `doctor --fix` find the processes by
+ *                                  MAS_SESSION_ID and end them
+ *
+ * The times are [stop] hangup and [stop] terminate. SIGKILL is repeated in rounds, for processes
+ * forked meanwhile. The tree is found in /proc by parents, so a cleared environment or a new
+ * session does not hide a process. A tmux server in the tree is spared because its user wants it to
+ * outlive the terminal. A PID namespace would end that too, and take sudo from agents, so mas uses
+ * one only for a wall. An agent that stops its own team is in the tree that it ends: the host sees
+ * this by the peer's pid, and the order names it as one to spare.
  */
+/* clang-format on */
 #pragma once
 
 #include "base/proc.h"

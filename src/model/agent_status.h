@@ -1,7 +1,7 @@
 /*
  * The status of an agent, as its host knows it. `mas status --json` prints these members. The
- * host's answers to "status" and "watch" (see HACKING.md, "The host's socket") omit members without
- * information and give times in ms only, because a command may read hundreds of them.
+ * host's answers to "status" and "watch" (protocol/host.h) omit members without information and
+ * give times in ms only, because a command may read hundreds of them.
  */
 #pragma once
 

@@ -25,6 +25,17 @@
  * that a name resolves to, it can only listen at an address of its own namespace, where every user
  * of the machine could use it, and it parses what an agent writes. squid looks at addresses, but
  * listens in the same way and takes 30 MiB; dante and microsocks speak no HTTP.
+ *
+ *     mas-network outside ... -- bwrap ... -- mas-wall ... -- mas-network inside ... -- PROGRAM
+ *      ├ mas-network       the guard: has the socket of the namespace, ends with bwrap
+ *      │  ├ mas-network    the gate: SOCKS5; a thread for each connection; started again if it ends
+ *      │  └ mas-net-spare  becomes the guard if that is killed; if both are, the supervisor tells
+ *      │                   the host
+ *      └ (inside) mas-net-inside, tinyproxy   a keeper and what it keeps; not parents of PROGRAM
+ *
+ * `outside` becomes bubblewrap and `inside` becomes the program, so the supervisor sees the
+ * processes that it would see without them. The configuration of tinyproxy is in memory: no file is
+ * left.
  */
 #pragma once
 

@@ -1,8 +1,12 @@
 /* clang-format off */
 /*
  * What the host of an ACP agent and its clients (the pane, `mas ask`, editors, `mas serve`) send to
- * each other over run/<agent>.sock. Each message is a frame (base/frame.h): a JSON object and an
- * optional body of bytes.
+ * each other over run/<agent>.sock, a stream socket to which only the owner can connect (mode 600 in
+ * directories of mode 700; SO_PEERCRED checks the peer's user). Each message is a frame
+ * (base/frame.h): a JSON object of at most 64 KiB and an optional body of at most 4 MiB. A host has 64
+ * connections, of which 48 may watch or listen; if all are taken, it drops a client that does not ask
+ * or does not read. Times are both ISO 8601 and ms since the epoch. New members may appear; a client
+ * ignores those that it does not know.
  *
  * A connection makes one request, unless it listens. The answer is {"ok":true,"agent":ID,...} or an
  * error, which hosts_reply_error() reads. Every request except `listen` has a sender: the agent from
@@ -10,7 +14,25 @@
  * agent must follow the rules of `send`; its own host refuses it `permit`, `clear`, `mode`, `set`,
  * `sleep` and `conversation`.
  *
- * Requests
+ * Requests to every host
+ *
+ *   status        -> the members of model/agent_status.h that have a value, times in ms; tmux: where
+ *                    the pane is, which lets client/vouch.h do without tmux
+ *   watch         messages, early
+ *                 -> the same at once, and again at each change, until the client hangs up. One that
+ *                 reads late gets only the newest state. With "messages":true, each text that a
+ *                 terminal agent's host accepts comes between them: {"event":"prompt","from":"10",
+ *                 "bytes":5} and the text. With "early":true, those of the host's first ten seconds
+ *                 come first, if these are not over (256 KiB of texts at most).
+ *   send          from, enter, wait, bytes; body: the text
+ *                 -> outcome: "delivered" or "queued": typed, or accepted
+ *                 With "wait":true the connection becomes a watch. Starts an agent that does not run.
+ *   restart       the answer is the agent's status, once the new process runs
+ *   stop          hangup, terminate: times in ms
+ *                 -> terminated, killed, names: "cat(123)", once the whole tree has ended
+ *                 The host stays, and starts the agent again only for a person or `restart`.
+ *
+ * Requests that not every host takes
  *
  *   ask           from, wait, new, conversation, tags: ["K:V"], aside, bytes; body: the prompt
  *                 -> agent, outcome: "started" or "queued", prompt: its id, queued: N,

@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * The parts of mas-serve. One thread, the event loop in main.c, owns everything: connections
  * (http.c), their requests (http_request.c), the list of sessions (list.c), events (events.c),
@@ -7,7 +8,37 @@
  *
  * The server stores only its log, lock, tokens and keys of requests on disk. It reads the sessions,
  * asks the hosts, and runs `mas` as a child for the rest. So it can be killed at any time.
+ *
+ * A request goes from http_request.c, which makes a struct request of it, through guard.c (its token
+ * and right) to api.c, which finds its operation in the table of model/operation_table.c and checks
+ * its parameters. Then, by the kind of operation,
+ *
+ *     verb.c, verbs.c     run `mas VERB` as a child, whose exit code sets the status: answer_err()
+ *     task.c              begins one that takes long, and answers 202
+ *     agent_acts.c, agent.c, messages.c, kept.c
+ *                         ask the socket of the agent's host; no process is started
+ *     acts.c, archives.c  do what needs more than a verb: runs, settings, removal, archives
+ *     sessions.c, health.c, metrics.c, screen.c, permissions.c
+ *                         only read; screen.c asks tmux, permissions.c the register of who waits
+ *     logs.c, log_stream.c, transfer.h
+ *                         have bodies that are files
+ *     events.c, follow.c  send what happens: follow.c compares surveys and watches hosts while a
+ *                         client listens
+ *     openapi.c, components.json
+ *                         describe all this: what the table says, and what answers look like
+ *     page.c, page/       give browsers the page; pair.c their token
+ *
+ * and shared.h lets those who ask the same at the same time share one process. The fuzz target is
+ * request.h to api.h.
+ *
+ *     mas-serve ROOT ...            reads requests, has a filter; starts nothing
+ *      └ mas-serve-start            forked before the first has a socket or a token: starter.h
+ *         └ mas VERB, tmux          without a filter; they go on when either ends
+ *
+ * A kill at any instant leaves only the log and lock of the server: children continue, and `mas` keeps
+ * the sessions consistent.
  */
+/* clang-format on */
 #pragma once
 
 #include "base/log.h"

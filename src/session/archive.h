@@ -4,6 +4,31 @@
  *
  * The helper program mas-archive reads and writes archives, so that mas does not link libarchive.
  * mas passes it descriptors and talks to it through a socket (archive/parent.h).
+ *
+ * archive
+ *
+ * 1. Take the session's lock, or give up at once. If the session runs, refuse. Create the missing
+ *    directories of lazy agents.
+ * 2. Create .mas-archive-<id>.new beside the target file, and take a lock on it.
+ * 3. Start mas-archive with both directories and the file. It lists the files, writes them, lists
+ *    them again: a difference is an error.
+ * 4. Sync the file, rename it, never over a file, sync the directory. With --rm: steps 2 and 3 of
+ *    rm (session/life.h).
+ *
+ * Killed before 4, mas leaves a temporary file whose lock is free: the next archive removes it.
+ *
+ * restore
+ *
+ * 1. Under the metadata lock create sessions/.new-<random id>/ and take its lock.
+ * 2. Start mas-archive with it. It reads the manifest; mas checks that the id and the name are free
+ *    and that there is enough space, and sends `go`. mas-archive fills the directory and verifies
+ *    all of it.
+ * 3. Read .session and config.json like those of any session; rewrite .session: stopped, with the
+ *    paths and the tmux server of this root. One syncfs(2). Rename to .new-<own id>.
+ * 4. Under the metadata lock check that the names are still free. Rename into place, write the row.
+ *
+ * Killed before 4, mas leaves a staging directory as new does. mas-archive dies with mas
+ * (PR_SET_PDEATHSIG), and holds the lock of the staging directory until it ends.
  */
 #pragma once
 

@@ -1,11 +1,30 @@
 /*
  * How an agent is started: its command and its environment.
  *
- * The environment of the process that ran `mas new` or `mas start` reaches the hosts through
- * run/env, a file that only the owner can read, so no value appears on a command line or in tmux.
- * The caller keeps the file locked until the team is built. Each host waits for that lock, reads
- * its copy and marks that it did; the last host removes the file. If the team cannot be built, the
- * caller removes the file before it releases the lock, and no agent starts.
+ * An agent runs in the environment of the `mas new` or `mas start` that started it, not in the one
+ * in which the tmux server started. None of its values may appear on a command line, where any user
+ * can read it, so a file passes it on: run/env.
+ *
+ * 1. launch_write_env() creates run/env (600), takes a lock on it and writes the caller's
+ *    environment, as [env] of mas.ini filters and extends it.
+ * 2. tmux starts `mas host ID AGENT` in each pane, as the pane's own process, without a shell. Each
+ *    host opens the file and waits for the lock.
+ * 3. When the team is complete, mas releases the lock. Each host in turn reads the file and sets
+ *    its mark; the host that sets the last mark removes the file.
+ * 4. The host sets the pane's own TERM, TMUX, TMUX_PANE and the MAS_* variables in it, adds the
+ *    preset's `env` and enters unit/<agent>/. It keeps this environment for every start of its
+ *    agent.
+ *
+ * If mas cannot build the team, it removes the file before it releases the lock: a host that waited
+ * sees that its file has no name any more, and ends. If the file is missing (a user respawned a
+ * pane), the host starts with the environment that it has. <agent>.lock and <agent>.sock exist
+ * before the host takes its part, so once run/env is gone, every host of the team answers; a client
+ * that comes earlier waits for that.
+ *
+ * First messages (`mas new -c`, -p) are in config.json and are delivered once: the first start
+ * writes PROMPTED=yes into .session and `prompts` into run/env, and each host that sets its mark
+ * then delivers the message of its agent. A start that fails restores .session, so the next start
+ * delivers them.
  *
  *     MASENV3\n  prompts or -  \n  what the machine can hold of walls, or nothing  \n
  *     <count> marks, one byte an agent: '.' or 'x'  \n  KEY=value\0 ...

@@ -1,9 +1,99 @@
 /*
  * The life of a session: new, start, stop, remove.
  *
- * Each operation takes effect completely or not at all, even if mas is killed. mas first writes the
- * intended state to disk (STATUS is intent) and then makes tmux follow. In between, client/survey.h
- * reports the actual state.
+ * Each operation takes effect completely or not at all, even if mas is killed. The rule: the disk
+ * states the intention first (STATUS is intent), tmux follows, and client/survey.h reports the
+ * truth in between. Only stop reverses this: a brake has to work if the disk is full. To replace a
+ * file, mas writes a new one, syncs it, renames it and syncs the directory.
+ *
+ * new
+ *
+ * 1. Check everything that can be checked: options, template, the agents' programs, tmux and its
+ *    room. Nothing exists yet.
+ * 2. Under the metadata lock create sessions/.new-<id>/ and take its lock.
+ * 3. Copy the template, write config.json and .session (STATUS=active), one syncfs(2). With a
+ *    project make code.git, the work trees and the copies of ignored files (life_make_code()), and
+ *    sync again.
+ * 4. Write run/env, locked (session/launch.h).
+ * 5. Under the metadata lock check that the names are still free. Rename .new-<id> to <id>, never
+ *    over a file.
+ * 6. Start the tmux client that builds the team; write the index row while tmux works; drop the
+ *    metadata lock; wait for tmux.
+ * 7. Release the lock of run/env. Write to the log.
+ *
+ * Killed before 5, mas leaves a .new-<id> whose lock is free: no reader takes it for a session, and
+ * the next new or `doctor --fix` deletes it. Killed after 5, mas leaves a whole session, which
+ * either runs or is reported as crashed. The number of directories, and the tmux session itself,
+ * reveal a missing row. While the command still works, its lock tells the survey that nothing has
+ * crashed. A failure other than a kill undoes the steps: hosts that wait for run/env give up, and
+ * mas ends the partial tmux session, removes the row, renames the workspace to .trash-<id> and
+ * deletes it.
+ *
+ * A legacy session also gets the missing parts of the root's unit/ and workflows/: they are made in
+ * <root>/.new-<id> in step 3 and renamed into the root in step 5, before the workspace. Killed in
+ * between, the root has directories without a session, and the next legacy session uses them.
+ *
+ * start
+ *
+ * 1. Take the session's lock, or give up at once. If the session already runs, start the agents
+ *    whose hosts were killed, as restart does, and finish.
+ * 2. Read the team, check programs and room. End the remaining processes of the team, so that no
+ *    agent runs twice.
+ * 3. Write run/env, locked; STATUS=active; the row.
+ * 4. Build the team; release the lock of run/env; log. On failure restore the old .session and row.
+ *
+ * Killed after 3, the session is crashed or runs. Run start again.
+ *
+ * start --takeover: life_take_over(), before the steps of start
+ *
+ * 1. Take the session's lock. Watch the lease until it has not changed for LEASE_TAKE_MS; --fenced
+ *    does not.
+ * 2. Claim the next epoch: create claim-<N> with O_EXCL. Look at the lease again; if it has
+ *    changed, go back to 1.
+ * 3. Write the lease, look for a later claim, and set the clock in memory.
+ * 4. MACHINE, EPOCH, LEASE, the tmux socket; the row. Empty run/.
+ *
+ * Killed before 2, nothing has changed. Killed in 2 or 3, nobody renews the lease: the next start,
+ * here or there, waits for LEASE_TAKE_MS and claims the epoch after it. Killed after 4, the session
+ * has crashed on this machine. The machine that had it finds the claim before and after each
+ * renewal, so that one that comes too late does not count.
+ *
+ * stop
+ *
+ * 1. Take the session's lock; wait for it.
+ * 2. Ask all hosts at the same time to end their agents' process trees. Leave hosts that do not
+ *    answer a `status` within 200 ms to step 4. This needs no new process, no disk space and no
+ *    tmux.
+ * 3. End the tmux session if it still carries the id; the tmux server itself compares. If tmux does
+ *    not answer, warn.
+ * 4. Wait for the remaining processes, found by MAS_SESSION_ID and MAS_ROOT in their environment;
+ *    then SIGTERM; then SIGKILL. If tmux did not answer, these include the hosts. Empty run/.
+ * 5. Give the lease back, by a child that is left alone if the store does not answer within 2 s.
+ *    STATUS=stopped, STOPPED_AT; the row; log. A failed write is a warning: exit 0 means that the
+ *    agents have ended. An agent that stops its own team does this before step 3, because it may
+ *    end there.
+ *
+ * Killed after 2, the session still runs and is reported as running, with ended agents: stop again
+ * ends it, restart starts the agents. Killed after 3, or if step 5 failed, the session is reported
+ * as crashed: stop again records the stop, and `start --crashed` would start the session, as the
+ * warning says. stop, start and rm end its remaining processes. If tmux did not answer, a tmux
+ * session of dead panes stays, and is reported as running without an agent. stop ends it, start
+ * starts its agents again, and `doctor --fix` ends it, because STATUS is stopped. start and rm
+ * first wait for hosts that are about to end; a host that stays although tmux is gone is a conflict
+ * that only stop resolves.
+ *
+ * rm
+ *
+ * 1. Take the session's lock, or give up at once. If the session runs, refuse, or with -f stop it;
+ *    then a stop that could not be recorded does not matter, and an unreachable tmux is a warning.
+ *    End its remaining processes. If the session has a project, look for work that would be lost
+ *    (code/keep.h): refuse, or with -f keep it (session/lost.h).
+ * 2. Under the metadata lock remove the row, then rename <id> to .trash-<id>.
+ * 3. Delete .trash-<id>.
+ *
+ * The row goes first, because readers list a workspace without a row as before, while a row without
+ * a workspace is an error. Killed after the rename, the session is gone for every reader, and the
+ * next new or `doctor --fix` deletes the trash.
  */
 #pragma once
 

@@ -2,10 +2,22 @@
  * Migration from legacy mode to isolated mode: the legacy session of a root, or a unit/ without a
  * session that an older program left there, becomes an isolated session with all its files.
  *
- * First the session's metadata records the migration (MIGRATING, with the final status). MODE stays
- * legacy until unit/ and workflows/ are in the workspace, so no other legacy session can be created
- * meanwhile. If mas is killed at any point, the next call continues; until then a half-moved
- * session can be neither started nor removed. On failure mas undoes what it can.
+ * Steps:
+ *
+ * 1. Take the session's lock, or give up at once. Check everything that could prevent the
+ *    migration.
+ * 2. MIGRATING=active or stopped: the state to restore at the end. Stop the team.
+ * 3. Rename unit/, then workflows/, into the workspace. If it is on another file system: rename to
+ *    <root>/.migrate-<id>/, copy to .migrate in the workspace, sync, rename, delete the original.
+ * 4. Under the metadata lock: MODE=isolated, with the new tmux name; then the row.
+ * 5. Start the team. Drop MIGRATING.
+ *
+ * Killed after 2, the next call continues from what it finds. Once a directory has moved, no other
+ * command starts, fills, cleans or removes the session. MODE stays legacy until 4, so that no other
+ * legacy session is created meanwhile. A directory that has its final name in the workspace is
+ * complete, so one of the same name in the root belongs to somebody else and is a conflict. A
+ * failure before 4 moves back everything that a rename can move. A unit/ without a session first
+ * gets a stopped legacy session with MIGRATING=stopped.
  */
 #pragma once
 

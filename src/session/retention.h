@@ -8,6 +8,24 @@
  * damaged, it is the newest change of a file at the top of the workspace and in logs/. The
  * selection comes from one survey. Before removal mas checks each selected session again under its
  * lock, and skips it if anything has changed.
+ *
+ * Steps of a cleaning:
+ *
+ * 1. Take a survey with every workspace, and choose sessions from it. Read once from /proc which
+ *    sessions have processes.
+ * 2. For each session of a batch (128; one with archives): take its lock, or skip it. Skip it if
+ *    its .session is another file than in the survey or has changed: it was used. A start writes
+ *    metadata before anything else, so this covers all sessions except crashed and damaged ones,
+ *    for which mas asks tmux again. Skip it if a host lives. End its remaining processes. Archive
+ *    it.
+ * 3. Under the metadata lock, for the whole batch: remove the rows with one write, rename each <id>
+ *    to .trash-<id>, one fsync(2).
+ * 4. Delete them, on two threads, then release their locks.
+ *
+ * A kill leaves of each session what a kill of rm leaves (session/life.h). mas deletes
+ * .session.lock last, so that a sweep does not take a session that is being deleted for a leftover.
+ * If mas cannot write the index because the disk is full, it removes the index: mas can rebuild it,
+ * and the removal frees space.
  */
 #pragma once
 

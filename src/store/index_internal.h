@@ -7,6 +7,8 @@
 #include "store/index.h"
 
 /* The members of a row, in the order in which they are written. */
+/* A new one comes last, and goes into index_text.c, struct row, and check_workspace() and
+ * add_unknown() in client/survey.c. */
 enum index_member {
     INDEX_ID,
     INDEX_TMUX,

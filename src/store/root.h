@@ -1,6 +1,40 @@
+/* clang-format off */
 /*
- * The root: the directory that contains mas.ini, templates/ and sessions/.
+ * The root: the directory that contains mas.ini, templates/ and sessions/. Besides the workspaces
+ * (store/workspace.h), mas writes in sessions/
+ *
+ *     .sessions.index        store/index.h, under the metadata lock: all sessions; a cache
+ *     .snapshots/<name>/     store/snapshot.h, under the metadata lock
+ *     .setup-answers         setup_answers_keep(), under the metadata lock: what persons have said to
+ *                            setups of projects
+ *     .sessions.id           store/mark.h, and .sessions.mark in the root; under the metadata lock
+ *     .waiting               store/waiting.h, under .waiting.lock; a cache
+ *     .limits/<login>        store/login_limit.h; a cache
+ *     .turns/                nobody: each file is a lock (store/turn_slots.h)
+ *     .starts                memory/starts.h, under .starts.lock
+ *     .came-from             came_from_push(), came_from_pop(), under .came-from.lock: where terminals
+ *                            were before `mas next`; a cache
+ *     .wall-probe            wall_probe_look(); removed by a host whose wall did not come up; a cache
+ *
+ * and elsewhere
+ *
+ *     ~/.local/state/mas/roots    known_roots_add(), under a lock beside it: accepted roots
+ *     ~/.local/state/mas/hosts    last_known_write(), under a lock beside it: when other machines
+ *                                 answered, with how many sessions; a cache
+ *     $XDG_RUNTIME_DIR/mas/       the control sockets of ssh, and their slots, each of which is a lock
+ *                                 (fleet/reach_master.c); one more lock for making a master
+ *     a store on a shared disk    store/lease.h, fleet/saves.h, fleet/job.h
+ *     /dev/shm/mas-lease-<token>  store/lease_clock.h, under locks on its bytes; removed by
+ *                                 life_lease_give_back(), doctor, or, a day after the lease, by any
+ *                                 start with a store
+ *     tmux's @mas_id, @mas_root   tmux_build_start(), under the session's lock
+ *     tmux's @mas_agent, @mas_state, @mas_waits
+ *                                 tmux_build_start(), then the agent's host (host/display.c), under
+ *                                 flock() on the session's run/, for 100 ms from each call
+ *     the cgroup mas-<id>/<agent> the agent's host (host/resources.c) and its supervisors, under the
+ *                                 host's lock and one on the group itself; doctor removes what is left
  */
+/* clang-format on */
 #pragma once
 
 #include "store/shipped.h" /* ROOT_TEMPLATES */

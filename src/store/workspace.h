@@ -1,7 +1,36 @@
+/* clang-format off */
 /*
  * Workspaces: where the files of a session are, and the session's lock. store/stage.h creates and
- * removes workspaces.
+ * removes workspaces. mas-session(5) has the formats of the files; they are written by
+ *
+ *     .session               session_save(), under the session's lock: the truth about a session
+ *     config.json            workspace_stage(), doctor, under the session's lock: the team as created
+ *     limits.json            session_limits_set(), under the metadata lock: limits that a person set
+ *     .snapshot              snapshot_take(); removed once every unit exists; under the session's lock
+ *     memory.db              the host of each agent, its own part, under SQLite's locks
+ *     home/<agent>/.tmp      the agent: its /tmp behind a wall, which mas does not believe; its host
+ *                            empties it, under the host's lock
+ *     run/env                launch_write_env(), under a lock on the file itself
+ *     run/<agent>.limit      the agent's host (acp/limit.c), under the host's lock: which prompt the
+ *                            provider refused, how often, until when, and whether it was sent since
+ *     run/<agent>.asleep     the agent's host (acp/sleep.c), under the host's lock
+ *     run/.turns/            nobody: each file is a lock (store/turn_slots.h)
+ *     logs/session.log       workspace_log(), under the session's lock
+ *     a project number       of the directory, and its limit in the file system's quotas:
+ *                            workspace_stage(), workspace_stage_empty(), under the metadata lock; the
+ *                            limit by `mas measure`, removed with workspace_set_aside()
+ *     code.git, code/        see code/repo.h
+ *
+ * The session's lock is .session.lock, the metadata lock .sessions.lock in sessions/. Both are
+ * flock(2) locks on files that mas never renames or removes while they are in use, so a kill leaves no
+ * lock behind. The lock of code.git is another one (code/repo.h): diff, merge, sync and land take it
+ * alone, whether the session runs or not; rm, clean and `archive --rm` take it while they hold the
+ * session's lock. Take the session's lock before the metadata lock. A process that holds the metadata
+ * lock waits for no other lock. It may take the lock of a new workspace, because no other process can
+ * hold that yet. Whoever is to change a session takes its lock by owner_lock() (store/owner.h);
+ * workspace_lock() is only for a workspace that is being made.
  */
+/* clang-format on */
 #pragma once
 
 #include "base/id.h"

@@ -9,6 +9,10 @@
  * A plan is made for each start, because it holds descriptors: what an agent can move or replace,
  * such as its unit, or what is in a directory of wall.write, also of another agent, is opened here
  * without following links, and bubblewrap binds the descriptor.
+ *
+ * Where a plan looks at a file, ask whether the agent may have written it: what it may write is
+ * opened beneath a descriptor, without following a link, and its first line is not believed
+ * (plan_program.c). test/wall/asked.bats tries this.
  */
 #pragma once
 

@@ -370,9 +370,8 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     grep -q 'TURN_CANCEL_MS = 5000' "$SRC/host/acp/conversation.h"
 }
 
-@test "HACKING.md says of each phase of an ACP agent what it waits for" {
-    # shellcheck disable=SC2016 # backquotes of Markdown
-    sed -n 's/^| `\([A-Z_]*\)` | \([^|]*\) |.*/\1: \2/p' "$PROJECT/HACKING.md" >"$T/page"
+@test "host/acp/phase.h says of each phase of an ACP agent what it waits for" {
+    sed -nE 's/^ \*     ([A-Z_]+)  +(.*)$/\1: \2/p' "$SRC/host/acp/phase.h" >"$T/page"
     grep -oE '\{"[A-Z_]+", "[^"]+"' "$SRC/host/acp/phase.c" | sed 's/^{"\([A-Z_]*\)", "\(.*\)"$/\1: \2/' >"$T/source"
     [ "$(wc -l <"$T/source")" -eq 11 ]
     diff "$T/source" "$T/page"

@@ -237,25 +237,3 @@ action_of() {
     [ "$count" -eq "$(grep -cE '^\| .*\| `[A-Z_]+` \|$' "$PROJECT/SECURITY.md")" ]
     [ "$count" -ge 15 ]
 }
-
-@test "commands start as many processes of tmux as HACKING.md says" {
-    local line wanted id tmux
-    tmux=$(command -v tmux)
-    stand_in tmux "echo x >>'$T/calls'; exec '$tmux' \"\$@\""
-    export MAS_ROOT=$ROOT MAS_TMUX_SOCKET=$SOCK
-    "$MAS" new -q -t solo -n other
-    "$MAS" new -q -t solo -n named
-    id=$("$MAS" show named --json | jq -r .sessionId)
-    agent_pid "$id" # a host that does not answer yet makes peek ask tmux more
-    while IFS='|' read -r line wanted; do
-        line=${line/ ID/ $id}
-        case $line in rm\ *) "$MAS" stop -q "$id" ;; esac
-        : >"$T/calls"
-        # shellcheck disable=SC2086 # words of a command
-        mas ${line/ NAME/ named}
-        [ "$status" -eq 0 ] || { echo "$line: $stderr" >&2; false; }
-        [ "$(wc -l <"$T/calls")" -eq "$wanted" ] || { echo "$line: $(wc -l <"$T/calls")" >&2; false; }
-        count=$((${count:-0} + 1))
-    done < <(sed -nE 's/^\| `mas (.*)` \| ([0-9]+) \|$/\1|\2/p' "$PROJECT/HACKING.md")
-    [ "$count" -ge 10 ]
-}

@@ -146,6 +146,18 @@ void work_serve(struct host *host, struct loop *loop);
 char *work_text(const struct host *host, const char *text);
 
 /* ---- sleep.c */
+/*
+ * Sleep:
+ *
+ * 1. Look for what keeps the agent awake (sleep_is_kept_awake()).
+ * 2. Make run/<agent>.asleep, then the note in the history, then end the tree as for `stop`.
+ * 3. At the next start remove the mark, then start the process; the history gets a note of how it
+ *    came back.
+ *
+ * Killed before 2, the agent is started by the next host; after it, the next host leaves it asleep.
+ * A kill in 3 leaves either. In each case the next prompt starts it, and what the agent knew is in
+ * its session and in memory.db.
+ */
 /* Reads whether the previous host has left the agent asleep. */
 void sleep_open(struct host *host);
 void sleep_free(struct agent_sleep *sleep);

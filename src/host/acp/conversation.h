@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * The conversation of an ACP agent, in its host; for src/host/acp/ only. struct conversation is
  * composed of parts. One file owns each part and is the only one that changes it, unless the
@@ -7,12 +8,14 @@
  *     resume        resume.c      how the present session knows what was said before; summary.c
  *                                 makes the summary
  *     offered       offered.c     modes, options and commands that the agent offers
- *     settings      settings.c    those that are made in each session, and those that a client
- * makes queue         queue.c       prompts that wait turn          turn.c        the prompt at
- * work; update.c keeps what the agent says in it; steer.c: prompts that the agent takes in the
- * middle of it compaction    compact.c     how the agent shortens its context tasks         tasks.c
- * subagents and tasks that go on beside the turn asides        aside.c       prompts to copies of
- * the session kept          kept.c        a person's look at the sessions that the agent keeps
+ *     settings      settings.c    those that are made in each session, and those that a client makes
+ *     queue         queue.c       prompts that wait
+ *     turn          turn.c        the prompt at work; update.c keeps what the agent says in it;
+ *                                 steer.c: prompts that the agent takes in the middle of it
+ *     compaction    compact.c     how the agent shortens its context
+ *     tasks         tasks.c       subagents and tasks that go on beside the turn
+ *     asides        aside.c       prompts to copies of the session
+ *     kept          kept.c        a person's look at the sessions that the agent keeps
  *     permissions   permission.c  permissions that are asked; plan.c: plans that are approved;
  *                                 elicit.c: forms that are filled in
  *     work          work.c        files and programs that the agent asks for (files.h, terminals.h)
@@ -26,15 +29,21 @@
  * Some files own no part: event.c tells clients what happens, request.c answers their requests, and
  * clear.c clears the context and changes the conversation. tools.c makes the list of the team's
  * tools for the agent's sessions, opening.c says what else those are opened with, and login.c has
- * the pane while a person logs in. conversation.c
- * makes all of this and is called by the loop; nothing here waits. What these files do for each
- * other is in agent_side.h (the agent: its process and its sessions) and in turn_side.h (prompts,
- * turns, permissions, clients).
+ * the pane while a person logs in. conversation.c makes all of this and is called by the loop;
+ * nothing here waits. What these files do for each other is in agent_side.h (the agent: its process
+ * and its sessions) and in turn_side.h (prompts, turns, permissions, clients).
  *
  * Everything that happens is stored, then told. A session of the agent is known by its id; the host
  * drops what comes from another session than the present one, so that nothing from before a clear
  * arrives after it.
+ *
+ * mas-chat, which has the pane, is a client like any other. It is started again 1 s after it ends;
+ * after more than five ends in a row the pane shows plain lines. If the agent ends in a turn, the
+ * turn ends as `failed`, and waiting prompts go to the next process, which starts at once. After a
+ * SIGKILL of the host the supervisor ends the agent's tree; everything shown is in memory.db, and
+ * the next writer marks open messages as interrupted and a turn without an end as stopped.
  */
+/* clang-format on */
 #pragma once
 
 #include "base/json.h"

@@ -4,6 +4,10 @@
  *     _cleanup_program_ struct program program = PROGRAM_INIT;
  *     program_read(place, env, is_walled, params, &program);
  *     program_launch(host, &program, times, &supervisor, &out, err);
+ *
+ * The agent chooses command, arguments, directory and variables, and all of that is for inside of
+ * its wall: bubblewrap, mas-network and mas-wall start in the host's own environment, and mas-wall
+ * takes that of its program from a descriptor (--environment), last.
  */
 #pragma once
 

@@ -57,6 +57,18 @@ int64_t memory_tick(struct host *host, int64_t now);
 void memory_close(struct host *host);
 
 /* ---- queue.c */
+/*
+ * A waiting prompt is a message of role `user` that is open, has no stop reason and has caused
+ * nothing (STORE_WAITS); there is no other queue on disk. It is written before it is accepted,
+ * marked as done, with fsync, before it is sent, and the agent's next host reads it (queue_read()).
+ * A kill between the mark and the sending leaves a prompt that looks cut off, and mas treats it as
+ * one.
+ *
+ * After a restart in the middle of a turn, nobody can know whether the agent kept the prompt that
+ * was cut off. A second kill may cut off the next prompt, with the first in front of it. So the
+ * text in front of the next prompt begins with the first cut-off turn since the last turn that
+ * ended well.
+ */
 struct new_prompt {
     const char *text;
     size_t len;
@@ -139,6 +151,11 @@ int64_t turn_next_prompt(const struct conversation *conversation);
 bool turn_begins_at_once(struct host *host);
 
 /* ---- steer.c */
+/*
+ * A prompt of `send --now` is marked as done, too, before the agent is asked whether it takes it,
+ * and waits again if it does not: a kill in between leaves a prompt that looks cut off. Until the
+ * agent has answered, no turn begins with it.
+ */
 /* Returns why the agent takes no words now, as constant text; NULL: it does. */
 const char *steer_why_not(struct host *host);
 /* Gives the agent a prompt of the queue, which then waits for its answer. */
@@ -242,6 +259,14 @@ void usage_answer(struct host *host, const struct acp_answer *answer);
 int64_t usage_tick(struct host *host, int64_t now);
 
 /* ---- budget.c */
+/*
+ * One statement begins a turn and counts those that have begun, so that two hosts never begin one
+ * turn too many. A limit that is reached only keeps the next turn from beginning; nothing is sent
+ * to the agent, and the prompt waits as any other does. So a kill at any step leaves the turn
+ * either not begun, or begun and counted. Hosts do not tell each other: each reads the sums when
+ * its next turn would begin, and a paused one looks every 2 s whether another process has written
+ * to memory.db.
+ */
 /* Finds out which limits are reached, and tells it if that has changed. */
 void budget_look(struct host *host);
 /* The same when the store has just been opened, and when a turn has ended. */
@@ -258,6 +283,23 @@ int budget_extend(struct host *host, const char *more, struct str *ret_words, st
 int64_t budget_tick(struct host *host, int64_t now);
 
 /* ---- clear.c */
+/*
+ * A clear:
+ *
+ * 1. Tell the agent to end the running turn; for mas it has ended.
+ * 2. One transaction: the query ends with its agent sessions, waiting prompts end as cleared, the
+ *    next query begins, --then is its first prompt.
+ * 3. Tell the waiting clients (`cancelled`, `cleared`), the listeners, and the client that asked
+ *    for the clear.
+ * 4. When the turn has ended in the agent too, close its session and get a new one; there is
+ *    nothing to resume. The host ends an agent that goes on for 5 s. It restarts an agent that has
+ *    left four sessions which it cannot close, or twenty in all, or whose closed sessions left more
+ *    than four programs running.
+ *
+ * Killed before 2, nothing was cleared and nothing reported. Killed after it, the next start finds
+ * the new query. The host drops everything that comes with another session's id, so nothing from
+ * before 2 appears after it.
+ */
 struct clear_options {
     const char *reason; /* "clear", "plan" */
     const char *mode; /* NULL: as it is */

@@ -9,6 +9,13 @@
  *
  * What the agent prints goes to the pane, to its log and to the watcher, which derives the state
  * from it. Keys go from the pane to the agent, except while a message is typed.
+ *
+ * The relay changes no byte between the pane and the pseudo-terminal.
+ *
+ * A message that can be typed at once is never on disk. One that has to wait is written to
+ * memory.db before `send` is answered (delivery_keep()), marked with fsync before it is typed, and
+ * removed after its Enter. The next host reads the waiting messages. A marked one may have arrived,
+ * so that host reports it and does not type it again.
  */
 #pragma once
 
