@@ -1,3 +1,10 @@
+/*
+ * The callers push tasks into a ring; the thread takes them in that order, so a ticket is the
+ * number of a task. A small task is done by the caller itself if the ring is empty: to wake the
+ * thread would take longer. The bytes stay the caller's, which is why it waits for tickets before
+ * it uses a buffer again, and why the hasher is freed before the buffers are.
+ */
+
 #include "archive/hasher.h"
 
 #include <openssl/evp.h>

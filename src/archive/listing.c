@@ -1,3 +1,11 @@
+/*
+ * One walk, depth first and with the names of each directory sorted, so that two listings of a
+ * workspace that has not changed are equal. Every entry is judged as it comes: packed, left out
+ * with a warning, or an error. Of a live session code.git comes last of the parts, as the agents'
+ * repositories borrow from it; `place` in struct listing_walk says which of the rules for
+ * repositories hold.
+ */
+
 #include "archive/listing.h"
 
 #include "archive/format.h"

@@ -1,3 +1,11 @@
+/*
+ * The list comes first, because the manifest, with its numbers of entries and bytes, is the first
+ * file; then come the items in the order of the list, with the directories above the present one
+ * open, and the checksums last. put_content() reads into a few buffers in turn, and waits until the
+ * hasher is done with one before it fills it again. What may be different in a live session is in
+ * pack_live.c.
+ */
+
 #include "archive/pack_internal.h"
 #include "base/path.h"
 

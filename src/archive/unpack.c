@@ -1,3 +1,11 @@
+/*
+ * Three at work: zstd_reader decompresses ahead, this thread parses and writes, the hasher hashes.
+ * A piece of the tar is used in place by all of them, so on_read() gives one back only when its
+ * bytes are hashed. Order: the manifest, which the caller may refuse before anything is created;
+ * the entries (unpack_entry.c); the list of checksums against what was computed; nothing but zeros
+ * behind the end; then whether all came that the manifest says.
+ */
+
 #include "archive/unpack_internal.h"
 
 enum { PADDING_MAX = 1 << 20 }; /* bytes of zeros allowed after the end of a tar */

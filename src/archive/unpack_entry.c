@@ -1,3 +1,10 @@
+/*
+ * Creates one entry, after its name, type and place are checked, and that the manifest has room for
+ * it. The stack `dirs` holds the open directories above it: an entry of another directory closes
+ * those that it is not in. Only then do they get their mode, which may forbid to write into them,
+ * and their time, which each new entry would change.
+ */
+
 #include "archive/unpack_internal.h"
 #include "base/path.h"
 #include "base/tree_file.h"

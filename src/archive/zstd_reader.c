@@ -1,3 +1,9 @@
+/*
+ * A ring of pieces between two threads: the thread fills the next free one, the caller holds the
+ * oldest and gives them back in order. An error or the end comes behind the pieces that were filled
+ * before it. The magic number is read first, since libzstd would also accept frames to skip.
+ */
+
 #include "archive/zstd_reader.h"
 
 #include <pthread.h>

@@ -1,3 +1,10 @@
+/*
+ * The candidates are the pane's own commands, then those that the agent has told of. The first TAB
+ * adds what all of them have in common; if that is nothing, it notes the line in chat->listed, and
+ * the footer shows the list for as long as the line stays the same. Nothing is kept in between: the
+ * candidates are found again each time.
+ */
+
 #include "chat/chat.h"
 
 #include "base/wrap.h"

@@ -1,3 +1,11 @@
+/*
+ * What the host tells becomes state in struct chat and lines of the view; footer.c shows the state.
+ * The table `handlers` has a function for each event that matters here. After a new connection the
+ * host tells again what is so, and past.c may have shown the beginning of a message already: so
+ * events of what is known change nothing, and is_new() skips the bytes that are on the screen.
+ * chat_forget() drops all of it with the connection.
+ */
+
 #include "chat/chat.h"
 
 #include "base/time.h"

@@ -1,3 +1,10 @@
+/*
+ * The footer is made anew from struct chat each time; nothing here remembers what it showed. If a
+ * permission is asked for, its choices take the rows; the smaller the terminal, the fewer rows
+ * each, since none must be cut off. Otherwise there are the running tools, the list of commands or
+ * the plan, and what is queued.
+ */
+
 #include "chat/chat.h"
 
 #include "base/time.h"

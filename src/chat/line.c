@@ -1,3 +1,10 @@
+/*
+ * libedit reads keys through read_char(), which gives it one whole key sequence of the bytes that
+ * have arrived, and draws to /dev/null: so it never blocks and never touches the screen. Sequences
+ * are cut here, pastes are taken out before it sees them, and functions that would read more keys
+ * by themselves or change the terminal are unbound.
+ */
+
 #include "chat/line.h"
 
 #include "model/message.h"

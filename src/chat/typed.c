@@ -1,3 +1,10 @@
+/*
+ * A line is, in this order: nothing, which wakes or restarts an agent that is not there; a digit,
+ * which answers the permission that is shown; a command of the pane ("//" sends a line that begins
+ * with a slash); or a prompt, which also the agent's own commands are. A prompt is in chat->sent
+ * until the host has answered, so that a refused one comes back into the line.
+ */
+
 #include "chat/chat.h"
 
 enum { HISTORY_SHOWN = 100 };

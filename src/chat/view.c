@@ -1,3 +1,11 @@
+/*
+ * Lines go into `lines`, where the newest are kept for a new size of the terminal, and as rows into
+ * `fresh`. view_draw() moves up to where the footer began, writes these rows over it, so that the
+ * terminal scrolls and keeps them as its own history, and draws the footer below. A line that is
+ * still open is printed row by row. It never clears the whole screen: tmux would move that into the
+ * history.
+ */
+
 #include "chat/view_internal.h"
 
 #include "base/loop.h"

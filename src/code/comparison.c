@@ -1,3 +1,11 @@
+/*
+ * An agent's side is a tree that work_snapshot() makes of its files as they are; the integration
+ * branch is a commit, without a work tree. The submodules of both sides are paired by path, and
+ * those in them likewise, each wrapped into a tree that holds it alone, so that git prints paths as
+ * in the work tree. A submodule that cannot be read becomes a sentence, and the rest is shown.
+ * comparison_look() moves the agent's ref last: a kill before it leaves the earlier look.
+ */
+
 #include "code/comparison.h"
 
 #include "code/module.h"

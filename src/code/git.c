@@ -1,3 +1,11 @@
+/*
+ * Each git but that of git_as_person() is bound to this process, and the kernel kills it when that
+ * ends: one that lived on would write into what the next command believes to be its own. Its
+ * environment is a new one, with the few variables of this process that make_env() names. The
+ * settings in the table below come as GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n, which win over every
+ * file, those of the repository included.
+ */
+
 #include "code/git.h"
 
 #include "base/path.h"

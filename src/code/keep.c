@@ -1,3 +1,11 @@
+/*
+ * keep_find(): the integration branch first, since its commits need not be told again for each
+ * agent; then the agents' repositories, and last the linked work trees. In each repository the
+ * files come first (not committed, ignored, staged), then the refs, then its submodules. What fails
+ * on the way becomes a sentence of its own: better to ask a person once too often than to lose
+ * work. keep_save() is in keep_save.c.
+ */
+
 #include "code/keep.h"
 
 #include "base/path.h"

@@ -1,3 +1,10 @@
+/*
+ * land() takes the steps in the order of the header, after it has finished a landing that was
+ * killed; the commits of submodules go before the branch that names them. What a git has done that
+ * failed or was killed in step 4 is not guessed: settle() asks the project where the branch is.
+ * land_tree.c checks and moves the work tree.
+ */
+
 #include "code/land_internal.h"
 
 #include "base/file.h"

@@ -1,3 +1,11 @@
+/*
+ * The work tree of the branch that `mas land` moves. All checks come before the journal is written
+ * and change nothing in the project: a merge or the like in progress, filters, files in the way,
+ * the move itself (read-tree -n, with a copy of the index in code.git), and changes that git does
+ * not see yet. land_move_tree() then does the same to the real index; if it is killed,
+ * land_finish() goes on.
+ */
+
 #include "code/land_internal.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * What changed is read twice, against the old commit and the new one, with an index of mas's own,
+ * so the person's index is not touched before all is checked. Then the index moves, then the files
+ * that lag are written, and those that are gone are removed. Killed in between, it is called again,
+ * and finds the files that it has already moved as they are in the new commit.
+ */
+
 #include "code/leftover.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * git starts `mas lfs-filter` and talks to it in packets: both greet, then comes a command with its
+ * list and contents, and its answer, until git closes. What becomes a file is hashed as a whole
+ * before its first byte goes out, so that an object which is damaged stays a pointer and is no
+ * error in the middle of an answer.
+ */
+
 #include "code/lfs_filter.h"
 
 #include "base/file.h"

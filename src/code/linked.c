@@ -1,3 +1,10 @@
+/*
+ * Two ways, because neither tells all: first the lists of the repositories, then a walk through the
+ * whole session for files .git that name one of them. What is found gives a listed work tree its
+ * place; what the lists do not know, or know elsewhere, becomes a fault, so that removing a session
+ * asks before it loses what lies there.
+ */
+
 #include "code/linked.h"
 
 #include "base/file.h"

@@ -1,3 +1,11 @@
+/*
+ * A candidate is made without moving anything: the agent's own commit if the integration branch is
+ * behind it, else a tree by merge-tree and a commit of it. Then the check runs on it, and
+ * update-ref moves the branch only from where it was; killed before, it leaves objects that nothing
+ * needs. The view follows last, and its failure is told and no more. merge_lock() clears what
+ * killed commands left.
+ */
+
 #include "code/merge.h"
 
 #include "base/path.h"

@@ -1,3 +1,10 @@
+/*
+ * Submodules are found in three places, each of which an agent can change or hide: the list that
+ * mas keeps, what the commit names, and .git/modules. module_each() visits the paths of the first
+ * two, to which each visited one adds those in it, then the repositories of the last that none of
+ * them has. Paths are opened below the work tree without following links.
+ */
+
 #include "code/module.h"
 
 #include "base/file.h"

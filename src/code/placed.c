@@ -1,3 +1,11 @@
+/*
+ * The person's git says which files are ignored in the project, mas's own which are in a new work
+ * tree; what only the person's ignores gets a pattern in info/exclude of code.git and of the
+ * agents, or it would look like work. For each agent the files are copied, then the patterns
+ * written, then the record, whose hashes placed_drop() compares later. Without a record, all of
+ * them count as work.
+ */
+
 #include "code/placed.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * The project is a person's, but what is at its path may have been made to harm whoever opens it: a
+ * repository of another user, the inside of a repository, and a work tree that a configuration has
+ * moved elsewhere are refused, as is a clone that lacks objects. Then it finds where to begin: a
+ * branch comes before a tag or a commit of the same name.
+ */
+
 #include "code/project.h"
 
 #include "base/path.h"

@@ -1,3 +1,10 @@
+/*
+ * code.git: the objects are copied or linked, then its layout is written by hand, without git; what
+ * the project borrows is lent for a moment and packed into it. Work trees: git fills the first, the
+ * others are copies of its files, and then each gets its branch and an index that knows its own
+ * inodes. All of it is in the stage, which is not yet a session: a kill leaves nothing that counts.
+ */
+
 #include "code/repo_make.h"
 
 #include "base/file.h"
