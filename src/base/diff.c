@@ -1,3 +1,10 @@
+/*
+ * The lines that both texts have at the beginning and at the end are put aside; what is between
+ * them goes through Myers' algorithm, or is replaced as a whole if that needs too many edits. The
+ * result is a list of marked lines, whose middle is filled from its end since a path is walked
+ * backwards. Hunks are cut out of that list.
+ */
+
 #include "base/diff.h"
 
 enum {

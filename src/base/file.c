@@ -1,3 +1,10 @@
+/*
+ * What exists is opened without following a link and then examined by its descriptor, since an
+ * agent may put anything under a name in its directories. A lock is only good on the file that
+ * still has the name once it is held, so file_lock() begins again if that is another one. How it
+ * waits, and why by polling, stands above lock_within().
+ */
+
 #include "base/file.h"
 
 #include "base/path.h"

@@ -1,19 +1,19 @@
-#include "base/ini.h"
-
-#include "base/file.h"
-
-#include <ini.h>
-
 /*
  * inih parses each line that holds a key: it splits and trims it. This file does what inih leaves
  * undone or does in silence; test/unit/test_inih.c has a test for each case. inih cuts the name of
  * a section at 49 bytes, ignores what stands behind `]`, and reports no section without keys, so
  * headers are read here. It takes `:` for `=`, a NUL for the end of the text, and no notice of
  * control characters, missing sections and duplicate keys.
- *
- * inih's limits are variables of the process, in the builds of Debian and its like. They are set
- * before main(), so no thread sees them change.
  */
+
+#include "base/ini.h"
+
+#include "base/file.h"
+
+#include <ini.h>
+
+/* inih's limits are variables of the process, in the builds of Debian and its like. They are set
+ * before main(), so no thread sees them change. */
 __attribute__((constructor)) static void set_limits(void)
 {
     ini_max_line = INI_LINE_MAX + 3; /* with "\r\n" and a NUL */

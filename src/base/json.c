@@ -1,14 +1,15 @@
+/*
+ * The text is scanned first, so cJSON gets valid text only. The scan records in document order what
+ * cJSON loses, and the parsed tree is walked in the same order: which numbers are exact integers (a
+ * double cannot tell), and where each key is. A struct json is cJSON's node by another name, with
+ * two of its members put to another use, see note_number(). The writer below needs no tree.
+ */
+
 #include "base/json.h"
 
 #include "base/json_internal.h"
 
 #include <cjson/cJSON.h>
-
-/*
- * The text is scanned first, so cJSON gets valid text only. The scan records in document order what
- * cJSON loses, and the parsed tree is walked in the same order: which numbers are exact integers (a
- * double cannot tell), and where each key is.
- */
 
 /* Walking cJSON's tree. */
 

@@ -1,3 +1,10 @@
+/*
+ * Recursive descent, one function for each rule of the grammar, down to JSON_DEPTH_MAX levels. It
+ * keeps no values: only a position, the number of keys so far, and what json.c asks to be noted of
+ * numbers. The place of a key is therefore not stored either; an error about one scans the text a
+ * second time.
+ */
+
 #include "base/json_internal.h"
 
 #include "base/utf8.h"

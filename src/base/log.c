@@ -1,3 +1,10 @@
+/*
+ * Each write first makes sure that its descriptor is the file that has the name, since another
+ * process may have rotated the log. The rotation goes from the oldest part to the newest and never
+ * waits: while somebody has the lock, the log grows beyond its limit, up to twice of it. A kill in
+ * between leaves a gap in the numbers, which log_read.c expects.
+ */
+
 #include "base/log.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/*
+ * A part is known by its inode, because a rotation renames it at any time: who opens one asks again
+ * which number it has. Parts are listed from the newest to the oldest, so that one which moves
+ * meanwhile is seen twice and never missed. A refresh keeps the last known part as the first of the
+ * new list, and with it the offsets.
+ */
+
 #include "base/log_read.h"
 
 #include "base/path.h"

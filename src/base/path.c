@@ -1,3 +1,9 @@
+/*
+ * Most functions take an open directory and a name in it and answer with errno, like the calls that
+ * they stand around; those with an `err` are for callers that would only print it. Renaming is in
+ * path_rename.c, the check of owners in path_owned.c.
+ */
+
 #include "base/path.h"
 
 #include <dirent.h>

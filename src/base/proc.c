@@ -1,3 +1,11 @@
+/*
+ * What a child gets and what it reports: install() gives it its descriptors and signals, become()
+ * and enter_bounds() its place, limits and rights. A failure comes back as exit code 126 or 127,
+ * or, from proc_start_session(), through a pipe that a successful exec closes. Each program is
+ * started by one of the functions here; waiting for those of proc_start() is in proc_finish.c, and
+ * what /proc says of processes in proc_find.c and proc_stat.c.
+ */
+
 #include "base/proc.h"
 
 #include "base/file.h"

@@ -1,3 +1,11 @@
+/*
+ * The first part runs in the process that asks, the rest in the starter. That is one loop over the
+ * requests, its children's ends and the channels of their askers; a program's number is not used
+ * again before it is reaped here, so a signal never meets another process. It has no thread and no
+ * state beyond the programs that run, and its end (its parent's, or of the socket) leaves them
+ * alone.
+ */
+
 #include "base/proc_starter.h"
 
 #include "base/loop.h"

@@ -1,3 +1,9 @@
+/*
+ * Each side asks the kernel who is at the other end (SO_PEERCRED) before a byte is sent or read. A
+ * socket is connected to by a descriptor of its file, so a symbolic link in its place leads
+ * nowhere. Of the descriptors that come with a message none stays open unless all had room.
+ */
+
 #include "base/sock.h"
 
 #include "base/file.h"

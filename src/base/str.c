@@ -1,3 +1,9 @@
+/*
+ * In this order: memory, struct str, what bytes a text may have (UTF-8, visible, words), the
+ * quoting of the shell, and vectors. No test of a character depends on the locale. What is to be
+ * shown or quoted is looked at a character at a time, but runs of plain ASCII are copied whole.
+ */
+
 #include "base/utf8.h"
 
 /* Memory. */

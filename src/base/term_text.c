@@ -1,3 +1,9 @@
+/*
+ * vt.c makes events of the bytes; here they write into the cells of one line, of which each holds
+ * the raw bytes of one character. Only when the line ends is it made text, and checked then: so a
+ * line that is written over many times costs little, and bytes come in any pieces.
+ */
+
 #include "base/term_text.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,10 @@
+/*
+ * From the cheapest way to the dearest: a hard link if the caller allows it, a clone, a copy inside
+ * of the kernel, a copy through a buffer. A way that a file system does not know is not tried
+ * again, by any thread; any other failure of one only leads to the next. Mode and time are set
+ * last, as the content would change them.
+ */
+
 #include "base/tree_file.h"
 
 #include <linux/fs.h>

@@ -1,3 +1,10 @@
+/*
+ * Only the upper levels stay open, and the lowest one; the others are opened again on the way up by
+ * "..", whose inode has to be the one that was entered. Each directory is read whole before any of
+ * its subdirectories is entered, so that one buffer does for all levels. walk_tree() is built on
+ * the rest.
+ */
+
 #include "base/tree_walk.h"
 
 #include <linux/openat2.h>

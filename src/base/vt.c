@@ -1,3 +1,9 @@
+/*
+ * A table says for each state and kind of byte what to do; handle_byte() does it. Runs of plain
+ * text, which is nearly all, never reach the table: text_run() finds their end eight bytes at a
+ * time, in the caller's bytes, so no text is copied but that of an OSC.
+ */
+
 #include "base/vt.h"
 
 enum { PARAM_MAX = 99999 }; /* larger numbers mean the same */

@@ -1,3 +1,10 @@
+/*
+ * A zone is this machine's own, which libc answers, a fixed offset, or the bytes of a file, which
+ * zone_file.c reads. Of a name and of an abbreviation only what is certain is taken: a name has no
+ * dots and so leads nowhere else, and an abbreviation means what this machine means by it, then
+ * what all do.
+ */
+
 #include "base/zone.h"
 
 #include "base/file.h"

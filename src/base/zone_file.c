@@ -1,3 +1,10 @@
+/*
+ * Two blocks: the first has times of 32 bits and is skipped, the second is searched. For times
+ * behind its last one the rule at the end of the file counts, which the second part reads. All
+ * counts come from the file, so each block is measured against the bytes that there are before
+ * anything in it is used.
+ */
+
 #include "base/zone_file.h"
 
 enum {

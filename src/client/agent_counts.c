@@ -1,3 +1,9 @@
+/*
+ * One list of calls for all sessions, so that the slowest host sets the time and not their sum;
+ * places[] tells whose answer it is. The descriptor of run/ is used only while the calls start,
+ * which is why the caller may close it. An answer that is wrong or does not come counts nowhere.
+ */
+
 #include "client/agent_counts.h"
 
 #include "base/path.h"

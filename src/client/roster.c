@@ -1,3 +1,9 @@
+/*
+ * The calls are a parallel array of the agents, grown as teams are added; `asked` divides those
+ * that have been sent a request from those that came later. Agents point into the teams, which the
+ * roster owns and closes at its end. Waiting for hosts that start is in roster_wait.c.
+ */
+
 #include "client/roster.h"
 
 #include "base/path.h"

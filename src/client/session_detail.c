@@ -1,3 +1,10 @@
+/*
+ * session_detail_look() asks the hosts first, measures the disk and asks tmux while they work, and
+ * only then waits for their answers; work trees of agents that have told nothing are looked at
+ * last. What cannot be found stays empty and never makes it fail. The rest of the file writes the
+ * JSON of `mas show`; its text is in cmd/show.c.
+ */
+
 #include "client/session_detail.h"
 #include "client/look.h"
 

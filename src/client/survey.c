@@ -1,3 +1,11 @@
+/*
+ * survey_take(): the shared server is asked first and works while the index is read. For each row
+ * that is not sure, the workspace's metadata take its place, and tell which servers to ask and,
+ * with asks_hosts, which hosts. Where hosts vouch for a server of their own it is spared. Then
+ * tmux's sessions are matched with the views by id and socket, and compute() makes a status of all
+ * that has been found.
+ */
+
 #include "client/survey.h"
 
 #include "base/machine.h"

@@ -1,3 +1,10 @@
+/*
+ * The register is a cache: who_waits() names nobody whose host has not confirmed it just now. Hosts
+ * are asked in batches, from the longest wait on, and no more of them than the search needs; turns
+ * that have failed come after all that wait. What is wrong is taken out of the register at the end,
+ * in one write; if that fails, the next search asks again.
+ */
+
 #include "client/who_waits.h"
 
 #include "base/path.h"
