@@ -1,3 +1,12 @@
+/*
+ * cmd_run(): the action of a verb; its options, by getopt_long(), which also moves the operands
+ * behind them; whether an agent may run it. run() then takes the session from the operands and
+ * sends the command to other machines before it opens a root, as it may need none here; then come
+ * the root, --all-hosts, and the verb. The call belongs to cmd_run(), which frees it whatever the
+ * verb returns. Who asks only about a command line (cmd_has_option() and the like) has a copy
+ * parsed.
+ */
+
 #include "cmd.h"
 
 #include "base/suggest.h"

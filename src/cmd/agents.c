@@ -1,3 +1,10 @@
+/*
+ * The words here are for tables of several verbs, so that each shows an agent alike. All of them
+ * ask first whether its host has told its status; if not, the reason stands in its place. What
+ * waits for an agent without a host, and whether its turn was cut off, is read from memory.db,
+ * where errors are left to `mas history` and `mas doctor`.
+ */
+
 #include "cmd/agents.h"
 
 #include "base/file.h"

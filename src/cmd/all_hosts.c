@@ -1,3 +1,10 @@
+/*
+ * A look asks this machine, the others and the jobs, all at the same time, and makes an answer of
+ * each. Then it remembers what the machines know, adds partitions and hosts that cannot be reached,
+ * and prints it all. This machine is asked like any other, by running mas, so that there is one
+ * kind of answer. `top` looks again and again, but asks the jobs only as often as Slurm bears it.
+ */
+
 #include "cmd/all_hosts.h"
 
 #include "base/path.h"

@@ -1,11 +1,16 @@
+/*
+ * `mas approve` and `mas deny` are one function: they say which kind of option is meant, and the
+ * host finds the one that the agent offers. A short id is looked for among what the hosts of
+ * running sessions say is open; it then stands for session and agent, and the rest goes on as if
+ * these had been typed.
+ */
+
 #include "cmd/agent_request.h"
 
 #include "cmd/print.h"
 #include "cmd/words.h"
 #include "model/request_id.h"
 #include "store/index.h"
-
-/* approve and deny: answer a permission request. */
 
 static const struct opt approve_opts[] = {
     {0, "permission", "ID", "answer this request instead of the oldest", OFFER_NONE},

@@ -1,3 +1,10 @@
+/*
+ * One request, whose further answers are the events of its turn. The prompt is read before any host
+ * is asked; on_reply() takes the acceptance first and then each event, printed at once. A signal or
+ * --timeout only asks the host to cancel, and the turn gets CANCEL_MS to end properly. If this
+ * process is killed, the host sees its connection close and cancels the turn by itself ("held").
+ */
+
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/term_escape.h"

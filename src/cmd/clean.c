@@ -1,3 +1,10 @@
+/*
+ * The options replace the settings of [retention], and session/retention.h does the work. It calls
+ * tell() for each session, which prints or collects, so what is done stays told if a later session
+ * fails or a signal ends the run. The search index forgets all removed sessions at the end, in one
+ * write; the first failure is that of the command.
+ */
+
 #include "base/json.h"
 #include "base/number.h"
 #include "base/time.h"

@@ -1,3 +1,11 @@
+/*
+ * `mas complete`, which the completion scripts run: prints the candidates for the last word, one
+ * per line. It prints only words of letters, digits, "_" and "-", so that a shell finds nothing to
+ * run in them. If there are no candidates, the scripts complete file names. The words are read as
+ * the parser would read them, from the left: root, host, verb, action, options; what is wrong among
+ * them offers nothing and is no error.
+ */
+
 #include "base/json.h"
 #include "client/roster.h"
 #include "client/survey.h"
@@ -5,12 +13,6 @@
 #include "cmd/complete_internal.h"
 #include "model/target.h"
 #include "store/template.h"
-
-/*
- * `mas complete`, which the completion scripts run: prints the candidates for the last word, one
- * per line. It prints only words of letters, digits, "_" and "-", so that a shell finds nothing to
- * run in them. If there are no candidates, the scripts complete file names.
- */
 
 void complete_offer(const struct typed *typed, const char *word, const char *about)
 {

@@ -1,3 +1,9 @@
+/*
+ * All text is made while the lock of code.git is held, and shown once it is given back, since a
+ * pager may wait for a person. That the changes were seen is remembered agent by agent, and only if
+ * a person sees all of them: not for --stat, --json, or an agent that asks.
+ */
+
 #include "base/pager.h"
 #include "cmd/code.h"
 #include "cmd/diff_print.h"

@@ -1,3 +1,9 @@
+/*
+ * A survey says which sessions there are; then one call measures all of them, so that what several
+ * share counts once in the sum. The shared snapshots are one more item of that call, if all
+ * sessions are shown. Text and JSON are written from the same figures.
+ */
+
 #include "base/number.h"
 #include "client/survey.h"
 #include "cmd.h"

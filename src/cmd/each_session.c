@@ -1,3 +1,9 @@
+/*
+ * All targets are found before the first is acted on. One that is no session here keeps its error
+ * until its turn; `stop` and `rm` then look for a job of that name, and only if there is none is it
+ * a failure.
+ */
+
 #include "cmd/each_session.h"
 
 #include "base/file.h"

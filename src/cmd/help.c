@@ -1,3 +1,8 @@
+/*
+ * Everything is printed from the tables of commands and options, so that nothing about a command is
+ * written twice; only the overview's headings and its frame are here.
+ */
+
 #include "base/wrap.h"
 #include "cmd.h"
 #include "cmd/suggest.h"

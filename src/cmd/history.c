@@ -1,3 +1,10 @@
+/*
+ * The options become one filter, which the store answers; history_print.c prints each message as it
+ * is read. What memory.db has lost is said before the rest. If an agent runs this, its output is
+ * held until the store is closed: it need never read what is printed, and the database would wait
+ * for it.
+ */
+
 #include "cmd/history.h"
 
 #include "base/number.h"

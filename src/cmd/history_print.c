@@ -1,3 +1,10 @@
+/*
+ * Three forms of one message. The text comes from a database that anybody may have written: for a
+ * terminal each line goes through term_text, which leaves no control characters, and for JSON what
+ * should be JSON is parsed first. A struct history carries what the last message was, for the lines
+ * between queries.
+ */
+
 #include "base/json.h"
 #include "base/term_text.h"
 #include "base/time.h"

@@ -1,3 +1,10 @@
+/*
+ * The stores that the settings name are read one by one; one that cannot be read, or a Slurm that
+ * does not answer, is a warning, and the rest is shown. A job is looked for only when no session
+ * has been found, so that it never hides one. What is to be done with a job is checked here and
+ * done by fleet/.
+ */
+
 #include "cmd/jobs.h"
 
 #include "base/path.h"

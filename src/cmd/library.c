@@ -1,3 +1,9 @@
+/*
+ * What the shell functions for older scripts need of mas and no verb offers, as actions of one
+ * hidden verb. They print lines for `eval`, quoted, or an id, and act through session/ as the verbs
+ * do.
+ */
+
 #include "base/id.h"
 #include "base/path.h"
 #include "base/time.h"

@@ -1,3 +1,9 @@
+/*
+ * One survey, then the table, JSON or ids of it; it asks the hosts only if their figures are shown.
+ * The columns are a table with a function each. Jobs of Slurm come after the sessions, from jobs.c,
+ * and their failures never hide a session.
+ */
+
 #include "base/time.h"
 #include "client/survey.h"
 #include "cmd.h"

@@ -1,3 +1,10 @@
+/*
+ * Each log is a source: a reader, and a term_text that makes lines of what a terminal would show.
+ * The last lines are found by counting in a window at the end that grows until it has enough,
+ * because lines are known only after that. --follow starts to watch before it reads, so nothing
+ * falls in between, and ends when the session is removed.
+ */
+
 #include "base/log_read.h"
 #include "base/loop.h"
 #include "base/number.h"

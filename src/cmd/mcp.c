@@ -1,3 +1,10 @@
+/*
+ * `mas mcp`. Each tool runs a command of mas as a child process. So the rules, messages and limits
+ * are those of the command line, and cancelling a call means killing the child. One loop reads the
+ * client, writes to it without blocking, and collects the children; when the client hangs up,
+ * running calls are still answered, except those that only wait.
+ */
+
 #include "protocol/mcp.h"
 #include "base/loop.h"
 #include "base/path.h"
@@ -7,11 +14,6 @@
 #include "cmd.h"
 #include "model/operation.h"
 #include "model/target.h"
-
-/*
- * `mas mcp`. Each tool runs a command of mas as a child process. So the rules, messages and limits
- * are those of the command line, and cancelling a call means killing the child.
- */
 
 enum {
     TOOLS_MAX = 32,

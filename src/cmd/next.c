@@ -1,3 +1,10 @@
+/*
+ * who_waits() finds where to go. Inside tmux the client is moved: within its server by one call, to
+ * another server by having it run `mas attach` in its place; elsewhere this process becomes that.
+ * Only a client that has been moved is noted for --back, which forgets places that are gone as it
+ * meets them.
+ */
+
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/time.h"

@@ -1,3 +1,9 @@
+/*
+ * The last part, progress, is state of the process: the signal that was caught, and the line on the
+ * terminal. The handler only notes the signal; the work asks tick() and stops where it can, and
+ * progress_end() raises it again, so that this process ends by it as if it had not been caught.
+ */
+
 #include "cmd/print.h"
 
 #include "base/job.h"

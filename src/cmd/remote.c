@@ -1,3 +1,10 @@
+/*
+ * Two ways in: --host (remote_run()), and a call whose operands name machines
+ * (call_go_elsewhere()), which becomes one command line for each machine. Both find mas.ini without
+ * a root, check that a person asks, and look up the job if Slurm stands between; run_there() then
+ * does the rest through fleet/reach. A command on the job itself is run here.
+ */
+
 #include "cmd/remote.h"
 
 #include "client/survey.h"

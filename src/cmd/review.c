@@ -1,3 +1,10 @@
+/*
+ * The changes are read under the lock of code.git and written to a file for the editor; then the
+ * lock is given back, because the person takes time. Afterwards the changes are read again, and
+ * each comment goes to where its line is now. The file stays if anything fails, so that what a
+ * person wrote is not lost.
+ */
+
 #include "code/review.h"
 #include "base/file.h"
 #include "base/proc.h"

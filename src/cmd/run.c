@@ -1,3 +1,10 @@
+/*
+ * Reads what is asked for and hands it to run_session(), which lives as long as the team. Signals
+ * are blocked first, so that one which comes early is seen there. The root may be made here; it is
+ * removed at the end (--scratch) only if it has no other session, and only after the session was
+ * saved.
+ */
+
 #include "fleet/run.h"
 
 #include "base/path.h"

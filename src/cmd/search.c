@@ -1,3 +1,10 @@
+/*
+ * Which sessions the caller may see is decided first; a private one is searched in an index of its
+ * own. The index catches up with the sessions, for at most SEARCH_WAIT_MS, before it is searched.
+ * For text all hits are kept, as one that holds none of the words is printed under its nearest
+ * match.
+ */
+
 #include "memory/search.h"
 
 #include "base/number.h"

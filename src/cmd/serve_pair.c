@@ -1,3 +1,10 @@
+/*
+ * The code is only of use to a server that runs, so that is looked for first, then (without --url)
+ * the address of it that others can most likely reach. The code stands in the fragment of the URL,
+ * which browsers do not send, and goes to qrencode on standard input, where no list of processes
+ * shows it. Without --name, names are tried until one is free: the offer itself is the test.
+ */
+
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"

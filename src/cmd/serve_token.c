@@ -1,3 +1,9 @@
+/*
+ * `mas serve token`: each action is a few lines around store/token.h. The token in the token file
+ * is listed with the others, but is not kept with them: it goes with its file, and `remove` says
+ * so. serve_parse_right() and serve_parse_expires() are also for `mas serve pair`.
+ */
+
 #include "base/json.h"
 #include "base/time.h"
 #include "cmd/print.h"

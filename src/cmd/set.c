@@ -1,3 +1,10 @@
+/*
+ * The second operand says what is set: a word for the session (private, setup, project, a budget, a
+ * limit), or an agent with its options (set_agent()). Each is parsed before the session is opened,
+ * refused to agents where only a person may decide, and stored in the place that owns it; hosts are
+ * told to look at once where they would else notice later.
+ */
+
 #include "client/roster.h"
 #include "cmd.h"
 #include "cmd/consent.h"

@@ -1,3 +1,9 @@
+/*
+ * session_detail finds everything; here it becomes rows and one table. What several agents have
+ * alike, such as walls, limits or budgets, is one row with their ids in front (add_rows()).
+ * print_view() is also what other verbs print of a session with --json.
+ */
+
 #include "base/number.h"
 #include "base/time.h"
 #include "client/session_detail.h"

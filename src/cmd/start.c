@@ -1,3 +1,10 @@
+/*
+ * An interrupted move is settled with the other machine first. Then comes what can only be known
+ * before a start: which messages wait, what memory.db has lost, which turns were cut off; hosts
+ * begin with these at once. A session that runs already is not started: hosts that were killed are
+ * brought back, once those that are only starting have had their time.
+ */
+
 #include "base/file.h"
 #include "cmd/agents.h"
 #include "cmd/each_session.h"

@@ -1,3 +1,10 @@
+/*
+ * The hosts are asked as the sessions are found, and disks are measured while they answer. --watch
+ * has the same hosts answer until they end; each answer replaces what is known of its agent. A
+ * terminal is redrawn when something has changed, and each second for the ages, in the order of
+ * urgency; elsewhere each change is a line.
+ */
+
 #include "base/loop.h"
 #include "base/machine.h"
 #include "base/time.h"

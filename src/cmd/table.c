@@ -1,3 +1,9 @@
+/*
+ * Cells are stored row by row and laid out only when printed: widths are measured, spare columns
+ * left out until the last one has room for LAST_WANTED, then the widest column is made narrower,
+ * again and again. Text is made safe as it is added, so nothing later has to think of it.
+ */
+
 #include "cmd/table.h"
 
 #include "base/wrap.h"

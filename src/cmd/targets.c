@@ -1,3 +1,10 @@
+/*
+ * What the first operand is depends on where this runs and on how many agents there are, so a team
+ * is opened first and the words are tried on it; what is understood is removed from the operands.
+ * If nothing fits, the error is about what the person probably meant. The checks of a sender here
+ * are for a clear message: as whom a process acts, the hosts decide.
+ */
+
 #include "cmd/targets.h"
 
 #include "base/time.h"

@@ -1,3 +1,9 @@
+/*
+ * The actions of `mas template` but diff and edit. A template that is broken never ends a list: it
+ * is a line with its fault, and `check` goes through all before it fails. `list` compares each with
+ * the one that mas ships, to tell what is the person's own.
+ */
+
 #include "cmd/template.h"
 
 #include "base/json.h"

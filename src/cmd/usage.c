@@ -1,3 +1,10 @@
+/*
+ * Rows of the sessions' stores are added up as they are read, into the line of their key. A copy of
+ * a session has the rows from before the copy, too: `origins` notes who has brought them, so that
+ * they count once. -1 stands for unknown from the store to the table, and costs are kept apart by
+ * currency.
+ */
+
 #include "base/time.h"
 #include "cmd.h"
 #include "cmd/each_session.h"

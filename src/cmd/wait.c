@@ -1,3 +1,9 @@
+/*
+ * All hosts are asked to watch; each answer replaces the status in the roster, and after each the
+ * roster is judged. A host that was killed is gone before its agent: --for exit then also waits for
+ * the process that it last told of, and for all that have the agent's environment.
+ */
+
 #include "base/loop.h"
 #include "base/proc.h"
 #include "base/time.h"
