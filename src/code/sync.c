@@ -137,6 +137,22 @@ static int lock(const struct sync *sync, int dir, const char *name, struct err *
     return err_hint(err, "its git is at work, or was killed; then remove that file from its .git");
 }
 
+/* Fails with MAS_CONFLICT if the agent's git has been at work since the look at its repository. The
+ * caller has the locks, which keep it away from now on. */
+static int check_still(const struct sync *sync, struct err *err)
+{
+    const struct stranger *was = &sync->stranger;
+    _cleanup_stranger_ struct stranger now = STRANGER_INIT;
+
+    if (stranger_open(was->repo, was->agent, &now, err) == -1)
+        return -1;
+    if (!now.is_detached && strcmp(now.head, was->head) == 0 && stranger_progress(&now) == NULL)
+        return 0;
+    (void)err_set(err, MAS_CONFLICT,
+                  "cannot update the work tree of agent '%s': its git was at work", was->agent);
+    return err_hint(err, "try again");
+}
+
 /* Opens the directory of the agent's branch; it is missing if all refs are packed. */
 static int open_refs(struct sync *sync, struct err *err)
 {
@@ -198,14 +214,7 @@ static int place_index(struct sync *sync, struct err *err)
 static int place_branch(const struct sync *sync, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
-    char now[GIT_OID_TEXT];
 
-    if (stranger_ref(&sync->stranger, sync->branch, now, err) == -1)
-        return -1;
-    if (strcmp(now, sync->stranger.head) != 0)
-        return err_set(err, MAS_CONFLICT,
-                       "cannot update the branch of agent '%s': it has moved meanwhile",
-                       sync->stranger.agent);
     str_addf(&text, "%s\n", sync->main);
     return place_file(sync, sync->refs, sync->stranger.agent, &text, err);
 }
@@ -249,7 +258,7 @@ static int move(struct sync *sync, struct err *err)
     if (in_way_check(&git, sync->stranger.head, sync->main, err) == -1)
         return err_wrap(err, "cannot update the work tree of agent '%s'", sync->stranger.agent);
     /* what changed since the snapshot is in the way of read-tree */
-    if (open_refs(sync, err) == -1 || lock_both(sync, err) == -1 ||
+    if (open_refs(sync, err) == -1 || lock_both(sync, err) == -1 || check_still(sync, err) == -1 ||
         git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err) == -1)
         return -1;
     proc_result_free(&result);
@@ -299,8 +308,8 @@ static int finish(struct sync *sync, struct err *err)
         unlock(sync); /* killed before it changed a file, or after all */
         return 0;
     }
-    bool mine =
-        strcmp(stranger->head, leftover.old) == 0 || strcmp(stranger->head, leftover.new) == 0;
+    bool mine = !stranger->is_detached && (strcmp(stranger->head, leftover.old) == 0 ||
+                                           strcmp(stranger->head, leftover.new) == 0);
     free(sync->main);
     sync->main = mem_dup(leftover.new);
     if (mine &&

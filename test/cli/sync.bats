@@ -152,6 +152,44 @@ line" ]
     [ "$(git -C "$C/y" rev-parse HEAD)" = "$(main_of)" ]
 }
 
+@test "what the agent does between the look at its repository and the locks is not lost" {
+    merge_one
+    mkdir "$T/bin"
+    # the agent is at work once, just after mas has found nothing in the way
+    cat >"$T/bin/git" <<SH
+#!/bin/sh
+case "\$*" in
+*'rev-parse --verify '*'^{tree}'*)
+    [ ! -e "$T/act" ] || env -i HOME="$HOME" PATH="$PATH" sh -c 'cd "$C/y" && . "$T/act" && mv "$T/act" "$T/done"' ;;
+esac
+exec $(command -v git) "\$@"
+SH
+    chmod +x "$T/bin/git"
+    local base
+    base=$(git -C "$C/y" rev-parse HEAD)
+    state() { git -C "$C/y" rev-parse HEAD && cat "$C/y/.git/HEAD" && git -C "$C/y" status --porcelain; }
+    while read -r act; do
+        { declare -f state | sed "s|\$C|$C|g" && echo "$act && state >'$T/state'"; } >"$T/act"
+        run --separate-stderr env PATH="$T/bin:$PATH" "$MAS" sync "$ID" y
+        echo "$act: $status $stderr"
+        rm "$T/done"
+        [ "$status" -eq 4 ]
+        [[ $stderr == *"cannot update the work tree of agent 'y': its git was at work"*'try again'* ]]
+        [ "$(head -n 1 "$C/y/a")" = 'a 1' ]
+        [ -z "$(find "$C/y/.git" -name '*.lock')" ]
+        diff "$T/state" <(state)
+        git -C "$C/y" reset -q --hard && git -C "$C/y" switch -q "mas/$L/y" && git -C "$C/y" reset -q --hard "$base"
+    done <<'END'
+git commit -qm empty --allow-empty
+echo mine >new && git add new && git commit -qm new
+git switch -q -c other
+git rev-parse HEAD >.git/MERGE_HEAD
+END
+    ok sync "$ID" y
+    [ "$output" = 'y: updated' ]
+    whole
+}
+
 @test "--project merges what is new in the project first; a conflict there is exit 4" {
     sed -i '20s/.*/project/' "$P/c" && git -C "$P" commit -qam 'In the project'
     before=$(project_state)
