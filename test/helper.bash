@@ -79,6 +79,20 @@ prints() { [ "$("${@:2}" 2>/dev/null)" = "$1" ]; }
 # Runs tmux on this test's server.
 tm() { tmux -u -S "$SOCK" "$@"; }
 
+# Makes $T/kept/tmux, which does everything that tmux does but ends no session.
+make_keeping_tmux() {
+    mkdir "$T/kept"
+    cat >"$T/kept/tmux" <<SH
+#!/bin/sh
+text=
+case " \$* " in *" source-file "*) text=\$(cat) ;; esac
+case "\$* \$text" in *kill-session*) echo no >&2; exit 1 ;; esac
+[ -n "\$text" ] || exec "$(command -v tmux)" "\$@"
+printf %s "\$text" | "$(command -v tmux)" "\$@"
+SH
+    chmod +x "$T/kept/tmux"
+}
+
 # Prints the value of key $2 in the metadata of session $1.
 # shellcheck disable=SC1090 # made by the program under test
 meta() { (. "$ROOT/sessions/$1/.session" && eval "printf '%s' \"\${$2-}\""); }

@@ -60,16 +60,16 @@ static int send_it(struct move *move, struct move_report *report, struct err *er
             (there.state == ARRIVAL_GONE && there.epoch < move->leaving.session.epoch);
     if (there.state != ARRIVAL_NONE && !stale)
         return in_the_way(move, &there, err);
-    if ((stale && move_drop(move, err) == -1) || leave_stop(move->life, &move->leaving, err) == -1)
+    if (stale && move_drop(move, err) == -1)
         return -1;
-    move->stopped = true;
-    return move_send(move, report, err) == -1
+    move->stopped = true; /* its agents, even if the rest fails */
+    return leave_stop(move->life, &move->leaving, err) == -1 || move_send(move, report, err) == -1
                ? -1
                : leave_mark(move->life, &move->leaving, move->remote->name, false, err);
 }
 
 /* Starts a session again that was stopped for a move which has failed before the mark. *err, of the
- * move, says so, too. */
+ * move, says so, too, or what is to be done. */
 static void run_again(const struct move *move, const char *id, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -78,6 +78,10 @@ static void run_again(const struct move *move, const char *id, struct err *err)
 
     if (life_start(move->life, id, &was, &why) == -1) {
         (void)err_hint(err, "it is stopped here, and does not start again: %s", why.text);
+        return;
+    }
+    if (was) { /* its tmux session was left, and keeps dead panes */
+        (void)err_hint(err, "its agents have ended; start them again here with: mas start %s", id);
         return;
     }
     (void)snprintf(told, sizeof told, "%s", err->text);

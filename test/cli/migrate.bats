@@ -304,14 +304,8 @@ move that aside first: $ROOT/sessions/$ID/workflows" ]
 @test "a team whose tmux session may be left is not moved" {
     legacy start
     "$MAS" wait "$ID" --for idle
-    mkdir "$T/bin"
-    # shellcheck disable=SC2016 # for the inner shell
-    printf '#!/bin/sh\ncase " $* " in *" source-file "*) set -- "$(cat)" "$@"
-case $1 in *kill-session*) echo no >&2; exit 1 ;; esac
-text=$1; shift; printf %%s "$text" | "%s" "$@" ;; *) exec "%s" "$@" ;; esac\n' \
-        "$(command -v tmux)" "$(command -v tmux)" >"$T/bin/tmux"
-    chmod +x "$T/bin/tmux"
-    run --separate-stderr env PATH="$T/bin:$PATH" "$MAS" migrate
+    make_keeping_tmux
+    run --separate-stderr env PATH="$T/kept:$PATH" "$MAS" migrate
     echo "$status $output $stderr"
     [ "$status" -ne 0 ]
     [ -d "$ROOT/unit/lead" ]

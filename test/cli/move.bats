@@ -196,6 +196,22 @@ n1_is_well() { sed -i "/^\[host n1\]/,/^mas = /s|^mas = .*|mas = $MAS|" "$ROOT/m
     [ "$(field shop .status)" = active ]
 }
 
+@test "a session whose tmux session may be left is not sent" {
+    make_team -n shop
+    make_keeping_tmux
+    run --separate-stderr env PATH="$T/kept:$PATH" "$MAS" move shop n1
+    echo "$status $stderr"
+    [ "$status" -eq 6 ]
+    [ "$stderr" = "mas: cannot move session 'shop': cannot end the tmux session: tmux: no
+its agents have ended; start them again here with: mas start $ID" ]
+    [ ! -e "$(far)" ]
+    [ -z "$(at "$(ws)" MOVED_TO)" ]
+    "$MAS" start -q "$ID"
+    agent_pid "$ID"
+    "$MAS" move -q shop n1
+    is_there
+}
+
 @test "a link that is cut in the middle of the stream leaves the session here" {
     make_team
     n1_does 'case $* in *"receive hold"*) head -c 100000 >/dev/null; kill -9 $PPID ;; esac'
