@@ -69,14 +69,9 @@ static int run_pack(struct parent *parent, const struct json *order, struct err 
         manifest_read(json_get(order, "manifest"), &manifest, err) == -1 ||
         pack_run(&pack, err) == -1)
         return -1;
-    json_open(&out, NULL, '{');
-    json_put(&out, "do", "packed");
-    json_put_int(&out, "entries", (int64_t)manifest.entries);
-    json_put_int(&out, "size", (int64_t)manifest.bytes);
-    json_put_int(&out, "written", (int64_t)pack.written);
-    json_put_int(&out, "linksOut", (int64_t)manifest.links);
-    json_put(&out, "digest", pack.digest);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("do", "packed"), JI("entries", manifest.entries),
+                 JI("size", manifest.bytes), JI("written", pack.written),
+                 JI("linksOut", manifest.links), JT("digest", pack.digest), JOE);
     return parent_send(parent, &head, err);
 }
 

@@ -57,11 +57,7 @@ void parent_progress(struct parent *parent, uint64_t files, uint64_t bytes)
     if (now - parent->told < PROGRESS_MS)
         return;
     parent->told = now;
-    json_open(&out, NULL, '{');
-    json_put(&out, "do", "progress");
-    json_put_int(&out, "files", (int64_t)files);
-    json_put_int(&out, "size", (int64_t)bytes);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("do", "progress"), JI("files", files), JI("size", bytes), JOE);
     (void)parent_send(parent, &head, &ignored);
 }
 

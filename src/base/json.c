@@ -440,3 +440,32 @@ void json_put_raw(struct json_out *out, const char *key, const char *text)
     begin(out, key);
     str_add(out->to, text);
 }
+
+void json_put_parts(struct json_out *out, const struct json_part *parts, size_t count)
+{
+    for (const struct json_part *part = parts; part < parts + count; part++) {
+        switch (part->kind) {
+        case JSON_PART_OPEN:
+            json_open(out, part->key, part->value.bracket);
+            break;
+        case JSON_PART_CLOSE:
+            json_close(out, part->value.bracket);
+            break;
+        case JSON_PART_TEXT:
+            json_put(out, part->key, part->value.text);
+            break;
+        case JSON_PART_INT:
+            json_put_int(out, part->key, part->value.number);
+            break;
+        case JSON_PART_BOOL:
+            json_put_bool(out, part->key, part->value.flag);
+            break;
+        case JSON_PART_NODE:
+            json_put_node(out, part->key, part->value.node);
+            break;
+        case JSON_PART_RAW:
+            json_put_raw(out, part->key, part->value.text);
+            break;
+        }
+    }
+}

@@ -81,3 +81,48 @@ void json_put_bool(struct json_out *out, const char *key, bool b);
 void json_put_node(struct json_out *out, const char *key, const struct json *node);
 /* Writes `text`, which must already be JSON. */
 void json_put_raw(struct json_out *out, const char *key, const char *text);
+
+/*
+ * The same as a list: a whole object, or a part of one, by one call.
+ *
+ *     json_put_all(&out, JO(NULL), JT("sessionId", id), JI("agents", n), JOE);
+ */
+struct json_part {
+    enum json_part_kind {
+        JSON_PART_OPEN,
+        JSON_PART_CLOSE,
+        JSON_PART_TEXT,
+        JSON_PART_INT,
+        JSON_PART_BOOL,
+        JSON_PART_NODE,
+        JSON_PART_RAW,
+    } kind;
+    const char *key;
+    union {
+        char bracket;
+        const char *text;
+        int64_t number;
+        bool flag;
+        const struct json *node;
+    } value;
+};
+
+#define JSON_PART(kind_, key_, ...)                                                                \
+    (struct json_part)                                                                             \
+    {                                                                                              \
+        .kind = JSON_PART_##kind_, .key = (key_), .value = { __VA_ARGS__ }                         \
+    }
+#define JO(key) JSON_PART(OPEN, key, .bracket = '{') /* opens an object */
+#define JOE JSON_PART(CLOSE, NULL, .bracket = '}') /* and closes it */
+#define JA(key) JSON_PART(OPEN, key, .bracket = '[') /* an array */
+#define JAE JSON_PART(CLOSE, NULL, .bracket = ']')
+#define JT(key, text_) JSON_PART(TEXT, key, .text = (text_))
+#define JI(key, number_) JSON_PART(INT, key, .number = (int64_t)(number_))
+#define JB(key, flag_) JSON_PART(BOOL, key, .flag = (flag_))
+#define JN(key, node_) JSON_PART(NODE, key, .node = (node_))
+#define JR(key, text_) JSON_PART(RAW, key, .text = (text_))
+
+void json_put_parts(struct json_out *out, const struct json_part *parts, size_t count);
+#define json_put_all(out, ...)                                                                     \
+    json_put_parts(out, (const struct json_part[]){__VA_ARGS__},                                   \
+                   sizeof((const struct json_part[]){__VA_ARGS__}) / sizeof(struct json_part))

@@ -116,11 +116,8 @@ static void do_set(struct chat *chat, const char *rest)
     if (strcmp(option, "mode") == 0) {
         do_mode(chat, value);
     } else if (value[0] != '\0') {
-        json_open(&out, NULL, '{');
-        json_put(&out, "do", "set");
-        json_put(&out, "option", option);
-        json_put(&out, "value", value);
-        json_close(&out, '}');
+        json_put_all(&out, JO(NULL), JT("do", "set"), JT("option", option), JT("value", value),
+                     JOE);
         (void)chat_ask(chat, ASKED_MODE, str_text(&head), NULL);
     } else {
         do_mode(chat, "");
@@ -261,9 +258,8 @@ static bool answer(struct chat *chat, const char *text)
         return true;
     }
     json_open(&out, NULL, '{');
-    json_put(&out, "do", "permit");
-    json_put(&out, "permission", permission->id);
-    json_put(&out, "option", permission->options.word[choice - 1].id);
+    json_put_all(&out, JT("do", "permit"), JT("permission", permission->id),
+                 JT("option", permission->options.word[choice - 1].id));
     if (permission->form != NULL && str_starts(permission->options.word[choice - 1].kind, "allow"))
         put_answers(chat, &out);
     json_close(&out, '}');

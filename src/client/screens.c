@@ -80,11 +80,9 @@ void screens_put(const struct screens *screens, struct str *to)
     json_open(&out, "agents", '[');
     for (size_t i = 0; i < roster->count; i++) {
         const struct tmux_screen *shown = &screens->shown[i];
-        json_open(&out, NULL, '{');
-        json_put(&out, "id", roster->agents[i].agent->id);
-        json_put(&out, "pane", shown->text != NULL ? shown->pane : NULL);
-        json_put(&out, "text", shown->text);
-        json_close(&out, '}');
+        json_put_all(&out, JO(NULL), JT("id", roster->agents[i].agent->id),
+                     JT("pane", shown->text != NULL ? shown->pane : NULL), JT("text", shown->text),
+                     JOE);
     }
     json_close(&out, ']');
     json_close(&out, '}');

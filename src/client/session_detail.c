@@ -139,12 +139,9 @@ static void put_agent(const struct session_detail *detail, size_t i, struct json
     int code = session_detail_exit_status(one, pane);
 
     json_open(out, NULL, '{');
-    json_put(out, "id", one->agent->id);
-    json_put(out, "role", one->agent->role);
-    json_put(out, "rank", rank_name(one->agent->rank));
-    json_put(out, "group", one->agent->group);
-    json_put(out, "preset", one->agent->preset);
-    json_put(out, "model", one->agent->model);
+    json_put_all(out, JT("id", one->agent->id), JT("role", one->agent->role),
+                 JT("rank", rank_name(one->agent->rank)), JT("group", one->agent->group),
+                 JT("preset", one->agent->preset), JT("model", one->agent->model));
     if (one->told) {
         agent_status_put(&one->status, out);
     } else {
@@ -183,11 +180,9 @@ static void put_code(const struct session_code *code, struct json_out *out)
         return;
     }
     json_open(out, "project", '{');
-    json_put(out, "path", code->path);
-    json_put_bool(out, "gone", code->kind == PROJECT_GONE);
-    json_put_bool(out, "replaced", code->kind == PROJECT_OTHER);
-    json_put(out, "branch", code->branch);
-    json_put(out, "onto", code->onto[0] != '\0' ? code->onto : NULL);
+    json_put_all(out, JT("path", code->path), JB("gone", code->kind == PROJECT_GONE),
+                 JB("replaced", code->kind == PROJECT_OTHER), JT("branch", code->branch),
+                 JT("onto", code->onto[0] != '\0' ? code->onto : NULL));
     if (code->problem.code == MAS_OK)
         json_put_int(out, "unlanded", (int64_t)code->unlanded);
     else
@@ -221,16 +216,12 @@ void session_detail_put_json(const struct root *root, const struct session_detai
 
     json_open(out, NULL, '{');
     view_put_json(root, view, out);
-    json_put(out, "tmuxSocket", view->live_socket != NULL ? view->live_socket : view->socket);
-    json_put(out, "unitDir", unit);
-    json_put(out, "workflowsDir", workflows);
-    json_put(out, "protection", protection_of(detail));
-    json_put(out, "endedBy", "sweep");
-    json_open(out, "disk", '{');
-    json_put_int(out, "files", (int64_t)detail->usage.all.files);
-    json_put_int(out, "apparentBytes", (int64_t)detail->usage.all.apparent);
-    json_put_int(out, "realBytes", (int64_t)detail->usage.all.real);
-    json_close(out, '}');
+    json_put_all(
+        out, JT("tmuxSocket", view->live_socket != NULL ? view->live_socket : view->socket),
+        JT("unitDir", unit), JT("workflowsDir", workflows), JT("protection", protection_of(detail)),
+        JT("endedBy", "sweep"), JO("disk"), JI("files", detail->usage.all.files),
+        JI("apparentBytes", detail->usage.all.apparent), JI("realBytes", detail->usage.all.real),
+        JOE);
     limits_held_put(&detail->bounds.limits, out);
     budget_held_put(&detail->bounds.budget, out);
     json_put(out, "boundsProblem",

@@ -56,13 +56,9 @@ static void put_code(const struct code_counts *code, struct json_out *out)
     if (code->agents == 0)
         return;
     time_format((time_t)(code->looked_ms / 1000), looked);
-    json_open(out, "code", '{');
-    json_put_int(out, "agents", (int64_t)code->agents);
-    json_put_int(out, "ahead", code->ahead);
-    json_put_int(out, "behind", code->behind);
-    json_put_int(out, "changed", code->changed);
-    json_put(out, "looked", looked);
-    json_close(out, '}');
+    json_put_all(out, JO("code"), JI("agents", code->agents), JI("ahead", code->ahead),
+                 JI("behind", code->behind), JI("changed", code->changed), JT("looked", looked),
+                 JOE);
 }
 
 void view_put_json(const struct root *root, const struct view *view, struct json_out *out)
@@ -71,17 +67,13 @@ void view_put_json(const struct root *root, const struct view *view, struct json
     char activity[TIME_TEXT];
 
     time_format(view_activity(view), activity);
-    json_put(out, "sessionId", view->row.id);
-    json_put(out, "tmuxSession", view->live != NULL ? view->live->name : view->row.tmux_name);
-    json_put(out, "status", status_name(view->status));
-    json_put(out, "createdAt", view->row.created);
-    json_put(out, "lastActivity", activity);
-    json_put(out, "workingDir", dir);
-    json_put(out, "mode", mode_name(view->row.mode));
-    json_put(out, "name", view_name(view));
-    json_put(out, "template", view->row.template);
-    json_put_bool(out, "private", view->row.private);
-    json_put_bool(out, "crashed", view->crashed);
+    json_put_all(out, JT("sessionId", view->row.id),
+                 JT("tmuxSession", view->live != NULL ? view->live->name : view->row.tmux_name),
+                 JT("status", status_name(view->status)), JT("createdAt", view->row.created),
+                 JT("lastActivity", activity), JT("workingDir", dir),
+                 JT("mode", mode_name(view->row.mode)), JT("name", view_name(view)),
+                 JT("template", view->row.template), JB("private", view->row.private),
+                 JB("crashed", view->crashed));
     if (view->migrating)
         json_put_bool(out, "migrating", true);
     if (view->machine != NULL)

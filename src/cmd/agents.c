@@ -195,17 +195,13 @@ void agent_put_json(const struct roster *roster, size_t i, struct json_out *out)
 {
     const struct roster_agent *one = &roster->agents[i];
 
-    json_put(out, "id", one->agent->id);
-    json_put(out, "role", one->agent->role);
-    json_put(out, "rank", rank_name(one->agent->rank));
-    json_put(out, "group", one->agent->group);
+    json_put_all(out, JT("id", one->agent->id), JT("role", one->agent->role),
+                 JT("rank", rank_name(one->agent->rank)), JT("group", one->agent->group));
     if (one->told) {
         agent_status_put(&one->status, out);
     } else {
-        json_put(out, "state", NULL);
-        json_put(out, "problem", roster_problem(roster, i));
-        json_put_int(out, "queued", one->status.queued);
-        json_put(out, "disk", NULL);
+        json_put_all(out, JT("state", NULL), JT("problem", roster_problem(roster, i)),
+                     JI("queued", one->status.queued), JT("disk", NULL));
         code_figures_put(&one->status.code, out);
     }
 }

@@ -12,10 +12,10 @@ static void put_host(const struct fleet_answer *answer, struct json_out *out)
     json_put(out, "host", answer->host);
     if (answer->session != NULL)
         json_put(out, "session", answer->session);
-    json_put_bool(out, "reached", answer->reached);
-    json_put(out, "version", answer->greeting.version[0] != 0 ? answer->greeting.version : NULL);
-    json_put_int(out, "clockMs", answer->clock_ms);
-    json_put_int(out, "free", answer->greeting.version[0] != 0 ? answer->greeting.free : -1);
+    json_put_all(out, JB("reached", answer->reached),
+                 JT("version", answer->greeting.version[0] != 0 ? answer->greeting.version : NULL),
+                 JI("clockMs", answer->clock_ms),
+                 JI("free", answer->greeting.version[0] != 0 ? answer->greeting.free : -1));
     if (answer->greeting.store_free > 0)
         json_put_int(out, "storeFree", answer->greeting.store_free);
     if (answer->greeting.tmux[0] != '\0' && strcmp(answer->greeting.tmux, GREETING_NO_TMUX) != 0)
@@ -23,11 +23,8 @@ static void put_host(const struct fleet_answer *answer, struct json_out *out)
     json_put(out, "problem", answer->problem);
     if (answer->known.when != 0) {
         time_format(answer->known.when, when);
-        json_open(out, "lastKnown", '{');
-        json_put(out, "time", when);
-        json_put_int(out, "sessions", answer->known.sessions);
-        json_put_int(out, "active", answer->known.active);
-        json_close(out, '}');
+        json_put_all(out, JO("lastKnown"), JT("time", when), JI("sessions", answer->known.sessions),
+                     JI("active", answer->known.active), JOE);
     }
     json_close(out, '}');
 }

@@ -28,16 +28,11 @@ static void print_report(const struct call *call, const char *id,
     char size[NUMBER_SIZE_TEXT];
 
     if (call->json) {
-        json_open(&out, NULL, '{');
-        json_put(&out, "sessionId", id);
-        json_put(&out, "file", report->file);
-        json_put_int(&out, "entries", (int64_t)report->entries);
-        json_put_int(&out, "bytes", (int64_t)report->bytes);
-        json_put_int(&out, "archiveBytes", (int64_t)report->written);
-        json_put_int(&out, "linksOut", (int64_t)report->links);
-        json_put(&out, "digest", report->digest);
-        json_put_bool(&out, "removed", call_opt(call, "rm") != NULL);
-        json_close(&out, '}');
+        json_put_all(&out, JO(NULL), JT("sessionId", id), JT("file", report->file),
+                     JI("entries", report->entries), JI("bytes", report->bytes),
+                     JI("archiveBytes", report->written), JI("linksOut", report->links),
+                     JT("digest", report->digest), JB("removed", call_opt(call, "rm") != NULL),
+                     JOE);
     } else {
         str_add_visible(&line, report->file, strlen(report->file));
         number_format_size(report->written, size);

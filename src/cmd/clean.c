@@ -42,11 +42,9 @@ static void put_result(struct json_out *out, const struct retention_result *resu
 
     time_format(result->session->used, used);
     json_open(out, NULL, '{');
-    json_put(out, "sessionId", result->session->id);
-    json_put(out, "name", result->session->name);
-    json_put(out, "status", retention_status_name(result->session->status));
-    json_put(out, "lastUsed", used);
-    json_put_int(out, "bytesFreed", (int64_t)result->freed);
+    json_put_all(out, JT("sessionId", result->session->id), JT("name", result->session->name),
+                 JT("status", retention_status_name(result->session->status)), JT("lastUsed", used),
+                 JI("bytesFreed", result->freed));
     if (result->archive != NULL)
         json_put(out, "archive", result->archive);
     json_close(out, '}');
@@ -96,10 +94,8 @@ static void print_totals(struct clean_totals *all)
         return;
     if (all->call->json) {
         json_close(&all->out, ']');
-        json_put_int(&all->out, "total", (int64_t)all->removed);
-        json_put_int(&all->out, "bytesFreed", (int64_t)all->freed);
-        json_put_int(&all->out, "locked", (int64_t)all->locked);
-        json_put_int(&all->out, "failed", (int64_t)all->failed);
+        json_put_all(&all->out, JI("total", all->removed), JI("bytesFreed", all->freed),
+                     JI("locked", all->locked), JI("failed", all->failed));
         json_close(&all->out, '}');
         print_line(&all->text);
         return;

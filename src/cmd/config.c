@@ -37,12 +37,8 @@ static void put_json(const char *key, const char *value, bool restart, const cha
 {
     struct json_out *out = arg;
 
-    json_open(out, NULL, '{');
-    json_put(out, "key", key);
-    json_put(out, "value", value);
-    json_put_bool(out, "restart", restart);
-    json_put(out, "origin", origin);
-    json_close(out, '}');
+    json_put_all(out, JO(NULL), JT("key", key), JT("value", value), JB("restart", restart),
+                 JT("origin", origin), JOE);
 }
 
 static void put_row(const char *key, const char *value, bool restart, const char *origin, void *arg)
@@ -62,9 +58,9 @@ static void print_json(const struct call *call)
 
     json_open(&out, NULL, '{');
     if (call->has_root) {
-        json_put(&out, "root", call->root.path);
-        json_put(&out, "rootOrigin", root_origin_name(call->origin));
-        json_put_bool(&out, "rootAccepted", call->root.accepted);
+        json_put_all(&out, JT("root", call->root.path),
+                     JT("rootOrigin", root_origin_name(call->origin)),
+                     JB("rootAccepted", call->root.accepted));
     }
     json_open(&out, "settings", '[');
     each_setting(&call->config, put_json, &out);

@@ -18,14 +18,11 @@ static void put_item(struct json_out *out, const struct context_item *item)
     time_format((time_t)(item->time_ms / 1000), when);
     (void)snprintf(score, sizeof score, "%.6f", item->score);
     json_open(out, NULL, '{');
-    json_put(out, "id", id);
-    json_put(out, "role", store_role_name(item->role));
-    json_put(out, "content", item->text);
-    json_put(out, "source", item->is_relevant ? "semantic" : "session");
-    json_put(out, "session_id", item->session);
-    json_put(out, "agent", item->agent);
-    json_put(out, "trigger_id", item->trigger != 0 ? trigger : NULL);
-    json_put(out, "time", when);
+    json_put_all(out, JT("id", id), JT("role", store_role_name(item->role)),
+                 JT("content", item->text),
+                 JT("source", item->is_relevant ? "semantic" : "session"),
+                 JT("session_id", item->session), JT("agent", item->agent),
+                 JT("trigger_id", item->trigger != 0 ? trigger : NULL), JT("time", when));
     if (item->is_relevant)
         json_put_raw(out, "score", score);
     json_close(out, '}');

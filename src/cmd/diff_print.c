@@ -70,12 +70,9 @@ static void put_file(struct json_out *out, const struct patch_file *file, bool h
         put_bytes(out, "oldPath", file->old_path, strlen(file->old_path));
     else
         json_put(out, "oldPath", NULL);
-    json_put(out, "status", file->status);
-    json_put(out, "oldMode", file->old_mode);
-    json_put(out, "mode", file->mode);
-    json_put_int(out, "added", (int64_t)file->added);
-    json_put_int(out, "removed", (int64_t)file->removed);
-    json_put_bool(out, "binary", file->binary);
+    json_put_all(out, JT("status", file->status), JT("oldMode", file->old_mode),
+                 JT("mode", file->mode), JI("added", file->added), JI("removed", file->removed),
+                 JB("binary", file->binary));
     if (hunks) {
         json_open(out, "hunks", '[');
         for (size_t i = 0; i < file->hunk_count; i++)
@@ -94,12 +91,10 @@ int diff_put_json(const struct comparison *changes, const struct str *diff, bool
     if (patch_parse(diff, &patch, err) == -1)
         return -1;
     json_open(out, NULL, '{');
-    json_put(out, "id", changes->agent);
-    json_put(out, "branch", state->branch[0] != '\0' ? state->branch : NULL);
-    json_put(out, "from", changes->from);
-    json_put_int(out, "ahead", (int64_t)state->ahead);
-    json_put_int(out, "behind", (int64_t)state->behind);
-    json_put_int(out, "changedFiles", (int64_t)state->changed);
+    json_put_all(out, JT("id", changes->agent),
+                 JT("branch", state->branch[0] != '\0' ? state->branch : NULL),
+                 JT("from", changes->from), JI("ahead", state->ahead), JI("behind", state->behind),
+                 JI("changedFiles", state->changed));
     json_open(out, "files", '[');
     for (size_t i = 0; i < patch.count; i++)
         put_file(out, &patch.files[i], hunks);

@@ -48,11 +48,9 @@ static void print_json(const struct findings *findings)
     json_open(&out, NULL, '{');
     json_open(&out, "findings", '[');
     for (size_t i = 0; i < findings->count; i++) {
-        json_open(&out, NULL, '{');
-        json_put(&out, "subject", findings->items[i].subject);
-        json_put(&out, "state", finding_state_name(findings->items[i].state));
-        json_put(&out, "what", findings->items[i].what);
-        json_close(&out, '}');
+        json_put_all(&out, JO(NULL), JT("subject", findings->items[i].subject),
+                     JT("state", finding_state_name(findings->items[i].state)),
+                     JT("what", findings->items[i].what), JOE);
     }
     json_close(&out, ']');
     json_close(&out, '}');

@@ -212,9 +212,8 @@ static void put_size(struct json_out *out, const struct tree_size *size)
 static void put_usage(struct json_out *out, const struct usage *usage)
 {
     put_size(out, &usage->all);
-    json_put_int(out, "own", (int64_t)usage->own);
-    json_put_int(out, "files", (int64_t)usage->all.files);
-    json_put_int(out, "skipped", (int64_t)usage->all.skipped);
+    json_put_all(out, JI("own", usage->own), JI("files", usage->all.files),
+                 JI("skipped", usage->all.skipped));
 }
 
 static void put_item(struct json_out *out, const struct item *item)
@@ -222,9 +221,8 @@ static void put_item(struct json_out *out, const struct item *item)
     const struct usage *usage = &item->usage;
 
     json_open(out, NULL, '{');
-    json_put(out, "sessionId", item->view->row.id);
-    json_put(out, "name", view_name(item->view));
-    json_put(out, "status", status_name(item->view->status));
+    json_put_all(out, JT("sessionId", item->view->row.id), JT("name", view_name(item->view)),
+                 JT("status", status_name(item->view->status)));
     put_usage(out, usage);
     json_open(out, "units", '[');
     for (size_t i = 0; i < usage->unit_count; i++) {

@@ -280,13 +280,11 @@ static void put_message(const struct store_item *item, const struct history *his
     json_put(out, "role", store_role_name(item->role));
     json_put(out, "state", store_state_name(item->state));
     put_time(out, "time", item->time_ms);
-    json_put(out, "agent", item->agent);
-    json_put(out, "conversation", item->conversation);
-    json_put_int(out, "query", item->query);
+    json_put_all(out, JT("agent", item->agent), JT("conversation", item->conversation),
+                 JI("query", item->query));
     put_id(out, "triggerId", history->session_id, item->trigger);
-    json_put(out, "sender", item->sender);
-    json_put(out, "stopReason", item->stop_reason);
-    json_put(out, "key", item->key);
+    json_put_all(out, JT("sender", item->sender), JT("stopReason", item->stop_reason),
+                 JT("key", item->key));
     put_parsed(out, "tags", item->tags);
     json_put(out, "text", text);
     put_parsed(out, "data", item->data);
@@ -409,16 +407,13 @@ static void print_query_json(const struct store_query *query, const struct histo
     struct json_out out = {.to = &text};
 
     json_open(&out, NULL, '{');
-    json_put_int(&out, "query", query->query);
-    json_put(&out, "conversation", query->conversation);
-    json_put_int(&out, "number", query->number);
-    json_put(&out, "agent", query->agent);
-    json_put_bool(&out, "current", query->current);
+    json_put_all(&out, JI("query", query->query), JT("conversation", query->conversation),
+                 JI("number", query->number), JT("agent", query->agent),
+                 JB("current", query->current));
     put_time(&out, "startedAt", query->started_ms);
     put_time(&out, "endedAt", query->ended_ms);
-    json_put(&out, "reason", query->reason);
-    json_put(&out, "mode", query->mode);
-    json_put_int(&out, "messages", query->messages);
+    json_put_all(&out, JT("reason", query->reason), JT("mode", query->mode),
+                 JI("messages", query->messages));
     put_parsed(&out, "agentSessions", query->sessions);
     json_close(&out, '}');
     printf("%s%s", history->count > 0 ? ",\n" : "", text.data);

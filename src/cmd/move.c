@@ -14,13 +14,10 @@ static void print_json(const struct call *call, const char *id, const struct mov
     _cleanup_str_ struct str line = STR_INIT;
     struct json_out out = {.to = &line};
 
-    json_open(&out, NULL, '{');
-    json_put(&out, "sessionId", id);
-    json_put(&out, "host", call->operands[1]);
-    json_put_int(&out, "archiveBytes", (int64_t)report->bytes);
-    json_put(&out, "digest", report->digest[0] != '\0' ? report->digest : NULL);
-    json_put_bool(&out, "started", report->started);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("sessionId", id), JT("host", call->operands[1]),
+                 JI("archiveBytes", report->bytes),
+                 JT("digest", report->digest[0] != '\0' ? report->digest : NULL),
+                 JB("started", report->started), JOE);
     print_line(&line);
 }
 

@@ -115,15 +115,11 @@ static void print_waiter(const struct call *call, const struct waiter *waiter)
         return;
     }
     time_format((time_t)(waiter->since_ms / 1000), since);
-    json_open(&out, NULL, '{');
-    json_put(&out, "session", waiter->session);
-    json_put(&out, "agent", waiter->agent);
-    json_put(&out, "state", agent_state_name(waiter->state));
-    json_put(&out, "turnEnd", waiter->turn != TURN_NONE ? turn_outcome_name(waiter->turn) : NULL);
-    json_put(&out, "since", since);
-    json_put_int(&out, "sinceMs", waiter->since_ms);
-    json_put(&out, "pane", waiter->pane);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("session", waiter->session), JT("agent", waiter->agent),
+                 JT("state", agent_state_name(waiter->state)),
+                 JT("turnEnd", waiter->turn != TURN_NONE ? turn_outcome_name(waiter->turn) : NULL),
+                 JT("since", since), JI("sinceMs", waiter->since_ms), JT("pane", waiter->pane),
+                 JOE);
     print_line(&text);
 }
 

@@ -32,15 +32,11 @@ static void put_json(const struct preset *preset, struct json_out *out)
 {
     _cleanup_free_ char *program = program_of(preset);
 
-    json_open(out, NULL, '{');
-    json_put(out, "name", preset->name);
-    json_put(out, "protocol", preset->protocol == PROTOCOL_ACP ? "acp" : "tty");
-    json_put(out, "description", preset->description);
-    json_put(out, "command", preset->command);
-    json_put(out, "program", program);
-    json_put_bool(out, "installed", is_installed(preset, program));
-    json_put(out, "install", preset->install);
-    json_close(out, '}');
+    json_put_all(out, JO(NULL), JT("name", preset->name),
+                 JT("protocol", preset->protocol == PROTOCOL_ACP ? "acp" : "tty"),
+                 JT("description", preset->description), JT("command", preset->command),
+                 JT("program", program), JB("installed", is_installed(preset, program)),
+                 JT("install", preset->install), JOE);
 }
 
 static void print_json(const struct config *config)

@@ -191,11 +191,8 @@ static void print_lines(const struct code_call *code, const char *agent,
             continue;
         const char *name = review->patch.files[line->file].path;
         str_add_visible(&path, name, strlen(name));
-        json_open(&out, NULL, '{');
-        json_put(&out, "path", str_text(&path));
-        json_put_int(&out, "number", (int64_t)line->number);
-        json_put(&out, "line", line->shown);
-        json_close(&out, '}');
+        json_put_all(&out, JO(NULL), JT("path", str_text(&path)), JI("number", line->number),
+                     JT("line", line->shown), JOE);
     }
     json_close(&out, ']');
     json_close(&out, '}');

@@ -133,20 +133,12 @@ static void put_hit(struct json_out *out, const struct search_hit *hit)
     }
     time_format((time_t)(hit->time_ms / 1000), when);
     (void)snprintf(score, sizeof score, "%.6f", hit->score);
-    json_open(out, NULL, '{');
-    json_put(out, "id", id);
-    json_put(out, "sessionId", hit->session);
-    json_put(out, "agent", hit->agent);
-    json_put(out, "conversation", hit->conversation);
-    json_put(out, "role", store_role_name(hit->role));
-    json_put(out, "time", when);
-    json_put(out, "triggerId", hit->trigger != 0 ? trigger : NULL);
-    json_put_raw(out, "tags", hit->tags);
-    json_put_raw(out, "score", score);
-    json_put_bool(out, "compacted", hit->compacted);
-    json_put(out, "snippet", str_text(&snippet));
-    json_put(out, "text", text);
-    json_close(out, '}');
+    json_put_all(out, JO(NULL), JT("id", id), JT("sessionId", hit->session),
+                 JT("agent", hit->agent), JT("conversation", hit->conversation),
+                 JT("role", store_role_name(hit->role)), JT("time", when),
+                 JT("triggerId", hit->trigger != 0 ? trigger : NULL), JR("tags", hit->tags),
+                 JR("score", score), JB("compacted", hit->compacted),
+                 JT("snippet", str_text(&snippet)), JT("text", text), JOE);
 }
 
 static bool show(const struct search_hit *hit, void *arg)

@@ -171,14 +171,9 @@ static void print_json(const char *address, const char *code, const struct pairi
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &text};
 
-    json_open(&out, NULL, '{');
-    json_put(&out, "address", address);
-    json_put(&out, "code", code);
-    json_put(&out, "url", url);
-    json_put_int(&out, "seconds", PAIRING_S);
-    json_put(&out, "name", pairing->name);
-    json_put(&out, "right", right_name(pairing->right));
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("address", address), JT("code", code), JT("url", url),
+                 JI("seconds", PAIRING_S), JT("name", pairing->name),
+                 JT("right", right_name(pairing->right)), JOE);
     print_line(&text);
 }
 

@@ -392,9 +392,9 @@ static void print_json(const struct look *look)
     for (size_t i = 0; i < look->roster.team_count; i++) {
         const struct roster_team *team = &look->roster.teams[i];
         json_open(&out, NULL, '{');
-        json_put(&out, "sessionId", team->id);
-        json_put(&out, "tmuxSession", look->sessions[i].tmux_name);
-        json_put(&out, "name", look->sessions[i].name);
+        json_put_all(&out, JT("sessionId", team->id),
+                     JT("tmuxSession", look->sessions[i].tmux_name),
+                     JT("name", look->sessions[i].name));
         if (look->sessions[i].machine[0] != '\0')
             json_put(&out, "machine", machine_host(look->sessions[i].machine));
         if (look->away[i] != NULL)

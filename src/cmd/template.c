@@ -69,9 +69,9 @@ static void put_entry(const struct template_entry *entry, struct json_out *out)
     json_put(out, "name", entry->name);
     json_put(out, "path", entry->path);
     put_state(out, entry->state);
-    json_put(out, "description", entry->problem == NULL ? entry->tmpl.team.description : NULL);
-    json_put_int(out, "agents", (int64_t)entry->tmpl.team.agent_count);
-    json_put(out, "problem", entry->problem);
+    json_put_all(out,
+                 JT("description", entry->problem == NULL ? entry->tmpl.team.description : NULL),
+                 JI("agents", entry->tmpl.team.agent_count), JT("problem", entry->problem));
     json_close(out, '}');
 }
 
@@ -220,10 +220,8 @@ static void print_template_json(const struct template *tmpl, const char *path)
     struct tree_size size = measure(tmpl);
 
     json_open(&out, NULL, '{');
-    json_put(&out, "name", tmpl->name);
-    json_put(&out, "path", path);
-    json_put_int(&out, "files", (int64_t)size.files);
-    json_put_int(&out, "bytes", (int64_t)size.apparent);
+    json_put_all(&out, JT("name", tmpl->name), JT("path", path), JI("files", size.files),
+                 JI("bytes", size.apparent));
     team_put_json(&tmpl->team, &out);
     json_close(&out, '}');
     print_line(&text);
@@ -258,12 +256,9 @@ static void print_diagnostics_json(const struct diagnostics *diagnostics)
     json_open(&out, "remarks", '[');
     for (size_t i = 0; i < diagnostics->count; i++) {
         const struct diagnostic *one = &diagnostics->list[i];
-        json_open(&out, NULL, '{');
-        json_put(&out, "file", one->file);
-        json_put_int(&out, "line", one->line);
-        json_put(&out, "severity", one->warning ? "warning" : "error");
-        json_put(&out, "text", one->text);
-        json_close(&out, '}');
+        json_put_all(&out, JO(NULL), JT("file", one->file), JI("line", one->line),
+                     JT("severity", one->warning ? "warning" : "error"), JT("text", one->text),
+                     JOE);
     }
     json_close(&out, ']');
     json_put_int(&out, "errors", (int64_t)diagnostics->errors);

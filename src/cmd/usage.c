@@ -438,10 +438,8 @@ static void print_json(const struct usage_sums *sums)
     json_close(&out, '}');
     json_open(&out, "problems", '[');
     for (size_t i = 0; i < sums->problem_count; i++) {
-        json_open(&out, NULL, '{');
-        json_put(&out, "sessionId", sums->problems[i].id);
-        json_put(&out, "problem", sums->problems[i].text);
-        json_close(&out, '}');
+        json_put_all(&out, JO(NULL), JT("sessionId", sums->problems[i].id),
+                     JT("problem", sums->problems[i].text), JOE);
     }
     json_close(&out, ']');
     json_close(&out, '}');

@@ -12,9 +12,7 @@ static int run_version(struct call *call, struct err *err)
         printf("mas %s\n", MAS_VERSION);
         return 0;
     }
-    json_open(&out, NULL, '{');
-    json_put(&out, "version", MAS_VERSION);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("version", MAS_VERSION), JOE);
     print_line(&text);
     return 0;
 }

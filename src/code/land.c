@@ -180,11 +180,8 @@ static int write_journal(const struct landing *landing, struct err *err)
     if (dir == -1)
         return err_errno(err, "cannot open '%s'", landing->repo->git);
     json_open(&out, NULL, '{');
-    json_put(&out, "project", landing->project.path);
-    json_put(&out, "dir", landing->project.dir);
-    json_put(&out, "onto", landing->onto);
-    json_put(&out, "old", landing->old);
-    json_put(&out, "new", landing->new);
+    json_put_all(&out, JT("project", landing->project.path), JT("dir", landing->project.dir),
+                 JT("onto", landing->onto), JT("old", landing->old), JT("new", landing->new));
     if (landing->tree != NULL)
         json_put(&out, "tree", landing->tree);
     json_close(&out, '}');

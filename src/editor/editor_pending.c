@@ -100,9 +100,7 @@ void editor_end_turn(struct editor *editor, const char *ticket, const char *reas
 
     if (ticket == NULL)
         return;
-    json_open(&out, NULL, '{');
-    json_put(&out, "stopReason", reason);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("stopReason", reason), JOE);
     (void)acp_agent_answer(editor->acp, ticket, result.data);
 }
 

@@ -343,12 +343,8 @@ static void put_listed(const struct listed *listed, const char *cwd, struct json
     char time[TIME_TEXT];
 
     time_format((time_t)(listed->time_ms / 1000), time);
-    json_open(out, NULL, '{');
-    json_put(out, "sessionId", listed->id);
-    json_put(out, "cwd", cwd);
-    json_put(out, "title", listed->title);
-    json_put(out, "updatedAt", time);
-    json_close(out, '}');
+    json_put_all(out, JO(NULL), JT("sessionId", listed->id), JT("cwd", cwd),
+                 JT("title", listed->title), JT("updatedAt", time), JOE);
 }
 
 static int collect(const struct editor *editor, struct conversation_list *all, struct err *err)

@@ -30,9 +30,8 @@ void greeting_print(const struct greeting_subject *subject)
     bool known = subject->root != -1 && fstatvfs(subject->root, &fs) == 0;
 
     json_open(&out, NULL, '{');
-    json_put(&out, "mas", MAS_VERSION);
-    json_put_int(&out, "timeMs", time_epoch_ms());
-    json_put_int(&out, "free", known ? free_of(&fs) : -1);
+    json_put_all(&out, JT("mas", MAS_VERSION), JI("timeMs", time_epoch_ms()),
+                 JI("free", known ? free_of(&fs) : -1));
     if (subject->whole)
         put_whole(subject, &out);
     json_close(&out, '}');

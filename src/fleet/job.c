@@ -220,17 +220,14 @@ void job_put_json(const struct batch_job *job, struct json_out *out)
     char when[TIME_TEXT];
 
     time_format(job->submitted, when);
-    json_put(out, "sessionId", job->id);
-    json_put(out, "name", job->name[0] != '\0' ? job->name : NULL);
-    json_put(out, "template", job->template);
-    json_put(out, "host", job->host);
-    json_put(out, "submittedAt", when);
+    json_put_all(out, JT("sessionId", job->id), JT("name", job->name[0] != '\0' ? job->name : NULL),
+                 JT("template", job->template), JT("host", job->host), JT("submittedAt", when));
     if (job->number != 0)
         json_put_int(out, "job", (int64_t)job->number);
-    json_put(out, "state", slurm_state_name(job->state));
-    json_put(out, "reason", job->reason[0] != '\0' ? job->reason : NULL);
-    json_put(out, "node", job->node[0] != '\0' ? job->node : NULL);
-    json_put_int(out, "restarts", job->restarts);
+    json_put_all(out, JT("state", slurm_state_name(job->state)),
+                 JT("reason", job->reason[0] != '\0' ? job->reason : NULL),
+                 JT("node", job->node[0] != '\0' ? job->node : NULL),
+                 JI("restarts", job->restarts));
     if (job->exit_code != 0)
         json_put_int(out, "exitCode", job->exit_code);
 }

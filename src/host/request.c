@@ -402,9 +402,8 @@ void request_ended(struct host *host)
         if (client->kind != CLIENT_STOPS)
             continue;
         request_open_answer(host, &head, &out);
-        json_put_int(&out, "terminated", clear->terminated);
-        json_put_int(&out, "killed", clear->killed);
-        json_put(&out, "names", clear->names);
+        json_put_all(&out, JI("terminated", clear->terminated), JI("killed", clear->killed),
+                     JT("names", clear->names));
         request_close_answer(client, &head, &out);
         client->kind = CLIENT_LEAVES;
     }

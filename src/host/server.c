@@ -197,9 +197,7 @@ void server_refuse(struct client *client, const struct err *err)
     struct json_out out = {.to = &head};
 
     json_open(&out, NULL, '{');
-    json_put_bool(&out, "ok", false);
-    json_put_int(&out, "code", err->code);
-    json_put(&out, "why", err->text);
+    json_put_all(&out, JB("ok", false), JI("code", err->code), JT("why", err->text));
     if (err->hint[0] != '\0')
         json_put(&out, "hint", err->hint);
     json_close(&out, '}');
@@ -220,10 +218,7 @@ void server_tell_message(struct host *host, const char *from, const char *text, 
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
 
-    json_open(&out, NULL, '{');
-    json_put(&out, "event", "prompt");
-    json_put(&out, "from", from);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("event", "prompt"), JT("from", from), JOE);
     for (size_t i = 0; i < host->server.count; i++) {
         struct client *client = &host->server.clients[i];
         if (client->kind == CLIENT_WATCHES && client->messages &&

@@ -20,10 +20,7 @@ static void add_request(struct str *to, const struct embed_text *text, const cha
     _cleanup_free_ char *copy =
         mem_dupn(text->text, str_cut(text->text, text->len, EMBED_TEXT_MAX));
 
-    json_open(&out, NULL, '{');
-    json_put(&out, "kind", kind);
-    json_put(&out, "text", copy);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("kind", kind), JT("text", copy), JOE);
     str_addc(to, '\n');
 }
 

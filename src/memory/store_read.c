@@ -430,9 +430,8 @@ static int put_sessions(struct store *store, int64_t query, struct str *to, stru
             return damaged(err, "an agent's session");
         }
         json_open(&out, NULL, '{');
-        json_put(&out, "id", db_text(s, 0));
-        json_put(&out, "program", db_text(s, 1));
-        json_put(&out, "outcome", store_outcome_name((enum store_outcome)outcome));
+        json_put_all(&out, JT("id", db_text(s, 0)), JT("program", db_text(s, 1)),
+                     JT("outcome", store_outcome_name((enum store_outcome)outcome)));
         put_time(&out, "startedAt", sqlite3_column_int64(s, 3));
         put_time(&out, "endedAt", sqlite3_column_int64(s, 4));
         json_put(&out, "note", db_text(s, 5));

@@ -119,9 +119,8 @@ static void put_figures(const struct code_figures *figures, const struct writer 
 {
     put_time(to, "looked", "lookedMs", figures->looked_ms);
     put_text(to, "branch", figures->branch, AGENT_TITLE_MAX, NULL);
-    json_put_int(to->out, "ahead", figures->ahead);
-    json_put_int(to->out, "behind", figures->behind);
-    json_put_int(to->out, "changed", figures->changed);
+    json_put_all(to->out, JI("ahead", figures->ahead), JI("behind", figures->behind),
+                 JI("changed", figures->changed));
     put_text(to, "problem", figures->problem, AGENT_TITLE_MAX, NULL);
 }
 
@@ -171,12 +170,8 @@ void agent_resources_parse(const struct json *object, struct agent_resources *re
 
 void agent_pane_put(const struct agent_pane *pane, struct json_out *out)
 {
-    json_open(out, "tmux", '{');
-    json_put_int(out, "server", pane->server);
-    json_put(out, "session", pane->session);
-    json_put_int(out, "activityMs", pane->activity_ms);
-    json_put_int(out, "agents", pane->agents);
-    json_close(out, '}');
+    json_put_all(out, JO("tmux"), JI("server", pane->server), JT("session", pane->session),
+                 JI("activityMs", pane->activity_ms), JI("agents", pane->agents), JOE);
 }
 
 void agent_pane_parse(const struct json *object, struct agent_pane *ret)
@@ -242,9 +237,8 @@ static void put_members(const struct agent_status *status, const struct writer *
     json_put(to->out, "pane", status->pane);
     put_number(to, "exitCode", status->exit_code, -1);
     put_number(to, "signal", status->signal, 0);
-    json_put_int(to->out, "restarts", status->restarts);
-    json_put_int(to->out, "queued", status->queued);
-    json_put_int(to->out, "logLost", status->log_lost);
+    json_put_all(to->out, JI("restarts", status->restarts), JI("queued", status->queued),
+                 JI("logLost", status->log_lost));
     put_text(to, "title", status->title, AGENT_TITLE_MAX, "");
     put_text(to, "note", status->note, AGENT_NOTE_MAX, "");
     put_text(to, "memory", status->memory, AGENT_NOTE_MAX, NULL);

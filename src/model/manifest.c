@@ -5,17 +5,12 @@ void manifest_format(const struct manifest *manifest, struct str *to)
     struct json_out out = {.to = to};
 
     json_open(&out, NULL, '{');
-    json_put_int(&out, "format", MANIFEST_FORMAT);
-    json_put(&out, "sessionId", manifest->id);
-    json_put(&out, "name", manifest->name);
-    json_put(&out, "template", manifest->template);
-    json_put(&out, "mode", manifest->mode);
-    json_put(&out, "createdAt", manifest->created);
-    json_put(&out, "archivedAt", manifest->archived);
-    json_put(&out, "version", manifest->version);
-    json_put_int(&out, "entries", (int64_t)manifest->entries);
-    json_put_int(&out, "size", (int64_t)manifest->bytes);
-    json_put_int(&out, "linksOut", (int64_t)manifest->links);
+    json_put_all(&out, JI("format", MANIFEST_FORMAT), JT("sessionId", manifest->id),
+                 JT("name", manifest->name), JT("template", manifest->template),
+                 JT("mode", manifest->mode), JT("createdAt", manifest->created),
+                 JT("archivedAt", manifest->archived), JT("version", manifest->version),
+                 JI("entries", manifest->entries), JI("size", manifest->bytes),
+                 JI("linksOut", manifest->links));
     if (manifest->live)
         json_put_bool(&out, "live", true);
     json_close(&out, '}');

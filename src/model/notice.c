@@ -170,10 +170,8 @@ bool notice_of_change(struct notice_state *before, const struct agent_status *no
 
 void notice_put(const struct notice *notice, struct json_out *out)
 {
-    json_put(out, "kind", names[notice->kind]);
-    json_put_int(out, "at", notice->at_ms);
-    json_put(out, "request", notice->request);
-    json_put(out, "text", notice->text);
+    json_put_all(out, JT("kind", names[notice->kind]), JI("at", notice->at_ms),
+                 JT("request", notice->request), JT("text", notice->text));
 }
 
 int notice_parse(const struct json *object, struct notice *ret, struct err *err)

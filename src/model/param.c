@@ -254,9 +254,7 @@ static void put_kind(const struct param *param, struct json_out *out)
         put_texts(param, out);
         return;
     }
-    json_put(out, "type", "integer");
-    json_put_int(out, "minimum", param->min);
-    json_put_int(out, "maximum", param->max);
+    json_put_all(out, JT("type", "integer"), JI("minimum", param->min), JI("maximum", param->max));
 }
 
 void param_put_schema(const struct param *param, struct json_out *out)

@@ -328,12 +328,9 @@ void team_put_json(const struct team *team, struct json_out *out)
     json_put(out, "description", team->description);
     json_put(out, "preset", team->preset);
     if (team->project.path != NULL) {
-        json_open(out, "project", '{');
-        json_put(out, "path", team->project.path);
-        json_put(out, "onto", team->project.onto);
-        json_put(out, "base", team->project.base);
-        json_put(out, "label", team->project.label);
-        json_close(out, '}');
+        json_put_all(out, JO("project"), JT("path", team->project.path),
+                     JT("onto", team->project.onto), JT("base", team->project.base),
+                     JT("label", team->project.label), JOE);
     }
     budget_put(&team->budget, out);
     if (team->turns > 0)
@@ -357,14 +354,10 @@ void team_put_json(const struct team *team, struct json_out *out)
     for (size_t i = 0; i < team->agent_count; i++) {
         const struct agent *agent = &team->agents[i];
         json_open(out, NULL, '{');
-        json_put(out, "id", agent->id);
-        json_put(out, "role", agent->role);
-        json_put(out, "rank", rank_names[agent->rank]);
-        json_put(out, "group", agent->group);
-        json_put(out, "preset", agent->preset);
-        json_put(out, "model", agent->model);
-        json_put(out, "command", agent->command);
-        json_put(out, "system", agent->system);
+        json_put_all(out, JT("id", agent->id), JT("role", agent->role),
+                     JT("rank", rank_names[agent->rank]), JT("group", agent->group),
+                     JT("preset", agent->preset), JT("model", agent->model),
+                     JT("command", agent->command), JT("system", agent->system));
         if (agent->start != START_UNSET)
             json_put(out, "start", start_name(agent->start));
         if (agent->hibernate[0] != '\0')

@@ -181,21 +181,15 @@ static void do_initialize(struct acp_agent *agent, const struct rpc_request *req
     agent->elicits_form = json_is_object(json_get(elicits, "form"));
     agent->elicits_url = json_is_object(json_get(elicits, "url"));
     agent->has_switches = json_is_object(json_get(options, "boolean"));
-    json_open(&out, NULL, '{');
-    json_put_int(&out, "protocolVersion", PROTOCOL);
-    json_put_raw(&out, "agentCapabilities",
-                 "{\"loadSession\":true,"
-                 "\"promptCapabilities\":{\"image\":false,\"audio\":false,"
-                 "\"embeddedContext\":true},"
-                 "\"mcpCapabilities\":{\"http\":false,\"sse\":false},"
-                 "\"sessionCapabilities\":{\"list\":{},\"resume\":{},\"close\":{}}}");
-    json_open(&out, "agentInfo", '{');
-    json_put(&out, "name", agent->self->name);
-    json_put(&out, "title", agent->self->title);
-    json_put(&out, "version", agent->self->version);
-    json_close(&out, '}');
-    json_put_raw(&out, "authMethods", "[]");
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JI("protocolVersion", PROTOCOL),
+                 JR("agentCapabilities",
+                    "{\"loadSession\":true,"
+                    "\"promptCapabilities\":{\"image\":false,\"audio\":false,"
+                    "\"embeddedContext\":true},"
+                    "\"mcpCapabilities\":{\"http\":false,\"sse\":false},"
+                    "\"sessionCapabilities\":{\"list\":{},\"resume\":{},\"close\":{}}}"),
+                 JO("agentInfo"), JT("name", agent->self->name), JT("title", agent->self->title),
+                 JT("version", agent->self->version), JOE, JR("authMethods", "[]"), JOE);
     (void)rpc_reply(agent->rpc, request->ticket, result.data);
 }
 

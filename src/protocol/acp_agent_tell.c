@@ -28,10 +28,7 @@ static void put_text(struct json_out *out, const char *key, const char *text, si
 {
     _cleanup_free_ char *copy = mem_dupn(text, len);
 
-    json_open(out, key, '{');
-    json_put(out, "type", "text");
-    json_put(out, "text", copy);
-    json_close(out, '}');
+    json_put_all(out, JO(key), JT("type", "text"), JT("text", copy), JOE);
 }
 
 void acp_agent_chunk(struct acp_agent *agent, const char *session, enum acp_update_kind kind,
@@ -104,13 +101,12 @@ void acp_agent_plan(struct acp_agent *agent, const char *session, const struct j
     open_update(&out, session, "plan");
     json_open(&out, "entries", '[');
     for (const struct json *entry = json_first(entries); entry != NULL; entry = json_next(entry)) {
-        json_open(&out, NULL, '{');
-        json_put(&out, "content", json_get_text_or(entry, "content", ""));
-        json_put(&out, "priority",
-                 known_word(priorities, json_get_text_or(entry, "priority", ""), "medium"));
-        json_put(&out, "status",
-                 known_word(statuses, json_get_text_or(entry, "status", ""), "pending"));
-        json_close(&out, '}');
+        json_put_all(
+            &out, JO(NULL), JT("content", json_get_text_or(entry, "content", "")),
+            JT("priority",
+               known_word(priorities, json_get_text_or(entry, "priority", ""), "medium")),
+            JT("status", known_word(statuses, json_get_text_or(entry, "status", ""), "pending")),
+            JOE);
     }
     json_close(&out, ']');
     send_update(agent, &out);
@@ -129,9 +125,7 @@ void acp_agent_commands(struct acp_agent *agent, const char *session, const stru
         json_put(&out, "name", words[i].name);
         json_put(&out, "description", words[i].description);
         if (words[i].kind != NULL && words[i].kind[0] != '\0') {
-            json_open(&out, "input", '{');
-            json_put(&out, "hint", words[i].kind);
-            json_close(&out, '}');
+            json_put_all(&out, JO("input"), JT("hint", words[i].kind), JOE);
         }
         json_close(&out, '}');
     }
@@ -183,10 +177,7 @@ void acp_agent_usage(struct acp_agent *agent, const char *session, int64_t used,
     json_put_int(&out, "size", size > 0 ? size : 0);
     if (cost->currency[0] != '\0') {
         money_format_number(cost->micro, amount);
-        json_open(&out, "cost", '{');
-        json_put_raw(&out, "amount", amount);
-        json_put(&out, "currency", cost->currency);
-        json_close(&out, '}');
+        json_put_all(&out, JO("cost"), JR("amount", amount), JT("currency", cost->currency), JOE);
     }
     send_update(agent, &out);
 }
@@ -209,11 +200,8 @@ int64_t acp_agent_ask_permission(struct acp_agent *agent, const char *session,
     json_close(&out, '}');
     json_open(&out, "options", '[');
     for (size_t i = 0; i < count; i++) {
-        json_open(&out, NULL, '{');
-        json_put(&out, "optionId", options[i].id);
-        json_put(&out, "name", options[i].name);
-        json_put(&out, "kind", known_word(kinds, options[i].kind, "allow_once"));
-        json_close(&out, '}');
+        json_put_all(&out, JO(NULL), JT("optionId", options[i].id), JT("name", options[i].name),
+                     JT("kind", known_word(kinds, options[i].kind, "allow_once")), JOE);
     }
     json_close(&out, ']');
     json_close(&out, '}');
@@ -258,9 +246,7 @@ void acp_agent_elicited(struct acp_agent *agent, const char *id)
 
     if (!agent->elicits_url)
         return;
-    json_open(&out, NULL, '{');
-    json_put(&out, "elicitationId", id);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("elicitationId", id), JOE);
     rpc_tell(agent->rpc, "elicitation/complete", params.data);
 }
 
@@ -270,9 +256,7 @@ void acp_agent_withdraw(struct acp_agent *agent, int64_t serial)
     struct json_out out = {.to = &params};
 
     rpc_forget(agent->rpc, serial);
-    json_open(&out, NULL, '{');
-    json_put_int(&out, "requestId", serial);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JI("requestId", serial), JOE);
     rpc_tell(agent->rpc, "$/cancel_request", params.data);
 }
 
@@ -287,10 +271,8 @@ void acp_agent_put_modes(struct json_out *out, const char *mode, const struct js
     json_open(out, "availableModes", '[');
     for (const struct json *m = json_first(modes); m != NULL; m = json_next(m)) {
         const char *name = json_get_text_or(m, "name", "");
-        json_open(out, NULL, '{');
-        json_put(out, "id", json_get_text_or(m, "id", ""));
-        json_put(out, "name", name[0] != '\0' ? name : json_get_text_or(m, "id", ""));
-        json_close(out, '}');
+        json_put_all(out, JO(NULL), JT("id", json_get_text_or(m, "id", "")),
+                     JT("name", name[0] != '\0' ? name : json_get_text_or(m, "id", "")), JOE);
     }
     json_close(out, ']');
     json_close(out, '}');
@@ -321,10 +303,9 @@ void acp_agent_put_options(const struct acp_agent *agent, struct json_out *out, 
         json_open(out, "options", '[');
         for (const struct json *v = json_first(values); v != NULL; v = json_next(v)) {
             const char *words = json_get_text_or(v, "name", "");
-            json_open(out, NULL, '{');
-            json_put(out, "value", json_get_text_or(v, "value", ""));
-            json_put(out, "name", words[0] != '\0' ? words : json_get_text_or(v, "value", ""));
-            json_close(out, '}');
+            json_put_all(out, JO(NULL), JT("value", json_get_text_or(v, "value", "")),
+                         JT("name", words[0] != '\0' ? words : json_get_text_or(v, "value", "")),
+                         JOE);
         }
         json_close(out, ']');
         json_close(out, '}');

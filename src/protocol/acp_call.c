@@ -59,10 +59,7 @@ static void put_texts(struct json_out *out, const char *key, const char *const *
 {
     json_open(out, key, '[');
     for (; *blocks != NULL; blocks++) {
-        json_open(out, NULL, '{');
-        json_put(out, "type", "text");
-        json_put(out, "text", *blocks);
-        json_close(out, '}');
+        json_put_all(out, JO(NULL), JT("type", "text"), JT("text", *blocks), JOE);
     }
     json_close(out, ']');
 }
@@ -100,10 +97,7 @@ int64_t acp_initialize(struct acp *acp, unsigned offers, int timeout_ms)
 
     json_put_int(&out, "protocolVersion", PROTOCOL);
     put_capabilities(&out, offers);
-    json_open(&out, "clientInfo", '{');
-    json_put(&out, "name", "mas");
-    json_put(&out, "version", MAS_VERSION);
-    json_close(&out, '}');
+    json_put_all(&out, JO("clientInfo"), JT("name", "mas"), JT("version", MAS_VERSION), JOE);
     return ask(acp, ACP_CALL_INITIALIZE, &out, NULL, NULL, timeout_ms);
 }
 
@@ -164,9 +158,7 @@ static void put_meta(const struct acp *acp, struct json_out *out)
     for (const struct json *one = json_first(meta); one != NULL; one = json_next(one))
         json_put_node(out, json_key(one), one);
     if (system) {
-        json_open(out, "systemPrompt", '{');
-        json_put(out, "append", acp->system);
-        json_close(out, '}');
+        json_put_all(out, JO("systemPrompt"), JT("append", acp->system), JOE);
     }
     json_close(out, '}');
 }

@@ -18,11 +18,7 @@ int broker_put_request(char *const *argv, bool colour, struct str *to, struct er
         str_addn(&body, argv[count], strlen(argv[count]) + 1);
     if (count > BROKER_WORDS_MAX || body.len > BROKER_BYTES_MAX)
         return too_large(err);
-    json_open(&out, NULL, '{');
-    json_put(&out, "do", "run");
-    json_put_int(&out, "words", (int64_t)count);
-    json_put_bool(&out, "colour", colour);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("do", "run"), JI("words", count), JB("colour", colour), JOE);
     frame_add(to, &head, str_text(&body), body.len);
     return 0;
 }
@@ -58,10 +54,7 @@ void broker_put_exit(int code, struct str *to)
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
 
-    json_open(&out, NULL, '{');
-    json_put_bool(&out, "ok", true);
-    json_put_int(&out, "exit", code);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JB("ok", true), JI("exit", code), JOE);
     frame_add(to, &head, NULL, 0);
 }
 
@@ -71,9 +64,7 @@ void broker_put_refusal(const struct err *why, struct str *to)
     struct json_out out = {.to = &head};
 
     json_open(&out, NULL, '{');
-    json_put_bool(&out, "ok", false);
-    json_put_int(&out, "code", why->code);
-    json_put(&out, "why", why->text);
+    json_put_all(&out, JB("ok", false), JI("code", why->code), JT("why", why->text));
     if (why->hint[0] != '\0')
         json_put(&out, "hint", why->hint);
     json_close(&out, '}');

@@ -86,11 +86,8 @@ void mcp_feed(struct mcp *mcp, const char *bytes, size_t len)
 
 static void put_self(const struct mcp *mcp, struct json_out *out, const char *key)
 {
-    json_open(out, key, '{');
-    json_put(out, "name", mcp->self->name);
-    json_put(out, "title", mcp->self->title);
-    json_put(out, "version", mcp->self->version);
-    json_close(out, '}');
+    json_put_all(out, JO(key), JT("name", mcp->self->name), JT("title", mcp->self->title),
+                 JT("version", mcp->self->version), JOE);
 }
 
 /* Begins a result, with the members that the newest revision requires if the request names it. */
@@ -178,17 +175,13 @@ static void do_ping(struct mcp *mcp, const struct rpc_request *request, bool mod
 static void put_tool(struct json_out *out, const struct model_tool *tool)
 {
     json_open(out, NULL, '{');
-    json_put(out, "name", tool->name);
-    json_put(out, "title", tool->title);
-    json_put(out, "description", tool->help);
+    json_put_all(out, JT("name", tool->name), JT("title", tool->title),
+                 JT("description", tool->help));
     json_open(out, "inputSchema", '{');
     params_put_schema(tool->params, out);
     json_close(out, '}');
-    json_open(out, "annotations", '{');
-    json_put_bool(out, "readOnlyHint", tool->reads);
-    json_put_bool(out, "destructiveHint", false);
-    json_put_bool(out, "openWorldHint", false);
-    json_close(out, '}');
+    json_put_all(out, JO("annotations"), JB("readOnlyHint", tool->reads),
+                 JB("destructiveHint", false), JB("openWorldHint", false), JOE);
     json_close(out, '}');
 }
 
@@ -273,12 +266,7 @@ void mcp_result(struct mcp *mcp, const char *ticket, const char *text, const cha
     _cleanup_free_ char *own = mem_dup(ticket);
 
     open_result(mcp, &out, handle_modern(mcp, own));
-    json_open(&out, "content", '[');
-    json_open(&out, NULL, '{');
-    json_put(&out, "type", "text");
-    json_put(&out, "text", text);
-    json_close(&out, '}');
-    json_close(&out, ']');
+    json_put_all(&out, JA("content"), JO(NULL), JT("type", "text"), JT("text", text), JOE, JAE);
     if (object != NULL)
         json_put_raw(&out, "structuredContent", object);
     json_put_bool(&out, "isError", is_error);

@@ -24,9 +24,7 @@ static int parse_agents(const struct request *request, struct str *to, struct er
     _cleanup_json_ struct json *json = NULL;
     struct json_out out = {.to = to};
 
-    json_open(&out, NULL, '{');
-    json_put_node(&out, "agents", agents);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JN("agents", agents), JOE);
     if (json_is_object(agents) && json_first(agents) == NULL)
         return 0; /* `mas new` reports any other error */
     if (config_load(root, true, &config, NULL, err) == -1)
@@ -78,15 +76,10 @@ static int tell_run(const struct request *request, const char *id, struct str *t
     _cleanup_free_ char *unit = placement_path(root, session.id, session.mode, WORKSPACE_UNIT);
     _cleanup_free_ char *workflows =
         placement_path(root, session.id, session.mode, WORKSPACE_WORKFLOWS);
-    json_open(&out, NULL, '{');
-    json_put(&out, "sessionId", id);
-    json_put(&out, "tmuxSession", session.tmux_name);
-    json_put(&out, "workingDir", path);
-    json_put(&out, "sessionMode", mode_name(session.mode));
-    json_put(&out, "unitDir", unit);
-    json_put(&out, "workflowsDir", workflows);
-    json_put(&out, "status", status_name(session.status));
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("sessionId", id), JT("tmuxSession", session.tmux_name),
+                 JT("workingDir", path), JT("sessionMode", mode_name(session.mode)),
+                 JT("unitDir", unit), JT("workflowsDir", workflows),
+                 JT("status", status_name(session.status)), JOE);
     return 0;
 }
 
@@ -180,10 +173,7 @@ static void run_remove(struct job *job)
         answer_err(request, &err, 409);
         return;
     }
-    json_open(&out, NULL, '{');
-    json_put(&out, "sessionId", request->id);
-    json_put_bool(&out, "removed", true);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("sessionId", request->id), JB("removed", true), JOE);
     answer_json(request, 200, &body);
 }
 

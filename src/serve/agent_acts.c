@@ -103,9 +103,8 @@ static void put_offers(const struct json *said, struct json_out *out)
 {
     static const char *const lists[] = {"modes", "commands", "options", "permissions"};
 
-    json_put_int(out, "query", json_int(json_get(said, "query"), 0));
-    json_put(out, "mode", json_get_text(said, "mode"));
-    json_put_node(out, "can", json_get(said, "can"));
+    json_put_all(out, JI("query", json_int(json_get(said, "query"), 0)),
+                 JT("mode", json_get_text(said, "mode")), JN("can", json_get(said, "can")));
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         put_list(said, lists[i], out);
 }

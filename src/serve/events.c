@@ -294,9 +294,7 @@ static void tell_removed(struct events *events, const char *id)
     _cleanup_str_ struct str body = STR_INIT;
     struct json_out out = {.to = &body};
 
-    json_open(&out, NULL, '{');
-    json_put(&out, "sessionId", id);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("sessionId", id), JOE);
     events_add(events, "session.removed", &body);
 }
 

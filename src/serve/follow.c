@@ -224,18 +224,14 @@ static void tell_prompt(struct watched *watched, const struct host_event *event,
                         struct json_out *out)
 {
     str_clear(&watched->said);
-    json_put(out, "role", "user");
-    json_put(out, "id", event->prompt);
-    json_put(out, "from", event->from);
+    json_put_all(out, JT("role", "user"), JT("id", event->prompt), JT("from", event->from));
     put_said(out, event->body != NULL ? event->body : "");
 }
 
 static void tell_end(struct watched *watched, const struct host_event *event, struct json_out *out)
 {
-    json_put(out, "role", "agent");
-    json_put(out, "trigger", event->prompt);
-    json_put(out, "stopReason", event->stop_reason);
-    json_put(out, "error", event->error);
+    json_put_all(out, JT("role", "agent"), JT("trigger", event->prompt),
+                 JT("stopReason", event->stop_reason), JT("error", event->error));
     put_said(out, str_text(&watched->said));
     str_clear(&watched->said);
 }
@@ -244,9 +240,8 @@ static void tell_permission(struct watched *watched, const struct host_event *ev
                             struct json_out *out)
 {
     (void)watched;
-    json_put(out, "permission", event->permission);
-    json_put(out, "title", event->title);
-    json_put_node(out, "options", event->options);
+    json_put_all(out, JT("permission", event->permission), JT("title", event->title),
+                 JN("options", event->options));
 }
 
 /* ---- what an agent is saying */
@@ -259,10 +254,9 @@ static void tell_piece(struct watched *watched)
     if (watched->piece.len == 0)
         return;
     begin_event(&out, watched);
-    json_put(&out, "message", watched->piece_of);
-    json_put(&out, "role", watched->is_thought ? "thought" : "agent");
-    json_put_int(&out, "at", watched->piece_at);
-    json_put(&out, "text", str_text(&watched->piece));
+    json_put_all(&out, JT("message", watched->piece_of),
+                 JT("role", watched->is_thought ? "thought" : "agent"), JI("at", watched->piece_at),
+                 JT("text", str_text(&watched->piece)));
     json_close(&out, '}');
     watched->follow->tell(watched->follow->arg, "live", &body, watched->live);
     str_clear(&watched->piece);

@@ -35,9 +35,7 @@ static void put_shared(const char *kind, const char *name, struct json_out *out)
 static void put_query(const struct param *param, struct json_out *out)
 {
     json_open(out, NULL, '{');
-    json_put(out, "name", param->name);
-    json_put(out, "in", "query");
-    json_put_bool(out, "required", param->needed);
+    json_put_all(out, JT("name", param->name), JT("in", "query"), JB("required", param->needed));
     json_open(out, "schema", '{');
     param_put_schema(param, out);
     json_close(out, '}');
@@ -71,12 +69,8 @@ static void put_parameters(const struct operation *operation, struct json_out *o
 
 static void put_type(const char *type, struct json_out *out)
 {
-    json_open(out, type, '{');
-    json_open(out, "schema", '{');
-    json_put(out, "type", "string");
-    json_put(out, "contentMediaType", type);
-    json_close(out, '}');
-    json_close(out, '}');
+    json_put_all(out, JO(type), JO("schema"), JT("type", "string"), JT("contentMediaType", type),
+                 JOE, JOE);
 }
 
 static void put_body(const struct operation *operation, struct json_out *out)
@@ -174,9 +168,7 @@ static void put_responses(const struct operation *operation, struct json_out *ou
         json_close(out, '}');
     }
     if (operation->kind == OPERATION_READ || has_error(operation->errors, "304")) {
-        json_open(out, "304", '{');
-        json_put(out, "description", "nothing has changed");
-        json_close(out, '}');
+        json_put_all(out, JO("304"), JT("description", "nothing has changed"), JOE);
     }
     for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
         bool has = false;
@@ -210,11 +202,7 @@ static void put_security(enum right right, struct json_out *out)
 {
     json_open(out, "security", '[');
     if (right != RIGHT_NONE) {
-        json_open(out, NULL, '{');
-        json_open(out, "token", '[');
-        json_put(out, NULL, right_name(right));
-        json_close(out, ']');
-        json_close(out, '}');
+        json_put_all(out, JO(NULL), JA("token"), JT(NULL, right_name(right)), JAE, JOE);
     }
     json_close(out, ']');
 }
@@ -247,15 +235,8 @@ static void put_path(const struct operation *first, struct json_out *out)
     if (strstr(first->path, "{agent}") != NULL)
         put_shared("parameters", "agent", out);
     if (first->item != NULL) {
-        json_open(out, NULL, '{');
-        json_put(out, "name", "item");
-        json_put(out, "in", "path");
-        json_put_bool(out, "required", true);
-        json_put(out, "description", first->item);
-        json_open(out, "schema", '{');
-        json_put(out, "type", "string");
-        json_close(out, '}');
-        json_close(out, '}');
+        json_put_all(out, JO(NULL), JT("name", "item"), JT("in", "path"), JB("required", true),
+                     JT("description", first->item), JO("schema"), JT("type", "string"), JOE, JOE);
     }
     json_close(out, ']');
     for (const struct operation *at = first; at < operations + operation_count; at++)
@@ -275,21 +256,10 @@ static bool is_first(const struct operation *operation)
 
 static void put_head(struct json_out *out)
 {
-    json_put(out, "openapi", "3.1.0");
-    json_open(out, "info", '{');
-    json_put(out, "title", "mas");
-    json_put(out, "version", "1.0");
-    json_put(out, "summary", "Teams of AI agents: sessions, messages, events");
-    json_open(out, "license", '{');
-    json_put(out, "name", "MIT");
-    json_put(out, "identifier", "MIT");
-    json_close(out, '}');
-    json_close(out, '}');
-    json_open(out, "servers", '[');
-    json_open(out, NULL, '{');
-    json_put(out, "url", "http://127.0.0.1:8765");
-    json_close(out, '}');
-    json_close(out, ']');
+    json_put_all(out, JT("openapi", "3.1.0"), JO("info"), JT("title", "mas"), JT("version", "1.0"),
+                 JT("summary", "Teams of AI agents: sessions, messages, events"), JO("license"),
+                 JT("name", "MIT"), JT("identifier", "MIT"), JOE, JOE, JA("servers"), JO(NULL),
+                 JT("url", "http://127.0.0.1:8765"), JOE, JAE);
 }
 
 enum handled api_openapi(struct request *request)

@@ -44,10 +44,7 @@ static void put_one(const struct waiting *entry, const struct json *permission,
 
 static void put_silent(const struct waiting *entry, struct json_out *out)
 {
-    json_open(out, NULL, '{');
-    json_put(out, "sessionId", entry->session);
-    json_put(out, "agent", entry->agent);
-    json_close(out, '}');
+    json_put_all(out, JO(NULL), JT("sessionId", entry->session), JT("agent", entry->agent), JOE);
 }
 
 /* Asks the hosts of some entries. What they ask goes to `out`, those that do not answer in time to

@@ -249,11 +249,9 @@ static void put(const struct task *task, struct json_out *out)
     enum task_state state = state_of(task);
     bool ended = task->ended_ms != 0;
 
-    json_put(out, "operation", task->id);
-    json_put(out, "verb", task->words[0]);
-    json_put(out, "sessionId", task->session[0] != '\0' ? task->session : NULL);
-    json_put(out, "agent", task->agent);
-    json_put(out, "state", names[state]);
+    json_put_all(out, JT("operation", task->id), JT("verb", task->words[0]),
+                 JT("sessionId", task->session[0] != '\0' ? task->session : NULL),
+                 JT("agent", task->agent), JT("state", names[state]));
     put_time(out, "began", task->began_ms);
     put_time(out, "ended", task->ended_ms);
     if (ended)

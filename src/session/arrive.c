@@ -47,9 +47,8 @@ void arrival_format(const struct arrival *arrival, struct str *to)
     struct json_out out = {.to = to};
 
     json_open(&out, NULL, '{');
-    json_put(&out, "state", arrival_name(arrival->state));
-    json_put_int(&out, "epoch", (int64_t)arrival->epoch);
-    json_put_bool(&out, "runs", arrival->runs);
+    json_put_all(&out, JT("state", arrival_name(arrival->state)), JI("epoch", arrival->epoch),
+                 JB("runs", arrival->runs));
     if (arrival->lacks != NULL)
         json_put(&out, "lacks", arrival->lacks);
     json_close(&out, '}');
@@ -59,11 +58,8 @@ void arrival_format_restored(const char *id, uint64_t epoch, const char *digest,
 {
     struct json_out out = {.to = to};
 
-    json_open(&out, NULL, '{');
-    json_put(&out, "sessionId", id);
-    json_put_int(&out, "epoch", (int64_t)epoch);
-    json_put(&out, "digest", digest);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("sessionId", id), JI("epoch", epoch), JT("digest", digest),
+                 JOE);
 }
 
 static enum arrival_state state_of(const struct session *session)

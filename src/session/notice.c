@@ -63,20 +63,13 @@ static void put_json(const struct notice_delivery *delivery, const struct notice
     char time[TIME_TEXT];
 
     time_format((time_t)(notice->at_ms / 1000), time);
-    json_open(&out, NULL, '{');
-    json_put(&out, "notice", notice_kind_name(notice->kind));
-    json_put(&out, "time", time);
-    json_put_int(&out, "timeMs", notice->at_ms);
-    json_put(&out, "root", delivery->root->path);
-    json_put(&out, "sessionId", delivery->session.id);
-    json_put(&out, "name", delivery->session.name);
-    json_put(&out, "tmuxSession", delivery->session.tmux_name);
-    json_put(&out, "agent", delivery->agent->id);
-    json_put(&out, "role", delivery->agent->role);
-    json_put(&out, "text", notice->text);
-    json_put(&out, "request", notice->request[0] != '\0' ? notice->request : NULL);
-    json_put(&out, "answer", answer);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("notice", notice_kind_name(notice->kind)), JT("time", time),
+                 JI("timeMs", notice->at_ms), JT("root", delivery->root->path),
+                 JT("sessionId", delivery->session.id), JT("name", delivery->session.name),
+                 JT("tmuxSession", delivery->session.tmux_name), JT("agent", delivery->agent->id),
+                 JT("role", delivery->agent->role), JT("text", notice->text),
+                 JT("request", notice->request[0] != '\0' ? notice->request : NULL),
+                 JT("answer", answer), JOE);
 }
 
 static void make_texts(const struct notice_delivery *delivery, const struct notice *notice,

@@ -58,12 +58,9 @@ static void write_event(const struct root *root, const struct code_event *event)
     struct json_out out = {.to = &line};
 
     json_open(&out, NULL, '{');
-    json_put(&out, "event", names[event->type]);
-    json_put(&out, "sessionId", event->session);
-    json_put(&out, "agent", event->agent);
-    json_put(&out, "branch", event->branch);
-    json_put(&out, "commit", event->commit);
-    json_put_int(&out, "commits", (int64_t)event->commits);
+    json_put_all(&out, JT("event", names[event->type]), JT("sessionId", event->session),
+                 JT("agent", event->agent), JT("branch", event->branch),
+                 JT("commit", event->commit), JI("commits", event->commits));
     put_files(event->files, &out);
     json_close(&out, '}');
     str_addc(&line, '\n');

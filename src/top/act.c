@@ -83,10 +83,7 @@ void act_send(struct acts *acts, const struct top_agent *agent, const char *text
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
 
-    json_open(&out, NULL, '{');
-    json_put(&out, "do", "send");
-    json_put_bool(&out, "enter", true);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("do", "send"), JB("enter", true), JOE);
     ask(acts, agent, &head, text, mem_printf("sent to %s/%s", agent->team->name, agent->id));
 }
 

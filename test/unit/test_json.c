@@ -399,3 +399,20 @@ TEST(puts_nodes_as_they_were_written)
     json_close(&out, ']');
     CHECK_STR(again.data, "[null,{\"x\":2},{}]");
 }
+
+TEST(a_list_of_parts_is_what_the_calls_write)
+{
+    static const char text[] = "[1,{}]";
+    _cleanup_str_ struct str to = STR_INIT;
+    _cleanup_json_ struct json *node = NULL;
+    struct json_out out = {.to = &to};
+    struct err err = ERR_INIT;
+
+    CHECK_INT(json_parse(text, strlen(text), sizeof text, &node, &err), 0);
+    json_put_all(&out, JO(NULL), JT("a", "x"), JT("b", NULL), JI("c", SIZE_MAX >> 12),
+                 JB("d", true));
+    json_put_all(&out, JN("e", node), JN("f", NULL), JA("g"), JR(NULL, "7"), JT(NULL, "y"), JAE,
+                 JO("h"), JOE, JOE);
+    CHECK_STR(str_text(&to), "{\"a\":\"x\",\"b\":null,\"c\":4503599627370495,\"d\":true,"
+                             "\"e\":[1,{}],\"f\":null,\"g\":[7,\"y\"],\"h\":{}}");
+}

@@ -24,9 +24,8 @@ static void tell_query(struct host *host, const char *reason)
     struct client_event event;
 
     event_open(&event, "query");
-    json_put(&event.out, "conversation", place->conversation);
-    json_put_int(&event.out, "query", place->number);
-    json_put(&event.out, "reason", reason);
+    json_put_all(&event.out, JT("conversation", place->conversation), JI("query", place->number),
+                 JT("reason", reason));
     event_tell(host, &event, NULL, 0, 0);
     chat_print(host, "query", reason, strlen(reason));
 }

@@ -133,9 +133,7 @@ void elicit_refuse(struct host *host, const char *ticket, const char *action)
     _cleanup_str_ struct str result = STR_INIT;
     struct json_out out = {.to = &result};
 
-    json_open(&out, NULL, '{');
-    json_put(&out, "action", action);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("action", action), JOE);
     acp_answer_request(host->conversation->link.acp, ticket, str_text(&result));
 }
 

@@ -237,12 +237,8 @@ void event_put_abilities(const struct conversation *conversation, struct json_ou
         json_put(out, "can", NULL);
         return;
     }
-    json_open(out, "can", '{');
-    json_put_bool(out, "now", can->now);
-    json_put_bool(out, "aside", can->aside);
-    json_put_bool(out, "kept", can->kept);
-    json_put_bool(out, "deleteKept", can->delete_kept);
-    json_close(out, '}');
+    json_put_all(out, JO("can"), JB("now", can->now), JB("aside", can->aside),
+                 JB("kept", can->kept), JB("deleteKept", can->delete_kept), JOE);
 }
 
 void event_put_commands(const struct conversation *conversation, struct json_out *out)
@@ -290,7 +286,6 @@ void event_put_permission(const struct host *host, const struct asked_permission
         json_put_raw(out, "form", permission->form);
     if (permission->url == NULL)
         return;
-    json_put(out, "url", permission->url);
-    json_put(out, "host", permission->url_host);
-    json_put(out, "elicitation", permission->elicitation);
+    json_put_all(out, JT("url", permission->url), JT("host", permission->url_host),
+                 JT("elicitation", permission->elicitation));
 }

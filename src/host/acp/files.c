@@ -115,9 +115,7 @@ static void serve_read(const struct work_root *root, const char *rel, struct acp
     char *from = find_line(text, line);
     if (limit >= 0)
         *find_line(from, limit + 1) = '\0';
-    json_open(&out, NULL, '{');
-    json_put(&out, "content", from);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("content", from), JOE);
     acp_answer_request(acp, request->ticket, result.data);
 }
 

@@ -94,14 +94,10 @@ static bool is_present(const struct host *host, const struct kept_session *sessi
 static void put_session(const struct host *host, const struct kept_session *session,
                         struct json_out *out)
 {
-    json_open(out, NULL, '{');
-    json_put(out, "id", session->id);
-    json_put(out, "title", session->title);
-    json_put(out, "updatedAt", session->updated);
-    json_put_bool(out, "inUse", is_present(host, session));
-    json_put_bool(out, "deleted", session->deletes && session->error == NULL);
-    json_put(out, "error", session->error);
-    json_close(out, '}');
+    json_put_all(out, JO(NULL), JT("id", session->id), JT("title", session->title),
+                 JT("updatedAt", session->updated), JB("inUse", is_present(host, session)),
+                 JB("deleted", session->deletes && session->error == NULL),
+                 JT("error", session->error), JOE);
 }
 
 /* Writes those that were not deleted, or the others, as far as there is room. Returns how many. */

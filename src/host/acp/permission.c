@@ -59,9 +59,8 @@ static void store_decision(struct host *host, const struct asked_permission *per
         return;
     json_open(&out, NULL, '{');
     event_put_permission(host, permission, &out);
-    json_put(&out, "option", option != NULL ? option->id : NULL);
-    json_put(&out, "name", option != NULL ? option->name : NULL);
-    json_put(&out, "by", by);
+    json_put_all(&out, JT("option", option != NULL ? option->id : NULL),
+                 JT("name", option != NULL ? option->name : NULL), JT("by", by));
     json_close(&out, '}');
     memory_update(host, permission->number, NULL, 0, data.data,
                   option != NULL ? MESSAGE_DONE : MESSAGE_INTERRUPTED, SYNC_CHUNK);

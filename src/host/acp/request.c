@@ -143,10 +143,9 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
     if (queue_add(host, &prompt, &number, err) == -1)
         return -1;
     request_open_answer(host, &head, &out);
-    json_put(&out, "outcome", at_once ? "started" : "queued");
-    json_put(&out, "prompt", event_id(host, number, id));
-    json_put_int(&out, "queued", (int64_t)conversation->queue.count - (at_once ? 1 : 0));
-    json_put_int(&out, "ahead", ahead);
+    json_put_all(&out, JT("outcome", at_once ? "started" : "queued"),
+                 JT("prompt", event_id(host, number, id)),
+                 JI("queued", conversation->queue.count - (at_once ? 1 : 0)), JI("ahead", ahead));
     if (conversation->spending.paused[0] != '\0')
         json_put(&out, "paused", conversation->spending.paused);
     if (wait) {
@@ -445,9 +444,9 @@ int acp_request_clear(struct host *host, struct client *client, const struct fra
     request_open_answer(host, &head, &out);
     if (!checked)
         json_put_bool(&out, "modeUnchecked", true);
-    json_put(&out, "conversation", conversation->memory.place.conversation);
-    json_put_int(&out, "query", conversation->memory.place.number);
-    json_put(&out, "prompt", number != 0 ? event_id(host, number, id) : NULL);
+    json_put_all(&out, JT("conversation", conversation->memory.place.conversation),
+                 JI("query", conversation->memory.place.number),
+                 JT("prompt", number != 0 ? event_id(host, number, id) : NULL));
     if (number != 0 && json_bool(json_get(frame->head, "wait"), false) &&
         client->kind == CLIENT_NEW) {
         client->kind = CLIENT_ASKS;

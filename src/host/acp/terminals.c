@@ -232,9 +232,7 @@ static void answer_create(struct terminal_child *child, struct acp *acp, const c
 
     if (child->create == NULL)
         return;
-    json_open(&out, NULL, '{');
-    json_put(&out, "terminalId", child->id);
-    json_close(&out, '}');
+    json_put_all(&out, JO(NULL), JT("terminalId", child->id), JOE);
     if (acp != NULL && why == NULL)
         acp_answer_request(acp, child->create, result.data);
     else if (acp != NULL)

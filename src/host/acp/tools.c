@@ -18,10 +18,7 @@ static void put_environment(const struct host *host, struct json_out *out)
         const char *value = env_get(host->env, names[i]);
         if (value == NULL)
             continue;
-        json_open(out, NULL, '{');
-        json_put(out, "name", names[i]);
-        json_put(out, "value", value);
-        json_close(out, '}');
+        json_put_all(out, JO(NULL), JT("name", names[i]), JT("value", value), JOE);
     }
     json_close(out, ']');
 }
@@ -36,11 +33,7 @@ char *tools_servers(const struct host *host)
         return NULL;
     json_open(&out, NULL, '[');
     json_open(&out, NULL, '{');
-    json_put(&out, "name", "mas");
-    json_put(&out, "command", exe);
-    json_open(&out, "args", '[');
-    json_put(&out, NULL, "mcp");
-    json_close(&out, ']');
+    json_put_all(&out, JT("name", "mas"), JT("command", exe), JA("args"), JT(NULL, "mcp"), JAE);
     put_environment(host, &out);
     json_close(&out, '}');
     json_close(&out, ']');

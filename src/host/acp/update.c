@@ -148,10 +148,8 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
     size_t kept = str_fit(content, STORE_TEXT_MAX / 2); /* beside its title */
 
     json_open(&out, NULL, '{');
-    json_put(&out, "id", tool->id);
-    json_put(&out, "title", tool->title);
-    json_put(&out, "kind", tool->kind);
-    json_put(&out, "status", tool->status);
+    json_put_all(&out, JT("id", tool->id), JT("title", tool->title), JT("kind", tool->kind),
+                 JT("status", tool->status));
     if (input[0] != '\0')
         json_put(&out, "input", input);
     json_close(&out, '}');
