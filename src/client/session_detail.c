@@ -116,6 +116,19 @@ int session_detail_exit_status(const struct roster_agent *agent, const struct tm
     return agent->status.signal != 0 ? 128 + agent->status.signal : agent->status.exit_code;
 }
 
+char *session_detail_mas_dir(const struct roster_agent *agent)
+{
+    char path[PATH_MAX];
+    _cleanup_free_ char *link = mem_printf("/proc/%d/exe", (int)agent->status.host_pid);
+    ssize_t len = -1;
+
+    if (agent->told && agent->status.wall.held_by[WALL_FILES][0] != '\0')
+        len = readlink(link, path, sizeof path - 1);
+    while (len > 0 && path[len - 1] != '/')
+        len--;
+    return len > 1 ? mem_dupn(path, (size_t)len - 1) : NULL;
+}
+
 static void put_next_wall(const struct session_bounds *bounds, size_t i, struct json_out *out)
 {
     const struct next_wall *wall = &bounds->walls[i];
@@ -143,7 +156,9 @@ static void put_agent(const struct session_detail *detail, size_t i, struct json
                  JT("rank", rank_name(one->agent->rank)), JT("group", one->agent->group),
                  JT("preset", one->agent->preset), JT("model", one->agent->model));
     if (one->told) {
+        _cleanup_free_ char *place = session_detail_mas_dir(one);
         agent_status_put(&one->status, out);
+        json_put(out, "masDir", place);
     } else {
         json_put(out, "state", session_detail_pane_word(pane));
         if (pane != NULL) {

@@ -60,6 +60,11 @@ const char *session_detail_pane_word(const struct tmux_pane *pane);
  * ended. */
 int session_detail_exit_status(const struct roster_agent *agent, const struct tmux_pane *pane);
 
+/* Returns the directory in which an agent behind a wall finds mas, also in login shells, which set
+ * PATH anew: that of its host's program. NULL: it has no wall, or that is unknown. The caller frees
+ * it. */
+char *session_detail_mas_dir(const struct roster_agent *agent);
+
 /* Writes an object as `mas show --json` prints it. */
 void session_detail_put_json(const struct root *root, const struct session_detail *detail,
                              struct json_out *out);

@@ -61,22 +61,6 @@ static void foretell(struct next *next, const struct roster_team *team, const st
         add_holders(next, team, agent, wall->preset, to);
 }
 
-/* Appends where the agent finds mas, also in login shells, which set PATH anew: the directory of
- * its host's program. */
-static void add_place(pid_t host, struct str *to)
-{
-    char path[PATH_MAX];
-    _cleanup_free_ char *link = mem_printf("/proc/%d/exe", (int)host);
-    ssize_t len = readlink(link, path, sizeof path - 1);
-
-    if (len <= 0)
-        return;
-    path[len] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash != NULL)
-        str_addf(to, "; mas: %.*s", (int)(slash - path), path);
-}
-
 /* Appends what holds an agent. Of one behind a wall its host has told all there is to say. */
 static void describe(struct next *next, const struct session_bounds *bounds,
                      const struct roster_team *team, const struct roster_agent *agent,
@@ -90,8 +74,9 @@ static void describe(struct next *next, const struct session_bounds *bounds,
         str_addf(to, "at the next start: unknown, because %s",
                  bounds->has_config ? "there is no such preset" : bounds->problem.text);
     bool is_walled = agent->told && agent->status.wall.level != WALL_OFF;
-    if (is_walled && agent->status.wall.held_by[WALL_FILES][0] != '\0')
-        add_place(agent->status.host_pid, to);
+    _cleanup_free_ char *place = session_detail_mas_dir(agent);
+    if (place != NULL)
+        str_addf(to, "; mas: %s", place);
     if (!is_walled && wall->preset != NULL &&
         (wall->source == WALL_BY_VERSION || wall->source == WALL_BY_NOTHING))
         err_add_commands(to, "; put them up with: mas start --wall %s", team->id);

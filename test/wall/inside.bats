@@ -97,14 +97,14 @@ make_tools() {
     command -v node >/dev/null || skip 'there is no node'
     runs "node --no-warnings '$HOME/tools/node/bin/main.js'"
     printed CW-NODE
-    # what npx keeps of the package, and of no other
+    # what npx keeps of the package, and of no other; it makes a lock beside that
     mkdir -p "$HOME/.npm/_npx/0a/node_modules/.bin" "$HOME/.npm/_npx/0b" "$HOME/bin"
     echo '{"dependencies": {"tool": "^1.0.0"}}' >"$HOME/.npm/_npx/0a/package.json"
     echo '{"dependencies": {"other": "^1.0.0"}}' >"$HOME/.npm/_npx/0b/package.json"
     cp "$HOME/tools/node/bin/main.js" "$HOME/.npm/_npx/0a/node_modules/.bin/tool"
     mkdir "$HOME/.npm/_npx/0a/node_modules/lib" && cp "$HOME/tools/node/lib/words.js" "$HOME/.npm/_npx/0a/node_modules/lib"
     # shellcheck disable=SC2016 # for that shell
-    printf '#!/bin/sh\nls -a "$HOME/.npm/_npx"\nexec node "$HOME"/.npm/_npx/*/node_modules/.bin/"${2%%@*}"\n' >"$HOME/bin/npx"
+    printf '#!/bin/sh\nls -a "$HOME/.npm/_npx"\nmkdir "$HOME/.npm/_npx/0a/concurrency.lock" || exit\nexec node "$HOME"/.npm/_npx/*/node_modules/.bin/"${2%%@*}"\n' >"$HOME/bin/npx"
     chmod +x "$HOME/bin/npx"
     PATH=$HOME/bin:$PATH runs 'npx -y tool@latest'
     printed CW-NODE
@@ -129,7 +129,8 @@ finds_mas() {
     inside "bash -lc 'PATH=\${PATH#${MAS%/*}:}; type -p mas' && sh -lc 'command -v mas' && env -i HOME=\$HOME bash -lc 'echo one; type -p mas && mas version'"
     cat "$TREE/said"
     [ "$rc" -eq 0 ]
-    "$MAS" show "$ID" | grep -F "${MAS%/*}"
+    "$MAS" show "$ID" | grep -F "; mas: ${MAS%/*}"
+    [ "$("$MAS" show --json "$ID" | jq -r '.agents[] | select(.id == "bad").masDir')" = "${MAS%/*}" ]
 }
 @test "a login shell, which sets PATH anew, finds mas" {
     need_wall
