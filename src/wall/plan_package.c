@@ -213,6 +213,17 @@ static bool keeps(struct wall_plan *plan, const char *dir, const char *name)
            strstr(text, quoted) != NULL;
 }
 
+/* Adds what npx keeps in the directory. Not the directory itself: npx makes a lock there. */
+static void add_kept(struct wall_plan *plan, const char *dir)
+{
+    static const char *const parts[] = {"package.json", "package-lock.json", "node_modules"};
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        _cleanup_free_ char *path = mem_printf("%s/%s", dir, parts[i]);
+        plan_add_path(plan, path);
+    }
+}
+
 void plan_add_npx(struct wall_plan *plan, const struct wall_subject *subject)
 {
     const char *home = plan->user_home != NULL ? plan->user_home : plan->home;
@@ -235,6 +246,6 @@ void plan_add_npx(struct wall_plan *plan, const struct wall_subject *subject)
     for (size_t i = 0; i < PACKAGES_MAX && names[i] != NULL; i++) {
         _cleanup_free_ char *dir = mem_printf("%s/%s", kept, names[i]);
         if (keeps(plan, dir, name))
-            plan_add_path(plan, dir);
+            add_kept(plan, dir);
     }
 }
