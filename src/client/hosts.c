@@ -2,7 +2,8 @@
  * A connection is a conn and a queue of the requests whose answers are due. A call is such a
  * connection for one request, whose text all calls share and the last one frees. step() is one turn
  * of the loop for all calls: it connects those that had no descriptor or met a full queue, then
- * writes and reads; hosts_finish() and hosts_step() are loops around it.
+ * writes and reads. hosts_step() takes one such turn, hosts_finish() takes them until all is
+ * answered or the time is up.
  */
 
 #include "client/hosts.h"

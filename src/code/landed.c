@@ -1,8 +1,9 @@
 /*
  * From cheap to dear: what no branch of the project has (rev-list with "^ID" lines for all that is
  * known), then for each branch looked at a merge that changes nothing, equal patches, one patch for
- * all, and merges at earlier commits. Each of these has a limit, and what git fails at counts as
- * "not there": an error can only make more of what would be lost, never less.
+ * all, and merges at earlier commits. How many merges and commits are tried is limited, and what
+ * git fails at counts as "not there": an error can only make more of what would be lost, never
+ * less.
  */
 
 #include "code/landed.h"
