@@ -345,6 +345,18 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     [ "$(field "$id" '.name + " " + .status')" = 'fix-login stopped' ]
 }
 
+@test "the example in mas-serve(8) starts a server and a team, and ends both" {
+    part mas-serve.8 Sh EXAMPLES | sed -n '/^\.Bd/,/^\.Ed/p' | grep -v '^\.' >"$T/script"
+    [ "$(wc -l <"$T/script")" -ge 8 ]
+    mkdir "$T/bin" "$T/there"
+    ln -s "$MAS" "$T/bin/mas"
+    cd "$T/there"
+    PATH=$T/bin:$PATH run sh -eu "$T/script" 3>&-
+    [ "$status" -eq 0 ]
+    [[ $output == *'"outcome":"'*'"removed":true'* ]]
+    [ -z "$("$MAS" list -q --all)" ]
+}
+
 @test "mas-agents(7) has every state of an agent" {
     local state
     part mas-agents.7 Ss States | sed -n 's/^\.It Cm //p' | sort >"$T/page"

@@ -395,13 +395,12 @@ half() {
     is_there
 }
 
-# README says it in a block ```bash, because it needs other machines.
-@test "every command in README's part on machines does what it says" {
+@test "the last example in mas-fleet(7) does what it says" {
     make_machine n2
     cp "$ROOT/mas.ini" "$T/n1/root/mas.ini"
     ln -s "$MAS" "$T/bin/mas"
-    awk '/^## /{ on = $0 == "## More than one machine"; next } /^```/ { inside = on && $0 == "```bash"; next } inside' \
-        "$PROJECT/README.md" >"$T/script"
+    awk '/^\.Bd/ { inside = 1; text = ""; next } /^\.Ed/ { inside = 0 } inside { text = text $0 "\n" } END { printf "%s", text }' \
+        "$PROJECT/man/mas-fleet.7" >"$T/script"
     [ "$(grep -c '^mas ' "$T/script")" -eq 8 ]
     run bash -euo pipefail "$T/script"
     echo "$output"
