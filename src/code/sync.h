@@ -6,7 +6,8 @@
  *
  * 1. Check that the agent's branch is behind and that nothing in its work tree differs from its
  *    commit (find_obstacle(), with an index of mas). This writes nothing there.
- * 2. Create index.lock and the lock of the branch in the agent's repository, as git does.
+ * 2. Create index.lock and the lock of the branch in the agent's repository, as git does, and look
+ *    again whether its git has been at work meanwhile (check_still()).
  * 3. Move the files with `git read-tree -m -u`, which stops before it overwrites a file that has
  *    changed since.
  * 4. Replace the branch, then the index, each by a rename. Remove both locks.
