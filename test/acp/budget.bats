@@ -177,6 +177,24 @@ budget_team() {
     [ "$(used cost "$one")" = 0.6 ]
 }
 
+@test "a prompt to an agent that is idle, which its team's budget holds back, is kept over a kill" {
+    budget_team "cost = 1 USD"
+    local one=${AGENTS[0]} two=${AGENTS[1]}
+    timeout 60 "$MAS" ask "$ID" "$one" COST:0
+    timeout 60 "$MAS" ask "$ID" "$two" COST:1
+    eventually paused "$two"
+    "$MAS" ask "$ID" "$one" --no-wait CW-ONE >/dev/null
+    eventually paused "$one"
+    kill -KILL "$(of "$one" .hostPid)"
+    "$MAS" stop -q "$ID" >/dev/null
+    "$MAS" start -q "$ID" >/dev/null
+    hosts_there "$one"
+    eventually paused "$one"
+    is "$one" .queued 1
+    "$MAS" approve "$ID" "$two" >/dev/null
+    eventually asked CW-ONE 1
+}
+
 @test "two agents of a session that begin at once never have more turns than the budget" {
     budget_team "turns = 5"
     local one=${AGENTS[0]} two=${AGENTS[1]} i

@@ -166,6 +166,23 @@ END
     pairs cat "$T/replay"
 }
 
+not_idle() { ! state_is solo idle; }
+
+@test "a prompt that comes while the agent ends waits for the next one, also after a kill" {
+    run_acp --stay
+    tell CW-OLD
+    "$MAS" restart "$ID" solo >/dev/null 2>&1 3>&- &
+    local pid=$!
+    eventually not_idle
+    "$MAS" ask "$ID" solo --no-wait CW-Q1
+    kill -KILL "$(of solo .hostPid)"
+    kill "$pid" || :
+    "$MAS" stop -q "$ID" >/dev/null
+    begin_again
+    eventually order CW-Q1
+    eventually all_done
+}
+
 @test "a prompt for another conversation is asked there after a kill" {
     run_acp ""
     tell CW-OLD

@@ -85,6 +85,26 @@ user() {
     done
 }
 
+# next_host: the host is killed in the middle, and another one goes on.
+next_host() {
+    kill -KILL "$(of solo .hostPid)"
+    "$MAS" stop -q "$ID" >/dev/null
+    "$MAS" start -q "$ID" >/dev/null
+    hosts_there
+}
+
+@test "send --now that queues is asked by the next host when this one is killed" {
+    run_acp "--steer promptRequired"
+    "$MAS" ask "$ID" solo --no-wait "CW-FIRST HANG"
+    eventually was_asked CW-FIRST
+    now CW-NOW
+    [[ $stderr == *"gets the text after its turn"* ]]
+    next_host
+    eventually prints 1 prompts CW-NOW
+    eventually rests
+    user CW-NOW '.stopReason == "end_turn"'
+}
+
 @test "send --now answered twice counts once" {
     run_acp "--steer --steer-twice"
     busy CW-FIRST
@@ -169,7 +189,7 @@ user() {
     user CW-NOW '.stopReason == "cancelled"'
     "$MAS" ask "$ID" solo --no-wait "CW-SECOND STEERED HANG"
     eventually was_asked CW-SECOND
-    now CW-MORE
+    "$MAS" cancel "$ID" solo
     "$MAS" clear "$ID" solo
     eventually rests
     tell CW-LAST

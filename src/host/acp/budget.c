@@ -223,17 +223,6 @@ void budget_turn_ended(struct host *host)
 
 /* ---- the next turn */
 
-/* Stores the next prompt as one that waits, unless it is. */
-static void put_off(struct host *host)
-{
-    struct prompt *next = &host->conversation->queue.prompts[0];
-
-    if (!next->begun)
-        return;
-    next->begun = false;
-    memory_update(host, next->number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
-}
-
 bool budget_holds(struct host *host)
 {
     struct conversation *conversation = host->conversation;
@@ -253,7 +242,6 @@ bool budget_holds(struct host *host)
     if (paused[0] == '\0' && usage_begin(host, conversation->queue.prompts[0].number, &most))
         return false;
     look(host, true); /* another agent of the team may have begun the last turn just now */
-    put_off(host);
     return true;
 }
 

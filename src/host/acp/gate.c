@@ -32,12 +32,26 @@ static const struct gate {
     {budget_holds, NULL, true, false}, /* the last one: it records that the turn begins */
 };
 
+/* Stores the next prompt as one that waits, unless it is: another agent has changed what holds
+ * since it was to begin at once. */
+static void put_off(struct host *host)
+{
+    struct prompt *next = &host->conversation->queue.prompts[0];
+
+    if (!next->begun)
+        return;
+    next->begun = false;
+    memory_update(host, next->number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
+}
+
 bool gate_holds(struct host *host, bool begins)
 {
     for (size_t i = 0; i < ARRAY_LEN(gates); i++) {
         if (!(begins ? gates[i].begins : gates[i].would) || !gates[i].holds(host))
             continue;
         gate_give_up(host);
+        if (begins)
+            put_off(host);
         return true;
     }
     return false;

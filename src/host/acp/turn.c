@@ -29,12 +29,19 @@ int64_t turn_next_prompt(const struct conversation *conversation)
                : conversation->queue.prompts[0].number;
 }
 
-bool turn_begins_at_once(struct host *host)
+/* Returns true if the agent takes prompts. One that ends takes nothing more: its prompts are for
+ * the next process. */
+static bool takes_prompts(const struct host *host)
 {
     const struct conversation *conversation = host->conversation;
 
-    return conversation->link.phase.now == PHASE_READY && !conversation->turn.on &&
-           conversation->queue.count == 0 && !gate_holds(host, false);
+    return conversation->link.phase.now == PHASE_READY && host->child.phase == CHILD_RUNS &&
+           !conversation->turn.on;
+}
+
+bool turn_begins_at_once(struct host *host)
+{
+    return takes_prompts(host) && host->conversation->queue.count == 0 && !gate_holds(host, false);
 }
 
 /* ---- its beginning */
@@ -197,9 +204,7 @@ void turn_run(struct host *host)
 {
     struct conversation *conversation = host->conversation;
 
-    /* an agent that ends takes nothing more: its prompts are for the next process */
-    while (conversation->link.phase.now == PHASE_READY && host->child.phase == CHILD_RUNS &&
-           !conversation->turn.on && conversation->queue.count > 0) {
+    while (takes_prompts(host) && conversation->queue.count > 0) {
         const struct prompt *next = &conversation->queue.prompts[0];
         struct err err = ERR_INIT;
         if (next->steer != 0)
