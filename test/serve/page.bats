@@ -159,6 +159,13 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     browse refusals
 }
 
+@test "a turn that failed and one that was stopped are told in red, with the reason" {
+    needs_browser
+    acp_agent
+    serve
+    browse ends
+}
+
 @test "of a stopped session, or one without a project, the page says so in a person's words" {
     needs_browser
     new_session -t solo --no-start

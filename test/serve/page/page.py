@@ -467,6 +467,29 @@ def stopped(browser):
 
 
 @scenario
+def ends(browser):
+    """A turn that failed and one that was stopped: said in red, with the reason, and in the head of the agent."""
+    def told(state, selector, words, head):
+        node = f".log .message{selector}[data-state={state}]"
+        page.has(node, words)
+        page.has(".head .note[data-state=failed]", head)
+        color = "getComputedStyle(document.querySelector('%s')).color"
+        need(page.run(f"{color % (node + ' .who')} === {color % '.head [data-state=failed]'}"), f"{state} is not red")
+
+    page = browser.page(*PHONE)
+    enter(page)
+    at_agent(page)
+    prompt(page, "ERR:-32099")
+    told("failed", ".note", "-32099", "the turn failed: ")
+    prompt(page, "HANG")
+    page.has(".head .note", "working")
+    mas("stop", ID)
+    mas("start", ID)
+    told("interrupted", ".user", "You (interrupted)", "the turn was stopped")
+    fits(page)
+
+
+@scenario
 def offers(browser, options):
     """Now and Aside are there if the agent can do them: each alone, both, and none; also when it becomes another one."""
     def offered(page, *names):
