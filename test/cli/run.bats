@@ -716,9 +716,13 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
 
 @test "a store that others can write to is refused" {
     with_slurm
-    mkdir -m 777 "$STORE"
-    fails 1 new --host gpu -t solo
-    [[ "$stderr" == *'others may write to it'* ]]
+    mkdir "$STORE"
+    local mode
+    for mode in 777 770 707; do
+        chmod "$mode" "$STORE"
+        fails 1 new --host gpu -t solo
+        [[ "$stderr" == *'others may write to it'* ]]
+    done
     [ -z "$("$MAS" list -q)" ]
 }
 
