@@ -381,7 +381,7 @@ $(FUZZ): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 
 # ---- keeping it tidy
 
-lint:
+lint: all
 	@CC='$(CC)' scripts/lint/run.sh
 
 # For lint: the flags a file is read with, as shell words.

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Files of a folder that call each other in a circle: by the symbols that an object uses and another
+# defines, which shows what headers do not. Two files that need each other are one idea and belong in
+# one file, or the lower one is handed what it needs. Run it after a build of today's sources.
+. "$(dirname "$0")/lib.sh"
+need nm
+
+# How many files the largest circle of a folder may have; one for a folder that is not here, which is
+# none. A number only goes down, and its line goes when it is one.
+declare -A LARGEST=(
+    [src/archive]=2 [src/base]=2 [src/cmd]=7 [src/code]=3 [src/editor]=6 [src/fleet]=2 [src/host]=15
+    [src/host/acp]=28 [src/host/terminal]=2 [src/memory]=3 [src/network]=2 [src/protocol]=2 [src/serve]=17
+    [src/session]=5 [src/tmux]=2 [src/wall]=10
+)
+
+# Prints `folder size files...` for each circle of the folder whose objects are given.
+circles_of() {
+    nm -P -A "$@" | awk '
+        { file = $1; sub(/:$/, "", file); sub(/.*\//, "", file); sub(/\.o$/, "", file); files[file] }
+        $3 ~ /^[TDBRCVW]$/ { home[$2] = file }
+        $3 == "U" { uses[file, $2] }
+        END {
+            for (use in uses) {
+                split(use, part, SUBSEP)
+                if (part[2] in home && home[part[2]] != part[1]) reach[part[1], home[part[2]]]
+            }
+            for (k in files) for (i in files) if ((i, k) in reach)
+                for (j in files) if ((k, j) in reach) reach[i, j]
+            for (i in files) if (!(i in seen) && (i, i) in reach) {
+                size = 0; names = ""
+                for (j in files) if ((i, j) in reach && (j, i) in reach) { seen[j]; size++; names = names " " j }
+                print size names
+            }
+        }' | sort -rn
+}
+
+rc=0
+count=0
+while IFS= read -r folder; do
+    mapfile -t objects < <(files "$folder/*.c" | sed 's|.*|build/&|; s|c$|o|')
+    for object in "${objects[@]}"; do
+        [[ -e $object ]] || finish 1 "$object is not there; \`make\` makes it"
+    done
+    largest=${LARGEST[$folder]-1}
+    worst=1
+    while read -r size names; do
+        echo "$folder: a circle of $size: $(tr ' ' '\n' <<<"$names" | sort | tr '\n' ' ')"
+        ((size <= worst)) || worst=$size
+    done < <(circles_of "${objects[@]}")
+    if ((worst > largest)); then
+        echo "    $largest at most: let the lower one be called with what it needs, or make them one file"
+        rc=1
+    elif ((worst < largest)); then
+        echo "    circles.sh still allows $folder $largest: say $worst there"
+        rc=1
+    fi
+    count=$((count + ${#objects[@]}))
+done < <(find src -name '*.c' -printf '%h\n' | sort -u)
+finish "$rc" "$count objects"
