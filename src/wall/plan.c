@@ -84,32 +84,6 @@ void wall_source_describe(const struct config *config, enum wall_source source,
 
 /* ---- mounts */
 
-void wall_plan_mount(struct wall_plan *plan, enum wall_mount_kind kind, const char *path,
-                     const char *from, int fd)
-{
-    size_t at = plan->count;
-
-    while (at > 0 && strcmp(plan->mounts[at - 1].path, path) > 0)
-        at--;
-    plan->mounts = mem_grow(plan->mounts, plan->count + 1, sizeof *plan->mounts);
-    memmove(&plan->mounts[at + 1], &plan->mounts[at], (plan->count - at) * sizeof *plan->mounts);
-    plan->mounts[at] =
-        (struct wall_mount){.kind = kind, .path = mem_dup(path), .from = mem_dup(from), .fd = fd};
-    plan->count++;
-}
-
-bool wall_plan_has(const struct wall_plan *plan, const char *path)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct wall_mount *mount = &plan->mounts[i];
-        size_t len = strlen(mount->path);
-        if (strncmp(path, mount->path, len) == 0 && (path[len] == '/' || path[len] == '\0') &&
-            mount->kind != WALL_MOUNT_EMPTY && mount->kind != WALL_MOUNT_HIDDEN)
-            return true;
-    }
-    return false;
-}
-
 /* Returns the nearest mount above this one, NULL if there is none. */
 static const struct wall_mount *mount_above(const struct wall_plan *plan, size_t i)
 {
@@ -146,20 +120,6 @@ static bool is_covered(const struct wall_plan *plan, size_t i)
                shows(above, mount);
     return (mount->kind == WALL_MOUNT_LINK || mount->kind == WALL_MOUNT_READ) && above != NULL &&
            above->kind == WALL_MOUNT_READ;
-}
-
-static void release(struct wall_mount *mount)
-{
-    free(mount->path);
-    free(mount->from);
-    fd_closep(&mount->fd);
-}
-
-void plan_drop_mount(struct wall_plan *plan, size_t i)
-{
-    release(&plan->mounts[i]);
-    plan->count--;
-    memmove(&plan->mounts[i], &plan->mounts[i + 1], (plan->count - i) * sizeof *plan->mounts);
 }
 
 /* Drops what is in the plan twice. */
@@ -270,22 +230,6 @@ static void add_words(struct wall_plan *plan, const struct wall_subject *subject
         if ((*word)[0] == '/')
             plan_add_word(plan, subject, *word, 0);
     plan_add_npx(plan, subject);
-}
-
-void plan_lack_too(struct wall_plan *plan, const char *what)
-{
-    char *missing = plan->report.missing;
-    _cleanup_free_ char *text = mem_printf("%s%s%s", missing, missing[0] != '\0' ? "; " : "", what);
-    size_t len = str_fit(text, WALL_WHY_MAX - 1);
-
-    memcpy(missing, text, len);
-    missing[len] = '\0';
-}
-
-void plan_lack(struct wall_plan *plan, const struct err *why)
-{
-    if (plan->report.missing[0] == '\0')
-        plan_lack_too(plan, why->text);
 }
 
 /* Makes /tmp one directory for the agent and the programs that it asks its host for. Not if
@@ -435,8 +379,8 @@ void wall_foresee(const struct wall_subject *subject, const struct wall_probe *p
 
 void wall_plan_free(struct wall_plan *plan)
 {
-    for (size_t i = 0; i < plan->count; i++)
-        release(&plan->mounts[i]);
+    while (plan->count > 0)
+        plan_drop_mount(plan, plan->count - 1);
     free(plan->mounts);
     free(plan->written);
     free(plan->bwrap);

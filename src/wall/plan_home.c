@@ -101,19 +101,6 @@ static int open_above(int home, const char *path)
     return dir;
 }
 
-int plan_copy_file(int dir, const char *name, int from)
-{
-    _cleanup_close_ int out =
-        openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    char buf[16 * 1024];
-    ssize_t n = -1;
-
-    for (off_t at = 0; out != -1 && (n = pread(from, buf, sizeof buf, at)) > 0; at += n)
-        if (file_write_all(out, buf, (size_t)n) == -1)
-            return -1;
-    return n == 0 ? 0 : -1;
-}
-
 static bool is_dir(const struct wall_mount *mount)
 {
     struct stat st;

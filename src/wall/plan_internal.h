@@ -5,6 +5,20 @@
 
 #include "wall/plan.h"
 
+/* ---- plan_mount.c: what the other files stand on */
+
+/* Takes a mount out of the plan. */
+void plan_drop_mount(struct wall_plan *plan, size_t i);
+/* Says why a part is not held, unless something was said before. */
+void plan_lack(struct wall_plan *plan, const struct err *why);
+/* Says something else that is less than was asked for. */
+void plan_lack_too(struct wall_plan *plan, const char *what);
+/* Opens, and makes, a directory that the session keeps for the agent, below its home; "": the home
+ * itself. */
+int plan_open_own(const struct wall_subject *subject, const char *path);
+/* Copies an open file, whose place stays at its beginning, for bubblewrap, to a new one. */
+int plan_copy_file(int dir, const char *name, int from);
+
 /* ---- plan_open.c: paths that settings, presets and commands name */
 
 /* Finds what any agent of the root can write. Needs plan->home. */
@@ -28,24 +42,9 @@ void plan_add_system(struct wall_plan *plan, char *const *secrets);
  * an agent can write, nothing is believed, unless a person has approved what the file says. */
 void plan_add_program(struct wall_plan *plan, const struct wall_subject *subject,
                       const char *program, bool is_approved);
-/* The same, so many scripts deep. */
-void plan_add_program_at(struct wall_plan *plan, const struct wall_subject *subject,
-                         const char *program, int depth);
 /* Adds a file that a word of a command names; a script as a program. */
 void plan_add_word(struct wall_plan *plan, const struct wall_subject *subject, const char *word,
                    int depth);
-/* Adds a path to read, unless it is there. */
-void plan_add_path(struct wall_plan *plan, const char *path);
-
-/* ---- plan_package.c */
-bool plan_is_script(const char *path); /* by its name */
-bool plan_is_shell(const char *path); /* likewise */
-/* Adds the package that a script belongs to, or the directory that it is in. */
-void plan_add_package(struct wall_plan *plan, const struct wall_subject *subject,
-                      const char *script);
-/* Adds what a script of the shell runs by exec or in its last line. */
-void plan_add_wrapped(struct wall_plan *plan, const struct wall_subject *subject,
-                      const char *script, int depth);
 /* Adds the package that the command runs with npx, if the user has it. */
 void plan_add_npx(struct wall_plan *plan, const struct wall_subject *subject);
 
@@ -54,28 +53,15 @@ void plan_add_npx(struct wall_plan *plan, const struct wall_subject *subject);
 int plan_network(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
 void plan_free_network(struct wall_plan *plan);
 
-/* Says why a part is not held, unless something was said before. */
-void plan_lack(struct wall_plan *plan, const struct err *why);
-/* Says something else that is less than was asked for. */
-void plan_lack_too(struct wall_plan *plan, const char *what);
-
 /* ---- plan_session.c: what the agent has in its session, and of the user's home */
 int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
 int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
-/* Opens, and makes, a directory that the session keeps for the agent, below its home; "": the home
- * itself. */
-int plan_open_own(const struct wall_subject *subject, const char *path);
 /* Opens a file that is small enough to be copied. */
 int plan_open_copied(struct wall_plan *plan, const char *path);
 
 /* ---- plan_home.c: makes the home one for the agent and the programs that it asks its host for, if
  * that can be. For a plan that has all of its mounts. */
 void plan_share_home(struct wall_plan *plan, const struct wall_subject *subject);
-/* Takes a mount out of the plan. */
-void plan_drop_mount(struct wall_plan *plan, size_t i);
-
-/* Copies an open file, whose place stays at its beginning, for bubblewrap, to a new one. */
-int plan_copy_file(int dir, const char *name, int from);
 
 /* ---- plan_login.c: lets login shells find mas, in a home that is the agent's own; the second
  * writes to one that is there */

@@ -71,25 +71,6 @@ int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject,
 
 /* ---- the home */
 
-int plan_open_own(const struct wall_subject *subject, const char *path)
-{
-    _cleanup_free_ char *whole =
-        mem_printf(WORKSPACE_HOME "/%s%s%s", subject->agent->id, path[0] != '\0' ? "/" : "", path);
-    int dir = fcntl(subject->dir, F_DUPFD_CLOEXEC, 3);
-
-    for (char *part = whole, *next; dir != -1 && part != NULL; part = next) {
-        next = strchr(part, '/');
-        if (next != NULL)
-            *next++ = '\0';
-        int below = mkdirat(dir, part, 0700) == 0 || errno == EEXIST
-                        ? path_open_beneath(dir, part, O_RDONLY | O_DIRECTORY)
-                        : -1;
-        (void)close(dir);
-        dir = below;
-    }
-    return dir;
-}
-
 int plan_open_copied(struct wall_plan *plan, const char *path)
 {
     struct stat st;
