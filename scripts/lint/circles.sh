@@ -10,7 +10,7 @@ need nm
 declare -A LARGEST=(
     [src/archive]=2 [src/base]=2 [src/cmd]=7 [src/code]=3 [src/editor]=6 [src/fleet]=2 [src/host]=15
     [src/host/acp]=28 [src/host/terminal]=2 [src/memory]=3 [src/network]=2 [src/protocol]=2 [src/serve]=17
-    [src/session]=5 [src/tmux]=2
+    [src/tmux]=2
 )
 
 # Prints `folder size files...` for each circle of the folder whose objects are given.

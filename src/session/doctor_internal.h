@@ -1,5 +1,6 @@
 /*
- * Shared by the parts of session/doctor.h: doctor.c checks the root, doctor_session.c one session.
+ * Shared by the parts of session/doctor.h: doctor.c checks the root, doctor_session.c one session,
+ * and all of them say what they found by doctor_found.c.
  */
 #pragma once
 

@@ -16,6 +16,10 @@
 int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
               int *ret_lock, struct err *err);
 
+/* Locks a session's open directory; fails if the session has been removed meanwhile. */
+int life_lock(const struct life *life, int dir, const char *id, int wait_ms, const char *who,
+              int *ret_lock, struct err *err);
+
 /* Reads the metadata; the error names the verb. */
 int life_load(const struct life *life, int dir, const char *id, const char *what,
               struct session *ret, struct err *err);
