@@ -1,8 +1,8 @@
 /*
  * One trial answers all: mas-wall, run in bubblewrap with each option that a wall needs, prints
  * what the kernel has. It is begun early and awaited late. Where bubblewrap does not work, mas-wall
- * is run without it, and the switches of the kernel say what to advise. What has worked is cached in
- * a file.
+ * is run without it, and the switches of the kernel say what to advise. What has worked is cached
+ * in a file.
  */
 
 #include "wall/probe.h"
