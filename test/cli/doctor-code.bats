@@ -184,3 +184,32 @@ by_hand() {
     [ -z "$(git -C "$P" status --porcelain)" ]
     [ "$(sed -n 3p "$P/a")" = one ]
 }
+
+# As if mas and its git had been killed while git moved branch $onto of the project.
+leave_landing() {
+    jq -nc --arg project "$P" --arg onto "refs/heads/$onto" --arg old "$old" --arg new "$(main_of)" \
+        '{project: $project, dir: ($project + "/.git"), onto: $onto, old: $old, new: $new}
+         + if $onto == "refs/heads/main" then {tree: $project} else {} end' >"$G/landing"
+    : >"$P/.git/refs/heads/$onto.lock"
+    : >"$P/.git/HEAD.lock"
+}
+
+@test "the locks of a landing that was killed go at the next, not while a process has them" {
+    local old onto
+    change x a 3 one
+    "$MAS" merge -q "$ID" x
+    old=$(git -C "$P" rev-parse HEAD)
+    git -C "$P" branch other
+    for onto in main other; do
+        leave_landing
+        exec 7<"$P/.git/refs/heads/$onto.lock"
+        fails 4 land --onto "$onto" "$ID"
+        [ -e "$P/.git/refs/heads/$onto.lock" ]
+        exec 7<&-
+        leave_landing
+        ok land --onto "$onto" "$ID"
+        [ "$(git -C "$P" rev-parse "$onto")" = "$(main_of)" ]
+        [ -z "$(find "$P/.git" -name '*.lock')" ]
+    done
+    [ -z "$(git -C "$P" status --porcelain)" ]
+}

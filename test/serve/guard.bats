@@ -214,6 +214,17 @@ code() { curl -sS -m 30 -o "$T/body" -w '%{http_code}' "$@"; }
     refused 413 too_large ''
     api POST "/sessions/$ID/stop" --data-binary "@$T/large"
     refused 413 too_large ''
+    # one of exactly the limit is taken
+    local most
+    most=$(jq -r '.error.message | capture("larger than (?<n>[0-9]+) bytes").n' <"$T/body")
+    printf '{}%*s' "$((most - 2))" '' >"$T/most"
+    printf '{}%*s' "$((most - 1))" '' >"$T/more"
+    for length in 'X-None: x' 'Transfer-Encoding: chunked'; do
+        api POST "/sessions/$ID/stop" -H "$length" --data-binary "@$T/most"
+        is 200
+        api POST "/sessions/$ID/stop" -H "$length" --data-binary "@$T/more"
+        refused 413 too_large "larger than $most bytes"
+    done
     api GET /sessions --data-binary x
     refused 413 too_large ''
     api GET /sessions -H "X-Long: $(head -c 60000 /dev/zero | tr '\0' x)"
@@ -458,17 +469,48 @@ END
     [[ $output == *'mas help serve'* ]]
 }
 
-@test "sockets of systemd are taken over" {
-    python3 - "$MAS" "$T/s" 3>&- >"$T/serve.out" <<'END' &
+# inherits KIND: becomes a server that gets a socket as from systemd: unix, closed, or an address
+inherits() {
+    exec python3 - "$MAS" "$T/s" "$1" 3>&- <<'END'
 import os, socket, sys
-s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[2]); s.listen(5)
-os.dup2(s.fileno(), 3); os.set_inheritable(3, True)
+kind = sys.argv[3]
+if kind == "unix":
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(sys.argv[2])
+else:
+    s = socket.socket(socket.AF_INET)
+    s.bind(("127.0.0.1" if kind == "closed" else kind, 0))
+if kind != "closed":
+    s.listen(5)
+os.dup2(s.fileno(), 3)
+os.set_inheritable(3, True)
 os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
 os.execv(sys.argv[1], [sys.argv[1], "serve"])
 END
+}
+
+@test "sockets of systemd are taken over" {
+    (inherits unix) >"$T/serve.out" &
     SERVER=$!
     eventually test -s "$T/serve.out"
     [ "$(code --unix-socket "$T/s" http://mas/sessions)" = 200 ]
+}
+
+@test "sockets of systemd that others can reach need TLS, or to be told" {
+    run --separate-stderr timeout 30 bash -c "$(declare -f inherits); inherits 0.0.0.0"
+    echo "$status $stderr"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot listen at '0.0.0.0:"*"': others can reach it"*--tls-cert*--allow-remote* ]]
+    run --separate-stderr timeout 30 bash -c "$(declare -f inherits); inherits closed"
+    [ "$status" -eq 1 ]
+    [[ $stderr == 'mas: cannot use descriptor 3: it is not a listening socket'* ]]
+    (inherits 127.0.0.1) >"$T/serve.out" &
+    SERVER=$!
+    eventually test -s "$T/serve.out"
+    local url
+    url=$(grep -o 'http://127[0-9.:]*' "$T/serve.out" | head -n 1)
+    [ "$(code "$url/healthz")" = 200 ]
+    [ "$(code "$url/sessions")" = 401 ]
 }
 
 @test "halves of a browser's token that come twice, or from elsewhere, are nobody's" {
