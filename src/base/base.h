@@ -26,4 +26,5 @@
 
 #include "base/banned.h"
 #include "base/err.h"
+#include "base/libc.h"
 #include "base/str.h"

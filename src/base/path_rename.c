@@ -1,6 +1,9 @@
 /* The part of base/path.h that renames without replacing anything. */
 #include "base/path.h"
 
+#include <linux/fs.h>
+#include <sys/syscall.h>
+
 /* Returns true if the last call failed because the file system knows no flags of renameat2(), or
  * the kernel has no such call. */
 static bool has_no_flags(void)
@@ -36,7 +39,7 @@ int path_rename_new(int from, const char *name, int to, const char *new_name)
 {
     struct stat st;
 
-    if (renameat2(from, name, to, new_name, RENAME_NOREPLACE) == 0)
+    if (syscall(SYS_renameat2, from, name, to, new_name, RENAME_NOREPLACE) == 0)
         return 0;
     if (!has_no_flags() || fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return -1;
@@ -49,7 +52,7 @@ int path_rename_new(int from, const char *name, int to, const char *new_name)
 
 int path_exchange(int dir, const char *name, const char *other, const char *spare)
 {
-    if (renameat2(dir, name, dir, other, RENAME_EXCHANGE) == 0)
+    if (syscall(SYS_renameat2, dir, name, dir, other, RENAME_EXCHANGE) == 0)
         return 0;
     if (!has_no_flags() || renameat(dir, other, dir, spare) == -1)
         return -1;

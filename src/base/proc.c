@@ -94,7 +94,7 @@ pid_t proc_fork(void)
     return fork();
 }
 
-static void lower_limit(__rlimit_resource_t resource, uint64_t most)
+static void lower_limit(unsigned resource, uint64_t most)
 {
     struct rlimit limit;
 

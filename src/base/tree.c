@@ -376,7 +376,7 @@ static int copy_entries(struct worker *w, struct dir *dir, struct str *subdirs)
     struct copy *c = w->copy;
     ssize_t len;
 
-    while ((len = getdents64(dir->from, c->list, LIST_SIZE)) > 0) {
+    while ((len = getdents64(dir->from, (void *)c->list, LIST_SIZE)) > 0) {
         const struct dirent64 *entry;
         for (ssize_t at = 0; at < len; at += entry->d_reclen) {
             entry = (const void *)(c->list + at);

@@ -123,7 +123,7 @@ int walk_read(struct walk *walk, walk_entry *each, void *arg)
     str_clear(&level->subdirs);
     level->next = 0;
     level->passes++;
-    while ((len = getdents64(level->fd, walk->list, LIST_SIZE)) > 0) {
+    while ((len = getdents64(level->fd, (void *)walk->list, LIST_SIZE)) > 0) {
         const struct dirent64 *entry;
         for (ssize_t at = 0; at < len; at += entry->d_reclen) {
             entry = (const void *)(walk->list + at);

@@ -5,6 +5,7 @@
 #include "wall/told.h"
 
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { BY_SIGNAL = 128, EXIT_LOST = 125 };
@@ -18,8 +19,8 @@ static void give_up(int fd)
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)privileges_drop(false, &ignored);
     if (fd > 0)
-        (void)close_range(0, (unsigned)fd - 1, 0);
-    (void)close_range((unsigned)fd + 1, UINT_MAX, 0);
+        (void)syscall(SYS_close_range, 0U, (unsigned)fd - 1, 0U);
+    (void)syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0U);
 }
 
 __attribute__((noreturn)) static void serve(int fd, pid_t program)

@@ -28,6 +28,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 enum {
     EXIT_OWN = 125,
@@ -147,8 +148,8 @@ static void close_others(int keep)
     unsigned next = STDERR_FILENO + 1;
 
     if (keep > STDERR_FILENO + 1)
-        (void)close_range(next, (unsigned)keep - 1, 0);
-    (void)close_range(keep > 0 ? (unsigned)keep + 1 : next, UINT_MAX, 0);
+        (void)syscall(SYS_close_range, next, (unsigned)keep - 1, 0U);
+    (void)syscall(SYS_close_range, keep > 0 ? (unsigned)keep + 1 : next, ~0U, 0U);
 }
 
 int main(int argc, char **argv)

@@ -6,10 +6,10 @@
 
 #include "filter/rules.h"
 
+#include <asm/ioctls.h>
 #include <asm/termbits.h>
 #include <linux/netlink.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 

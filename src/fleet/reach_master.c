@@ -8,6 +8,8 @@
 #include "fleet/reach.h"
 #include "fleet/reach_internal.h"
 
+#include <sys/syscall.h>
+
 enum {
     HASH_CHARS = 16, /* of the destination, in the names of files */
     DIR_MAX = 60, /* bytes: a socket's path has 107, and ssh adds 17 while it makes one */
@@ -251,10 +253,10 @@ static void keep_only(int a, int b)
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         (void)dup2(null, fd);
     if (low > STDERR_FILENO + 1)
-        (void)close_range(STDERR_FILENO + 1, low - 1, 0);
+        (void)syscall(SYS_close_range, STDERR_FILENO + 1U, low - 1, 0U);
     if (high > low + 1)
-        (void)close_range(low + 1, high - 1, 0);
-    (void)close_range(high + 1, ~0U, 0);
+        (void)syscall(SYS_close_range, low + 1, high - 1, 0U);
+    (void)syscall(SYS_close_range, high + 1, ~0U, 0U);
 }
 
 /* Like try_master(), in a process that goes on if this one ends. It has the lock until then. */

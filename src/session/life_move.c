@@ -12,7 +12,7 @@
 #include "store/placement.h"
 #include "store/placement_stage.h"
 
-#include <linux/stat.h>
+#include <sys/syscall.h>
 
 #define COPY ".migrate" /* in the workspace */
 
@@ -57,7 +57,7 @@ static int check_part(const struct mover *mover, const char *part, struct err *e
     if (is_aside(mover, part))
         return err_set(err, MAS_CONFLICT, "cannot move '%s/%s': '%s/%s/%s' must move there first",
                        root->path, part, root->path, mover->aside, part);
-    if (statx(root->fd, part, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
+    if (syscall(SYS_statx, root->fd, part, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
         (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
         return err_set(err, MAS_FAILED, "cannot move '%s/%s': it is a mount point", root->path,
                        part);
