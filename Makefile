@@ -141,12 +141,17 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fleet test-fault lint bench fuzz format FORCE
+.PHONY: all objects clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fleet test-fault lint bench fuzz format FORCE
 
 HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-network $(BUILD)/mas-serve \
     $(BUILD)/mas-top $(BUILD)/mas-wall
 
+OBJECTS := $(OBJ) $(ARCHIVE_OBJ) $(CHAT_OBJ) $(ENTER_OBJ) $(FILTER_OBJ) $(NETWORK_OBJ) $(SERVE_OBJ) $(TOP_OBJ)
+
 all: $(BUILD)/mas $(HELPERS) $(COMPLETION)
+
+# For compilers of machines whose libraries are not here.
+objects: $(OBJECTS)
 
 # ---- the program
 
@@ -216,13 +221,22 @@ $(BUILD)/../templates $(BUILD)/../slurm:
 	$(Q)ln -sfn ../$(@F) $@
 endif
 
+# What prints them runs here: where CC makes programs for another machine, a mas that HOST_CC made.
+machine = $(firstword $(subst -, ,$(shell $(1) -dumpmachine)))
+ifeq ($(call machine,$(CC)),$(call machine,$(HOST_CC)))
+MAS_HERE := $(BUILD)/mas
+else
+MAS_HERE := $(BUILD)/here/mas
+$(MAS_HERE): FORCE
+	$(Q)$(MAKE) BUILD=$(BUILD)/here CC='$(HOST_CC)' AR=ar PKG_CONFIG=pkg-config CFLAGS=-O1 CPPFLAGS= LDFLAGS= $@
+endif
 $(BUILD)/completion/mas.bash: SHELL_NAME := bash
 $(BUILD)/completion/_mas: SHELL_NAME := zsh
 $(BUILD)/completion/mas.fish: SHELL_NAME := fish
-$(COMPLETION): $(BUILD)/mas
+$(COMPLETION): $(MAS_HERE)
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	$(Q)$(BUILD)/mas completion $(SHELL_NAME) > $@
+	$(Q)$(MAS_HERE) completion $(SHELL_NAME) > $@
 
 # ---- installing
 
@@ -399,4 +413,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(NETWORK_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TOP_OBJ:.o=.d) $(FILTER_OBJ:.o=.d) $(ENTER_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)
+-include $(OBJECTS:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)

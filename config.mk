@@ -18,6 +18,8 @@ SYSTEMD_USER_DIR ?= $(PREFIX)/lib/systemd/user
 CFLAGS ?= -O2 -g
 CPPFLAGS ?=
 LDFLAGS ?=
+# In a build for another machine, the compiler of this one: the completion scripts need a mas that runs here.
+HOST_CC ?= cc
 PKG_CONFIG ?= pkg-config
 INSTALL ?= install
 

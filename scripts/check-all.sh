@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 step tests sh scripts/test.sh
 step lint make -s lint
+step ports bash scripts/lint/ports.sh
 step mutants make -s mutants
 step sanitizers sh scripts/test.sh SAN=address,undefined CFLAGS='-Og -g1'
 step fleet make -s test-fleet TEST_FLEET=full
