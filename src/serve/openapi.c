@@ -228,11 +228,13 @@ static void put_operation(const struct operation *operation, struct json_out *ou
 
 static void put_path(const struct operation *first, struct json_out *out)
 {
-    json_open(out, first->path, '{');
+    const char *path = first->path;
+
+    json_open(out, path, '{');
     json_open(out, "parameters", '[');
-    if (strstr(first->path, "{id}") != NULL)
+    if (strstr(path, "{id}") != NULL)
         put_shared("parameters", "session", out);
-    if (strstr(first->path, "{agent}") != NULL)
+    if (strstr(path, "{agent}") != NULL)
         put_shared("parameters", "agent", out);
     if (first->item != NULL) {
         json_put_all(out, JO(NULL), JT("name", "item"), JT("in", "path"), JB("required", true),
@@ -240,7 +242,7 @@ static void put_path(const struct operation *first, struct json_out *out)
     }
     json_close(out, ']');
     for (const struct operation *at = first; at < operations + operation_count; at++)
-        if (at->path != NULL && strcmp(at->path, first->path) == 0)
+        if (at->path != NULL && strcmp(at->path, path) == 0)
             put_operation(at, out);
     json_close(out, '}');
 }
