@@ -86,7 +86,7 @@ TEST(a_chain_of_links_has_an_end)
 
     CHECK_INT(mkdirat(place.dir, "0", 0755), 0);
     for (int i = 1; i <= 41; i++) {
-        char name[8], to[8];
+        char name[16], to[16];
         (void)snprintf(name, sizeof name, "%d", i);
         (void)snprintf(to, sizeof to, "%d", i - 1);
         CHECK_INT(symlinkat(to, place.dir, name), 0);
