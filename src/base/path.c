@@ -85,6 +85,25 @@ int path_make_dir(int dir, const char *name, mode_t mode)
     return -1;
 }
 
+int path_make_below(int dir, const char *rel, mode_t mode)
+{
+    _cleanup_free_ char *rest = mem_dup(rel);
+    _cleanup_close_ int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (char *next = rest, *name; at != -1 && (name = strsep(&next, "/")) != NULL;) {
+        if (*name == '\0')
+            continue;
+        int below = path_make_dir(at, name, mode);
+        if (below == -1 && errno == EEXIST)
+            below = path_open_dir(at, name);
+        int number = errno;
+        fd_closep(&at);
+        errno = number;
+        at = below;
+    }
+    return TAKE_FD(at);
+}
+
 /* Reads all names from `dir` and closes it. */
 static int read_names(DIR *dir, char ***ret)
 {

@@ -20,6 +20,10 @@ int path_open_dir(int dir, const char *name);
  * errno. */
 int path_make_dir(int dir, const char *name, mode_t mode);
 
+/* Opens a directory below `dir`, a relative path, and creates with this mode what is missing of it.
+ * Follows no symbolic link. Returns a descriptor, or -1 with errno. */
+int path_make_below(int dir, const char *rel, mode_t mode);
+
 /* Renames an entry, but never over another one: fails with EEXIST. Returns -1 with errno. Where the
  * file system cannot do that in one step (NFS, 9p, many of FUSE), it links and unlinks a file, so
  * that a kill can leave both names; a directory, and a file that cannot have two names, are renamed

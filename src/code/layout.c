@@ -39,20 +39,12 @@ int layout_make(int dir, const char *head, const struct str *config, struct err 
 
 int layout_ref(int dir, const char *ref, const char *oid, struct err *err)
 {
-    _cleanup_free_ char *rest = mem_dup(ref);
+    const char *name = strrchr(ref, '/');
+    _cleanup_free_ char *above = name != NULL ? mem_dupn(ref, (size_t)(name - ref)) : mem_dup(".");
     _cleanup_free_ char *line = mem_printf("%s\n", oid);
-    _cleanup_close_ int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    char *name = rest;
+    _cleanup_close_ int at = path_make_below(dir, above, 0755);
 
-    for (char *slash; (slash = strchr(name, '/')) != NULL; name = slash + 1) {
-        *slash = '\0';
-        int next = path_make_dir(at, name, 0755);
-        if (next == -1 && errno == EEXIST)
-            next = path_open_dir(at, name);
-        if (next == -1)
-            return err_errno(err, "cannot make '%s'", ref);
-        fd_closep(&at);
-        at = next;
-    }
-    return file_create(at, name, line, strlen(line), 0644, err);
+    if (at == -1)
+        return err_errno(err, "cannot make '%s'", ref);
+    return file_create(at, name != NULL ? name + 1 : ref, line, strlen(line), 0644, err);
 }

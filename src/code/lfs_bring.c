@@ -23,19 +23,9 @@ struct bringing {
 /* Opens a directory in the repository, and makes what is missing of it. */
 static int make_dirs(const struct bringing *bringing, const char *path, struct err *err)
 {
-    _cleanup_free_ char *rest = mem_dup(path);
-    _cleanup_close_ int at = openat(bringing->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int dir = path_make_below(bringing->dir, path, 0755);
 
-    for (char *next = rest, *name; at != -1 && (name = strsep(&next, "/")) != NULL;) {
-        int below = path_make_dir(at, name, 0755);
-        if (below == -1 && errno == EEXIST)
-            below = path_open_dir(at, name);
-        int number = errno;
-        fd_closep(&at);
-        errno = number;
-        at = below;
-    }
-    return at == -1 ? err_errno(err, "cannot make '%s/%s'", bringing->to, path) : TAKE_FD(at);
+    return dir != -1 ? dir : err_errno(err, "cannot make '%s/%s'", bringing->to, path);
 }
 
 /* Copies at most the bytes of the object, and hashes them. *ret tells whether it is the object. */

@@ -23,27 +23,6 @@ static void add_ups(struct str *to, const char *path)
             str_add(to, "../");
 }
 
-/* Opens a directory below an open one, and makes what is missing of its path. */
-static int make_dirs(int at, const char *path, struct err *err)
-{
-    _cleanup_free_ char *copy = mem_dup(path);
-    _cleanup_close_ int dir = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char *save = NULL;
-
-    for (char *part = strtok_r(copy, "/", &save); part != NULL; part = strtok_r(NULL, "/", &save)) {
-        int next = path_make_dir(dir, part, 0755);
-        if (next == -1 && errno == EEXIST)
-            next = path_open_dir(dir, part);
-        if (next == -1)
-            return err_errno(err, "cannot make '%s'", path);
-        fd_closep(&dir);
-        dir = next;
-    }
-    int made = dir;
-    dir = -1;
-    return made;
-}
-
 /* As `git submodule` writes it, with what all repositories of a session have. */
 static int make_config(const struct submodule_place *place, const struct submodule *item,
                        struct str *to, struct err *err)
@@ -178,10 +157,11 @@ int submodule_repo_set(const struct submodule_place *place, const struct submodu
         return -1;
     bool is_new = found == NULL;
     _cleanup_close_ int dir = is_new
-                                  ? make_dirs(git_dir, item->module, err)
+                                  ? path_make_below(git_dir, item->module, 0755)
                                   : path_open_beneath(place->tree, found, O_RDONLY | O_DIRECTORY);
     if (dir == -1)
-        return is_new ? -1 : err_errno(err, "cannot open '%s'", found);
+        return is_new ? err_errno(err, "cannot make '%s'", item->module)
+                      : err_errno(err, "cannot open '%s'", found);
     if (is_new &&
         (make_repo(place, item, dir, cwd, err) == -1 || set_active(place, item, err) == -1))
         return -1;

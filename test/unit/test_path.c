@@ -173,3 +173,19 @@ TEST(finds_what_execvp_would)
     CHECK_STR(named, NULL);
     CHECK_STR(path_find_program("", path, place.dir), NULL);
 }
+
+TEST(what_is_missing_of_a_path_is_made)
+{
+    _cleanup_place_ struct place place = place_make();
+
+    CHECK_INT(mkdirat(place.dir, "a", 0700), 0);
+    _cleanup_close_ int made = path_make_below(place.dir, "a/b//c", 0750);
+    CHECK(made != -1);
+    struct stat st;
+    CHECK_INT(fstatat(place.dir, "a/b/c", &st, AT_SYMLINK_NOFOLLOW), 0);
+    CHECK_INT(st.st_mode & 07777, 0750);
+    _cleanup_close_ int again = path_make_below(place.dir, "a/b/c", 0750);
+    CHECK(again != -1);
+    CHECK_INT(symlinkat("a", place.dir, "link"), 0);
+    CHECK_INT(path_make_below(place.dir, "link/d", 0750), -1);
+}
