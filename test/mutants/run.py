@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts small mistakes into the source, one at a time, and demands that a test notices each.
 
-    test/mutants/run.py [-j JOBS] [-s COMMIT] [-m SECONDS] [WORD...]
+    test/mutants/run.py [-n] [-j JOBS] [-s COMMIT] [-m SECONDS] [WORD...]
 
 The tables beside this file, *.txt, have a row for each mistake: the source and the test that must fail, then
 lines of the source and what they become. Lines with # say why it matters.
@@ -14,8 +14,8 @@ lines of the source and what they become. Lines with # say why it matters.
 A test is a unit test or a file of bats below test/, without .bats; behind a blank may stand a pattern that picks
 tests by their names. A row whose lines are gone, or are there twice, is refused, and so is one that does not
 compile, or whose test fails also without it. Only rows that contain one of the WORDs are tried; with -s, only
-those of sources that differ from a commit. With -m as many as there is time for, picked at random. Each job has a
-copy of the project in build/mutants.
+those of sources that differ from a commit. With -m as many as there is time for, picked at random; with -n
+only whether they can be tried is looked at. Each job has a copy of the project in build/mutants.
 
 The last line is "N passed, N failed": a row passes if its test fails.
 """
@@ -134,6 +134,7 @@ class Worker:
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.splitlines()[2].strip())
+    parser.add_argument("-n", action="store_true")
     parser.add_argument("-j", type=int, default=os.cpu_count())
     parser.add_argument("-s", metavar="COMMIT")
     parser.add_argument("-m", metavar="SECONDS", type=float, default=0)
@@ -148,11 +149,14 @@ def main():
     if options.words:
         rows = [row for row in rows if any(word in " ".join(row) for word in options.words)]
 
-    results = {}
-    for row in rows:
-        why = refusal(row)
-        if why:
-            results[row] = Result(False, why)
+    refused = {row: refusal(row) for row in rows}
+    results = {row: Result(False, why) for row, why in refused.items() if why}
+    if options.n:
+        for row, result in results.items():
+            print(f"{row.where} {row.source}: {result.text}")
+        print(f"{len(rows) - len(results)} passed, {len(results)} failed")
+        return bool(results)
+
     # rows of one test follow each other: what it does without a mistake is asked once
     groups = collections.defaultdict(list)
     for row in rows:
