@@ -2,8 +2,9 @@
 #
 #   make [DEV=1] [SAN=address,undefined]   build/mas (build/san/mas)
 #   make install | uninstall               [PREFIX=/usr/local] [DESTDIR=]
-#   make test [PART=rest]                  all tests, fault injection in its quick form; or only
-#                                          those that are left out with SAN
+#   make test [PART=rest] [SINCE=COMMIT]   all tests, fault injection in its quick form; or only
+#                                          those that are left out with SAN; without those of
+#                                          machines and faults if what they test is as in COMMIT
 #   make test-unit | test-cli | test-host | test-acp | test-serve | test-fault
 #                                          a part of them; test-fault is the full run
 #   make test-fleet [TEST_FLEET=full]      four machines out of namespaces, as root: test/fleet/README.md;
@@ -12,7 +13,8 @@
 #   make mutants [SINCE=COMMIT] [ONLY=WORD] [SECONDS=N]
 #                                          mistakes that a test has to notice: test/mutants/run.py
 #   make check-all                         what CI checks, and all that is slow or rare
-#   make lint | format                     check the style and the rules | put the format right
+#   make lint [SINCE=COMMIT] | format      check the style and the rules, with SINCE by the slow
+#                                          checks only what changed | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
 #   make clean
 
@@ -56,29 +58,39 @@ HOST_BATS := $(sort $(wildcard test/host/*.bats test/wall/*.bats))
 ACP_BATS := $(sort $(wildcard test/acp/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 FLEET_BATS := $(sort $(wildcard test/fleet/*.bats))
-# A sanitizer sees nothing of kills, documents and scripts, and what is slow by itself only becomes
-# slower under one: there the other files have to do. They run the same code. PART=rest is what they
-# leave out, so that a run of both, as in .ci/run, has every test; the four files named there have
+# Sanitizers where memory is at risk: unit tests, hosts, walls, serve, chat, and the verbs that parse what is
+# hostile or draw screens. Around every start of `mas` in a shell's loop they cost twice the time and see the
+# same code again; kills, documents, scripts, machines and browsers show them nothing. PART=rest is what a run
+# under sanitizers leaves out, so that both, as in .ci/run, have every test; four files are in both, as they have
 # checks of memory and speed that a sanitizer leaves out.
-NO_SAN_CLI := $(patsubst %,test/cli/%.bats,attach completion concurrency doctor doctor-leftovers \
-    doctor-metadata doctor-moved doctor-tmux doctor-workspace du env environment examples hardlink \
-    help init man metadata metadata-damage names peek readme refactored restart roots scope shell \
-    teams template-edit template-list template-path tmux-conf tmux-ends tmux-names tmux-refused \
-    tmux-socket version workspace)
+SAN_CLI := $(patsubst %,test/cli/%.bats,all-hosts archive archive-live ask config context diff history hostile \
+    hostile-agent index links logs lost memory merge presets project-hostile restore review search set status \
+    stranger template-check top usage vectors)
 NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends limits nfs quota relay states) test/wall/steps.bats
+NO_SAN_SERVE := $(patsubst %,test/serve/%.bats,page page-scale page-ways)
 ifneq ($(SAN),)
 FLEET_BATS :=
 FAULT_BATS := $(filter %/chaos.bats,$(FAULT_BATS))
-CLI_BATS := $(filter-out $(NO_SAN_CLI),$(CLI_BATS))
+CLI_BATS := $(SAN_CLI)
 HOST_BATS := $(filter-out $(NO_SAN_HOST),$(HOST_BATS))
+SERVE_BATS := $(filter-out $(NO_SAN_SERVE),$(SERVE_BATS))
 else ifeq ($(PART),rest)
-CLI_BATS := $(NO_SAN_CLI)
+CLI_BATS := $(filter-out $(SAN_CLI),$(CLI_BATS))
 HOST_BATS := $(NO_SAN_HOST) test/host/demand.bats test/host/faults.bats
 ACP_BATS := test/acp/clear.bats test/acp/editor.bats
-SERVE_BATS :=
+SERVE_BATS := $(NO_SAN_SERVE)
 TEST_UNIT :=
 else ifneq ($(PART),)
 $(error PART is empty, for all tests, or rest)
+endif
+# What starts whole machines, or kills at every step, is a third of the time of all tests.
+FLEET_OF := test/fleet test/helper.bash lib src/fleet src/session src/store src/protocol src/cmd/all_hosts* src/cmd/host* \
+    src/cmd/job* src/cmd/move*
+FAULTS_OF := test/fault test/helper.bash src/base src/store src/code src/memory src/session
+differs = $(shell git diff --quiet '$(SINCE)' -- $(1) 2>/dev/null || echo yes)
+ifneq ($(SINCE),)
+FLEET_BATS := $(if $(call differs,$(FLEET_OF)),$(FLEET_BATS))
+FAULT_BATS := $(if $(call differs,$(FAULTS_OF)),$(FAULT_BATS))
 endif
 # What takes longest starts first, so that nothing of it is left when all else has ended.
 LONGEST := $(patsubst %,test/%.bats,cli/readme fault/code wall/steps fleet/lease fault/errors fleet/move fleet/cut \
@@ -396,7 +408,7 @@ $(FUZZ): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 # ---- keeping it tidy
 
 lint: all
-	@CC='$(CC)' scripts/lint/run.sh
+	@CC='$(CC)' SINCE='$(SINCE)' scripts/lint/run.sh
 
 # For lint: the flags a file is read with, as shell words.
 .PHONY: print-flags

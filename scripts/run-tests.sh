@@ -15,6 +15,8 @@
 # exit code is 1 if a test failed, or if a job ran no test, fewer tests than planned, left a sanitizer
 # report, or exited with a code other than 0.
 #
+# Before it stand the ten slowest tests of bats, with their seconds beside what else ran.
+#
 # With TEST_AGAIN=N, if at most N jobs failed, each of them runs once more with the machine to itself, and
 # that result counts. What passes only then is named before the last line: it is a test to mend, because
 # it depends on what else runs. A job that left a sanitizer report is not run again.
@@ -142,7 +144,7 @@ run_one() {
     chmod 700 "$dir/tmux"
     echo "$BASHPID" >"$dir/job"
     if [[ $file == *.bats ]]; then
-        command=(bats --formatter tap ${TEST_ONLY:+--filter "$TEST_ONLY"} "$file")
+        command=(bats --timing --formatter tap ${TEST_ONLY:+--filter "$TEST_ONLY"} "$file")
         # The leak checker cannot work under strace.
         if grep -q strace "$file"; then leaks=0; fi
     fi
@@ -188,6 +190,7 @@ run_one() {
     echo "$passed $failed $skipped" >"$dir/result"
 
     name=${file#"$TEST_ROOT"/}
+    sed -nE "s|^(not )?ok [0-9]+ (.*) in ([0-9]+)ms( # skip.*)?$|\\3 $name: \\2|p" "$dir/out" >"$dir/times"
     seconds=$((${EPOCHREALTIME/[.,]/} - start))
     printf -v seconds '%d.%d s' $((seconds / 1000000)) $((seconds / 100000 % 10))
     {
@@ -204,7 +207,7 @@ run_one() {
     } 9>"$RUN_DIR/print.lock"
     # --one-file-system: a test may have mounted something.
     chmod -R u+rwX "$dir" 2>/dev/null
-    find "$dir" -mindepth 1 -maxdepth 1 ! -name result ! -name final -exec rm -rf --one-file-system {} +
+    find "$dir" -mindepth 1 -maxdepth 1 ! -name result ! -name final ! -name times -exec rm -rf --one-file-system {} +
 }
 
 if [[ ${1-} == --one ]]; then
@@ -319,6 +322,8 @@ if ((${#again[@]} > 0 && ${#again[@]} <= ${TEST_AGAIN:-0})); then
 fi
 if ((${#mended[@]} > 0)); then echo "PASSED ONLY WHEN RUN AGAIN: ${mended[*]}"; fi
 
+cat "$RUN_DIR"/*/times 2>/dev/null | sort -rn | head -n 10 |
+    awk 'NR == 1 { print "slowest:" } { ms = $1; sub(/[0-9]+ /, ""); printf "%8.1f s  %s\n", ms / 1000, $0 }'
 passed=0 failed=0 skipped=0
 for ((number = 1; number <= $#; number++)); do
     if read -r p f s 2>/dev/null <"$RUN_DIR/$number/result"; then

@@ -2,7 +2,8 @@
 # cppcheck, without the checks that only repeat the compiler's.
 . "$(dirname "$0")/lib.sh"
 need cppcheck
-mapfile -t sources < <(files 'src/**/*.c')
+mapfile -t sources < <(sources_since scripts/lint/cppcheck.txt)
+((${#sources[@]} > 0)) || finish 0 'no C file changed'
 rc=0
 cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
     --inline-suppr --suppressions-list=scripts/lint/cppcheck.txt -j "$JOBS" \

@@ -38,6 +38,19 @@ files() {
     for file in $@; do printf '%s\n' "$file"; done
 }
 
+# sources_since CONFIG...: the C files of src; if $SINCE names a commit, only those that differ from it or read
+# something that does, as the build found out, unless this check or a CONFIG differs, too.
+sources_since() {
+    local changed
+    if [[ -z ${SINCE-} ]] || ! changed=$(git diff --name-only "$SINCE" 2>/dev/null) ||
+        grep -qxF -e "scripts/lint/$LINT.sh" "${@/#/-e}" <<<"$changed"; then
+        files 'src/**/*.c'
+        return
+    fi
+    find build/src -name '*.d' -print0 | xargs -0 grep -lwF -f <(grep '^src/.*\.[ch]$' <<<"$changed") |
+        sed 's|^build/||; s|d$|c|' | while read -r file; do if [[ -e $file ]]; then echo "$file"; fi; done
+}
+
 # Sets FLAGS to what every C file is read with.
 read_flags() {
     eval "FLAGS=($(make -s --no-print-directory print-flags))"
