@@ -26,8 +26,9 @@ def schema():
     with open(os.path.join(HERE, "..", "src", "memory", "store_schema.c"), encoding="utf-8") as source:
         text = source.read()
     application = int(re.search(r"APPLICATION_ID (0x[0-9a-f]+)", text).group(1), 16)
-    steps = re.findall(r"static const char version_\d+\[\] =((?:\s*\"[^\"]*\")+);", text)
-    return application, ["".join(re.findall(r"\"([^\"]*)\"", step)) for step in steps]
+    version = int(re.search(r"VERSION (\d+)", text).group(1))
+    tables = re.sub(r"/\*.*?\*/", "", text[text.index("char schema[] ="):], flags=re.S)
+    return application, version, "".join(re.findall(r"\"([^\"]*)\"", tables[:tables.index("\n\n")]))
 
 
 class Memory:
@@ -39,13 +40,13 @@ class Memory:
         self.db = sqlite3.connect(path, isolation_level=None)
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.execute("PRAGMA synchronous = OFF")
-        application, steps = schema()
+        application, version, tables = schema()
         self.db.execute("BEGIN IMMEDIATE")
-        for step in steps[self.db.execute("PRAGMA user_version").fetchone()[0]:]:
-            for statement in step.split(";"):
+        if self.db.execute("PRAGMA user_version").fetchone()[0] == 0:
+            for statement in tables.split(";"):
                 self.db.execute(statement)
         self.db.execute(f"PRAGMA application_id = {application}")
-        self.db.execute(f"PRAGMA user_version = {len(steps)}")
+        self.db.execute(f"PRAGMA user_version = {version}")
         self.prompts = {}
 
     def close(self):

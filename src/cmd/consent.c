@@ -18,8 +18,7 @@ bool caller_is_agent(void)
     if (!proc_identify(getpid(), &self) || proc_lineage(&self, &line, &count) == -1)
         return true; /* nobody can tell */
     for (size_t i = 1; i < count; i++) {
-        if (strcmp(line[i].name, SUPERVISOR_NAME) == 0 ||
-            strcmp(line[i].name, SUPERVISOR_NAME_BEFORE) == 0)
+        if (strcmp(line[i].name, SUPERVISOR_NAME) == 0)
             return true;
         is_operator = is_operator || strcmp(line[i].name, SUPERVISOR_NAME_OPERATOR) == 0;
     }

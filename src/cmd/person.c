@@ -16,8 +16,7 @@ static enum who look_above(const char *entry)
     if (!proc_identify(getpid(), &self) || proc_lineage(&self, &line, &count) == -1)
         return WHO_UNKNOWN;
     for (size_t i = 1; i < count; i++) {
-        bool is_agent = strcmp(line[i].name, SUPERVISOR_NAME) == 0 ||
-                        strcmp(line[i].name, SUPERVISOR_NAME_BEFORE) == 0;
+        bool is_agent = strcmp(line[i].name, SUPERVISOR_NAME) == 0;
         bool is_person = strcmp(line[i].name, SUPERVISOR_NAME_OPERATOR) == 0;
         if ((is_agent || is_person) && (entry == NULL || proc_has_entry(line[i].pid, entry)))
             return is_agent ? WHO_AGENT : WHO_PERSON;

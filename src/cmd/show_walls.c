@@ -77,8 +77,7 @@ static void describe(struct next *next, const struct session_bounds *bounds,
     _cleanup_free_ char *place = session_detail_mas_dir(agent);
     if (place != NULL)
         str_addf(to, "; mas: %s", place);
-    if (!is_walled && wall->preset != NULL &&
-        (wall->source == WALL_BY_VERSION || wall->source == WALL_BY_NOTHING))
+    if (!is_walled && wall->preset != NULL && wall->source == WALL_BY_NOTHING)
         err_add_commands(to, "; put them up with: mas start --wall %s", team->id);
 }
 

@@ -391,16 +391,14 @@ int land_finish(const struct repo *repo, bool *ret, struct err *err)
     if (journal == NULL)
         return 0;
     const char *tree = json_get_text(journal, "tree");
-    const char *dir = json_get_text(journal, "dir"); /* NULL in those of older versions */
+    const char *dir = json_get_text(journal, "dir");
     const char *onto = json_get_text(journal, "onto");
     const char *old = json_get_text(journal, "old");
     const char *new = json_get_text(journal, "new");
-    if ((tree == NULL && dir == NULL) || onto == NULL || !str_starts(onto, "refs/heads/") ||
-        old == NULL || new == NULL || !git_parse_oid(old, leftover.old) ||
-        !git_parse_oid(new, leftover.new))
+    if (dir == NULL || onto == NULL || !str_starts(onto, "refs/heads/") || old == NULL ||
+        new == NULL || !git_parse_oid(old, leftover.old) || !git_parse_oid(new, leftover.new))
         return err_set(err, MAS_DAMAGED, "cannot read '%s/" JOURNAL "'", repo->git);
-    if (dir != NULL)
-        drop_locks(dir, onto, tree);
+    drop_locks(dir, onto, tree);
     return tree != NULL && finish_tree(repo, tree, onto, &leftover, ret, err) == -1
                ? -1
                : drop_journal(repo, err);

@@ -12,7 +12,6 @@
 
 #define MODULES ".git/modules"
 #define LINK "gitdir: "
-#define LIST_BEFORE "paths" /* of an earlier version: only the paths */
 
 enum {
     LIST_MAX = 1 << 20, /* bytes */
@@ -45,28 +44,20 @@ int module_list_read(const struct repo *repo, const char *name, struct module_li
     _cleanup_free_ char *path = mem_printf("%s/" MODULES_DIR "/%s", repo->git, name);
     _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
-    struct err why = ERR_INIT;
     size_t len = 0;
 
     if (dir == -1)
         return errno == ENOENT ? 0 : err_errno(err, "cannot open '%s'", path);
-    bool before = file_read(dir, "list", LIST_MAX, &text, &len, &why) == -1;
-    if (before && why.number == ENOENT
-            ? file_read(dir, LIST_BEFORE, LIST_MAX, &text, &len, err) == -1
-            : before) {
-        if (why.number != ENOENT)
-            *err = why;
+    if (file_read(dir, "list", LIST_MAX, &text, &len, err) == -1)
         return err_wrap(err, "cannot read '%s'", path);
-    }
     for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) {
-        char *number = before ? NULL : strchr(line, ' ');
+        char *number = strchr(line, ' ');
         char *end = number != NULL ? strchr(number + 1, ' ') : NULL;
-        if (before) {
-            module_list_add(ret, line, "", ret->count);
-        } else if (end != NULL) {
-            *number = *end = '\0';
+        if (end == NULL)
+            continue;
+        *number = *end = '\0';
+        if (git_is_oid(line))
             module_list_add(ret, end + 1, line, strtoul(number + 1, NULL, 10));
-        }
     }
     return 0;
 }
@@ -179,8 +170,6 @@ int module_open(const struct stranger *outer, const char *path, const char *head
         return 0;
     if (dir == NULL && head == NULL)
         return err_set(err, MAS_DAMAGED, "it has files, and no repository");
-    if (dir == NULL && head[0] == '\0')
-        return err_set(err, MAS_DAMAGED, "it was made by an older version of mas");
     *ret_there = true;
     return stranger_open_module(outer, path, dir, head, ret, err);
 }

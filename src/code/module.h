@@ -13,7 +13,7 @@
 
 struct module {
     char *path; /* below the work tree */
-    char oid[GIT_OID_TEXT]; /* the commit; "": an earlier version did not record it */
+    char oid[GIT_OID_TEXT]; /* the commit */
     size_t number; /* of the index that mas keeps */
 };
 

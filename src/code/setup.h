@@ -44,7 +44,7 @@ void setup_script_free(struct setup_script *script);
 int setup_find(const struct repo *repo, const char *commit, struct setup_script *ret,
                struct err *err);
 
-/* Write and read what the session has. A session of an earlier version has none. */
+/* Write and read what the session has. */
 int setup_save(const struct repo *repo, const struct setup *setup, struct err *err);
 int setup_load(const struct repo *repo, struct setup *ret, struct err *err);
 

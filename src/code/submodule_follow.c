@@ -211,11 +211,8 @@ static int follow(const struct submodule_place *place, const struct stranger *ou
 
     if (module_list_read(place->repo, place->name, &list, err) == -1)
         return -1;
-    for (size_t i = 0; i < list.count; i++) {
-        if (list.items[i].oid[0] == '\0')
-            return 0; /* of an earlier version */
+    for (size_t i = 0; i < list.count; i++)
         module_list_add(&before, list.items[i].path, list.items[i].oid, list.items[i].number);
-    }
     if (is_current(&git, commit, &list, &current, err) == -1)
         return -1;
     if (current)

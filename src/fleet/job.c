@@ -172,7 +172,7 @@ bool job_run_load(int dir, struct job_run *ret)
     struct kv kv = {.count = 0};
     struct err ignored = ERR_INIT;
     struct job_run run = {.number = 0};
-    uint64_t restarts = UINT_MAX;
+    uint64_t restarts = 0;
 
     if (load(dir, JOB_RUN, &kv, &ignored) == -1)
         return false;
@@ -183,7 +183,7 @@ bool job_run_load(int dir, struct job_run *ret)
     const char *node = kv_get(&kv, "NODE");
     const char *how = kv_get(&kv, "HOW");
     bool whole = number != NULL && setting_parse_count(number, UINT32_MAX, &run.number) &&
-                 (again == NULL || setting_parse_count(again, UINT32_MAX, &restarts)) &&
+                 again != NULL && setting_parse_count(again, UINT32_MAX, &restarts) &&
                  started != NULL && time_parse(started, &run.started) &&
                  (ended == NULL || time_parse(ended, &run.ended));
     run.restarts = (unsigned)restarts;

@@ -32,11 +32,6 @@ static void read_supervisor(const struct host *host, pid_t supervisor, struct cl
                                   session != NULL ? session : "?");
 }
 
-static bool is_supervisor(const char *name)
-{
-    return strcmp(name, SUPERVISOR_NAME) == 0 || strcmp(name, SUPERVISOR_NAME_BEFORE) == 0;
-}
-
 /* Looks at the client, which may be a supervisor that does a job itself, and its ancestors. The
  * nearest supervisor counts. An operator's supervisor does not, because a person types there, or an
  * agent further up. A process whose supervisor was killed is a child of the host. */
@@ -56,7 +51,7 @@ static void look(const struct host *host, struct client *client)
     }
     client->whose = PEER_PERSON;
     for (size_t i = 0; i < count && client->whose == PEER_PERSON; i++) {
-        if (is_supervisor(line[i].name)) {
+        if (strcmp(line[i].name, SUPERVISOR_NAME) == 0) {
             read_supervisor(host, line[i].pid, client);
         } else if (line[i].pid == host->pid && !host->is_operator) {
             client->whose = PEER_AGENT;

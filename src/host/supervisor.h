@@ -52,8 +52,6 @@
  */
 #define SUPERVISOR_NAME "mas-supervisor"
 #define SUPERVISOR_NAME_OPERATOR "mas-superv-op"
-#define SUPERVISOR_NAME_BEFORE                                                                     \
-    "mas-keeper" /* of a host that an earlier version of mas has started */
 
 /* How long each step of an end may take. */
 struct supervisor_times {

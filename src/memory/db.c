@@ -398,14 +398,13 @@ static int describe(struct db *db, struct str *ret, struct err *err)
     return rc;
 }
 
-int db_same_schema(struct db *db, int (*build)(struct db *model, void *arg, struct err *err),
-                   void *arg, bool *ret_same, struct err *err)
+int db_same_schema(struct db *db, const char *schema, bool *ret_same, struct err *err)
 {
     _cleanup_db_ struct db *model = NULL;
     _cleanup_str_ struct str want = STR_INIT;
     _cleanup_str_ struct str got = STR_INIT;
 
-    if (db_open_memory(&model, err) == -1 || build(model, arg, err) == -1 ||
+    if (db_open_memory(&model, err) == -1 || db_exec(model, schema, err) == -1 ||
         describe(model, &want, err) == -1 || describe(db, &got, err) == -1)
         return -1;
     *ret_same =

@@ -87,10 +87,9 @@ void db_rollback(struct db *db);
  * code. Returns -1. */
 int db_error(const struct db *db, int code, const char *what, struct err *err);
 
-/* Sets *ret_same to whether all tables and indexes equal those that `build` creates in a new
+/* Sets *ret_same to whether all tables and indexes equal those that `schema` creates in a new
  * database in memory. */
-int db_same_schema(struct db *db, int (*build)(struct db *model, void *arg, struct err *err),
-                   void *arg, bool *ret_same, struct err *err);
+int db_same_schema(struct db *db, const char *schema, bool *ret_same, struct err *err);
 
 /* Runs SQLite's integrity check and its foreign key check. Fails with MAS_DAMAGED and the first
  * finding. */

@@ -50,22 +50,6 @@ const char *store_outcome_name(enum store_outcome outcome)
 
 /* ---- open and close */
 
-/* A reader migrates an older database too: for a stopped session nobody else would. */
-static int settle(int dir, struct store *store, int *ret_version, struct err *err)
-{
-    if (store_settle(store->db, NULL, store->write, ret_version, err) == -1)
-        return -1;
-    if (store->write || *ret_version == 0 || *ret_version == store_version())
-        return 0;
-    db_close(store->db);
-    store->db = NULL;
-    _cleanup_db_ struct db *writer = NULL;
-    if (db_open(dir, STORE_FILE, DB_WRITE, &writer, err) == -1 ||
-        store_settle(writer, NULL, true, ret_version, err) == -1)
-        return -1;
-    return db_open(dir, STORE_FILE, DB_READ, &store->db, err);
-}
-
 /* Ends what a killed writer of this agent has left open. */
 static int mend(struct store *store, struct err *err)
 {
@@ -83,16 +67,16 @@ int store_open(int dir, const char *session_id, const char *agent, bool write, s
                struct err *err)
 {
     _cleanup_store_ struct store *store = mem_alloc(sizeof *store);
-    int version;
+    bool is_empty;
 
     store->session_id = mem_dup(session_id);
     store->agent = write ? mem_dup(agent) : NULL;
     store->write = write;
     if (owner_check_reader(dir, err) == -1 ||
         db_open(dir, STORE_FILE, write ? DB_CREATE : DB_READ, &store->db, err) == -1 ||
-        settle(dir, store, &version, err) == -1)
+        store_settle(store->db, write, &is_empty, err) == -1)
         return store_failed(err);
-    if (!write && version == 0)
+    if (!write && is_empty)
         return err_set(err, MAS_NOT_FOUND, "cannot open '" STORE_FILE "': it is empty");
     if (store->agent != NULL) {
         int rc = store_begin(store, SYNC_FULL, err);

@@ -16,9 +16,8 @@
  * The public id of a message is "<session id>:<number>". Every message has the tags "session:<id>"
  * and "agent:<id>", which are not stored; further tags are KEY:VALUE.
  *
- * Opening a database of an older schema for writing migrates it. A database of a newer mas is
- * MAS_FAILED and a damaged one MAS_DAMAGED; store_set_aside() makes room for a new one. Only
- * src/memory uses SQLite.
+ * A database of a newer mas is MAS_FAILED and a damaged one MAS_DAMAGED; store_set_aside() makes
+ * room for a new one. Only src/memory uses SQLite.
  */
 #pragma once
 

@@ -31,19 +31,9 @@ struct store {
     size_t cut_turns; /* ended when it was opened */
 };
 
-/* The schema: step i migrates a database from version i to i + 1. */
-struct store_schema {
-    const char *const *steps;
-    int version; /* number of steps */
-};
-/* Creates the tables or migrates them (with `write`), and refuses a database that is damaged or not
- * of mas. *ret_version is the version found, 0 for an empty database. `schema` NULL is the one of
- * this program. */
-int store_settle(struct db *db, const struct store_schema *schema, bool write, int *ret_version,
-                 struct err *err);
-
-/* Returns the schema version of this program. */
-int store_version(void);
+/* Creates the tables in an empty database (with `write`), and refuses one that is damaged or not of
+ * mas. Sets *ret_is_empty to true if it was empty. */
+int store_settle(struct db *db, bool write, bool *ret_is_empty, struct err *err);
 
 /* Fails with MAS_FAILED unless the store was opened for writing. */
 int store_may_write(const struct store *store, struct err *err);

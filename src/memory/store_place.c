@@ -337,8 +337,6 @@ static const char *why_elsewhere(const struct store *store, sqlite3_stmt *s,
         {db_text(s, 2), home->directory, "it was opened in another directory"},
     };
 
-    if (parts[0].then[0] == '\0')
-        return "it was opened by an older version of mas, which did not record where";
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         if (strcmp(parts[i].then, parts[i].now) != 0)
             return parts[i].why;

@@ -1,8 +1,7 @@
 /*
  * The words of a team, then how one is put together: template.ini (team_ini.c) and config.json use
  * the same functions for it, and team_complete() checks and completes what either has read. Then
- * the members in JSON, written and read back. A member that is missing was not said, or is of a
- * session that an earlier version made.
+ * the members in JSON, written and read back. A member that is missing was not said.
  */
 
 #include "model/team.h"
@@ -335,8 +334,7 @@ void team_put_json(const struct team *team, struct json_out *out)
     budget_put(&team->budget, out);
     if (team->turns > 0)
         json_put_int(out, "turns", team->turns);
-    if (team->has_walls)
-        json_put(out, "wall", team->wall != WALL_UNSET ? wall_level_name(team->wall) : WALL_AS_SET);
+    json_put(out, "wall", team->wall != WALL_UNSET ? wall_level_name(team->wall) : WALL_AS_SET);
     json_open(out, "windows", '[');
     for (size_t i = 0; i < team->window_count; i++) {
         const struct window *window = &team->windows[i];
@@ -492,16 +490,12 @@ static int project_from_json(const struct json *node, struct team_project *proje
                : 0;
 }
 
-/* Reads the walls; a session of an earlier version lacks the member. */
 static int walls_from_json(const struct json *node, struct team *team)
 {
     const char *level = json_text(node);
 
-    team->has_walls = node != NULL;
-    if (node == NULL)
-        return 0;
-    return level != NULL &&
-                   (strcmp(level, WALL_AS_SET) == 0 || wall_level_parse(level, &team->wall))
+    return node == NULL || (level != NULL && (strcmp(level, WALL_AS_SET) == 0 ||
+                                              wall_level_parse(level, &team->wall)))
                ? 0
                : -1;
 }

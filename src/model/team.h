@@ -98,7 +98,6 @@ struct team {
     char *wants; /* DIR[@REF] in template.ini; "" none */
     struct team_project project; /* set when the session is created */
     struct budget budget; /* of all agents together */
-    bool has_walls; /* false: a session of a version without walls */
     enum wall_level wall; /* of all agents; WALL_UNSET: each agent's own */
     struct agent *agents;
     size_t agent_count;

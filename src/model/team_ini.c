@@ -379,7 +379,6 @@ static void check_rules(struct team_reader *reader)
 
 static int read_all(struct team_reader *reader, int fd, struct err *err)
 {
-    reader->team.has_walls = true;
     if (ini_read(fd, reader->file, read_section, add_wrong, reader, err) == -1)
         return -1;
     for (size_t i = 0; i < reader->place_count; i++) {

@@ -24,7 +24,7 @@ static bool note_agent(struct doctor *doctor, int dir, const struct team *team,
     const struct cgroup_limits limits = cgroup_limits_of(&held);
 
     wants->limits |= cgroup_asked(&limits);
-    wants->asked = wants->asked || (team->has_walls && team->wall >= WALL_TRY) ||
+    wants->asked = wants->asked || team->wall >= WALL_TRY ||
                    (team->wall == WALL_UNSET && agent->wall >= WALL_TRY);
     if (preset == NULL)
         return false;
@@ -45,11 +45,6 @@ void doctor_check_wall(struct doctor *doctor, int dir, const char *id)
 
     if (team_file_load(dir, &team, &ignored) == -1)
         return;
-    if (!team.has_walls)
-        doctor_add(doctor, FINDING_NOTE, id,
-                   "its agents have no walls, because an earlier version of mas made it; stop it, "
-                   "then: mas start --wall %s",
-                   id);
     bool none = false;
     for (size_t i = 0; i < team.agent_count; i++)
         none = note_agent(doctor, dir, &team, &team.agents[i]) || none;

@@ -263,9 +263,8 @@ int life_new(const struct life *life, const struct life_options *options, struct
 /* Keeps what --wall says. */
 static int set_wall(const struct life *life, int dir, struct team *team, struct err *err)
 {
-    if (team->has_walls && team->wall == *life->wall)
+    if (team->wall == *life->wall)
         return 0;
-    team->has_walls = true;
     team->wall = *life->wall;
     return team_file_change(dir, team, err);
 }
@@ -398,7 +397,7 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
     }
     if (session.status == STATUS_ACTIVE && session.machine[0] != '\0')
         return 0;
-    if (owner_take(&session, false, err) == -1) /* the first start since an earlier version */
+    if (owner_take(&session, false, err) == -1) /* a script made it */
         return -1;
     session.status = STATUS_ACTIVE; /* an interrupted stop */
     session.stopped = 0;

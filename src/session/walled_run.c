@@ -37,8 +37,6 @@ static int make_plan(const struct walled_agent *of, const struct inside *inside,
     _cleanup_strv_ char **command = NULL;
     const struct preset *preset = NULL;
 
-    if (!of->team->has_walls)
-        return 0;
     if (dir == -1)
         return err_errno(err, "cannot open session '%s'", of->id);
     if (session_load(of->root, dir, of->id, &session, err) == -1 ||

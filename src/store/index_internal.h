@@ -19,7 +19,7 @@ enum index_member {
     INDEX_MODE,
     INDEX_NAME,
     INDEX_TEMPLATE,
-    INDEX_PRIVATE, /* an index of an earlier version has no members from here on */
+    INDEX_PRIVATE,
     INDEX_STAMP,
     INDEX_N
 };

@@ -27,7 +27,7 @@ enum { LEASE_OLD_MS = 24 * 60 * 60 * 1000 };
 struct lease_page {
     _Atomic int64_t begun;
     _Atomic int word;
-    uint64_t root[2]; /* device and inode of its root's sessions/; 0: of an earlier version */
+    uint64_t root[2]; /* device and inode of its root's sessions/ */
 };
 
 static char *name_of(const char *token)
@@ -214,17 +214,13 @@ void lease_clock_belongs(const struct lease_clock *clock, int sessions)
     clock->page->root[1] = st.st_ino;
 }
 
-/* Opens the page of a lease that is over and that nobody has. One of an earlier version, which is
- * shorter, stays as it is. */
+/* Opens the page of a lease that is over and that nobody has. */
 static bool open_left(const char *token, struct lease_clock *ret)
 {
     _cleanup_lease_clock_ struct lease_clock clock = LEASE_CLOCK_INIT;
-    _cleanup_free_ char *path = name_of(token);
     struct err ignored = ERR_INIT;
-    struct stat st;
 
-    if (lstat(path, &st) == -1 || st.st_size < (off_t)sizeof *clock.page ||
-        lease_clock_open(token, false, &clock, &ignored) == -1 || lease_clock_has_renewer(&clock) ||
+    if (lease_clock_open(token, false, &clock, &ignored) == -1 || lease_clock_has_renewer(&clock) ||
         lease_clock_has_hosts(&clock) || lease_clock_look(&clock, NULL) != LEASE_OVER)
         return false;
     *ret = clock;

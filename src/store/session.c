@@ -1,8 +1,8 @@
 /*
  * First the words and names, then how .session is written, then how it is read. The reader takes
- * the keys that it knows out of the pairs one by one; what is left is the user's or strange. A key
- * that earlier versions did not write may be missing. Reading changes nothing on disk: paths of
- * another place and strange keys are only noted in the struct.
+ * the keys that it knows out of the pairs one by one; what is left is the user's or strange. A file
+ * that a script has written may have the first four keys alone. Reading changes nothing on disk:
+ * paths of another place and strange keys are only noted in the struct.
  */
 
 #include "store/session.h"
@@ -65,17 +65,11 @@ bool mode_parse(const char *text, enum mode *ret)
     return true;
 }
 
-/* Checks a name in .session: earlier versions allowed names that session_check_name() refuses. */
-static bool is_name(const char *name)
-{
-    return str_is_word(name, SESSION_NAME_MAX) && isalpha((unsigned char)name[0]);
-}
-
 const char *session_check_name(const char *name)
 {
     static const char want[] =
         "a name must be a letter and at most 63 more letters, digits, _ or -";
-    if (!is_name(name))
+    if (!str_is_word(name, SESSION_NAME_MAX) || !isalpha((unsigned char)name[0]))
         return want;
     if (id_could_begin(name))
         return "a name of four or more hex digits (0-9, a-f) could be the beginning of an id";
@@ -367,7 +361,7 @@ static int parse_all(const struct root *root, struct kv *kv, const char *id,
         return -1;
     if (session->tmux_socket[0] != '/')
         return err_set(err, MAS_DAMAGED, "TMUX_SOCKET is not an absolute path");
-    if (session->name[0] != '\0' && !is_name(session->name))
+    if (session->name[0] != '\0' && session_check_name(session->name) != NULL)
         return err_set(err, MAS_DAMAGED, "NAME is not a session name");
     if (session->activity == 0)
         session->activity = session->created;

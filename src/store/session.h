@@ -31,7 +31,7 @@ struct session {
     char *name; /* "" if it has none */
     char *template;
     char *error; /* ERROR; "" if there is none */
-    /* Which machine has the session, see store/owner.h; "" and 0 in sessions of earlier versions */
+    /* Which machine has the session, see store/owner.h; "" and 0: not yet said */
     char *machine; /* machine_identity() */
     char *boot; /* machine_boot() when it got the session */
     uint64_t epoch; /* 1 for the first machine, and one more for each that follows */
@@ -44,7 +44,7 @@ struct session {
     bool private;
     bool prompted; /* the first messages of its agents were handed to them */
     time_t created;
-    long created_nsec; /* fraction of that second; 0 in sessions of earlier versions */
+    long created_nsec; /* fraction of that second */
     time_t activity;
     time_t stopped; /* 0: never */
     bool moved; /* the path keys of the file name another place */

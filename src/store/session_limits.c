@@ -52,7 +52,7 @@ void session_limits_put(struct session_limits *limits, const char *agent, enum l
 
 /* ---- the file */
 
-/* Reads a limit: a number, as limit_write() and earlier versions of mas write it. */
+/* Reads a limit: a number, as limit_write() writes it. */
 static int64_t read_amount(const struct json *node)
 {
     int64_t amount = json_int(node, 0);
@@ -71,12 +71,8 @@ static void read_agent(const struct json *node, struct session_limits *limits)
 
     if (json_key(node) != NULL && str_is_word(json_key(node), TEAM_WORD_MAX))
         one = take(limits, json_key(node));
-    if (one == NULL)
-        return;
-    if (json_is_object(node))
+    if (one != NULL)
         read_set(node, &one->set);
-    else /* by a version of mas that knew only the disk */
-        one->set.of[LIMIT_AGENT] = read_amount(node);
 }
 
 int session_limits_read(int dir, struct session_limits *ret, struct err *err)

@@ -3,8 +3,7 @@
  * version of mas. Each name in templates/ is compared as a whole: a partly updated template would
  * be neither the user's nor ours.
  *
- * templates/.shipped records what this root received last, one line per name. A built-in table
- * knows what earlier versions shipped before that file existed.
+ * templates/.shipped records what this root received last, one line per name.
  */
 #pragma once
 

@@ -27,7 +27,6 @@ static struct choice choose(const struct config *config, const struct team *team
 
     (void)wall_level_parse(config_text(config, SETTING_WALL_LEVEL), &setting);
     const struct choice choices[] = {
-        {WALL_BY_VERSION, team->has_walls ? WALL_UNSET : WALL_OFF},
         {WALL_BY_SESSION, team->wall},
         {WALL_BY_AGENT, agent->wall},
         {WALL_BY_PRESET, preset->wall.level},
@@ -58,9 +57,6 @@ void wall_source_describe(const struct config *config, enum wall_source source,
                           const struct preset *preset, struct str *to)
 {
     switch (source) {
-    case WALL_BY_VERSION:
-        str_add(to, "an earlier version of mas made the session");
-        return;
     case WALL_BY_SESSION:
         str_add(to, "--wall, which the session keeps");
         return;

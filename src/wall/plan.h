@@ -53,7 +53,6 @@ struct wall_subject {
 
 /* What says which level an agent has; the first of these that says something. */
 enum wall_source {
-    WALL_BY_VERSION, /* an earlier version made the session, without walls */
     WALL_BY_SESSION, /* --wall, which the session keeps */
     WALL_BY_AGENT, /* its template or config.json */
     WALL_BY_PRESET, /* wall.level */

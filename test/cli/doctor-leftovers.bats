@@ -229,9 +229,6 @@ sys.stdout.buffer.write(struct.pack("<qiiQQ", int(sys.argv[1]), 0, 0, st.st_dev,
     is_in_order
     page "$token" 1 "$T" # of another root
     is_in_order
-    truncate -s 16 "/dev/shm/mas-lease-$token" # of an earlier version
-    is_in_order
-    [ "$(stat -c %s "/dev/shm/mas-lease-$token")" = 16 ]
     page "$token" 1 "$ROOT/sessions"
     mkfifo "$T/never"
     python3 -c 'import fcntl, struct, sys, time

@@ -356,7 +356,7 @@ see it with: mas show two" ]
     rm "$ROOT/sessions/.sessions.index"
     [ "$("$MAS" list -q)" = "$(printf '%s\n' "${ids[@]}")" ]
     [ "$("$MAS" env @last --json | jq -r .MAS_SESSION_ID)" = "${ids[11]}" ]
-    # one of an earlier version, without the key, is as old as its second
+    # one that a script made, without the key, is as old as its second
     sed -i '/^CREATED_NSEC=/d' "$ROOT/sessions/${ids[11]}/.session"
     rm "$ROOT/sessions/.sessions.index"
     [ "$("$MAS" list -q)" = "$(printf '%s\n' "${ids[11]}" "${ids[@]:0:11}")" ]

@@ -188,20 +188,3 @@ templates/trio: created" ]
     [[ $("$MAS" init) == *'templates/agents.ini: updated'* ]]
     cmp "$PROJECT/templates/agents.ini" "$ROOT/templates/agents.ini"
 }
-
-# Roots that were made before there was .shipped are known by a table.
-@test "what every version without a record has shipped is known, and brought up to date" {
-    git -C "$PROJECT" log --format=%H -- templates >"$T/commits" 2>/dev/null && [ -s "$T/commits" ] ||
-        skip 'there is no history here'
-    local commit count=0
-    while read -r commit; do
-        ! git -C "$PROJECT" ls-tree -r --name-only "$commit" src | grep -q '/shipped\.c$' || continue
-        rm -rf "$ROOT/templates"
-        git -C "$PROJECT" archive "$commit" templates | tar -x -C "$ROOT"
-        ok init
-        [[ $output != *yours* ]] || { echo "$commit: $output"; false; }
-        diff -r --no-dereference -x .shipped "$PROJECT/templates" "$ROOT/templates"
-        count=$((count + 1))
-    done <"$T/commits"
-    [ "$count" -gt 0 ] || skip 'there is none so old here'
-}

@@ -360,15 +360,6 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     [ "$output" = "$ID" ]
 }
 
-@test "an index of an earlier version is used as it is" {
-    new_session -t solo --no-start
-    sed -i 's/,"metadata":"[^"]*"//' "$ROOT/sessions/.sessions.index"
-    run ! grep -q metadata "$ROOT/sessions/.sessions.index"
-    ok list -q
-    [ "$output" = "$ID" ]
-    [ -z "$stderr" ]
-}
-
 @test "sessions of one second stay in the order in which they were made, whatever changes, also without an index" {
     local ids='' name
     for name in a b c d e f; do ids+=" $("$MAS" new -q -n "$name" -t solo --no-start)"; done
@@ -379,7 +370,7 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     order
     rm "$ROOT/sessions/.sessions.index"
     order
-    # made by a version that did not keep the nanoseconds, all in one second: by the ids, every time
+    # made by a script that did not say the nanoseconds, all in one second: by the ids, every time
     sed -i '/^CREATED_NSEC=/d; s/^CREATED_AT=.*/CREATED_AT=2026-01-02T03:04:05Z/' "$ROOT"/sessions/*/.session
     ids=" $(xargs -n 1 <<<"$ids" | sort | xargs)"
     rm -f "$ROOT/sessions/.sessions.index"

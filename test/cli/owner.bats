@@ -169,7 +169,7 @@ EOF
     ok stop shop
 }
 
-@test "a session of an earlier version is adopted by its first start, if no host lives" {
+@test "a session without an owner is adopted by its first start, if no host lives" {
     need_machines
     new_session -t solo -n shop
     sed -i '/^MACHINE=/d; /^BOOT=/d; /^EPOCH=/d' "$ROOT/sessions/$ID/.session"

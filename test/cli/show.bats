@@ -135,7 +135,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     [ "$(field 550e840 .name)" = one ]
 }
 
-@test "a name from an earlier version that another session has in tmux selects neither" {
+@test "a name that another session has in tmux selects neither" {
     "$MAS" new -q -t solo --no-start --id beeff00d-e29b-41d4-a716-446655440000
     new_session -t solo --no-start -n other
     sed -i 's/^NAME=.*/NAME=mas-beeff00d/' "$ROOT/sessions/$ID/.session"

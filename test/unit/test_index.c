@@ -8,7 +8,8 @@ static const char lists_another[] =
     "{\"sessionId\":\"550e8400-e29b-41d4-a716-446655440001\",\"tmuxSession\":\"t\","
     "\"status\":\"stopped\",\"createdAt\":\"2025-12-18T08:00:00Z\","
     "\"lastActivity\":\"2025-12-18T08:00:00Z\",\"workingDir\":\"/w\","
-    "\"mode\":\"isolated\",\"name\":\"\",\"template\":\"tp\"}\n"
+    "\"mode\":\"isolated\",\"name\":\"\",\"template\":\"tp\",\"private\":\"no\",\"metadata\":\"\"}"
+    "\n"
     "],\n\"lastUpdated\":\"2025-12-18T08:00:00Z\"}\n";
 
 /* By the second, then by its fraction; names of other things do not count. */

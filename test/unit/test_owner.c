@@ -17,7 +17,7 @@ TEST(knows_its_sessions)
         bool has;
         const char *why;
     } cases[] = {
-        {"", "", true, "a session of an earlier version"},
+        {"", "", true, "a session that a script made"},
         {ID_A " n1", BOOT_A, true, "this machine"},
         {ID_A " n1", BOOT_B, true, "this machine before it booted"},
         {ID_A " n1", "", true, "this machine, whose boot id was not known"},

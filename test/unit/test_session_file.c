@@ -109,8 +109,6 @@ TEST(reads_each_key)
          "mas-550e8400 stopped isolated /a b 'alpha' tp 0.5 +5400 +3600"},
         {"NAME", "", GOOD_TEXT("stopped", "isolated", "", " 0.5 +5400 +3600")},
         {"NAME", "NAME=", GOOD_TEXT("stopped", "isolated", "", " 0.5 +5400 +3600")},
-        /* a name that an earlier version allowed */
-        {"NAME", "NAME=abcd", GOOD_TEXT("stopped", "isolated", "abcd", " 0.5 +5400 +3600")},
         {"MODE", "", GOOD},
         {"MODE", "MODE=legacy", GOOD_TEXT("stopped", "legacy", "alpha", " 0.5 +5400 +3600 moved")},
         {"MIGRATING", "MIGRATING=stopped", REST(" migrates to stopped 0.5 +5400 +3600")},

@@ -77,15 +77,13 @@ TEST(the_first_that_says_something_decides)
             CHECK_INT(
                 config_override(&config, SETTING_WALL_LEVEL, wall_level_name(levels[3]), "-", &err),
                 0);
-        struct team team = {.has_walls = true, .wall = levels[0]};
+        struct team team = {.wall = levels[0]};
         const struct agent agent = {.wall = levels[1]};
         struct preset preset = {.wall.level = levels[2]};
         CHECK_INT(wall_source_of(&config, &team, &agent, &preset), source);
         CHECK_INT(wall_level_of(&config, &team, &agent, &preset), level);
         preset.wall.home_count = 1; /* it asks for a wall, after all others */
         CHECK_INT(wall_level_of(&config, &team, &agent, &preset), said != 0 ? level : WALL_TRY);
-        team.has_walls = false; /* an earlier version made it */
-        CHECK_INT(wall_level_of(&config, &team, &agent, &preset), WALL_OFF);
     }
 }
 
