@@ -1136,18 +1136,8 @@ def pictures(browser, directory, other):
         page.wait("document.title.startsWith('(2)')")
         page.wait("document.querySelectorAll('#list .rows [data-status=waiting]').length >= 3")
         page.shoot(f"{directory}/page-{name}.png")
-        if size == PHONE:
-            page.go(f"{URL}/#/")
-            page.has("#list .ask pre", "tokens")
-            page.shoot(f"{directory}/page-phone-list.png")
-            at_agent(page)
         page.tap("#main .ask button", "Allow")
         idle(page)
-        if size == PHONE:
-            more(page)
-            page.wait("[...document.querySelectorAll('.setting select')].map((n) => n.selectedOptions[0].textContent).join() "
-                      "=== 'Careful,On'")
-            page.shoot(f"{directory}/page-phone-options.png")
         mas("deny", other, "solo")
         mas("clear", ID, "solo")
         page.close()
