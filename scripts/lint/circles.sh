@@ -7,11 +7,7 @@ need nm
 
 # How many files the largest circle of a folder may have; one for a folder that is not here, which is
 # none. A number only goes down, and its line goes when it is one.
-declare -A LARGEST=(
-    [src/archive]=2 [src/base]=2 [src/cmd]=7 [src/code]=3 [src/editor]=6 [src/fleet]=3 [src/host]=15
-    [src/host/acp]=28 [src/host/terminal]=2 [src/memory]=3 [src/network]=2 [src/protocol]=2 [src/serve]=17
-    [src/tmux]=2
-)
+declare -A LARGEST=([src/cmd]=7 [src/editor]=6 [src/host]=15 [src/host/acp]=28 [src/serve]=17)
 
 # Prints `folder size files...` for each circle of the folder whose objects are given.
 circles_of() {

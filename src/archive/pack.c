@@ -2,24 +2,60 @@
  * The list comes first, because the manifest, with its numbers of entries and bytes, is the first
  * file; then come the items in the order of the list, with the directories above the present one
  * open, and the checksums last. put_content() reads into a few buffers in turn, and waits until the
- * hasher is done with one before it fills it again. What may be different in a live session is in
- * pack_live.c.
+ * hasher is done with one before it fills it again. In a session that runs, an item may have gone
+ * or be another since it was listed.
  */
 
-#include "archive/pack_internal.h"
+#include "archive/pack.h"
+
+#include "archive/hasher.h"
+#include "archive/listing.h"
+#include "archive/zstd_writer.h"
 #include "base/path.h"
+#include "base/tree.h"
+#include "base/tree_file.h"
+#include "store/workspace.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 
-const char *pack_path(const struct packer *p)
+enum { BUFFERS = 4, BUFFER_SIZE = 256 * 1024, SLACK_LEAST = 16 << 20 };
+
+/* File contents. A buffer is reused when its contents are hashed. */
+struct buffers {
+    char *bytes[BUFFERS];
+    uint64_t tickets[BUFFERS];
+    size_t next;
+};
+
+struct packer {
+    const struct pack *pack;
+    const struct listing_source *source;
+    struct archive_listing *listing;
+    struct zstd_writer *zstd;
+    struct hasher *hasher;
+    struct archive *tar;
+    struct archive_entry *entry;
+    struct buffers buffers;
+    int dirs[TREE_DEPTH_MAX + 2]; /* by level; the lowest open one is dirs[open - 1] */
+    size_t open;
+    size_t lens[TREE_DEPTH_MAX + 2]; /* lengths of the path, by level */
+    struct str path; /* of the current item, with the top directory */
+    uint64_t files, bytes; /* done so far */
+    uint64_t slack; /* live: bytes that files may still have more than the list says */
+    size_t skip; /* live: items below this level belong to a directory that has gone; 0: none */
+    struct err err; /* an error of the compression, which libarchive calls */
+};
+
+/* Returns the path of the current item, for messages. */
+static const char *item_path(const struct packer *p)
 {
     return str_text(&p->path) + ID_TEXT;
 }
 
 static int fail(const struct packer *p, struct err *err, const char *why)
 {
-    return err_set(err, MAS_FAILED, "'%s': %s", pack_path(p), why);
+    return err_set(err, MAS_FAILED, "'%s': %s", item_path(p), why);
 }
 
 static int changed(const struct packer *p, struct err *err)
@@ -28,12 +64,69 @@ static int changed(const struct packer *p, struct err *err)
     return err_hint(err, "try again when nothing changes the session's files");
 }
 
-int pack_errno(const struct packer *p, struct err *err)
+/* Sets the error for the last failure of a call on the current item. Returns -1. */
+static int fail_errno(const struct packer *p, struct err *err)
 {
     if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) /* it existed and was no link */
         return changed(p, err);
-    return err_errno(err, "'%s'", pack_path(p));
+    return err_errno(err, "'%s'", item_path(p));
 }
+
+/* ---- a session that runs */
+
+/* The bytes that the files of a session may have more than its list says. */
+static uint64_t find_slack(const struct archive_listing *listing)
+{
+    uint64_t slack = SLACK_LEAST + listing->bytes / 8;
+    uint64_t most = MANIFEST_BYTES_MAX - listing->bytes;
+
+    return slack < most ? slack : most;
+}
+
+static void tell(const struct packer *p, const char *what)
+{
+    parent_warn(p->pack->parent, "'%s' %s", item_path(p), what);
+}
+
+static int packed_anew(const struct packer *p, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "'%s': git removed it while its repository was saved",
+                  item_path(p));
+    return err_hint(err, "try again");
+}
+
+/* Returns 1 if the item is to be left out because its directory has gone. */
+static int is_skipped(struct packer *p, struct item *item, struct err *err)
+{
+    if (p->skip != 0 && item->level >= p->skip) {
+        item->gone = !item->object;
+        return item->object ? packed_anew(p, err) : 1;
+    }
+    p->skip = 0;
+    return 0;
+}
+
+/* An item could not be opened or read: if that means that it has gone, leaves it out. */
+static int leave_out(struct packer *p, struct item *item, struct err *err)
+{
+    static const int gone[] = {ENOENT, ENOTDIR, ELOOP, ENXIO, EINVAL, EISDIR, EACCES, EBADF};
+    bool is_gone = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(gone); i++)
+        is_gone = is_gone || errno == gone[i];
+    if (!is_gone || item->level == 0)
+        return fail_errno(p, err);
+    if (item->object)
+        return packed_anew(p, err);
+    tell(p, errno == EACCES ? "cannot be read and is left out"
+                            : "vanished while the session was saved");
+    item->gone = true;
+    if (S_ISDIR(item->mode))
+        p->skip = item->level + 1U;
+    return 0;
+}
+
+/* ---- writing */
 
 static int tar_failed(const struct packer *p, struct err *err)
 {
@@ -120,9 +213,9 @@ static int put_content(struct packer *p, int fd, uint64_t len, struct err *err)
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)
-            return pack_errno(p, err);
+            return fail_errno(p, err);
         if (n == 0 && p->pack->live) {
-            pack_live_short(p);
+            tell(p, "became shorter while it was saved; zeros fill the rest");
             return put_hole(p, len, err);
         }
         if (n == 0)
@@ -145,7 +238,7 @@ static int put_sparse(struct packer *p, int fd, const struct item *item, struct 
     uint64_t at = 0;
 
     if (extents_find(fd, item->size, &extents, &count) == -1)
-        return pack_errno(p, err);
+        return fail_errno(p, err);
     for (size_t i = 0; i < count; i++)
         archive_entry_sparse_add_entry(p->entry, (la_int64_t)extents[i].at,
                                        (la_int64_t)extents[i].len);
@@ -156,7 +249,7 @@ static int put_sparse(struct packer *p, int fd, const struct item *item, struct 
         rc = put_hole(p, extents[i].at - at, err);
         at = extents[i].at + extents[i].len;
         if (rc == 0 && lseek(fd, (off_t)extents[i].at, SEEK_SET) == -1)
-            rc = pack_errno(p, err);
+            rc = fail_errno(p, err);
         if (rc == 0)
             rc = put_content(p, fd, extents[i].len, err);
     }
@@ -166,7 +259,8 @@ static int put_sparse(struct packer *p, int fd, const struct item *item, struct 
     return rc;
 }
 
-int pack_file(struct packer *p, int fd, const struct item *item, struct err *err)
+/* Writes a file: its header with this size, and its content from `fd`. */
+static int put_file(struct packer *p, int fd, const struct item *item, struct err *err)
 {
     archive_entry_set_size(p->entry, (la_int64_t)item->size);
     int rc = item->sparse ? put_sparse(p, fd, item, err)
@@ -174,20 +268,96 @@ int pack_file(struct packer *p, int fd, const struct item *item, struct err *err
                  ? -1
                  : put_content(p, fd, item->size, err);
     if (rc == 0)
-        hasher_end_file(p->hasher, pack_path(p));
+        hasher_end_file(p->hasher, item_path(p));
     return rc;
 }
 
+/* Sets the size and content to those of now, as far as the manifest has room for them. Returns 1 if
+ * the file has to be left out. */
+static int take_size(struct packer *p, int fd, const struct stat *st, struct item *item,
+                     struct err *err)
+{
+    uint64_t listed = item->content;
+    uint64_t content = (uint64_t)st->st_size;
+    struct extent *extents = NULL;
+    size_t count = 0;
+
+    item->sparse = st->st_blocks * 512 < st->st_size;
+    if (item->sparse) {
+        if (extents_find(fd, (uint64_t)st->st_size, &extents, &count) == -1)
+            return fail_errno(p, err);
+        content = 0;
+        for (size_t i = 0; i < count; i++)
+            content += extents[i].len;
+        free(extents);
+    }
+    item->size = (uint64_t)st->st_size;
+    item->content = content;
+    if (content <= listed)
+        return 0;
+    if (content - listed <= p->slack) {
+        p->slack -= content - listed;
+        return 0;
+    }
+    if (item->sparse || item->object) {
+        tell(p, "became too large while the session was saved and is left out");
+        item->gone = true;
+        return 1;
+    }
+    tell(p, "became too large while the session was saved; only its beginning is");
+    item->size = item->content = listed;
+    return 0;
+}
+
+static bool is_log(const struct packer *p)
+{
+    return str_starts(item_path(p), WORKSPACE_LOGS "/");
+}
+
+/* Like put_same() for a file that may have changed since it was listed. */
+static int put_live(struct packer *p, int fd, struct item *item, struct err *err)
+{
+    struct stat before;
+    struct stat after;
+
+    if (fstat(fd, &before) == -1)
+        return fail_errno(p, err);
+    if (!S_ISREG(before.st_mode)) {
+        errno = EINVAL;
+        return leave_out(p, item, err);
+    }
+    item->mode = before.st_mode & (S_IFMT | TREE_MODE_BITS);
+    item->mtime = before.st_mtim;
+    int rc = take_size(p, fd, &before, item, err);
+    if (rc != 0)
+        return rc == 1 ? 0 : -1;
+    if (put_file(p, fd, item, err) == -1)
+        return -1;
+    if (fstat(fd, &after) == 0 && !is_log(p) &&
+        (after.st_size != before.st_size || after.st_mtim.tv_sec != before.st_mtim.tv_sec ||
+         after.st_mtim.tv_nsec != before.st_mtim.tv_nsec))
+        tell(p, "changed while it was saved");
+    return 0;
+}
+
+/* Packs a file from the spool. */
+static int put_spooled(struct packer *p, const struct item *item, struct err *err)
+{
+    if (lseek(p->pack->spool, (off_t)(item->spool - 1), SEEK_SET) == -1)
+        return fail_errno(p, err);
+    return put_file(p, p->pack->spool, item, err);
+}
+
 /* Packs a file that must be as it was when it was listed. */
-static int put_file(struct packer *p, int fd, const struct item *item, struct err *err)
+static int put_same(struct packer *p, int fd, const struct item *item, struct err *err)
 {
     struct stat st;
 
     if (fstat(fd, &st) == -1)
-        return pack_errno(p, err);
+        return fail_errno(p, err);
     if (st.st_ino != item->ino || st.st_dev != item->dev || (uint64_t)st.st_size != item->size)
         return changed(p, err);
-    return pack_file(p, fd, item, err);
+    return put_file(p, fd, item, err);
 }
 
 static int put_link(struct packer *p, int dir, const char *name, struct item *item, struct err *err)
@@ -196,7 +366,7 @@ static int put_link(struct packer *p, int dir, const char *name, struct item *it
     ssize_t len = readlinkat(dir, name, target, sizeof target - 1);
 
     if (len == -1)
-        return p->pack->live ? pack_live_gone(p, item, err) : pack_errno(p, err);
+        return p->pack->live ? leave_out(p, item, err) : fail_errno(p, err);
     if (len > FORMAT_LINK_MAX)
         return changed(p, err);
     target[len] = '\0';
@@ -251,9 +421,9 @@ static int put_opened(struct packer *p, size_t i, struct err *err)
     _cleanup_close_ int fd = open_item(p, i, dir ? O_RDONLY | O_DIRECTORY : O_RDONLY);
 
     if (fd == -1 && !item->kept)
-        return p->pack->live ? pack_live_gone(p, item, err) : pack_errno(p, err);
+        return p->pack->live ? leave_out(p, item, err) : fail_errno(p, err);
     if (!dir)
-        return p->pack->live ? pack_live_file(p, fd, item, err) : put_file(p, fd, item, err);
+        return p->pack->live ? put_live(p, fd, item, err) : put_same(p, fd, item, err);
     p->dirs[p->open++] = TAKE_FD(fd);
     return put_header(p, item->mode, &item->mtime, err);
 }
@@ -263,7 +433,7 @@ static int put_item(struct packer *p, size_t i, struct err *err)
     struct item *item = &p->listing->items[i];
     size_t level = item->level;
 
-    if (p->pack->live && pack_live_skips(p, item, err) != 0)
+    if (p->pack->live && is_skipped(p, item, err) != 0)
         return item->gone ? 0 : -1;
     close_dirs(p, level);
     p->path.len = level == 0 ? ID_TEXT - 1 : p->lens[level - 1];
@@ -277,7 +447,7 @@ static int put_item(struct packer *p, size_t i, struct err *err)
         if (rc != 1)
             return rc;
     }
-    return item->spool != 0 ? pack_live_spooled(p, item, err) : put_opened(p, i, err);
+    return item->spool != 0 ? put_spooled(p, item, err) : put_opened(p, i, err);
 }
 
 static int put_all(struct packer *p, struct err *err)
@@ -363,7 +533,7 @@ int pack_run(struct pack *pack, struct err *err)
 
     if (listing_make(&source, &listing, err) == -1)
         return -1;
-    p.slack = pack->live ? pack_live_slack(&listing) : 0;
+    p.slack = pack->live ? find_slack(&listing) : 0;
     pack->manifest->entries = listing.count;
     pack->manifest->bytes = listing.bytes + p.slack;
     pack->manifest->links = listing.links;

@@ -10,29 +10,6 @@
 
 enum { PADDING_MAX = 1 << 20 }; /* bytes of zeros allowed after the end of a tar */
 
-int unpack_refuse(const char *name, struct err *err, const char *why)
-{
-    return err_set(err, MAS_DAMAGED, "its entry '%s': %s", name, why);
-}
-
-int unpack_tar_failed(const struct unpacker *u, struct err *err)
-{
-    const char *why = archive_error_string(u->tar);
-
-    if (u->err.code != MAS_OK) {
-        *err = u->err;
-        return -1;
-    }
-    return err_set(err, MAS_DAMAGED, "it is damaged: %s",
-                   why != NULL ? why : "it is not a tar archive");
-}
-
-const char *unpack_below_top(const struct unpacker *u, const char *path)
-{
-    size_t len = ID_TEXT - 1;
-    return strncmp(path, u->manifest.id, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
-}
-
 /* Gives libarchive the next piece. libarchive is done with the previous one, but the hasher may not
  * be. */
 static la_ssize_t on_read(struct archive *tar, void *arg, const void **ret)
@@ -56,13 +33,6 @@ static la_ssize_t on_read(struct archive *tar, void *arg, const void **ret)
         u->taken += (uint64_t)len;
     }
     return len;
-}
-
-void unpack_feed(struct unpacker *u, const char *bytes, size_t len)
-{
-    u->ticket = hasher_feed(u->hasher, bytes, len);
-    if (bytes < u->piece || bytes >= u->piece + u->piece_len) /* it is in a buffer of libarchive */
-        hasher_wait(u->hasher, u->ticket);
 }
 
 static int read_text(struct unpacker *u, const char *name, struct archive_entry *entry, size_t max,

@@ -9,6 +9,36 @@
 #include "base/path.h"
 #include "base/tree_file.h"
 
+int unpack_refuse(const char *name, struct err *err, const char *why)
+{
+    return err_set(err, MAS_DAMAGED, "its entry '%s': %s", name, why);
+}
+
+int unpack_tar_failed(const struct unpacker *u, struct err *err)
+{
+    const char *why = archive_error_string(u->tar);
+
+    if (u->err.code != MAS_OK) {
+        *err = u->err;
+        return -1;
+    }
+    return err_set(err, MAS_DAMAGED, "it is damaged: %s",
+                   why != NULL ? why : "it is not a tar archive");
+}
+
+const char *unpack_below_top(const struct unpacker *u, const char *path)
+{
+    size_t len = ID_TEXT - 1;
+    return strncmp(path, u->manifest.id, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
+}
+
+void unpack_feed(struct unpacker *u, const char *bytes, size_t len)
+{
+    u->ticket = hasher_feed(u->hasher, bytes, len);
+    if (bytes < u->piece || bytes >= u->piece + u->piece_len) /* it is in a buffer of libarchive */
+        hasher_wait(u->hasher, u->ticket);
+}
+
 static int fail_errno(const char *name, struct err *err)
 {
     return err_errno(err, "cannot create '%s'", name);

@@ -41,7 +41,7 @@ struct unpacker {
     uint64_t ticket; /* of the last hashed bytes */
 };
 
-/* ---- unpack.c: reading */
+/* ---- unpack_entry.c: creating files, and what reading shares with that */
 /* Refuses an entry with MAS_DAMAGED; `name` is its path below the top directory. Returns -1. */
 int unpack_refuse(const char *name, struct err *err, const char *why);
 /* Reports an error of libarchive or of the decompression that it calls. Returns -1. */
@@ -50,8 +50,6 @@ int unpack_tar_failed(const struct unpacker *u, struct err *err);
 const char *unpack_below_top(const struct unpacker *u, const char *path);
 /* Hashes content from archive_read_data_block(). */
 void unpack_feed(struct unpacker *u, const char *bytes, size_t len);
-
-/* ---- unpack_entry.c: creating files */
 /* Creates an entry. `rel` is its path below the top directory. */
 int unpack_entry(struct unpacker *u, const char *rel, struct archive_entry *entry, struct err *err);
 /* Finishes the directories that are still open: sets their modes and times. */

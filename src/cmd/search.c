@@ -232,9 +232,9 @@ static int search(const struct call *call, const struct search_options *options,
     if (brokered_is_agent())
         held_output_begin(&held); /* to the end of the search, which comes first */
     if (search_open(&call->root, alone ? options->session : NULL, &search, err) == -1 ||
-        search_use_vectors(search, vectors, err) == -1 ||
         search_catch_up(search, SEARCH_WAIT_MS, err) == -1)
         return -1;
+    search_use_vectors(search, vectors);
     int rc = search_find(search, options, show, list, err);
     if (search_note(search) != NULL)
         err_warn("%s", search_note(search));

@@ -4,21 +4,6 @@
 #include "base/path.h"
 #include "code/sparse.h"
 
-void submodule_free(struct submodule *item)
-{
-    free(item->path);
-    free(item->checkout);
-    free(item->module);
-    free(item->url);
-}
-
-void submodules_free(struct submodules *all)
-{
-    for (size_t i = 0; i < all->count; i++)
-        submodule_free(&all->items[i]);
-    free(all->items);
-}
-
 /* ---- work trees */
 
 /* The patterns of a sparse checkout are those of the project, not of a submodule. */

@@ -57,6 +57,19 @@ static int for_range(const struct git *git, const char *range, module_link *each
                    each, arg, err);
 }
 
+int submodule_has_commit(const char *dir, const char *oid, bool *ret, struct err *err)
+{
+    _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
+    struct proc_result result = PROC_RESULT_INIT;
+    const struct git git = {.dir = dir};
+
+    if (git_run(&git, GIT_ARGS("cat-file", "-e", commit), NULL, &result, err) == -1)
+        return -1;
+    *ret = result.status == 0;
+    proc_result_free(&result);
+    return 0;
+}
+
 int submodule_is_known(const struct repo *repo, const char *oid, bool *ret, struct err *err)
 {
     const struct git git = repo_git(repo);

@@ -9,6 +9,21 @@
 
 #include "base/path.h"
 
+void submodule_free(struct submodule *item)
+{
+    free(item->path);
+    free(item->checkout);
+    free(item->module);
+    free(item->url);
+}
+
+void submodules_free(struct submodules *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        submodule_free(&all->items[i]);
+    free(all->items);
+}
+
 static int refuse(const struct project *project, const char *path, const char *why, struct err *err)
 {
     _cleanup_str_ struct str shown = STR_INIT;
@@ -20,19 +35,6 @@ static int refuse(const struct project *project, const char *path, const char *w
 }
 
 /* ---- what the project has */
-
-int submodule_has_commit(const char *dir, const char *oid, bool *ret, struct err *err)
-{
-    _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
-    struct proc_result result = PROC_RESULT_INIT;
-    const struct git git = {.dir = dir};
-
-    if (git_run(&git, GIT_ARGS("cat-file", "-e", commit), NULL, &result, err) == -1)
-        return -1;
-    *ret = result.status == 0;
-    proc_result_free(&result);
-    return 0;
-}
 
 /* Finds a submodule's checkout, and sees that code.git has its commit. item->checkout stays NULL if
  * it is not checked out. */

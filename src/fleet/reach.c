@@ -1,21 +1,9 @@
-/*
- * From top to bottom: words for a shell there, the command lines of ssh and srun, and many commands
- * at once. Each of the many is a child that does what reach_run() does for one, because connecting
- * waits; its time holds for all of it. A child that has failed prints the reason as mas there
- * would, so that reach_find_error() reads either.
- */
-
+/* The command lines of ssh and srun: the words for a shell there, and what stands around them. */
 #include "fleet/reach.h"
 
 #include "base/env.h"
-#include "base/file.h"
 #include "base/path.h"
-#include "base/proc.h"
 #include "fleet/reach_internal.h"
-
-enum {
-    WHY_MAX = 400, /* bytes of what a command said */
-};
 
 /* What describes this terminal and this team, not the ones there. */
 static const char *const own_variables[] = {"TMUX", "TMUX_PANE", "SLURM_JOB_ID", "SLURM_JOBID"};
@@ -78,45 +66,6 @@ static void quote_lines(struct str *to, char *const *words)
     }
     str_add(to, "' sh");
     str_addn(to, str_text(&args), args.len);
-}
-
-int reach_fail(const struct remote *remote, const char *why, struct err *err)
-{
-    (void)err_set(err, MAS_UNREACHED, "cannot reach host '%s': %s", remote->name, why);
-    if (remote->via == REMOTE_SSH)
-        return err_hint(err, "try: ssh -o BatchMode=yes %s true", remote->place);
-    return err_hint(err, "see whether Slurm answers: mas doctor --all-hosts");
-}
-
-void reach_ssh_options(char ***argv, const char *control, const char *path)
-{
-    static const char *const fixed[] = {
-        "BatchMode=yes",           "LogLevel=ERROR",
-        "ServerAliveInterval=5",   "ServerAliveCountMax=3",
-        "ClearAllForwardings=yes", "ForwardAgent=no",
-        "ForwardX11=no",           "Tunnel=no",
-        "PermitLocalCommand=no",   "RemoteCommand=none",
-        "EscapeChar=none",
-    };
-    const struct {
-        const char *name;
-        char *value;
-    } own[] = {
-        {"ControlMaster", mem_dup(control)},
-        {"ControlPath", mem_dup(path)},
-        {"ControlPersist", mem_printf("%d", REACH_PERSIST_S)},
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
-        strv_push(argv, "-o");
-        strv_push(argv, fixed[i]);
-    }
-    for (size_t i = 0; i < ARRAY_LEN(own); i++) {
-        _cleanup_free_ char *word = mem_printf("%s=%s", own[i].name, own[i].value);
-        strv_push(argv, "-o");
-        strv_push(argv, word);
-        free(own[i].value);
-    }
 }
 
 /* Appends what tells mas there how it is reached: an environment variable. Each shell knows `env`;
@@ -272,126 +221,4 @@ void reach_close(struct reach_line *line)
     strv_free(line->env);
     fd_closep(&line->slot);
     *line = (struct reach_line)REACH_LINE_INIT;
-}
-
-/* ---- many at once: a child for each, which connects and runs ssh */
-
-/* Becomes mas. Returns only on failure. */
-static int run_here(const struct reach_ask *ask, struct err *err)
-{
-    _cleanup_strv_ char **argv = NULL;
-    _cleanup_free_ char *mas = path_exe();
-
-    strv_push(&argv, "mas");
-    if (ask->command.greet)
-        strv_push(&argv, "--greet");
-    if (ask->root != NULL) {
-        strv_push(&argv, "--root");
-        strv_push(&argv, ask->root);
-    }
-    for (size_t i = 0; ask->command.words[i] != NULL; i++)
-        strv_push(&argv, ask->command.words[i]);
-    return mas == NULL ? err_errno(err, "cannot find the mas program")
-                       : proc_exec(mas, argv, NULL, err);
-}
-
-static int run_ask(void *arg)
-{
-    const struct reach_ask *ask = arg;
-    struct err err = ERR_INIT;
-    struct reach_end end;
-
-    if (ask->command.remote == NULL) {
-        (void)run_here(ask, &err);
-        (void)dprintf(STDERR_FILENO, "%s\n", err.text);
-        return err.code;
-    }
-    if (reach_run(&ask->command, &end, &err) == 0)
-        return end.signal != 0 ? 128 + end.signal : end.code;
-    (void)dprintf(STDERR_FILENO, "mas: %s\n%s\n", err.text, err.hint);
-    return err.code;
-}
-
-const char *reach_find_error(const char *said, size_t *ret_len)
-{
-    static const char name[] = "mas: ";
-    static const char warning[] = "mas: warning: ";
-    const char *line = said;
-    const char *newline = strchr(line, '\n');
-
-    while (newline != NULL && (!str_starts(line, name) || str_starts(line, warning))) {
-        line = newline + 1;
-        newline = strchr(line, '\n');
-    }
-    if (!str_starts(line, name))
-        line = said;
-    line += str_starts(line, name) ? strlen(name) : 0;
-    *ret_len = strcspn(line, "\r\n");
-    return line;
-}
-
-static void take_why(struct reach_ask *ask, const struct str *text)
-{
-    size_t len;
-    const char *error = reach_find_error(str_text(text), &len);
-
-    str_addn(&ask->why, error, str_cut(error, len, WHY_MAX));
-}
-
-static void finish_ask(struct reach_ask *ask, struct proc_result *result)
-{
-    if (ask->err.code == MAS_TIMEOUT && ask->command.remote != NULL) {
-        _cleanup_free_ char *why =
-            ask->command.goes_on ? reach_connecting(ask->command.remote) : NULL;
-        (void)reach_fail(ask->command.remote, why != NULL ? why : "no answer in time", &ask->err);
-    }
-    ask->code = result->status;
-    ask->out = result->out;
-    result->out = (struct str)STR_INIT;
-    take_why(ask, &result->err);
-    if (ask->err.code == MAS_OK && ask->code == MAS_UNREACHED)
-        (void)err_set(&ask->err, MAS_UNREACHED, "%s", str_text(&ask->why));
-    proc_result_free(result);
-}
-
-static void ask_some(struct reach_ask *asks, size_t count)
-{
-    struct proc procs[REACH_AT_ONCE];
-    struct proc_result results[REACH_AT_ONCE];
-    struct err errs[REACH_AT_ONCE];
-    size_t place[REACH_AT_ONCE];
-    size_t started = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct remote *remote = asks[i].command.remote;
-        const struct proc_spec spec = {.file = remote != NULL ? remote->name : "mas",
-                                       .go_on = run_ask,
-                                       .arg = &asks[i],
-                                       .cwd = -1,
-                                       .output_max = asks[i].output_max,
-                                       .timeout_ms = asks[i].timeout_ms,
-                                       .bound = true};
-        if (proc_start(&spec, &procs[started], &asks[i].err) == -1)
-            continue;
-        results[started] = (struct proc_result)PROC_RESULT_INIT;
-        errs[started] = (struct err)ERR_INIT;
-        place[started++] = i;
-    }
-    proc_finish_all(procs, started, results, errs);
-    for (size_t i = 0; i < started; i++) {
-        asks[place[i]].err = errs[i];
-        finish_ask(&asks[place[i]], &results[i]);
-    }
-}
-
-void reach_ask_all(struct reach_ask *asks, size_t count)
-{
-    for (size_t at = 0; at < count; at += REACH_AT_ONCE)
-        ask_some(asks + at, count - at < REACH_AT_ONCE ? count - at : REACH_AT_ONCE);
-}
-
-void reach_ask_free(struct reach_ask *ask)
-{
-    str_free(&ask->out);
-    str_free(&ask->why);
 }

@@ -1,4 +1,4 @@
-/* What reach.c and reach_master.c share. */
+/* What reach*.c share. */
 #pragma once
 
 #include "model/remote.h"

@@ -31,6 +31,45 @@ struct masters {
     char hash[HASH_CHARS + 1];
 };
 
+int reach_fail(const struct remote *remote, const char *why, struct err *err)
+{
+    (void)err_set(err, MAS_UNREACHED, "cannot reach host '%s': %s", remote->name, why);
+    if (remote->via == REMOTE_SSH)
+        return err_hint(err, "try: ssh -o BatchMode=yes %s true", remote->place);
+    return err_hint(err, "see whether Slurm answers: mas doctor --all-hosts");
+}
+
+void reach_ssh_options(char ***argv, const char *control, const char *path)
+{
+    static const char *const fixed[] = {
+        "BatchMode=yes",           "LogLevel=ERROR",
+        "ServerAliveInterval=5",   "ServerAliveCountMax=3",
+        "ClearAllForwardings=yes", "ForwardAgent=no",
+        "ForwardX11=no",           "Tunnel=no",
+        "PermitLocalCommand=no",   "RemoteCommand=none",
+        "EscapeChar=none",
+    };
+    const struct {
+        const char *name;
+        char *value;
+    } own[] = {
+        {"ControlMaster", mem_dup(control)},
+        {"ControlPath", mem_dup(path)},
+        {"ControlPersist", mem_printf("%d", REACH_PERSIST_S)},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+        strv_push(argv, "-o");
+        strv_push(argv, fixed[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(own); i++) {
+        _cleanup_free_ char *word = mem_printf("%s=%s", own[i].name, own[i].value);
+        strv_push(argv, "-o");
+        strv_push(argv, word);
+        free(own[i].value);
+    }
+}
+
 /* Opens a directory that only this user may enter; makes it if it is missing. */
 static int open_dir(const char *path, struct err *err)
 {

@@ -1,7 +1,15 @@
-/* Running a command on another machine: what it prints, and how it ends; see reach.h. */
-#include "base/file.h"
-#include "base/proc.h"
+/*
+ * Running a command on another machine: what it prints, and how it ends; then many at once. Each of
+ * the many is a child that does what reach_run() does for one, because connecting waits; its time
+ * holds for all of it. A child that has failed prints the reason as mas there would, so that
+ * reach_find_error() reads either.
+ */
+
 #include "fleet/reach.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/proc.h"
 #include "fleet/reach_internal.h"
 
 enum {
@@ -9,8 +17,27 @@ enum {
     NO_PERMISSION = 126, /* of a shell */
     NO_PROGRAM = 127,
     KILLED = 128, /* likewise, and the signal */
+    WHY_MAX = 400, /* bytes of why one of many has failed */
     SAID_MAX = 4096, /* bytes of what ssh, srun or a shell said; the last ones are kept */
 };
+
+const char *reach_find_error(const char *said, size_t *ret_len)
+{
+    static const char name[] = "mas: ";
+    static const char warning[] = "mas: warning: ";
+    const char *line = said;
+    const char *newline = strchr(line, '\n');
+
+    while (newline != NULL && (!str_starts(line, name) || str_starts(line, warning))) {
+        line = newline + 1;
+        newline = strchr(line, '\n');
+    }
+    if (!str_starts(line, name))
+        line = said;
+    line += str_starts(line, name) ? strlen(name) : 0;
+    *ret_len = strcspn(line, "\r\n");
+    return line;
+}
 
 /* A command whose output comes. */
 struct listening {
@@ -226,4 +253,108 @@ int reach_run(const struct reach_command *command, struct reach_end *ret, struct
     int rc = run_line(&line, &listening, ret, err);
     str_free(&listening.said);
     return rc;
+}
+
+/* ---- many at once: a child for each, which connects and runs ssh */
+
+/* Becomes mas. Returns only on failure. */
+static int run_here(const struct reach_ask *ask, struct err *err)
+{
+    _cleanup_strv_ char **argv = NULL;
+    _cleanup_free_ char *mas = path_exe();
+
+    strv_push(&argv, "mas");
+    if (ask->command.greet)
+        strv_push(&argv, "--greet");
+    if (ask->root != NULL) {
+        strv_push(&argv, "--root");
+        strv_push(&argv, ask->root);
+    }
+    for (size_t i = 0; ask->command.words[i] != NULL; i++)
+        strv_push(&argv, ask->command.words[i]);
+    return mas == NULL ? err_errno(err, "cannot find the mas program")
+                       : proc_exec(mas, argv, NULL, err);
+}
+
+static int run_ask(void *arg)
+{
+    const struct reach_ask *ask = arg;
+    struct err err = ERR_INIT;
+    struct reach_end end;
+
+    if (ask->command.remote == NULL) {
+        (void)run_here(ask, &err);
+        (void)dprintf(STDERR_FILENO, "%s\n", err.text);
+        return err.code;
+    }
+    if (reach_run(&ask->command, &end, &err) == 0)
+        return end.signal != 0 ? 128 + end.signal : end.code;
+    (void)dprintf(STDERR_FILENO, "mas: %s\n%s\n", err.text, err.hint);
+    return err.code;
+}
+
+static void take_why(struct reach_ask *ask, const struct str *text)
+{
+    size_t len;
+    const char *error = reach_find_error(str_text(text), &len);
+
+    str_addn(&ask->why, error, str_cut(error, len, WHY_MAX));
+}
+
+static void finish_ask(struct reach_ask *ask, struct proc_result *result)
+{
+    if (ask->err.code == MAS_TIMEOUT && ask->command.remote != NULL) {
+        _cleanup_free_ char *why =
+            ask->command.goes_on ? reach_connecting(ask->command.remote) : NULL;
+        (void)reach_fail(ask->command.remote, why != NULL ? why : "no answer in time", &ask->err);
+    }
+    ask->code = result->status;
+    ask->out = result->out;
+    result->out = (struct str)STR_INIT;
+    take_why(ask, &result->err);
+    if (ask->err.code == MAS_OK && ask->code == MAS_UNREACHED)
+        (void)err_set(&ask->err, MAS_UNREACHED, "%s", str_text(&ask->why));
+    proc_result_free(result);
+}
+
+static void ask_some(struct reach_ask *asks, size_t count)
+{
+    struct proc procs[REACH_AT_ONCE];
+    struct proc_result results[REACH_AT_ONCE];
+    struct err errs[REACH_AT_ONCE];
+    size_t place[REACH_AT_ONCE];
+    size_t started = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct remote *remote = asks[i].command.remote;
+        const struct proc_spec spec = {.file = remote != NULL ? remote->name : "mas",
+                                       .go_on = run_ask,
+                                       .arg = &asks[i],
+                                       .cwd = -1,
+                                       .output_max = asks[i].output_max,
+                                       .timeout_ms = asks[i].timeout_ms,
+                                       .bound = true};
+        if (proc_start(&spec, &procs[started], &asks[i].err) == -1)
+            continue;
+        results[started] = (struct proc_result)PROC_RESULT_INIT;
+        errs[started] = (struct err)ERR_INIT;
+        place[started++] = i;
+    }
+    proc_finish_all(procs, started, results, errs);
+    for (size_t i = 0; i < started; i++) {
+        asks[place[i]].err = errs[i];
+        finish_ask(&asks[place[i]], &results[i]);
+    }
+}
+
+void reach_ask_all(struct reach_ask *asks, size_t count)
+{
+    for (size_t at = 0; at < count; at += REACH_AT_ONCE)
+        ask_some(asks + at, count - at < REACH_AT_ONCE ? count - at : REACH_AT_ONCE);
+}
+
+void reach_ask_free(struct reach_ask *ask)
+{
+    str_free(&ask->out);
+    str_free(&ask->why);
 }

@@ -333,9 +333,9 @@ static int search(const struct root *root, const char *alone, const char *vector
     for (size_t i = 0; i < ARRAY_LEN(gathering.left); i++)
         gathering.left[i] = options->limit;
     asked.limit += shown != NULL ? (int)shown->count : 0;
-    if (search_open(root, alone, &search, err) == -1 ||
-        search_use_vectors(search, vectors, err) == -1)
+    if (search_open(root, alone, &search, err) == -1)
         return -1;
+    search_use_vectors(search, vectors);
     if (quick)
         search_set_deadline(search, RECALL_WAIT_MS);
     if (search_catch_up(search, quick ? RECALL_WAIT_MS : SEARCH_WAIT_MS, err) == -1)

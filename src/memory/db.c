@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/time.h"
-#include "store/reserve.h"
 
 #include <sys/statvfs.h>
 
@@ -108,19 +107,6 @@ static int look_at(struct db *db, struct err *err)
                            db->name);
     }
     return 0;
-}
-
-bool db_is_named(const struct db *db)
-{
-    struct stat st;
-    return db->dir == -1 || (fstatat(db->dir, db->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                             st.st_ino == db->is.st_ino && st.st_dev == db->is.st_dev);
-}
-
-void db_make_room(const struct db *db)
-{
-    if (db->dir != -1)
-        reserve_need(db->dir, RESERVE_MEMORY);
 }
 
 /* ---- waiting */

@@ -7,6 +7,8 @@
 
 #include "memory/db_internal.h"
 
+#include "store/reserve.h"
+
 /* ---- errors */
 
 static const struct {
@@ -116,6 +118,19 @@ void db_reset(sqlite3_stmt *stmt)
 {
     (void)sqlite3_reset(stmt);
     (void)sqlite3_clear_bindings(stmt);
+}
+
+bool db_is_named(const struct db *db)
+{
+    struct stat st;
+    return db->dir == -1 || (fstatat(db->dir, db->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                             st.st_ino == db->is.st_ino && st.st_dev == db->is.st_dev);
+}
+
+void db_make_room(const struct db *db)
+{
+    if (db->dir != -1)
+        reserve_need(db->dir, RESERVE_MEMORY);
 }
 
 int db_step(struct db *db, sqlite3_stmt *stmt, struct err *err)

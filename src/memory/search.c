@@ -257,7 +257,7 @@ void search_close(struct search *search)
 {
     if (search == NULL)
         return;
-    vectors_free(search->vectors);
+    free(search->embed_command);
     db_close(search->db);
     free(search->note);
     free(search);

@@ -103,4 +103,4 @@ int search_find(struct search *search, const struct search_options *options, sea
                 void *arg, struct err *err);
 
 /* Also uses vectors computed by this program (a command line; "": none). */
-int search_use_vectors(struct search *search, const char *command, struct err *err);
+void search_use_vectors(struct search *search, const char *command);

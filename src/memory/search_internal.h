@@ -53,8 +53,6 @@ static inline int search_length(int64_t id)
 enum store_role search_role(enum kind kind);
 enum kind search_kind_of(enum store_role role);
 
-struct vectors; /* in search_vectors.c */
-
 struct search {
     const struct root *root;
     struct db *db;
@@ -64,7 +62,7 @@ struct search {
     bool fixed; /* the index is read-only: use it as it is */
     bool unkept; /* the index is in memory: there is none on disk and none can be created */
     char *note;
-    struct vectors *vectors; /* NULL: none */
+    char *embed_command; /* what computes vectors; NULL: nothing */
 };
 
 /* Sets the note, unless there is one. */
@@ -126,4 +124,3 @@ int search_add_function(struct db *db, struct err *err);
 /* Ranks by cosine similarity; returns nothing if there are no vectors. */
 int search_rank_vectors(struct search *search, const char *text, const struct search_scope *scope,
                         struct best *ret, struct err *err);
-void vectors_free(struct vectors *vectors);

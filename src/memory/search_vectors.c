@@ -8,10 +8,6 @@
 
 enum { EMBED_MESSAGES = 512, CHOSEN_MAX = EMBED_MESSAGES };
 
-struct vectors {
-    char *command;
-};
-
 /* Messages without a vector of the model. */
 struct chosen {
     int64_t ids[CHOSEN_MAX];
@@ -19,22 +15,10 @@ struct chosen {
     size_t count;
 };
 
-int search_use_vectors(struct search *search, const char *command, struct err *err)
+void search_use_vectors(struct search *search, const char *command)
 {
-    (void)err;
-    if (command[0] == '\0' || search->vectors != NULL)
-        return 0;
-    search->vectors = mem_alloc(sizeof *search->vectors);
-    search->vectors->command = mem_dup(command);
-    return 0;
-}
-
-void vectors_free(struct vectors *vectors)
-{
-    if (vectors == NULL)
-        return;
-    free(vectors->command);
-    free(vectors);
+    if (command[0] != '\0' && search->embed_command == NULL)
+        search->embed_command = mem_dup(command);
 }
 
 static void chosen_clear(struct chosen *chosen)
@@ -136,7 +120,7 @@ static int make(struct search *search, const char *text, struct embedding *ret, 
 
     int rc = choose(search->db, 0, chosen, err);
     if (rc == 0)
-        rc = embed_run(search->vectors->command, &query, chosen->texts, chosen->count, ret, err);
+        rc = embed_run(search->embed_command, &query, chosen->texts, chosen->count, ret, err);
     if (rc == 0)
         rc = count_of(search->db, ret->model, &known, err);
     if (rc == 0 && known == 0 && chosen->count < CHOSEN_MAX) {
@@ -144,8 +128,7 @@ static int make(struct search *search, const char *text, struct embedding *ret, 
         chosen_clear(chosen);
         rc = choose(search->db, -1, chosen, err);
         if (rc == 0)
-            rc =
-                embed_run(search->vectors->command, &query, chosen->texts, chosen->count, ret, err);
+            rc = embed_run(search->embed_command, &query, chosen->texts, chosen->count, ret, err);
     }
     if (rc == 0)
         rc = keep_all(search->db, chosen, ret, ret_model, err);
@@ -189,7 +172,7 @@ int search_rank_vectors(struct search *search, const char *text, const struct se
     struct err why = ERR_INIT;
     int64_t model = 0;
 
-    if (search->vectors == NULL)
+    if (search->embed_command == NULL)
         return 0;
     if (make(search, text, &embedding, &model, &why) != 0) {
         if (why.code == MAS_DAMAGED) {

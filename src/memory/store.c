@@ -103,31 +103,6 @@ void store_closep(struct store **store)
     store_close(*store);
 }
 
-/* ---- transactions */
-
-int store_may_write(const struct store *store, struct err *err)
-{
-    if (store->write)
-        return 0;
-    return err_set(err, MAS_FAILED,
-                   "cannot write to '" STORE_FILE "': it is open only for reading");
-}
-
-int store_begin(struct store *store, enum store_sync sync, struct err *err)
-{
-    if (store_may_write(store, err) == -1 || db_sync(store->db, sync == SYNC_FULL, err) == -1)
-        return -1;
-    return db_begin(store->db, err);
-}
-
-int store_end(struct store *store, int rc, struct err *err)
-{
-    if (rc == 0)
-        return db_commit(store->db, err);
-    db_rollback(store->db);
-    return -1;
-}
-
 /* ---- damage */
 
 /* Checks what no constraint expresses: names and ids in mas's format, and a query in each

@@ -5,6 +5,7 @@
 #include "network/network.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "base/thread.h"
 #include "base/time.h"
@@ -24,6 +25,9 @@ enum {
     ADDRESSES_MAX = 16, /* of a name that are tried */
     LINGER_MS = 5 * 60 * 1000, /* without a byte, after one end has said that it is done */
     CHUNK = 16 * 1024,
+    LOG_SIZE = 1024 * 1024,
+    LOG_KEEP = 1,
+    LOG_LINE_MAX = 1024,
 };
 
 struct network_gate {
@@ -46,6 +50,19 @@ struct flow {
     bool closed; /* and `to` knows */
     char bytes[CHUNK];
 };
+
+void network_log(const struct network_log *log, const char *fmt, ...)
+{
+    char text[LOG_LINE_MAX];
+    va_list args;
+
+    if (log->dir == -1)
+        return;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    log_text(log->dir, log->name, (struct log_limits){.size = LOG_SIZE, .keep = LOG_KEEP}, text);
+}
 
 /* Reads a message of the client into buf[SOCKS_MESSAGE_MAX], of which *len bytes are there, until
  * `parse` returns its length. */

@@ -5,7 +5,6 @@
  */
 #include "network/network.h"
 
-#include "base/log.h"
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/proc.h"
@@ -19,8 +18,6 @@
 #include <sys/wait.h>
 
 enum {
-    LOG_SIZE = 1024 * 1024,
-    LOG_KEEP = 1,
     LINE_MAX_BYTES = 1024, /* of what tinyproxy says; the rest of a longer line is dropped */
     HIGH_FD = 64, /* above what mas opens before it starts an agent */
     CALM_MS = 60 * 1000, /* what ran for so long is started again as if it had never ended */
@@ -46,19 +43,6 @@ struct network_guard {
     struct network_again gate_again, spare_again;
     struct str said; /* the beginning of a line of tinyproxy */
 };
-
-void network_log(const struct network_log *log, const char *fmt, ...)
-{
-    char text[LINE_MAX_BYTES];
-    va_list args;
-
-    if (log->dir == -1)
-        return;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    log_text(log->dir, log->name, (struct log_limits){.size = LOG_SIZE, .keep = LOG_KEEP}, text);
-}
 
 void network_detach(const char *name, int **keep, size_t count)
 {

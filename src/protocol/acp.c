@@ -161,7 +161,7 @@ bool acp_permit(struct acp *acp, const char *ticket, const char *option)
 
 /* Answers the open permission requests of a session with `cancelled`; with `tell` it calls
  * ops->withdrawn. */
-void acp_cancel_permissions(struct acp *acp, const char *session, bool tell)
+static void cancel_permissions(struct acp *acp, const char *session, bool tell)
 {
     for (size_t i = 0; i < acp->permission_count;) {
         struct acp_open_permission permission;
@@ -193,7 +193,7 @@ void acp_cancel(struct acp *acp, const char *session)
         if (asked->call == ACP_CALL_PROMPT && strcmp(asked->session, session) == 0)
             asked->cancelled = true;
     }
-    acp_cancel_permissions(acp, session, false);
+    cancel_permissions(acp, session, false);
 }
 
 /* ---- requests and notifications of the agent */
@@ -340,6 +340,19 @@ void acp_refuse(struct acp *acp, const char *ticket, int code, const char *messa
     (void)rpc_refuse(acp->rpc, ticket, code, message);
 }
 
+/* The open permissions of a prompt are void when it has its answer. */
+static void on_answer(void *arg, const struct rpc_answer *from)
+{
+    struct acp *acp = arg;
+    size_t i = 0;
+
+    while (i < acp->asked_count && acp->asked[i].serial != from->serial)
+        i++;
+    if (i < acp->asked_count && acp->asked[i].call == ACP_CALL_PROMPT && !acp->freed)
+        cancel_permissions(acp, acp->asked[i].session, true);
+    acp_on_answer(acp, from);
+}
+
 static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)
 {
     struct acp *acp = arg;
@@ -350,7 +363,7 @@ static void on_garbage(void *arg, const char *why, const char *bytes, size_t len
 
 static const struct rpc_spec spec = {
     .request = on_request,
-    .answer = acp_on_answer,
+    .answer = on_answer,
     .garbage = on_garbage,
     .line_max = ACP_LINE_MAX,
     .out_max = ACP_OUT_MAX,

@@ -439,9 +439,8 @@ static char *error_words(const struct rpc_answer *from)
     return mem_printf("%s%s%s", from->message, from->message[0] != '\0' ? ": " : "", more);
 }
 
-void acp_on_answer(void *arg, const struct rpc_answer *from)
+void acp_on_answer(struct acp *acp, const struct rpc_answer *from)
 {
-    struct acp *acp = arg;
     struct acp_asked asked = pop_asked(acp, from->serial);
     struct acp_words modes = {.count = 0};
     _cleanup_free_ char *words = error_words(from);
@@ -463,10 +462,7 @@ void acp_on_answer(void *arg, const struct rpc_answer *from)
     }
     if (answer.ok)
         read_result(acp, &asked, &answer, &modes);
-    if (asked.call == ACP_CALL_PROMPT) /* its open permissions are void */
-        acp_cancel_permissions(acp, asked.session, true);
-    if (!acp->freed)
-        acp->ops->answer(acp->arg, &answer);
+    acp->ops->answer(acp->arg, &answer);
     acp_words_free(&modes);
     acp_asked_free(&asked);
 }

@@ -44,11 +44,8 @@ void acp_info_free(struct acp_info *info);
 void acp_asked_free(struct acp_asked *asked);
 /* Begins the parameters of a message in `to`. */
 struct json_out acp_open_params(struct str *to);
-/* For struct rpc_spec; `arg` is the client. */
-void acp_on_answer(void *arg, const struct rpc_answer *from);
-/* Answers the open permission requests of a session with `cancelled`; with `tell` it also calls
- * ops->withdrawn. */
-void acp_cancel_permissions(struct acp *acp, const char *session, bool tell);
+/* Reads the answer to an own request, and hands it on. */
+void acp_on_answer(struct acp *acp, const struct rpc_answer *from);
 
 /* ---- reading JSON */
 

@@ -181,6 +181,22 @@ int tmux_call(const struct tmux_call *call, struct proc_result *ret, struct err 
     return tmux_finish(&proc, ret, err);
 }
 
+int tmux_run_script(const char *socket_path, const struct str *script, const char *what,
+                    struct str *out, struct err *err)
+{
+    const char *args[] = {"source-file", "-", NULL};
+    struct tmux_call call = {.socket = socket_path, .args = args, .script = script, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    int rc = tmux_call(&call, &result, err);
+
+    if (rc == 0 && result.status != 0)
+        rc = tmux_fail(&result, what, err);
+    if (rc == 0 && out != NULL)
+        str_addn(out, str_text(&result.out), result.out.len);
+    proc_result_free(&result);
+    return rc;
+}
+
 void tmux_add_word(struct str *script, const char *text)
 {
     str_add(script, " '");

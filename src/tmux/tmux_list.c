@@ -12,6 +12,12 @@ const char tmux_list_format[] =
 const char tmux_panes_format[] = "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:"
                                  "#{pane_dead_status}:#{pane_dead_signal}:#{pane_start_command}";
 
+void tmux_team_say(const char *id, char ret[TMUX_FILTER_TEXT])
+{
+    /* an agent can change the options of its pane, and not how it was started */
+    (void)snprintf(ret, TMUX_FILTER_TEXT, "#{m:* host %s *,#{pane_start_command}}", id);
+}
+
 int tmux_list_start(const char *socket_path, pid_t server, const struct tmux_panes_of *of,
                     struct proc *ret, struct err *err)
 {

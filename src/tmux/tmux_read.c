@@ -14,12 +14,6 @@ void tmux_capture_say(const char *pane, const char *id, const char *nonce, size_
     (void)snprintf(ret->end, sizeof ret->end, "%s", nonce);
 }
 
-void tmux_team_say(const char *id, char ret[TMUX_FILTER_TEXT])
-{
-    /* an agent can change the options of its pane, and not how it was started */
-    (void)snprintf(ret, TMUX_FILTER_TEXT, "#{m:* host %s *,#{pane_start_command}}", id);
-}
-
 static bool is_list(char *const *argv, const char *const *form)
 {
     for (; *argv != NULL && *form != NULL; argv++, form++) {

@@ -19,6 +19,7 @@ enum {
     SETTLE_FIRST_MS = 5, /* until the kernel has passed on what was typed */
     SETTLE_STEP_MS = 10,
     SETTLE_MAX_MS = 1000,
+    SHOWN_MAX = PANE_BUFFER / 4, /* bytes of words; each may be shown as four */
     STUCK_MS = 500, /* a message that has not moved for so long lets a person's keys pass */
 };
 
@@ -172,7 +173,8 @@ static void close_store(struct delivery *delivery)
     delivery->store = NULL;
 }
 
-void delivery_write(struct host *host, const struct unwritten_write *write)
+/* Writes to memory.db, now or, if it takes nothing, later. */
+static void write_store(struct host *host, const struct unwritten_write *write)
 {
     struct delivery *delivery = &host->terminal->delivery;
     struct err err = ERR_INIT;
@@ -197,7 +199,7 @@ static void note_begun(struct host *host, bool begun)
         .run = write_begun, .number = host->terminal->delivery.queue[0].number, .n = {begun}};
 
     if (write.number != 0)
-        delivery_write(host, &write);
+        write_store(host, &write);
 }
 
 /* Returns true if the first message must not be typed, as it could not be marked: a kill would have
@@ -217,7 +219,7 @@ static void forget(struct host *host, int64_t number)
     const struct unwritten_write write = {.run = write_drop, .number = number};
 
     if (number != 0)
-        delivery_write(host, &write);
+        write_store(host, &write);
 }
 
 /* ---- what could not be written */
@@ -262,6 +264,46 @@ int64_t delivery_tick(struct host *host, int64_t now)
         close_store(delivery);
     return next;
 }
+
+/* ---- what mas has written for a person to read */
+
+/* Adds the words to the agent's history, as a note. */
+static int write_note(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    struct store_place place = {.query = 0};
+    const struct store_message note = {.role = ROLE_NOTE,
+                                       .state = MESSAGE_DONE,
+                                       .text = write->text[0],
+                                       .len = write->len,
+                                       .sender = write->text[1]};
+
+    if (store_enter(store, CHOICE_CURRENT, NULL, &place, err) == -1)
+        return -1;
+    int rc = store_add(store, place.query, &note, SYNC_FULL, &write->number, err);
+    store_place_free(&place);
+    return rc;
+}
+
+void terminal_show(struct host *host, const char *text, size_t len, const char *from)
+{
+    _cleanup_str_ struct str words = STR_INIT, logged = STR_INIT;
+
+    while (len > 0 && text[len - 1] == '\n')
+        len--;
+    size_t shown = str_cut(text, len, SHOWN_MAX);
+    str_addn(&words, text, shown);
+    if (shown < len)
+        str_addf(&words, "\n... and %zu more bytes, see: mas history %s %s", len - shown,
+                 session_label(&host->root, host->session.id).text, host->agent->id);
+    pane_add_words(&logged, str_text(&words));
+    host->backend->say(host, str_text(&words));
+    host_keep_log(host, logged.data, logged.len);
+    const struct unwritten_write note = {.run = write_note, .text = {text, from}, .len = len};
+    write_store(host, &note);
+    host_log_message(host, from != NULL ? from : "-", len, "shown");
+}
+
+/* ---- at the beginning and the end */
 
 static bool add_waiting(const struct store_input *input, void *arg)
 {

@@ -90,8 +90,9 @@ void delivery_interrupt(struct host *host);
 int delivery_keep(struct host *host, struct err *err);
 /* Likewise, but keeps the first message of the team, which nobody sends again. */
 void delivery_keep_first(struct host *host);
-/* Writes to memory.db, now or, if it takes nothing, later. */
-void delivery_write(struct host *host, const struct unwritten_write *write);
+/* Shows words of mas in the pane, and keeps them in the logs and the history. `from`: the agent for
+ * which mas acts; NULL: a person. */
+void terminal_show(struct host *host, const char *text, size_t len, const char *from);
 /* Writes what could not be written, if it is time. Returns when to call again. */
 int64_t delivery_tick(struct host *host, int64_t now);
 /* Reads what waited when the previous host ended. Call it once, before any other message than the
@@ -120,11 +121,6 @@ void line_put_aside(struct host *host, struct str *to);
 void line_give_back(struct host *host, int64_t now);
 /* Shows it in the pane, as the agent has ended. */
 void line_drop_aside(struct host *host);
-
-/* ---- show.c */
-/* Shows words of mas in the pane, and keeps them in the logs and the history. `from`: the agent for
- * which mas acts; NULL: a person. */
-void terminal_show(struct host *host, const char *text, size_t len, const char *from);
 
 /* ---- send.c */
 /* Answers the request `send`. */

@@ -1,14 +1,100 @@
-/* The functions of proc.h that wait for a process and read what it prints. */
+/* The functions of proc.h that start a process, wait for it and read what it prints. */
+#include "base/file.h"
 #include "base/loop.h"
 #include "base/proc.h"
 #include "base/proc_internal.h"
 #include "base/time.h"
 
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { STDERR_MAX = 64 * 1024, CHUNK = 64 * 1024 };
+
+/* Opens the standard input of a child: a memory file, so that writing to it cannot block or raise
+ * SIGPIPE. */
+static int open_input(const struct proc_spec *spec)
+{
+    if (spec->input == NULL)
+        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    if (fd == -1)
+        return -1;
+    if (file_write_all(fd, spec->input, spec->input_len) == -1 || lseek(fd, 0, SEEK_SET) == -1) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+/* The only variable of this program that belongs to nobody: whether the process may fork is a
+ * property of the process. */
+static int starter = -1;
+
+void proc_start_by(int socket)
+{
+    starter = socket;
+}
+
+/* Returns the descriptor that tells of the end of the program, or -1 with errno. */
+static int start(const struct proc_spec *spec, const int standard[3], pid_t *ret_pid)
+{
+    if (starter != -1)
+        return proc_ask_starter(starter, spec, standard, ret_pid);
+    pid_t pid = proc_fork_into(spec, standard);
+    int pidfd = pid == -1 ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+    if (pidfd == -1 && pid != -1) {
+        int saved = errno;
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+        errno = saved;
+    }
+    *ret_pid = pid;
+    return pidfd;
+}
+
+int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
+{
+    _cleanup_close_ int in = open_input(spec);
+    int out[2] = {-1, -1};
+    int errs[2] = {-1, -1};
+
+    if (in == -1 || pipe2(out, O_CLOEXEC) == -1)
+        return err_errno(err, "cannot start '%s'", spec->file);
+    if (pipe2(errs, O_CLOEXEC) == -1) {
+        (void)err_errno(err, "cannot start '%s'", spec->file);
+        close(out[0]);
+        close(out[1]);
+        return -1;
+    }
+    pid_t pid;
+    int pidfd = start(spec, (int[]){in, out[1], errs[1]}, &pid);
+    int saved = errno;
+    close(out[1]);
+    close(errs[1]);
+    if (pidfd == -1) {
+        errno = saved;
+        (void)err_errno(err, "cannot start '%s'", spec->file);
+        close(out[0]);
+        close(errs[0]);
+        return -1;
+    }
+    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
+    (void)fcntl(errs[0], F_SETFL, O_NONBLOCK);
+    *ret = (struct proc){.pid = pid,
+                         .pidfd = pidfd,
+                         .by_starter = starter != -1,
+                         .out = out[0],
+                         .err = errs[0],
+                         .output_max = spec->output_max,
+                         .deadline = time_monotonic_ms() + spec->timeout_ms,
+                         .timeout_ms = spec->timeout_ms,
+                         .file = spec->file};
+    return 0;
+}
 
 /* Reads the available output. At its end closes *fd and sets it to -1. Returns NULL, or what is
  * wrong. */
