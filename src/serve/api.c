@@ -60,11 +60,11 @@ static enum handled handle(struct request *request)
 
     switch (request->operation->kind) {
     case OPERATION_HOST:
-        return api_later(request, api_run_host);
+        return answer_later(request, api_run_host);
     case OPERATION_READ:
         return api_read_verb(request);
     case OPERATION_TOLD:
-        return api_later(request, api_run_told);
+        return answer_later(request, api_run_told);
     case OPERATION_LONG:
         return api_begin_task(request);
     case OPERATION_OWN:
@@ -328,36 +328,6 @@ void api_end(struct request *request)
     keys_end(request->server->keys, request);
 }
 
-struct request *api_request(struct job *job)
-{
-    return (struct request *)(void *)((char *)job - offsetof(struct request, job));
-}
-
-static void done(struct job *job)
-{
-    http_answered(api_request(job));
-}
-
-void api_busy(struct request *request)
-{
-    static const char hint[] = "try again in a second";
-
-    if (request->id[0] != '\0' && pool_has_place(request->server->pool))
-        answer_refusal(request, 503, NULL, hint,
-                       "too many requests wait for this session; its agents may not answer");
-    else
-        answer_refusal(request, 503, NULL, hint, "the server is busy");
-}
-
-enum handled api_later(struct request *request, void (*run)(struct job *job))
-{
-    request->job = (struct job){.run = run, .done = done};
-    if (pool_add(request->server->pool, request->operation->past ? "" : request->id, &request->job))
-        return HANDLED_LATER;
-    api_busy(request);
-    return HANDLED_NOW;
-}
-
 /* Returns true if this is "ID/AGENT". */
 static bool is_agent_name(const char *text)
 {
@@ -396,4 +366,17 @@ enum handled api_events(struct request *request)
     answer_refusal(request, 503, NULL, "try again later, or ask GET /sessions from time to time",
                    "%d clients are listening already", SERVER_LISTENERS);
     return HANDLED_NOW;
+}
+
+void api_ready(struct request *request)
+{
+    struct list *list = &request->server->list;
+
+    if (list->err.code != MAS_OK)
+        answer_err(request, &list->err, 409);
+    else if (strcmp(request->operation->name, "metrics") == 0)
+        api_metrics_answer(request, list->now);
+    else
+        api_sessions_answer(request, list->now);
+    http_answered(request);
 }

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "serve/request.h"
+#include "serve/later.h"
 
 struct listing;
 
@@ -18,21 +18,15 @@ enum handled api_do(struct request *request);
 /* Keeps an answer that the client may want again. */
 void api_end(struct request *request);
 
-/* Answers that the server has too much to do, or too much for the session of the path. */
-void api_busy(struct request *request);
-/* Lets a worker execute `run` and then sends the answer. Answers with 503 if too many requests
- * wait, in all or for the session of the path. */
-enum handled api_later(struct request *request, void (*run)(struct job *job));
-/* Runs the command of an operation, with this in place of {setting} (NULL: it has none), and
- * answers with the session. On a worker. */
-void api_tell(struct request *request, const char *setting);
-/* Returns the request of a job that api_later() started. */
-struct request *api_request(struct job *job);
-
-/* Handlers, for the rows of the table. */
+/* Answers a request that has waited for the list of sessions. */
 void api_ready(struct request *request);
-/* Answers GET /sessions with this list. */
+
+/* Answer GET /sessions, and GET /metrics, with this list. */
 void api_sessions_answer(struct request *request, struct listing *listing);
+void api_metrics_answer(struct request *request, const struct listing *listing);
+/* Writes the whole session as `mas show --json` prints it; for workers. Fails with MAS_NOT_FOUND if
+ * it does not exist. */
+int api_session_put(const struct server *server, const char *id, struct str *to, struct err *err);
 
 /* What operations of each kind do; see enum operation_kind. The first two are on a worker. */
 void api_run_host(struct job *job);

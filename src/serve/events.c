@@ -1,15 +1,14 @@
 /*
- * Events come from four places: two surveys that are compared, the hosts of agents (follow.c), the
- * log of the code (code_follow.c) and tasks that end (task.c). They become text once, in the ring.
- * While nobody wants events nothing is followed, and the first client begins anew: it is greeted
- * only when the state is known, so that no change after its greeting is missed, and one that
- * returns too late gets `reset`.
+ * Events come from four places: two surveys that are compared, the hosts of agents and the log of
+ * the code (follow.c), and tasks that end (task.c). They become text once, in the ring. While
+ * nobody wants events nothing is followed, and the first client begins anew: it is greeted only
+ * when the state is known, so that no change after its greeting is missed, and one that returns too
+ * late gets `reset`.
  */
 
 #include "serve/events.h"
 
 #include "base/time.h"
-#include "serve/code_follow.h"
 #include "serve/follow.h"
 #include "serve/server.h"
 #include "store/code_log.h"
@@ -49,7 +48,6 @@ struct events {
     bool primed; /* the current state is known */
     int inotify;
     struct follow *follow;
-    struct code_follow *code;
 };
 
 static void add(struct events *events, const char *type, const struct str *body, uint64_t live);
@@ -57,11 +55,6 @@ static void add(struct events *events, const char *type, const struct str *body,
 static void add_followed(void *arg, const char *type, const struct str *body, uint64_t live)
 {
     add(arg, type, body, live);
-}
-
-static void add_code(void *arg, const char *type, const struct str *body)
-{
-    events_add(arg, type, body);
 }
 
 static struct live *find_live(const struct events *events, uint64_t agent)
@@ -103,7 +96,6 @@ struct events *events_make(struct server *server, events_wake *wake)
     events->wake = wake;
     events->last_id = events->floor_id = (uint64_t)time_epoch_ms() * 1000;
     events->follow = follow_make(&server->root, add_followed, wants_live, events);
-    events->code = code_follow_make(&server->root, add_code, events);
     events->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (events->inotify != -1) { /* without it, events come up to a second late */
         _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d", server->root.sessions);
@@ -118,7 +110,6 @@ void events_free(struct events *events)
     if (events == NULL)
         return;
     follow_free(events->follow);
-    code_follow_free(events->code);
     for (uint64_t n = events->first; n < events->end; n++)
         free(events->ring[n % EVENTS_MAX].text);
     fd_closep(&events->inotify);
@@ -186,7 +177,7 @@ static void begin(struct events *events)
     events->primed = false;
     events->last_id = next_id(events);
     events->floor_id = events->last_id;
-    code_follow_begin(events->code);
+    follow_begin(events->follow);
 }
 
 void events_enter(struct events *events, const char *last, char *const *live,
@@ -400,7 +391,7 @@ static void read_changes(struct events *events)
             at += (ssize_t)(sizeof *change + change->len);
         }
     if (code && is_wanted(events))
-        code_follow_read(events->code);
+        follow_code(events->follow);
 }
 
 void events_turn(struct events *events, struct loop *loop)
@@ -416,7 +407,6 @@ void events_tick(struct events *events)
 
     if (!is_wanted(events)) {
         follow_end(events->follow);
-        code_follow_end(events->code);
         events->primed = false;
         return;
     }

@@ -3,17 +3,21 @@
  * agent opens the second one. A connection that fails or ends is dropped, and the next survey
  * connects again, so nothing is tried again here. What an agent says is collected until its turn
  * ends, for the `message`; pieces for `live` are joined for a moment first, because a host sends
- * very small ones.
+ * very small ones. The log of the code is read from where it ended when the following began.
  */
 
 #include "serve/follow.h"
 
+#include "base/id.h"
+#include "base/json.h"
+#include "base/log_read.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "client/hosts.h"
 #include "model/attention.h"
 #include "protocol/host_event.h"
 #include "serve/request.h"
+#include "store/code_log.h"
 #include "store/workspace.h"
 
 struct watched {
@@ -37,6 +41,15 @@ struct watched {
     bool known;
 };
 
+/* The log of the code (store/code_log.h), whose events commands of mas write. */
+struct code_log {
+    bool is_open;
+    struct log_reader reader;
+    off_t at;
+    struct str line; /* the beginning of a line whose end is not written yet */
+    bool skips; /* the line is too long */
+};
+
 struct follow {
     const struct root *root;
     follow_tell *tell;
@@ -44,6 +57,7 @@ struct follow {
     void *arg;
     struct watched *all;
     size_t count;
+    struct code_log code;
     bool waits; /* this turn waits for them */
     int64_t waited_ms; /* beginning of the last turn that did; monotonic */
 };
@@ -80,6 +94,14 @@ static void drop(struct watched *watched)
     free(watched);
 }
 
+static void close_code(struct code_log *log)
+{
+    if (log->is_open)
+        log_reader_close(&log->reader);
+    log->is_open = false;
+    str_free(&log->line);
+}
+
 void follow_end(struct follow *follow)
 {
     struct watched *next;
@@ -88,6 +110,7 @@ void follow_end(struct follow *follow)
         next = at->next;
         drop(at);
     }
+    close_code(&follow->code);
 }
 
 void follow_free(struct follow *follow)
@@ -372,4 +395,72 @@ void follow_turn(struct follow *follow, struct loop *loop)
         else if (at->piece.len > 0 && time_monotonic_ms() >= at->piece_ms + FOLLOW_LIVE_MS)
             tell_piece(at);
     }
+}
+
+/* ---- the log of the code */
+
+void follow_begin(struct follow *follow)
+{
+    struct code_log *log = &follow->code;
+    struct err ignored = ERR_INIT;
+
+    close_code(log);
+    log->reader = (struct log_reader)LOG_READER_INIT;
+    log->is_open =
+        log_reader_open(&log->reader, follow->root->sessions, CODE_LOG_FILE, &ignored) == 0;
+    log->at = log->is_open ? log_reader_end(&log->reader) : 0;
+    log->skips = false;
+}
+
+/* Tells one event, unless the line is none. */
+static void tell_code(struct follow *follow)
+{
+    static const char *const keys[] = {"sessionId", "agent", "branch", "commit",
+                                       "commits",   "files", "more"};
+    _cleanup_json_ struct json *node = NULL;
+    _cleanup_str_ struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+    struct err ignored = ERR_INIT;
+    enum code_event_type type;
+
+    if (json_parse(str_text(&follow->code.line), follow->code.line.len, CODE_LOG_LINE_MAX, &node,
+                   &ignored) == -1 ||
+        !code_event_parse(json_get_text(node, "event"), &type) ||
+        !id_is_valid(json_get_text_or(node, "sessionId", "")))
+        return;
+    json_open(&out, NULL, '{');
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (json_get(node, keys[i]) != NULL)
+            json_put_node(&out, keys[i], json_get(node, keys[i]));
+    json_close(&out, '}');
+    follow->tell(follow->arg, code_event_name(type), &body, 0);
+}
+
+/* Adds bytes to the line, and tells each line that is whole. */
+static void take_code(struct follow *follow, const char *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (bytes[i] != '\n') {
+            follow->code.skips = follow->code.skips || follow->code.line.len == CODE_LOG_LINE_MAX;
+            if (!follow->code.skips)
+                str_addc(&follow->code.line, bytes[i]);
+            continue;
+        }
+        if (!follow->code.skips)
+            tell_code(follow);
+        str_clear(&follow->code.line);
+        follow->code.skips = false;
+    }
+}
+
+void follow_code(struct follow *follow)
+{
+    struct err ignored = ERR_INIT;
+    char buf[8192];
+    ssize_t n;
+
+    if (!follow->code.is_open || log_reader_refresh(&follow->code.reader, &ignored) == -1)
+        return;
+    while ((n = log_read(&follow->code.reader, &follow->code.at, buf, sizeof buf, &ignored)) > 0)
+        take_code(follow, buf, (size_t)n);
 }

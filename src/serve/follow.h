@@ -1,6 +1,7 @@
 /*
  * Watches the hosts of all running agents while a client listens to events: one connection per
- * agent, and a second one for the prompts and answers of an ACP agent.
+ * agent, and a second one for the prompts and answers of an ACP agent; and the log of the code
+ * (store/code_log.h), into which commands of mas write.
  */
 #pragma once
 
@@ -29,6 +30,10 @@ uint64_t follow_live(const char *name);
 struct follow *follow_make(const struct root *root, follow_tell *tell, follow_wants *wants,
                            void *arg);
 void follow_free(struct follow *follow);
+/* From now on events of the code are told; those before are not. */
+void follow_begin(struct follow *follow);
+/* Tells the events of the code that were written since the last call. */
+void follow_code(struct follow *follow);
 /* Connects to new hosts. With `quiet`, their current state is not reported as an event. */
 void follow_update(struct follow *follow, const struct survey *survey, bool quiet);
 /* Waits in this turn for all connections. Because they are many, turns that follow each other fast
@@ -37,5 +42,5 @@ void follow_update(struct follow *follow, const struct survey *survey, bool quie
 int64_t follow_want(struct follow *follow, struct loop *loop);
 /* Handles what has come in this turn. */
 void follow_turn(struct follow *follow, struct loop *loop);
-/* Closes all connections, because no client listens any more. */
+/* Closes all connections and the log, because no client listens any more. */
 void follow_end(struct follow *follow);

@@ -27,14 +27,6 @@ static void end_link(struct http *http, struct link *link)
     leave_place(http, link);
 }
 
-void http_know(struct http *http, struct link *link)
-{
-    if (link->peer != PEER_STRANGER || link->ended)
-        return;
-    http->connections[PEER_STRANGER]--;
-    http->connections[link->peer = PEER_KNOWN]++;
-}
-
 /* Ends the stranger that has been idle longest. Returns false if there is none. */
 static bool end_stranger(struct http *http)
 {

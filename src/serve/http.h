@@ -30,6 +30,9 @@ struct http_handler {
     enum handled (*handle)(struct request *request);
     /* Called with the answer, before it is sent, or when nobody is there to receive it. */
     void (*end)(struct request *request);
+    /* Called after it was sent. took_us is its time in microseconds; -1: a stream, which has none.
+     */
+    void (*count)(const struct request *request, int64_t took_us);
 };
 
 /* Starts libmicrohttpd. `cert` and `key` are PEM texts; NULL: no TLS. Unix

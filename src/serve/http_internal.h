@@ -58,9 +58,6 @@ struct http {
     struct exchange *logs; /* that are followed */
 };
 
-/* The client has shown the token. */
-void http_know(struct http *http, struct link *link);
-
 /* ---- http_request.c: callbacks of libmicrohttpd about a request; cls is the struct http */
 void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *connection);
 enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection, const char *url,
@@ -68,8 +65,6 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection, co
                                 size_t *len, void **context);
 void http_on_completed(void *cls, struct MHD_Connection *connection, void **context,
                        enum MHD_RequestTerminationCode code);
-/* Resumes the connection if it is suspended. */
-void http_resume(struct exchange *exchange);
 
 /* ---- http_head.c */
 /* How strict libmicrohttpd has to be. */
@@ -79,8 +74,17 @@ char *http_head_fault(struct exchange *exchange, const char *verb, const char *v
 /* For MHD_OPTION_EXTERNAL_LOGGER; cls is the struct http. */
 void http_head_log(void *cls, const char *fmt, va_list args);
 
-/* ---- http_log.c */
+/* ---- http_stream.c: bodies that come bit by bit */
 enum { LOG_BLOCK = 64 << 10 };
+/* Resumes the connection if it is suspended. */
+void http_resume(struct exchange *exchange);
+/* Begins to send events; http_stream_leave() ends that. */
+enum MHD_Result http_stream_open(struct exchange *exchange);
+void http_stream_leave(struct exchange *exchange);
+/* Ends the streams of clients whose token is not valid any more. */
+void http_end_unknown(struct http *http);
+/* Does so if the tokens have changed: what is removed ends before anything more is told. */
+void http_refresh_tokens(struct http *http);
 /* Returns the response whose body is request->log, NULL: none can be made. One that follows its log
  * is in http->logs until http_log_leave(). */
 struct MHD_Response *http_log_response(struct exchange *exchange);
@@ -88,7 +92,3 @@ void http_log_leave(struct exchange *exchange);
 /* For each turn of the loop. */
 void http_logs_want(const struct http *http, struct loop *loop);
 void http_logs_turn(struct http *http, struct loop *loop);
-
-/* ---- http_request.c, again */
-/* Ends the streams of clients whose token is not valid any more. */
-void http_end_unknown(struct http *http);

@@ -2,14 +2,13 @@
  * libmicrohttpd calls http_on_request() again and again with what has come; the phase of the
  * exchange says what that is: the head, a piece of the body, its end, or an answer that a job has
  * made meanwhile. An exchange belongs to its connection from http_on_uri() to http_on_completed(),
- * which counts and logs it, and frees it whatever became of it. While it waits, or its stream has
- * nothing new, the connection is suspended.
+ * which counts and logs it, and frees it whatever became of it. While it waits, the connection is
+ * suspended.
  */
 
 #include "base/path.h"
 #include "base/time.h"
 #include "serve/http_internal.h"
-#include "serve/metrics.h"
 #include "serve/transfer.h"
 #include "store/workspace.h"
 
@@ -20,110 +19,6 @@ static int64_t now_us(void)
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-/* ---- streams */
-
-static void leave_streams(struct exchange *exchange)
-{
-    if (exchange->at == NULL)
-        return;
-    *exchange->at = exchange->next;
-    if (exchange->next != NULL)
-        exchange->next->at = exchange->at;
-    exchange->at = NULL;
-    exchange->http->stream_count--;
-    events_leave(exchange->request.server->events, &exchange->cursor);
-}
-
-void http_resume(struct exchange *exchange)
-{
-    if (!exchange->suspended)
-        return;
-    exchange->suspended = false;
-    MHD_resume_connection(exchange->connection);
-}
-
-static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t max)
-{
-    struct exchange *exchange = cls;
-    static const char beat[] = ":\n\n";
-
-    (void)pos;
-    if (exchange->request.server->ending || exchange->revoked)
-        return MHD_CONTENT_READER_END_OF_STREAM;
-    size_t n = events_read(exchange->request.server->events, &exchange->cursor, buf, max);
-    if (n == 0 && exchange->beat && max >= sizeof beat) {
-        memcpy(buf, beat, sizeof beat - 1);
-        n = sizeof beat - 1;
-    }
-    exchange->beat = false;
-    if (n == 0) {
-        exchange->suspended = true;
-        MHD_suspend_connection(exchange->connection);
-    }
-    return (ssize_t)n;
-}
-
-void http_end_unknown(struct http *http)
-{
-    struct exchange *const lists[] = {http->streams, http->logs};
-
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        for (struct exchange *at = lists[i]; at != NULL; at = at->next)
-            if (!guard_still_knows(&http->server->guard, &at->request)) {
-                at->revoked = true;
-                (void)shutdown(at->link->fd, SHUT_RDWR);
-                http_resume(at);
-            }
-}
-
-/* What is removed from the tokens ends before anything more is told. */
-static void refresh_tokens(struct http *http)
-{
-    if (guard_refresh(&http->server->guard))
-        http_end_unknown(http);
-}
-
-void http_wake_streams(struct http *http, bool beat)
-{
-    refresh_tokens(http);
-    for (struct exchange *at = http->streams; at != NULL; at = at->next) {
-        at->beat = at->beat || beat;
-        if (events_is_behind(at->request.server->events, &at->cursor))
-            (void)shutdown(at->link->fd, SHUT_RDWR); /* the client does not read */
-        http_resume(at);
-    }
-    for (struct exchange *at = http->logs; at != NULL && http->server->ending; at = at->next)
-        http_resume(at);
-}
-
-static enum MHD_Result open_stream(struct exchange *exchange)
-{
-    struct http *http = exchange->http;
-    struct MHD_Response *response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16 * 1024, read_stream, exchange, NULL);
-
-    if (response == NULL)
-        return MHD_NO;
-    (void)MHD_add_response_header(response, "Content-Type", "text/event-stream");
-    (void)MHD_add_response_header(response, "Cache-Control", "no-store");
-    (void)MHD_add_response_header(response, "X-Accel-Buffering", "no");
-    exchange->phase = PHASE_STREAM;
-    exchange->next = http->streams;
-    exchange->at = &http->streams;
-    if (http->streams != NULL)
-        http->streams->at = &exchange->next;
-    http->streams = exchange;
-    http->stream_count++;
-    http->busy--;
-    exchange->request.answer.status = 200;
-    const char *live = request_query(&exchange->request, "live");
-    _cleanup_strv_ char **agents = live != NULL ? str_split_list(live) : NULL;
-    events_enter(http->server->events, exchange->request.last_event, agents, &exchange->cursor);
-    enum MHD_Result result = MHD_queue_response(exchange->connection, 200, response);
-    MHD_destroy_response(response);
-    return result;
 }
 
 /* ---- answers */
@@ -267,6 +162,15 @@ void http_answered(struct request *request)
 
 /* ---- requests */
 
+/* The client has shown the token. */
+static void know(struct http *http, struct link *link)
+{
+    if (link->peer != PEER_STRANGER || link->ended)
+        return;
+    http->connections[PEER_STRANGER]--;
+    http->connections[link->peer = PEER_KNOWN]++;
+}
+
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
@@ -337,10 +241,10 @@ static enum MHD_Result handle_head(struct exchange *exchange, const char *verb, 
                                                         exchange->http->server->guard.cookie);
     request->secure = !request->local && exchange->http->daemons[1] != NULL;
     request->idempotency_key = header(connection, "Idempotency-Key");
-    refresh_tokens(exchange->http);
+    http_refresh_tokens(exchange->http);
     bool begun = is_plain(exchange, verb, version) && exchange->http->handler.begin(request);
     if (request->known)
-        http_know(exchange->http, exchange->link);
+        know(exchange->http, exchange->link);
     if (!begun)
         return send_answer(exchange);
     if (request->answer.status == 0 && body_limit(exchange) == TRANSFER_MAX)
@@ -381,7 +285,7 @@ static enum MHD_Result handle_whole(struct exchange *exchange)
     else if (request->answer.status == 0)
         handled = exchange->http->handler.handle(request);
     if (handled == HANDLED_STREAM)
-        return open_stream(exchange);
+        return http_stream_open(exchange);
     /* do not test the status: a worker may have set it already while its job is not over */
     if (handled == HANDLED_NOW)
         return send_answer(exchange);
@@ -479,7 +383,7 @@ void http_on_completed(void *cls, struct MHD_Connection *connection, void **cont
     if (exchange->phase != PHASE_STREAM)
         http->busy--;
     else if (exchange->request.log == NULL)
-        leave_streams(exchange);
+        http_stream_leave(exchange);
     else
         http_log_leave(exchange);
     exchange->link->working = false;
@@ -487,8 +391,7 @@ void http_on_completed(void *cls, struct MHD_Connection *connection, void **cont
     exchange->link->since_ms = time_monotonic_ms();
     http->handler.end(&exchange->request);
     if (exchange->request.answer.status != 0) {
-        metrics_count(http->server->metrics, &exchange->request,
-                      exchange->phase == PHASE_STREAM ? -1 : took);
+        http->handler.count(&exchange->request, exchange->phase == PHASE_STREAM ? -1 : took);
         log_request(exchange, took);
     }
     transfer_end(&exchange->request);

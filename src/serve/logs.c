@@ -69,7 +69,7 @@ static void cut(struct request *request)
 
 static void run_log(struct job *job)
 {
-    struct request *request = api_request(job);
+    struct request *request = later_request(job);
     bool follow = json_bool(json_get(request->json, "follow"), false);
     _cleanup_close_ int dir = workspace_open(&request->server->root, request->id);
     struct err err = ERR_INIT;
@@ -96,5 +96,5 @@ enum handled api_log(struct request *request)
                        "%d clients follow logs already", LOG_FOLLOWERS_MAX);
         return HANDLED_NOW;
     }
-    return api_later(request, run_log);
+    return answer_later(request, run_log);
 }

@@ -17,7 +17,6 @@
 #include "serve/keys.h"
 #include "serve/metrics.h"
 #include "serve/server.h"
-#include "serve/shared.h"
 #include "serve/starter.h"
 #include "serve/task.h"
 #include "serve/transfer.h"
@@ -94,7 +93,9 @@ static int open_http(struct server *server, struct err *err)
     if ((cert == NULL) != (key == NULL))
         return err_set(err, MAS_USAGE, "cannot use TLS: it needs both a certificate and its key");
     return http_make(
-        server, (struct http_handler){.begin = api_begin, .handle = api_handle, .end = api_end},
+        server,
+        (struct http_handler){
+            .begin = api_begin, .handle = api_handle, .end = api_end, .count = metrics_count},
         cert, key, &server->http, err);
 }
 

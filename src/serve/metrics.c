@@ -41,11 +41,11 @@ void metrics_free(struct metrics *metrics)
     free(metrics);
 }
 
-void metrics_count(struct metrics *metrics, const struct request *request, int64_t took_us)
+void metrics_count(const struct request *request, int64_t took_us)
 {
     size_t route =
         request->operation == NULL ? ROUTES_MAX : (size_t)(request->operation - operations);
-    struct counter *counter = &metrics->counters[route];
+    struct counter *counter = &request->server->metrics->counters[route];
 
     for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
         counter->by_status[i] += statuses[i] == request->answer.status;
@@ -187,8 +187,9 @@ static void add_resources(const struct survey *survey, struct str *to)
                      (long long)view_counts(&survey->views[i])->memory);
 }
 
-static void answer_metrics(struct request *request, const struct survey *survey)
+void api_metrics_answer(struct request *request, const struct listing *listing)
 {
+    const struct survey *survey = &listing->survey;
     struct str body = STR_INIT;
 
     add_sessions(survey, &body);
@@ -211,19 +212,17 @@ enum handled api_metrics(struct request *request)
 
     if (listing == NULL)
         return HANDLED_LATER;
-    answer_metrics(request, &listing->survey);
+    api_metrics_answer(request, listing);
     return HANDLED_NOW;
 }
 
-void api_ready(struct request *request)
+enum handled api_health(struct request *request)
 {
-    struct list *list = &request->server->list;
+    struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
 
-    if (list->err.code != MAS_OK)
-        answer_err(request, &list->err, 409);
-    else if (strcmp(request->operation->name, "metrics") == 0)
-        answer_metrics(request, &list->now->survey);
-    else
-        api_sessions_answer(request, list->now);
-    http_answered(request);
+    json_put_all(&out, JO(NULL), JT("status", request->server->ending ? "ending" : "ok"),
+                 JT("version", MAS_VERSION), JOE);
+    answer_json(request, 200, &body);
+    return HANDLED_NOW;
 }

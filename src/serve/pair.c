@@ -34,7 +34,7 @@ static void answer_page(struct request *request, int status, const char *name, e
 
 static void run_pair(struct job *job)
 {
-    struct request *request = api_request(job);
+    struct request *request = later_request(job);
     const struct root *root = &request->server->root;
     const char *code = json_get_text(request->json, "code");
     struct err err = ERR_INIT;
@@ -62,7 +62,7 @@ static void run_pair(struct job *job)
 
 enum handled api_pair(struct request *request)
 {
-    return api_later(request, run_pair);
+    return answer_later(request, run_pair);
 }
 
 enum handled api_paired(struct request *request)
@@ -73,7 +73,7 @@ enum handled api_paired(struct request *request)
 
 static void run_unpair(struct job *job)
 {
-    struct request *request = api_request(job);
+    struct request *request = later_request(job);
     struct err err = ERR_INIT;
     struct str body = STR_INIT;
 
@@ -90,7 +90,7 @@ static void run_unpair(struct job *job)
 enum handled api_unpair(struct request *request)
 {
     if (request->paired)
-        return api_later(request, run_unpair);
+        return answer_later(request, run_unpair);
     answer_refusal(request, 401, NULL, "send the browser's cookie and its Mas-Page-Token",
                    "the request is not that of a paired browser");
     return HANDLED_NOW;

@@ -80,7 +80,7 @@ static void ask_some(const struct root *root, const struct waiting *entries, siz
 
 static void run_all(struct job *job)
 {
-    struct request *request = api_request(job);
+    struct request *request = later_request(job);
     const struct server *server = request->server;
     _cleanup_waiting_ struct waiting_list list = {.count = 0};
     _cleanup_str_ struct str late = STR_INIT;
@@ -111,5 +111,5 @@ static void run_all(struct job *job)
 
 enum handled api_all_permissions(struct request *request)
 {
-    return api_later(request, run_all);
+    return answer_later(request, run_all);
 }

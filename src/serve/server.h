@@ -13,22 +13,20 @@
  * and right) to api.c, which finds its operation in the table of model/operation_table.c and checks
  * its parameters. Then, by the kind of operation,
  *
- *     verb.c, verbs.c     run `mas VERB` as a child, whose exit code sets the status: answer_err()
+ *     acts.c, verb.c      run `mas VERB` as a child, whose exit code sets the status: answer_err()
  *     task.c              begins one that takes long, and answers 202
- *     agent_acts.c, agent.c, messages.c, kept.c
- *                         ask the socket of the agent's host; no process is started
- *     acts.c, archives.c  do what needs more than a verb: runs, settings, removal, archives
- *     sessions.c, health.c, metrics.c, screen.c, permissions.c
- *                         only read; screen.c asks tmux, permissions.c the register of who waits
+ *     agents.c            asks the socket of the agent's host; no process is started
+ *     sessions.c, metrics.c, permissions.c
+ *                         only read; permissions.c asks those whom the register of who waits names
  *     logs.c, log_stream.c, transfer.h
  *                         have bodies that are files
- *     events.c, follow.c  send what happens: follow.c compares surveys and watches hosts while a
- *                         client listens
+ *     events.c, follow.c  send what happens: they compare surveys, and watch hosts and the log of
+ *                         the code, while a client listens
  *     openapi.c, components.json
  *                         describe all this: what the table says, and what answers look like
  *     page.c, page/       give browsers the page; pair.c their token
  *
- * and shared.h lets those who ask the same at the same time share one process. The fuzz target is
+ * and later.h lets a worker do it, and those who ask the same at the same time share one process. The fuzz target is
  * request.h to api.h.
  *
  *     mas-serve ROOT ...            reads requests, has a filter; starts nothing

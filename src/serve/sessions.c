@@ -2,7 +2,6 @@
 #include "client/session_detail.h"
 #include "serve/api.h"
 #include "serve/server.h"
-#include "serve/tell.h"
 #include "store/placement.h"
 
 /* The queries of GET /sessions. */
@@ -114,7 +113,7 @@ enum handled api_sessions(struct request *request)
     return HANDLED_NOW;
 }
 
-int tell_session(const struct server *server, const char *id, struct str *to, struct err *err)
+int api_session_put(const struct server *server, const char *id, struct str *to, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
     _cleanup_session_detail_ struct session_detail detail = SESSION_DETAIL_INIT;
@@ -132,11 +131,11 @@ int tell_session(const struct server *server, const char *id, struct str *to, st
 
 static void run_session(struct job *job)
 {
-    struct request *request = api_request(job);
+    struct request *request = later_request(job);
     struct str body = STR_INIT;
     struct err err = ERR_INIT;
 
-    if (tell_session(request->server, request->id, &body, &err) == -1) {
+    if (api_session_put(request->server, request->id, &body, &err) == -1) {
         str_free(&body);
         answer_err(request, &err, 409);
         return;
@@ -148,5 +147,5 @@ static void run_session(struct job *job)
 
 enum handled api_session(struct request *request)
 {
-    return api_later(request, run_session);
+    return answer_later(request, run_session);
 }

@@ -8,9 +8,9 @@
 #include "serve/api.h"
 #include "serve/events.h"
 #include "serve/http.h"
+#include "serve/later.h"
 #include "serve/metrics.h"
 #include "serve/server.h"
-#include "serve/shared.h"
 
 /* A server without a pool: what needs a worker is refused as too much. */
 static struct server *make_server(void)

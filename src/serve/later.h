@@ -1,5 +1,8 @@
 /*
- * Answers that requests share. Many browsers look at the same agent and ask the same at the same
+ * Answers that come later, from a worker. If too many requests wait, in all or for the session of
+ * the path, the answer is a 503.
+ *
+ * Requests can share one. Many browsers look at the same agent and ask the same at the same
  * time; what costs a process is found once for all of them. So no question is worked on twice at
  * once, and however many ask it, one process follows the other.
  *
@@ -10,6 +13,11 @@
 #pragma once
 
 #include "serve/request.h"
+
+/* Lets a worker execute `run`, and then sends the answer. */
+enum handled answer_later(struct request *request, void (*run)(struct job *job));
+/* Returns the request of such a job. */
+struct request *later_request(struct job *job);
 
 struct shared;
 
@@ -23,4 +31,4 @@ typedef int shared_find(const struct request *request, struct str *ret, struct e
 
 /* Answers with what `find` finds, and a tag of it. Two requests with the same path and the same
  * queries ask the same. `conflict` is the status of a MAS_CONFLICT. */
-enum handled shared_ask(struct request *request, shared_find *find, int conflict);
+enum handled answer_shared(struct request *request, shared_find *find, int conflict);

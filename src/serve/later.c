@@ -5,11 +5,45 @@
  * question is worked on again. It leaves the list when nobody is left.
  */
 
-#include "serve/shared.h"
+#include "serve/later.h"
 
-#include "serve/api.h"
 #include "serve/http.h"
 #include "serve/server.h"
+
+/* ---- one request */
+
+struct request *later_request(struct job *job)
+{
+    return (struct request *)(void *)((char *)job - offsetof(struct request, job));
+}
+
+static void job_done(struct job *job)
+{
+    http_answered(later_request(job));
+}
+
+/* Answers that the server has too much to do, or too much for the session of the path. */
+static enum handled refuse_busy(struct request *request)
+{
+    static const char hint[] = "try again in a second";
+
+    if (request->id[0] != '\0' && pool_has_place(request->server->pool))
+        answer_refusal(request, 503, NULL, hint,
+                       "too many requests wait for this session; its agents may not answer");
+    else
+        answer_refusal(request, 503, NULL, hint, "the server is busy");
+    return HANDLED_NOW;
+}
+
+enum handled answer_later(struct request *request, void (*run)(struct job *job))
+{
+    request->job = (struct job){.run = run, .done = job_done};
+    if (pool_add(request->server->pool, request->operation->past ? "" : request->id, &request->job))
+        return HANDLED_LATER;
+    return refuse_busy(request);
+}
+
+/* ---- many that ask the same */
 
 struct question {
     struct job job;
@@ -129,12 +163,6 @@ static void done(struct job *job)
     question_free(question);
 }
 
-static enum handled refuse_busy(struct request *request)
-{
-    api_busy(request);
-    return HANDLED_NOW;
-}
-
 static enum handled join(struct question *question, struct request *request)
 {
     struct request **end = &question->later;
@@ -149,7 +177,7 @@ static enum handled join(struct question *question, struct request *request)
     return HANDLED_LATER;
 }
 
-enum handled shared_ask(struct request *request, shared_find *find, int conflict)
+enum handled answer_shared(struct request *request, shared_find *find, int conflict)
 {
     struct shared *shared = request->server->shared;
     _cleanup_str_ struct str key = STR_INIT;
