@@ -177,9 +177,11 @@ setup_more() {
     PAGER=$T/pager mas diff "$ID" x
     [[ $output != *PAGED* && $output != *$'\033['* ]]
     # bytes of a file never reach the terminal
-    printf 'evil \033]0;title\a\n' >"$C/x/a"
+    printf 'evil \033]0;title\a\n\tindented\r\n' >"$C/x/a"
     PAGER='cat' run tty "$MAS" diff "$ID" x
     [[ $output == *'evil \x1b]0;title\x07'* ]]
+    # but a tab is one
+    [[ $output == *$'+\tindented\\x0d'* ]]
 }
 
 @test "FIFOs, sockets and devices in a work tree block and break nothing" {
