@@ -346,13 +346,6 @@ static int by_repository_order(const void *a, const void *b)
     return before != 0 ? before : by_name(a, b);
 }
 
-static bool has_name(char *const *names, const char *name)
-{
-    while (*names != NULL && strcmp(*names, name) != 0)
-        names++;
-    return *names != NULL;
-}
-
 /* Lists a directory of packs. A name that came with the second look only may belong to a pack that
  * is still being written; its index, by which git finds it, came last. */
 static int list_packs(int fd, char ***names, struct err *err)
@@ -362,7 +355,7 @@ static int list_packs(int fd, char ***names, struct err *err)
     if (path_list(fd, &more, err) == -1)
         return -1;
     for (char **name = more; *name != NULL; name++)
-        if (!str_ends(*name, ".idx") && !has_name(*names, *name))
+        if (!str_ends(*name, ".idx") && !strv_has(*names, *name))
             strv_push(names, *name);
     return 0;
 }
@@ -401,7 +394,7 @@ static int walk_dir(struct listing_walk *w, int fd, size_t level)
          list_packs(fd, &names, &why) == -1))
         return fail(w, why.text);
     if (w->source->live && (w->place == IN_TREE || w->place == IN_REPOSITORY) &&
-        has_name(names, "HEAD") && has_name(names, "objects") && has_name(names, "refs")) {
+        strv_has(names, "HEAD") && strv_has(names, "objects") && strv_has(names, "refs")) {
         enum place before = w->place;
         w->place = IN_REPOSITORY;
         qsort(names, strv_len(names), sizeof *names, by_repository_order);

@@ -461,14 +461,6 @@ const char *proc_name(pid_t pid, char buf[PROC_NAME_TEXT])
     return buf;
 }
 
-static bool is_listed(char *const *list, const char *text)
-{
-    for (; list != NULL && *list != NULL; list++)
-        if (strcmp(*list, text) == 0)
-            return true;
-    return false;
-}
-
 static bool accept_all(const char *value, void *arg)
 {
     (void)value;
@@ -508,7 +500,7 @@ int proc_env_values(const char *key, char ***ret, struct err *err)
         errno = 0;
         seen = read_environ(dirfd(dir), pid, &text);
         const char *at = seen == 1 ? find_entry(&text, prefix) : NULL;
-        if (at != NULL && !is_listed(values, at + strlen(prefix)) && !proc_is_ancestor(pid) &&
+        if (at != NULL && !strv_has(values, at + strlen(prefix)) && !proc_is_ancestor(pid) &&
             !is_in_server(dirfd(dir), pid, at))
             strv_push(&values, at + strlen(prefix));
     }

@@ -501,6 +501,14 @@ size_t strv_len(char *const *v)
     return n;
 }
 
+bool strv_has(char *const *v, const char *text)
+{
+    for (; v != NULL && *v != NULL; v++)
+        if (strcmp(*v, text) == 0)
+            return true;
+    return false;
+}
+
 void strv_push(char ***v, const char *text)
 {
     size_t n = strv_len(*v);

@@ -64,6 +64,7 @@ char **str_split_list(const char *text);
 
 /* NULL-terminated vectors of strings; a vector owns its strings. */
 size_t strv_len(char *const *v);
+bool strv_has(char *const *v, const char *text);
 void strv_push(char ***v, const char *text); /* copies text; *v may be NULL */
 void strv_free(char **v);
 void strv_freep(char ***v);

@@ -10,14 +10,6 @@
 #include "base/file.h"
 #include "code/sparse.h"
 
-static bool has_path(char *const *list, const char *path)
-{
-    for (; list != NULL && *list != NULL; list++)
-        if (strcmp(*list, path) == 0)
-            return true;
-    return false;
-}
-
 /* Lists the files of the work tree that are not as in `commit`, with an index of our own. */
 static int list_changed(const struct leftover *leftover, const char *commit, char ***ret,
                         struct err *err)
@@ -80,7 +72,7 @@ static int check_leftover(const struct leftover *leftover, char *const *changes,
     _cleanup_strv_ char **staged_new = NULL;
 
     for (char *const *path = changes; path != NULL && *path != NULL; path++)
-        if (has_path(not_old, *path) && has_path(not_new, *path) && !is_unfinished(leftover, *path))
+        if (strv_has(not_old, *path) && strv_has(not_new, *path) && !is_unfinished(leftover, *path))
             return err_set(err, MAS_CONFLICT,
                            "cannot finish updating '%s': '%s' was changed meanwhile",
                            leftover->git.tree, *path);
@@ -90,7 +82,7 @@ static int check_leftover(const struct leftover *leftover, char *const *changes,
         list_staged(leftover, leftover->new, &staged_new, err) == -1)
         return -1;
     for (char *const *path = changes; path != NULL && *path != NULL; path++)
-        if (has_path(staged_old, *path) && has_path(staged_new, *path))
+        if (strv_has(staged_old, *path) && strv_has(staged_new, *path))
             return err_set(err, MAS_CONFLICT,
                            "cannot finish updating '%s': '%s' was staged there meanwhile",
                            leftover->git.tree, *path);
@@ -146,7 +138,7 @@ static int update_files(const struct leftover *leftover, char *const *changes, c
                   &gone, err) == -1)
         return -1;
     for (char *const *path = changes; path != NULL && *path != NULL; path++) {
-        if (!has_path(not_new, *path) || has_path(gone, *path))
+        if (!strv_has(not_new, *path) || strv_has(gone, *path))
             continue;
         str_addn(&paths, *path, strlen(*path) + 1);
     }
@@ -154,7 +146,7 @@ static int update_files(const struct leftover *leftover, char *const *changes, c
                  &(struct git_input){str_text(&paths), paths.len}, NULL, err) == -1)
         return -1;
     for (char *const *path = gone; path != NULL && *path != NULL; path++)
-        if (!has_path(not_old, *path)) /* a file that somebody has made there since stays */
+        if (!strv_has(not_old, *path)) /* a file that somebody has made there since stays */
             (void)unlinkat(leftover->git.cwd, *path, 0);
     struct proc_result result = PROC_RESULT_INIT;
     int rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err);

@@ -186,14 +186,6 @@ struct module_search {
     char **dirs; /* repositories that were visited */
 };
 
-static bool has(char *const *list, const char *text)
-{
-    for (; list != NULL && *list != NULL; list++)
-        if (strcmp(*list, text) == 0)
-            return true;
-    return false;
-}
-
 static void add_fault(const struct module_search *search, const char *path, const char *why)
 {
     _cleanup_str_ struct str line = STR_INIT;
@@ -212,7 +204,7 @@ static int add_link(const char *path, const char *oid, void *arg, struct err *er
 
     (void)oid;
     (void)err;
-    if (!has(search->paths, whole))
+    if (!strv_has(search->paths, whole))
         strv_push(&search->paths, whole);
     return 0;
 }
@@ -266,7 +258,7 @@ static int visit_left(const struct module_search *search, int at, const char *pa
         return 0;
     }
     bool is_repo = faccessat(at, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    if (is_repo && !has(search->dirs, path)) {
+    if (is_repo && !strv_has(search->dirs, path)) {
         if (stranger_open_module(search->outer, path, path, NULL, &module, &why) == -1)
             add_fault(search, path, why.text);
         else if (search->each(&module, search->arg, err) == -1)

@@ -66,7 +66,7 @@ const char *wall_parse_paths(const char *text, char ***ret);
 const char *wall_check_network(const char *text);
 void wall_options_free(struct wall_options *options);
 
-enum { WALL_HOLDER_MAX = 64, WALL_WHY_MAX = 384 };
+enum { WALL_HOLDER_MAX = 64, WALL_WHY_MAX = 1024 };
 
 /* What holds each part for an agent that runs. */
 struct wall_report {

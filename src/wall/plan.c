@@ -284,6 +284,7 @@ static int plan_files(struct wall_plan *plan, const struct wall_subject *subject
         plan_add_program(plan, subject, plan->way.tinyproxy, false);
     }
     add_words(plan, subject);
+    plan_tell_left_out(plan);
     drop_covered(plan);
     copy_environment(plan, subject);
     if (plan->alone) {
@@ -385,5 +386,6 @@ void wall_plan_free(struct wall_plan *plan)
     free(plan->user_home);
     plan_free_network(plan);
     strv_free(plan->env);
+    strv_free(plan->left_out);
     *plan = (struct wall_plan)WALL_PLAN_INIT;
 }

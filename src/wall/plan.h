@@ -110,6 +110,7 @@ struct wall_plan {
     char *user_home; /* if that is another one: the user's */
     struct wall_written *written; /* see plan_open() */
     size_t written_count;
+    char **left_out; /* paths that plan_open() refused; NULL: none */
     struct wall_mount *mounts; /* sorted: what is above comes first */
     size_t count;
     char **env; /* what the program gets instead of subject->inside_env */

@@ -52,23 +52,15 @@ static struct wall_mount *find_home(const struct wall_plan *plan)
     return NULL;
 }
 
-static bool has(char *const *list, const char *path)
-{
-    for (; list != NULL && *list != NULL; list++)
-        if (strcmp(*list, path) == 0)
-            return true;
-    return false;
-}
-
 /* Adds the places of a path: the directories above it and, unless it is content, itself. */
 static void add_places(char ***places, const char *path, bool itself)
 {
     for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         _cleanup_free_ char *above = mem_dupn(path, (size_t)(slash - path));
-        if (!has(*places, above))
+        if (!strv_has(*places, above))
             strv_push(places, above);
     }
-    if (itself && !has(*places, path))
+    if (itself && !strv_has(*places, path))
         strv_push(places, path);
 }
 
@@ -148,7 +140,7 @@ static bool make_places(const struct wall_plan *plan, int home)
 static bool has_places(const struct wall_shared *shared, char *const *places)
 {
     for (; places != NULL && *places != NULL; places++)
-        if (!has(shared->places, *places))
+        if (!strv_has(shared->places, *places))
             return false;
     return true;
 }

@@ -24,8 +24,10 @@ int plan_copy_file(int dir, const char *name, int from);
 /* Finds what any agent of the root can write. Needs plan->home. */
 void plan_find_written(struct wall_plan *plan, const struct wall_subject *subject);
 /* Opens an absolute path. No link is followed in what any agent can write: then it fails with
- * ELOOP, and the report says which path was left out. O_CLOEXEC is added. */
+ * ELOOP, and the path is among those that are left out. O_CLOEXEC is added. */
 int plan_open(struct wall_plan *plan, const char *path, int flags);
+/* Says in the report what was left out, when all is planned. */
+void plan_tell_left_out(struct wall_plan *plan);
 /* Returns true if an agent may have made what is at the path: then what it names, by a link or in
  * its first line, is the agent's word. */
 bool plan_is_written(const struct wall_plan *plan, const char *path);

@@ -123,29 +123,36 @@ static int open_along(const struct wall_plan *plan, const char *path, int flags,
     return fd;
 }
 
-/* Returns true if the report names the path already. */
-static bool is_named(const struct wall_plan *plan, const char *path)
-{
-    const char *at = plan->report.missing;
-    size_t len = strlen(path);
-
-    while ((at = strstr(at, path)) != NULL && at[len] != '\0' && at[len] != ';')
-        at += len;
-    return at != NULL;
-}
-
 int plan_open(struct wall_plan *plan, const char *path, int flags)
 {
     bool is_written = false;
     int fd = open_along(plan, path, flags, NULL, &is_written);
 
-    if (fd == -1 && is_written && (errno == ELOOP || errno == EXDEV) && !is_named(plan, path)) {
-        _cleanup_free_ char *text =
-            mem_printf("left out, as a link leads there that an agent may have made: %s", path);
-        plan_lack_too(plan, text);
+    if (fd == -1 && is_written && (errno == ELOOP || errno == EXDEV)) {
+        if (!strv_has(plan->left_out, path))
+            strv_push(&plan->left_out, path);
         errno = ELOOP;
     }
     return fd;
+}
+
+void plan_tell_left_out(struct wall_plan *plan)
+{
+    size_t count = strv_len(plan->left_out);
+    size_t around = strlen(plan->report.missing) + sizeof "; , , and 1000000 more";
+    _cleanup_str_ struct str text = STR_INIT;
+
+    if (count == 0)
+        return;
+    str_add(&text, "left out, as a link leads there that an agent may have made:");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && around + text.len + strlen(plan->left_out[i]) > WALL_WHY_MAX) {
+            str_addf(&text, ", and %zu more", count - i);
+            break;
+        }
+        str_addf(&text, "%s %s", i > 0 ? "," : "", plan->left_out[i]);
+    }
+    plan_lack_too(plan, text.data);
 }
 
 bool plan_is_written(const struct wall_plan *plan, const char *path)

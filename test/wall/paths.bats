@@ -102,6 +102,23 @@ takes_another() {
     [ "$(field "$ID" '.agents[] | select(.id == "bad") | .wall.missing')" = null ]
 }
 
+@test "each of many paths that are left out is named" {
+    need_wall
+    local i
+    KEYS=() LOOKS=$T/data/docs/token
+    printf '[wall]\nread =' >>"$ROOT/mas.ini"
+    for i in 1 2 3 4 5 6 7 8; do
+        mkdir "$T/data/with-a-name-of-some-length-$i"
+        printf ' %s' "$T/data/with-a-name-of-some-length-$i" >>"$ROOT/mas.ini"
+    done
+    echo >>"$ROOT/mas.ini"
+    compromise require 'wall.write = ~/work'
+    inside "cd ~/work && rmdir with-* && for i in 1 2 3 4 5 6 7 8; do ln -s '$HOME/.ssh' with-a-name-of-some-length-\$i; done"
+    [ "$rc" -eq 0 ]
+    looks_again
+    for i in 1 2 3 4 5 6 7 8; do left_out "$OTHER" solo "of-some-length-$i"; done
+}
+
 @test "a copy of a file in a directory that can be written is not put over the file" {
     need_wall
     KEYS=()
