@@ -71,6 +71,15 @@ static enum MHD_Result look(void *cls, enum MHD_ValueKind kind, const char *name
     return MHD_YES;
 }
 
+/* A blank or a control character in the target of a request: others see the end of it there. */
+static bool is_target(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text <= ' ' || *text == 0x7f)
+            return false;
+    return true;
+}
+
 /* Returns true if the lines of the head follow each other as they should. */
 static bool has_its_form(struct exchange *exchange, const char *verb, const char *version,
                          struct head *head)
@@ -78,7 +87,7 @@ static bool has_its_form(struct exchange *exchange, const char *verb, const char
     const union MHD_ConnectionInfo *size =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
-    if (size == NULL)
+    if (size == NULL || !is_target(exchange->uri))
         return false;
     if (is_old()) {
         if (exchange->uri != verb + strlen(verb) + 1 ||

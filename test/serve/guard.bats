@@ -274,6 +274,9 @@ END
         head -n 1 "$T/said" | grep -q '^HTTP/1.1 400 ' || { echo "$line: $(cat "$T/said")"; return 1; }
         [ "$(grep -o 'HTTP/1\.[01] [0-9]' "$T/said" | wc -l)" -eq 1 ] || { echo "$line: $(cat "$T/said")"; return 1; }
     done <<'END'
+1.1 HTTP/1.1|X: y
+1.1\tHTTP/1.1|X: y
+1.1\rX: y\r\rGET / HTTP/1.1|X: y
 1.1|X : y
 1.1|Content-Length\t: 0
 1.1|X: a\r\n b
