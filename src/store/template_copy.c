@@ -17,7 +17,7 @@ static int fill(const struct template *tmpl, int templates, const char *stage, c
     struct stat st;
     _cleanup_close_ int dir = path_open_dir(templates, stage);
 
-    if (dir == -1 || fchmod(dir, 0755) == -1)
+    if (dir == -1 || fchmod(dir, 0755 & ~file_umask()) == -1)
         return err_errno(err, "cannot create template '%s'", name);
     if (fstatat(tmpl->fd, TEMPLATE_INI, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return err_errno(err, "cannot copy template '%s': cannot read its %s", tmpl->name,

@@ -104,12 +104,12 @@ templates/solo: created" ]
 
 @test "a root lets nobody else write to it, and lets others read no more than the umask does" {
     for mask in 000 022 027 077; do
-        (umask "$mask" && "$MAS" init -q "$T/root$mask")
+        (umask "$mask" && "$MAS" init -q "$T/root$mask" && "$MAS" --root "$T/root$mask" template copy -q solo mine)
         run find "$T/root$mask" ! -type l -perm "/$(printf %o $((8#$mask | 8#022)))"
         [ "$status" -eq 0 ]
         [ -z "$output" ]
     done
-    [ "$(stat -c %a "$T/root000/sessions" "$T/root027/sessions" "$T/root077/sessions" "$T/root077/mas.ini" | xargs)" = '755 750 700 600' ]
+    [ "$(stat -c %a "$T/root000/sessions" "$T/root027/sessions" "$T/root077/sessions" "$T/root077/mas.ini" "$T/root027/templates/mine" | xargs)" = '755 750 700 600 750' ]
     cd "$T/root077"
     ok doctor
     (umask 027 && "$MAS" new -q -t solo --no-start)
