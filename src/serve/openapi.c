@@ -261,7 +261,7 @@ static void put_head(struct json_out *out)
     json_put_all(out, JT("openapi", "3.1.0"), JO("info"), JT("title", "mas"), JT("version", "1.0"),
                  JT("summary", "Teams of AI agents: sessions, messages, events"), JO("license"),
                  JT("name", "MIT"), JT("identifier", "MIT"), JOE, JOE, JA("servers"), JO(NULL),
-                 JT("url", "http://127.0.0.1:8765"), JOE, JAE);
+                 JT("url", "/"), JOE, JAE); /* the one that the client asks */
 }
 
 enum handled api_openapi(struct request *request)

@@ -295,6 +295,8 @@ END
     serve
     describe
     jq -e '.openapi == "3.1.0" and (.paths | length) > 50' "$T/openapi.json"
+    # whoever follows it asks the server that it came from
+    jq -e '.servers == [{"url": "/"}]' "$T/openapi.json"
     jq -r '.. | objects | select(has("$ref")) | .["$ref"]' "$T/openapi.json" | sort -u | while IFS= read -r ref; do
         jq -e "getpath(\"${ref#\#/}\" | split(\"/\"))" "$T/openapi.json" >/dev/null
     done
