@@ -368,3 +368,19 @@ static const struct rpc_spec spec = {
     .line_max = ACP_LINE_MAX,
     .out_max = ACP_OUT_MAX,
 };
+
+const char *acp_why(const struct acp_answer *answer, char *buf, size_t size)
+{
+    enum { WHY_SHOWN = 200 }; /* bytes of the agent's words */
+    const char *words =
+        answer->message != NULL && answer->message[0] != '\0' ? answer->message : "unknown error";
+
+    if (answer->code == ACP_TIMED_OUT)
+        (void)snprintf(buf, size, "no answer in time");
+    else if (answer->code == ACP_BAD_ANSWER)
+        (void)snprintf(buf, size, "%.*s", (int)str_fit(words, WHY_SHOWN), words);
+    else
+        (void)snprintf(buf, size, "%.*s (%lld)", (int)str_fit(words, WHY_SHOWN), words,
+                       (long long)answer->code);
+    return buf;
+}

@@ -277,3 +277,6 @@ bool acp_permit(struct acp *acp, const char *ticket, const char *option);
  * nothing. */
 void acp_answer_request(struct acp *acp, const char *ticket, const char *result);
 void acp_refuse(struct acp *acp, const char *ticket, int code, const char *message);
+
+/* Says in words why an answer was no success. Returns buf. */
+const char *acp_why(const struct acp_answer *answer, char *buf, size_t size);

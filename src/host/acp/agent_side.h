@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/loop.h"
+#include "host/acp/phase.h"
 #include "host/state.h"
 #include "protocol/acp.h"
 
@@ -21,6 +22,8 @@ struct settings;
 struct tool_call;
 
 /* ---- link.c */
+/* Enters a phase; see phase.h. */
+void link_enter(struct host *host, enum phase phase, int64_t serial, int64_t until);
 /* Makes the pipes for a process that is about to start; ret_fds are its ends. */
 int link_connect(struct host *host, int ret_fds[3], struct err *err);
 /* Closes them, and forgets the session and what the agent offered. */
@@ -43,8 +46,6 @@ void link_keep_trouble(struct agent_link *link, const char *words);
 void link_add_last_words(struct host *host, struct str *to);
 /* Appends how to log in, by what the agent has told. */
 void link_add_login(const struct host *host, struct str *to);
-/* Says in words why an answer was no success. Returns buf. */
-const char *link_why(const struct acp_answer *answer, char *buf, size_t size);
 
 /* ---- resume.c */
 /* Gets a session for the present query: resumes or loads the newest one, or opens a new one. */
@@ -94,6 +95,9 @@ void summary_add(const struct conversation *conversation, struct str *to);
 void offered_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
                          size_t count);
 void offered_parse_options(struct host *host, const struct json *options);
+void offered_put_modes(const struct conversation *conversation, struct json_out *out);
+void offered_put_abilities(const struct conversation *conversation, struct json_out *out);
+void offered_put_commands(const struct conversation *conversation, struct json_out *out);
 /* Tells the clients the options again. */
 void offered_tell_options(struct host *host);
 /* Forgets what the agent has offered, as its process has ended. */

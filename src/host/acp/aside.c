@@ -213,7 +213,7 @@ bool aside_answer(struct host *host, const struct acp_answer *answer)
     if (answer->call == ACP_CALL_PROMPT)
         usage_answer(host, answer);
     if (!answer->ok) {
-        end(host, i, HOST_END_FAILED, link_why(answer, why, sizeof why));
+        end(host, i, HOST_END_FAILED, acp_why(answer, why, sizeof why));
     } else if (answer->call == ACP_CALL_PROMPT) {
         end(host, i, answer->stop_reason, NULL);
     } else if (!is_copy(host, answer->session)) {

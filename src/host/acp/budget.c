@@ -115,7 +115,7 @@ static void say_paused(struct host *host, bool keep)
     _cleanup_free_ char *words = mem_printf("paused: %s", spending->paused);
 
     host_log(host, words);
-    event_say(host, keep, "%s; to let it go on: mas approve %s %s", words,
+    memory_say(host, keep, "%s; to let it go on: mas approve %s %s", words,
               session_label(&host->root, host->session.id).text, host->agent->id);
 }
 
@@ -127,14 +127,14 @@ static void tell_change(struct host *host, bool before, bool keep)
 
     if (paused && host->conversation->turn.on) {
         if (!before)
-            event_say(host, keep, "%s: it finishes its turn, and is paused then", spending->paused);
+            memory_say(host, keep, "%s: it finishes its turn, and is paused then", spending->paused);
     } else if (paused && !spending->said) {
         spending->said = true;
         say_paused(host, keep);
     } else if (!paused && spending->said) {
         spending->said = false;
         host_log(host, "no longer paused");
-        event_say(host, keep, "no longer paused: its budget lets it go on");
+        memory_say(host, keep, "no longer paused: its budget lets it go on");
     }
 }
 
@@ -177,7 +177,7 @@ static void warn(struct host *host, enum budget_kind kind, const char *words)
     unsigned *warned = &host->conversation->spending.warned;
 
     if ((*warned & 1U << kind) == 0)
-        event_say(host, true, "%s", words);
+        memory_say(host, true, "%s", words);
     *warned |= 1U << kind;
 }
 
@@ -333,7 +333,7 @@ int budget_extend(struct host *host, const char *more, struct str *ret_words, st
         return err_set(err, MAS_NOT_FOUND, "it has not reached its limit of %s",
                        budget_kind_name(kind));
     host_log(host, str_text(ret_words));
-    event_say(host, true, "a person lets it go on: %s", str_text(ret_words));
+    memory_say(host, true, "a person lets it go on: %s", str_text(ret_words));
     look(host, true);
     return 0;
 }

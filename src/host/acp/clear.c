@@ -84,7 +84,7 @@ static void move_on(struct host *host, int64_t turn)
         link->phase.now == PHASE_INITIALIZES || link->phase.now == PHASE_STUCK)
         return; /* the next session is for the new query anyway */
     if (turn != 0)
-        conversation_enter(host, PHASE_ENDS_TURN, turn, time_monotonic_ms() + TURN_CANCEL_MS);
+        link_enter(host, PHASE_ENDS_TURN, turn, time_monotonic_ms() + TURN_CANCEL_MS);
     else if (link->phase.now != PHASE_ENDS_TURN)
         clear_turn_ended(host);
 }

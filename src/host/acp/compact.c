@@ -41,12 +41,12 @@ static void end(struct host *host, const struct acp_update *update)
 
     compaction->done = true;
     if (strcmp(update->status, "completed") != 0)
-        event_say(host, true, "the agent has not compacted its context: %.*s",
+        memory_say(host, true, "the agent has not compacted its context: %.*s",
                   (int)str_fit(why, WORDS_MAX), why);
     else if (compaction->summary.len > 0)
         keep(host);
     else
-        event_say(host, true, "the agent has compacted its context");
+        memory_say(host, true, "the agent has compacted its context");
 }
 
 static void add_summary(struct compaction *compaction, const char *text)
@@ -67,7 +67,7 @@ void compact_handle(struct host *host, const struct acp_update *update)
     if (compaction->id == NULL || strcmp(compaction->id, update->id) != 0) {
         compact_free(compaction);
         compaction->id = mem_dup(update->id);
-        event_say(host, false, "the agent compacts its context");
+        memory_say(host, false, "the agent compacts its context");
     }
     if (compaction->done)
         return;
@@ -87,6 +87,6 @@ void compact_notice(struct host *host, const struct acp_update *update)
 
     if (title[0] == '\0')
         return;
-    event_say(host, false, "the agent says: %.*s%s%.*s", (int)str_fit(title, WORDS_MAX), title,
+    memory_say(host, false, "the agent says: %.*s%s%.*s", (int)str_fit(title, WORDS_MAX), title,
               more[0] != '\0' ? ": " : "", (int)str_fit(more, WORDS_MAX), more);
 }

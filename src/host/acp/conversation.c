@@ -18,15 +18,6 @@ enum {
     ERROR_WORDS = 1500, /* bytes of an agent's own words in an error */
 };
 
-struct store_budget conversation_budget(const struct host *host)
-{
-    return (struct store_budget){
-        .messages = config_number(&host->config, SETTING_MEMORY_MESSAGES),
-        .each = (size_t)config_number(&host->config, SETTING_MEMORY_EACH),
-        .all = (size_t)config_number(&host->config, SETTING_MEMORY_ALL),
-    };
-}
-
 /* ---- its life */
 
 static void make(struct host *host)
@@ -47,7 +38,7 @@ static void make(struct host *host)
     sleep_open(host);
     if (memory_need(host, &err) == -1) {
         unwritten_note(host, &err);
-        event_say(host, false, "its conversation cannot be opened: %s", err.text);
+        memory_say(host, false, "its conversation cannot be opened: %s", err.text);
     }
     limit_open(host);
     turns_open(host);
@@ -100,19 +91,6 @@ static void close_conversation(struct host *host)
 
 /* ---- its state */
 
-void conversation_enter(struct host *host, enum phase phase, int64_t serial, int64_t until)
-{
-    struct phase_state *state = &host->conversation->link.phase;
-    enum phase before = state->now;
-
-    if (phase_enter(state, phase, serial, until))
-        return;
-    _cleanup_free_ char *words =
-        mem_printf("bug in mas: the phase %s follows %s, which waits for %s", phase_name(phase),
-                   phase_name(before), phase_event(before));
-    host_log(host, words);
-}
-
 void conversation_trouble(struct host *host, bool needs_login, const char *why)
 {
     struct conversation *conversation = host->conversation;
@@ -123,7 +101,7 @@ void conversation_trouble(struct host *host, bool needs_login, const char *why)
     str_addn(&words, why, str_fit(why, ERROR_WORDS));
     if (needs_login)
         link_add_login(host, &words);
-    conversation_enter(host, PHASE_STUCK, 0, -1);
+    link_enter(host, PHASE_STUCK, 0, -1);
     conversation->link.needs_login = needs_login;
     link_keep_trouble(&conversation->link, str_text(&words));
     host_log(host, str_text(&words));
@@ -132,7 +110,7 @@ void conversation_trouble(struct host *host, bool needs_login, const char *why)
     if (conversation->turn.on)
         turn_end(host, HOST_END_FAILED, needs_login ? ACP_NEEDS_LOGIN : 0, str_text(&words));
     else
-        event_say(host, false, "%s", str_text(&words));
+        memory_say(host, false, "%s", str_text(&words));
     queue_fail(host, HOST_END_FAILED, str_text(&words));
 }
 
@@ -270,12 +248,12 @@ static void say(struct host *host, const char *words)
     if (host->conversation->chat.plain)
         pane_print(&host->pane, words);
     else
-        event_say(host, false, "%s", words);
+        memory_say(host, false, "%s", words);
 }
 
 static void note_in_history(struct host *host, const char *words)
 {
-    event_say(host, true, "%s", words);
+    memory_say(host, true, "%s", words);
 }
 
 /* While the agent is stopped it cannot answer: its time limits move. */
@@ -335,7 +313,7 @@ static void serve(struct host *host, struct loop *loop)
 static void end_stubborn(struct host *host)
 {
     host_log(host, "the agent did not end its turn when told to; it is restarted");
-    event_say(host, true, "the agent did not end its turn when told to; it is restarted");
+    memory_say(host, true, "the agent did not end its turn when told to; it is restarted");
     turn_end(host, "cancelled", 0, NULL);
     child_end(host, child_times(host), 0, true);
 }

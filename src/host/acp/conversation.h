@@ -434,11 +434,20 @@ struct conversation {
     char *told_note; /* NULL: they know nothing yet */
 };
 
+/* Returns the number of the prompt at work, 0: none; the second function else that of the prompt
+ * that waits longest. */
+static inline int64_t turn_prompt(const struct conversation *conversation)
+{
+    return conversation->turn.on ? conversation->turn.prompt.number : 0;
+}
+static inline int64_t turn_next_prompt(const struct conversation *conversation)
+{
+    return conversation->turn.on || conversation->queue.count == 0
+               ? turn_prompt(conversation)
+               : conversation->queue.prompts[0].number;
+}
+
 /* ---- conversation.c */
-/* Enters a phase; see phase.h. */
-void conversation_enter(struct host *host, enum phase phase, int64_t serial, int64_t until);
 /* Enters STUCK, because the agent cannot be used, and ends the turn and all prompts that wait with
  * `why`. */
 void conversation_trouble(struct host *host, bool needs_login, const char *why);
-/* Returns how much of what was said goes in front of a prompt ([memory]). */
-struct store_budget conversation_budget(const struct host *host);

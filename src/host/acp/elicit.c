@@ -288,7 +288,7 @@ void elicit_complete(struct host *host, const char *id)
     event_open(&event, "elicited");
     json_put(&event.out, "elicitation", id);
     event_tell(host, &event, NULL, 0, turn_next_prompt(host->conversation));
-    event_say(host, false, "the agent says: what was to be done in the browser is done");
+    memory_say(host, false, "the agent says: what was to be done in the browser is done");
 }
 
 void elicit_forget(struct permissions *permissions)

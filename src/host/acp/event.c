@@ -16,10 +16,7 @@ enum {
     FULL_MS = 1000, /* a listener */
     FULL_ASKER_MS = 60000, /* a client that waits for its own prompt, which may be in a pipe */
     FULL_READ = 256 * 1024, /* bytes */
-    NAME_SHOWN = 200, /* bytes of a name or description in a list */
-    LIST_SHOWN = 32 * 1024, /* bytes of a list: a frame's head has a limit */
-    TITLE_SHOWN = 2048,
-    ID_SHOWN = 1024,
+    NOTE_SHOWN = 2048, /* bytes */
     BODY_MAX = FRAME_BODY_MAX,
 };
 
@@ -168,29 +165,42 @@ void event_tell_text(struct host *host, const char *name, int64_t message, size_
     }
 }
 
-void event_say(struct host *host, bool keep, const char *fmt, ...)
+void event_tell_prompt(struct host *host, const struct prompt *prompt, bool steered)
 {
-    struct conversation *conversation = host->conversation;
-    va_list args;
-    char words[2048];
-    int64_t number = 0;
+    struct client_event event;
+    char id[EVENT_ID_MAX];
 
-    va_start(args, fmt);
-    int len = vsnprintf(words, sizeof words, fmt, args);
-    va_end(args);
-    if (len >= (int)sizeof words)
-        words[str_cut(words, (size_t)len, sizeof words - 2)] = '\0';
-    if (keep && conversation->memory.store != NULL) {
-        struct store_message note = {
-            .role = ROLE_NOTE,
-            .state = MESSAGE_DONE,
-            .text = words,
-            .len = strlen(words),
-            .trigger = turn_prompt(conversation),
-        };
-        number = memory_add(host, &note);
+    event_open(&event, "prompt");
+    json_put(&event.out, "prompt", event_id(host, prompt->number, id));
+    json_put(&event.out, "from", strcmp(prompt->from, "-") != 0 ? prompt->from : NULL);
+    json_open(&event.out, "tags", '[');
+    for (char **tag = prompt->tags; tag != NULL && *tag != NULL; tag++)
+        json_put(&event.out, NULL, *tag);
+    json_close(&event.out, ']');
+    if (steered)
+        json_put_bool(&event.out, "steered", true);
+    event_tell(host, &event, prompt->text, prompt->len, prompt->number);
+    chat_print(host, "prompt", prompt->text, prompt->len);
+}
+
+void event_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
+                   const char *error)
+{
+    struct client_event event;
+    char id[EVENT_ID_MAX];
+
+    event_open(&event, "end");
+    json_put(&event.out, "prompt", event_id(host, prompt, id));
+    json_put(&event.out, "stopReason", stop_reason);
+    if (error != NULL) {
+        json_put_int(&event.out, "code", code);
+        json_put(&event.out, "error", error);
     }
-    event_tell_text(host, "note", number, 0, words, strlen(words));
+    event_tell(host, &event, NULL, 0, prompt);
+    _cleanup_free_ char *line =
+        mem_printf("%s%s%s", stop_reason, error != NULL ? ": " : "", error != NULL ? error : "");
+    chat_print(host, "end", line, strlen(line));
+    server_release_asker(host, prompt);
 }
 
 void event_tell_state(struct host *host, const struct agent_status *status)
@@ -208,7 +218,7 @@ void event_tell_state(struct host *host, const struct agent_status *status)
     struct client_event event;
     event_open(&event, "state");
     json_put(&event.out, "state", agent_state_name(state));
-    json_put_fit(&event.out, "note", note, TITLE_SHOWN);
+    json_put_fit(&event.out, "note", note, NOTE_SHOWN);
     if (status->until_ms != 0)
         json_put_int(&event.out, "untilMs", status->until_ms);
     if (status->retry_ms != 0)
@@ -216,76 +226,3 @@ void event_tell_state(struct host *host, const struct agent_status *status)
     event_tell(host, &event, NULL, 0, turn_prompt(conversation));
 }
 
-void event_put_modes(const struct conversation *conversation, struct json_out *out)
-{
-    json_put_fit(out, "mode", conversation->offered.mode, ID_SHOWN);
-    json_open(out, "modes", '[');
-    for (size_t i = 0; i < conversation->offered.mode_count && out->to->len < LIST_SHOWN; i++) {
-        json_open(out, NULL, '{');
-        json_put_fit(out, "id", conversation->offered.modes[i].id, NAME_SHOWN);
-        json_put_fit(out, "name", conversation->offered.modes[i].name, NAME_SHOWN);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
-}
-
-void event_put_abilities(const struct conversation *conversation, struct json_out *out)
-{
-    const struct abilities *can = &conversation->offered.can;
-
-    if (!can->known) {
-        json_put(out, "can", NULL);
-        return;
-    }
-    json_put_all(out, JO("can"), JB("now", can->now), JB("aside", can->aside),
-                 JB("kept", can->kept), JB("deleteKept", can->delete_kept), JOE);
-}
-
-void event_put_commands(const struct conversation *conversation, struct json_out *out)
-{
-    size_t from = out->to->len;
-
-    json_open(out, "commands", '[');
-    for (size_t i = 0;
-         i < conversation->offered.command_count && out->to->len - from < LIST_SHOWN / 2; i++) {
-        json_open(out, NULL, '{');
-        json_put_fit(out, "name", conversation->offered.commands[i].name, NAME_SHOWN);
-        json_put_fit(out, "description", conversation->offered.commands[i].description, NAME_SHOWN);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
-}
-
-void event_put_permission(const struct host *host, const struct asked_permission *permission,
-                          struct json_out *out)
-{
-    char id[EVENT_ID_MAX];
-    size_t from = out->to->len;
-    size_t i = 0;
-
-    if (permission->number != 0) {
-        json_put(out, "permission", event_id(host, permission->number, id));
-        json_put(out, "message", id);
-    }
-    json_put_fit(out, "id", permission->tool_id, NAME_SHOWN);
-    json_put_fit(out, "title", permission->title, TITLE_SHOWN);
-    json_put_fit(out, "kind", permission->kind, NAME_SHOWN);
-    json_put_bool(out, "plan", permission->plan);
-    json_open(out, "options", '[');
-    for (; i < permission->count && out->to->len - from < LIST_SHOWN; i++) {
-        json_open(out, NULL, '{');
-        json_put_fit(out, "id", permission->options[i].id, ID_SHOWN);
-        json_put_fit(out, "name", permission->options[i].name, NAME_SHOWN);
-        json_put_fit(out, "kind", permission->options[i].kind, NAME_SHOWN);
-        json_close(out, '}');
-    }
-    json_close(out, ']');
-    if (i < permission->count)
-        json_put_int(out, "more", (int64_t)(permission->count - i));
-    if (permission->form != NULL)
-        json_put_raw(out, "form", permission->form);
-    if (permission->url == NULL)
-        return;
-    json_put_all(out, JT("url", permission->url), JT("host", permission->url_host),
-                 JT("elicitation", permission->elicitation));
-}

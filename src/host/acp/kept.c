@@ -195,7 +195,7 @@ static bool handle_deleted(struct host *host, const struct acp_answer *from)
         if (!session->deletes || session->serial != from->serial)
             continue;
         if (!from->ok) {
-            const char *words = link_why(from, why, sizeof why);
+            const char *words = acp_why(from, why, sizeof why);
             session->error = mem_dupn(words, str_fit(words, WHY_SHOWN));
         }
         if (--kept->open == 0)
@@ -251,7 +251,7 @@ static void handle_page(struct host *host, const struct acp_answer *from)
     char why[ERR_TEXT_MAX];
 
     if (!from->ok || !json_is_array(list)) {
-        kept_fail(host, from->ok ? "its answer has no sessions" : link_why(from, why, sizeof why));
+        kept_fail(host, from->ok ? "its answer has no sessions" : acp_why(from, why, sizeof why));
         return;
     }
     keep_page(host, list);

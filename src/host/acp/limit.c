@@ -235,7 +235,7 @@ static bool hold(struct host *host, const struct login_limit *known, int64_t now
     write_note(limit);
     begin_watch(host);
     if (first)
-        event_say(host, true, "another agent with the same login was told to wait: %s",
+        memory_say(host, true, "another agent with the same login was told to wait: %s",
                   limit->note);
     return true;
 }
@@ -379,7 +379,7 @@ static void refuse(struct host *host, const struct acp_limit *told, const char *
     host_log(host, limit->note);
     if (limit->attempts > 1)
         (void)snprintf(often, sizeof often, ", refused %d times", limit->attempts);
-    event_say(host, true, "%s%s: %.*s; mas sends the prompt again %s %s",
+    memory_say(host, true, "%s%s: %.*s; mas sends the prompt again %s %s",
               told->overloaded ? "the provider has too much load" : "a limit of the provider",
               often, (int)str_fit(why, ACP_LIMIT_ANSWER_MAX), why,
               limit->until_ms > 0 ? "when the provider takes prompts again, at"

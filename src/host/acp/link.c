@@ -76,7 +76,7 @@ void link_disconnect(struct host *host)
     link->session = NULL;
     link->cleared = false;
     link->left = link->unclosed = 0;
-    conversation_enter(host, PHASE_OFF, 0, -1);
+    link_enter(host, PHASE_OFF, 0, -1);
     resume_forget(&conversation->resume);
     offered_forget(&conversation->offered);
 }
@@ -88,6 +88,19 @@ void link_free(struct agent_link *link)
     free(link->machine);
     free(link->tools);
     free(link->program);
+}
+
+void link_enter(struct host *host, enum phase phase, int64_t serial, int64_t until)
+{
+    struct phase_state *state = &host->conversation->link.phase;
+    enum phase before = state->now;
+
+    if (phase_enter(state, phase, serial, until))
+        return;
+    _cleanup_free_ char *words =
+        mem_printf("bug in mas: the phase %s follows %s, which waits for %s", phase_name(phase),
+                   phase_name(before), phase_event(before));
+    host_log(host, words);
 }
 
 /* ---- what the agent sends */
@@ -139,7 +152,7 @@ static void on_garbage(void *arg, const char *why, const char *bytes, size_t len
 
     if (turn->on && !turn->skipped && strcmp(why, RPC_TOO_LONG) == 0) {
         turn->skipped = true; /* what is missing may be a part of the answer */
-        event_say(host, true, "a message of the agent is missing: it was longer than %d MiB",
+        memory_say(host, true, "a message of the agent is missing: it was longer than %d MiB",
                   ACP_LINE_MAX >> 20);
     }
     if (host->conversation->link.garbage++ > 0)
@@ -179,7 +192,7 @@ void link_begin(struct host *host)
     if (host->wall.report.sandbox_off && host->preset->sandbox_off.session[0] != '\0')
         acp_set_session_meta(link->acp, host->preset->sandbox_off.session);
     work_open(host);
-    conversation_enter(host, PHASE_INITIALIZES,
+    link_enter(host, PHASE_INITIALIZES,
                        acp_initialize(link->acp, host->preset->offers, host->preset->initialize_ms),
                        -1);
 }
@@ -423,17 +436,3 @@ void link_add_login(const struct host *host, struct str *to)
     str_add(to, any ? "; then ask again" : ", then ask again");
 }
 
-const char *link_why(const struct acp_answer *answer, char *buf, size_t size)
-{
-    const char *words =
-        answer->message != NULL && answer->message[0] != '\0' ? answer->message : "unknown error";
-
-    if (answer->code == ACP_TIMED_OUT)
-        (void)snprintf(buf, size, "no answer in time");
-    else if (answer->code == ACP_BAD_ANSWER)
-        (void)snprintf(buf, size, "%.*s", (int)str_fit(words, WORDS_SHOWN), words);
-    else
-        (void)snprintf(buf, size, "%.*s (%lld)", (int)str_fit(words, WORDS_SHOWN), words,
-                       (long long)answer->code);
-    return buf;
-}

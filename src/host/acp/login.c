@@ -145,12 +145,12 @@ void login_ended(struct host *host, int status)
     chat_open(host); /* which reads from the store what is said before it listens */
     if (!done) {
         if (WIFEXITED(status))
-            event_say(host, true, "the login has failed (exit code %d)", WEXITSTATUS(status));
+            memory_say(host, true, "the login has failed (exit code %d)", WEXITSTATUS(status));
         else
-            event_say(host, true, "the login has failed (signal %d)", WTERMSIG(status));
+            memory_say(host, true, "the login has failed (signal %d)", WTERMSIG(status));
         return;
     }
-    event_say(host, true, "the login is done; the agent starts again");
+    memory_say(host, true, "the login is done; the agent starts again");
     link->needs_login = false;
     if (host->child.phase == CHILD_RUNS)
         child_end(host, child_times(host), 0, true);

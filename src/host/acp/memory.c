@@ -10,6 +10,31 @@
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 
+void memory_say(struct host *host, bool keep, const char *fmt, ...)
+{
+    struct conversation *conversation = host->conversation;
+    va_list args;
+    char words[2048];
+    int64_t number = 0;
+
+    va_start(args, fmt);
+    int len = vsnprintf(words, sizeof words, fmt, args);
+    va_end(args);
+    if (len >= (int)sizeof words)
+        words[str_cut(words, (size_t)len, sizeof words - 2)] = '\0';
+    if (keep && conversation->memory.store != NULL) {
+        struct store_message note = {
+            .role = ROLE_NOTE,
+            .state = MESSAGE_DONE,
+            .text = words,
+            .len = strlen(words),
+            .trigger = turn_prompt(conversation),
+        };
+        number = memory_add(host, &note);
+    }
+    event_tell_text(host, "note", number, 0, words, strlen(words));
+}
+
 /* Finds out how the newest turn ended, if this host has seen none, and tells of one that was cut
  * off. */
 static int restore_turn(struct host *host, struct err *err)
@@ -26,7 +51,7 @@ static int restore_turn(struct host *host, struct err *err)
     if (turn.over && (turn.state == MESSAGE_FAILED || turn.stopped))
         attention_restore(host, outcome, turn.why, turn.time_ms, cut);
     if (cut)
-        event_say(host, false, "its turn was stopped: %s; to ask again: mas ask %s %s --again",
+        memory_say(host, false, "its turn was stopped: %s; to ask again: mas ask %s %s --again",
                   turn.why != NULL ? turn.why : "",
                   session_label(&host->root, host->session.id).text, host->agent->id);
     store_turn_free(&turn);
@@ -50,7 +75,7 @@ static int open_store(struct host *host, struct err *err)
     if (lost) {
         host_note_memory(host, STORE_FILE " has nothing of its earlier conversation");
         host_log(host, host->memory);
-        event_say(host, false, "%s", host->memory);
+        memory_say(host, false, "%s", host->memory);
     }
     if (restore_turn(host, err) == 0 && queue_read(host, err) == 0)
         return 0;
@@ -72,7 +97,7 @@ static int need_store(struct host *host, bool *ret_said, struct err *err)
         return -1;
     *ret_said = words != NULL;
     if (words != NULL)
-        event_say(host, false, "%s", words);
+        memory_say(host, false, "%s", words);
     return open_store(host, err);
 }
 
@@ -103,7 +128,7 @@ static void begin_anew(struct host *host, bool said)
     if (host->memory[0] == '\0')
         host_note_memory(host, STORE_FILE " was set aside, and what was said before with it");
     if (!said) /* another host of the team, or doctor, has set it aside */
-        event_say(host, false, STORE_FILE " was set aside; mas has created a new one");
+        memory_say(host, false, STORE_FILE " was set aside; mas has created a new one");
 }
 
 /* Closes the store, and forgets the numbers and places that only it knows. */
@@ -146,7 +171,7 @@ void memory_failed(struct host *host, const struct err *err)
     if (conversation->memory.store == NULL)
         unwritten_note(host, &again);
     if (!said)
-        event_say(host, false, "new messages cannot be stored: %s", err->text);
+        memory_say(host, false, "new messages cannot be stored: %s", err->text);
 }
 
 bool memory_kept(struct host *host, int rc, const struct err *err)
@@ -154,6 +179,15 @@ bool memory_kept(struct host *host, int rc, const struct err *err)
     if (rc == -1)
         memory_failed(host, err);
     return rc == 0;
+}
+
+struct store_budget memory_budget(const struct host *host)
+{
+    return (struct store_budget){
+        .messages = config_number(&host->config, SETTING_MEMORY_MESSAGES),
+        .each = (size_t)config_number(&host->config, SETTING_MEMORY_EACH),
+        .all = (size_t)config_number(&host->config, SETTING_MEMORY_ALL),
+    };
 }
 
 /* ---- writes */
@@ -249,12 +283,24 @@ static int run_end(struct store *store, struct unwritten_write *write, struct er
                           (enum store_state)write->n[1], write->text[1], err);
 }
 
+enum store_state memory_end_state(const char *stop_reason)
+{
+    static const char *const interrupts[] = {"cancelled", HOST_END_STOPPED, HOST_END_CLEARED};
+
+    if (strcmp(stop_reason, HOST_END_FAILED) == 0)
+        return MESSAGE_FAILED;
+    for (size_t i = 0; i < ARRAY_LEN(interrupts); i++)
+        if (strcmp(stop_reason, interrupts[i]) == 0)
+            return MESSAGE_INTERRUPTED;
+    return MESSAGE_DONE;
+}
+
 void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason, const char *why)
 {
     const struct unwritten_write write = {
         .run = run_end,
         .number = prompt,
-        .n = {host->conversation->memory.place.query, turn_end_state(stop_reason)},
+        .n = {host->conversation->memory.place.query, memory_end_state(stop_reason)},
         .text = {stop_reason, why},
         .len = strlen(stop_reason),
     };

@@ -7,6 +7,7 @@
 enum {
     WORDS_SHOWN = 200, /* bytes of a name in a list */
     VALUE_MAX = 1024, /* bytes of an id or value that is told */
+    LIST_SHOWN = 32 * 1024, /* bytes of a list: a frame's head has a limit */
     TOLD_MAX = 32 * 1024, /* bytes of all that is told; what is left out can be set all the same */
 };
 
@@ -81,6 +82,46 @@ void offered_learn(struct host *host)
                                                          .delete_kept = info->list && info->remove};
 }
 
+void offered_put_modes(const struct conversation *conversation, struct json_out *out)
+{
+    json_put_fit(out, "mode", conversation->offered.mode, VALUE_MAX);
+    json_open(out, "modes", '[');
+    for (size_t i = 0; i < conversation->offered.mode_count && out->to->len < LIST_SHOWN; i++) {
+        json_open(out, NULL, '{');
+        json_put_fit(out, "id", conversation->offered.modes[i].id, WORDS_SHOWN);
+        json_put_fit(out, "name", conversation->offered.modes[i].name, WORDS_SHOWN);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+void offered_put_abilities(const struct conversation *conversation, struct json_out *out)
+{
+    const struct abilities *can = &conversation->offered.can;
+
+    if (!can->known) {
+        json_put(out, "can", NULL);
+        return;
+    }
+    json_put_all(out, JO("can"), JB("now", can->now), JB("aside", can->aside),
+                 JB("kept", can->kept), JB("deleteKept", can->delete_kept), JOE);
+}
+
+void offered_put_commands(const struct conversation *conversation, struct json_out *out)
+{
+    size_t from = out->to->len;
+
+    json_open(out, "commands", '[');
+    for (size_t i = 0;
+         i < conversation->offered.command_count && out->to->len - from < LIST_SHOWN / 2; i++) {
+        json_open(out, NULL, '{');
+        json_put_fit(out, "name", conversation->offered.commands[i].name, WORDS_SHOWN);
+        json_put_fit(out, "description", conversation->offered.commands[i].description, WORDS_SHOWN);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
 void offered_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
                          size_t count)
 {
@@ -99,7 +140,7 @@ void offered_parse_modes(struct host *host, const char *mode, const struct acp_w
     if (count == 0 && mode == NULL)
         return;
     event_open(&event, "mode");
-    event_put_modes(host->conversation, &event.out);
+    offered_put_modes(host->conversation, &event.out);
     event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
 }
 

@@ -11,7 +11,11 @@
 #include "host/acp/turn_side.h"
 
 enum {
-    OPTION_SHOWN = 1024, /* bytes that listeners are told of an option */
+    /* bytes that clients are told */
+    OPTION_SHOWN = 1024,
+    NAME_SHOWN = 200,
+    TITLE_SHOWN = 2048,
+    LIST_SHOWN = 32 * 1024,
 };
 
 static void permission_free(struct asked_permission *permission)
@@ -49,6 +53,40 @@ static void remove_at(struct permissions *permissions, size_t index)
 
 /* ---- what clients are told */
 
+void permission_put(const struct host *host, const struct asked_permission *permission,
+                          struct json_out *out)
+{
+    char id[EVENT_ID_MAX];
+    size_t from = out->to->len;
+    size_t i = 0;
+
+    if (permission->number != 0) {
+        json_put(out, "permission", event_id(host, permission->number, id));
+        json_put(out, "message", id);
+    }
+    json_put_fit(out, "id", permission->tool_id, NAME_SHOWN);
+    json_put_fit(out, "title", permission->title, TITLE_SHOWN);
+    json_put_fit(out, "kind", permission->kind, NAME_SHOWN);
+    json_put_bool(out, "plan", permission->plan);
+    json_open(out, "options", '[');
+    for (; i < permission->count && out->to->len - from < LIST_SHOWN; i++) {
+        json_open(out, NULL, '{');
+        json_put_fit(out, "id", permission->options[i].id, OPTION_SHOWN);
+        json_put_fit(out, "name", permission->options[i].name, NAME_SHOWN);
+        json_put_fit(out, "kind", permission->options[i].kind, NAME_SHOWN);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+    if (i < permission->count)
+        json_put_int(out, "more", (int64_t)(permission->count - i));
+    if (permission->form != NULL)
+        json_put_raw(out, "form", permission->form);
+    if (permission->url == NULL)
+        return;
+    json_put_all(out, JT("url", permission->url), JT("host", permission->url_host),
+                 JT("elicitation", permission->elicitation));
+}
+
 static void store_decision(struct host *host, const struct asked_permission *permission,
                            const struct acp_word *option, const char *by)
 {
@@ -58,7 +96,7 @@ static void store_decision(struct host *host, const struct asked_permission *per
     if (permission->number == 0)
         return;
     json_open(&out, NULL, '{');
-    event_put_permission(host, permission, &out);
+    permission_put(host, permission, &out);
     json_put_all(&out, JT("option", option != NULL ? option->id : NULL),
                  JT("name", option != NULL ? option->name : NULL), JT("by", by));
     json_close(&out, '}');
@@ -94,7 +132,7 @@ static size_t open_event(const struct host *host, const struct asked_permission 
     size_t len = strlen(permission->details);
 
     event_open(event, "permission");
-    event_put_permission(host, permission, &event->out);
+    permission_put(host, permission, &event->out);
     *ret_body = len > 0 ? permission->details : NULL;
     return len;
 }
@@ -178,7 +216,7 @@ static void store_permission(struct host *host, struct asked_permission *permiss
     struct json_out out = {.to = &data};
 
     json_open(&out, NULL, '{');
-    event_put_permission(host, permission, &out);
+    permission_put(host, permission, &out);
     json_close(&out, '}');
     str_addn(&text, permission->title, str_fit(permission->title, STORE_TEXT_MAX / 4));
     if (permission->details[0] != '\0')

@@ -112,7 +112,7 @@ int queue_read(struct host *host, struct err *err)
         mem_printf("%zu waiting prompt%s %s sent now", queue->count, queue->count == 1 ? "" : "s",
                    queue->count == 1 ? "is" : "are");
     host_log(host, words);
-    event_say(host, false, "%s", words);
+    memory_say(host, false, "%s", words);
     return 0;
 }
 
@@ -222,6 +222,25 @@ void queue_open(struct host *host)
 
 /* ---- the end without a turn */
 
+void queue_tell_outcome(struct host *host, int64_t number, const char *outcome, const char *why)
+{
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
+        _cleanup_str_ struct str head = STR_INIT;
+        struct json_out out;
+
+        if (client->kind != CLIENT_STEERS || client->prompt != number)
+            continue;
+        request_open_answer(host, &head, &out);
+        json_put(&out, "outcome", outcome);
+        if (why != NULL)
+            json_put(&out, "why", why);
+        request_close_answer(client, &head, &out);
+        client->kind = client->stays ? CLIENT_WATCHES : CLIENT_LEAVES;
+        client->dirty = client->stays;
+    }
+}
+
 void queue_drop(struct host *host, struct prompt *prompt, bool kept, const char *stop_reason,
                 const char *error)
 {
@@ -231,11 +250,11 @@ void queue_drop(struct host *host, struct prompt *prompt, bool kept, const char 
         memory_end_prompt(host, prompt->number, stop_reason, error);
     if (failed)
         attention_turn_ended(host, TURN_FAILED, error);
-    steer_tell(host, prompt->number, "queued", stop_reason);
+    queue_tell_outcome(host, prompt->number, "queued", stop_reason);
     _cleanup_free_ char *outcome =
         error != NULL ? mem_printf("%s: %s", stop_reason, error) : mem_dup(stop_reason);
     host_log_message(host, prompt->from, prompt->len, outcome);
-    turn_tell_end(host, prompt->number, stop_reason, 0, error);
+    event_tell_end(host, prompt->number, stop_reason, 0, error);
     queue_free_prompt(prompt);
 }
 
@@ -260,6 +279,6 @@ void queue_keep(struct host *host, const char *why)
             continue;
         prompt->kept = true;
         host_log_message(host, prompt->from, prompt->len, "kept");
-        turn_tell_end(host, prompt->number, HOST_END_STOPPED, 0, words);
+        event_tell_end(host, prompt->number, HOST_END_STOPPED, 0, words);
     }
 }

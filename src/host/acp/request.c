@@ -266,7 +266,7 @@ static void put_open(const struct host *host, const struct asked_permission *per
     struct json_out out = {.to = to};
 
     json_open(&out, NULL, '{');
-    event_put_permission(host, permission, &out);
+    permission_put(host, permission, &out);
     if (permission->details[0] != '\0' && to->len + 6 * (size_t)DETAILS_SHOWN < room) {
         _cleanup_free_ char *details = shorten(permission->details);
         json_put(&out, "details", details);
@@ -291,9 +291,9 @@ int acp_request_listen(struct host *host, struct client *client, const struct fr
     request_open_answer(host, &head, &out);
     agent_status_tell(&status, &out);
     json_put_int(&out, "query", conversation->memory.place.number);
-    event_put_abilities(conversation, &out);
-    event_put_modes(conversation, &out);
-    event_put_commands(conversation, &out);
+    offered_put_abilities(conversation, &out);
+    offered_put_modes(conversation, &out);
+    offered_put_commands(conversation, &out);
     json_open(&out, "permissions", '[');
     for (size_t i = 0; i < conversation->permissions.count; i++) {
         _cleanup_str_ struct str one = STR_INIT;

@@ -25,7 +25,7 @@ enum {
 static bool has_history(struct host *host)
 {
     const struct conversation *conversation = host->conversation;
-    const struct store_budget budget = conversation_budget(host);
+    const struct store_budget budget = memory_budget(host);
     const struct conversation_memory *memory = &conversation->memory;
     _cleanup_str_ struct str history = STR_INIT;
     struct err err = ERR_INIT;
@@ -200,7 +200,7 @@ void resume_open_session(struct host *host)
     int64_t serial =
         acp_session_new(link->acp, link->cwd, link->tools, host->preset->initialize_ms);
 
-    conversation_enter(host, PHASE_OPENS, serial, -1);
+    link_enter(host, PHASE_OPENS, serial, -1);
 }
 
 /* ---- the methods */
@@ -264,13 +264,13 @@ static void try_method(struct host *host, enum resume_method method)
     opening_set(host);
     if (method == METHOD_RESUME && may_try(conversation, METHOD_RESUME, info->resume)) {
         int64_t serial = acp_session_resume(link->acp, link->session, link->cwd, link->tools, ms);
-        conversation_enter(host, PHASE_RESUMES, serial, -1);
+        link_enter(host, PHASE_RESUMES, serial, -1);
         return;
     }
     if (method <= METHOD_LOAD && may_try(conversation, METHOD_LOAD, info->load)) {
         int64_t serial = acp_session_load(link->acp, link->session, link->cwd, link->tools, ms);
         conversation->resume.replayed = 0;
-        conversation_enter(host, PHASE_LOADS, serial, -1);
+        link_enter(host, PHASE_LOADS, serial, -1);
         return;
     }
     if (conversation->resume.failed != 0)
@@ -409,7 +409,7 @@ static void handle_initialize(struct host *host, const struct acp_answer *answer
     if (needs_login(host, answer))
         return;
     if (!answer->ok) {
-        (void)link_why(answer, why, sizeof why);
+        (void)acp_why(answer, why, sizeof why);
         if (answer->code != ACP_TIMED_OUT && child_retry(host, time_monotonic_ms()))
             host_log(host, why);
         else
@@ -467,10 +467,10 @@ static void handle_resumed(struct host *host, const struct acp_answer *answer)
         }
         /* the replay may come before the answer or after it */
         conversation->resume.quiet_since = now;
-        conversation_enter(host, PHASE_SETTLES, 0, now + SETTLE_MAX_MS);
+        link_enter(host, PHASE_SETTLES, 0, now + SETTLE_MAX_MS);
         return;
     }
-    const char *why = link_why(answer, buf, sizeof buf);
+    const char *why = acp_why(answer, buf, sizeof buf);
     add_note(&conversation->resume, method_name(method), "failed", why);
     if (counts(answer))
         count_method(host, method, why);
@@ -515,7 +515,7 @@ static void handle_new(struct host *host, const struct acp_answer *answer)
     }
     if (!answer->ok || answer->session == NULL) {
         give_up(host, "the agent created no session: %s",
-                answer->ok ? "it returned no id" : link_why(answer, why, sizeof why));
+                answer->ok ? "it returned no id" : acp_why(answer, why, sizeof why));
         return;
     }
     host->conversation->link.session = mem_dup(answer->session);

@@ -42,7 +42,7 @@ static int64_t ask_option(struct host *host, const struct config_option *option,
         return 0;
     const char *known = value_of(option, value);
     if (known == NULL) /* it was set before the agent had told that it is boolean */
-        event_say(host, true, "the option '%s' is on or off: '%s' is not set", option->id, value);
+        memory_say(host, true, "the option '%s' is on or off: '%s' is not set", option->id, value);
     if (known == NULL || has_value(host, option->value, known))
         return 0;
     return acp_set_option(link->acp, link->session, option->id, known, option->boolean, SETTING_MS);
@@ -59,7 +59,7 @@ static int64_t ask_mode(struct host *host, const char *mode)
         return acp_set_mode(link->acp, link->session, mode, SETTING_MS);
     const struct config_option *option = offered_find(offered, NULL, "mode");
     if (offered->mode_count > 0 || option == NULL)
-        event_say(host, true, "the agent has no mode '%s'%s%s", mode,
+        memory_say(host, true, "the agent has no mode '%s'%s%s", mode,
                   offered->mode[0] != '\0' ? ": its mode is " : "", offered->mode);
     return offered->mode_count == 0 ? ask_option(host, option, mode) : 0;
 }
@@ -83,7 +83,7 @@ static int64_t ask_model(struct host *host)
         return 0;
     const struct config_option *option = offered_find(&conversation->offered, NULL, "model");
     if (option == NULL)
-        event_say(host, true, "the agent has no option for its model: '%s' is not set", model);
+        memory_say(host, true, "the agent has no option for its model: '%s' is not set", model);
     return ask_option(host, option, model);
 }
 
@@ -128,17 +128,17 @@ static void make_next(struct host *host)
             serial = ask_kept(host, setting - OTHERS, &more);
         if (serial == 0)
             continue;
-        conversation_enter(host, PHASE_SETS, serial, -1);
+        link_enter(host, PHASE_SETS, serial, -1);
         return;
     }
-    conversation_enter(host, PHASE_READY, 0, -1);
+    link_enter(host, PHASE_READY, 0, -1);
     turn_run(host);
 }
 
 void settings_begin(struct host *host)
 {
     host->conversation->settings.next = 0;
-    conversation_enter(host, PHASE_SETS, 0, -1);
+    link_enter(host, PHASE_SETS, 0, -1);
     make_next(host);
 }
 
@@ -290,7 +290,7 @@ static void conclude(struct host *host, size_t index, const char *why)
                        setting.option == NULL ? "the mode of" : "an option of", host->agent->id);
     if (client == NULL) {
         if (rc == -1)
-            event_say(host, true, "%s", err.text);
+            memory_say(host, true, "%s", err.text);
         offered_tell_options(host); /* a client may show what it wanted to set */
     } else if (rc == -1) {
         server_refuse(client, &err);
@@ -334,13 +334,13 @@ void settings_answer(struct host *host, const struct acp_answer *answer)
         offered_parse_modes(host, answer->mode, NULL, 0);
     if (i < settings->asked_count)
         conclude(host, i,
-                 !answer->ok ? link_why(answer, why, sizeof why)
+                 !answer->ok ? acp_why(answer, why, sizeof why)
                  : !present  ? "another conversation is open now"
                              : NULL);
     else if (!answer->ok)
-        event_say(host, true, "the agent rejected the %s: %s",
+        memory_say(host, true, "the agent rejected the %s: %s",
                   answer->call == ACP_CALL_SET_MODE ? "mode" : "option",
-                  link_why(answer, why, sizeof why));
+                  acp_why(answer, why, sizeof why));
     if (waited_for)
         make_next(host);
 }

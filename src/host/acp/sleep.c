@@ -306,7 +306,7 @@ void sleep_begin(struct host *host)
     mark(host);
     host->conversation->sleep.marked = true;
     host_log(host, "asleep");
-    event_say(host, true, "the agent sleeps; its next prompt or a key press wakes it");
+    memory_say(host, true, "the agent sleeps; its next prompt or a key press wakes it");
     child_sleep(host);
 }
 
@@ -323,7 +323,7 @@ void sleep_process_starts(struct host *host)
     (void)unlinkat(host->run, name,
                    0); /* left, it keeps the next host's agent asleep until asked */
     host_log(host, "awake");
-    event_say(host, true, "the agent wakes");
+    memory_say(host, true, "the agent wakes");
 }
 
 void sleep_process_ended(struct host *host)

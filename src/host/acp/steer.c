@@ -38,31 +38,12 @@ void steer_prompt(struct host *host, int64_t number)
     prompt->steer = acp_steer(conversation->link.acp, conversation->link.session, blocks, STEER_MS);
 }
 
-void steer_tell(struct host *host, int64_t number, const char *outcome, const char *why)
-{
-    for (size_t i = 0; i < host->server.count; i++) {
-        struct client *client = &host->server.clients[i];
-        _cleanup_str_ struct str head = STR_INIT;
-        struct json_out out;
-
-        if (client->kind != CLIENT_STEERS || client->prompt != number)
-            continue;
-        request_open_answer(host, &head, &out);
-        json_put(&out, "outcome", outcome);
-        if (why != NULL)
-            json_put(&out, "why", why);
-        request_close_answer(client, &head, &out);
-        client->kind = client->stays ? CLIENT_WATCHES : CLIENT_LEAVES;
-        client->dirty = client->stays;
-    }
-}
-
 /* Lets a prompt wait for a turn of its own, also for the next host. */
 static void let_wait(struct host *host, struct prompt *prompt, const char *why)
 {
     prompt->steer = 0;
     memory_update(host, prompt->number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
-    steer_tell(host, prompt->number, "queued", why);
+    queue_tell_outcome(host, prompt->number, "queued", why);
 }
 
 /* The agent has taken a prompt: it belongs to the turn. */
@@ -73,8 +54,8 @@ static void take(struct host *host, size_t index)
     struct prompt prompt = queue_remove(conversation, index);
 
     prompt.steer = 0;
-    turn_tell_prompt(host, &prompt, true);
-    steer_tell(host, prompt.number, "steered", NULL);
+    event_tell_prompt(host, &prompt, true);
+    queue_tell_outcome(host, prompt.number, "steered", NULL);
     if (!turn->on) { /* it has just ended, and the agent's words came after its end */
         queue_drop(host, &prompt, false, "end_turn", NULL);
         return;
@@ -99,7 +80,7 @@ void steer_answer(struct host *host, const struct acp_answer *answer)
         take(host, i);
     else
         let_wait(host, &queue->prompts[i],
-                 answer->ok ? "its turn has just ended" : link_why(answer, why, sizeof why));
+                 answer->ok ? "its turn has just ended" : acp_why(answer, why, sizeof why));
 }
 
 void steer_drop_all(struct host *host)

@@ -18,7 +18,7 @@ static const char ask_words[] =
 static char *read_long(struct host *host)
 {
     const struct conversation_memory *memory = &host->conversation->memory;
-    const struct store_budget budget = conversation_budget(host);
+    const struct store_budget budget = memory_budget(host);
     const struct store_budget larger = {
         .messages = budget.messages * TIMES, .each = budget.each, .all = budget.all * TIMES};
     int64_t query = memory->place.query;
@@ -44,7 +44,7 @@ static bool ask_session(struct host *host)
         return false;
     const char *blocks[] = {text, ask_words, NULL};
     int64_t serial = acp_prompt(link->acp, link->session, blocks, SUMMARY_MS);
-    conversation_enter(host, PHASE_SUMS_UP, serial, -1);
+    link_enter(host, PHASE_SUMS_UP, serial, -1);
     return true;
 }
 
@@ -63,7 +63,7 @@ void summary_copied(struct host *host, const struct acp_answer *answer)
     }
     resume->copy = mem_dup(answer->session);
     int64_t serial = acp_prompt(link->acp, resume->copy, blocks, SUMMARY_MS);
-    conversation_enter(host, PHASE_SUMS_UP, serial, -1);
+    link_enter(host, PHASE_SUMS_UP, serial, -1);
 }
 
 void summary_forget(struct host *host)
@@ -93,7 +93,7 @@ bool summary_begin(struct host *host)
     if (lost == NULL)
         return ask_session(host);
     int64_t serial = acp_session_fork(link->acp, lost, link->cwd, NULL, host->preset->resume_ms);
-    conversation_enter(host, PHASE_SUMS_UP, serial, -1);
+    link_enter(host, PHASE_SUMS_UP, serial, -1);
     return true;
 }
 
@@ -102,10 +102,10 @@ void summary_end(struct host *host, const struct acp_answer *answer)
     struct conversation *conversation = host->conversation;
     const struct agent_link *link = &conversation->link;
     struct str *summary = &conversation->resume.summary;
-    size_t most = conversation_budget(host).all / SUMMARY_SHARE;
+    size_t most = memory_budget(host).all / SUMMARY_SHARE;
 
     if (!answer->ok) {
-        event_say(host, true, "the agent made no summary of the earlier messages: %s",
+        memory_say(host, true, "the agent made no summary of the earlier messages: %s",
                   answer->message != NULL ? answer->message : "no answer");
         acp_cancel(link->acp,
                    conversation->resume.copy != NULL ? conversation->resume.copy : link->session);

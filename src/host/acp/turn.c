@@ -17,18 +17,6 @@ enum {
     WHY_MAX = 2000, /* bytes of an agent's own words in an error */
 };
 
-int64_t turn_prompt(const struct conversation *conversation)
-{
-    return conversation->turn.on ? conversation->turn.prompt.number : 0;
-}
-
-int64_t turn_next_prompt(const struct conversation *conversation)
-{
-    return conversation->turn.on || conversation->queue.count == 0
-               ? turn_prompt(conversation)
-               : conversation->queue.prompts[0].number;
-}
-
 /* Returns true if the agent takes prompts. One that ends takes nothing more: its prompts are for
  * the next process. */
 static bool takes_prompts(const struct host *host)
@@ -46,31 +34,13 @@ bool turn_begins_at_once(struct host *host)
 
 /* ---- its beginning */
 
-void turn_tell_prompt(struct host *host, const struct prompt *prompt, bool steered)
-{
-    struct client_event event;
-    char id[EVENT_ID_MAX];
-
-    event_open(&event, "prompt");
-    json_put(&event.out, "prompt", event_id(host, prompt->number, id));
-    json_put(&event.out, "from", strcmp(prompt->from, "-") != 0 ? prompt->from : NULL);
-    json_open(&event.out, "tags", '[');
-    for (char **tag = prompt->tags; tag != NULL && *tag != NULL; tag++)
-        json_put(&event.out, NULL, *tag);
-    json_close(&event.out, ']');
-    if (steered)
-        json_put_bool(&event.out, "steered", true);
-    event_tell(host, &event, prompt->text, prompt->len, prompt->number);
-    chat_print(host, "prompt", prompt->text, prompt->len);
-}
-
 /* Appends what was said before the message `before`, for a session that does not know it: all of
  * it, or what came after the last turn that ended well. */
 static void add_history(struct host *host, int64_t before, struct str *ret)
 {
     struct conversation *conversation = host->conversation;
     const struct conversation_memory *memory = &conversation->memory;
-    struct store_budget budget = conversation_budget(host);
+    struct store_budget budget = memory_budget(host);
     struct err err = ERR_INIT;
 
     if (!conversation->resume.prime)
@@ -188,7 +158,7 @@ static void begin_turn(struct host *host)
     turn->prompt = queue_remove(conversation, 0);
     limit_turn_begins(host);
     if (!turn->prompt.told)
-        turn_tell_prompt(host, &turn->prompt, false);
+        event_tell_prompt(host, &turn->prompt, false);
     sleep_turn_begins(host);
     send_prompt(host);
 }
@@ -239,39 +209,7 @@ void turn_put_back(struct host *host)
     turns_ended(host);
 }
 
-void turn_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
-                   const char *error)
-{
-    struct client_event event;
-    char id[EVENT_ID_MAX];
-
-    event_open(&event, "end");
-    json_put(&event.out, "prompt", event_id(host, prompt, id));
-    json_put(&event.out, "stopReason", stop_reason);
-    if (error != NULL) {
-        json_put_int(&event.out, "code", code);
-        json_put(&event.out, "error", error);
-    }
-    event_tell(host, &event, NULL, 0, prompt);
-    _cleanup_free_ char *line =
-        mem_printf("%s%s%s", stop_reason, error != NULL ? ": " : "", error != NULL ? error : "");
-    chat_print(host, "end", line, strlen(line));
-    server_release_asker(host, prompt);
-}
-
-enum store_state turn_end_state(const char *stop_reason)
-{
-    static const char *const interrupts[] = {"cancelled", HOST_END_STOPPED, HOST_END_CLEARED};
-
-    if (strcmp(stop_reason, HOST_END_FAILED) == 0)
-        return MESSAGE_FAILED;
-    for (size_t i = 0; i < ARRAY_LEN(interrupts); i++)
-        if (strcmp(stop_reason, interrupts[i]) == 0)
-            return MESSAGE_INTERRUPTED;
-    return MESSAGE_DONE;
-}
-
-enum turn_outcome turn_outcome(const char *stop_reason)
+static enum turn_outcome outcome_of(const char *stop_reason)
 {
     return strcmp(stop_reason, HOST_END_FAILED) == 0    ? TURN_FAILED
            : strcmp(stop_reason, HOST_END_STOPPED) == 0 ? TURN_STOPPED
@@ -294,7 +232,7 @@ static void note_success(struct host *host)
 void turn_end(struct host *host, const char *stop_reason, int64_t code, const char *error)
 {
     struct turn *turn = &host->conversation->turn;
-    bool succeeded = turn_end_state(stop_reason) == MESSAGE_DONE;
+    bool succeeded = memory_end_state(stop_reason) == MESSAGE_DONE;
 
     if (!turn->on)
         return;
@@ -310,8 +248,8 @@ void turn_end(struct host *host, const char *stop_reason, int64_t code, const ch
         sleep_turn_ended(host);
     }
     host_log_message(host, turn->prompt.from, turn->prompt.len, stop_reason);
-    attention_turn_ended(host, turn_outcome(stop_reason), error);
-    turn_tell_end(host, turn->prompt.number, stop_reason, code, error);
+    attention_turn_ended(host, outcome_of(stop_reason), error);
+    event_tell_end(host, turn->prompt.number, stop_reason, code, error);
     steer_end(host, stop_reason);
     turn_free(turn);
     budget_turn_ended(host);

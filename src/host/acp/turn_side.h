@@ -25,6 +25,8 @@ struct tool_table;
 struct turn;
 
 /* ---- memory.c */
+/* Tells a message of mas; with `keep` it is stored first. */
+void memory_say(struct host *host, bool keep, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Opens the store unless it is open, and reads the prompts that wait in it. */
 int memory_need(struct host *host, struct err *err);
 /* Handles a failed call of the store: tells the clients once a turn, sets a damaged store aside and
@@ -42,6 +44,8 @@ void memory_append(struct host *host, int64_t number, const char *text, size_t l
 void memory_finish(struct host *host, int64_t number);
 /* Stores that a prompt belongs to the turn of another, 0: to none; see store_join_turn(). */
 void memory_join_turn(struct host *host, int64_t number, int64_t turn);
+/* Returns the state that the messages of a turn get if it ends so. */
+enum store_state memory_end_state(const char *stop_reason);
 /* Stores the end of a prompt, and why it has failed or was stopped (NULL: not known); see
  * store_end_turn(). */
 void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason, const char *why);
@@ -55,6 +59,9 @@ int64_t memory_write(struct host *host, const struct unwritten_write *write);
 int64_t memory_tick(struct host *host, int64_t now);
 /* Tries for the last time, and closes the store. */
 void memory_close(struct host *host);
+
+/* Returns how much of what was said goes in front of a prompt ([memory]). */
+struct store_budget memory_budget(const struct host *host);
 
 /* ---- queue.c */
 /*
@@ -93,6 +100,8 @@ void queue_push_first(struct host *host, const struct prompt *prompt);
 struct prompt queue_remove(struct conversation *conversation, size_t index);
 /* Returns the index of a prompt; queue.count if it does not wait. */
 size_t queue_find(const struct conversation *conversation, int64_t number);
+/* Tells the client that waits for it what has become of a prompt: "steered" or "queued". */
+void queue_tell_outcome(struct host *host, int64_t number, const char *outcome, const char *why);
 /* Ends a prompt without a turn, and frees it. `kept`: its end is in the store already. */
 void queue_drop(struct host *host, struct prompt *prompt, bool kept, const char *stop_reason,
                 const char *error);
@@ -125,28 +134,16 @@ struct turn_words {
 /* Sends a prompt with what the session has to know first: role, history, and who asks. Returns the
  * serial of the request. */
 int64_t turn_send(struct host *host, const struct turn_words *words);
-/* Tells that the turn of a prompt begins, or that the agent has taken it in the middle of one. */
-void turn_tell_prompt(struct host *host, const struct prompt *prompt, bool steered);
 /* Returns words that tell a model which agent speaks to it, which the caller frees; NULL if a
  * person does. */
 char *turn_name_sender(const struct host *host, const char *from);
 /* Puts the prompt of the turn back in front of the queue. Nobody is told. */
 void turn_put_back(struct host *host);
-/* Tells the end of a prompt to those who wait for it. */
-void turn_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
-                   const char *error);
-/* Returns the state that the messages of a turn get if it ends so, and what becomes of the turn. */
-enum store_state turn_end_state(const char *stop_reason);
-enum turn_outcome turn_outcome(const char *stop_reason);
 /* Asks the agent to end the turn; without a turn, ends the prompt that waits longest. Returns false
  * if there is neither. */
 bool turn_cancel(struct host *host);
 /* The same for one prompt, which may wait. */
 bool turn_cancel_prompt(struct host *host, int64_t number);
-/* Returns the number of the prompt at work, 0: none; the second function else that of the prompt
- * that waits longest. */
-int64_t turn_prompt(const struct conversation *conversation);
-int64_t turn_next_prompt(const struct conversation *conversation);
 /* Returns true if a prompt that is added now begins its turn at once. */
 bool turn_begins_at_once(struct host *host);
 
@@ -168,8 +165,6 @@ void steer_end(struct host *host, const char *stop_reason);
 /* Puts them back in front of the queue, with the turn's own prompt. */
 void steer_put_back(struct host *host);
 void steer_free(struct turn *turn);
-/* Tells the client that waits for it what has become of a prompt: "steered" or "queued". */
-void steer_tell(struct host *host, int64_t number, const char *outcome, const char *why);
 
 /* ---- compact.c */
 /* Handles news of a compaction, and keeps what is left of the context: a boundary of the history.
@@ -331,6 +326,9 @@ void permission_withdraw(struct host *host, const char *ticket);
  * itself. */
 void permission_drop_all(struct host *host);
 void permission_drop_of(struct host *host, const char *subagent);
+/* Writes what is asked. */
+void permission_put(const struct host *host, const struct asked_permission *permission,
+                          struct json_out *out);
 /* Sends those that are asked to a client that came later. */
 void permission_tell_open(const struct host *host, struct client *client);
 struct verdict {
@@ -408,15 +406,13 @@ void event_tell_one(struct client *client, struct client_event *event, const cha
 /* Sends a piece of a message; `at`: bytes of the message before it. */
 void event_tell_text(struct host *host, const char *name, int64_t message, size_t at,
                      const char *text, size_t len);
-/* Tells a message of mas; with `keep` it is stored first. */
-void event_say(struct host *host, bool keep, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Tells that the turn of a prompt begins, or that the agent has taken it in the middle of one. */
+void event_tell_prompt(struct host *host, const struct prompt *prompt, bool steered);
+/* Tells the end of a prompt to those who wait for it. */
+void event_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
+                   const char *error);
 /* Tells the state, if the clients know another one. */
 void event_tell_state(struct host *host, const struct agent_status *status);
-void event_put_modes(const struct conversation *conversation, struct json_out *out);
-void event_put_abilities(const struct conversation *conversation, struct json_out *out);
-void event_put_commands(const struct conversation *conversation, struct json_out *out);
-void event_put_permission(const struct host *host, const struct asked_permission *permission,
-                          struct json_out *out);
 /* Writes the id of a message, "<session id>:<number>", into EVENT_ID_MAX bytes. Returns buf. */
 const char *event_id(const struct host *host, int64_t number, char *buf);
 /* Returns the number in such an id, or of a number alone; 0 if it is neither. */

@@ -350,7 +350,7 @@ static void handle_commands(struct host *host, const struct acp_update *update)
     offered->command_count = update->count < OFFERED_MAX ? update->count : OFFERED_MAX;
     offered->commands = offered_copy_words(update->words, offered->command_count);
     event_open(&event, "commands");
-    event_put_commands(host->conversation, &event.out);
+    offered_put_commands(host->conversation, &event.out);
     event_tell(host, &event, NULL, 0, 0);
 }
 
