@@ -26,15 +26,11 @@ struct tool_call;
 void link_enter(struct host *host, enum phase phase, int64_t serial, int64_t until);
 /* Makes the pipes for a process that is about to start; ret_fds are its ends. */
 int link_connect(struct host *host, int ret_fds[3], struct err *err);
-/* Closes them, and forgets the session and what the agent offered. */
-void link_disconnect(struct host *host);
+/* Closes them, and forgets the session. */
+void link_close(struct agent_link *link);
 void link_free(struct agent_link *link);
-/* Sends `initialize` to the process, which runs now. */
-void link_begin(struct host *host);
-/* Ends the turn and closes the agent's input, because mas ends the agent. */
-void link_hang_up(struct host *host);
-/* Ends the turn with `why` after the process has ended, and disconnects. */
-void link_ended(struct host *host, const char *why);
+/* Reads all that is there. */
+void link_drain(struct host *host);
 void link_want(const struct host *host, struct loop *loop);
 void link_serve(struct host *host, struct loop *loop);
 /* Writes what the agent is to get, as far as it reads. */
@@ -47,20 +43,29 @@ void link_add_last_words(struct host *host, struct str *to);
 /* Appends how to log in, by what the agent has told. */
 void link_add_login(const struct host *host, struct str *to);
 
+/* ---- process.c */
+int process_connect(struct host *host, int ret_fds[3], struct err *err);
+/* Writes what the agent is to get. One that does not read is ended. */
+void process_flush(struct host *host);
+/* Has each part forget what was of the process. */
+void process_disconnect(struct host *host);
+/* Sends `initialize` to the process, which runs now. */
+void process_begin(struct host *host);
+/* Ends the turn and closes the agent's input, because mas ends the agent. */
+void process_hang_up(struct host *host);
+/* Ends the turn with `why` after the process has ended, and disconnects. */
+void process_ended(struct host *host, const char *why);
+
 /* ---- resume.c */
 /* Gets a session for the present query: resumes or loads the newest one, or opens a new one. */
 void resume_begin(struct host *host);
+/* Enters STUCK, because the agent cannot be used, and ends the turn and all prompts that wait with
+ * `why`. */
+void resume_trouble(struct host *host, bool needs_login, const char *why);
 /* Handles an answer to `initialize`, or to a request for a session or a setting. */
 void resume_answer(struct host *host, const struct acp_answer *answer);
 /* Forgets what is known of the session, as the process has ended. */
 void resume_forget(struct resume *resume);
-/* Leaves a session (NULL: none) of the process: has the agent close it, and with `deletes` delete
- * it, as far as the agent can. */
-void resume_leave(struct host *host, const char *session, bool deletes);
-/* Leaves the present session. One whose context was cleared is deleted. */
-void resume_leave_session(struct host *host);
-/* Opens a new session. */
-void resume_open_session(struct host *host);
 /* Ends the replay of a loaded session when it is silent for long enough, or takes too long. Returns
  * when to call again. */
 int64_t resume_tick(struct host *host, int64_t now);
@@ -203,6 +208,13 @@ void kept_free(struct kept_sessions *kept);
 void opening_set(struct host *host);
 /* Returns true if a session that could not be opened may be opened without its role. */
 bool opening_without_role(struct host *host);
+/* Leaves a session (NULL: none) of the process: has the agent close it, and with `deletes` delete
+ * it, as far as the agent can. */
+void opening_close(struct host *host, const char *session, bool deletes);
+/* Leaves the present session. One whose context was cleared is deleted. */
+void opening_leave(struct host *host);
+/* Opens a new session. */
+void opening_ask(struct host *host);
 
 /* ---- tools.c */
 /* Returns mcpServers with `mas mcp` for this agent, which the caller frees; NULL if its preset does

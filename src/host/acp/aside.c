@@ -47,7 +47,7 @@ static void end(struct host *host, size_t index, const char *stop_reason, const 
         event_tell_one(client, &event, NULL, 0);
         client->kind = CLIENT_LEAVES;
     }
-    resume_leave(host, aside->session, true);
+    opening_close(host, aside->session, true);
     drop(asides, index);
 }
 
@@ -207,7 +207,7 @@ bool aside_answer(struct host *host, const struct acp_answer *answer)
         i++;
     if (answer->call == ACP_CALL_FORK && i == asides->count && answer->ok &&
         is_copy(host, answer->session))
-        resume_leave(host, answer->session, true); /* nobody waits for it any more */
+        opening_close(host, answer->session, true); /* nobody waits for it any more */
     if (i == asides->count)
         return answer->call == ACP_CALL_FORK || answer->call == ACP_CALL_DELETE;
     if (answer->call == ACP_CALL_PROMPT)

@@ -62,7 +62,7 @@ void clear_turn_ended(struct host *host)
 {
     struct agent_link *link = &host->conversation->link;
 
-    resume_leave_session(host);
+    opening_leave(host);
     if (is_littered(link)) {
         host_log(host, link->unclosed > 0
                            ? "the agent cannot close sessions and is restarted"

@@ -15,7 +15,6 @@
 
 enum {
     ASKED_LIMIT = 2, /* restarts in a row for a prompt, whose sender waits */
-    ERROR_WORDS = 1500, /* bytes of an agent's own words in an error */
 };
 
 /* ---- its life */
@@ -69,7 +68,7 @@ static void close_conversation(struct host *host)
         return;
     turn_end(host, HOST_END_STOPPED, 0, NULL);
     keep_queue(host, "its host has ended");
-    link_disconnect(host); /* still looks at the queue */
+    process_disconnect(host); /* still looks at the queue */
     for (size_t i = 0; i < conversation->queue.count; i++)
         queue_free_prompt(&conversation->queue.prompts[i]);
     free(conversation->queue.prompts);
@@ -90,29 +89,6 @@ static void close_conversation(struct host *host)
 }
 
 /* ---- its state */
-
-void conversation_trouble(struct host *host, bool needs_login, const char *why)
-{
-    struct conversation *conversation = host->conversation;
-    _cleanup_str_ struct str words = STR_INIT;
-
-    if (needs_login)
-        str_add(&words, "the agent needs a login: ");
-    str_addn(&words, why, str_fit(why, ERROR_WORDS));
-    if (needs_login)
-        link_add_login(host, &words);
-    link_enter(host, PHASE_STUCK, 0, -1);
-    conversation->link.needs_login = needs_login;
-    link_keep_trouble(&conversation->link, str_text(&words));
-    host_log(host, str_text(&words));
-    aside_fail_all(host, str_text(&words));
-    kept_fail(host, str_text(&words));
-    if (conversation->turn.on)
-        turn_end(host, HOST_END_FAILED, needs_login ? ACP_NEEDS_LOGIN : 0, str_text(&words));
-    else
-        memory_say(host, false, "%s", str_text(&words));
-    queue_fail(host, HOST_END_FAILED, str_text(&words));
-}
 
 static enum agent_state state(const struct host *host)
 {
@@ -197,7 +173,7 @@ static int connect_agent(struct host *host, struct supervisor_spec *spec, int *r
 {
     (void)ret_slave;
     sleep_process_starts(host);
-    return link_connect(host, spec->pipes, err);
+    return process_connect(host, spec->pipes, err);
 }
 
 static void launched(struct host *host, int64_t now)
@@ -211,7 +187,7 @@ static void ended(struct host *host, const char *how, struct agent_end *ret)
     const struct agent_link *link = &host->conversation->link;
 
     ret->early = link->phase.now == PHASE_INITIALIZES;
-    link_ended(host, how);
+    process_ended(host, how);
     ret->why = link->trouble[0] != '\0' ? link->trouble : NULL;
 }
 
@@ -352,7 +328,7 @@ static int64_t tick(struct host *host, int64_t now)
         return next;
     if (host->disk.paused) { /* it cannot answer, and gets nothing new */
         next = time_sooner(next, usage_tick(host, now));
-        link_flush(host);
+        process_flush(host);
         return next;
     }
     next = time_sooner(next, acp_tick(conversation->link.acp, now));
@@ -369,7 +345,7 @@ static int64_t tick(struct host *host, int64_t now)
     next = time_sooner(next, sleep_tick(host, now));
     if (conversation->link.acp != NULL) /* again: requests made meanwhile have limits, too */
         next = time_sooner(next, acp_tick(conversation->link.acp, now));
-    link_flush(host);
+    process_flush(host);
     return next;
 }
 
@@ -382,7 +358,7 @@ const struct backend backend_acp = {
     .close = close_conversation,
     .connect = connect_agent,
     .launched = launched,
-    .disconnect = link_disconnect,
+    .disconnect = process_disconnect,
     .last_lines = last_lines,
     .queued = queued,
     .fail_queue = fail_queue,
@@ -397,8 +373,8 @@ const struct backend backend_acp = {
     .serve = serve,
     .tick = tick,
     .abandoned = abandoned,
-    .begin = link_begin,
-    .hang_up = link_hang_up,
+    .begin = process_begin,
+    .hang_up = process_hang_up,
     .ended = ended,
     .reap = chat_reap,
     .login_ended = login_ended,

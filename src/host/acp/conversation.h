@@ -76,7 +76,7 @@ enum {
  * OFF then. `session` is the id of the session that prompts go to, or that is resumed or loaded;
  * NULL until it is known. Whoever enters a phase makes the request that the phase waits for.
  * resume.c sets program and session and counts the sessions that it leaves, clear.c counts the
- * programs that those leave behind, and conversation_trouble() sets needs_login.
+ * programs that those leave behind, and resume_trouble() sets needs_login.
  */
 struct agent_link {
     int in, out, err; /* the agent's standard files; -1 */
@@ -448,6 +448,3 @@ static inline int64_t turn_next_prompt(const struct conversation *conversation)
 }
 
 /* ---- conversation.c */
-/* Enters STUCK, because the agent cannot be used, and ends the turn and all prompts that wait with
- * `why`. */
-void conversation_trouble(struct host *host, bool needs_login, const char *why);

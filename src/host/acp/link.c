@@ -31,7 +31,6 @@ int link_connect(struct host *host, int ret_fds[3], struct err *err)
     int out[2] = {-1, -1};
     int error[2] = {-1, -1};
 
-    link_disconnect(host);
     if (pipe2(in, O_CLOEXEC) == -1 || pipe2(out, O_CLOEXEC) == -1 ||
         pipe2(error, O_CLOEXEC) == -1) {
         (void)err_errno(err, "cannot create a pipe");
@@ -53,20 +52,8 @@ int link_connect(struct host *host, int ret_fds[3], struct err *err)
     return 0;
 }
 
-void link_disconnect(struct host *host)
+void link_close(struct agent_link *link)
 {
-    struct conversation *conversation = host->conversation;
-    struct agent_link *link = &conversation->link;
-
-    permission_drop_all(host);
-    elicit_forget(&conversation->permissions);
-    steer_drop_all(host);
-    aside_process_ended(host);
-    kept_process_ended(host);
-    settings_process_ended(host);
-    tasks_forget(host);
-    work_close(host);
-    sleep_process_ended(host);
     fd_closep(&link->in);
     fd_closep(&link->out);
     fd_closep(&link->err);
@@ -76,9 +63,6 @@ void link_disconnect(struct host *host)
     link->session = NULL;
     link->cleared = false;
     link->left = link->unclosed = 0;
-    link_enter(host, PHASE_OFF, 0, -1);
-    resume_forget(&conversation->resume);
-    offered_forget(&conversation->offered);
 }
 
 void link_free(struct agent_link *link)
@@ -103,100 +87,6 @@ void link_enter(struct host *host, enum phase phase, int64_t serial, int64_t unt
     host_log(host, words);
 }
 
-/* ---- what the agent sends */
-
-static void on_answer(void *arg, const struct acp_answer *answer)
-{
-    struct host *host = arg;
-
-    if (answer->call == ACP_CALL_FORK &&
-        phase_waits_for(&host->conversation->link.phase, PHASE_SUMS_UP, answer->serial)) {
-        summary_copied(host, answer);
-        return;
-    }
-    if (kept_answer(host, answer) || aside_answer(host, answer))
-        return;
-    if (answer->call == ACP_CALL_PROMPT)
-        turn_answer(host, answer);
-    else if (answer->call == ACP_CALL_STEER)
-        steer_answer(host, answer);
-    else
-        resume_answer(host, answer);
-}
-
-static void on_update(void *arg, const struct acp_update *update)
-{
-    update_handle(arg, update);
-}
-
-static void on_permission(void *arg, const struct acp_permission *permission)
-{
-    permission_ask(arg, permission);
-}
-
-static void on_withdrawn(void *arg, const char *ticket)
-{
-    permission_withdraw(arg, ticket);
-}
-
-static void on_request(void *arg, const struct acp_request *request)
-{
-    work_request(arg, request);
-}
-
-static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)
-{
-    struct host *host = arg;
-    struct turn *turn = &host->conversation->turn;
-    _cleanup_str_ struct str words = STR_INIT;
-
-    if (turn->on && !turn->skipped && strcmp(why, RPC_TOO_LONG) == 0) {
-        turn->skipped = true; /* what is missing may be a part of the answer */
-        memory_say(host, true, "a message of the agent is missing: it was longer than %d MiB",
-                  ACP_LINE_MAX >> 20);
-    }
-    if (host->conversation->link.garbage++ > 0)
-        return; /* one line in the session's log is enough */
-    str_addf(&words, "the agent printed an invalid message (%s): ", why);
-    str_add_visible(&words, bytes, len < WORDS_SHOWN ? len : WORDS_SHOWN);
-    host_log(host, words.data);
-}
-
-static void on_completed(void *arg, const char *elicitation)
-{
-    elicit_complete(arg, elicitation);
-}
-
-static const struct acp_ops ops = {
-    .answer = on_answer,
-    .update = on_update,
-    .permission = on_permission,
-    .withdrawn = on_withdrawn,
-    .request = on_request,
-    .completed = on_completed,
-    .garbage = on_garbage,
-};
-
-void link_begin(struct host *host)
-{
-    struct agent_link *link = &host->conversation->link;
-    const char *cwd = env_get(host->env, "PWD");
-
-    free(link->cwd);
-    link->cwd = mem_dup(cwd != NULL ? cwd : "/");
-    link->trouble[0] = '\0';
-    link->needs_login = false;
-    link->garbage = 0;
-    link->has_role = link->refused_role = false;
-    link->acp = acp_new(&ops, host);
-    if (host->wall.report.sandbox_off && host->preset->sandbox_off.session[0] != '\0')
-        acp_set_session_meta(link->acp, host->preset->sandbox_off.session);
-    work_open(host);
-    link_enter(host, PHASE_INITIALIZES,
-                       acp_initialize(link->acp, host->preset->offers, host->preset->initialize_ms),
-                       -1);
-}
-
 /* ---- bytes */
 
 void link_flush(struct host *host)
@@ -204,11 +94,6 @@ void link_flush(struct host *host)
     struct agent_link *link = &host->conversation->link;
     size_t len = 0;
 
-    if (link->acp != NULL && acp_is_stuck(link->acp) && host->child.phase == CHILD_RUNS) {
-        conversation_trouble(host, false, "the agent does not read its input");
-        child_end(host, child_times(host), 0, false);
-        return;
-    }
     while (link->acp != NULL && link->in != -1) {
         const char *bytes = acp_out(link->acp, &len);
         if (len == 0)
@@ -267,7 +152,7 @@ static bool read_err(struct host *host)
 }
 
 /* Reads all that is there. */
-static void drain(struct host *host)
+void link_drain(struct host *host)
 {
     enum { MOST = 4096 }; /* chunks: a process that holds the pipe may go on printing */
 
@@ -305,45 +190,10 @@ void link_serve(struct host *host, struct loop *loop)
             ;
 }
 
-/* ---- the end of the process */
-
-void link_hang_up(struct host *host)
-{
-    struct agent_link *link = &host->conversation->link;
-
-    if (host->conversation->turn.on && link->acp != NULL && link->session != NULL)
-        acp_cancel(link->acp, link->session);
-    turn_end(host, HOST_END_STOPPED, 0,
-             host->child.again ? "the agent was restarted before its turn ended" : NULL);
-    link_flush(host);
-    fd_closep(&link->in);
-}
-
 void link_keep_trouble(struct agent_link *link, const char *words)
 {
     (void)snprintf(link->trouble, sizeof link->trouble, "%.*s",
                    (int)str_fit(words, sizeof link->trouble - 1), words);
-}
-
-void link_ended(struct host *host, const char *why)
-{
-    struct conversation *conversation = host->conversation;
-    _cleanup_str_ struct str words = STR_INIT;
-
-    drain(host);
-    enum phase phase = conversation->link.phase.now;
-    const char *when = phase == PHASE_INITIALIZES ? " before its first answer"
-                       : phase < PHASE_READY      ? " before it accepted a prompt"
-                                                  : "";
-    str_addf(&words, "the agent ended%s: %s", when, why);
-    if (!host->child.asked)
-        link_add_last_words(host, &words);
-    if (conversation->turn.on && !host->child.asked)
-        resume_died(host, words.data);
-    turn_end(host, HOST_END_FAILED, 0, words.data);
-    if (when[0] != '\0' && !host->child.asked)
-        link_keep_trouble(&conversation->link, words.data);
-    link_disconnect(host);
 }
 
 /* ---- words about it */
@@ -435,4 +285,3 @@ void link_add_login(const struct host *host, struct str *to)
         str_add(to, ", or with /login in its pane");
     str_add(to, any ? "; then ask again" : ", then ask again");
 }
-

@@ -1,7 +1,9 @@
-/* What a session of the agent is opened with: its role, and the directories that it works in. */
+/* The sessions of the agent: what one is opened with, which is its role and the directories that it
+ * works in, and how it is left. */
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"
+#include "host/acp/turn_side.h"
 #include "session/env.h"
 
 static void set_role(struct host *host)
@@ -57,4 +59,47 @@ bool opening_without_role(struct host *host)
                    "role in its first prompt");
     link->refused_role = true;
     return true;
+}
+
+void opening_close(struct host *host, const char *session, bool deletes)
+{
+    struct agent_link *link = &host->conversation->link;
+
+    if (session == NULL || link->acp == NULL)
+        return;
+    const struct acp_info *info = acp_info(link->acp);
+    deletes = deletes && info->remove;
+    if (info->close)
+        (void)acp_session_close(link->acp, session, SESSION_CLOSE_MS);
+    if (deletes)
+        (void)acp_session_delete(link->acp, session, SESSION_CLOSE_MS);
+    link->left++;
+    link->unclosed += !info->close && !deletes;
+}
+
+void opening_leave(struct host *host)
+{
+    struct agent_link *link = &host->conversation->link;
+
+    permission_drop_all(host);
+    if (link->session == NULL || link->acp == NULL)
+        return;
+    sleep_session_left(host);
+    tasks_forget(host);
+    work_leave(host, link->session);
+    opening_close(host, link->session, link->cleared);
+    link->cleared = false;
+    free(link->session);
+    link->session = NULL;
+}
+
+void opening_ask(struct host *host)
+{
+    const struct agent_link *link = &host->conversation->link;
+
+    opening_set(host);
+    int64_t serial =
+        acp_session_new(link->acp, link->cwd, link->tools, host->preset->initialize_ms);
+
+    link_enter(host, PHASE_OPENS, serial, -1);
 }

@@ -16,6 +16,7 @@
 enum {
     SETTLE_MS = 150, /* so much silence says that a loaded session has been replayed */
     EMPTY_MS = 5000, /* so much, that it has nothing to replay */
+    ERROR_WORDS = 1500, /* bytes of an agent's own words in an error */
     SETTLE_MAX_MS = 60000, /* a replay that takes longer is over */
 };
 
@@ -160,49 +161,6 @@ static void join(struct host *host, enum store_outcome outcome)
     settings_begin(host);
 }
 
-void resume_leave(struct host *host, const char *session, bool deletes)
-{
-    struct agent_link *link = &host->conversation->link;
-
-    if (session == NULL || link->acp == NULL)
-        return;
-    const struct acp_info *info = acp_info(link->acp);
-    deletes = deletes && info->remove;
-    if (info->close)
-        (void)acp_session_close(link->acp, session, SESSION_CLOSE_MS);
-    if (deletes)
-        (void)acp_session_delete(link->acp, session, SESSION_CLOSE_MS);
-    link->left++;
-    link->unclosed += !info->close && !deletes;
-}
-
-void resume_leave_session(struct host *host)
-{
-    struct agent_link *link = &host->conversation->link;
-
-    permission_drop_all(host);
-    if (link->session == NULL || link->acp == NULL)
-        return;
-    sleep_session_left(host);
-    tasks_forget(host);
-    work_leave(host, link->session);
-    resume_leave(host, link->session, link->cleared);
-    link->cleared = false;
-    free(link->session);
-    link->session = NULL;
-}
-
-void resume_open_session(struct host *host)
-{
-    const struct agent_link *link = &host->conversation->link;
-
-    opening_set(host);
-    int64_t serial =
-        acp_session_new(link->acp, link->cwd, link->tools, host->preset->initialize_ms);
-
-    link_enter(host, PHASE_OPENS, serial, -1);
-}
-
 /* ---- the methods */
 
 /* Returns the name under which the store and the notes know a method. */
@@ -274,14 +232,14 @@ static void try_method(struct host *host, enum resume_method method)
         return;
     }
     if (conversation->resume.failed != 0)
-        resume_leave_session(host); /* it came back, and is open */
+        opening_leave(host); /* it came back, and is open */
     summary_forget(host);
     if (info->fork)
         conversation->resume.lost = link->session;
     else
         free(link->session);
     link->session = NULL;
-    resume_open_session(host);
+    opening_ask(host);
 }
 
 void resume_begin(struct host *host)
@@ -363,7 +321,7 @@ void resume_again(struct host *host)
 {
     if (host->conversation->resume.failed == 0)
         return;
-    resume_leave_session(host);
+    opening_leave(host);
     resume_begin(host);
 }
 
@@ -377,6 +335,29 @@ void resume_died(struct host *host, const char *why)
 
 /* ---- answers */
 
+void resume_trouble(struct host *host, bool needs_login, const char *why)
+{
+    struct conversation *conversation = host->conversation;
+    _cleanup_str_ struct str words = STR_INIT;
+
+    if (needs_login)
+        str_add(&words, "the agent needs a login: ");
+    str_addn(&words, why, str_fit(why, ERROR_WORDS));
+    if (needs_login)
+        link_add_login(host, &words);
+    link_enter(host, PHASE_STUCK, 0, -1);
+    conversation->link.needs_login = needs_login;
+    link_keep_trouble(&conversation->link, str_text(&words));
+    host_log(host, str_text(&words));
+    aside_fail_all(host, str_text(&words));
+    kept_fail(host, str_text(&words));
+    if (conversation->turn.on)
+        turn_end(host, HOST_END_FAILED, needs_login ? ACP_NEEDS_LOGIN : 0, str_text(&words));
+    else
+        memory_say(host, false, "%s", str_text(&words));
+    queue_fail(host, HOST_END_FAILED, str_text(&words));
+}
+
 /* Ends an agent that cannot be used. `fmt` has one %s, for why. */
 static void give_up(struct host *host, const char *fmt, const char *why)
 {
@@ -387,7 +368,7 @@ static void give_up(struct host *host, const char *fmt, const char *why)
     str_addf(&words, fmt, why);
 #pragma GCC diagnostic pop
     link_add_last_words(host, &words);
-    conversation_trouble(host, false, words.data);
+    resume_trouble(host, false, words.data);
     child_end(host, child_times(host), 0, false);
 }
 
@@ -396,7 +377,7 @@ static bool needs_login(struct host *host, const struct acp_answer *answer)
 {
     if (answer->ok || answer->code != ACP_NEEDS_LOGIN)
         return false;
-    conversation_trouble(host, true, answer->message != NULL ? answer->message : "");
+    resume_trouble(host, true, answer->message != NULL ? answer->message : "");
     return true;
 }
 
@@ -510,7 +491,7 @@ static void handle_new(struct host *host, const struct acp_answer *answer)
     if (needs_login(host, answer))
         return;
     if (!answer->ok && opening_without_role(host)) {
-        resume_open_session(host);
+        opening_ask(host);
         return;
     }
     if (!answer->ok || answer->session == NULL) {

@@ -71,7 +71,7 @@ void summary_forget(struct host *host)
     struct resume *resume = &host->conversation->resume;
 
     if (resume->copy != NULL)
-        resume_leave(host, resume->copy, true);
+        opening_close(host, resume->copy, true);
     free(resume->copy);
     free(resume->lost);
     resume->copy = resume->lost = NULL;
@@ -116,8 +116,8 @@ void summary_end(struct host *host, const struct acp_answer *answer)
         summary->len = summary->len > most ? most : summary->len - 1;
         summary->data[summary->len] = '\0';
     }
-    resume_leave_session(host);
-    resume_open_session(host);
+    opening_leave(host);
+    opening_ask(host);
 }
 
 void summary_add(const struct conversation *conversation, struct str *to)

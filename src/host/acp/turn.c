@@ -12,10 +12,7 @@
 #include "host/acp/turn_side.h"
 #include "memory/context.h"
 
-enum {
-    REASON_MAX = 64, /* bytes of a stop reason */
-    WHY_MAX = 2000, /* bytes of an agent's own words in an error */
-};
+;
 
 /* Returns true if the agent takes prompts. One that ends takes nothing more: its prompts are for
  * the next process. */
@@ -291,55 +288,3 @@ bool turn_cancel_prompt(struct host *host, int64_t number)
 
 /* ---- the agent's answer */
 
-/* Ends a turn that the agent has answered with an error, or tries it in another session. */
-static void handle_error(struct host *host, const struct acp_answer *answer)
-{
-    const struct turn *turn = &host->conversation->turn;
-    const char *why = answer->message != NULL && answer->message[0] != '\0' ? answer->message
-                                                                            : "no reason was given";
-    _cleanup_free_ char *error =
-        mem_printf("the agent answered with an error: %.*s (%lld)", (int)str_fit(why, WHY_MAX), why,
-                   (long long)answer->code);
-
-    if (answer->code == ACP_NEEDS_LOGIN) {
-        conversation_trouble(host, true, why);
-        return;
-    }
-    if (resume_by_next_method(host, error))
-        return;
-    bool heard = turn->heard;
-    turn_end(host, HOST_END_FAILED, answer->code, error);
-    if (!heard)
-        resume_again(host);
-}
-
-void turn_answer(struct host *host, const struct acp_answer *answer)
-{
-    struct conversation *conversation = host->conversation;
-    const struct phase_state *phase = &conversation->link.phase;
-    const struct turn *turn = &conversation->turn;
-
-    usage_answer(host, answer);
-    if (phase_waits_for(phase, PHASE_SUMS_UP, answer->serial)) {
-        summary_end(host, answer);
-        return;
-    }
-    if (phase->now == PHASE_ENDS_TURN) {
-        if (answer->serial == phase->serial)
-            clear_turn_ended(host);
-        return;
-    }
-    if (!turn->on || answer->serial != turn->serial || limit_refused(host, answer))
-        return;
-    if (answer->ok) {
-        const char *stop = answer->stop_reason != NULL ? answer->stop_reason : "end_turn";
-        if (turn->cancelled && strcmp(stop, "end_turn") == 0)
-            stop = "cancelled"; /* not all agents say so */
-        _cleanup_free_ char *reason = mem_dupn(stop, str_fit(stop, REASON_MAX));
-        turn_end(host, reason, 0, NULL);
-    } else if (turn->cancelled || answer->code == ACP_CANCELLED) {
-        turn_end(host, "cancelled", 0, NULL);
-    } else {
-        handle_error(host, answer);
-    }
-}

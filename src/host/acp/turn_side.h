@@ -120,7 +120,6 @@ void queue_free_prompt(struct prompt *prompt);
 /* ---- turn.c */
 /* Begins the next turn, if the agent is ready for it and a prompt waits. */
 void turn_run(struct host *host);
-void turn_answer(struct host *host, const struct acp_answer *answer);
 /* Ends the turn, in the store and for those who wait for its end. */
 void turn_end(struct host *host, const char *stop_reason, int64_t code, const char *error);
 /* Words for a session of the agent. */
