@@ -146,10 +146,11 @@ void work_open(struct host *host);
 void work_close(struct host *host);
 /* Ends the programs of a session that the host has left. */
 void work_leave(struct host *host, const char *session);
-/* Answers a request of the agent. */
-void work_request(struct host *host, const struct acp_request *request);
+/* Answers a request of the agent, with `reads_only` one of a session that may only read files. */
+void work_request(struct host *host, const struct acp_request *request, bool reads_only);
 void work_want(const struct host *host, struct loop *loop);
-void work_serve(struct host *host, struct loop *loop);
+/* Returns true if a program has ended, so that tool calls show more. */
+bool work_serve(struct host *host, struct loop *loop);
 /* Returns the content of a tool call with the output of its programs, which the caller frees. */
 #define WORK_TERMINAL_MARK "[terminal "
 char *work_text(const struct host *host, const char *text);

@@ -29,7 +29,7 @@ static void keep(struct host *host)
                                        .key = STORE_COMPACTION,
                                        .trigger = turn_prompt(host->conversation)};
 
-    update_close_text(host);
+    said_close_text(host);
     int64_t number = memory_add(host, &note);
     event_tell_text(host, "note", number, 0, text, strlen(text));
 }

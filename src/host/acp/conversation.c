@@ -19,12 +19,18 @@ enum {
 
 /* ---- its life */
 
+static const struct talk_ops ops = {
+    .permit = ask_permit,
+    .refuse = ask_refuse,
+};
+
 static void make(struct host *host)
 {
     struct conversation *conversation = mem_alloc(sizeof *conversation);
     struct agent_link *link = &conversation->link;
     struct err err = ERR_INIT;
 
+    conversation->ops = &ops;
     link->in = link->out = link->err = -1;
     link->phase.until = conversation->turn.cancel_until = conversation->chat.start_at = -1;
     link->program = mem_dup("");
@@ -279,7 +285,8 @@ static void want(const struct host *host, struct loop *loop, int64_t now)
 
 static void serve(struct host *host, struct loop *loop)
 {
-    work_serve(host, loop);
+    if (work_serve(host, loop))
+        tool_show_programs(host);
     limit_serve(host, loop);
     turns_serve(host, loop);
     link_serve(host, loop);

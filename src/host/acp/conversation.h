@@ -411,7 +411,21 @@ struct compaction {
     bool done;
 };
 
+struct answered_permission;
+struct verdict;
+
+/* What the parts of a conversation have its agent do. */
+struct talk_ops {
+    /* Answers the permission at this index, and closes it. Fills in ret->mode. */
+    int (*permit)(struct host *host, size_t index, const struct acp_word *option,
+                  const struct verdict *verdict, struct answered_permission *ret,
+                  struct err *err);
+    /* Refuses one that is not asked any more. */
+    void (*refuse)(struct host *host, const struct asked_permission *permission);
+};
+
 struct conversation {
+    const struct talk_ops *ops;
     struct agent_link link;
     struct resume resume;
     struct offered offered;

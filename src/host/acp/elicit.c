@@ -247,7 +247,8 @@ void elicit_ask(struct host *host, const struct acp_request *request)
     asked.tool_id = mem_dup(tool != NULL ? tool : "");
     asked.options = make_options();
     asked.count = 2;
-    permission_open(host, &asked);
+    host->conversation->turn.heard = true;
+    permission_tell(host, &host->conversation->permissions.open[permission_add(host, &asked)]);
 }
 
 /* ---- addresses that a person opens */

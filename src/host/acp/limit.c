@@ -335,9 +335,9 @@ static void put_back(struct host *host)
 {
     struct turn *turn = &host->conversation->turn;
 
-    update_close_text(host);
+    said_close_text(host);
     for (size_t i = 0; i < turn->tools.count; i++)
-        if (!update_tool_is_over(&turn->tools.call[i]) && turn->tools.call[i].number != 0)
+        if (!said_tool_is_over(&turn->tools.call[i]) && turn->tools.call[i].number != 0)
             memory_update(host, turn->tools.call[i].number, NULL, 0, NULL, MESSAGE_INTERRUPTED,
                           SYNC_CHUNK);
     usage_end(host, turn->prompt.number);

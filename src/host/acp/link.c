@@ -1,8 +1,7 @@
 /*
- * A process comes with link_connect(), speaks from link_begin() on, and is gone with link_ended()
- * and link_disconnect(), which have each part forget what was of this process. In between, bytes go
- * to protocol/acp.h, which calls on_*(), and these pass each message to the part that it is for.
- * When clients or the disk cannot keep up, the agent's output waits in its pipe.
+ * The pipes to the agent's process, and what is said of it. What the agent writes goes to
+ * protocol/acp.h, which calls process.c. When clients or the disk cannot keep up, it waits in its
+ * pipe.
  */
 
 #include "host/acp/conversation.h"

@@ -41,18 +41,10 @@ char *plan_find_text(const struct conversation *conversation, const struct acp_p
 
 /* ---- the option that clears */
 
-/* Also returns true for an option of the agent itself: mas clears in its place, because an agent
- * that clears by itself brings back after a restart what was cleared. */
-bool plan_option_clears(const struct acp_word *option)
-{
-    return strcmp(option->id, PLAN_CLEAR_OPTION) == 0 ||
-           (strcasestr(option->name, "clear") != NULL && !str_starts(option->kind, "reject"));
-}
-
 void plan_add_option(struct asked_permission *permission)
 {
     for (size_t i = 0; i < permission->count; i++)
-        if (plan_option_clears(&permission->options[i]))
+        if (permission_option_clears(&permission->options[i]))
             return; /* the agent offers it */
     if (permission->plan_text == NULL)
         return;

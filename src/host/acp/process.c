@@ -101,7 +101,7 @@ static void on_update(void *arg, const struct acp_update *update)
 
 static void on_permission(void *arg, const struct acp_permission *permission)
 {
-    permission_ask(arg, permission);
+    ask_permission(arg, permission);
 }
 
 static void on_withdrawn(void *arg, const char *ticket)
@@ -111,7 +111,24 @@ static void on_withdrawn(void *arg, const char *ticket)
 
 static void on_request(void *arg, const struct acp_request *request)
 {
-    work_request(arg, request);
+    struct host *host = arg;
+    const struct agent_link *link = &host->conversation->link;
+    struct turn *turn = &host->conversation->turn;
+    bool ours = link->session != NULL && strcmp(link->session, request->session) == 0;
+
+    if (aside_is_session(host, request->session)) { /* it reads, and changes nothing */
+        work_request(host, request, true);
+        return;
+    }
+    if (strcmp(request->method, "elicitation/create") == 0) {
+        elicit_ask(host, request);
+        return;
+    }
+    turn->heard = turn->heard || turn->on;
+    if (ours || tasks_subagent(host, request->session) != NULL)
+        work_request(host, request, false);
+    else
+        acp_refuse(link->acp, request->ticket, ACP_NO_SUCH, "there is no such session");
 }
 
 static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)

@@ -187,7 +187,7 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
                                       .from = who(client),
                                       .steers = now && !at_once && why == NULL};
     if (prompt.steers)
-        update_close_text(host); /* what it says from now on comes after these words */
+        said_close_text(host); /* what it says from now on comes after these words */
     if (queue_add(host, &prompt, &number, err) == -1)
         return -1;
     if (prompt.steers)

@@ -159,7 +159,7 @@ void sleep_tool_told(struct host *host, const struct tool_call *tool)
 {
     struct agent_sleep *sleep = &host->conversation->sleep;
 
-    if (!update_tool_is_over(tool)) {
+    if (!said_tool_is_over(tool)) {
         if (!host->conversation->turn.on)
             keep_call(sleep, tool);
         return;
@@ -180,7 +180,7 @@ void sleep_turn_ended(struct host *host)
     struct conversation *conversation = host->conversation;
 
     for (size_t i = 0; i < conversation->turn.tools.count; i++)
-        if (!update_tool_is_over(&conversation->turn.tools.call[i]))
+        if (!said_tool_is_over(&conversation->turn.tools.call[i]))
             keep_call(&conversation->sleep, &conversation->turn.tools.call[i]);
 }
 

@@ -20,8 +20,8 @@ static bool is_on(const struct agent_task *task)
 
 static void free_task(struct agent_task *task)
 {
-    update_free_tool(&task->line);
-    update_free_tools(&task->tools);
+    said_free_tool(&task->line);
+    said_free_tools(&task->tools);
     free(task->id);
     free(task->name);
     str_free(&task->told);
@@ -113,14 +113,14 @@ static void show(struct host *host, struct agent_task *task)
     replace(&task->line.text, mem_printf("%s%s%s", str_text(&task->told),
                                          task->told.len > 0 && task->said.len > 0 ? "\n\n" : "",
                                          str_text(&task->said)));
-    update_close_text(host);
-    update_tell_tool(host, &task->line);
+    said_close_text(host);
+    tool_tell(host, &task->line);
 }
 
 /* Begins a line for work that begins. The same subagent may work again later. */
 static void begin_line(struct agent_task *task)
 {
-    update_free_tool(&task->line);
+    said_free_tool(&task->line);
     task->line = (struct tool_call){
         .id = mem_printf("%s#%d", task->id, ++task->runs),
         .title = mem_dup(""),
@@ -135,11 +135,11 @@ static void end_tools(struct host *host, struct agent_task *task)
 {
     for (size_t i = 0; i < task->tools.count; i++) {
         struct tool_call *tool = &task->tools.call[i];
-        if (update_tool_is_over(tool))
+        if (said_tool_is_over(tool))
             continue;
         replace(&tool->status, mem_dup("failed"));
         sleep_tool_told(host, tool);
-        update_tell_tool(host, tool);
+        tool_tell(host, tool);
     }
 }
 
@@ -151,7 +151,7 @@ static void end_work(struct host *host, struct agent_task *task, enum acp_task s
         permission_drop_of(host, task->id);
     if (state != ACP_TASK_DONE)
         end_tools(host, task);
-    update_free_tools(&task->tools);
+    said_free_tools(&task->tools);
     show(host, task);
     str_free(&task->told);
     str_free(&task->said);
@@ -240,7 +240,7 @@ static void handle_own(struct host *host, struct agent_task *task, const struct 
 
         str_free(&task->said); /* what it says next is another message */
         told.title = title;
-        update_handle_tool(host, &told);
+        tool_handle(host, task->id, &task->tools, &told);
     } else if (update->kind == ACP_TEXT && task->said.len < WORDS_MAX) {
         str_addn(&task->said, update->text, str_fit(update->text, WORDS_MAX - task->said.len));
     }

@@ -12,8 +12,6 @@
 #include "host/acp/turn_side.h"
 #include "memory/context.h"
 
-;
-
 /* Returns true if the agent takes prompts. One that ends takes nothing more: its prompts are for
  * the next process. */
 static bool takes_prompts(const struct host *host)
@@ -121,7 +119,7 @@ static void send_prompt(struct host *host)
 static void turn_free(struct turn *turn)
 {
     queue_free_prompt(&turn->prompt);
-    update_free_tools(&turn->tools);
+    said_free_tools(&turn->tools);
     free(turn->plan_text);
     steer_free(turn);
     *turn = (struct turn){.cancel_until = -1};
@@ -147,7 +145,7 @@ static void begin_turn(struct host *host)
     struct conversation *conversation = host->conversation;
     struct turn *turn = &conversation->turn;
 
-    update_close_text(host); /* what the agent said by itself */
+    said_close_text(host); /* what the agent said by itself */
     if (!store_begin(host))
         return;
     turn_free(turn);

@@ -11,6 +11,7 @@
 #include "memory/store.h"
 #include "protocol/acp.h"
 
+struct acp_tool;
 struct agent_limit;
 struct agent_task;
 struct agent_tasks;
@@ -214,24 +215,41 @@ void aside_process_ended(struct host *host);
 /* Ends all of them, because of `why`. */
 void aside_fail_all(struct host *host, const char *why);
 
+/* ---- said.c */
+/* Stores and tells a piece of what the agent says or thinks. */
+void said_text(struct host *host, enum store_role role, const char *text, size_t len);
+/* Ends the text that grows: what comes next is another message. */
+void said_close_text(struct host *host);
+/* Returns the tool call with this id, which may be new. */
+struct tool_call *said_know_tool(struct tool_table *tools, const char *id);
+void said_free_tool(struct tool_call *tool);
+void said_free_tools(struct tool_table *tools);
+/* Returns true if the tool call has ended. */
+bool said_tool_is_over(const struct tool_call *tool);
+/* Stores and tells what a tool call has become. */
+void said_tell_tool(struct host *host, struct tool_call *tool, const char *content);
+/* Stores and tells the plan; `more` entries are left out of `entries`, a JSON array. */
+void said_plan(struct host *host, const char *text, const char *entries, size_t more);
+
+/* ---- tool.c */
+/* Keeps what an update or the request for a permission says of a tool call of a subagent (tools
+ * NULL: of the agent itself). Returns NULL if it has no id. */
+struct tool_call *tool_know(struct host *host, struct tool_table *tools,
+                            const struct acp_update *update);
+/* Handles a tool call, even if the agent never announced it. */
+void tool_handle(struct host *host, const char *subagent, struct tool_table *tools,
+                 const struct acp_update *update);
+/* Stores and tells what a tool call has become. */
+void tool_tell(struct host *host, struct tool_call *tool);
+/* Tells the tool calls that show the output of programs again, because a program has ended. */
+void tool_show_programs(struct host *host);
+/* Sets what is asked about a tool call. Returns true if it has changed. */
+bool tool_describe(const struct host *host, struct asked_permission *permission,
+                   const struct acp_tool *is, const char *told, const char *content);
+
 /* ---- update.c */
 /* Handles an update of the agent, in a turn and outside of one. */
 void update_handle(struct host *host, const struct acp_update *update);
-/* Tells the tool calls that show the output of programs again, because a program has ended. */
-void update_show_programs(struct host *host);
-/* Ends the text that grows: what comes next is another message. */
-void update_close_text(struct host *host);
-/* Keeps what an update or the request for a permission says of a tool call. Returns NULL if it has
- * no id. */
-struct tool_call *update_know_tool(struct host *host, const struct acp_update *update);
-void update_free_tool(struct tool_call *tool);
-void update_free_tools(struct tool_table *tools);
-/* Handles a tool call, even if the agent never announced it. */
-void update_handle_tool(struct host *host, const struct acp_update *update);
-/* Stores and tells what a tool call has become. */
-void update_tell_tool(struct host *host, struct tool_call *tool);
-/* Returns true if the tool call has ended. */
-bool update_tool_is_over(const struct tool_call *tool);
 
 /* ---- usage.c */
 /* Reads what the agent has used so far from the store, which was just opened. */
@@ -315,10 +333,18 @@ int clear_enter_conversation(struct host *host, enum conversation_choice choice,
 void clear_turn_ended(struct host *host);
 
 /* ---- permission.c */
-/* Handles a request for a permission: answers by the preset's policy, or asks the clients. */
-void permission_ask(struct host *host, const struct acp_permission *request);
-/* Tells and stores anew what is asked about a tool call of which more was told. */
-void permission_tool_told(struct host *host, const char *session, const struct tool_call *tool);
+#define PLAN_CLEAR_OPTION "clear" /* the id of the option that mas adds to a plan */
+/* Stores a request whose members are set, and keeps it until it is answered. Returns its index. */
+size_t permission_add(struct host *host, const struct asked_permission *permission);
+/* Tells it; the second function stores it anew before, as more was told of it. */
+void permission_tell(struct host *host, const struct asked_permission *permission);
+void permission_tell_again(struct host *host, struct asked_permission *permission);
+/* Returns the option of this kind, else of the other one; NULL: there is none. */
+const struct acp_word *permission_option(const struct asked_permission *permission,
+                                         const char *kind, const char *else_kind);
+/* Returns true for an option that says yes, and for one that clears the context. */
+bool permission_allows(const struct acp_word *option);
+bool permission_option_clears(const struct acp_word *option);
 /* Removes a permission that the agent has withdrawn. */
 void permission_withdraw(struct host *host, const char *ticket);
 /* Cancels all permissions that are asked, or those of a subagent's session, NULL: of the agent
@@ -353,8 +379,13 @@ void permission_free_answered(struct answered_permission *answered);
 void permission_close(struct host *host, size_t index, const struct acp_word *option,
                       const char *by);
 
-/* Stores and tells a request whose members are set, and keeps it until it is answered. */
-void permission_open(struct host *host, const struct asked_permission *permission);
+/* ---- ask.c */
+/* Handles a request for a permission: answers by the preset's policy, or asks the clients. */
+void ask_permission(struct host *host, const struct acp_permission *request);
+/* Answer the agent, for struct talk_ops. */
+int ask_permit(struct host *host, size_t index, const struct acp_word *option,
+               const struct verdict *verdict, struct answered_permission *ret, struct err *err);
+void ask_refuse(struct host *host, const struct asked_permission *permission);
 
 /* ---- elicit.c */
 /* Handles elicitation/create. */
@@ -371,7 +402,6 @@ void elicit_complete(struct host *host, const char *id);
 void elicit_forget(struct permissions *permissions);
 
 /* ---- plan.c */
-#define PLAN_CLEAR_OPTION "clear" /* the id of the option that mas adds to a plan */
 /* Returns true if the agent asks to approve a plan. */
 bool plan_is_asked(const struct acp_permission *request);
 /* Returns the plan's text, which the caller frees; NULL if it is not known. */
@@ -379,8 +409,6 @@ char *plan_find_text(const struct conversation *conversation, const struct acp_p
                      const struct tool_call *known);
 /* Adds the option by which mas clears the context and carries out the plan. */
 void plan_add_option(struct asked_permission *permission);
-/* Returns true for an option that clears the context. */
-bool plan_option_clears(const struct acp_word *option);
 /* Returns the mode in which the plan is carried out if the verdict names none; NULL: the present
  * one.
  */

@@ -111,30 +111,19 @@ void work_leave(struct host *host, const char *session)
         terminals_end(host->conversation->work.terminals, session);
 }
 
-void work_request(struct host *host, const struct acp_request *request)
+void work_request(struct host *host, const struct acp_request *request, bool reads_only)
 {
-    struct conversation *conversation = host->conversation;
+    const struct agent_work *work = &host->conversation->work;
+    struct acp *acp = host->conversation->link.acp;
+    bool reads = strcmp(request->method, "fs/read_text_file") == 0;
 
-    if (aside_is_session(host, request->session)) { /* it reads, and changes nothing */
-        if (strcmp(request->method, "fs/read_text_file") != 0 ||
-            !files_serve(&conversation->work.place, conversation->link.acp, request))
-            acp_refuse(conversation->link.acp, request->ticket, RPC_INVALID_PARAMS,
-                       "this copy of a session is for a question: it may read files only");
+    if ((reads || !reads_only) && files_serve(&work->place, acp, request))
         return;
-    }
-    if (strcmp(request->method, "elicitation/create") == 0) {
-        elicit_ask(host, request);
-        return;
-    }
-    conversation->turn.heard = conversation->turn.heard || conversation->turn.on;
-    bool ours = conversation->link.session != NULL &&
-                strcmp(conversation->link.session, request->session) == 0;
-    if (!ours && tasks_subagent(host, request->session) == NULL)
-        acp_refuse(conversation->link.acp, request->ticket, ACP_NO_SUCH,
-                   "there is no such session");
-    else if (!files_serve(&conversation->work.place, conversation->link.acp, request) &&
-             !terminals_request(conversation->work.terminals, conversation->link.acp, request))
-        acp_refuse(conversation->link.acp, request->ticket, RPC_NO_METHOD, "method not found");
+    if (reads_only)
+        acp_refuse(acp, request->ticket, RPC_INVALID_PARAMS,
+                   "this copy of a session is for a question: it may read files only");
+    else if (!terminals_request(work->terminals, acp, request))
+        acp_refuse(acp, request->ticket, RPC_NO_METHOD, "method not found");
 }
 
 void work_want(const struct host *host, struct loop *loop)
@@ -145,17 +134,17 @@ void work_want(const struct host *host, struct loop *loop)
         terminals_want(work->terminals, loop);
 }
 
-void work_serve(struct host *host, struct loop *loop)
+bool work_serve(struct host *host, struct loop *loop)
 {
     struct agent_work *work = &host->conversation->work;
 
     if (work->terminals == NULL ||
         !terminals_serve(work->terminals, loop, host->conversation->link.acp))
-        return;
+        return false;
     if (work->shown == terminals_ended(work->terminals))
-        return;
+        return false;
     work->shown = terminals_ended(work->terminals);
-    update_show_programs(host);
+    return true;
 }
 
 /* Appends the last part of what a program printed. */
