@@ -92,8 +92,6 @@ void summary_copied(struct host *host, const struct acp_answer *answer);
 void summary_forget(struct host *host);
 /* Keeps the summary and opens the session for prompts. */
 void summary_end(struct host *host, const struct acp_answer *answer);
-/* Appends the summary, which goes in front of the history. */
-void summary_add(const struct conversation *conversation, struct str *to);
 
 /* ---- offered.c */
 /* Keep modes and options of a session's answer or of an update, and tell them. */

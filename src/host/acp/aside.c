@@ -123,7 +123,7 @@ int aside_add(struct host *host, struct client *client, const char *text, size_t
         return fail_no_fork(host, err);
     if (asides->count == ASIDES_MAX)
         return err_set(err, MAS_CONFLICT, "%d copies of its session are being asked", ASIDES_MAX);
-    budget_look(host);
+    budget_look(host, true);
     if (paused[0] != '\0')
         return err_set(err, MAS_CONFLICT, "it is paused: %s", paused);
     struct aside *aside = &asides->open[asides->count++];
@@ -154,14 +154,14 @@ static void copy_session(struct host *host, struct aside *aside)
 
 static void ask_copy(struct host *host, struct aside *aside)
 {
-    const struct turn_words words = {
+    const struct prompt_words words = {
         .session = aside->session,
         .from = aside->from,
         .text = aside->text,
         .before = queue_first_number(host->conversation),
     };
 
-    aside->serial = turn_send(host, &words);
+    aside->serial = prompt_send(host, &words);
     free(aside->text);
     aside->text = NULL;
 }
@@ -211,7 +211,7 @@ bool aside_answer(struct host *host, const struct acp_answer *answer)
     if (i == asides->count)
         return answer->call == ACP_CALL_FORK || answer->call == ACP_CALL_DELETE;
     if (answer->call == ACP_CALL_PROMPT)
-        usage_answer(host, answer);
+        usage_tokens(host, answer->session, &answer->tokens);
     if (!answer->ok) {
         end(host, i, HOST_END_FAILED, acp_why(answer, why, sizeof why));
     } else if (answer->call == ACP_CALL_PROMPT) {

@@ -132,11 +132,11 @@ void ask_refuse(struct host *host, const struct asked_permission *permission)
 
 /* Answers with this option. Fills in ret->mode. */
 int ask_permit(struct host *host, size_t index, const struct acp_word *option,
-                       const struct verdict *verdict, struct answered_permission *ret,
-                       struct err *err)
+               const struct verdict *verdict, struct answered_permission *ret, struct err *err)
 {
     const struct asked_permission *permission = &host->conversation->permissions.open[index];
-    bool clear = permission->plan && permission_option_clears(option) && permission->plan_text != NULL;
+    bool clear =
+        permission->plan && permission_option_clears(option) && permission->plan_text != NULL;
 
     if (verdict->mode != NULL && !clear) {
         (void)err_set(err, MAS_USAGE,

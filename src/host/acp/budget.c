@@ -116,7 +116,7 @@ static void say_paused(struct host *host, bool keep)
 
     host_log(host, words);
     memory_say(host, keep, "%s; to let it go on: mas approve %s %s", words,
-              session_label(&host->root, host->session.id).text, host->agent->id);
+               session_label(&host->root, host->session.id).text, host->agent->id);
 }
 
 /* Tells what has changed since `before`. */
@@ -127,7 +127,8 @@ static void tell_change(struct host *host, bool before, bool keep)
 
     if (paused && host->conversation->turn.on) {
         if (!before)
-            memory_say(host, keep, "%s: it finishes its turn, and is paused then", spending->paused);
+            memory_say(host, keep, "%s: it finishes its turn, and is paused then",
+                       spending->paused);
     } else if (paused && !spending->said) {
         spending->said = true;
         say_paused(host, keep);
@@ -138,7 +139,7 @@ static void tell_change(struct host *host, bool before, bool keep)
     }
 }
 
-static void look(struct host *host, bool keep)
+void budget_look(struct host *host, bool keep)
 {
     struct conversation *conversation = host->conversation;
     struct spending *spending = &conversation->spending;
@@ -158,16 +159,6 @@ static void look(struct host *host, bool keep)
     }
     describe(reached, count, spending->paused);
     tell_change(host, before, keep);
-}
-
-void budget_look(struct host *host)
-{
-    look(host, true);
-}
-
-void budget_open(struct host *host)
-{
-    look(host, false); /* the history has it already */
 }
 
 /* ---- limits that cannot be counted */
@@ -218,7 +209,7 @@ static void warn_uncounted(struct host *host)
 void budget_turn_ended(struct host *host)
 {
     warn_uncounted(host);
-    look(host, true);
+    budget_look(host, true);
 }
 
 /* ---- the next turn */
@@ -232,7 +223,7 @@ bool budget_holds(struct host *host)
     struct limits limits;
 
     if (paused[0] == '\0')
-        look(host, true);
+        budget_look(host, true);
     if (paused[0] == '\0' && conversation->memory.store != NULL &&
         read_limits(host, &limits, &err) == 0) {
         int64_t team = limits.of[SCOPE_TEAM].of[BUDGET_TURNS].limit.amount;
@@ -241,7 +232,7 @@ bool budget_holds(struct host *host)
     }
     if (paused[0] == '\0' && usage_begin(host, conversation->queue.prompts[0].number, &most))
         return false;
-    look(host, true); /* another agent of the team may have begun the last turn just now */
+    budget_look(host, true); /* another agent of the team may have begun the last turn just now */
     return true;
 }
 
@@ -257,7 +248,7 @@ int64_t budget_tick(struct host *host, int64_t now)
     spending->look_at = now + LOOK_MS;
     if (conversation->memory.store != NULL &&
         store_changes(conversation->memory.store) != spending->changes)
-        look(host, true);
+        budget_look(host, true);
     return spending->paused[0] != '\0' ? spending->look_at : -1;
 }
 
@@ -334,6 +325,6 @@ int budget_extend(struct host *host, const char *more, struct str *ret_words, st
                        budget_kind_name(kind));
     host_log(host, str_text(ret_words));
     memory_say(host, true, "a person lets it go on: %s", str_text(ret_words));
-    look(host, true);
+    budget_look(host, true);
     return 0;
 }

@@ -42,7 +42,7 @@ static void end(struct host *host, const struct acp_update *update)
     compaction->done = true;
     if (strcmp(update->status, "completed") != 0)
         memory_say(host, true, "the agent has not compacted its context: %.*s",
-                  (int)str_fit(why, WORDS_MAX), why);
+                   (int)str_fit(why, WORDS_MAX), why);
     else if (compaction->summary.len > 0)
         keep(host);
     else
@@ -88,5 +88,5 @@ void compact_notice(struct host *host, const struct acp_update *update)
     if (title[0] == '\0')
         return;
     memory_say(host, false, "the agent says: %.*s%s%.*s", (int)str_fit(title, WORDS_MAX), title,
-              more[0] != '\0' ? ": " : "", (int)str_fit(more, WORDS_MAX), more);
+               more[0] != '\0' ? ": " : "", (int)str_fit(more, WORDS_MAX), more);
 }

@@ -17,12 +17,99 @@ enum {
     ASKED_LIMIT = 2, /* restarts in a row for a prompt, whose sender waits */
 };
 
-/* ---- its life */
+/* ---- what its parts ask of the agent */
+
+static bool is_ready(const struct host *host)
+{
+    return host->conversation->link.phase.now == PHASE_READY && host->child.phase == CHILD_RUNS;
+}
+
+static bool cancel(struct host *host)
+{
+    const struct conversation *conversation = host->conversation;
+
+    if (!conversation->turn.on)
+        return tasks_cancel(host);
+    acp_cancel(conversation->link.acp, conversation->link.session);
+    return true;
+}
+
+static int enter(struct host *host, const char *conversation, struct err *err)
+{
+    return clear_enter_conversation(host, CHOICE_NAMED, conversation, err);
+}
+
+/* Returns the name of the model, as far as it is known. */
+static const char *model(const struct host *host)
+{
+    const struct offered *offered = &host->conversation->offered;
+    const char *set = host->conversation->memory.place.model;
+
+    for (size_t i = 0; i < offered->option_count; i++) {
+        const struct config_option *option = &offered->option_list[i];
+        if (option->category != NULL && option->value != NULL &&
+            strcmp(option->category, "model") == 0)
+            return option->value;
+    }
+    return set != NULL && set[0] != '\0' ? set : host->agent->model;
+}
+
+static bool is_at_rest(const struct host *host)
+{
+    return is_ready(host) && !tasks_go_on(host->conversation);
+}
+
+static bool is_kept_awake(const struct host *host, struct str *why)
+{
+    const struct conversation *conversation = host->conversation;
+    const struct agent_link *link = &conversation->link;
+
+    if (link->phase.now == PHASE_ENDS_TURN)
+        str_add(why, "it is working");
+    else if (tasks_add_note(conversation, true, why))
+        return true;
+    else if (conversation->asides.count > 0)
+        str_add(why, "a copy of its session is being asked");
+    else if (link->phase.now != PHASE_READY)
+        str_add(why, link->phase.now != PHASE_STUCK ? "it is starting"
+                     : link->needs_login            ? "it waits for a login"
+                                                    : "it cannot be used");
+    else if (terminals_count(conversation->work.terminals) > 0)
+        str_add(why, "a program that it has asked mas for runs, or is not released");
+    else
+        return false;
+    return true;
+}
+
+static void forget_numbers(struct host *host)
+{
+    tasks_forget_numbers(&host->conversation->tasks);
+}
 
 static const struct talk_ops ops = {
+    .is_ready = is_ready,
+    .send = prompt_send_turn,
+    .succeeds = resume_prove,
+    .cancel = cancel,
+    .enter = enter,
+    .model = model,
     .permit = ask_permit,
     .refuse = ask_refuse,
+    .is_at_rest = is_at_rest,
+    .is_kept_awake = is_kept_awake,
+    .keep_session = resume_keep_session,
+    .forget_numbers = forget_numbers,
 };
+
+static void opened(struct host *host, bool again)
+{
+    usage_open(host);
+    budget_look(host, again); /* else the history has it already */
+}
+
+static const struct memory_hooks hooks = {.read = queue_read, .opened = opened};
+
+/* ---- its life */
 
 static void make(struct host *host)
 {
@@ -31,6 +118,7 @@ static void make(struct host *host)
     struct err err = ERR_INIT;
 
     conversation->ops = &ops;
+    conversation->memory.hooks = &hooks;
     link->in = link->out = link->err = -1;
     link->phase.until = conversation->turn.cancel_until = conversation->chat.start_at = -1;
     link->program = mem_dup("");
@@ -326,10 +414,12 @@ static void abandoned(struct host *host, int64_t prompt)
 
 static int64_t tick(struct host *host, int64_t now)
 {
+    static unwritten_try *const tries[] = {memory_open_again, memory_flush, queue_add_first,
+                                           limit_keep_again, sleep_mark_again};
     const struct conversation *conversation = host->conversation;
     int64_t next = time_sooner(chat_tick(host, now), event_tick_listeners(host, now));
 
-    next = time_sooner(next, memory_tick(host, now));
+    next = time_sooner(next, unwritten_tick(host, tries, ARRAY_LEN(tries), now));
 
     if (conversation->link.acp == NULL)
         return next;

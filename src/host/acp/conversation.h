@@ -4,20 +4,20 @@
  * composed of parts. One file owns each part and is the only one that changes it, unless the
  * comment on the part says otherwise:
  *
- *     link          link.c        the agent's process: pipes, phase, session
+ *     link          link.c        the agent's process: pipes, phase, session; process.c: its life
  *     resume        resume.c      how the present session knows what was said before; summary.c
  *                                 makes the summary
  *     offered       offered.c     modes, options and commands that the agent offers
  *     settings      settings.c    those that are made in each session, and those that a client makes
  *     queue         queue.c       prompts that wait
- *     turn          turn.c        the prompt at work; update.c keeps what the agent says in it;
- *                                 steer.c: prompts that the agent takes in the middle of it
+ *     turn          turn.c        the prompt at work; said.c keeps what the agent says in it, as
+ *                                 update.c and tool.c read it; steer.c: prompts in the middle of it
  *     compaction    compact.c     how the agent shortens its context
  *     tasks         tasks.c       subagents and tasks that go on beside the turn
  *     asides        aside.c       prompts to copies of the session
  *     kept          kept.c        a person's look at the sessions that the agent keeps
- *     permissions   permission.c  permissions that are asked; plan.c: plans that are approved;
- *                                 elicit.c: forms that are filled in
+ *     permissions   permission.c  what is asked; ask.c: permissions; plan.c: plans that are
+ *                                 approved; elicit.c: forms that are filled in
  *     work          work.c        files and programs that the agent asks for (files.h, terminals.h)
  *     chat          chat.c        the pane: mas-chat, or plain lines
  *     limit         limit.c       what the provider takes now; gate.c: what holds turns back
@@ -26,12 +26,16 @@
  *     memory        memory.c      where the conversation is stored
  *     spending      usage.c       tokens, costs and working time; budget.c: their limits
  *
- * Some files own no part: event.c tells clients what happens, request.c answers their requests, and
- * clear.c clears the context and changes the conversation. tools.c makes the list of the team's
- * tools for the agent's sessions, opening.c says what else those are opened with, and login.c has
- * the pane while a person logs in. conversation.c makes all of this and is called by the loop;
- * nothing here waits. What these files do for each other is in agent_side.h (the agent: its process
- * and its sessions) and in turn_side.h (prompts, turns, permissions, clients).
+ * Some files own no part: event.c tells clients what happens, request.c answers their requests,
+ * clear.c clears the context and changes the conversation, and prompt.c sends prompts. opening.c
+ * opens the agent's sessions and leaves them, tools.c makes the list of the team's tools for them,
+ * and login.c has the pane while a person logs in. conversation.c makes all of this and is called
+ * by the loop; nothing here waits. What these files do for each other is in agent_side.h (the
+ * agent: its process and its sessions) and in turn_side.h (prompts, turns, permissions, clients).
+ *
+ * No two of these files call each other. What is of any agent (events, memory, usage, the queue,
+ * what holds turns back, permissions, sleep, and on top of these the turn) asks the agent through
+ * struct talk_ops, whose functions are in conversation.c and above.
  *
  * Everything that happens is stored, then told. A session of the agent is known by its id; the host
  * drops what comes from another session than the present one, so that nothing from before a clear
@@ -56,7 +60,6 @@
 #include "host/watcher.h"
 #include "memory/store.h"
 #include "protocol/acp.h"
-#include "protocol/acp_limit.h"
 #include "protocol/acp_tool.h"
 #include "protocol/host.h"
 #include "store/login_limit.h"
@@ -68,6 +71,7 @@ enum {
     OFFERED_MAX = 256, /* modes, commands or options that are kept of an agent */
     SESSION_CLOSE_MS = 5000,
     BUDGET_WORDS = 400, /* bytes */
+    LIMIT_WORDS_MAX = 400, /* bytes of a message of a provider */
     TURN_CANCEL_MS = 5000, /* an agent that has not ended its turn by then is ended */
 };
 
@@ -342,7 +346,7 @@ struct agent_limit {
     int64_t trial_until;
     int dir; /* sessions/.limits; -1: not open */
     int watch; /* tells changes in it; -1 */
-    char said[ACP_LIMIT_ANSWER_MAX + 2]; /* the beginning of what the agent says in the turn */
+    char said[LIMIT_WORDS_MAX + 2]; /* the beginning of what the agent says in the turn */
     size_t said_len;
     char note[96];
 };
@@ -382,9 +386,18 @@ struct agent_sleep {
     int64_t again; /* when the next attempt is due, after one that failed */
 };
 
+/* What the store knows for other parts. */
+struct memory_hooks {
+    /* Reads what waits in the store, which is being opened. */
+    int (*read)(struct host *host, struct err *err);
+    /* It is open, or has all of its writes again (`again`): its sums are to be read. */
+    void (*opened)(struct host *host, bool again);
+};
+
 /* Where the conversation is stored. `place` is valid while `store` is open. clear.c changes the
  * place, settings.c and update.c its mode and options. */
 struct conversation_memory {
+    const struct memory_hooks *hooks;
     struct store *store; /* NULL: it cannot be opened */
     struct store_place place; /* the present conversation and its query */
 };
@@ -414,14 +427,33 @@ struct compaction {
 struct answered_permission;
 struct verdict;
 
-/* What the parts of a conversation have its agent do. */
+/* What the parts of a conversation have its agent do, and ask it. */
 struct talk_ops {
-    /* Answers the permission at this index, and closes it. Fills in ret->mode. */
+    /* ---- turns */
+    bool (*is_ready)(const struct host *host); /* it takes prompts */
+    /* Sends the prompt of the turn. */
+    void (*send)(struct host *host);
+    /* A turn has ended well; called before its end is stored. */
+    void (*succeeds)(struct host *host);
+    /* Asks it to end the turn, or what goes on without one. Returns false if there is nothing. */
+    bool (*cancel)(struct host *host);
+    /* Changes to another conversation, while prompts wait. */
+    int (*enter)(struct host *host, const char *conversation, struct err *err);
+    const char *(*model)(const struct host *host); /* its name, as far as it is known */
+    /* ---- permissions */
+    /* Answers the one at this index, and closes it. Fills in ret->mode. */
     int (*permit)(struct host *host, size_t index, const struct acp_word *option,
-                  const struct verdict *verdict, struct answered_permission *ret,
-                  struct err *err);
+                  const struct verdict *verdict, struct answered_permission *ret, struct err *err);
     /* Refuses one that is not asked any more. */
     void (*refuse)(struct host *host, const struct asked_permission *permission);
+    /* ---- sleep */
+    bool (*is_at_rest)(const struct host *host); /* it is ready, and nothing works beside a turn */
+    /* Appends why it cannot sleep now, if that is not known without asking. */
+    bool (*is_kept_awake)(const struct host *host, struct str *why);
+    /* ---- the store */
+    /* The store is another one: records the agent's session there; and forgets its numbers. */
+    void (*keep_session)(struct host *host, const char *note);
+    void (*forget_numbers)(struct host *host);
 };
 
 struct conversation {

@@ -184,7 +184,7 @@ void event_tell_prompt(struct host *host, const struct prompt *prompt, bool stee
 }
 
 void event_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
-                   const char *error)
+                    const char *error)
 {
     struct client_event event;
     char id[EVENT_ID_MAX];
@@ -225,4 +225,3 @@ void event_tell_state(struct host *host, const struct agent_status *status)
         json_put_int(&event.out, "retryAtMs", status->retry_ms);
     event_tell(host, &event, NULL, 0, turn_prompt(conversation));
 }
-

@@ -5,7 +5,6 @@
 #include "base/sha256.h"
 #include "base/time.h"
 #include "host/acp/turn_side.h"
-#include "protocol/acp_limit.h"
 #include "session/env.h"
 #include "store/login_limit.h"
 #include "store/workspace.h"
@@ -236,7 +235,7 @@ static bool hold(struct host *host, const struct login_limit *known, int64_t now
     begin_watch(host);
     if (first)
         memory_say(host, true, "another agent with the same login was told to wait: %s",
-                  limit->note);
+                   limit->note);
     return true;
 }
 
@@ -330,21 +329,7 @@ void limit_turn_ended(struct host *host, bool succeeded)
     fd_closep(&limit->trial);
 }
 
-/* Ends what the turn has left open, and puts its prompt back in front of the queue. */
-static void put_back(struct host *host)
-{
-    struct turn *turn = &host->conversation->turn;
-
-    said_close_text(host);
-    for (size_t i = 0; i < turn->tools.count; i++)
-        if (!said_tool_is_over(&turn->tools.call[i]) && turn->tools.call[i].number != 0)
-            memory_update(host, turn->tools.call[i].number, NULL, 0, NULL, MESSAGE_INTERRUPTED,
-                          SYNC_CHUNK);
-    usage_end(host, turn->prompt.number);
-    turn_put_back(host);
-}
-
-static void refuse(struct host *host, const struct acp_limit *told, const char *why)
+void limit_refused(struct host *host, const struct limit_refusal *told)
 {
     struct agent_limit *limit = &host->conversation->limit;
     int retry_ms = config_ms(&host->config, SETTING_LIMIT_RETRY);
@@ -352,7 +337,6 @@ static void refuse(struct host *host, const struct acp_limit *told, const char *
     struct login_limit news = {.until_ms = told->until_ms};
     struct login_limit known;
     struct err err = ERR_INIT;
-    char when[32], often[32] = "";
 
     limit->attempts = limit->prompt == number ? limit->attempts + 1 : 1;
     limit->prompt = number;
@@ -371,8 +355,14 @@ static void refuse(struct host *host, const struct acp_limit *told, const char *
     limit->on = true;
     limit->look_at = 0;
     limit->sent = false;
-    keep_prompt(host); /* durable before anybody is told */
-    put_back(host);
+    keep_prompt(host);
+}
+
+void limit_tell(struct host *host, const struct limit_refusal *told)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+    char when[32], often[32] = "";
+
     fd_closep(&limit->trial);
     write_note(limit);
     write_time(limit->due_ms, when);
@@ -380,34 +370,11 @@ static void refuse(struct host *host, const struct acp_limit *told, const char *
     if (limit->attempts > 1)
         (void)snprintf(often, sizeof often, ", refused %d times", limit->attempts);
     memory_say(host, true, "%s%s: %.*s; mas sends the prompt again %s %s",
-              told->overloaded ? "the provider has too much load" : "a limit of the provider",
-              often, (int)str_fit(why, ACP_LIMIT_ANSWER_MAX), why,
-              limit->until_ms > 0 ? "when the provider takes prompts again, at"
-                                  : "by its own rule, at",
-              when);
-}
-
-bool limit_refused(struct host *host, const struct acp_answer *answer)
-{
-    const struct turn *turn = &host->conversation->turn;
-    const struct agent_limit *limit = &host->conversation->limit;
-    struct acp_limit told = {.until_ms = 0};
-    int64_t now = time_epoch_ms();
-
-    if (!turn->on || turn->cancelled)
-        return false;
-    if (!answer->ok) {
-        if (!acp_limit_of_error(answer->code, answer->message, answer->data, now, &told))
-            return false;
-        refuse(host, &told, answer->message != NULL ? answer->message : "");
-        return true;
-    }
-    bool stop = answer->stop_reason != NULL && acp_limit_of_stop(answer->stop_reason);
-    if (!stop &&
-        (turn->tools.count > 0 || turn->employs || !acp_limit_of_answer(limit->said, now, &told)))
-        return false;
-    refuse(host, &told, limit->said[0] != '\0' ? limit->said : answer->stop_reason);
-    return true;
+               told->overloaded ? "the provider has too much load" : "a limit of the provider",
+               often, (int)str_fit(told->why, LIMIT_WORDS_MAX), told->why,
+               limit->until_ms > 0 ? "when the provider takes prompts again, at"
+                                   : "by its own rule, at",
+               when);
 }
 
 /* ---- the loop */
@@ -440,7 +407,7 @@ void limit_serve(struct host *host, struct loop *loop)
 static bool is_accepted(const struct conversation *conversation)
 {
     return conversation->turn.tools.count > 0 || conversation->turn.employs ||
-           conversation->limit.said_len > ACP_LIMIT_ANSWER_MAX;
+           conversation->limit.said_len > LIMIT_WORDS_MAX;
 }
 
 int64_t limit_tick(struct host *host, int64_t now)

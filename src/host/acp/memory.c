@@ -7,7 +7,6 @@
 
 #include "host/acp/conversation.h"
 
-#include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 
 void memory_say(struct host *host, bool keep, const char *fmt, ...)
@@ -52,8 +51,8 @@ static int restore_turn(struct host *host, struct err *err)
         attention_restore(host, outcome, turn.why, turn.time_ms, cut);
     if (cut)
         memory_say(host, false, "its turn was stopped: %s; to ask again: mas ask %s %s --again",
-                  turn.why != NULL ? turn.why : "",
-                  session_label(&host->root, host->session.id).text, host->agent->id);
+                   turn.why != NULL ? turn.why : "",
+                   session_label(&host->root, host->session.id).text, host->agent->id);
     store_turn_free(&turn);
     return 0;
 }
@@ -77,7 +76,7 @@ static int open_store(struct host *host, struct err *err)
         host_log(host, host->memory);
         memory_say(host, false, "%s", host->memory);
     }
-    if (restore_turn(host, err) == 0 && queue_read(host, err) == 0)
+    if (restore_turn(host, err) == 0 && memory->hooks->read(host, err) == 0)
         return 0;
     memory->store = NULL;
     store_place_free(&memory->place);
@@ -110,10 +109,9 @@ int memory_need(struct host *host, struct err *err)
         return -1;
     if (was_open)
         return 0;
-    usage_open(host);
-    budget_open(host);
+    host->conversation->memory.hooks->opened(host, false);
     if (host->conversation->link.session != NULL) { /* it came before the store could be opened */
-        resume_keep_session(host, NULL);
+        host->conversation->ops->keep_session(host, NULL);
         host_log(host, "conversation stored from now on");
     }
     return 0;
@@ -124,7 +122,7 @@ int memory_need(struct host *host, struct err *err)
 static void begin_anew(struct host *host, bool said)
 {
     if (host->conversation->link.session != NULL)
-        resume_keep_session(host, STORE_FILE " was set aside");
+        host->conversation->ops->keep_session(host, STORE_FILE " was set aside");
     if (host->memory[0] == '\0')
         host_note_memory(host, STORE_FILE " was set aside, and what was said before with it");
     if (!said) /* another host of the team, or doctor, has set it aside */
@@ -146,7 +144,7 @@ static void forget_store(struct host *host)
     turn->answer = turn->thought = turn->plan = 0;
     for (size_t i = 0; i < turn->tools.count; i++)
         turn->tools.call[i].number = 0;
-    tasks_forget_numbers(&conversation->tasks);
+    conversation->ops->forget_numbers(host);
     for (size_t i = 0; i < conversation->queue.count; i++)
         conversation->queue.prompts[i].conversation[0] = '\0';
 }
@@ -321,14 +319,14 @@ bool memory_renew(struct host *host, struct err *err)
 
 /* ---- what could not be written */
 
-static bool open_again(struct host *host)
+bool memory_open_again(struct host *host)
 {
     struct err err = ERR_INIT;
 
     return memory_need(host, &err) == 0;
 }
 
-static bool flush(struct host *host)
+bool memory_flush(struct host *host)
 {
     struct store *store = host->conversation->memory.store;
     struct err err = ERR_INIT;
@@ -341,24 +339,15 @@ static bool flush(struct host *host)
         memory_failed(host, &err);
     if (unwritten_holds(host))
         return false;
-    usage_open(host);
-    budget_look(host);
+    host->conversation->memory.hooks->opened(host, true);
     return true;
-}
-
-int64_t memory_tick(struct host *host, int64_t now)
-{
-    static unwritten_try *const tries[] = {open_again, flush, queue_add_first, limit_keep_again,
-                                           sleep_mark_again};
-
-    return unwritten_tick(host, tries, ARRAY_LEN(tries), now);
 }
 
 void memory_close(struct host *host)
 {
     struct conversation_memory *memory = &host->conversation->memory;
 
-    (void)flush(host);
+    (void)memory_flush(host);
     unwritten_close(host);
     store_place_free(&memory->place);
     store_close(memory->store);

@@ -116,7 +116,8 @@ void offered_put_commands(const struct conversation *conversation, struct json_o
          i < conversation->offered.command_count && out->to->len - from < LIST_SHOWN / 2; i++) {
         json_open(out, NULL, '{');
         json_put_fit(out, "name", conversation->offered.commands[i].name, WORDS_SHOWN);
-        json_put_fit(out, "description", conversation->offered.commands[i].description, WORDS_SHOWN);
+        json_put_fit(out, "description", conversation->offered.commands[i].description,
+                     WORDS_SHOWN);
         json_close(out, '}');
     }
     json_close(out, ']');

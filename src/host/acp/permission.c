@@ -45,7 +45,7 @@ static void remove_at(struct permissions *permissions, size_t index)
 /* ---- what clients are told */
 
 void permission_put(const struct host *host, const struct asked_permission *permission,
-                          struct json_out *out)
+                    struct json_out *out)
 {
     char id[EVENT_ID_MAX];
     size_t from = out->to->len;
@@ -189,7 +189,8 @@ static const struct acp_word *find_option(const struct asked_permission *permiss
         if (strcmp(words[i].word, wanted) == 0)
             return permission_option(permission, words[i].kind, words[i].else_kind);
     for (size_t i = 0; permission->plan && i < permission->count; i++)
-        if (strcmp(wanted, PLAN_CLEAR_OPTION) == 0 && permission_option_clears(&permission->options[i]))
+        if (strcmp(wanted, PLAN_CLEAR_OPTION) == 0 &&
+            permission_option_clears(&permission->options[i]))
             return &permission->options[i]; /* the agent's own, by another id */
     return NULL;
 }
@@ -330,7 +331,8 @@ int permission_answer(struct host *host, const struct verdict *verdict,
     if (verdict->as != NULL && permission_allows(option) != (strcmp(verdict->as, "allow") == 0)) {
         (void)err_set(err, MAS_USAGE, "the option '%s' (%s) would %s", option->id, option->name,
                       permission_allows(option) ? "allow it" : "deny it");
-        return err_hint(err, "use 'mas %s' for that", permission_allows(option) ? "approve" : "deny");
+        return err_hint(err, "use 'mas %s' for that",
+                        permission_allows(option) ? "approve" : "deny");
     }
     struct answered_permission done = {.title = mem_dup(permission->title),
                                        .details = mem_dup(permission->details),

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "protocol/acp_limit.h"
 #include "protocol/rpc.h"
 #include "session/env.h"
 
@@ -42,13 +43,40 @@ static void handle_error(struct host *host, const struct acp_answer *answer)
         resume_again(host);
 }
 
+/* Handles a turn's end that is a refusal of the provider. Returns false if it is none. */
+static bool is_refused(struct host *host, const struct acp_answer *answer)
+{
+    const struct turn *turn = &host->conversation->turn;
+    const char *said = host->conversation->limit.said;
+    const char *why = answer->message != NULL ? answer->message : "";
+    struct acp_limit told = {.until_ms = 0};
+    int64_t now = time_epoch_ms();
+
+    _Static_assert((int)LIMIT_WORDS_MAX == (int)ACP_LIMIT_ANSWER_MAX, "what is kept is looked at");
+    if (!turn->on || turn->cancelled)
+        return false;
+    if (answer->ok) {
+        bool stop = answer->stop_reason != NULL && acp_limit_of_stop(answer->stop_reason);
+        if (!stop &&
+            (turn->tools.count > 0 || turn->employs || !acp_limit_of_answer(said, now, &told)))
+            return false;
+        why = said[0] != '\0' ? said : answer->stop_reason;
+    } else if (!acp_limit_of_error(answer->code, answer->message, answer->data, now, &told)) {
+        return false;
+    }
+    const struct limit_refusal refusal = {
+        .overloaded = told.overloaded, .until_ms = told.until_ms, .why = why};
+    turn_refused(host, &refusal);
+    return true;
+}
+
 static void turn_answer(struct host *host, const struct acp_answer *answer)
 {
     struct conversation *conversation = host->conversation;
     const struct phase_state *phase = &conversation->link.phase;
     const struct turn *turn = &conversation->turn;
 
-    usage_answer(host, answer);
+    usage_tokens(host, answer->session, &answer->tokens);
     if (phase_waits_for(phase, PHASE_SUMS_UP, answer->serial)) {
         summary_end(host, answer);
         return;
@@ -58,7 +86,7 @@ static void turn_answer(struct host *host, const struct acp_answer *answer)
             clear_turn_ended(host);
         return;
     }
-    if (!turn->on || answer->serial != turn->serial || limit_refused(host, answer))
+    if (!turn->on || answer->serial != turn->serial || is_refused(host, answer))
         return;
     if (answer->ok) {
         const char *stop = answer->stop_reason != NULL ? answer->stop_reason : "end_turn";
@@ -140,7 +168,7 @@ static void on_garbage(void *arg, const char *why, const char *bytes, size_t len
     if (turn->on && !turn->skipped && strcmp(why, RPC_TOO_LONG) == 0) {
         turn->skipped = true; /* what is missing may be a part of the answer */
         memory_say(host, true, "a message of the agent is missing: it was longer than %d MiB",
-                  ACP_LINE_MAX >> 20);
+                   ACP_LINE_MAX >> 20);
     }
     if (host->conversation->link.garbage++ > 0)
         return; /* one line in the session's log is enough */
@@ -188,8 +216,7 @@ void process_begin(struct host *host)
         acp_set_session_meta(link->acp, host->preset->sandbox_off.session);
     work_open(host);
     link_enter(host, PHASE_INITIALIZES,
-                       acp_initialize(link->acp, host->preset->offers, host->preset->initialize_ms),
-                       -1);
+               acp_initialize(link->acp, host->preset->offers, host->preset->initialize_ms), -1);
 }
 
 void process_flush(struct host *host)

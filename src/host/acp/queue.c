@@ -156,7 +156,7 @@ static int add_once(struct host *host, const struct new_prompt *prompt, int64_t 
         return err_set(err, MAS_CONFLICT, "too many prompts wait for it");
     if (memory_need(host, err) == -1 || find_place(conversation, prompt, &where, err) == -1)
         return -1;
-    bool at_once = turn_begins_at_once(host);
+    bool at_once = prompt->begins && queue->count == 0;
     const struct store_message message = {
         .role = ROLE_USER,
         .state = at_once || prompt->steers ? MESSAGE_DONE : MESSAGE_OPEN,

@@ -137,8 +137,8 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
         prompt.choice = choice_of(frame, &prompt.id);
     else if (change_first(host, frame, err) == -1)
         return -1;
-    budget_look(host);
-    bool at_once = turn_begins_at_once(host);
+    budget_look(host, true);
+    bool at_once = prompt.begins = turn_begins_at_once(host);
     int64_t ahead = (int64_t)conversation->queue.count + (conversation->turn.on ? 1 : 0);
     if (queue_add(host, &prompt, &number, err) == -1)
         return -1;
@@ -179,12 +179,13 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
         return -1;
     if (wait && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many clients watch it");
-    budget_look(host);
+    budget_look(host, true);
     bool at_once = turn_begins_at_once(host);
     const char *why = now && !at_once ? steer_why_not(host) : NULL;
     const struct new_prompt prompt = {.text = frame->body,
                                       .len = frame->body_len,
                                       .from = who(client),
+                                      .begins = at_once,
                                       .steers = now && !at_once && why == NULL};
     if (prompt.steers)
         said_close_text(host); /* what it says from now on comes after these words */
@@ -361,7 +362,7 @@ static bool is_for_budget(struct host *host, const struct frame *frame)
     if (conversation->permissions.count > 0 || json_get(frame->head, "permission") != NULL ||
         option == NULL || strcmp(option, "allow") != 0)
         return false;
-    budget_look(host);
+    budget_look(host, true);
     return conversation->spending.paused[0] != '\0';
 }
 

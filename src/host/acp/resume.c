@@ -290,6 +290,8 @@ void resume_prove(struct host *host)
     struct resume *resume = &host->conversation->resume;
     enum resume_method method = unproved_method(resume);
 
+    resume->prime = resume->ignores = false; /* it knows the history */
+    resume->remind = 0;
     if (resume->proved)
         return;
     resume->proved = true;

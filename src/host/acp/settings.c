@@ -60,7 +60,7 @@ static int64_t ask_mode(struct host *host, const char *mode)
     const struct config_option *option = offered_find(offered, NULL, "mode");
     if (offered->mode_count > 0 || option == NULL)
         memory_say(host, true, "the agent has no mode '%s'%s%s", mode,
-                  offered->mode[0] != '\0' ? ": its mode is " : "", offered->mode);
+                   offered->mode[0] != '\0' ? ": its mode is " : "", offered->mode);
     return offered->mode_count == 0 ? ask_option(host, option, mode) : 0;
 }
 
@@ -339,8 +339,8 @@ void settings_answer(struct host *host, const struct acp_answer *answer)
                              : NULL);
     else if (!answer->ok)
         memory_say(host, true, "the agent rejected the %s: %s",
-                  answer->call == ACP_CALL_SET_MODE ? "mode" : "option",
-                  acp_why(answer, why, sizeof why));
+                   answer->call == ACP_CALL_SET_MODE ? "mode" : "option",
+                   acp_why(answer, why, sizeof why));
     if (waited_for)
         make_next(host);
 }

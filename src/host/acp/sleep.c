@@ -218,17 +218,10 @@ static bool has_permission(const struct host *host, struct str *why)
 
 static bool is_working(const struct host *host, struct str *why)
 {
-    const struct conversation *conversation = host->conversation;
-
-    if (!conversation->turn.on && conversation->link.phase.now != PHASE_ENDS_TURN)
+    if (!host->conversation->turn.on)
         return false;
     str_add(why, "it is working");
     return true;
-}
-
-static bool has_task(const struct host *host, struct str *why)
-{
-    return tasks_add_note(host->conversation, true, why);
 }
 
 static bool has_queue(const struct host *host, struct str *why)
@@ -239,39 +232,16 @@ static bool has_queue(const struct host *host, struct str *why)
     return true;
 }
 
-static bool has_aside(const struct host *host, struct str *why)
+/* What only this kind of agent has. */
+static bool has_own(const struct host *host, struct str *why)
 {
-    if (host->conversation->asides.count == 0)
-        return false;
-    str_add(why, "a copy of its session is being asked");
-    return true;
-}
-
-static bool is_not_ready(const struct host *host, struct str *why)
-{
-    const struct agent_link *link = &host->conversation->link;
-
-    if (link->phase.now == PHASE_READY)
-        return false;
-    str_add(why, link->phase.now != PHASE_STUCK ? "it is starting"
-                 : link->needs_login            ? "it waits for a login"
-                                                : "it cannot be used");
-    return true;
-}
-
-static bool has_program(const struct host *host, struct str *why)
-{
-    if (terminals_count(host->conversation->work.terminals) == 0)
-        return false;
-    str_add(why, "a program that it has asked mas for runs, or is not released");
-    return true;
+    return host->conversation->ops->is_kept_awake(host, why);
 }
 
 bool sleep_is_kept_awake(struct host *host, struct str *why)
 {
     static bool (*const obstacles[])(const struct host *host, struct str *why) = {
-        does_not_run, has_permission, is_working,  has_task,  has_queue,
-        has_aside,    is_not_ready,   has_program, find_call, find_process,
+        does_not_run, has_permission, is_working, has_queue, has_own, find_call, find_process,
     };
 
     for (size_t i = 0; i < ARRAY_LEN(obstacles); i++)
@@ -343,9 +313,8 @@ int64_t sleep_tick(struct host *host, int64_t now)
     struct agent_sleep *sleep = &host->conversation->sleep;
     _cleanup_str_ struct str why = STR_INIT;
 
-    if (conversation->link.phase.now != PHASE_READY || host->child.phase != CHILD_RUNS ||
-        conversation->turn.on || conversation->queue.count > 0 ||
-        conversation->permissions.count > 0 || tasks_go_on(conversation)) {
+    if (conversation->turn.on || conversation->queue.count > 0 ||
+        conversation->permissions.count > 0 || !conversation->ops->is_at_rest(host)) {
         sleep->since = -1;
         sleep->again = 0;
         return -1;

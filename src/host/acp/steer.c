@@ -28,7 +28,7 @@ void steer_prompt(struct host *host, int64_t number)
 {
     struct conversation *conversation = host->conversation;
     struct prompt *prompt = &conversation->queue.prompts[queue_find(conversation, number)];
-    _cleanup_free_ char *sender = turn_name_sender(host, prompt->from);
+    _cleanup_free_ char *sender = prompt_name_sender(host, prompt->from);
     const char *blocks[3] = {NULL};
     size_t n = 0;
 
@@ -46,26 +46,6 @@ static void let_wait(struct host *host, struct prompt *prompt, const char *why)
     queue_tell_outcome(host, prompt->number, "queued", why);
 }
 
-/* The agent has taken a prompt: it belongs to the turn. */
-static void take(struct host *host, size_t index)
-{
-    struct conversation *conversation = host->conversation;
-    struct turn *turn = &conversation->turn;
-    struct prompt prompt = queue_remove(conversation, index);
-
-    prompt.steer = 0;
-    event_tell_prompt(host, &prompt, true);
-    queue_tell_outcome(host, prompt.number, "steered", NULL);
-    if (!turn->on) { /* it has just ended, and the agent's words came after its end */
-        queue_drop(host, &prompt, false, "end_turn", NULL);
-        return;
-    }
-    turn->heard = true;
-    memory_join_turn(host, prompt.number, turn->prompt.number);
-    turn->steered = mem_room(turn->steered, turn->steered_count, sizeof *turn->steered);
-    turn->steered[turn->steered_count++] = prompt;
-}
-
 void steer_answer(struct host *host, const struct acp_answer *answer)
 {
     struct prompt_queue *queue = &host->conversation->queue;
@@ -77,7 +57,7 @@ void steer_answer(struct host *host, const struct acp_answer *answer)
     if (i == queue->count)
         return;
     if (answer->ok && answer->steered)
-        take(host, i);
+        turn_take(host, i);
     else
         let_wait(host, &queue->prompts[i],
                  answer->ok ? "its turn has just ended" : acp_why(answer, why, sizeof why));
@@ -90,33 +70,4 @@ void steer_drop_all(struct host *host)
     for (size_t i = 0; i < queue->count; i++)
         if (queue->prompts[i].steer != 0)
             let_wait(host, &queue->prompts[i], "its turn has ended");
-}
-
-void steer_end(struct host *host, const char *stop_reason)
-{
-    struct turn *turn = &host->conversation->turn;
-
-    for (size_t i = 0; i < turn->steered_count; i++)
-        queue_drop(host, &turn->steered[i], false, stop_reason, NULL);
-    turn->steered_count = 0;
-}
-
-void steer_put_back(struct host *host)
-{
-    struct turn *turn = &host->conversation->turn;
-
-    while (turn->steered_count > 0) {
-        struct prompt prompt = turn->steered[--turn->steered_count];
-        prompt.told = true;
-        queue_push_first(host, &prompt);
-        memory_join_turn(host, prompt.number, 0);
-        memory_update(host, prompt.number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
-    }
-}
-
-void steer_free(struct turn *turn)
-{
-    for (size_t i = 0; i < turn->steered_count; i++)
-        queue_free_prompt(&turn->steered[i]);
-    free(turn->steered);
 }

@@ -106,7 +106,7 @@ void summary_end(struct host *host, const struct acp_answer *answer)
 
     if (!answer->ok) {
         memory_say(host, true, "the agent made no summary of the earlier messages: %s",
-                  answer->message != NULL ? answer->message : "no answer");
+                   answer->message != NULL ? answer->message : "no answer");
         acp_cancel(link->acp,
                    conversation->resume.copy != NULL ? conversation->resume.copy : link->session);
         str_free(summary);
@@ -118,20 +118,4 @@ void summary_end(struct host *host, const struct acp_answer *answer)
     }
     opening_leave(host);
     opening_ask(host);
-}
-
-void summary_add(const struct conversation *conversation, struct str *to)
-{
-    const struct str *summary = &conversation->resume.summary;
-    const char *text = str_text(summary);
-
-    if (summary->len == 0)
-        return;
-    str_add(to, "<summary_of_earlier_conversation>\n");
-    for (; *text != '\0'; text++)
-        if (*text == '<') /* no part of it is taken for its end */
-            str_add(to, "&lt;");
-        else
-            str_addc(to, *text);
-    str_add(to, "\n</summary_of_earlier_conversation>\n");
 }

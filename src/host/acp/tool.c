@@ -54,7 +54,7 @@ void tool_show_programs(struct host *host)
 
 /* Sets what is asked. Returns true if it has changed. */
 bool tool_describe(const struct host *host, struct asked_permission *permission,
-                     const struct acp_tool *is, const char *told, const char *content)
+                   const struct acp_tool *is, const char *told, const char *content)
 {
     bool has_content = content != NULL && content[0] != '\0';
     char *title = acp_tool_line(is, told != NULL ? told : "", host->conversation->link.cwd);

@@ -10,7 +10,6 @@
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
-#include "memory/context.h"
 
 /* Returns true if the agent takes prompts. One that ends takes nothing more: its prompts are for
  * the next process. */
@@ -18,8 +17,7 @@ static bool takes_prompts(const struct host *host)
 {
     const struct conversation *conversation = host->conversation;
 
-    return conversation->link.phase.now == PHASE_READY && host->child.phase == CHILD_RUNS &&
-           !conversation->turn.on;
+    return !conversation->turn.on && conversation->ops->is_ready(host);
 }
 
 bool turn_begins_at_once(struct host *host)
@@ -29,99 +27,14 @@ bool turn_begins_at_once(struct host *host)
 
 /* ---- its beginning */
 
-/* Appends what was said before the message `before`, for a session that does not know it: all of
- * it, or what came after the last turn that ended well. */
-static void add_history(struct host *host, int64_t before, struct str *ret)
-{
-    struct conversation *conversation = host->conversation;
-    const struct conversation_memory *memory = &conversation->memory;
-    struct store_budget budget = memory_budget(host);
-    struct err err = ERR_INIT;
-
-    if (!conversation->resume.prime)
-        budget.since = conversation->resume.remind;
-    if (conversation->resume.prime)
-        summary_add(conversation, ret);
-    if (memory->store != NULL)
-        (void)memory_kept(
-            host, store_injection(memory->store, memory->place.query, before, &budget, ret, &err),
-            &err);
-}
-
-/* Appends what was said on the prompt's subject in other conversations. */
-static void add_recall(struct host *host, const char *text, struct str *ret)
-{
-    const struct conversation *conversation = host->conversation;
-    const struct recall_options options = {
-        .session = host->session.id,
-        .conversation = conversation->memory.place.conversation,
-        .text = text,
-    };
-    struct err err = ERR_INIT;
-
-    if (config_yes(&host->config, SETTING_MEMORY_RECALL) &&
-        context_recall(&host->root, &host->config, &options, ret, &err) == -1)
-        host_log(host, err.text); /* the prompt goes without it */
-}
-
-char *turn_name_sender(const struct host *host, const char *from)
-{
-    const struct agent *agent = team_agent(&host->team, from);
-
-    if (agent == NULL)
-        return NULL;
-    _cleanup_str_ struct str role = STR_INIT;
-    str_add_visible(&role, agent->role, strlen(agent->role));
-    return mem_printf("[message from agent %s (%s) of your team]\n", agent->id, str_text(&role));
-}
-
-int64_t turn_send(struct host *host, const struct turn_words *words)
-{
-    const struct conversation *conversation = host->conversation;
-    const struct resume *resume = &conversation->resume;
-    _cleanup_str_ struct str role = STR_INIT;
-    _cleanup_str_ struct str history = STR_INIT;
-    _cleanup_free_ char *sender = turn_name_sender(host, words->from);
-    const char *blocks[5] = {NULL};
-    size_t n = 0;
-
-    if (resume->prime && !conversation->link.has_role)
-        role_add(host, &role);
-    if (role.len > 0)
-        blocks[n++] = role.data;
-    if (resume->prime || resume->remind != 0)
-        add_history(host, words->before, &history);
-    if (resume->prime && history.len == 0 && words->recalls)
-        add_recall(host, words->text, &history);
-    if (history.len > 0)
-        blocks[n++] = history.data;
-    if (sender != NULL)
-        blocks[n++] = sender;
-    blocks[n++] = words->text;
-    return acp_prompt(conversation->link.acp, words->session, blocks, -1);
-}
-
-static void send_prompt(struct host *host)
-{
-    struct conversation *conversation = host->conversation;
-    const struct prompt *prompt = &conversation->turn.prompt;
-    const struct turn_words words = {
-        .session = conversation->link.session,
-        .from = prompt->from,
-        .text = prompt->text,
-        .before = prompt->number,
-        .recalls = true,
-    };
-
-    conversation->turn.serial = turn_send(host, &words);
-}
-
 static void turn_free(struct turn *turn)
 {
     queue_free_prompt(&turn->prompt);
     said_free_tools(&turn->tools);
     free(turn->plan_text);
-    steer_free(turn);
+    for (size_t i = 0; i < turn->steered_count; i++)
+        queue_free_prompt(&turn->steered[i]);
+    free(turn->steered);
     *turn = (struct turn){.cancel_until = -1};
 }
 
@@ -155,7 +68,7 @@ static void begin_turn(struct host *host)
     if (!turn->prompt.told)
         event_tell_prompt(host, &turn->prompt, false);
     sleep_turn_begins(host);
-    send_prompt(host);
+    host->conversation->ops->send(host);
 }
 
 /* Returns true if a prompt that waits is kept in another conversation than the present one. */
@@ -179,21 +92,54 @@ void turn_run(struct host *host)
                 begin_turn(host);
             return;
         }
-        if (clear_enter_conversation(host, CHOICE_NAMED, next->conversation, &err) == 0)
+        if (conversation->ops->enter(host, next->conversation, &err) == 0)
             continue; /* the host gets a session for it first */
         struct prompt prompt = queue_remove(conversation, 0);
         queue_drop(host, &prompt, false, HOST_END_FAILED, err.text);
     }
 }
 
+/* The agent has taken a prompt: it belongs to the turn. */
+void turn_take(struct host *host, size_t index)
+{
+    struct conversation *conversation = host->conversation;
+    struct turn *turn = &conversation->turn;
+    struct prompt prompt = queue_remove(conversation, index);
+
+    prompt.steer = 0;
+    event_tell_prompt(host, &prompt, true);
+    queue_tell_outcome(host, prompt.number, "steered", NULL);
+    if (!turn->on) { /* it has just ended, and the agent's words came after its end */
+        queue_drop(host, &prompt, false, "end_turn", NULL);
+        return;
+    }
+    turn->heard = true;
+    memory_join_turn(host, prompt.number, turn->prompt.number);
+    turn->steered = mem_room(turn->steered, turn->steered_count, sizeof *turn->steered);
+    turn->steered[turn->steered_count++] = prompt;
+}
+
 /* ---- its end */
+
+static void put_back_steered(struct host *host)
+{
+    struct turn *turn = &host->conversation->turn;
+
+    while (turn->steered_count > 0) {
+        struct prompt prompt = turn->steered[--turn->steered_count];
+        prompt.told = true;
+        queue_push_first(host, &prompt);
+        memory_join_turn(host, prompt.number, 0);
+        memory_update(host, prompt.number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
+    }
+}
 
 void turn_put_back(struct host *host)
 {
     struct turn *turn = &host->conversation->turn;
 
     permission_drop_of(host, NULL);
-    steer_put_back(host);
+    put_back_steered(host);
     turn->prompt.begun = false;
     turn->prompt.told = true;
     queue_push_first(host, &turn->prompt);
@@ -202,6 +148,21 @@ void turn_put_back(struct host *host)
     turn->prompt = (struct prompt){.number = 0};
     turn_free(turn);
     turns_ended(host);
+}
+
+void turn_refused(struct host *host, const struct limit_refusal *told)
+{
+    struct turn *turn = &host->conversation->turn;
+
+    limit_refused(host, told); /* durable before anybody is told */
+    said_close_text(host);
+    for (size_t i = 0; i < turn->tools.count; i++)
+        if (!said_tool_is_over(&turn->tools.call[i]) && turn->tools.call[i].number != 0)
+            memory_update(host, turn->tools.call[i].number, NULL, 0, NULL, MESSAGE_INTERRUPTED,
+                          SYNC_CHUNK);
+    usage_end(host, turn->prompt.number);
+    turn_put_back(host);
+    limit_tell(host, told);
 }
 
 static enum turn_outcome outcome_of(const char *stop_reason)
@@ -216,12 +177,18 @@ static void note_success(struct host *host)
 {
     struct conversation *conversation = host->conversation;
 
-    conversation->resume.prime = false;
-    conversation->resume.remind = 0;
-    conversation->resume.ignores = false;
     conversation->memory.place.injected = true;
     conversation->memory.place.is_new = false;
     host->child.delivered = true;
+}
+
+static void end_steered(struct host *host, const char *stop_reason)
+{
+    struct turn *turn = &host->conversation->turn;
+
+    for (size_t i = 0; i < turn->steered_count; i++)
+        queue_drop(host, &turn->steered[i], false, stop_reason, NULL);
+    turn->steered_count = 0;
 }
 
 void turn_end(struct host *host, const char *stop_reason, int64_t code, const char *error)
@@ -233,7 +200,7 @@ void turn_end(struct host *host, const char *stop_reason, int64_t code, const ch
         return;
     permission_drop_of(host, NULL); /* its subagents may work on */
     if (succeeded)
-        resume_prove(host);
+        host->conversation->ops->succeeds(host);
     usage_end(host, turn->prompt.number);
     memory_end_prompt(host, turn->prompt.number, stop_reason, error);
     limit_turn_ended(host, succeeded);
@@ -245,7 +212,7 @@ void turn_end(struct host *host, const char *stop_reason, int64_t code, const ch
     host_log_message(host, turn->prompt.from, turn->prompt.len, stop_reason);
     attention_turn_ended(host, outcome_of(stop_reason), error);
     event_tell_end(host, turn->prompt.number, stop_reason, code, error);
-    steer_end(host, stop_reason);
+    end_steered(host, stop_reason);
     turn_free(turn);
     budget_turn_ended(host);
 }
@@ -260,14 +227,13 @@ bool turn_cancel(struct host *host)
     if (!turn->on && conversation->queue.count > 0) /* the agent starts, and no turn has begun */
         return turn_cancel_prompt(host, conversation->queue.prompts[0].number);
     if (!turn->on)
-        return tasks_cancel(host);
+        return conversation->ops->cancel(host);
     if (turn->cancelled)
         return true;
     turn->cancelled = true;
     turn->cancel_until = time_monotonic_ms() + TURN_CANCEL_MS;
     permission_drop_all(host);
-    acp_cancel(conversation->link.acp, conversation->link.session);
-    return true;
+    return conversation->ops->cancel(host);
 }
 
 bool turn_cancel_prompt(struct host *host, int64_t number)
@@ -285,4 +251,3 @@ bool turn_cancel_prompt(struct host *host, int64_t number)
 }
 
 /* ---- the agent's answer */
-

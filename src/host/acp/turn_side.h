@@ -56,8 +56,9 @@ bool memory_renew(struct host *host, struct err *err);
 /* Writes to the store, now or, if it takes nothing, later. Returns the number of the message; 0:
  * there is none. */
 int64_t memory_write(struct host *host, const struct unwritten_write *write);
-/* Tries again to write what could not be written. Returns when to call again. */
-int64_t memory_tick(struct host *host, int64_t now);
+/* Try again what could not be done, for unwritten_tick(). */
+bool memory_open_again(struct host *host);
+bool memory_flush(struct host *host);
 /* Tries for the last time, and closes the store. */
 void memory_close(struct host *host);
 
@@ -84,6 +85,7 @@ struct new_prompt {
     char *const *tags; /* NULL: none */
     enum conversation_choice choice; /* CHOICE_CURRENT: the conversation of the prompts before it */
     const char *id; /* of CHOICE_NAMED */
+    bool begins; /* its turn begins at once, unless others wait */
     bool steers; /* it is given to the agent at once, and stored as one that is at work */
 };
 /* Stores a prompt and appends it to the queue. *ret is its number. */
@@ -123,8 +125,24 @@ void queue_free_prompt(struct prompt *prompt);
 void turn_run(struct host *host);
 /* Ends the turn, in the store and for those who wait for its end. */
 void turn_end(struct host *host, const char *stop_reason, int64_t code, const char *error);
+/* Puts the prompt of the turn back in front of the queue. Nobody is told. */
+void turn_put_back(struct host *host);
+/* The same for a turn that the provider has refused: what it has left open is ended. */
+struct limit_refusal;
+void turn_refused(struct host *host, const struct limit_refusal *told);
+/* The agent has taken a prompt of the queue in the middle of the turn: it belongs to it. */
+void turn_take(struct host *host, size_t index);
+/* Asks the agent to end the turn; without a turn, ends the prompt that waits longest. Returns false
+ * if there is neither. */
+bool turn_cancel(struct host *host);
+/* The same for one prompt, which may wait. */
+bool turn_cancel_prompt(struct host *host, int64_t number);
+/* Returns true if a prompt that is added now begins its turn at once. */
+bool turn_begins_at_once(struct host *host);
+
+/* ---- prompt.c */
 /* Words for a session of the agent. */
-struct turn_words {
+struct prompt_words {
     const char *session;
     const char *from; /* an agent of the team; "-": a person */
     const char *text;
@@ -133,19 +151,12 @@ struct turn_words {
 };
 /* Sends a prompt with what the session has to know first: role, history, and who asks. Returns the
  * serial of the request. */
-int64_t turn_send(struct host *host, const struct turn_words *words);
+int64_t prompt_send(struct host *host, const struct prompt_words *words);
+/* Sends the prompt of the turn. */
+void prompt_send_turn(struct host *host);
 /* Returns words that tell a model which agent speaks to it, which the caller frees; NULL if a
  * person does. */
-char *turn_name_sender(const struct host *host, const char *from);
-/* Puts the prompt of the turn back in front of the queue. Nobody is told. */
-void turn_put_back(struct host *host);
-/* Asks the agent to end the turn; without a turn, ends the prompt that waits longest. Returns false
- * if there is neither. */
-bool turn_cancel(struct host *host);
-/* The same for one prompt, which may wait. */
-bool turn_cancel_prompt(struct host *host, int64_t number);
-/* Returns true if a prompt that is added now begins its turn at once. */
-bool turn_begins_at_once(struct host *host);
+char *prompt_name_sender(const struct host *host, const char *from);
 
 /* ---- steer.c */
 /*
@@ -160,11 +171,6 @@ void steer_prompt(struct host *host, int64_t number);
 void steer_answer(struct host *host, const struct acp_answer *answer);
 /* Lets all prompts that the agent was given, and has not taken, wait for turns of their own. */
 void steer_drop_all(struct host *host);
-/* Ends those that the agent has taken, together with the turn. */
-void steer_end(struct host *host, const char *stop_reason);
-/* Puts them back in front of the queue, with the turn's own prompt. */
-void steer_put_back(struct host *host);
-void steer_free(struct turn *turn);
 
 /* ---- compact.c */
 /* Handles news of a compaction, and keeps what is left of the context: a boundary of the history.
@@ -266,23 +272,16 @@ bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *mo
 void usage_end(struct host *host, int64_t prompt);
 /* Keeps and tells what the agent says that its session uses, and that a turn has used. */
 void usage_update(struct host *host, const struct acp_usage *told);
-void usage_answer(struct host *host, const struct acp_answer *answer);
+/* `of` is the agent session; NULL: not known. */
+void usage_tokens(struct host *host, const char *of, const struct token_counts *told);
 /* Measures the time in which the turn works. Returns when to call again. */
 int64_t usage_tick(struct host *host, int64_t now);
 
 /* ---- budget.c */
-/*
- * One statement begins a turn and counts those that have begun, so that two hosts never begin one
- * turn too many. A limit that is reached only keeps the next turn from beginning; nothing is sent
- * to the agent, and the prompt waits as any other does. So a kill at any step leaves the turn
- * either not begun, or begun and counted. Hosts do not tell each other: each reads the sums when
- * its next turn would begin, and a paused one looks every 2 s whether another process has written
- * to memory.db.
+/* Finds out which limits are reached, and tells it if that has changed; with `keep` it is stored.
  */
-/* Finds out which limits are reached, and tells it if that has changed. */
-void budget_look(struct host *host);
-/* The same when the store has just been opened, and when a turn has ended. */
-void budget_open(struct host *host);
+void budget_look(struct host *host, bool keep);
+/* The same when a turn has ended. */
 void budget_turn_ended(struct host *host);
 /* Returns true if the next turn may not begin, because a limit is reached. Otherwise it begins in
  * the store. */
@@ -353,7 +352,7 @@ void permission_drop_all(struct host *host);
 void permission_drop_of(struct host *host, const char *subagent);
 /* Writes what is asked. */
 void permission_put(const struct host *host, const struct asked_permission *permission,
-                          struct json_out *out);
+                    struct json_out *out);
 /* Sends those that are asked to a client that came later. */
 void permission_tell_open(const struct host *host, struct client *client);
 struct verdict {
@@ -437,7 +436,7 @@ void event_tell_text(struct host *host, const char *name, int64_t message, size_
 void event_tell_prompt(struct host *host, const struct prompt *prompt, bool steered);
 /* Tells the end of a prompt to those who wait for it. */
 void event_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
-                   const char *error);
+                    const char *error);
 /* Tells the state, if the clients know another one. */
 void event_tell_state(struct host *host, const struct agent_status *status);
 /* Writes the id of a message, "<session id>:<number>", into EVENT_ID_MAX bytes. Returns buf. */
@@ -470,9 +469,16 @@ void limit_gives_up(struct host *host);
 void limit_skip(struct host *host);
 /* Returns true if a prompt waits for the provider. */
 bool limit_is_on(const struct conversation *conversation);
-/* Handles a turn's end that is a refusal of the provider: keeps its prompt, which is sent again.
- * Returns false if it is none. */
-bool limit_refused(struct host *host, const struct acp_answer *answer);
+/* A refusal of the provider. */
+struct limit_refusal {
+    bool overloaded; /* it has too much load; else the user has used too much */
+    int64_t until_ms; /* when it takes prompts again, ms since 1970; 0: it does not say */
+    const char *why;
+};
+/* Keeps the prompt of the turn, which is sent again. Put it back in front of the queue, and then
+ * tell it with the second function. */
+void limit_refused(struct host *host, const struct limit_refusal *told);
+void limit_tell(struct host *host, const struct limit_refusal *told);
 /* Notes that a turn begins, what the agent says in it, and that it ends in another way. */
 void limit_turn_begins(struct host *host);
 void limit_said(struct host *host, const char *text, size_t len);

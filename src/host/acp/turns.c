@@ -176,9 +176,8 @@ int64_t turns_tick(struct host *host, int64_t now)
     if (conversation->turn.on)
         return -1;
     /* who could not use a slot must not stand in front of others */
-    if (conversation->queue.count == 0 || conversation->link.phase.now != PHASE_READY ||
-        host->child.phase != CHILD_RUNS || limit_is_on(conversation) ||
-        conversation->spending.paused[0] != '\0')
+    if (conversation->queue.count == 0 || !conversation->ops->is_ready(host) ||
+        limit_is_on(conversation) || conversation->spending.paused[0] != '\0')
         drop_tickets(turns);
     turns_give_up(host);
     return !turns->waits ? -1 : turns->look_at > now ? turns->look_at : now;

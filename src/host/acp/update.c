@@ -146,6 +146,8 @@ static void handle_news(struct host *host, const struct acp_update *update)
         break;
     case ACP_USAGE:
         usage_update(host, &update->usage);
+        if (update->usage.cost.currency[0] != '\0')
+            budget_look(host, true);
         break;
     default: /* the clients know the prompts that the agent repeats */
         break;

@@ -46,21 +46,6 @@ void usage_open(struct host *host)
     sum_up(host);
 }
 
-/* Returns the name of the model, as far as it is known. */
-static const char *model(const struct host *host)
-{
-    const struct offered *offered = &host->conversation->offered;
-    const char *set = host->conversation->memory.place.model;
-
-    for (size_t i = 0; i < offered->option_count; i++) {
-        const struct config_option *option = &offered->option_list[i];
-        if (option->category != NULL && option->value != NULL &&
-            strcmp(option->category, "model") == 0)
-            return option->value;
-    }
-    return set != NULL && set[0] != '\0' ? set : host->agent->model;
-}
-
 /* ---- the agent session */
 
 static int write_join(struct store *store, struct unwritten_write *write, struct err *err)
@@ -138,7 +123,7 @@ bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *mo
         .query = conversation->memory.place.query,
         .prompt = prompt,
         .agent_session = conversation->link.session,
-        .model = model(host),
+        .model = host->conversation->ops->model(host),
         .team_turns = most->team,
         .agent_turns = most->agent,
     };
@@ -221,17 +206,15 @@ void usage_update(struct host *host, const struct acp_usage *told)
     const struct unwritten_write write = {
         .run = write_report,
         .n = {conversation->memory.place.query, told->used, told->size, told->cost.micro},
-        .text = {session, model(host), told->cost.currency},
+        .text = {session, host->conversation->ops->model(host), told->cost.currency},
         .len = session != NULL ? strlen(session) : 0,
     };
 
     usage->context_used = told->used > 0 ? told->used : 0;
     usage->context_size = told->size > 0 ? told->size : 0;
     (void)memory_write(host, &write);
-    if (told->cost.currency[0] != '\0') {
+    if (told->cost.currency[0] != '\0')
         sum_up(host);
-        budget_look(host);
-    }
     tell(host);
 }
 
@@ -255,23 +238,23 @@ static int write_tokens(struct store *store, struct unwritten_write *write, stru
     return store_usage_tokens(store, write->n[0], write->text[0], &tokens, err);
 }
 
-void usage_answer(struct host *host, const struct acp_answer *answer)
+void usage_tokens(struct host *host, const char *of, const struct token_counts *told)
 {
     const char *session = host->conversation->link.session;
-    struct token_counts tokens = answer->tokens;
+    struct token_counts tokens = *told;
 
-    if (answer->session == NULL || token_counts_all(&tokens) == -1)
+    if (of == NULL || token_counts_all(&tokens) == -1)
         return;
     if (host->preset->sums_tokens) {
-        if (session == NULL || strcmp(session, answer->session) != 0)
+        if (session == NULL || strcmp(session, of) != 0)
             return; /* the sums before it are not known any more */
         subtract_earlier(&tokens, &host->conversation->spending.summed);
     }
     struct unwritten_write write = {
         .run = write_tokens,
         .n = {host->conversation->memory.place.query},
-        .text = {answer->session},
-        .len = strlen(answer->session),
+        .text = {of},
+        .len = strlen(of),
     };
     _Static_assert((int)TOKEN_KIND_COUNT < (int)WRITE_NUMBERS,
                    "tokens of each kind, and the query");
