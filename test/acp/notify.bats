@@ -168,21 +168,21 @@ has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
     eventually told_is crashed
 }
 
-@test "a thousand changes are each told once, in order" {
+@test "four hundred changes are each told once, in order" {
     keeper 'on = waiting'
     run_acp ''
     timeout 120 env MAS_CLIENT_LIMIT=100 python3 -ES "$PROJECT/test/acp/client.py" "$MAS" acp "$ID" <<'P' 3>&-
 s = c.new()
-n = c.begin_prompt(s, " ".join(["ASK:execute"] * 500))
-for i in range(500):
+n = c.begin_prompt(s, " ".join(["ASK:execute"] * 200))
+for i in range(200):
     p = c.permission()
     c.permit(p, c.option(p, "allow_once"))
 c.end(n)
 P
-    all_told() { [ "$(find "$T/told" -name '[0-9]*' ! -name '*.env' | wc -l)" -eq 500 ]; }
+    all_told() { [ "$(find "$T/told" -name '[0-9]*' ! -name '*.env' | wc -l)" -eq 200 ]; }
     within 60 all_told
-    [ "$(jq -r .request "$T"/told/*[0-9] | sort -u | wc -l)" -eq 500 ]
-    for n in {1..499}; do jq -r .timeMs "$T/told/$n"; done | sort -nc
+    [ "$(jq -r .request "$T"/told/*[0-9] | sort -u | wc -l)" -eq 200 ]
+    (cd "$T/told" && jq -r .timeMs {1..199}) | sort -nc
     eventually state_is solo idle
     all_told
 }
