@@ -152,6 +152,10 @@ complain 'only base/proc.c starts processes (others call proc_exec() and its kin
     grep -E '(^|[^A-Za-z0-9_.>])(v?fork|forkpty|daemon|posix_spawnp?|exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|clone3?)[ \t]*\(' \
         "$code" | grep -v '^src/base/proc\.c:'
 )
+complain 'only base/proc_end.c takes apart how a process has ended (others ask proc_exit_code())' < <(
+    grep -E '[^A-Za-z0-9_](WIF(EXITED|SIGNALED)|WEXITSTATUS|WTERMSIG)[ \t]*\(' "$code" |
+        grep -v '^src/base/proc_end\.c:'
+)
 complain 'only fleet/slurm.c knows the programs of Slurm' < <(
     grep -rnE '"(sbatch|squeue|scancel|scontrol|sacct)["_ ]' src | grep -v '^src/fleet/slurm\.c:'
 )

@@ -18,7 +18,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 /* In the child: installs these descriptors as 0, 1, 2, ..., closes the rest at exec and resets the
  * signals. Moves *keep, a descriptor that it still needs, out of the way. */
@@ -189,7 +188,7 @@ pid_t proc_start_session(const struct proc_session *spec)
     int error = pid == -1 ? errno : 0;
     close(report[1]);
     if (pid != -1 && (error = read_report(report[0], spec->bounds)) != 0)
-        (void)waitpid(pid, NULL, 0);
+        (void)proc_await(pid, NULL);
     close(report[0]);
     errno = error;
     return error == 0 ? pid : -1;
@@ -202,10 +201,9 @@ int proc_run_session(const struct proc_session *spec, int *ret_status, struct er
 
     if (pid == -1)
         return err_errno(err, "cannot start '%s'", spec->file);
-    while (waitpid(pid, &status, 0) == -1)
-        if (errno != EINTR)
-            return err_errno(err, "cannot wait for '%s'", spec->file);
-    *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (proc_await(pid, &status) == -1)
+        return err_errno(err, "cannot wait for '%s'", spec->file);
+    *ret_status = proc_exit_code(status);
     return 0;
 }
 
@@ -259,14 +257,14 @@ int proc_run(const char *file, char *const *argv, int *ret_status, struct err *e
         _exit(errno == ENOENT ? 127 : 126);
     }
     int saved = errno;
-    while (pid != -1 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
-        ;
+    if (pid != -1)
+        (void)proc_await(pid, &status);
     for (size_t i = 0; i < 2; i++)
         (void)sigaction(keys[i], &was[i], NULL);
     errno = saved;
     if (pid == -1)
         return err_errno(err, "cannot start '%s'", file);
-    *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    *ret_status = proc_exit_code(status);
     return 0;
 }
 
@@ -404,9 +402,8 @@ static int wait_tied(const struct proc_tied *tied, struct tied_child *child, int
         serve_streams(tied, child, &loop, err);
     }
     close_streams(child); /* nobody reads on, so nobody must wait for room in them */
-    while (waitpid(child->pid, &status, 0) == -1 && errno == EINTR)
-        ;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    (void)proc_await(child->pid, &status);
+    return proc_exit_code(status);
 }
 
 /* Opens what the child prints into. */

@@ -62,6 +62,16 @@ struct proc_result {
         .status = -1                                                                               \
     }
 
+/* How a process has ended, by its status as from waitpid(): its exit code, or 128 + the signal that
+ * ended it; that signal, or 0. */
+int proc_exit_code(int status);
+int proc_end_signal(int status);
+/* Returns the signal that such an exit code tells of, 0 if it is none. */
+int proc_signal_of(int code);
+/* Waits for the end of a child, whatever signals come meanwhile. Returns -1 with errno if it is
+ * none. */
+int proc_await(pid_t pid, int *ret_status);
+
 /* Starts a program with pipes for its standard output and error. The caller passes *ret to
  * proc_finish() or proc_abandon(). `spec->file` must stay valid until then. */
 int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err);
@@ -76,6 +86,9 @@ void proc_start_by(int socket);
  * the process is killed. */
 int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err);
 void proc_result_free(struct proc_result *result);
+#define _cleanup_result_ __attribute__((cleanup(proc_result_free)))
+/* Runs a program to its end: proc_start() and proc_finish(). */
+int proc_capture(const struct proc_spec *spec, struct proc_result *ret, struct err *err);
 /* Like proc_finish() for several processes at the same time, each within its own time. errs[i] says
  * how number i has failed, MAS_OK if it has not. */
 void proc_finish_all(struct proc *procs, size_t count, struct proc_result *results,

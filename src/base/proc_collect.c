@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 enum { STDERR_MAX = 64 * 1024, CHUNK = 64 * 1024 };
 
@@ -49,7 +48,7 @@ static int start(const struct proc_spec *spec, const int standard[3], pid_t *ret
     if (pidfd == -1 && pid != -1) {
         int saved = errno;
         (void)kill(pid, SIGKILL);
-        (void)waitpid(pid, NULL, 0);
+        (void)proc_await(pid, NULL);
         errno = saved;
     }
     *ret_pid = pid;
@@ -150,9 +149,7 @@ static int wait_for_end(const struct proc *proc, int *ret_status)
 {
     if (proc->by_starter)
         return proc_ask_status(proc->pidfd, ret_status);
-    while (waitpid(proc->pid, ret_status, 0) == -1 && errno == EINTR)
-        ;
-    return 0;
+    return proc_await(proc->pid, ret_status);
 }
 
 static void kill_it(const struct proc *proc)
@@ -243,7 +240,7 @@ static int reap(struct proc *proc, struct proc_result *ret, struct err *err)
                        "cannot run '%s': the process that started it has ended; it may go on",
                        proc->file);
     }
-    ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    ret->status = proc_exit_code(status);
     drain_errors(proc, &ret->err);
     const char *wrong = drain(&proc->out, &ret->out, proc->output_max);
     release(proc);
@@ -291,6 +288,13 @@ int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err)
         if (rc != 1)
             return rc;
     }
+}
+
+int proc_capture(const struct proc_spec *spec, struct proc_result *ret, struct err *err)
+{
+    struct proc proc;
+
+    return proc_start(spec, &proc, err) == -1 ? -1 : proc_finish(&proc, ret, err);
 }
 
 void proc_finish_all(struct proc *procs, size_t count, struct proc_result *results,

@@ -289,7 +289,6 @@ void proc_starter_end(struct proc_starter *starter)
     if (starter->pid <= 0)
         return;
     fd_closep(&starter->socket);
-    while (waitpid(starter->pid, NULL, 0) == -1 && errno == EINTR)
-        ;
+    (void)proc_await(starter->pid, NULL);
     starter->pid = 0;
 }

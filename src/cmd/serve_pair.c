@@ -130,7 +130,6 @@ static void print_qr(const char *url)
     _cleanup_free_ char *file = path_find_program("qrencode", getenv("PATH"), -1);
     _cleanup_strv_ char **argv = NULL;
     struct err ignored = ERR_INIT;
-    struct proc proc;
 
     strv_push(&argv, "qrencode");
     strv_push(&argv, "--type=UTF8");
@@ -143,9 +142,7 @@ static void print_qr(const char *url)
                                    .output_max = QR_MAX,
                                    .timeout_ms = QR_MS};
 
-    if (file == NULL || proc_start(&spec, &proc, &ignored) == -1)
-        return;
-    if (proc_finish(&proc, &result, &ignored) == 0 && result.status == 0)
+    if (file != NULL && proc_capture(&spec, &result, &ignored) == 0 && result.status == 0)
         printf("%s", str_text(&result.out));
     proc_result_free(&result);
 }

@@ -269,7 +269,6 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
     _cleanup_strv_ char **env = NULL;
     const char *argv[ARGS_MAX] = {"git"};
     size_t count = 1;
-    struct proc proc;
 
     if (program == NULL)
         return -1;
@@ -292,7 +291,7 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
         .confine = git->confined ? &confine.rules : NULL,
         .bound = true, /* a git that outlives mas would write into what the next command removes */
     };
-    if (proc_start(&spec, &proc, err) == 0 && proc_finish(&proc, ret, err) == 0)
+    if (proc_capture(&spec, ret, err) == 0)
         return 0;
     if (err->number == 0)
         err->number = EINTR;

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { BY_SIGNAL = 128, EXIT_LOST = 125 };
+enum { EXIT_LOST = 125 };
 
 /* This process has less to hold it than the programs behind the wall, so that it keeps nothing that
  * would be of use to them. */
@@ -33,7 +33,7 @@ __attribute__((noreturn)) static void serve(int fd, pid_t program)
         if (pid == -1 && errno != EINTR)
             _exit(EXIT_LOST);
     told_send(fd, WALL_ENDED, status);
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : BY_SIGNAL + WTERMSIG(status));
+    _exit(proc_exit_code(status));
 }
 
 int init_begin(int fd, struct err *err)

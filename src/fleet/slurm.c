@@ -283,7 +283,6 @@ static int run(const char *name, char *const *argv, size_t max, int timeout_ms,
     _cleanup_free_ char *file =
         path_find_program(name, path != NULL ? path : "/usr/local/bin:/usr/bin:/bin", AT_FDCWD);
     _cleanup_strv_ char **env = make_env();
-    struct proc proc;
     const struct proc_spec spec = {
         .file = file,
         .argv = argv,
@@ -298,7 +297,7 @@ static int run(const char *name, char *const *argv, size_t max, int timeout_ms,
         (void)err_set(err, MAS_FAILED, "there is no program '%s'", name);
         return err_hint(err, "install the client programs of Slurm, or set PATH");
     }
-    if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, ret, err) == -1)
+    if (proc_capture(&spec, ret, err) == -1)
         return -1;
     if (ret->status == 0)
         return 0;

@@ -21,7 +21,6 @@
 #include "store/workspace.h"
 
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 enum {
     REQUEST_MS = 5000, /* time for a client to send its request */
@@ -73,7 +72,6 @@ static void refuse(int client, const struct err *why)
 
 static void answer(int client, int status, int error)
 {
-    enum { BY_SIGNAL = 128 };
     _cleanup_str_ struct str text = STR_INIT;
     struct err err = ERR_INIT;
 
@@ -83,8 +81,7 @@ static void answer(int client, int status, int error)
         refuse(client, &err);
         return;
     }
-    broker_put_exit(WIFSIGNALED(status) ? BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status),
-                    &text);
+    broker_put_exit(proc_exit_code(status), &text);
     send_answer(client, &text);
 }
 

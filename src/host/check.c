@@ -124,8 +124,7 @@ static int wait_for(struct supervisor *supervisor, const struct check_program *p
         } else if (report.news == SUPERVISOR_ENDED && !ended) {
             ended = true;
             end = time_monotonic_ms() + ENDS_MS;
-            *ret_status = WIFEXITED(report.status) ? WEXITSTATUS(report.status)
-                                                   : 128 + WTERMSIG(report.status);
+            *ret_status = proc_exit_code(report.status);
         }
     }
     fd_closep(&supervisor->fd);

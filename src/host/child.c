@@ -14,8 +14,6 @@
 #include "base/time.h"
 #include "session/env.h"
 
-#include <sys/wait.h>
-
 enum {
     STEADY_MS = 60000, /* a run this long forgives the failures before it */
     /* restarts after an end before the first answer: agents of a team that start at the same time
@@ -313,8 +311,8 @@ static void handle_end(struct host *host, int status, int64_t now)
     if (host->wall.rises && !child->asked)
         host_wall_fell(host);
     host->wall.rises = false;
-    child->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    child->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    child->signal = proc_end_signal(status);
+    child->exit_code = child->signal == 0 ? proc_exit_code(status) : -1;
     if (child->signal == 0 ||
         !resources_describe_end(host, child->overused, sizeof child->overused))
         child->overused[0] = '\0';

@@ -12,8 +12,6 @@
 #include "host/state.h"
 #include "store/workspace.h"
 
-#include <sys/wait.h>
-
 #define SETUP_LOG "setup-%s.log" /* in logs/ */
 
 enum { READ_SIZE = 64 * 1024, READS = 16 }; /* bytes of one read, and reads in a turn of the loop */
@@ -126,15 +124,15 @@ char *setup_finish(struct host *host)
     copy_output(setup);
     setup_close(host);
     setup->runs = false;
-    if (!setup->late && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    if (!setup->late && status == 0) {
         host_log(host, "the setup of its work tree has run");
         return NULL;
     }
     str_add(&why, "the setup of its work tree ");
     if (setup->late)
         str_addf(&why, "takes longer than [code] setup_timeout");
-    else if (WIFEXITED(status))
-        str_addf(&why, "failed with exit code %d", WEXITSTATUS(status));
+    else if (proc_end_signal(status) == 0)
+        str_addf(&why, "failed with exit code %d", proc_exit_code(status));
     else
         str_addf(&why, "was killed");
     str_addf(&why, ", see " WORKSPACE_LOGS "/" SETUP_LOG, host->agent->id);

@@ -86,10 +86,9 @@ static void read_told(struct supervision *self)
 /* A wall tells that a signal ended its program by an exit code, as shells do. */
 static int status_of_walled(int status)
 {
-    enum { BY_SIGNAL = 128 };
-    int sig = WIFEXITED(status) ? WEXITSTATUS(status) - BY_SIGNAL : 0;
+    int sig = proc_signal_of(proc_exit_code(status));
 
-    return sig > 0 && sig < NSIG ? sig : status; /* as a wait status: ended by this signal */
+    return sig != 0 ? sig : status; /* as a wait status: ended by this signal */
 }
 
 /* Reaps what has ended. Returns true while something of the tree is left. */

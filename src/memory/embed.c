@@ -113,7 +113,6 @@ static int run(const char *command, const struct str *input, size_t wanted, stru
 {
     _cleanup_strv_ char **words = NULL;
     const char *search = getenv("PATH");
-    struct proc proc;
 
     if (str_split_words(command, &words, err) == -1)
         return -1;
@@ -132,7 +131,7 @@ static int run(const char *command, const struct str *input, size_t wanted, stru
         .output_max = wanted * LINE_MAX_BYTES,
         .timeout_ms = EMBED_TIMEOUT_MS,
     };
-    if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, ret, err) == -1)
+    if (proc_capture(&spec, ret, err) == -1)
         return -1;
     if (ret->status != 0)
         return err_set(err, MAS_FAILED, "it exited with code %d%s%s", ret->status,

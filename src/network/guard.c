@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 enum {
     LINE_MAX_BYTES = 1024, /* of what tinyproxy says; the rest of a longer line is dropped */
@@ -153,7 +152,7 @@ static int open_child(pid_t pid)
     if (pid == -1 || fd != -1)
         return fd;
     (void)kill(pid, SIGKILL);
-    (void)waitpid(pid, NULL, 0);
+    (void)proc_await(pid, NULL);
     return -1;
 }
 
@@ -254,12 +253,12 @@ __attribute__((noreturn)) static void run_guard(struct network_guard *guard)
         if (loop_got(&loop, guard->inside) != 0)
             read_inside(guard);
         if (guard->gate_fd != -1 && loop_got(&loop, guard->gate_fd) != 0) {
-            (void)waitpid(guard->gate, NULL, 0);
+            (void)proc_await(guard->gate, NULL);
             fd_closep(&guard->gate_fd);
             network_log(&guard->log, "the gate has ended; it is started again");
         }
         if (guard->spare_fd != -1 && loop_got(&loop, guard->spare_fd) != 0) {
-            (void)waitpid(guard->spare, NULL, 0);
+            (void)proc_await(guard->spare, NULL);
             fd_closep(&guard->spare_fd);
         }
         start_missing(guard);
@@ -278,7 +277,7 @@ static int start_guard(struct network_guard *guard, struct err *err)
             run_guard(guard);
         _exit(pid == -1);
     }
-    if (between == -1 || waitpid(between, &status, 0) == -1 || status != 0)
+    if (between == -1 || proc_await(between, &status) == -1 || status != 0)
         return err_set(err, MAS_FAILED, "cannot start the guard of the network");
     return 0;
 }

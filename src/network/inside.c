@@ -161,7 +161,7 @@ static bool run_tinyproxy(struct keeper *keeper)
     }
     if (pid != -1 && keeper->ready != -1)
         (void)kill(pid, SIGKILL); /* it has had its time */
-    return pid != -1 && waitpid(pid, NULL, 0) == pid;
+    return pid != -1 && proc_await(pid, NULL) == 0;
 }
 
 __attribute__((noreturn)) static void run_keeper(const struct network *network,
@@ -197,7 +197,7 @@ static int start_keeper(const struct network *network, struct keeper *keeper, st
     }
     (void)close(ready[1]);
     if (between != -1)
-        (void)waitpid(between, NULL, 0);
+        (void)proc_await(between, NULL);
     while ((n = read(ready[0], &byte, 1)) == -1 && errno == EINTR)
         ;
     (void)close(ready[0]);

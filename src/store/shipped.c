@@ -218,7 +218,6 @@ int shipped_compare(const struct shipped *shipped, const char *name, struct str 
     _cleanup_free_ char *to = path_in(shipped->to, name);
     const char *argv[] = {"diff", "-ruN", "--no-dereference", "--", from, to, NULL};
     struct proc_result result = PROC_RESULT_INIT;
-    struct proc proc;
 
     if (program == NULL)
         return err_set(err, MAS_FAILED, "cannot compare '%s': diff is not installed", name);
@@ -227,7 +226,7 @@ int shipped_compare(const struct shipped *shipped, const char *name, struct str 
                                    .cwd = -1,
                                    .output_max = OUTPUT_MAX,
                                    .timeout_ms = COMPARE_MS};
-    if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, &result, err) == -1)
+    if (proc_capture(&spec, &result, err) == -1)
         return err_wrap(err, "cannot compare '%s'", name);
     int rc = result.status <= 1
                  ? 0

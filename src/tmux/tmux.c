@@ -86,7 +86,6 @@ bool tmux_scope_goes_on(char **ret)
     struct proc_result result = PROC_RESULT_INIT;
     struct err why = ERR_INIT;
     const char *argv[ARGS_MAX] = {NULL};
-    struct proc proc;
 
     if (runner == NULL)
         return true;
@@ -96,7 +95,7 @@ bool tmux_scope_goes_on(char **ret)
                                    .cwd = -1,
                                    .output_max = SCOPE_OUTPUT_MAX,
                                    .timeout_ms = TMUX_CALL_MS};
-    if (proc_start(&spec, &proc, &why) == -1 || proc_finish(&proc, &result, &why) == -1) {
+    if (proc_capture(&spec, &result, &why) == -1) {
         *ret = mem_dup(why.text);
         return false;
     }

@@ -289,14 +289,13 @@ int tmux_version(char ret[TMUX_VERSION_MAX], struct err *err)
 {
     _cleanup_free_ char *program = NULL;
     struct proc_result result = PROC_RESULT_INIT;
-    struct proc proc;
 
     if (tmux_program(&program, err) == -1)
         return -1;
     char *argv[] = {program, (char[]){"-V"}, NULL};
     struct proc_spec spec = {
         .file = program, .argv = argv, .cwd = -1, .output_max = 4096, .timeout_ms = TMUX_CALL_MS};
-    if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, &result, err) == -1)
+    if (proc_capture(&spec, &result, err) == -1)
         return -1;
     const char *text = str_text(&result.out);
     const char *digits = text + strcspn(text, "0123456789");

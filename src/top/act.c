@@ -228,10 +228,9 @@ static void capture(const struct acts *acts, char *const *argv, struct str *to)
         .file = acts->mas, .argv = argv, .cwd = -1, .output_max = PAGE_MAX, .timeout_ms = ACT_MS};
     struct proc_result result = PROC_RESULT_INIT;
     struct err err = ERR_INIT;
-    struct proc proc;
 
     set_variable(PAGER_IN_USE, "1");
-    if (proc_start(&spec, &proc, &err) == -1 || proc_finish(&proc, &result, &err) == -1)
+    if (proc_capture(&spec, &result, &err) == -1)
         str_add_visible(to, err.text, strlen(err.text));
     set_variable(PAGER_IN_USE, NULL);
     str_addn(to, str_text(&result.out), result.out.len);

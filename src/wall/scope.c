@@ -103,11 +103,10 @@ static int ask(const char *bus, const char *unit, const char *words, const char 
                                    .timeout_ms = BUSCTL_MS,
                                    .bound = true};
     struct proc_result result = PROC_RESULT_INIT;
-    struct proc proc;
 
     if (busctl == NULL)
         return err_set(err, MAS_FAILED, "there is no busctl to ask systemd for a cgroup");
-    if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, &result, err) == -1)
+    if (proc_capture(&spec, &result, err) == -1)
         return -1;
     int rc = 0;
     if (result.status != 0) {

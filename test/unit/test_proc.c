@@ -161,3 +161,20 @@ TEST(what_is_spared_is_left_out_with_all_that_is_below_it)
         (void)waitpid(top[i], NULL, 0);
     }
 }
+
+TEST(how_a_process_ended_is_one_number)
+{
+    for (int code = 0; code <= 255; code += 51) {
+        CHECK_INT(proc_exit_code(code << 8), code);
+        CHECK_INT(proc_end_signal(code << 8), 0);
+    }
+    CHECK_INT(proc_exit_code(SIGKILL), 128 + SIGKILL);
+    CHECK_INT(proc_exit_code(SIGSEGV | 0x80), 128 + SIGSEGV); /* with a core */
+    CHECK_INT(proc_end_signal(SIGSEGV | 0x80), SIGSEGV);
+    CHECK_INT(proc_signal_of(128), 0);
+    CHECK_INT(proc_signal_of(129), 1);
+    CHECK_INT(proc_signal_of(128 + NSIG), 0);
+    CHECK_INT(proc_signal_of(1), 0);
+    CHECK_INT(proc_await(getpid(), NULL), -1);
+    CHECK_INT(errno, ECHILD);
+}

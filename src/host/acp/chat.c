@@ -5,8 +5,6 @@
 #include "host/acp/turn_side.h"
 #include "session/helper.h"
 
-#include <sys/wait.h>
-
 enum {
     AGAIN_MS = 1000, /* between the end of mas-chat and its next start */
     STEADY_MS = 10000, /* a run this long forgives the ends before it */
@@ -62,7 +60,7 @@ static void end_program(pid_t *pid)
         if (proc_wait_gone(&id, 1, END_MS) > 0)
             proc_signal(&id, SIGKILL);
     }
-    (void)waitpid(*pid, NULL, 0);
+    (void)proc_await(*pid, NULL);
     *pid = 0;
 }
 

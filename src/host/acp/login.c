@@ -9,8 +9,6 @@
 #include "host/acp/turn_side.h"
 #include "session/env.h"
 
-#include <sys/wait.h>
-
 enum {
     METHODS_MAX = 1 << 20, /* bytes of the list */
     WORDS_MAX = 32, /* arguments and variables of a method */
@@ -137,17 +135,16 @@ int login_begin(struct host *host, const char *id, struct err *err)
 void login_ended(struct host *host, int status)
 {
     struct agent_link *link = &host->conversation->link;
-    bool done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 
     leave_keys_to_it(false);
     if (host->leaving)
         return;
     chat_open(host); /* which reads from the store what is said before it listens */
-    if (!done) {
-        if (WIFEXITED(status))
-            memory_say(host, true, "the login has failed (exit code %d)", WEXITSTATUS(status));
+    if (status != 0) {
+        if (proc_end_signal(status) == 0)
+            memory_say(host, true, "the login has failed (exit code %d)", proc_exit_code(status));
         else
-            memory_say(host, true, "the login has failed (signal %d)", WTERMSIG(status));
+            memory_say(host, true, "the login has failed (signal %d)", proc_end_signal(status));
         return;
     }
     memory_say(host, true, "the login is done; the agent starts again");

@@ -11,8 +11,6 @@
 #include "host/wall.h"
 #include "protocol/rpc.h"
 
-#include <sys/wait.h>
-
 enum {
     ID_MAX = 32,
     OUTPUT_DEFAULT = 1 << 20,
@@ -200,15 +198,16 @@ static void keep_output(struct terminals *terminals, struct terminal_child *chil
 
 static void put_status(struct json_out *out, const struct terminal_child *child)
 {
-    const char *name = WIFSIGNALED(child->status) ? sigabbrev_np(WTERMSIG(child->status)) : NULL;
+    int sig = proc_end_signal(child->status);
+    const char *name = sigabbrev_np(sig);
     char text[32];
 
-    if (WIFEXITED(child->status))
-        json_put_int(out, "exitCode", WEXITSTATUS(child->status));
+    if (sig == 0)
+        json_put_int(out, "exitCode", proc_exit_code(child->status));
     else
         json_put(out, "exitCode", NULL);
     (void)snprintf(text, sizeof text, "SIG%s", name != NULL ? name : "?");
-    json_put(out, "signal", WIFSIGNALED(child->status) ? text : NULL);
+    json_put(out, "signal", sig != 0 ? text : NULL);
 }
 
 static void answer_waiting(struct terminal_child *child, struct acp *acp)
