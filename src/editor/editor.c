@@ -24,19 +24,6 @@ enum {
 
 static const struct acp_agent_self self = {.name = "mas", .title = "mas", .version = MAS_VERSION};
 
-void editor_replace(char **to, const char *text)
-{
-    char *copy = mem_dup(text);
-
-    free(*to);
-    *to = copy;
-}
-
-char *editor_id(const struct editor *editor, int64_t number)
-{
-    return mem_printf("%s:%" PRId64, editor->spec->session, number);
-}
-
 /* ---- the host */
 
 static void drop_host(struct editor *editor, int64_t now)

@@ -1,117 +1,98 @@
 /*
  * Each event goes to the handler for its type, which makes an update of it for the session of the
  * current conversation, if the client has that open; what the client knows from the store already
- * is left out. Tool calls get ids by the number of their message, as agents use their own again. A
- * permission is asked under such a call, and makes one if there is none: some clients know no other
- * questions.
+ * is left out. Tool calls get ids by the number of their message, as agents use their own again.
+ * Turns begin and end the prompts of the client that they belong to.
  */
 
 #include "editor/editor_internal.h"
 
+#include "base/time.h"
+#include "protocol/host.h"
+
 #include <strings.h>
 
-enum { TOOL_ID = 32, NOTE_MAX = 2048 };
+/* ---- turns */
 
-/* ---- tools, notes, commands */
-
-/* Makes the id of a tool call for the client. The agents' own ids repeat in other queries. */
-static void tool_id(int64_t number, char buf[TOOL_ID])
+static void prompt_begins(struct editor *editor, const char *prompt)
 {
-    (void)snprintf(buf, TOOL_ID, "tool-%" PRId64, number);
-}
-
-void editor_tool(struct editor *editor, const struct editor_session *session, int64_t number,
-                 bool known, const struct json *data, const char *text, size_t len)
-{
-    char id[TOOL_ID];
-    const struct acp_agent_tool tool = {
-        .id = id,
-        .title = json_get_text(data, "title"),
-        .kind = json_get_text(data, "kind"),
-        .status = json_get_text(data, "status"),
-        .text = text,
-        .len = len,
-        .known = known,
-    };
-
-    tool_id(number, id);
-    acp_agent_tool(editor->acp, session->id, &tool);
-}
-
-void editor_note(struct editor *editor, const struct editor_session *session, int64_t number,
-                 const char *words)
-{
-    char id[TOOL_ID];
-    _cleanup_free_ char *title = mem_printf("mas: %.*s", NOTE_MAX, words);
-    const struct acp_agent_tool tool = {
-        .id = id, .title = title, .kind = "other", .status = "completed"};
-
-    if (number != 0)
-        (void)snprintf(id, sizeof id, "note-%" PRId64, number);
-    else
-        (void)snprintf(id, sizeof id, "mas-%" PRId64, ++editor->notes);
-    acp_agent_tool(editor->acp, session->id, &tool);
-}
-
-static void add_command(struct acp_words *words, const char *name, const char *description,
-                        const char *hint)
-{
-    words->word = mem_room(words->word, words->count, sizeof *words->word);
-    words->word[words->count++] = (struct acp_word){
-        .name = mem_dup(name), .description = mem_dup(description), .kind = mem_dup(hint)};
-}
-
-void editor_tell_commands(struct editor *editor, const char *session)
-{
-    struct acp_words words = {.count = 0};
-
-    for (size_t i = 0; i < editor_command_count; i++)
-        add_command(&words, editor_commands[i].name, editor_commands[i].description,
-                    editor_commands[i].hint);
-    for (const struct json *c = json_first(editor->commands); c != NULL; c = json_next(c)) {
-        const char *name = json_get_text(c, "name");
-        const char *description = json_get_text(c, "description");
-        bool taken = name == NULL || name[0] == '\0';
-        for (size_t i = 0; !taken && i < editor_command_count; i++)
-            taken = strcmp(editor_commands[i].name, name) == 0;
-        if (taken)
+    editor_replace(&editor->running, prompt);
+    for (size_t i = 0; i < editor->pending_count; i++) {
+        struct pending_request *pending = editor->pending[i];
+        if (pending->step != STEP_FOLLOWS || strcmp(pending->session, editor->conversation) != 0)
             continue;
-        add_command(&words, name, description != NULL ? description : "", "");
+        pending->step = STEP_RUNS;
+        editor_replace(&pending->prompt, prompt);
     }
-    acp_agent_commands(editor->acp, session, words.word, words.count);
-    acp_words_free(&words);
+}
+
+/* Notes that a plan of the current turn was approved and will be carried out with a cleared
+ * context. */
+static void prompt_follows(struct editor *editor)
+{
+    for (size_t i = 0; i < editor->pending_count; i++) {
+        struct pending_request *pending = editor->pending[i];
+        if (pending->step == STEP_RUNS && editor->running != NULL &&
+            strcmp(pending->prompt, editor->running) == 0)
+            pending->follows = true;
+    }
+}
+
+/* Reports the end of a turn to the client. */
+static void tell_end(struct editor *editor, const struct pending_request *pending,
+                     const struct host_event *event)
+{
+    static const char *const known[] = {"end_turn", "max_tokens", "max_turn_requests", "refusal",
+                                        "cancelled"};
+    const char *reason = event->stop_reason;
+    const char *error = event->error;
+    struct err why = ERR_INIT;
+
+    for (size_t i = 0; reason != NULL && i < ARRAY_LEN(known); i++) {
+        if (strcmp(reason, known[i]) == 0) {
+            editor_end_turn(editor, pending->ticket, reason);
+            return;
+        }
+    }
+    if (pending->cancelled || (reason != NULL && strcmp(reason, HOST_END_CLEARED) == 0)) {
+        editor_end_turn(editor, pending->ticket, "cancelled");
+    } else if (error != NULL || reason == NULL || strcmp(reason, HOST_END_FAILED) == 0 ||
+               strcmp(reason, HOST_END_STOPPED) == 0) {
+        (void)err_set(&why, MAS_FAILED, "%s",
+                      error != NULL ? error : "the agent was stopped before its turn ended");
+        editor_refuse(editor, pending->ticket, &why);
+    } else {
+        editor_end_turn(editor, pending->ticket, "end_turn");
+    }
+}
+
+static void prompt_ends(struct editor *editor, const struct host_event *event)
+{
+    struct pending_request *pending = NULL;
+    const char *prompt = event->prompt;
+    const char *reason = event->stop_reason;
+
+    if (prompt == NULL)
+        return;
+    if (editor->running != NULL && strcmp(editor->running, prompt) == 0)
+        editor_replace(&editor->running, NULL);
+    for (int64_t at = 0; (pending = editor_pending_after(editor, at)) != NULL;) {
+        at = pending->number;
+        if (pending->step != STEP_RUNS || strcmp(pending->prompt, prompt) != 0)
+            continue;
+        if (pending->follows && !pending->cancelled && reason != NULL &&
+            strcmp(reason, "cancelled") == 0) {
+            pending->follows = false;
+            pending->step = STEP_FOLLOWS;
+            pending->until = time_monotonic_ms() + EDITOR_FOLLOW_MS;
+        } else {
+            tell_end(editor, pending, event);
+            editor_pending_end(editor, pending);
+        }
+    }
 }
 
 /* ---- permissions */
-
-void editor_drop_permissions(struct editor *editor)
-{
-    for (size_t i = 0; i < editor->permission_count; i++) {
-        if (editor->permissions[i].serial != 0 && editor->acp != NULL)
-            acp_agent_withdraw(editor->acp, editor->permissions[i].serial);
-        host_permission_free(&editor->permissions[i].is);
-    }
-    editor->permission_count = 0;
-}
-
-/* Returns the tool call with this id of the agent, or NULL if the client does not know it. */
-static struct editor_tool *find_tool(struct editor *editor, const char *id)
-{
-    for (size_t i = 0; id != NULL && i < EDITOR_OPEN_MAX; i++)
-        if (editor->tools[i].id != NULL && strcmp(editor->tools[i].id, id) == 0)
-            return &editor->tools[i];
-    return NULL;
-}
-
-static struct editor_tool *add_tool(struct editor *editor, const char *id, int64_t number)
-{
-    struct editor_tool *tool = &editor->tools[editor->tool_next];
-
-    editor->tool_next = (editor->tool_next + 1) % EDITOR_OPEN_MAX;
-    editor_replace(&tool->id, id);
-    tool->number = number;
-    return tool;
-}
 
 static void forget_tools(struct editor *editor)
 {
@@ -123,12 +104,12 @@ static void forget_tools(struct editor *editor)
 static void tell_asked(struct editor *editor, const struct editor_permission *permission)
 {
     const struct editor_session *session = editor_current(editor);
-    const struct editor_tool *known = find_tool(editor, permission->is.tool);
-    char id[TOOL_ID];
+    const struct editor_tool *known = editor_find_tool(editor, permission->is.tool);
+    char id[EDITOR_TOOL_ID];
 
     if (session == NULL || known == NULL || permission->serial == 0)
         return;
-    tool_id(known->number, id);
+    editor_tool_id(known->number, id);
     const struct acp_agent_tool tool = {
         .id = id,
         .title = permission->is.title,
@@ -161,68 +142,6 @@ static void add_permission(struct editor *editor, const struct host_event *event
         (struct editor_permission){.is = host_permission_copy(event)};
 }
 
-/* Asks for it by the client's own means, if the client has declared that it has those. Otherwise it
- * is a permission that the client can only decline, or accept if a form needs no answers. */
-static bool elicit(struct editor *editor, const struct editor_session *session,
-                   struct editor_permission *permission, const struct editor_tool *known)
-{
-    const struct host_permission *is = &permission->is;
-    char id[TOOL_ID];
-    const struct acp_agent_elicitation elicitation = {
-        .message = is->title,
-        .tool = known != NULL ? id : NULL,
-        .form = is->form,
-        .url = is->url,
-        .id = is->elicitation,
-    };
-
-    if (known != NULL)
-        tool_id(known->number, id);
-    if (!acp_agent_elicits(editor->acp, &elicitation))
-        return false;
-    permission->serial = acp_agent_elicit(editor->acp, session->id, &elicitation);
-    return true;
-}
-
-static void ask_permission(struct editor *editor, const struct editor_session *session,
-                           struct editor_permission *permission)
-{
-    const struct host_permission *is = &permission->is;
-    const struct editor_tool *known = find_tool(editor, is->tool);
-
-    if (elicit(editor, session, permission, known))
-        return;
-    bool is_new = known == NULL;
-    char id[TOOL_ID];
-
-    if (is_new)
-        known = add_tool(editor, is->tool != NULL ? is->tool : "", host_event_number(is->id));
-    tool_id(known->number, id);
-    const struct acp_agent_tool tool = {
-        .id = id,
-        .title = is->title,
-        .kind = is->kind,
-        .status = "pending",
-        .text = is->body,
-        .len = is->body != NULL ? strlen(is->body) : 0,
-    };
-    if (is_new) { /* some clients ask only about tool calls that they know */
-        acp_agent_tool(editor->acp, session->id, &tool);
-        permission->announced = known->number;
-    }
-    permission->serial = acp_agent_ask_permission(editor->acp, session->id, &tool, is->options.word,
-                                                  is->options.count);
-}
-
-void editor_ask_permissions(struct editor *editor)
-{
-    const struct editor_session *session = editor_current(editor);
-
-    for (size_t i = 0; session != NULL && i < editor->permission_count; i++)
-        if (editor->permissions[i].serial == 0)
-            ask_permission(editor, session, &editor->permissions[i]);
-}
-
 /* Returns the option with this id (NULL: none), or NULL. */
 static const struct acp_word *find_option(const struct host_permission *permission, const char *id)
 {
@@ -245,11 +164,11 @@ static void end_announced(struct editor *editor, const struct editor_permission 
 {
     const struct editor_session *session = editor_current(editor);
     bool allowed = option != NULL && !str_starts(option->kind, "reject");
-    char id[TOOL_ID];
+    char id[EDITOR_TOOL_ID];
 
     if (permission->announced == 0 || session == NULL)
         return;
-    tool_id(permission->announced, id);
+    editor_tool_id(permission->announced, id);
     const struct acp_agent_tool tool = {
         .id = id, .status = allowed ? "completed" : "failed", .known = true};
     acp_agent_tool(editor->acp, session->id, &tool);
@@ -265,7 +184,7 @@ static void on_permitted(struct editor *editor, const struct host_event *event)
             continue;
         const struct acp_word *option = find_option(&permission->is, event->option);
         if (is_clear(&permission->is, option))
-            editor_prompt_follows(editor);
+            prompt_follows(editor);
         if (permission->serial != 0 && !permission->answered)
             acp_agent_withdraw(editor->acp, permission->serial);
         end_announced(editor, permission, option);
@@ -287,7 +206,7 @@ static void on_prompt(struct editor *editor, const struct host_event *event)
 
     if (prompt == NULL)
         return;
-    editor_prompt_begins(editor, prompt);
+    prompt_begins(editor, prompt);
     forget_tools(editor); /* agents use the same ids again */
     if (session == NULL || editor_known_prompt(session, host_event_number(prompt)))
         return;
@@ -331,10 +250,10 @@ static void on_tool(struct editor *editor, const struct host_event *event)
 
     if (session == NULL || number == 0)
         return;
-    const struct editor_tool *tool = find_tool(editor, id);
+    const struct editor_tool *tool = editor_find_tool(editor, id);
     bool known = editor_known_tool(session, number) || tool != NULL;
     if (tool == NULL)
-        tool = add_tool(editor, id != NULL ? id : "", number);
+        tool = editor_add_tool(editor, id != NULL ? id : "", number);
     number = tool->number;
     editor_tool(editor, session, number, known, event->head, event->body, event->body_len);
 }
@@ -457,7 +376,7 @@ static void on_end(struct editor *editor, const struct host_event *event)
 
     if (session != NULL && event->error != NULL)
         editor_note(editor, session, 0, event->error);
-    editor_prompt_ends(editor, event);
+    prompt_ends(editor, event);
 }
 
 static void (*const handlers[HOST_EVENT_COUNT])(struct editor *editor,

@@ -4,9 +4,9 @@
  *     editor.c          the loop: input and output of the client, connection to the host, timers
  *     editor_request.c  requests of the client
  *     editor_pending.c  requests on their way to the host and back
- *     editor_turn.c     turns of the client's prompts
  *     editor_session.c  sessions: their list, their messages, and which the client has seen
- *     editor_event.c    events of the host, as updates and permission requests
+ *     editor_offer.c    commands and permission requests
+ *     editor_event.c    events of the host, as updates; turns of the client's prompts
  */
 #pragma once
 
@@ -24,6 +24,7 @@ enum {
     EDITOR_PENDING_MAX = 256,
     EDITOR_OPEN_MAX = 64, /* messages that may grow, shown prompts, and tools to remember, each */
     EDITOR_ID = 37, /* bytes of a conversation id with its NUL */
+    EDITOR_TOOL_ID = 32, /* bytes of the id of a tool call */
     EDITOR_HOST_MS = 5000, /* how long a request waits for an absent host */
     EDITOR_RETRY_MS = 100,
     EDITOR_IDLE_RETRY_MS = 1000, /* if no request waits for the host */
@@ -127,21 +128,8 @@ struct editor {
     size_t tool_next;
 };
 
-/* ---- editor.c */
-/* Frees *to and sets it to a copy of `text`, which may be NULL. */
-void editor_replace(char **to, const char *text);
-/* Returns the id of a message, "<session id>:<number>". The caller frees it. */
-char *editor_id(const struct editor *editor, int64_t number);
-
 /* ---- editor_request.c */
 extern const struct acp_agent_ops editor_ops;
-/* A command of mas that may be typed as a prompt; `hint` describes its arguments. */
-struct editor_command {
-    const char *name, *hint, *description;
-    enum pending_kind kind;
-};
-extern const struct editor_command editor_commands[];
-extern const size_t editor_command_count;
 
 /* ---- editor_pending.c */
 /* Creates a pending request. The editor owns it. */
@@ -173,15 +161,22 @@ void editor_pending_free(struct pending_request *pending);
 /* Returns true if a request waits for the host. */
 bool editor_waits(const struct editor *editor);
 
-/* ---- editor_turn.c */
-/* Handle the beginning and the end of a turn. */
-void editor_prompt_begins(struct editor *editor, const char *prompt);
-void editor_prompt_ends(struct editor *editor, const struct host_event *event);
-/* Notes that a plan of the current turn was approved and will be carried out with a cleared
- * context. */
-void editor_prompt_follows(struct editor *editor);
-
 /* ---- editor_session.c */
+/* Frees *to and sets it to a copy of `text`, which may be NULL. */
+void editor_replace(char **to, const char *text);
+/* Returns the id of a message, "<session id>:<number>". The caller frees it. */
+char *editor_id(const struct editor *editor, int64_t number);
+/* Makes the id of a tool call for the client. The agents' own ids repeat in other queries. */
+void editor_tool_id(int64_t number, char buf[EDITOR_TOOL_ID]);
+/* Sends a tool call, or an update if `known`. */
+void editor_tool(struct editor *editor, const struct editor_session *session, int64_t number,
+                 bool known, const struct json *data, const char *text, size_t len);
+/* Returns the tool call with this id of the agent, or NULL if the client does not know it. */
+struct editor_tool *editor_find_tool(struct editor *editor, const char *id);
+struct editor_tool *editor_add_tool(struct editor *editor, const char *id, int64_t number);
+/* Sends a message of mas, as a tool call. `number` is its message; 0: it is not stored. */
+void editor_note(struct editor *editor, const struct editor_session *session, int64_t number,
+                 const char *words);
 /* Returns the open session with this id, or NULL. */
 struct editor_session *editor_session(const struct editor *editor, const char *id);
 /* Opens a session. Returns NULL if EDITOR_SESSIONS_MAX are open. */
@@ -203,20 +198,23 @@ bool editor_known_tool(struct editor_session *session, int64_t number);
 /* Returns true if the client has seen the prompt; marks it as seen. */
 bool editor_known_prompt(struct editor_session *session, int64_t number);
 
-/* ---- editor_event.c */
-/* Handles the answer to `listen`: the current state. */
-void editor_handle_listen(struct editor *editor, const struct json *head);
-/* Handles an event of the host. */
-void editor_event(struct editor *editor, const struct frame *frame);
-/* Sends a message of mas, as a tool call. `number` is its message; 0: it is not stored. */
-void editor_note(struct editor *editor, const struct editor_session *session, int64_t number,
-                 const char *words);
+/* ---- editor_offer.c */
+/* A command of mas that may be typed as a prompt; `hint` describes its arguments. */
+struct editor_command {
+    const char *name, *hint, *description;
+    enum pending_kind kind;
+};
+extern const struct editor_command editor_commands[];
+extern const size_t editor_command_count;
 /* Sends the list of commands: those of mas and those of the agent. */
 void editor_tell_commands(struct editor *editor, const char *session);
 /* Sends the open permission requests of the current conversation to the client. */
 void editor_ask_permissions(struct editor *editor);
 /* Withdraws and releases all permission requests. */
 void editor_drop_permissions(struct editor *editor);
-/* Sends a tool call, or an update if `known`. */
-void editor_tool(struct editor *editor, const struct editor_session *session, int64_t number,
-                 bool known, const struct json *data, const char *text, size_t len);
+
+/* ---- editor_event.c */
+/* Handles the answer to `listen`: the current state. */
+void editor_handle_listen(struct editor *editor, const struct json *head);
+/* Handles an event of the host. */
+void editor_event(struct editor *editor, const struct frame *frame);

@@ -7,14 +7,6 @@
 
 #include "editor/editor_internal.h"
 
-const struct editor_command editor_commands[] = {
-    {"clear", "text to continue with", "Clear the context and continue in the same session",
-     PENDING_CLEAR},
-    {"mode", "mode", "Set the permission mode, or list the modes", PENDING_MODE},
-    {"set", "option value", "Set an option such as the model, or list the options", PENDING_OPTION},
-};
-const size_t editor_command_count = ARRAY_LEN(editor_commands);
-
 static char *first_word(const char *text, const char **ret_rest)
 {
     size_t len = strcspn(text, " \t\n");

@@ -16,9 +16,23 @@ enum {
     LISTED_MAX = 1000, /* conversations */
     LIST_PAGE = 50,
     TITLE_MAX = 100, /* bytes */
+    NOTE_MAX = 2048,
 };
 
 /* ---- open sessions */
+
+void editor_replace(char **to, const char *text)
+{
+    char *copy = mem_dup(text);
+
+    free(*to);
+    *to = copy;
+}
+
+char *editor_id(const struct editor *editor, int64_t number)
+{
+    return mem_printf("%s:%" PRId64, editor->spec->session, number);
+}
 
 struct editor_session *editor_session(const struct editor *editor, const char *id)
 {
@@ -113,6 +127,64 @@ bool editor_known_prompt(struct editor_session *session, int64_t number)
     session->prompts[session->prompts_next] = number;
     session->prompts_next = (session->prompts_next + 1) % EDITOR_OPEN_MAX;
     return false;
+}
+
+/* ---- tool calls and notes */
+
+void editor_tool_id(int64_t number, char buf[EDITOR_TOOL_ID])
+{
+    (void)snprintf(buf, EDITOR_TOOL_ID, "tool-%" PRId64, number);
+}
+
+void editor_tool(struct editor *editor, const struct editor_session *session, int64_t number,
+                 bool known, const struct json *data, const char *text, size_t len)
+{
+    char id[EDITOR_TOOL_ID];
+    const struct acp_agent_tool tool = {
+        .id = id,
+        .title = json_get_text(data, "title"),
+        .kind = json_get_text(data, "kind"),
+        .status = json_get_text(data, "status"),
+        .text = text,
+        .len = len,
+        .known = known,
+    };
+
+    editor_tool_id(number, id);
+    acp_agent_tool(editor->acp, session->id, &tool);
+}
+
+struct editor_tool *editor_find_tool(struct editor *editor, const char *id)
+{
+    for (size_t i = 0; id != NULL && i < EDITOR_OPEN_MAX; i++)
+        if (editor->tools[i].id != NULL && strcmp(editor->tools[i].id, id) == 0)
+            return &editor->tools[i];
+    return NULL;
+}
+
+struct editor_tool *editor_add_tool(struct editor *editor, const char *id, int64_t number)
+{
+    struct editor_tool *tool = &editor->tools[editor->tool_next];
+
+    editor->tool_next = (editor->tool_next + 1) % EDITOR_OPEN_MAX;
+    editor_replace(&tool->id, id);
+    tool->number = number;
+    return tool;
+}
+
+void editor_note(struct editor *editor, const struct editor_session *session, int64_t number,
+                 const char *words)
+{
+    char id[EDITOR_TOOL_ID];
+    _cleanup_free_ char *title = mem_printf("mas: %.*s", NOTE_MAX, words);
+    const struct acp_agent_tool tool = {
+        .id = id, .title = title, .kind = "other", .status = "completed"};
+
+    if (number != 0)
+        (void)snprintf(id, sizeof id, "note-%" PRId64, number);
+    else
+        (void)snprintf(id, sizeof id, "mas-%" PRId64, ++editor->notes);
+    acp_agent_tool(editor->acp, session->id, &tool);
 }
 
 /* ---- messages of a session */
