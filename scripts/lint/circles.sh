@@ -7,7 +7,7 @@ need nm
 
 # How many files the largest circle of a folder may have; one for a folder that is not here, which is
 # none. A number only goes down, and its line goes when it is one.
-declare -A LARGEST=([src/cmd]=7 [src/host]=15)
+declare -A LARGEST=([src/host]=15)
 
 # Prints `folder size files...` for each circle of the folder whose objects are given.
 circles_of() {

@@ -6,6 +6,8 @@
 #include "cmd.h"
 #include "cmd/held_output.h"
 #include "cmd/targets.h"
+#include "code/land.h"
+#include "code/merge.h"
 #include "code/repo.h"
 
 /* A session whose repositories are locked, and the agents that the command line names. */
@@ -43,3 +45,16 @@ int code_call_each(const struct code_call *code, code_each *each, void *arg, str
 /* Sends a text to the agent whose repository the command worked on, unless that agent runs it. Only
  * warns if that fails. */
 void code_tell(const struct code_call *code, const char *agent, const struct str *text);
+
+/* Record what was done with the code, in the session's log and for mas serve. */
+/* Records that commits were merged into the integration branch, or that they conflict. `agent`
+ * NULL: they are the project's. */
+void code_record_merge(const struct call *call, const struct repo *repo, const char *agent,
+                       const struct merge_result *result);
+/* Records that the integration branch landed, or that it conflicts. */
+void code_record_land(const struct call *call, const struct repo *repo,
+                      const struct land_result *result);
+/* Writes to the session's log that an agent's branch and work tree were moved forward. */
+void code_record_sync(const struct call *call, const struct repo *repo, const char *agent);
+/* Has all hosts of the session look at the code again. Call it without the lock of code.git. */
+void code_record_end(const struct call *call, const struct repo *repo);

@@ -14,22 +14,6 @@
 #include "model/target.h"
 #include "store/template.h"
 
-void complete_offer(const struct typed *typed, const char *word, const char *about)
-{
-    _cleanup_str_ struct str line = STR_INIT;
-
-    if (!str_starts(word, typed->prefix) || word[0] == '\0' || strlen(word) > TMUX_NAME_MAX ||
-        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
-            strlen(word))
-        return;
-    str_addf(&line, "%s%s", typed->before, word);
-    if (typed->describe && about[0] != '\0') {
-        str_addc(&line, '\t');
-        str_add_visible(&line, about, strlen(about));
-    }
-    printf("%s\n", line.data);
-}
-
 static void offer(const struct typed *typed, const char *word)
 {
     complete_offer(typed, word, "");

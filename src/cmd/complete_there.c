@@ -1,9 +1,27 @@
-/* Completion of what another machine has: its mas is asked for the candidates. */
+/* The candidates of completion: those of this machine, and those that the mas of another one is
+ * asked for. */
 #include "cmd/brokered.h"
 #include "cmd/complete_internal.h"
 #include "fleet/reach.h"
+#include "store/session.h"
 
 enum { HOST_MS = 1000, HOST_ANSWER_MAX = 1 << 20 }; /* for the candidates of another machine */
+
+void complete_offer(const struct typed *typed, const char *word, const char *about)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    if (!str_starts(word, typed->prefix) || word[0] == '\0' || strlen(word) > TMUX_NAME_MAX ||
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
+            strlen(word))
+        return;
+    str_addf(&line, "%s%s", typed->before, word);
+    if (typed->describe && about[0] != '\0') {
+        str_addc(&line, '\t');
+        str_add_visible(&line, about, strlen(about));
+    }
+    printf("%s\n", line.data);
+}
 
 /* Returns SESSION of NAME:SESSION for this machine; other words stay as they are. */
 static const char *without_host(const char *word, const char *host)

@@ -1,7 +1,6 @@
 #include "code/land.h"
 #include "client/survey.h"
 #include "cmd/code.h"
-#include "cmd/code_record.h"
 #include "cmd/person.h"
 #include "code/conflict.h"
 #include "code/merge.h"

@@ -1,7 +1,6 @@
 #include "code/merge.h"
 #include "client/look.h"
 #include "cmd/code.h"
-#include "cmd/code_record.h"
 #include "code/conflict.h"
 #include "code/upkeep.h"
 #include "host/check.h"

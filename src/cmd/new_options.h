@@ -1,13 +1,19 @@
 /*
- * The options of a new session, which `mas new` and `mas run` share.
+ * The options of a new session, which `mas new` and `mas run` share; `mas start` has --wall, too.
  */
 #pragma once
 
 #include "cmd.h"
-#include "cmd/wall_option.h"
+#include "model/wall.h"
 #include "session/life.h"
 
 /* Rows of a table of options. */
+#define WALL_OPTION                                                                                \
+    {                                                                                              \
+        0, "wall", "[=LEVEL]",                                                                     \
+            "put walls around the agents: try (without LEVEL), require, off, or default",          \
+            OFFER_NONE                                                                             \
+    }
 /* clang-format off */
 #define NEW_OPTIONS                                                                                \
     {'n', "name", "NAME", "name the session", OFFER_NONE},                                         \
@@ -42,6 +48,9 @@ struct new_given {
 /* Reads them into *ret and *given, which must outlive it. */
 int new_options_read(const struct call *call, struct life_options *ret, struct new_given *given,
                      struct err *err);
+/* Reads --wall. *ret_given is `ret`, or NULL without the option. */
+int wall_option_read(const struct call *call, enum wall_level *ret,
+                     const enum wall_level **ret_given, struct err *err);
 /* Warns if the project has a setup that does not run although nobody has declined it. */
 void new_options_warn(const struct new_given *given, const struct session *session);
 void new_given_free(struct new_given *given);

@@ -91,41 +91,51 @@ void print_variables(const struct kv *kv)
     print_line(&text);
 }
 
+static void print_diagnostics_json(const struct diagnostics *diagnostics)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_open(&out, "remarks", '[');
+    for (size_t i = 0; i < diagnostics->count; i++) {
+        const struct diagnostic *one = &diagnostics->list[i];
+        json_put_all(&out, JO(NULL), JT("file", one->file), JI("line", one->line),
+                     JT("severity", one->warning ? "warning" : "error"), JT("text", one->text),
+                     JOE);
+    }
+    json_close(&out, ']');
+    json_put_int(&out, "errors", (int64_t)diagnostics->errors);
+    json_put_int(&out, "warnings", (int64_t)diagnostics->warnings);
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+void print_diagnostics(const struct diagnostics *diagnostics, bool json)
+{
+    if (json) {
+        print_diagnostics_json(diagnostics);
+        return;
+    }
+    for (size_t i = 0; i < diagnostics->count; i++) {
+        const struct diagnostic *one = &diagnostics->list[i];
+        _cleanup_str_ struct str line = STR_INIT;
+        str_add_visible(&line, one->file, strlen(one->file));
+        if (one->line > 0)
+            str_addf(&line, ":%d", one->line);
+        str_add(&line, one->warning ? ": warning: " : ": ");
+        str_add_visible(&line, one->text, strlen(one->text));
+        print_line(&line);
+    }
+    size_t more = diagnostics->errors + diagnostics->warnings - diagnostics->count;
+    if (more > 0)
+        printf("%zu more errors and warnings\n", more);
+}
+
 void print_line(const struct str *s)
 {
     (void)fwrite(str_text(s), 1, s->len, stdout);
     (void)putchar('\n');
-}
-
-int print_made(const struct call *call, const struct session *session, bool started,
-               struct err *err)
-{
-    _cleanup_survey_ struct survey survey = SURVEY_INIT;
-    _cleanup_str_ struct str line = STR_INIT;
-
-    if (call->quiet) {
-        printf("%s\n", session->id);
-        return 0;
-    }
-    if (call->json) {
-        if (survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
-            return -1;
-        return print_view(call, &survey, session->id, err);
-    }
-    const char *word = session->name[0] != '\0' ? session->name : session->tmux_name;
-    str_addf(&line, "%s  %s\nworkspace: ", session->tmux_name, session->id);
-    str_add_visible(&line, call->root.path, strlen(call->root.path));
-    str_addf(&line, "/%s/%s\n", ROOT_SESSIONS, session->id);
-    if (placement_is_shared(session->mode)) {
-        _cleanup_free_ char *unit =
-            placement_path(&call->root, session->id, session->mode, WORKSPACE_UNIT);
-        str_add(&line, "agents: ");
-        str_add_visible(&line, unit, strlen(unit));
-        str_addc(&line, '\n');
-    }
-    err_add_commands(&line, started ? "attach: mas attach %s" : "start: mas start %s", word);
-    print_line(&line);
-    return 0;
 }
 
 void forget_sessions(const struct root *root, const char *const *ids, size_t count)

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "base/palette.h"
+#include "model/diagnostic.h"
 #include "session/life.h"
 
 struct call;
-struct survey;
 struct view;
 
 /* Return an escape sequence, or NULL for none. They always return NULL if standard output is not a
@@ -27,11 +27,8 @@ void warn_job(const struct config *config);
 /* Warns if the started agents are likely to need more memory than was free. */
 void warn_memory(const struct life_memory *memory);
 
-/* Prints one session of a survey in full, as `mas show` does; as JSON if the call has --json. */
-int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err);
-
 /* Prints a new session: its names, its workspace, and the command that attaches to it or, if
- * `started` is false, starts it. With -q, prints only the id; with --json, as print_view(). */
+ * `started` is false, starts it. With -q, prints only the id; with --json, as `mas show`. */
 int print_made(const struct call *call, const struct session *session, bool started,
                struct err *err);
 
@@ -41,6 +38,9 @@ void forget_sessions(const struct root *root, const char *const *ids, size_t cou
 
 /* Writes KEY='value' lines that a POSIX shell can eval. */
 void print_variables(const struct kv *kv);
+
+/* Prints the diagnostics, one "file:line: text" per line, or as JSON. */
+void print_diagnostics(const struct diagnostics *diagnostics, bool json);
 
 /* Writes *s and a newline to stdout. */
 void print_line(const struct str *s);

@@ -50,6 +50,57 @@ int roots_check(struct call *call, struct err *err)
                     word.data);
 }
 
+int call_show_wrong(const struct diagnostics *wrong, int code, struct err *err)
+{
+    size_t shown = wrong->count < DIAGNOSTICS_SHOWN ? wrong->count : DIAGNOSTICS_SHOWN;
+
+    for (size_t i = 0; i < shown; i++) {
+        if (i > 0)
+            err_print(err);
+        (void)diagnostic_fail(&wrong->list[i], code, err);
+    }
+    if (wrong->errors > shown && shown > 0)
+        (void)err_hint(err, "%zu more errors are not shown", wrong->errors - shown);
+    return -1;
+}
+
+/* Loads the settings. */
+static int load_config(struct call *call, const struct root *root, struct err *err)
+{
+    _cleanup_diagnostics_ struct diagnostics wrong = DIAGNOSTICS_INIT;
+    bool with_presets = (call->cmd->flags & CMD_PRESETS) != 0;
+
+    if (config_load(root, with_presets, &call->config, &wrong, err) == 0)
+        return 0;
+    return call_show_wrong(&wrong, err->code, err);
+}
+
+int call_open_root(struct call *call, struct err *err)
+{
+    unsigned flags = call->cmd->flags;
+    _cleanup_free_ char *path = NULL;
+    bool made = false;
+
+    if (root_find(call->root_path, &path, &call->origin, err) == -1)
+        return -1;
+    free(call->searched);
+    call->searched = mem_dup(path);
+    if (call->origin == ROOT_DEFAULT && !root_exists(path)) {
+        if ((flags & CMD_NO_ROOT_OK) != 0)
+            return load_config(call, NULL, err);
+        if ((flags & CMD_MAKES_ROOT) != 0 && root_init(path, &made, err) == -1)
+            return -1;
+    }
+    if (root_open(path, &call->root, err) == -1)
+        return -1;
+    call->has_root = true;
+    free(call->searched);
+    call->searched = mem_dup(call->root.path);
+    if (roots_check(call, err) == -1)
+        return -1;
+    return load_config(call, &call->root, err);
+}
+
 void roots_warn_disbelieved(const struct call *call)
 {
     _cleanup_str_ struct str word = STR_INIT;

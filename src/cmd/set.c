@@ -4,17 +4,229 @@
  * refused to agents where only a person may decide, and stored in the place that owns it; hosts are
  * told to look at once where they would else notice later.
  */
-
 #include "client/roster.h"
+#include "client/session_bounds.h"
 #include "cmd.h"
+#include "cmd/agent_request.h"
 #include "cmd/consent.h"
 #include "cmd/print.h"
-#include "cmd/set_agent.h"
-#include "cmd/set_session.h"
+#include "cmd/table.h"
 #include "code/setup.h"
 #include "memory/store_usage.h"
 #include "session/life.h"
 #include "store/session_limits.h"
+
+/* ---- what an ACP agent offers */
+
+static int check_options(struct call *call, char *const *words, struct err *err)
+{
+    for (; *words != NULL; words++) {
+        const char *equals = strchr(*words, '=');
+        if (equals != NULL && equals != *words && equals[1] != '\0')
+            continue;
+        (void)err_set(err, MAS_USAGE, "cannot set '%s': it is not KEY=VALUE", *words);
+        return call_usage(call, err);
+    }
+    return 0;
+}
+
+static int set_word(struct call *call, struct agent_request *request, const char *word,
+                    struct err *err)
+{
+    size_t len = strcspn(word, "=");
+    _cleanup_free_ char *key = mem_dupn(word, len);
+    bool is_mode = strcmp(key, "mode") == 0;
+    _cleanup_str_ struct str head = STR_INIT;
+    _cleanup_json_ struct json *answer = NULL;
+    struct json_out out = {.to = &head};
+
+    agent_request_open(request, is_mode ? "mode" : "set", &out);
+    if (!is_mode)
+        json_put(&out, "option", key);
+    json_put(&out, is_mode ? "mode" : "value", word + len + 1);
+    json_close(&out, '}');
+    return agent_request_ask(call, request, &head, NULL, 0, &answer, err);
+}
+
+/* Sets the mode (mode=) or options of one agent, in the order given, without a clear. Checks all
+ * words before it sets the first. An agent that has not run yet gets them when it starts. Fails
+ * with MAS_NOT_FOUND if the agent has no such mode or option, with MAS_USAGE or MAS_FAILED if it
+ * does not take the value. */
+static int set_agent(struct call *call, struct err *err)
+{
+    _cleanup_agent_request_ struct agent_request request = AGENT_REQUEST_INIT;
+
+    if (agent_request_parse(call, "set", TARGETS_ONE, &request, err) == -1 ||
+        check_options(call, call->operands, err) == -1)
+        return -1;
+    for (int i = 0; i < call->operand_count; i++)
+        if (set_word(call, &request, call->operands[i], err) == -1)
+            return -1;
+    return 0;
+}
+
+/* ---- what the agent offers */
+
+/* Adds a row: KEY=VALUE, and all values that it may have, which have their word in `member`. */
+static void add_option(struct table *table, const char *key, const char *value,
+                       const struct json *values, const char *member)
+{
+    _cleanup_str_ struct str setting = STR_INIT;
+    _cleanup_str_ struct str list = STR_INIT;
+
+    str_addf(&setting, "%s=%s", key, value);
+    for (const struct json *one = json_first(values); one != NULL; one = json_next(one))
+        str_addf(&list, "%s%s", list.len > 0 ? ", " : "", json_get_text_or(one, member, ""));
+    table_add(table, setting.data, NULL);
+    table_add(table, str_text(&list), NULL);
+}
+
+/* Prints the mode and the options of one agent, with the values that they may have. Fails with
+ * MAS_CONFLICT if it has told of none: it does not run yet, or offers none. */
+static int set_agent_show(struct call *call, struct err *err)
+{
+    _cleanup_agent_request_ struct agent_request request = AGENT_REQUEST_INIT;
+    _cleanup_str_ struct str listen = STR_INIT;
+    _cleanup_json_ struct json *said = NULL;
+    struct table table = {.columns = 2, .whole_last = true};
+
+    str_add(&listen, "{\"do\":\"listen\"}");
+    if (agent_request_parse(call, "show the settings of", TARGETS_ONE, &request, err) == -1 ||
+        agent_request_ask(call, &request, &listen, NULL, 0, &said, err) == -1)
+        return -1;
+    const char *agent = request.roster.agents[0].agent->id;
+    const char *state = json_get_text_or(said, "state", "");
+    const struct json *modes = json_get(said, "modes");
+    table_add(&table, "SETTING", colour_dim());
+    table_add(&table, "VALUES", colour_dim());
+    if (json_first(modes) != NULL)
+        add_option(&table, "mode", json_get_text_or(said, "mode", ""), modes, "id");
+    for (const struct json *option = json_first(json_get(said, "options")); option != NULL;
+         option = json_next(option)) {
+        /* some offer their modes as an option, too; mode= sets the mode */
+        if (json_first(modes) != NULL && strcmp(json_get_text_or(option, "id", ""), "mode") == 0)
+            continue;
+        add_option(&table, json_get_text_or(option, "id", ""),
+                   json_get_text_or(option, "value", ""), json_get(option, "values"), "value");
+    }
+    int rc = 0;
+    if (table.count > table.columns)
+        table_print(&table);
+    else
+        rc = err_set(err, MAS_CONFLICT,
+                     "cannot show the settings of agent '%s': it is %s, and has told of none",
+                     agent, state);
+    table_free(&table);
+    return rc;
+}
+
+/* ---- what is set of a session */
+
+/* Adds a row "AGENT.KEY=VALUE", without agent if that is NULL, and where the value comes from. */
+static void add_setting(struct table *table, const char *agent, const char *key, const char *value,
+                        const char *from)
+{
+    _cleanup_free_ char *setting =
+        mem_printf("%s%s%s=%s", agent != NULL ? agent : "", agent != NULL ? "." : "", key, value);
+    table_add(table, setting, NULL);
+    table_add(table, from, colour_dim());
+}
+
+/* Adds the budget of an agent, as far as there is one; with NULL that of all together, as a whole.
+ */
+static void add_budget(struct table *table, const char *agent, const struct budget_held *held)
+{
+    for (enum budget_kind kind = 0; kind < BUDGET_KIND_COUNT; kind++) {
+        const struct budget_share *share = &held->of[kind];
+        _cleanup_free_ char *key = mem_printf("budget.%s", budget_kind_name(kind));
+        char value[BUDGET_TEXT];
+
+        budget_write(kind, &share->limit, value);
+        if (share->limit.amount > 0)
+            add_setting(table, agent, key, value, share->from);
+        else if (agent == NULL)
+            add_setting(table, NULL, key, "none", share->from);
+    }
+}
+
+static void add_limits(struct table *table, const struct limits_held *all)
+{
+    for (enum limit_kind kind = 0; kind < LIMIT_KIND_COUNT; kind++) {
+        _cleanup_free_ char *key = mem_printf("limits.%s", limit_kind_name(kind));
+        char value[LIMIT_TEXT];
+
+        limit_format(kind, all->of[kind].amount, value);
+        add_setting(table, NULL, key, value, all->of[kind].from);
+    }
+}
+
+/* Adds the limits of an agent that are not those of all. */
+static void add_agent_limits(struct table *table, const char *agent, const struct limits_held *held,
+                             const struct limits_held *all)
+{
+    for (enum limit_kind kind = 0; kind < LIMIT_KIND_COUNT; kind++) {
+        _cleanup_free_ char *key = mem_printf("limits.%s", limit_kind_name(kind));
+        char value[LIMIT_TEXT];
+
+        limit_format(kind, held->of[kind].amount, value);
+        if (limit_is_of_agent(kind) && held->of[kind].amount != all->of[kind].amount)
+            add_setting(table, agent, key, value, held->of[kind].from);
+    }
+}
+
+/* The project's setup, if the session has one. */
+static void add_setup(struct table *table, const struct call *call, const char *id)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_repo_ struct repo repo = REPO_INIT;
+    struct err ignored = ERR_INIT;
+    struct setup setup;
+
+    if (repo_load(&call->root, id, &team, &repo, &ignored) == 0 &&
+        setup_load(&repo, &setup, &ignored) == 0 && setup.exists)
+        add_setting(table, NULL, "setup", setup.declined ? "no" : "yes", "");
+}
+
+/* Prints what `mas set` can set for the session operands[0], and where the values come from. */
+static int set_session_show(const struct call *call, struct err *err)
+{
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
+    _cleanup_session_ struct session session = SESSION_INIT;
+    const struct usage unknown = USAGE_INIT;
+    struct session_bounds bounds = {.has_config = false};
+    struct table table = {.columns = 2, .whole_last = true};
+    struct roster_team team;
+    char id[ID_TEXT];
+
+    if (call_select(call, call->operands[0], id, err) == -1 ||
+        roster_open(&call->root, id, &team, err) == -1 ||
+        roster_add(&roster, &team, NULL, err) == -1 ||
+        session_load(&call->root, roster.teams[0].dir, id, &session, err) == -1)
+        return -1;
+    session_bounds_look(&roster, &unknown, &bounds);
+    table_add(&table, "SETTING", colour_dim());
+    table_add(&table, "FROM", colour_dim());
+    add_setting(&table, NULL, "private", session.private ? "yes" : "no", "");
+    add_setup(&table, call, id);
+    if (bounds.problem.code == MAS_OK) {
+        add_budget(&table, NULL, &bounds.budget);
+        add_limits(&table, &bounds.limits);
+        for (size_t i = 0; i < roster.count; i++) {
+            const char *agent = roster.agents[i].agent->id;
+            add_budget(&table, agent, &bounds.agents[i]);
+            add_agent_limits(&table, agent, &roster.agents[i].status.limits, &bounds.limits);
+        }
+        table_print(&table);
+    }
+    int rc = bounds.problem.code != MAS_OK ? -1 : 0;
+    if (rc == -1)
+        *err = bounds.problem;
+    table_free(&table);
+    session_bounds_free(&bounds);
+    return rc;
+}
+
+/* ---- setting it */
 
 static int set_private(const struct call *call, const char *id, bool yes, struct err *err)
 {

@@ -1,9 +1,9 @@
 /*
  * session_detail finds everything; here it becomes rows and one table. What several agents have
  * alike, such as walls, limits or budgets, is one row with their ids in front (add_rows()).
- * print_view() is also what other verbs print of a session with --json.
+ * print_made() is what other verbs print of a new session.
  */
-
+#include "base/env.h"
 #include "base/number.h"
 #include "base/time.h"
 #include "client/session_detail.h"
@@ -11,9 +11,14 @@
 #include "cmd/agents.h"
 #include "cmd/jobs.h"
 #include "cmd/print.h"
-#include "cmd/show_walls.h"
 #include "cmd/table.h"
+#include "session/env.h"
+#include "session/helper.h"
+#include "session/launch.h"
+#include "store/owner.h"
+#include "store/placement.h"
 #include "store/workspace.h"
+#include "wall/plan.h"
 
 /* Appends the state: "idle", "exited 3", "running (no host)". */
 static void describe(const struct session_detail *detail, size_t i, const struct tmux_pane *pane,
@@ -166,12 +171,107 @@ static void add_rows(const struct roster *roster, const char *title, char *const
     free(done);
 }
 
+/* ---- what holds the agents: those that run as their hosts say, the others as it would be at their
+ * next start */
+
+/* What the next start would rest on, beside the settings. */
+struct next {
+    const struct call *call;
+    const struct config *config; /* with the presets */
+    char **env; /* NULL: not needed yet */
+    struct wall_probe probe;
+};
+
+/* Appends what this machine would hold. */
+static void add_holders(struct next *next, const struct roster_team *team,
+                        const struct agent *agent, const struct preset *preset, struct str *to)
+{
+    struct wall_report report = {.level = WALL_UNSET};
+    struct err why = ERR_INIT;
+    _cleanup_free_ char *enter = helper_find(HELPER_WALL, &why);
+
+    if (enter == NULL) {
+        str_addf(to, "; %s", why.text);
+        return;
+    }
+    if (next->env == NULL)
+        next->env = env_handed_on(&next->call->config);
+    wall_probe_look(&next->probe, env_get(next->env, "PATH"), enter);
+    const struct wall_subject subject = {.root = team->root,
+                                         .config = next->config,
+                                         .id = team->id,
+                                         .team = &team->team,
+                                         .agent = agent,
+                                         .preset = preset,
+                                         .enter = enter,
+                                         .env = next->env};
+    wall_foresee(&subject, &next->probe, &report);
+    if (report.level == WALL_REQUIRE && report.missing[0] != '\0') {
+        str_addf(to, "; it would not start: %s", report.missing);
+        return;
+    }
+    str_add(to, "; ");
+    wall_report_foretell(&report, to);
+}
+
+/* Appends what would hold an agent whose host does not answer. */
+static void foretell(struct next *next, const struct roster_team *team, const struct agent *agent,
+                     const struct next_wall *wall, struct str *to)
+{
+    struct err ignored = ERR_INIT;
+
+    str_addf(to, "at the next start: %s (", wall_level_name(wall->level));
+    wall_source_describe(next->config, wall->source, wall->preset, to);
+    str_addc(to, ')');
+    if (wall->level != WALL_OFF &&
+        owner_check(team->root, team->dir, team->id, "start", &ignored) == 0)
+        add_holders(next, team, agent, wall->preset, to);
+}
+
+/* Appends what holds an agent. Of one behind a wall its host has told all there is to say. */
+static void describe_wall(struct next *next, const struct session_bounds *bounds,
+                          const struct roster_team *team, const struct roster_agent *agent,
+                          const struct next_wall *wall, struct str *to)
+{
+    if (agent->told)
+        wall_report_describe(&agent->status.wall, to);
+    else if (wall->preset != NULL)
+        foretell(next, team, agent->agent, wall, to);
+    else
+        str_addf(to, "at the next start: unknown, because %s",
+                 bounds->has_config ? "there is no such preset" : bounds->problem.text);
+    bool is_walled = agent->told && agent->status.wall.level != WALL_OFF;
+    _cleanup_free_ char *place = session_detail_mas_dir(agent);
+    if (place != NULL)
+        str_addf(to, "; mas: %s", place);
+    if (!is_walled && wall->preset != NULL && wall->source == WALL_BY_NOTHING)
+        err_add_commands(to, "; put them up with: mas start --wall %s", team->id);
+}
+
+static void find_walls(const struct call *call, const struct session_detail *detail, char **texts)
+{
+    const struct roster *roster = &detail->roster;
+    const struct session_bounds *bounds = &detail->bounds;
+    struct next next = {.call = call, .config = &bounds->config, .probe = WALL_PROBE_INIT};
+
+    for (size_t i = 0; i < roster->count; i++) {
+        const struct roster_agent *agent = &roster->agents[i];
+        struct str text = STR_INIT;
+        describe_wall(&next, bounds, &roster->teams[agent->team], agent, &bounds->walls[i], &text);
+        texts[i] = str_steal(&text);
+    }
+    wall_probe_free(&next.probe);
+    strv_free(next.env);
+}
+
+/* ---- rows of the session */
+
 static void add_walls(const struct call *call, const struct session_detail *detail,
                       struct table *table)
 {
     _cleanup_strv_ char **texts = mem_alloc((detail->roster.count + 1) * sizeof *texts);
 
-    show_walls(call, detail, texts);
+    find_walls(call, detail, texts);
     add_rows(&detail->roster, "walls", texts, table);
 }
 
@@ -276,7 +376,8 @@ static void print_detail(const struct call *call, const struct session_detail *d
     table_free(&agents);
 }
 
-int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err)
+static int print_view(const struct call *call, struct survey *survey, const char *id,
+                      struct err *err)
 {
     _cleanup_session_detail_ struct session_detail detail = SESSION_DETAIL_INIT;
     const struct view *view = survey_look(&call->root, survey, id);
@@ -292,6 +393,37 @@ int print_view(const struct call *call, struct survey *survey, const char *id, s
     } else {
         print_detail(call, &detail);
     }
+    return 0;
+}
+
+int print_made(const struct call *call, const struct session *session, bool started,
+               struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    _cleanup_str_ struct str line = STR_INIT;
+
+    if (call->quiet) {
+        printf("%s\n", session->id);
+        return 0;
+    }
+    if (call->json) {
+        if (survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
+            return -1;
+        return print_view(call, &survey, session->id, err);
+    }
+    const char *word = session->name[0] != '\0' ? session->name : session->tmux_name;
+    str_addf(&line, "%s  %s\nworkspace: ", session->tmux_name, session->id);
+    str_add_visible(&line, call->root.path, strlen(call->root.path));
+    str_addf(&line, "/%s/%s\n", ROOT_SESSIONS, session->id);
+    if (placement_is_shared(session->mode)) {
+        _cleanup_free_ char *unit =
+            placement_path(&call->root, session->id, session->mode, WORKSPACE_UNIT);
+        str_add(&line, "agents: ");
+        str_add_visible(&line, unit, strlen(unit));
+        str_addc(&line, '\n');
+    }
+    err_add_commands(&line, started ? "attach: mas attach %s" : "start: mas start %s", word);
+    print_line(&line);
     return 0;
 }
 

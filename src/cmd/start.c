@@ -8,10 +8,10 @@
 #include "base/file.h"
 #include "cmd/agents.h"
 #include "cmd/each_session.h"
+#include "cmd/new_options.h"
 #include "cmd/person.h"
 #include "cmd/print.h"
 #include "cmd/targets.h"
-#include "cmd/wall_option.h"
 #include "fleet/move.h"
 #include "memory/store.h"
 

@@ -1,6 +1,5 @@
 #include "code/sync.h"
 #include "cmd/code.h"
-#include "cmd/code_record.h"
 #include "code/conflict.h"
 #include "code/upkeep.h"
 

@@ -247,47 +247,6 @@ static int run_show(struct call *call, struct err *err)
     return 0;
 }
 
-static void print_diagnostics_json(const struct diagnostics *diagnostics)
-{
-    _cleanup_str_ struct str text = STR_INIT;
-    struct json_out out = {.to = &text};
-
-    json_open(&out, NULL, '{');
-    json_open(&out, "remarks", '[');
-    for (size_t i = 0; i < diagnostics->count; i++) {
-        const struct diagnostic *one = &diagnostics->list[i];
-        json_put_all(&out, JO(NULL), JT("file", one->file), JI("line", one->line),
-                     JT("severity", one->warning ? "warning" : "error"), JT("text", one->text),
-                     JOE);
-    }
-    json_close(&out, ']');
-    json_put_int(&out, "errors", (int64_t)diagnostics->errors);
-    json_put_int(&out, "warnings", (int64_t)diagnostics->warnings);
-    json_close(&out, '}');
-    print_line(&text);
-}
-
-void template_print_diagnostics(const struct diagnostics *diagnostics, bool json)
-{
-    if (json) {
-        print_diagnostics_json(diagnostics);
-        return;
-    }
-    for (size_t i = 0; i < diagnostics->count; i++) {
-        const struct diagnostic *one = &diagnostics->list[i];
-        _cleanup_str_ struct str line = STR_INIT;
-        str_add_visible(&line, one->file, strlen(one->file));
-        if (one->line > 0)
-            str_addf(&line, ":%d", one->line);
-        str_add(&line, one->warning ? ": warning: " : ": ");
-        str_add_visible(&line, one->text, strlen(one->text));
-        print_line(&line);
-    }
-    size_t more = diagnostics->errors + diagnostics->warnings - diagnostics->count;
-    if (more > 0)
-        printf("%zu more errors and warnings\n", more);
-}
-
 /* Returns true if there is no such template. */
 static bool is_missing(const struct call *call, const char *name, struct err *err)
 {
@@ -320,7 +279,7 @@ static int run_check(struct call *call, struct err *err)
             template_check(&call->root, &call->config, found, NULL, &diagnostics);
         bad += diagnostics.errors > errors;
     }
-    template_print_diagnostics(&diagnostics, call->json);
+    print_diagnostics(&diagnostics, call->json);
     return bad == 0
                ? 0
                : err_set(err, MAS_FAILED, "cannot use %zu of %zu templates", bad, strv_len(names));

@@ -3,10 +3,7 @@
  */
 #pragma once
 
-#include "model/diagnostic.h"
-
-/* Prints the diagnostics, one "file:line: text" per line, or as JSON. */
-void template_print_diagnostics(const struct diagnostics *diagnostics, bool json);
+#include "cmd.h"
 
 extern const struct cmd cmd_template_diff;
 extern const struct cmd cmd_template_edit;

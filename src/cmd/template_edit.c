@@ -2,6 +2,7 @@
 #include "base/proc.h"
 #include "cmd.h"
 #include "cmd/edit.h"
+#include "cmd/print.h"
 #include "cmd/template.h"
 #include "store/template.h"
 
@@ -50,7 +51,7 @@ static int edit_once(struct call *call, const struct template_edit *edit, char *
     if (changed == 0)
         return 0;
     template_check(&call->root, &call->config, edit->tmpl.name, TEMPLATE_EDIT_FILE, &diagnostics);
-    template_print_diagnostics(&diagnostics, false);
+    print_diagnostics(&diagnostics, false);
     if (diagnostics.errors == 0)
         return 1;
     (void)fflush(stdout);
