@@ -59,6 +59,17 @@ int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...)
     return -1;
 }
 
+int ini_value(const struct ini_line *line, const struct value_type *type, void *to, size_t size,
+              struct err *err)
+{
+    const char *want = value_parse(type, line->value, to, size);
+
+    if (want == NULL)
+        return 0;
+    return type->sentence ? ini_fail(line, err, "%s", want)
+                          : ini_fail(line, err, "'%s' is not %s", line->value, want);
+}
+
 int ini_fail_unknown(const struct ini_line *line, const char *why, const char *nearest,
                      struct err *err)
 {

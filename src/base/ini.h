@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "base/value.h"
+
 enum {
     INI_LINE_MAX = 8192, /* bytes, without the newline */
     INI_FILE_MAX = 1 << 20, /* bytes */
@@ -41,6 +43,11 @@ int ini_read(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *a
 
 /* Sets the error MAS_DAMAGED, "[<section>] <key>: <why>". Returns -1. */
 int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* Parses the value of a key into a member of `size` bytes, as value_parse() does; fails as
+ * ini_fail(). */
+int ini_value(const struct ini_line *line, const struct value_type *type, void *to, size_t size,
+              struct err *err);
 
 /* Like ini_fail(), for an unknown section or key. `nearest` is the name that was probably meant (a
  * section in brackets), or NULL. */

@@ -13,7 +13,7 @@
 
 /* Walking cJSON's tree. */
 
-struct member {
+struct named {
     const char *key;
     size_t ordinal; /* among all keys of the document */
 };
@@ -22,19 +22,19 @@ struct json_walk {
     const char *numbers; /* the next entry from the scan */
     const char *raw; /* likewise */
     size_t keys; /* likewise */
-    struct member twice; /* the first duplicate key; key NULL: none */
+    struct named twice; /* the first duplicate key; key NULL: none */
 };
 
 static int member_cmp(const void *a, const void *b)
 {
-    const struct member *x = a;
-    const struct member *y = b;
+    const struct named *x = a;
+    const struct named *y = b;
     int order = strcmp(x->key, y->key);
 
     return order != 0 ? order : (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
 }
 
-static void note_twice(struct json_walk *w, const struct member *later)
+static void note_twice(struct json_walk *w, const struct named *later)
 {
     if (w->twice.key == NULL || later->ordinal < w->twice.ordinal)
         w->twice = *later;
@@ -42,7 +42,7 @@ static void note_twice(struct json_walk *w, const struct member *later)
 
 enum { MEMBERS_FEW = 32 }; /* up to this size, comparing all pairs is faster than sorting */
 
-static void check_members(struct json_walk *w, struct member *members, size_t count)
+static void check_members(struct json_walk *w, struct named *members, size_t count)
 {
     if (count > MEMBERS_FEW) {
         qsort(members, count, sizeof(*members), member_cmp);
@@ -86,9 +86,9 @@ static void note_number(struct json_walk *w, cJSON *node)
 static void walk(struct json_walk *w, cJSON *node)
 {
     bool object = cJSON_IsObject(node);
-    struct member few[MEMBERS_FEW];
-    _cleanup_free_ struct member *many = NULL;
-    struct member *members = few;
+    struct named few[MEMBERS_FEW];
+    _cleanup_free_ struct named *many = NULL;
+    struct named *members = few;
     size_t count = 0;
 
     if (cJSON_IsNumber(node))
@@ -97,13 +97,13 @@ static void walk(struct json_walk *w, cJSON *node)
         members = many = mem_grow(NULL, count_children(node), sizeof(*many));
     for (cJSON *child = node->child; child != NULL; child = child->next) {
         if (object)
-            members[count++] = (struct member){.key = child->string, .ordinal = w->keys++};
+            members[count++] = (struct named){.key = child->string, .ordinal = w->keys++};
         walk(w, child);
     }
     check_members(w, members, count);
 }
 
-static int fail_twice(struct json_scan *s, const struct member *twice)
+static int fail_twice(struct json_scan *s, const struct named *twice)
 {
     _cleanup_str_ struct str why = STR_INIT;
 

@@ -23,11 +23,12 @@ bool number_parse(const char *text, const struct unit *units, size_t count, uint
     return false;
 }
 
+const struct unit number_sizes[] = {
+    {"", 1}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", UINT64_C(1) << 40}};
+
 bool number_parse_size(const char *text, uint64_t max, uint64_t *ret)
 {
-    static const struct unit units[] = {
-        {"", 1}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", UINT64_C(1) << 40}};
-    return number_parse(text, units, ARRAY_LEN(units), max, ret);
+    return number_parse(text, number_sizes, ARRAY_LEN(number_sizes), max, ret);
 }
 
 void number_format_size(uint64_t bytes, char buf[NUMBER_SIZE_TEXT])

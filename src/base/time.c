@@ -68,12 +68,15 @@ void time_age(time_t since, time_t now, char buf[24])
         (void)snprintf(buf, 24, "%ldd", s / 86400);
 }
 
+const struct unit time_durations[] = {
+    {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 3600 * 1000}};
+const struct unit time_ages[] = {
+    {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 24 * 3600}, {"w", 7 * 24 * 3600}};
+
 bool time_parse_duration(const char *text, int *ret_ms)
 {
-    static const struct unit units[] = {
-        {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 3600 * 1000}};
     uint64_t ms;
-    if (!number_parse(text, units, ARRAY_LEN(units), TIME_DURATION_MAX_MS, &ms))
+    if (!number_parse(text, time_durations, ARRAY_LEN(time_durations), TIME_DURATION_MAX_MS, &ms))
         return false;
     *ret_ms = (int)ms;
     return true;
@@ -81,10 +84,8 @@ bool time_parse_duration(const char *text, int *ret_ms)
 
 bool time_parse_age(const char *text, time_t *ret)
 {
-    static const struct unit units[] = {
-        {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 24 * 3600}, {"w", 7 * 24 * 3600}};
     uint64_t seconds;
-    if (!number_parse(text, units, ARRAY_LEN(units), UINT64_C(100) * 366 * 24 * 3600, &seconds))
+    if (!number_parse(text, time_ages, ARRAY_LEN(time_ages), TIME_AGE_MAX, &seconds))
         return false;
     *ret = (time_t)seconds;
     return true;

@@ -303,7 +303,7 @@ struct fleet_look {
 
 static void look_open(const struct call *call, const char *verb, struct fleet_look *ret)
 {
-    int wait_ms = config_ms(&call->config, SETTING_FLEET_ANSWER);
+    int wait_ms = config_number(&call->config, SETTING_FLEET_ANSWER);
 
     if (strcmp(verb, "doctor") == 0)
         wait_ms = wait_ms < INT_MAX / ALL_HOSTS_DOCTOR ? wait_ms * ALL_HOSTS_DOCTOR : INT_MAX;

@@ -4,7 +4,7 @@
 #include "cmd/table.h"
 
 /* Called for each setting, each variable that [env] sets, each key of a preset that a mas.ini
- * sets, and each key of a host. `restart`: see setting_needs_restart(). */
+ * sets, and each key of a host. `restart`: see SETTING_OF_HOSTS. */
 typedef void each_fn(const char *key, const char *value, bool restart, const char *origin,
                      void *arg);
 
@@ -14,7 +14,7 @@ static void each_setting(const struct config *config, each_fn *each, void *arg)
 
     for (size_t i = 0; i < SETTING_COUNT; i++)
         each(setting_name((enum setting)i, name), config->settings[i].text,
-             setting_needs_restart((enum setting)i), config->settings[i].origin, arg);
+             (setting_infos[i].how & SETTING_OF_HOSTS) != 0, config->settings[i].origin, arg);
     for (size_t i = 0; i < config->env_count; i++) {
         _cleanup_free_ char *key = mem_printf("env.set.%s", config->env[i].name);
         each(key, config->env[i].value, true, config->env[i].origin, arg);

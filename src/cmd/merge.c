@@ -91,7 +91,7 @@ static int run_merge(struct call *call, struct err *err)
     _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
     struct check check = {
         .command = config_text(&call->config, SETTING_CODE_CHECK),
-        .timeout_ms = config_ms(&call->config, SETTING_CODE_CHECK_TIMEOUT),
+        .timeout_ms = config_number(&call->config, SETTING_CODE_CHECK_TIMEOUT),
     };
 
     if (code_call_open(call, TARGETS_AGENTS, true, &code, err) == -1)

@@ -13,7 +13,7 @@ int wall_option_read(const struct call *call, enum wall_level *ret,
         return 0;
     if (word[0] == '\0')
         *ret = WALL_TRY;
-    else if (strcmp(word, "default") != 0 && !wall_level_parse(word, ret))
+    else if (strcmp(word, "default") != 0 && VALUE_PARSE(&wall_level_type, word, ret) != NULL)
         return err_set(err, MAS_USAGE,
                        "cannot use --wall=%s: it is not off, try, require or default", word);
     if (caller_is_agent())

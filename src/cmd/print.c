@@ -62,7 +62,7 @@ void warn_job(const struct config *config)
 {
     char job[JOB_TEXT];
 
-    if (job_inside(job) && strcmp(config_text(config, SETTING_SERVER), "shared") == 0)
+    if (job_inside(job) && config_number(config, SETTING_SERVER) == SERVER_SHARED)
         err_warn("in job %s of Slurm the session has a tmux server of its own", job);
 }
 

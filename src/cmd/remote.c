@@ -97,7 +97,7 @@ static int find_silence(const struct config *config, const struct cmd *cmd, char
     bool waits = (cmd->flags & CMD_WAITS) != 0 || cmd_has_option(cmd, count, words, "follow") ||
                  cmd_has_option(cmd, count, words, "watch");
 
-    return waits ? 0 : config_ms(config, SETTING_FLEET_SILENCE);
+    return waits ? 0 : config_number(config, SETTING_FLEET_SILENCE);
 }
 
 /* Runs the words on a machine; through Slurm, on the node of a job, in its root. */

@@ -135,7 +135,7 @@ static int run_run(struct call *call, struct err *err)
                               .waits_arg = call};
     struct run run = {.life = &life,
                       .options = &options,
-                      .save_ms = config_ms(&call->config, SETTING_FLEET_SAVE),
+                      .save_ms = config_number(&call->config, SETTING_FLEET_SAVE),
                       .scratch = call_opt(call, "scratch") != NULL,
                       .say = say,
                       .arg = call};

@@ -34,10 +34,11 @@ static int limit_hangup(const struct host *host, int hangup_ms)
 
 struct supervisor_times child_times(const struct host *host)
 {
-    int hangup_ms = config_ms(&host->config, SETTING_HANGUP);
+    int hangup_ms = config_number(&host->config, SETTING_HANGUP);
 
     return (struct supervisor_times){.hangup_ms = limit_hangup(host, hangup_ms),
-                                     .terminate_ms = config_ms(&host->config, SETTING_TERMINATE)};
+                                     .terminate_ms =
+                                         config_number(&host->config, SETTING_TERMINATE)};
 }
 
 void child_describe_end(const struct child *child, char *buf, size_t size)

@@ -17,10 +17,8 @@ enum {
 
 static bool has_way(const struct config *config)
 {
-    unsigned ways = 0;
-
-    (void)notice_parse_ways(config_text(config, SETTING_NOTIFY_TERMINAL), &ways);
-    return ways != 0 || config_yes(config, SETTING_NOTIFY_DESKTOP) ||
+    return config_yes(config, SETTING_NOTIFY_TERMINAL) ||
+           config_yes(config, SETTING_NOTIFY_DESKTOP) ||
            config_text(config, SETTING_NOTIFY_COMMAND)[0] != '\0' ||
            config_text(config, SETTING_NOTIFY_WEBHOOK)[0] != '\0';
 }
@@ -30,8 +28,8 @@ void notify_open(struct host *host)
     struct host_notify *notify = &host->notify;
 
     if (has_way(&host->config))
-        (void)notice_parse_kinds(config_text(&host->config, SETTING_NOTIFY_ON), &notify->kinds);
-    notify->done_ms = config_ms(&host->config, SETTING_NOTIFY_DONE_AFTER);
+        notify->kinds = (unsigned)config_number(&host->config, SETTING_NOTIFY_ON);
+    notify->done_ms = config_number(&host->config, SETTING_NOTIFY_DONE_AFTER);
 }
 
 void notify_close(struct host *host)

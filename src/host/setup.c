@@ -68,7 +68,7 @@ static int launch(struct host *host, int64_t now, const struct repo *repo, struc
     setup->runs = true;
     setup->late = false;
     setup->status = -1;
-    setup->deadline = now + config_ms(&host->config, SETTING_CODE_SETUP_TIMEOUT);
+    setup->deadline = now + config_number(&host->config, SETTING_CODE_SETUP_TIMEOUT);
     return 0;
 }
 

@@ -85,8 +85,8 @@ static int acquire_place(struct host *host, struct err *err)
     _cleanup_free_ char *name = mem_printf("%s" WORKSPACE_HOST_LOCK, id);
 
     /* the previous host may be ending its agent */
-    int wait_ms = config_ms(&host->config, SETTING_HANGUP) +
-                  config_ms(&host->config, SETTING_TERMINATE) + LOCK_MARGIN_MS;
+    int wait_ms = config_number(&host->config, SETTING_HANGUP) +
+                  config_number(&host->config, SETTING_TERMINATE) + LOCK_MARGIN_MS;
 
     host->run = path_open_dir(host->dir, WORKSPACE_RUN);
     if (host->run == -1)

@@ -18,12 +18,9 @@ static void inherit_setting(const struct config *config, enum budget_kind kind,
 {
     static const enum setting settings[BUDGET_KIND_COUNT] = {
         SETTING_BUDGET_COST, SETTING_BUDGET_TOKENS, SETTING_BUDGET_TURNS, SETTING_BUDGET_TIME};
-    const char *text = config_text(config, settings[kind]);
-    struct budget_limit limit = {.amount = 0};
 
-    if (text[0] != '\0')
-        (void)budget_parse(kind, text, &limit);
-    inherit(share, &limit, "", config->settings[settings[kind]].origin);
+    inherit(share, &config_value(config, settings[kind])->budget, "",
+            config->settings[settings[kind]].origin);
 }
 
 int budgets_read(struct store *store, const struct budgets_subject *of, struct budget_held *ret,

@@ -1,7 +1,7 @@
 /*
- * Each kind is a row of kinds[]: its name, units, maximum, and what values are valid; a cost has no
- * units, as money.h reads it. budget_write() is for files and programs, and budget_parse() reads it
- * back; budget_format() is for people.
+ * Each kind has a name, and a type: the values that it can have. An amount is the first member of a
+ * struct budget_limit, and all of it but for a cost. budget_write() is for files and programs, and
+ * budget_parse() reads it back; budget_format() is for people.
  */
 
 #include "model/budget.h"
@@ -14,35 +14,53 @@ enum { TURNS_MAX = 1000000000, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * 
 
 static const struct unit token_units[] = {
     {"", 1}, {"k", 1000}, {"K", 1000}, {"M", 1000000}, {"G", 1000000000}};
-static const struct unit turn_units[] = {{"", 1}};
 static const struct unit time_units[] = {
     {"s", SECOND}, {"m", MINUTE}, {"h", HOUR}, {"d", 24 * HOUR}};
 
-static const struct {
-    const char *name;
-    const struct unit *units; /* NULL: it is money */
-    size_t unit_count;
-    int64_t max;
-    const char *want;
-} kinds[BUDGET_KIND_COUNT] = {
-    [BUDGET_COST] = {.name = "cost", .want = "an amount and its currency, such as 5 USD, or none"},
-    [BUDGET_TOKENS] = {"tokens", token_units, ARRAY_LEN(token_units), TOKENS_MAX,
-                       "a number of tokens, such as 200k or 5M, or none"},
-    [BUDGET_TURNS] = {"turns", turn_units, ARRAY_LEN(turn_units), TURNS_MAX,
-                      "a number of turns from 1 on, or none"},
-    [BUDGET_TIME] = {"time", time_units, ARRAY_LEN(time_units), TIME_MAX,
-                     "a time such as 90m, 8h or 2d, up to a year, or none"},
+static const char *const names[BUDGET_KIND_COUNT] = {[BUDGET_COST] = "cost",
+                                                     [BUDGET_TOKENS] = "tokens",
+                                                     [BUDGET_TURNS] = "turns",
+                                                     [BUDGET_TIME] = "time"};
+
+static const char *parse_cost(const char *text, void *to)
+{
+    struct budget_limit limit = {.amount = -1};
+    struct money money;
+
+    if (strcmp(text, "none") != 0) {
+        if (!money_parse(text, &money))
+            return "an amount and its currency, such as 5 USD, or none";
+        limit.amount = money.micro;
+        memcpy(limit.currency, money.currency, sizeof limit.currency);
+    }
+    if (to != NULL)
+        *(struct budget_limit *)to = limit;
+    return NULL;
+}
+
+#define BUDGET(want_, ...)                                                                         \
+    {                                                                                              \
+        VALUE_NUMBER, want_, .min = 1, .none = "none", .nothing = -1, __VA_ARGS__                  \
+    }
+
+const struct value_type budget_types[BUDGET_KIND_COUNT] = {
+    [BUDGET_COST] = {VALUE_OTHER, .parse = parse_cost},
+    [BUDGET_TOKENS] = BUDGET("a number of tokens, such as 200k or 5M, or none", .max = TOKENS_MAX,
+                             VALUE_UNITS(token_units)),
+    [BUDGET_TURNS] = BUDGET("a number of turns from 1 on, or none", .max = TURNS_MAX),
+    [BUDGET_TIME] = BUDGET("a time such as 90m, 8h or 2d, up to a year, or none", .max = TIME_MAX,
+                           VALUE_UNITS(time_units)),
 };
 
 const char *budget_kind_name(enum budget_kind kind)
 {
-    return kinds[kind].name;
+    return names[kind];
 }
 
 bool budget_kind_parse(const char *text, enum budget_kind *ret)
 {
     for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++) {
-        if (strcmp(text, kinds[i].name) != 0)
+        if (strcmp(text, names[i]) != 0)
             continue;
         *ret = i;
         return true;
@@ -52,28 +70,12 @@ bool budget_kind_parse(const char *text, enum budget_kind *ret)
 
 const char *budget_parse(enum budget_kind kind, const char *text, struct budget_limit *ret)
 {
-    struct budget_limit limit = {.amount = -1};
-    struct money money;
-    uint64_t n = 0;
+    struct budget_limit limit = {.amount = 0};
+    const char *want = value_parse(&budget_types[kind], text, &limit, sizeof limit.amount);
 
-    if (strcmp(text, "none") == 0) {
+    if (want == NULL)
         *ret = limit;
-        return NULL;
-    }
-    if (kinds[kind].units == NULL) {
-        if (!money_parse(text, &money))
-            return kinds[kind].want;
-        limit.amount = money.micro;
-        memcpy(limit.currency, money.currency, sizeof limit.currency);
-    } else {
-        if (!number_parse(text, kinds[kind].units, kinds[kind].unit_count,
-                          (uint64_t)kinds[kind].max, &n) ||
-            n == 0)
-            return kinds[kind].want;
-        limit.amount = (int64_t)n;
-    }
-    *ret = limit;
-    return NULL;
+    return want;
 }
 
 const char *budget_parse_key(const char *key, const char *text, struct budget *ret, bool *ret_known)
@@ -124,7 +126,7 @@ void budget_format(enum budget_kind kind, const struct budget_limit *limit, char
     else if (kind == BUDGET_TIME)
         format_time(limit->amount, buf);
     else
-        (void)snprintf(buf, BUDGET_TEXT, "%lld %s", (long long)limit->amount, kinds[kind].name);
+        (void)snprintf(buf, BUDGET_TEXT, "%lld %s", (long long)limit->amount, names[kind]);
 }
 
 void budget_put(const struct budget *budget, struct json_out *out)
@@ -139,7 +141,7 @@ void budget_put(const struct budget *budget, struct json_out *out)
         if (!open)
             json_open(out, "budget", '{');
         open = true;
-        json_put(out, kinds[i].name, text);
+        json_put(out, names[i], text);
     }
     if (open)
         json_close(out, '}');
@@ -203,7 +205,7 @@ void budget_held_put(const struct budget_held *held, struct json_out *out)
         const struct budget_share *share = &held->of[i];
         if (share->limit.amount <= 0)
             continue;
-        json_open(out, kinds[i].name, '{');
+        json_open(out, names[i], '{');
         budget_write(i, &share->limit, text);
         json_put(out, "amount", text);
         write_used(i, share, text);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/value.h"
 #include "model/money.h"
 
 enum budget_kind {
@@ -45,7 +46,9 @@ struct budget_held {
 const char *budget_kind_name(enum budget_kind kind);
 bool budget_kind_parse(const char *text, enum budget_kind *ret);
 
-/* Parses "5 USD", "200k", "10", "90m", or "none". Returns NULL, or a description of valid values.
+/* "5 USD", "200k", "10", "90m", or "none": of the amount, and of a cost the whole limit. */
+extern const struct value_type budget_types[BUDGET_KIND_COUNT];
+/* Parses one. Returns NULL, or a description of valid values.
  */
 const char *budget_parse(enum budget_kind kind, const char *text, struct budget_limit *ret);
 /* Like budget_parse() for a key of a section, "cost"; *ret_known is false for any other key. */

@@ -79,14 +79,17 @@ static bool parse_grid(const char *text, struct grid *ret)
     return true;
 }
 
-const char *layout_check(const char *text)
+static bool is_layout(const char *text)
 {
     struct grid grid;
-    return find(text) != NULL || parse_grid(text, &grid)
-               ? NULL
-               : "a layout must be tiled, even-horizontal, even-vertical, main-horizontal, "
-                 "main-vertical, or COLUMNSxROWS such as 3x2";
+    return find(text) != NULL || parse_grid(text, &grid);
 }
+
+const struct value_type layout_type = {
+    VALUE_TEXT,
+    "a layout must be tiled, even-horizontal, even-vertical, main-horizontal, "
+    "main-vertical, or COLUMNSxROWS such as 3x2",
+    .sentence = true, .min = 1, .fits = is_layout};
 
 size_t layout_capacity(const char *text)
 {

@@ -7,10 +7,11 @@
  */
 #pragma once
 
+#include "base/value.h"
+
 enum { LAYOUT_SIDE_MAX = 64, LAYOUT_TEXT_MAX = 16 }; /* columns or rows; bytes */
 
-/* Returns NULL for a valid layout, otherwise a description of a valid one (static text). */
-const char *layout_check(const char *text);
+extern const struct value_type layout_type;
 /* Returns how many panes the layout holds in a window that is large enough. */
 size_t layout_capacity(const char *text);
 /* Returns true if this many panes fit into a window of this size. */

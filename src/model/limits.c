@@ -1,96 +1,45 @@
 /*
- * Each kind is a row of kinds[]: its name, its parser, and whether it is a size. "none" is kept as
- * -1, apart from 0, so that it overrides a limit from a place that is farther away. CPUs are parsed
- * as digits around a point, in hundredths, without floating point.
+ * Each kind has a name, and a type: the values that it can have. "none" is kept as -1, apart
+ * from 0, so that it overrides a limit from a place that is farther away. CPUs are integers, too:
+ * in hundredths.
  */
 
 #include "model/limits.h"
 
-#include "base/number.h"
-
 enum { CENT = 100 };
 
-static const struct unit plain[] = {{"", 1}};
+static const char *const names[LIMIT_KIND_COUNT] = {
+    [LIMIT_SESSION] = "session", [LIMIT_AGENT] = "agent",         [LIMIT_MEMORY] = "memory",
+    [LIMIT_CPUS] = "cpus",       [LIMIT_PROCESSES] = "processes",
+};
 
-static const char *parse_bytes(const char *text, uint64_t min, uint64_t *ret)
-{
-    uint64_t n = 0;
+#define LIMIT(want_, ...)                                                                          \
+    {                                                                                              \
+        VALUE_NUMBER, want_, .zero = true, .none = "none", .nothing = -1, __VA_ARGS__              \
+    }
+#define DISK_LIMIT                                                                                 \
+    LIMIT("a size up to 1024T, such as 500M, or none", .max = LIMIT_SIZE_MAX,                      \
+          VALUE_UNITS(number_sizes))
 
-    if (!number_parse_size(text, LIMIT_SIZE_MAX, &n) || (n != 0 && n < min))
-        return "";
-    *ret = n;
-    return NULL;
-}
-
-static const char *parse_disk(const char *text, uint64_t *ret)
-{
-    return parse_bytes(text, 0, ret) == NULL ? NULL : "a size up to 1024T, such as 500M, or none";
-}
-
-static const char *parse_memory(const char *text, uint64_t *ret)
-{
-    return parse_bytes(text, LIMIT_MEMORY_MIN, ret) == NULL
-               ? NULL
-               : "a size from 16M to 1024T, such as 2G, or none";
-}
-
-bool limit_parse_cpus(const char *text, unsigned *ret)
-{
-    const char *point = strchr(text, '.');
-    size_t places = point != NULL ? strlen(point + 1) : 0;
-    _cleanup_free_ char *digits =
-        mem_printf("%.*s%s%s", point != NULL ? (int)(point - text) : (int)strlen(text), text,
-                   point != NULL ? point + 1 : "",
-                   places == 0   ? "00"
-                   : places == 1 ? "0"
-                                 : "");
-    uint64_t n = 0;
-
-    if (*text == '\0' || point == text || (point != NULL && places == 0) || places > 2 ||
-        !number_parse(digits, plain, ARRAY_LEN(plain), LIMIT_CPUS_MAX * CENT, &n))
-        return false;
-    *ret = (unsigned)n;
-    return true;
-}
-
-static const char *parse_cpus(const char *text, uint64_t *ret)
-{
-    unsigned cpus = 0;
-
-    if (!limit_parse_cpus(text, &cpus))
-        return "a number of CPUs up to 4096, such as 1.5, or none";
-    *ret = cpus;
-    return NULL;
-}
-
-static const char *parse_count(const char *text, uint64_t *ret)
-{
-    return number_parse(text, plain, ARRAY_LEN(plain), LIMIT_PROCESSES_MAX, ret)
-               ? NULL
-               : "a number up to 4194304, or none";
-}
-
-static const struct {
-    const char *name;
-    const char *(*parse)(const char *text, uint64_t *ret);
-    bool is_size;
-} kinds[LIMIT_KIND_COUNT] = {
-    [LIMIT_SESSION] = {"session", parse_disk, true},
-    [LIMIT_AGENT] = {"agent", parse_disk, true},
-    [LIMIT_MEMORY] = {"memory", parse_memory, true},
-    [LIMIT_CPUS] = {"cpus", parse_cpus, false},
-    [LIMIT_PROCESSES] = {"processes", parse_count, false},
+const struct value_type limit_types[LIMIT_KIND_COUNT] = {
+    [LIMIT_SESSION] = DISK_LIMIT,
+    [LIMIT_AGENT] = DISK_LIMIT,
+    [LIMIT_MEMORY] = LIMIT("a size from 16M to 1024T, such as 2G, or none", .min = LIMIT_MEMORY_MIN,
+                           .max = LIMIT_SIZE_MAX, VALUE_UNITS(number_sizes)),
+    [LIMIT_CPUS] = LIMIT("a number of CPUs up to 4096, such as 1.5, or none",
+                         .max = LIMIT_CPUS_MAX * CENT, .decimals = 2),
+    [LIMIT_PROCESSES] = LIMIT("a number up to 4194304, or none", .max = LIMIT_PROCESSES_MAX),
 };
 
 const char *limit_kind_name(enum limit_kind kind)
 {
-    return kinds[kind].name;
+    return names[kind];
 }
 
 bool limit_kind_parse(const char *text, size_t len, enum limit_kind *ret)
 {
     for (enum limit_kind i = 0; i < LIMIT_KIND_COUNT; i++) {
-        if (strlen(kinds[i].name) != len || strncmp(text, kinds[i].name, len) != 0)
+        if (strlen(names[i]) != len || strncmp(text, names[i], len) != 0)
             continue;
         *ret = i;
         return true;
@@ -105,12 +54,7 @@ bool limit_is_of_agent(enum limit_kind kind)
 
 const char *limit_parse(enum limit_kind kind, const char *text, int64_t *ret)
 {
-    uint64_t n = 0;
-    const char *want = strcmp(text, "none") == 0 ? NULL : kinds[kind].parse(text, &n);
-
-    if (want == NULL)
-        *ret = n > 0 ? (int64_t)n : -1;
-    return want;
+    return VALUE_PARSE(&limit_types[kind], text, ret);
 }
 
 static void write_cpus(int64_t cents, char buf[LIMIT_TEXT])
@@ -139,7 +83,7 @@ void limit_format(enum limit_kind kind, int64_t amount, char buf[LIMIT_TEXT])
     char size[NUMBER_SIZE_TEXT];
 
     limit_write(kind, amount > 0 ? amount : -1, buf);
-    if (amount <= 0 || !kinds[kind].is_size)
+    if (amount <= 0 || limit_types[kind].units == NULL)
         return;
     number_format_size((uint64_t)amount, size);
     (void)snprintf(buf, LIMIT_TEXT, "%s", size);
@@ -157,7 +101,7 @@ void limit_set_put(const char *key, const struct limit_set *set, struct json_out
         if (!open)
             json_open(out, key, '{');
         open = true;
-        json_put(out, kinds[i].name, text);
+        json_put(out, names[i], text);
     }
     if (open)
         json_close(out, '}');
@@ -197,7 +141,7 @@ void limits_held_put(const struct limits_held *held, struct json_out *out)
             continue;
         char text[LIMIT_TEXT];
         limit_write(i, held->of[i].amount, text);
-        json_open(out, kinds[i].name, '{');
+        json_open(out, names[i], '{');
         json_put(out, "amount", text);
         limit_write(i, held->of[i].used, text);
         if (held->of[i].used > 0)
@@ -212,7 +156,7 @@ void limits_held_parse(const struct json *object, struct limits_held *ret)
 {
     *ret = (struct limits_held){.of = {{.amount = 0}}};
     for (enum limit_kind i = 0; i < LIMIT_KIND_COUNT; i++) {
-        const struct json *one = json_get(object, kinds[i].name);
+        const struct json *one = json_get(object, names[i]);
         const char *amount = json_get_text(one, "amount");
         const char *from = json_get_text(one, "from");
         if (amount == NULL || from == NULL || limit_parse(i, amount, &ret->of[i].amount) != NULL)
@@ -230,8 +174,7 @@ void limits_held_describe(const struct limits_held *held, struct str *to)
         char text[LIMIT_TEXT];
         if (held->of[i].amount <= 0)
             continue;
-        str_addf(to, "%s%s%s ", first ? "" : ", ", kinds[i].name,
-                 i <= LIMIT_AGENT ? "'s disk" : "");
+        str_addf(to, "%s%s%s ", first ? "" : ", ", names[i], i <= LIMIT_AGENT ? "'s disk" : "");
         limit_format(i, held->of[i].used, text);
         if (held->of[i].used > 0)
             str_addf(to, "%s of ", text);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/value.h"
 
 enum limit_kind {
     LIMIT_SESSION, /* bytes on disk, of the whole session */
@@ -45,9 +46,9 @@ struct limits_held {
 const char *limit_kind_name(enum limit_kind kind);
 bool limit_kind_parse(const char *text, size_t len, enum limit_kind *ret);
 
-/* Parses "2" or "1.5", in hundredths of a CPU; returns false for anything else. */
-bool limit_parse_cpus(const char *text, unsigned *ret);
-/* Parses an amount, or "none"; 0 is none, too. Returns NULL, or a description of valid values. */
+/* An amount, or "none"; 0 is none, too. */
+extern const struct value_type limit_types[LIMIT_KIND_COUNT];
+/* Parses one. Returns NULL, or a description of valid values. */
 const char *limit_parse(enum limit_kind kind, const char *text, int64_t *ret);
 /* Writes an amount so that limit_parse() reads it back; "" if it is not set. */
 void limit_write(enum limit_kind kind, int64_t amount, char buf[LIMIT_TEXT]);

@@ -7,7 +7,7 @@
 
 #include "model/notice.h"
 
-static const char *const names[NOTICE_KIND_COUNT] = {
+static const char *const names[NOTICE_KIND_COUNT + 1] = {
     [NOTICE_WAITING] = "waiting", [NOTICE_CRASHED] = "crashed", [NOTICE_FAILED] = "failed",
     [NOTICE_DONE] = "done",       [NOTICE_LIMIT] = "limit",     [NOTICE_CONFLICT] = "conflict",
 };
@@ -17,60 +17,19 @@ const char *notice_kind_name(enum notice_kind kind)
     return names[kind];
 }
 
-static bool parse_kind(const char *text, enum notice_kind *ret)
+const struct value_type notice_kinds_type = {
+    VALUE_SET, "a list of waiting, crashed, failed, done, limit and conflict", .words = names};
+
+static const char *parse_ways(const char *text, void *to)
 {
-    for (size_t i = 0; text != NULL && i < NOTICE_KIND_COUNT; i++) {
-        if (strcmp(text, names[i]) != 0)
-            continue;
-        *ret = (enum notice_kind)i;
-        return true;
-    }
-    return false;
+    static const char *const ways[] = {"bell", "osc9", "osc777", NULL};
+    static const struct value_type set = {VALUE_SET, "yes, no, or a list of bell, osc9 and osc777",
+                                          .min = 1, .words = ways, .none = "no"};
+
+    return VALUE_PARSE(&set, strcmp(text, "yes") == 0 ? "bell,osc9,osc777" : text, (int64_t *)to);
 }
 
-bool notice_parse_kinds(const char *list, unsigned *ret)
-{
-    _cleanup_strv_ char **words = str_split_list(list);
-    enum notice_kind kind;
-    unsigned kinds = 0;
-
-    for (char **word = words; word != NULL && *word != NULL; word++) {
-        if (!parse_kind(*word, &kind))
-            return false;
-        kinds |= 1U << kind;
-    }
-    *ret = kinds;
-    return true;
-}
-
-bool notice_parse_ways(const char *text, unsigned *ret)
-{
-    static const struct {
-        const char *name;
-        unsigned way;
-    } ways[] = {
-        {"bell", NOTICE_BELL},
-        {"osc9", NOTICE_OSC9},
-        {"osc777", NOTICE_OSC777},
-    };
-    _cleanup_strv_ char **words = str_split_list(text);
-    unsigned found = 0;
-
-    if (strcmp(text, "no") == 0 || strcmp(text, "yes") == 0) {
-        *ret = text[0] == 'y' ? NOTICE_BELL | NOTICE_OSC9 | NOTICE_OSC777 : 0;
-        return true;
-    }
-    for (char **word = words; word != NULL && *word != NULL; word++) {
-        size_t i = 0;
-        while (i < ARRAY_LEN(ways) && strcmp(*word, ways[i].name) != 0)
-            i++;
-        if (i == ARRAY_LEN(ways))
-            return false;
-        found |= ways[i].way;
-    }
-    *ret = found;
-    return found != 0;
-}
+const struct value_type notice_ways_type = {VALUE_OTHER, .parse = parse_ways};
 
 void notice_fill(enum notice_kind kind, int64_t at_ms, const char *text, struct notice *ret)
 {
@@ -176,15 +135,15 @@ void notice_put(const struct notice *notice, struct json_out *out)
 
 int notice_parse(const struct json *object, struct notice *ret, struct err *err)
 {
-    enum notice_kind kind;
+    int kind = value_word(names, json_get_text(object, "kind"));
     const char *text = json_get_text(object, "text");
     const char *request = json_get_text(object, "request");
     int64_t at = json_int(json_get(object, "at"), -1);
 
-    if (!parse_kind(json_get_text(object, "kind"), &kind) || text == NULL || request == NULL ||
-        at < 0 || (request[0] != '\0' && !request_id_is_valid(request)))
+    if (kind == -1 || text == NULL || request == NULL || at < 0 ||
+        (request[0] != '\0' && !request_id_is_valid(request)))
         return err_set(err, MAS_DAMAGED, "it is not a notice");
-    notice_fill(kind, at, text, ret);
+    notice_fill((enum notice_kind)kind, at, text, ret);
     memcpy(ret->request, request, strlen(request) + 1);
     return 0;
 }

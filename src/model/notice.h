@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/value.h"
 #include "model/agent_status.h"
 #include "model/request_id.h"
 
@@ -18,9 +19,8 @@ enum notice_kind {
     NOTICE_KIND_COUNT
 };
 
-/* Parses a list of kinds such as "waiting, crashed" into bits, 1 << kind; "" is none. Returns false
- * for an unknown word. */
-bool notice_parse_kinds(const char *list, unsigned *ret);
+/* A list of kinds such as "waiting, crashed", as bits, 1 << kind; "" is none. */
+extern const struct value_type notice_kinds_type;
 /* The name of a kind: "waiting", "crashed", "failed", "done", "limit", "conflict". */
 const char *notice_kind_name(enum notice_kind kind);
 
@@ -30,8 +30,8 @@ enum notice_way {
     NOTICE_OSC9 = 2, /* iTerm2, WezTerm, ghostty, Windows Terminal, kitty */
     NOTICE_OSC777 = 4, /* rxvt-unicode, foot, VTE, ghostty, WezTerm */
 };
-/* Parses "no", "yes" (all three), or a list of "bell", "osc9" and "osc777". */
-bool notice_parse_ways(const char *text, unsigned *ret);
+/* "no", "yes" (all three), or a list of "bell", "osc9" and "osc777"; an int64_t. */
+extern const struct value_type notice_ways_type;
 
 enum { NOTICE_TEXT_MAX = 256 }; /* bytes */
 

@@ -2,8 +2,7 @@
  * Presets: named ways to run an agent, as data. They come from `[preset NAME]` in
  * templates/agents.ini and mas.ini; mas.ini(5) describes the keys.
  *
- * Each key is a row of the table in preset.c: its name, the member that it sets, and a function
- * that parses it.
+ * Each key is a row of the table in preset.c: its name, its type and the member that it sets.
  */
 #pragma once
 
@@ -24,9 +23,11 @@ enum {
 /* When the process of an agent starts: with the team, or with its first message or key press. */
 enum start { START_UNSET, START_NOW, START_DEMAND };
 
-/* "now", "demand", or "" for START_UNSET; and the reverse. */
+/* "", "now" and "demand"; the last two are values of a preset. */
+extern const char *const start_words[];
+extern const struct value_type start_type;
+/* Returns this word; "" for START_UNSET. */
 const char *start_name(enum start start);
-bool start_parse(const char *text, enum start *ret);
 
 /* How the host communicates with an agent: through a terminal, or by the Agent Client Protocol. */
 enum protocol { PROTOCOL_TTY, PROTOCOL_ACP };
@@ -120,8 +121,8 @@ struct preset {
     struct limit_set limits; /* LIMIT_SESSION is not set */
 };
 
-/* Parses the time after which an idle agent is put to sleep: "no" is 0. */
-bool hibernate_parse(const char *text, int *ret_ms);
+/* The time after which an idle agent is put to sleep, in ms: "no" is 0. */
+extern const struct value_type hibernate_type;
 
 /* Returns true if the program runs what it is sent, as a shell does. If the preset does not say so,
  * only a program that can be told its role is known to take words: an ACP agent, or one whose

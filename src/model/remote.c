@@ -1,13 +1,12 @@
 /*
- * Each key has a function that checks the value and only then changes the remote. Names of machines
- * and partitions are words of command lines later, so the characters that they may have are listed,
- * and none begins with "-". `via` sets two members, so it has no place in the struct that
- * remote_value() could read.
+ * Names of machines and partitions are words of command lines later, so the characters that they
+ * may have are listed, and none begins with "-". `via` sets two members, so its row stands for the
+ * whole struct.
  */
 
 #include "model/remote.h"
 
-#include "base/suggest.h"
+#include "base/member.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS "0123456789"
@@ -39,72 +38,34 @@ static bool is_destination(const char *text)
     return at == NULL || (at > machine && at[1] != '\0' && at[1] != '-');
 }
 
-static void replace(char **to, const char *text)
+static const char *parse_via(const char *value, void *to)
 {
-    free(*to);
-    *to = mem_dup(text);
-}
+    struct remote *remote = to;
+    bool by_ssh = str_starts(value, via_ssh);
+    const char *place = value + strlen(by_ssh ? via_ssh : via_slurm);
 
-static const char *read_via(struct remote *remote, const char *value)
-{
-    if (str_starts(value, via_ssh) && is_destination(value + strlen(via_ssh))) {
-        remote->via = REMOTE_SSH;
-        replace(&remote->place, value + strlen(via_ssh));
-        return NULL;
-    }
-    if (str_starts(value, via_slurm) && value[strlen(via_slurm)] != '-' &&
-        consists_of(value + strlen(via_slurm), PARTITION)) {
-        remote->via = REMOTE_SLURM;
-        replace(&remote->place, value + strlen(via_slurm));
-        return NULL;
-    }
-    return "ssh:DESTINATION or slurm:PARTITION";
-}
-
-static const char *read_path(char **to, const char *value)
-{
-    if (value[0] != '/' || strlen(value) >= PATH_MAX)
-        return "an absolute path";
-    replace(to, value);
+    if (by_ssh ? !is_destination(place)
+               : !str_starts(value, via_slurm) || place[0] == '-' || !consists_of(place, PARTITION))
+        return "ssh:DESTINATION or slurm:PARTITION";
+    free(remote->place);
+    remote->place = mem_dup(place);
+    remote->via = by_ssh ? REMOTE_SSH : REMOTE_SLURM;
     return NULL;
 }
 
-static const char *read_mas(struct remote *remote, const char *value)
-{
-    return read_path(&remote->mas, value);
-}
+static const struct value_type via_type = {VALUE_OTHER, .parse = parse_via};
+static const struct value_type path_type = {VALUE_TEXT, "an absolute path", .min = 1,
+                                            .max = PATH_MAX - 1, .absolute = true};
+static const struct value_type words_type = {VALUE_TEXT, "a list of options, quoted as for a shell",
+                                             .fits = value_is_command};
 
-static const char *read_root(struct remote *remote, const char *value)
-{
-    return read_path(&remote->root, value);
-}
-
-static const char *read_store(struct remote *remote, const char *value)
-{
-    return read_path(&remote->store, value);
-}
-
-static const char *read_submit(struct remote *remote, const char *value)
-{
-    _cleanup_strv_ char **words = NULL;
-    struct err ignored = ERR_INIT;
-
-    if (str_split_words(value, &words, &ignored) == -1)
-        return "a list of options, quoted as for a shell";
-    replace(&remote->submit, value);
-    return NULL;
-}
-
-static const struct {
-    const char *name;
-    const char *(*read)(struct remote *remote, const char *value);
-    size_t member; /* 0: via and place */
-} keys[] = {
-    {"via", read_via, 0},
-    {"mas", read_mas, offsetof(struct remote, mas)},
-    {"root", read_root, offsetof(struct remote, root)},
-    {"store", read_store, offsetof(struct remote, store)},
-    {"submit", read_submit, offsetof(struct remote, submit)},
+static const struct member keys[] = {
+    {.key = "via", .type = &via_type}, /* of the whole struct */
+    {MEMBER("mas", path_type, struct remote, mas)},
+    {MEMBER("root", path_type, struct remote, root)},
+    {MEMBER("store", path_type, struct remote, store)},
+    {MEMBER("submit", words_type, struct remote, submit)},
+    MEMBER_END,
 };
 
 void remote_make(struct remote *ret, const char *name, const char *origin)
@@ -112,41 +73,27 @@ void remote_make(struct remote *ret, const char *name, const char *origin)
     *ret = (struct remote){.name = mem_dup(name),
                            .place = mem_dup(""),
                            .mas = mem_dup("mas"),
-                           .root = mem_dup(""),
-                           .store = mem_dup(""),
-                           .submit = mem_dup(""),
                            .origin = mem_dup(origin)};
+    members_fill(keys, ret);
 }
 
 void remote_free(struct remote *remote)
 {
+    members_free(keys, remote);
     free(remote->name);
     free(remote->place);
-    free(remote->mas);
-    free(remote->root);
-    free(remote->store);
-    free(remote->submit);
     free(remote->origin);
     free(remote->wrong);
 }
 
 int remote_read(struct remote *remote, const struct ini_line *line, struct err *err)
 {
-    struct suggest suggest = SUGGEST_INIT(line->key);
-
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        suggest_try(&suggest, keys[i].name);
-        if (strcmp(line->key, keys[i].name) != 0)
-            continue;
-        const char *want = keys[i].read(remote, line->value);
-        return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
-    }
-    return ini_fail_unknown(line, "unknown key of a host", suggest.nearest, err);
+    return members_read_line(keys, line, "unknown key of a host", remote, err);
 }
 
 const char *remote_key(size_t at)
 {
-    return at < ARRAY_LEN(keys) ? keys[at].name : NULL;
+    return keys[at].key;
 }
 
 const char *remote_value(const struct remote *remote, size_t at, char buf[REMOTE_PLACE_MAX + 16])
@@ -154,8 +101,8 @@ const char *remote_value(const struct remote *remote, size_t at, char buf[REMOTE
     static const char *const schemes[] = {
         [REMOTE_UNSET] = "", [REMOTE_SSH] = via_ssh, [REMOTE_SLURM] = via_slurm};
 
-    if (keys[at].member != 0)
-        return *(char *const *)(const void *)((const char *)remote + keys[at].member);
+    if (keys[at].type->kind == VALUE_TEXT)
+        return *(char *const *)member_in(&keys[at], remote);
     (void)snprintf(buf, REMOTE_PLACE_MAX + 16, "%s%s", schemes[remote->via], remote->place);
     return buf;
 }

@@ -1,8 +1,6 @@
 /*
- * First the checks, which return NULL or what a valid value is, in words that follow "is not"; then
- * the table, in which the settings of a section stand together, because setting_write_defaults()
- * begins a section where its name changes. Last come the lists of settings that are special: those
- * that name programs, and those that hosts read only when they start.
+ * First the types of values; then the table, in which the settings of a section stand together,
+ * because setting_write_defaults() begins a section where its name changes.
  */
 
 #include "model/setting.h"
@@ -18,507 +16,366 @@
 #include "model/template_name.h"
 #include "model/wall.h"
 
-enum {
-    SOCKET_PATH_MAX = 107,
-    STOP_MAX_MS = 600 * 1000,
-    LOG_KEEP_MAX = 1000,
-    CLEAN_KEEP_MAX = 1000000,
-    TURNS_MAX = 1000,
-    MESSAGES_MAX = 10000,
-    CHARACTERS_MIN = 100,
-    CHARACTERS_MAX = 4000000,
-    URL_MAX = 2048,
-};
+enum { SOCKET_PATH_MAX = 107, STOP_MAX_MS = 600 * 1000, RETRY_MAX_MS = 600000, URL_MAX = 2048 };
 
-#define LOG_SIZE_MIN UINT64_C(4096)
-#define LOG_SIZE_MAX (UINT64_C(1) << 40)
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+#define DIGITS "0123456789"
 
-static const char *check_mode(const char *v)
+static const char *const modes[] = {"isolated", "legacy", NULL};
+static const char *const servers[] = {"shared", "per-session", NULL};
+static const char *const hardlinks[] = {"no", "readonly", NULL};
+static const char *const off_on[] = {"off", "on", NULL};
+static const char *const summaries[] = {"off", "agent", NULL};
+static const struct unit stop_units[] = {{"", 1000}, {"s", 1000}};
+
+static bool is_name(const char *text)
 {
-    return strcmp(v, "isolated") == 0 || strcmp(v, "legacy") == 0 ? NULL : "isolated or legacy";
+    return str_is_word(text, 32);
 }
 
-static const char *check_server(const char *v)
+static const char *check_socket(const char *text)
 {
-    return strcmp(v, "shared") == 0 || strcmp(v, "per-session") == 0 ? NULL
-                                                                     : "shared or per-session";
-}
-
-static const char *check_name(const char *v)
-{
-    return str_is_word(v, 32) ? NULL : "1 to 32 letters, digits, _ or -";
-}
-
-static const char *check_socket(const char *v)
-{
-    if (strlen(v) > SOCKET_PATH_MAX || str_has_control(v))
+    if (strlen(text) > SOCKET_PATH_MAX || str_has_control(text))
         return "a text of at most 107 bytes without control characters";
-    if (strchr(v, '/') != NULL && v[0] != '/')
+    if (strchr(text, '/') != NULL && text[0] != '/')
         return "a name, or an absolute path";
-    return strcmp(v, ".") == 0 || strcmp(v, "..") == 0 ? "a name, or an absolute path" : NULL;
+    return strcmp(text, ".") == 0 || strcmp(text, "..") == 0 ? "a name, or an absolute path" : NULL;
 }
 
-static const char *check_size(const char *v)
+static const char *parse_size(const char *text, void *to)
 {
-    int columns;
-    int rows;
-    return setting_parse_size(v, &columns, &rows) ? NULL : "COLUMNSxROWS, from 10x3 to 1000x1000";
+    union setting_value *value = to;
+    int columns = 0;
+    int rows = 0;
+
+    if (!setting_parse_size(text, &columns, &rows))
+        return "COLUMNSxROWS, from 10x3 to 1000x1000";
+    if (to != NULL) {
+        value->size.columns = columns;
+        value->size.rows = rows;
+    }
+    return NULL;
 }
 
-static const char *check_stop_time(const char *v)
+static const char *parse_statuses(const char *text, void *to)
 {
-    static const struct unit units[] = {{"", 1000}, {"s", 1000}};
-    uint64_t ms;
-    return number_parse(v, units, ARRAY_LEN(units), STOP_MAX_MS, &ms)
-               ? NULL
-               : "a number of seconds from 0 to 600, such as 2s";
+    unsigned set = 0;
+
+    if (!retention_parse_status(text, &set))
+        return "a comma-separated list of stopped, error and crashed";
+    if (to != NULL)
+        *(int64_t *)to = set;
+    return NULL;
 }
 
-static const char *check_log_size(const char *v)
+static bool is_cgroup(const char *text)
 {
-    uint64_t size;
-    return number_parse_size(v, LOG_SIZE_MAX, &size) && size >= LOG_SIZE_MIN
-               ? NULL
-               : "a size from 4K to 1T, such as 10M";
+    return text[0] == '/' || strcmp(text, "auto") == 0 || strcmp(text, "no") == 0;
 }
 
-bool setting_parse_count(const char *v, uint64_t max, uint64_t *ret)
+/* Blanks and control characters are in no URL. */
+static bool is_url(const char *text)
 {
-    return number_parse(v, (const struct unit[]){{"", 1}}, 1, max, ret);
+    return (str_starts(text, "http://") || str_starts(text, "https://")) &&
+           strpbrk(text, " \"\\<>^`{|}") == NULL;
 }
 
-static const char *check_log_keep(const char *v)
+static const char *parse_quiet(const char *text, void *to)
 {
-    uint64_t n;
-    return setting_parse_count(v, LOG_KEEP_MAX, &n) ? NULL : "a number from 0 to 1000";
-}
+    struct notice_quiet quiet;
 
-static const char *check_yes(const char *v)
-{
-    return strcmp(v, "yes") == 0 || strcmp(v, "no") == 0 ? NULL : "yes or no";
-}
-
-static const char *check_hardlink(const char *v)
-{
-    return strcmp(v, "readonly") == 0 || strcmp(v, "no") == 0 ? NULL : "no or readonly";
-}
-
-/* An age, or empty. */
-static const char *check_age(const char *v)
-{
-    time_t age;
-    return v[0] == '\0' || time_parse_age(v, &age) ? NULL : "an age, such as 90m, 12h or 7d";
-}
-
-/* A number, or empty. */
-static const char *check_keep(const char *v)
-{
-    uint64_t n;
-    return v[0] == '\0' || setting_parse_count(v, CLEAN_KEEP_MAX, &n) ? NULL
-                                                                      : "a number up to 1000000";
-}
-
-/* A list of statuses, or empty. */
-static const char *check_statuses(const char *v)
-{
-    return retention_parse_status(v, &(unsigned){0})
-               ? NULL
-               : "a comma-separated list of stopped, error and crashed";
-}
-
-static const char *check_archive_dir(const char *v)
-{
-    return v[0] != '\0' && strlen(v) < PATH_MAX && !str_has_control(v)
-               ? NULL
-               : "a path without control characters";
-}
-
-static const char *check_level(const char *v)
-{
-    uint64_t n;
-    return setting_parse_count(v, 19, &n) && n > 0 ? NULL : "a number from 1 to 19";
-}
-
-static const char *check_disk_size(const char *v)
-{
-    uint64_t size;
-    return number_parse_size(v, LIMIT_SIZE_MAX, &size) ? NULL : "a size up to 1024T, such as 500M";
-}
-
-static const char *check_memory(const char *v)
-{
-    uint64_t size;
-    return number_parse_size(v, LIMIT_SIZE_MAX, &size) && (size == 0 || size >= LIMIT_MEMORY_MIN)
-               ? NULL
-               : "0, or a size from 16M to 1024T, such as 2G";
-}
-
-static const char *check_cpus(const char *v)
-{
-    unsigned cpus = 0;
-    return limit_parse_cpus(v, &cpus) ? NULL : "a number of CPUs from 0 to 4096, such as 1.5";
-}
-
-static const char *check_processes(const char *v)
-{
-    uint64_t n;
-    return setting_parse_count(v, LIMIT_PROCESSES_MAX, &n) ? NULL : "a number from 0 to 4194304";
-}
-
-static const char *check_cgroup(const char *v)
-{
-    bool path = v[0] == '/' && strlen(v) < PATH_MAX && !str_has_control(v);
-    return path || strcmp(v, "auto") == 0 || strcmp(v, "no") == 0
-               ? NULL
-               : "auto, no, or the absolute path of a cgroup";
-}
-
-static const char *check_on(const char *v)
-{
-    return strcmp(v, "on") == 0 || strcmp(v, "off") == 0 ? NULL : "on or off";
-}
-
-static const char *check_summary(const char *v)
-{
-    return strcmp(v, "off") == 0 || strcmp(v, "agent") == 0 ? NULL : "off or agent";
-}
-
-/* A command line, or empty. */
-static const char *check_command(const char *v)
-{
-    _cleanup_strv_ char **words = NULL;
-    struct err err = ERR_INIT;
-    return !str_has_control(v) && str_split_words(v, &words, &err) == 0
-               ? NULL
-               : "a program and its arguments, with every quote closed";
-}
-
-static const char *check_limit(const char *v)
-{
-    int ms = 0;
-    return time_parse_duration(v, &ms) && ms > 0 ? NULL : "a time such as 30s or 5m";
-}
-
-static const char *check_time_or_0(const char *v)
-{
-    int ms = 0;
-    return time_parse_duration(v, &ms) ? NULL : "a time such as 30s or 5m, or 0";
-}
-
-static const char *check_store(const char *v)
-{
-    return v[0] == '\0' || (v[0] == '/' && strlen(v) < PATH_MAX && !str_has_control(v))
-               ? NULL
-               : "an absolute path";
-}
-
-static const char *check_notices(const char *v)
-{
-    return notice_parse_kinds(v, &(unsigned){0})
-               ? NULL
-               : "a list of waiting, crashed, failed, done, limit and conflict";
-}
-
-static const char *check_ways(const char *v)
-{
-    return notice_parse_ways(v, &(unsigned){0}) ? NULL
-                                                : "yes, no, or a list of bell, osc9 and osc777";
-}
-
-/* A URL, or empty. Blanks and control characters are in no URL. */
-static const char *check_url(const char *v)
-{
-    bool known = str_starts(v, "http://") || str_starts(v, "https://");
-
-    return v[0] == '\0' || (known && strlen(v) <= URL_MAX && !str_has_control(v) &&
-                            strpbrk(v, " \"\\<>^`{|}") == NULL)
-               ? NULL
-               : "a URL that begins with https:// or http://, of at most 2048 bytes";
-}
-
-static const char *check_quiet(const char *v)
-{
-    return notice_parse_quiet(v, &(struct notice_quiet){.from = 0})
+    return notice_parse_quiet(text, to != NULL ? to : &quiet)
                ? NULL
                : "a time of the day such as 22:00-07:00";
 }
 
-static const char *check_turns(const char *v)
-{
-    uint64_t n;
-    return setting_parse_count(v, TURNS_MAX, &n) ? NULL : "a number from 0 to 1000";
-}
-
-static const char *check_retry(const char *v)
-{
-    enum { RETRY_MAX_MS = 600000 };
-    int ms = 0;
-    return time_parse_duration(v, &ms) && ms > 0 && ms <= RETRY_MAX_MS
-               ? NULL
-               : "a time such as 30s, up to 10m";
-}
-
-static const char *check_messages(const char *v)
-{
-    uint64_t n;
-    return setting_parse_count(v, MESSAGES_MAX, &n) ? NULL : "a number from 0 to 10000";
-}
-
-static const char *check_characters(const char *v)
-{
-    uint64_t n;
-    return setting_parse_count(v, CHARACTERS_MAX, &n) && n >= CHARACTERS_MIN
-               ? NULL
-               : "a number of characters from 100 to 4000000";
-}
-
-/* An address, or empty. */
-static const char *check_listen(const char *v)
+static bool is_address(const char *text)
 {
     struct address address;
-    return v[0] == '\0' || address_parse(v, &address) ? NULL
-                                                      : "ADDRESS:PORT, such as 127.0.0.1:8765";
+
+    return address_parse(text, &address);
 }
 
-/* A path, or empty. */
-static const char *check_path(const char *v)
+static bool are_hosts(const char *text)
 {
-    return strlen(v) < PATH_MAX && !str_has_control(v) ? NULL : "a path without control characters";
+    return strspn(text, LETTERS DIGITS ".-_:[], \t") == strlen(text);
 }
 
-static const char *check_hosts(const char *v)
+static bool are_patterns(const char *text)
 {
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                  ".-_:[], \t";
-    return strspn(v, allowed) == strlen(v) ? NULL : "a list of host names";
+    return strspn(text, LETTERS DIGITS "_*?[]!-, \t") == strlen(text);
 }
 
-static const char *check_patterns(const char *v)
+static const char *check_network(const char *text)
 {
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                  "_*?[]!-, \t";
-    return strspn(v, allowed) == strlen(v) ? NULL
-                                           : "a list of patterns of names, such as AWS_* *_TOKEN";
+    return text[0] == '\0' ? "open, none, or a list of host names"
+                           : value_parse(&wall_network_type, text, NULL, 0);
 }
 
-/* A limit of a budget, or empty. */
-static const char *check_budget(enum budget_kind kind, const char *v)
-{
-    struct budget_limit limit;
-    return v[0] == '\0' ? NULL : budget_parse(kind, v, &limit);
-}
+const struct value_type mode_type = {VALUE_WORD, "isolated or legacy", .words = modes};
 
-static const char *check_wall(const char *v)
-{
-    return v[0] == '\0' || wall_level_parse(v, &(enum wall_level){WALL_UNSET})
-               ? NULL
-               : "off, try or require";
-}
-
-static const char *check_wall_paths(const char *v)
-{
-    return wall_parse_paths(v, NULL);
-}
-
-static const char *check_wall_network(const char *v)
-{
-    return v[0] != '\0' ? wall_check_network(v) : "open, none, or a list of host names";
-}
-
-static const char *check_cost_budget(const char *v)
-{
-    return check_budget(BUDGET_COST, v);
-}
-
-static const char *check_token_budget(const char *v)
-{
-    return check_budget(BUDGET_TOKENS, v);
-}
-
-static const char *check_turn_budget(const char *v)
-{
-    return check_budget(BUDGET_TURNS, v);
-}
-
-static const char *check_time_budget(const char *v)
-{
-    return check_budget(BUDGET_TIME, v);
-}
+static const struct value_type
+    yes = {VALUE_WORD, "yes or no", .words = value_no_yes},
+    on = {VALUE_WORD, "on or off", .words = off_on},
+    server = {VALUE_WORD, "shared or per-session", .words = servers},
+    hardlink = {VALUE_WORD, "no or readonly", .words = hardlinks},
+    summary = {VALUE_WORD, "off or agent", .words = summaries},
+    template = {VALUE_TEXT, .check = template_check_name},
+    name = {VALUE_TEXT, "1 to 32 letters, digits, _ or -", .min = 1, .fits = is_name},
+    tmux = {VALUE_TEXT, .check = check_socket}, size = {VALUE_OTHER, .parse = parse_size},
+    stop_time = {VALUE_NUMBER, "a number of seconds from 0 to 600, such as 2s", .max = STOP_MAX_MS,
+                 VALUE_UNITS(stop_units)},
+    log_size = {VALUE_NUMBER, "a size from 4K to 1T, such as 10M", .min = 4096,
+                .max = INT64_C(1) << 40, VALUE_UNITS(number_sizes)},
+    thousand = {VALUE_NUMBER, "a number from 0 to 1000", .max = 1000},
+    age = {VALUE_NUMBER, "an age, such as 90m, 12h or 7d", .max = TIME_AGE_MAX,
+           VALUE_UNITS(time_ages)},
+    clean_keep = {VALUE_NUMBER, "a number up to 1000000", .max = 1000000},
+    statuses = {VALUE_OTHER, .parse = parse_statuses},
+    directory = {VALUE_TEXT, "a path without control characters", .min = 1, .max = PATH_MAX - 1,
+                 .line = true},
+    level = {VALUE_NUMBER, "a number from 1 to 19", .min = 1, .max = 19},
+    disk = {VALUE_NUMBER, "a size up to 1024T, such as 500M", .max = LIMIT_SIZE_MAX,
+            VALUE_UNITS(number_sizes)},
+    memory = {VALUE_NUMBER,          "0, or a size from 16M to 1024T, such as 2G",
+              .zero = true,          .min = LIMIT_MEMORY_MIN,
+              .max = LIMIT_SIZE_MAX, VALUE_UNITS(number_sizes)},
+    cpus = {VALUE_NUMBER, "a number of CPUs from 0 to 4096, such as 1.5",
+            .max = LIMIT_CPUS_MAX * 100, .decimals = 2},
+    processes = {VALUE_NUMBER, "a number from 0 to 4194304", .max = LIMIT_PROCESSES_MAX},
+    cgroup = {VALUE_TEXT,   "auto, no, or the absolute path of a cgroup",
+              .min = 1,     .max = PATH_MAX - 1,
+              .line = true, .fits = is_cgroup},
+    command = {VALUE_TEXT, "a program and its arguments, with every quote closed", .line = true,
+               .fits = value_is_command},
+    duration = {VALUE_NUMBER, "a time such as 30s or 5m", .min = 1, .max = TIME_DURATION_MAX_MS,
+                VALUE_UNITS(time_durations)},
+    duration_or_0 = {VALUE_NUMBER, "a time such as 30s or 5m, or 0", .max = TIME_DURATION_MAX_MS,
+                     VALUE_UNITS(time_durations)},
+    retry = {VALUE_NUMBER, "a time such as 30s, up to 10m", .min = 1, .max = RETRY_MAX_MS,
+             VALUE_UNITS(time_durations)},
+    network = {VALUE_TEXT, .check = check_network}, paths = {VALUE_TEXT, .check = wall_check_paths},
+    store = {VALUE_TEXT, "an absolute path", .max = PATH_MAX - 1, .line = true, .absolute = true},
+    url = {VALUE_TEXT, "a URL that begins with https:// or http://, of at most 2048 bytes",
+           .max = URL_MAX, .line = true, .fits = is_url},
+    quiet = {VALUE_OTHER, .parse = parse_quiet},
+    messages = {VALUE_NUMBER, "a number from 0 to 10000", .max = 10000},
+    characters = {VALUE_NUMBER, "a number of characters from 100 to 4000000", .min = 100,
+                  .max = 4000000},
+    address = {VALUE_TEXT, "ADDRESS:PORT, such as 127.0.0.1:8765", .fits = is_address},
+    path = {VALUE_TEXT, "a path without control characters", .max = PATH_MAX - 1, .line = true},
+    hosts = {VALUE_TEXT, "a list of host names", .fits = are_hosts},
+    patterns = {VALUE_TEXT, "a list of patterns of names, such as AWS_* *_TOKEN",
+                .fits = are_patterns};
 
 const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_MODE] =
-        {"session", "mode", "MAS_SESSION_MODE", "isolated", check_mode,
+        {"session", "mode", "MAS_SESSION_MODE", "isolated", &mode_type,
          "isolated: each session has a workspace of its own; or legacy: one shared session"},
     [SETTING_TEMPLATE] =
-        {"session", "template", "MAS_TEMPLATE", "default", template_check_name,
+        {"session", "template", "MAS_TEMPLATE", "default", &template,
          "the template that 'mas new' uses without -t: a name or an absolute path"},
-    [SETTING_PRESET] = {"session", "preset", "MAS_PRESET", "shell", check_name,
-                        "the preset of agents for which the template names none"},
-    [SETTING_SOCKET] = {"tmux", "socket", "MAS_TMUX_SOCKET", "", check_socket,
+    [SETTING_PRESET] = {"session", "preset", "MAS_PRESET", "shell", &name,
+                        "the preset of agents for which the template names none", SETTING_OF_HOSTS},
+    [SETTING_SOCKET] = {"tmux", "socket", "MAS_TMUX_SOCKET", "", &tmux,
                         "the tmux server: a name (tmux -L) or an absolute path (tmux -S); empty: "
                         "the user's default server"},
     [SETTING_SERVER] =
-        {"tmux", "server", "MAS_TMUX_SERVER", "shared", check_server,
+        {"tmux", "server", "MAS_TMUX_SERVER", "shared", &server,
          "shared: all teams on one server; per-session: one server for each session"},
-    [SETTING_SIZE] = {"tmux", "size", "MAS_TMUX_SIZE", "200x50", check_size,
-                      "columns x rows of a team's windows until a client attaches"},
-    [SETTING_STATUS] =
-        {"tmux", "status", NULL, "yes", check_yes,
-         "yes: the status line and the pane borders of a team say who waits for you"},
-    [SETTING_HANGUP] = {"stop", "hangup", NULL, "2s", check_stop_time,
+    [SETTING_SIZE] = {"tmux", "size", "MAS_TMUX_SIZE", "200x50", &size,
+                      "columns x rows of a team's windows until a client attaches",
+                      SETTING_OF_HOSTS},
+    [SETTING_STATUS] = {"tmux", "status", NULL, "yes", &yes,
+                        "yes: the status line and the pane borders of a team say who waits for you",
+                        SETTING_OF_HOSTS},
+    [SETTING_HANGUP] = {"stop", "hangup", NULL, "2s", &stop_time,
                         "how long 'mas stop' waits after the hang-up before SIGTERM"},
-    [SETTING_TERMINATE] = {"stop", "terminate", NULL, "3s", check_stop_time,
+    [SETTING_TERMINATE] = {"stop", "terminate", NULL, "3s", &stop_time,
                            "how long 'mas stop' waits after SIGTERM before SIGKILL"},
-    [SETTING_LOG_SIZE] = {"log", "size", NULL, "10M", check_log_size,
-                          "mas rotates a log that would grow beyond this size"},
-    [SETTING_LOG_KEEP] = {"log", "keep", NULL, "3", check_log_keep,
-                          "how many rotated files of each log mas keeps"},
+    [SETTING_LOG_SIZE] = {"log", "size", NULL, "10M", &log_size,
+                          "mas rotates a log that would grow beyond this size", SETTING_OF_HOSTS},
+    [SETTING_LOG_KEEP] = {"log", "keep", NULL, "3", &thousand,
+                          "how many rotated files of each log mas keeps", SETTING_OF_HOSTS},
     [SETTING_ENV_PASS] =
-        {"env", "pass", NULL, "*", check_patterns,
-         "the environment variables that agents get from the command that starts them"},
-    [SETTING_ENV_REMOVE] = {"env", "remove", NULL, "", check_patterns,
-                            "variables among these that agents do not get"},
+        {"env", "pass", NULL, "*", &patterns,
+         "the environment variables that agents get from the command that starts them",
+         SETTING_OF_HOSTS},
+    [SETTING_ENV_REMOVE] = {"env", "remove", NULL, "", &patterns,
+                            "variables among these that agents do not get", SETTING_OF_HOSTS},
     [SETTING_HARDLINK] =
-        {"workspace", "hardlink", NULL, "no", check_hardlink,
+        {"workspace", "hardlink", NULL, "no", &hardlink,
          "readonly: mas links files without write permission instead of copying them"},
-    [SETTING_LAZY] = {"workspace", "lazy", NULL, "no", check_yes,
+    [SETTING_LAZY] = {"workspace", "lazy", NULL, "no", &yes,
                       "yes: mas creates an agent's directory when the agent first starts"},
     [SETTING_CLEAN_OLDER] =
-        {"retention", "older_than", NULL, "", check_age,
-         "'mas clean' removes sessions that were last used at least this long ago"},
-    [SETTING_CLEAN_KEEP] = {"retention", "keep", NULL, "", check_keep,
-                            "'mas clean' keeps this many of the newest sessions"},
+        {"retention", "older_than", NULL, "", &age,
+         "'mas clean' removes sessions that were last used at least this long ago",
+         SETTING_MAY_BE_EMPTY},
+    [SETTING_CLEAN_KEEP] = {"retention", "keep", NULL, "", &clean_keep,
+                            "'mas clean' keeps this many of the newest sessions",
+                            SETTING_MAY_BE_EMPTY},
     [SETTING_CLEAN_STATUS] =
-        {"retention", "status", NULL, "", check_statuses,
+        {"retention", "status", NULL, "", &statuses,
          "'mas clean' removes only sessions with these statuses: stopped, error, crashed"},
-    [SETTING_CLEAN_ARCHIVE] = {"retention", "archive", NULL, "no", check_yes,
+    [SETTING_CLEAN_ARCHIVE] = {"retention", "archive", NULL, "no", &yes,
                                "yes: 'mas clean' archives sessions before it removes them"},
     [SETTING_ARCHIVE_DIR] =
-        {"archive", "dir", NULL, "archive", check_archive_dir,
+        {"archive", "dir", NULL, "archive", &directory,
          "the directory for archives: a path below the root, or an absolute path"},
-    [SETTING_ARCHIVE_LEVEL] = {"archive", "level", NULL, "3", check_level,
+    [SETTING_ARCHIVE_LEVEL] = {"archive", "level", NULL, "3", &level,
                                "the compression level of archives, from 1 to 19"},
-    [SETTING_FLEET_STORE] = {"fleet", "store", NULL, "", check_store,
+    [SETTING_FLEET_STORE] = {"fleet", "store", NULL, "", &store,
                              "a directory on a disk that machines share, for saves of sessions"},
-    [SETTING_FLEET_SAVE] = {"fleet", "save", NULL, "10m", check_limit,
+    [SETTING_FLEET_SAVE] = {"fleet", "save", NULL, "10m", &duration,
                             "how often 'mas run' saves its session there"},
-    [SETTING_FLEET_ANSWER] = {"fleet", "answer", NULL, "2s", check_limit,
+    [SETTING_FLEET_ANSWER] = {"fleet", "answer", NULL, "2s", &duration,
                               "how long --all-hosts waits for a machine; 'doctor' 5 times as long"},
     [SETTING_FLEET_SILENCE] =
-        {"fleet", "silence", NULL, "10m", check_time_or_0,
+        {"fleet", "silence", NULL, "10m", &duration_or_0,
          "how long a command on another machine may print nothing; 0: any time"},
     [SETTING_LIMIT_SESSION] =
-        {"limits", "session", NULL, "0", check_disk_size,
-         "the disk space of a session: at 90 % mas tells, at 100 % it pauses the team; 0: any"},
-    [SETTING_LIMIT_AGENT] = {"limits", "agent", NULL, "0", check_disk_size,
-                             "likewise of an agent's own directories; only this agent is paused"},
-    [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", check_disk_size,
+        {"limits", "session", NULL, "0", &disk,
+         "the disk space of a session: at 90 % mas tells, at 100 % it pauses the team; 0: any",
+         SETTING_OF_HOSTS},
+    [SETTING_LIMIT_AGENT] = {"limits", "agent", NULL, "0", &disk,
+                             "likewise of an agent's own directories; only this agent is paused",
+                             SETTING_OF_HOSTS},
+    [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", &disk,
                             "the space that 'mas new' leaves free on the file system; 0: none"},
     [SETTING_LIMIT_MEMORY] =
-        {"limits", "memory", NULL, "0", check_memory,
-         "the memory that the processes of an agent may use together; 0: no limit"},
-    [SETTING_LIMIT_CPUS] = {"limits", "cpus", NULL, "0", check_cpus,
-                            "how many CPUs they may use, such as 1.5; 0: all"},
-    [SETTING_LIMIT_PROCESSES] = {"limits", "processes", NULL, "0", check_processes,
-                                 "how many of them there may be, with threads; 0: no limit"},
+        {"limits", "memory", NULL, "0", &memory,
+         "the memory that the processes of an agent may use together; 0: no limit",
+         SETTING_OF_HOSTS},
+    [SETTING_LIMIT_CPUS] = {"limits", "cpus", NULL, "0", &cpus,
+                            "how many CPUs they may use, such as 1.5; 0: all", SETTING_OF_HOSTS},
+    [SETTING_LIMIT_PROCESSES] = {"limits", "processes", NULL, "0", &processes,
+                                 "how many of them there may be, with threads; 0: no limit",
+                                 SETTING_OF_HOSTS},
     [SETTING_LIMIT_CGROUP] =
-        {"limits", "cgroup", NULL, "auto", check_cgroup,
-         "the cgroup in which mas makes one for each agent: auto, no, or its path"},
-    [SETTING_LIMIT_TURNS] = {"limits", "turns", NULL, "0", check_turns,
-                             "how many ACP agents of the root may work at the same time; 0: all"},
+        {"limits", "cgroup", NULL, "auto", &cgroup,
+         "the cgroup in which mas makes one for each agent: auto, no, or its path",
+         SETTING_OF_HOSTS},
+    [SETTING_LIMIT_TURNS] = {"limits", "turns", NULL, "0", &thousand,
+                             "how many ACP agents of the root may work at the same time; 0: all",
+                             SETTING_OF_HOSTS},
     [SETTING_LIMIT_RETRY] =
-        {"limits", "retry", NULL, "30s", check_retry,
-         "when a prompt is sent again that a provider refused; doubles each time, up to 10m"},
+        {"limits", "retry", NULL, "30s", &retry,
+         "when a prompt is sent again that a provider refused; doubles each time, up to 10m",
+         SETTING_OF_HOSTS},
     [SETTING_BUDGET_COST] =
-        {"budget", "cost", NULL, "", check_cost_budget,
-         "what the agents of a session may cost together before they are paused, such as 5 USD"},
-    [SETTING_BUDGET_TOKENS] = {"budget", "tokens", NULL, "", check_token_budget,
-                               "the tokens that they may use, such as 5M"},
-    [SETTING_BUDGET_TURNS] = {"budget", "turns", NULL, "", check_turn_budget,
-                              "the turns that they may have"},
-    [SETTING_BUDGET_TIME] = {"budget", "time", NULL, "", check_time_budget,
-                             "the time that they may work, such as 8h"},
+        {"budget", "cost", NULL, "", &budget_types[BUDGET_COST],
+         "what the agents of a session may cost together before they are paused, such as 5 USD",
+         SETTING_MAY_BE_EMPTY | SETTING_OF_HOSTS},
+    [SETTING_BUDGET_TOKENS] = {"budget", "tokens", NULL, "", &budget_types[BUDGET_TOKENS],
+                               "the tokens that they may use, such as 5M",
+                               SETTING_MAY_BE_EMPTY | SETTING_OF_HOSTS},
+    [SETTING_BUDGET_TURNS] = {"budget", "turns", NULL, "", &budget_types[BUDGET_TURNS],
+                              "the turns that they may have",
+                              SETTING_MAY_BE_EMPTY | SETTING_OF_HOSTS},
+    [SETTING_BUDGET_TIME] = {"budget", "time", NULL, "", &budget_types[BUDGET_TIME],
+                             "the time that they may work, such as 8h",
+                             SETTING_MAY_BE_EMPTY | SETTING_OF_HOSTS},
     [SETTING_WALL_LEVEL] =
-        {"wall", "level", NULL, "", check_wall,
-         "walls around agents: off, try or require; empty: try for presets with wall.home"},
-    [SETTING_WALL_NETWORK] = {"wall", "network", NULL, "open", check_wall_network,
-                              "what agents behind a wall reach: open, none, or names of hosts"},
-    [SETTING_WALL_READ] = {"wall", "read", NULL, "", check_wall_paths,
-                           "paths that agents behind a wall may read, besides the system"},
-    [SETTING_WALL_WRITE] = {"wall", "write", NULL, "", check_wall_paths,
-                            "paths that they may read and write"},
+        {"wall", "level", NULL, "", &wall_level_type,
+         "walls around agents: off, try or require; empty: try for presets with wall.home",
+         SETTING_MAY_BE_EMPTY | SETTING_OF_HOSTS},
+    [SETTING_WALL_NETWORK] = {"wall", "network", NULL, "open", &network,
+                              "what agents behind a wall reach: open, none, or names of hosts",
+                              SETTING_OF_HOSTS},
+    [SETTING_WALL_READ] = {"wall", "read", NULL, "", &paths,
+                           "paths that agents behind a wall may read, besides the system",
+                           SETTING_OF_HOSTS},
+    [SETTING_WALL_WRITE] = {"wall", "write", NULL, "", &paths, "paths that they may read and write",
+                            SETTING_OF_HOSTS},
     [SETTING_WALL_NESTED] =
-        {"wall", "nested", NULL, "no", check_yes,
-         "yes: programs behind a wall may make user namespaces, for sandboxes of their own"},
+        {"wall", "nested", NULL, "no", &yes,
+         "yes: programs behind a wall may make user namespaces, for sandboxes of their own",
+         SETTING_OF_HOSTS},
     [SETTING_CODE_CHECK] =
-        {"code", "check", NULL, "", check_command,
-         "a command that must succeed on the new commit before 'mas merge' moves the branch"},
-    [SETTING_CODE_CHECK_TIMEOUT] = {"code", "check_timeout", NULL, "10m", check_limit,
+        {"code", "check", NULL, "", &command,
+         "a command that must succeed on the new commit before 'mas merge' moves the branch",
+         SETTING_IS_PROGRAM},
+    [SETTING_CODE_CHECK_TIMEOUT] = {"code", "check_timeout", NULL, "10m", &duration,
                                     "how long this command may take"},
-    [SETTING_CODE_SETUP] = {"code", "setup", NULL, "", check_command,
+    [SETTING_CODE_SETUP] = {"code", "setup", NULL, "", &command,
                             "a command that runs once in each new work tree before its agent "
-                            "starts; empty: the project's .mas/setup, if you allow it"},
-    [SETTING_CODE_SETUP_TIMEOUT] = {"code", "setup_timeout", NULL, "10m", check_limit,
-                                    "how long this command may take"},
+                            "starts; empty: the project's .mas/setup, if you allow it",
+                            SETTING_IS_PROGRAM},
+    [SETTING_CODE_SETUP_TIMEOUT] = {"code", "setup_timeout", NULL, "10m", &duration,
+                                    "how long this command may take", SETTING_OF_HOSTS},
     [SETTING_NOTIFY_ON] = {"notify", "on", NULL, "waiting,crashed,failed,done,limit,conflict",
-                           check_notices, "the changes of an agent that mas tells you of"},
-    [SETTING_NOTIFY_COMMAND] = {"notify", "command", NULL, "", check_command,
-                                "a program that gets each of them as JSON on its standard input"},
-    [SETTING_NOTIFY_DESKTOP] = {"notify", "desktop", NULL, "no", check_yes,
-                                "yes: show them on the desktop, with notify-send"},
+                           &notice_kinds_type, "the changes of an agent that mas tells you of",
+                           SETTING_OF_HOSTS},
+    [SETTING_NOTIFY_COMMAND] = {"notify", "command", NULL, "", &command,
+                                "a program that gets each of them as JSON on its standard input",
+                                SETTING_IS_PROGRAM | SETTING_OF_HOSTS},
+    [SETTING_NOTIFY_DESKTOP] = {"notify", "desktop", NULL, "no", &yes,
+                                "yes: show them on the desktop, with notify-send",
+                                SETTING_OF_HOSTS},
     [SETTING_NOTIFY_TERMINAL] =
-        {"notify", "terminal", NULL, "no", check_ways,
-         "how to tell the attached terminals: no, yes, or a list of bell, osc9 and osc777"},
-    [SETTING_NOTIFY_WEBHOOK] = {"notify", "webhook", NULL, "", check_url,
-                                "a URL to which mas posts each of them as JSON, with curl"},
+        {"notify", "terminal", NULL, "no", &notice_ways_type,
+         "how to tell the attached terminals: no, yes, or a list of bell, osc9 and osc777",
+         SETTING_OF_HOSTS},
+    [SETTING_NOTIFY_WEBHOOK] = {"notify", "webhook", NULL, "", &url,
+                                "a URL to which mas posts each of them as JSON, with curl",
+                                SETTING_IS_PROGRAM | SETTING_OF_HOSTS},
     [SETTING_NOTIFY_DONE_AFTER] =
-        {"notify", "done_after", NULL, "30s", check_time_or_0,
-         "tell of the end of a turn that took at least this long; 0: each"},
-    [SETTING_NOTIFY_QUIET] = {"notify", "quiet", NULL, "", check_quiet,
+        {"notify", "done_after", NULL, "30s", &duration_or_0,
+         "tell of the end of a turn that took at least this long; 0: each", SETTING_OF_HOSTS},
+    [SETTING_NOTIFY_QUIET] = {"notify", "quiet", NULL, "", &quiet,
                               "the hours in which mas tells nothing, such as 22:00-07:00"},
-    [SETTING_MEMORY_RECALL] =
-        {"memory", "recall", NULL, "off", check_on,
-         "on: mas adds relevant history to the first prompt of a fresh query"},
-    [SETTING_MEMORY_SHARE] = {"memory", "share", NULL, "no", check_yes,
+    [SETTING_MEMORY_RECALL] = {"memory", "recall", NULL, "off", &on,
+                               "on: mas adds relevant history to the first prompt of a fresh query",
+                               SETTING_OF_HOSTS},
+    [SETTING_MEMORY_SHARE] = {"memory", "share", NULL, "no", &yes,
                               "yes: agents may search the conversations of other sessions"},
     [SETTING_MEMORY_EMBED] =
-        {"memory", "embed_command", NULL, "", check_command,
-         "a program that computes vectors of texts for the search; empty: search by words only"},
-    [SETTING_MEMORY_SUMMARY] =
-        {"memory", "summary", NULL, "off", check_summary,
-         "agent: the agent's own summary replaces history beyond the budget"},
+        {"memory", "embed_command", NULL, "", &command,
+         "a program that computes vectors of texts for the search; empty: search by words only",
+         SETTING_IS_PROGRAM},
+    [SETTING_MEMORY_SUMMARY] = {"memory", "summary", NULL, "off", &summary,
+                                "agent: the agent's own summary replaces history beyond the budget",
+                                SETTING_OF_HOSTS},
     [SETTING_MEMORY_MESSAGES] =
-        {"memory", "messages", NULL, "50", check_messages,
-         "how many earlier messages mas tells an agent that starts with an empty context"},
-    [SETTING_MEMORY_EACH] = {"memory", "each", NULL, "2000", check_characters,
-                             "at most this many characters of each message"},
+        {"memory", "messages", NULL, "50", &messages,
+         "how many earlier messages mas tells an agent that starts with an empty context",
+         SETTING_OF_HOSTS},
+    [SETTING_MEMORY_EACH] = {"memory", "each", NULL, "2000", &characters,
+                             "at most this many characters of each message", SETTING_OF_HOSTS},
     [SETTING_MEMORY_ALL] =
-        {"memory", "all", NULL, "60000", check_characters,
-         "at most this many characters in all, also in each list of 'mas context'"},
+        {"memory", "all", NULL, "60000", &characters,
+         "at most this many characters in all, also in each list of 'mas context'",
+         SETTING_OF_HOSTS},
     [SETTING_MEMORY_CURRENT] =
-        {"memory", "current", NULL, "20", check_messages,
+        {"memory", "current", NULL, "20", &messages,
          "'mas context': how many prompts, and how many answers, of the conversation"},
     [SETTING_MEMORY_RELEVANT] =
-        {"memory", "relevant", NULL, "10", check_messages,
+        {"memory", "relevant", NULL, "10", &messages,
          "'mas context': how many prompts, and how many answers, of the relevant history"},
     [SETTING_SERVE_LISTEN] =
-        {"serve", "listen", NULL, "127.0.0.1:8765", check_listen,
+        {"serve", "listen", NULL, "127.0.0.1:8765", &address,
          "the address at which 'mas serve' listens; empty: only at the socket"},
     [SETTING_SERVE_UNIX] =
-        {"serve", "unix", NULL, "", check_path,
+        {"serve", "unix", NULL, "", &path,
          "a Unix socket at which 'mas serve' listens: a path below the root, or an absolute path"},
     [SETTING_SERVE_TOKEN] =
-        {"serve", "token_file", NULL, "serve.token", check_path,
+        {"serve", "token_file", NULL, "serve.token", &path,
          "the file with the token for clients: a path below the root, or an absolute path"},
-    [SETTING_SERVE_HOSTS] = {"serve", "hosts", NULL, "", check_hosts,
+    [SETTING_SERVE_HOSTS] = {"serve", "hosts", NULL, "", &hosts,
                              "host names that requests may use, besides localhost"},
-    [SETTING_SERVE_CERT] = {"serve", "tls_cert", NULL, "", check_path,
+    [SETTING_SERVE_CERT] = {"serve", "tls_cert", NULL, "", &path,
                             "a certificate in PEM format, with which 'mas serve' uses TLS"},
-    [SETTING_SERVE_KEY] = {"serve", "tls_key", NULL, "", check_path, "the key of the certificate"},
+    [SETTING_SERVE_KEY] = {"serve", "tls_key", NULL, "", &path, "the key of the certificate"},
     [SETTING_SERVE_REMOTE] =
-        {"serve", "allow_remote", NULL, "no", check_yes,
+        {"serve", "allow_remote", NULL, "no", &yes,
          "yes: 'mas serve' may listen without TLS at an address that others can reach"},
 };
+
+bool setting_parse_count(const char *text, uint64_t max, uint64_t *ret)
+{
+    return number_parse(text, (const struct unit[]){{"", 1}}, 1, max, ret);
+}
 
 bool setting_parse_size(const char *text, int *ret_columns, int *ret_rows)
 {
@@ -558,53 +415,14 @@ void setting_write_defaults(struct str *to)
             ";[preset mine]\n;command = my-agent --fast\n;env.MY_AGENT_HOME = /opt/mine\n");
 }
 
-bool setting_names_program(enum setting setting)
+const char *setting_parse(enum setting setting, const char *text, union setting_value *ret)
 {
-    return setting == SETTING_MEMORY_EMBED || setting == SETTING_CODE_CHECK ||
-           setting == SETTING_CODE_SETUP || setting == SETTING_NOTIFY_COMMAND ||
-           setting == SETTING_NOTIFY_WEBHOOK;
-}
+    const struct setting_info *info = &setting_infos[setting];
+    bool says_nothing = text[0] == '\0' && (info->how & SETTING_MAY_BE_EMPTY) != 0;
+    bool is_text = info->type->kind == VALUE_TEXT; /* which the caller keeps */
 
-bool setting_needs_restart(enum setting setting)
-{
-    static const bool needs[SETTING_COUNT] = {
-        [SETTING_PRESET] = true,
-        [SETTING_SIZE] = true,
-        [SETTING_STATUS] = true,
-        [SETTING_LOG_SIZE] = true,
-        [SETTING_LOG_KEEP] = true,
-        [SETTING_ENV_PASS] = true,
-        [SETTING_ENV_REMOVE] = true,
-        [SETTING_LIMIT_SESSION] = true,
-        [SETTING_LIMIT_AGENT] = true,
-        [SETTING_LIMIT_MEMORY] = true,
-        [SETTING_LIMIT_CPUS] = true,
-        [SETTING_LIMIT_PROCESSES] = true,
-        [SETTING_LIMIT_CGROUP] = true,
-        [SETTING_LIMIT_TURNS] = true,
-        [SETTING_LIMIT_RETRY] = true,
-        [SETTING_BUDGET_COST] = true,
-        [SETTING_BUDGET_TOKENS] = true,
-        [SETTING_BUDGET_TURNS] = true,
-        [SETTING_BUDGET_TIME] = true,
-        [SETTING_WALL_LEVEL] = true,
-        [SETTING_WALL_NETWORK] = true,
-        [SETTING_WALL_READ] = true,
-        [SETTING_WALL_WRITE] = true,
-        [SETTING_WALL_NESTED] = true,
-        [SETTING_CODE_SETUP_TIMEOUT] = true,
-        [SETTING_NOTIFY_ON] = true,
-        [SETTING_NOTIFY_COMMAND] = true,
-        [SETTING_NOTIFY_DESKTOP] = true,
-        [SETTING_NOTIFY_TERMINAL] = true,
-        [SETTING_NOTIFY_WEBHOOK] = true,
-        [SETTING_NOTIFY_DONE_AFTER] = true,
-        [SETTING_MEMORY_RECALL] = true,
-        [SETTING_MEMORY_SUMMARY] = true,
-        [SETTING_MEMORY_MESSAGES] = true,
-        [SETTING_MEMORY_EACH] = true,
-        [SETTING_MEMORY_ALL] = true,
-    };
-
-    return needs[setting];
+    if (ret != NULL)
+        *ret = (union setting_value){.number = 0};
+    return says_nothing ? NULL
+                        : value_parse(info->type, text, is_text ? NULL : ret, sizeof ret->number);
 }

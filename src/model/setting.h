@@ -2,10 +2,14 @@
  * Settings: their names and valid values.
  *
  * A setting is one row of the table in setting.c: section, key, environment variable, built-in
- * value, check and a line of help. `mas config`, the commented mas.ini of `mas init` and mas.ini(5)
+ * value, type and a line of help. `mas config`, the commented mas.ini of `mas init` and mas.ini(5)
  * follow that table.
  */
 #pragma once
+
+#include "base/value.h"
+#include "model/budget.h"
+#include "model/notice.h"
 
 enum setting {
     SETTING_MODE, /* isolated or legacy */
@@ -37,7 +41,7 @@ enum setting {
     SETTING_LIMIT_AGENT, /* likewise of an agent's own directories */
     SETTING_LIMIT_FREE, /* bytes that `new` leaves free on the file system; 0: none */
     SETTING_LIMIT_MEMORY, /* bytes that the processes of an agent may use; 0: unlimited */
-    SETTING_LIMIT_CPUS, /* likewise; see limit_parse_cpus() */
+    SETTING_LIMIT_CPUS, /* likewise: hundredths */
     SETTING_LIMIT_PROCESSES, /* likewise: processes and threads */
     SETTING_LIMIT_CGROUP, /* where mas makes cgroups: auto, no, or an absolute path */
     SETTING_LIMIT_TURNS, /* of all ACP agents of the root at the same time; 0: any number */
@@ -81,23 +85,43 @@ enum setting {
     SETTING_COUNT
 };
 
+enum setting_how {
+    SETTING_MAY_BE_EMPTY = 1, /* "" is valid: nothing was said */
+    /* mas ignores it in a root that the user has not accepted, because its value names a program,
+     * or a place on the network that would learn of the team */
+    SETTING_IS_PROGRAM = 2,
+    /* the hosts of a team read it when they start: a change reaches a team that runs with the next
+     * `mas stop` and `mas start`; other settings are read by each command */
+    SETTING_OF_HOSTS = 4,
+};
+
+/* What a value is besides its text: 0 for one that is a text alone. */
+union setting_value {
+    int64_t number; /* also of words, sizes and times */
+    struct {
+        int columns, rows;
+    } size;
+    struct notice_quiet quiet;
+    struct budget_limit budget;
+};
+
+enum { SERVER_SHARED, SERVER_PER_SESSION }; /* SETTING_SERVER */
+
 struct setting_info {
     const char *section, *key;
     const char *env; /* environment variable that sets it; NULL: none */
     const char *fallback; /* the built-in value */
-    /* NULL for a valid value, else a description of valid ones */
-    const char *(*check)(const char *value);
+    const struct value_type *type;
     const char *help;
+    unsigned how; /* a set of enum setting_how */
 };
 extern const struct setting_info setting_infos[SETTING_COUNT];
 
-/* Returns true if mas ignores this setting in a root that the user has not accepted, because its
- * value names a program, or a place on the network that would learn of the team. */
-bool setting_names_program(enum setting setting);
-
-/* Returns true if the hosts of a team read this setting when they start: a change reaches a team
- * that runs with the next `mas stop` and `mas start`. Other settings are read by each command. */
-bool setting_needs_restart(enum setting setting);
+/* Checks a value and, if `ret` is not NULL, says what it is. Returns NULL, or what a valid one is.
+ */
+const char *setting_parse(enum setting setting, const char *text, union setting_value *ret);
+/* The values of enum mode. */
+extern const struct value_type mode_type;
 
 /* Writes "section.key" to `buf` and returns it. */
 const char *setting_name(enum setting setting, char buf[64]);

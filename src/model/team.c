@@ -10,56 +10,30 @@
 #include "model/message.h"
 #include "model/team_internal.h"
 
-#define WALL_AS_SET "default" /* the level is that of each agent */
+static const char *const rank_names[] = {"meta", "manager", "worker", NULL};
 
-static const char *const rank_names[RANK_COUNT] = {"meta", "manager", "worker"};
+/* In the order of the bits of enum reach. */
+static const char *const reaches[] = {"manager", "unit", "workers", "managers",
+                                      "meta",    "all",  NULL};
 
-static const struct {
-    const char *name;
-    enum reach bit;
-} reaches[] = {{"manager", REACH_MANAGER},   {"unit", REACH_UNIT}, {"workers", REACH_WORKERS},
-               {"managers", REACH_MANAGERS}, {"meta", REACH_META}, {"all", REACH_ALL}};
+const struct value_type rank_type = {VALUE_WORD, "a rank must be meta, manager or worker",
+                                     .sentence = true, .words = rank_names};
+const struct value_type reach_type = {
+    VALUE_SET, "a rule must list manager, unit, workers, managers, meta or all", .sentence = true,
+    .words = reaches};
 
 const char *rank_name(enum rank rank)
 {
     return rank_names[rank];
 }
 
-int team_rank_parse(const char *text, enum rank *ret)
-{
-    for (size_t i = 0; i < RANK_COUNT; i++) {
-        if (strcmp(text, rank_names[i]) != 0)
-            continue;
-        *ret = (enum rank)i;
-        return 0;
-    }
-    return -1;
-}
-
-int team_reach_parse(const char *text, unsigned *ret)
-{
-    unsigned set = 0;
-    _cleanup_strv_ char **words = str_split_list(text);
-
-    for (char **word = words; word != NULL && *word != NULL; word++) {
-        size_t i = 0;
-        while (i < ARRAY_LEN(reaches) && strcmp(*word, reaches[i].name) != 0)
-            i++;
-        if (i == ARRAY_LEN(reaches))
-            return -1;
-        set |= (unsigned)reaches[i].bit;
-    }
-    *ret = set;
-    return 0;
-}
-
 void team_add_reach(struct str *to, unsigned set)
 {
     const char *separator = "";
-    for (size_t i = 0; i < ARRAY_LEN(reaches); i++) {
-        if ((set & (unsigned)reaches[i].bit) == 0)
+    for (unsigned i = 0; reaches[i] != NULL; i++) {
+        if ((set & 1U << i) == 0)
             continue;
-        str_addf(to, "%s%s", separator, reaches[i].name);
+        str_addf(to, "%s%s", separator, reaches[i]);
         separator = ", ";
     }
 }
@@ -96,60 +70,127 @@ unsigned team_reach_nobody(const struct team *team, enum rank rank)
     return team->rules[rank] & ~reached;
 }
 
-const char *team_check_role(const char *text)
+static bool is_utf8(const char *text)
 {
-    size_t len = strlen(text);
-    if (len == 0 || len > TEAM_ROLE_MAX || str_has_control(text) || !str_is_utf8(text, len))
-        return "a role must be 1 to 64 bytes of UTF-8 without control characters";
-    return NULL;
+    return str_is_utf8(text, strlen(text));
 }
 
-static const char *const code_names[AGENT_CODE_COUNT] = {
-    [AGENT_CODE_NONE] = "none", [AGENT_CODE_VIEW] = "view", [AGENT_CODE_WORKTREE] = "worktree"};
-static const char *const cwd_names[AGENT_CWD_COUNT] = {
-    [AGENT_CWD_UNSET] = "", [AGENT_CWD_UNIT] = "unit", [AGENT_CWD_CODE] = "code"};
-
-const char *agent_code_name(enum agent_code code)
+static bool is_word(const char *text)
 {
-    return code_names[code];
+    return str_is_word(text, TEAM_WORD_MAX);
 }
 
-bool agent_code_parse(const char *text, enum agent_code *ret)
+static bool is_label(const char *text)
 {
-    for (enum agent_code i = 0; i < AGENT_CODE_COUNT; i++) {
-        if (strcmp(text, code_names[i]) == 0) {
-            *ret = i;
-            return true;
-        }
-    }
-    return false;
+    return str_is_word(text, TEAM_LABEL_MAX);
 }
 
-const char *agent_cwd_name(enum agent_cwd cwd)
+static bool is_message(const char *text)
 {
-    return cwd_names[cwd];
+    return message_check(text, strlen(text)) == NULL;
 }
 
-bool agent_cwd_parse(const char *text, enum agent_cwd *ret)
+static bool is_hibernate(const char *text)
 {
-    for (enum agent_cwd i = AGENT_CWD_UNIT; i < AGENT_CWD_COUNT; i++) {
-        if (strcmp(text, cwd_names[i]) == 0) {
-            *ret = i;
-            return true;
-        }
-    }
-    return false;
+    return value_parse(&hibernate_type, text, NULL, 0) == NULL;
 }
 
-bool agent_units_parse(const char *text, bool *ret_team)
-{
-    bool of_team = strcmp(text, "team") == 0;
+static const char *const codes[] = {[AGENT_CODE_NONE] = "none",
+                                    [AGENT_CODE_VIEW] = "view",
+                                    [AGENT_CODE_WORKTREE] = "worktree",
+                                    NULL};
+static const char *const cwds[] = {
+    [AGENT_CWD_UNSET] = "", [AGENT_CWD_UNIT] = "unit", [AGENT_CWD_CODE] = "code", NULL};
+static const char *const levels[] = {[WALL_UNSET] = "default",
+                                     [WALL_OFF] = "off",
+                                     [WALL_TRY] = "try",
+                                     [WALL_REQUIRE] = "require",
+                                     NULL};
+static const char *const units[] = {"own", "team", NULL};
 
-    if (!of_team && strcmp(text, "own") != 0)
-        return false;
-    *ret_team = of_team;
-    return true;
-}
+static const struct value_type
+    role = {VALUE_TEXT,
+            "a role must be 1 to 64 bytes of UTF-8 without control characters",
+            .sentence = true,
+            .min = 1,
+            .max = TEAM_ROLE_MAX,
+            .line = true,
+            .fits = is_utf8},
+    word = {VALUE_TEXT, "1 to 32 letters, digits, _ or -", .min = 1, .fits = is_word},
+    word_or_none = {VALUE_TEXT, "1 to 32 letters, digits, _ or -", .fits = is_word},
+    model = {VALUE_TEXT, "it is longer than 256 bytes", .sentence = true, .max = TEAM_MODEL_MAX},
+    command = {VALUE_TEXT, .max = TEAM_COMMAND_MAX},
+    system_text = {VALUE_TEXT, .max = TEAM_SYSTEM_MAX},
+    prompt = {VALUE_TEXT, .max = MESSAGE_MAX, .fits = is_message},
+    start = {VALUE_WORD, "now or demand", .words = start_words, .none = ""},
+    hibernate = {VALUE_TEXT, "no, or a time such as 15m", .min = 1, .max = TEAM_WORD_MAX,
+                 .fits = is_hibernate},
+    code = {VALUE_WORD, "worktree, view or none", .words = codes},
+    cwd = {VALUE_WORD, "unit or code", .words = cwds},
+    wall = {VALUE_WORD, .words = levels}, /* "default": that of each agent */
+    unit = {VALUE_WORD, "own or team", .words = units},
+    description = {VALUE_TEXT, "it is longer than 1024 bytes", .sentence = true,
+                   .max = TEAM_DESCRIPTION_MAX},
+    turns = {VALUE_NUMBER, "a number from 0 to 1000", .max = TEAM_TURNS_MAX},
+    path_or_none = {VALUE_TEXT, "an absolute path", .absolute = true},
+    path = {VALUE_TEXT, .min = 1, .max = TEAM_PATH_MAX, .absolute = true},
+    branch = {VALUE_TEXT, .max = TEAM_PATH_MAX}, commit = {VALUE_TEXT, .max = TEAM_OID_MAX},
+    label = {VALUE_TEXT, .min = 1, .fits = is_label};
+
+#define AGENT(key, type, member) MEMBER(key, type, struct agent, member)
+
+const struct member agent_members[] = {
+    {AGENT("role", role, role)},
+    {AGENT("rank", rank_type, rank), .how = MEMBER_NEEDED},
+    {AGENT("group", word, group)},
+    {AGENT("preset", word_or_none, preset)},
+    {AGENT("model", model, model)},
+    {AGENT("command", command, command)},
+    {AGENT("system", system_text, system)},
+    {AGENT("start", start, start), .how = MEMBER_SAID},
+    {AGENT("hibernate", hibernate, hibernate), .how = MEMBER_SAID},
+    {AGENT("code", code, code), .how = MEMBER_SAID},
+    {AGENT("cwd", cwd, cwd), .how = MEMBER_SAID},
+    {AGENT("wall", wall_level_type, wall), .how = MEMBER_SAID},
+    {AGENT("units", unit, team_units), .how = MEMBER_SAID},
+    {AGENT("prompt", prompt, prompt), .how = MEMBER_SAID | MEMBER_OF_JSON},
+    {AGENT("budget.cost", budget_types[BUDGET_COST], budget.of[BUDGET_COST]), .how = MEMBER_OF_INI},
+    {AGENT("budget.tokens", budget_types[BUDGET_TOKENS], budget.of[BUDGET_TOKENS].amount),
+     .how = MEMBER_OF_INI},
+    {AGENT("budget.turns", budget_types[BUDGET_TURNS], budget.of[BUDGET_TURNS].amount),
+     .how = MEMBER_OF_INI},
+    {AGENT("budget.time", budget_types[BUDGET_TIME], budget.of[BUDGET_TIME].amount),
+     .how = MEMBER_OF_INI},
+    {AGENT("limits.agent", limit_types[LIMIT_AGENT], limits.of[LIMIT_AGENT]), .how = MEMBER_OF_INI},
+    {AGENT("limits.memory", limit_types[LIMIT_MEMORY], limits.of[LIMIT_MEMORY]),
+     .how = MEMBER_OF_INI},
+    {AGENT("limits.cpus", limit_types[LIMIT_CPUS], limits.of[LIMIT_CPUS]), .how = MEMBER_OF_INI},
+    {AGENT("limits.processes", limit_types[LIMIT_PROCESSES], limits.of[LIMIT_PROCESSES]),
+     .how = MEMBER_OF_INI},
+    MEMBER_END,
+};
+
+const struct member team_members[] = {
+    {MEMBER("description", description, struct team, description)},
+    {MEMBER("preset", word_or_none, struct team, preset)},
+    {MEMBER("project", path_or_none, struct team, wants), .how = MEMBER_OF_INI},
+    {MEMBER("turns", turns, struct team, turns), .how = MEMBER_SAID},
+    {MEMBER("wall", wall, struct team, wall), .how = MEMBER_OF_JSON},
+    MEMBER_END,
+};
+
+const struct member window_members[] = {
+    {MEMBER("layout", layout_type, struct window, layout)},
+    MEMBER_END,
+};
+
+static const struct member project_members[] = {
+    {MEMBER("path", path, struct team_project, path), .how = MEMBER_NEEDED},
+    {MEMBER("onto", branch, struct team_project, onto), .how = MEMBER_NEEDED},
+    {MEMBER("base", commit, struct team_project, base), .how = MEMBER_NEEDED},
+    {MEMBER("label", label, struct team_project, label), .how = MEMBER_NEEDED},
+    MEMBER_END,
+};
 
 bool agent_starts_in_code(const struct agent *agent)
 {
@@ -194,13 +235,6 @@ const char *team_place(struct team *team, size_t window, const char *id)
     return "is not defined";
 }
 
-/* Sets missing text members to their empty value. */
-static void fill(char **text)
-{
-    if (*text == NULL)
-        *text = mem_dup("");
-}
-
 static void complete_agent(struct agent *agent, team_wrong *wrong, void *arg)
 {
     const struct {
@@ -218,18 +252,12 @@ static void complete_agent(struct agent *agent, team_wrong *wrong, void *arg)
     }
     if (agent->window == TEAM_WINDOWS_MAX)
         wrong(agent, NULL, "is in no window", arg);
-    fill(&agent->preset);
-    fill(&agent->model);
-    fill(&agent->command);
-    fill(&agent->system);
-    fill(&agent->prompt);
-    fill(&agent->hibernate);
+    members_fill(agent_members, agent);
 }
 
 void team_complete(struct team *team, team_wrong *wrong, void *arg)
 {
-    fill(&team->description);
-    fill(&team->preset);
+    members_fill(team_members, team);
     if (team->agent_count == 0)
         wrong(NULL, NULL, "it has no agents", arg);
     for (size_t i = 0; i < team->agent_count; i++)
@@ -278,31 +306,18 @@ int team_finish(struct team *team, struct err *err)
 void team_free(struct team *team)
 {
     for (size_t i = 0; i < team->agent_count; i++) {
-        struct agent *agent = &team->agents[i];
-        free(agent->id);
-        free(agent->role);
-        free(agent->group);
-        free(agent->preset);
-        free(agent->model);
-        free(agent->command);
-        free(agent->system);
-        free(agent->prompt);
-        free(agent->hibernate);
+        free(team->agents[i].id);
+        members_free(agent_members, &team->agents[i]);
     }
     for (size_t i = 0; i < team->window_count; i++) {
         free(team->windows[i].name);
-        free(team->windows[i].layout);
+        members_free(window_members, &team->windows[i]);
         free(team->windows[i].agents);
     }
     free(team->agents);
     free(team->windows);
-    free(team->description);
-    free(team->preset);
-    free(team->wants);
-    free(team->project.path);
-    free(team->project.onto);
-    free(team->project.base);
-    free(team->project.label);
+    members_free(team_members, team);
+    members_free(project_members, &team->project);
     *team = (struct team)TEAM_INIT;
 }
 
@@ -324,17 +339,13 @@ bool team_has_prompts(const struct team *team)
 
 void team_put_json(const struct team *team, struct json_out *out)
 {
-    json_put(out, "description", team->description);
-    json_put(out, "preset", team->preset);
+    members_put(team_members, team, out);
     if (team->project.path != NULL) {
-        json_put_all(out, JO("project"), JT("path", team->project.path),
-                     JT("onto", team->project.onto), JT("base", team->project.base),
-                     JT("label", team->project.label), JOE);
+        json_open(out, "project", '{');
+        members_put(project_members, &team->project, out);
+        json_close(out, '}');
     }
     budget_put(&team->budget, out);
-    if (team->turns > 0)
-        json_put_int(out, "turns", team->turns);
-    json_put(out, "wall", team->wall != WALL_UNSET ? wall_level_name(team->wall) : WALL_AS_SET);
     json_open(out, "windows", '[');
     for (size_t i = 0; i < team->window_count; i++) {
         const struct window *window = &team->windows[i];
@@ -352,24 +363,8 @@ void team_put_json(const struct team *team, struct json_out *out)
     for (size_t i = 0; i < team->agent_count; i++) {
         const struct agent *agent = &team->agents[i];
         json_open(out, NULL, '{');
-        json_put_all(out, JT("id", agent->id), JT("role", agent->role),
-                     JT("rank", rank_names[agent->rank]), JT("group", agent->group),
-                     JT("preset", agent->preset), JT("model", agent->model),
-                     JT("command", agent->command), JT("system", agent->system));
-        if (agent->start != START_UNSET)
-            json_put(out, "start", start_name(agent->start));
-        if (agent->hibernate[0] != '\0')
-            json_put(out, "hibernate", agent->hibernate);
-        if (agent->code != AGENT_CODE_NONE)
-            json_put(out, "code", agent_code_name(agent->code));
-        if (agent->cwd != AGENT_CWD_UNSET)
-            json_put(out, "cwd", agent_cwd_name(agent->cwd));
-        if (agent->wall != WALL_UNSET)
-            json_put(out, "wall", wall_level_name(agent->wall));
-        if (agent->team_units)
-            json_put(out, "units", "team");
-        if (agent->prompt[0] != '\0')
-            json_put(out, "prompt", agent->prompt);
+        json_put(out, "id", agent->id);
+        members_put(agent_members, agent, out);
         budget_put(&agent->budget, out);
         limit_set_put("limits", &agent->limits, out);
         json_close(out, '}');
@@ -378,74 +373,24 @@ void team_put_json(const struct team *team, struct json_out *out)
     json_open(out, "rules", '{');
     for (size_t i = 0; i < RANK_COUNT; i++) {
         json_open(out, rank_names[i], '[');
-        for (size_t j = 0; j < ARRAY_LEN(reaches); j++)
-            if ((team->rules[i] & (unsigned)reaches[j].bit) != 0)
-                json_put(out, NULL, reaches[j].name);
+        for (unsigned j = 0; reaches[j] != NULL; j++)
+            if ((team->rules[i] & 1U << j) != 0)
+                json_put(out, NULL, reaches[j]);
         json_close(out, ']');
     }
     json_close(out, '}');
 }
 
-/* Copies a text member; -1 if it exists but is not text or exceeds `max` bytes. */
-static int parse_text(const struct json *object, const char *key, size_t max, char **to)
-{
-    const struct json *node = json_get(object, key);
-    const char *text = json_text(node);
-    if (node == NULL)
-        return 0;
-    if (text == NULL || strlen(text) > max)
-        return -1;
-    *to = mem_dup(text);
-    return 0;
-}
-
-/* Like parse_text(), for a name as in template.ini: it may be empty. */
-static int parse_word(const struct json *object, const char *key, char **to)
-{
-    if (parse_text(object, key, TEAM_WORD_MAX, to) == -1)
-        return -1;
-    return *to == NULL || (*to)[0] == '\0' || str_is_word(*to, TEAM_WORD_MAX) ? 0 : -1;
-}
-
 static int agent_from_json(const struct json *node, struct team *team, struct err *err)
 {
     const char *id = json_get_text(node, "id");
-    const char *rank = json_get_text(node, "rank");
-    _cleanup_free_ char *start = NULL;
-    _cleanup_free_ char *code = NULL;
-    _cleanup_free_ char *cwd = NULL;
-    _cleanup_free_ char *wall = NULL;
-    _cleanup_free_ char *units = NULL;
-    int ms = 0;
 
     if (id == NULL || !str_is_word(id, TEAM_WORD_MAX) || team_agent(team, id) != NULL)
         return err_set(err, MAS_DAMAGED, "an agent's id is missing, bad or used twice");
     struct agent *agent = team_add_agent(team, id);
     if (agent == NULL)
         return err_set(err, MAS_DAMAGED, "it has more than %d agents", TEAM_AGENTS_MAX);
-    if (rank == NULL || team_rank_parse(rank, &agent->rank) == -1 ||
-        parse_text(node, "role", TEAM_ROLE_MAX, &agent->role) == -1 ||
-        (agent->role != NULL && team_check_role(agent->role) != NULL) ||
-        parse_word(node, "group", &agent->group) == -1 ||
-        (agent->group != NULL && agent->group[0] == '\0') ||
-        parse_word(node, "preset", &agent->preset) == -1 ||
-        parse_text(node, "model", TEAM_MODEL_MAX, &agent->model) == -1 ||
-        parse_text(node, "command", TEAM_COMMAND_MAX, &agent->command) == -1 ||
-        parse_text(node, "system", TEAM_SYSTEM_MAX, &agent->system) == -1 ||
-        parse_text(node, "prompt", MESSAGE_MAX, &agent->prompt) == -1 ||
-        (agent->prompt != NULL && message_check(agent->prompt, strlen(agent->prompt)) != NULL) ||
-        parse_text(node, "start", TEAM_WORD_MAX, &start) == -1 ||
-        (start != NULL && !start_parse(start, &agent->start)) ||
-        parse_text(node, "hibernate", TEAM_WORD_MAX, &agent->hibernate) == -1 ||
-        (agent->hibernate != NULL && !hibernate_parse(agent->hibernate, &ms)) ||
-        parse_text(node, "code", TEAM_WORD_MAX, &code) == -1 ||
-        (code != NULL && !agent_code_parse(code, &agent->code)) ||
-        parse_text(node, "cwd", TEAM_WORD_MAX, &cwd) == -1 ||
-        (cwd != NULL && !agent_cwd_parse(cwd, &agent->cwd)) ||
-        parse_text(node, "wall", TEAM_WORD_MAX, &wall) == -1 ||
-        (wall != NULL && !wall_level_parse(wall, &agent->wall)) ||
-        parse_text(node, "units", TEAM_WORD_MAX, &units) == -1 ||
-        (units != NULL && !agent_units_parse(units, &agent->team_units)) ||
+    if (members_read(agent_members, node, agent) != NULL ||
         !budget_read(json_get(node, "budget"), &agent->budget) ||
         !limit_set_read(json_get(node, "limits"), &agent->limits) ||
         agent->limits.of[LIMIT_SESSION] != 0)
@@ -461,8 +406,7 @@ static int window_from_json(const struct json *node, struct team *team, struct e
     struct window *window = team_add_window(team, name);
     if (window == NULL)
         return err_set(err, MAS_DAMAGED, "it has more than %d windows", TEAM_WINDOWS_MAX);
-    if (parse_text(node, "layout", 64, &window->layout) == -1 ||
-        (window->layout != NULL && layout_check(window->layout) != NULL))
+    if (members_read(window_members, node, window) != NULL)
         return err_set(err, MAS_DAMAGED, "window %s has a bad layout", name);
     for (const struct json *a = json_first(json_get(node, "agents")); a != NULL; a = json_next(a)) {
         const char *id = json_text(a);
@@ -475,45 +419,14 @@ static int window_from_json(const struct json *node, struct team *team, struct e
     return 0;
 }
 
-static int project_from_json(const struct json *node, struct team_project *project)
-{
-    if (node == NULL)
-        return 0;
-    return parse_text(node, "path", TEAM_PATH_MAX, &project->path) == -1 ||
-                   parse_text(node, "onto", TEAM_PATH_MAX, &project->onto) == -1 ||
-                   parse_text(node, "base", TEAM_OID_MAX, &project->base) == -1 ||
-                   parse_text(node, "label", TEAM_LABEL_MAX, &project->label) == -1 ||
-                   project->path == NULL || project->path[0] != '/' || project->onto == NULL ||
-                   project->base == NULL || project->label == NULL ||
-                   !str_is_word(project->label, TEAM_LABEL_MAX)
-               ? -1
-               : 0;
-}
-
-static int walls_from_json(const struct json *node, struct team *team)
-{
-    const char *level = json_text(node);
-
-    return node == NULL || (level != NULL && (strcmp(level, WALL_AS_SET) == 0 ||
-                                              wall_level_parse(level, &team->wall)))
-               ? 0
-               : -1;
-}
-
 int team_from_json(const struct json *object, struct team *ret, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
 
-    if (parse_text(object, "description", TEAM_DESCRIPTION_MAX, &team.description) == -1 ||
-        parse_word(object, "preset", &team.preset) == -1 ||
-        project_from_json(json_get(object, "project"), &team.project) == -1 ||
+    const struct json *project = json_get(object, "project");
+    if (members_read(team_members, object, &team) != NULL ||
+        (project != NULL && members_read(project_members, project, &team.project) != NULL) ||
         !budget_read(json_get(object, "budget"), &team.budget))
-        return err_set(err, MAS_DAMAGED, "it has a bad member");
-    int64_t turns = json_int(json_get(object, "turns"), 0);
-    if (turns < 0 || turns > TEAM_TURNS_MAX)
-        return err_set(err, MAS_DAMAGED, "it has a bad member");
-    team.turns = (int)turns;
-    if (walls_from_json(json_get(object, "wall"), &team) == -1)
         return err_set(err, MAS_DAMAGED, "it has a bad member");
     for (const struct json *n = json_first(json_get(object, "team")); n != NULL; n = json_next(n))
         if (agent_from_json(n, &team, err) == -1)
@@ -526,10 +439,10 @@ int team_from_json(const struct json *object, struct team *ret, struct err *err)
     for (size_t i = 0; i < RANK_COUNT; i++) {
         for (const struct json *n = json_first(json_get(rules, rank_names[i])); n != NULL;
              n = json_next(n)) {
-            unsigned bit = 0;
-            if (json_text(n) == NULL || team_reach_parse(json_text(n), &bit) == -1)
+            int bit = value_word(reaches, json_text(n));
+            if (bit == -1)
                 return err_set(err, MAS_DAMAGED, "it has a bad rule");
-            team.rules[i] |= bit;
+            team.rules[i] |= 1U << bit;
         }
     }
     if (team_finish(&team, err) == -1)

@@ -65,7 +65,7 @@ struct agent {
     struct budget budget; /* its own */
     struct limit_set limits; /* likewise; LIMIT_SESSION is not set */
     enum start start; /* START_UNSET: as its preset says */
-    char *hibernate; /* for hibernate_parse(); "": as its preset says */
+    char *hibernate; /* as hibernate_type; "": as its preset says */
     enum agent_code code;
     enum agent_cwd cwd;
     enum wall_level wall; /* WALL_UNSET: as its preset says */
@@ -135,13 +135,6 @@ const struct agent *team_agent(const struct team *team, const char *id);
 bool team_has_prompts(const struct team *team);
 /* Returns "meta", "manager" or "worker". */
 const char *rank_name(enum rank rank);
-/* Return the name of a value; the parse functions return false for an unknown name. */
-const char *agent_code_name(enum agent_code code);
-bool agent_code_parse(const char *text, enum agent_code *ret);
-const char *agent_cwd_name(enum agent_cwd cwd);
-bool agent_cwd_parse(const char *text, enum agent_cwd *ret);
-/* Parses "own" or "team". */
-bool agent_units_parse(const char *text, bool *ret_team);
 /* Returns true if the agent starts in its work tree. */
 bool agent_starts_in_code(const struct agent *agent);
 /* Returns the set of enum reach under which the first agent may write to the second. */

@@ -1,14 +1,17 @@
 /* The part of model/team.h that reads template.ini. mas-template(5) describes the format. */
 #include "base/ini.h"
-#include "base/number.h"
 #include "base/suggest.h"
-#include "model/layout.h"
 #include "model/team_internal.h"
 
 static const char *const window_keys[] = {"layout", "agents", NULL};
-static const char *const template_keys[] = {"description", "preset", "project", "turns", NULL};
-static const char *const budget_keys[] = {"cost", "tokens", "turns", "time", NULL};
-static const char *const ranks[] = {"meta", "manager", "worker", NULL};
+
+static const struct member budget_keys[] = {
+    {MEMBER("cost", budget_types[BUDGET_COST], struct budget, of[BUDGET_COST])},
+    {MEMBER("tokens", budget_types[BUDGET_TOKENS], struct budget, of[BUDGET_TOKENS].amount)},
+    {MEMBER("turns", budget_types[BUDGET_TURNS], struct budget, of[BUDGET_TURNS].amount)},
+    {MEMBER("time", budget_types[BUDGET_TIME], struct budget, of[BUDGET_TIME].amount)},
+    MEMBER_END,
+};
 
 /* Sections by their first word, and how messages show them. */
 static const char *const sections[] = {"template", "rules", "budget", "window", "agent", NULL};
@@ -39,48 +42,16 @@ static void reader_free(struct team_reader *reader)
     team_free(&reader->team);
 }
 
-/* Reports an invalid value, which still counts as given. */
-static int bad_value(char **to, const struct ini_line *line, const char *why, struct err *err)
+/* Reads a key; plain texts have to be UTF-8. */
+static int read_key(const struct member *members, const struct ini_line *line, const char *unknown,
+                    void *record, struct err *err)
 {
-    if (*to == NULL)
-        *to = mem_dup("");
-    return ini_fail(line, err, "%s", why);
-}
+    const struct member *m = members_find(members, line->key);
+    bool is_plain = m != NULL && m->type->kind == VALUE_TEXT && m->type->fits == NULL;
 
-static int set_text(char **to, const struct ini_line *line, struct err *err)
-{
-    if (!str_is_utf8(line->value, strlen(line->value)))
-        return ini_fail(line, err, "it is not UTF-8");
-    free(*to);
-    *to = mem_dup(line->value);
-    return 0;
-}
-
-/* Sets a name that may be empty. */
-static int set_word(char **to, const struct ini_line *line, struct err *err)
-{
-    if (line->value[0] != '\0' && !str_is_word(line->value, TEAM_WORD_MAX))
-        return ini_fail(line, err, "'%s' is not 1 to 32 letters, digits, _ or -", line->value);
-    return set_text(to, line, err);
-}
-
-/* Reads a limit of a budget. *ret_known is false if there is no such limit. */
-static int read_budget(const struct ini_line *line, const char *key, struct budget *ret,
-                       bool *ret_known, struct err *err)
-{
-    const char *want = budget_parse_key(key, line->value, ret, ret_known);
-    return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
-}
-
-static int set_turns(struct team *team, const struct ini_line *line, struct err *err)
-{
-    static const struct unit units[] = {{"", 1}};
-    uint64_t turns = 0;
-
-    if (!number_parse(line->value, units, ARRAY_LEN(units), TEAM_TURNS_MAX, &turns))
-        return ini_fail(line, err, "'%s' is not a number from 0 to 1000", line->value);
-    team->turns = (int)turns;
-    return 0;
+    return is_plain && !str_is_utf8(line->value, strlen(line->value))
+               ? ini_fail(line, err, "it is not UTF-8")
+               : members_read_line(members, line, unknown, record, err);
 }
 
 static int read_window(struct team_reader *reader, const struct ini_line *line, struct err *err)
@@ -101,11 +72,8 @@ static int read_window(struct team_reader *reader, const struct ini_line *line, 
         return 0;
     }
     struct window *window = &team->windows[team->window_count - 1];
-    if (strcmp(line->key, "layout") == 0) {
-        const char *wrong = layout_check(line->value);
-        return wrong != NULL ? ini_fail(line, err, "%s", wrong)
-                             : set_text(&window->layout, line, err);
-    }
+    if (members_find(window_members, line->key) != NULL)
+        return read_key(window_members, line, "", window, err);
     if (strcmp(line->key, "agents") != 0)
         return ini_fail_unknown(line, "unknown key in a window", suggest_of(line->key, window_keys),
                                 err);
@@ -119,135 +87,6 @@ static int read_window(struct team_reader *reader, const struct ini_line *line, 
 }
 
 /* ---- an agent */
-
-static int set_role(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    const char *wrong = team_check_role(line->value);
-    return wrong != NULL ? bad_value(&agent->role, line, wrong, err)
-                         : set_text(&agent->role, line, err);
-}
-
-static int set_rank(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    if (team_rank_parse(line->value, &agent->rank) == 0)
-        return 0;
-    agent->rank = RANK_WORKER; /* counts as given */
-    return ini_fail(line, err, "a rank must be meta, manager or worker");
-}
-
-static int set_group(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    return line->value[0] != '\0' ? set_word(&agent->group, line, err)
-                                  : ini_fail_unknown(line, EMPTY_KEY, NULL, err);
-}
-
-static int set_preset(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    return set_word(&agent->preset, line, err);
-}
-
-static int set_model(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    return strlen(line->value) <= TEAM_MODEL_MAX
-               ? set_text(&agent->model, line, err)
-               : ini_fail(line, err, "it is longer than 256 bytes");
-}
-
-static int set_command(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    return set_text(&agent->command, line, err);
-}
-
-static int set_system(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    return set_text(&agent->system, line, err);
-}
-
-static int set_start(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    return start_parse(line->value, &agent->start)
-               ? 0
-               : ini_fail(line, err, "'%s' is not now or demand", line->value);
-}
-
-static int set_hibernate(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    int ms = 0;
-    return hibernate_parse(line->value, &ms)
-               ? set_text(&agent->hibernate, line, err)
-               : ini_fail(line, err, "'%s' is not no, or a time such as 15m", line->value);
-}
-
-static int set_code(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    return agent_code_parse(line->value, &agent->code)
-               ? 0
-               : ini_fail(line, err, "'%s' is not worktree, view or none", line->value);
-}
-
-static int set_cwd(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    return agent_cwd_parse(line->value, &agent->cwd)
-               ? 0
-               : ini_fail(line, err, "'%s' is not unit or code", line->value);
-}
-
-static int set_wall(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    return wall_level_parse(line->value, &agent->wall)
-               ? 0
-               : ini_fail(line, err, "'%s' is not off, try or require", line->value);
-}
-
-static int set_units(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    return agent_units_parse(line->value, &agent->team_units)
-               ? 0
-               : ini_fail(line, err, "'%s' is not own or team", line->value);
-}
-
-static int set_budget(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    bool known = false;
-    return read_budget(line, line->key + strlen("budget."), &agent->budget, &known, err);
-}
-
-static int set_limit(struct agent *agent, const struct ini_line *line, struct err *err)
-{
-    const char *key = line->key + strlen("limits.");
-    enum limit_kind kind = LIMIT_AGENT;
-
-    (void)limit_kind_parse(key, strlen(key), &kind);
-    const char *want = limit_parse(kind, line->value, &agent->limits.of[kind]);
-    return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
-}
-
-static const struct agent_key {
-    const char *name;
-    int (*set)(struct agent *agent, const struct ini_line *line, struct err *err);
-} agent_keys[] = {
-    {"role", set_role},
-    {"rank", set_rank},
-    {"group", set_group},
-    {"preset", set_preset},
-    {"model", set_model},
-    {"command", set_command},
-    {"system", set_system},
-    {"start", set_start},
-    {"hibernate", set_hibernate},
-    {"code", set_code},
-    {"cwd", set_cwd},
-    {"wall", set_wall},
-    {"units", set_units},
-    {"budget.cost", set_budget},
-    {"budget.tokens", set_budget},
-    {"budget.turns", set_budget},
-    {"budget.time", set_budget},
-    {"limits.agent", set_limit},
-    {"limits.memory", set_limit},
-    {"limits.cpus", set_limit},
-    {"limits.processes", set_limit},
-};
 
 static int begin_agent(struct team *team, const struct ini_line *line, struct err *err)
 {
@@ -270,13 +109,15 @@ static int read_agent(struct team_reader *reader, const struct ini_line *line, s
 
     if (line->key == NULL)
         return begin_agent(team, line, err);
-    struct suggest suggest = SUGGEST_INIT(line->key);
-    for (size_t i = 0; i < ARRAY_LEN(agent_keys); i++) {
-        if (strcmp(line->key, agent_keys[i].name) == 0)
-            return agent_keys[i].set(&team->agents[team->agent_count - 1], line, err);
-        suggest_try(&suggest, agent_keys[i].name);
-    }
-    return ini_fail_unknown(line, EMPTY_KEY, suggest.nearest, err);
+    struct agent *agent = &team->agents[team->agent_count - 1];
+    /* a wrong value counts as given */
+    if (strcmp(line->key, "role") == 0 && agent->role == NULL)
+        agent->role = mem_dup("");
+    if (strcmp(line->key, "rank") == 0)
+        agent->rank = RANK_WORKER;
+    if (strcmp(line->key, "group") == 0 && line->value[0] == '\0')
+        return ini_fail(line, err, EMPTY_KEY);
+    return read_key(agent_members, line, EMPTY_KEY, agent, err);
 }
 
 static int no_section(const struct ini_line *line, struct err *err)
@@ -300,45 +141,23 @@ static int read_section(const struct ini_line *line, void *arg, struct err *err)
     if (str_starts(line->section, "agent "))
         return read_agent(reader, line, err);
     if (strcmp(line->section, "rules") == 0) {
-        enum rank rank;
+        int rank = line->key != NULL ? value_word(rank_type.words, line->key) : -1;
         if (line->key == NULL)
             return 0;
-        if (team_rank_parse(line->key, &rank) == -1)
+        if (rank == -1)
             return ini_fail_unknown(line, "a rule must be for meta, manager or worker",
-                                    suggest_of(line->key, ranks), err);
+                                    suggest_of(line->key, rank_type.words), err);
         reader->rules[rank] = line->line;
-        return team_reach_parse(line->value, &reader->team.rules[rank]) == 0
-                   ? 0
-                   : ini_fail(line, err,
-                              "a rule must list manager, unit, workers, managers, meta or all");
+        return ini_value(line, &reach_type, &reader->team.rules[rank],
+                         sizeof reader->team.rules[rank], err);
     }
-    if (strcmp(line->section, "budget") == 0) {
-        bool known = false;
-        if (line->key == NULL)
-            return 0;
-        if (read_budget(line, line->key, &reader->team.budget, &known, err) == -1)
-            return -1;
-        return known ? 0
-                     : ini_fail_unknown(line, "unknown key in a budget",
-                                        suggest_of(line->key, budget_keys), err);
-    }
-    if (strcmp(line->section, "template") == 0) {
-        if (line->key == NULL)
-            return 0;
-        if (strcmp(line->key, "description") == 0)
-            return strlen(line->value) <= TEAM_DESCRIPTION_MAX
-                       ? set_text(&reader->team.description, line, err)
-                       : ini_fail(line, err, "it is longer than %d bytes", TEAM_DESCRIPTION_MAX);
-        if (strcmp(line->key, "preset") == 0)
-            return set_word(&reader->team.preset, line, err);
-        if (strcmp(line->key, "turns") == 0)
-            return set_turns(&reader->team, line, err);
-        if (strcmp(line->key, "project") == 0)
-            return line->value[0] == '\0' || line->value[0] == '/'
-                       ? set_text(&reader->team.wants, line, err)
-                       : ini_fail(line, err, "'%s' is not an absolute path", line->value);
-        return ini_fail_unknown(line, "unknown key", suggest_of(line->key, template_keys), err);
-    }
+    if (strcmp(line->section, "budget") == 0)
+        return line->key == NULL ? 0
+                                 : read_key(budget_keys, line, "unknown key in a budget",
+                                            &reader->team.budget, err);
+    if (strcmp(line->section, "template") == 0)
+        return line->key == NULL ? 0
+                                 : read_key(team_members, line, "unknown key", &reader->team, err);
     return no_section(line, err);
 }
 

@@ -3,16 +3,15 @@
  */
 #pragma once
 
+#include "base/member.h"
 #include "model/team.h"
 
-/* Parse the name of a rank, and a list of reach names. Return -1 for invalid text. */
-int team_rank_parse(const char *text, enum rank *ret);
-int team_reach_parse(const char *text, unsigned *ret);
+/* The keys of an agent, of [template] and of a window but for its agents, as template.ini and
+ * config.json call them. */
+extern const struct member agent_members[], team_members[], window_members[];
+extern const struct value_type rank_type, reach_type;
 /* Returns the bits of a rank's rule that match no agent of this team. */
 unsigned team_reach_nobody(const struct team *team, enum rank rank);
-
-/* Returns NULL for a valid role, otherwise a description of a valid one. */
-const char *team_check_role(const char *text);
 
 /* Append an empty agent or window and return it, or NULL if the team is full. */
 struct agent *team_add_agent(struct team *team, const char *id);

@@ -9,8 +9,10 @@
 
 #include "model/network.h"
 
-static const char *const level_names[WALL_LEVEL_COUNT] = {
+static const char *const level_names[WALL_LEVEL_COUNT + 1] = {
     [WALL_UNSET] = "", [WALL_OFF] = "off", [WALL_TRY] = "try", [WALL_REQUIRE] = "require"};
+
+const struct value_type wall_level_type = {VALUE_WORD, "off, try or require", .words = level_names};
 
 static const struct {
     const char *name, *member;
@@ -30,17 +32,6 @@ static const char not_home[] = "a list of at most 64 paths below the home direct
 const char *wall_level_name(enum wall_level level)
 {
     return level_names[level];
-}
-
-bool wall_level_parse(const char *text, enum wall_level *ret)
-{
-    for (enum wall_level i = WALL_OFF; i < WALL_LEVEL_COUNT; i++) {
-        if (strcmp(text, level_names[i]) != 0)
-            continue;
-        *ret = i;
-        return true;
-    }
-    return false;
 }
 
 const char *wall_part_name(enum wall_part part)
@@ -114,8 +105,9 @@ static size_t parse_entry(char *word, size_t len, struct wall_home *ret)
     return is_below(word, len) ? len : 0;
 }
 
-const char *wall_parse_home(const char *text, struct wall_options *ret)
+static const char *parse_home(const char *text, void *to)
 {
+    struct wall_options *ret = to;
     static const char blanks[] = ", \t";
     struct wall_home home[WALL_PATHS_MAX];
     size_t lens[WALL_PATHS_MAX];
@@ -147,8 +139,11 @@ const char *wall_parse_home(const char *text, struct wall_options *ret)
     return NULL;
 }
 
-const char *wall_parse_paths(const char *text, char ***ret)
+const struct value_type wall_home_type = {VALUE_OTHER, .parse = parse_home};
+
+static const char *parse_paths(const char *text, void *to)
 {
+    char ***ret = to;
     _cleanup_strv_ char **words = str_split_list(text);
 
     if (strv_len(words) > WALL_PATHS_MAX)
@@ -166,15 +161,24 @@ const char *wall_parse_paths(const char *text, char ***ret)
     return NULL;
 }
 
-const char *wall_check_network(const char *text)
+const struct value_type wall_paths_type = {VALUE_OTHER, .parse = parse_paths};
+
+const char *wall_check_paths(const char *text)
+{
+    return parse_paths(text, NULL);
+}
+
+static bool is_network(const char *text)
 {
     _cleanup_network_ struct network network = NETWORK_INIT;
     struct err ignored = ERR_INIT;
 
-    return text[0] == '\0' || network_parse(text, &network, &ignored) == 0
-               ? NULL
-               : "open, none, or hosts: a name, *.NAME or an address, each perhaps with :PORT";
+    return network_parse(text, &network, &ignored) == 0;
 }
+
+const struct value_type wall_network_type = {
+    VALUE_TEXT, "open, none, or hosts: a name, *.NAME or an address, each perhaps with :PORT",
+    .fits = is_network};
 
 void wall_options_free(struct wall_options *options)
 {
@@ -229,7 +233,7 @@ void wall_report_parse(const struct json *object, struct wall_report *ret)
     const char *level = json_get_text(object, "level");
 
     *ret = (struct wall_report){.level = WALL_UNSET};
-    if (level == NULL || !wall_level_parse(level, &ret->level))
+    if (level == NULL || VALUE_PARSE(&wall_level_type, level, &ret->level) != NULL)
         return;
     for (enum wall_part i = 0; i < WALL_PART_COUNT; i++)
         copy_text(json_get_text(object, parts[i].member), ret->held_by[i], WALL_HOLDER_MAX);

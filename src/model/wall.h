@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/value.h"
 
 enum wall_level {
     WALL_UNSET, /* as the next place says: agent, preset, mas.ini */
@@ -14,9 +15,10 @@ enum wall_level {
     WALL_LEVEL_COUNT
 };
 
-/* Returns "off", "try" or "require"; "" for WALL_UNSET. wall_level_parse() takes the former. */
+/* "off", "try" or "require". */
+extern const struct value_type wall_level_type;
+/* Returns this word; "" for WALL_UNSET. */
 const char *wall_level_name(enum wall_level level);
-bool wall_level_parse(const char *text, enum wall_level *ret);
 
 /* The parts of a wall. */
 enum wall_part {
@@ -60,10 +62,10 @@ struct wall_options {
     bool nested; /* programs may make user namespaces */
 };
 
-/* Parse the value of a key. Return NULL, or a description of valid ones; then *ret stays. */
-const char *wall_parse_home(const char *text, struct wall_options *ret);
-const char *wall_parse_paths(const char *text, char ***ret);
-const char *wall_check_network(const char *text);
+/* Returns NULL, or what valid paths of walls are. */
+const char *wall_check_paths(const char *text);
+/* Of a whole struct wall_options, which gets its home; of its paths; of its network. */
+extern const struct value_type wall_home_type, wall_paths_type, wall_network_type;
 void wall_options_free(struct wall_options *options);
 
 enum { WALL_HOLDER_MAX = 64, WALL_WHY_MAX = 1024 };

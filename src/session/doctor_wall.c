@@ -104,12 +104,9 @@ static void check_scope(struct doctor *doctor)
 
 void doctor_check_machine(struct doctor *doctor)
 {
-    enum wall_level level = WALL_UNSET;
-
     check_scope(doctor);
-
-    (void)wall_level_parse(config_text(doctor->config, SETTING_WALL_LEVEL), &level);
-    doctor->wants.asked = doctor->wants.asked || level >= WALL_TRY;
+    doctor->wants.asked =
+        doctor->wants.asked || config_number(doctor->config, SETTING_WALL_LEVEL) >= WALL_TRY;
     if (doctor->wants.walls || doctor->wants.asked || doctor->wants.none)
         check_walls(doctor);
     if (doctor->wants.limits != 0)

@@ -41,7 +41,7 @@ int launch_hibernate_ms(const struct agent *agent, const struct preset *preset)
     int ms = preset->hibernate_ms;
 
     if (agent->hibernate[0] != '\0')
-        (void)hibernate_parse(agent->hibernate, &ms);
+        (void)VALUE_PARSE(&hibernate_type, agent->hibernate, &ms);
     return ms;
 }
 

@@ -61,14 +61,15 @@ struct start_job {
 struct tmux_team life_tmux_team(const struct life *life, const struct session *session,
                                 const struct team *team, int dir)
 {
-    struct tmux_team ret = {.root = life->root,
-                            .session = session,
-                            .team = team,
-                            .dir = dir,
-                            .status = config_yes(life->config, SETTING_STATUS)};
+    const union setting_value *size = config_value(life->config, SETTING_SIZE);
 
-    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &ret.columns, &ret.rows);
-    return ret;
+    return (struct tmux_team){.root = life->root,
+                              .session = session,
+                              .team = team,
+                              .dir = dir,
+                              .status = config_yes(life->config, SETTING_STATUS),
+                              .columns = size->size.columns,
+                              .rows = size->size.rows};
 }
 
 /* Builds once; writes the row while tmux works. */

@@ -7,6 +7,7 @@
 #include "code/setup.h"
 #include "code/submodule.h"
 #include "session/life_internal.h"
+#include "store/placement.h"
 #include "store/team_file.h"
 
 /* Returns DIR[@REF] of the new session, or NULL. */
@@ -33,7 +34,7 @@ int life_find_project(const struct life *life, const struct life_options *option
         return options->changes
                    ? err_set(err, MAS_USAGE, "cannot use --with-changes without a project")
                    : 0;
-    if (strcmp(config_text(life->config, SETTING_MODE), "legacy") == 0) {
+    if (placement_is_shared((enum mode)config_number(life->config, SETTING_MODE))) {
         (void)err_set(err, MAS_USAGE,
                       "cannot use project '%s' in legacy mode: a legacy session has no workspace "
                       "of its own",

@@ -38,8 +38,8 @@ void life_stop_hosts(const struct life *life, const char *id, struct life_end *e
     _cleanup_close_ int run = dir != -1 ? path_open_dir(dir, WORKSPACE_RUN) : -1;
     _cleanup_strv_ char **names = hosts_list(run, WORKSPACE_HOST_SOCKET);
     _cleanup_str_ struct str head = STR_INIT;
-    int hangup = config_ms(life->config, SETTING_HANGUP);
-    int terminate = config_ms(life->config, SETTING_TERMINATE);
+    int hangup = config_number(life->config, SETTING_HANGUP);
+    int terminate = config_number(life->config, SETTING_TERMINATE);
     size_t count = strv_len(names);
     struct host_call *calls = mem_alloc((count + 1) * sizeof *calls);
 
@@ -77,8 +77,8 @@ void life_clean_run(int dir)
 int life_await_hosts(const struct life *life, int dir, const char *id, const char *what,
                      struct err *err)
 {
-    int64_t end = time_monotonic_ms() + GONE_MS + config_ms(life->config, SETTING_HANGUP) +
-                  config_ms(life->config, SETTING_TERMINATE);
+    int64_t end = time_monotonic_ms() + GONE_MS + config_number(life->config, SETTING_HANGUP) +
+                  config_number(life->config, SETTING_TERMINATE);
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
     _cleanup_strv_ char **names = hosts_list(run, WORKSPACE_HOST_LOCK);
 

@@ -77,7 +77,7 @@ static int check_options(const struct life *life, const struct life_options *opt
 static int fill_session(const struct life *life, const struct life_options *options,
                         const char *template, struct session *session, struct err *err)
 {
-    (void)mode_parse(config_text(life->config, SETTING_MODE), &session->mode);
+    session->mode = (enum mode)config_number(life->config, SETTING_MODE);
     if (options->migrating) {
         session->mode = MODE_LEGACY;
         session->migrating = MIGRATING_STOPPED;
@@ -101,14 +101,13 @@ int life_check_start(const struct life *life, const struct team *team,
                      struct err *err)
 {
     _cleanup_free_ char *program = NULL;
-    int columns = 0;
-    int rows = 0;
+    const union setting_value *size = config_value(life->config, SETTING_SIZE);
 
-    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &columns, &rows);
     probe->cache = life->root->sessions;
     if (launch_check_begin(life->config, team, NULL, probe, err) == -1 ||
         launch_check_limits(life->config, team, NULL, limits, err) == -1 ||
-        tmux_program(&program, err) == -1 || tmux_check_size(team, columns, rows, err) == -1)
+        tmux_program(&program, err) == -1 ||
+        tmux_check_size(team, size->size.columns, size->size.rows, err) == -1)
         return -1;
     if (life->memory == NULL)
         return 0;

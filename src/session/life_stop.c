@@ -16,7 +16,7 @@
 
 static int hangup_ms(const struct life *life)
 {
-    return config_ms(life->config, SETTING_HANGUP);
+    return config_number(life->config, SETTING_HANGUP);
 }
 
 /* Ends the remaining processes. If tmux could not be reached, these include the hosts. */

@@ -85,7 +85,7 @@ int life_hunt_down(const struct life *life, const struct life_hunt *hunt, int ha
         int sig; /* 0: only wait */
         int wait_ms;
     } steps[] = {{0, hangup_ms},
-                 {SIGTERM, config_ms(life->config, SETTING_TERMINATE)},
+                 {SIGTERM, config_number(life->config, SETTING_TERMINATE)},
                  {SIGKILL, KILL_WAIT_MS},
                  {SIGKILL, KILL_WAIT_MS}, /* processes forked while the others were killed */
                  {SIGKILL, KILL_WAIT_MS}};

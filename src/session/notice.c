@@ -279,11 +279,10 @@ static int tell_terminal(struct notice_delivery *delivery, const struct notice *
                          const struct texts *texts, struct err *err)
 {
     _cleanup_str_ struct str bytes = STR_INIT;
-    unsigned ways = 0;
+    const int ways = config_number(delivery->config, SETTING_NOTIFY_TERMINAL);
     int rc = 0;
 
     (void)notice;
-    (void)notice_parse_ways(config_text(delivery->config, SETTING_NOTIFY_TERMINAL), &ways);
     if ((ways & NOTICE_OSC9) != 0)
         str_addf(&bytes, "\033]9;%s: %s\033\\", str_text(&texts->title), str_text(&texts->body));
     if ((ways & NOTICE_OSC777) != 0)
@@ -345,13 +344,12 @@ static void deliver_one(struct notice_delivery *delivery, const struct notice *n
 
 static bool is_quiet(const struct config *config)
 {
-    struct notice_quiet quiet = {.from = 0};
     time_t now = time(NULL);
     struct tm local;
 
-    (void)notice_parse_quiet(config_text(config, SETTING_NOTIFY_QUIET), &quiet);
     return localtime_r(&now, &local) != NULL &&
-           notice_is_quiet(&quiet, local.tm_hour * MINUTES + local.tm_min);
+           notice_is_quiet(&config_value(config, SETTING_NOTIFY_QUIET)->quiet,
+                           local.tm_hour * MINUTES + local.tm_min);
 }
 
 /* Returns true if a person looks at the pane. */

@@ -10,11 +10,11 @@ int retention_read(const struct config *config, struct retention *ret, struct er
 {
     struct retention options = {.archive = config_yes(config, SETTING_CLEAN_ARCHIVE)};
 
-    options.by_age = time_parse_age(config_text(config, SETTING_CLEAN_OLDER), &options.age);
+    options.by_age = config_text(config, SETTING_CLEAN_OLDER)[0] != '\0';
+    options.age = (time_t)config_value(config, SETTING_CLEAN_OLDER)->number;
     options.by_count = config_text(config, SETTING_CLEAN_KEEP)[0] != '\0';
-    if (options.by_count)
-        options.keep = (size_t)config_number(config, SETTING_CLEAN_KEEP);
-    (void)retention_parse_status(config_text(config, SETTING_CLEAN_STATUS), &options.statuses);
+    options.keep = (size_t)config_number(config, SETTING_CLEAN_KEEP);
+    options.statuses = (unsigned)config_number(config, SETTING_CLEAN_STATUS);
     if (!options.by_age && !options.by_count && options.statuses == 0) {
         (void)err_set(err, MAS_USAGE, "cannot clean: no criterion selects the sessions to remove");
         return err_hint(err, "give --older-than, --keep or --status, or set them under [retention] "

@@ -77,10 +77,9 @@ static void check_windows(struct template_check *check)
     const struct team *team = &check->tmpl->team;
     _cleanup_free_ char *socket = NULL;
     struct err err = ERR_INIT;
-    int columns = 0;
-    int rows = 0;
+    const int columns = config_value(check->config, SETTING_SIZE)->size.columns;
+    const int rows = config_value(check->config, SETTING_SIZE)->size.rows;
 
-    (void)setting_parse_size(config_text(check->config, SETTING_SIZE), &columns, &rows);
     for (size_t i = 0; i < team->window_count; i++) {
         const struct window *window = &team->windows[i];
         if (window->count > 0 && !layout_fits(window->layout, window->count, columns, rows))

@@ -9,10 +9,8 @@
 #include "store/config.h"
 
 #include "base/ini.h"
-#include "base/number.h"
 #include "base/path.h"
 #include "base/suggest.h"
-#include "base/time.h"
 #include "model/env_name.h"
 #include "store/shipped.h"
 
@@ -21,12 +19,19 @@
 /* The beginning of a section of a remote. */
 #define REMOTE_SECTION "host "
 
-static void set(struct config *config, enum setting setting, const char *text, const char *origin)
+/* Sets a value, or returns what a valid one is. */
+static const char *set(struct config *config, enum setting setting, const char *text,
+                       const char *origin)
 {
+    const char *want = setting_parse(setting, text, &config->settings[setting].value);
+
+    if (want != NULL)
+        return want;
     free(config->settings[setting].text);
     free(config->settings[setting].origin);
     config->settings[setting].text = mem_dup(text);
     config->settings[setting].origin = mem_dup(origin);
+    return NULL;
 }
 
 /* Finds the preset or creates an empty one. */
@@ -191,16 +196,16 @@ static int read_entry(const struct ini_line *line, void *arg, struct err *err)
         known = true;
         if (line->key == NULL || strcmp(line->key, setting_infos[i].key) != 0)
             continue;
-        const char *want = setting_infos[i].check(line->value);
+        _cleanup_free_ char *origin = mem_printf("%s:%d", line->file, line->line);
+        bool ignored = (setting_infos[i].how & SETTING_IS_PROGRAM) != 0 && !reader->believed;
+        const char *want = ignored ? setting_parse((enum setting)i, line->value, NULL)
+                                   : set(reader->config, (enum setting)i, line->value, origin);
         if (want != NULL)
             return ini_fail(line, err, "'%s' is not %s", line->value, want);
-        _cleanup_free_ char *origin = mem_printf("%s:%d", line->file, line->line);
-        if (setting_names_program((enum setting)i) && !reader->believed) {
+        if (ignored) {
             free(reader->config->disbelieved);
-            reader->config->disbelieved = line->value[0] != '\0' ? mem_dup(origin) : NULL;
-            return 0;
+            reader->config->disbelieved = line->value[0] != '\0' ? TAKE_PTR(origin) : NULL;
         }
-        set(reader->config, (enum setting)i, line->value, origin);
         return 0;
     }
     if (line->key == NULL && known)
@@ -273,11 +278,10 @@ static int read_environment(struct config *config, struct err *err)
         /* inside a team this variable describes that team and is not a request */
         if (i == SETTING_MODE && getenv("MAS_SESSION_ID") != NULL)
             continue;
-        const char *want = setting_infos[i].check(value);
+        const char *want = set(config, (enum setting)i, value, setting_infos[i].env);
         if (want != NULL)
             return err_set(err, MAS_FAILED, "cannot use %s='%s': it is not %s",
                            setting_infos[i].env, value, want);
-        set(config, (enum setting)i, value, setting_infos[i].env);
     }
     return 0;
 }
@@ -342,7 +346,7 @@ int config_load(const struct root *root, bool with_presets, struct config *ret,
     struct diagnostics *diagnostics = wrong != NULL ? wrong : &own;
 
     for (size_t i = 0; i < SETTING_COUNT; i++)
-        set(&config, (enum setting)i, setting_infos[i].fallback, "built in");
+        (void)set(&config, (enum setting)i, setting_infos[i].fallback, "built in");
     if (read_files(root, with_presets, &config, diagnostics, err) == -1 ||
         diagnostics_fail(diagnostics, MAS_FAILED, err) == -1 ||
         read_environment(&config, err) == -1)
@@ -390,36 +394,29 @@ bool config_is_of_env(const struct config *config, enum setting setting)
     return env != NULL && strcmp(config->settings[setting].origin, env) == 0;
 }
 
-int config_ms(const struct config *config, enum setting setting)
+const union setting_value *config_value(const struct config *config, enum setting setting)
 {
-    int ms = 0;
-    (void)time_parse_duration(config->settings[setting].text, &ms);
-    return ms;
+    return &config->settings[setting].value;
 }
 
 uint64_t config_bytes(const struct config *config, enum setting setting)
 {
-    uint64_t size = 0;
-    (void)number_parse_size(config->settings[setting].text, UINT64_MAX, &size);
-    return size;
+    return (uint64_t)config->settings[setting].value.number;
 }
 
 int config_number(const struct config *config, enum setting setting)
 {
-    uint64_t n = 0;
-    (void)setting_parse_count(config->settings[setting].text, INT_MAX, &n);
-    return (int)n;
+    return (int)config->settings[setting].value.number;
 }
 
 bool config_yes(const struct config *config, enum setting setting)
 {
-    const char *text = config->settings[setting].text;
-    return strcmp(text, "yes") == 0 || strcmp(text, "on") == 0;
+    return config->settings[setting].value.number != 0;
 }
 
 bool config_links(const struct config *config)
 {
-    return strcmp(config->settings[SETTING_HARDLINK].text, "readonly") == 0;
+    return config_yes(config, SETTING_HARDLINK);
 }
 
 struct log_limits config_log_limits(const struct config *config)
@@ -431,11 +428,11 @@ struct log_limits config_log_limits(const struct config *config)
 int config_override(struct config *config, enum setting setting, const char *value,
                     const char *origin, struct err *err)
 {
-    const char *want = setting_infos[setting].check(value);
-    if (want != NULL)
-        return err_set(err, MAS_USAGE, "cannot use %s '%s': it is not %s", origin, value, want);
-    set(config, setting, value, origin);
-    return 0;
+    const char *want = set(config, setting, value, origin);
+
+    return want == NULL
+               ? 0
+               : err_set(err, MAS_USAGE, "cannot use %s '%s': it is not %s", origin, value, want);
 }
 
 const struct preset *config_preset(const struct config *config, const char *name)

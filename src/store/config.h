@@ -14,6 +14,7 @@
 struct config {
     struct {
         char *text;
+        union setting_value value;
         char *origin; /* "built in", "MAS_TMUX_SOCKET", "/root/mas.ini:12", "--agent" */
     } settings[SETTING_COUNT];
     struct config_named {
@@ -54,8 +55,9 @@ void config_free(struct config *config);
 const char *config_text(const struct config *config, enum setting setting);
 /* Returns true if the value comes from an environment variable. */
 bool config_is_of_env(const struct config *config, enum setting setting);
-/* Return a setting's value as milliseconds, as bytes, as a number, or as yes or no. */
-int config_ms(const struct config *config, enum setting setting);
+/* Return what it is: all of it, bytes, a number of at most INT_MAX (also a time in ms, and the
+ * index of a word), yes or no. */
+const union setting_value *config_value(const struct config *config, enum setting setting);
 uint64_t config_bytes(const struct config *config, enum setting setting);
 int config_number(const struct config *config, enum setting setting);
 bool config_yes(const struct config *config, enum setting setting); /* also on and off */

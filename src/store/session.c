@@ -326,7 +326,7 @@ static int derive_socket(const struct root *root, struct session *session, struc
 
     if (config_load(root, false, &config, NULL, err) == -1)
         return -1;
-    bool own = strcmp(config_text(&config, SETTING_SERVER), "per-session") == 0;
+    bool own = config_number(&config, SETTING_SERVER) == SERVER_PER_SESSION;
     if (tmux_place(own ? session->tmux_name : config_text(&config, SETTING_SOCKET), &socket, err) ==
         -1)
         return -1;

@@ -196,11 +196,10 @@ static int64_t of_setting(const struct config *config, enum limit_kind kind, con
         [LIMIT_MEMORY] = SETTING_LIMIT_MEMORY,       [LIMIT_CPUS] = SETTING_LIMIT_CPUS,
         [LIMIT_PROCESSES] = SETTING_LIMIT_PROCESSES,
     };
-    int64_t amount = 0;
+    int64_t amount = config_value(config, settings[kind])->number;
 
-    (void)limit_parse(kind, config_text(config, settings[kind]), &amount);
     *ret_from = config->settings[settings[kind]].origin;
-    return amount;
+    return amount > 0 ? amount : -1;
 }
 
 struct limits_held session_limits_hold(const struct session_limits *limits,

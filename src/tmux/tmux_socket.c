@@ -24,7 +24,7 @@ int tmux_shared_socket(const struct config *config, char **ret, struct err *err)
 /* Returns true if the settings give each session a server of its own. */
 static bool is_per_session(const struct config *config)
 {
-    return strcmp(config_text(config, SETTING_SERVER), "per-session") == 0;
+    return config_number(config, SETTING_SERVER) == SERVER_PER_SESSION;
 }
 
 int tmux_configured_socket(const struct config *config, const char *tmux_name, char **ret,

@@ -23,14 +23,11 @@ struct choice {
 static struct choice choose(const struct config *config, const struct team *team,
                             const struct agent *agent, const struct preset *preset)
 {
-    enum wall_level setting = WALL_UNSET;
-
-    (void)wall_level_parse(config_text(config, SETTING_WALL_LEVEL), &setting);
     const struct choice choices[] = {
         {WALL_BY_SESSION, team->wall},
         {WALL_BY_AGENT, agent->wall},
         {WALL_BY_PRESET, preset->wall.level},
-        {WALL_BY_SETTING, setting},
+        {WALL_BY_SETTING, (enum wall_level)config_number(config, SETTING_WALL_LEVEL)},
         {WALL_BY_HOME, preset->wall.home_count > 0 ? WALL_TRY : WALL_UNSET},
         {WALL_BY_NOTHING, WALL_OFF},
     };

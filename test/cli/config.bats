@@ -45,10 +45,10 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 
 @test "what hosts read needs a restart, but for the times of stop, which it says" {
     local name needs
-    needs=$(sed -n '/^bool setting_needs_restart/,/^}/p' "$PROJECT/src/model/setting.c")
+    needs=$(awk -F'[][]' '/^    \[SETTING_/ { name = $2 } /SETTING_OF_HOSTS/ { print name }' "$PROJECT/src/model/setting.c")
     while read -r name; do
         grep -rqwF "$name" "$PROJECT/src/host" || continue
-        [[ $name = SETTING_HANGUP || $name = SETTING_TERMINATE || $needs = *"[$name] = true"* ]] || { echo "$name"; return 1; }
+        [[ $name = SETTING_HANGUP || $name = SETTING_TERMINATE || $needs = *"$name"* ]] || { echo "$name"; return 1; }
     done < <(grep -oE '^    SETTING_[A-Z_]+' "$PROJECT/src/model/setting.h")
     "$MAS" config --json >"$T/config"
     jq -e '.settings | map({(.key): .restart}) | add |

@@ -8,11 +8,11 @@ TEST(kinds_are_a_list)
 {
     unsigned kinds = 99;
 
-    CHECK(notice_parse_kinds("", &kinds));
+    CHECK(VALUE_PARSE(&notice_kinds_type, "", &kinds) == NULL);
     CHECK_INT(kinds, 0);
-    CHECK(notice_parse_kinds("waiting, done conflict", &kinds));
+    CHECK(VALUE_PARSE(&notice_kinds_type, "waiting, done conflict", &kinds) == NULL);
     CHECK_INT(kinds, 1U << NOTICE_WAITING | 1U << NOTICE_DONE | 1U << NOTICE_CONFLICT);
-    CHECK(!notice_parse_kinds("waiting, maybe", &kinds));
+    CHECK(VALUE_PARSE(&notice_kinds_type, "waiting, maybe", &kinds) != NULL);
     CHECK_INT(kinds, 1U << NOTICE_WAITING | 1U << NOTICE_DONE | 1U << NOTICE_CONFLICT);
 }
 

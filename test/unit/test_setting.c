@@ -7,7 +7,8 @@ TEST(built_in_values_are_valid)
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting_info *info = &setting_infos[i];
         char name[64];
-        if (!CHECK(info->section != NULL && info->check(info->fallback) == NULL))
+        if (!CHECK(info->section != NULL &&
+                   setting_parse((enum setting)i, info->fallback, NULL) == NULL))
             unit_print_str("setting", setting_name((enum setting)i, name));
         CHECK(info->help[0] != '\0' && strchr(info->help, '\n') == NULL);
         for (size_t j = 0; j < i; j++)
@@ -102,7 +103,7 @@ static void check_each(enum setting setting, const char *list, bool is_good)
         const char *end = strchr(at, '|');
         _cleanup_free_ char *value = mem_dupn(at, end != NULL ? (size_t)(end - at) : strlen(at));
         char name[64];
-        if (!CHECK_INT(setting_infos[setting].check(value) == NULL, is_good)) {
+        if (!CHECK_INT(setting_parse(setting, value, NULL) == NULL, is_good)) {
             unit_print_str("setting", setting_name(setting, name));
             unit_print_str("value", value);
         }
@@ -137,7 +138,7 @@ TEST(long_values_are_refused)
         for (size_t more = 0; more < 2; more++) {
             char *end = &value[cases[i].most + more];
             *end = '\0';
-            CHECK_INT(setting_infos[cases[i].setting].check(value) == NULL, more == 0);
+            CHECK_INT(setting_parse(cases[i].setting, value, NULL) == NULL, more == 0);
             *end = 'x';
         }
 }
@@ -213,8 +214,8 @@ TEST(reads_values)
                       "[stop]\nhangup=7\n[log]\nsize=64K\nkeep=5\n[limits]\nsession=2G\n"
                       "[memory]\nrecall=on\n[workspace]\nlazy=yes\nhardlink=readonly\n"));
     MUST(config_load(&f.root, false, &config, NULL, &err));
-    CHECK_INT(config_ms(&config, SETTING_HANGUP), 7000);
-    CHECK_INT(config_ms(&config, SETTING_TERMINATE), 3000);
+    CHECK_INT(config_number(&config, SETTING_HANGUP), 7000);
+    CHECK_INT(config_number(&config, SETTING_TERMINATE), 3000);
     CHECK_INT(config_bytes(&config, SETTING_LIMIT_SESSION), INT64_C(2) << 30);
     CHECK_INT(config_log_limits(&config).size, 65536);
     CHECK_INT(config_log_limits(&config).keep, 5);

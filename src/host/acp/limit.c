@@ -332,7 +332,7 @@ void limit_turn_ended(struct host *host, bool succeeded)
 void limit_refused(struct host *host, const struct limit_refusal *told)
 {
     struct agent_limit *limit = &host->conversation->limit;
-    int retry_ms = config_ms(&host->config, SETTING_LIMIT_RETRY);
+    int retry_ms = config_number(&host->config, SETTING_LIMIT_RETRY);
     int64_t number = host->conversation->turn.prompt.number;
     struct login_limit news = {.until_ms = told->until_ms};
     struct login_limit known;

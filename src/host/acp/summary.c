@@ -82,8 +82,7 @@ bool summary_begin(struct host *host)
     struct conversation *conversation = host->conversation;
     const struct agent_link *link = &conversation->link;
 
-    if (conversation->resume.summed ||
-        strcmp(config_text(&host->config, SETTING_MEMORY_SUMMARY), "agent") != 0)
+    if (conversation->resume.summed || !config_yes(&host->config, SETTING_MEMORY_SUMMARY))
         return false;
     conversation->resume.summed = true;
     _cleanup_free_ char *text = read_long(host);
