@@ -91,6 +91,19 @@ bool file_is_no_own(const struct err *err)
            err->number == EISDIR;
 }
 
+int file_read_if_there(int dir, const char *name, size_t max, char **ret, size_t *ret_len,
+                       struct err *err)
+{
+    struct err why = ERR_INIT;
+
+    if (file_read(dir, name, max, ret, ret_len, &why) == 0)
+        return 1;
+    if (why.number == ENOENT)
+        return 0;
+    *err = why;
+    return -1;
+}
+
 bool file_is_wrong(const struct err *err)
 {
     return err->number == ENOENT || err->number == ELOOP || err->number == EINVAL ||

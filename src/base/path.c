@@ -85,6 +85,19 @@ int path_make_dir(int dir, const char *name, mode_t mode)
     return -1;
 }
 
+/* Opens a part of a path, or makes it. */
+static int make_part(int dir, const char *name, mode_t mode)
+{
+    int fd = strcmp(name, "..") == 0 ? (errno = EXDEV, -1) : path_open_dir(dir, name);
+
+    if (fd != -1 || errno != ENOENT)
+        return fd;
+    fd = mode != PATH_BY_UMASK           ? path_make_dir(dir, name, mode)
+         : mkdirat(dir, name, 0777) == 0 ? path_open_dir(dir, name)
+                                         : -1;
+    return fd == -1 && errno == EEXIST ? path_open_dir(dir, name) : fd;
+}
+
 int path_make_below(int dir, const char *rel, mode_t mode)
 {
     _cleanup_free_ char *rest = mem_dup(rel);
@@ -93,15 +106,36 @@ int path_make_below(int dir, const char *rel, mode_t mode)
     for (char *next = rest, *name; at != -1 && (name = strsep(&next, "/")) != NULL;) {
         if (*name == '\0')
             continue;
-        int below = path_make_dir(at, name, mode);
-        if (below == -1 && errno == EEXIST)
-            below = path_open_dir(at, name);
+        int below = make_part(at, name, mode);
         int number = errno;
         fd_closep(&at);
         errno = number;
         at = below;
     }
     return TAKE_FD(at);
+}
+
+/* Returns what is above the last part of a path: "." if that is all of it. The caller frees it. */
+static char *cut_name(const char *path, const char **ret_name)
+{
+    const char *slash = strrchr(path, '/');
+
+    *ret_name = slash != NULL ? slash + 1 : path;
+    return slash != NULL ? mem_dupn(path, (size_t)(slash - path)) : mem_dup(".");
+}
+
+int path_make_above(int dir, const char *rel, mode_t mode, const char **ret_name)
+{
+    _cleanup_free_ char *above = cut_name(rel, ret_name);
+
+    return path_make_below(dir, above, mode);
+}
+
+int path_open_above(int dir, const char *rel, const char **ret_name)
+{
+    _cleanup_free_ char *above = cut_name(rel, ret_name);
+
+    return path_open_beneath(dir, above, O_RDONLY | O_DIRECTORY);
 }
 
 /* Reads all names from `dir` and closes it. */

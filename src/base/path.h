@@ -20,9 +20,15 @@ int path_open_dir(int dir, const char *name);
  * errno. */
 int path_make_dir(int dir, const char *name, mode_t mode);
 
-/* Opens a directory below `dir`, a relative path, and creates with this mode what is missing of it.
- * Follows no symbolic link. Returns a descriptor, or -1 with errno. */
+/* Opens a directory below `dir`, a relative path, and creates with this mode what is missing of it,
+ * or with PATH_BY_UMASK as mkdir(1) does. Follows no symbolic link and no "..". Returns a
+ * descriptor, or -1 with errno. */
 int path_make_below(int dir, const char *rel, mode_t mode);
+#define PATH_BY_UMASK ((mode_t)0)
+/* Likewise the directory in which a relative path ends. *ret_name is its last part. */
+int path_make_above(int dir, const char *rel, mode_t mode, const char **ret_name);
+/* The same without creating anything. */
+int path_open_above(int dir, const char *rel, const char **ret_name);
 
 /* Renames an entry, but never over another one: fails with EEXIST. Returns -1 with errno. Where the
  * file system cannot do that in one step (NFS, 9p, many of FUSE), it links and unlinks a file, so

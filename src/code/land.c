@@ -342,18 +342,14 @@ static int read_journal(const struct repo *repo, struct json **ret, struct err *
 {
     _cleanup_close_ int dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
-    struct err why = ERR_INIT;
     size_t len = 0;
 
     *ret = NULL;
     if (dir == -1)
         return err_errno(err, "cannot open '%s'", repo->git);
-    if (file_read(dir, JOURNAL, JOURNAL_MAX, &text, &len, &why) == -1) {
-        if (why.number == ENOENT)
-            return 0;
-        *err = why;
-        return -1;
-    }
+    int there = file_read_if_there(dir, JOURNAL, JOURNAL_MAX, &text, &len, err);
+    if (there != 1)
+        return there;
     return json_parse(text, len, JOURNAL_MAX, ret, err);
 }
 

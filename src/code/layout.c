@@ -39,12 +39,11 @@ int layout_make(int dir, const char *head, const struct str *config, struct err 
 
 int layout_ref(int dir, const char *ref, const char *oid, struct err *err)
 {
-    const char *name = strrchr(ref, '/');
-    _cleanup_free_ char *above = name != NULL ? mem_dupn(ref, (size_t)(name - ref)) : mem_dup(".");
+    const char *name;
     _cleanup_free_ char *line = mem_printf("%s\n", oid);
-    _cleanup_close_ int at = path_make_below(dir, above, 0755);
+    _cleanup_close_ int at = path_make_above(dir, ref, 0755, &name);
 
     if (at == -1)
         return err_errno(err, "cannot make '%s'", ref);
-    return file_create(at, name != NULL ? name + 1 : ref, line, strlen(line), 0644, err);
+    return file_create(at, name, line, strlen(line), 0644, err);
 }

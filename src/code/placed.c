@@ -21,39 +21,6 @@ enum {
     RECORD_MAX = 64 << 20, /* bytes of a list of files */
 };
 
-/* Opens the directory in which a file lies, without following a link. *ret_base is its name there.
- */
-static int open_parent(int top, const char *name, const char **ret_base)
-{
-    const char *slash = strrchr(name, '/');
-    _cleanup_free_ char *dir =
-        slash != NULL ? mem_dupn(name, (size_t)(slash - name)) : mem_dup(".");
-
-    *ret_base = slash != NULL ? slash + 1 : name;
-    return path_open_beneath(top, dir, O_RDONLY | O_DIRECTORY);
-}
-
-/* Like open_parent(), but makes missing directories. */
-static int make_parent(int top, const char *name, const char **ret_base)
-{
-    _cleanup_free_ char *rest = mem_dup(name);
-    int at = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char *part = rest;
-
-    for (char *slash; at != -1 && (slash = strchr(part, '/')) != NULL; part = slash + 1) {
-        *slash = '\0';
-        int next = path_make_dir(at, part, 0755);
-        if (next == -1 && errno == EEXIST)
-            next = path_open_dir(at, part);
-        int saved = errno;
-        close(at);
-        errno = saved;
-        at = next;
-    }
-    *ret_base = name + (part - rest);
-    return at;
-}
-
 /* ---- .worktreeinclude */
 
 static int refuse(const struct project *project, const char *name, const char *why, struct err *err)
@@ -249,7 +216,7 @@ static int copy_one(const struct project *project, int from, int to, const char 
                     struct err *err)
 {
     const char *base = NULL;
-    _cleanup_close_ int dir = open_parent(from, name, &base);
+    _cleanup_close_ int dir = path_open_above(from, name, &base);
     _cleanup_free_ char *text = NULL;
     struct err why = ERR_INIT;
     struct stat st;
@@ -266,7 +233,7 @@ static int copy_one(const struct project *project, int from, int to, const char 
     if (len > *left)
         return refuse(project, PLACED_LIST, "it names more than 256 MiB", err);
     *left -= len;
-    _cleanup_close_ int parent = make_parent(to, name, &base);
+    _cleanup_close_ int parent = path_make_above(to, name, 0755, &base);
     if (parent == -1)
         return err_errno(err, "cannot make the directory of '%s'", name);
     return file_create(parent, base, text, len, st.st_mode & 0777, err);

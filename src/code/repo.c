@@ -91,7 +91,7 @@ int repo_lock(const struct repo *repo, const char *name, int wait_ms, const char
 {
     _cleanup_free_ char *path = mem_printf("%s/" CODE_LOCKS, repo->workspace);
 
-    if (mkdir(path, 0700) == -1 && errno != EEXIST) /* an earlier mas did not make it */
+    if (mkdir(path, 0700) == -1 && errno != EEXIST) /* as in a session from an archive */
         return err_errno(err, "cannot make '%s'", path);
     _cleanup_close_ int dir = path_open_dir(AT_FDCWD, path);
     return dir == -1 ? err_errno(err, "cannot open '%s'", path)

@@ -96,19 +96,15 @@ int setup_load(const struct repo *repo, struct setup *ret, struct err *err)
 {
     _cleanup_close_ int dir = open_dir(repo, false);
     _cleanup_free_ char *text = NULL;
-    struct err why = ERR_INIT;
     struct kv kv = {.count = 0};
     size_t len = 0;
 
     *ret = (struct setup){.exists = false};
     if (dir == -1)
         return errno == ENOENT ? 0 : err_errno(err, "cannot open '" CODE_GIT "/" SETUP_DIR "'");
-    if (file_read(dir, SETUP_FILE, KV_FILE_MAX, &text, &len, &why) == -1) {
-        if (why.number == ENOENT)
-            return 0;
-        *err = why;
-        return -1;
-    }
+    int there = file_read_if_there(dir, SETUP_FILE, KV_FILE_MAX, &text, &len, err);
+    if (there != 1)
+        return there;
     int rc = kv_parse(text, len, &kv, err);
     const char *from = rc == 0 ? kv_get(&kv, "FROM") : NULL;
     const char *hash = rc == 0 ? kv_get(&kv, "HASH") : NULL;

@@ -98,12 +98,9 @@ static int add_shallow(const struct repo *repo, const char *checkout, struct err
 
     if (from == -1 || to == -1)
         return err_errno(err, "cannot open '%s'", from == -1 ? checkout : repo->git);
-    if (file_read(from, "shallow", SHALLOW_MAX, &text, &len, &why) == -1) {
-        if (why.number == ENOENT)
-            return 0;
-        *err = why;
-        return -1;
-    }
+    int there = file_read_if_there(from, "shallow", SHALLOW_MAX, &text, &len, err);
+    if (there != 1)
+        return there;
     if (file_read(to, "shallow", SHALLOW_MAX, &old, &len, &why) == 0)
         str_add(&all, old);
     for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)

@@ -99,17 +99,13 @@ static int copy_shallow(const struct repo *repo, int dir, struct err *err)
 {
     _cleanup_close_ int from = open(repo->git, O_PATH | O_DIRECTORY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
-    struct err why = ERR_INIT;
     size_t len = 0;
 
     if (from == -1)
         return err_errno(err, "cannot open '%s'", repo->git);
-    if (file_read(from, "shallow", CONFIG_MAX, &text, &len, &why) == -1) {
-        if (why.number == ENOENT)
-            return 0;
-        *err = why;
-        return -1;
-    }
+    int there = file_read_if_there(from, "shallow", CONFIG_MAX, &text, &len, err);
+    if (there != 1)
+        return there;
     return file_replace(dir, "shallow", text, len, 0644, err);
 }
 

@@ -156,23 +156,12 @@ static int check_still(const struct sync *sync, struct err *err)
 /* Opens the directory of the agent's branch; it is missing if all refs are packed. */
 static int open_refs(struct sync *sync, struct err *err)
 {
-    _cleanup_free_ char *path = mem_dup(sync->branch);
-    _cleanup_close_ int at = openat(sync->stranger.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char *name = path;
+    const char *name;
 
-    for (char *slash; at != -1 && (slash = strchr(name, '/')) != NULL; name = slash + 1) {
-        *slash = '\0';
-        int next = path_open_dir(at, name);
-        if (next == -1 && errno == ENOENT)
-            next = path_make_dir(at, name, 0755);
-        fd_closep(&at);
-        at = next;
-    }
-    if (at == -1)
-        return err_errno(err, "cannot update the branch of agent '%s'", sync->stranger.agent);
-    sync->refs = at;
-    at = -1;
-    return 0;
+    sync->refs = path_make_above(sync->stranger.fd, sync->branch, 0755, &name);
+    return sync->refs != -1
+               ? 0
+               : err_errno(err, "cannot update the branch of agent '%s'", sync->stranger.agent);
 }
 
 static int lock_both(struct sync *sync, struct err *err)

@@ -83,14 +83,11 @@ int session_limits_read(int dir, struct session_limits *ret, struct err *err)
     struct err why = ERR_INIT;
     size_t len = 0;
 
-    if (file_read(dir, WORKSPACE_LIMITS, LIMITS_FILE_MAX, &text, &len, &why) == -1) {
-        if (why.number != ENOENT) {
-            *err = why;
-            return -1;
-        }
+    int there = file_read_if_there(dir, WORKSPACE_LIMITS, LIMITS_FILE_MAX, &text, &len, err);
+    if (there == 0)
         *ret = limits;
-        return 0;
-    }
+    if (there != 1)
+        return there;
     if (json_parse(text, len, LIMITS_FILE_MAX, &file, &why) == -1)
         return err_set(err, MAS_DAMAGED, "cannot read '" WORKSPACE_LIMITS "': %s", why.text);
     read_set(file, &limits.all);

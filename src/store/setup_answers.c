@@ -26,17 +26,13 @@ static int check_owner(const struct root *root, struct err *err)
 static int read_lines(const struct root *root, char ***ret, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
-    struct err why = ERR_INIT;
     size_t len = 0;
 
     if (check_owner(root, err) == -1)
         return -1;
-    if (file_read(root->sessions, SETUP_ANSWERS_FILE, FILE_MAX, &text, &len, &why) == -1) {
-        if (why.number == ENOENT)
-            return 0;
-        *err = why;
-        return -1;
-    }
+    int there = file_read_if_there(root->sessions, SETUP_ANSWERS_FILE, FILE_MAX, &text, &len, err);
+    if (there != 1)
+        return there;
     for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
         if (strlen(line) > SHA256_HEX && line[SHA256_HEX] == ' ')
             strv_push(ret, line);

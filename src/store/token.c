@@ -83,20 +83,16 @@ int tokens_read(const struct root *root, struct tokens *ret, struct err *err)
 {
     struct tokens tokens = TOKENS_INIT;
     _cleanup_free_ char *text = NULL;
-    struct err why = ERR_INIT;
     size_t number = 0;
     size_t len = 0;
 
     if (check_owner(root, err) == -1)
         return -1;
-    if (file_read(root->sessions, TOKENS_FILE, FILE_MAX, &text, &len, &why) == -1) {
-        if (why.number != ENOENT) {
-            *err = why;
-            return -1;
-        }
+    int there = file_read_if_there(root->sessions, TOKENS_FILE, FILE_MAX, &text, &len, err);
+    if (there == 0)
         *ret = tokens;
-        return 0;
-    }
+    if (there != 1)
+        return there;
     if (strlen(text) < len)
         return err_set(err, MAS_DAMAGED,
                        "cannot read '" ROOT_SESSIONS "/" TOKENS_FILE "': it has a NUL byte");

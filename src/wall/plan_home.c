@@ -78,21 +78,6 @@ static char **list_places(const struct wall_plan *plan)
 
 /* ---- what mas makes before the agent starts, when nobody else is in the directory */
 
-/* Opens the directory above a path, and makes those on the way. */
-static int open_above(int home, const char *path)
-{
-    int dir = fcntl(home, F_DUPFD_CLOEXEC, 3);
-
-    for (const char *slash; dir != -1 && (slash = strchr(path, '/')) != NULL; path = slash + 1) {
-        _cleanup_free_ char *name = mem_dupn(path, (size_t)(slash - path));
-        int below =
-            mkdirat(dir, name, 0755) == 0 || errno == EEXIST ? path_open_dir(dir, name) : -1;
-        (void)close(dir);
-        dir = below;
-    }
-    return dir;
-}
-
 static bool is_dir(const struct wall_mount *mount)
 {
     struct stat st;
@@ -108,9 +93,8 @@ static bool is_dir(const struct wall_mount *mount)
 /* Makes what one mount needs. */
 static bool make_place(int home, const struct wall_mount *mount, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    _cleanup_close_ int dir = open_above(home, path);
+    const char *name;
+    _cleanup_close_ int dir = path_make_above(home, path, 0755, &name);
 
     if (dir == -1)
         return false;

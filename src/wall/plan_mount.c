@@ -66,19 +66,8 @@ int plan_open_own(const struct wall_subject *subject, const char *path)
 {
     _cleanup_free_ char *whole =
         mem_printf(WORKSPACE_HOME "/%s%s%s", subject->agent->id, path[0] != '\0' ? "/" : "", path);
-    int dir = fcntl(subject->dir, F_DUPFD_CLOEXEC, 3);
 
-    for (char *part = whole, *next; dir != -1 && part != NULL; part = next) {
-        next = strchr(part, '/');
-        if (next != NULL)
-            *next++ = '\0';
-        int below = mkdirat(dir, part, 0700) == 0 || errno == EEXIST
-                        ? path_open_beneath(dir, part, O_RDONLY | O_DIRECTORY)
-                        : -1;
-        (void)close(dir);
-        dir = below;
-    }
-    return dir;
+    return path_make_below(subject->dir, whole, 0700);
 }
 
 int plan_copy_file(int dir, const char *name, int from)

@@ -188,4 +188,31 @@ TEST(what_is_missing_of_a_path_is_made)
     CHECK(again != -1);
     CHECK_INT(symlinkat("a", place.dir, "link"), 0);
     CHECK_INT(path_make_below(place.dir, "link/d", 0750), -1);
+    CHECK_INT(path_make_below(place.dir, "a/../d", 0750), -1);
+    CHECK_INT(errno, EXDEV);
+    CHECK_INT(fstatat(place.dir, "d", &st, AT_SYMLINK_NOFOLLOW), -1);
+}
+
+TEST(makes_and_opens_what_is_above_a_name)
+{
+    _cleanup_place_ struct place place = place_make();
+    const char *name = NULL;
+    struct stat st;
+
+    CHECK_INT(path_open_above(place.dir, "a/b/c", &name), -1);
+    CHECK_INT(errno, ENOENT);
+    CHECK_STR(name, "c");
+    mode_t was = umask(027);
+    _cleanup_close_ int made = path_make_above(place.dir, "a/b/c", PATH_BY_UMASK, &name);
+    (void)umask(was);
+    CHECK(made != -1);
+    CHECK_STR(name, "c");
+    CHECK_INT(fstatat(place.dir, "a/b", &st, AT_SYMLINK_NOFOLLOW), 0);
+    CHECK_INT(st.st_mode & 0777, 0750);
+    CHECK_INT(fstatat(place.dir, "a/b/c", &st, AT_SYMLINK_NOFOLLOW), -1);
+    _cleanup_close_ int opened = path_open_above(place.dir, "a/b/c", &name);
+    CHECK(opened != -1);
+    _cleanup_close_ int top = path_make_above(place.dir, "c", 0700, &name);
+    CHECK(top != -1);
+    CHECK_STR(name, "c");
 }

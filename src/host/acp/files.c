@@ -170,32 +170,6 @@ static bool is_of_mas(const char *rel)
     return false;
 }
 
-/* Opens the directory of `rel`, and makes it if it is missing. *ret_name points to the last part of
- * `rel`. */
-static int open_parent(int root, const char *rel, const char **ret_name)
-{
-    int at = fcntl(root, F_DUPFD_CLOEXEC, 3);
-
-    for (;;) {
-        size_t len = strcspn(rel, "/");
-        _cleanup_free_ char *part = mem_dupn(rel, len);
-
-        if (at == -1 || rel[len] == '\0') {
-            *ret_name = rel;
-            return at;
-        }
-        int next = strcmp(part, "..") == 0 ? (errno = EXDEV, -1) : path_open_dir(at, part);
-        if (next == -1 && errno == ENOENT && mkdirat(at, part, 0777) == 0)
-            next = path_open_dir(at, part);
-        int saved = errno;
-        (void)close(at);
-        errno = saved;
-        at = next;
-        rel += len;
-        rel += strspn(rel, "/");
-    }
-}
-
 /* Finds the mode that the file gets. Returns -1, and sets *refusal, if it cannot be written. */
 static int find_mode(int dir, const char *name, mode_t *ret, struct refusal *refusal)
 {
@@ -262,7 +236,7 @@ static void serve_write(const struct work_place *place, const struct work_root *
         *refusal = of_others;
         return;
     }
-    _cleanup_close_ int dir = open_parent(root->dir, rel, &name);
+    _cleanup_close_ int dir = path_make_above(root->dir, rel, PATH_BY_UMASK, &name);
     if (dir == -1) {
         *refusal = refusal_of(errno);
         return;
