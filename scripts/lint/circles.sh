@@ -5,11 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need nm
 
-# How many files the largest circle of a folder may have; one for a folder that is not here, which is
-# none. A number only goes down, and its line goes when it is one.
-declare -A LARGEST=([src/host]=15)
-
-# Prints `folder size files...` for each circle of the folder whose objects are given.
+# Prints the files of each circle of the folder whose objects are given.
 circles_of() {
     nm -P -A "$@" | awk '
         { file = $1; sub(/:$/, "", file); sub(/.*\//, "", file); sub(/\.o$/, "", file); files[file] }
@@ -23,11 +19,11 @@ circles_of() {
             for (k in files) for (i in files) if ((i, k) in reach)
                 for (j in files) if ((k, j) in reach) reach[i, j]
             for (i in files) if (!(i in seen) && (i, i) in reach) {
-                size = 0; names = ""
-                for (j in files) if ((i, j) in reach && (j, i) in reach) { seen[j]; size++; names = names " " j }
-                print size names
+                names = ""
+                for (j in files) if ((i, j) in reach && (j, i) in reach) { seen[j]; names = names " " j }
+                print names
             }
-        }' | sort -rn
+        }'
 }
 
 rc=0
@@ -37,19 +33,11 @@ while IFS= read -r folder; do
     for object in "${objects[@]}"; do
         [[ -e $object ]] || finish 1 "$object is not there; \`make\` makes it"
     done
-    largest=${LARGEST[$folder]-1}
-    worst=1
-    while read -r size names; do
-        echo "$folder: a circle of $size: $(tr ' ' '\n' <<<"$names" | sort | tr '\n' ' ')"
-        ((size <= worst)) || worst=$size
+    while read -r names; do
+        echo "$folder: these call each other: $(tr ' ' '\n' <<<"$names" | sort | tr '\n' ' ')"
+        echo '    let the lower one be called with what it needs, or make them one file'
+        rc=1
     done < <(circles_of "${objects[@]}")
-    if ((worst > largest)); then
-        echo "    $largest at most: let the lower one be called with what it needs, or make them one file"
-        rc=1
-    elif ((worst < largest)); then
-        echo "    circles.sh still allows $folder $largest: say $worst there"
-        rc=1
-    fi
     count=$((count + ${#objects[@]}))
 done < <(find src -name '*.c' -printf '%h\n' | sort -u)
 finish "$rc" "$count objects"

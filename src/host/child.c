@@ -75,8 +75,8 @@ static void fail_start(struct host *host, const char *why)
     host->backend->say(host, words);
     host->backend->fail_queue(host, why);
     child->again = false;
-    request_started(host, why);
-    request_ended(host);
+    status_started(host, why);
+    status_ended(host);
 }
 
 static void copy_words(char *const *words, char ***to)
@@ -167,7 +167,8 @@ void child_start(struct host *host, int64_t now)
     child->again = false;
     resources_begin(host);
     child->restarts += child->rest != AGENT_ASLEEP;
-    if (start_make_unit(host, &err) == -1 || setup_begin(host, now, &sets_up, &err) == -1) {
+    if (start_make_unit(host, &err) == -1 ||
+        setup_begin(host, child_times(host), now, &sets_up, &err) == -1) {
         fail_start(host, err.text);
         return;
     }
@@ -193,7 +194,7 @@ static void finish_setup(struct host *host, int64_t now)
     child->pid = 0;
     child->rest = AGENT_EXITED;
     child->note[0] = '\0';
-    request_ended(host);
+    status_ended(host);
     if (host->leaving)
         return;
     if (again)
@@ -362,7 +363,7 @@ static void finish(struct host *host, int64_t now)
     host->backend->disconnect(host);
     if (!child->again && !host->leaving && !child->sleeps)
         print_end(host, now);
-    request_ended(host);
+    status_ended(host);
     if (child->again && !host->leaving)
         child_start(host, now);
 }
@@ -398,11 +399,11 @@ void child_serve(struct host *host, int64_t now)
             child->pid = report.pid;
             resources_started(host, report.status);
             if (child->phase == CHILD_SETS_UP)
-                request_started(host, NULL);
+                status_started(host, NULL);
             if (child->phase == CHILD_RUNS) { /* nobody has ended it meanwhile */
                 if (host->backend->begin != NULL)
                     host->backend->begin(host);
-                request_started(host, NULL);
+                status_started(host, NULL);
             }
             break;
         case SUPERVISOR_PROGRAM:
@@ -445,7 +446,7 @@ static void tick_gone(struct host *host, int64_t now)
     if (!child->ended) {
         handle_end(host, KILLED, now);
         if (!child->again) /* who waits for a start that never came */
-            request_started(host, "its supervisor was killed");
+            status_started(host, "its supervisor was killed");
     }
     if (!drain(host) || !pane_has_room(&host->pane.out, PANE_ROOM))
         return;

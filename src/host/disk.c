@@ -419,9 +419,9 @@ int disk_let_go_on(struct host *host, struct client *client, const struct frame 
     host->disk.wanted = true; /* the other hosts learn of it */
     host->disk.due = 0;
     follow(host, false);
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     json_put(&out, "budget", str_text(&words));
-    request_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LEAVES;
     return 0;

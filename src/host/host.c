@@ -15,19 +15,16 @@
 #include "host/backend.h"
 #include "host/state.h"
 #include "host/wall.h"
-#include "memory/store.h"
 #include "session/launch.h"
 #include "store/workspace.h"
 
 #include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <termios.h>
 
 enum {
     LARGE_BLOCK = 128 * 1024, /* bytes; glibc returns blocks of this size when freed */
-    OWN_COUNT = 6, /* processes of list_own() */
 };
 
 void host_flush_terminal(void)
@@ -49,103 +46,17 @@ void host_flush_terminal(void)
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &was);
 }
 
-void host_log(const struct host *host, const char *words)
-{
-    workspace_log(host->dir, config_log_limits(&host->config), "agent=%s %s", host->agent->id,
-                  words);
-}
-
-void host_log_message(const struct host *host, const char *from, size_t len, const char *outcome)
-{
-    workspace_log(host->dir, config_log_limits(&host->config),
-                  "send from=%s to=%s bytes=%zu outcome=%s", from, host->agent->id, len, outcome);
-}
-
-void host_note_memory(struct host *host, const char *words)
-{
-    (void)snprintf(host->memory, sizeof host->memory, "%s", words);
-    server_mark_dirty(host);
-}
-
-int host_set_store_aside(struct host *host, char **ret_words, struct err *err)
-{
-    _cleanup_free_ char *name = NULL;
-
-    if (store_set_aside(host->dir, &name, err) == -1)
-        return -1;
-    *ret_words = name == NULL
-                     ? NULL
-                     : mem_printf("%s was damaged and is kept as %s; mas has created a new one",
-                                  STORE_FILE, name);
-    if (*ret_words == NULL)
-        return 0;
-    host_log(host, *ret_words);
-    host_note_memory(host, *ret_words);
-    return 0;
-}
-
-void host_set_title(struct host *host)
-{
-    _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
-    pane_title(&host->pane, title);
-}
-
-/* Returns when an agent starts that does not run; 0: it does not. One that ends in order to start
- * again has not ended for those who wait for that. */
-static int64_t find_start(const struct child *child)
-{
-    if (child->restart_at != -1)
-        return time_epoch_ms() + child->restart_at - time_monotonic_ms();
-    return child->phase == CHILD_ENDS && child->again ? time_epoch_ms() : 0;
-}
-
-void host_fill_status(const struct host *host, struct agent_status *ret)
-{
-    const struct child *child = &host->child;
-    bool runs = child->phase == CHILD_RUNS;
-
-    *ret = (struct agent_status){
-        .state = host->backend->state(host),
-        .since_ms = host->told.since_ms,
-        .output_ms = host->output_ms,
-        .restart_ms = host->leaving ? 0 : find_start(child),
-        .pid = runs ? child->pid : 0,
-        .host_pid = host->pid,
-        .exit_code = runs ? -1 : child->exit_code,
-        .signal = runs ? 0 : child->signal,
-        .restarts = child->restarts,
-        .queued = (int)host->backend->queued(host),
-        .log_lost = (int64_t)host->log.lost,
-        .title = (char *)(uintptr_t) "",
-        .note = (char *)(uintptr_t)(runs ? "" : child->note),
-        .memory = (char *)(uintptr_t)host->memory,
-        .code = host->code.figures,
-        .resources = resources_usage(host),
-        .wall = host->wall.report,
-        .limits = host->resources.held,
-    };
-    (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane_id);
-    if (host->unwritten.why[0] != '\0')
-        ret->memory = (char *)(uintptr_t)host->unwritten.why;
-    attention_fill(host, ret);
-    host->backend->fill_status(host, ret);
-    ret->disk = host->disk.use[DISK_AGENT];
-    (void)snprintf(ret->wall.held_by[WALL_DISK], WALL_HOLDER_MAX, "%s", disk_holder(host));
-    if (disk_is_paused(host))
-        ret->state = AGENT_PAUSED;
-    if (ret->state == AGENT_PAUSED ? disk_is_paused(host) : runs && ret->note[0] == '\0')
-        ret->note = (char *)(uintptr_t)disk_note(host);
-}
-
-void host_update(struct host *host)
+/* Compares the status with the one that watchers know, and marks them dirty if it differs. */
+static void update(struct host *host)
 {
     struct agent_status now;
 
-    host_fill_status(host, &now);
+    status_fill(host, &now);
     attention_update(host, &now);
     if (host->backend->tell_status != NULL)
         host->backend->tell_status(host, &now);
-    notify_changed(host, &now);
+    /* disk.c tells of a limit of disk space, once for the session */
+    notify_changed(host, &now, now.state == AGENT_PAUSED && disk_is_paused(host));
     if (now.state != host->told.state && now.state != AGENT_WORKING)
         code_changed(host);
     if (now.state != host->told.state || host->told.since_ms == 0)
@@ -161,47 +72,6 @@ void host_update(struct host *host)
     server_mark_dirty(host);
 }
 
-int host_start_own(const struct proc_spec *spec, const char *shown, struct proc *ret,
-                   struct err *err)
-{
-    _cleanup_free_ char *exe = path_exe();
-    struct proc_spec own = *spec;
-
-    if (exe == NULL)
-        return err_errno(err, "cannot find the program that this is");
-    own.file = exe;
-    int rc = proc_start(&own, ret, err);
-    ret->file = shown;
-    return rc;
-}
-
-int host_finish_own(struct proc *proc, struct proc_result *ret, struct err *err)
-{
-    const char *shown = proc->file;
-
-    if (proc_finish(proc, ret, err) == -1)
-        return -1;
-    if (ret->status == 0)
-        return 0;
-    _cleanup_free_ char *line = mem_dupn(str_text(&ret->err), strcspn(str_text(&ret->err), "\n"));
-    if (line[0] == '\0')
-        return err_set(err, MAS_FAILED, "'%s' has failed (exit code %d)", shown, ret->status);
-    return err_set(err, MAS_FAILED, "%s", str_starts(line, "mas: ") ? line + 5 : line);
-}
-
-void host_keep_log(struct host *host, const char *bytes, size_t len)
-{
-    bool kept = log_write(&host->log, bytes, len);
-
-    if (kept == !host->log_failed)
-        return;
-    host->log_failed = !kept;
-    _cleanup_free_ char *words =
-        kept ? mem_printf("its log lost %ju bytes of output", (uintmax_t)host->log.lost)
-             : mem_dup("its log cannot be written; the agent continues");
-    host_log(host, words);
-}
-
 /* Ends the agent, then the host: the pane or the whole team ends. */
 static void leave(struct host *host, struct supervisor_times times)
 {
@@ -214,56 +84,6 @@ static void leave(struct host *host, struct supervisor_times times)
         host->backend->keep_queue(host, "its host has ended");
     if (first || times.hangup_ms == 0)
         child_end(host, times, 0, false);
-}
-
-/* Lists the processes of mas that this host starts for itself. */
-static void list_own(struct host *host, struct proc *ret[OWN_COUNT])
-{
-    struct proc *const own[OWN_COUNT] = {&host->code.proc,     &host->notify.proc,
-                                         &host->display.proc,  &host->disk.proc,
-                                         &host->lease.renewer, &host->lease.watcher};
-
-    memcpy(ret, own, sizeof own);
-}
-
-/* Reaps what has ended: also supervisors, and what a killed one has left to this process. */
-static void reap(struct host *host)
-{
-    struct proc *own[OWN_COUNT];
-    int status;
-    pid_t pid;
-
-    list_own(host, own);
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        for (size_t i = 0; i < OWN_COUNT; i++)
-            (void)proc_take_end(own[i], pid, status);
-        if (pid == host->pane_login) {
-            host->pane_login = 0;
-            host->backend->login_ended(host, status);
-        }
-        if (pid != host->pane_program)
-            continue;
-        host->pane_program = 0;
-        host->backend->reap(host);
-    }
-}
-
-void host_sweep(struct host *host)
-{
-    struct proc *own[OWN_COUNT];
-    pid_t spared[OWN_COUNT + BROKER_JOBS_MAX + 2];
-    size_t count = 0;
-
-    list_own(host, own);
-    for (size_t i = 0; i < OWN_COUNT; i++)
-        if (!own[i]->ended) /* else the number may be another process's by now */
-            spared[count++] = own[i]->pid;
-    for (size_t i = 0; i < host->broker.count; i++)
-        spared[count++] = host->broker.jobs[i].pid;
-    spared[count++] = host->pane_program;
-    spared[count++] = host->pane_login;
-    supervisor_sweep(spared, count);
-    reap(host);
 }
 
 static void handle_signals(struct host *host)
@@ -281,7 +101,7 @@ static void handle_signals(struct host *host)
         if (info.ssi_signo == SIGTERM)
             leave(host, (struct supervisor_times){.terminate_ms = times.terminate_ms});
     }
-    reap(host);
+    host_reap(host);
 }
 
 /* Hands keys to the agent. If none runs, they start it. */
@@ -358,7 +178,7 @@ static void serve(struct host *host, struct loop *loop, int64_t now)
     else if (keys != 0)
         host->pane.gone = true;
     broker_serve(host, loop);
-    server_serve(host, loop);
+    server_serve(host, loop, request_handle);
 }
 
 /* Does what is due after all that has happened. Returns when to do so again. */
@@ -367,8 +187,8 @@ static int64_t settle(struct host *host, int64_t now)
     int64_t next = child_tick(host, now);
 
     next = time_sooner(next, host->backend->tick(host, now));
-    host_update(host);
-    next = time_sooner(next, setup_tick(host, now));
+    update(host);
+    next = time_sooner(next, setup_tick(host, child_times(host), now));
     next = time_sooner(next, resources_tick(host, now));
     next = time_sooner(next, code_tick(host, now));
     next = time_sooner(next, display_tick(host, now));
@@ -378,7 +198,7 @@ static int64_t settle(struct host *host, int64_t now)
     next = time_sooner(next, disk_tick(host, now));
     next = time_sooner(next, host_lease_tick(host, now));
     next = time_sooner(next, server_tick(host, now));
-    server_flush(host);
+    server_flush(host, status_put);
     return next;
 }
 

@@ -1,13 +1,118 @@
-#include "base/time.h"
-#include "host/backend.h"
-#include "host/lease_watch.h"
-#include "host/state.h"
-
 /*
  * The host's side of a lease (store/lease.h). `mas lease` renews it, one process for the session,
  * which any host starts if none lives. This host only looks at the clock of the lease: it must not
  * touch the store, and once the lease is lost, no file of the session.
+ *
+ * A host ends by itself when its lease is lost. One that hangs on a disk cannot, and what it waits
+ * for there must not happen when another machine has the session. So each host has a watcher, a
+ * small process that only looks at the clock too, and kills the host, with all that it has started,
+ * when the lease is over and the host is still there after LEASE_HANGS_MS. The watcher touches no
+ * disk and has nothing open. A host that is only stopped, and whose lease is renewed meanwhile,
+ * goes on. The watcher ends with the host; if it is killed, the host starts another.
  */
+#include "host/backend.h"
+#include "host/state.h"
+
+#include "base/loop.h"
+#include "base/proc.h"
+#include "base/time.h"
+
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+
+#define WATCH_NAME "mas-lease-watch" /* of the process */
+
+/* ---- the watcher */
+
+enum { FIRST_FD = 3, MS = 1000, NS = 1000000, KILL_LOOKS = 20 };
+
+/* What the process needs of the one that starts it. */
+struct watch {
+    const struct lease_clock *clock;
+    pid_t host;
+};
+
+/* Waits until the host has ended, at most so long, also by a clock that goes on while the machine
+ * sleeps. Returns true if it has. */
+static bool has_ended(int host, int timer, int64_t ms)
+{
+    struct itimerspec when = {.it_value = {.tv_sec = ms / MS, .tv_nsec = ms % MS * NS}};
+    _cleanup_loop_ struct loop loop = LOOP_INIT;
+
+    if (ms <= 0)
+        when.it_value.tv_nsec = 1;
+    if (timerfd_settime(timer, 0, &when, NULL) == -1)
+        return loop_wait_for(host, POLLIN, ms > 0 ? (int)ms : 0) != 0;
+    loop_begin(&loop);
+    loop_want(&loop, host, POLLIN);
+    loop_want(&loop, timer, POLLIN);
+    (void)loop_wait(&loop, -1);
+    return loop_got(&loop, host) != 0;
+}
+
+/* Kills what the host has started before the host: the end of its terminal would let a stopped
+ * agent go on. Looks again for what was started meanwhile. */
+static void kill_all(pid_t pid, int host)
+{
+    bool more = true;
+
+    for (int i = 0; i < KILL_LOOKS && more; i++) {
+        struct proc_id *ids = NULL;
+        size_t count = proc_descendants_of(pid, &ids);
+        more = false;
+        for (size_t j = 0; j < count; j++) {
+            if (ids[j].pid == getpid())
+                continue;
+            proc_signal(&ids[j], SIGKILL);
+            more = true;
+        }
+        free(ids);
+    }
+    (void)syscall(SYS_pidfd_send_signal, host, SIGKILL, NULL, 0);
+}
+
+static int watch(void *arg)
+{
+    const struct watch *self = arg;
+    sigset_t all;
+    int64_t next = 0;
+
+    (void)prctl(PR_SET_NAME, WATCH_NAME);
+    (void)setsid(); /* signals to the pane's processes are not for this one */
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)syscall(SYS_close_range, FIRST_FD, ~0U, 0U); /* the lock of the host, too */
+    int host = (int)syscall(SYS_pidfd_open, self->host, 0);
+    int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (host == -1 || getppid() != self->host)
+        return 0; /* it has ended meanwhile */
+    while (lease_clock_look(self->clock, &next) != LEASE_OVER)
+        if (has_ended(host, timer, next - time_monotonic_ms()))
+            return 0;
+    if (!has_ended(host, timer, LEASE_HANGS_MS))
+        kill_all(self->host, host);
+    return 0;
+}
+
+/* Starts the watcher of this process. It copies the clock. The caller releases *ret with
+ * proc_abandon(), or with proc_finish() when it has ended. */
+static int watch_start(const struct lease_clock *clock, struct proc *ret, struct err *err)
+{
+    struct watch self = {.clock = clock, .host = getpid()};
+    const struct proc_spec spec = {.file = WATCH_NAME,
+                                   .go_on = watch,
+                                   .arg = &self,
+                                   .cwd = -1,
+                                   .output_max = 1,
+                                   .timeout_ms = INT_MAX,
+                                   .bound = true};
+
+    return proc_start(&spec, ret, err);
+}
+
+/* ---- the host */
 
 enum {
     LOOK_MS = 2000, /* between two looks whether a process renews the lease */
@@ -23,7 +128,7 @@ static void start_watcher(struct host *host)
 
     if (lease->watched)
         proc_abandon(&lease->watcher);
-    lease->watched = lease_watch_start(&lease->clock, &lease->watcher, &err) == 0;
+    lease->watched = watch_start(&lease->clock, &lease->watcher, &err) == 0;
     if (!lease->watched)
         host_log(host, err.text); /* host_lease_tick() tries again */
 }
@@ -42,7 +147,7 @@ int host_lease_open(struct host *host, struct err *err)
         return err_set(err, MAS_CONFLICT, "cannot start agent '%s': the session's lease is lost",
                        host->agent->id);
     (void)lease_clock_be_host(&lease->clock);
-    lease->watched = lease_watch_start(&lease->clock, &lease->watcher, err) == 0;
+    lease->watched = watch_start(&lease->clock, &lease->watcher, err) == 0;
     if (!lease->watched)
         return err_wrap(err, "cannot start agent '%s'", host->agent->id);
     lease->due = time_monotonic_ms() + (int64_t)place * STAGGER_MS;

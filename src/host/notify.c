@@ -59,15 +59,13 @@ void notify_add(struct host *host, const struct notice *notice)
     str_addc(&notify->waiting, '\n');
 }
 
-void notify_changed(struct host *host, const struct agent_status *now)
+void notify_changed(struct host *host, const struct agent_status *now, bool told)
 {
     struct notice notice;
 
     if (host->notify.kinds == 0 || host->leaving)
         return;
     bool asked_end = host->child.asked && now->state == AGENT_EXITED;
-    /* disk.c tells of a limit of disk space, once for the session */
-    bool told = now->state == AGENT_PAUSED && disk_is_paused(host);
     if (notice_of_change(&host->notify.before, now, time_epoch_ms(), host->notify.done_ms,
                          &notice) &&
         !asked_end && !told)

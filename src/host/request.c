@@ -1,7 +1,7 @@
 /*
  * All requests are rows of one table: who may make it, and the handler for each kind of agent. Who
  * makes it is known by the process at the other end (peer.c), not by what it says. A restart or a
- * stop is answered later, when child.c knows how it went: request_started() and request_ended().
+ * stop is answered later, when child.c knows how it went: see status.c.
  */
 
 #include "host/backend.h"
@@ -12,74 +12,13 @@
 #include "host/acp/request.h"
 #include "host/terminal/terminal.h"
 #include "model/target.h"
-#include "tmux/tmux.h"
-
-void request_open_answer(const struct host *host, struct str *head, struct json_out *out)
-{
-    *out = (struct json_out){.to = head};
-    json_open(out, NULL, '{');
-    json_put_bool(out, "ok", true);
-    json_put(out, "agent", host->agent->id);
-}
-
-void request_close_answer(struct client *client, struct str *head, struct json_out *out)
-{
-    json_close(out, '}');
-    server_answer(client, head);
-}
-
-void request_put_status(const struct host *host, struct str *head)
-{
-    struct json_out out;
-    struct agent_status status;
-
-    host_fill_status(host, &status);
-    request_open_answer(host, head, &out);
-    agent_status_tell(&status, &out);
-    json_close(&out, '}');
-}
-
-/* Tells of the pane, unless it is going away. */
-static void put_pane(const struct host *host, struct json_out *out)
-{
-    struct agent_pane pane = {
-        .server = getppid(),
-        .activity_ms = host->pane.written_ms,
-        .agents = (int)host->team.agent_count,
-    };
-    struct stat st;
-
-    if (host->leaving || host->pane.gone || host->pane_id[0] == '\0' ||
-        !tmux_inside_session(pane.session) || fstat(STDOUT_FILENO, &st) == -1)
-        return;
-    int64_t written = (int64_t)st.st_mtim.tv_sec * 1000; /* also by the pane's own program */
-    if (written > pane.activity_ms)
-        pane.activity_ms = written;
-    agent_pane_put(&pane, out);
-}
-
-static void answer_status(struct host *host, struct client *client)
-{
-    _cleanup_str_ struct str head = STR_INIT;
-    struct agent_status status;
-    struct json_out out;
-
-    resources_measure(host);
-    host_fill_status(host, &status);
-    request_open_answer(host, &head, &out);
-    agent_status_tell(&status, &out);
-    put_pane(host, &out);
-    json_close(&out, '}');
-    server_answer(client, &head);
-    client->kind = CLIENT_LEAVES;
-}
 
 static int do_status(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
 {
     (void)frame;
     (void)err;
-    answer_status(host, client);
+    status_answer(host, client);
     return 0;
 }
 
@@ -124,8 +63,8 @@ static int do_seen(struct host *host, struct client *client, const struct frame 
     if (client->from != NULL)
         return err_set(err, MAS_FAILED, "only a person looks at agents");
     attention_seen(host);
-    request_open_answer(host, &head, &out);
-    request_close_answer(client, &head, &out);
+    server_open_answer(host, &head, &out);
+    server_close_answer(client, &head, &out);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LEAVES;
     return 0;
@@ -233,7 +172,7 @@ static int do_stop(struct host *host, struct client *client, const struct frame 
     bool runs = host->child.phase != CHILD_NONE;
     child_end(host, times, runs && is_inside(client->peer.pid) ? client->peer.pid : 0, false);
     if (!runs)
-        request_ended(host);
+        status_ended(host);
     return 0;
 }
 
@@ -371,40 +310,4 @@ void request_handle(struct host *host, struct client *client, const struct frame
                      name != NULL ? name : "");
     if (rc == -1)
         server_refuse(client, &err);
-}
-
-/* ---- answers that come later */
-
-void request_started(struct host *host, const char *error)
-{
-    for (size_t i = 0; i < host->server.count; i++) {
-        struct client *client = &host->server.clients[i];
-        struct err err = ERR_INIT;
-        if (client->kind != CLIENT_RESTARTS)
-            continue;
-        if (error == NULL) {
-            answer_status(host, client);
-            continue;
-        }
-        (void)err_set(&err, MAS_FAILED, "cannot start agent '%s': %s", host->agent->id, error);
-        server_refuse(client, &err);
-    }
-}
-
-void request_ended(struct host *host)
-{
-    const struct supervisor_report *clear = &host->child.clear;
-
-    for (size_t i = 0; i < host->server.count; i++) {
-        struct client *client = &host->server.clients[i];
-        _cleanup_str_ struct str head = STR_INIT;
-        struct json_out out;
-        if (client->kind != CLIENT_STOPS)
-            continue;
-        request_open_answer(host, &head, &out);
-        json_put_all(&out, JI("terminated", clear->terminated), JI("killed", clear->killed),
-                     JT("names", clear->names));
-        request_close_answer(client, &head, &out);
-        client->kind = CLIENT_LEAVES;
-    }
 }

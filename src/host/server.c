@@ -138,6 +138,20 @@ void server_answer(struct client *client, const struct str *head)
     conn_add(&client->conn, head, NULL, 0);
 }
 
+void server_open_answer(const struct host *host, struct str *head, struct json_out *out)
+{
+    *out = (struct json_out){.to = head};
+    json_open(out, NULL, '{');
+    json_put_bool(out, "ok", true);
+    json_put(out, "agent", host->agent->id);
+}
+
+void server_close_answer(struct client *client, struct str *head, struct json_out *out)
+{
+    json_close(out, '}');
+    server_answer(client, head);
+}
+
 /* Returns true if a client has not read what was sent to it. */
 static bool is_deaf(const struct client *client)
 {
@@ -247,7 +261,7 @@ void server_release_asker(struct host *host, int64_t prompt)
 }
 
 /* Answers the request of a connection. Only a listener may make more than one. */
-static void handle_frame(struct host *host, struct client *client)
+static void handle_frame(struct host *host, struct client *client, server_handle *handle)
 {
     struct frame frame = {.head = NULL};
     struct err err = ERR_INIT;
@@ -260,7 +274,7 @@ static void handle_frame(struct host *host, struct client *client)
         }
         if (got != 1)
             return;
-        request_handle(host, client, &frame);
+        handle(host, client, &frame);
         frame_free(&frame);
         if (conn_unsent(&client->conn) > ANSWERS_MAX)
             server_hang_up(client);
@@ -269,7 +283,7 @@ static void handle_frame(struct host *host, struct client *client)
 }
 
 /* Reads what a client writes. Returns false if the connection has to end. */
-static bool read_in(struct host *host, struct client *client)
+static bool read_in(struct host *host, struct client *client, server_handle *handle)
 {
     for (;;) {
         switch (conn_read(&client->conn)) {
@@ -285,7 +299,7 @@ static bool read_in(struct host *host, struct client *client)
         }
         if (client->kind != CLIENT_NEW && client->kind != CLIENT_LISTENS)
             return false; /* it writes more than its one request */
-        handle_frame(host, client);
+        handle_frame(host, client, handle);
         if (client->kind != CLIENT_NEW && client->kind != CLIENT_LISTENS)
             return true;
     }
@@ -294,7 +308,7 @@ static bool read_in(struct host *host, struct client *client)
 /* Accepts one connection, and reads its request at once, which mostly is there. A further
  * connection waits for the next turn of the loop: that costs less than a look whether there is one.
  */
-static void accept_one(struct host *host)
+static void accept_one(struct host *host, server_handle *handle)
 {
     struct host_server *server = &host->server;
     struct proc_id peer = {.pid = 0};
@@ -312,11 +326,11 @@ static void accept_one(struct host *host)
     if (!proc_identify(pid, &peer))
         peer.pid = pid;
     server->clients[server->count++] = (struct client){.conn = {.fd = fd}, .peer = peer};
-    if (!read_in(host, &server->clients[server->count - 1]))
+    if (!read_in(host, &server->clients[server->count - 1], handle))
         drop(server, server->count - 1);
 }
 
-void server_serve(struct host *host, struct loop *loop)
+void server_serve(struct host *host, struct loop *loop, server_handle *handle)
 {
     struct host_server *server = &host->server;
 
@@ -326,7 +340,7 @@ void server_serve(struct host *host, struct loop *loop)
         short events = loop_got(loop, client->conn.fd);
         bool stays = true;
         if ((events & POLLIN) != 0)
-            stays = read_in(host, client);
+            stays = read_in(host, client, handle);
         else if ((events & (POLLHUP | POLLERR)) != 0)
             stays = false;
         else if ((events & POLLOUT) != 0)
@@ -335,10 +349,10 @@ void server_serve(struct host *host, struct loop *loop)
             end_client(host, i);
     }
     if (loop_got(loop, server->listener) != 0)
-        accept_one(host);
+        accept_one(host, handle);
 }
 
-void server_flush(struct host *host)
+void server_flush(struct host *host, server_put *put_status)
 {
     struct host_server *server = &host->server;
 
@@ -348,7 +362,7 @@ void server_flush(struct host *host)
         if (stays && client->kind == CLIENT_WATCHES && client->dirty &&
             conn_unsent(&client->conn) == 0) {
             _cleanup_str_ struct str head = STR_INIT;
-            request_put_status(host, &head);
+            put_status(host, &head);
             server_answer(client, &head);
             client->dirty = false;
             stays = write_out(client);

@@ -38,7 +38,8 @@ static void tell(struct host *host, enum setup_state state)
     host->backend->say(host, words);
 }
 
-static int launch(struct host *host, int64_t now, const struct repo *repo, struct err *err)
+static int launch(struct host *host, struct supervisor_times times, int64_t now,
+                  const struct repo *repo, struct err *err)
 {
     struct host_setup *setup = &host->setup;
     _cleanup_free_ char *name = mem_printf(SETUP_LOG, host->agent->id);
@@ -52,7 +53,7 @@ static int launch(struct host *host, int64_t now, const struct repo *repo, struc
         .cwd = &cwd,
         .argv = (char *const *)(uintptr_t)argv,
         .env = host->env,
-        .times = child_times(host),
+        .times = times,
         .bounds = &host->resources.bounds,
         .paused = host->disk.paused,
     };
@@ -72,7 +73,8 @@ static int launch(struct host *host, int64_t now, const struct repo *repo, struc
     return 0;
 }
 
-int setup_begin(struct host *host, int64_t now, bool *ret_started, struct err *err)
+int setup_begin(struct host *host, struct supervisor_times times, int64_t now, bool *ret_started,
+                struct err *err)
 {
     _cleanup_free_ char *path = workspace_path(&host->root, host->session.id, NULL);
     _cleanup_repo_ struct repo repo = REPO_INIT;
@@ -88,7 +90,7 @@ int setup_begin(struct host *host, int64_t now, bool *ret_started, struct err *e
         tell(host, state);
         return 0;
     }
-    if (launch(host, now, &repo, err) == -1)
+    if (launch(host, times, now, &repo, err) == -1)
         return -1;
     _cleanup_free_ char *words = mem_printf(
         "runs the setup of its work tree; its output is in " WORKSPACE_LOGS "/" SETUP_LOG,
@@ -140,7 +142,7 @@ char *setup_finish(struct host *host)
     return str_steal(&why);
 }
 
-int64_t setup_tick(struct host *host, int64_t now)
+int64_t setup_tick(struct host *host, struct supervisor_times times, int64_t now)
 {
     struct host_setup *setup = &host->setup;
 
@@ -148,7 +150,6 @@ int64_t setup_tick(struct host *host, int64_t now)
         return -1;
     if (now < setup->deadline)
         return setup->deadline;
-    struct supervisor_times times = child_times(host);
     times.hangup_ms = 0; /* it has no input whose end could tell it */
     setup->late = true;
     supervisor_end(&host->child.supervisor, times, 0);

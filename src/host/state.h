@@ -11,16 +11,17 @@
  *     server.c     the socket: connections and their bytes
  *     broker.c     runs the agent's own commands of mas outside, as the agent
  *     peer.c       finds out whose process is at the other end of a connection
- *     attention.c  whether a person has seen what the agent did
+ *     attention.c  whether a person has seen what the agent did, and the register of who waits
  *     display.c    what tmux is told of the agent, and asked
- *     register.c   the agent's entry in the register of who waits
  *     code.c       what the agent has changed in the session's project
  *     setup.c      the setup of the agent's work tree, which runs before the agent
  *     notify.c     notices for people
  *     lease.c      the end in time of a session whose lease is not renewed
  *     unwritten.c  writes that could not be made, as on a full disk
  *     disk.c       how much disk space is used, and the pause at a limit
+ *     status.c     the status, for those who ask, watch, or wait for a start or an end
  *     request.c    the table of requests, and the answers that do not depend on the kind of agent
+ *     own.c        the host's own words in the logs, and its own processes
  *
  * There are no threads, and only the loop waits. Each part tells the loop when it has to be called
  * again. Times are monotonic milliseconds unless a name says otherwise; -1 means never.
@@ -200,7 +201,7 @@ struct host_setup {
     struct log log;
 };
 
-/* The entry of the agent in the register of who waits; of register.c. */
+/* The entry of the agent in the register of who waits; of attention.c. */
 struct host_entry {
     int64_t since_ms; /* epoch; 0: it has none */
     int64_t due; /* the next try to write comes no earlier */
@@ -234,7 +235,7 @@ struct host_lease {
     bool runs; /* `renewer` does */
     struct proc renewer;
     bool watched; /* `watcher` runs */
-    struct proc watcher; /* of host/lease_watch.h */
+    struct proc watcher;
     bool lost; /* the end has begun */
 };
 
@@ -351,7 +352,7 @@ int role_tell(const struct host *host, char ***argv, char ***env, struct err *er
 /* Removes what role_tell() wrote. */
 void role_drop(const struct host *host);
 
-/* ---- host.c */
+/* ---- own.c */
 /* Starts mas itself: like proc_start(), but spec->file is not read. `shown` names the program in
  * messages and is constant text. */
 int host_start_own(const struct proc_spec *spec, const char *shown, struct proc *ret,
@@ -363,13 +364,12 @@ int host_finish_own(struct proc *proc, struct proc_result *ret, struct err *err)
  * tell and watch. The agent's own commands (broker.c) end as they do whenever their clients are
  * gone, in order: one may be in the middle of a merge. */
 void host_sweep(struct host *host);
+/* Reaps what has ended: also supervisors, and what a killed one has left to this process. */
+void host_reap(struct host *host);
 /* Appends to the agent's log. */
 void host_keep_log(struct host *host, const char *bytes, size_t len);
 /* Sets the pane's title to the agent's id and role. */
 void host_set_title(struct host *host);
-/* Compares the status with the one that watchers know, and marks them dirty if it differs. */
-void host_update(struct host *host);
-void host_fill_status(const struct host *host, struct agent_status *ret);
 /* Writes a line about this agent, or about a message to it, to the session's log. */
 void host_log(const struct host *host, const char *words);
 void host_log_message(const struct host *host, const char *from, size_t len, const char *outcome);
@@ -458,6 +458,11 @@ bool attention_asks(const struct host *host);
 /* The question is on its way; it has been answered. */
 void attention_asked(struct host *host);
 void attention_answered(struct host *host, bool seen);
+/* Finds an entry that an earlier host of this agent has left. */
+void register_open(struct host *host);
+/* Enters the agent, or removes it, as its class says. Returns when to call again. */
+int64_t register_tick(struct host *host, int64_t now);
+void register_close(struct host *host);
 
 /* ---- display.c */
 void display_open(struct host *host);
@@ -469,29 +474,24 @@ void display_serve(struct host *host, struct loop *loop);
 
 /* ---- setup.c */
 /* Starts the setup of the agent's work tree if it is due; *ret_started tells whether it was. */
-int setup_begin(struct host *host, int64_t now, bool *ret_started, struct err *err);
+int setup_begin(struct host *host, struct supervisor_times times, int64_t now, bool *ret_started,
+                struct err *err);
 /* Ends what setup_begin() has started. Returns what went wrong, which the caller frees; NULL: the
  * setup has run. */
 char *setup_finish(struct host *host);
 /* Ends a setup that takes too long. Returns when to call again. */
-int64_t setup_tick(struct host *host, int64_t now);
+int64_t setup_tick(struct host *host, struct supervisor_times times, int64_t now);
 void setup_want(const struct host *host, struct loop *loop);
 void setup_serve(struct host *host, struct loop *loop);
 void setup_close(struct host *host);
-
-/* ---- register.c */
-/* Finds an entry that an earlier host of this agent has left. */
-void register_open(struct host *host);
-/* Enters the agent, or removes it, as its class says. Returns when to call again. */
-int64_t register_tick(struct host *host, int64_t now);
-void register_close(struct host *host);
 
 /* ---- notify.c */
 void notify_open(struct host *host);
 /* Drops what has not been delivered. */
 void notify_close(struct host *host);
-/* Compares the status with the one before, and tells of a change that is worth it. */
-void notify_changed(struct host *host, const struct agent_status *now);
+/* Compares the status with the one before, and tells of a change that is worth it, unless it was
+ * `told` already. */
+void notify_changed(struct host *host, const struct agent_status *now, bool told);
 /* Tells at once that a turn has failed, unless a crash tells it. */
 void notify_failed(struct host *host, const char *why);
 /* Tells of something else, if [notify] on says so. */
@@ -565,18 +565,23 @@ int server_open(struct host *host, struct err *err);
 void server_close(struct host *host);
 /* Waits for new connections, and for what the clients write and read. */
 void server_want(const struct host *host, struct loop *loop);
-/* Handles what has come of that. */
-void server_serve(struct host *host, struct loop *loop);
+/* Handles what has come of that; requests with `handle`. */
+typedef void server_handle(struct host *host, struct client *client, const struct frame *frame);
+void server_serve(struct host *host, struct loop *loop, server_handle *handle);
 /* Drops the early frames when it is time. Returns when to call again, -1: there are none. */
 int64_t server_tick(struct host *host, int64_t now);
 /* Writes as much as the clients read; sends the status to watchers that are due. */
-void server_flush(struct host *host);
+typedef void server_put(const struct host *host, struct str *head);
+void server_flush(struct host *host, server_put *put_status);
 /* Returns true if a client watches the agent. */
 bool server_is_watched(const struct host *host);
 /* Sends the status to all watchers, soon. */
 void server_mark_dirty(struct host *host);
 /* Appends a frame to what is written to a client. */
 void server_answer(struct client *client, const struct str *head);
+/* Begin and send a positive answer. The caller writes the other members in between. */
+void server_open_answer(const struct host *host, struct str *head, struct json_out *out);
+void server_close_answer(struct client *client, struct str *head, struct json_out *out);
 /* Answers with an error. The connection ends then, unless the client listens. */
 void server_refuse(struct client *client, const struct err *err);
 /* Returns true if one more client may watch. A watcher that does not read makes room for it. */
@@ -625,16 +630,18 @@ int peer_check_person(const struct host *host, struct client *client, bool elsew
 /* Returns true if a person's process is at the other end. */
 bool peer_is_person(const struct host *host, struct client *client);
 
+/* ---- status.c */
+void status_fill(const struct host *host, struct agent_status *ret);
+/* Appends the answer to `status`. */
+void status_put(const struct host *host, struct str *head);
+/* Answers with it and with what only those learn who ask; the client leaves then. */
+void status_answer(struct host *host, struct client *client);
+/* Answer the clients that wait for a start (error NULL: the agent runs) or for an end. */
+void status_started(struct host *host, const char *error);
+void status_ended(struct host *host);
+
 /* ---- request.c */
 /* Fails if no more clients may watch this agent. */
 int request_check_watch(struct host *host, struct err *err);
 /* Answers one request. */
 void request_handle(struct host *host, struct client *client, const struct frame *frame);
-/* Begin and send a positive answer. The caller writes the other members in between. */
-void request_open_answer(const struct host *host, struct str *head, struct json_out *out);
-void request_close_answer(struct client *client, struct str *head, struct json_out *out);
-/* Appends the answer to `status`. */
-void request_put_status(const struct host *host, struct str *head);
-/* Answer the clients that wait for a start (error NULL: the agent runs) or for an end. */
-void request_started(struct host *host, const char *error);
-void request_ended(struct host *host);

@@ -15,7 +15,7 @@
  *
  * It looks at the clock of the session's lease itself and ends the tree when the lease is lost,
  * since the host may be stopped, or hang on a disk. The host itself has another process for that:
- * host/lease_watch.h.
+ * host/lease.c.
  *
  * Host and supervisor share a socket pair, whose end tells each of them that the other one is gone.
  * If the supervisor is killed, the host, which is a subreaper too, gets its children and kills them

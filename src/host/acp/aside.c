@@ -132,10 +132,10 @@ int aside_add(struct host *host, struct client *client, const char *text, size_t
                    client->from != NULL ? client->from : "-");
     client->kind = CLIENT_ASKS;
     client->prompt = -aside->number;
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     json_put(&out, "outcome", "started");
     put_id(&out, "prompt", aside);
-    request_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     return 0;
 }
 

@@ -125,7 +125,7 @@ static void answer(struct host *host)
     size_t failed = 0;
 
     if (client != NULL) {
-        request_open_answer(host, &head, &out);
+        server_open_answer(host, &head, &out);
         json_open(&out, "sessions", '[');
         for (size_t i = 0; i < kept->count; i++)
             failed += kept->sessions[i].error != NULL;
@@ -134,7 +134,7 @@ static void answer(struct host *host)
         json_close(&out, ']');
         json_put_int(&out, "more", (int64_t)(kept->count - shown));
         json_put_int(&out, "failed", (int64_t)failed);
-        request_close_answer(client, &head, &out);
+        server_close_answer(client, &head, &out);
         client->kind = CLIENT_LEAVES;
     }
     forget(kept);

@@ -231,11 +231,11 @@ void queue_tell_outcome(struct host *host, int64_t number, const char *outcome, 
 
         if (client->kind != CLIENT_STEERS || client->prompt != number)
             continue;
-        request_open_answer(host, &head, &out);
+        server_open_answer(host, &head, &out);
         json_put(&out, "outcome", outcome);
         if (why != NULL)
             json_put(&out, "why", why);
-        request_close_answer(client, &head, &out);
+        server_close_answer(client, &head, &out);
         client->kind = client->stays ? CLIENT_WATCHES : CLIENT_LEAVES;
         client->dirty = client->stays;
     }

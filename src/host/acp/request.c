@@ -18,7 +18,7 @@ enum { DETAILS_SHOWN = 4096 }; /* bytes that a listener is told of what a permis
 /* Sends the answer, after which the connection ends unless it listens or waits. */
 static void close_answer(struct client *client, struct str *head, struct json_out *out)
 {
-    request_close_answer(client, head, out);
+    server_close_answer(client, head, out);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LEAVES;
 }
@@ -142,7 +142,7 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
     int64_t ahead = (int64_t)conversation->queue.count + (conversation->turn.on ? 1 : 0);
     if (queue_add(host, &prompt, &number, err) == -1)
         return -1;
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     json_put_all(&out, JT("outcome", at_once ? "started" : "queued"),
                  JT("prompt", event_id(host, number, id)),
                  JI("queued", conversation->queue.count - (at_once ? 1 : 0)), JI("ahead", ahead));
@@ -204,7 +204,7 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
                  queue_find(conversation, number) < conversation->queue.count;
     if (!there && host->child.phase == CHILD_NONE) /* the agent could not be started */
         return err_set(err, MAS_FAILED, "%s", host->child.note);
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     json_put(&out, "outcome", at_once ? "delivered" : prompt.steers ? "steers" : "queued");
     if (why != NULL)
         json_put(&out, "why", why);
@@ -230,7 +230,7 @@ int acp_request_sleep(struct host *host, struct client *client, const struct fra
 
     (void)frame;
     if (child->rest == AGENT_ASLEEP && child->phase == CHILD_NONE) {
-        request_put_status(host, &head);
+        status_put(host, &head);
         server_answer(client, &head);
         client->kind = CLIENT_LEAVES;
         return 0;
@@ -288,8 +288,8 @@ int acp_request_listen(struct host *host, struct client *client, const struct fr
     if (first && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many clients listen to it");
     (void)memory_need(host, err);
-    host_fill_status(host, &status);
-    request_open_answer(host, &head, &out);
+    status_fill(host, &status);
+    server_open_answer(host, &head, &out);
     agent_status_tell(&status, &out);
     json_put_int(&out, "query", conversation->memory.place.number);
     offered_put_abilities(conversation, &out);
@@ -326,7 +326,7 @@ int acp_request_cancel(struct host *host, struct client *client, const struct fr
     bool cancelled = prompt != NULL && aside_cancel(host, prompt) ? true
                      : prompt != NULL ? turn_cancel_prompt(host, event_number(host, prompt))
                                       : turn_cancel(host);
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     json_put_bool(&out, "cancelled", cancelled);
     close_answer(client, &head, &out);
     return 0;
@@ -343,7 +343,7 @@ static int let_go_on(struct host *host, struct client *client, const char *more,
         return err_set(err, MAS_FAILED, "only a person may let it use more than its budget");
     if (budget_extend(host, more, &words, err) == -1)
         return -1;
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     json_put(&out, "budget", str_text(&words));
     close_answer(client, &head, &out);
     wake(host);
@@ -376,7 +376,7 @@ int acp_request_login(struct host *host, struct client *client, const struct fra
         return err_set(err, MAS_FAILED, "only a person may log in");
     if (login_begin(host, json_get_text(frame->head, "method"), err) == -1)
         return -1;
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     close_answer(client, &head, &out);
     return 0;
 }
@@ -405,7 +405,7 @@ int acp_request_permit(struct host *host, struct client *client, const struct fr
     verdict.wanted = option != NULL ? option : verdict.as != NULL ? verdict.as : "allow";
     if (permission_answer(host, &verdict, &permitted, err) == -1)
         return -1;
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     json_put(&out, "permission", event_id(host, permitted.number, id));
     json_put(&out, "option", permitted.option);
     json_put_fit(&out, "title", permitted.title, DETAILS_SHOWN);
@@ -442,7 +442,7 @@ int acp_request_clear(struct host *host, struct client *client, const struct fra
     bool checked = options.mode == NULL || settings_knows_modes(conversation);
     if (clear_context(host, &options, &number, err) == -1)
         return -1;
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     if (!checked)
         json_put_bool(&out, "modeUnchecked", true);
     json_put_all(&out, JT("conversation", conversation->memory.place.conversation),
@@ -489,8 +489,8 @@ int acp_request_conversation(struct host *host, struct client *client, const str
 
     if (memory_need(host, err) == -1 || change_first(host, frame, err) == -1)
         return -1;
-    host_fill_status(host, &status);
-    request_open_answer(host, &head, &out);
+    status_fill(host, &status);
+    server_open_answer(host, &head, &out);
     json_put(&out, "conversation", host->conversation->memory.place.conversation);
     json_put(&out, "state", agent_state_name(status.state));
     close_answer(client, &head, &out);

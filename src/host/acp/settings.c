@@ -214,9 +214,9 @@ static void answer_client(struct host *host, struct client *client)
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
 
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     json_put(&out, "conversation", host->conversation->memory.place.conversation);
-    request_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     if (client->kind == CLIENT_NEW || client->kind == CLIENT_SETS)
         client->kind = CLIENT_LEAVES;
 }

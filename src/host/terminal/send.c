@@ -28,11 +28,11 @@ static void answer(struct host *host, struct client *client, const char *outcome
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
 
-    request_open_answer(host, &head, &out);
+    server_open_answer(host, &head, &out);
     json_put(&out, "outcome", outcome);
     if (why != NULL)
         json_put(&out, "why", why);
-    request_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     client->kind = wait ? CLIENT_WATCHES : CLIENT_LEAVES;
     client->dirty = wait;
 }
