@@ -72,6 +72,10 @@ static void print_landed(const struct call *call, const struct team *team,
         _cleanup_free_ char *project = mem_name(team->project.path);
         printf("%zu commit%s landed on %s of %s: %.12s\n", result->commits,
                result->commits == 1 ? "" : "s", onto, project, result->oid);
+        if (result->lags)
+            printf("submodules are at other commits; get their files with: "
+                   "git -C %s submodule update\n",
+                   project);
     }
     (void)fflush(stdout); /* before git prints */
 }

@@ -295,14 +295,17 @@ static int copy_commit(const struct landing *landing, struct err *err)
 }
 
 /* Brings the commits of submodules first: the branch is never at one that is not there. */
-static int land_submodules(const struct landing *landing, struct err *err)
+static int land_submodules(const struct landing *landing, struct land_result *result,
+                           struct err *err)
 {
     const struct git git = both(landing);
+    bool moved = false;
 
-    return submodule_land(landing->repo, &landing->project, &git, landing->old, landing->new,
-                          err) == -1
-               ? err_wrap(err, "cannot land onto '%s'", landing->onto + strlen("refs/heads/"))
-               : 0;
+    if (submodule_land(landing->repo, &landing->project, &git, landing->old, landing->new, &moved,
+                       err) == -1)
+        return err_wrap(err, "cannot land onto '%s'", landing->onto + strlen("refs/heads/"));
+    result->lags = moved && landing->tree != NULL;
+    return 0;
 }
 
 int land(const struct repo *repo, const struct team_project *project,
@@ -317,7 +320,7 @@ int land(const struct repo *repo, const struct team_project *project,
         rc = land_open(&landing, project, options, &result, err);
     bool moves = rc == 0 && result.files == NULL && strcmp(landing.old, landing.new) != 0;
     if (moves)
-        rc = land_submodules(&landing, err);
+        rc = land_submodules(&landing, &result, err);
     moves = moves && rc == 0;
     if (moves)
         rc = copy_commit(&landing, err);
@@ -328,7 +331,6 @@ int land(const struct repo *repo, const struct team_project *project,
     if (rc == 0) {
         result.onto = mem_dup(landing.onto);
         memcpy(result.oid, landing.new, sizeof result.oid);
-        result.checked_out = landing.tree != NULL;
         *ret = result;
         result = (struct land_result)LAND_RESULT_INIT;
     }

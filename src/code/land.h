@@ -44,7 +44,7 @@ struct land_result {
     char *onto; /* full name of the branch */
     char oid[GIT_OID_TEXT]; /* its commit now */
     size_t commits; /* how many the integration branch had that it lacked */
-    bool checked_out; /* a work tree of the project followed */
+    bool lags; /* the work tree followed, but not the files of its submodules */
     char **files; /* not NULL: those in conflict; nothing was changed */
     char **others; /* then: what conflict_others() says of the project's branch */
     char at[GIT_OID_TEXT]; /* of LAND_REBASE: the commit that conflicts */

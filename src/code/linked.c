@@ -137,8 +137,11 @@ static const char *find_tree(const struct linked_search *search, int own, const 
     _cleanup_free_ char *named = read_path(tree, ".git", "gitdir: ", path);
     if (named != NULL && strcmp(named, own_path) == 0)
         set_tree(search, linked, path);
-    else if (is_in_session(search, path) && named == NULL)
+    else if (is_in_session(search, path) && named == NULL) {
+        free(linked->who);
+        linked->who = name_it(search, linked->agent, path);
         return "its .git cannot be read";
+    }
     return NULL;
 }
 

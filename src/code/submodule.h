@@ -37,9 +37,10 @@ int submodule_bring(const struct stranger *stranger, const char *oid, struct err
  * from code.git into their checkouts in the project, below refs/mas/landed/: their files stay as
  * they are. Those of submodules that are not checked out there go into the project's own
  * repository. Fails with MAS_CONFLICT, and brings nothing, if a checkout lacks one that `new`
- * names, and so does the session: nobody could check it out. */
+ * names, and so does the session: nobody could check it out. *ret_moved tells whether the files of
+ * a checkout are now those of another commit than `new` names. */
 int submodule_land(const struct repo *repo, const struct project *project, const struct git *git,
-                   const char *old, const char *new, struct err *err);
+                   const char *old, const char *new, bool *ret_moved, struct err *err);
 /* Likewise for what the integration branch names and has not landed, below refs/mas/lost/ID/. */
 int submodule_save(const struct repo *repo, const struct project *project, const char *id,
                    struct err *err);

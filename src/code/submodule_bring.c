@@ -218,6 +218,7 @@ struct landing_links {
     const char *below;
     int depth;
     bool must; /* fails for a commit that is nowhere */
+    bool moved; /* a checkout is to follow */
     char **dirs; /* where commits are to be brought */
     char **oids;
 };
@@ -236,6 +237,7 @@ static int plan_link(const char *link, const char *oid, void *arg, struct err *e
     bool known = false;
 
     project_find_submodule(links->project->top, path, &dir);
+    links->moved = links->moved || dir != NULL;
     if (submodule_has_commit(dir != NULL ? dir : links->project->dir, oid, &has, err) == -1 ||
         submodule_is_known(links->repo, oid, &known, err) == -1)
         return -1;
@@ -277,7 +279,7 @@ static int copy_links(const struct landing_links *links, const char *under, stru
 }
 
 int submodule_land(const struct repo *repo, const struct project *project, const struct git *git,
-                   const char *old, const char *new, struct err *err)
+                   const char *old, const char *new, bool *ret_moved, struct err *err)
 {
     struct landing_links links = {.repo = repo, .project = project, .below = "", .must = true};
     _cleanup_free_ char *range = mem_printf("%s..%s", old, new);
@@ -287,6 +289,7 @@ int submodule_land(const struct repo *repo, const struct project *project, const
                      plan_link, &links, err);
 
     links.must = false;
+    *ret_moved = links.moved;
     if (rc == 0)
         rc = for_range(git, range, plan_link, &links, err);
     if (rc == 0)

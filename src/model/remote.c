@@ -56,15 +56,28 @@ static const char *parse_via(const char *value, void *to)
 static const struct value_type via_type = {VALUE_OTHER, .parse = parse_via};
 static const struct value_type path_type = {VALUE_TEXT, "an absolute path", .min = 1,
                                             .max = PATH_MAX - 1, .absolute = true};
-static const struct value_type words_type = {VALUE_TEXT, "a list of options, quoted as for a shell",
-                                             .fits = value_is_command};
+/* sbatch takes the beginning of an option's name, if no other begins so. */
+static const char *check_options(const char *text)
+{
+    _cleanup_strv_ char **words = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (str_split_words(text, &words, &ignored) == -1)
+        return "a list of options, quoted as for a shell";
+    for (char **word = words; word != NULL && *word != NULL; word++)
+        if (str_starts(*word, "-a") || str_starts(*word, "--ar"))
+            return "a list of options without --array: each session is one job";
+    return NULL;
+}
+
+static const struct value_type options_type = {VALUE_TEXT, .check = check_options};
 
 static const struct member keys[] = {
     {.key = "via", .type = &via_type}, /* of the whole struct */
     {MEMBER("mas", path_type, struct remote, mas)},
     {MEMBER("root", path_type, struct remote, root)},
     {MEMBER("store", path_type, struct remote, store)},
-    {MEMBER("submit", words_type, struct remote, submit)},
+    {MEMBER("submit", options_type, struct remote, submit)},
     MEMBER_END,
 };
 

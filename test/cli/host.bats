@@ -199,7 +199,8 @@ teardown_more() { close_connections; }
     mas config
     [[ $output = *"host.n1.via"*"ssh:n1"*"$ROOT/mas.ini:"* ]]
     for bad in 'via = ssh:-oProxyCommand=x' 'via = ssh:a b' 'via = ssh:$(x)' 'via = ssh:u@-x' 'via = ssh:' 'via = rsh:n1' 'via = slurm:-x' \
-        'mas = mas' 'root = here' 'store = here' "submit = '" 'port = 22'; do
+        'mas = mas' 'root = here' 'store = here' "submit = '" \
+        'submit = --array=1-3' 'port = 22'; do
         printf '[host bad]\n%s\n' "$bad" >"$ROOT/mas.ini"
         fails 1 config
         [[ $stderr = *"$ROOT/mas.ini:2: [host bad] "* ]]

@@ -274,6 +274,7 @@ link_of() { git -C "$1" rev-parse "HEAD:$2"; }
     [ "$(cat "$W/code/view/lib/out/agent" "$W/code/view/lib/out/in/inner" | xargs)" = 'agent inner more' ]
     mas land "$ID"
     [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [[ $output == *$'\n'"submodules are at other commits; get their files with: git -C $P submodule update" ]]
     [ "$(link_of "$P" lib/out)" = "$X" ]
     [ "$(git -C "$P/lib/out" rev-parse "refs/mas/landed/$X")" = "$X" ]
     git -C "$P" submodule --quiet update --no-fetch --recursive
@@ -389,6 +390,7 @@ fetch it there first, from where it was made" ]
     mas merge "$ID" lead
     [ "$status" -eq 0 ] && [ -z "$stderr" ]
     ok land "$ID"
+    [[ $output != *submodules* ]] # it is not checked out
     [ "$(git -C "$P" rev-parse "refs/mas/landed/$X")" = "$X" ]
     ok rm "$ID"
 }

@@ -667,7 +667,7 @@ link_tree() { git -C "$x" worktree add -q "$@"; }
     rm "$x/.git/worktrees/wt/HEAD"
     mv "$T/HEAD" "$x/.git/worktrees/wt/HEAD"
     mv "$C/wt/.git" "$T/link"
-    refuses "x, work tree 'wt': its .git cannot be read"
+    refuses "x, work tree 'code/wt': its .git cannot be read"
     mv "$T/link" "$C/wt/.git"
     mv "$x/.git/worktrees/wt" "$T/wt"
     refuses "x, work tree 'code/wt': the repository does not know it any more"
