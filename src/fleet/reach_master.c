@@ -168,7 +168,8 @@ static int fail_key(const struct remote *remote, const char *said, struct err *e
     const char *remedy = strstr(said, "ssh-keygen -f ");
     const char *place = remote->place;
 
-    if (strstr(said, "REVOKED HOST KEY") != NULL || strstr(said, "marked as revoked") != NULL) {
+    if (strstr(said, "REVOKED HOST KEY") != NULL || strstr(said, "marked as revoked") != NULL ||
+        strstr(said, " revoked by file ") != NULL) {
         (void)reach_fail(remote, KEY_FAILED ": it was revoked", err);
         return err_hint(err, "ask who runs that machine for its new key");
     }

@@ -91,6 +91,12 @@ teardown_more() { close_connections; }
     echo "@revoked * $(<"$T/other_key.pub")" >"$T/ssh/known_hosts"
     fails 12 --host n1 list
     [[ $stderr = "mas: cannot reach host 'n1': Host key verification failed: it was revoked"$'\n'* ]]
+    # another way of ssh to say it
+    echo "* $(<"$T/other_key.pub")" >"$T/ssh/known_hosts"
+    cp "$T/other_key.pub" "$T/ssh/revoked"
+    sed -i "1i RevokedHostKeys $T/ssh/revoked" "$T/ssh/config"
+    fails 12 --host n1 list
+    [[ $stderr = "mas: cannot reach host 'n1': Host key verification failed: it was revoked"$'\n'* ]]
 }
 
 @test "a machine that does not let the user in, or has no mas, is exit code 12" {

@@ -25,6 +25,7 @@ export class AgentView {
     #composer;
     #cancel = button("Cancel turn",
         () => act(this.#cancel, () => this.#do("/cancel", "The turn was cancelled.")), {class: "deny"});
+    #again = button("Ask again", () => act(this.#again, () => this.#askAgain()), {hidden: true});
     #clear = button("Clear context", () => this.#askClear());
     #wake = button("Wake", () => act(this.#wake, () => this.#do("/wake", "The agent is awake.")));
     #sleep = button("Put to sleep", () => act(this.#sleep, () => this.#do("/sleep", "The agent is asleep.")));
@@ -46,7 +47,7 @@ export class AgentView {
         const tabs = Object.entries(PANELS).map(([key, [, title]]) => el("a", {
             href: `#/s/${id}/a/${agent}${key === "conversation" ? "" : `/${key}`}`,
             "aria-current": key === name ? "page" : null}, title));
-        this.#composer = new Composer(id, agent, this.#asides = new Asides(id, agent), [this.#more, this.#cancel]);
+        this.#composer = new Composer(id, agent, this.#asides = new Asides(id, agent), [this.#more, this.#again, this.#cancel]);
         this.#more.addEventListener("keydown", (event) => {
             if (event.key === "Escape" && this.#more.open) {
                 this.#more.open = false;
@@ -104,7 +105,7 @@ export class AgentView {
             setText(this.#state, "The session does not run.");
             this.#permissions.replaceChildren();
             this.#composer.show(null);
-            this.#cancel.hidden = true;
+            this.#again.hidden = this.#cancel.hidden = true;
             this.#more.inert = true;
         }
     }
@@ -118,6 +119,7 @@ export class AgentView {
         setText(this.#state, `${state.state}${queued}${turn && `, ${turn}`}${memory}${turn.includes(state.note) ? "" : note}`);
         this.#state.dataset.state = turn ? "failed" : state.state;
         this.#composer.show(state);
+        this.#again.hidden = !acp || turn === "";
         this.#cancel.hidden = !acp || (state.state !== "working" && state.state !== "waiting");
         this.#more.inert = false;
         this.#clear.hidden = !acp;
@@ -166,6 +168,15 @@ export class AgentView {
         this.#more.open = false;
         await this.#readState();
         say(words);
+    }
+
+    // What the last turn was about, which failed or was stopped.
+    async #askAgain() {
+        const {messages} = await get(agentPath(this.#id, this.#agent, "/history?role=user&limit=50"));
+        const asked = messages.findLast(({state}) => state === "failed" || state === "interrupted");
+        if (asked === undefined)
+            throw new Error("What the last turn was about is not known any more.");
+        await this.#do("/prompts", "Sent again.", {prompt: asked.text});
     }
 
     async #askRestart() {

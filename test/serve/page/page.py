@@ -468,7 +468,8 @@ def stopped(browser):
 
 @scenario
 def ends(browser):
-    """A turn that failed and one that was stopped: said in red, with the reason, and in the head of the agent."""
+    """A turn that failed and one that was stopped: said in red, with the reason, and in the head of the agent; each is run
+    again by a tap."""
     def told(state, selector, words, head):
         node = f".log .message{selector}[data-state={state}]"
         page.has(node, words)
@@ -476,16 +477,25 @@ def ends(browser):
         color = "getComputedStyle(document.querySelector('%s')).color"
         need(page.run(f"{color % (node + ' .who')} === {color % '.head [data-state=failed]'}"), f"{state} is not red")
 
+    def again(text):
+        page.tap("button", "Ask again")
+        page.wait(f"[...document.querySelectorAll('.log .message.user .text')].filter(n => n.textContent === '{text}').length === 2")
+
     page = browser.page(*PHONE)
     enter(page)
     at_agent(page)
     prompt(page, "ERR:-32099")
     told("failed", ".note", "-32099", "the turn failed: ")
+    again("ERR:-32099")
+    page.wait("document.querySelectorAll('.log .message.note[data-state=failed]').length === 2")
     prompt(page, "HANG")
     page.has(".head .note", "working")
     mas("stop", ID)
     mas("start", ID)
     told("interrupted", ".user", "You (interrupted)", "the turn was stopped")
+    again("HANG")
+    page.has(".head .note", "working")
+    need(page.run("!named('button', 'Ask again')"), "a turn that goes on can be asked again")
     fits(page)
 
 
