@@ -108,6 +108,17 @@ static void add_code_env(const struct host *host, struct kv *to)
     repo_env(&repo, &host->team, host->agent, to);
 }
 
+/* What the agent says of a time is meant in its zone, and so is what this host says of one: tmux has
+ * given it no TZ. */
+static void take_zone(const struct host *host)
+{
+    const char *zone = env_get(host->env, "TZ");
+
+    if (zone != NULL)
+        (void)setenv("TZ", zone, 1);
+    tzset();
+}
+
 static int receive_environment(struct host *host, bool *ret_prompts, struct err *err)
 {
     _cleanup_launch_received_ struct launch_received received = LAUNCH_RECEIVED_INIT;
@@ -128,6 +139,7 @@ static int receive_environment(struct host *host, bool *ret_prompts, struct err 
     kv_free(&own);
     env_put(&host->env, "MAS_AGENT_ID", host->agent->id);
     env_put(&host->env, "MAS_AGENT_ROLE", host->agent->role);
+    take_zone(host);
     return 0;
 }
 

@@ -113,6 +113,7 @@ int screen_open(struct err *err)
     if (check(err) == -1)
         return -1;
     use_env(FALSE); /* the terminal knows its size, not the environment */
+    use_tioctl(TRUE); /* nor terminfo, which has none for the console of Linux */
     if (newterm(NULL, stdout, stdin) == NULL) {
         (void)err_set(err, MAS_FAILED, "cannot use this terminal");
         return err_hint(err, "print it as text: mas top --once");

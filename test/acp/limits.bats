@@ -249,6 +249,16 @@ attempts() { cut -d' ' -f1 "$ROOT"/sessions/.limits/*[0-9a-f] 2>/dev/null | grep
     [ "$(prompts CW-TWO)" -ge 1 ]
 }
 
+@test "a time without a zone is in that of the agent's environment, and so is the note" {
+    export TZ=Asia/Kathmandu # at no full hour from any other
+    soon=$(date -d '+2 hours' +%s)
+    limited_agent 1s "text:You've hit your limit, resets $(date -d "@$soon" +%H:%M)"
+    "$MAS" ask --no-wait "$ID" solo CW-ONE >/dev/null
+    eventually state_is solo limited
+    [ "$(($(of solo .untilMs) / 1000))" -eq "$((soon / 60 * 60))" ]
+    [[ $(of solo .note) == *" until $(date -d "@$soon" +%H:%M):00" ]]
+}
+
 @test "a limit that is to be over now, and is not, is waited for by mas's own rule" {
     limited_agent 1s "text:You've hit your limit, resets $(TZ=UTC date +%H:%M) UTC"
     "$MAS" ask --no-wait "$ID" solo CW-ONE >/dev/null
