@@ -106,8 +106,14 @@ static int start_and_tell(const struct call *call, const struct life *life, cons
 static char *find_loss(const struct root *root, const char *id)
 {
     _cleanup_close_ int dir = workspace_open(root, id);
+    _cleanup_store_ struct store *store = NULL;
+    struct err why = ERR_INIT;
+    char *loss = dir != -1 ? store_loss(dir) : NULL;
 
-    return dir != -1 ? store_loss(dir) : NULL;
+    if (dir == -1 || loss != NULL || store_open(dir, id, NULL, false, &store, &why) == 0 ||
+        why.code != MAS_DAMAGED)
+        return loss;
+    return mem_printf("%s; the team sets it aside and begins a new one", why.text);
 }
 
 /* Tells which turns were cut off when these agents ran last, and how to go on. */

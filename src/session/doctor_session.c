@@ -348,7 +348,7 @@ static void check_modes(struct doctor *doctor, int dir, const char *id, bool is_
         }
         if (!parts[i].needed)
             continue;
-        (void)snprintf(what, sizeof what, "its %s is missing", parts[i].name);
+        (void)snprintf(what, sizeof what, "its directory '%s' is missing", parts[i].name);
         int rc = 0;
         if (doctor->fix && (mkdirat(dir, parts[i].name, 0700) == -1 ||
                             fchmodat(dir, parts[i].name, parts[i].mode & 07777, 0) == -1))

@@ -246,7 +246,8 @@ prints() {
     "$MAS" stop -q "$ID" >/dev/null
     rm -f "$DIR/memory.db-wal" "$DIR/memory.db-shm"
     printf 'no database at all, %.0s' $(seq 1000) >"$DIR/memory.db"
-    "$MAS" start -q "$ID" >/dev/null
+    ok start "$ID"
+    [[ $stderr == *"'memory.db': it is not a database; the team sets it aside and begins a new one" ]]
     tell CW-TWO
     [ "$status" -eq 0 ]
     knows CW-TWO

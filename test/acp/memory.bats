@@ -90,6 +90,7 @@ load lib
         "$MAS" status "$ID" | grep -qF 'memory: memory.db has nothing'
         eventually shows 'memory.db has nothing of its earlier conversation'
         eventually state_is solo idle
+        [[ $(notes) == *'memory.db has nothing of its earlier conversation'* ]]
     done
     again
     [ "$(of solo .memory)" = null ]

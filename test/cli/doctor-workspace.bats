@@ -66,8 +66,8 @@ logs 700'
     local part
     for part in run logs workflows; do
         rm -r "${ROOT:?}/sessions/$ID/$part"
-        finds "$ID" "its $part is missing"
-        mends "$ID" "its $part is missing"
+        finds "$ID" "its directory '$part' is missing"
+        mends "$ID" "its directory '$part' is missing"
         [ -d "$(ws "$ID")/$part" ]
     done
     ok start "$ID"

@@ -74,7 +74,7 @@ static int open_store(struct host *host, struct err *err)
     if (lost) {
         host_note_memory(host, STORE_FILE " has nothing of its earlier conversation");
         host_log(host, host->memory);
-        memory_say(host, false, "%s", host->memory);
+        memory_say(host, true, "%s", host->memory); /* the history says so from now on */
     }
     if (restore_turn(host, err) == 0 && memory->hooks->read(host, err) == 0)
         return 0;
