@@ -97,7 +97,8 @@ TEST(takes_only_absolute_paths)
     }
     CHECK(reads("submit", "--gres 'a b'", &remote));
     remote_free(&remote);
-    static const char *const bad[] = {"'", "--array=1-3", "--mem 4G -a 1-3", "-a1-3", "--arr '1-3'"};
+    static const char *const bad[] = {"'", "--array=1-3", "--mem 4G -a 1-3", "-a1-3",
+                                      "--arr '1-3'"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CHECK(!reads("submit", bad[i], &remote));
         remote_free(&remote);
