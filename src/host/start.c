@@ -108,8 +108,8 @@ static void add_code_env(const struct host *host, struct kv *to)
     repo_env(&repo, &host->team, host->agent, to);
 }
 
-/* What the agent says of a time is meant in its zone, and so is what this host says of one: tmux has
- * given it no TZ. */
+/* What the agent says of a time is meant in its zone, and so is what this host says of one: tmux
+ * has given it no TZ. */
 static void take_zone(const struct host *host)
 {
     const char *zone = env_get(host->env, "TZ");
