@@ -369,12 +369,10 @@ sqlite3 *db_handle(const struct db *db)
  * (sqlite_sequence, automatic indexes). */
 static int describe(struct db *db, struct str *ret, struct err *err)
 {
-    sqlite3_stmt *stmt = db_prepare(
-        db, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name", err);
+    _cleanup_reset_ sqlite3_stmt *stmt = db_query(
+        db, err, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name", "");
     int rc;
 
-    if (stmt == NULL)
-        return -1;
     while ((rc = db_step(db, stmt, err)) == 1) {
         for (int i = 0; i < 4; i++) {
             str_addn(ret, db_text(stmt, i), db_len(stmt, i));

@@ -54,9 +54,15 @@ sqlite3_stmt *db_prepare_once(struct db *db, const char *sql, struct err *err);
  * * and size_t, 'b' const void * and size_t (a blob). The bytes must stay valid until the last
  * step. */
 void db_bind(sqlite3_stmt *stmt, const char *kinds, ...);
+/* Prepares a statement and binds its values, for db_step() to run:
+ *
+ *     _cleanup_reset_ sqlite3_stmt *s = db_query(db, err, "SELECT text ... ?1", "i", number);
+ *     while ((rc = db_step(db, s, err)) == 1) ...
+ */
+sqlite3_stmt *db_query(struct db *db, struct err *err, const char *sql, const char *kinds, ...);
 /* Runs one step. Returns 1 if there is a row; 0 if there are no more; -1 with *err set (MAS_DAMAGED
  * if a write finds that the database was renamed or replaced). After 0 and -1 the statement can be
- * used again. */
+ * used again. `stmt` may be NULL: db_query() has failed. */
 int db_step(struct db *db, sqlite3_stmt *stmt, struct err *err);
 /* Prepares, binds and runs a statement, and ignores its rows. */
 int db_run(struct db *db, struct err *err, const char *sql, const char *kinds, ...);
@@ -68,6 +74,8 @@ int db_number(struct db *db, int64_t fallback, int64_t *ret, struct err *err, co
 int db_exec(struct db *db, const char *sql, struct err *err);
 /* Ends a statement before its last row. */
 void db_reset(sqlite3_stmt *stmt);
+void db_resetp(sqlite3_stmt **stmt);
+#define _cleanup_reset_ __attribute__((cleanup(db_resetp)))
 
 const char *db_text(sqlite3_stmt *stmt, int column); /* NULL becomes "" */
 const char *db_text_null(sqlite3_stmt *stmt, int column); /* NULL stays NULL */

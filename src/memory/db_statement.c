@@ -120,6 +120,24 @@ void db_reset(sqlite3_stmt *stmt)
     (void)sqlite3_clear_bindings(stmt);
 }
 
+void db_resetp(sqlite3_stmt **stmt)
+{
+    if (*stmt != NULL)
+        db_reset(*stmt);
+}
+
+sqlite3_stmt *db_query(struct db *db, struct err *err, const char *sql, const char *kinds, ...)
+{
+    sqlite3_stmt *stmt = db_prepare(db, sql, err);
+    va_list args;
+
+    va_start(args, kinds);
+    if (stmt != NULL)
+        bind_all(stmt, kinds, args);
+    va_end(args);
+    return stmt;
+}
+
 bool db_is_named(const struct db *db)
 {
     struct stat st;
@@ -135,8 +153,10 @@ void db_make_room(const struct db *db)
 
 int db_step(struct db *db, sqlite3_stmt *stmt, struct err *err)
 {
-    bool reads = sqlite3_stmt_readonly(stmt) != 0;
+    bool reads = stmt == NULL || sqlite3_stmt_readonly(stmt) != 0;
 
+    if (stmt == NULL)
+        return -1;
     /* Inside a transaction, db_begin() has checked this. */
     if (!reads && sqlite3_get_autocommit(db->sql) != 0) {
         if (!db_is_named(db)) {

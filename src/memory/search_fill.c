@@ -81,11 +81,10 @@ static void knowns_free(struct knowns *knowns)
 
 static int knowns_read(struct db *db, struct knowns *ret, struct err *err)
 {
-    sqlite3_stmt *stmt = db_prepare(db, "SELECT uuid, stamp FROM session ORDER BY uuid", err);
+    _cleanup_reset_ sqlite3_stmt *stmt =
+        db_query(db, err, "SELECT uuid, stamp FROM session ORDER BY uuid", "");
     int rc;
 
-    if (stmt == NULL)
-        return -1;
     while ((rc = db_step(db, stmt, err)) == 1) {
         ret->items = mem_room(ret->items, ret->count, sizeof *ret->items);
         ret->items[ret->count++] =
@@ -152,13 +151,11 @@ static int load(struct page_reader *reader, const char *stamp, ino_t file, int64
                 struct err *err)
 {
     struct db *db = reader->search->db;
-    sqlite3_stmt *stmt =
-        db_prepare(db, "SELECT id, stamp, file, next, seen FROM session WHERE uuid = ?1", err);
+    _cleanup_reset_ sqlite3_stmt *stmt =
+        db_query(db, err, "SELECT id, stamp, file, next, seen FROM session WHERE uuid = ?1", "t",
+                 reader->uuid);
     bool same_file = true;
 
-    if (stmt == NULL)
-        return -1;
-    db_bind(stmt, "t", reader->uuid);
     int rc = db_step(db, stmt, err);
     if (rc == -1)
         return -1;

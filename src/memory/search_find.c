@@ -75,12 +75,9 @@ static int read_tagged(struct search_state *state, struct err *err)
 
     if (state->asked.tag == NULL)
         return 0;
-    sqlite3_stmt *stmt =
-        db_prepare(db, "SELECT message FROM tag WHERE tag = ?1 ORDER BY message", err);
-    if (stmt == NULL)
-        return -1;
+    _cleanup_reset_ sqlite3_stmt *stmt = db_query(
+        db, err, "SELECT message FROM tag WHERE tag = ?1 ORDER BY message", "t", state->asked.tag);
     scope->only = mem_alloc(sizeof *scope->only);
-    db_bind(stmt, "t", state->asked.tag);
     while ((rc = db_step(db, stmt, err)) == 1) {
         scope->only = mem_room(scope->only, scope->only_count, sizeof *scope->only);
         scope->only[scope->only_count++] = sqlite3_column_int64(stmt, 0);
@@ -204,17 +201,13 @@ static int show(struct search_state *state, const struct ranked *item, search_ea
 {
     struct db *db = state->search->db;
     _cleanup_str_ struct str snippet = STR_INIT;
-    sqlite3_stmt *stmt = db_prepare(
-        db,
+    _cleanup_reset_ sqlite3_stmt *stmt = db_query(
+        db, err,
         "SELECT s.uuid, m.number, i.conversation, i.agent, m.time, m.trigger, m.tags, m.text,"
         " i.compacted"
         " FROM message m JOIN session s ON s.id = m.session JOIN sitting i ON i.id = ?2"
         " WHERE m.id = ?1",
-        err);
-
-    if (stmt == NULL)
-        return -1;
-    db_bind(stmt, "ii", item->id, search_segment(item->id));
+        "ii", item->id, search_segment(item->id));
     int rc = db_step(db, stmt, err);
     if (rc != 1)
         return rc; /* it was removed meanwhile */
@@ -241,7 +234,6 @@ static int show(struct search_state *state, const struct ranked *item, search_ea
         if (rc == 0)
             rc = !each(&hit, arg) || is_over(state);
     }
-    db_reset(stmt);
     return rc;
 }
 

@@ -112,14 +112,11 @@ static int find_segment(struct page_reader *reader, int64_t query, struct segmen
     struct segment *segment = &reader->segments[reader->segment_count++];
     *segment = (struct segment){.query = query};
     *ret = segment;
-    sqlite3_stmt *stmt =
-        db_prepare(db,
-                   "SELECT id, last, said, tools, words, compacted"
-                   " FROM sitting WHERE session = ?1 AND query = ?2 ORDER BY id DESC LIMIT 1",
-                   err);
-    if (stmt == NULL)
-        return -1;
-    db_bind(stmt, "ii", reader->session, query);
+    _cleanup_reset_ sqlite3_stmt *stmt =
+        db_query(db, err,
+                 "SELECT id, last, said, tools, words, compacted"
+                 " FROM sitting WHERE session = ?1 AND query = ?2 ORDER BY id DESC LIMIT 1",
+                 "ii", reader->session, query);
     int rc = db_step(db, stmt, err);
     if (rc == 1) {
         if (sqlite3_column_int(stmt, 5) == 0)
@@ -241,12 +238,9 @@ static int add_item(struct page_reader *reader, const struct index_message *item
 static int renew_item(struct page_reader *reader, const struct index_message *item, struct err *err)
 {
     struct db *db = reader->search->db;
-    sqlite3_stmt *stmt =
-        db_prepare(db, "SELECT id, text FROM message WHERE session = ?1 AND number = ?2", err);
-
-    if (stmt == NULL)
-        return -1;
-    db_bind(stmt, "ii", reader->session, item->number);
+    _cleanup_reset_ sqlite3_stmt *stmt =
+        db_query(db, err, "SELECT id, text FROM message WHERE session = ?1 AND number = ?2", "ii",
+                 reader->session, item->number);
     int rc = db_step(db, stmt, err);
     if (rc != 1)
         return rc == 0 ? 1 : -1;

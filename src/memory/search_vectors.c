@@ -33,17 +33,14 @@ static void chosen_clear(struct chosen *chosen)
 /* Model 0 is the one used last. */
 static int choose(struct db *db, int64_t model, struct chosen *chosen, struct err *err)
 {
-    sqlite3_stmt *stmt =
-        db_prepare(db,
-                   "SELECT m.id, m.text FROM message m LEFT JOIN vector v ON v.message = m.id"
-                   " WHERE v.model IS NOT coalesce(nullif(?1, 0), (SELECT max(id) FROM model))"
-                   " AND (m.id >> 6 & 3) < 2 ORDER BY m.id DESC LIMIT ?2",
-                   err);
+    _cleanup_reset_ sqlite3_stmt *stmt =
+        db_query(db, err,
+                 "SELECT m.id, m.text FROM message m LEFT JOIN vector v ON v.message = m.id"
+                 " WHERE v.model IS NOT coalesce(nullif(?1, 0), (SELECT max(id) FROM model))"
+                 " AND (m.id >> 6 & 3) < 2 ORDER BY m.id DESC LIMIT ?2",
+                 "ii", model, (int64_t)CHOSEN_MAX);
     int rc;
 
-    if (stmt == NULL)
-        return -1;
-    db_bind(stmt, "ii", model, (int64_t)CHOSEN_MAX);
     while ((rc = db_step(db, stmt, err)) == 1) {
         size_t len = db_len(stmt, 1);
         chosen->ids[chosen->count] = sqlite3_column_int64(stmt, 0);
@@ -146,11 +143,8 @@ static int rank(struct search *search, const struct embedding *embedding, int64_
 
     if (question == NULL)
         return 0;
-    sqlite3_stmt *stmt =
-        db_prepare(db, "SELECT message, scale, parts FROM vector WHERE model = ?1", err);
-    if (stmt == NULL)
-        return -1;
-    db_bind(stmt, "i", model);
+    _cleanup_reset_ sqlite3_stmt *stmt =
+        db_query(db, err, "SELECT message, scale, parts FROM vector WHERE model = ?1", "i", model);
     while ((rc = db_step(db, stmt, err)) == 1) {
         int64_t id = sqlite3_column_int64(stmt, 0);
         if (!scope_has(scope, id) || db_len(stmt, 2) != embedding->parts)

@@ -109,19 +109,16 @@ void store_closep(struct store **store)
  * conversation. */
 static int check_conversations(struct store *store, struct err *err)
 {
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT uuid, agent, EXISTS (SELECT 1 FROM query q"
-                                 " WHERE q.conversation = c.id) FROM conversation c",
-                                 err);
+    _cleanup_reset_ sqlite3_stmt *s = db_query(store->db, err,
+                                               "SELECT uuid, agent, EXISTS (SELECT 1 FROM query q"
+                                               " WHERE q.conversation = c.id) FROM conversation c",
+                                               "");
     int rc;
 
-    if (s == NULL)
-        return -1;
     while ((rc = db_step(store->db, s, err)) == 1) {
         if (id_is_valid(db_text(s, 0)) && str_is_word(db_text(s, 1), STORE_AGENT_MAX) &&
             sqlite3_column_int(s, 2) != 0)
             continue;
-        db_reset(s);
         return err_set(err, MAS_DAMAGED,
                        "cannot trust '" STORE_FILE "': it contains an invalid conversation");
     }

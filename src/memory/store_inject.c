@@ -119,16 +119,13 @@ static void add_line(struct inject_lines *lines, const struct store_item *item)
 static int list_back(struct store *store, int64_t query, int64_t before, int64_t since, size_t most,
                      struct store_numbers *ret, struct err *err)
 {
-    sqlite3_stmt *s =
-        db_prepare(store->db,
-                   "SELECT id, iif(trigger = 0, id, trigger) AS turn FROM message"
-                   " WHERE query = ?1 AND turn < ?2 AND turn >= ?3 AND role IN (0, 1, 3)"
-                   " AND coalesce(stop_reason, '') NOT IN ('cleared', 'not asked')"
-                   " ORDER BY turn DESC, id DESC LIMIT ?4",
-                   err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "iiii", query, before, since, (int64_t)most);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT id, iif(trigger = 0, id, trigger) AS turn FROM message"
+                 " WHERE query = ?1 AND turn < ?2 AND turn >= ?3 AND role IN (0, 1, 3)"
+                 " AND coalesce(stop_reason, '') NOT IN ('cleared', 'not asked')"
+                 " ORDER BY turn DESC, id DESC LIMIT ?4",
+                 "iiii", query, before, since, (int64_t)most);
     return store_list(store, s, ret, err);
 }
 
@@ -192,15 +189,12 @@ static int read_compaction(struct store *store, int64_t query, int64_t before,
                            const struct store_budget *budget, struct str *ret, int64_t *ret_since,
                            struct err *err)
 {
-    sqlite3_stmt *s =
-        db_prepare(store->db,
-                   "SELECT iif(trigger = 0, id, trigger), text FROM message WHERE query = ?1"
-                   " AND id < ?2 AND role = 7 AND key = '" STORE_COMPACTION "'"
-                   " ORDER BY id DESC LIMIT 1",
-                   err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "ii", query, before);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT iif(trigger = 0, id, trigger), text FROM message WHERE query = ?1"
+                 " AND id < ?2 AND role = 7 AND key = '" STORE_COMPACTION "'"
+                 " ORDER BY id DESC LIMIT 1",
+                 "ii", query, before);
     int rc = db_step(store->db, s, err);
     if (rc == 1) {
         *ret_since = sqlite3_column_int64(s, 0);
@@ -209,7 +203,6 @@ static int read_compaction(struct store *store, int64_t query, int64_t before,
                     utf8_bytes(db_text(s, 1), db_len(s, 1), budget->all / SUMMARY_SHARE));
         str_add(ret, "</message>\n");
     }
-    db_reset(s);
     return rc == -1 ? -1 : 0;
 }
 

@@ -38,13 +38,11 @@ int store_inputs(struct store *store, const char *agent, store_each_input *each,
 {
     int rc;
 
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT id, sender, enter, begun, note, text FROM input"
-                                 " WHERE agent = ?1 ORDER BY id",
-                                 err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "t", agent);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT id, sender, enter, begun, note, text FROM input"
+                 " WHERE agent = ?1 ORDER BY id",
+                 "t", agent);
     while ((rc = db_step(store->db, s, err)) == 1) {
         const struct store_input input = {.number = sqlite3_column_int64(s, 0),
                                           .agent = agent,
@@ -54,10 +52,8 @@ int store_inputs(struct store *store, const char *agent, store_each_input *each,
                                           .note = sqlite3_column_int(s, 4) != 0,
                                           .text = db_text(s, 5),
                                           .len = db_len(s, 5)};
-        if (!each(&input, arg)) {
-            db_reset(s);
+        if (!each(&input, arg))
             return 0;
-        }
     }
     return rc;
 }

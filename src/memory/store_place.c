@@ -21,17 +21,14 @@ void store_place_free(struct store_place *place)
 static int read_place(struct store *store, int64_t conversation, struct store_place *ret,
                       struct err *err)
 {
-    sqlite3_stmt *s =
-        db_prepare(store->db,
-                   "SELECT c.uuid, q.id, q.number, q.injected, c.mode, c.model, c.options,"
-                   " NOT EXISTS (SELECT 1 FROM message m WHERE m.query = q.id AND m.role < 5"
-                   " AND NOT (" STORE_WAITS "))"
-                   " FROM conversation c JOIN query q ON q.conversation = c.id"
-                   " WHERE c.id = ?1 ORDER BY q.number DESC LIMIT 1",
-                   err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "i", conversation);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT c.uuid, q.id, q.number, q.injected, c.mode, c.model, c.options,"
+                 " NOT EXISTS (SELECT 1 FROM message m WHERE m.query = q.id AND m.role < 5"
+                 " AND NOT (" STORE_WAITS "))"
+                 " FROM conversation c JOIN query q ON q.conversation = c.id"
+                 " WHERE c.id = ?1 ORDER BY q.number DESC LIMIT 1",
+                 "i", conversation);
     int rc = db_step(store->db, s, err);
     if (rc == -1)
         return -1;
@@ -46,7 +43,6 @@ static int read_place(struct store *store, int64_t conversation, struct store_pl
                                 .model = mem_dup(db_text(s, 5)),
                                 .options = mem_dup(db_text(s, 6))};
     (void)snprintf(ret->conversation, sizeof ret->conversation, "%s", db_text(s, 0));
-    db_reset(s);
     return 0;
 }
 
@@ -95,13 +91,10 @@ static int find_conversation(struct store *store, const char *id, int64_t *ret, 
         return err_set(err, MAS_USAGE,
                        "cannot find conversation '%s': an id needs at least %d characters", id,
                        PREFIX_MIN);
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT id FROM conversation WHERE agent = ?1"
-                                 " AND substr(uuid, 1, ?3) = lower(?2) LIMIT 2",
-                                 err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "tti", store->agent, id, (int64_t)strlen(id));
+    _cleanup_reset_ sqlite3_stmt *s = db_query(store->db, err,
+                                               "SELECT id FROM conversation WHERE agent = ?1"
+                                               " AND substr(uuid, 1, ?3) = lower(?2) LIMIT 2",
+                                               "tti", store->agent, id, (int64_t)strlen(id));
     while ((rc = db_step(store->db, s, err)) == 1)
         found[count++] = sqlite3_column_int64(s, 0);
     if (rc == -1)
@@ -224,14 +217,12 @@ static int close_query(struct store *store, int64_t query, const char *reason, s
                ")",
                "i", query) == -1)
         return -1;
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT id FROM message WHERE agent = (SELECT c.agent FROM query q"
-                                 " JOIN conversation c ON c.id = q.conversation WHERE q.id = ?1)"
-                                 " AND state = 0 AND query = ?1",
-                                 err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "i", query);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT id FROM message WHERE agent = (SELECT c.agent FROM query q"
+                 " JOIN conversation c ON c.id = q.conversation WHERE q.id = ?1)"
+                 " AND state = 0 AND query = ?1",
+                 "i", query);
     if (store_list(store, s, &open, err) == -1)
         return -1;
     for (size_t i = 0; i < open.count; i++) {
@@ -347,20 +338,17 @@ static const char *why_elsewhere(const struct store *store, sqlite3_stmt *s,
 int store_last_session(struct store *store, int64_t query, const struct store_home *home,
                        char **ret_id, const char **ret_why, struct err *err)
 {
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT agent_session, session, directory, machine"
-                                 " FROM agent_session"
-                                 " WHERE query = ?1 AND ended = 0 ORDER BY id DESC LIMIT 1",
-                                 err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "i", query);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT agent_session, session, directory, machine"
+                 " FROM agent_session"
+                 " WHERE query = ?1 AND ended = 0 ORDER BY id DESC LIMIT 1",
+                 "i", query);
     int rc = db_step(store->db, s, err);
     if (rc == -1)
         return -1;
     *ret_why = rc == 1 ? why_elsewhere(store, s, home) : NULL;
     *ret_id = rc == 1 && *ret_why == NULL ? mem_dup(db_text(s, 0)) : NULL;
-    db_reset(s);
     return 0;
 }
 

@@ -140,18 +140,13 @@ static void put_tags(const struct store *store, const char *agent, const char *s
 
 static int add_pieces(struct store *store, int64_t number, struct str *to, struct err *err)
 {
-    sqlite3_stmt *s =
-        db_prepare(store->db, "SELECT text FROM piece WHERE message = ?1 ORDER BY number", err);
+    _cleanup_reset_ sqlite3_stmt *s = db_query(
+        store->db, err, "SELECT text FROM piece WHERE message = ?1 ORDER BY number", "i", number);
     int rc;
 
-    if (s == NULL)
-        return -1;
-    db_bind(s, "i", number);
     while ((rc = db_step(store->db, s, err)) == 1) {
-        if (to->len + db_len(s, 0) > DB_VALUE_MAX) {
-            db_reset(s);
+        if (to->len + db_len(s, 0) > DB_VALUE_MAX)
             return damaged(err, "the length of a message");
-        }
         str_addn(to, db_text(s, 0), db_len(s, 0));
     }
     return rc;
@@ -316,17 +311,14 @@ int store_waiting(struct store *store, struct store_waiting **ret, size_t *ret_c
     size_t count = 0;
     int rc;
 
-    sqlite3_stmt *s =
-        db_prepare(store->db,
-                   "SELECT agent, count(*) FROM (SELECT m.agent AS agent FROM"
-                   " message m WHERE " STORE_WAITS " UNION ALL SELECT agent FROM input)"
-                   " GROUP BY agent ORDER BY agent",
-                   err);
-    if (s == NULL)
-        return -1;
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT agent, count(*) FROM (SELECT m.agent AS agent FROM"
+                 " message m WHERE " STORE_WAITS " UNION ALL SELECT agent FROM input)"
+                 " GROUP BY agent ORDER BY agent",
+                 "");
     while ((rc = db_step(store->db, s, err)) == 1) {
         if (!str_is_word(db_text(s, 0), STORE_AGENT_MAX)) {
-            db_reset(s);
             rc = damaged(err, "an agent");
             break;
         }
@@ -367,18 +359,15 @@ int store_newest_turn(struct store *store, const char *agent, struct store_turn 
     struct store_turn turn = {.prompt = 0};
 
     /* without the prompts that never had a turn */
-    sqlite3_stmt *s = db_prepare(
-        store->db,
+    _cleanup_reset_ sqlite3_stmt *s = db_query(
+        store->db, err,
         "SELECT m.id, m.state, coalesce(m.stop_reason, ''), coalesce(n.time, m.time), n.text"
         " FROM message m LEFT JOIN message n ON n.id = (SELECT max(c.id) FROM message c"
         " WHERE c.agent = ?1 AND c.id > m.id AND c.trigger = m.id AND c.role = 7"
         " AND c.state IN (2, 3)) WHERE m.id = (SELECT max(id) FROM message WHERE agent = ?1"
         " AND role = 0 AND state <> 0 AND coalesce(stop_reason, '') NOT IN ('cleared',"
         " 'not asked'))",
-        err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "t", agent);
+        "t", agent);
     int rc = db_step(store->db, s, err);
     if (rc == 1) {
         turn.prompt = sqlite3_column_int64(s, 0);
@@ -387,7 +376,6 @@ int store_newest_turn(struct store *store, const char *agent, struct store_turn 
         turn.stopped = strcmp(db_text(s, 2), STORE_STOPPED) == 0;
         turn.time_ms = sqlite3_column_int64(s, 3);
         turn.why = db_text_null(s, 4) != NULL ? mem_dup(db_text(s, 4)) : NULL;
-        db_reset(s);
     }
     if (rc != -1)
         *ret = turn;
@@ -415,20 +403,16 @@ static int put_sessions(struct store *store, int64_t query, struct str *to, stru
     struct json_out out = {.to = to};
     int rc;
 
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT agent_session, program, outcome, started, ended, note"
-                                 " FROM agent_session WHERE query = ?1 ORDER BY id",
-                                 err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "i", query);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT agent_session, program, outcome, started, ended, note"
+                 " FROM agent_session WHERE query = ?1 ORDER BY id",
+                 "i", query);
     json_open(&out, NULL, '[');
     while ((rc = db_step(store->db, s, err)) == 1) {
         int64_t outcome = sqlite3_column_int64(s, 2);
-        if (outcome < OUTCOME_FRESH || outcome > OUTCOME_INJECTED) {
-            db_reset(s);
+        if (outcome < OUTCOME_FRESH || outcome > OUTCOME_INJECTED)
             return damaged(err, "an agent's session");
-        }
         json_open(&out, NULL, '{');
         json_put_all(&out, JT("id", db_text(s, 0)), JT("program", db_text(s, 1)),
                      JT("outcome", store_outcome_name((enum store_outcome)outcome)));
@@ -470,22 +454,17 @@ int store_queries(struct store *store, const char *agent, store_each_query *each
     struct store_query query;
     int rc;
 
-    sqlite3_stmt *s = db_prepare(
-        store->db,
+    _cleanup_reset_ sqlite3_stmt *s = db_query(
+        store->db, err,
         "SELECT q.id, q.number, c.uuid, c.agent, q.started, q.ended, q.reason, q.mode,"
         " c.current = 1 AND q.ended = 0, (SELECT count(*) FROM message m WHERE m.query = q.id)"
         " FROM query q JOIN conversation c ON c.id = q.conversation"
         " WHERE ?1 IS NULL OR c.agent = ?1 ORDER BY q.id",
-        err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "t", agent);
+        "t", agent);
     while ((rc = db_step(store->db, s, err)) == 1) {
         rc = fill_query(store, s, &sessions, &query, err);
-        if (rc == -1 || !each(&query, arg)) {
-            db_reset(s);
+        if (rc == -1 || !each(&query, arg))
             return rc;
-        }
     }
     return rc;
 }

@@ -193,12 +193,10 @@ static int read_costs(struct store *store, int64_t row, struct money *costs, siz
     size_t n = 0;
     int rc;
 
-    sqlite3_stmt *s = db_prepare(
-        store->db, "SELECT currency, amount FROM cost WHERE usage = ?1 ORDER BY currency LIMIT ?2",
-        err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "ii", row, (int64_t)room);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT currency, amount FROM cost WHERE usage = ?1 ORDER BY currency LIMIT ?2",
+                 "ii", row, (int64_t)room);
     while ((rc = db_step(store->db, s, err)) == 1 && n < room) {
         int64_t amount = sqlite3_column_int64(s, 1);
         if (!money_parse_currency(db_text(s, 0), costs[n].currency) || amount < 0 ||
@@ -206,8 +204,6 @@ static int read_costs(struct store *store, int64_t row, struct money *costs, siz
             continue; /* of no agent: somebody else has written it */
         costs[n++].micro = amount;
     }
-    if (rc == 1)
-        db_reset(s);
     *ret_count = n;
     return rc == -1 ? -1 : 0;
 }
@@ -247,26 +243,19 @@ int store_usages(struct store *store, const char *agent, store_each_usage *each,
     struct money costs[COSTS];
     int rc;
 
-    sqlite3_stmt *s = db_prepare(
-        store->db,
+    _cleanup_reset_ sqlite3_stmt *s = db_query(
+        store->db, err,
         "SELECT id, agent, query, prompt, session, agent_session, model, started, ended, worked,"
         " used, size, total, input, output, thought, cached_read, cached_write FROM usage"
         " WHERE ?1 IS NULL OR agent = ?1 ORDER BY id",
-        err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "t", agent);
+        "t", agent);
     while ((rc = db_step(store->db, s, err)) == 1) {
         struct store_usage row = read_row(s);
         row.costs = costs;
-        if (read_costs(store, row.number, costs, COSTS, &row.cost_count, err) == -1) {
-            db_reset(s);
+        if (read_costs(store, row.number, costs, COSTS, &row.cost_count, err) == -1)
             return -1;
-        }
-        if (!each(&row, arg)) {
-            db_reset(s);
+        if (!each(&row, arg))
             return 0;
-        }
     }
     return rc;
 }
@@ -275,18 +264,14 @@ int store_usages(struct store *store, const char *agent, store_each_usage *each,
 static int sum_costs(struct store *store, const char *agent, const char *currency,
                      struct store_spent *ret, struct err *err)
 {
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT currency FROM cost JOIN usage ON usage.id = cost.usage"
-                                 " WHERE ?1 IS NULL OR agent = ?1 ORDER BY usage DESC LIMIT 1",
-                                 err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "t", agent);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT currency FROM cost JOIN usage ON usage.id = cost.usage"
+                 " WHERE ?1 IS NULL OR agent = ?1 ORDER BY usage DESC LIMIT 1",
+                 "t", agent);
     int rc = db_step(store->db, s, err);
     if (rc == 1)
         (void)money_parse_currency(db_text(s, 0), ret->currency);
-    if (rc == 1)
-        db_reset(s);
     if (rc != 1)
         return rc;
     return db_number(store->db, -1, &ret->cost, err,
@@ -301,17 +286,14 @@ int store_spent(struct store *store, const char *agent, const char *currency,
 {
     struct store_spent spent = {.cost = -1};
 
-    sqlite3_stmt *s =
-        db_prepare(store->db,
-                   "SELECT count(prompt), sum(worked), sum(coalesce(total, CASE WHEN"
-                   " coalesce(input, output, thought, cached_read, cached_write) IS NOT NULL THEN"
-                   " coalesce(input, 0) + coalesce(output, 0) + coalesce(thought, 0) +"
-                   " coalesce(cached_read, 0) + coalesce(cached_write, 0) END))"
-                   " FROM usage WHERE ?1 IS NULL OR agent = ?1",
-                   err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "t", agent);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT count(prompt), sum(worked), sum(coalesce(total, CASE WHEN"
+                 " coalesce(input, output, thought, cached_read, cached_write) IS NOT NULL THEN"
+                 " coalesce(input, 0) + coalesce(output, 0) + coalesce(thought, 0) +"
+                 " coalesce(cached_read, 0) + coalesce(cached_write, 0) END))"
+                 " FROM usage WHERE ?1 IS NULL OR agent = ?1",
+                 "t", agent);
     int rc = db_step(store->db, s, err);
     if (rc == -1)
         return -1;
@@ -328,21 +310,16 @@ int store_spent(struct store *store, const char *agent, const char *currency,
 int store_context(struct store *store, const char *agent, const char *agent_session,
                   int64_t *ret_used, int64_t *ret_size, struct err *err)
 {
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT used, size FROM usage WHERE agent = ?1"
-                                 " AND agent_session = ?2 AND used IS NOT NULL"
-                                 " ORDER BY id DESC LIMIT 1",
-                                 err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "tt", agent, agent_session);
+    _cleanup_reset_ sqlite3_stmt *s = db_query(store->db, err,
+                                               "SELECT used, size FROM usage WHERE agent = ?1"
+                                               " AND agent_session = ?2 AND used IS NOT NULL"
+                                               " ORDER BY id DESC LIMIT 1",
+                                               "tt", agent, agent_session);
     int rc = db_step(store->db, s, err);
     if (rc == -1)
         return -1;
     *ret_used = rc == 1 ? number_of(s, 0) : -1;
     *ret_size = rc == 1 ? number_of(s, 1) : -1;
-    if (rc == 1)
-        db_reset(s);
     return 0;
 }
 
@@ -421,11 +398,8 @@ int store_limits(struct store *store, const char *agent, struct budget *ret_set,
     int rc;
 
     *ret_set = *ret_extended = (struct budget){.of = {{.amount = 0}}};
-    sqlite3_stmt *s =
-        db_prepare(store->db, "SELECT kind, amount, currency FROM budget WHERE agent = ?1", err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "t", agent);
+    _cleanup_reset_ sqlite3_stmt *s = db_query(
+        store->db, err, "SELECT kind, amount, currency FROM budget WHERE agent = ?1", "t", agent);
     while ((rc = db_step(store->db, s, err)) == 1)
         put_limit(s, ret_set, ret_extended);
     return rc;

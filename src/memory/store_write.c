@@ -321,13 +321,11 @@ static int end_cut_turns(struct store *store, struct err *err)
 {
     _cleanup_numbers_ struct store_numbers prompts = {.count = 0};
 
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT id FROM message WHERE agent = ?1 AND role = 0"
-                                 " AND state = 1 AND stop_reason IS NULL ORDER BY id",
-                                 err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "t", store->agent);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT id FROM message WHERE agent = ?1 AND role = 0"
+                 " AND state = 1 AND stop_reason IS NULL ORDER BY id",
+                 "t", store->agent);
     if (store_list(store, s, &prompts, err) == -1)
         return -1;
     for (size_t i = 0; i < prompts.count; i++)
@@ -340,13 +338,11 @@ static int end_cut_turns(struct store *store, struct err *err)
 
 int store_mend(struct store *store, struct err *err)
 {
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT m.id FROM message m WHERE m.agent = ?1 AND m.state = 0"
-                                 " AND NOT (" STORE_WAITS ")",
-                                 err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "t", store->agent);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT m.id FROM message m WHERE m.agent = ?1 AND m.state = 0"
+                 " AND NOT (" STORE_WAITS ")",
+                 "t", store->agent);
     return close_all(store, s, MESSAGE_INTERRUPTED, err) == -1 ? -1 : end_cut_turns(store, err);
 }
 
@@ -379,13 +375,11 @@ int store_disown(struct store *store, int64_t *ret_count, struct err *err)
 static int end_turn(struct store *store, int64_t query, int64_t prompt, const char *stop_reason,
                     enum store_state state, const char *why, struct err *err)
 {
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT m.id FROM message m WHERE m.agent = (SELECT agent FROM"
-                                 " message WHERE id = ?1) AND m.state = 0 AND m.trigger = ?1",
-                                 err);
-    if (s == NULL)
-        return -1;
-    db_bind(s, "i", prompt);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err,
+                 "SELECT m.id FROM message m WHERE m.agent = (SELECT agent FROM"
+                 " message WHERE id = ?1) AND m.state = 0 AND m.trigger = ?1",
+                 "i", prompt);
     if (close_all(store, s, state, err) == -1 ||
         end_prompt(store, prompt, stop_reason, state, why, err) == -1)
         return -1;
