@@ -280,6 +280,18 @@ void str_add_visible(struct str *s, const char *text, size_t len)
     }
 }
 
+void str_add_line(struct str *s, const char *line, size_t len)
+{
+    for (const char *tab; (tab = memchr(line, '\t', len)) != NULL;) {
+        size_t before = (size_t)(tab - line);
+        str_add_visible(s, line, before);
+        str_addc(s, '\t');
+        line += before + 1;
+        len -= before + 1;
+    }
+    str_add_visible(s, line, len);
+}
+
 /* Not isalnum(): the result must not depend on the locale. */
 static bool is_alnum(char c)
 {

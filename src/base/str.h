@@ -42,6 +42,8 @@ void str_free(struct str *s);
 /* Appends text so that no byte of it affects a terminal: control characters (C0, DEL, C1) and bytes
  * that are not UTF-8 become \xNN. A backslash stays as it is. */
 void str_add_visible(struct str *s, const char *text, size_t len);
+/* Appends a line of a text or of code in the same way, but leaves its tabs. */
+void str_add_line(struct str *s, const char *line, size_t len);
 
 /* Appends text so that a POSIX shell reads it back unchanged: bare if it matches
  * [A-Za-z0-9_./:@%+,-]*, otherwise in single quotes. With `always`, quotes it in any case. */

@@ -77,7 +77,7 @@ static void say_title(const char *verb, const struct json *answer)
         size_t len = strcspn(text, "\n");
         str_clear(&line);
         str_add(&line, "  ");
-        str_add_visible(&line, text, len);
+        str_add_line(&line, text, len);
         print_line(&line);
         text += len + (text[len] == '\n');
     }

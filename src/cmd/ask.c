@@ -258,7 +258,7 @@ static void say(struct asking *asking, const char *what, const char *words)
         (void)fflush(stdout);
     }
     str_addf(&line, "%s", what);
-    str_add_visible(&line, words, strlen(words));
+    str_add_line(&line, words, strlen(words));
     (void)fprintf(stderr, "%s\n", line.data);
 }
 

@@ -58,7 +58,7 @@ static void print_item(const struct context_item *item)
     for (const char *line = item->text; *line != '\0';) {
         size_t len = strcspn(line, "\n");
         str_add(&out, "\n  ");
-        str_add_visible(&out, line, len);
+        str_add_line(&out, line, len);
         line += len + (line[len] == '\n');
     }
     print_line(&out);

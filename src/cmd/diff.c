@@ -29,21 +29,6 @@ static const char *colour_of_line(const char *line)
     }
 }
 
-/* Adds a line so that it only moves the cursor of a terminal: code may be indented by tabs. */
-static void add_line(struct str *to, const char *line, size_t len)
-{
-    for (const char *tab; (tab = memchr(line, '\t', len)) != NULL;) {
-        size_t before = (size_t)(tab - line);
-        str_add_visible(to, line, before);
-        str_addc(to, '\t');
-        line += before + 1;
-        len -= before + 1;
-    }
-    str_add_visible(to, line, len);
-}
-
-/* Appends the output of git diff so that no byte of it affects a terminal, with colours if standard
- * output takes them. */
 static void diff_add_text(const struct str *diff, bool stat, struct str *to)
 {
     const char *text = str_text(diff);
@@ -53,7 +38,7 @@ static void diff_add_text(const struct str *diff, bool stat, struct str *to)
         size_t len = end != NULL ? (size_t)(end - text) - i : diff->len - i;
         const char *begin = stat ? NULL : colour_of_line(text + i);
         str_add(to, begin != NULL ? begin : "");
-        add_line(to, text + i, len);
+        str_add_line(to, text + i, len);
         str_add(to, begin != NULL ? "\033[0m\n" : "\n");
         i += len + 1;
     }

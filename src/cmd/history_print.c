@@ -19,9 +19,11 @@ enum { INDENT = 4, DATA_MAX = 32 << 20 };
 /* How to print the lines of a text. */
 struct block {
     const char *before; /* printed before each line that is not empty */
+    const char *next; /* before what a broken line goes on with; NULL: the same */
     size_t width; /* characters; 0: lines are not broken */
     const char *colour; /* NULL: none */
     bool first_only;
+    bool cut; /* a line that is too long is cut off */
     size_t lines; /* printed so far */
 };
 
@@ -49,6 +51,15 @@ static void print_piece(const struct block *block, const char *line, size_t len)
            (int)len, line, end);
 }
 
+static void print_cut(const struct block *block, const char *line, size_t len)
+{
+    static const char mark[] = "...";
+    _cleanup_free_ char *text =
+        mem_printf("%.*s%s", (int)fit(line, len, block->width - (sizeof mark - 1)), line, mark);
+
+    print_piece(block, text, strlen(text));
+}
+
 /* Prints a line and breaks it at blanks if possible. */
 static void on_line(const char *line, size_t len, void *arg)
 {
@@ -66,9 +77,13 @@ static void on_line(const char *line, size_t len, void *arg)
             cut--;
         if (fit(line, cut, block->width) == 0 || strspn(line, " ") >= cut)
             cut = room;
-        print_piece(block, line, cut);
-        if (block->first_only)
+        if (block->cut) {
+            print_cut(block, line, len);
             return;
+        }
+        print_piece(block, line, cut);
+        if (block->next != NULL)
+            block->before = block->next;
         line += cut;
         len -= cut;
         while (len > 0 && *line == ' ') {
@@ -226,7 +241,9 @@ static void print_text(const struct store_item *item, struct history *history)
     int used = printf(": ");
     used += snprintf(NULL, 0, "%s #%lld %s", when, (long long)item->number, who.data);
     block.before = "";
+    block.next = indent;
     block.first_only = true;
+    block.cut = item->role != ROLE_PERMISSION;
     block.width = history->width > used + 20 ? (size_t)(history->width - used) : 20;
     if (title != NULL && title[0] != '\0')
         print_block(&block, title, strlen(title));

@@ -326,7 +326,7 @@ int job_print_logs(const struct call *call, const char *store, const struct batc
         _cleanup_str_ struct str line = STR_INIT;
         const char *newline = memchr(bytes + at, '\n', len - at);
         size_t size = newline != NULL ? (size_t)(newline - bytes) - at : len - at;
-        str_add_visible(&line, bytes + at, size);
+        str_add_line(&line, bytes + at, size);
         print_line(&line);
         at += size + 1;
     }

@@ -52,7 +52,7 @@ static int fail_check(const struct code_call *code, const char *agent,
     for (const char *text = check->output; text[0] != '\0';) {
         size_t len = strcspn(text, "\n");
         str_clear(&line);
-        str_add_visible(&line, text, len);
+        str_add_line(&line, text, len);
         (void)fprintf(stderr, "%s\n", str_text(&line));
         text += len + (text[len] != '\0');
     }

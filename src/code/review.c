@@ -37,7 +37,7 @@ static void add_line(struct review *review, struct review_line line, const char 
     _cleanup_str_ struct str shown = STR_INIT;
     size_t end = len > 0 && text[len - 1] == '\r' ? len - 1 : len;
 
-    str_add_visible(&shown, text, end);
+    str_add_line(&shown, text, end);
     str_addn(to, str_text(&shown), shown.len);
     str_addc(to, '\n');
     line.shown = mem_dupn(str_text(&shown), trim(str_text(&shown), shown.len));
@@ -130,7 +130,7 @@ static void add_comment(struct review *review, size_t line, const char *text, si
         }
     }
     str_add(&last->text, last->text.len > 0 ? "\n" : "");
-    str_add_visible(&last->text, text, len);
+    str_add_line(&last->text, text, len);
 }
 
 void review_parse(struct review *review, const char *text, size_t len)
@@ -342,7 +342,7 @@ static void add_text(struct str *to, const char *text)
 {
     while (*text != '\0') {
         size_t len = strcspn(text, "\n");
-        str_add_visible(to, text, trim(text, len));
+        str_add_line(to, text, trim(text, len));
         text += len;
         if (*text == '\n' && *++text != '\0')
             str_addc(to, '\n');
@@ -357,7 +357,7 @@ void review_add(struct review *review, const struct review_place *place, const c
 
     if (place->line != NULL) {
         size_t len = strlen(place->line);
-        str_add_visible(&shown, place->line, len - (len > 0 && place->line[len - 1] == '\r'));
+        str_add_line(&shown, place->line, len - (len > 0 && place->line[len - 1] == '\r'));
         shown.len = trim(str_text(&shown), shown.len);
         if (shown.data != NULL)
             shown.data[shown.len] = '\0';

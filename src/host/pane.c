@@ -153,7 +153,7 @@ void pane_add_words(struct str *to, const char *text)
     str_add(to, "\r\n\033[2m[mas: ");
     for (size_t len; *text != '\0'; text += len) {
         len = strcspn(text, "\n");
-        str_add_visible(to, text, len);
+        str_add_line(to, text, len);
         if (text[len] == '\n') {
             str_add(to, "\r\n");
             len++;

@@ -58,16 +58,7 @@ static void add_lines(struct str *to, const char *text, size_t len)
         size_t n = (size_t)(last - text);
 
         n -= n > 0 && text[n - 1] == '\r';
-        while (n > 0) {
-            const char *tab = memchr(text, '\t', n);
-            size_t part = tab != NULL ? (size_t)(tab - text) : n;
-            str_add_visible(to, text, part);
-            if (tab != NULL)
-                str_addc(to, '\t');
-            part += tab != NULL;
-            text += part;
-            n -= part;
-        }
+        str_add_line(to, text, n);
         str_addc(to, '\n');
         text = stop != NULL ? stop + 1 : end;
     }

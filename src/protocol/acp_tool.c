@@ -46,6 +46,7 @@ void acp_tool_free(struct acp_tool *tool)
     free(tool->subject);
     free(tool->path);
     free(tool->place);
+    free(tool->changed);
     free(tool->input);
     free(tool->locations);
     *tool = (struct acp_tool){.subject = NULL};
@@ -77,20 +78,6 @@ static void add_on_line(struct str *to, const char *text, size_t max)
     str_add(to, len < shown.len ? "\u2026" : "");
 }
 
-/* Appends a line without its newline. A tab is harmless, and files are full of them. */
-static void add_line(struct str *to, const char *line, size_t len)
-{
-    while (len > 0) {
-        const char *tab = memchr(line, '\t', len);
-        size_t n = tab != NULL ? (size_t)(tab - line) : len;
-        str_add_visible(to, line, n);
-        str_add(to, tab != NULL ? "\t" : "");
-        n += tab != NULL;
-        line += n;
-        len -= n;
-    }
-}
-
 /* Appends lines, indented, up to a limit. */
 static void add_lines(struct str *to, const char *text, size_t indent, size_t max)
 {
@@ -100,7 +87,7 @@ static void add_lines(struct str *to, const char *text, size_t indent, size_t ma
         const char *end = memchr(text + at, '\n', shown - at);
         len = end != NULL ? (size_t)(end - text) - at : shown - at;
         str_addf(to, "%*s", len > 0 ? (int)indent : 0, "");
-        add_line(to, text + at, len);
+        str_add_line(to, text + at, len);
         str_addc(to, '\n');
     }
     if (text[shown] != '\0')
@@ -293,10 +280,20 @@ static void add_locations(struct str *to, const char *locations, const char *con
 
 /* ---- */
 
+/* Returns the first file that the content of a call changes, NULL if it shows no diff. */
+static const char *find_changed(const struct json *content)
+{
+    for (const struct json *it = json_first(content); it != NULL; it = json_next(it))
+        if (strcmp(json_get_text_or(it, "type", ""), "diff") == 0)
+            return json_get_text(it, "path");
+    return NULL;
+}
+
 void acp_tool_read(struct acp_tool *tool, const struct json *update, const char *content)
 {
     const struct json *input = json_get(update, "rawInput");
     const struct json *locations = json_get(update, "locations");
+    const struct json *shown = json_get(update, "content");
 
     if (input != NULL && !json_is_null(input)) {
         const struct json *subject = find(input, subjects);
@@ -309,6 +306,8 @@ void acp_tool_read(struct acp_tool *tool, const struct json *update, const char 
         replace(&tool->locations, read_locations(locations));
         replace(&tool->place, mem_dup(json_get_text(json_first(locations), "path")));
     }
+    if (json_is_array(shown))
+        replace(&tool->changed, mem_dup(find_changed(shown)));
 }
 
 /* Returns true if the title names it as a word, not as a part of one. */
@@ -325,7 +324,9 @@ static bool names(const char *title, const char *subject)
 /* Returns what the call works on, "" if that is not known. */
 static const char *subject_of(const struct acp_tool *tool, const char *cwd)
 {
-    const char *path = tool->path != NULL ? tool->path : tool->place;
+    const char *path = tool->path != NULL    ? tool->path
+                       : tool->place != NULL ? tool->place
+                                             : tool->changed;
     size_t len = strlen(cwd);
 
     if (tool->subject != NULL || path == NULL)

@@ -19,13 +19,14 @@ struct acp_tool {
     char *subject; /* its command or address, from the input */
     char *path; /* from the input */
     char *place; /* the first location */
+    char *changed; /* the first file of a diff */
     char *input; /* its raw input, a member a line; what is longer is indented below its name */
     char *locations; /* a path a line, with :LINE if there is one */
 };
 
-/* Reads rawInput and locations of a tool call, an update of one, or a request for a permission. A
- * member that is missing changes nothing. What `content`, for reading (NULL: none), shows of the
- * input is not said twice. What is too long is cut, with a word. */
+/* Reads rawInput, locations and diffs of a tool call, an update of one, or a request for a
+ * permission. A member that is missing changes nothing. What `content`, for reading (NULL: none),
+ * shows of the input is not said twice. What is too long is cut, with a word. */
 void acp_tool_read(struct acp_tool *tool, const struct json *update, const char *content);
 void acp_tool_free(struct acp_tool *tool);
 /* Returns the command, address or path, then the title in parentheses, on a line that fits a

@@ -270,10 +270,10 @@ asked_for() {
     local old new
     run_acp ""
     asked_for '{"before": [{"title": "Tidy up", "kind": "edit", "locations": [{"path": "/w/a.c", "line": 3}],
-        "content": [{"type": "diff", "path": "/w/a.c", "oldText": "one\n", "newText": "two\n"}]}], "tool": {},
+        "content": [{"type": "diff", "path": "/w/a.c", "oldText": "one\n", "newText": "\ttwo\n"}]}], "tool": {},
         "then": [{"rawInput": {"command": "curl evil.example"}}, {"title": "Fetch", "kind": "execute"}]}'
     [ "$(of solo .asks)" = "/w/a.c (Tidy up)" ]
-    ask solo '{"do":"listen"}' | jq -e '.permissions[0].details == "location: /w/a.c:3\n--- /w/a.c\n+++ /w/a.c\n@@ -1,1 +1,1 @@\n-one\n+two"'
+    ask solo '{"do":"listen"}' | jq -e '.permissions[0].details == "location: /w/a.c:3\n--- /w/a.c\n+++ /w/a.c\n@@ -1,1 +1,1 @@\n-one\n+\ttwo"'
     old=$("$MAS" status "$ID" --json | jq -r '.sessions[0].agents[0].request')
     touch "$T/asked.0"
     eventually is solo .asks 'curl evil.example (Tidy up)'
@@ -291,7 +291,7 @@ asked_for() {
   +++ /w/a.c
   @@ -1,1 +1,1 @@
   -one
-  +two" ]
+  +"$'\t'"two" ]
     done_asking
     "$MAS" history "$ID" solo --role permission --json | jq -e '.messages | length == 1 and (.[0].text | startswith("curl evil.example (Fetch)\ncommand: curl"))'
     "$MAS" history "$ID" solo --role tool --json | jq -e '.messages[0].data | .title == "curl evil.example (Fetch)" and .input == "command: curl evil.example\nlocation: /w/a.c:3"'

@@ -123,11 +123,14 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
 @test "long lines are cut at blanks so that 80 columns are enough" {
     local long
     long=$(printf 'word%.0s ' {1..60})$(printf 'x%.0s' {1..200})
-    printf 'user %s\nagent %s\ntool %s\nend\n' "$long" "    $long" "$long" | said
+    printf 'user %s\nagent %s\ntool %s\npermission rm %s\nend\n' "$long" "    $long" "$long" "${long//x/z}" | said
     mas history "$ID" 10
     [ "$(wc -L <<<"$output")" -le 80 ]
     [[ $output == *"    wordword"* || $output == *"    word word"* ]]
     [ "$(grep -o x <<<"$output" | wc -l)" -ge 400 ]
+    # a tool call has one line; what was permitted is there in full
+    grep -qE ' tool.*: word.*[.]{3}$' <<<"$output"
+    [ "$(grep -o z <<<"$output" | wc -l)" -eq 200 ]
 }
 
 @test "--export jsonl is all of it, an object a line; md is a document" {

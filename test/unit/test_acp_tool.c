@@ -46,6 +46,9 @@ TEST(the_line_names_what_it_works_on)
          "n: 2\non: true\nlist:\n    a: 1\nlist:\n    a: 2"},
         {"{\"locations\":[{\"path\":\"/w/a.c\",\"line\":7},{\"path\":\"/w/b.c\"}]}", "Edit",
          "/w/a.c (Edit)", "location: /w/a.c:7\nlocation: /w/b.c"},
+        {"{\"content\":[{\"type\":\"content\"},{\"type\":\"diff\",\"path\":\"/w/a.c\"},"
+         "{\"type\":\"diff\",\"path\":\"/w/b.c\"}]}",
+         "Tidy up", "/w/a.c (Tidy up)", ""},
         {"{\"rawInput\":{\"path\":\"/work/d/a\"}}", "Read d/a", "Read d/a", "path: /work/d/a"},
         {"{\"rawInput\":{\"path\":\"/works/a\"}}", "Read s/a", "/works/a (Read s/a)",
          "path: /works/a"},

@@ -291,6 +291,15 @@ TEST(visible_shows_what_moves_a_terminal)
               "gr\xC3\xBC\xC3\x9F \xF0\x9F\x90\xA7");
 }
 
+TEST(lines_keep_their_tabs)
+{
+    static const char line[] = "\t\tif\x1b\t(\r";
+    _cleanup_str_ struct str s = STR_INIT;
+
+    str_add_line(&s, line, sizeof line - 1);
+    CHECK_STR(str_text(&s), "\t\tif\\x1b\t(\\x0d");
+}
+
 TEST(visible_shows_bad_utf8)
 {
     _cleanup_str_ struct str s = STR_INIT;

@@ -116,7 +116,7 @@ void chat_print(struct host *host, const char *event, const char *text, size_t l
     for (size_t at = 0; at < len;) {
         const char *end = memchr(text + at, '\n', len - at);
         size_t n = end != NULL ? (size_t)(end - text) - at : len - at;
-        str_add_visible(&line, text + at, n);
+        str_add_line(&line, text + at, n);
         at += n;
         if (end != NULL) {
             str_add(&line, "\r\n");
