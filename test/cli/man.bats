@@ -197,7 +197,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
     tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|(role_|wall\.|sandbox_off\.)?env\.|permission\.|(budget|limits)\.|' | sort >"$T/keys"
-    run diff <(grep -oE '\{"((wall|sandbox_off)\.)?[a-z_]+", parse_' "$SRC/model/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
+    run diff <(grep -oE '\{KEY\("[a-z_.]+"' "$SRC/model/preset.c" | cut -d'"' -f2 | grep -vE '^(budget|limits)\.' | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
     grep -q '^role_env\. ' "$T/page"
@@ -238,7 +238,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 }
 
 @test "mas.ini(5) has every key of a host, and no other" {
-    run diff <(grep -oE '\{"[a-z]+", read_' "$SRC/model/remote.c" | cut -d'"' -f2) \
+    run diff <(grep -oE '(\.key = |MEMBER\()"[a-z]+"' "$SRC/model/remote.c" | cut -d'"' -f2) \
         <(part mas.ini.5 Sh HOSTS | sed -n 's/^\.It Cm //p')
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
 }
