@@ -7,6 +7,7 @@
 #include "base/member.h"
 
 #include "base/suggest.h"
+#include "base/time.h"
 
 void *member_of(const struct member *member, void *record)
 {
@@ -67,7 +68,8 @@ int members_take(const struct member *members, struct kv *kv, void *record, stru
             continue;
         const char *want = value_parse(m->type, value, member_of(m, record), m->size);
         if (want != NULL)
-            return err_set(err, MAS_DAMAGED, "%s is not %s", m->key, want);
+            return m->type->sentence ? err_set(err, MAS_DAMAGED, "%s", want)
+                                     : err_set(err, MAS_DAMAGED, "%s is not %s", m->key, want);
     }
     return 0;
 }
@@ -99,20 +101,57 @@ void members_format(const struct member *members, const void *record, struct str
     }
 }
 
-void members_put(const struct member *members, const void *record, struct json_out *out)
+static const char *text_in(const struct member *m, const void *record)
+{
+    const void *value = member_in(m, record);
+
+    if (m->type->kind == VALUE_WORD)
+        return m->type->words[value_load(value, m->size)];
+    return m->type->kind == VALUE_CHARS ? value : *(char *const *)value;
+}
+
+static bool is_number(const struct member *m)
+{
+    return m->type->kind == VALUE_NUMBER || m->type->kind == VALUE_MS;
+}
+
+/* Writes a time in ms for readers of text, under its key without "Ms". */
+static void put_time(const struct member *m, int64_t ms, struct json_out *out)
+{
+    _cleanup_free_ char *key = mem_dupn(m->key, strlen(m->key) - strlen("Ms"));
+    char text[TIME_TEXT];
+
+    time_format((time_t)(ms / 1000), text);
+    json_put(out, key, ms != 0 ? text : NULL);
+}
+
+static void put(const struct member *members, const void *record, bool all, struct json_out *out)
 {
     for (const struct member *m = members; m->key != NULL; m++) {
-        _cleanup_str_ struct str text = STR_INIT;
-        const void *value = member_in(m, record);
-        if ((m->how & MEMBER_OF_INI) != 0 || is_left_out(m, record))
+        bool left_out = is_left_out(m, record);
+        if ((m->how & MEMBER_OF_INI) != 0 || (left_out && !all))
             continue;
-        if (m->type->kind == VALUE_NUMBER) {
-            json_put_int(out, m->key, value_load(value, m->size));
-            continue;
-        }
-        value_write(m->type, value, m->size, &text);
-        json_put(out, m->key, str_text(&text));
+        if (m->type->kind == VALUE_MS && all)
+            put_time(m, value_load(member_in(m, record), m->size), out);
+        if (left_out)
+            json_put(out, m->key, (m->how & MEMBER_BLANK) != 0 ? "" : NULL);
+        else if (is_number(m))
+            json_put_int(out, m->key, value_load(member_in(m, record), m->size));
+        else if (m->type->max > 0)
+            json_put_fit(out, m->key, text_in(m, record), (size_t)m->type->max);
+        else
+            json_put(out, m->key, text_in(m, record));
     }
+}
+
+void members_put(const struct member *members, const void *record, struct json_out *out)
+{
+    put(members, record, false, out);
+}
+
+void members_put_all(const struct member *members, const void *record, struct json_out *out)
+{
+    put(members, record, true, out);
 }
 
 const struct member *members_read(const struct member *members, const struct json *object,
@@ -125,11 +164,31 @@ const struct member *members_read(const struct member *members, const struct jso
         int64_t n = json_int(node, INT64_MIN);
         if ((m->how & MEMBER_OF_INI) != 0 || (node == NULL && (m->how & MEMBER_NEEDED) == 0))
             continue;
-        if (m->type->kind == VALUE_NUMBER && n >= m->type->min && n <= m->type->max)
+        if (is_number(m) && n >= m->type->min && n <= m->type->max)
             value_store(to, m->size, n);
-        else if (m->type->kind == VALUE_NUMBER || text == NULL ||
-                 value_parse(m->type, text, to, m->size) != NULL)
+        else if (is_number(m) || text == NULL || value_parse(m->type, text, to, m->size) != NULL)
             return m;
     }
     return NULL;
+}
+
+void members_guess(const struct member *members, const struct json *object, void *record)
+{
+    members_fill(members, record);
+    for (const struct member *m = members; m->key != NULL; m++) {
+        const struct json *node = json_get(object, m->key);
+        const char *text = json_text(node);
+        int64_t n = json_int(node, INT64_MIN);
+        void *to = member_of(m, record);
+        bool is_text = m->type->kind == VALUE_TEXT || m->type->kind == VALUE_CHARS;
+        if (is_number(m)) {
+            bool good = n >= m->type->min && n <= m->type->max;
+            value_store(to, m->size, good ? n : m->type->nothing);
+        } else if (text != NULL) {
+            _cleanup_free_ char *cut = is_text && m->type->max > 0
+                                           ? mem_dupn(text, str_fit(text, (size_t)m->type->max))
+                                           : NULL;
+            (void)value_parse(m->type, cut != NULL ? cut : text, to, m->size);
+        }
+    }
 }

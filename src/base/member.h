@@ -18,9 +18,10 @@
 
 enum member_how {
     MEMBER_NEEDED = 1, /* it must be there */
-    MEMBER_SAID = 2, /* it is written only if it is not empty */
+    MEMBER_SAID = 2, /* it is written only if it is not empty; members_put_all() writes null */
     MEMBER_OF_INI = 4, /* JSON says it in another way */
     MEMBER_OF_JSON = 8, /* it is no key of an INI file */
+    MEMBER_BLANK = 16, /* members_put_all() writes "" instead of null */
 };
 
 struct member {
@@ -62,9 +63,14 @@ void members_salvage(const struct member *members, const struct kv *kv, void *re
 /* Appends the pairs. */
 void members_format(const struct member *members, const void *record, struct str *to);
 
-/* Writes the members into an open object. */
+/* Writes the members into an open object; texts are cut to what their types allow. */
 void members_put(const struct member *members, const void *record, struct json_out *out);
+/* The same for people's programs, which get the empty ones, too, and times as text beside. */
+void members_put_all(const struct member *members, const void *record, struct json_out *out);
 /* Reads them from an object, numbers and texts. Returns NULL, or the first one that is missing or
  * wrong; what was read before that has to be released. */
 const struct member *members_read(const struct member *members, const struct json *object,
                                   void *record);
+/* Reads what another version may have written: what is missing or wrong becomes empty, and texts
+ * are cut where their types have a `max`. */
+void members_guess(const struct member *members, const struct json *object, void *record);

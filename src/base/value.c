@@ -7,7 +7,13 @@
 
 #include "base/time.h"
 
-const char *const value_no_yes[] = {"no", "yes", NULL};
+static const char *const no_yes[] = {"no", "yes", NULL};
+
+const struct value_type value_text = {.kind = VALUE_TEXT};
+const struct value_type value_chars = {.kind = VALUE_CHARS};
+const struct value_type value_time = {.kind = VALUE_TIME, .want = "a time"};
+const struct value_type value_ms = {.kind = VALUE_MS, .min = 1, .max = INT64_MAX};
+const struct value_type value_yes = {VALUE_WORD, "yes or no", .words = no_yes};
 
 int64_t value_load(const void *from, size_t size)
 {

@@ -20,6 +20,7 @@ enum value_kind {
     VALUE_LIST, /* char **: a list of at most `max` words, each of which `fits` */
     VALUE_NUMBER, /* any integer, from `min` to `max`; one below 0 has no text */
     VALUE_TIME, /* time_t, as time_format() writes it */
+    VALUE_MS, /* int64_t, of JSON alone: milliseconds since 1970 under a key that ends in "Ms" */
     VALUE_OTHER, /* what `parse` makes of it */
 };
 
@@ -49,7 +50,8 @@ bool value_is_command(const char *text);
 
 #define VALUE_UNITS(array) .units = (array), .unit_count = ARRAY_LEN(array)
 
-extern const char *const value_no_yes[]; /* "no", "yes" */
+/* Any text, also in a char[]; the time of a file; "yes" or "no". */
+extern const struct value_type value_text, value_chars, value_time, value_ms, value_yes;
 
 /* Parses a text into a member of `size` bytes, whose old text or list is freed; `to` NULL only
  * checks it. Returns NULL, or what a valid one is; then the member stays. */

@@ -8,10 +8,9 @@
 #include "fleet/job.h"
 
 #include "base/file.h"
-#include "base/kv.h"
+#include "base/member.h"
 #include "base/path.h"
 #include "base/time.h"
-#include "model/setting.h"
 #include "store/lease.h"
 
 /* Fails if somebody else could change what is in a directory. */
@@ -58,37 +57,51 @@ int job_open_dir(const char *store, const char *id, bool make, struct err *err)
     return -1;
 }
 
-static char *text_of(const struct kv *kv, const char *key)
-{
-    const char *text = kv_get(kv, key);
-    return mem_dup(text != NULL ? text : "");
-}
+static const struct value_type count_type = {VALUE_NUMBER, .max = UINT32_MAX};
+
+#define JOB(key, type, member) MEMBER(key, type, struct batch_job, member)
+#define RUN(key, type, member) MEMBER(key, type, struct job_run, member)
+
+static const struct member members[] = {
+    {JOB("SESSION_ID", value_chars, id)},
+    {JOB("HOST", value_text, host)},
+    {JOB("NAME", value_text, name)},
+    {JOB("TEMPLATE", value_text, template)},
+    {JOB("SUBMITTED_AT", value_time, submitted)},
+    {JOB("JOB", count_type, number)},
+    {JOB("PARTITION", value_text, partition)},
+    {JOB("SCRIPT", value_text, script)},
+    {JOB("ROOT", value_text, root)},
+    {JOB("COMMAND", value_text, command)},
+    {JOB("OPTIONS", value_text, options)},
+    MEMBER_END,
+};
+
+static const struct member run_members[] = {
+    {RUN("JOB", count_type, number), .how = MEMBER_NEEDED},
+    {RUN("RESTARTS", count_type, restarts)},
+    {RUN("NODE", value_chars, node)},
+    {RUN("STARTED_AT", value_time, started), .how = MEMBER_NEEDED},
+    {RUN("ENDED_AT", value_time, ended), .how = MEMBER_SAID},
+    {RUN("HOW", value_chars, how), .how = MEMBER_SAID},
+    MEMBER_END,
+};
 
 static int parse(const char *id, const struct kv *kv, struct batch_job *ret, struct err *err)
 {
-    const char *own = kv_get(kv, "SESSION_ID");
-    const char *when = kv_get(kv, "SUBMITTED_AT");
-    const char *number = kv_get(kv, "JOB");
-    struct batch_job job = JOB_INIT;
+    _cleanup_job_ struct batch_job job = {.submitted = -1, .number = UINT64_MAX};
 
-    if (own == NULL || strcmp(own, id) != 0)
+    members_salvage(members, kv, &job);
+    if (strcmp(job.id, id) != 0)
         return err_set(err, MAS_DAMAGED, "it is about another session");
-    if (when == NULL || !time_parse(when, &job.submitted))
+    if (job.submitted == -1)
         return err_set(err, MAS_DAMAGED, "SUBMITTED_AT is not a time");
-    if (number == NULL || !setting_parse_count(number, UINT32_MAX, &job.number))
+    if (job.number == UINT64_MAX)
         return err_set(err, MAS_DAMAGED, "JOB is not a number");
-    (void)snprintf(job.id, sizeof job.id, "%s", id);
-    job.host = text_of(kv, "HOST");
-    job.name = text_of(kv, "NAME");
-    job.template = text_of(kv, "TEMPLATE");
-    job.partition = text_of(kv, "PARTITION");
-    job.script = text_of(kv, "SCRIPT");
-    job.root = text_of(kv, "ROOT");
-    job.command = text_of(kv, "COMMAND");
-    job.options = text_of(kv, "OPTIONS");
     job.node = mem_dup("");
     job.reason = mem_dup("");
     *ret = job;
+    job = (struct batch_job)JOB_INIT;
     return 0;
 }
 
@@ -117,53 +130,24 @@ int job_load(int dir, const char *id, struct batch_job *ret, struct err *err)
 int job_save(int dir, const struct batch_job *job, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
-    char when[TIME_TEXT];
-    char number[24];
 
-    time_format(job->submitted, when);
-    (void)snprintf(number, sizeof number, "%" PRIu64, job->number);
-    kv_add(&text, "SESSION_ID", job->id);
-    kv_add(&text, "HOST", job->host);
-    kv_add(&text, "NAME", job->name);
-    kv_add(&text, "TEMPLATE", job->template);
-    kv_add(&text, "SUBMITTED_AT", when);
-    kv_add(&text, "JOB", number);
-    kv_add(&text, "PARTITION", job->partition);
-    kv_add(&text, "SCRIPT", job->script);
-    kv_add(&text, "ROOT", job->root);
-    kv_add(&text, "COMMAND", job->command);
-    kv_add(&text, "OPTIONS", job->options);
+    members_format(members, job, &text);
     return file_replace(dir, JOB_FILE, text.data, text.len, 0600, err);
 }
 
 void job_free(struct batch_job *job)
 {
-    char *const texts[] = {job->host,      job->name,   job->template, job->node,    job->reason,
-                           job->partition, job->script, job->root,     job->command, job->options};
-
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        free(texts[i]);
+    members_free(members, job);
+    free(job->node);
+    free(job->reason);
     *job = (struct batch_job)JOB_INIT;
 }
 
 int job_run_save(int dir, const struct job_run *run, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
-    char when[TIME_TEXT];
-    char number[24];
 
-    (void)snprintf(number, sizeof number, "%" PRIu64, run->number);
-    kv_add(&text, "JOB", number);
-    (void)snprintf(number, sizeof number, "%u", run->restarts);
-    kv_add(&text, "RESTARTS", number);
-    kv_add(&text, "NODE", run->node);
-    time_format(run->started, when);
-    kv_add(&text, "STARTED_AT", when);
-    if (run->ended != 0) {
-        time_format(run->ended, when);
-        kv_add(&text, "ENDED_AT", when);
-        kv_add(&text, "HOW", run->how);
-    }
+    members_format(run_members, run, &text);
     return file_replace(dir, JOB_RUN, text.data, text.len, 0600, err);
 }
 
@@ -172,23 +156,10 @@ bool job_run_load(int dir, struct job_run *ret)
     struct kv kv = {.count = 0};
     struct err ignored = ERR_INIT;
     struct job_run run = {.number = 0};
-    uint64_t restarts = 0;
 
     if (load(dir, JOB_RUN, &kv, &ignored) == -1)
         return false;
-    const char *number = kv_get(&kv, "JOB");
-    const char *again = kv_get(&kv, "RESTARTS");
-    const char *started = kv_get(&kv, "STARTED_AT");
-    const char *ended = kv_get(&kv, "ENDED_AT");
-    const char *node = kv_get(&kv, "NODE");
-    const char *how = kv_get(&kv, "HOW");
-    bool whole = number != NULL && setting_parse_count(number, UINT32_MAX, &run.number) &&
-                 again != NULL && setting_parse_count(again, UINT32_MAX, &restarts) &&
-                 started != NULL && time_parse(started, &run.started) &&
-                 (ended == NULL || time_parse(ended, &run.ended));
-    run.restarts = (unsigned)restarts;
-    (void)snprintf(run.node, sizeof run.node, "%s", node != NULL ? node : "");
-    (void)snprintf(run.how, sizeof run.how, "%s", how != NULL ? how : "");
+    bool whole = members_take(run_members, &kv, &run, &ignored) == 0;
     kv_free(&kv);
     if (whole)
         *ret = run;

@@ -115,7 +115,6 @@ static const char *check_network(const char *text)
 const struct value_type mode_type = {VALUE_WORD, "isolated or legacy", .words = modes};
 
 static const struct value_type
-    yes = {VALUE_WORD, "yes or no", .words = value_no_yes},
     on = {VALUE_WORD, "on or off", .words = off_on},
     server = {VALUE_WORD, "shared or per-session", .words = servers},
     hardlink = {VALUE_WORD, "no or readonly", .words = hardlinks},
@@ -186,7 +185,7 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_SIZE] = {"tmux", "size", "MAS_TMUX_SIZE", "200x50", &size,
                       "columns x rows of a team's windows until a client attaches",
                       SETTING_OF_HOSTS},
-    [SETTING_STATUS] = {"tmux", "status", NULL, "yes", &yes,
+    [SETTING_STATUS] = {"tmux", "status", NULL, "yes", &value_yes,
                         "yes: the status line and the pane borders of a team say who waits for you",
                         SETTING_OF_HOSTS},
     [SETTING_HANGUP] = {"stop", "hangup", NULL, "2s", &stop_time,
@@ -206,7 +205,7 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_HARDLINK] =
         {"workspace", "hardlink", NULL, "no", &hardlink,
          "readonly: mas links files without write permission instead of copying them"},
-    [SETTING_LAZY] = {"workspace", "lazy", NULL, "no", &yes,
+    [SETTING_LAZY] = {"workspace", "lazy", NULL, "no", &value_yes,
                       "yes: mas creates an agent's directory when the agent first starts"},
     [SETTING_CLEAN_OLDER] =
         {"retention", "older_than", NULL, "", &age,
@@ -218,7 +217,7 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_CLEAN_STATUS] =
         {"retention", "status", NULL, "", &statuses,
          "'mas clean' removes only sessions with these statuses: stopped, error, crashed"},
-    [SETTING_CLEAN_ARCHIVE] = {"retention", "archive", NULL, "no", &yes,
+    [SETTING_CLEAN_ARCHIVE] = {"retention", "archive", NULL, "no", &value_yes,
                                "yes: 'mas clean' archives sessions before it removes them"},
     [SETTING_ARCHIVE_DIR] =
         {"archive", "dir", NULL, "archive", &directory,
@@ -289,7 +288,7 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_WALL_WRITE] = {"wall", "write", NULL, "", &paths, "paths that they may read and write",
                             SETTING_OF_HOSTS},
     [SETTING_WALL_NESTED] =
-        {"wall", "nested", NULL, "no", &yes,
+        {"wall", "nested", NULL, "no", &value_yes,
          "yes: programs behind a wall may make user namespaces, for sandboxes of their own",
          SETTING_OF_HOSTS},
     [SETTING_CODE_CHECK] =
@@ -310,7 +309,7 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_NOTIFY_COMMAND] = {"notify", "command", NULL, "", &command,
                                 "a program that gets each of them as JSON on its standard input",
                                 SETTING_IS_PROGRAM | SETTING_OF_HOSTS},
-    [SETTING_NOTIFY_DESKTOP] = {"notify", "desktop", NULL, "no", &yes,
+    [SETTING_NOTIFY_DESKTOP] = {"notify", "desktop", NULL, "no", &value_yes,
                                 "yes: show them on the desktop, with notify-send",
                                 SETTING_OF_HOSTS},
     [SETTING_NOTIFY_TERMINAL] =
@@ -328,7 +327,7 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_MEMORY_RECALL] = {"memory", "recall", NULL, "off", &on,
                                "on: mas adds relevant history to the first prompt of a fresh query",
                                SETTING_OF_HOSTS},
-    [SETTING_MEMORY_SHARE] = {"memory", "share", NULL, "no", &yes,
+    [SETTING_MEMORY_SHARE] = {"memory", "share", NULL, "no", &value_yes,
                               "yes: agents may search the conversations of other sessions"},
     [SETTING_MEMORY_EMBED] =
         {"memory", "embed_command", NULL, "", &command,
@@ -368,7 +367,7 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
                             "a certificate in PEM format, with which 'mas serve' uses TLS"},
     [SETTING_SERVE_KEY] = {"serve", "tls_key", NULL, "", &path, "the key of the certificate"},
     [SETTING_SERVE_REMOTE] =
-        {"serve", "allow_remote", NULL, "no", &yes,
+        {"serve", "allow_remote", NULL, "no", &value_yes,
          "yes: 'mas serve' may listen without TLS at an address that others can reach"},
 };
 

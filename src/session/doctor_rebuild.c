@@ -59,49 +59,18 @@ static bool know_prompted(const struct kv *kv, const char *text, bool *ret)
     return !*ret || kv_get(kv, "PROMPTED") != NULL;
 }
 
-static void know_time(const struct kv *kv, const char *key, time_t *ret)
-{
-    const char *value = kv_get(kv, key);
-    time_t t;
-
-    if (value != NULL && time_parse(value, &t))
-        *ret = t;
-}
-
-static void know_number(const struct kv *kv, const char *key, uint64_t max, uint64_t *ret)
-{
-    static const struct unit units[] = {{"", 1}};
-    const char *value = kv_get(kv, key);
-
-    if (value != NULL)
-        (void)number_parse(value, units, 1, max, ret);
-}
-
-static void know_nsec(const struct kv *kv, long *ret)
-{
-    uint64_t n = 0;
-    know_number(kv, "CREATED_NSEC", 999999999, &n);
-    *ret = (long)n;
-}
-
-static void know_text(const struct kv *kv, const char *key, char **ret)
-{
-    const char *value = kv_get(kv, key);
-    *ret = mem_dup(value != NULL && strlen(value) <= MACHINE_TEXT_MAX ? value : "");
-}
-
 /* Takes the name from the metadata, otherwise from the index. Returns false if neither knows it. */
-static bool know_name(const struct kv *kv, const struct view *view, char **ret)
+static bool know_name(const struct kv *kv, const struct view *view, char **name)
 {
-    const char *name = kv_get(kv, "NAME");
-    bool known = name != NULL && (name[0] == '\0' || session_check_name(name) == NULL);
+    const char *said = kv_get(kv, "NAME");
 
-    if (!known) {
-        name = view->row.name;
-        known = name[0] != '\0' && session_check_name(name) == NULL;
-    }
-    *ret = mem_dup(known ? name : "");
-    return known;
+    if (said != NULL && strcmp(said, *name) == 0)
+        return true;
+    if (view->row.name[0] == '\0' || session_check_name(view->row.name) != NULL)
+        return false;
+    free(*name);
+    *name = mem_dup(view->row.name);
+    return true;
 }
 
 static void add_assumed(struct str *what, bool known, const char *assumed)
@@ -117,34 +86,28 @@ static void reconstruct(int dir, const struct view *view, struct session *sessio
     struct kv kv = {.count = 0};
     const char *id = view->row.id;
 
-    memcpy(session->id, id, ID_TEXT);
     salvage(dir, id, &text, &kv);
+    session->mode = view->row.mode;
+    (void)time_parse(view->row.created, &session->created);
+    session->activity = time(NULL);
+    session->stopped = session->activity;
+    session_salvage(&kv, session);
+    memcpy(session->id, id, ID_TEXT);
+    free(session->tmux_name);
     session->tmux_name =
         view->live != NULL ? mem_dup(view->live->name) : session_tmux_name(session->id, 8);
-    session->template = team_file_template(dir);
-    if (session->template == NULL)
-        session->template = mem_dup(kv_get(&kv, "TEMPLATE") != NULL ? kv_get(&kv, "TEMPLATE") : "");
-    session->error = mem_dup("");
-    know_text(&kv, "MACHINE", &session->machine);
-    know_text(&kv, "BOOT", &session->boot);
-    know_text(&kv, "MOVED_TO", &session->moved_to);
-    know_text(&kv, "STORE", &session->store);
-    know_text(&kv, "LEASE", &session->lease);
-    if (session->store[0] != '/' || !id_is_valid(session->lease))
+    char *template = team_file_template(dir);
+    if (template != NULL) {
+        free(session->template);
+        session->template = template;
+    }
+    session->error[0] = '\0';
+    session->migrating = MIGRATING_NO;
+    if (session->store[0] == '\0' || session->lease[0] == '\0')
         session->store[0] = session->lease[0] = '\0';
-    know_number(&kv, "EPOCH", EPOCH_MAX, &session->epoch);
-    session->mode = view->row.mode;
-    if (kv_get(&kv, "MODE") != NULL)
-        (void)mode_parse(kv_get(&kv, "MODE"), &session->mode);
     session->status = view->live != NULL ? STATUS_ACTIVE : STATUS_STOPPED;
-    (void)time_parse(view->row.created, &session->created);
-    know_time(&kv, "CREATED_AT", &session->created);
-    know_nsec(&kv, &session->created_nsec);
-    session->activity = time(NULL);
-    session->stopped = view->live != NULL ? 0 : session->activity;
-    know_time(&kv, "LAST_ACTIVITY", &session->activity);
-    if (view->live == NULL)
-        know_time(&kv, "STOPPED_AT", &session->stopped);
+    if (view->live != NULL)
+        session->stopped = 0;
     add_assumed(what, know_name(&kv, view, &session->name), "its name is unknown, so it has none");
     _cleanup_free_ char *private = mem_printf("whether it was private is unknown, so it is private "
                                               "now; to change that: mas set %s private=no",
@@ -175,6 +138,8 @@ int doctor_rebuild_session(const struct doctor *doctor, int dir, const struct vi
     }
     if (!doctor->fix)
         return 0;
+    free(session.tmux_socket);
+    session.tmux_socket = NULL;
     if (view->live_socket != NULL)
         session.tmux_socket = mem_dup(view->live_socket);
     else if (tmux_socket(doctor->config, session.tmux_name, &session.tmux_socket, err) == -1)

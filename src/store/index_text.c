@@ -87,9 +87,10 @@ static bool set_row(struct row *row, const char *const values[INDEX_N])
                         .template = values[INDEX_TEMPLATE],
                         .private = strcmp(values[INDEX_PRIVATE], "yes") == 0,
                         .stamp = values[INDEX_STAMP]};
-    return id_is_valid(row->id) && status_parse(values[INDEX_STATUS], &row->status) &&
-           mode_parse(values[INDEX_MODE], &row->mode) && time_parse(row->created, &t) &&
-           time_parse(row->activity, &t);
+    return id_is_valid(row->id) &&
+           VALUE_PARSE(&status_type, values[INDEX_STATUS], &row->status) == NULL &&
+           VALUE_PARSE(&mode_type, values[INDEX_MODE], &row->mode) == NULL &&
+           time_parse(row->created, &t) && time_parse(row->activity, &t);
 }
 
 char *index_keep(struct index *index, const char *text)

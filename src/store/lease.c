@@ -10,10 +10,9 @@
 #include "store/lease.h"
 
 #include "base/file.h"
-#include "base/kv.h"
 #include "base/loop.h"
 #include "base/machine.h"
-#include "base/number.h"
+#include "base/member.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "store/session.h"
@@ -26,13 +25,6 @@
 enum lease_age lease_age(int64_t age_ms)
 {
     return age_ms < LEASE_LOST_MS ? LEASE_VALID : age_ms < LEASE_OVER_MS ? LEASE_ENDS : LEASE_OVER;
-}
-
-void lease_free(struct lease *lease)
-{
-    free(lease->machine);
-    free(lease->boot);
-    *lease = (struct lease)LEASE_INIT;
 }
 
 int lease_open_store(const char *store, struct err *err)
@@ -65,51 +57,45 @@ int lease_open(const char *store, const char *id, bool make, struct err *err)
 
 /* ---- the text */
 
-static bool parse_number(const char *text, uint64_t max, uint64_t *ret)
+static const struct value_type text_type = {VALUE_TEXT, .max = MACHINE_TEXT_MAX};
+static const struct value_type epoch_type = {VALUE_NUMBER, .min = 1, .max = EPOCH_MAX};
+static const struct value_type sequence_type = {VALUE_NUMBER, .max = EPOCH_MAX};
+static const struct value_type token_type = {VALUE_CHARS, .min = 1, .fits = id_is_valid};
+
+static const struct member members[] = {
+    {MEMBER("MACHINE", text_type, struct lease, machine), .how = MEMBER_NEEDED},
+    {MEMBER("BOOT", text_type, struct lease, boot), .how = MEMBER_NEEDED},
+    {MEMBER("EPOCH", epoch_type, struct lease, epoch), .how = MEMBER_NEEDED},
+    {MEMBER("SEQUENCE", sequence_type, struct lease, sequence), .how = MEMBER_NEEDED},
+    {MEMBER("TOKEN", token_type, struct lease, token), .how = MEMBER_NEEDED},
+    MEMBER_END,
+};
+
+void lease_free(struct lease *lease)
 {
-    static const struct unit units[] = {{"", 1}};
-    return text != NULL && number_parse(text, units, 1, max, ret);
+    members_free(members, lease);
 }
 
 int lease_parse(const char *text, size_t len, struct lease *ret, struct err *err)
 {
+    _cleanup_lease_ struct lease lease = LEASE_INIT;
+    struct err ignored = ERR_INIT;
     struct kv kv = {.count = 0};
-    uint64_t epoch = 0;
-    uint64_t sequence = 0;
 
     if (kv_parse(text, len, &kv, err) == -1)
         return -1;
-    const char *machine = kv_get(&kv, "MACHINE");
-    const char *boot = kv_get(&kv, "BOOT");
-    const char *token = kv_get(&kv, "TOKEN");
-    bool good = machine != NULL && strlen(machine) <= MACHINE_TEXT_MAX && boot != NULL &&
-                strlen(boot) <= MACHINE_TEXT_MAX && token != NULL && id_is_valid(token) &&
-                parse_number(kv_get(&kv, "EPOCH"), EPOCH_MAX, &epoch) && epoch > 0 &&
-                parse_number(kv_get(&kv, "SEQUENCE"), EPOCH_MAX, &sequence);
-    if (good) {
-        *ret = (struct lease){.machine = mem_dup(machine),
-                              .boot = mem_dup(boot),
-                              .epoch = epoch,
-                              .sequence = sequence};
-        memcpy(ret->token, token, ID_TEXT);
-    }
+    int rc = members_take(members, &kv, &lease, &ignored);
     kv_free(&kv);
-    return good ? 0 : err_set(err, MAS_DAMAGED, "it is not a lease");
-}
-
-static void add_number(struct str *to, const char *key, uint64_t value)
-{
-    _cleanup_free_ char *text = mem_printf("%ju", (uintmax_t)value);
-    kv_add(to, key, text);
+    if (rc == -1)
+        return err_set(err, MAS_DAMAGED, "it is not a lease");
+    *ret = lease;
+    lease = (struct lease)LEASE_INIT;
+    return 0;
 }
 
 void lease_format(const struct lease *lease, struct str *to)
 {
-    kv_add(to, "MACHINE", lease->machine);
-    kv_add(to, "BOOT", lease->boot);
-    add_number(to, "EPOCH", lease->epoch);
-    add_number(to, "SEQUENCE", lease->sequence);
-    kv_add(to, "TOKEN", lease->token);
+    members_format(members, lease, to);
 }
 
 /* ---- what is in the store */
@@ -142,7 +128,7 @@ static int find_claim(int dir, uint64_t keep, uint64_t *ret, struct err *err)
     for (char **name = names; *name != NULL && name - names < LEASE_NAMES_MAX; name++) {
         uint64_t epoch = 0;
         if (!str_starts(*name, CLAIM_PREFIX) ||
-            !parse_number(*name + strlen(CLAIM_PREFIX), EPOCH_MAX, &epoch))
+            VALUE_PARSE(&sequence_type, *name + strlen(CLAIM_PREFIX), &epoch) != NULL)
             continue;
         *ret = epoch > *ret ? epoch : *ret;
         if (epoch < keep)

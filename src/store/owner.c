@@ -141,15 +141,9 @@ int owner_check_reader(int dir, struct err *err)
         *err = why;
         return -1;
     }
-    if (kv_parse(text, len, &kv, &why) == 0) {
-        session.machine = kv_pop(&kv, "MACHINE");
-        session.boot = kv_pop(&kv, "BOOT");
-    }
+    if (kv_parse(text, len, &kv, &why) == 0)
+        session_salvage(&kv, &session);
     kv_free(&kv);
-    if (session.machine == NULL)
-        return 0;
-    if (session.boot == NULL)
-        session.boot = mem_dup("");
     if (owner_has(&self, &session, &has, err) == -1)
         return -1;
     if (has)

@@ -7,11 +7,13 @@
 
 #include "base/id.h"
 #include "base/kv.h"
+#include "model/setting.h"
 #include "store/placement.h"
 #include "store/root.h"
 #include "store/workspace.h"
 
 enum { SESSION_NAME_MAX = 64, TMUX_NAME_MAX = 255 }; /* bytes */
+enum { SESSION_PATHS = 3 };
 enum { MACHINE_TEXT_MAX = 400 }; /* bytes of MACHINE, BOOT and MOVED_TO */
 #define EPOCH_MAX UINT64_C(999999999999)
 
@@ -47,7 +49,8 @@ struct session {
     long created_nsec; /* fraction of that second */
     time_t activity;
     time_t stopped; /* 0: never */
-    bool moved; /* the path keys of the file name another place */
+    char *paths[SESSION_PATHS]; /* as the file has them */
+    bool moved; /* one of them is another place */
     struct kv extra; /* the user's keys, which begin with X_ */
     /* Names of unknown keys, or NULL. mas drops them when it rewrites the file, because a shell
      * that sources the file would set, for example, PATH from it. */
@@ -68,6 +71,9 @@ int session_load(const struct root *root, int dir, const char *id, struct sessio
 int session_save(const struct root *root, int dir, const struct session *session, struct err *err);
 /* Appends the text of the file to `to`. */
 void session_format(const struct root *root, const struct session *session, struct str *to);
+/* Takes what is there and good from the pairs of a damaged file, with all that it does not say as
+ * it is, or "". */
+void session_salvage(const struct kv *kv, struct session *session);
 void session_free(struct session *session);
 #define _cleanup_session_ __attribute__((cleanup(session_free)))
 
@@ -89,12 +95,10 @@ void session_env(const struct root *root, const struct session *session, struct 
 /* Returns when the session was last used: the later of its last activity and its last stop. */
 time_t session_used(const struct session *session);
 
-/* The names of statuses and modes, and the reverse. The parse functions return false for an unknown
- * name. */
+/* The names of statuses and modes. */
+extern const struct value_type status_type;
 const char *status_name(enum status status);
-bool status_parse(const char *text, enum status *ret);
 const char *mode_name(enum mode mode);
-bool mode_parse(const char *text, enum mode *ret);
 
 /* Returns NULL for a valid session name, otherwise a description of a valid one. A name must not be
  * an id or the beginning of an id, in upper or lower case, because survey_select() reads four hex
