@@ -1,16 +1,16 @@
 /*
- * put_members() writes both forms, of which struct writer says which: all members, with times as
- * text, for people's programs, or short, between mas and its hosts. The parser reads the short form
- * and trusts nothing: numbers out of range count as not told, and texts are cut. A new member of
- * the status is written there, and read and freed at the end of this file.
+ * A new member of the status is a row of a table, from which it is written in both forms: all of
+ * it, with times as text, for people's programs, or short, between mas and its hosts. The parser
+ * reads the short form and trusts nothing: numbers out of range count as not told, and texts are
+ * cut.
  */
 
 #include "model/agent_status.h"
 
-#include "base/time.h"
+#include "base/member.h"
 #include "model/request_id.h"
 
-static const char *const state_names[AGENT_STATE_COUNT] = {
+static const char *const state_names[AGENT_STATE_COUNT + 1] = {
     [AGENT_ASLEEP] = "asleep", [AGENT_STARTING] = "starting", [AGENT_WORKING] = "working",
     [AGENT_IDLE] = "idle",     [AGENT_WAITING] = "waiting",   [AGENT_LIMITED] = "limited",
     [AGENT_PAUSED] = "paused", [AGENT_EXITED] = "exited",     [AGENT_CRASHED] = "crashed",
@@ -23,29 +23,19 @@ const char *agent_state_name(enum agent_state state)
 
 bool agent_state_parse(const char *text, enum agent_state *ret)
 {
-    for (size_t i = 0; text != NULL && i < AGENT_STATE_COUNT; i++) {
-        if (strcmp(text, state_names[i]) != 0)
-            continue;
+    int i = value_word(state_names, text);
+
+    if (i != -1)
         *ret = (enum agent_state)i;
-        return true;
-    }
-    return false;
+    return i != -1;
 }
 
-static const char *const turn_names[TURN_OUTCOME_COUNT] = {
-    [TURN_DONE] = "done", [TURN_FAILED] = "failed", [TURN_STOPPED] = "stopped"};
+static const char *const turn_names[TURN_OUTCOME_COUNT + 1] = {
+    [TURN_NONE] = "", [TURN_DONE] = "done", [TURN_FAILED] = "failed", [TURN_STOPPED] = "stopped"};
 
 const char *turn_outcome_name(enum turn_outcome end)
 {
-    return turn_names[end];
-}
-
-static enum turn_outcome parse_turn(const char *text)
-{
-    for (unsigned i = 0; text != NULL && i < TURN_OUTCOME_COUNT; i++)
-        if (turn_names[i] != NULL && strcmp(text, turn_names[i]) == 0)
-            return (enum turn_outcome)i;
-    return TURN_NONE;
+    return end != TURN_NONE ? turn_names[end] : NULL;
 }
 
 bool agent_turn_is_bad(const struct agent_status *status)
@@ -80,49 +70,79 @@ bool agent_state_is_live(enum agent_state state)
            state == AGENT_WAITING || state == AGENT_LIMITED || state == AGENT_PAUSED;
 }
 
-/* Where the members go, and whether members without information are written too, as null. */
-struct writer {
-    struct json_out *out;
-    bool all;
+/* An agent's text is unlimited, but the answer that contains it is not. */
+static const struct value_type state_type = {VALUE_WORD, .words = state_names};
+static const struct value_type turn_type = {VALUE_WORD, .words = turn_names};
+static const struct value_type count_type = {VALUE_NUMBER, .max = INT_MAX};
+static const struct value_type code_type = {VALUE_NUMBER, .max = INT_MAX, .nothing = -1};
+static const struct value_type large_type = {VALUE_NUMBER, .max = INT64_MAX};
+static const struct value_type amount_type = {VALUE_NUMBER, .max = INT64_MAX, .nothing = -1};
+static const struct value_type title_type = {VALUE_TEXT, .max = AGENT_TITLE_MAX};
+static const struct value_type note_type = {VALUE_TEXT, .max = AGENT_NOTE_MAX};
+static const struct value_type words_type = {VALUE_CHARS, .max = AGENT_TITLE_MAX - 1};
+
+#define STATUS(key, type, member, how_)                                                            \
+    {                                                                                              \
+        MEMBER(key, type, struct agent_status, member), .how = (how_)                              \
+    }
+
+static const struct member members[] = {
+    STATUS("state", state_type, state, 0),
+    STATUS("sinceMs", value_ms, since_ms, MEMBER_SAID),
+    STATUS("lastOutputMs", value_ms, output_ms, MEMBER_SAID),
+    STATUS("restartAtMs", value_ms, restart_ms, MEMBER_SAID),
+    STATUS("untilMs", value_ms, until_ms, MEMBER_SAID),
+    STATUS("retryAtMs", value_ms, retry_ms, MEMBER_SAID),
+    STATUS("doneMs", value_ms, done_ms, MEMBER_SAID),
+    STATUS("seenMs", value_ms, seen_ms, MEMBER_SAID),
+    STATUS("turnEnd", turn_type, turn, MEMBER_SAID),
+    STATUS("turnWhy", note_type, turn_why, MEMBER_SAID),
+    STATUS("pid", count_type, pid, MEMBER_SAID),
+    STATUS("hostPid", count_type, host_pid, MEMBER_SAID),
+    STATUS("pane", value_chars, pane, 0),
+    STATUS("exitCode", code_type, exit_code, MEMBER_SAID),
+    STATUS("signal", count_type, signal, MEMBER_SAID),
+    STATUS("restarts", count_type, restarts, 0),
+    STATUS("queued", count_type, queued, 0),
+    STATUS("logLost", large_type, log_lost, 0),
+    STATUS("title", title_type, title, MEMBER_SAID | MEMBER_BLANK),
+    STATUS("note", note_type, note, MEMBER_SAID | MEMBER_BLANK),
+    STATUS("memory", note_type, memory, MEMBER_SAID),
+    MEMBER_END,
 };
 
-static void put_number(const struct writer *to, const char *key, int64_t n, int64_t nothing)
-{
-    if (n != nothing)
-        json_put_int(to->out, key, n);
-    else if (to->all)
-        json_put(to->out, key, NULL);
-}
+/* Only of an ACP agent. */
+static const struct member acp_members[] = {
+    STATUS("conversation", value_chars, conversation, MEMBER_SAID),
+    STATUS("continuity", title_type, continuity, MEMBER_SAID),
+    STATUS("permission", title_type, permission, MEMBER_SAID),
+    STATUS("asks", title_type, asks, MEMBER_SAID),
+    MEMBER_END,
+};
 
-/* An agent's text is unlimited, but the answer that contains it is not. */
-static void put_text(const struct writer *to, const char *key, const char *text, size_t max,
-                     const char *nothing)
-{
-    bool says = text != NULL && text[0] != '\0';
-    if (says || to->all)
-        json_put_fit(to->out, key, says ? text : nothing, max);
-}
+static const struct member figure_members[] = {
+    {MEMBER("lookedMs", value_ms, struct code_figures, looked_ms), .how = MEMBER_SAID},
+    {MEMBER("branch", words_type, struct code_figures, branch), .how = MEMBER_SAID},
+    {MEMBER("ahead", count_type, struct code_figures, ahead)},
+    {MEMBER("behind", count_type, struct code_figures, behind)},
+    {MEMBER("changed", count_type, struct code_figures, changed)},
+    {MEMBER("problem", words_type, struct code_figures, problem), .how = MEMBER_SAID},
+    MEMBER_END,
+};
 
-/* Writes a time in ms under `key_ms` and, for readers of text, also under `key`. */
-static void put_time(const struct writer *to, const char *key, const char *key_ms, int64_t ms)
-{
-    char text[TIME_TEXT];
+static const struct member usage_members[] = {
+    {MEMBER("contextUsed", large_type, struct agent_usage, context_used), .how = MEMBER_SAID},
+    {MEMBER("contextSize", large_type, struct agent_usage, context_size), .how = MEMBER_SAID},
+    {MEMBER("tokens", large_type, struct agent_usage, tokens), .how = MEMBER_SAID},
+    MEMBER_END,
+};
 
-    if (to->all && ms != 0)
-        time_format((time_t)(ms / 1000), text);
-    if (to->all)
-        json_put(to->out, key, ms != 0 ? text : NULL);
-    put_number(to, key_ms, ms, 0);
-}
-
-static void put_figures(const struct code_figures *figures, const struct writer *to)
-{
-    put_time(to, "looked", "lookedMs", figures->looked_ms);
-    put_text(to, "branch", figures->branch, AGENT_TITLE_MAX, NULL);
-    json_put_all(to->out, JI("ahead", figures->ahead), JI("behind", figures->behind),
-                 JI("changed", figures->changed));
-    put_text(to, "problem", figures->problem, AGENT_TITLE_MAX, NULL);
-}
+static const struct member resource_members[] = {
+    {MEMBER("cpuMs", amount_type, struct agent_resources, cpu_ms), .how = MEMBER_SAID},
+    {MEMBER("memory", amount_type, struct agent_resources, memory), .how = MEMBER_SAID},
+    {MEMBER("processes", amount_type, struct agent_resources, processes), .how = MEMBER_SAID},
+    MEMBER_END,
+};
 
 void code_figures_put(const struct code_figures *figures, struct json_out *out)
 {
@@ -131,41 +151,26 @@ void code_figures_put(const struct code_figures *figures, struct json_out *out)
         return;
     }
     json_open(out, "code", '{');
-    put_figures(figures, &(struct writer){.out = out, .all = true});
+    members_put_all(figure_members, figures, out);
     json_close(out, '}');
 }
 
 void code_figures_tell(const struct code_figures *figures, struct json_out *out)
 {
-    put_figures(figures, &(struct writer){.out = out});
+    members_put(figure_members, figures, out);
 }
 
 void agent_usage_put(const struct agent_usage *usage, struct json_out *out)
 {
-    const struct writer to = {.out = out, .all = true};
-
     json_open(out, "usage", '{');
-    put_number(&to, "contextUsed", usage->context_used, 0);
-    put_number(&to, "contextSize", usage->context_size, 0);
-    put_number(&to, "tokens", usage->tokens, 0);
+    members_put_all(usage_members, usage, out);
     money_put(&usage->cost, out);
     json_close(out, '}');
 }
 
-static void put_resources(const struct agent_resources *resources, const struct writer *to)
-{
-    json_open(to->out, "resources", '{');
-    put_number(to, "cpuMs", resources->cpu_ms, -1);
-    put_number(to, "memory", resources->memory, -1);
-    put_number(to, "processes", resources->processes, -1);
-    json_close(to->out, '}');
-}
-
 void agent_resources_parse(const struct json *object, struct agent_resources *ret)
 {
-    *ret = (struct agent_resources){.cpu_ms = json_int(json_get(object, "cpuMs"), -1),
-                                    .memory = json_int(json_get(object, "memory"), -1),
-                                    .processes = json_int(json_get(object, "processes"), -1)};
+    members_guess(resource_members, object, ret);
 }
 
 void agent_pane_put(const struct agent_pane *pane, struct json_out *out)
@@ -218,49 +223,31 @@ int agent_usage_percent(const struct agent_usage *usage)
     return (int)((double)usage->context_used * 100 / (double)usage->context_size);
 }
 
-static void put_members(const struct agent_status *status, const struct writer *to)
+static void put_members(const struct agent_status *status, bool all, struct json_out *out)
 {
+    void (*put)(const struct member *, const void *, struct json_out *) =
+        all ? members_put_all : members_put;
     char request[REQUEST_ID_TEXT];
 
-    json_put(to->out, "state", agent_state_name(status->state));
-    put_time(to, "since", "sinceMs", status->since_ms);
-    put_time(to, "lastOutput", "lastOutputMs", status->output_ms);
-    put_time(to, "restartAt", "restartAtMs", status->restart_ms);
-    put_time(to, "until", "untilMs", status->until_ms);
-    put_time(to, "retryAt", "retryAtMs", status->retry_ms);
-    put_time(to, "done", "doneMs", status->done_ms);
-    put_time(to, "seen", "seenMs", status->seen_ms);
-    put_text(to, "turnEnd", turn_outcome_name(status->turn), AGENT_TITLE_MAX, NULL);
-    put_text(to, "turnWhy", status->turn_why, AGENT_NOTE_MAX, NULL);
-    put_number(to, "pid", status->pid, 0);
-    put_number(to, "hostPid", status->host_pid, 0);
-    json_put(to->out, "pane", status->pane);
-    put_number(to, "exitCode", status->exit_code, -1);
-    put_number(to, "signal", status->signal, 0);
-    json_put_all(to->out, JI("restarts", status->restarts), JI("queued", status->queued),
-                 JI("logLost", status->log_lost));
-    put_text(to, "title", status->title, AGENT_TITLE_MAX, "");
-    put_text(to, "note", status->note, AGENT_NOTE_MAX, "");
-    put_text(to, "memory", status->memory, AGENT_NOTE_MAX, NULL);
-    put_resources(&status->resources, to);
-    json_put(to->out, "protocol", status->acp ? "acp" : "tty");
+    put(members, status, out);
+    json_open(out, "resources", '{');
+    put(resource_members, &status->resources, out);
+    json_close(out, '}');
+    json_put(out, "protocol", status->acp ? "acp" : "tty");
     if (!status->acp)
         return;
-    put_text(to, "conversation", status->conversation, AGENT_TITLE_MAX, NULL);
-    put_text(to, "continuity", status->continuity, AGENT_TITLE_MAX, NULL);
-    put_text(to, "permission", status->permission, AGENT_TITLE_MAX, NULL);
-    if (to->all) {
+    put(acp_members, status, out);
+    if (all) {
         request_id(status->permission, status->asks, request);
-        json_put(to->out, "request", request[0] != '\0' ? request : NULL);
+        json_put(out, "request", request[0] != '\0' ? request : NULL);
     }
-    put_text(to, "asks", status->asks, AGENT_TITLE_MAX, NULL);
-    if (to->all || usage_is_known(&status->usage))
-        agent_usage_put(&status->usage, to->out);
+    if (all || usage_is_known(&status->usage))
+        agent_usage_put(&status->usage, out);
 }
 
 void agent_status_put(const struct agent_status *status, struct json_out *out)
 {
-    put_members(status, &(struct writer){.out = out, .all = true});
+    put_members(status, true, out);
     disk_put("disk", &status->disk, out);
     code_figures_put(&status->code, out);
     wall_report_put(&status->wall, out);
@@ -269,7 +256,7 @@ void agent_status_put(const struct agent_status *status, struct json_out *out)
 
 void agent_status_tell(const struct agent_status *status, struct json_out *out)
 {
-    put_members(status, &(struct writer){.out = out});
+    put_members(status, false, out);
     if (status->wall.level != WALL_UNSET)
         wall_report_put(&status->wall, out);
     if (limits_held_any(&status->limits))
@@ -281,34 +268,6 @@ void agent_status_tell(const struct agent_status *status, struct json_out *out)
     json_open(out, "code", '{');
     code_figures_tell(&status->code, out);
     json_close(out, '}');
-}
-
-static int read_int(const struct json *object, const char *key, int fallback)
-{
-    int64_t n = json_int(json_get(object, key), fallback);
-    return n >= 0 && n <= INT_MAX ? (int)n : fallback;
-}
-
-/* Reads a time or a count; 0: it is not told. */
-static int64_t read_time(const struct json *object, const char *key)
-{
-    int64_t ms = json_int(json_get(object, key), 0);
-    return ms > 0 ? ms : 0;
-}
-
-static char *read_text(const struct json *object, const char *key, size_t max)
-{
-    const char *text = json_get_text(object, key);
-    return text != NULL ? mem_dupn(text, str_fit(text, max)) : mem_dup("");
-}
-
-static void read_words(const struct json *object, const char *key, char buf[AGENT_TITLE_MAX])
-{
-    const char *text = json_get_text(object, key);
-    size_t len = text != NULL ? str_fit(text, AGENT_TITLE_MAX - 1) : 0;
-
-    memcpy(buf, text != NULL ? text : "", len);
-    buf[len] = '\0';
 }
 
 static void add_figure(struct str *to, size_t start, char sign, int64_t n)
@@ -330,12 +289,8 @@ void code_figures_format(int64_t ahead, int64_t behind, int64_t changed, struct 
 
 void code_figures_parse(const struct json *object, struct code_figures *ret)
 {
-    *ret = (struct code_figures){.looked_ms = read_time(object, "lookedMs")};
-    ret->ahead = read_int(object, "ahead", 0);
-    ret->behind = read_int(object, "behind", 0);
-    ret->changed = read_int(object, "changed", 0);
-    read_words(object, "branch", ret->branch);
-    read_words(object, "problem", ret->problem);
+    *ret = (struct code_figures){.looked_ms = 0};
+    members_guess(figure_members, object, ret);
 }
 
 bool code_figures_equal(const struct code_figures *a, const struct code_figures *b)
@@ -346,53 +301,24 @@ bool code_figures_equal(const struct code_figures *a, const struct code_figures 
 
 void agent_usage_parse(const struct json *object, struct agent_usage *ret)
 {
-    *ret = (struct agent_usage){.context_used = read_time(object, "contextUsed"),
-                                .context_size = read_time(object, "contextSize"),
-                                .tokens = read_time(object, "tokens")};
+    members_guess(usage_members, object, ret);
     money_read(object, &ret->cost);
 }
 
 int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err)
 {
     struct agent_status status = {.pane = ""};
-    const char *pane = json_get_text(object, "pane");
-    const char *protocol = json_get_text(object, "protocol");
-    const char *conversation = json_get_text(object, "conversation");
 
     if (!agent_state_parse(json_get_text(object, "state"), &status.state))
         return err_set(err, MAS_DAMAGED, "its host reported an unknown state");
-    status.since_ms = read_time(object, "sinceMs");
-    status.output_ms = read_time(object, "lastOutputMs");
-    status.restart_ms = read_time(object, "restartAtMs");
-    status.until_ms = read_time(object, "untilMs");
-    status.retry_ms = read_time(object, "retryAtMs");
-    status.done_ms = read_time(object, "doneMs");
-    status.seen_ms = read_time(object, "seenMs");
-    status.turn = parse_turn(json_get_text(object, "turnEnd"));
-    status.turn_why = read_text(object, "turnWhy", AGENT_NOTE_MAX);
-    status.pid = read_int(object, "pid", 0);
-    status.host_pid = read_int(object, "hostPid", 0);
-    status.exit_code = read_int(object, "exitCode", -1);
-    status.signal = read_int(object, "signal", 0);
-    status.restarts = read_int(object, "restarts", 0);
-    status.queued = read_int(object, "queued", 0);
-    status.log_lost = read_time(object, "logLost");
-    if (pane != NULL && strlen(pane) < sizeof status.pane)
-        memcpy(status.pane, pane, strlen(pane) + 1);
+    members_guess(members, object, &status);
+    members_guess(acp_members, object, &status);
+    status.acp = strcmp(json_get_text_or(object, "protocol", ""), "acp") == 0;
     code_figures_parse(json_get(object, "code"), &status.code);
     agent_resources_parse(json_get(object, "resources"), &status.resources);
     wall_report_parse(json_get(object, "wall"), &status.wall);
     disk_read(json_get(object, "disk"), &status.disk);
     limits_held_parse(json_get(object, "limits"), &status.limits);
-    status.title = read_text(object, "title", AGENT_TITLE_MAX);
-    status.note = read_text(object, "note", AGENT_NOTE_MAX);
-    status.memory = read_text(object, "memory", AGENT_NOTE_MAX);
-    status.acp = protocol != NULL && strcmp(protocol, "acp") == 0;
-    if (conversation != NULL && strlen(conversation) < sizeof status.conversation)
-        memcpy(status.conversation, conversation, strlen(conversation) + 1);
-    status.continuity = read_text(object, "continuity", AGENT_TITLE_MAX);
-    status.permission = read_text(object, "permission", AGENT_TITLE_MAX);
-    status.asks = read_text(object, "asks", AGENT_TITLE_MAX);
     agent_usage_parse(json_get(object, "usage"), &status.usage);
     *ret = status;
     return 0;
@@ -400,13 +326,6 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
 
 void agent_status_free(struct agent_status *status)
 {
-    free(status->title);
-    free(status->turn_why);
-    free(status->memory);
-    free(status->note);
-    free(status->continuity);
-    free(status->permission);
-    free(status->asks);
-    status->title = status->turn_why = status->memory = status->note = NULL;
-    status->continuity = status->permission = status->asks = NULL;
+    members_free(members, status);
+    members_free(acp_members, status);
 }

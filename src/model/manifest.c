@@ -1,43 +1,44 @@
 #include "model/manifest.h"
 
+#include "base/member.h"
+
+static const struct value_type id_type = {VALUE_CHARS, "an id", .min = 1, .fits = id_is_valid};
+static const struct value_type text_type = {VALUE_TEXT, "a string", .line = true};
+static const struct value_type count_type = {VALUE_NUMBER, "a number", .max = INT64_MAX};
+
+#define KEY(key, type, member)                                                                     \
+    {                                                                                              \
+        MEMBER(key, type, struct manifest, member), .how = MEMBER_NEEDED                           \
+    }
+
+static const struct member members[] = {
+    KEY("sessionId", id_type, id),
+    KEY("name", text_type, name),
+    KEY("template", text_type, template),
+    KEY("mode", text_type, mode),
+    KEY("createdAt", text_type, created),
+    KEY("archivedAt", text_type, archived),
+    KEY("version", text_type, version),
+    KEY("entries", count_type, entries),
+    KEY("size", count_type, bytes),
+    KEY("linksOut", count_type, links),
+    MEMBER_END,
+};
+
 void manifest_format(const struct manifest *manifest, struct str *to)
 {
     struct json_out out = {.to = to};
 
-    json_open(&out, NULL, '{');
-    json_put_all(&out, JI("format", MANIFEST_FORMAT), JT("sessionId", manifest->id),
-                 JT("name", manifest->name), JT("template", manifest->template),
-                 JT("mode", manifest->mode), JT("createdAt", manifest->created),
-                 JT("archivedAt", manifest->archived), JT("version", manifest->version),
-                 JI("entries", manifest->entries), JI("size", manifest->bytes),
-                 JI("linksOut", manifest->links));
+    json_put_all(&out, JO(NULL), JI("format", MANIFEST_FORMAT));
+    members_put(members, manifest, &out);
     if (manifest->live)
         json_put_bool(&out, "live", true);
     json_close(&out, '}');
 }
 
-static int parse_text(const struct json *json, const char *key, char **ret, struct err *err)
-{
-    const char *text = json_get_text(json, key);
-    if (text == NULL || str_has_control(text))
-        return err_set(err, MAS_DAMAGED, "its \"%s\" is missing or not a string", key);
-    *ret = mem_dup(text);
-    return 0;
-}
-
-static int parse_count(const struct json *json, const char *key, uint64_t *ret, struct err *err)
-{
-    int64_t n = json_int(json_get(json, key), -1);
-    if (n < 0)
-        return err_set(err, MAS_DAMAGED, "its \"%s\" is missing or not a number", key);
-    *ret = (uint64_t)n;
-    return 0;
-}
-
 int manifest_read(const struct json *json, struct manifest *ret, struct err *err)
 {
     _cleanup_manifest_ struct manifest m = {.id = ""};
-    const char *id = json_get_text(json, "sessionId");
     int64_t format = json_int(json_get(json, "format"), -1);
 
     if (format < 1)
@@ -46,19 +47,10 @@ int manifest_read(const struct json *json, struct manifest *ret, struct err *err
         return err_set(err, MAS_FAILED,
                        "it has format %lld, but this version of mas reads format %d",
                        (long long)format, MANIFEST_FORMAT);
-    if (id == NULL || !id_is_valid(id))
-        return err_set(err, MAS_DAMAGED, "its \"sessionId\" is missing or not an id");
-    memcpy(m.id, id, ID_TEXT);
-    if (parse_text(json, "name", &m.name, err) == -1 ||
-        parse_text(json, "template", &m.template, err) == -1 ||
-        parse_text(json, "mode", &m.mode, err) == -1 ||
-        parse_text(json, "createdAt", &m.created, err) == -1 ||
-        parse_text(json, "archivedAt", &m.archived, err) == -1 ||
-        parse_text(json, "version", &m.version, err) == -1 ||
-        parse_count(json, "entries", &m.entries, err) == -1 ||
-        parse_count(json, "size", &m.bytes, err) == -1 ||
-        parse_count(json, "linksOut", &m.links, err) == -1)
-        return -1;
+    const struct member *bad = members_read(members, json, &m);
+    if (bad != NULL)
+        return err_set(err, MAS_DAMAGED, "its \"%s\" is missing or not %s", bad->key,
+                       bad->type->want);
     if (m.entries > MANIFEST_ENTRIES_MAX || m.bytes > MANIFEST_BYTES_MAX)
         return err_set(err, MAS_DAMAGED, "it lists too much: %llu entries and %llu bytes",
                        (unsigned long long)m.entries, (unsigned long long)m.bytes);
@@ -70,11 +62,5 @@ int manifest_read(const struct json *json, struct manifest *ret, struct err *err
 
 void manifest_free(struct manifest *manifest)
 {
-    free(manifest->name);
-    free(manifest->template);
-    free(manifest->mode);
-    free(manifest->created);
-    free(manifest->archived);
-    free(manifest->version);
-    *manifest = (struct manifest){.id = ""};
+    members_free(members, manifest);
 }

@@ -7,6 +7,7 @@
 
 #include "model/wall.h"
 
+#include "base/member.h"
 #include "model/network.h"
 
 static const char *const level_names[WALL_LEVEL_COUNT + 1] = {
@@ -14,16 +15,34 @@ static const char *const level_names[WALL_LEVEL_COUNT + 1] = {
 
 const struct value_type wall_level_type = {VALUE_WORD, "off, try or require", .words = level_names};
 
-static const struct {
-    const char *name, *member;
-} parts[WALL_PART_COUNT] = {
-    [WALL_FILES] = {"files", "files"},
-    [WALL_PROCESSES] = {"processes", "processes"},
-    [WALL_CALLS] = {"system calls", "systemCalls"},
-    [WALL_SIGNALS] = {"signals", "signals"},
-    [WALL_NETWORK] = {"network", "network"},
-    [WALL_RESOURCES] = {"resources", "resources"},
-    [WALL_DISK] = {"disk", "disk"},
+static const char *const part_names[WALL_PART_COUNT] = {
+    [WALL_FILES] = "files",     [WALL_PROCESSES] = "processes", [WALL_CALLS] = "system calls",
+    [WALL_SIGNALS] = "signals", [WALL_NETWORK] = "network",     [WALL_RESOURCES] = "resources",
+    [WALL_DISK] = "disk",
+};
+
+static const char *const own_sandbox[] = {"", "off", NULL};
+static const struct value_type sandbox_type = {VALUE_WORD, .words = own_sandbox};
+static const struct value_type holder_type = {VALUE_CHARS, .max = WALL_HOLDER_MAX - 1};
+static const struct value_type why_type = {VALUE_CHARS, .max = WALL_WHY_MAX - 1};
+
+#define PART(key, part)                                                                            \
+    {                                                                                              \
+        MEMBER(key, holder_type, struct wall_report, held_by[part]), .how = MEMBER_SAID            \
+    }
+
+/* The parts, in their order, and then the rest of a report. */
+static const struct member report_members[] = {
+    PART("files", WALL_FILES),
+    PART("processes", WALL_PROCESSES),
+    PART("systemCalls", WALL_CALLS),
+    PART("signals", WALL_SIGNALS),
+    PART("network", WALL_NETWORK),
+    PART("resources", WALL_RESOURCES),
+    PART("disk", WALL_DISK),
+    {MEMBER("ownSandbox", sandbox_type, struct wall_report, sandbox_off), .how = MEMBER_SAID},
+    {MEMBER("missing", why_type, struct wall_report, missing), .how = MEMBER_SAID},
+    MEMBER_END,
 };
 
 static const char not_home[] = "a list of at most 64 paths below the home directory, such as "
@@ -36,12 +55,12 @@ const char *wall_level_name(enum wall_level level)
 
 const char *wall_part_name(enum wall_part part)
 {
-    return parts[part].name;
+    return part_names[part];
 }
 
 const char *wall_part_member(enum wall_part part)
 {
-    return parts[part].member;
+    return report_members[part].key;
 }
 
 /* Returns true for a path of `len` bytes without "", "." and ".." in it. It has no slash in
@@ -213,19 +232,8 @@ void wall_report_put(const struct wall_report *report, struct json_out *out)
     }
     json_open(out, "wall", '{');
     json_put(out, "level", wall_level_name(report->level));
-    for (enum wall_part i = 0; i < WALL_PART_COUNT; i++)
-        json_put(out, parts[i].member, report->held_by[i][0] != '\0' ? report->held_by[i] : NULL);
-    json_put(out, "ownSandbox", report->sandbox_off ? "off" : NULL);
-    json_put(out, "missing", report->missing[0] != '\0' ? report->missing : NULL);
+    members_put_all(report_members, report, out);
     json_close(out, '}');
-}
-
-static void copy_text(const char *text, char *to, size_t size)
-{
-    size_t len = text != NULL ? str_fit(text, size - 1) : 0;
-
-    memcpy(to, text != NULL ? text : "", len);
-    to[len] = '\0';
 }
 
 void wall_report_parse(const struct json *object, struct wall_report *ret)
@@ -233,19 +241,15 @@ void wall_report_parse(const struct json *object, struct wall_report *ret)
     const char *level = json_get_text(object, "level");
 
     *ret = (struct wall_report){.level = WALL_UNSET};
-    if (level == NULL || VALUE_PARSE(&wall_level_type, level, &ret->level) != NULL)
-        return;
-    for (enum wall_part i = 0; i < WALL_PART_COUNT; i++)
-        copy_text(json_get_text(object, parts[i].member), ret->held_by[i], WALL_HOLDER_MAX);
-    ret->sandbox_off = json_get_text(object, "ownSandbox") != NULL;
-    copy_text(json_get_text(object, "missing"), ret->missing, WALL_WHY_MAX);
+    if (level != NULL && VALUE_PARSE(&wall_level_type, level, &ret->level) == NULL)
+        members_guess(report_members, object, ret);
 }
 
 /* Appends what holds the first `count` parts. */
 static void describe_parts(const struct wall_report *report, enum wall_part count, struct str *to)
 {
     for (enum wall_part i = 0; i < count; i++)
-        str_addf(to, "%s%s: %s", i > 0 ? ", " : "", parts[i].name,
+        str_addf(to, "%s%s: %s", i > 0 ? ", " : "", part_names[i],
                  report->held_by[i][0] != '\0' ? report->held_by[i] : "nothing");
     if (report->sandbox_off)
         str_add(to, ", own sandbox: off");
