@@ -176,6 +176,13 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
     return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0);
 }
 
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+    gap("link");
+    trace("link", to);
+    return (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
+}
+
 int unlinkat(int dir, const char *name, int flags)
 {
     gap("unlink");

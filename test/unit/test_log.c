@@ -129,6 +129,22 @@ TEST(notes_times_at_most_once_a_second)
     CHECK_STR(end, " 25\n");
 }
 
+/* Otherwise no line would have a time until the clock is where it was. */
+TEST(notes_times_of_a_clock_that_was_set_back)
+{
+    _cleanup_place_ struct place place = place_make();
+    struct log log = opened(&place, 100, 2, true);
+
+    CHECK(put(&log, "text\n"));
+    log.last_ms += 3600 * 1000;
+    CHECK(put(&log, "text\n"));
+    CHECK(put(&log, "text\n"));
+    log_close(&log);
+    _cleanup_free_ char *text = text_of(&place, "a.log.times");
+    const char *second = strchr(text, '\n');
+    CHECK(second != NULL && str_ends(text, " 5\n") && strchr(second + 1, '\n')[1] == '\0');
+}
+
 TEST(times_rotate_with_their_log)
 {
     _cleanup_place_ struct place place = place_make();

@@ -1,5 +1,13 @@
 #include "place.h"
 
+#include "gap.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
 enum { SOMEBODY = 4711 };
 
 static char *below(const struct place *place, const char *rel)
@@ -144,6 +152,84 @@ TEST(nothing_is_renamed_over)
     CHECK_INT(path_rename_new(place.dir, "a", place.dir, "c"), 0);
     CHECK_INT(faccessat(place.dir, "a", F_OK, 0), -1);
     CHECK_INT(faccessat(place.dir, "c", F_OK, 0), 0);
+}
+
+/* Makes renameat2() fail for the rest of the process if it has flags, as on NFS and FUSE. */
+static void forbid_flags_of_rename(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[4])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {.len = ARRAY_LEN(filter), .filter = filter};
+
+    CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    CHECK_INT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static void check_text(int dir, const char *name, const char *want)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err err = ERR_INIT;
+    size_t len = 0;
+
+    if (file_read(dir, name, 100, &text, &len, &err) == -1)
+        text = mem_dup("-");
+    CHECK_STR(text, want);
+}
+
+static void remove_a(void *arg)
+{
+    CHECK_INT(unlinkat(*(int *)arg, "a", 0), 0);
+}
+
+static void put_b(void *arg)
+{
+    CHECK(place_put(*(int *)arg, "b", "other's"));
+}
+
+static void rename_without_flags(int dir)
+{
+    forbid_flags_of_rename();
+    CHECK(place_put(dir, "a", "a") && place_put(dir, "b", "b"));
+    CHECK_INT(path_exchange(dir, "a", "b", "spare"), 0);
+    check_text(dir, "a", "b");
+    check_text(dir, "b", "a");
+    gap_before_nth("rename", 2, remove_a, &dir);
+    CHECK_INT(path_exchange(dir, "a", "b", "spare"), -1);
+    CHECK_INT(errno, ENOENT);
+    check_text(dir, "b", "a");
+    check_text(dir, "spare", "-");
+
+    CHECK(place_put(dir, "a", "mine"));
+    CHECK_INT(path_rename_new(dir, "a", dir, "b"), -1);
+    CHECK_INT(errno, EEXIST);
+    CHECK_INT(unlinkat(dir, "b", 0), 0);
+    gap_before("link", put_b, &dir);
+    CHECK_INT(path_rename_new(dir, "a", dir, "b"), -1);
+    check_text(dir, "b", "other's");
+    CHECK_INT(path_rename_new(dir, "a", dir, "c"), 0);
+    check_text(dir, "a", "-");
+    check_text(dir, "c", "mine");
+}
+
+/* Where what is exchanged cannot be put in place, the other keeps its name. */
+TEST(nothing_is_lost_without_flags_of_rename)
+{
+    _cleanup_place_ struct place place = place_make();
+    int status = -1;
+
+    pid_t pid = fork();
+    if (pid == 0) {
+        rename_without_flags(place.dir);
+        (void)fflush(stdout);
+        _exit(unit_failures > 0);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 }
 
 TEST(finds_what_execvp_would)

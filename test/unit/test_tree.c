@@ -1,7 +1,7 @@
 /* Copying, removing and measuring trees. */
 #include "base/tree.h"
 
-#include "unit.h"
+#include "gap.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -397,6 +397,39 @@ TEST(separates_hard_links)
     REQUIRE(fstatat(p.to, "b", &st, 0) == 0);
     CHECK_INT(st.st_nlink, 1);
     CHECK(same(p.from, "a", p.to, "b"));
+}
+
+static void make_writable(void *arg)
+{
+    CHECK_INT(fchmodat(*(int *)arg, "file", 0644, 0), 0);
+}
+
+static void replace_it(void *arg)
+{
+    CHECK(put(*(int *)arg, "new", "other", 0444) &&
+          renameat(*(int *)arg, "new", *(int *)arg, "file") == 0);
+}
+
+/* A link to what somebody can write would let the copy change with it. */
+TEST(links_only_what_it_has_looked_at)
+{
+    static const struct {
+        void (*act)(void *arg);
+        bool links;
+    } cases[] = {{NULL, true}, {make_writable, false}, {replace_it, false}};
+    const struct tree_choice choice = {.link_readonly = true};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_place_ struct place p = place_make();
+        struct stat from, to;
+        CHECK(put(p.from, "file", "text", 0444));
+        if (cases[i].act != NULL)
+            gap_before("link", cases[i].act, &p.from);
+        CHECK_INT(tree_copy_choice(p.from, p.to, "t", &choice, NULL, NULL, &p.err), 0);
+        CHECK_INT(fstatat(p.from, "file", &from, 0), 0);
+        CHECK_INT(fstatat(p.to, "file", &to, 0), 0);
+        CHECK((from.st_ino == to.st_ino) == cases[i].links);
+    }
 }
 
 TEST(refuses_setuid_and_setgid_files)
