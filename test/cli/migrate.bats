@@ -316,6 +316,35 @@ move that aside first: $ROOT/sessions/$ID/workflows" ]
     is_isolated "$ID"
 }
 
+@test "a name that another session gets while the team is stopped is refused, and all is as it was" {
+    legacy start
+    "$MAS" wait "$ID" --for idle
+    mkdir "$T/wrapped"
+    cat >"$T/wrapped/tmux" <<SH
+#!/bin/sh
+text=
+case " \$* " in *" source-file "*) text=\$(cat) ;; esac
+case "\$* \$text" in
+*kill-session*) [ -e '$T/taken' ] || PATH='$PATH' '$MAS' --root '$ROOT' new -q --no-start -t solo -n shop >'$T/taken' ;;
+esac
+[ -n "\$text" ] || exec "$(command -v tmux)" "\$@"
+printf %s "\$text" | "$(command -v tmux)" "\$@"
+SH
+    chmod +x "$T/wrapped/tmux"
+    run --separate-stderr env PATH="$T/wrapped:$PATH" "$MAS" migrate -n shop
+    echo "$status $output $stderr"
+    [ "$status" -eq 4 ]
+    [[ $stderr == "mas: cannot name a session 'shop': another session has that name"* ]]
+    [ "$(field shop .sessionId)" = "$(cat "$T/taken")" ]
+    [ -d "$ROOT/unit/lead" ]
+    [ "$(meta "$ID" MODE)" = legacy ]
+    [ -z "$(meta "$ID" MIGRATING)" ]
+    [ "$(field "$ID" .status)" = active ]
+    "$MAS" stop -q "$ID"
+    "$MAS" migrate -q -n store
+    is_isolated "$ID"
+}
+
 @test "a second one at the same time is a conflict that names the holder" {
     legacy
     printf 'pid 4711 (migrate)\n' >"$ROOT/sessions/$ID/.session.lock"
