@@ -30,7 +30,8 @@ use     USAGE:used/size COST:amount[currency] (adds to what its session has cost
         RAWUSAGE:"json" (an update with these members)
 news    NOTICE:x COMPACT[:how] (its context; how: none (no summary), failed, huge, chunks, odd)
         SUB[:how] (a subagent; how, with commas: ask (-> "permit=..." in its own session), form, read, run, nested,
-        fails, lost, odd, stop (it may be cancelled), until=FILE: it works on, also behind the turn, until FILE is there)
+        fails, lost, odd, stop (it may be cancelled), after=FILE: it asks once FILE is there,
+        until=FILE: it works on, also behind the turn, until FILE is there)
         TASK:FILE (a task, until FILE is there)
         MODE:id TITLE:x COMMANDS[:name=text,...] OPTIONS ODD (kinds and methods nobody knows)
 ends    ERR:code STOP:reason LOGIN DIE[:code] KILL EXIT (answers, then exits)
@@ -891,6 +892,8 @@ class Subagent:
         call = {"toolCallId": session["id"] + "-c", "title": "Read a file", "kind": "read"}
         update(session, "tool_call", **call, status="in_progress")
         said = ""
+        while "after" in how and not os.path.exists(how["after"]):
+            time.sleep(0.02)
         if "ask" in how:
             answer = self.ask("session/request_permission", toolCall={**call, "title": "May it?"}, options=[
                 {"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "n", "name": "No", "kind": "reject_once"}])

@@ -195,6 +195,59 @@ budget_team() {
     eventually asked CW-ONE 1
 }
 
+# other_begins AGENT COMMAND...: the agent begins a turn. What the command does meanwhile sees the budget before that,
+# and writes only after it.
+other_begins() {
+    python3 -ES - "$DIR/memory.db" "$ID" "$@" <<'P'
+import sqlite3, subprocess, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+command = subprocess.Popen(sys.argv[4:], close_fds=False)
+time.sleep(0.5)
+db.execute("INSERT INTO usage (query, agent, prompt, session, agent_session, model, started, worked) "
+           "VALUES (1, ?, 4711, ?, '', '', 0, 0)", (sys.argv[3], sys.argv[2]))
+db.execute("COMMIT")
+command.wait()
+P
+}
+
+@test "a prompt that is to begin at once when another agent takes the last turn is kept over a kill" {
+    budget_team "turns = 1"
+    local one=${AGENTS[0]} two=${AGENTS[1]}
+    eventually state_is "$two" idle
+    other_begins "$one" "$MAS" ask "$ID" "$two" --no-wait CW-GAP
+    eventually paused "$two"
+    kill -KILL "$(of "$two" .hostPid)"
+    "$MAS" stop -q "$ID" >/dev/null
+    "$MAS" start -q "$ID" >/dev/null
+    hosts_there "$two"
+    eventually paused "$two"
+    is "$two" .queued 1
+    asked CW-GAP 0
+    "$MAS" approve "$ID" "$two" >/dev/null
+    eventually asked CW-GAP 1
+}
+
+@test "a turn that another agent takes while this one begins is not begun, and gives up its place" {
+    printf '[limits]\nturns = 1\n' >>"$ROOT/mas.ini"
+    budget_team "turns = 1"
+    local one=${AGENTS[0]} two=${AGENTS[1]} slot=$ROOT/sessions/.turns/slot-1
+    eventually state_is "$two" idle
+    mkdir -p "${slot%/*}"
+    exec 8>"$slot"
+    flock 8
+    "$MAS" ask "$ID" "$two" --no-wait CW-GAP >/dev/null
+    eventually is "$two" .note "waits for a turn: the root has 1 at a time"
+    # shellcheck disable=SC2016 # for the shell there
+    other_begins "$one" sh -c 'flock -u 8; : >"$1"' sh "$slot"
+    exec 8>&-
+    eventually paused "$two"
+    asked CW-GAP 0
+    flock -n "$slot" true
+    "$MAS" approve "$ID" "$two" >/dev/null
+    eventually asked CW-GAP 1
+}
+
 @test "two agents of a session that begin at once never have more turns than the budget" {
     budget_team "turns = 5"
     local one=${AGENTS[0]} two=${AGENTS[1]} i

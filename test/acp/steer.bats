@@ -196,6 +196,51 @@ next_host() {
     knows CW-LAST
 }
 
+@test "send --now after a restart: a prompt of the same conversation that waits is not in the way" {
+    run_acp --steer
+    "$MAS" ask "$ID" solo --no-wait "CW-FIRST STEERED"
+    eventually was_asked CW-FIRST
+    "$MAS" ask "$ID" solo --no-wait "CW-SECOND STEERED"
+    "$MAS" ask "$ID" solo --no-wait CW-THIRD
+    again
+    eventually was_asked CW-SECOND
+    is solo .queued 1
+    now --json CW-NOW
+    [ "$(jq -r '.agents[0].outcome' <<<"$output")" = steered ]
+    eventually rests
+    [ "$(prompts CW-NOW)" -eq 0 ]
+    # one of another conversation is
+    "$MAS" ask "$ID" solo --no-wait "CW-FOURTH STEERED"
+    eventually was_asked CW-FOURTH
+    "$MAS" ask "$ID" solo --new --no-wait CW-FIFTH
+    now --json CW-LATE
+    [ "$(jq -r '.agents[0].why' <<<"$output")" = 'another conversation waits for its turn' ]
+    "$MAS" cancel "$ID" solo
+    eventually rests
+}
+
+@test "a turn that a limit refuses gives back the prompts that the agent took in it, to the next host, too" {
+    printf '[limits]\nretry = 1s\n' >>"$ROOT/mas.ini"
+    : >"$T/limit"
+    run_acp "--steer --limited $T/limit"
+    "$MAS" ask "$ID" solo --no-wait "CW-FIRST OWN:\"until [ -e $T/go ]; do sleep 0.02; done\" LIMITED"
+    eventually was_asked CW-FIRST
+    now "CW-ONE HANG"
+    now CW-TWO
+    touch "$T/go"
+    eventually state_is solo limited
+    is solo .queued 3
+    rm "$T/limit"
+    # each in a turn of its own, in their order
+    eventually was_asked CW-ONE
+    [ "$(grep '^<' "$TRACE" | grep -F session/prompt | grep -o 'CW-[A-Z]*' | xargs)" = 'CW-FIRST CW-FIRST CW-ONE' ]
+    kill -KILL "$(of solo .hostPid)"
+    again
+    eventually user CW-TWO '.stopReason == "end_turn"'
+    user CW-FIRST '.stopReason == "end_turn"'
+    [ "$(prompts CW-TWO)" = 1 ]
+}
+
 @test "send --now refuses what it cannot mean" {
     run_acp --steer
     now --no-enter text

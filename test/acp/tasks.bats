@@ -107,6 +107,18 @@ tool_text() { "$MAS" history "$ID" solo --role tool --json | jq -r '.messages[].
     tool_text | grep -F 'permit=n CW-FOUND'
 }
 
+@test "a subagent that asks after a cancel of the turn is answered as cancelled, and nobody is asked" {
+    run_acp ""
+    ("$MAS" ask "$ID" solo "SUB:after=$T/go,ask,form" >"$T/asked" 2>&1 3>&-) &
+    eventually grep -qs 'sessionUpdate": "tool_call"' "$TRACE"
+    "$MAS" cancel "$ID" solo
+    touch "$T/go"
+    eventually state_is solo idle
+    wait $! || true
+    tool_text | grep -F 'permit=cancelled form={"action": "cancel"} CW-FOUND'
+    [ "$(stored 5)" = 0 ]
+}
+
 form_is_open() { [ "$(of solo .asks)" = 'look around: Which?' ]; }
 
 @test "a subagent reads files and runs programs in the workspace, and they end with it" {

@@ -105,3 +105,15 @@ tmp() { echo "$DIR/home/solo/.tmp"; }
     [ -z "$(ls -A "$HOME/victim")" ]
     [ "$(cat "$HOME/copied" "$HOME/.conf/copied")" = $'settings\nsettings' ]
 }
+
+# There a mount keeps nothing in its place: in a namespace of its own a program could have it elsewhere.
+@test "behind a wall that may be nested each program has a home of its own" {
+    need_bwrap
+    mkdir -p "$HOME/.conf/deep"
+    run_walled 'wall.nested = yes' 'wall.home = .conf/deep'
+    mas ask "$ID" solo "OWN:\"echo CW-MINE >~/a; ls -A ~\" RUN:\"sh -c 'ls -A ~'\""
+    echo "$output"
+    [[ $output == *"own='.conf\n"*"\na\n'"* ]]
+    [[ ${output#*run=0:} == "'.conf"* ]] && [[ ${output#*run=0:} != *"\na\n'"* ]]
+    [ ! -e "$DIR/home/solo/.home" ]
+}

@@ -74,6 +74,12 @@ int64_t queue_first_number(const struct conversation *conversation)
     return queue->count > 0 ? queue->prompts[0].number : INT64_MAX;
 }
 
+bool queue_is_elsewhere(const struct conversation *conversation, const struct prompt *prompt)
+{
+    return prompt->conversation[0] != '\0' &&
+           strcmp(prompt->conversation, conversation->memory.place.conversation) != 0;
+}
+
 /* ---- prompts that waited when the previous host ended */
 
 static bool push_waiting(const struct store_item *item, void *arg)

@@ -19,7 +19,8 @@ const char *steer_why_not(struct host *host)
         return "it takes nothing in the middle of a turn";
     if (conversation->spending.paused[0] != '\0')
         return "its budget is used up";
-    if (conversation->queue.count > 0 && conversation->queue.prompts[0].conversation[0] != '\0')
+    if (conversation->queue.count > 0 &&
+        queue_is_elsewhere(conversation, &conversation->queue.prompts[0]))
         return "another conversation waits for its turn";
     return NULL;
 }

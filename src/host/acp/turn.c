@@ -71,13 +71,6 @@ static void begin_turn(struct host *host)
     host->conversation->ops->send(host);
 }
 
-/* Returns true if a prompt that waits is kept in another conversation than the present one. */
-static bool is_elsewhere(const struct conversation *conversation, const struct prompt *prompt)
-{
-    return prompt->conversation[0] != '\0' &&
-           strcmp(prompt->conversation, conversation->memory.place.conversation) != 0;
-}
-
 void turn_run(struct host *host)
 {
     struct conversation *conversation = host->conversation;
@@ -87,7 +80,7 @@ void turn_run(struct host *host)
         struct err err = ERR_INIT;
         if (next->steer != 0)
             return; /* the agent may have taken it already */
-        if (!is_elsewhere(conversation, next)) {
+        if (!queue_is_elsewhere(conversation, next)) {
             if (!gate_holds(host, true))
                 begin_turn(host);
             return;

@@ -118,6 +118,8 @@ int queue_read(struct host *host, struct err *err);
 /* Returns the number of the first prompt that waits; INT64_MAX if none does. What was said before
  * it is the history. */
 int64_t queue_first_number(const struct conversation *conversation);
+/* Returns true if a prompt that waits is kept in another conversation than the present one. */
+bool queue_is_elsewhere(const struct conversation *conversation, const struct prompt *prompt);
 void queue_free_prompt(struct prompt *prompt);
 
 /* ---- turn.c */
