@@ -348,6 +348,32 @@ half() {
     [ "$(at "$(ws)" EPOCH)" -eq 3 ]
 }
 
+# there_is EPOCH: the copy there is one that can be started, of this epoch.
+there_is() { there n1 sed -i "s/^EPOCH=.*/EPOCH=$1/; s/^MOVED_TO=.*/MOVED_TO=/" "$(far)/.session"; }
+
+given_up() { sed -i "s/^MOVED_TO=.*/MOVED_TO='n1?'/" "$(ws)/.session"; }
+
+@test "a copy there of the epoch of here, as from a backup, is not what has arrived; one of the next is" {
+    make_team --no-start
+    half
+    there_is 1
+    fails 4 move "$ID" n1
+    [[ $stderr == *'is not there now'*'--takeover --fenced'* ]]
+    fails 4 start "$ID"
+    [[ $stderr == *'is not there now'* ]]
+    [ -e "$(ws)/unit/solo/deep/data" ]
+    # nor does it end a move that was given up, and it is not dropped
+    given_up
+    fails 4 start "$ID"
+    [ "$(at "$(ws)" MOVED_TO)" = "'n1?'" ]
+    [ -d "$(far)" ]
+    there_is 2
+    fails 4 start "$ID"
+    [[ $stderr == *'it has moved to n1'* ]]
+    ok move "$ID" n1
+    is_there
+}
+
 @test "a session that moves to one host does not move to another meanwhile" {
     make_team --no-start
     half

@@ -141,6 +141,30 @@ agent_pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
     [ "$status" -eq 0 ]
 }
 
+@test "a run whose session another machine has gone on with ends, and saves over nothing" {
+    printf '[fleet]\nstore = %s\nsave = 300ms\n' "$STORE" >>"$ROOT/mas.ini"
+    begin -t solo
+    eventually grep -q ' saved: ' "$T/said"
+    echo newer >"$STORE/$ID/save-9-20300101T000000Z.tar.zst"
+    eventually grep -q ' ending: another machine has it$' "$T/said"
+    ended
+    [ "$status" -eq 4 ]
+    grep -q 'another machine has taken the session over' "$T/complaints"
+    [ "$(cat "$STORE/$ID/save-9-20300101T000000Z.tar.zst")" = newer ]
+    grep -q '^HOW=failed$' "$STORE/$ID/run"
+    [ "$("$MAS" show "$ID" --json | jq -r .status)" = stopped ]
+    # a save that only fails is tried again
+    rm "$STORE/$ID/save-9-20300101T000000Z.tar.zst"
+    begin
+    mv "$STORE" "$STORE.gone"
+    eventually grep -q ' not saved: ' "$T/said"
+    mv "$STORE.gone" "$STORE"
+    eventually grep -q ' saved: ' "$T/said"
+    kill -TERM "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+}
+
 @test "a damaged newest save is passed over for the one before it, and that is said; without one it is an error" {
     local newest how
     for how in 'truncate -s 2000' 'truncate -s 0' 'dd if=/dev/urandom bs=64 count=1 seek=20 conv=notrunc status=none of='; do

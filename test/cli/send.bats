@@ -178,6 +178,19 @@ start it with: mas start $ID" ]
     [[ $stderr == "mas: cannot wait for agent 'solo': it is still working" ]]
 }
 
+@test "--wait waits for an agent that crashes over the message and is about to start again" {
+    cat >"$T/agent" <<S
+read -r line
+[ ! -e '$T/crashed' ] || { echo "\$line" >'$T/finished'; exec sleep 1000; }
+touch '$T/crashed'
+exit 3
+S
+    printf '[preset falls]\ncommand = sh %s\nrestart = on-crash\nrestart_delay = 500ms\n' "$T/agent" >>"$ROOT/mas.ini"
+    new_session -t solo --agent falls
+    ok send "$ID" solo --wait over
+    [ "$("$MAS" status "$ID" --json | jq '.sessions[0].agents[0].restarts')" = 1 ]
+}
+
 @test "send reaches a team that was made just now" {
     new_session --agent keeper
     ok send "$ID" all first
