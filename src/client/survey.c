@@ -12,7 +12,6 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "client/lost_server.h"
-#include "client/vouch.h"
 #include "store/lease_clock.h"
 #include "store/placement.h"
 #include "store/workspace.h"

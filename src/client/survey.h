@@ -6,7 +6,7 @@
  * crashed. If its files cannot be read or are inconsistent, its status is `error` with a reason.
  * A session of another machine has the status that its metadata says, since nothing of it can be
  * seen from here. mas asks each live server once, all at the same time; where a session has a
- * server of its own, its hosts answer instead if they can, see client/vouch.h. It writes nothing,
+ * server of its own, its hosts answer instead if they can, see client/servers.h. It writes nothing,
  * except an index that it had to rebuild.
  *
  * What a list costs: it reads the index (one line per session, split in place) and the .session of

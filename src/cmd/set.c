@@ -5,7 +5,7 @@
  * told to look at once where they would else notice later.
  */
 #include "client/roster.h"
-#include "client/session_bounds.h"
+#include "client/session_detail.h"
 #include "cmd.h"
 #include "cmd/agent_request.h"
 #include "cmd/consent.h"

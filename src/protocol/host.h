@@ -17,7 +17,7 @@
  * Requests to every host
  *
  *   status        -> the members of model/agent_status.h that have a value, times in ms; tmux: where
- *                    the pane is, which lets client/vouch.h do without tmux
+ *                    the pane is, which lets client/servers.h do without tmux
  *   watch         messages, early
  *                 -> the same at once, and again at each change, until the client hangs up. One that
  *                 reads late gets only the newest state. With "messages":true, each text that a

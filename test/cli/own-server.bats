@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Where teams have tmux servers of their own, hosts answer instead of them, see src/client/vouch.h.
+# Where teams have tmux servers of their own, hosts answer instead of them, see src/client/servers.h.
 load ../helper
 load ../host/lib
 load tmux
