@@ -260,12 +260,13 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas-template(5) has every section and key of template.ini, and every word they take" {
     local word
     part mas-template.5 Ss template.ini >"$T/page"
-    diff <(grep -oE '(line->key, |^    \{)"[a-z]+"' "$SRC/model/team_ini.c" | cut -d'"' -f2 | sort -u) \
+    diff <(grep -v MEMBER_OF_JSON "$SRC"/model/team{,_ini}.c |
+        sed -nE 's/.*(line->key, |\{AGENT\()"([a-z]+)".*|.*MEMBER\("([a-z]+)", [^,]*, struct (team|window),.*/\2\3/p' | sort -u) \
         <(sed -n 's/^\.It Cm //p' "$T/page" | sort -u)
     diff <(grep -oE 'line->section, "[a-z]+ ?"' "$SRC/model/team_ini.c" | tr -d ' ' | cut -d'"' -f2 | sort -u) \
         <(sed -nE 's/^\.It Li \[([a-z]+).*/\1/p' "$T/page" | sort -u)
     words mas-template.5 >"$T/words"
-    for word in $(sed -n '/rank_names\[/,/;/p; /^} reaches/,/;/p; /known\[\] =/,/;/p' "$SRC/model/team.c" "$SRC/model/layout.c" | grep -oE '"[a-z-]+"' | tr -d '"'); do
+    for word in $(sed -n '/rank_names\[/,/;/p; / reaches\[/,/;/p; /known\[\] =/,/;/p' "$SRC/model/team.c" "$SRC/model/layout.c" | grep -oE '"[a-z-]+"' | tr -d '"'); do
         has_word "$word" "$T/words"
     done
     has_word "$(sed -n 's/.*TEAM_AGENTS_MAX = \([0-9]*\).*/\1/p' "$SRC/model/team.h")" "$T/words"
@@ -284,7 +285,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas-session(5) has every key of .session, and no other" {
     local key
     part mas-session.5 Ss .session | sed -n 's/^\.It Li //p' | sed 's/ , /\n/g' | sort >"$T/page"
-    grep -ohE '(kv_add|add_time)\(to, "[A-Z_]+"' "$SRC/store/session.c" | grep -oE '[A-Z_]{4,}' | sort >"$T/source"
+    grep -oE 'KEY\("[A-Z_]+"' "$SRC/store/session.c" | grep -oE '[A-Z_]{4,}' | sort >"$T/source"
     run diff "$T/source" "$T/page"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     new_session -t solo
