@@ -275,3 +275,16 @@ char **agents_cut_off(const struct root *root, const char *id)
     }
     return ids;
 }
+
+void agents_tell_cut_off(const char *label, char *const *agents)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    if (strv_len(agents) == 0)
+        return;
+    str_addf(&line, "stopped in the middle of a turn:");
+    for (char *const *agent = agents; *agent != NULL; agent++)
+        str_addf(&line, "%s %s", agent == agents ? "" : ",", *agent);
+    err_add_commands(&line, "; ask again with: mas ask %s %s --again", label, agents[0]);
+    print_line(&line);
+}

@@ -40,6 +40,8 @@ void agents_add_waiting(const struct root *root, const char *id, const char *bef
 /* Returns the ids of the agents without a host whose newest turn was cut off, by a stop or a kill;
  * the caller releases the vector. */
 char **agents_cut_off(const struct root *root, const char *id);
+/* Tells which turns were cut off when these agents ran last (NULL: none), and how to go on. */
+void agents_tell_cut_off(const char *label, char *const *agents);
 /* Adds the members of the agent to an open object: "id", "role", "rank", "group", and its status.
  * If the host did not report a status, adds "state":null, "problem" and "queued" instead. */
 void agent_put_json(const struct roster *roster, size_t i, struct json_out *out);

@@ -1,3 +1,4 @@
+#include "cmd/agents.h"
 #include "cmd/each_session.h"
 #include "cmd/targets.h"
 #include "store/workspace.h"
@@ -6,6 +7,17 @@ enum { RESTART_MS = 60000 };
 
 static const char restart[] = "{\"do\":\"restart\"}";
 
+/* Tells of those in the roster whose turns a kill of their hosts has cut off. */
+static void tell_cut_off(const struct call *call, const struct roster *roster, char *const *cut_off)
+{
+    _cleanup_strv_ char **agents = NULL;
+
+    for (size_t i = 0; i < roster->count; i++)
+        if (strv_has(cut_off, roster->agents[i].agent->id))
+            strv_push(&agents, roster->agents[i].agent->id);
+    agents_tell_cut_off(session_label(&call->root, roster->teams[0].id).text, agents);
+}
+
 static int run_restart(struct call *call, struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
@@ -13,6 +25,8 @@ static int run_restart(struct call *call, struct err *err)
 
     if (targets_parse(call, TARGETS_MANY, &roster, err) == -1)
         return -1;
+    _cleanup_strv_ char **cut_off =
+        call->quiet ? NULL : agents_cut_off(&call->root, roster.teams[0].id);
     roster_ask(&roster, restart, NULL, 0);
     roster_ask_coming(&roster, restart, TARGETS_COME_MS);
     hosts_finish(roster.calls, roster.count, RESTART_MS, NULL, NULL);
@@ -31,6 +45,7 @@ static int run_restart(struct call *call, struct err *err)
         }
         each_session_fail(&why, &rc, err);
     }
+    tell_cut_off(call, &roster, cut_off);
     return rc;
 }
 

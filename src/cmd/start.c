@@ -116,20 +116,6 @@ static char *find_loss(const struct root *root, const char *id)
     return mem_printf("%s; the team sets it aside and begins a new one", why.text);
 }
 
-/* Tells which turns were cut off when these agents ran last, and how to go on. */
-static void tell_cut_off(const char *label, char *const *agents)
-{
-    _cleanup_str_ struct str line = STR_INIT;
-
-    if (strv_len(agents) == 0)
-        return;
-    str_addf(&line, "stopped in the middle of a turn:");
-    for (char *const *agent = agents; *agent != NULL; agent++)
-        str_addf(&line, "%s %s", agent == agents ? "" : ",", *agent);
-    err_add_commands(&line, "; ask again with: mas ask %s %s --again", label, agents[0]);
-    print_line(&line);
-}
-
 static int start_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
     _cleanup_str_ struct str waiting = STR_INIT;
@@ -164,7 +150,7 @@ static int start_one(struct call *call, const struct life *life, const char *id,
     else
         printf("%s %s%s\n", label.text, was ? "is already running" : "started",
                was ? "" : str_text(&waiting));
-    tell_cut_off(label.text, cut_off);
+    agents_tell_cut_off(label.text, cut_off);
     return 0;
 }
 

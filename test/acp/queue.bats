@@ -100,12 +100,12 @@ was_cut() {
 
 @test "a turn that a kill cuts off is stopped, not done: said at start and everywhere, and run again by one command" {
     run_acp ""
-    local words
+    local words verb=start target=
     "$MAS" ask "$ID" solo --no-wait --tag kind:first "CW-Q1 ASK"
     for words in "CW-Q1 ASK" "CW-Q2 ASK"; do
         eventually asks
         kill_host
-        mas start "$ID"
+        ok "$verb" "$ID" ${target:+"$target"}
         [[ $output == *"stopped in the middle of a turn: solo; ask again with: mas ask "*" solo --again" ]]
         hosts_there
         was_cut "$words"
@@ -117,6 +117,7 @@ was_cut() {
         fails 4 ask "$ID" solo --again
         [[ $stderr == *"its last turn ended well"* ]]
         "$MAS" clear "$ID" solo --then "CW-Q2 ASK"
+        verb=restart target=solo
     done
     [ "$("$MAS" history "$ID" solo --json | jq '[.messages[] | select(.role == "user" and (.tags | index("kind:first")))] | length')" -eq 2 ]
 }
