@@ -146,13 +146,18 @@ static bool is_below(const char *path, const char *dir)
     return len > 0 && strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-/* Returns true if there is something inside at a path, or below it. */
+/* Returns true if there is something inside at a path, or below it. What is below a link, such as
+ * /var/tmp, has another path. */
 static bool is_inside(const struct wall_plan *plan, const char *path)
 {
-    for (size_t i = 0; i < plan->count; i++)
-        if (is_below(plan->mounts[i].path, path))
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct wall_mount *mount = &plan->mounts[i];
+        bool is_shown = mount->kind == WALL_MOUNT_READ || mount->kind == WALL_MOUNT_WRITE ||
+                        mount->kind == WALL_MOUNT_COPY;
+        if (is_below(mount->path, path) || (is_shown && is_below(path, mount->path)))
             return true;
-    return wall_plan_has(plan, path);
+    }
+    return false;
 }
 
 /* Returns true if the program can use the directory that a variable names. What the preset or the
@@ -166,8 +171,9 @@ static bool is_usable(const struct wall_plan *plan, const char *value, const cha
         dir[--len] = '\0';
     if (dir[0] != '/')
         return false;
-    return is_inside(plan, dir) || ((users == NULL || strcmp(users, value) != 0) &&
-                                    (is_below(dir, plan->home) || is_below(dir, "/tmp")));
+    return is_inside(plan, dir) ||
+           ((users == NULL || strcmp(users, value) != 0) &&
+            (is_below(dir, plan->home) || is_below(dir, "/tmp") || is_below(dir, "/var/tmp")));
 }
 
 static void copy_environment(struct wall_plan *plan, const struct wall_subject *subject)
@@ -176,7 +182,7 @@ static void copy_environment(struct wall_plan *plan, const struct wall_subject *
         strv_push(&plan->env, *e);
     for (size_t i = 0; i < ARRAY_LEN(outside); i++) {
         const char *value = env_get(plan->env, outside[i]);
-        if (value != NULL && (value[0] != '/' || !wall_plan_has(plan, value)))
+        if (value != NULL && (value[0] != '/' || !is_inside(plan, value)))
             env_drop(plan->env, outside[i]);
     }
     for (size_t i = 0; i < ARRAY_LEN(directories); i++) {

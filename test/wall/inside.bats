@@ -18,20 +18,20 @@ no_bwrap() {
 uses_directories() {
     mkdir -p "$T/mine/tmp" "$T/mine/run" "$HOME/.cache" "$HOME/.config/git" "$T/kept"
     touch "$HOME/.config/git/config"
-    export TMPDIR=$T/mine/tmp TMP=/tmp/user/1000 TEMP=$T/kept XDG_RUNTIME_DIR=$T/mine/run
+    export TMPDIR=$T/mine/tmp TMP=/tmp/user/1000 TEMPDIR=/var/tmp/user/1000 TEMP=$T/kept XDG_RUNTIME_DIR=$T/mine/run
     export DISPLAY=:0 SSH_AUTH_SOCK=$T/mine/run/agent XAUTHORITY=$HOME/.config/git/config
     export XDG_CACHE_HOME=$T/mine/cache XDG_CONFIG_HOME=$HOME/.config XDG_STATE_HOME=$HOME/.state
     compromise "$1" 'wall.home = .config/git/config:ro' "wall.write = $T/kept" 'env.XDG_DATA_HOME = /tmp/data'
     # shellcheck disable=SC2016 # for the shell inside
     inside 'echo in "$(mktemp)"; echo "config $([ -e "$XDG_CONFIG_HOME/git/config" ] && echo there)"
-        for name in DISPLAY SSH_AUTH_SOCK XAUTHORITY TMPDIR TMP TEMP XDG_RUNTIME_DIR XDG_CACHE_HOME XDG_STATE_HOME XDG_DATA_HOME; do
+        for name in DISPLAY SSH_AUTH_SOCK XAUTHORITY TMPDIR TMP TEMPDIR TEMP XDG_RUNTIME_DIR XDG_CACHE_HOME XDG_STATE_HOME XDG_DATA_HOME; do
             eval "echo $name \${$name-unset}"
         done'
     [ "$rc" -eq 0 ]
     cat "$TREE/said"
     said 'config there'
     said "XAUTHORITY /" # it is there
-    for name in DISPLAY SSH_AUTH_SOCK TMP XDG_RUNTIME_DIR XDG_CACHE_HOME XDG_STATE_HOME; do said "$name unset"; done
+    for name in DISPLAY SSH_AUTH_SOCK TMP TEMPDIR XDG_RUNTIME_DIR XDG_CACHE_HOME XDG_STATE_HOME; do said "$name unset"; done
     said "TEMP $T/kept"
     said 'XDG_DATA_HOME /tmp/data' # the preset's word
 }
