@@ -36,6 +36,7 @@ static int check_unit(const struct start_places *in, const struct agent *agent, 
     const enum mode mode = in->session->mode;
     _cleanup_free_ char *part = mem_printf(WORKSPACE_UNIT "/%s", agent->id);
     _cleanup_free_ char *path = placement_path(in->root, in->session->id, mode, part);
+    struct stat st;
     bool is_made = snapshot_is_held(in->dir); /* by its host, if it is missing */
     _cleanup_close_ int fd = placement_open(in->root, in->dir, mode, part);
 
@@ -43,7 +44,9 @@ static int check_unit(const struct start_places *in, const struct agent *agent, 
         fd = placement_open(in->root, in->dir, mode, WORKSPACE_UNIT);
     if (check(in, agent, fd, path, err) == 0)
         return 0;
-    return err_hint(err, "put it back, or make it empty with: mkdir -p %s", path);
+    bool is_other = lstat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+    return err_hint(err, "%s, or make it empty with: mkdir -p %s",
+                    is_other ? "move that away, and put the directory back" : "put it back", path);
 }
 
 static int check_code(const struct start_places *in, const struct agent *agent, struct err *err)

@@ -283,6 +283,10 @@ fails_to_start() {
         file | link) [ "${stderr%%$'\n'*}" = "mas: cannot start agent 'reviewer' of session '$ID': '$at/reviewer' is no directory" ] ;;
         all) [ "${stderr%%$'\n'*}" = "mas: cannot start agent 'lead' of session '$ID': its directory '$at/lead' is missing" ] ;;
         esac
+        case $how in
+        file | link) [ "${stderr#*$'\n'}" = "move that away, and put the directory back, or make it empty with: mkdir -p $at/reviewer" ] ;;
+        *) [[ $stderr == *$'\n'"put it back, or make it empty with: mkdir -p $at/"* ]] ;;
+        esac
     done
     mkdir -p "$at/lead" "$at/reviewer"
     rm -r "$ROOT/sessions/$ID/logs"
