@@ -4,7 +4,7 @@
 # and its header, and X_internal.h is of module X. A library has one file that includes its header, and
 # base/proc.c alone starts processes, base/loop.c alone waits for descriptors, client/hosts.c and
 # client/broker.c alone connect to hosts. Only those who know where the directories of a session are compare its mode. A tag
-# stands for one thing. The two kinds of agent in host/ do not include each other.
+# stands for one thing. The two kinds of agent in host/ do not include each other, and host/talk/ none.
 . "$(dirname "$0")/lib.sh"
 mapfile -t sources < <(files 'src/**/*.[ch]')
 
@@ -190,5 +190,8 @@ complain 'this tag stands for something else, too' < <(
 complain 'a kind of agent does not include the other one' < <(
     grep -E '^src/host/(terminal|acp)/[^:]*:[0-9]+:[ \t]*#[ \t]*include[ \t]*"host/(terminal|acp)/' "$code" |
         grep -vE '^src/host/(terminal|acp)/[^"]*"host/\1/'
+)
+complain 'host/talk/ is for any kind of agent' < <(
+    grep -E '^src/host/talk/[^:]*:[0-9]+:[ \t]*#[ \t]*include[ \t]*"(host/(terminal|acp)/|protocol/acp)' "$code"
 )
 finish "$rc" "${#sources[@]} C files name only whom they may"

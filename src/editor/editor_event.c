@@ -143,7 +143,7 @@ static void add_permission(struct editor *editor, const struct host_event *event
 }
 
 /* Returns the option with this id (NULL: none), or NULL. */
-static const struct acp_word *find_option(const struct host_permission *permission, const char *id)
+static const struct word *find_option(const struct host_permission *permission, const char *id)
 {
     for (size_t i = 0; id != NULL && i < permission->options.count; i++)
         if (strcmp(permission->options.word[i].id, id) == 0)
@@ -152,7 +152,7 @@ static const struct acp_word *find_option(const struct host_permission *permissi
 }
 
 /* Returns true if the option clears the context and carries out the plan. */
-static bool is_clear(const struct host_permission *permission, const struct acp_word *option)
+static bool is_clear(const struct host_permission *permission, const struct word *option)
 {
     return permission->plan && option != NULL &&
            (strcmp(option->id, "clear") == 0 || strcasestr(option->name, "clear") != NULL);
@@ -160,7 +160,7 @@ static bool is_clear(const struct host_permission *permission, const struct acp_
 
 /* Ends a tool call that the client knows only from its permission request; updates may follow. */
 static void end_announced(struct editor *editor, const struct editor_permission *permission,
-                          const struct acp_word *option)
+                          const struct word *option)
 {
     const struct editor_session *session = editor_current(editor);
     bool allowed = option != NULL && !str_starts(option->kind, "reject");
@@ -182,7 +182,7 @@ static void on_permitted(struct editor *editor, const struct host_event *event)
         struct editor_permission *permission = &editor->permissions[i];
         if (strcmp(permission->is.id, id) != 0)
             continue;
-        const struct acp_word *option = find_option(&permission->is, event->option);
+        const struct word *option = find_option(&permission->is, event->option);
         if (is_clear(&permission->is, option))
             prompt_follows(editor);
         if (permission->serial != 0 && !permission->answered)

@@ -16,17 +16,17 @@ const struct editor_command editor_commands[] = {
 };
 const size_t editor_command_count = ARRAY_LEN(editor_commands);
 
-static void add_command(struct acp_words *words, const char *name, const char *description,
+static void add_command(struct word_list *words, const char *name, const char *description,
                         const char *hint)
 {
     words->word = mem_room(words->word, words->count, sizeof *words->word);
-    words->word[words->count++] = (struct acp_word){
+    words->word[words->count++] = (struct word){
         .name = mem_dup(name), .description = mem_dup(description), .kind = mem_dup(hint)};
 }
 
 void editor_tell_commands(struct editor *editor, const char *session)
 {
-    struct acp_words words = {.count = 0};
+    struct word_list words = {.count = 0};
 
     for (size_t i = 0; i < editor_command_count; i++)
         add_command(&words, editor_commands[i].name, editor_commands[i].description,
@@ -42,7 +42,7 @@ void editor_tell_commands(struct editor *editor, const char *session)
         add_command(&words, name, description != NULL ? description : "", "");
     }
     acp_agent_commands(editor->acp, session, words.word, words.count);
-    acp_words_free(&words);
+    word_list_free(&words);
 }
 
 /* ---- permissions */

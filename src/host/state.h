@@ -4,6 +4,7 @@
  *
  *     start.c      reads what the agent is started with, before the loop
  *     backend.h    the kind of agent: a program on a terminal (terminal/) or an ACP agent (acp/)
+ *     talk/        what is asked and told, of an agent that tells (talk/talk.h)
  *     role.c       what the agent is told of its role and of the project
  *     child.c      the agent's process: its start, its end, and what comes after that
  *     resources.c  what holds its memory, CPUs and processes
@@ -285,6 +286,7 @@ struct host_unwritten {
 struct backend;
 struct terminal;
 struct conversation;
+struct talk;
 
 struct host {
     struct root root;
@@ -313,6 +315,7 @@ struct host {
         struct terminal *terminal;
         struct conversation *conversation;
     };
+    struct talk *talk; /* what is asked and told, of an agent that tells; NULL */
     struct host_server server;
     struct host_broker broker;
     const struct host_commands *commands;

@@ -211,7 +211,7 @@ static bool is_cancelled(const struct acp *acp, const char *session)
 }
 
 static void keep_permission(struct acp *acp, const char *ticket, const char *session,
-                            const struct acp_words *options)
+                            const struct word_list *options)
 {
     struct acp_open_permission *permission;
 
@@ -225,9 +225,9 @@ static void keep_permission(struct acp *acp, const char *ticket, const char *ses
 
 static void on_permission(struct acp *acp, const struct rpc_request *request, const char *session)
 {
-    static const struct acp_word_keys keys = {.id = "optionId", .name = "name", .kind = "kind"};
+    static const struct word_keys keys = {.id = "optionId", .name = "name", .kind = "kind"};
     const struct json *tool = json_get(request->params, "toolCall");
-    struct acp_words options = acp_words_read(json_get(request->params, "options"), &keys);
+    struct word_list options = word_list_read(json_get(request->params, "options"), &keys);
     struct acp_permission permission = {.ticket = request->ticket,
                                         .session = session,
                                         .options = options.word,
@@ -246,7 +246,7 @@ static void on_permission(struct acp *acp, const struct rpc_request *request, co
         acp->ops->permission(acp->arg, &permission);
         acp_news_free(&news);
     }
-    acp_words_free(&options);
+    word_list_free(&options);
 }
 
 static void on_update(struct acp *acp, const struct json *params)

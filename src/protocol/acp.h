@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "model/money.h"
 #include "model/token_counts.h"
+#include "protocol/word.h"
 
 enum {
     ACP_LINE_MAX = 32 << 20, /* bytes of a message */
@@ -50,22 +51,6 @@ struct acp_info {
     int64_t protocol;
     char *auth; /* its authMethods, a JSON array */
 };
-
-struct acp_word { /* a mode, command, permission option or value of a config option */
-    char *id, *name, *description, *kind; /* "" if missing */
-};
-
-/* Reads an array of objects into words. The keys name the members; a missing member gives "". The
- * caller releases the result with acp_words_free(). */
-struct acp_word_keys {
-    const char *id, *name, *description, *kind; /* NULL: stays "" */
-};
-struct acp_words {
-    struct acp_word *word;
-    size_t count;
-};
-struct acp_words acp_words_read(const struct json *array, const struct acp_word_keys *keys);
-void acp_words_free(struct acp_words *words);
 
 enum acp_update_kind {
     ACP_USER, /* text: a piece */
@@ -115,7 +100,7 @@ struct acp_update {
     /* of a tool; `id` also of a message or mode, `title` also of a session */
     const char *id, *title, *tool_kind, *status;
     /* Commands; or plan entries: name is the text, kind the status, description the priority. */
-    const struct acp_word *words;
+    const struct word *words;
     size_t count;
     struct acp_usage usage; /* of ACP_USAGE */
     enum acp_task task;
@@ -127,7 +112,7 @@ struct acp_permission {
     const char *ticket; /* names it in acp_permit() until it is answered */
     const char *session;
     struct acp_update tool; /* the tool call that needs the permission */
-    const struct acp_word *options; /* kind: allow_once, allow_always, reject_once, reject_always */
+    const struct word *options; /* kind: allow_once, allow_always, reject_once, reject_always */
     size_t count;
 };
 
@@ -172,7 +157,7 @@ struct acp_answer {
     const char *message;
     const char *session; /* the session in the request, or the new one of session/new; NULL: none */
     const char *mode; /* the current mode; NULL: not reported */
-    const struct acp_word *modes; /* the available modes */
+    const struct word *modes; /* the available modes */
     size_t mode_count;
     const struct json *options; /* configOptions; NULL: none */
     /* Of a prompt: end_turn, max_tokens, max_turn_requests, refusal, cancelled or another word;

@@ -96,7 +96,7 @@ void acp_agent_tool(struct acp_agent *agent, const char *session,
 void acp_agent_plan(struct acp_agent *agent, const char *session, const struct json *entries);
 /* Sends the commands: name, description, and in `kind` the hint for the operand ("": no
  * operand). */
-void acp_agent_commands(struct acp_agent *agent, const char *session, const struct acp_word *words,
+void acp_agent_commands(struct acp_agent *agent, const char *session, const struct word *words,
                         size_t count);
 /* Sends the current mode. */
 void acp_agent_mode(struct acp_agent *agent, const char *session, const char *mode);
@@ -112,7 +112,7 @@ void acp_agent_usage(struct acp_agent *agent, const char *session, int64_t used,
 /* Asks for a permission and returns the serial for ops->permitted. The options have id, name and
  * kind; an unknown kind becomes allow_once. */
 int64_t acp_agent_ask_permission(struct acp_agent *agent, const char *session,
-                                 const struct acp_agent_tool *tool, const struct acp_word *options,
+                                 const struct acp_agent_tool *tool, const struct word *options,
                                  size_t count);
 /* A form that a person fills in, or an address that a person opens. */
 struct acp_agent_elicitation {

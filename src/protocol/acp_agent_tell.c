@@ -112,7 +112,7 @@ void acp_agent_plan(struct acp_agent *agent, const char *session, const struct j
     send_update(agent, &out);
 }
 
-void acp_agent_commands(struct acp_agent *agent, const char *session, const struct acp_word *words,
+void acp_agent_commands(struct acp_agent *agent, const char *session, const struct word *words,
                         size_t count)
 {
     _cleanup_str_ struct str params = STR_INIT;
@@ -185,7 +185,7 @@ void acp_agent_usage(struct acp_agent *agent, const char *session, int64_t used,
 /* ---- permissions */
 
 int64_t acp_agent_ask_permission(struct acp_agent *agent, const char *session,
-                                 const struct acp_agent_tool *tool, const struct acp_word *options,
+                                 const struct acp_agent_tool *tool, const struct word *options,
                                  size_t count)
 {
     static const char *const kinds[] = {"allow_once", "allow_always", "reject_once",

@@ -384,14 +384,13 @@ static void read_steer(struct acp_answer *answer)
 
 /* Reads the result of each kind of request. The caller releases *ret_modes. */
 static void read_result(struct acp *acp, const struct acp_asked *asked, struct acp_answer *answer,
-                        struct acp_words *ret_modes)
+                        struct word_list *ret_modes)
 {
-    static const struct acp_word_keys keys = {
-        .id = "id", .name = "name", .description = "description"};
+    static const struct word_keys keys = {.id = "id", .name = "name", .description = "description"};
     const struct json *modes = json_get(answer->result, "modes");
     const struct json *options = json_get(answer->result, "configOptions");
 
-    *ret_modes = acp_words_read(json_get(modes, "availableModes"), &keys);
+    *ret_modes = word_list_read(json_get(modes, "availableModes"), &keys);
     answer->modes = ret_modes->word;
     answer->mode_count = ret_modes->count;
     answer->mode = asked->mode != NULL ? asked->mode : json_get_text(modes, "currentModeId");
@@ -442,7 +441,7 @@ static char *error_words(const struct rpc_answer *from)
 void acp_on_answer(struct acp *acp, const struct rpc_answer *from)
 {
     struct acp_asked asked = pop_asked(acp, from->serial);
-    struct acp_words modes = {.count = 0};
+    struct word_list modes = {.count = 0};
     _cleanup_free_ char *words = error_words(from);
     struct acp_answer answer = {
         .call = asked.call,
@@ -463,6 +462,6 @@ void acp_on_answer(struct acp *acp, const struct rpc_answer *from)
     if (answer.ok)
         read_result(acp, &asked, &answer, &modes);
     acp->ops->answer(acp->arg, &answer);
-    acp_words_free(&modes);
+    word_list_free(&modes);
     acp_asked_free(&asked);
 }

@@ -52,7 +52,7 @@ void acp_on_answer(struct acp *acp, const struct rpc_answer *from);
 /* An update and the memory that it points to. */
 struct acp_news {
     struct acp_update update;
-    struct acp_words words;
+    struct word_list words;
     struct str text;
 };
 /* Reads the `update` of a session/update. Release *ret with acp_news_free(); `session` and `json`

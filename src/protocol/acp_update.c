@@ -15,38 +15,6 @@ static const char *text_of(const struct json *object, const char *key)
     return key != NULL ? json_get_text_or(object, key, "") : "";
 }
 
-struct acp_words acp_words_read(const struct json *array, const struct acp_word_keys *keys)
-{
-    struct acp_words words = {.count = 0};
-
-    if (!json_is_array(array))
-        return words;
-    for (const struct json *it = json_first(array); it != NULL; it = json_next(it)) {
-        if (!json_is_object(it))
-            continue;
-        words.word = mem_room(words.word, words.count, sizeof(*words.word));
-        words.word[words.count++] = (struct acp_word){
-            .id = mem_dup(text_of(it, keys->id)),
-            .name = mem_dup(text_of(it, keys->name)),
-            .description = mem_dup(text_of(it, keys->description)),
-            .kind = mem_dup(text_of(it, keys->kind)),
-        };
-    }
-    return words;
-}
-
-void acp_words_free(struct acp_words *words)
-{
-    for (size_t i = 0; i < words->count; i++) {
-        free(words->word[i].id);
-        free(words->word[i].name);
-        free(words->word[i].description);
-        free(words->word[i].kind);
-    }
-    free(words->word);
-    *words = (struct acp_words){.count = 0};
-}
-
 /* ---- content for reading */
 
 /* "[image image/png]", "[file:///x]" */
@@ -144,18 +112,18 @@ static void read_tool(const struct json *json, struct acp_news *news)
 
 static void read_plan(const struct json *json, struct acp_news *news)
 {
-    static const struct acp_word_keys keys = {
+    static const struct word_keys keys = {
         .name = "content", .description = "priority", .kind = "status"};
 
-    news->words = acp_words_read(json_get(json, "entries"), &keys);
+    news->words = word_list_read(json_get(json, "entries"), &keys);
 }
 
 static void read_commands(const struct json *json, struct acp_news *news)
 {
-    static const struct acp_word_keys keys = {
+    static const struct word_keys keys = {
         .id = "name", .name = "name", .description = "description"};
 
-    news->words = acp_words_read(json_get(json, "availableCommands"), &keys);
+    news->words = word_list_read(json_get(json, "availableCommands"), &keys);
 }
 
 static void read_mode(const struct json *json, struct acp_news *news)
@@ -375,6 +343,6 @@ void acp_news_read_tool(const char *session, const struct json *tool, struct acp
 
 void acp_news_free(struct acp_news *news)
 {
-    acp_words_free(&news->words);
+    word_list_free(&news->words);
     str_free(&news->text);
 }

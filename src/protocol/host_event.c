@@ -99,7 +99,7 @@ bool host_event_parse(const struct json *head, const char *body, size_t body_len
 
 struct host_permission host_permission_copy(const struct host_event *event)
 {
-    static const struct acp_word_keys keys = {.id = "id", .name = "name", .kind = "kind"};
+    static const struct word_keys keys = {.id = "id", .name = "name", .kind = "kind"};
     struct host_permission permission = {
         .id = mem_dup(event->permission != NULL ? event->permission : ""),
         .tool = mem_dup(event->id),
@@ -109,13 +109,13 @@ struct host_permission host_permission_copy(const struct host_event *event)
         .plan = event->plan,
         .url = mem_dup(json_get_text(event->head, "url")),
         .elicitation = mem_dup(event->elicitation),
-        .options = acp_words_read(event->options, &keys),
+        .options = word_list_read(event->options, &keys),
     };
 
     if (json_is_object(json_get(event->head, "form")))
         json_replace(&permission.form, json_get(event->head, "form"));
     for (size_t i = 0; i < permission.options.count; i++) {
-        struct acp_word *option = &permission.options.word[i];
+        struct word *option = &permission.options.word[i];
         if (option->name[0] == '\0') {
             free(option->name);
             option->name = mem_dup(option->id);
@@ -134,7 +134,7 @@ void host_permission_free(struct host_permission *permission)
     json_free(permission->form);
     free(permission->url);
     free(permission->elicitation);
-    acp_words_free(&permission->options);
+    word_list_free(&permission->options);
 }
 
 static bool is_same(const char *a, const char *b)

@@ -5,7 +5,8 @@
 
 #include "base/frame.h"
 #include "base/json.h"
-#include "protocol/acp.h"
+#include "model/money.h"
+#include "protocol/word.h"
 
 enum host_event_type {
     HOST_EVENT_PROMPT,
@@ -70,7 +71,7 @@ struct host_permission {
     bool plan;
     struct json *form; /* the JSON schema of a form that a person fills in; NULL: none */
     char *url, *elicitation; /* an address that a person opens, and its id; NULL: none */
-    struct acp_words options; /* id, name (if missing, the id) and kind */
+    struct word_list options; /* id, name (if missing, the id) and kind */
 };
 /* Copies the members of a permission's event. Release the result with host_permission_free(). */
 struct host_permission host_permission_copy(const struct host_event *event);

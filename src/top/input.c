@@ -123,7 +123,7 @@ static void answer(struct top *top, const char *option, size_t number)
     }
     if (number > asked->options.count)
         return;
-    const struct acp_word *choice = number > 0 ? &asked->options.word[number - 1] : NULL;
+    const struct word *choice = number > 0 ? &asked->options.word[number - 1] : NULL;
     act_permit(&top->acts, agent, asked->id, choice != NULL ? choice->id : option,
                choice != NULL ? choice->name : option);
     top->mode = MODE_LIST;

@@ -100,8 +100,7 @@ static size_t draw_details(struct canvas *canvas, size_t y, size_t end, const ch
     return y;
 }
 
-static void draw_choice(struct canvas *canvas, size_t y, size_t number,
-                        const struct acp_word *option)
+static void draw_choice(struct canvas *canvas, size_t y, size_t number, const struct word *option)
 {
     bool allows = str_starts(option->kind, "allow") || strcmp(option->id, "clear") == 0;
 

@@ -380,7 +380,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     grep -q 'OUTPUT_DEFAULT = 1 << 20' "$SRC/host/acp/terminals.c"
     grep -q 'OUTPUT_MAX = 4 << 20' "$SRC/host/acp/terminals.c"
     grep -q 'TERMINALS_MAX = 64' "$SRC/host/acp/terminals.h"
-    grep -q 'TURN_CANCEL_MS = 5000' "$SRC/host/acp/conversation.h"
+    grep -q 'TURN_CANCEL_MS = 5000' "$SRC/host/talk/turn.h"
 }
 
 @test "host/acp/phase.h says of each phase of an ACP agent what it waits for" {
@@ -393,7 +393,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "protocol/host.h has a line for every request and event of a host" {
     {
         sed -n '/^} requests\[\] = {/,/^};/p' "$SRC/host/request.c" | sed -n 's/^ *{"\([a-z]*\)".*/\1/p' | grep -vxE 'status|watch|restart|stop'
-        grep -ohE 'event_open\(&[a-z_]+, "[a-z]+"|event_tell_text\([a-z]+, "[a-z]+"' "$SRC"/host/acp/*.c | cut -d'"' -f2
+        grep -ohE 'event_open\(&[a-z_]+, "[a-z]+"|event_tell_text\([a-z]+, "[a-z]+"' "$SRC"/host/{acp,talk}/*.c | cut -d'"' -f2
     } | sort -u >"$T/source"
     [ "$(wc -l <"$T/source")" -ge 22 ]
     sed -n 's/^ \*   \([a-z][a-z]*\)\( .*\)\{0,1\}$/\1/p' "$SRC/protocol/host.h" | sort -u >"$T/page"

@@ -18,7 +18,7 @@ struct client {
     bool gone;
 };
 
-static void check_words(const struct acp_word *words, size_t count)
+static void check_words(const struct word *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         must(words[i].id != NULL && words[i].name != NULL && words[i].description != NULL &&

@@ -21,10 +21,10 @@ static void tell(struct editor *editor, const char *session, const char *text, s
 {
     const struct acp_agent_tool tool = {
         .id = "t", .title = text, .kind = text, .status = text, .text = text, .len = len};
-    const struct acp_word word = {.id = (char *)session,
-                                  .name = (char *)session,
-                                  .description = (char *)"",
-                                  .kind = (char *)session};
+    const struct word word = {.id = (char *)session,
+                              .name = (char *)session,
+                              .description = (char *)"",
+                              .kind = (char *)session};
 
     acp_agent_chunk(editor->agent, session, ACP_USER, session, text, len);
     acp_agent_tool(editor->agent, session, &tool);

@@ -18,7 +18,7 @@ static void add_text(struct str *to, const char *name, const char *text)
         str_addf(to, " %s=%s", name, text);
 }
 
-static void add_words(struct str *to, const struct acp_word *words, size_t count)
+static void add_words(struct str *to, const struct word *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         str_addf(to, " (%s|%s|%s|%s)", words[i].id, words[i].name, words[i].description,

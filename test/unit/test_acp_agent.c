@@ -360,9 +360,9 @@ TEST(a_permission_is_answered_by_an_option_or_by_none)
         {"\"error\":{\"code\":-32601,\"message\":\"no\"}", "-"},
     };
     static const struct acp_agent_tool tool = {.id = "t", .title = "run"};
-    static const struct acp_word options[] = {{.id = (char *)(uintptr_t) "yes",
-                                               .name = (char *)(uintptr_t) "Yes",
-                                               .kind = (char *)(uintptr_t) "allow_once"}};
+    static const struct word options[] = {{.id = (char *)(uintptr_t) "yes",
+                                           .name = (char *)(uintptr_t) "Yes",
+                                           .kind = (char *)(uintptr_t) "allow_once"}};
     struct editor f;
 
     begin(&f);

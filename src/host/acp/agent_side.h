@@ -26,7 +26,7 @@ struct tool_call;
 void link_enter(struct host *host, enum phase phase, int64_t serial, int64_t until);
 /* Makes the pipes for a process that is about to start; ret_fds are its ends. */
 int link_connect(struct host *host, int ret_fds[3], struct err *err);
-/* Closes them, and forgets the session. */
+/* Closes them, and forgets the protocol. */
 void link_close(struct agent_link *link);
 void link_free(struct agent_link *link);
 /* Reads all that is there. */
@@ -95,7 +95,7 @@ void summary_end(struct host *host, const struct acp_answer *answer);
 
 /* ---- offered.c */
 /* Keep modes and options of a session's answer or of an update, and tell them. */
-void offered_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
+void offered_parse_modes(struct host *host, const char *mode, const struct word *modes,
                          size_t count);
 void offered_parse_options(struct host *host, const struct json *options);
 void offered_put_modes(const struct conversation *conversation, struct json_out *out);
@@ -108,10 +108,7 @@ void offered_forget(struct offered *offered);
 /* Notes what the agent can do, as it has told in its answer to `initialize`. */
 void offered_learn(struct host *host);
 void offered_free(struct offered *offered);
-/* Copies words; the caller frees them with the second function. */
-struct acp_word *offered_copy_words(const struct acp_word *words, size_t count);
-void offered_free_words(struct acp_word *words, size_t count);
-bool offered_has_mode(const struct acp_word *modes, size_t count, const char *mode);
+bool offered_has_mode(const struct word *modes, size_t count, const char *mode);
 /* Returns the option with this id, or of this category; NULL: none. */
 const struct config_option *offered_find(const struct offered *offered, const char *id,
                                          const char *category);
@@ -152,39 +149,6 @@ bool work_serve(struct host *host, struct loop *loop);
 /* Returns the content of a tool call with the output of its programs, which the caller frees. */
 #define WORK_TERMINAL_MARK "[terminal "
 char *work_text(const struct host *host, const char *text);
-
-/* ---- sleep.c */
-/*
- * Sleep:
- *
- * 1. Look for what keeps the agent awake (sleep_is_kept_awake()).
- * 2. Make run/<agent>.asleep, then the note in the history, then end the tree as for `stop`.
- * 3. At the next start remove the mark, then start the process; the history gets a note of how it
- *    came back.
- *
- * Killed before 2, the agent is started by the next host; after it, the next host leaves it asleep.
- * A kill in 3 leaves either. In each case the next prompt starts it, and what the agent knew is in
- * its session and in memory.db.
- */
-/* Reads whether the previous host has left the agent asleep. */
-void sleep_open(struct host *host);
-void sleep_free(struct agent_sleep *sleep);
-/* Appends why the agent cannot sleep now, and returns true; false: it can. */
-bool sleep_is_kept_awake(struct host *host, struct str *why);
-/* Ends the agent's process. Call it only if nothing keeps the agent awake. */
-void sleep_begin(struct host *host);
-/* Tries again to write the mark of an agent that sleeps. Returns false if that is not possible. */
-bool sleep_mark_again(struct host *host);
-/* Notes that the process starts, ends, begins a turn, ends one well, or leaves its session. */
-void sleep_process_starts(struct host *host);
-void sleep_process_ended(struct host *host);
-void sleep_turn_begins(struct host *host);
-void sleep_turn_ended(struct host *host);
-void sleep_session_left(struct host *host);
-/* Notes what a tool call has become. */
-void sleep_tool_told(struct host *host, const struct tool_call *tool);
-/* Puts an agent to sleep that has been idle for long enough. Returns when to call again. */
-int64_t sleep_tick(struct host *host, int64_t now);
 
 /* ---- kept.c */
 /* Takes the question of a client, which gets the answer later. `id`: the session to delete, NULL:

@@ -3,6 +3,10 @@
 
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/budget.h"
+#include "host/talk/event.h"
+#include "host/talk/queue.h"
+#include "host/talk/usage.h"
 
 #define ID_PREFIX "aside:"
 
@@ -114,7 +118,7 @@ int aside_add(struct host *host, struct client *client, const char *text, size_t
 {
     struct asides *asides = &host->conversation->asides;
     const struct agent_link *link = &host->conversation->link;
-    const char *paused = host->conversation->spending.paused;
+    const char *paused = host->talk->spending.paused;
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
 
@@ -149,7 +153,7 @@ static void copy_session(struct host *host, struct aside *aside)
     opening_set(host);
     aside->serial = host->conversation->resume.prime
                         ? acp_session_new(link->acp, link->cwd, NULL, ms)
-                        : acp_session_fork(link->acp, link->session, link->cwd, NULL, ms);
+                        : acp_session_fork(link->acp, host->talk->session, link->cwd, NULL, ms);
 }
 
 static void ask_copy(struct host *host, struct aside *aside)
@@ -158,7 +162,7 @@ static void ask_copy(struct host *host, struct aside *aside)
         .session = aside->session,
         .from = aside->from,
         .text = aside->text,
-        .before = queue_first_number(host->conversation),
+        .before = queue_first_number(host->talk),
     };
 
     aside->serial = prompt_send(host, &words);
@@ -191,7 +195,7 @@ void aside_run(struct host *host)
 /* Returns true if the id of a copy is one: neither the session's own nor another copy's. */
 static bool is_copy(const struct host *host, const char *session)
 {
-    const char *own = host->conversation->link.session;
+    const char *own = host->talk->session;
 
     return session != NULL && (own == NULL || strcmp(session, own) != 0) &&
            !aside_is_session(host, session);

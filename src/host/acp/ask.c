@@ -6,8 +6,8 @@
 
 #include "host/acp/conversation.h"
 
-#include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/permission.h"
 
 /* Returns true if the permission is for the turn or a subagent, or for a session that is being
  * opened: agents may ask whether a directory is trusted before the session has its id. */
@@ -18,11 +18,11 @@ static bool is_expected(const struct host *host, const struct acp_permission *re
     enum phase phase = link->phase.now;
 
     if (tasks_subagent(host, request->session) != NULL)
-        return !conversation->turn.cancelled;
-    if (!conversation->turn.on)
+        return !conversation->talk.turn.cancelled;
+    if (!conversation->talk.turn.on)
         return phase == PHASE_OPENS || phase == PHASE_RESUMES || phase == PHASE_LOADS;
-    return !conversation->turn.cancelled && link->session != NULL && request->session != NULL &&
-           strcmp(request->session, link->session) == 0;
+    return !conversation->talk.turn.cancelled && host->talk->session != NULL &&
+           request->session != NULL && strcmp(request->session, host->talk->session) == 0;
 }
 
 /* Fills in a permission from the request and from what is known of its tool call. The request may
@@ -46,7 +46,7 @@ static void parse(struct host *host, const struct acp_permission *request,
         .tool_id = mem_dup(tool->id != NULL ? tool->id : ""),
         .subagent = subagent != NULL ? mem_dup(subagent->id) : NULL,
         .plan = subagent == NULL && plan_is_asked(request),
-        .options = offered_copy_words(request->options, request->count),
+        .options = word_copy(request->options, request->count),
         .count = request->count,
     };
     if (ret->plan) {
@@ -57,15 +57,14 @@ static void parse(struct host *host, const struct acp_permission *request,
         (void)tool_describe(host, ret, &known->is, known->told, known->text);
         return;
     }
-    struct acp_tool is = {.subject = NULL};
-    acp_tool_read(&is, tool->json, tool->text);
+    struct tool_words is = {.subject = NULL};
+    tool_words_read(&is, tool->json, tool->text);
     (void)tool_describe(host, ret, &is, own, tool->text);
-    acp_tool_free(&is);
+    tool_words_free(&is);
 }
 
 /* Returns the option that the preset's policy chooses; NULL: a client has to choose. */
-static const struct acp_word *choose(const struct host *host,
-                                     const struct asked_permission *permission)
+static const struct word *choose(const struct host *host, const struct asked_permission *permission)
 {
     enum policy policy = preset_policy(host->preset, permission->kind);
 
@@ -96,15 +95,15 @@ void ask_permission(struct host *host, const struct acp_permission *request)
         refuse_copy(host, request);
         return;
     }
-    if (!is_expected(host, request) || conversation->permissions.count == PERMISSIONS_MAX) {
+    if (!is_expected(host, request) || conversation->talk.permissions.count == PERMISSIONS_MAX) {
         (void)acp_permit(conversation->link.acp, request->ticket, NULL);
         return;
     }
-    conversation->turn.heard = conversation->turn.on;
+    conversation->talk.turn.heard = conversation->talk.turn.on;
     parse(host, request, &asked);
     size_t index = permission_add(host, &asked);
-    struct asked_permission *permission = &conversation->permissions.open[index];
-    const struct acp_word *option = choose(host, permission);
+    struct asked_permission *permission = &conversation->talk.permissions.open[index];
+    const struct word *option = choose(host, permission);
     if (option == NULL) {
         permission_tell(host, permission);
         return;
@@ -131,10 +130,10 @@ void ask_refuse(struct host *host, const struct asked_permission *permission)
 }
 
 /* Answers with this option. Fills in ret->mode. */
-int ask_permit(struct host *host, size_t index, const struct acp_word *option,
+int ask_permit(struct host *host, size_t index, const struct word *option,
                const struct verdict *verdict, struct answered_permission *ret, struct err *err)
 {
-    const struct asked_permission *permission = &host->conversation->permissions.open[index];
+    const struct asked_permission *permission = &host->talk->permissions.open[index];
     bool clear =
         permission->plan && permission_option_clears(option) && permission->plan_text != NULL;
 

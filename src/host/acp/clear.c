@@ -11,6 +11,10 @@
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/event.h"
+#include "host/talk/memory.h"
+#include "host/talk/queue.h"
+#include "host/talk/turn.h"
 
 enum {
     UNCLOSED_MAX = 4, /* sessions left behind in a process that cannot close them */
@@ -20,7 +24,7 @@ enum {
 
 static void tell_query(struct host *host, const char *reason)
 {
-    const struct store_place *place = &host->conversation->memory.place;
+    const struct store_place *place = &host->talk->memory.place;
     struct client_event event;
 
     event_open(&event, "query");
@@ -94,14 +98,14 @@ static void move_on(struct host *host, int64_t turn)
 static int64_t cut_off_turn(struct host *host)
 {
     const struct agent_link *link = &host->conversation->link;
-    const struct turn *turn = &host->conversation->turn;
+    const struct turn *turn = &host->talk->turn;
     int64_t serial = turn->serial;
 
     steer_drop_all(host);
     if (!turn->on)
         return 0;
-    if (!turn->cancelled && link->acp != NULL && link->session != NULL)
-        acp_cancel(link->acp, link->session);
+    if (!turn->cancelled && link->acp != NULL && host->talk->session != NULL)
+        acp_cancel(link->acp, host->talk->session);
     turn_end(host, "cancelled", 0, NULL);
     return serial;
 }
@@ -112,7 +116,7 @@ int clear_context(struct host *host, const struct clear_options *options, int64_
                   struct err *err)
 {
     struct conversation *conversation = host->conversation;
-    struct conversation_memory *memory = &conversation->memory;
+    struct conversation_memory *memory = &conversation->talk.memory;
     struct store_place place = {.query = 0};
     const struct store_clear clear = {
         .reason = options->reason,
@@ -143,7 +147,7 @@ int clear_context(struct host *host, const struct clear_options *options, int64_
         queue_push(host, then, options->then_text, options->then_len, options->from, options->tags);
     host_log(host, "context cleared");
     tell_query(host, options->reason);
-    conversation->link.cleared = conversation->link.session != NULL;
+    conversation->link.cleared = conversation->talk.session != NULL;
     /* a session that is being opened knows nothing yet, and serves the new query */
     if (conversation->link.phase.now != PHASE_OPENS || conversation->resume.summary.len > 0)
         move_on(host, turn);
@@ -160,9 +164,9 @@ int clear_change_conversation(struct host *host, enum conversation_choice choice
 
     if (memory_need(host, err) == -1)
         return -1;
-    if (choice == CHOICE_NAMED && strcmp(id, conversation->memory.place.conversation) == 0)
+    if (choice == CHOICE_NAMED && strcmp(id, conversation->talk.memory.place.conversation) == 0)
         return 0;
-    if (conversation->turn.on || conversation->queue.count > 0) {
+    if (conversation->talk.turn.on || conversation->talk.queue.count > 0) {
         (void)err_set(err, MAS_CONFLICT, "it is working");
         return err_hint(err, "wait for it, or cancel its turn with: mas cancel SESSION %s",
                         host->agent->id);
@@ -173,7 +177,7 @@ int clear_change_conversation(struct host *host, enum conversation_choice choice
 int clear_enter_conversation(struct host *host, enum conversation_choice choice, const char *id,
                              struct err *err)
 {
-    struct conversation_memory *memory = &host->conversation->memory;
+    struct conversation_memory *memory = &host->talk->memory;
     struct store_place place = {.query = 0};
     struct client_event event;
 

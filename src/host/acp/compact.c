@@ -2,6 +2,9 @@
 #include "host/acp/conversation.h"
 
 #include "host/acp/turn_side.h"
+#include "host/talk/event.h"
+#include "host/talk/memory.h"
+#include "host/talk/said.h"
 
 enum {
     SUMMARY_MAX = 64 * 1024, /* bytes that are kept of a summary */
@@ -27,7 +30,7 @@ static void keep(struct host *host)
                                        .text = text,
                                        .len = strlen(text),
                                        .key = STORE_COMPACTION,
-                                       .trigger = turn_prompt(host->conversation)};
+                                       .trigger = turn_prompt(host->talk)};
 
     said_close_text(host);
     int64_t number = memory_add(host, &note);

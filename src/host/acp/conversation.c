@@ -12,6 +12,16 @@
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 #include "host/backend.h"
+#include "host/talk/budget.h"
+#include "host/talk/event.h"
+#include "host/talk/limit.h"
+#include "host/talk/memory.h"
+#include "host/talk/parts.h"
+#include "host/talk/queue.h"
+#include "host/talk/sleep.h"
+#include "host/talk/turn.h"
+#include "host/talk/turns.h"
+#include "host/talk/usage.h"
 
 enum {
     ASKED_LIMIT = 2, /* restarts in a row for a prompt, whose sender waits */
@@ -28,9 +38,9 @@ static bool cancel(struct host *host)
 {
     const struct conversation *conversation = host->conversation;
 
-    if (!conversation->turn.on)
+    if (!conversation->talk.turn.on)
         return tasks_cancel(host);
-    acp_cancel(conversation->link.acp, conversation->link.session);
+    acp_cancel(conversation->link.acp, conversation->talk.session);
     return true;
 }
 
@@ -43,7 +53,7 @@ static int enter(struct host *host, const char *conversation, struct err *err)
 static const char *model(const struct host *host)
 {
     const struct offered *offered = &host->conversation->offered;
-    const char *set = host->conversation->memory.place.model;
+    const char *set = host->talk->memory.place.model;
 
     for (size_t i = 0; i < offered->option_count; i++) {
         const struct config_option *option = &offered->option_list[i];
@@ -87,6 +97,7 @@ static void forget_numbers(struct host *host)
 }
 
 static const struct talk_ops ops = {
+    .show = chat_print,
     .is_ready = is_ready,
     .send = prompt_send_turn,
     .succeeds = resume_prove,
@@ -101,14 +112,6 @@ static const struct talk_ops ops = {
     .forget_numbers = forget_numbers,
 };
 
-static void opened(struct host *host, bool again)
-{
-    usage_open(host);
-    budget_look(host, again); /* else the history has it already */
-}
-
-static const struct memory_hooks hooks = {.read = queue_read, .opened = opened};
-
 /* ---- its life */
 
 static void make(struct host *host)
@@ -117,24 +120,17 @@ static void make(struct host *host)
     struct agent_link *link = &conversation->link;
     struct err err = ERR_INIT;
 
-    conversation->ops = &ops;
-    conversation->memory.hooks = &hooks;
+    conversation->talk.ops = &ops;
     link->in = link->out = link->err = -1;
-    link->phase.until = conversation->turn.cancel_until = conversation->chat.start_at = -1;
+    link->phase.until = conversation->chat.start_at = -1;
     link->program = mem_dup("");
     link->tools = tools_servers(host);
     if (machine_identity(&link->machine, &err) == -1)
         link->machine = mem_dup(""); /* then it is told what was said, as on another machine */
     conversation->offered.mode = mem_dup("");
-    conversation->sleep.since = -1;
     host->conversation = conversation;
-    sleep_open(host);
-    if (memory_need(host, &err) == -1) {
-        unwritten_note(host, &err);
-        memory_say(host, false, "its conversation cannot be opened: %s", err.text);
-    }
-    limit_open(host);
-    turns_open(host);
+    host->talk = &conversation->talk;
+    parts_open(host);
 }
 
 static int open_conversation(struct host *host, struct err *err)
@@ -163,21 +159,14 @@ static void close_conversation(struct host *host)
     turn_end(host, HOST_END_STOPPED, 0, NULL);
     keep_queue(host, "its host has ended");
     process_disconnect(host); /* still looks at the queue */
-    for (size_t i = 0; i < conversation->queue.count; i++)
-        queue_free_prompt(&conversation->queue.prompts[i]);
-    free(conversation->queue.prompts);
     chat_close(host);
-    memory_close(host);
+    parts_close(host);
     link_free(&conversation->link);
     offered_free(&conversation->offered);
     settings_free(&conversation->settings);
     compact_free(&conversation->compaction);
     kept_free(&conversation->kept);
     str_free(&conversation->tasks.note);
-    sleep_free(&conversation->sleep);
-    limit_free(&conversation->limit);
-    turns_free(&conversation->turns);
-    free(conversation->told_note);
     free(conversation);
     host->conversation = NULL;
 }
@@ -187,22 +176,23 @@ static void close_conversation(struct host *host)
 static enum agent_state state(const struct host *host)
 {
     const struct conversation *conversation = host->conversation;
+    const struct talk *talk = host->talk;
     enum phase phase = conversation->link.phase.now;
 
     if (host->child.phase != CHILD_RUNS)
         return conversation->link.needs_login ? AGENT_WAITING : host->child.rest;
-    if (conversation->permissions.count > 0 || conversation->link.needs_login)
+    if (talk->permissions.count > 0 || conversation->link.needs_login)
         return AGENT_WAITING;
-    if (conversation->turn.on || phase == PHASE_ENDS_TURN)
+    if (talk->turn.on || phase == PHASE_ENDS_TURN)
         return AGENT_WORKING;
-    if (phase == PHASE_READY && limit_is_on(conversation))
+    if (phase == PHASE_READY && limit_is_on(talk))
         return AGENT_LIMITED;
     if (phase == PHASE_READY)
-        return conversation->spending.paused[0] != '\0' ? AGENT_PAUSED
-               : turns_are_waited_for(conversation)     ? AGENT_IDLE
-               : conversation->queue.count > 0          ? AGENT_WORKING
-               : tasks_go_on(conversation)              ? AGENT_WORKING
-                                                        : AGENT_IDLE;
+        return talk->spending.paused[0] != '\0' ? AGENT_PAUSED
+               : turns_are_waited_for(talk)     ? AGENT_IDLE
+               : talk->queue.count > 0          ? AGENT_WORKING
+               : tasks_go_on(conversation)      ? AGENT_WORKING
+                                                : AGENT_IDLE;
     return phase == PHASE_STUCK ? AGENT_IDLE : AGENT_STARTING;
 }
 
@@ -217,18 +207,20 @@ static const char *continuity(const struct conversation *conversation)
 }
 
 /* Returns what the agent waits for, why it cannot go on, or what works beside its turn; "". */
-static const char *note(struct conversation *conversation)
+static const char *note(const struct host *host)
 {
+    struct conversation *conversation = host->conversation;
+    const struct talk *talk = host->talk;
     struct str *tasks = &conversation->tasks.note;
 
-    if (conversation->permissions.count > 0)
-        return conversation->permissions.open[0].title;
-    if (limit_is_on(conversation))
-        return conversation->limit.note;
-    if (turns_are_waited_for(conversation))
-        return conversation->turns.note;
-    if (!conversation->turn.on && conversation->spending.paused[0] != '\0')
-        return conversation->spending.paused;
+    if (talk->permissions.count > 0)
+        return talk->permissions.open[0].title;
+    if (limit_is_on(talk))
+        return talk->limit.note;
+    if (turns_are_waited_for(talk))
+        return talk->turns.note;
+    if (!talk->turn.on && talk->spending.paused[0] != '\0')
+        return talk->spending.paused;
     str_free(tasks);
     if (tasks_go_on(conversation) && tasks_add_note(conversation, false, tasks))
         return tasks->data;
@@ -242,22 +234,22 @@ static void fill_status(const struct host *host, struct agent_status *ret)
 
     ret->acp = true;
     (void)snprintf(ret->conversation, sizeof ret->conversation, "%s",
-                   conversation->memory.place.conversation);
+                   conversation->talk.memory.place.conversation);
     ret->continuity = (char *)(uintptr_t)continuity(conversation);
     ret->title = (char *)(uintptr_t)(title != NULL ? title : "");
     if (host->child.phase == CHILD_RUNS)
         ret->note = (char *)(uintptr_t)conversation->link.printed.notice;
-    ret->usage = conversation->spending.usage;
-    if (note(conversation)[0] != '\0')
-        ret->note = (char *)(uintptr_t)note(conversation);
+    ret->usage = conversation->talk.spending.usage;
+    if (note(host)[0] != '\0')
+        ret->note = (char *)(uintptr_t)note(host);
     if (ret->state == AGENT_LIMITED) {
-        ret->until_ms = conversation->limit.until_ms;
-        ret->retry_ms = ret->until_ms == 0 ? conversation->limit.due_ms : 0;
+        ret->until_ms = conversation->talk.limit.until_ms;
+        ret->retry_ms = ret->until_ms == 0 ? conversation->talk.limit.due_ms : 0;
     }
-    if (conversation->permissions.count == 0)
+    if (conversation->talk.permissions.count == 0)
         return;
-    ret->permission = (char *)(uintptr_t)conversation->permissions.open[0].id;
-    ret->asks = conversation->permissions.open[0].title;
+    ret->permission = (char *)(uintptr_t)conversation->talk.permissions.open[0].id;
+    ret->asks = conversation->talk.permissions.open[0].title;
 }
 
 /* ---- the process */
@@ -294,7 +286,7 @@ static void last_lines(const struct host *host, size_t max, struct str *to)
 
 static size_t queued(const struct host *host)
 {
-    return host->conversation->queue.count;
+    return host->talk->queue.count;
 }
 
 static void fail_queue(struct host *host, const char *why)
@@ -340,8 +332,8 @@ static void pause_agent(struct host *host, bool on, int64_t lasted)
         acp_delay(conversation->link.acp, lasted);
     if (conversation->link.phase.until != -1)
         conversation->link.phase.until += lasted;
-    if (conversation->turn.cancel_until != -1)
-        conversation->turn.cancel_until += lasted;
+    if (conversation->talk.turn.cancel_until != -1)
+        conversation->talk.turn.cancel_until += lasted;
     conversation->resume.quiet_since += lasted;
 }
 
@@ -393,7 +385,7 @@ static void end_stubborn(struct host *host)
 static int64_t tick_cancelled(struct host *host, int64_t now)
 {
     const struct conversation *conversation = host->conversation;
-    const struct turn *turn = &conversation->turn;
+    const struct turn *turn = &conversation->talk.turn;
     int64_t until = -1;
 
     if (turn->on && turn->cancel_until != -1)

@@ -3,6 +3,9 @@
 #include "host/acp/conversation.h"
 
 #include "host/acp/turn_side.h"
+#include "host/talk/event.h"
+#include "host/talk/memory.h"
+#include "host/talk/permission.h"
 #include "protocol/rpc.h"
 
 #include <math.h>
@@ -140,11 +143,11 @@ void elicit_refuse(struct host *host, const char *ticket, const char *action)
 static bool is_expected(const struct host *host, const char *session)
 {
     const struct conversation *conversation = host->conversation;
-    const char *own = conversation->link.session;
-    bool ours = conversation->turn.on && own != NULL && strcmp(own, session) == 0;
+    const char *own = conversation->talk.session;
+    bool ours = conversation->talk.turn.on && own != NULL && strcmp(own, session) == 0;
 
-    return (ours || tasks_subagent(host, session) != NULL) && !conversation->turn.cancelled &&
-           conversation->permissions.count < PERMISSIONS_MAX;
+    return (ours || tasks_subagent(host, session) != NULL) && !conversation->talk.turn.cancelled &&
+           conversation->talk.permissions.count < PERMISSIONS_MAX;
 }
 
 /* Returns the host of an address, which the caller frees; NULL: mas shows no such address. What
@@ -203,18 +206,18 @@ static const char *read_request(const struct json *params, struct asked_permissi
     return why;
 }
 
-static struct acp_word *make_options(void)
+static struct word *make_options(void)
 {
-    struct acp_word *options = mem_alloc(2 * sizeof *options);
+    struct word *options = mem_alloc(2 * sizeof *options);
 
-    options[0] = (struct acp_word){.id = mem_dup("accept"),
-                                   .name = mem_dup("Accept"),
-                                   .description = mem_dup(""),
-                                   .kind = mem_dup("allow_once")};
-    options[1] = (struct acp_word){.id = mem_dup("decline"),
-                                   .name = mem_dup("Decline"),
-                                   .description = mem_dup(""),
-                                   .kind = mem_dup("reject_once")};
+    options[0] = (struct word){.id = mem_dup("accept"),
+                               .name = mem_dup("Accept"),
+                               .description = mem_dup(""),
+                               .kind = mem_dup("allow_once")};
+    options[1] = (struct word){.id = mem_dup("decline"),
+                               .name = mem_dup("Decline"),
+                               .description = mem_dup(""),
+                               .kind = mem_dup("reject_once")};
     return options;
 }
 
@@ -247,29 +250,29 @@ void elicit_ask(struct host *host, const struct acp_request *request)
     asked.tool_id = mem_dup(tool != NULL ? tool : "");
     asked.options = make_options();
     asked.count = 2;
-    host->conversation->turn.heard = true;
-    permission_tell(host, &host->conversation->permissions.open[permission_add(host, &asked)]);
+    host->talk->turn.heard = true;
+    permission_tell(host, &host->talk->permissions.open[permission_add(host, &asked)]);
 }
 
 /* ---- addresses that a person opens */
 
-static void keep_visited(struct permissions *permissions, const char *id)
+static void keep_visited(struct visited *visited, const char *id)
 {
-    char **place = &permissions->visited[permissions->visited_next];
+    char **place = &visited->id[visited->next];
 
-    permissions->visited_next = (permissions->visited_next + 1) % VISITED_MAX;
+    visited->next = (visited->next + 1) % VISITED_MAX;
     free(*place);
     *place = mem_dup(id);
 }
 
 void elicit_complete(struct host *host, const char *id)
 {
-    struct permissions *permissions = &host->conversation->permissions;
+    struct permissions *permissions = &host->talk->permissions;
     struct client_event event;
     bool known = false;
 
     for (size_t i = 0; i < VISITED_MAX; i++) {
-        char **visited = &permissions->visited[i];
+        char **visited = &host->conversation->visited.id[i];
         if (*visited == NULL || strcmp(*visited, id) != 0)
             continue;
         known = true;
@@ -288,15 +291,15 @@ void elicit_complete(struct host *host, const char *id)
         return;
     event_open(&event, "elicited");
     json_put(&event.out, "elicitation", id);
-    event_tell(host, &event, NULL, 0, turn_next_prompt(host->conversation));
+    event_tell(host, &event, NULL, 0, turn_next_prompt(host->talk));
     memory_say(host, false, "the agent says: what was to be done in the browser is done");
 }
 
-void elicit_forget(struct permissions *permissions)
+void elicit_forget(struct visited *visited)
 {
     for (size_t i = 0; i < VISITED_MAX; i++) {
-        free(permissions->visited[i]);
-        permissions->visited[i] = NULL;
+        free(visited->id[i]);
+        visited->id[i] = NULL;
     }
 }
 
@@ -499,6 +502,6 @@ int elicit_accept(struct host *host, const struct asked_permission *asked,
     json_close(&out, '}');
     acp_answer_request(host->conversation->link.acp, asked->ticket, str_text(&result));
     if (asked->elicitation != NULL)
-        keep_visited(&host->conversation->permissions, asked->elicitation);
+        keep_visited(&host->conversation->visited, asked->elicitation);
     return 0;
 }

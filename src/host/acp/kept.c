@@ -7,7 +7,6 @@
 
 #include "host/acp/agent_side.h"
 #include "host/acp/request.h"
-#include "host/acp/turn_side.h"
 
 enum {
     ANSWER_MS = 30000, /* for each request */
@@ -86,7 +85,7 @@ int kept_add(struct host *host, struct client *client, const char *id, bool all,
 
 static bool is_present(const struct host *host, const struct kept_session *session)
 {
-    const char *present = host->conversation->link.session;
+    const char *present = host->talk->session;
 
     return present != NULL && strcmp(session->id, present) == 0;
 }

@@ -8,9 +8,7 @@
 
 #include "base/time.h"
 #include "host/acp/agent_side.h"
-#include "host/acp/turn_side.h"
-#include "protocol/rpc.h"
-#include "session/env.h"
+#include "host/talk/event.h"
 
 enum {
     READ_CHUNK = 64 * 1024,
@@ -58,8 +56,6 @@ void link_close(struct agent_link *link)
     fd_closep(&link->err);
     acp_free(link->acp);
     link->acp = NULL;
-    free(link->session);
-    link->session = NULL;
     link->cleared = false;
     link->left = link->unclosed = 0;
 }

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/memory.h"
 #include "session/env.h"
 
 enum {

@@ -2,7 +2,7 @@
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/event.h"
 
 enum {
     WORDS_SHOWN = 200, /* bytes of a name in a list */
@@ -10,29 +10,6 @@ enum {
     LIST_SHOWN = 32 * 1024, /* bytes of a list: a frame's head has a limit */
     TOLD_MAX = 32 * 1024, /* bytes of all that is told; what is left out can be set all the same */
 };
-
-struct acp_word *offered_copy_words(const struct acp_word *words, size_t count)
-{
-    struct acp_word *copy = count > 0 ? mem_alloc(count * sizeof *copy) : NULL;
-
-    for (size_t i = 0; i < count; i++)
-        copy[i] = (struct acp_word){.id = mem_dup(words[i].id),
-                                    .name = mem_dup(words[i].name),
-                                    .description = mem_dup(words[i].description),
-                                    .kind = mem_dup(words[i].kind)};
-    return copy;
-}
-
-void offered_free_words(struct acp_word *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        free(words[i].id);
-        free(words[i].name);
-        free(words[i].description);
-        free(words[i].kind);
-    }
-    free(words);
-}
 
 static void free_options(struct offered *offered)
 {
@@ -50,11 +27,11 @@ static void free_options(struct offered *offered)
 void offered_forget(struct offered *offered)
 {
     if (offered->mode_count > 0) {
-        offered_free_words(offered->past_modes, offered->past_mode_count);
+        word_free(offered->past_modes, offered->past_mode_count);
         offered->past_modes = offered->modes;
         offered->past_mode_count = offered->mode_count;
     }
-    offered_free_words(offered->commands, offered->command_count);
+    word_free(offered->commands, offered->command_count);
     offered->modes = offered->commands = NULL;
     offered->mode_count = offered->command_count = 0;
     free(offered->mode);
@@ -65,7 +42,7 @@ void offered_forget(struct offered *offered)
 void offered_free(struct offered *offered)
 {
     offered_forget(offered);
-    offered_free_words(offered->past_modes, offered->past_mode_count);
+    word_free(offered->past_modes, offered->past_mode_count);
     free(offered->mode);
     free(offered->title);
     str_free(&offered->options);
@@ -123,16 +100,16 @@ void offered_put_commands(const struct conversation *conversation, struct json_o
     json_close(out, ']');
 }
 
-void offered_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
+void offered_parse_modes(struct host *host, const char *mode, const struct word *modes,
                          size_t count)
 {
     struct offered *offered = &host->conversation->offered;
     struct client_event event;
 
     if (count > 0) {
-        offered_free_words(offered->modes, offered->mode_count);
+        word_free(offered->modes, offered->mode_count);
         offered->mode_count = count < OFFERED_MAX ? count : OFFERED_MAX;
-        offered->modes = offered_copy_words(modes, offered->mode_count);
+        offered->modes = word_copy(modes, offered->mode_count);
     }
     if (mode != NULL) {
         free(offered->mode);
@@ -142,7 +119,7 @@ void offered_parse_modes(struct host *host, const char *mode, const struct acp_w
         return;
     event_open(&event, "mode");
     offered_put_modes(host->conversation, &event.out);
-    event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
+    event_tell(host, &event, NULL, 0, turn_prompt(host->talk));
 }
 
 static void put_one_value(struct json_out *out, const char *value, const char *name)
@@ -268,7 +245,7 @@ bool offered_list_values(const struct offered *offered, const char *option, cons
     return found;
 }
 
-bool offered_has_mode(const struct acp_word *modes, size_t count, const char *mode)
+bool offered_has_mode(const struct word *modes, size_t count, const char *mode)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(modes[i].id, mode) == 0)

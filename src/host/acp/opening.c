@@ -4,6 +4,8 @@
 
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/permission.h"
+#include "host/talk/sleep.h"
 #include "session/env.h"
 
 static void set_role(struct host *host)
@@ -82,15 +84,15 @@ void opening_leave(struct host *host)
     struct agent_link *link = &host->conversation->link;
 
     permission_drop_all(host);
-    if (link->session == NULL || link->acp == NULL)
+    if (host->talk->session == NULL || link->acp == NULL)
         return;
     sleep_session_left(host);
     tasks_forget(host);
-    work_leave(host, link->session);
-    opening_close(host, link->session, link->cleared);
+    work_leave(host, host->talk->session);
+    opening_close(host, host->talk->session, link->cleared);
     link->cleared = false;
-    free(link->session);
-    link->session = NULL;
+    free(host->talk->session);
+    host->talk->session = NULL;
 }
 
 void opening_ask(struct host *host)

@@ -9,6 +9,7 @@
 
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/permission.h"
 
 static const char carry_out[] = "Carry out this plan";
 
@@ -36,7 +37,8 @@ char *plan_find_text(const struct conversation *conversation, const struct acp_p
         return mem_dup(tool->text);
     if (known != NULL && known->text != NULL && known->text[0] != '\0')
         return mem_dup(known->text);
-    return conversation->turn.plan_text != NULL ? mem_dup(conversation->turn.plan_text) : NULL;
+    return conversation->talk.turn.plan_text != NULL ? mem_dup(conversation->talk.turn.plan_text)
+                                                     : NULL;
 }
 
 /* ---- the option that clears */
@@ -51,10 +53,10 @@ void plan_add_option(struct asked_permission *permission)
     permission->options =
         mem_grow(permission->options, permission->count + 1, sizeof *permission->options);
     permission->options[permission->count++] =
-        (struct acp_word){.id = mem_dup(PLAN_CLEAR_OPTION),
-                          .name = mem_dup("Clear context and carry out the plan"),
-                          .description = mem_dup(""),
-                          .kind = mem_dup(PLAN_CLEAR_OPTION)};
+        (struct word){.id = mem_dup(PLAN_CLEAR_OPTION),
+                      .name = mem_dup("Clear context and carry out the plan"),
+                      .description = mem_dup(""),
+                      .kind = mem_dup(PLAN_CLEAR_OPTION)};
 }
 
 /* ---- the mode */
@@ -73,7 +75,7 @@ static char *bare(const char *text)
 
 /* Returns the mode whose id or name an option of the agent contains, the longest one: "and
  * auto-accept edits" is more than "auto". NULL: none. */
-static const char *mode_named(const struct offered *offered, const struct acp_word *option)
+static const char *mode_named(const struct offered *offered, const struct word *option)
 {
     _cleanup_free_ char *id = bare(option->id);
     _cleanup_free_ char *name = bare(option->name);
@@ -139,7 +141,7 @@ static const char *working_mode(const struct host *host)
     return mode;
 }
 
-const char *plan_mode(const struct host *host, const struct acp_word *option, const char *wanted)
+const char *plan_mode(const struct host *host, const struct word *option, const char *wanted)
 {
     const char *mode = NULL;
 
@@ -159,12 +161,12 @@ static void move_asker(struct host *host, int64_t from, int64_t to)
         client->prompt = to;
 }
 
-int plan_carry_out(struct host *host, size_t index, const struct acp_word *option, const char *mode,
+int plan_carry_out(struct host *host, size_t index, const struct word *option, const char *mode,
                    const char *by, struct err *err)
 {
     static const int64_t follows = INT64_MIN; /* no prompt's number, and no aside's */
     struct conversation *conversation = host->conversation;
-    const struct asked_permission *permission = &conversation->permissions.open[index];
+    const struct asked_permission *permission = &conversation->talk.permissions.open[index];
     int64_t then = 0;
 
     if (permission->plan_text == NULL)
@@ -176,8 +178,8 @@ int plan_carry_out(struct host *host, size_t index, const struct acp_word *optio
         "%s%s:\n\n%s", carry_out, has_full_permissions(mode) ? " with full permissions" : "",
         permission->plan_text);
     _cleanup_free_ char *from =
-        mem_dup(conversation->turn.on ? conversation->turn.prompt.from : "-");
-    int64_t asked = turn_prompt(conversation);
+        mem_dup(conversation->talk.turn.on ? conversation->talk.turn.prompt.from : "-");
+    int64_t asked = turn_prompt(host->talk);
     const struct clear_options options = {
         .reason = "plan", .mode = mode, .then_text = text, .then_len = strlen(text), .from = from};
 
@@ -185,7 +187,7 @@ int plan_carry_out(struct host *host, size_t index, const struct acp_word *optio
     permission_close(host, index, option, by);
     move_asker(host, asked, follows); /* who asked for the plan hears how it is carried out */
     if (clear_context(host, &options, &then, err) == -1) {
-        if (turn_prompt(conversation) == asked)
+        if (turn_prompt(host->talk) == asked)
             move_asker(host, follows, asked);
         else
             server_release_asker(host, follows);

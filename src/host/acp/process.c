@@ -9,6 +9,12 @@
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/limit.h"
+#include "host/talk/memory.h"
+#include "host/talk/permission.h"
+#include "host/talk/sleep.h"
+#include "host/talk/turn.h"
+#include "host/talk/usage.h"
 #include "protocol/acp_limit.h"
 #include "protocol/rpc.h"
 #include "session/env.h"
@@ -24,7 +30,7 @@ enum {
 /* Ends a turn that the agent has answered with an error, or tries it in another session. */
 static void handle_error(struct host *host, const struct acp_answer *answer)
 {
-    const struct turn *turn = &host->conversation->turn;
+    const struct turn *turn = &host->talk->turn;
     const char *why = answer->message != NULL && answer->message[0] != '\0' ? answer->message
                                                                             : "no reason was given";
     _cleanup_free_ char *error =
@@ -46,8 +52,8 @@ static void handle_error(struct host *host, const struct acp_answer *answer)
 /* Handles a turn's end that is a refusal of the provider. Returns false if it is none. */
 static bool is_refused(struct host *host, const struct acp_answer *answer)
 {
-    const struct turn *turn = &host->conversation->turn;
-    const char *said = host->conversation->limit.said;
+    const struct turn *turn = &host->talk->turn;
+    const char *said = host->talk->limit.said;
     const char *why = answer->message != NULL ? answer->message : "";
     struct acp_limit told = {.until_ms = 0};
     int64_t now = time_epoch_ms();
@@ -74,7 +80,7 @@ static void turn_answer(struct host *host, const struct acp_answer *answer)
 {
     struct conversation *conversation = host->conversation;
     const struct phase_state *phase = &conversation->link.phase;
-    const struct turn *turn = &conversation->turn;
+    const struct turn *turn = &conversation->talk.turn;
 
     usage_tokens(host, answer->session, &answer->tokens);
     if (phase_waits_for(phase, PHASE_SUMS_UP, answer->serial)) {
@@ -141,8 +147,8 @@ static void on_request(void *arg, const struct acp_request *request)
 {
     struct host *host = arg;
     const struct agent_link *link = &host->conversation->link;
-    struct turn *turn = &host->conversation->turn;
-    bool ours = link->session != NULL && strcmp(link->session, request->session) == 0;
+    struct turn *turn = &host->talk->turn;
+    bool ours = host->talk->session != NULL && strcmp(host->talk->session, request->session) == 0;
 
     if (aside_is_session(host, request->session)) { /* it reads, and changes nothing */
         work_request(host, request, true);
@@ -162,7 +168,7 @@ static void on_request(void *arg, const struct acp_request *request)
 static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)
 {
     struct host *host = arg;
-    struct turn *turn = &host->conversation->turn;
+    struct turn *turn = &host->talk->turn;
     _cleanup_str_ struct str words = STR_INIT;
 
     if (turn->on && !turn->skipped && strcmp(why, RPC_TOO_LONG) == 0) {
@@ -235,8 +241,8 @@ void process_hang_up(struct host *host)
 {
     struct agent_link *link = &host->conversation->link;
 
-    if (host->conversation->turn.on && link->acp != NULL && link->session != NULL)
-        acp_cancel(link->acp, link->session);
+    if (host->talk->turn.on && link->acp != NULL && host->talk->session != NULL)
+        acp_cancel(link->acp, host->talk->session);
     turn_end(host, HOST_END_STOPPED, 0,
              host->child.again ? "the agent was restarted before its turn ended" : NULL);
     process_flush(host);
@@ -256,7 +262,7 @@ void process_ended(struct host *host, const char *why)
     str_addf(&words, "the agent ended%s: %s", when, why);
     if (!host->child.asked)
         link_add_last_words(host, &words);
-    if (conversation->turn.on && !host->child.asked)
+    if (conversation->talk.turn.on && !host->child.asked)
         resume_died(host, words.data);
     turn_end(host, HOST_END_FAILED, 0, words.data);
     if (when[0] != '\0' && !host->child.asked)
@@ -269,7 +275,7 @@ void process_disconnect(struct host *host)
     struct conversation *conversation = host->conversation;
 
     permission_drop_all(host);
-    elicit_forget(&conversation->permissions);
+    elicit_forget(&host->conversation->visited);
     steer_drop_all(host);
     aside_process_ended(host);
     kept_process_ended(host);
@@ -278,6 +284,8 @@ void process_disconnect(struct host *host)
     work_close(host);
     sleep_process_ended(host);
     link_close(&conversation->link);
+    free(host->talk->session);
+    host->talk->session = NULL;
     link_enter(host, PHASE_OFF, 0, -1);
     resume_forget(&conversation->resume);
     offered_forget(&conversation->offered);

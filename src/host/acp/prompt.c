@@ -5,8 +5,8 @@
 
 #include "host/acp/conversation.h"
 
-#include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/memory.h"
 #include "memory/context.h"
 
 static void add_summary(const struct conversation *conversation, struct str *to)
@@ -30,7 +30,7 @@ static void add_summary(const struct conversation *conversation, struct str *to)
 static void add_history(struct host *host, int64_t before, struct str *ret)
 {
     struct conversation *conversation = host->conversation;
-    const struct conversation_memory *memory = &conversation->memory;
+    const struct conversation_memory *memory = &conversation->talk.memory;
     struct store_budget budget = memory_budget(host);
     struct err err = ERR_INIT;
 
@@ -50,7 +50,7 @@ static void add_recall(struct host *host, const char *text, struct str *ret)
     const struct conversation *conversation = host->conversation;
     const struct recall_options options = {
         .session = host->session.id,
-        .conversation = conversation->memory.place.conversation,
+        .conversation = conversation->talk.memory.place.conversation,
         .text = text,
     };
     struct err err = ERR_INIT;
@@ -100,14 +100,14 @@ int64_t prompt_send(struct host *host, const struct prompt_words *words)
 void prompt_send_turn(struct host *host)
 {
     struct conversation *conversation = host->conversation;
-    const struct prompt *prompt = &conversation->turn.prompt;
+    const struct prompt *prompt = &conversation->talk.turn.prompt;
     const struct prompt_words words = {
-        .session = conversation->link.session,
+        .session = conversation->talk.session,
         .from = prompt->from,
         .text = prompt->text,
         .before = prompt->number,
         .recalls = true,
     };
 
-    conversation->turn.serial = prompt_send(host, &words);
+    conversation->talk.turn.serial = prompt_send(host, &words);
 }

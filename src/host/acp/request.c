@@ -11,6 +11,15 @@
 #include "host/acp/agent_side.h"
 #include "host/acp/conversation.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/budget.h"
+#include "host/talk/event.h"
+#include "host/talk/limit.h"
+#include "host/talk/memory.h"
+#include "host/talk/permission.h"
+#include "host/talk/queue.h"
+#include "host/talk/said.h"
+#include "host/talk/sleep.h"
+#include "host/talk/turn.h"
 #include "model/message.h"
 
 enum { DETAILS_SHOWN = 4096 }; /* bytes that a listener is told of what a permission is about */
@@ -66,7 +75,7 @@ static void wake(struct host *host)
     struct conversation *conversation = host->conversation;
     int64_t now = time_monotonic_ms();
 
-    if (conversation->queue.count == 0 && conversation->asides.count == 0 &&
+    if (conversation->talk.queue.count == 0 && conversation->asides.count == 0 &&
         !kept_waits(conversation))
         return;
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
@@ -132,22 +141,23 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
         return err_set(err, MAS_CONFLICT, "too many clients listen to it");
     struct new_prompt prompt = {
         .text = frame->body, .len = frame->body_len, .from = who(client), .tags = tags};
-    if (conversation->turn.on ||
-        conversation->queue.count > 0) /* the conversation changes when its turn comes */
+    if (conversation->talk.turn.on ||
+        conversation->talk.queue.count > 0) /* the conversation changes when its turn comes */
         prompt.choice = choice_of(frame, &prompt.id);
     else if (change_first(host, frame, err) == -1)
         return -1;
     budget_look(host, true);
     bool at_once = prompt.begins = turn_begins_at_once(host);
-    int64_t ahead = (int64_t)conversation->queue.count + (conversation->turn.on ? 1 : 0);
+    int64_t ahead = (int64_t)conversation->talk.queue.count + (conversation->talk.turn.on ? 1 : 0);
     if (queue_add(host, &prompt, &number, err) == -1)
         return -1;
     server_open_answer(host, &head, &out);
     json_put_all(&out, JT("outcome", at_once ? "started" : "queued"),
                  JT("prompt", event_id(host, number, id)),
-                 JI("queued", conversation->queue.count - (at_once ? 1 : 0)), JI("ahead", ahead));
-    if (conversation->spending.paused[0] != '\0')
-        json_put(&out, "paused", conversation->spending.paused);
+                 JI("queued", conversation->talk.queue.count - (at_once ? 1 : 0)),
+                 JI("ahead", ahead));
+    if (conversation->talk.spending.paused[0] != '\0')
+        json_put(&out, "paused", conversation->talk.spending.paused);
     if (wait) {
         client->kind = CLIENT_ASKS;
         client->prompt = number;
@@ -155,7 +165,7 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
     }
     client->asked = client->kind == CLIENT_LISTENS;
     close_answer(client, &head, &out);
-    if (wait && turn_next_prompt(conversation) == number) /* asked while the session is opened */
+    if (wait && turn_next_prompt(host->talk) == number) /* asked while the session is opened */
         permission_tell_open(host, client);
     wake(host);
     return 0;
@@ -200,8 +210,8 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
         return 0;
     }
     wake(host);
-    bool there = turn_prompt(conversation) == number ||
-                 queue_find(conversation, number) < conversation->queue.count;
+    bool there = turn_prompt(host->talk) == number ||
+                 queue_find(host->talk, number) < conversation->talk.queue.count;
     if (!there && host->child.phase == CHILD_NONE) /* the agent could not be started */
         return err_set(err, MAS_FAILED, "%s", host->child.note);
     server_open_answer(host, &head, &out);
@@ -291,14 +301,14 @@ int acp_request_listen(struct host *host, struct client *client, const struct fr
     status_fill(host, &status);
     server_open_answer(host, &head, &out);
     agent_status_tell(&status, &out);
-    json_put_int(&out, "query", conversation->memory.place.number);
+    json_put_int(&out, "query", conversation->talk.memory.place.number);
     offered_put_abilities(conversation, &out);
     offered_put_modes(conversation, &out);
     offered_put_commands(conversation, &out);
     json_open(&out, "permissions", '[');
-    for (size_t i = 0; i < conversation->permissions.count; i++) {
+    for (size_t i = 0; i < conversation->talk.permissions.count; i++) {
         _cleanup_str_ struct str one = STR_INIT;
-        put_open(host, &conversation->permissions.open[i], FRAME_HEAD_MAX - MARGIN - head.len,
+        put_open(host, &conversation->talk.permissions.open[i], FRAME_HEAD_MAX - MARGIN - head.len,
                  &one);
         if (head.len + one.len >= FRAME_HEAD_MAX - MARGIN)
             break;
@@ -359,11 +369,11 @@ static bool is_for_budget(struct host *host, const struct frame *frame)
 
     if (json_get_text(frame->head, "more") != NULL)
         return true;
-    if (conversation->permissions.count > 0 || json_get(frame->head, "permission") != NULL ||
+    if (conversation->talk.permissions.count > 0 || json_get(frame->head, "permission") != NULL ||
         option == NULL || strcmp(option, "allow") != 0)
         return false;
     budget_look(host, true);
-    return conversation->spending.paused[0] != '\0';
+    return conversation->talk.spending.paused[0] != '\0';
 }
 
 int acp_request_login(struct host *host, struct client *client, const struct frame *frame,
@@ -445,8 +455,8 @@ int acp_request_clear(struct host *host, struct client *client, const struct fra
     server_open_answer(host, &head, &out);
     if (!checked)
         json_put_bool(&out, "modeUnchecked", true);
-    json_put_all(&out, JT("conversation", conversation->memory.place.conversation),
-                 JI("query", conversation->memory.place.number),
+    json_put_all(&out, JT("conversation", conversation->talk.memory.place.conversation),
+                 JI("query", conversation->talk.memory.place.number),
                  JT("prompt", number != 0 ? event_id(host, number, id) : NULL));
     if (number != 0 && json_bool(json_get(frame->head, "wait"), false) &&
         client->kind == CLIENT_NEW) {
@@ -491,7 +501,7 @@ int acp_request_conversation(struct host *host, struct client *client, const str
         return -1;
     status_fill(host, &status);
     server_open_answer(host, &head, &out);
-    json_put(&out, "conversation", host->conversation->memory.place.conversation);
+    json_put(&out, "conversation", host->talk->memory.place.conversation);
     json_put(&out, "state", agent_state_name(status.state));
     close_answer(client, &head, &out);
     return 0;

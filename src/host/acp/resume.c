@@ -10,6 +10,11 @@
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/event.h"
+#include "host/talk/memory.h"
+#include "host/talk/queue.h"
+#include "host/talk/turn.h"
+#include "host/talk/usage.h"
 #include "memory/starts.h"
 #include "protocol/rpc.h"
 
@@ -27,12 +32,12 @@ static bool has_history(struct host *host)
 {
     const struct conversation *conversation = host->conversation;
     const struct store_budget budget = memory_budget(host);
-    const struct conversation_memory *memory = &conversation->memory;
+    const struct conversation_memory *memory = &conversation->talk.memory;
     _cleanup_str_ struct str history = STR_INIT;
     struct err err = ERR_INIT;
 
     return memory->store != NULL &&
-           store_injection(memory->store, memory->place.query, queue_first_number(conversation),
+           store_injection(memory->store, memory->place.query, queue_first_number(host->talk),
                            &budget, &history, &err) == 0 &&
            history.len > 0;
 }
@@ -42,13 +47,12 @@ static bool has_history(struct host *host)
 static int64_t find_cut_off(struct host *host)
 {
     const struct conversation *conversation = host->conversation;
-    const struct conversation_memory *memory = &conversation->memory;
+    const struct conversation_memory *memory = &conversation->talk.memory;
     struct err err = ERR_INIT;
     int64_t number = 0;
 
-    if (memory->store == NULL ||
-        store_cut_off(memory->store, memory->place.query, queue_first_number(conversation), &number,
-                      &err) == -1)
+    if (memory->store == NULL || store_cut_off(memory->store, memory->place.query,
+                                               queue_first_number(host->talk), &number, &err) == -1)
         return 0;
     return number;
 }
@@ -73,9 +77,9 @@ static struct unwritten_write session_write(const struct host *host, const char 
 
     return (struct unwritten_write){
         .run = write_session,
-        .n = {conversation->memory.place.query, conversation->resume.outcome},
-        .text = {link->session, link->cwd, link->machine, link->program, note},
-        .len = strlen(link->session),
+        .n = {conversation->talk.memory.place.query, conversation->resume.outcome},
+        .text = {host->talk->session, link->cwd, link->machine, link->program, note},
+        .len = strlen(host->talk->session),
     };
 }
 
@@ -91,7 +95,7 @@ void resume_keep_session(struct host *host, const char *note)
     const struct unwritten_write write = session_write(host, note);
     struct err err = ERR_INIT;
 
-    (void)unwritten_write(host, host->conversation->memory.store, &write, &err);
+    (void)unwritten_write(host, host->talk->memory.store, &write, &err);
     if (err.code != MAS_OK) /* not memory_failed(), which has called this */
         host_log(host, err.text);
 }
@@ -123,9 +127,9 @@ static void join(struct host *host, enum store_outcome outcome)
 {
     struct conversation *conversation = host->conversation;
     struct resume *resume = &conversation->resume;
-    struct store_place *place = &conversation->memory.place;
+    struct store_place *place = &conversation->talk.memory.place;
     const char *name = store_outcome_name(outcome);
-    bool has_store = conversation->memory.store != NULL; /* else nothing is there to be lost */
+    bool has_store = conversation->talk.memory.store != NULL; /* else nothing is there to be lost */
     struct client_event event;
     bool is_new = outcome == OUTCOME_FRESH || outcome == OUTCOME_INJECTED;
 
@@ -148,14 +152,14 @@ static void join(struct host *host, enum store_outcome outcome)
         mem_printf("%s %s%s%s", has_store ? "conversation" : "not in " STORE_FILE ":", name,
                    resume->notes != NULL ? ": " : "", resume->notes != NULL ? resume->notes : "");
     host_log(host, words);
-    if (resume->notes != NULL || conversation->sleep.woken)
+    if (resume->notes != NULL || conversation->talk.sleep.woken)
         store_notes(host, words);
-    conversation->sleep.woken = false;
+    conversation->talk.sleep.woken = false;
     event_open(&event, "continuity");
     json_put(&event.out, "outcome", name);
     json_put(&event.out, "note", resume->notes);
     event_tell(host, &event, NULL, 0,
-               conversation->queue.count > 0 ? conversation->queue.prompts[0].number : 0);
+               conversation->talk.queue.count > 0 ? conversation->talk.queue.prompts[0].number : 0);
     if (outcome != OUTCOME_FRESH)
         chat_print(host, "note", words, strlen(words));
     settings_begin(host);
@@ -199,10 +203,10 @@ static void count_method(struct host *host, enum resume_method method, const cha
  * method has not failed too often. */
 static bool may_try(struct conversation *conversation, enum resume_method method, bool has)
 {
-    if (!has || conversation->link.session == NULL ||
+    if (!has || conversation->talk.session == NULL ||
         (conversation->resume.failed & 1U << method) != 0)
         return false;
-    _cleanup_free_ char *why = store_method_skip(conversation->memory.store,
+    _cleanup_free_ char *why = store_method_skip(conversation->talk.memory.store,
                                                  conversation->link.program, method_name(method));
     if (why != NULL)
         add_note(&conversation->resume, method_name(method), "was not tried", why);
@@ -217,16 +221,18 @@ static void try_method(struct host *host, enum resume_method method)
     const struct acp_info *info = acp_info(link->acp);
     int ms = host->preset->resume_ms;
 
-    if (conversation->memory.store == NULL) /* then no session is known */
+    if (conversation->talk.memory.store == NULL) /* then no session is known */
         method = METHOD_NEW;
     opening_set(host);
     if (method == METHOD_RESUME && may_try(conversation, METHOD_RESUME, info->resume)) {
-        int64_t serial = acp_session_resume(link->acp, link->session, link->cwd, link->tools, ms);
+        int64_t serial =
+            acp_session_resume(link->acp, host->talk->session, link->cwd, link->tools, ms);
         link_enter(host, PHASE_RESUMES, serial, -1);
         return;
     }
     if (method <= METHOD_LOAD && may_try(conversation, METHOD_LOAD, info->load)) {
-        int64_t serial = acp_session_load(link->acp, link->session, link->cwd, link->tools, ms);
+        int64_t serial =
+            acp_session_load(link->acp, host->talk->session, link->cwd, link->tools, ms);
         conversation->resume.replayed = 0;
         link_enter(host, PHASE_LOADS, serial, -1);
         return;
@@ -235,10 +241,10 @@ static void try_method(struct host *host, enum resume_method method)
         opening_leave(host); /* it came back, and is open */
     summary_forget(host);
     if (info->fork)
-        conversation->resume.lost = link->session;
+        conversation->resume.lost = host->talk->session;
     else
-        free(link->session);
-    link->session = NULL;
+        free(host->talk->session);
+    host->talk->session = NULL;
     opening_ask(host);
 }
 
@@ -248,7 +254,7 @@ void resume_begin(struct host *host)
     struct agent_link *link = &conversation->link;
     struct resume *resume = &conversation->resume;
     const struct store_home home = {.directory = link->cwd, .machine = link->machine};
-    const struct conversation_memory *memory = &conversation->memory;
+    const struct conversation_memory *memory = &conversation->talk.memory;
     struct err err = ERR_INIT;
     const char *why = NULL;
     char *id = NULL;
@@ -266,8 +272,8 @@ void resume_begin(struct host *host)
             &err);
     if (why != NULL)
         add_note(resume, "its session", "was not used", why);
-    free(link->session);
-    link->session = id;
+    free(host->talk->session);
+    host->talk->session = id;
     resume->failed = 0;
     try_method(host, METHOD_RESUME);
 }
@@ -310,7 +316,8 @@ bool resume_by_next_method(struct host *host, const char *why)
     struct conversation *conversation = host->conversation;
     enum resume_method method = unproved_method(&conversation->resume);
 
-    if (method == METHOD_NEW || conversation->turn.heard || conversation->memory.store == NULL)
+    if (method == METHOD_NEW || conversation->talk.turn.heard ||
+        conversation->talk.memory.store == NULL)
         return false;
     add_note(&conversation->resume, method_name(method), "failed its first prompt", why);
     conversation->resume.failed |= 1U << method;
@@ -353,7 +360,7 @@ void resume_trouble(struct host *host, bool needs_login, const char *why)
     host_log(host, str_text(&words));
     aside_fail_all(host, str_text(&words));
     kept_fail(host, str_text(&words));
-    if (conversation->turn.on)
+    if (conversation->talk.turn.on)
         turn_end(host, HOST_END_FAILED, needs_login ? ACP_NEEDS_LOGIN : 0, str_text(&words));
     else
         memory_say(host, false, "%s", str_text(&words));
@@ -501,7 +508,7 @@ static void handle_new(struct host *host, const struct acp_answer *answer)
                 answer->ok ? "it returned no id" : acp_why(answer, why, sizeof why));
         return;
     }
-    host->conversation->link.session = mem_dup(answer->session);
+    host->talk->session = mem_dup(answer->session);
     if (summary_begin(host))
         return;
     offered_parse_modes(host, answer->mode, answer->modes, answer->mode_count);

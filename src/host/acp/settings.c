@@ -2,7 +2,8 @@
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/memory.h"
+#include "host/talk/turn.h"
 
 enum {
     WORDS_SHOWN = 200, /* bytes of the names in a hint */
@@ -45,7 +46,8 @@ static int64_t ask_option(struct host *host, const struct config_option *option,
         memory_say(host, true, "the option '%s' is on or off: '%s' is not set", option->id, value);
     if (known == NULL || has_value(host, option->value, known))
         return 0;
-    return acp_set_option(link->acp, link->session, option->id, known, option->boolean, SETTING_MS);
+    return acp_set_option(link->acp, host->talk->session, option->id, known, option->boolean,
+                          SETTING_MS);
 }
 
 static int64_t ask_mode(struct host *host, const char *mode)
@@ -56,7 +58,7 @@ static int64_t ask_mode(struct host *host, const char *mode)
     if (mode[0] == '\0' || has_value(host, offered->mode, mode))
         return 0;
     if (offered_has_mode(offered->modes, offered->mode_count, mode))
-        return acp_set_mode(link->acp, link->session, mode, SETTING_MS);
+        return acp_set_mode(link->acp, host->talk->session, mode, SETTING_MS);
     const struct config_option *option = offered_find(offered, NULL, "mode");
     if (offered->mode_count > 0 || option == NULL)
         memory_say(host, true, "the agent has no mode '%s'%s%s", mode,
@@ -67,7 +69,7 @@ static int64_t ask_mode(struct host *host, const char *mode)
 /* Asks for the mode that was set, or the preset's. */
 static int64_t ask_kept_mode(struct host *host)
 {
-    const char *mode = host->conversation->memory.place.mode;
+    const char *mode = host->talk->memory.place.mode;
 
     return ask_mode(host, mode != NULL && mode[0] != '\0' ? mode : host->preset->mode);
 }
@@ -75,7 +77,7 @@ static int64_t ask_kept_mode(struct host *host)
 static int64_t ask_model(struct host *host)
 {
     const struct conversation *conversation = host->conversation;
-    const char *model = conversation->memory.place.model;
+    const char *model = conversation->talk.memory.place.model;
 
     if ((model == NULL || model[0] == '\0') && host->preset->model_option[0] == '\0')
         model = host->agent->model;
@@ -92,7 +94,7 @@ static int64_t ask_model(struct host *host)
 static int64_t ask_kept(struct host *host, int place, bool *ret_more)
 {
     const struct conversation *conversation = host->conversation;
-    const char *kept = conversation->memory.place.options;
+    const char *kept = conversation->talk.memory.place.options;
     const char *text = kept != NULL ? kept : "{}";
     _cleanup_json_ struct json *options = NULL;
     struct err err = ERR_INIT;
@@ -147,7 +149,7 @@ void settings_begin(struct host *host)
 static int keep_once(struct host *host, const char *mode, const char *options, const char *words,
                      struct err *err)
 {
-    const struct conversation_memory *memory = &host->conversation->memory;
+    const struct conversation_memory *memory = &host->talk->memory;
     int64_t number = 0;
     const struct store_message message = {.role = ROLE_MODE,
                                           .state = MESSAGE_DONE,
@@ -172,7 +174,7 @@ static int keep(struct host *host, const char *mode, const char *options, const 
 
 static int keep_mode(struct host *host, const char *mode, struct err *err)
 {
-    struct store_place *place = &host->conversation->memory.place;
+    struct store_place *place = &host->talk->memory.place;
 
     if (keep(host, mode, NULL, mode, err) == -1)
         return -1;
@@ -183,7 +185,7 @@ static int keep_mode(struct host *host, const char *mode, struct err *err)
 
 static int keep_option(struct host *host, const char *option, const char *value, struct err *err)
 {
-    struct store_place *place = &host->conversation->memory.place;
+    struct store_place *place = &host->talk->memory.place;
     _cleanup_free_ char *words = mem_printf("%s = %s", option, value);
     _cleanup_json_ struct json *old = NULL;
     _cleanup_str_ struct str options = STR_INIT;
@@ -215,7 +217,7 @@ static void answer_client(struct host *host, struct client *client)
     struct json_out out;
 
     server_open_answer(host, &head, &out);
-    json_put(&out, "conversation", host->conversation->memory.place.conversation);
+    json_put(&out, "conversation", host->talk->memory.place.conversation);
     server_close_answer(client, &head, &out);
     if (client->kind == CLIENT_NEW || client->kind == CLIENT_SETS)
         client->kind = CLIENT_LEAVES;
@@ -321,8 +323,8 @@ void settings_answer(struct host *host, const struct acp_answer *answer)
     const struct agent_link *link = &host->conversation->link;
     const struct settings *settings = &host->conversation->settings;
     bool waited_for = phase_waits_for(&link->phase, PHASE_SETS, answer->serial);
-    bool present = link->session != NULL && answer->session != NULL &&
-                   strcmp(answer->session, link->session) == 0;
+    bool present = host->talk->session != NULL && answer->session != NULL &&
+                   strcmp(answer->session, host->talk->session) == 0;
     size_t i = 0;
     char why[ERR_TEXT_MAX];
 
@@ -359,7 +361,7 @@ int settings_check_mode(const struct host *host, const char *mode, struct err *e
 {
     const struct offered *offered = &host->conversation->offered;
     bool ready = is_ready(host->conversation);
-    const struct acp_word *modes = ready ? offered->modes : offered->past_modes;
+    const struct word *modes = ready ? offered->modes : offered->past_modes;
     size_t count = ready ? offered->mode_count : offered->past_mode_count;
     _cleanup_str_ struct str list = STR_INIT;
 

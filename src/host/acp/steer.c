@@ -1,8 +1,10 @@
 /* Prompts that the agent takes in the middle of a turn. */
 #include "host/acp/conversation.h"
 
-#include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/memory.h"
+#include "host/talk/queue.h"
+#include "host/talk/turn.h"
 
 enum { STEER_MS = 5000 }; /* time for the agent to say whether it takes a prompt */
 
@@ -11,16 +13,16 @@ const char *steer_why_not(struct host *host)
     const struct conversation *conversation = host->conversation;
     const struct agent_link *link = &conversation->link;
 
-    if (!conversation->turn.on)
+    if (!conversation->talk.turn.on)
         return "it is not in a turn";
-    if (conversation->turn.cancelled || link->acp == NULL)
+    if (conversation->talk.turn.cancelled || link->acp == NULL)
         return "its turn is ending";
     if (!acp_info(link->acp)->steer)
         return "it takes nothing in the middle of a turn";
-    if (conversation->spending.paused[0] != '\0')
+    if (conversation->talk.spending.paused[0] != '\0')
         return "its budget is used up";
-    if (conversation->queue.count > 0 &&
-        queue_is_elsewhere(conversation, &conversation->queue.prompts[0]))
+    if (conversation->talk.queue.count > 0 &&
+        queue_is_elsewhere(host->talk, &conversation->talk.queue.prompts[0]))
         return "another conversation waits for its turn";
     return NULL;
 }
@@ -28,7 +30,7 @@ const char *steer_why_not(struct host *host)
 void steer_prompt(struct host *host, int64_t number)
 {
     struct conversation *conversation = host->conversation;
-    struct prompt *prompt = &conversation->queue.prompts[queue_find(conversation, number)];
+    struct prompt *prompt = &conversation->talk.queue.prompts[queue_find(host->talk, number)];
     _cleanup_free_ char *sender = prompt_name_sender(host, prompt->from);
     const char *blocks[3] = {NULL};
     size_t n = 0;
@@ -36,7 +38,7 @@ void steer_prompt(struct host *host, int64_t number)
     if (sender != NULL)
         blocks[n++] = sender;
     blocks[n++] = prompt->text;
-    prompt->steer = acp_steer(conversation->link.acp, conversation->link.session, blocks, STEER_MS);
+    prompt->steer = acp_steer(conversation->link.acp, conversation->talk.session, blocks, STEER_MS);
 }
 
 /* Lets a prompt wait for a turn of its own, also for the next host. */
@@ -49,7 +51,7 @@ static void let_wait(struct host *host, struct prompt *prompt, const char *why)
 
 void steer_answer(struct host *host, const struct acp_answer *answer)
 {
-    struct prompt_queue *queue = &host->conversation->queue;
+    struct prompt_queue *queue = &host->talk->queue;
     char why[ERR_TEXT_MAX];
     size_t i = 0;
 
@@ -66,7 +68,7 @@ void steer_answer(struct host *host, const struct acp_answer *answer)
 
 void steer_drop_all(struct host *host)
 {
-    struct prompt_queue *queue = &host->conversation->queue;
+    struct prompt_queue *queue = &host->talk->queue;
 
     for (size_t i = 0; i < queue->count; i++)
         if (queue->prompts[i].steer != 0)

@@ -1,7 +1,8 @@
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/memory.h"
+#include "host/talk/queue.h"
 
 enum {
     TIMES = 8, /* budgets of history that are summed up at most */
@@ -17,12 +18,12 @@ static const char ask_words[] =
 /* Returns the history, which the caller frees; NULL if all of it fits into the budget. */
 static char *read_long(struct host *host)
 {
-    const struct conversation_memory *memory = &host->conversation->memory;
+    const struct conversation_memory *memory = &host->talk->memory;
     const struct store_budget budget = memory_budget(host);
     const struct store_budget larger = {
         .messages = budget.messages * TIMES, .each = budget.each, .all = budget.all * TIMES};
     int64_t query = memory->place.query;
-    int64_t before = queue_first_number(host->conversation);
+    int64_t before = queue_first_number(host->talk);
     _cleanup_str_ struct str some = STR_INIT;
     _cleanup_str_ struct str more = STR_INIT;
     struct err err = ERR_INIT;
@@ -43,7 +44,7 @@ static bool ask_session(struct host *host)
     if (text == NULL)
         return false;
     const char *blocks[] = {text, ask_words, NULL};
-    int64_t serial = acp_prompt(link->acp, link->session, blocks, SUMMARY_MS);
+    int64_t serial = acp_prompt(link->acp, host->talk->session, blocks, SUMMARY_MS);
     link_enter(host, PHASE_SUMS_UP, serial, -1);
     return true;
 }
@@ -55,7 +56,7 @@ void summary_copied(struct host *host, const struct acp_answer *answer)
     struct resume *resume = &host->conversation->resume;
     const char *blocks[] = {ask_words, NULL};
 
-    if (!answer->ok || strcmp(answer->session, link->session) == 0 ||
+    if (!answer->ok || strcmp(answer->session, host->talk->session) == 0 ||
         strcmp(answer->session, resume->lost) == 0) {
         if (!ask_session(host))
             summary_end(host, answer);
@@ -106,8 +107,8 @@ void summary_end(struct host *host, const struct acp_answer *answer)
     if (!answer->ok) {
         memory_say(host, true, "the agent made no summary of the earlier messages: %s",
                    answer->message != NULL ? answer->message : "no answer");
-        acp_cancel(link->acp,
-                   conversation->resume.copy != NULL ? conversation->resume.copy : link->session);
+        acp_cancel(link->acp, conversation->resume.copy != NULL ? conversation->resume.copy
+                                                                : host->talk->session);
         str_free(summary);
     }
     summary_forget(host);

@@ -3,8 +3,12 @@
  * agent has announced, and tasks. The history shows each piece of such work as a tool call.
  */
 #include "host/acp/agent_side.h"
+
 #include "host/acp/conversation.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/permission.h"
+#include "host/talk/said.h"
+#include "host/talk/sleep.h"
 
 enum {
     TASKS_MAX = 64, /* that are known; what rests makes room */

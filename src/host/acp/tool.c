@@ -1,7 +1,11 @@
 /* Tool calls of the agent, and what a permission for one is about. */
 #include "host/acp/agent_side.h"
+
 #include "host/acp/conversation.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/permission.h"
+#include "host/talk/said.h"
+#include "host/talk/sleep.h"
 
 static void replace(char **to, const char *text)
 {
@@ -24,15 +28,15 @@ struct tool_call *tool_know(struct host *host, struct tool_table *tools,
     if (update->id == NULL)
         return NULL;
     if (tools == NULL)
-        tools = &host->conversation->turn.tools;
+        tools = &host->talk->turn.tools;
     struct tool_call *tool = said_know_tool(tools, update->id);
     replace_word(&tool->told, update->title);
     replace_word(&tool->kind, update->tool_kind);
     replace_word(&tool->status, update->status);
     replace(&tool->text, update->text);
-    acp_tool_read(&tool->is, update->json, tool->text);
+    tool_words_read(&tool->is, update->json, tool->text);
     free(tool->title);
-    tool->title = acp_tool_line(&tool->is, tool->told, host->conversation->link.cwd);
+    tool->title = tool_words_line(&tool->is, tool->told, host->conversation->link.cwd);
     return tool;
 }
 
@@ -45,7 +49,7 @@ void tool_tell(struct host *host, struct tool_call *tool)
 
 void tool_show_programs(struct host *host)
 {
-    struct turn *turn = &host->conversation->turn;
+    struct turn *turn = &host->talk->turn;
 
     for (size_t i = 0; i < turn->tools.count; i++)
         if (strstr(turn->tools.call[i].text, WORK_TERMINAL_MARK) != NULL)
@@ -54,11 +58,11 @@ void tool_show_programs(struct host *host)
 
 /* Sets what is asked. Returns true if it has changed. */
 bool tool_describe(const struct host *host, struct asked_permission *permission,
-                   const struct acp_tool *is, const char *told, const char *content)
+                   const struct tool_words *is, const char *told, const char *content)
 {
     bool has_content = content != NULL && content[0] != '\0';
-    char *title = acp_tool_line(is, told != NULL ? told : "", host->conversation->link.cwd);
-    char *details = acp_tool_details(is, has_content ? content : permission->plan_text);
+    char *title = tool_words_line(is, told != NULL ? told : "", host->conversation->link.cwd);
+    char *details = tool_words_details(is, has_content ? content : permission->plan_text);
 
     if (title[0] == '\0') {
         free(title);
@@ -76,10 +80,10 @@ bool tool_describe(const struct host *host, struct asked_permission *permission,
 /* Tells and stores anew what is asked about a tool call of which more was told. */
 static void tell_permissions(struct host *host, const char *subagent, const struct tool_call *tool)
 {
-    const struct permissions *permissions = &host->conversation->permissions;
+    const struct permissions *permissions = &host->talk->permissions;
 
     for (size_t i = 0; i < permissions->count; i++) {
-        struct asked_permission *permission = &host->conversation->permissions.open[i];
+        struct asked_permission *permission = &host->talk->permissions.open[i];
         bool same_agent = permission->subagent == NULL || subagent == NULL
                               ? permission->subagent == subagent
                               : strcmp(permission->subagent, subagent) == 0;

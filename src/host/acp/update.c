@@ -10,6 +10,11 @@
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/talk/budget.h"
+#include "host/talk/event.h"
+#include "host/talk/memory.h"
+#include "host/talk/said.h"
+#include "host/talk/usage.h"
 
 enum {
     /* bytes that listeners are told */
@@ -27,7 +32,7 @@ static void handle_plan(struct host *host, const struct acp_update *update)
 
     json_open(&out, NULL, '[');
     for (size_t i = 0; i < update->count; i++) {
-        const struct acp_word *entry = &update->words[i];
+        const struct word *entry = &update->words[i];
         str_addf(&text, "[%s] %s\n", entry->kind, entry->name);
         if (shown >= SHOWN || data.len >= PLAN_MAX)
             continue;
@@ -51,7 +56,7 @@ static int write_mode(struct store *store, struct unwritten_write *write, struct
 static void handle_mode(struct host *host, const char *mode)
 {
     struct conversation *conversation = host->conversation;
-    struct conversation_memory *memory = &conversation->memory;
+    struct conversation_memory *memory = &conversation->talk.memory;
 
     if (mode == NULL || strcmp(mode, conversation->offered.mode) == 0)
         return;
@@ -62,7 +67,7 @@ static void handle_mode(struct host *host, const char *mode)
                                           .state = MESSAGE_DONE,
                                           .text = mode,
                                           .len = strlen(mode),
-                                          .trigger = turn_prompt(conversation)};
+                                          .trigger = turn_prompt(host->talk)};
     (void)memory_add(host, &message);
     if (memory->store == NULL)
         return;
@@ -87,7 +92,7 @@ static void tell_title(struct host *host, const struct acp_update *update)
     offered->title = mem_dupn(update->text, str_fit(update->text, AGENT_TITLE_MAX - 1));
     event_open(&event, "title");
     json_put(&event.out, "title", offered->title);
-    event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
+    event_tell(host, &event, NULL, 0, turn_prompt(host->talk));
 }
 
 static void handle_commands(struct host *host, const struct acp_update *update)
@@ -95,9 +100,9 @@ static void handle_commands(struct host *host, const struct acp_update *update)
     struct offered *offered = &host->conversation->offered;
     struct client_event event;
 
-    offered_free_words(offered->commands, offered->command_count);
+    word_free(offered->commands, offered->command_count);
     offered->command_count = update->count < OFFERED_MAX ? update->count : OFFERED_MAX;
-    offered->commands = offered_copy_words(update->words, offered->command_count);
+    offered->commands = word_copy(update->words, offered->command_count);
     event_open(&event, "commands");
     offered_put_commands(host->conversation, &event.out);
     event_tell(host, &event, NULL, 0, 0);
@@ -145,7 +150,7 @@ static void handle_news(struct host *host, const struct acp_update *update)
         tell_title(host, update);
         break;
     case ACP_USAGE:
-        usage_update(host, &update->usage);
+        usage_update(host, update->usage.used, update->usage.size, &update->usage.cost);
         if (update->usage.cost.currency[0] != '\0')
             budget_look(host, true);
         break;
@@ -162,7 +167,7 @@ static bool is_beside(const struct acp_update *update)
 /* Handles an update of the present session; with `live` false it may be a replay. */
 static void handle_own(struct host *host, const struct acp_update *update, bool live)
 {
-    struct turn *turn = &host->conversation->turn;
+    struct turn *turn = &host->talk->turn;
 
     if (live && (update->kind == ACP_COMPACTION || update->kind == ACP_SUMMARY))
         compact_handle(host, update);
@@ -186,8 +191,8 @@ void update_handle(struct host *host, const struct acp_update *update)
 {
     struct conversation *conversation = host->conversation;
     struct resume *resume = &conversation->resume;
-    const struct turn *turn = &conversation->turn;
-    const char *session = conversation->link.session;
+    const struct turn *turn = &conversation->talk.turn;
+    const char *session = conversation->talk.session;
     enum phase phase = conversation->link.phase.now;
     bool ours = session != NULL && update->session != NULL && strcmp(session, update->session) == 0;
 

@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "code/repo.h"
 #include "host/acp/agent_side.h"
-#include "host/acp/turn_side.h"
 #include "protocol/rpc.h"
 #include "store/placement.h"
 #include "store/workspace.h"

@@ -1,8 +1,8 @@
 /* How many turns may be on at the same time: in the root ([limits] turns), and in the session. */
-#include "host/acp/conversation.h"
+#include "host/talk/turns.h"
 
 #include "base/time.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/limit.h"
 #include "store/turn_slots.h"
 
 #include <sys/inotify.h>
@@ -14,7 +14,7 @@ static const char *const pool_names[TURN_POOLS] = {
 
 void turns_open(struct host *host)
 {
-    struct agent_turns *turns = &host->conversation->turns;
+    struct agent_turns *turns = &host->talk->turns;
 
     for (int i = 0; i < TURN_POOLS; i++)
         turns->pool[i] = (struct turn_pool){.dir = -1, .slot = -1, .ticket = -1};
@@ -48,19 +48,19 @@ void turns_free(struct agent_turns *turns)
 
 void turns_give_up(struct host *host)
 {
-    if (!host->conversation->turn.on)
-        drop_slots(&host->conversation->turns);
+    if (!host->talk->turn.on)
+        drop_slots(&host->talk->turns);
 }
 
 void turns_ended(struct host *host)
 {
-    drop_slots(&host->conversation->turns);
+    drop_slots(&host->talk->turns);
 }
 
 /* Takes a ticket in each pool, and has the kernel tell when something changes there. */
 static void take_tickets(struct host *host, const struct prompt *next)
 {
-    struct agent_turns *turns = &host->conversation->turns;
+    struct agent_turns *turns = &host->talk->turns;
     _cleanup_free_ char *who = mem_printf("%.8s-%s", host->session.id, host->agent->id);
     int64_t asked = next->asked_ms != 0 ? next->asked_ms : time_epoch_ms();
     char path[48];
@@ -82,7 +82,7 @@ static void take_tickets(struct host *host, const struct prompt *next)
 /* Returns the pool that has no slot for this agent now; TURN_POOLS: there is none. */
 static int find_full(struct host *host)
 {
-    struct agent_turns *turns = &host->conversation->turns;
+    struct agent_turns *turns = &host->talk->turns;
     int64_t now = time_epoch_ms();
 
     for (int i = 0; i < TURN_POOLS; i++) {
@@ -116,10 +116,9 @@ static bool take_slots(struct agent_turns *turns)
 
 bool turns_hold(struct host *host)
 {
-    struct conversation *conversation = host->conversation;
-    struct agent_turns *turns = &conversation->turns;
-    const struct prompt *next =
-        conversation->queue.count > 0 ? &conversation->queue.prompts[0] : NULL;
+    struct talk *talk = host->talk;
+    struct agent_turns *turns = &talk->turns;
+    const struct prompt *next = talk->queue.count > 0 ? &talk->queue.prompts[0] : NULL;
 
     if (turns->pool[TURNS_ROOT].most == 0 && turns->pool[TURNS_SESSION].most == 0)
         return false;
@@ -146,19 +145,19 @@ bool turns_hold(struct host *host)
     return true;
 }
 
-bool turns_are_waited_for(const struct conversation *conversation)
+bool turns_are_waited_for(const struct talk *talk)
 {
-    return conversation->turns.waits && !conversation->turn.on && conversation->queue.count > 0;
+    return talk->turns.waits && !talk->turn.on && talk->queue.count > 0;
 }
 
 void turns_want(const struct host *host, struct loop *loop)
 {
-    loop_want(loop, host->conversation->turns.watch, POLLIN);
+    loop_want(loop, host->talk->turns.watch, POLLIN);
 }
 
 void turns_serve(struct host *host, struct loop *loop)
 {
-    struct agent_turns *turns = &host->conversation->turns;
+    struct agent_turns *turns = &host->talk->turns;
     char events[4096];
 
     if (loop_got(loop, turns->watch) == 0)
@@ -170,14 +169,14 @@ void turns_serve(struct host *host, struct loop *loop)
 
 int64_t turns_tick(struct host *host, int64_t now)
 {
-    struct conversation *conversation = host->conversation;
-    struct agent_turns *turns = &conversation->turns;
+    struct talk *talk = host->talk;
+    struct agent_turns *turns = &talk->turns;
 
-    if (conversation->turn.on)
+    if (talk->turn.on)
         return -1;
     /* who could not use a slot must not stand in front of others */
-    if (conversation->queue.count == 0 || !conversation->ops->is_ready(host) ||
-        limit_is_on(conversation) || conversation->spending.paused[0] != '\0')
+    if (talk->queue.count == 0 || !talk->ops->is_ready(host) || limit_is_on(talk) ||
+        talk->spending.paused[0] != '\0')
         drop_tickets(turns);
     turns_give_up(host);
     return !turns->waits ? -1 : turns->look_at > now ? turns->look_at : now;

@@ -1,28 +1,96 @@
 /*
  * A turn is stored as begun, with SYNC_FULL, before its prompt is sent: after a kill it counts as
- * cut off, and nothing is asked twice. What the session does not know goes in front of the prompt:
- * role, history or recall, and the sender. All turns end in turn_end(), which stores the end and
- * then tells it, except those that turn_put_back() has begin again, in another session.
+ * cut off, and nothing is asked twice. All turns end in turn_end(), which stores the end and then
+ * tells it, except those that turn_put_back() has begin again.
  */
 
-#include "host/acp/conversation.h"
+#include "host/talk/turn.h"
 
 #include "base/time.h"
-#include "host/acp/agent_side.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/budget.h"
+#include "host/talk/event.h"
+#include "host/talk/limit.h"
+#include "host/talk/memory.h"
+#include "host/talk/permission.h"
+#include "host/talk/queue.h"
+#include "host/talk/said.h"
+#include "host/talk/sleep.h"
+#include "host/talk/turns.h"
+#include "host/talk/usage.h"
+#include "protocol/host.h"
+
+/* ---- what holds it back */
+
+/* Each reason is a row. A row that lets the turn pass may have taken something for it, such as the
+ * place of the one that tries first; if a later row holds the turn back, it gives that up again. */
+static bool disk_holds(struct host *host)
+{
+    return host->disk.paused;
+}
+
+static bool budget_is_reached(struct host *host)
+{
+    return host->talk->spending.paused[0] != '\0';
+}
+
+static const struct gate {
+    bool (*holds)(struct host *host);
+    void (*gives_up)(struct host *host); /* NULL: it takes nothing */
+    /* For a turn that begins now, whose prompt is the first in the queue, or for one that would. */
+    bool begins, would;
+} gates[] = {
+    {disk_holds, NULL, true, true},
+    {unwritten_holds, NULL, true, true},
+    {budget_is_reached, NULL, false, true},
+    {limit_holds, limit_gives_up, true, true},
+    {turns_hold, turns_give_up, true, true},
+    {budget_holds, NULL, true, false}, /* the last one: it records that the turn begins */
+};
+
+/* Stores the next prompt as one that waits, unless it is: another agent has changed what holds
+ * since it was to begin at once. */
+static void put_off(struct host *host)
+{
+    struct prompt *next = &host->talk->queue.prompts[0];
+
+    if (!next->begun)
+        return;
+    next->begun = false;
+    memory_update(host, next->number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
+}
+
+static void give_up(struct host *host)
+{
+    for (size_t i = 0; i < ARRAY_LEN(gates); i++)
+        if (gates[i].gives_up != NULL)
+            gates[i].gives_up(host);
+}
+
+/* Returns true if something holds back the first turn of the queue, which begins at once otherwise.
+ * With `begins` false the queue is empty: it is about a prompt that comes now. */
+static bool is_held(struct host *host, bool begins)
+{
+    for (size_t i = 0; i < ARRAY_LEN(gates); i++) {
+        if (!(begins ? gates[i].begins : gates[i].would) || !gates[i].holds(host))
+            continue;
+        give_up(host);
+        if (begins)
+            put_off(host);
+        return true;
+    }
+    return false;
+}
 
 /* Returns true if the agent takes prompts. One that ends takes nothing more: its prompts are for
  * the next process. */
 static bool takes_prompts(const struct host *host)
 {
-    const struct conversation *conversation = host->conversation;
-
-    return !conversation->turn.on && conversation->ops->is_ready(host);
+    return !host->talk->turn.on && host->talk->ops->is_ready(host);
 }
 
 bool turn_begins_at_once(struct host *host)
 {
-    return takes_prompts(host) && host->conversation->queue.count == 0 && !gate_holds(host, false);
+    return takes_prompts(host) && host->talk->queue.count == 0 && !is_held(host, false);
 }
 
 /* ---- its beginning */
@@ -42,9 +110,9 @@ static void turn_free(struct turn *turn)
  * loss of power asks it twice. Returns false if that is not possible now. */
 static bool store_begin(struct host *host)
 {
-    int64_t number = host->conversation->queue.prompts[0].number;
+    int64_t number = host->talk->queue.prompts[0].number;
 
-    if (host->conversation->queue.prompts[0].begun)
+    if (host->talk->queue.prompts[0].begun)
         return true;
     memory_update(host, number, NULL, 0, NULL, MESSAGE_DONE, SYNC_FULL);
     if (!unwritten_holds(host))
@@ -55,39 +123,39 @@ static bool store_begin(struct host *host)
 
 static void begin_turn(struct host *host)
 {
-    struct conversation *conversation = host->conversation;
-    struct turn *turn = &conversation->turn;
+    struct talk *talk = host->talk;
+    struct turn *turn = &talk->turn;
 
     said_close_text(host); /* what the agent said by itself */
     if (!store_begin(host))
         return;
     turn_free(turn);
     turn->on = true;
-    turn->prompt = queue_remove(conversation, 0);
+    turn->prompt = queue_remove(talk, 0);
     limit_turn_begins(host);
     if (!turn->prompt.told)
         event_tell_prompt(host, &turn->prompt, false);
     sleep_turn_begins(host);
-    host->conversation->ops->send(host);
+    host->talk->ops->send(host);
 }
 
 void turn_run(struct host *host)
 {
-    struct conversation *conversation = host->conversation;
+    struct talk *talk = host->talk;
 
-    while (takes_prompts(host) && conversation->queue.count > 0) {
-        const struct prompt *next = &conversation->queue.prompts[0];
+    while (takes_prompts(host) && talk->queue.count > 0) {
+        const struct prompt *next = &talk->queue.prompts[0];
         struct err err = ERR_INIT;
         if (next->steer != 0)
             return; /* the agent may have taken it already */
-        if (!queue_is_elsewhere(conversation, next)) {
-            if (!gate_holds(host, true))
+        if (!queue_is_elsewhere(talk, next)) {
+            if (!is_held(host, true))
                 begin_turn(host);
             return;
         }
-        if (conversation->ops->enter(host, next->conversation, &err) == 0)
+        if (talk->ops->enter(host, next->conversation, &err) == 0)
             continue; /* the host gets a session for it first */
-        struct prompt prompt = queue_remove(conversation, 0);
+        struct prompt prompt = queue_remove(talk, 0);
         queue_drop(host, &prompt, false, HOST_END_FAILED, err.text);
     }
 }
@@ -95,9 +163,9 @@ void turn_run(struct host *host)
 /* The agent has taken a prompt: it belongs to the turn. */
 void turn_take(struct host *host, size_t index)
 {
-    struct conversation *conversation = host->conversation;
-    struct turn *turn = &conversation->turn;
-    struct prompt prompt = queue_remove(conversation, index);
+    struct talk *talk = host->talk;
+    struct turn *turn = &talk->turn;
+    struct prompt prompt = queue_remove(talk, index);
 
     prompt.steer = 0;
     event_tell_prompt(host, &prompt, true);
@@ -116,7 +184,7 @@ void turn_take(struct host *host, size_t index)
 
 static void put_back_steered(struct host *host)
 {
-    struct turn *turn = &host->conversation->turn;
+    struct turn *turn = &host->talk->turn;
 
     while (turn->steered_count > 0) {
         struct prompt prompt = turn->steered[--turn->steered_count];
@@ -129,7 +197,7 @@ static void put_back_steered(struct host *host)
 
 void turn_put_back(struct host *host)
 {
-    struct turn *turn = &host->conversation->turn;
+    struct turn *turn = &host->talk->turn;
 
     permission_drop_of(host, NULL);
     put_back_steered(host);
@@ -145,7 +213,7 @@ void turn_put_back(struct host *host)
 
 void turn_refused(struct host *host, const struct limit_refusal *told)
 {
-    struct turn *turn = &host->conversation->turn;
+    struct turn *turn = &host->talk->turn;
 
     limit_refused(host, told); /* durable before anybody is told */
     said_close_text(host);
@@ -168,16 +236,16 @@ static enum turn_outcome outcome_of(const char *stop_reason)
 /* Notes that the agent knows the history, because the turn has ended well. */
 static void note_success(struct host *host)
 {
-    struct conversation *conversation = host->conversation;
+    struct talk *talk = host->talk;
 
-    conversation->memory.place.injected = true;
-    conversation->memory.place.is_new = false;
+    talk->memory.place.injected = true;
+    talk->memory.place.is_new = false;
     host->child.delivered = true;
 }
 
 static void end_steered(struct host *host, const char *stop_reason)
 {
-    struct turn *turn = &host->conversation->turn;
+    struct turn *turn = &host->talk->turn;
 
     for (size_t i = 0; i < turn->steered_count; i++)
         queue_drop(host, &turn->steered[i], false, stop_reason, NULL);
@@ -186,14 +254,14 @@ static void end_steered(struct host *host, const char *stop_reason)
 
 void turn_end(struct host *host, const char *stop_reason, int64_t code, const char *error)
 {
-    struct turn *turn = &host->conversation->turn;
+    struct turn *turn = &host->talk->turn;
     bool succeeded = memory_end_state(stop_reason) == MESSAGE_DONE;
 
     if (!turn->on)
         return;
     permission_drop_of(host, NULL); /* its subagents may work on */
     if (succeeded)
-        host->conversation->ops->succeeds(host);
+        host->talk->ops->succeeds(host);
     usage_end(host, turn->prompt.number);
     memory_end_prompt(host, turn->prompt.number, stop_reason, error);
     limit_turn_ended(host, succeeded);
@@ -214,31 +282,31 @@ void turn_end(struct host *host, const char *stop_reason, int64_t code, const ch
 
 bool turn_cancel(struct host *host)
 {
-    struct conversation *conversation = host->conversation;
-    struct turn *turn = &conversation->turn;
+    struct talk *talk = host->talk;
+    struct turn *turn = &talk->turn;
 
-    if (!turn->on && conversation->queue.count > 0) /* the agent starts, and no turn has begun */
-        return turn_cancel_prompt(host, conversation->queue.prompts[0].number);
+    if (!turn->on && talk->queue.count > 0) /* the agent starts, and no turn has begun */
+        return turn_cancel_prompt(host, talk->queue.prompts[0].number);
     if (!turn->on)
-        return conversation->ops->cancel(host);
+        return talk->ops->cancel(host);
     if (turn->cancelled)
         return true;
     turn->cancelled = true;
     turn->cancel_until = time_monotonic_ms() + TURN_CANCEL_MS;
     permission_drop_all(host);
-    return conversation->ops->cancel(host);
+    return talk->ops->cancel(host);
 }
 
 bool turn_cancel_prompt(struct host *host, int64_t number)
 {
-    struct conversation *conversation = host->conversation;
+    struct talk *talk = host->talk;
 
-    if (conversation->turn.on && conversation->turn.prompt.number == number)
+    if (talk->turn.on && talk->turn.prompt.number == number)
         return turn_cancel(host);
-    size_t index = queue_find(conversation, number);
-    if (index == conversation->queue.count)
+    size_t index = queue_find(talk, number);
+    if (index == talk->queue.count)
         return false;
-    struct prompt prompt = queue_remove(conversation, index);
+    struct prompt prompt = queue_remove(talk, index);
     queue_drop(host, &prompt, false, "cancelled", NULL);
     return true;
 }

@@ -5,12 +5,11 @@
  * run/ is written before the end and removed at a start, so that the next host knows, too.
  */
 
-#include "host/acp/conversation.h"
+#include "host/talk/sleep.h"
 
 #include "base/file.h"
-#include "base/time.h"
-#include "host/acp/agent_side.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/memory.h"
+#include "host/talk/said.h"
 #include "store/workspace.h"
 
 #include <malloc.h>
@@ -32,8 +31,8 @@ void sleep_open(struct host *host)
 {
     _cleanup_free_ char *name = mark_name(host);
 
-    host->conversation->sleep.marked = faccessat(host->run, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    host->child.sleeps = host->conversation->sleep.marked;
+    host->talk->sleep.marked = faccessat(host->run, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    host->child.sleeps = host->talk->sleep.marked;
 }
 
 static void drop_calls(struct agent_sleep *sleep)
@@ -91,7 +90,7 @@ static size_t list_others(const struct host *host, const struct proc_id *but, si
 
 void sleep_turn_begins(struct host *host)
 {
-    struct agent_sleep *sleep = &host->conversation->sleep;
+    struct agent_sleep *sleep = &host->talk->sleep;
 
     if (sleep->knows_own)
         return;
@@ -102,7 +101,7 @@ void sleep_turn_begins(struct host *host)
 
 void sleep_session_left(struct host *host)
 {
-    struct agent_sleep *sleep = &host->conversation->sleep;
+    struct agent_sleep *sleep = &host->talk->sleep;
 
     drop_calls(sleep);
     if (!sleep->knows_own)
@@ -115,7 +114,7 @@ void sleep_session_left(struct host *host)
 /* Finds a process of the agent that may be at work. */
 static bool find_process(const struct host *host, struct str *why)
 {
-    const struct agent_sleep *sleep = &host->conversation->sleep;
+    const struct agent_sleep *sleep = &host->talk->sleep;
     struct proc_id *ids = NULL;
     char name[PROC_NAME_TEXT];
     /* before the first turn of a session all are its own, but those from the session before */
@@ -157,10 +156,10 @@ static void keep_call(struct agent_sleep *sleep, const struct tool_call *tool)
 
 void sleep_tool_told(struct host *host, const struct tool_call *tool)
 {
-    struct agent_sleep *sleep = &host->conversation->sleep;
+    struct agent_sleep *sleep = &host->talk->sleep;
 
     if (!said_tool_is_over(tool)) {
-        if (!host->conversation->turn.on)
+        if (!host->talk->turn.on)
             keep_call(sleep, tool);
         return;
     }
@@ -177,16 +176,16 @@ void sleep_tool_told(struct host *host, const struct tool_call *tool)
 /* A tool call that a turn leaves open is a task in the background, as far as anybody can tell. */
 void sleep_turn_ended(struct host *host)
 {
-    struct conversation *conversation = host->conversation;
+    struct talk *talk = host->talk;
 
-    for (size_t i = 0; i < conversation->turn.tools.count; i++)
-        if (!said_tool_is_over(&conversation->turn.tools.call[i]))
-            keep_call(&conversation->sleep, &conversation->turn.tools.call[i]);
+    for (size_t i = 0; i < talk->turn.tools.count; i++)
+        if (!said_tool_is_over(&talk->turn.tools.call[i]))
+            keep_call(&talk->sleep, &talk->turn.tools.call[i]);
 }
 
 static bool find_call(const struct host *host, struct str *why)
 {
-    const struct agent_sleep *sleep = &host->conversation->sleep;
+    const struct agent_sleep *sleep = &host->talk->sleep;
 
     if (sleep->lost)
         str_add(why, "tool calls of it have not ended");
@@ -210,7 +209,7 @@ static bool does_not_run(const struct host *host, struct str *why)
 
 static bool has_permission(const struct host *host, struct str *why)
 {
-    if (host->conversation->permissions.count == 0)
+    if (host->talk->permissions.count == 0)
         return false;
     str_add(why, "it waits for a permission");
     return true;
@@ -218,7 +217,7 @@ static bool has_permission(const struct host *host, struct str *why)
 
 static bool is_working(const struct host *host, struct str *why)
 {
-    if (!host->conversation->turn.on)
+    if (!host->talk->turn.on)
         return false;
     str_add(why, "it is working");
     return true;
@@ -226,7 +225,7 @@ static bool is_working(const struct host *host, struct str *why)
 
 static bool has_queue(const struct host *host, struct str *why)
 {
-    if (host->conversation->queue.count == 0)
+    if (host->talk->queue.count == 0)
         return false;
     str_add(why, "prompts wait for it");
     return true;
@@ -235,7 +234,7 @@ static bool has_queue(const struct host *host, struct str *why)
 /* What only this kind of agent has. */
 static bool has_own(const struct host *host, struct str *why)
 {
-    return host->conversation->ops->is_kept_awake(host, why);
+    return host->talk->ops->is_kept_awake(host, why);
 }
 
 bool sleep_is_kept_awake(struct host *host, struct str *why)
@@ -254,7 +253,7 @@ bool sleep_is_kept_awake(struct host *host, struct str *why)
 
 static void mark(struct host *host)
 {
-    struct agent_sleep *sleep = &host->conversation->sleep;
+    struct agent_sleep *sleep = &host->talk->sleep;
     _cleanup_free_ char *name = mark_name(host);
     struct err err = ERR_INIT;
 
@@ -265,16 +264,16 @@ static void mark(struct host *host)
 
 bool sleep_mark_again(struct host *host)
 {
-    if (host->conversation->sleep.unwritten)
+    if (host->talk->sleep.unwritten)
         mark(host);
-    return !host->conversation->sleep.unwritten;
+    return !host->talk->sleep.unwritten;
 }
 
 void sleep_begin(struct host *host)
 {
     /* marked first: a kill after this leaves an agent that is asleep, however far its end came */
     mark(host);
-    host->conversation->sleep.marked = true;
+    host->talk->sleep.marked = true;
     host_log(host, "asleep");
     memory_say(host, true, "the agent sleeps; its next prompt or a key press wakes it");
     child_sleep(host);
@@ -282,7 +281,7 @@ void sleep_begin(struct host *host)
 
 void sleep_process_starts(struct host *host)
 {
-    struct agent_sleep *sleep = &host->conversation->sleep;
+    struct agent_sleep *sleep = &host->talk->sleep;
     _cleanup_free_ char *name = mark_name(host);
 
     if (!sleep->marked)
@@ -298,7 +297,7 @@ void sleep_process_starts(struct host *host)
 
 void sleep_process_ended(struct host *host)
 {
-    struct agent_sleep *sleep = &host->conversation->sleep;
+    struct agent_sleep *sleep = &host->talk->sleep;
 
     sleep_free(sleep);
     sleep->since = -1;
@@ -309,12 +308,12 @@ void sleep_process_ended(struct host *host)
 
 int64_t sleep_tick(struct host *host, int64_t now)
 {
-    const struct conversation *conversation = host->conversation;
-    struct agent_sleep *sleep = &host->conversation->sleep;
+    const struct talk *talk = host->talk;
+    struct agent_sleep *sleep = &host->talk->sleep;
     _cleanup_str_ struct str why = STR_INIT;
 
-    if (conversation->turn.on || conversation->queue.count > 0 ||
-        conversation->permissions.count > 0 || !conversation->ops->is_at_rest(host)) {
+    if (talk->turn.on || talk->queue.count > 0 || talk->permissions.count > 0 ||
+        !talk->ops->is_at_rest(host)) {
         sleep->since = -1;
         sleep->again = 0;
         return -1;

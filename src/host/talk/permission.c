@@ -5,10 +5,11 @@
  * tells it and removes the request, so that indexes hold only until then.
  */
 
-#include "host/acp/conversation.h"
+#include "host/talk/permission.h"
 
-#include "host/acp/agent_side.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/event.h"
+#include "host/talk/memory.h"
+#include "host/talk/said.h"
 
 enum {
     /* bytes that clients are told */
@@ -31,7 +32,7 @@ static void permission_free(struct asked_permission *permission)
     free(permission->url_host);
     free(permission->elicitation);
     free(permission->subagent);
-    offered_free_words(permission->options, permission->count);
+    word_free(permission->options, permission->count);
 }
 
 static void remove_at(struct permissions *permissions, size_t index)
@@ -79,7 +80,7 @@ void permission_put(const struct host *host, const struct asked_permission *perm
 }
 
 static void store_decision(struct host *host, const struct asked_permission *permission,
-                           const struct acp_word *option, const char *by)
+                           const struct word *option, const char *by)
 {
     _cleanup_str_ struct str data = STR_INIT;
     struct json_out out = {.to = &data};
@@ -95,11 +96,10 @@ static void store_decision(struct host *host, const struct asked_permission *per
                   option != NULL ? MESSAGE_DONE : MESSAGE_INTERRUPTED, SYNC_CHUNK);
 }
 
-void permission_close(struct host *host, size_t index, const struct acp_word *option,
-                      const char *by)
+void permission_close(struct host *host, size_t index, const struct word *option, const char *by)
 {
-    struct conversation *conversation = host->conversation;
-    const struct asked_permission *permission = &conversation->permissions.open[index];
+    struct talk *talk = host->talk;
+    const struct asked_permission *permission = &talk->permissions.open[index];
     const char *name = option != NULL ? option->name : NULL;
     struct client_event event;
     char id[EVENT_ID_MAX];
@@ -110,10 +110,10 @@ void permission_close(struct host *host, size_t index, const struct acp_word *op
     json_put_fit(&event.out, "option", option != NULL ? option->id : NULL, OPTION_SHOWN);
     json_put_fit(&event.out, "name", name, OPTION_SHOWN);
     json_put(&event.out, "by", by);
-    event_tell(host, &event, NULL, 0, turn_next_prompt(conversation));
+    event_tell(host, &event, NULL, 0, turn_next_prompt(talk));
     _cleanup_free_ char *line = mem_printf("%s (%s)", name != NULL ? name : "cancelled", by);
-    chat_print(host, "permitted", line, strlen(line));
-    remove_at(&conversation->permissions, index);
+    host->talk->ops->show(host, "permitted", line, strlen(line));
+    remove_at(&talk->permissions, index);
 }
 
 /* Begins the event. *ret_body is its body, which the permission owns. Returns the body's length. */
@@ -130,7 +130,7 @@ static size_t open_event(const struct host *host, const struct asked_permission 
 
 void permission_tell_open(const struct host *host, struct client *client)
 {
-    const struct permissions *permissions = &host->conversation->permissions;
+    const struct permissions *permissions = &host->talk->permissions;
 
     for (size_t i = 0; i < permissions->count; i++) {
         struct client_event event;
@@ -142,8 +142,8 @@ void permission_tell_open(const struct host *host, struct client *client)
 
 /* ---- options */
 
-static const struct acp_word *option_of_kind(const struct asked_permission *permission,
-                                             const char *kind)
+static const struct word *option_of_kind(const struct asked_permission *permission,
+                                         const char *kind)
 {
     for (size_t i = 0; i < permission->count; i++)
         if (strcmp(permission->options[i].kind, kind) == 0)
@@ -151,29 +151,28 @@ static const struct acp_word *option_of_kind(const struct asked_permission *perm
     return NULL;
 }
 
-const struct acp_word *permission_option(const struct asked_permission *permission,
-                                         const char *kind, const char *else_kind)
+const struct word *permission_option(const struct asked_permission *permission, const char *kind,
+                                     const char *else_kind)
 {
-    const struct acp_word *option = option_of_kind(permission, kind);
+    const struct word *option = option_of_kind(permission, kind);
     return option != NULL ? option : option_of_kind(permission, else_kind);
 }
 
-bool permission_allows(const struct acp_word *option)
+bool permission_allows(const struct word *option)
 {
     return str_starts(option->kind, "allow") || strcmp(option->kind, PLAN_CLEAR_OPTION) == 0;
 }
 
 /* Also returns true for an option of the agent itself: mas clears in its place, because an agent
  * that clears by itself brings back after a restart what was cleared. */
-bool permission_option_clears(const struct acp_word *option)
+bool permission_option_clears(const struct word *option)
 {
     return strcmp(option->id, PLAN_CLEAR_OPTION) == 0 ||
            (strcasestr(option->name, "clear") != NULL && !str_starts(option->kind, "reject"));
 }
 
 /* Returns the option that a word of protocol/host.h, or an option's id, means; NULL: none. */
-static const struct acp_word *find_option(const struct asked_permission *permission,
-                                          const char *wanted)
+static const struct word *find_option(const struct asked_permission *permission, const char *wanted)
 {
     static const struct {
         const char *word, *kind, *else_kind;
@@ -222,7 +221,7 @@ static void store_permission(struct host *host, struct asked_permission *permiss
         .len = text.len,
         .data = data.data,
         .key = permission->tool_id[0] != '\0' ? permission->tool_id : NULL,
-        .trigger = turn_prompt(host->conversation),
+        .trigger = turn_prompt(host->talk),
     };
     permission->number = memory_add(host, &message);
     (void)event_id(host, permission->number, permission->id);
@@ -230,7 +229,7 @@ static void store_permission(struct host *host, struct asked_permission *permiss
 
 size_t permission_add(struct host *host, const struct asked_permission *permission)
 {
-    struct permissions *permissions = &host->conversation->permissions;
+    struct permissions *permissions = &host->talk->permissions;
     size_t index = permissions->count++;
 
     said_close_text(host);
@@ -245,8 +244,8 @@ void permission_tell(struct host *host, const struct asked_permission *permissio
     const char *body;
     size_t len = open_event(host, permission, &event, &body);
 
-    event_tell(host, &event, body, len, turn_next_prompt(host->conversation));
-    chat_print(host, "permission", permission->title, strlen(permission->title));
+    event_tell(host, &event, body, len, turn_next_prompt(host->talk));
+    host->talk->ops->show(host, "permission", permission->title, strlen(permission->title));
 }
 
 void permission_tell_again(struct host *host, struct asked_permission *permission)
@@ -257,7 +256,7 @@ void permission_tell_again(struct host *host, struct asked_permission *permissio
 
 void permission_withdraw(struct host *host, const char *ticket)
 {
-    const struct permissions *permissions = &host->conversation->permissions;
+    const struct permissions *permissions = &host->talk->permissions;
 
     for (size_t i = 0; i < permissions->count; i++) {
         if (strcmp(permissions->open[i].ticket, ticket) != 0)
@@ -269,19 +268,19 @@ void permission_withdraw(struct host *host, const char *ticket)
 
 static void drop_at(struct host *host, size_t index)
 {
-    host->conversation->ops->refuse(host, &host->conversation->permissions.open[index]);
+    host->talk->ops->refuse(host, &host->talk->permissions.open[index]);
     permission_close(host, index, NULL, "cancelled");
 }
 
 void permission_drop_all(struct host *host)
 {
-    while (host->conversation->permissions.count > 0)
+    while (host->talk->permissions.count > 0)
         drop_at(host, 0);
 }
 
 void permission_drop_of(struct host *host, const char *subagent)
 {
-    const struct permissions *permissions = &host->conversation->permissions;
+    const struct permissions *permissions = &host->talk->permissions;
 
     for (size_t i = permissions->count; i-- > 0;) {
         const char *asks = permissions->open[i].subagent;
@@ -314,7 +313,7 @@ void permission_free_answered(struct answered_permission *answered)
 int permission_answer(struct host *host, const struct verdict *verdict,
                       struct answered_permission *ret, struct err *err)
 {
-    const struct permissions *permissions = &host->conversation->permissions;
+    const struct permissions *permissions = &host->talk->permissions;
     int64_t number = verdict->number;
     size_t i = 0;
 
@@ -325,7 +324,7 @@ int permission_answer(struct host *host, const struct verdict *verdict,
                        number != 0 ? "there is no such open permission request"
                                    : "it does not wait for a permission");
     const struct asked_permission *permission = &permissions->open[i];
-    const struct acp_word *option = find_option(permission, verdict->wanted);
+    const struct word *option = find_option(permission, verdict->wanted);
     if (option == NULL)
         return fail_no_option(permission, verdict->wanted, err);
     if (verdict->as != NULL && permission_allows(option) != (strcmp(verdict->as, "allow") == 0)) {
@@ -338,7 +337,7 @@ int permission_answer(struct host *host, const struct verdict *verdict,
                                        .details = mem_dup(permission->details),
                                        .option = mem_dup(option->id),
                                        .number = permission->number};
-    if (host->conversation->ops->permit(host, i, option, verdict, &done, err) == -1) {
+    if (host->talk->ops->permit(host, i, option, verdict, &done, err) == -1) {
         permission_free_answered(&done);
         return -1;
     }

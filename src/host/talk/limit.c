@@ -1,10 +1,11 @@
 /* The limits of the agent's provider. */
-#include "host/acp/conversation.h"
+#include "host/talk/limit.h"
 
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/time.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/memory.h"
+#include "host/talk/queue.h"
 #include "session/env.h"
 #include "store/login_limit.h"
 #include "store/workspace.h"
@@ -68,7 +69,7 @@ static char *file_name(const struct host *host)
 /* Writes the prompt, how often it was refused, and whether it was sent since. */
 static void keep_prompt(struct host *host)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
     _cleanup_free_ char *name = file_name(host);
     struct err err = ERR_INIT;
     char text[FILE_MAX];
@@ -82,7 +83,7 @@ static void keep_prompt(struct host *host)
 
 bool limit_keep_again(struct host *host)
 {
-    const struct agent_limit *limit = &host->conversation->limit;
+    const struct agent_limit *limit = &host->talk->limit;
 
     if (limit->unwritten)
         keep_prompt(host);
@@ -91,7 +92,7 @@ bool limit_keep_again(struct host *host)
 
 static void forget_prompt(const struct host *host)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
     _cleanup_free_ char *name = file_name(host);
 
     if (limit->prompt == 0)
@@ -107,14 +108,13 @@ static void forget_prompt(const struct host *host)
 static bool push_again(const struct store_item *item, void *arg)
 {
     struct host *host = arg;
-    struct conversation *conversation = host->conversation;
+    struct talk *talk = host->talk;
 
-    if (item->number != conversation->limit.prompt || item->role != ROLE_USER ||
-        item->stop_reason != NULL)
+    if (item->number != talk->limit.prompt || item->role != ROLE_USER || item->stop_reason != NULL)
         return false;
     queue_push(host, item->number, item->text, item->len, item->sender != NULL ? item->sender : "-",
                NULL);
-    struct prompt prompt = queue_remove(conversation, conversation->queue.count - 1);
+    struct prompt prompt = queue_remove(talk, talk->queue.count - 1);
     prompt.query = item->query;
     prompt.asked_ms = item->time_ms;
     memcpy(prompt.conversation, item->conversation, sizeof prompt.conversation);
@@ -124,8 +124,8 @@ static bool push_again(const struct store_item *item, void *arg)
 
 void limit_open(struct host *host)
 {
-    struct conversation *conversation = host->conversation;
-    struct agent_limit *limit = &conversation->limit;
+    struct talk *talk = host->talk;
+    struct agent_limit *limit = &talk->limit;
     _cleanup_free_ char *name = file_name(host);
     _cleanup_free_ char *text = NULL;
     struct err err = ERR_INIT;
@@ -140,14 +140,14 @@ void limit_open(struct host *host)
                &limit->attempts, &limit->until_ms, &limit->due_ms, &sent) != 5 ||
         limit->prompt <= 0 || limit->attempts < 0)
         limit->prompt = limit->attempts = 0;
-    if (limit->prompt != 0 && sent == 0 && conversation->memory.store != NULL &&
-        queue_find(conversation, limit->prompt) == conversation->queue.count) {
+    if (limit->prompt != 0 && sent == 0 && talk->memory.store != NULL &&
+        queue_find(talk, limit->prompt) == talk->queue.count) {
         const struct store_filter filter = {
             .agent = host->agent->id, .after = limit->prompt - 1, .limit = 1};
-        (void)memory_kept(
-            host, store_read(conversation->memory.store, &filter, push_again, host, &err), &err);
+        (void)memory_kept(host, store_read(talk->memory.store, &filter, push_again, host, &err),
+                          &err);
     }
-    if (sent != 0 || queue_find(conversation, limit->prompt) == conversation->queue.count) {
+    if (sent != 0 || queue_find(talk, limit->prompt) == talk->queue.count) {
         limit->prompt = limit->attempts = 0; /* it was sent, or is not there any more */
         (void)unlinkat(host->run, name, 0);
     }
@@ -191,7 +191,7 @@ static void write_note(struct agent_limit *limit)
 
 static int limits_dir(struct host *host)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
 
     if (limit->dir == -1)
         limit->dir = login_limit_open(&host->root);
@@ -202,7 +202,7 @@ static int limits_dir(struct host *host)
  * enough. */
 static void begin_watch(struct host *host)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
     char path[48];
 
     if (limit->watch != -1 || limits_dir(host) == -1)
@@ -217,7 +217,7 @@ static void begin_watch(struct host *host)
 /* Holds the turns back until a time, or until another agent has tried. */
 static bool hold(struct host *host, const struct login_limit *known, int64_t now_ms)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
     int64_t wait = known->due_ms - now_ms;
     bool first = !limit->on;
 
@@ -248,7 +248,7 @@ static void end_wait(struct agent_limit *limit)
 
 bool limit_holds(struct host *host)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
     int64_t now = time_epoch_ms();
 
     if (limit->on && !limit->skip && time_monotonic_ms() < limit->look_at)
@@ -281,26 +281,26 @@ bool limit_holds(struct host *host)
 
 void limit_gives_up(struct host *host)
 {
-    if (!host->conversation->turn.on)
-        fd_closep(&host->conversation->limit.trial);
+    if (!host->talk->turn.on)
+        fd_closep(&host->talk->limit.trial);
 }
 
 void limit_skip(struct host *host)
 {
-    host->conversation->limit.skip = true;
+    host->talk->limit.skip = true;
 }
 
 /* ---- turns */
 
 void limit_turn_begins(struct host *host)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
 
     limit->began_ms = time_epoch_ms();
     limit->trial_until = time_monotonic_ms() + TRIAL_MS;
     limit->said[0] = '\0';
     limit->said_len = 0;
-    if (limit->prompt != 0 && limit->prompt == host->conversation->turn.prompt.number) {
+    if (limit->prompt != 0 && limit->prompt == host->talk->turn.prompt.number) {
         limit->sent = true;
         keep_prompt(host); /* a kill from now on cuts it off, as any other */
     } else {
@@ -310,7 +310,7 @@ void limit_turn_begins(struct host *host)
 
 void limit_said(struct host *host, const char *text, size_t len)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
     size_t room = sizeof limit->said - 1 - limit->said_len;
     size_t n = len < room ? len : room;
 
@@ -321,7 +321,7 @@ void limit_said(struct host *host, const char *text, size_t len)
 
 void limit_turn_ended(struct host *host, bool succeeded)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
 
     forget_prompt(host);
     if (limit->trial != -1 && succeeded)
@@ -331,9 +331,9 @@ void limit_turn_ended(struct host *host, bool succeeded)
 
 void limit_refused(struct host *host, const struct limit_refusal *told)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
     int retry_ms = config_number(&host->config, SETTING_LIMIT_RETRY);
-    int64_t number = host->conversation->turn.prompt.number;
+    int64_t number = host->talk->turn.prompt.number;
     struct login_limit news = {.until_ms = told->until_ms};
     struct login_limit known;
     struct err err = ERR_INIT;
@@ -360,7 +360,7 @@ void limit_refused(struct host *host, const struct limit_refusal *told)
 
 void limit_tell(struct host *host, const struct limit_refusal *told)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
     char when[32], often[32] = "";
 
     fd_closep(&limit->trial);
@@ -379,19 +379,19 @@ void limit_tell(struct host *host, const struct limit_refusal *told)
 
 /* ---- the loop */
 
-bool limit_is_on(const struct conversation *conversation)
+bool limit_is_on(const struct talk *talk)
 {
-    return conversation->limit.on && !conversation->turn.on && conversation->queue.count > 0;
+    return talk->limit.on && !talk->turn.on && talk->queue.count > 0;
 }
 
 void limit_want(const struct host *host, struct loop *loop)
 {
-    loop_want(loop, host->conversation->limit.watch, POLLIN);
+    loop_want(loop, host->talk->limit.watch, POLLIN);
 }
 
 void limit_serve(struct host *host, struct loop *loop)
 {
-    struct agent_limit *limit = &host->conversation->limit;
+    struct agent_limit *limit = &host->talk->limit;
     char events[4096];
 
     if (loop_got(loop, limit->watch) == 0)
@@ -404,29 +404,29 @@ void limit_serve(struct host *host, struct loop *loop)
 
 /* Returns true if the turn at work has brought more than a message of the provider could be. Some
  * agents say that their request was refused before they end the turn. */
-static bool is_accepted(const struct conversation *conversation)
+static bool is_accepted(const struct talk *talk)
 {
-    return conversation->turn.tools.count > 0 || conversation->turn.employs ||
-           conversation->limit.said_len > LIMIT_WORDS_MAX;
+    return talk->turn.tools.count > 0 || talk->turn.employs ||
+           talk->limit.said_len > LIMIT_WORDS_MAX;
 }
 
 int64_t limit_tick(struct host *host, int64_t now)
 {
-    struct conversation *conversation = host->conversation;
-    struct agent_limit *limit = &conversation->limit;
+    struct talk *talk = host->talk;
+    struct agent_limit *limit = &talk->limit;
 
-    if (conversation->turn.on) {
+    if (talk->turn.on) {
         if (limit->trial == -1)
             return -1;
-        if (!is_accepted(conversation) && now < limit->trial_until)
+        if (!is_accepted(talk) && now < limit->trial_until)
             return limit->trial_until;
         login_limit_over(limits_dir(host), limit->login); /* the others may go on, too */
         fd_closep(&limit->trial);
         return -1;
     }
-    if (limit->prompt != 0 && queue_find(conversation, limit->prompt) == conversation->queue.count)
+    if (limit->prompt != 0 && queue_find(talk, limit->prompt) == talk->queue.count)
         forget_prompt(host); /* cancelled, or cleared */
-    if (conversation->queue.count == 0) {
+    if (talk->queue.count == 0) {
         end_wait(limit);
         fd_closep(&limit->trial);
     }

@@ -6,10 +6,12 @@
  * so.
  */
 
-#include "host/acp/conversation.h"
+#include "host/talk/queue.h"
 
 #include "base/time.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/event.h"
+#include "host/talk/memory.h"
+#include "protocol/host.h"
 
 enum { BYTES_MAX = 16 << 20 }; /* of prompts that wait */
 
@@ -25,7 +27,7 @@ void queue_free_prompt(struct prompt *prompt)
 void queue_push(struct host *host, int64_t number, const char *text, size_t len, const char *from,
                 char *const *tags)
 {
-    struct prompt_queue *queue = &host->conversation->queue;
+    struct prompt_queue *queue = &host->talk->queue;
 
     queue->prompts = mem_room(queue->prompts, queue->count, sizeof *queue->prompts);
     struct prompt *prompt = &queue->prompts[queue->count++];
@@ -38,7 +40,7 @@ void queue_push(struct host *host, int64_t number, const char *text, size_t len,
 
 void queue_push_first(struct host *host, const struct prompt *prompt)
 {
-    struct prompt_queue *queue = &host->conversation->queue;
+    struct prompt_queue *queue = &host->talk->queue;
 
     queue->prompts = mem_room(queue->prompts, queue->count, sizeof *queue->prompts);
     memmove(queue->prompts + 1, queue->prompts, queue->count * sizeof *queue->prompts);
@@ -46,9 +48,9 @@ void queue_push_first(struct host *host, const struct prompt *prompt)
     queue->count++;
 }
 
-struct prompt queue_remove(struct conversation *conversation, size_t index)
+struct prompt queue_remove(struct talk *talk, size_t index)
 {
-    struct prompt_queue *queue = &conversation->queue;
+    struct prompt_queue *queue = &talk->queue;
     struct prompt removed = queue->prompts[index];
 
     queue->count--;
@@ -57,9 +59,9 @@ struct prompt queue_remove(struct conversation *conversation, size_t index)
     return removed;
 }
 
-size_t queue_find(const struct conversation *conversation, int64_t number)
+size_t queue_find(const struct talk *talk, int64_t number)
 {
-    const struct prompt_queue *queue = &conversation->queue;
+    const struct prompt_queue *queue = &talk->queue;
     size_t i = 0;
 
     while (i < queue->count && queue->prompts[i].number != number)
@@ -67,17 +69,17 @@ size_t queue_find(const struct conversation *conversation, int64_t number)
     return i;
 }
 
-int64_t queue_first_number(const struct conversation *conversation)
+int64_t queue_first_number(const struct talk *talk)
 {
-    const struct prompt_queue *queue = &conversation->queue;
+    const struct prompt_queue *queue = &talk->queue;
 
     return queue->count > 0 ? queue->prompts[0].number : INT64_MAX;
 }
 
-bool queue_is_elsewhere(const struct conversation *conversation, const struct prompt *prompt)
+bool queue_is_elsewhere(const struct talk *talk, const struct prompt *prompt)
 {
     return prompt->conversation[0] != '\0' &&
-           strcmp(prompt->conversation, conversation->memory.place.conversation) != 0;
+           strcmp(prompt->conversation, talk->memory.place.conversation) != 0;
 }
 
 /* ---- prompts that waited when the previous host ended */
@@ -85,7 +87,7 @@ bool queue_is_elsewhere(const struct conversation *conversation, const struct pr
 static bool push_waiting(const struct store_item *item, void *arg)
 {
     struct host *host = arg;
-    struct prompt_queue *queue = &host->conversation->queue;
+    struct prompt_queue *queue = &host->talk->queue;
     _cleanup_strv_ char **tags = store_own_tags(item->tags);
     const char *from = item->sender != NULL ? item->sender : "-";
 
@@ -99,14 +101,14 @@ static bool push_waiting(const struct store_item *item, void *arg)
 
 int queue_read(struct host *host, struct err *err)
 {
-    struct prompt_queue *queue = &host->conversation->queue;
+    struct prompt_queue *queue = &host->talk->queue;
     const struct store_filter filter = {
         .agent = host->agent->id, .waiting = true, .limit = HOST_QUEUE_MAX};
 
     if (queue->read)
         return 0;
     size_t before = queue->count;
-    if (store_read(host->conversation->memory.store, &filter, push_waiting, host, err) == -1) {
+    if (store_read(host->talk->memory.store, &filter, push_waiting, host, err) == -1) {
         while (queue->count > before)
             queue_free_prompt(&queue->prompts[--queue->count]);
         return -1;
@@ -126,17 +128,16 @@ int queue_read(struct host *host, struct err *err)
 
 /* Finds where a new prompt is stored: in the conversation that it chooses, else in that of the last
  * prompt that waits. Fills in query and conversation of *ret. */
-static int find_place(struct conversation *conversation, const struct new_prompt *prompt,
-                      struct prompt *ret, struct err *err)
+static int find_place(struct talk *talk, const struct new_prompt *prompt, struct prompt *ret,
+                      struct err *err)
 {
-    const struct prompt_queue *queue = &conversation->queue;
+    const struct prompt_queue *queue = &talk->queue;
     const struct prompt *last = queue->count > 0 ? &queue->prompts[queue->count - 1] : NULL;
     struct store_place place = {.query = 0};
 
-    *ret = (struct prompt){.query = conversation->memory.place.query};
+    *ret = (struct prompt){.query = talk->memory.place.query};
     if (prompt->choice != CHOICE_CURRENT) {
-        if (store_prepare(conversation->memory.store, prompt->choice, prompt->id, &place, err) ==
-            -1)
+        if (store_prepare(talk->memory.store, prompt->choice, prompt->id, &place, err) == -1)
             return -1;
         ret->query = place.query;
         memcpy(ret->conversation, place.conversation, sizeof ret->conversation);
@@ -151,8 +152,8 @@ static int find_place(struct conversation *conversation, const struct new_prompt
 static int add_once(struct host *host, const struct new_prompt *prompt, int64_t *ret,
                     struct err *err)
 {
-    struct conversation *conversation = host->conversation;
-    struct prompt_queue *queue = &conversation->queue;
+    struct talk *talk = host->talk;
+    struct prompt_queue *queue = &talk->queue;
     struct prompt where;
     size_t bytes = prompt->len;
 
@@ -160,7 +161,7 @@ static int add_once(struct host *host, const struct new_prompt *prompt, int64_t 
         bytes += queue->prompts[i].len;
     if (queue->count >= HOST_QUEUE_MAX || (queue->count > 0 && bytes > BYTES_MAX))
         return err_set(err, MAS_CONFLICT, "too many prompts wait for it");
-    if (memory_need(host, err) == -1 || find_place(conversation, prompt, &where, err) == -1)
+    if (memory_need(host, err) == -1 || find_place(talk, prompt, &where, err) == -1)
         return -1;
     bool at_once = prompt->begins && queue->count == 0;
     const struct store_message message = {
@@ -171,7 +172,7 @@ static int add_once(struct host *host, const struct new_prompt *prompt, int64_t 
         .sender = strcmp(prompt->from, "-") != 0 ? prompt->from : NULL,
         .tags = prompt->tags,
     };
-    if (store_add(conversation->memory.store, where.query, &message, SYNC_FULL, ret, err) == -1)
+    if (store_add(talk->memory.store, where.query, &message, SYNC_FULL, ret, err) == -1)
         return -1;
     queue_push(host, *ret, prompt->text, prompt->len, prompt->from, prompt->tags);
     struct prompt *added = &queue->prompts[queue->count - 1];
@@ -195,7 +196,7 @@ int queue_add(struct host *host, const struct new_prompt *prompt, int64_t *ret, 
 static bool lacks_first(const struct host *host)
 {
     const struct store_filter asked = {.agent = host->agent->id, .roles = 1U << ROLE_USER};
-    struct store *store = host->conversation->memory.store;
+    struct store *store = host->talk->memory.store;
     _cleanup_free_ char *loss = store_loss(host->dir);
     struct err err = ERR_INIT;
     int64_t count = 0;
@@ -206,7 +207,7 @@ static bool lacks_first(const struct host *host)
 
 bool queue_add_first(struct host *host)
 {
-    struct prompt_queue *queue = &host->conversation->queue;
+    struct prompt_queue *queue = &host->talk->queue;
     struct err err = ERR_INIT;
     int64_t number = 0;
     const struct new_prompt prompt = {
@@ -222,7 +223,7 @@ bool queue_add_first(struct host *host)
 
 void queue_open(struct host *host)
 {
-    host->conversation->queue.lacks_first = host->prompts || lacks_first(host);
+    host->talk->queue.lacks_first = host->prompts || lacks_first(host);
     (void)queue_add_first(host);
 }
 
@@ -268,15 +269,15 @@ void queue_fail(struct host *host, const char *stop_reason, const char *error)
 {
     bool kept = strcmp(stop_reason, HOST_END_CLEARED) == 0;
 
-    while (host->conversation->queue.count > 0) {
-        struct prompt prompt = queue_remove(host->conversation, 0);
+    while (host->talk->queue.count > 0) {
+        struct prompt prompt = queue_remove(host->talk, 0);
         queue_drop(host, &prompt, kept, stop_reason, error);
     }
 }
 
 void queue_keep(struct host *host, const char *why)
 {
-    struct prompt_queue *queue = &host->conversation->queue;
+    struct prompt_queue *queue = &host->talk->queue;
     _cleanup_free_ char *words = mem_printf("%s before its turn began; " HOST_WAITS, why);
 
     for (size_t i = 0; i < queue->count; i++) {

@@ -1,11 +1,11 @@
 /*
- * acp_tool_read() makes texts of what came and keeps those; the other functions only put them
+ * tool_words_read() makes texts of what came and keeps those; the other functions only put them
  * together. Of an input the telling member comes first, two sides of a change become a diff, and
  * what the content shows is left out. The tables at the top are the names that agents give to
  * members.
  */
 
-#include "protocol/acp_tool.h"
+#include "protocol/tool_words.h"
 
 #include "base/diff.h"
 #include "base/json.h"
@@ -41,7 +41,7 @@ static const struct {
     {"oldText", "newText"},       {"old_text", "new_text"},
 };
 
-void acp_tool_free(struct acp_tool *tool)
+void tool_words_free(struct tool_words *tool)
 {
     free(tool->subject);
     free(tool->path);
@@ -49,7 +49,7 @@ void acp_tool_free(struct acp_tool *tool)
     free(tool->changed);
     free(tool->input);
     free(tool->locations);
-    *tool = (struct acp_tool){.subject = NULL};
+    *tool = (struct tool_words){.subject = NULL};
 }
 
 static void replace(char **to, char *text)
@@ -289,7 +289,7 @@ static const char *find_changed(const struct json *content)
     return NULL;
 }
 
-void acp_tool_read(struct acp_tool *tool, const struct json *update, const char *content)
+void tool_words_read(struct tool_words *tool, const struct json *update, const char *content)
 {
     const struct json *input = json_get(update, "rawInput");
     const struct json *locations = json_get(update, "locations");
@@ -322,7 +322,7 @@ static bool names(const char *title, const char *subject)
 }
 
 /* Returns what the call works on, "" if that is not known. */
-static const char *subject_of(const struct acp_tool *tool, const char *cwd)
+static const char *subject_of(const struct tool_words *tool, const char *cwd)
 {
     const char *path = tool->path != NULL    ? tool->path
                        : tool->place != NULL ? tool->place
@@ -335,7 +335,7 @@ static const char *subject_of(const struct acp_tool *tool, const char *cwd)
     return within ? path + len + 1 : path;
 }
 
-char *acp_tool_line(const struct acp_tool *tool, const char *title, const char *cwd)
+char *tool_words_line(const struct tool_words *tool, const char *title, const char *cwd)
 {
     const char *text = subject_of(tool, cwd);
     _cleanup_str_ struct str whole = STR_INIT;
@@ -353,7 +353,7 @@ char *acp_tool_line(const struct acp_tool *tool, const char *title, const char *
     return str_steal(&line);
 }
 
-char *acp_tool_details(const struct acp_tool *tool, const char *content)
+char *tool_words_details(const struct tool_words *tool, const char *content)
 {
     struct str text = STR_INIT;
 

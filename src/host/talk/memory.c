@@ -5,13 +5,14 @@
  * without a store works on, and tries again to open it.
  */
 
-#include "host/acp/conversation.h"
+#include "host/talk/memory.h"
 
-#include "host/acp/turn_side.h"
+#include "host/talk/event.h"
+#include "protocol/host.h"
 
 void memory_say(struct host *host, bool keep, const char *fmt, ...)
 {
-    struct conversation *conversation = host->conversation;
+    struct talk *talk = host->talk;
     va_list args;
     char words[2048];
     int64_t number = 0;
@@ -21,13 +22,13 @@ void memory_say(struct host *host, bool keep, const char *fmt, ...)
     va_end(args);
     if (len >= (int)sizeof words)
         words[str_cut(words, (size_t)len, sizeof words - 2)] = '\0';
-    if (keep && conversation->memory.store != NULL) {
+    if (keep && talk->memory.store != NULL) {
         struct store_message note = {
             .role = ROLE_NOTE,
             .state = MESSAGE_DONE,
             .text = words,
             .len = strlen(words),
-            .trigger = turn_prompt(conversation),
+            .trigger = turn_prompt(talk),
         };
         number = memory_add(host, &note);
     }
@@ -38,7 +39,7 @@ void memory_say(struct host *host, bool keep, const char *fmt, ...)
  * off. */
 static int restore_turn(struct host *host, struct err *err)
 {
-    struct store *store = host->conversation->memory.store;
+    struct store *store = host->talk->memory.store;
     struct store_turn turn = {.prompt = 0};
     bool cut = store_cut_turns(store) > 0;
 
@@ -59,7 +60,7 @@ static int restore_turn(struct host *host, struct err *err)
 
 static int open_store(struct host *host, struct err *err)
 {
-    struct conversation_memory *memory = &host->conversation->memory;
+    struct conversation_memory *memory = &host->talk->memory;
     struct store *store = NULL;
 
     if (store_open(host->dir, host->session.id, host->agent->id, true, &store, err) == -1)
@@ -90,7 +91,7 @@ static int need_store(struct host *host, bool *ret_said, struct err *err)
     _cleanup_free_ char *words = NULL;
 
     *ret_said = false;
-    if (host->conversation->memory.store != NULL || open_store(host, err) == 0)
+    if (host->talk->memory.store != NULL || open_store(host, err) == 0)
         return 0;
     if (err->code != MAS_DAMAGED || host_set_store_aside(host, &words, err) == -1)
         return -1;
@@ -102,16 +103,16 @@ static int need_store(struct host *host, bool *ret_said, struct err *err)
 
 int memory_need(struct host *host, struct err *err)
 {
-    bool was_open = host->conversation->memory.store != NULL;
+    bool was_open = host->talk->memory.store != NULL;
     bool said;
 
     if (need_store(host, &said, err) == -1)
         return -1;
     if (was_open)
         return 0;
-    host->conversation->memory.hooks->opened(host, false);
-    if (host->conversation->link.session != NULL) { /* it came before the store could be opened */
-        host->conversation->ops->keep_session(host, NULL);
+    host->talk->memory.hooks->opened(host, false);
+    if (host->talk->session != NULL) { /* it came before the store could be opened */
+        host->talk->ops->keep_session(host, NULL);
         host_log(host, "conversation stored from now on");
     }
     return 0;
@@ -121,8 +122,8 @@ int memory_need(struct host *host, struct err *err)
  * `said`: the clients know that the old store was set aside. */
 static void begin_anew(struct host *host, bool said)
 {
-    if (host->conversation->link.session != NULL)
-        host->conversation->ops->keep_session(host, STORE_FILE " was set aside");
+    if (host->talk->session != NULL)
+        host->talk->ops->keep_session(host, STORE_FILE " was set aside");
     if (host->memory[0] == '\0')
         host_note_memory(host, STORE_FILE " was set aside, and what was said before with it");
     if (!said) /* another host of the team, or doctor, has set it aside */
@@ -132,9 +133,9 @@ static void begin_anew(struct host *host, bool said)
 /* Closes the store, and forgets the numbers and places that only it knows. */
 static void forget_store(struct host *host)
 {
-    struct conversation *conversation = host->conversation;
-    struct conversation_memory *memory = &conversation->memory;
-    struct turn *turn = &conversation->turn;
+    struct talk *talk = host->talk;
+    struct conversation_memory *memory = &talk->memory;
+    struct turn *turn = &talk->turn;
 
     unwritten_drop(host);
     store_close(memory->store);
@@ -144,19 +145,19 @@ static void forget_store(struct host *host)
     turn->answer = turn->thought = turn->plan = 0;
     for (size_t i = 0; i < turn->tools.count; i++)
         turn->tools.call[i].number = 0;
-    conversation->ops->forget_numbers(host);
-    for (size_t i = 0; i < conversation->queue.count; i++)
-        conversation->queue.prompts[i].conversation[0] = '\0';
+    talk->ops->forget_numbers(host);
+    for (size_t i = 0; i < talk->queue.count; i++)
+        talk->queue.prompts[i].conversation[0] = '\0';
 }
 
 void memory_failed(struct host *host, const struct err *err)
 {
-    struct conversation *conversation = host->conversation;
-    bool said = conversation->turn.unkept;
+    struct talk *talk = host->talk;
+    bool said = talk->turn.unkept;
     bool set_aside_said;
     struct err again = ERR_INIT;
 
-    conversation->turn.unkept = true;
+    talk->turn.unkept = true;
     if (!said)
         host_log(host, err->text);
     if (err->code == MAS_DAMAGED) {
@@ -166,7 +167,7 @@ void memory_failed(struct host *host, const struct err *err)
             return;
         }
     }
-    if (conversation->memory.store == NULL)
+    if (talk->memory.store == NULL)
         unwritten_note(host, &again);
     if (!said)
         memory_say(host, false, "new messages cannot be stored: %s", err->text);
@@ -192,7 +193,7 @@ struct store_budget memory_budget(const struct host *host)
 
 int64_t memory_write(struct host *host, const struct unwritten_write *write)
 {
-    struct conversation_memory *memory = &host->conversation->memory;
+    struct conversation_memory *memory = &host->talk->memory;
     struct err err = ERR_INIT;
 
     if (memory->store == NULL)
@@ -221,8 +222,7 @@ int64_t memory_add(struct host *host, const struct store_message *message)
     const struct unwritten_write write = {
         .run = run_add,
         .adds = true,
-        .n = {host->conversation->memory.place.query, message->role, message->state,
-              message->trigger},
+        .n = {host->talk->memory.place.query, message->role, message->state, message->trigger},
         .text = {message->text, message->data, message->key},
         .len = message->len,
     };
@@ -298,7 +298,7 @@ void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reaso
     const struct unwritten_write write = {
         .run = run_end,
         .number = prompt,
-        .n = {host->conversation->memory.place.query, memory_end_state(stop_reason)},
+        .n = {host->talk->memory.place.query, memory_end_state(stop_reason)},
         .text = {stop_reason, why},
         .len = strlen(stop_reason),
     };
@@ -308,10 +308,10 @@ void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reaso
 
 bool memory_renew(struct host *host, struct err *err)
 {
-    if (err->code != MAS_DAMAGED || host->conversation->memory.store == NULL)
+    if (err->code != MAS_DAMAGED || host->talk->memory.store == NULL)
         return false;
     memory_failed(host, err);
-    if (host->conversation->memory.store == NULL)
+    if (host->talk->memory.store == NULL)
         return false;
     *err = (struct err)ERR_INIT;
     return true;
@@ -328,7 +328,7 @@ bool memory_open_again(struct host *host)
 
 bool memory_flush(struct host *host)
 {
-    struct store *store = host->conversation->memory.store;
+    struct store *store = host->talk->memory.store;
     struct err err = ERR_INIT;
 
     if (!unwritten_holds(host))
@@ -339,13 +339,13 @@ bool memory_flush(struct host *host)
         memory_failed(host, &err);
     if (unwritten_holds(host))
         return false;
-    host->conversation->memory.hooks->opened(host, true);
+    host->talk->memory.hooks->opened(host, true);
     return true;
 }
 
 void memory_close(struct host *host)
 {
-    struct conversation_memory *memory = &host->conversation->memory;
+    struct conversation_memory *memory = &host->talk->memory;
 
     (void)memory_flush(host);
     unwritten_close(host);

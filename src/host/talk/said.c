@@ -3,9 +3,11 @@
  * its message. Each change is stored and then told.
  */
 
-#include "host/acp/conversation.h"
+#include "host/talk/said.h"
 
-#include "host/acp/turn_side.h"
+#include "host/talk/event.h"
+#include "host/talk/limit.h"
+#include "host/talk/memory.h"
 
 enum {
     TOOLS_MAX = 512, /* tool calls that are known in one turn; the oldest one makes room */
@@ -26,32 +28,29 @@ static void finish(struct host *host, int64_t *number)
 
 void said_close_text(struct host *host)
 {
-    finish(host, &host->conversation->turn.answer);
-    finish(host, &host->conversation->turn.thought);
+    finish(host, &host->talk->turn.answer);
+    finish(host, &host->talk->turn.thought);
 }
 
 /* Appends a piece to the answer or the thought that grows, or begins one with it. */
 static void handle_piece(struct host *host, enum store_role role, const char *text, size_t n)
 {
-    struct conversation *conversation = host->conversation;
-    int64_t *grows =
-        role == ROLE_THOUGHT ? &conversation->turn.thought : &conversation->turn.answer;
-    int64_t *other =
-        role == ROLE_THOUGHT ? &conversation->turn.answer : &conversation->turn.thought;
-    size_t *len =
-        role == ROLE_THOUGHT ? &conversation->turn.thought_len : &conversation->turn.answer_len;
+    struct talk *talk = host->talk;
+    int64_t *grows = role == ROLE_THOUGHT ? &talk->turn.thought : &talk->turn.answer;
+    int64_t *other = role == ROLE_THOUGHT ? &talk->turn.answer : &talk->turn.thought;
+    size_t *len = role == ROLE_THOUGHT ? &talk->turn.thought_len : &talk->turn.answer_len;
 
     finish(host, other);
     if (*len + n > STORE_TEXT_MAX) /* the rest becomes another message */
         finish(host, grows);
-    if (*grows != 0 && conversation->memory.store != NULL) {
+    if (*grows != 0 && talk->memory.store != NULL) {
         memory_append(host, *grows, text, n);
     } else {
         const struct store_message message = {.role = role,
                                               .state = MESSAGE_OPEN,
                                               .text = text,
                                               .len = n,
-                                              .trigger = turn_prompt(conversation)};
+                                              .trigger = turn_prompt(talk)};
         *grows = memory_add(host, &message);
         *len = 0;
     }
@@ -79,7 +78,7 @@ void said_free_tool(struct tool_call *tool)
     free(tool->kind);
     free(tool->status);
     free(tool->text);
-    acp_tool_free(&tool->is);
+    tool_words_free(&tool->is);
 }
 
 void said_free_tools(struct tool_table *tools)
@@ -117,10 +116,10 @@ bool said_tool_is_over(const struct tool_call *tool)
 
 static void store_tool(struct host *host, struct tool_call *tool, const char *content)
 {
-    struct conversation *conversation = host->conversation;
+    struct talk *talk = host->talk;
     _cleanup_str_ struct str data = STR_INIT;
     _cleanup_str_ struct str text = STR_INIT;
-    _cleanup_free_ char *input = acp_tool_details(&tool->is, NULL);
+    _cleanup_free_ char *input = tool_words_details(&tool->is, NULL);
     struct json_out out = {.to = &data};
     size_t kept = str_fit(content, STORE_TEXT_MAX / 2); /* beside its title */
 
@@ -137,7 +136,7 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
     if (content[kept] != '\0')
         str_addf(&text, "\n(%zu bytes are left out)", strlen(content + kept));
     enum store_state state = said_tool_is_over(tool) ? MESSAGE_DONE : MESSAGE_OPEN;
-    if (tool->number != 0 && conversation->memory.store != NULL) {
+    if (tool->number != 0 && talk->memory.store != NULL) {
         memory_update(host, tool->number, str_text(&text), text.len, data.data, state, SYNC_CHUNK);
         return;
     }
@@ -147,7 +146,7 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
                                           .len = text.len,
                                           .data = data.data,
                                           .key = tool->id,
-                                          .trigger = turn_prompt(conversation)};
+                                          .trigger = turn_prompt(talk)};
     tool->number = memory_add(host, &message);
 }
 
@@ -168,17 +167,17 @@ void said_tell_tool(struct host *host, struct tool_call *tool, const char *conte
     json_put_fit(&event.out, "status", tool->status, WORD_MAX);
     if (len < whole)
         json_put_int(&event.out, "more", (int64_t)(whole - len));
-    event_tell(host, &event, len > 0 ? content : NULL, len, turn_prompt(host->conversation));
+    event_tell(host, &event, len > 0 ? content : NULL, len, turn_prompt(host->talk));
     _cleanup_free_ char *line = mem_printf("%s: %s", tool->status, title);
-    chat_print(host, "tool", line, strlen(line));
+    host->talk->ops->show(host, "tool", line, strlen(line));
 }
 
 /* ---- plans */
 
 void said_plan(struct host *host, const char *text, const char *entries, size_t more)
 {
-    const struct conversation *conversation = host->conversation;
-    struct turn *turn = &host->conversation->turn;
+    const struct talk *talk = host->talk;
+    struct turn *turn = &host->talk->turn;
     size_t len = strlen(text);
     struct client_event event;
     char id[EVENT_ID_MAX];
@@ -186,7 +185,7 @@ void said_plan(struct host *host, const char *text, const char *entries, size_t 
     said_close_text(host);
     free(turn->plan_text);
     turn->plan_text = mem_dup(text);
-    if (turn->plan != 0 && conversation->memory.store != NULL) {
+    if (turn->plan != 0 && talk->memory.store != NULL) {
         memory_update(host, turn->plan, text, len, entries, MESSAGE_DONE, SYNC_CHUNK);
     } else {
         const struct store_message message = {.role = ROLE_PLAN,
@@ -194,7 +193,7 @@ void said_plan(struct host *host, const char *text, const char *entries, size_t 
                                               .text = text,
                                               .len = len,
                                               .data = entries,
-                                              .trigger = turn_prompt(conversation)};
+                                              .trigger = turn_prompt(talk)};
         turn->plan = memory_add(host, &message);
     }
     event_open(&event, "plan");
@@ -202,6 +201,6 @@ void said_plan(struct host *host, const char *text, const char *entries, size_t 
     json_put_raw(&event.out, "entries", entries);
     if (more > 0)
         json_put_int(&event.out, "more", (int64_t)more);
-    event_tell(host, &event, NULL, 0, turn_prompt(conversation));
-    chat_print(host, "plan", text, len);
+    event_tell(host, &event, NULL, 0, turn_prompt(talk));
+    host->talk->ops->show(host, "plan", text, len);
 }

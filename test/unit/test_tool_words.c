@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/json.h"
-#include "protocol/acp_tool.h"
+#include "protocol/tool_words.h"
 
 /* Reads the update of a tool call, and checks what it is said to do. */
 static void check(const char *update, const char *title, const char *content, const char *line,
@@ -9,15 +9,15 @@ static void check(const char *update, const char *title, const char *content, co
 {
     _cleanup_json_ struct json *json = NULL;
     struct err err = ERR_INIT;
-    struct acp_tool tool = {.subject = NULL};
+    struct tool_words tool = {.subject = NULL};
 
     REQUIRE(json_parse(update, strlen(update), 1 << 20, &json, &err) == 0);
-    acp_tool_read(&tool, json, content);
-    _cleanup_free_ char *is_line = acp_tool_line(&tool, title, "/work");
-    _cleanup_free_ char *are_details = acp_tool_details(&tool, content);
+    tool_words_read(&tool, json, content);
+    _cleanup_free_ char *is_line = tool_words_line(&tool, title, "/work");
+    _cleanup_free_ char *are_details = tool_words_details(&tool, content);
     CHECK_STR(is_line, line);
     CHECK_STR(are_details, details);
-    acp_tool_free(&tool);
+    tool_words_free(&tool);
 }
 
 TEST(the_line_names_what_it_works_on)
@@ -97,7 +97,7 @@ TEST(what_is_long_is_cut_with_a_word)
 {
     _cleanup_str_ struct str update = STR_INIT;
     _cleanup_json_ struct json *json = NULL;
-    struct acp_tool tool = {.subject = NULL};
+    struct tool_words tool = {.subject = NULL};
     struct err err = ERR_INIT;
 
     str_add(&update, "{\"rawInput\":{\"command\":\"x");
@@ -108,16 +108,16 @@ TEST(what_is_long_is_cut_with_a_word)
         str_add(&update, ",1");
     str_add(&update, "]}}");
     REQUIRE(json_parse(update.data, update.len, 1 << 20, &json, &err) == 0);
-    acp_tool_read(&tool, json, NULL);
-    _cleanup_free_ char *line = acp_tool_line(&tool, "a title", "/");
-    _cleanup_free_ char *details = acp_tool_details(&tool, NULL);
+    tool_words_read(&tool, json, NULL);
+    _cleanup_free_ char *line = tool_words_line(&tool, "a title", "/");
+    _cleanup_free_ char *details = tool_words_details(&tool, NULL);
     CHECK(strlen(line) < 240);
     CHECK(strstr(line, "\u2026 (a title)") != NULL);
     CHECK(strstr(details, " more bytes are left out)\nlist: 0\nlist: 1\n") != NULL);
     CHECK(str_ends(details, "(more of the input is left out)"));
     CHECK(strlen(details) < 100000);
     CHECK(str_is_utf8(details, strlen(details)));
-    acp_tool_free(&tool);
+    tool_words_free(&tool);
 }
 
 TEST(what_is_not_told_again_stays)
@@ -129,15 +129,15 @@ TEST(what_is_not_told_again_stays)
     };
     static const char *const details[] = {"command: ls\nlocation: /a", "command: ls\nlocation: /a",
                                           "command: rm\nlocation: /a"};
-    struct acp_tool tool = {.subject = NULL};
+    struct tool_words tool = {.subject = NULL};
     struct err err = ERR_INIT;
 
     for (size_t i = 0; i < ARRAY_LEN(updates); i++) {
         _cleanup_json_ struct json *json = NULL;
         REQUIRE(json_parse(updates[i], strlen(updates[i]), 1 << 20, &json, &err) == 0);
-        acp_tool_read(&tool, json, NULL);
-        _cleanup_free_ char *now = acp_tool_details(&tool, NULL);
+        tool_words_read(&tool, json, NULL);
+        _cleanup_free_ char *now = tool_words_details(&tool, NULL);
         CHECK_STR(now, details[i]);
     }
-    acp_tool_free(&tool);
+    tool_words_free(&tool);
 }

@@ -1,8 +1,8 @@
 /* The limits of what the agent and its team may use. */
-#include "host/acp/conversation.h"
+#include "host/talk/budget.h"
 
-#include "base/time.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/memory.h"
+#include "host/talk/usage.h"
 #include "memory/budgets.h"
 #include "memory/store_usage.h"
 
@@ -47,7 +47,7 @@ static int read_limits(const struct host *host, struct limits *ret, struct err *
 {
     for (enum scope i = 0; i < SCOPE_COUNT; i++) {
         const struct budgets_subject subject = subject_of(host, i);
-        if (budgets_read(host->conversation->memory.store, &subject, &ret->of[i], err) == -1)
+        if (budgets_read(host->talk->memory.store, &subject, &ret->of[i], err) == -1)
             return -1;
     }
     return 0;
@@ -63,12 +63,12 @@ static int find_reached(const struct host *host, struct limits *limits,
     for (enum scope i = 0; i < SCOPE_COUNT; i++) {
         const struct budgets_subject subject = subject_of(host, i);
         struct budget_held *held = &limits->of[i];
-        if (budgets_count(host->conversation->memory.store, &subject, held, err) == -1)
+        if (budgets_count(host->talk->memory.store, &subject, held, err) == -1)
             return -1;
         for (enum budget_kind k = 0; k < BUDGET_KIND_COUNT; k++) {
             const struct budget_share *share = &held->of[k];
             if (share->limit.amount <= 0 || share->used < share->limit.amount ||
-                (k == BUDGET_TURNS && host->conversation->turn.on))
+                (k == BUDGET_TURNS && host->talk->turn.on))
                 continue;
             ret[n++] = (struct reached){.scope = i,
                                         .kind = k,
@@ -111,7 +111,7 @@ static void describe(const struct reached *reached, size_t count, char buf[BUDGE
 
 static void say_paused(struct host *host, bool keep)
 {
-    const struct spending *spending = &host->conversation->spending;
+    const struct spending *spending = &host->talk->spending;
     _cleanup_free_ char *words = mem_printf("paused: %s", spending->paused);
 
     host_log(host, words);
@@ -122,10 +122,10 @@ static void say_paused(struct host *host, bool keep)
 /* Tells what has changed since `before`. */
 static void tell_change(struct host *host, bool before, bool keep)
 {
-    struct spending *spending = &host->conversation->spending;
+    struct spending *spending = &host->talk->spending;
     bool paused = spending->paused[0] != '\0';
 
-    if (paused && host->conversation->turn.on) {
+    if (paused && host->talk->turn.on) {
         if (!before)
             memory_say(host, keep, "%s: it finishes its turn, and is paused then",
                        spending->paused);
@@ -141,17 +141,17 @@ static void tell_change(struct host *host, bool before, bool keep)
 
 void budget_look(struct host *host, bool keep)
 {
-    struct conversation *conversation = host->conversation;
-    struct spending *spending = &conversation->spending;
+    struct talk *talk = host->talk;
+    struct spending *spending = &talk->spending;
     bool before = spending->paused[0] != '\0';
     struct reached reached[REACHED_MAX];
     struct err err = ERR_INIT;
     struct limits limits;
     size_t count = 0;
 
-    if (conversation->memory.store == NULL)
+    if (talk->memory.store == NULL)
         return;
-    spending->changes = store_changes(conversation->memory.store);
+    spending->changes = store_changes(talk->memory.store);
     if (read_limits(host, &limits, &err) == -1 ||
         find_reached(host, &limits, reached, &count, &err) == -1) {
         memory_failed(host, &err); /* what cannot be counted stays as it was */
@@ -165,7 +165,7 @@ void budget_look(struct host *host, bool keep)
 
 static void warn(struct host *host, enum budget_kind kind, const char *words)
 {
-    unsigned *warned = &host->conversation->spending.warned;
+    unsigned *warned = &host->talk->spending.warned;
 
     if ((*warned & 1U << kind) == 0)
         memory_say(host, true, "%s", words);
@@ -185,7 +185,7 @@ static void warn_of_cost(struct host *host, const char *budget, const char *told
 /* Says once which limits do not hold, because the agent does not tell what they count. */
 static void warn_uncounted(struct host *host)
 {
-    struct store *store = host->conversation->memory.store;
+    struct store *store = host->talk->memory.store;
     struct err err = ERR_INIT;
     struct limits limits;
     struct store_spent spent;
@@ -216,21 +216,20 @@ void budget_turn_ended(struct host *host)
 
 bool budget_holds(struct host *host)
 {
-    struct conversation *conversation = host->conversation;
-    const char *paused = conversation->spending.paused;
+    struct talk *talk = host->talk;
+    const char *paused = talk->spending.paused;
     struct usage_turns most = {.team = 0};
     struct err err = ERR_INIT;
     struct limits limits;
 
     if (paused[0] == '\0')
         budget_look(host, true);
-    if (paused[0] == '\0' && conversation->memory.store != NULL &&
-        read_limits(host, &limits, &err) == 0) {
+    if (paused[0] == '\0' && talk->memory.store != NULL && read_limits(host, &limits, &err) == 0) {
         int64_t team = limits.of[SCOPE_TEAM].of[BUDGET_TURNS].limit.amount;
         int64_t agent = limits.of[SCOPE_AGENT].of[BUDGET_TURNS].limit.amount;
         most = (struct usage_turns){.team = team > 0 ? team : 0, .agent = agent > 0 ? agent : 0};
     }
-    if (paused[0] == '\0' && usage_begin(host, conversation->queue.prompts[0].number, &most))
+    if (paused[0] == '\0' && usage_begin(host, talk->queue.prompts[0].number, &most))
         return false;
     budget_look(host, true); /* another agent of the team may have begun the last turn just now */
     return true;
@@ -238,16 +237,15 @@ bool budget_holds(struct host *host)
 
 int64_t budget_tick(struct host *host, int64_t now)
 {
-    struct conversation *conversation = host->conversation;
-    struct spending *spending = &conversation->spending;
+    struct talk *talk = host->talk;
+    struct spending *spending = &talk->spending;
 
-    if (spending->paused[0] == '\0' || conversation->turn.on)
+    if (spending->paused[0] == '\0' || talk->turn.on)
         return -1;
     if (now < spending->look_at)
         return spending->look_at;
     spending->look_at = now + LOOK_MS;
-    if (conversation->memory.store != NULL &&
-        store_changes(conversation->memory.store) != spending->changes)
+    if (talk->memory.store != NULL && store_changes(talk->memory.store) != spending->changes)
         budget_look(host, true);
     return spending->paused[0] != '\0' ? spending->look_at : -1;
 }
@@ -282,7 +280,7 @@ static int parse_more(const char *more, const struct reached *reached, size_t co
 static int extend(struct host *host, const struct reached *one, const struct budget_limit *more,
                   struct str *ret_words, struct err *err)
 {
-    struct store *store = host->conversation->memory.store;
+    struct store *store = host->talk->memory.store;
     struct budget_limit limit = one->limit;
     char text[BUDGET_TEXT];
 

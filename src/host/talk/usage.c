@@ -5,31 +5,32 @@
  * or is stopped, is no work.
  */
 
-#include "host/acp/conversation.h"
+#include "host/talk/usage.h"
 
 #include "base/time.h"
-#include "host/acp/turn_side.h"
+#include "host/talk/event.h"
+#include "host/talk/memory.h"
 #include "memory/store_usage.h"
 
 enum { KEEP_MS = 30000 }; /* so often the time of a turn is stored: a kill loses no more */
 
 static void tell(struct host *host)
 {
-    const struct agent_usage *usage = &host->conversation->spending.usage;
+    const struct agent_usage *usage = &host->talk->spending.usage;
     struct client_event event;
 
     event_open(&event, "usage");
     json_put_int(&event.out, "used", usage->context_used);
     json_put_int(&event.out, "size", usage->context_size);
     money_put(&usage->cost, &event.out);
-    event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
+    event_tell(host, &event, NULL, 0, turn_prompt(host->talk));
 }
 
 /* Sums up anew what the agent has used in all its turns. */
 static void sum_up(struct host *host)
 {
-    struct store *store = host->conversation->memory.store;
-    struct agent_usage *usage = &host->conversation->spending.usage;
+    struct store *store = host->talk->memory.store;
+    struct agent_usage *usage = &host->talk->spending.usage;
     struct store_spent spent;
     struct err err = ERR_INIT;
 
@@ -55,21 +56,21 @@ static int write_join(struct store *store, struct unwritten_write *write, struct
 
 void usage_joined(struct host *host, bool is_new)
 {
-    const struct agent_link *link = &host->conversation->link;
-    struct store *store = host->conversation->memory.store;
-    struct agent_usage *usage = &host->conversation->spending.usage;
+    const struct talk *talk = host->talk;
+    struct store *store = host->talk->memory.store;
+    struct agent_usage *usage = &host->talk->spending.usage;
     struct err err = ERR_INIT;
     int64_t used = -1, size = -1;
     const struct unwritten_write write = {
-        .run = write_join, .n = {is_new}, .text = {link->session}, .len = strlen(link->session)};
+        .run = write_join, .n = {is_new}, .text = {talk->session}, .len = strlen(talk->session)};
 
     if (store != NULL && !is_new)
         (void)memory_kept(
-            host, store_context(store, host->agent->id, link->session, &used, &size, &err), &err);
+            host, store_context(store, host->agent->id, talk->session, &used, &size, &err), &err);
     (void)memory_write(host, &write);
     usage->context_used = used > 0 ? used : 0;
     usage->context_size = size > 0 ? size : 0;
-    host->conversation->spending.summed = token_counts_none();
+    host->talk->spending.summed = token_counts_none();
     tell(host);
 }
 
@@ -114,16 +115,16 @@ static bool keep_begin(struct host *host, const struct store_usage_turn *turn)
 
 bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *most)
 {
-    const struct conversation *conversation = host->conversation;
-    struct store *store = conversation->memory.store;
-    struct spending *spending = &host->conversation->spending;
+    const struct talk *talk = host->talk;
+    struct store *store = talk->memory.store;
+    struct spending *spending = &host->talk->spending;
     struct err err = ERR_INIT;
     bool begun = true;
     const struct store_usage_turn turn = {
-        .query = conversation->memory.place.query,
+        .query = talk->memory.place.query,
         .prompt = prompt,
-        .agent_session = conversation->link.session,
-        .model = host->conversation->ops->model(host),
+        .agent_session = talk->session,
+        .model = host->talk->ops->model(host),
         .team_turns = most->team,
         .agent_turns = most->agent,
     };
@@ -145,7 +146,7 @@ void usage_end(struct host *host, int64_t prompt)
     const struct unwritten_write write = {
         .run = write_end,
         .number = prompt,
-        .n = {worked(&host->conversation->spending, time_monotonic_ms())},
+        .n = {worked(&host->talk->spending, time_monotonic_ms())},
     };
 
     (void)memory_write(host, &write);
@@ -158,11 +159,11 @@ static int write_worked(struct store *store, struct unwritten_write *write, stru
 
 int64_t usage_tick(struct host *host, int64_t now)
 {
-    struct conversation *conversation = host->conversation;
-    struct spending *spending = &conversation->spending;
-    bool waits = conversation->permissions.count > 0 || host->disk.paused;
+    struct talk *talk = host->talk;
+    struct spending *spending = &talk->spending;
+    bool waits = talk->permissions.count > 0 || host->disk.paused;
 
-    if (!conversation->turn.on)
+    if (!talk->turn.on)
         return -1;
     if (waits && spending->waits_since == 0)
         spending->waits_since = now;
@@ -170,11 +171,10 @@ int64_t usage_tick(struct host *host, int64_t now)
         spending->waited += now - spending->waits_since;
         spending->waits_since = 0;
     }
-    if (now >= spending->kept_at + KEEP_MS && conversation->memory.store != NULL) {
+    if (now >= spending->kept_at + KEEP_MS && talk->memory.store != NULL) {
         spending->kept_at = now;
-        const struct unwritten_write write = {.run = write_worked,
-                                              .number = conversation->turn.prompt.number,
-                                              .n = {worked(spending, now)}};
+        const struct unwritten_write write = {
+            .run = write_worked, .number = talk->turn.prompt.number, .n = {worked(spending, now)}};
         if (!unwritten_holds(host)) /* the next one says so, too */
             (void)memory_write(host, &write);
     }
@@ -198,22 +198,22 @@ static int write_report(struct store *store, struct unwritten_write *write, stru
     return store_usage_tell(store, &report, err);
 }
 
-void usage_update(struct host *host, const struct acp_usage *told)
+void usage_update(struct host *host, int64_t used, int64_t size, const struct money *cost)
 {
-    const struct conversation *conversation = host->conversation;
-    const char *session = conversation->link.session;
-    struct agent_usage *usage = &host->conversation->spending.usage;
+    const struct talk *talk = host->talk;
+    const char *session = talk->session;
+    struct agent_usage *usage = &host->talk->spending.usage;
     const struct unwritten_write write = {
         .run = write_report,
-        .n = {conversation->memory.place.query, told->used, told->size, told->cost.micro},
-        .text = {session, host->conversation->ops->model(host), told->cost.currency},
+        .n = {talk->memory.place.query, used, size, cost->micro},
+        .text = {session, host->talk->ops->model(host), cost->currency},
         .len = session != NULL ? strlen(session) : 0,
     };
 
-    usage->context_used = told->used > 0 ? told->used : 0;
-    usage->context_size = told->size > 0 ? told->size : 0;
+    usage->context_used = used > 0 ? used : 0;
+    usage->context_size = size > 0 ? size : 0;
     (void)memory_write(host, &write);
-    if (told->cost.currency[0] != '\0')
+    if (cost->currency[0] != '\0')
         sum_up(host);
     tell(host);
 }
@@ -240,7 +240,7 @@ static int write_tokens(struct store *store, struct unwritten_write *write, stru
 
 void usage_tokens(struct host *host, const char *of, const struct token_counts *told)
 {
-    const char *session = host->conversation->link.session;
+    const char *session = host->talk->session;
     struct token_counts tokens = *told;
 
     if (of == NULL || token_counts_all(&tokens) == -1)
@@ -248,11 +248,11 @@ void usage_tokens(struct host *host, const char *of, const struct token_counts *
     if (host->preset->sums_tokens) {
         if (session == NULL || strcmp(session, of) != 0)
             return; /* the sums before it are not known any more */
-        subtract_earlier(&tokens, &host->conversation->spending.summed);
+        subtract_earlier(&tokens, &host->talk->spending.summed);
     }
     struct unwritten_write write = {
         .run = write_tokens,
-        .n = {host->conversation->memory.place.query},
+        .n = {host->talk->memory.place.query},
         .text = {of},
         .len = strlen(of),
     };

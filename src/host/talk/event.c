@@ -1,15 +1,15 @@
 /*
  * An event goes to all who listen, and to the client that waits for the prompt that it belongs to.
- * The host never waits for them: while one has left too much unread, link.c does not read the
- * agent, and one that does not read on is dropped after a while. Long texts are told in pieces, and
- * names and lists are cut, so that an event fits a frame.
+ * The host never waits for them: while one has left too much unread, the agent is not read, and one
+ * that does not read on is dropped after a while. Long texts are told in pieces, and names and
+ * lists are cut, so that an event fits a frame.
  */
 
-#include "host/acp/conversation.h"
+#include "host/talk/event.h"
 
 #include "base/number.h"
 #include "base/time.h"
-#include "host/acp/turn_side.h"
+#include "protocol/host.h"
 
 enum {
     /* who has left HOST_BACKLOG unread for so long, and read less than that of it, is dropped */
@@ -146,10 +146,9 @@ void event_tell_text(struct host *host, const char *name, int64_t message, size_
                      const char *text, size_t len)
 {
     char id[EVENT_ID_MAX];
-    const struct conversation *conversation = host->conversation;
+    const struct talk *talk = host->talk;
     /* notes also go to those who wait for a turn to begin */
-    int64_t prompt =
-        strcmp(name, "note") == 0 ? turn_next_prompt(conversation) : turn_prompt(conversation);
+    int64_t prompt = strcmp(name, "note") == 0 ? turn_next_prompt(talk) : turn_prompt(talk);
 
     while (len > 0) {
         size_t piece = len <= BODY_MAX ? len : str_fit(text, BODY_MAX);
@@ -158,7 +157,7 @@ void event_tell_text(struct host *host, const char *name, int64_t message, size_
         json_put(&event.out, "message", message > 0 ? event_id(host, message, id) : NULL);
         json_put_int(&event.out, "at", (int64_t)at);
         event_tell(host, &event, text, piece, prompt);
-        chat_print(host, name, text, piece);
+        host->talk->ops->show(host, name, text, piece);
         text += piece;
         at += piece;
         len -= piece;
@@ -180,7 +179,7 @@ void event_tell_prompt(struct host *host, const struct prompt *prompt, bool stee
     if (steered)
         json_put_bool(&event.out, "steered", true);
     event_tell(host, &event, prompt->text, prompt->len, prompt->number);
-    chat_print(host, "prompt", prompt->text, prompt->len);
+    host->talk->ops->show(host, "prompt", prompt->text, prompt->len);
 }
 
 void event_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
@@ -199,22 +198,21 @@ void event_tell_end(struct host *host, int64_t prompt, const char *stop_reason, 
     event_tell(host, &event, NULL, 0, prompt);
     _cleanup_free_ char *line =
         mem_printf("%s%s%s", stop_reason, error != NULL ? ": " : "", error != NULL ? error : "");
-    chat_print(host, "end", line, strlen(line));
+    host->talk->ops->show(host, "end", line, strlen(line));
     server_release_asker(host, prompt);
 }
 
 void event_tell_state(struct host *host, const struct agent_status *status)
 {
-    struct conversation *conversation = host->conversation;
+    struct talk *talk = host->talk;
     enum agent_state state = status->state;
     const char *note = status->note != NULL ? status->note : "";
 
-    if (conversation->told_note != NULL && state == conversation->told_state &&
-        strcmp(note, conversation->told_note) == 0)
+    if (talk->told_note != NULL && state == talk->told_state && strcmp(note, talk->told_note) == 0)
         return;
-    conversation->told_state = state;
-    free(conversation->told_note);
-    conversation->told_note = mem_dup(note);
+    talk->told_state = state;
+    free(talk->told_note);
+    talk->told_note = mem_dup(note);
     struct client_event event;
     event_open(&event, "state");
     json_put(&event.out, "state", agent_state_name(state));
@@ -223,5 +221,5 @@ void event_tell_state(struct host *host, const struct agent_status *status)
         json_put_int(&event.out, "untilMs", status->until_ms);
     if (status->retry_ms != 0)
         json_put_int(&event.out, "retryAtMs", status->retry_ms);
-    event_tell(host, &event, NULL, 0, turn_prompt(conversation));
+    event_tell(host, &event, NULL, 0, turn_prompt(talk));
 }
