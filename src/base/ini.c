@@ -1,9 +1,10 @@
 /*
- * inih parses each line that holds a key: it splits and trims it. This file does what inih leaves
- * undone or does in silence; test/unit/test_inih.c has a test for each case. inih cuts the name of
- * a section at 49 bytes, ignores what stands behind `]`, and reports no section without keys, so
- * headers are read here. It takes `:` for `=`, a NUL for the end of the text, and no notice of
- * control characters, missing sections and duplicate keys.
+ * inih parses the file. next_line() gives it one line after another and checks each first for what
+ * inih leaves undone or does in silence; test/unit/test_inih.c has a test for each case. A line
+ * with an error is empty for inih, and so is a header: inih cuts the name of a section at 49 bytes,
+ * ignores what stands behind `]`, and reports no section without keys, so headers are read here. It
+ * takes `:` for `=`, a NUL for the end of the text, and no notice of control characters, missing
+ * sections and duplicate keys.
  */
 
 #include "base/ini.h"
@@ -34,8 +35,10 @@ struct ini {
     const char *file;
     struct entry *entries; /* in file order */
     size_t count;
+    const char *rest; /* of the text */
+    size_t left;
     int line; /* the number of the line being read */
-    struct str text; /* its text */
+    bool open; /* inih has it, and has found no key in it yet */
     bool lost; /* the header of the current section is unreadable */
     ini_each *each;
     ini_wrong *wrong;
@@ -198,7 +201,8 @@ static int add_key(void *arg, const char *section, const char *key, const char *
 {
     struct ini *ini = arg;
 
-    (void)section; /* inih gets one line at a time */
+    (void)section; /* it gets no headers */
+    ini->open = false;
     if (key[0] == '\0')
         report(ini, "missing key before '='");
     else if (strlen(key) > INI_KEY_MAX)
@@ -212,47 +216,52 @@ static int add_key(void *arg, const char *section, const char *key, const char *
     return 1;
 }
 
-static void add_line(struct ini *ini, const char *text, size_t len)
+/* Reads a header or checks another line. Returns true if inih has to parse it. */
+static bool check_line(struct ini *ini, const char *line)
 {
-    size_t blanks = 0;
+    const char *text = line + strspn(line, " \t");
 
-    ini->lost = ini->lost || (len > 0 && text[0] == '['); /* until its name is read */
-    if (!check_bytes(ini, text, len))
-        return;
-    while (blanks < len && (text[blanks] == ' ' || text[blanks] == '\t'))
-        blanks++;
-    if (blanks == len || text[blanks] == ';' || text[blanks] == '#')
-        return; /* a comment */
-    str_clear(&ini->text);
-    str_addn(&ini->text, text, len);
-    const char *line = ini->text.data;
-    if (blanks > 0)
+    if (*text == '\0' || *text == ';' || *text == '#')
+        return false; /* a comment */
+    if (text > line)
         report(ini, "the line begins with a blank; a value must be on one line");
     else if (line[0] == '[')
         add_section(ini, line);
-    else if (ini->lost)
-        return;
-    else if (line[strcspn(line, "=:")] == ':')
+    else if (!ini->lost && line[strcspn(line, "=:")] == ':')
         report(ini, "%s",
                strchr(line, '=') != NULL
                    ? "a key must not contain ':' or ' ;'; separate key and value with '='"
                    : "missing '='");
-    else if (ini_parse_string(line, add_key, ini) != 0)
-        report(ini, "missing '='");
+    else
+        return !ini->lost;
+    return false;
 }
 
-static void add_lines(struct ini *ini, const char *text, size_t left)
+/* Called by inih for each line, with room for `max` bytes. */
+static char *next_line(char *line, int max, void *arg)
 {
-    while (left > 0) {
-        const char *newline = memchr(text, '\n', left);
-        size_t len = newline != NULL ? (size_t)(newline - text) : left;
+    struct ini *ini = arg;
+    const char *text = ini->rest;
+    const char *newline = memchr(text, '\n', ini->left);
+    size_t len = newline != NULL ? (size_t)(newline - text) : ini->left;
 
-        ini->line++;
-        add_line(ini, text, len);
-        len += newline != NULL;
-        text += len;
-        left -= len;
+    if (ini->open)
+        report(ini, "missing '='");
+    ini->open = false;
+    if (ini->left == 0)
+        return NULL;
+    ini->line++;
+    ini->rest += len + (newline != NULL);
+    ini->left -= len + (newline != NULL);
+    ini->lost = ini->lost || (len > 0 && text[0] == '['); /* until its name is read */
+    if (check_bytes(ini, text, len) && len < (size_t)max) {
+        memcpy(line, text, len);
+        line[len] = '\0';
+        ini->open = check_line(ini, line);
     }
+    if (!ini->open)
+        line[0] = '\0';
+    return line;
 }
 
 static struct ini_line to_line(const struct ini *ini, const struct entry *entry)
@@ -331,7 +340,6 @@ static void free_entries(struct ini *ini)
         free(ini->entries[i].value);
     }
     free(ini->entries);
-    str_free(&ini->text);
 }
 
 int ini_read(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *arg, struct err *err)
@@ -345,7 +353,10 @@ int ini_read(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *a
                    ? -1
                    : err_set(err, MAS_DAMAGED, "%s: the file is larger than %d bytes", file,
                              INI_FILE_MAX);
-    add_lines(&ini, text, len);
+    ini.rest = text;
+    ini.left = len;
+    if (ini_parse_stream(next_line, &ini, add_key, &ini) == -2)
+        mem_fail();
     check_twice(&ini);
     tell_entries(&ini);
     free_entries(&ini);
