@@ -18,12 +18,12 @@
  * fails it prints one line and exits with 125; 126: PROGRAM cannot be run, 127: it is missing.
  */
 #include "base/file.h"
+#include "base/landlock.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "enter/init.h"
 #include "enter/options.h"
 #include "enter/privileges.h"
-#include "enter/probe.h"
 
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -36,6 +36,23 @@ enum {
     EXIT_MISSING = 127,
     ENVIRONMENT_MAX = 64 << 20, /* bytes; the kernel takes less */
 };
+
+enum { MODE_FILTER = 2 }; /* SECCOMP_MODE_FILTER */
+
+/* A kernel that takes filters looks for this one. */
+static bool has_seccomp(void)
+{
+    return prctl(PR_SET_SECCOMP, MODE_FILTER, NULL) == -1 && errno == EFAULT;
+}
+
+/* Prints what the kernel offers, as lines KEY=VALUE. Returns -1 if that fails. */
+static int print_probe(void)
+{
+    return printf("landlock=%d\nseccomp=%s\n", landlock_abi(), has_seccomp() ? "yes" : "no") > 0 &&
+                   fflush(stdout) == 0
+               ? 0
+               : -1;
+}
 
 static int fail(const struct err *err, int code)
 {
@@ -159,7 +176,7 @@ int main(int argc, char **argv)
 
     int rc = options_parse(argc, argv, &options, &err);
     if (rc == 0 && options.probe) {
-        rc = probe_print();
+        rc = print_probe();
         options_free(&options);
         return rc == 0 ? 0 : EXIT_OWN;
     }
