@@ -275,3 +275,25 @@ crash_with_an_agent_left() {
     ok new -q -t pair --no-start --id "$id"
     [ "$(field "$id" .template)" = pair ]
 }
+
+@test "of several sessions all but the one that is none are removed, wherever it stands, and each failure is said" {
+    local at i ids kept
+    for at in 0 1 2; do
+        ids=()
+        for i in 1 2; do
+            new_session -t solo --no-start
+            ids+=("$ID")
+        done
+        fails 3 rm -f "${ids[@]:0:at}" nosuch "${ids[@]:at}"
+        [[ $stderr == *"cannot find session 'nosuch'"* ]]
+        [ -z "$("$MAS" list -q --all)" ]
+    done
+    fails 3 rm -f nosuch neither
+    [[ $stderr == *"'nosuch'"* && $stderr == *"'neither'"* ]]
+    # all are found before the first is removed: what comes to be the last meanwhile is not meant
+    new_session -t solo --no-start
+    kept=$ID
+    new_session -t solo --no-start
+    mas rm -f @last @last
+    [ "$("$MAS" list -q --all)" = "$kept" ]
+}
