@@ -309,7 +309,7 @@ runs_job() {
     printf 'SESSION_ID=%s\nHOST=gpu\nNAME=%s\nTEMPLATE=solo\nPARTITION=teams\nSUBMITTED_AT=2026-01-01T00:00:00Z\nJOB=%s\nSCRIPT=/x\nROOT=%s\nCOMMAND=x\nOPTIONS=x\n' \
         "$id" "$2" "$1" "${3-/r}" >"$T/store/$id/job"
     chmod 600 "$T/store/$id/job"
-    printf 'JOB=%s\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' "$1" >"$T/store/$id/run"
+    printf 'JOB=%s\nRESTARTS=0\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' "$1" >"$T/store/$id/run"
     echo "$1|RUNNING|0|0|n1|mas:$id|None" >>"$T/queue"
 }
 # srun_is SCRIPT: what `srun` does; "$@" is the command for the node, $JOB the number of the job, `seal` prints the
@@ -482,12 +482,12 @@ steps() { grep -c . "$T/steps"; }
     ok logs big
     [ "$output" = '' ]
     [[ $stderr = *"job 7 of session 'big' is gone: it did not start"* ]]
-    printf 'JOB=7\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' >"$T/store/$id/run"
+    printf 'JOB=7\nRESTARTS=0\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\n' >"$T/store/$id/run"
     chmod 600 "$T/store/$id/run"
     rm "$T/store/.jobs/answer"
     mas list
     [[ $output = *'gone: it was killed, or its node went down'* ]]
-    printf 'JOB=7\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\nENDED_AT=2026-01-01T01:00:00Z\nHOW=idle\n' >"$T/store/$id/run"
+    printf 'JOB=7\nRESTARTS=0\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\nENDED_AT=2026-01-01T01:00:00Z\nHOW=idle\n' >"$T/store/$id/run"
     rm "$T/store/.jobs/answer"
     mas list
     [[ $output = *'ended: idle'* ]]

@@ -425,7 +425,7 @@ END
     : >"$T/jobs"
     ask_again
     [[ "$(job_state)" == gone:* ]]
-    printf 'JOB=12\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\nENDED_AT=2026-01-01T00:10:00Z\nHOW=idle\n' \
+    printf 'JOB=12\nRESTARTS=0\nNODE=n1\nSTARTED_AT=2026-01-01T00:00:00Z\nENDED_AT=2026-01-01T00:10:00Z\nHOW=idle\n' \
         >"$STORE/$ID/run"
     echo "12|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
     ask_again
@@ -540,7 +540,7 @@ END
     [ "$output" = 'module: command not found\x1b[2J' ]
 }
 
-# up [LINE...]: what the job writes when its team is up, with these lines too.
+# up RESTARTS=N [LINE...]: what the job writes when its team is up.
 up() { printf '%s\n' JOB=12 NODE=n1 STARTED_AT=2026-01-01T00:00:00Z "$@" >"$STORE/$ID/run"; }
 # team_is_up: a verb reaches the node.
 team_is_up() {
@@ -567,11 +567,9 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     run ! grep '^srun' "$T/calls"
     ok status --all-hosts
     [[ $output == *gpu*'1 job has begun, and the team is not up yet'* ]]
-    up
-    team_is_up
-    # the same job after a requeue, on another node: what the first time has written counts no more
     up RESTARTS=0
     team_is_up
+    # the same job after a requeue, on another node: what the first time has written counts no more
     echo "12|RUNNING|1|0|n2|mas:$ID|None" >"$T/jobs"
     ask_again
     fails 4 status gpu:shop
