@@ -156,6 +156,12 @@ complain 'only base/proc_end.c takes apart how a process has ended (others ask p
     grep -E '[^A-Za-z0-9_](WIF(EXITED|SIGNALED)|WEXITSTATUS|WTERMSIG)[ \t]*\(' "$code" |
         grep -v '^src/base/proc_end\.c:'
 )
+complain 'only base/ and the walls know what only Linux has: see base/path.h, proc.h, watch.h, signals.h, sock.h' < <(
+    {
+        grep -E '(^|[^A-Za-z0-9_])(O_PATH|(SYS_)?pidfd(_[a-z_]+)?|signalfd(_siginfo)?|inotify(_[a-z0-9_]+)?|memfd_create|SOCK_SEQPACKET|renameat2|RENAME_(NOREPLACE|EXCHANGE)|prctl|SYS_close_range)([^A-Za-z0-9_]|$)' "$code"
+        grep -nE '^[^/]*"/(proc|sys)/' "${sources[@]}"
+    } | grep -vE '^src/(base|wall|enter|filter|network)/'
+)
 complain 'only fleet/slurm.c knows the programs of Slurm' < <(
     grep -rnE '"(sbatch|squeue|scancel|scontrol|sacct)["_ ]' src | grep -v '^src/fleet/slurm\.c:'
 )

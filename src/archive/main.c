@@ -10,7 +10,6 @@
 #include "base/proc.h"
 #include "filter/filter.h"
 
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -22,8 +21,8 @@ static int follow_mas(void)
     int type = 0;
     socklen_t len = sizeof type;
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    proc_end_with_parent(SIGKILL);
+    proc_gain_nothing();
     if (getsockopt(PARENT_SOCKET, SOL_SOCKET, SO_TYPE, &type, &len) == -1)
         return -1;
     return loop_wait_for(PARENT_SOCKET, POLLRDHUP, 0) == 0 ? 0 : -1;

@@ -232,11 +232,11 @@ static int make_symlink(struct unpacker *u, int at, const char *rel, size_t leve
  * links. */
 static int open_parent(const struct unpacker *u, const char *rel)
 {
-    int at = openat(u->unpack->dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int at = openat(u->unpack->dir, ".", PATH_PLACE | O_CLOEXEC);
 
     for (const char *slash; at != -1 && (slash = strchr(rel, '/')) != NULL; rel = slash + 1) {
         _cleanup_free_ char *name = mem_dupn(rel, (size_t)(slash - rel));
-        int next = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int next = openat(at, name, PATH_PLACE | O_NOFOLLOW | O_CLOEXEC);
         (void)close(at);
         at = next;
     }

@@ -11,6 +11,7 @@
 #include "base/time.h"
 
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/statvfs.h>
 
 #define TOO_LARGE "cannot read '%s': it is larger than %zu bytes"
@@ -102,6 +103,11 @@ int file_read_if_there(int dir, const char *name, size_t max, char **ret, size_t
         return 0;
     *err = why;
     return -1;
+}
+
+int file_in_memory(const char *name)
+{
+    return memfd_create(name, MFD_CLOEXEC);
 }
 
 bool file_is_wrong(const struct err *err)

@@ -15,6 +15,8 @@ int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len
 /* The same for a file that need not exist. Returns 1, 0 if there is none, or -1. */
 int file_read_if_there(int dir, const char *name, size_t max, char **ret, size_t *ret_len,
                        struct err *err);
+/* Returns an empty file that no directory has, open to read and write, or -1 with errno. */
+int file_in_memory(const char *name);
 /* Reads the descriptor `fd` (a pipe, or a file opened by path) to its end, at most `max` bytes.
  * `name` is for messages. *ret is NUL-terminated; the caller frees it. err->number is EFBIG if
  * there is more. */

@@ -138,6 +138,21 @@ int path_open_above(int dir, const char *rel, const char **ret_name)
     return path_open_beneath(dir, above, O_RDONLY | O_DIRECTORY);
 }
 
+const char *path_fd(int fd, char buf[PATH_FD_TEXT])
+{
+    (void)snprintf(buf, PATH_FD_TEXT, "/proc/self/fd/%d", fd);
+    return buf;
+}
+
+char *path_of(int fd)
+{
+    char link[PATH_FD_TEXT];
+    char path[PATH_MAX];
+    ssize_t n = readlink(path_fd(fd, link), path, sizeof path);
+
+    return n > 0 && n < (ssize_t)sizeof path ? mem_dupn(path, (size_t)n) : NULL;
+}
+
 /* Reads all names from `dir` and closes it. */
 static int read_names(DIR *dir, char ***ret)
 {

@@ -3,6 +3,11 @@
  */
 #pragma once
 
+/* Flags of open(2) that need no right to read: for a directory from which other names are opened,
+ * and for anything that is only looked at. */
+#define PATH_PLACE (O_PATH | O_DIRECTORY)
+#define PATH_ENTRY O_PATH
+
 /*
  * Opens `rel` below the directory open at `dir`, never outside it and never through a symbolic
  * link. Uses openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS); on kernels before 5.6, or in a sandbox
@@ -48,6 +53,13 @@ int path_list_in(int dir, const char *name, char ***ret, struct err *err);
 
 /* Creates the missing directories of a path with mode 0755 less the umask, as mkdir -p does. */
 int path_make_dirs(const char *path, struct err *err);
+
+enum { PATH_FD_TEXT = 32 };
+/* Writes a path to what is open at `fd` to `buf`, for calls that take no descriptor. It is good in
+ * this process, as long as that is open. */
+const char *path_fd(int fd, char buf[PATH_FD_TEXT]);
+/* Returns where an open directory is, or NULL. The caller frees it. */
+char *path_of(int fd);
 
 /* Returns the absolute path without links, or NULL with errno. The caller frees it. */
 char *path_canonical(const char *path);

@@ -10,13 +10,13 @@
 
 #include "base/loop.h"
 #include "base/proc_internal.h"
+#include "base/signals.h"
 #include "base/time.h"
 
 #include <linux/close_range.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 
 /* In the child: installs these descriptors as 0, 1, 2, ..., closes the rest at exec and resets the
@@ -72,7 +72,7 @@ __attribute__((noreturn)) static void become(const struct proc_spec *spec, const
         fds[3 + i] = spec->fds[i];
 
     if (spec->bound)
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        proc_end_with_parent(SIGKILL);
     if (spec->cwd != -1 && fchdir(spec->cwd) == -1)
         _exit(127);
     if (spec->raise_nofile)
@@ -211,7 +211,7 @@ int proc_go_on(const int *fds, size_t count, int watched)
 {
     if (install(fds, (int)count, NULL) == -1)
         return -1;
-    (void)syscall(SYS_close_range, (unsigned)count, ~0U, 0U);
+    proc_close_from((unsigned)count);
     if (fcntl(watched, F_SETOWN, getpid()) == -1 ||
         fcntl(watched, F_SETFL, O_NONBLOCK | O_ASYNC) == -1)
         return -1;
@@ -227,7 +227,7 @@ pid_t proc_start_here(const char *file, char *const *argv, char *const *envp, co
 
     if (pid != 0)
         return pid;
-    (void)prctl(PR_SET_PDEATHSIG, SIGHUP);
+    proc_end_with_parent(SIGHUP);
     if (getppid() == parent && (dir == NULL || chdir(dir) == 0))
         exec_clean((int[]){0, 1, 2}, 3, file, argv, envp);
     _exit(127);
@@ -269,17 +269,9 @@ int proc_run(const char *file, char *const *argv, int *ret_status, struct err *e
 }
 
 enum {
-    TIED_SIGNALS = 4,
     TIED_PIECE = 4096, /* PIPE_BUF: a pipe that has room takes so much without blocking */
     TIED_END_MS = 2000, /* between SIGINT and SIGKILL */
 };
-
-/* Returns the first signal that is waiting, 0 if there is none. */
-static int next_signal(int fd)
-{
-    struct signalfd_siginfo info;
-    return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
-}
 
 /* What a tied child prints on one of its descriptors. */
 struct tied_stream {
@@ -394,7 +386,7 @@ static int wait_tied(const struct proc_tied *tied, struct tied_child *child, int
             end_silent(tied, child, err);
             break;
         }
-        for (int sig; (sig = next_signal(child->signals)) != 0;) {
+        for (int sig; (sig = signals_next(child->signals)) != 0;) {
             *ret_signal = *ret_signal != 0 ? *ret_signal : sig;
             (void)kill(child->pid, sig);
         }
@@ -437,7 +429,7 @@ static pid_t start_tied(const struct proc_tied *tied, struct tied_child *child)
     }
     pid_t pid = fork();
     if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGINT); /* srun kills its step at SIGHUP */
+        proc_end_with_parent(SIGINT); /* srun kills its step at SIGHUP */
         if (getppid() == parent)
             exec_clean(standard, 3, tied->file, tied->argv, tied->envp);
         _exit(errno == ENOENT ? 127 : 126);
@@ -448,19 +440,15 @@ static pid_t start_tied(const struct proc_tied *tied, struct tied_child *child)
 
 int proc_run_tied(const struct proc_tied *tied, int *ret_status, int *ret_signal, struct err *err)
 {
-    static const int passed[TIED_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0};
     struct tied_child child = {
         .pidfd = -1,
         .streams = {{.from = -1, .to = STDOUT_FILENO}, {.from = -1, .to = STDERR_FILENO}}};
     struct err why = ERR_INIT;
-    sigset_t set;
     sigset_t before;
 
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < TIED_SIGNALS; i++)
-        (void)sigaddset(&set, passed[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, &before);
-    child.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    (void)sigprocmask(SIG_BLOCK, NULL, &before);
+    child.signals = signals_open(passed);
     child.pid = start_tied(tied, &child);
     *ret_signal = 0;
     if (child.pid == -1) {

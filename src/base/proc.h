@@ -35,8 +35,9 @@ enum { PROC_FDS_MAX = 128 };
 
 struct proc {
     pid_t pid;
-    int pidfd, out, err;
-    bool by_starter; /* pidfd is its PROC_STARTER_ANSWERS, see base/proc_starter.h */
+    int end_fd; /* becomes readable when it has ended */
+    int out, err;
+    bool by_starter; /* end_fd is its PROC_STARTER_ANSWERS, see base/proc_starter.h */
     size_t output_max;
     int64_t deadline; /* monotonic ms */
     int timeout_ms;
@@ -143,6 +144,21 @@ int proc_exec(const char *file, char *const *argv, char *const *envp, struct err
 /* fork(), for a child that continues in this program. */
 pid_t proc_fork(void);
 
+/* A descriptor that becomes readable when a process ends, so that it cannot be mistaken for another
+ * one; -1 with errno. */
+int proc_open(pid_t pid);
+/* Kills the process that is open there. */
+void proc_kill(int end_fd);
+
+/* What this process says of itself. */
+void proc_set_name(const char *name); /* at most 15 bytes */
+void proc_end_with_parent(int sig); /* gets this signal when its parent ends */
+void proc_adopt_orphans(void); /* becomes the parent of descendants that lose theirs */
+void proc_gain_nothing(void); /* no exec gives it more rights than it has */
+/* Closes the descriptors from `first` to `last`, and from `first` on. */
+void proc_close_range(unsigned first, unsigned last);
+void proc_close_from(unsigned first);
+
 /* What holds the resources of a program and of everything that it starts. */
 struct proc_bounds {
     int group; /* the directory of the cgroup that it enters; -1: none */
@@ -243,6 +259,10 @@ struct proc_usage {
 bool proc_measure(pid_t pid, struct proc_usage *ret);
 /* Returns how many children the main thread of a process has; -1: unknown. */
 int proc_count_children(pid_t pid);
+/* Returns how many descriptors a process has open; 0: unknown. */
+size_t proc_count_files(pid_t pid);
+/* Returns the path of its program, or NULL. The caller frees it. */
+char *proc_program(pid_t pid);
 /* Returns how many processes and threads this user has; 0: unknown. */
 uint64_t proc_count_tasks(void);
 /* Returns true if the process runs the same program file as this process. */

@@ -44,15 +44,15 @@ static int start(const struct proc_spec *spec, const int standard[3], pid_t *ret
     if (starter != -1)
         return proc_ask_starter(starter, spec, standard, ret_pid);
     pid_t pid = proc_fork_into(spec, standard);
-    int pidfd = pid == -1 ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
-    if (pidfd == -1 && pid != -1) {
+    int end_fd = pid == -1 ? -1 : proc_open(pid);
+    if (end_fd == -1 && pid != -1) {
         int saved = errno;
         (void)kill(pid, SIGKILL);
         (void)proc_await(pid, NULL);
         errno = saved;
     }
     *ret_pid = pid;
-    return pidfd;
+    return end_fd;
 }
 
 int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
@@ -70,11 +70,11 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
         return -1;
     }
     pid_t pid;
-    int pidfd = start(spec, (int[]){in, out[1], errs[1]}, &pid);
+    int end_fd = start(spec, (int[]){in, out[1], errs[1]}, &pid);
     int saved = errno;
     close(out[1]);
     close(errs[1]);
-    if (pidfd == -1) {
+    if (end_fd == -1) {
         errno = saved;
         (void)err_errno(err, "cannot start '%s'", spec->file);
         close(out[0]);
@@ -84,7 +84,7 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
     (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
     (void)fcntl(errs[0], F_SETFL, O_NONBLOCK);
     *ret = (struct proc){.pid = pid,
-                         .pidfd = pidfd,
+                         .end_fd = end_fd,
                          .by_starter = starter != -1,
                          .out = out[0],
                          .err = errs[0],
@@ -131,7 +131,7 @@ static void release(struct proc *proc)
 {
     fd_closep(&proc->out);
     fd_closep(&proc->err);
-    fd_closep(&proc->pidfd);
+    fd_closep(&proc->end_fd);
     proc->pid = 0;
 }
 
@@ -148,7 +148,7 @@ bool proc_take_end(struct proc *proc, pid_t pid, int status)
 static int wait_for_end(const struct proc *proc, int *ret_status)
 {
     if (proc->by_starter)
-        return proc_ask_status(proc->pidfd, ret_status);
+        return proc_ask_status(proc->end_fd, ret_status);
     return proc_await(proc->pid, ret_status);
 }
 
@@ -157,14 +157,14 @@ static void kill_it(const struct proc *proc)
     static const int sig = SIGKILL;
 
     if (proc->by_starter)
-        (void)send(proc->pidfd, &sig, sizeof sig, MSG_NOSIGNAL | MSG_DONTWAIT);
+        (void)send(proc->end_fd, &sig, sizeof sig, MSG_NOSIGNAL | MSG_DONTWAIT);
     else
         (void)kill(proc->pid, SIGKILL);
 }
 
 int proc_handle(const struct proc *proc)
 {
-    return fcntl(proc->pidfd, F_DUPFD_CLOEXEC, 0);
+    return fcntl(proc->end_fd, F_DUPFD_CLOEXEC, 0);
 }
 
 void proc_interrupt(int handle)
@@ -251,7 +251,7 @@ static int reap(struct proc *proc, struct proc_result *ret, struct err *err)
 
 static void want(const struct proc *proc, struct loop *loop)
 {
-    loop_want(loop, proc->pidfd, POLLIN);
+    loop_want(loop, proc->end_fd, POLLIN);
     loop_want(loop, proc->out, POLLIN);
     loop_want(loop, proc->err, POLLIN);
 }
@@ -260,7 +260,7 @@ static void want(const struct proc *proc, struct loop *loop)
  * 0 or -1. */
 static int take(struct proc *proc, struct loop *loop, struct proc_result *ret, struct err *err)
 {
-    bool ended = loop_got(loop, proc->pidfd) != 0;
+    bool ended = loop_got(loop, proc->end_fd) != 0;
 
     drain_errors(proc, &ret->err);
     const char *wrong = drain(&proc->out, &ret->out, proc->output_max);

@@ -35,7 +35,7 @@ bool proc_is_alive(const struct proc_id *id)
 /* Opens a descriptor for exactly this process; -1 if it is gone. */
 static int open_process(const struct proc_id *id)
 {
-    int fd = (int)syscall(SYS_pidfd_open, id->pid, 0);
+    int fd = proc_open(id->pid);
     if (fd != -1 && !proc_is_alive(id)) {
         close(fd);
         return -1;

@@ -10,10 +10,10 @@
 
 #include "base/loop.h"
 #include "base/proc_internal.h"
+#include "base/signals.h"
 #include "base/sock.h"
 
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -39,7 +39,7 @@ int proc_ask_starter(int socket, const struct proc_spec *spec, const int standar
         errno = E2BIG;
         return -1;
     }
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
+    if (sock_pair(pair) == -1)
         return -1;
     int rc =
         sock_send_files(socket, request.data, request.len,
@@ -163,11 +163,10 @@ static void take_signal(struct started *program)
 
 static void reap(struct starter_state *state)
 {
-    struct signalfd_siginfo info;
     int status;
     pid_t pid;
 
-    while (read(state->signals, &info, sizeof info) == (ssize_t)sizeof info)
+    while (signals_next(state->signals) != 0)
         ;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         size_t i = 0;
@@ -239,22 +238,19 @@ __attribute__((noreturn)) static void become_starter(const struct proc_starter *
     struct starter_state *state = mem_alloc(sizeof *state);
     sigset_t set;
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)prctl(PR_SET_NAME, starter->name);
+    proc_end_with_parent(SIGKILL);
+    proc_set_name(starter->name);
     /* So that no process of this user can write into its memory; an exec ends that. */
     (void)prctl(PR_SET_DUMPABLE, 0);
     /* What asks the other process to end is not for this one, which ends with it. */
     (void)sigfillset(&set);
     (void)sigprocmask(SIG_SETMASK, &set, NULL);
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
     (void)signal(SIGCHLD, SIG_DFL);
     if (getppid() != parent || keep_only(starter, socket) == -1 ||
         fcntl(socket, F_SETFL, O_NONBLOCK) == -1)
         _exit(1);
-    *state = (struct starter_state){.starter = starter,
-                                    .requests = socket,
-                                    .signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)};
+    *state = (struct starter_state){
+        .starter = starter, .requests = socket, .signals = signals_open((const int[]){SIGCHLD, 0})};
     if (state->signals == -1)
         _exit(1);
     run(state);
@@ -267,7 +263,7 @@ int proc_starter_fork(struct proc_starter *starter, struct err *err)
 
     starter->pid = 0;
     starter->socket = -1;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
+    if (sock_pair(pair) == -1)
         return err_errno(err, "cannot make a process that starts programs");
     pid_t pid = proc_fork();
     if (pid == 0)

@@ -171,3 +171,28 @@ uint64_t proc_count_tasks(void)
         (void)closedir(dir);
     return count;
 }
+
+size_t proc_count_files(pid_t pid)
+{
+    char path[40];
+    size_t count = 0;
+    const struct dirent *d;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
+    DIR *dir = opendir(path);
+    while (dir != NULL && (d = readdir(dir)) != NULL)
+        count += isdigit((unsigned char)d->d_name[0]) != 0;
+    if (dir != NULL)
+        (void)closedir(dir);
+    return count;
+}
+
+char *proc_program(pid_t pid)
+{
+    char link[40];
+    char path[PATH_MAX];
+
+    (void)snprintf(link, sizeof link, "/proc/%ld/exe", (long)pid);
+    ssize_t len = readlink(link, path, sizeof path - 1);
+    return len > 0 ? mem_dupn(path, (size_t)len) : NULL;
+}

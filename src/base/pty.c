@@ -57,3 +57,21 @@ int pty_make_raw(int tty, struct termios *ret)
     *ret = was;
     return 0;
 }
+
+static bool read_number(const char *path, long *ret)
+{
+    char buf[32] = "";
+    FILE *file = fopen(path, "re");
+    bool got = file != NULL && fgets(buf, sizeof buf, file) != NULL;
+
+    if (file != NULL)
+        (void)fclose(file);
+    *ret = strtol(buf, NULL, 10);
+    return got && *ret >= 0;
+}
+
+bool pty_count(long *ret_used, long *ret_max)
+{
+    return read_number("/proc/sys/kernel/pty/max", ret_max) &&
+           read_number("/proc/sys/kernel/pty/nr", ret_used);
+}

@@ -24,6 +24,10 @@ bool pty_is_hidden(int master);
  * can be seen. */
 size_t pty_unread(int slave);
 
+/* Tells how many pseudo-terminals there are in the system, and how many there may be. Returns false
+ * if that is unknown. */
+bool pty_count(long *ret_used, long *ret_max);
+
 /* Makes a terminal pass on every byte unchanged. *ret receives the previous settings, for
  * tcsetattr(). Returns -1 with errno on failure. */
 int pty_make_raw(int tty, struct termios *ret);

@@ -92,6 +92,11 @@ int sock_accept(int listener, pid_t *ret_peer)
     return TAKE_FD(fd);
 }
 
+int sock_pair(int ret[2])
+{
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret);
+}
+
 ssize_t sock_receive_message(int fd, void *buf, size_t size, int flags)
 {
     ssize_t n = recv(fd, buf, size, flags);

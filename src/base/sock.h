@@ -6,7 +6,7 @@
 
 /* Listens at `name`, to which only the owner can connect. Replaces an existing file: the caller
  * holds the lock that guarantees that no process listens there. The name is moved into place once
- * connections are possible (inotify: IN_MOVED_TO). Returns a non-blocking descriptor, or -1. */
+ * connections are possible (base/watch.h: WATCH_CAME). Returns a non-blocking descriptor, or -1. */
 int sock_listen(int dir, const char *name, struct err *err);
 
 /* Connects to a process of this user without blocking. Returns the descriptor, or -1 with errno
@@ -30,7 +30,9 @@ typedef void sock_seen(const char *path, bool listens, ino_t inode, void *arg);
  * them. Fails if the kernel does not tell, or tells too much. */
 int sock_each(sock_seen *on_seen, void *arg, struct err *err);
 
-/* Receives one message of a SOCK_SEQPACKET socket, as recv(2). If the other end was closed with
+/* Makes a pair of sockets that keep the bounds of messages. Returns -1 with errno. */
+int sock_pair(int ret[2]);
+/* Receives one message of such a socket, as recv(2). If the other end was closed with
  * messages unread, the kernel reports that before the messages that still wait here: they are
  * received all the same. */
 ssize_t sock_receive_message(int fd, void *buf, size_t size, int flags);

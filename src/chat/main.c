@@ -8,13 +8,13 @@
 #include "base/landlock.h"
 #include "base/loop.h"
 #include "base/path.h"
+#include "base/proc.h"
+#include "base/signals.h"
 #include "base/time.h"
 #include "filter/filter.h"
 
 #include <libgen.h>
 #include <locale.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 
 enum {
     RETRY_MIN_MS = 20,
@@ -115,13 +115,11 @@ static void read_keys(struct chat_program *pane)
 
 static void handle_signal(struct chat_program *pane)
 {
-    struct signalfd_siginfo info;
+    int sig = signals_next(pane->signals);
 
-    if (read(pane->signals, &info, sizeof info) != (ssize_t)sizeof info)
-        return;
-    if (info.ssi_signo == SIGWINCH)
+    if (sig == SIGWINCH)
         view_repaint(&pane->chat.view);
-    else
+    else if (sig != 0)
         pane->ends = true;
 }
 
@@ -170,36 +168,22 @@ static void run(struct chat_program *pane)
     }
 }
 
-/* Makes signals readable from a descriptor. */
-static int catch_signals(void)
-{
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGWINCH);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGHUP);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int prepare(struct chat_program *pane, char *dir, const char *agent, struct err *err)
 {
     struct chat *chat = &pane->chat;
 
     pane->parent = getppid();
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    proc_end_with_parent(SIGTERM);
+    proc_gain_nothing();
     chat->agent = agent;
-    chat->dir = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    chat->dir = open(dir, PATH_PLACE | O_NOFOLLOW | O_CLOEXEC);
     if (chat->dir == -1)
         return err_errno(err, "cannot open '%s'", dir);
-    chat->run = openat(chat->dir, "run", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    chat->run = openat(chat->dir, "run", PATH_PLACE | O_NOFOLLOW | O_CLOEXEC);
     if (chat->run == -1)
         return err_errno(err, "cannot open '%s/run'", dir);
     chat->session = mem_dup(basename(dir));
-    pane->signals = catch_signals();
+    pane->signals = signals_open((const int[]){SIGWINCH, SIGTERM, SIGHUP, SIGINT, 0});
     chat->line = line_new(err);
     return pane->signals == -1 || chat->line == NULL ? -1 : 0;
 }

@@ -1,12 +1,11 @@
 /* The part of client/roster.h that waits for starting hosts. */
 #include "base/loop.h"
 #include "base/time.h"
+#include "base/watch.h"
 #include "client/roster.h"
 #include "client/survey.h"
 #include "store/session.h"
 #include "tmux/tmux.h"
-
-#include <sys/inotify.h>
 
 enum { COMING_MS = 5000 }; /* time limit for a started host to listen */
 
@@ -26,24 +25,20 @@ bool roster_listens(const struct roster *roster, size_t i)
 static void await(const struct roster *roster, const bool *wanted, int timeout_ms)
 {
     int64_t end = time_monotonic_ms() + timeout_ms;
-    _cleanup_close_ int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    _cleanup_close_ int watch = watch_open();
 
-    for (size_t i = 0; watch != -1 && i < roster->team_count; i++) {
-        char path[32];
-        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", roster->teams[i].run);
-        (void)inotify_add_watch(watch, path, IN_MOVED_TO);
-    }
+    for (size_t i = 0; watch != -1 && i < roster->team_count; i++)
+        (void)watch_add(watch, roster->teams[i].run, WATCH_CAME);
     for (size_t i = 0; watch != -1 && i < roster->count; i++) {
         const struct host_call *call = &roster->calls[i];
         if (call->answer != HOST_ABSENT || call->run == -1 ||
             (wanted != NULL && !wanted[roster->agents[i].team]))
             continue;
         while (!roster_listens(roster, i)) {
-            char events[4096];
             int64_t left = end - time_monotonic_ms();
             if (left <= 0 || loop_wait_for(watch, POLLIN, (int)left) == 0)
                 return;
-            (void)!read(watch, events, sizeof events);
+            (void)watch_read(watch, NULL, NULL);
         }
     }
 }

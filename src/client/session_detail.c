@@ -7,6 +7,7 @@
 
 #include "client/session_detail.h"
 
+#include "base/proc.h"
 #include "client/look.h"
 #include "code/work.h"
 #include "memory/budgets.h"
@@ -228,15 +229,11 @@ int session_detail_exit_status(const struct roster_agent *agent, const struct tm
 
 char *session_detail_mas_dir(const struct roster_agent *agent)
 {
-    char path[PATH_MAX];
-    _cleanup_free_ char *link = mem_printf("/proc/%d/exe", (int)agent->status.host_pid);
-    ssize_t len = -1;
+    bool is_walled = agent->told && agent->status.wall.held_by[WALL_FILES][0] != '\0';
+    _cleanup_free_ char *program = is_walled ? proc_program((pid_t)agent->status.host_pid) : NULL;
+    const char *slash = program != NULL ? strrchr(program, '/') : NULL;
 
-    if (agent->told && agent->status.wall.held_by[WALL_FILES][0] != '\0')
-        len = readlink(link, path, sizeof path - 1);
-    while (len > 0 && path[len - 1] != '/')
-        len--;
-    return len > 1 ? mem_dupn(path, (size_t)len - 1) : NULL;
+    return slash != NULL && slash != program ? mem_dupn(program, (size_t)(slash - program)) : NULL;
 }
 
 static void put_next_wall(const struct session_bounds *bounds, size_t i, struct json_out *out)

@@ -1,9 +1,8 @@
 #include "cmd/brokered.h"
 
+#include "base/proc.h"
 #include "client/broker.h"
 #include "store/workspace.h"
-
-#include <sys/prctl.h>
 
 /* Returns the value of a variable, NULL if it is empty. */
 static const char *get(const char *name)
@@ -74,7 +73,7 @@ int call_check_agent(const struct call *call, struct err *err)
 {
     if (!is_brokered())
         return 0;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* an agent that kills its supervisor gains nothing */
+    proc_end_with_parent(SIGKILL); /* an agent that kills its supervisor gains nothing */
     if ((call->cmd->flags & CMD_AGENT) == 0) {
         (void)err_set(err, MAS_FAILED, "cannot run '%s': only a person may, and this is agent '%s'",
                       call->cmd->name, get(MAS_BROKERED_VARIABLE));

@@ -2,15 +2,13 @@
 
 #include "base/file.h"
 
-#include <sys/mman.h>
-
 static const int outputs[HELD_OUTPUTS] = {STDOUT_FILENO, STDERR_FILENO};
 
 void held_output_begin(struct held_output *held)
 {
     (void)fflush(stdout);
     for (size_t i = 0; i < HELD_OUTPUTS; i++) {
-        _cleanup_close_ int kept = memfd_create("output", MFD_CLOEXEC);
+        _cleanup_close_ int kept = file_in_memory("output");
         int to = kept != -1 ? fcntl(outputs[i], F_DUPFD_CLOEXEC, 3) : -1;
         if (to != -1 && dup2(kept, outputs[i]) == -1)
             fd_closep(&to);

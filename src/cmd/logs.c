@@ -11,13 +11,12 @@
 #include "base/path.h"
 #include "base/term_text.h"
 #include "base/time.h"
+#include "base/watch.h"
 #include "cmd.h"
 #include "cmd/jobs.h"
 #include "cmd/print.h"
 #include "cmd/targets.h"
 #include "store/workspace.h"
-
-#include <sys/inotify.h>
 
 enum {
     BLOCK = 64 * 1024,
@@ -252,32 +251,34 @@ static void show_new(struct sources *sources)
     }
 }
 
-/* The inotify watches on logs/ and on the workspace. The workspace is watched because removing a
+/* What watches logs/ and on the workspace. The workspace is watched because removing a
  * session moves it first, and an open directory gives no notice of its removal. */
 struct watches {
     int fd;
-    int session; /* watch descriptor of the workspace */
+    int session; /* number of the workspace */
     int dir; /* logs/, not owned */
+    bool moved; /* the session is being removed */
 };
 
-/* Reads events. Returns false if the session is being removed. */
-static bool read_events(const struct watches *watches)
+static void on_change(const struct watch_change *change, void *arg)
 {
-    _Alignas(struct inotify_event) char events[4096];
-    ssize_t n = read(watches->fd, events, sizeof events);
-    struct inotify_event event;
+    struct watches *watches = arg;
+
+    watches->moved =
+        watches->moved || (change->number == watches->session && (change->what & WATCH_MOVED) != 0);
+}
+
+/* Reads events. Returns false if the session is being removed. */
+static bool read_events(struct watches *watches)
+{
     struct stat st;
 
-    for (ssize_t i = 0; i + (ssize_t)sizeof event <= n; i += (ssize_t)(sizeof event + event.len)) {
-        memcpy(&event, events + i, sizeof event);
-        if (event.wd == watches->session && (event.mask & IN_MOVE_SELF) != 0)
-            return false;
-    }
-    return fstat(watches->dir, &st) == 0 && st.st_nlink > 0;
+    (void)watch_read(watches->fd, on_change, watches);
+    return !watches->moved && fstat(watches->dir, &st) == 0 && st.st_nlink > 0;
 }
 
 /* Prints new lines until the session is removed. */
-static void follow(struct sources *sources, const struct watches *watches)
+static void follow(struct sources *sources, struct watches *watches)
 {
     _cleanup_loop_ struct loop loop = LOOP_INIT;
 
@@ -295,21 +296,13 @@ static void follow(struct sources *sources, const struct watches *watches)
     }
 }
 
-static int watch_dir(const struct watches *watches, int dir, unsigned events)
-{
-    char path[32];
-
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", dir);
-    return inotify_add_watch(watches->fd, path, events | IN_ONLYDIR);
-}
-
 /* Starts to watch the logs. The caller closes watches->fd, also after a failure. */
 static int watch_logs(const struct roster_team *team, struct watches *watches, struct err *err)
 {
-    watches->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    watches->session = watch_dir(watches, team->dir, IN_MOVE_SELF | IN_DELETE);
+    watches->fd = watch_open();
+    watches->session = watch_add(watches->fd, team->dir, WATCH_MOVED | WATCH_DELETED);
     if (watches->session == -1 ||
-        watch_dir(watches, watches->dir, IN_MODIFY | IN_CREATE | IN_MOVED_TO) == -1)
+        watch_add(watches->fd, watches->dir, WATCH_WRITTEN | WATCH_CREATED | WATCH_CAME) == -1)
         return err_errno(err, "cannot follow the logs of session '%s'", roster_label(team).text);
     return 0;
 }

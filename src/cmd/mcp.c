@@ -269,7 +269,7 @@ static void handle_results(struct mcp_server *server)
     for (size_t i = server->count; i-- > 0;) {
         struct running *call = &server->calls[i];
         if (loop_got(&server->loop, call->proc.out) == 0 &&
-            loop_got(&server->loop, call->proc.pidfd) == 0)
+            loop_got(&server->loop, call->proc.end_fd) == 0)
             continue;
         handle_result(server, call);
         forget(server, i);
@@ -289,7 +289,7 @@ static void wait_and_serve(struct mcp_server *server, bool last)
     loop_want(loop, STDOUT_FILENO, len > 0 ? POLLOUT : 0);
     for (size_t i = 0; i < server->count; i++) {
         loop_want(loop, server->calls[i].proc.out, POLLIN);
-        loop_want(loop, server->calls[i].proc.pidfd, POLLIN);
+        loop_want(loop, server->calls[i].proc.end_fd, POLLIN);
     }
     if (loop_wait(loop, -1) <= 0)
         return;

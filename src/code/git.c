@@ -278,7 +278,7 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
     _cleanup_confine_ struct confine confine = CONFINE_INIT;
     if (git->confined)
         make_confine(git, program, &confine);
-    _cleanup_close_ int top = git->cwd > 0 ? -1 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int top = git->cwd > 0 ? -1 : open("/", PATH_PLACE | O_CLOEXEC);
     struct proc_spec spec = {
         .file = program,
         .argv = (char *const *)(uintptr_t)argv,

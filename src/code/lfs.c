@@ -47,7 +47,7 @@ void lfs_format(const struct lfs_pointer *pointer, struct str *to)
 
 int lfs_open(const char *dir, const struct lfs_pointer *pointer, bool *ret_damaged)
 {
-    _cleanup_close_ int top = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_close_ int top = open(dir, PATH_PLACE | O_NOFOLLOW | O_CLOEXEC);
     _cleanup_free_ char *name =
         mem_printf(LFS_STORE "/%.2s/%.2s/%s", pointer->oid, pointer->oid + 2, pointer->oid);
     struct stat st;

@@ -1,5 +1,7 @@
 #include "code/lfs_carry.h"
 
+#include "base/path.h"
+
 /* Names the first gap, and how many more there are. The caller frees it. */
 static char *name_gaps(char *const *gaps)
 {
@@ -13,7 +15,7 @@ int lfs_from_project(const struct repo *repo, const struct project *project, con
 {
     _cleanup_gaps_ struct lfs_gaps gaps = LFS_GAPS_INIT;
     _cleanup_close_ int top =
-        project->top != NULL ? open(project->top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        project->top != NULL ? open(project->top, PATH_PLACE | O_CLOEXEC) : -1;
     const struct lfs_sources from = {.dirs = {project->dir}, .tree = top};
     const struct git git = repo_git(repo);
     _cleanup_free_ char *revs = mem_printf("%s\n", commit);

@@ -121,7 +121,7 @@ static const char *find_tree(const struct linked_search *search, int own, const 
                              struct linked *linked)
 {
     _cleanup_free_ char *path = read_path(own, "gitdir", "", own_path);
-    _cleanup_close_ int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int top = open("/", PATH_PLACE | O_CLOEXEC);
     struct stat st;
 
     if (path == NULL || !str_ends(path, "/.git") || path[strlen("/.git")] == '\0')
@@ -177,7 +177,7 @@ static void add_listed(const struct linked_search *search, const char *agent, in
 static void add_repository(const struct linked_search *search, const char *agent)
 {
     _cleanup_free_ char *path = list_path(search, agent);
-    _cleanup_close_ int workspace = open(search->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int workspace = open(search->workspace, PATH_PLACE | O_CLOEXEC);
     const char *below = path + strlen(search->workspace) + 1;
     _cleanup_close_ int dir = path_open_beneath(workspace, below, O_RDONLY | O_DIRECTORY);
     _cleanup_strv_ char **names = NULL;

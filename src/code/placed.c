@@ -268,7 +268,7 @@ static int hash_files(const struct repo *repo, const char *agent, const struct s
     if (cwd == -1)
         return err_errno(err, "cannot open '%s'", tree);
     for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
-        _cleanup_close_ int fd = path_open_beneath(cwd, name, O_PATH | O_NOFOLLOW);
+        _cleanup_close_ int fd = path_open_beneath(cwd, name, PATH_ENTRY | O_NOFOLLOW);
         struct stat st;
         if (fd == -1 || fstat(fd, &st) == -1 || strchr(name, '\n') != NULL)
             continue;

@@ -58,7 +58,7 @@ static int find_dir(const char *spec, char **ret_dir, char **ret_ref, struct err
  */
 static bool is_inside(const char *path)
 {
-    _cleanup_close_ int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int dir = open(path, PATH_PLACE | O_CLOEXEC);
 
     return dir != -1 && faccessat(dir, ".git", F_OK, 0) == -1 &&
            faccessat(dir, "HEAD", F_OK, 0) == 0 && faccessat(dir, "objects", F_OK, 0) == 0 &&
@@ -220,7 +220,7 @@ int project_open(const char *spec, struct project *ret, struct err *err)
 
     if (git_check(err) == -1 || find_dir(spec, &project.path, &ref, err) == -1)
         return -1;
-    _cleanup_close_ int cwd = open(project.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int cwd = open(project.path, PATH_PLACE | O_CLOEXEC);
     if (cwd == -1)
         return err_errno(err, "cannot use project '%s'", project.path);
     if (check_owner(project.path, err) == -1 ||
@@ -247,7 +247,7 @@ static bool parse_identity(const char *text, struct project *project)
 
 int project_find_person(struct project *project, struct err *err)
 {
-    _cleanup_close_ int cwd = open(project->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int cwd = open(project->path, PATH_PLACE | O_CLOEXEC);
     const struct git git = {
         .cwd = cwd, .person = true, .settings = GIT_ARGS("safe.bareRepository=all")};
     _cleanup_free_ char *text = NULL;
@@ -316,7 +316,7 @@ static bool has_commit(const struct git *git, const char *oid)
 
 enum project_kind project_look(const struct git *own, const char *path, const char *base)
 {
-    _cleanup_close_ int cwd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int cwd = open(path, PATH_PLACE | O_CLOEXEC);
     const struct git there = {.cwd = cwd, .dir = is_inside(path) ? path : NULL};
     _cleanup_free_ char *roots = NULL;
     struct err ignored = ERR_INIT;
@@ -355,7 +355,7 @@ int project_reopen_same(const struct git *own, const char *path, const char *bas
 
 void project_find_submodule(const char *top, const char *path, char **ret)
 {
-    _cleanup_close_ int dir = top != NULL ? open(top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    _cleanup_close_ int dir = top != NULL ? open(top, PATH_PLACE | O_CLOEXEC) : -1;
     _cleanup_close_ int cwd = dir != -1 ? path_open_beneath(dir, path, O_RDONLY | O_DIRECTORY) : -1;
     const struct git there = {.cwd = cwd};
     struct err ignored = ERR_INIT;

@@ -137,7 +137,7 @@ static int keep_packs(int to, struct err *err)
 /* A shallow project names the commits whose parents it lacks. */
 static int copy_shallow(int to, const struct project *project, struct err *err)
 {
-    _cleanup_close_ int from = open(project->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int from = open(project->dir, PATH_PLACE | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
 

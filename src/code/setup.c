@@ -139,7 +139,7 @@ const char *setup_state_name(enum setup_state state)
 static bool is_same(const struct repo *repo, const char *agent, const char *hash)
 {
     _cleanup_free_ char *tree = repo_tree(repo, agent);
-    _cleanup_close_ int top = open(tree, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_close_ int top = open(tree, PATH_PLACE | O_NOFOLLOW | O_CLOEXEC);
     _cleanup_close_ int fd =
         top == -1 ? -1 : path_open_beneath(top, SETUP_SCRIPT, O_RDONLY | O_NONBLOCK);
     _cleanup_free_ char *text = NULL;

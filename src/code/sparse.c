@@ -69,7 +69,7 @@ static int read_patterns(const struct project *project, const struct git *git, c
     if (name == NULL)
         return refuse(project, path, err);
     *name++ = '\0';
-    _cleanup_close_ int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int dir = open(path, PATH_PLACE | O_CLOEXEC);
     if (dir == -1) /* git takes this for all files */
         return errno == ENOENT ? 0 : refuse(project, strerror(errno), err);
     if (file_read(dir, name, SPARSE_PATTERNS_MAX, ret, ret_len, &why) == 0 || why.number == ENOENT)
@@ -90,7 +90,7 @@ static int write_patterns(int to, const char *text, size_t len, struct err *err)
 int sparse_inherit(const char *code_git, const struct project *project, struct err *err)
 {
     _cleanup_close_ int cwd =
-        project->top != NULL ? open(project->top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        project->top != NULL ? open(project->top, PATH_PLACE | O_CLOEXEC) : -1;
     _cleanup_close_ int to = open(code_git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
     const struct git theirs = {.cwd = cwd};
@@ -127,7 +127,7 @@ int sparse_copy(const char *code_git, int to, struct str *config, struct err *er
 
     if (!sparse_is_used(code_git))
         return 0;
-    _cleanup_close_ int info = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int info = open(path, PATH_PLACE | O_CLOEXEC);
     if (info == -1)
         return err_errno(err, "cannot open '%s'", path);
     if (file_read(info, PATTERNS, SPARSE_PATTERNS_MAX, &text, &len, err) == -1 ||

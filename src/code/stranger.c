@@ -67,7 +67,7 @@ static int check_places(const struct stranger *stranger, const char *git_dir, st
     if (fstatat(stranger->fd, "commondir", &st, AT_SYMLINK_NOFOLLOW) == 0)
         return refuse(stranger, "it names another repository as its own", err);
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-        _cleanup_close_ int fd = path_open_beneath(stranger->fd, dirs[i], O_PATH | O_DIRECTORY);
+        _cleanup_close_ int fd = path_open_beneath(stranger->fd, dirs[i], PATH_PLACE);
         if (fd == -1)
             return refuse(stranger, "a directory of it is missing or a link", err);
     }
@@ -194,8 +194,7 @@ static int open_git(struct stranger *stranger, int tree, const char *tree_path, 
 
 static int open_tree(struct stranger *stranger, struct err *err)
 {
-    _cleanup_close_ int workspace =
-        open(stranger->repo->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int workspace = open(stranger->repo->workspace, PATH_PLACE | O_CLOEXEC);
     _cleanup_free_ char *path = mem_printf(CODE_DIR "/%s", stranger->agent);
 
     if (workspace == -1)
@@ -237,7 +236,7 @@ int stranger_open_linked(const struct repo *repo, const struct linked *linked, s
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
     _cleanup_free_ char *own = mem_printf("worktrees/%s", linked->name);
-    _cleanup_close_ int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int top = open("/", PATH_PLACE | O_CLOEXEC);
     bool is_view = strcmp(linked->agent, CODE_VIEW) == 0;
 
     stranger.repo = repo;

@@ -114,8 +114,8 @@ static int find_name(const struct repo *repo, const char *tree, const char *path
 static bool is_left_out(const struct project *project, const char *path)
 {
     _cleanup_close_ int top =
-        project->top != NULL ? open(project->top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    _cleanup_close_ int dir = top != -1 ? path_open_beneath(top, path, O_PATH) : -1;
+        project->top != NULL ? open(project->top, PATH_PLACE | O_CLOEXEC) : -1;
+    _cleanup_close_ int dir = top != -1 ? path_open_beneath(top, path, PATH_ENTRY) : -1;
 
     return top != -1 && dir == -1 && errno == ENOENT;
 }

@@ -97,7 +97,7 @@ static int set_active(const struct submodule_place *place, const struct submodul
 /* A repository that borrows has the commits without parents of the one that it borrows from. */
 static int copy_shallow(const struct repo *repo, int dir, struct err *err)
 {
-    _cleanup_close_ int from = open(repo->git, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int from = open(repo->git, PATH_PLACE | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
 

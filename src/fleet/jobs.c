@@ -202,7 +202,7 @@ int jobs_check_store(const char *store, struct err *err)
 
     if (proc_start(&spec, &proc, err) == -1)
         return -1;
-    bool answers = loop_wait_for(proc.pidfd, POLLIN, JOBS_DISK_MS) > 0;
+    bool answers = loop_wait_for(proc.end_fd, POLLIN, JOBS_DISK_MS) > 0;
     if (answers)
         (void)proc_finish(&proc, &result, &ignored);
     else

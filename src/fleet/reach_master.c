@@ -8,8 +8,6 @@
 #include "fleet/reach.h"
 #include "fleet/reach_internal.h"
 
-#include <sys/syscall.h>
-
 enum {
     HASH_CHARS = 16, /* of the destination, in the names of files */
     DIR_MAX = 60, /* bytes: a socket's path has 107, and ssh adds 17 while it makes one */
@@ -293,10 +291,10 @@ static void keep_only(int a, int b)
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         (void)dup2(null, fd);
     if (low > STDERR_FILENO + 1)
-        (void)syscall(SYS_close_range, STDERR_FILENO + 1U, low - 1, 0U);
+        proc_close_range(STDERR_FILENO + 1U, low - 1);
     if (high > low + 1)
-        (void)syscall(SYS_close_range, low + 1, high - 1, 0U);
-    (void)syscall(SYS_close_range, high + 1, ~0U, 0U);
+        proc_close_range(low + 1, high - 1);
+    proc_close_from(high + 1);
 }
 
 /* Like try_master(), in a process that goes on if this one ends. It has the lock until then. */

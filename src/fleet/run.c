@@ -8,6 +8,7 @@
 #include "fleet/run.h"
 
 #include "base/path.h"
+#include "base/signals.h"
 #include "base/time.h"
 #include "client/roster.h"
 #include "fleet/job.h"
@@ -18,7 +19,6 @@
 #include "store/session.h"
 #include "store/workspace.h"
 
-#include <sys/signalfd.h>
 #include <sys/utsname.h>
 
 static const char *const end_words[RUN_END_COUNT] = {"all agents ended", "idle", "stopped",
@@ -29,7 +29,7 @@ struct course {
     const struct run *run;
     const char *id;
     struct life life; /* with a tick that ends work when the session is to stop */
-    int signals; /* signalfd */
+    int signals; /* signals_open() */
     bool stop; /* a signal has said so */
     bool requeue; /* likewise */
     bool lost; /* another machine has the session */
@@ -37,21 +37,11 @@ struct course {
     bool recorded; /* the store says that it has started */
 };
 
-static void signal_set(sigset_t *ret)
-{
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
-
-    (void)sigemptyset(ret);
-    for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        (void)sigaddset(ret, signals[i]);
-}
+static const int caught[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, 0};
 
 void run_block_signals(void)
 {
-    sigset_t set;
-
-    signal_set(&set);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    signals_block(caught);
 }
 
 static void PRINTF_LIKE(2, 3) say(const struct course *course, const char *fmt, ...)
@@ -67,10 +57,8 @@ static void PRINTF_LIKE(2, 3) say(const struct course *course, const char *fmt, 
 
 static void read_signals(struct course *course)
 {
-    struct signalfd_siginfo info;
-
-    while (read(course->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo == SIGUSR1)
+    for (int sig; (sig = signals_next(course->signals)) != 0;)
+        if (sig == SIGUSR1)
             course->requeue = true;
         else
             course->stop = true;
@@ -361,12 +349,10 @@ int run_session(const struct run *run, enum run_end *ret_end, struct err *err)
 {
     struct course course = {
         .run = run, .id = run->options->id, .life = *run->life, .started = time(NULL)};
-    sigset_t set;
 
-    signal_set(&set);
     course.life.tick = is_to_stop;
     course.life.tick_arg = &course;
-    course.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    course.signals = signals_open(caught);
     if (course.signals == -1)
         return err_errno(err, "cannot wait for signals");
     int rc = run_to_end(&course, ret_end, err);

@@ -9,13 +9,12 @@
 
 #include "base/loop.h"
 #include "base/time.h"
+#include "base/watch.h"
 #include "client/hosts.h"
 #include "client/roster.h"
 #include "store/workspace.h"
 
-#include <sys/inotify.h>
-
-enum { RETRY_MS = 1000, EVENTS_MAX = 4096 };
+enum { RETRY_MS = 1000 };
 
 /* An agent and the connection to its host. */
 struct watched_agent {
@@ -31,7 +30,7 @@ struct run_watch {
     struct roster_team team;
     struct watched_agent *agents;
     size_t count;
-    int changes; /* inotify, for run/ */
+    int changes; /* a watch of run/ */
     int64_t quiet_since;
     struct loop loop;
 };
@@ -140,12 +139,9 @@ static void connect_all(struct run_watch *watch)
 
 static int watch_run(struct run_watch *watch, struct err *err)
 {
-    char path[32];
-
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", watch->team.run);
-    watch->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (inotify_add_watch(watch->changes, path,
-                          IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE) == -1)
+    watch->changes = watch_open();
+    if (watch_add(watch->changes, watch->team.run,
+                  WATCH_CREATED | WATCH_CAME | WATCH_DELETED | WATCH_CLOSED) == -1)
         return err_errno(err, "cannot watch the agents of session '%s'", watch->team.id);
     return 0;
 }
@@ -204,14 +200,6 @@ static void turn(struct run_watch *watch, struct watched_agent *agent)
         host_connection_close(&agent->host);
 }
 
-static void drop_changes(const struct run_watch *watch)
-{
-    char events[EVENTS_MAX];
-
-    while (read(watch->changes, events, sizeof events) > 0)
-        continue;
-}
-
 int run_watch_wait(struct run_watch *watch, int also, int64_t until, struct err *err)
 {
     bool late = false;
@@ -231,7 +219,7 @@ int run_watch_wait(struct run_watch *watch, int also, int64_t until, struct err 
     for (size_t i = 0; i < watch->count; i++)
         turn(watch, &watch->agents[i]);
     if (loop_got(&watch->loop, watch->changes) != 0)
-        drop_changes(watch);
+        (void)watch_read(watch->changes, NULL, NULL);
     connect_all(watch);
     judge(watch);
     return 0;

@@ -8,13 +8,13 @@
 #include "host/check.h"
 
 #include "base/loop.h"
+#include "base/proc.h"
 #include "base/time.h"
 #include "host/bounds.h"
 #include "host/supervisor.h"
 #include "session/launch.h"
 #include "store/workspace.h"
 
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum { ENDS_MS = 10000 }; /* time for a supervisor to kill its tree */
@@ -144,7 +144,7 @@ int check_run_held(void *arg, const struct check_program *program, int *ret_stat
 
     if (walled_check_make(of, program, &check, err) == -1)
         return -1;
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a killed supervisor leaves comes to here */
+    proc_adopt_orphans(); /* what a killed supervisor leaves comes to here */
     int rc = hold(of, &check, &held, err);
     if (rc == 0)
         rc = start(program, &check, &held, &supervisor, err);

@@ -94,7 +94,7 @@ int64_t code_tick(struct host *host, int64_t now)
 void code_want(const struct host *host, struct loop *loop)
 {
     if (host->code.runs)
-        loop_want(loop, host->code.proc.pidfd, POLLIN);
+        loop_want(loop, host->code.proc.end_fd, POLLIN);
 }
 
 void code_serve(struct host *host, struct loop *loop)
@@ -104,7 +104,7 @@ void code_serve(struct host *host, struct loop *loop)
     struct err err = ERR_INIT;
     struct code_figures figures;
 
-    if (!host->code.runs || loop_got(loop, host->code.proc.pidfd) == 0)
+    if (!host->code.runs || loop_got(loop, host->code.proc.end_fd) == 0)
         return;
     host->code.runs = false;
     if (host_finish_own(&host->code.proc, &result, &err) == 0 &&

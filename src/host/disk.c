@@ -175,7 +175,7 @@ int64_t disk_tick(struct host *host, int64_t now)
 void disk_want(const struct host *host, struct loop *loop)
 {
     if (host->disk.runs)
-        loop_want(loop, host->disk.proc.pidfd, POLLIN);
+        loop_want(loop, host->disk.proc.end_fd, POLLIN);
 }
 
 void disk_serve(struct host *host, struct loop *loop)
@@ -183,7 +183,7 @@ void disk_serve(struct host *host, struct loop *loop)
     struct proc_result result = PROC_RESULT_INIT;
     struct err err = ERR_INIT;
 
-    if (!host->disk.runs || loop_got(loop, host->disk.proc.pidfd) == 0)
+    if (!host->disk.runs || loop_got(loop, host->disk.proc.end_fd) == 0)
         return;
     bool failed = host_finish_own(&host->disk.proc, &result, &err) == -1 &&
                   err_wrap(&err, "cannot measure the disk space of the session") == -1;

@@ -131,14 +131,14 @@ int64_t display_tick(struct host *host, int64_t now)
 void display_want(const struct host *host, struct loop *loop)
 {
     if (host->display.runs)
-        loop_want(loop, host->display.proc.pidfd, POLLIN);
+        loop_want(loop, host->display.proc.end_fd, POLLIN);
 }
 
 void display_serve(struct host *host, struct loop *loop)
 {
     struct host_display *display = &host->display;
 
-    if (!display->runs || loop_got(loop, display->proc.pidfd) == 0)
+    if (!display->runs || loop_got(loop, display->proc.end_fd) == 0)
         return;
     display->runs = false;
     attention_answered(host, tmux_show_finish(&display->proc, host->pane_id));

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/signals.h"
 #include "base/time.h"
 #include "host/backend.h"
 #include "host/state.h"
@@ -19,8 +20,6 @@
 #include "store/workspace.h"
 
 #include <malloc.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <termios.h>
 
 enum {
@@ -88,17 +87,16 @@ static void leave(struct host *host, struct supervisor_times times)
 
 static void handle_signals(struct host *host)
 {
-    struct signalfd_siginfo info;
     struct supervisor_times times = child_times(host);
 
-    while (read(host->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGWINCH && host->backend->resize != NULL)
+    for (int sig; (sig = signals_next(host->signals)) != 0;) {
+        if (sig == SIGWINCH && host->backend->resize != NULL)
             host->backend->resize(host);
-        if (info.ssi_signo == SIGWINCH)
+        if (sig == SIGWINCH)
             attention_keys(host); /* a client of another size shows the pane */
-        if (info.ssi_signo == SIGHUP)
+        if (sig == SIGHUP)
             leave(host, times);
-        if (info.ssi_signo == SIGTERM)
+        if (sig == SIGTERM)
             leave(host, (struct supervisor_times){.terminate_ms = times.terminate_ms});
     }
     host_reap(host);
@@ -241,14 +239,7 @@ static int run_loop(struct host *host, struct err *err)
 /* Blocks the signals that mean something; from now on they come through a descriptor. */
 static int catch_signals(struct host *host, struct err *err)
 {
-    static const int wanted[] = {SIGHUP, SIGTERM, SIGCHLD, SIGWINCH};
-    sigset_t mask;
-
-    (void)sigemptyset(&mask);
-    for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
-        (void)sigaddset(&mask, wanted[i]);
-    (void)sigprocmask(SIG_BLOCK, &mask, NULL);
-    host->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    host->signals = signals_open((const int[]){SIGHUP, SIGTERM, SIGCHLD, SIGWINCH, 0});
     return host->signals == -1 ? err_errno(err, "cannot catch signals") : 0;
 }
 
@@ -269,7 +260,7 @@ static int begin(struct host *host, struct err *err)
         open_log(host, err) == -1)
         return -1;
     /* a process whose supervisor is killed becomes a child of this one */
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    proc_adopt_orphans();
     (void)snprintf(host->pane_id, sizeof host->pane_id, "%s", pane != NULL ? pane : "");
     host->child.rest = AGENT_ASLEEP;
     resources_open(host);

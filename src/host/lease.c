@@ -17,9 +17,6 @@
 #include "base/proc.h"
 #include "base/time.h"
 
-#include <linux/close_range.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 
 #define WATCH_NAME "mas-lease-watch" /* of the process */
@@ -70,7 +67,7 @@ static void kill_all(pid_t pid, int host)
         }
         free(ids);
     }
-    (void)syscall(SYS_pidfd_send_signal, host, SIGKILL, NULL, 0);
+    proc_kill(host);
 }
 
 static int watch(void *arg)
@@ -79,12 +76,12 @@ static int watch(void *arg)
     sigset_t all;
     int64_t next = 0;
 
-    (void)prctl(PR_SET_NAME, WATCH_NAME);
+    proc_set_name(WATCH_NAME);
     (void)setsid(); /* signals to the pane's processes are not for this one */
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
-    (void)syscall(SYS_close_range, FIRST_FD, ~0U, 0U); /* the lock of the host, too */
-    int host = (int)syscall(SYS_pidfd_open, self->host, 0);
+    proc_close_from(FIRST_FD); /* the lock of the host, too */
+    int host = proc_open(self->host);
     int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (host == -1 || getppid() != self->host)
         return 0; /* it has ended meanwhile */
@@ -231,9 +228,9 @@ int64_t host_lease_tick(struct host *host, int64_t now)
 void host_lease_want(const struct host *host, struct loop *loop)
 {
     if (host->lease.runs)
-        loop_want(loop, host->lease.renewer.pidfd, POLLIN);
+        loop_want(loop, host->lease.renewer.end_fd, POLLIN);
     if (host->lease.watched)
-        loop_want(loop, host->lease.watcher.pidfd, POLLIN);
+        loop_want(loop, host->lease.watcher.end_fd, POLLIN);
 }
 
 void host_lease_serve(struct host *host, struct loop *loop)
@@ -241,9 +238,9 @@ void host_lease_serve(struct host *host, struct loop *loop)
     struct proc_result result = PROC_RESULT_INIT;
     struct err err = ERR_INIT;
 
-    if (host->lease.watched && loop_got(loop, host->lease.watcher.pidfd) != 0)
+    if (host->lease.watched && loop_got(loop, host->lease.watcher.end_fd) != 0)
         start_watcher(host); /* somebody has killed it */
-    if (!host->lease.runs || loop_got(loop, host->lease.renewer.pidfd) == 0)
+    if (!host->lease.runs || loop_got(loop, host->lease.renewer.end_fd) == 0)
         return;
     host->lease.runs = false;
     if (proc_finish(&host->lease.renewer, &result, &err) == 0 && result.status != 0 &&

@@ -141,7 +141,7 @@ int64_t notify_tick(struct host *host, int64_t now)
 void notify_want(const struct host *host, struct loop *loop)
 {
     if (host->notify.runs)
-        loop_want(loop, host->notify.proc.pidfd, POLLIN);
+        loop_want(loop, host->notify.proc.end_fd, POLLIN);
 }
 
 void notify_serve(struct host *host, struct loop *loop)
@@ -149,7 +149,7 @@ void notify_serve(struct host *host, struct loop *loop)
     struct proc_result result = PROC_RESULT_INIT;
     struct err err = ERR_INIT;
 
-    if (!host->notify.runs || loop_got(loop, host->notify.proc.pidfd) == 0)
+    if (!host->notify.runs || loop_got(loop, host->notify.proc.end_fd) == 0)
         return;
     host->notify.runs = false;
     if (host_finish_own(&host->notify.proc, &result, &err) == -1)

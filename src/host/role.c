@@ -141,7 +141,7 @@ static void add_project(const struct host *host, bool starts_there, struct str *
     const char *path = env_get(host->env, "MAS_CODE_DIR");
     const char *branch = env_get(host->env, "MAS_CODE_BRANCH");
     _cleanup_free_ char *part = mem_printf(CODE_DIR "/%s", repo_dir_of(&host->team, host->agent));
-    _cleanup_close_ int dir = path_open_beneath(host->dir, part, O_PATH | O_DIRECTORY);
+    _cleanup_close_ int dir = path_open_beneath(host->dir, part, PATH_PLACE);
 
     if (path == NULL || branch == NULL)
         return;

@@ -175,7 +175,7 @@ static int enter_code(struct host *host, struct err *err)
         return 0;
     _cleanup_free_ char *part = mem_printf(CODE_DIR "/%s", name);
     _cleanup_free_ char *path = workspace_path(&host->root, host->session.id, part);
-    _cleanup_close_ int dir = path_open_beneath(host->dir, part, O_PATH | O_DIRECTORY);
+    _cleanup_close_ int dir = path_open_beneath(host->dir, part, PATH_PLACE);
     if (dir == -1 || fchdir(dir) == -1)
         return err_errno(err, "cannot enter '%s'", path);
     env_put(&host->env, "PWD", path);

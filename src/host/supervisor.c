@@ -10,16 +10,13 @@
 
 #include "base/loop.h"
 #include "base/proc.h"
+#include "base/signals.h"
 #include "base/sock.h"
 #include "base/time.h"
 #include "wall/cgroup.h"
 #include "wall/told.h"
 
-#include <linux/close_range.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum {
@@ -190,10 +187,8 @@ static int64_t look_at_lease(struct supervision *self)
 
 static void handle_signal(struct supervision *self)
 {
-    struct signalfd_siginfo info;
-
-    while (read(self->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo == SIGTERM && self->step < STEP_TERMINATE)
+    for (int sig; (sig = signals_next(self->signals)) != 0;)
+        if (sig == SIGTERM && self->step < STEP_TERMINATE)
             enter(self, STEP_TERMINATE); /* somebody ends the whole team */
 }
 
@@ -295,15 +290,12 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
     int next = 2;
     sigset_t mask;
 
-    (void)prctl(PR_SET_NAME, spec->is_operator ? SUPERVISOR_NAME_OPERATOR : SUPERVISOR_NAME);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    proc_set_name(spec->is_operator ? SUPERVISOR_NAME_OPERATOR : SUPERVISOR_NAME);
+    proc_adopt_orphans();
     (void)setsid(); /* signals to the pane's processes are not for this one */
     (void)sigfillset(&mask);
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
-    (void)sigemptyset(&mask);
-    (void)sigaddset(&mask, SIGCHLD);
-    (void)sigaddset(&mask, SIGTERM);
-    self.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    self.signals = signals_open((const int[]){SIGCHLD, SIGTERM, 0});
     if (spec->job != NULL && spec->job->prepare(spec->job, spec) == -1)
         _exit(1);
     if (spec->job != NULL && spec->run != NULL)
@@ -327,7 +319,7 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
         self.client = dup2(self.client, next++);
     if (self.told != -1)
         self.told = dup2(self.told, next++);
-    (void)syscall(SYS_close_range, (unsigned)next, ~0U, 0U);
+    proc_close_from((unsigned)next);
     self.host = low;
     if (self.agent == -1) {
         cgroup_part_drop(&self.part);
@@ -351,7 +343,7 @@ int supervisor_start(const struct supervisor_spec *spec, int slave, struct super
     int pair[2] = {-1, -1};
     pid_t pid = -1;
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0)
+    if (sock_pair(pair) == 0)
         pid = proc_fork();
     if (pid == 0) {
         struct supervisor_spec own = *spec;

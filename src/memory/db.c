@@ -299,7 +299,8 @@ int db_open(int dir, const char *name, enum db_how how, struct db **ret, struct 
 int db_open_copy(int dir, const char *name, struct db **ret, struct err *err)
 {
     _cleanup_db_ struct db *db = mem_alloc(sizeof *db);
-    _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d/%s", dir, name);
+    char top[PATH_FD_TEXT];
+    _cleanup_free_ char *path = mem_printf("%s/%s", path_fd(dir, top), name);
 
     db->name = mem_dup(name);
     db->write = true;

@@ -11,10 +11,7 @@
 #include "base/time.h"
 #include "filter/filter.h"
 
-#include <linux/close_range.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 enum {
     LINE_MAX_BYTES = 1024, /* of what tinyproxy says; the rest of a longer line is dropped */
@@ -55,18 +52,18 @@ void network_detach(const char *name, int **keep, size_t count)
     (void)signal(SIGTERM, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
-    (void)prctl(PR_SET_NAME, name);
+    proc_set_name(name);
     for (size_t i = 0; i < count; i++)
         *keep[i] = *keep[i] == -1 ? -1 : fcntl(*keep[i], F_DUPFD_CLOEXEC, HIGH_FD);
     for (int i = 0; i < 3; i++)
         (void)dup2(null, i);
-    (void)syscall(SYS_close_range, 3U, (unsigned)HIGH_FD - 1, 0U);
+    proc_close_range(3U, (unsigned)HIGH_FD - 1);
     unsigned next = 3;
     for (size_t i = 0; i < count; i++) {
         if (*keep[i] != -1)
             next = (unsigned)(*keep[i] = fcntl(*keep[i], F_DUPFD_CLOEXEC, 3)) + 1;
     }
-    (void)syscall(SYS_close_range, next, ~0U, 0U);
+    proc_close_from(next);
 }
 
 /* Receives the listening socket. What comes later cannot bring descriptors. */
@@ -147,7 +144,7 @@ static void note_start(struct network_again *again)
 /* Opens a child that was just forked; ends it if that is not possible. */
 static int open_child(pid_t pid)
 {
-    int fd = pid != -1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    int fd = pid != -1 ? proc_open(pid) : -1;
 
     if (pid == -1 || fd != -1)
         return fd;
@@ -162,8 +159,8 @@ static void start_gate(struct network_guard *guard)
 
     guard->gate = proc_fork();
     if (guard->gate == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        proc_end_with_parent(SIGKILL);
+        proc_gain_nothing();
         fd_closep(&guard->inside);
         fd_closep(&guard->program);
         if (getppid() == parent)
@@ -179,7 +176,7 @@ static void wait_as_spare(struct network_guard *guard, int before)
 {
     struct loop loop = LOOP_INIT;
 
-    (void)prctl(PR_SET_NAME, NETWORK_SPARE_NAME);
+    proc_set_name(NETWORK_SPARE_NAME);
     do {
         loop_begin(&loop);
         loop_want(&loop, guard->program, POLLIN);
@@ -187,7 +184,7 @@ static void wait_as_spare(struct network_guard *guard, int before)
         if (loop_wait(&loop, -1) == -1 || loop_got(&loop, guard->program) != 0)
             _exit(0);
     } while (loop_got(&loop, before) == 0);
-    (void)prctl(PR_SET_NAME, NETWORK_GUARD_NAME);
+    proc_set_name(NETWORK_GUARD_NAME);
     fd_closep(&guard->gate_fd);
     network_log(&guard->log, "the guard has ended; another process takes its place");
 }
@@ -195,7 +192,7 @@ static void wait_as_spare(struct network_guard *guard, int before)
 /* Starts the process that takes this one's place. Returns in both of them. */
 static void start_spare(struct network_guard *guard)
 {
-    int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    int self = proc_open(getpid());
 
     note_start(&guard->spare_again);
     if (self == -1)
@@ -304,7 +301,7 @@ int network_outside(const char *log, const struct network *network, char *const 
     if (logs == -1)
         return err_errno(err, "cannot open '%s'", dir);
     guard.log = (struct network_log){.dir = logs, .name = slash + 1};
-    _cleanup_close_ int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    _cleanup_close_ int self = proc_open(getpid());
     if (self == -1 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
         return err_errno(err, "cannot start the guard of the network");
     guard.program = self;

@@ -9,11 +9,10 @@
 #include "serve/events.h"
 
 #include "base/time.h"
+#include "base/watch.h"
 #include "serve/follow.h"
 #include "serve/server.h"
 #include "store/code_log.h"
-
-#include <sys/inotify.h>
 
 enum { LOOK_MS = 1000, SOON_MS = 60 };
 
@@ -45,8 +44,9 @@ struct events {
     int64_t wanted_until_ms; /* monotonic; 0: no client has listened yet */
     int64_t looked_ms, beat_ms;
     bool soon; /* something has changed: make a survey soon */
+    bool code; /* its log has grown */
     bool primed; /* the current state is known */
-    int inotify;
+    int changes; /* a watch of sessions/ */
     struct follow *follow;
 };
 
@@ -96,12 +96,10 @@ struct events *events_make(struct server *server, events_wake *wake)
     events->wake = wake;
     events->last_id = events->floor_id = (uint64_t)time_epoch_ms() * 1000;
     events->follow = follow_make(&server->root, add_followed, wants_live, events);
-    events->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (events->inotify != -1) { /* without it, events come up to a second late */
-        _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d", server->root.sessions);
-        (void)inotify_add_watch(events->inotify, path,
-                                IN_CREATE | IN_DELETE | IN_MODIFY | IN_MOVED_TO | IN_MOVED_FROM);
-    }
+    events->changes = watch_open(); /* without it, events come up to a second late */
+    if (events->changes != -1)
+        (void)watch_add(events->changes, server->root.sessions,
+                        WATCH_CREATED | WATCH_DELETED | WATCH_WRITTEN | WATCH_CAME | WATCH_LEFT);
     return events;
 }
 
@@ -112,14 +110,14 @@ void events_free(struct events *events)
     follow_free(events->follow);
     for (uint64_t n = events->first; n < events->end; n++)
         free(events->ring[n % EVENTS_MAX].text);
-    fd_closep(&events->inotify);
+    fd_closep(&events->changes);
     free(events->live);
     free(events);
 }
 
 int64_t events_want(struct events *events, struct loop *loop)
 {
-    loop_want(loop, events->inotify, POLLIN);
+    loop_want(loop, events->changes, POLLIN);
     return follow_want(events->follow, loop);
 }
 
@@ -374,29 +372,28 @@ void events_compare(void *arg, const struct listing *was, const struct listing *
         events->wake(events->server, false);
 }
 
-/* Reads what has changed in sessions/. Bytes are written there only into files of mas itself, which
+/* Notes what has changed in sessions/. Bytes are written there only into files of mas itself, which
  * change nothing in the list; one of them is the log of the code's events. */
+static void on_change(const struct watch_change *change, void *arg)
+{
+    struct events *events = arg;
+    bool is_log = strcmp(change->name, CODE_LOG_FILE) == 0;
+
+    events->code = events->code || is_log;
+    events->soon = events->soon || (!is_log && change->what != WATCH_WRITTEN);
+}
+
 static void read_changes(struct events *events)
 {
-    _Alignas(struct inotify_event) char buf[4096];
-    bool code = false;
-    ssize_t n;
-
-    while ((n = read(events->inotify, buf, sizeof buf)) > 0)
-        for (ssize_t at = 0; at < n;) {
-            const struct inotify_event *change = (const struct inotify_event *)(void *)(buf + at);
-            bool is_log = change->len > 0 && strcmp(change->name, CODE_LOG_FILE) == 0;
-            code = code || is_log;
-            events->soon = events->soon || (!is_log && change->mask != IN_MODIFY);
-            at += (ssize_t)(sizeof *change + change->len);
-        }
-    if (code && is_wanted(events))
+    events->code = false;
+    (void)watch_read(events->changes, on_change, events);
+    if (events->code && is_wanted(events))
         follow_code(events->follow);
 }
 
 void events_turn(struct events *events, struct loop *loop)
 {
-    if (loop_got(loop, events->inotify) != 0)
+    if (loop_got(loop, events->changes) != 0)
         read_changes(events);
     follow_turn(events->follow, loop);
 }

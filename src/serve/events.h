@@ -4,7 +4,7 @@
  * The server keeps the last EVENTS_MAX events in a ring, so that a client that reconnects with
  * Last-Event-ID receives those that it missed. An id is a growing number: milliseconds since 1970,
  * times 1000, plus a count. While a client listens, and for EVENTS_LINGER_MS afterwards, the server
- * compares surveys and watches every agent's host; inotify on sessions/ triggers an early survey.
+ * compares surveys and watches every agent's host; a watch of sessions/ triggers an early survey.
  * Clients share the ring; each has only a cursor.
  *
  *     session.created session.started session.stopped session.crashed session.error   the session

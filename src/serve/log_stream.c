@@ -10,15 +10,14 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/watch.h"
 #include "store/workspace.h"
-
-#include <sys/inotify.h>
 
 enum { RANGE_DIGITS = 15 }; /* of a number in a header Range */
 
 struct log_stream {
     int logs; /* the directory */
-    int changes; /* inotify; -1: it does not follow */
+    int changes; /* a watch; -1: it does not follow */
     int moved; /* the watch of the workspace */
     struct log_reader reader;
     off_t start; /* byte 0, as the reader counts */
@@ -26,21 +25,13 @@ struct log_stream {
     bool over;
 };
 
-static int watch(struct log_stream *stream, int dir, uint32_t events)
-{
-    char path[32];
-
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", dir);
-    return inotify_add_watch(stream->changes, path, events | IN_ONLYDIR);
-}
-
 /* The workspace is watched because removing a session moves it first. */
 static int follow(struct log_stream *stream, int dir, struct err *err)
 {
-    stream->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    stream->moved = watch(stream, dir, IN_MOVE_SELF);
+    stream->changes = watch_open();
+    stream->moved = watch_add(stream->changes, dir, WATCH_MOVED);
     if (stream->moved == -1 ||
-        watch(stream, stream->logs, IN_MODIFY | IN_CREATE | IN_MOVED_TO) == -1)
+        watch_add(stream->changes, stream->logs, WATCH_WRITTEN | WATCH_CREATED | WATCH_CAME) == -1)
         return err_errno(err, "cannot follow the log");
     return 0;
 }
@@ -178,26 +169,18 @@ void log_stream_want(const struct log_stream *stream, int client, struct loop *l
     loop_want(loop, client, POLLRDHUP);
 }
 
+static void on_change(const struct watch_change *change, void *arg)
+{
+    struct log_stream *stream = arg;
+
+    stream->over = stream->over || change->number == stream->moved;
+}
+
 bool log_stream_turn(struct log_stream *stream, int client, struct loop *loop)
 {
-    _Alignas(struct inotify_event) char events[4096];
-    bool changed = false;
-    ssize_t n;
-
     if (loop_got(loop, client) != 0) {
         stream->over = true;
         return true;
     }
-    if (loop_got(loop, stream->changes) == 0)
-        return false;
-    while ((n = read(stream->changes, events, sizeof events)) > 0) {
-        struct inotify_event event;
-        for (ssize_t i = 0; i + (ssize_t)sizeof event <= n;
-             i += (ssize_t)(sizeof event + event.len)) {
-            memcpy(&event, events + i, sizeof event);
-            stream->over = stream->over || event.wd == stream->moved;
-        }
-        changed = true;
-    }
-    return changed;
+    return loop_got(loop, stream->changes) != 0 && watch_read(stream->changes, on_change, stream);
 }

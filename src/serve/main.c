@@ -7,6 +7,7 @@
 #include "base/landlock.h"
 #include "base/loop.h"
 #include "base/proc.h"
+#include "base/signals.h"
 #include "base/sock.h"
 #include "base/time.h"
 #include "filter/filter.h"
@@ -23,8 +24,6 @@
 #include "store/pairing.h"
 
 #include <malloc.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 
 enum {
     PEM_MAX = 1 << 20, /* bytes of a certificate chain */
@@ -169,7 +168,7 @@ static int restrict_self(const struct server *server, const struct bindings *bin
         paths[landlock.path_count++] =
             (struct landlock_path){.access = ACCESS_REMOVE, .path = dirs[i]};
     }
-    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    proc_gain_nothing();
     int rc = landlock_enter(&landlock, err);
     for (size_t i = 0; i < BIND_MAX; i++)
         free(dirs[i]);
@@ -198,15 +197,8 @@ static void close_server(struct server *server)
 
 static int catch_signals(struct service *service, struct err *err)
 {
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
-    service->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    service->signals = signals_open((const int[]){SIGTERM, SIGINT, SIGHUP, 0});
     return service->signals != -1 ? 0 : err_errno(err, "cannot catch signals");
 }
 
@@ -244,9 +236,7 @@ static void begin_to_end(struct service *service)
 
 static void handle_signal(struct service *service)
 {
-    struct signalfd_siginfo info;
-
-    while (read(service->signals, &info, sizeof info) == sizeof info) {
+    while (signals_next(service->signals) != 0) {
         service->at_once = service->server->ending;
         if (!service->server->ending)
             begin_to_end(service);

@@ -99,7 +99,7 @@ static bool check_own(struct code *code, char ret_main[GIT_OID_TEXT])
     struct err why = ERR_INIT;
 
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        _cleanup_close_ int fd = path_open_beneath(code->git, parts[i], O_PATH | O_DIRECTORY);
+        _cleanup_close_ int fd = path_open_beneath(code->git, parts[i], PATH_PLACE);
         if (fd != -1)
             continue;
         doctor_add(code->doctor, FINDING_HAND, code->id, CODE_GIT "/%s is missing", parts[i]);

@@ -14,12 +14,12 @@
 /* A directory to fill, and a copy of the template's next to it. */
 struct gap {
     const char *part; /* unit or workflows */
-    int to; /* O_PATH */
+    int to; /* PATH_PLACE */
     int from;
     size_t made;
 };
 
-/* Opens the session's unit/ or workflows/ and creates it if it is missing. Returns an O_PATH
+/* Opens the session's unit/ or workflows/ and creates it if it is missing. Returns a PATH_PLACE
  * descriptor, or -1 with errno. */
 static int open_part(const struct life *life, int dir, const struct session *session,
                      const char *part)
@@ -106,7 +106,7 @@ static int check_team(const struct team *team, const struct session *session, in
 {
     for (size_t i = 0; i < team->agent_count; i++) {
         const char *id = team->agents[i].id;
-        _cleanup_close_ int fd = path_open_beneath(unit, id, O_PATH | O_DIRECTORY);
+        _cleanup_close_ int fd = path_open_beneath(unit, id, PATH_PLACE);
         if (fd == -1 && errno == ENOENT) {
             (void)err_set(err, MAS_FAILED, "template '%s' has no directory for agent %s",
                           session->template, id);

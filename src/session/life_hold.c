@@ -332,7 +332,7 @@ static void tell_store(const struct session *session, const char *option)
                                    .timeout_ms = 2 * GIVE_BACK_MS};
 
     if (exe != NULL && proc_start(&spec, &proc, &ignored) == 0) {
-        if (loop_wait_for(proc.pidfd, POLLIN, GIVE_BACK_MS) > 0)
+        if (loop_wait_for(proc.end_fd, POLLIN, GIVE_BACK_MS) > 0)
             (void)proc_finish(&proc, &result, &ignored);
         else
             proc_leave(&proc);

@@ -57,7 +57,7 @@ static int check_code(const struct start_places *in, const struct agent *agent, 
         return 0;
     _cleanup_free_ char *part = mem_printf(CODE_DIR "/%s", name);
     _cleanup_free_ char *path = workspace_path(in->root, in->session->id, part);
-    _cleanup_close_ int fd = path_open_beneath(in->dir, part, O_PATH | O_DIRECTORY);
+    _cleanup_close_ int fd = path_open_beneath(in->dir, part, PATH_PLACE);
     if (check(in, agent, fd, path, err) == 0)
         return 0;
     return err_hint(err, "put it back, or restore the session from an archive (mas restore)");

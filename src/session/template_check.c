@@ -57,7 +57,7 @@ static void check_agents(struct template_check *check)
     for (size_t i = 0; i < team->agent_count; i++) {
         const struct agent *agent = &team->agents[i];
         _cleanup_free_ char *unit = mem_printf("%s/%s", WORKSPACE_UNIT, agent->id);
-        _cleanup_close_ int fd = path_open_beneath(check->tmpl->fd, unit, O_PATH | O_DIRECTORY);
+        _cleanup_close_ int fd = path_open_beneath(check->tmpl->fd, unit, PATH_PLACE);
         _cleanup_strv_ char **argv = NULL;
         const struct preset *preset = NULL;
         struct err err = ERR_INIT;

@@ -21,7 +21,7 @@ char *placement_path(const struct root *root, const char *id, enum mode mode, co
 
 int placement_open(const struct root *root, int dir, enum mode mode, const char *part)
 {
-    return path_open_beneath(placement_dir(root, dir, mode), part, O_PATH | O_DIRECTORY);
+    return path_open_beneath(placement_dir(root, dir, mode), part, PATH_PLACE);
 }
 
 enum mode placement_detect(int dir)

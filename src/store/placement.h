@@ -21,7 +21,8 @@ int placement_dir(const struct root *root, int dir, enum mode mode);
 /* Returns the path of unit/ or workflows/ of a session, or of something below them ("unit/00"). The
  * caller frees it. */
 char *placement_path(const struct root *root, const char *id, enum mode mode, const char *part);
-/* Opens one of them; `dir` is the workspace. Returns an O_PATH descriptor, or -1 with errno. */
+/* Opens one of them; `dir` is the workspace. Returns a descriptor of PATH_PLACE, or -1 with errno.
+ */
 int placement_open(const struct root *root, int dir, enum mode mode, const char *part);
 
 /* Returns the mode that the files of the workspace `dir` show, for a session whose metadata is

@@ -14,7 +14,7 @@
 int placement_root_has(const struct root *root, const char *part, struct err *err)
 {
     struct stat st;
-    _cleanup_close_ int fd = path_open_beneath(root->fd, part, O_PATH | O_DIRECTORY);
+    _cleanup_close_ int fd = path_open_beneath(root->fd, part, PATH_PLACE);
 
     if (fd != -1 || errno == ENOENT)
         return fd != -1;

@@ -184,13 +184,9 @@ void shipped_close(struct shipped *shipped)
 /* Returns the path of a name on either side. */
 static char *path_in(int dir, const char *name)
 {
-    char path[PATH_MAX];
-    char link[64];
+    _cleanup_free_ char *path = path_of(dir);
 
-    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
-    ssize_t n = readlink(link, path, sizeof path - 1);
-    path[n > 0 ? n : 0] = '\0';
-    return mem_printf("%s/%s", path, name);
+    return mem_printf("%s/%s", path != NULL ? path : "", name);
 }
 
 /* Escapes the output: the user did not necessarily write the contents of a template. */

@@ -61,7 +61,7 @@ static int check_parts(const struct template *tmpl, struct err *err)
 {
     for (size_t i = 0; i < tmpl->team.agent_count; i++) {
         _cleanup_free_ char *dir = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
-        _cleanup_close_ int fd = path_open_beneath(tmpl->fd, dir, O_PATH | O_DIRECTORY);
+        _cleanup_close_ int fd = path_open_beneath(tmpl->fd, dir, PATH_PLACE);
         if (fd == -1)
             return err_errno(err, "cannot use template '%s': agent %s has no directory %s",
                              tmpl->name, tmpl->team.agents[i].id, dir);

@@ -1,5 +1,6 @@
 /* The part of tmux/tmux.h that builds the tmux session of a team. */
 #include "base/file.h"
+#include "base/pty.h"
 #include "model/layout.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
@@ -21,40 +22,14 @@ static const char *const masked_hooks[] = {
     "after-select-pane",  "after-set-option",    "after-rename-window"};
 enum { KEPT = 2 };
 
-/* Returns how many descriptors process `pid` has open, or 0 if that is not visible. */
-static size_t count_descriptors(pid_t pid)
-{
-    char path[40];
-    size_t count = 0;
-    const struct dirent *d;
-
-    (void)snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
-    DIR *dir = opendir(path);
-    while (dir != NULL && (d = readdir(dir)) != NULL)
-        count += isdigit((unsigned char)d->d_name[0]) != 0;
-    if (dir != NULL)
-        (void)closedir(dir);
-    return count;
-}
-
-static long read_number(const char *path)
-{
-    char buf[32] = "";
-    FILE *file = fopen(path, "re");
-    bool got = file != NULL && fgets(buf, sizeof buf, file) != NULL;
-    if (file != NULL)
-        (void)fclose(file);
-    return got ? strtol(buf, NULL, 10) : -1;
-}
-
 int tmux_check_room(const char *socket, size_t panes, struct err *err)
 {
-    long max = read_number("/proc/sys/kernel/pty/max");
-    long used = read_number("/proc/sys/kernel/pty/nr");
+    long max = 0;
+    long used = 0;
     struct rlimit limit;
     pid_t pid;
 
-    if (max >= 0 && used >= 0 && used + (long)panes + SPARE_PTYS > max) {
+    if (pty_count(&used, &max) && used + (long)panes + SPARE_PTYS > max) {
         (void)err_set(err, MAS_TMUX,
                       "cannot start %zu agents: the system has %ld of %ld pseudo-terminals left",
                       panes, max - used, max);
@@ -64,7 +39,7 @@ int tmux_check_room(const char *socket, size_t panes, struct err *err)
     if (answer == -1)
         return -1;
     bool alive = answer == 1;
-    size_t open_now = alive ? count_descriptors(pid) : 0;
+    size_t open_now = alive ? proc_count_files(pid) : 0;
     if (prlimit(alive ? pid : 0, RLIMIT_NOFILE, NULL, &limit) == -1)
         return 0; /* not visible to us: tmux itself will report it */
     rlim_t room = alive ? limit.rlim_cur : limit.rlim_max;

@@ -282,7 +282,7 @@ int64_t acts_want(struct acts *acts, struct loop *loop)
         until = time_sooner(until, acts->requests[i].until_ms);
     }
     if (acts->stops) {
-        loop_want(loop, acts->proc.pidfd, POLLIN);
+        loop_want(loop, acts->proc.end_fd, POLLIN);
         until = time_sooner(until, acts->proc.deadline);
     }
     return until;
@@ -294,7 +294,7 @@ void acts_turn(struct acts *acts, struct loop *loop)
 
     for (size_t i = acts->count; i-- > 0;)
         turn_request(acts, i, loop_got(loop, acts->requests[i].host.conn.fd), now);
-    if (acts->stops && (loop_got(loop, acts->proc.pidfd) != 0 || now >= acts->proc.deadline))
+    if (acts->stops && (loop_got(loop, acts->proc.end_fd) != 0 || now >= acts->proc.deadline))
         finish_stop(acts);
 }
 

@@ -11,12 +11,12 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/time.h"
+#include "base/watch.h"
 #include "model/team.h"
 #include "store/index.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
 
-#include <sys/inotify.h>
 #include <sys/resource.h>
 
 enum {
@@ -172,15 +172,13 @@ static void set_problem(struct top_feed *feed, const char *text)
 
 static void watch_root(struct top_feed *feed)
 {
-    _cleanup_free_ char *sessions = mem_printf("%s/" ROOT_SESSIONS, feed->root.path);
-
     fd_closep(&feed->notices);
-    feed->notices = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    feed->notices = watch_open();
     if (feed->notices == -1)
         return; /* then it is read from time to time */
-    (void)inotify_add_watch(feed->notices, feed->root.path, IN_DELETE_SELF | IN_MOVE_SELF);
-    (void)inotify_add_watch(feed->notices, sessions,
-                            IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF);
+    (void)watch_add(feed->notices, feed->root.fd, WATCH_GONE | WATCH_MOVED);
+    (void)watch_add(feed->notices, feed->root.sessions,
+                    WATCH_CREATED | WATCH_CAME | WATCH_DELETED | WATCH_GONE | WATCH_MOVED);
 }
 
 /* Returns true if the root is still where it was. */
@@ -219,24 +217,15 @@ static void check_root(struct top_feed *feed)
     feed->index_ms = 0;
 }
 
-static void read_notices(struct top_feed *feed)
+static void on_notice(const struct watch_change *change, void *arg)
 {
-    _Alignas(struct inotify_event) char events[4096];
-    ssize_t n;
+    struct top_feed *feed = arg;
 
-    while ((n = read(feed->notices, events, sizeof events)) > 0) {
-        for (char *at = events; at < events + n;) {
-            const struct inotify_event *event = (const void *)at;
-            bool is_self = (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) != 0;
-            if (is_self)
-                feed->check_ms = 0;
-            else if (feed->index_ms == -1 &&
-                     (event->len == 0 || strcmp(event->name, INDEX_FILE) == 0 ||
-                      event->name[0] != '.'))
-                feed->index_ms = time_monotonic_ms() + INDEX_PAUSE_MS;
-            at += sizeof *event + event->len;
-        }
-    }
+    if ((change->what & (WATCH_GONE | WATCH_MOVED)) != 0)
+        feed->check_ms = 0;
+    else if (feed->index_ms == -1 &&
+             (strcmp(change->name, INDEX_FILE) == 0 || change->name[0] != '.'))
+        feed->index_ms = time_monotonic_ms() + INDEX_PAUSE_MS;
 }
 
 int feed_open(struct top_feed *feed, const char *path, char **ids, struct top_table *table,
@@ -446,7 +435,7 @@ void feed_turn(struct top_feed *feed, struct loop *loop)
     if (feed->reads)
         read_hosts(feed, loop, now);
     if (loop_got(loop, feed->notices) != 0)
-        read_notices(feed);
+        (void)watch_read(feed->notices, on_notice, feed);
     if (now >= feed->check_ms)
         check_root(feed);
     if (feed->index_ms != -1 && now >= feed->index_ms)

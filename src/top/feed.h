@@ -18,7 +18,7 @@ struct top_feed {
     struct root root;
     char **ids; /* only these sessions, also if they are stopped; NULL: all that run. Not owned */
     struct top_table *table;
-    int notices; /* of inotify: the index has changed, or the root is gone */
+    int notices; /* of a watch: the index has changed, or the root is gone */
     int64_t index_ms; /* when to read the index; monotonic; -1: when it changes */
     int64_t check_ms; /* when to look whether the root is still there */
     bool reads; /* this turn waits for the hosts */

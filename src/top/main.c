@@ -1,6 +1,7 @@
 /*
  * mas-top MAS ROOT [OPTION]... [ID]...: the screen of `mas top`, which starts it.
  */
+#include "base/signals.h"
 #include "base/time.h"
 #include "client/hosts.h"
 #include "top/feed.h"
@@ -10,7 +11,6 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 
 /* ---- --once: the list as text */
 
@@ -96,19 +96,7 @@ enum {
     TICK_MS = 1000, /* at most, for the ages */
 };
 
-static const int caught[] = {SIGWINCH, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT};
-
-/* Makes signals readable from a descriptor. */
-static int catch_signals(void)
-{
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < ARRAY_LEN(caught); i++)
-        (void)sigaddset(&set, caught[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
+static const int caught[] = {SIGWINCH, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, 0};
 
 /* Stops this process, as the shell's job control expects it, until somebody continues it. */
 static void stop(void)
@@ -120,15 +108,13 @@ static void stop(void)
 
 static void handle_signals(struct top *top, int fd)
 {
-    struct signalfd_siginfo info;
-
-    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info) {
+    for (int sig; (sig = signals_next(fd)) != 0;) {
         top->changed = true;
-        if (info.ssi_signo == SIGWINCH)
+        if (sig == SIGWINCH)
             screen_resize();
-        else if (info.ssi_signo == SIGTSTP)
+        else if (sig == SIGTSTP)
             stop();
-        else if (info.ssi_signo == SIGCONT)
+        else if (sig == SIGCONT)
             screen_resume(); /* whoever ran meanwhile may have used the terminal */
         else
             top->ends = true;
@@ -188,7 +174,7 @@ static int loop_top(struct top *top, int signals, struct err *err)
 
 static int run_screen(struct top *top, struct err *err)
 {
-    _cleanup_close_ int signals = catch_signals();
+    _cleanup_close_ int signals = signals_open(caught);
 
     if (signals == -1)
         return err_errno(err, "cannot catch signals");

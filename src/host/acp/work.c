@@ -29,7 +29,7 @@ static void add_walled(struct host *host, const char *part, bool read_only)
 {
     struct agent_work *work = &host->conversation->work;
     bool of_code = str_starts(part, WORKSPACE_CODE);
-    int dir = of_code ? path_open_beneath(host->dir, part, O_PATH | O_DIRECTORY)
+    int dir = of_code ? path_open_beneath(host->dir, part, PATH_PLACE)
                       : placement_open(&host->root, host->dir, host->session.mode, part);
 
     if (dir == -1)

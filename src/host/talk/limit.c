@@ -4,13 +4,12 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/time.h"
+#include "base/watch.h"
 #include "host/talk/memory.h"
 #include "host/talk/queue.h"
 #include "session/env.h"
 #include "store/login_limit.h"
 #include "store/workspace.h"
-
-#include <sys/inotify.h>
 
 enum {
     LOOK_MS = 60000, /* a wait is looked at so often, as clocks are changed */
@@ -203,14 +202,12 @@ static int limits_dir(struct host *host)
 static void begin_watch(struct host *host)
 {
     struct agent_limit *limit = &host->talk->limit;
-    char path[48];
 
     if (limit->watch != -1 || limits_dir(host) == -1)
         return;
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", limit->dir);
-    limit->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    limit->watch = watch_open();
     if (limit->watch != -1 &&
-        inotify_add_watch(limit->watch, path, IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_TO) == -1)
+        watch_add(limit->watch, limit->dir, WATCH_CLOSED | WATCH_DELETED | WATCH_CAME) == -1)
         fd_closep(&limit->watch);
 }
 
@@ -392,12 +389,10 @@ void limit_want(const struct host *host, struct loop *loop)
 void limit_serve(struct host *host, struct loop *loop)
 {
     struct agent_limit *limit = &host->talk->limit;
-    char events[4096];
 
     if (loop_got(loop, limit->watch) == 0)
         return;
-    while (read(limit->watch, events, sizeof events) > 0)
-        ;
+    (void)watch_read(limit->watch, NULL, NULL);
     limit->look_at = 0;
     limit->soon = SOON_LOOKS;
 }

@@ -2,10 +2,9 @@
 #include "host/talk/turns.h"
 
 #include "base/time.h"
+#include "base/watch.h"
 #include "host/talk/limit.h"
 #include "store/turn_slots.h"
-
-#include <sys/inotify.h>
 
 enum { LOOK_MS = 5000 }; /* a look without an event: if the kernel tells none */
 
@@ -63,19 +62,17 @@ static void take_tickets(struct host *host, const struct prompt *next)
     struct agent_turns *turns = &host->talk->turns;
     _cleanup_free_ char *who = mem_printf("%.8s-%s", host->session.id, host->agent->id);
     int64_t asked = next->asked_ms != 0 ? next->asked_ms : time_epoch_ms();
-    char path[48];
 
     if (turns->watch == -1)
-        turns->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        turns->watch = watch_open();
     for (int i = 0; i < TURN_POOLS; i++) {
         struct turn_pool *pool = &turns->pool[i];
         if (pool->most == 0 || pool->dir == -1 || pool->name != NULL)
             continue;
         pool->ticket =
             turn_ticket_take(pool->dir, strcmp(next->from, "-") == 0, asked, who, &pool->name);
-        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", pool->dir);
         if (turns->watch != -1)
-            (void)inotify_add_watch(turns->watch, path, IN_CLOSE_WRITE | IN_DELETE);
+            (void)watch_add(turns->watch, pool->dir, WATCH_CLOSED | WATCH_DELETED);
     }
 }
 
@@ -158,12 +155,10 @@ void turns_want(const struct host *host, struct loop *loop)
 void turns_serve(struct host *host, struct loop *loop)
 {
     struct agent_turns *turns = &host->talk->turns;
-    char events[4096];
 
     if (loop_got(loop, turns->watch) == 0)
         return;
-    while (read(turns->watch, events, sizeof events) > 0)
-        ;
+    (void)watch_read(turns->watch, NULL, NULL);
     turns->look_at = 0;
 }
 
