@@ -232,11 +232,16 @@ char *path_user_dir(const char *variable, const char *below)
 
 char *path_exe(void)
 {
+    static const char gone[] =
+        " (deleted)"; /* as it is after an upgrade: the new one has its place */
     char buf[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", buf, sizeof buf - 1);
     if (n <= 0)
         return NULL;
-    return mem_dupn(buf, (size_t)n);
+    char *exe = mem_dupn(buf, (size_t)n);
+    if (str_ends(exe, gone) && access(exe, F_OK) == -1)
+        exe[strlen(exe) - strlen(gone)] = '\0';
+    return exe;
 }
 
 char *path_exe_dir(void)

@@ -52,6 +52,21 @@ in_terminal() {
 }
 has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
 
+@test "a host whose program was replaced by an upgrade still tells" {
+    mkdir "$T/program"
+    cp "${MAS%/*}"/mas* "$T/program"
+    MAS=$T/program/mas
+    keeper
+    run_acp ''
+    hosts_there
+    cp "$MAS" "$MAS.new"
+    mv "$MAS.new" "$MAS"
+    ask_in_background ASK:execute
+    eventually told_is waiting
+    "$MAS" approve "$ID" solo
+    wait "$asker"
+}
+
 @test "an agent that waits is told of, with its request, and the answer goes by the request's id alone" {
     keeper
     run_acp ''
