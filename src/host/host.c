@@ -49,8 +49,10 @@ void host_flush_terminal(void)
 static void update(struct host *host)
 {
     struct agent_status now;
+    char request[REQUEST_ID_TEXT];
 
     status_fill(host, &now);
+    request_id(now.permission, now.asks, request);
     attention_update(host, &now);
     if (host->backend->tell_status != NULL)
         host->backend->tell_status(host, &now);
@@ -63,8 +65,10 @@ static void update(struct host *host)
     else if (now.pid == host->told.pid && now.queued == host->told.queued &&
              now.restarts == host->told.restarts && now.until_ms == host->told.until_ms &&
              now.retry_ms == host->told.retry_ms && now.turn == host->told.turn &&
-             (now.restart_ms != 0) == (host->told.restart_ms != 0))
+             (now.restart_ms != 0) == (host->told.restart_ms != 0) &&
+             strcmp(request, host->told_request) == 0)
         return;
+    memcpy(host->told_request, request, sizeof request);
     int64_t since = host->told.since_ms;
     host->told = now;
     host->told.since_ms = since;

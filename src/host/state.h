@@ -44,6 +44,7 @@
 #include "model/disk.h"
 #include "model/notice.h"
 #include "model/preset.h"
+#include "model/request_id.h"
 #include "model/team.h"
 #include "protocol/broker.h"
 #include "store/config.h"
@@ -334,6 +335,7 @@ struct host {
     char memory[AGENT_NOTE_MAX]; /* what memory.db has lost, as this host has found; or "" */
     int64_t output_ms; /* epoch, of the newest output */
     struct agent_status told; /* what watchers know: state, pid, ... */
+    char told_request[REQUEST_ID_TEXT]; /* and the question */
 };
 
 /* ---- start.c */

@@ -112,6 +112,20 @@ top_shows_use() { "$MAS" top --once busy | grep -Eq 'CPU +MEM' && "$MAS" top --o
     grep -q 'TERM=xterm-256color mas top' "$T/err"
 }
 
+@test "a row has what its agent asks now" {
+    acp_preset scripted
+    SHOP=$("$MAS" new -q --name shop -t solo --agent scripted)
+    DIR=$ROOT/sessions/$SHOP
+    echo '{"tool": {"title": "Tidy", "rawInput": {"command": "make"}}, "then": [{"rawInput": {"command": "make clean"}}]}' >"$T/asked"
+    "$MAS" ask --no-wait shop solo "ASKOF:$T/asked" >/dev/null
+    eventually state_is solo waiting
+    open 120 30
+    row_asks() { view | grep -q "shop/solo .*waiting .* $1 (Tidy)"; }
+    eventually row_asks make
+    touch "$T/asked.0"
+    eventually row_asks 'make clean'
+}
+
 @test "a and d answer what the chosen agent asks, and a number chooses; s sends a message" {
     acp_preset scripted
     SHOP=$("$MAS" new -q --name shop -t solo --agent scripted)
