@@ -171,6 +171,9 @@ void kept_free(struct kept_sessions *kept);
 void opening_set(struct host *host);
 /* Returns true if a session that could not be opened may be opened without its role. */
 bool opening_without_role(struct host *host);
+/* Returns mcpServers with `mas mcp` for this agent, which the caller frees; NULL if its preset does
+ * not want it. */
+char *opening_servers(const struct host *host);
 /* Leaves a session (NULL: none) of the process: has the agent close it, and with `deletes` delete
  * it, as far as the agent can. */
 void opening_close(struct host *host, const char *session, bool deletes);
@@ -178,11 +181,6 @@ void opening_close(struct host *host, const char *session, bool deletes);
 void opening_leave(struct host *host);
 /* Opens a new session. */
 void opening_ask(struct host *host);
-
-/* ---- tools.c */
-/* Returns mcpServers with `mas mcp` for this agent, which the caller frees; NULL if its preset does
- * not want it. */
-char *tools_servers(const struct host *host);
 
 /* ---- login.c */
 /* Starts the agent's login on the pane, in place of mas-chat, by the method with this id, or with

@@ -124,7 +124,7 @@ static void make(struct host *host)
     link->in = link->out = link->err = -1;
     link->phase.until = conversation->chat.start_at = -1;
     link->program = mem_dup("");
-    link->tools = tools_servers(host);
+    link->tools = opening_servers(host);
     if (machine_identity(&link->machine, &err) == -1)
         link->machine = mem_dup(""); /* then it is told what was said, as on another machine */
     conversation->offered.mode = mem_dup("");

@@ -18,14 +18,13 @@
  *     work          work.c        files and programs that the agent asks for (files.h, terminals.h)
  *     chat          chat.c        the pane: mas-chat, or plain lines
  *
- * Some files own no part. update.c and tool.c read what the agent says, ask.c what it asks, and
- * plan.c plans that are approved. prompt.c sends prompts, steer.c those in the middle of a turn.
- * request.c answers the clients' requests, clear.c clears the context and changes the conversation,
- * opening.c opens the agent's sessions and leaves them, tools.c makes the list of the team's tools
- * for them, and login.c has the pane while a person logs in. conversation.c makes all of this, is
- * called by the loop, and has what a talk asks of its agent; nothing here waits. What these files
- * do for each other is in agent_side.h (the agent: its process and its sessions) and in turn_side.h
- * (what is asked and said). No two of them call each other.
+ * Some files own no part. update.c and tool.c read what the agent says, ask.c what it asks, which
+ * may be a plan. prompt.c sends prompts. request.c answers the clients' requests, clear.c clears the
+ * context and changes the conversation, opening.c opens the agent's sessions and leaves them, and
+ * login.c has the pane while a person logs in. conversation.c makes all of this, is called by the
+ * loop, and has what a talk asks of its agent; nothing here waits. What these files do for each
+ * other is in agent_side.h (the agent: its process and its sessions) and in turn_side.h (what is
+ * asked and said). No two of them call each other.
  *
  * Everything that happens is stored, then told. A session of the agent is known by its id; the host
  * drops what comes from another session than the present one, so that nothing from before a clear

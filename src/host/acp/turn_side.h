@@ -31,11 +31,6 @@ struct prompt_words {
 int64_t prompt_send(struct host *host, const struct prompt_words *words);
 /* Sends the prompt of the turn. */
 void prompt_send_turn(struct host *host);
-/* Returns words that tell a model which agent speaks to it, which the caller frees; NULL if a
- * person does. */
-char *prompt_name_sender(const struct host *host, const char *from);
-
-/* ---- steer.c */
 /*
  * A prompt of `send --now` is marked as done, too, before the agent is asked whether it takes it,
  * and waits again if it does not: a kill in between leaves a prompt that looks cut off. Until the
@@ -177,22 +172,6 @@ void elicit_refuse(struct host *host, const char *ticket, const char *action);
 void elicit_complete(struct host *host, const char *id);
 /* Forgets the addresses that a person has opened, as the agent's process has ended. */
 void elicit_forget(struct visited *visited);
-
-/* ---- plan.c */
-/* Returns true if the agent asks to approve a plan. */
-bool plan_is_asked(const struct acp_permission *request);
-/* Returns the plan's text, which the caller frees; NULL if it is not known. */
-char *plan_find_text(const struct conversation *conversation, const struct acp_permission *request,
-                     const struct tool_call *known);
-/* Adds the option by which mas clears the context and carries out the plan. */
-void plan_add_option(struct asked_permission *permission);
-/* Returns the mode in which the plan is carried out if the verdict names none; NULL: the present
- * one.
- */
-const char *plan_mode(const struct host *host, const struct word *option, const char *wanted);
-/* Clears the context and makes the plan the first prompt of the new query. */
-int plan_carry_out(struct host *host, size_t index, const struct word *option, const char *mode,
-                   const char *by, struct err *err);
 
 /* ---- chat.c */
 void chat_open(struct host *host);
