@@ -23,6 +23,12 @@ bool number_parse(const char *text, const struct unit *units, size_t count, uint
     return false;
 }
 
+bool number_parse_count(const char *text, uint64_t max, uint64_t *ret)
+{
+    static const struct unit plain[] = {{"", 1}};
+    return number_parse(text, plain, 1, max, ret);
+}
+
 const struct unit number_sizes[] = {
     {"", 1}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", UINT64_C(1) << 40}};
 

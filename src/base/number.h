@@ -13,6 +13,8 @@ struct unit {
 bool number_parse(const char *text, const struct unit *units, size_t count, uint64_t max,
                   uint64_t *ret);
 
+/* The same without units. */
+bool number_parse_count(const char *text, uint64_t max, uint64_t *ret);
 /* The units of sizes, in powers of 1024. */
 extern const struct unit number_sizes[5];
 /* Parses a size in bytes: "65536", "64K", "10M", "2G", "1T". Limit as above. */

@@ -73,15 +73,17 @@ static bool drop_point(const char *text, unsigned decimals, struct str *to)
 
 static bool parse_number(const struct value_type *type, const char *text, int64_t *ret)
 {
-    static const struct unit plain[] = {{"", 1}};
     _cleanup_str_ struct str digits = STR_INIT;
     uint64_t n = 0;
 
-    if (type->decimals > 0 && !drop_point(text, type->decimals, &digits))
-        return false;
-    if (!number_parse(type->decimals > 0 ? str_text(&digits) : text,
-                      type->units != NULL ? type->units : plain,
-                      type->units != NULL ? type->unit_count : 1, (uint64_t)type->max, &n))
+    if (type->decimals > 0) {
+        if (!drop_point(text, type->decimals, &digits))
+            return false;
+        text = digits.data;
+    }
+    if (type->units != NULL
+            ? !number_parse(text, type->units, type->unit_count, (uint64_t)type->max, &n)
+            : !number_parse_count(text, (uint64_t)type->max, &n))
         return false;
     *ret = n == 0 && type->zero ? type->nothing : (int64_t)n;
     return (n == 0 && type->zero) || (int64_t)n >= type->min;

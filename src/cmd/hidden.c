@@ -323,7 +323,6 @@ static const struct {
 
 static int run_receive(struct call *call, struct err *err)
 {
-    static const struct unit units[] = {{"", 1}};
     const struct life life = {.root = &call->root, .config = &call->config};
     const char *id = call->operand_count > 1 ? call->operands[1] : "";
     uint64_t epoch = 0;
@@ -332,7 +331,7 @@ static int run_receive(struct call *call, struct err *err)
         if (strcmp(steps[i].name, call->operands[0]) != 0)
             continue;
         if (call->operand_count != steps[i].words + 1 || (steps[i].words > 0 && !id_is_valid(id)) ||
-            (steps[i].words > 1 && !number_parse(call->operands[2], units, 1, EPOCH_MAX, &epoch)))
+            (steps[i].words > 1 && !number_parse_count(call->operands[2], EPOCH_MAX, &epoch)))
             break;
         return steps[i].run(&life, id, epoch, err);
     }

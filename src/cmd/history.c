@@ -32,13 +32,12 @@ static const char *const forms[] = {
 /* *ret stays unchanged if the option was not given. */
 static int read_number(const struct call *call, const char *option, int64_t *ret, struct err *err)
 {
-    static const struct unit plain[] = {{"", 1}};
     const char *text = call_opt(call, option);
     uint64_t n;
 
     if (text == NULL)
         return 0;
-    if (!number_parse(text, plain, 1, NUMBER_MAX, &n))
+    if (!number_parse_count(text, NUMBER_MAX, &n))
         return call_bad_value(call, option, "a number", err);
     *ret = (int64_t)n;
     return 0;

@@ -7,13 +7,13 @@
 
 #include "cmd/jobs.h"
 
+#include "base/number.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "cmd/brokered.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
 #include "fleet/submit.h"
-#include "model/setting.h"
 
 enum { OUTPUT_MAX = 1 << 20 }; /* bytes of a job's output that are shown: the last ones */
 
@@ -318,7 +318,7 @@ int job_print_logs(const struct call *call, const char *store, const struct batc
         return err_set(err, MAS_USAGE,
                        "cannot use --follow, --since or --json with the output of a job");
     if (lines != NULL && strcmp(lines, "all") != 0 &&
-        !setting_parse_count(lines, UINT32_MAX, &wanted))
+        !number_parse_count(lines, UINT32_MAX, &wanted))
         return call_bad_value(call, "lines", "a number of lines, or all", err);
     if (read_output(store, job, &bytes, &len, err) == -1)
         return -1;

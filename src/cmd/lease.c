@@ -66,7 +66,6 @@ static int renew(struct renewal *renewal, struct err *err)
 
 static int run_lease(struct call *call, struct err *err)
 {
-    static const struct unit plain[] = {{"", 1}};
     const char *store = call->operands[0];
     const char *id = call->operands[1];
     const char *token = call->operands[3];
@@ -74,7 +73,7 @@ static int run_lease(struct call *call, struct err *err)
     _cleanup_renewal_ struct renewal renewal = {
         .dir = -1, .lease = LEASE_INIT, .clock = LEASE_CLOCK_INIT};
 
-    if (!id_is_valid(id) || !number_parse(call->operands[2], plain, 1, EPOCH_MAX, &epoch) ||
+    if (!id_is_valid(id) || !number_parse_count(call->operands[2], EPOCH_MAX, &epoch) ||
         !id_is_valid(token))
         return err_set(err, MAS_USAGE, "cannot renew a lease: 'mas lease' is only for mas itself");
     if (call_opt(call, "forget") != NULL)

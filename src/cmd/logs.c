@@ -309,7 +309,6 @@ static int watch_logs(const struct roster_team *team, struct watches *watches, s
 
 static int read_options(const struct call *call, struct logs_options *ret, struct err *err)
 {
-    static const struct unit plain[] = {{"", 1}};
     const char *lines = call_opt(call, "lines");
     const char *since = call_opt(call, "since");
     uint64_t count = FOLLOW_LINES;
@@ -319,7 +318,7 @@ static int read_options(const struct call *call, struct logs_options *ret, struc
     ret->raw = call_opt(call, "raw") != NULL;
     ret->json = call->json;
     ret->all = lines != NULL ? strcmp(lines, "all") == 0 : !ret->follow || since != NULL;
-    if (lines != NULL && !ret->all && !number_parse(lines, plain, 1, LINES_MAX, &count))
+    if (lines != NULL && !ret->all && !number_parse_count(lines, LINES_MAX, &count))
         return call_bad_value(call, "lines", "a number of lines, or all", err);
     ret->lines = (size_t)count;
     if (since != NULL && time_parse_age(since, &when))

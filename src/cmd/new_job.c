@@ -5,7 +5,6 @@
 #include "cmd/print.h"
 #include "fleet/jobs.h"
 #include "fleet/submit.h"
-#include "model/setting.h"
 
 enum { CPUS_MAX = 65536, IDLE_MIN_MS = 1000 };
 #define MEMORY_MAX (UINT64_C(1) << 50)
@@ -36,7 +35,7 @@ static int read_count(const struct call *call, const char *name, uint64_t *ret, 
 {
     const char *text = call_opt(call, name);
 
-    if (text != NULL && (!setting_parse_count(text, CPUS_MAX, ret) || *ret == 0))
+    if (text != NULL && (!number_parse_count(text, CPUS_MAX, ret) || *ret == 0))
         return call_bad_value(call, name, "a number from 1 to 65536", err);
     return 0;
 }

@@ -171,11 +171,10 @@ static int read_role(const struct call *call, unsigned *ret, struct err *err)
 /* Reads the options except --session, which find_session() reads. */
 static int read_options(const struct call *call, struct search_options *ret, struct err *err)
 {
-    static const struct unit plain[] = {{"", 1}};
     const char *limit = call_opt(call, "limit");
     uint64_t count = FOUND;
 
-    if (limit != NULL && (!number_parse(limit, plain, 1, SEARCH_FOUND_MAX, &count) || count == 0))
+    if (limit != NULL && (!number_parse_count(limit, SEARCH_FOUND_MAX, &count) || count == 0))
         return call_bad_value(call, "limit", "a number from 1 to 1000", err);
     ret->limit = (int)count;
     ret->agent = call_opt(call, "agent");

@@ -445,11 +445,10 @@ static int collect(const struct editor *editor, struct conversation_list *all, s
 int editor_list(const struct editor *editor, const char *cwd, const char *cursor,
                 struct json_out *out, struct err *err)
 {
-    static const struct unit units[] = {{"", 1}};
     struct conversation_list all = {.count = 0};
     uint64_t from = 0;
 
-    if (cursor != NULL && !number_parse(cursor, units, 1, LISTED_MAX, &from))
+    if (cursor != NULL && !number_parse_count(cursor, LISTED_MAX, &from))
         return err_set(err, MAS_USAGE, "there is no such cursor");
     int rc = collect(editor, &all, err);
     if (rc == 0) {

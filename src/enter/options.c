@@ -47,7 +47,6 @@ static void add_path(struct landlock *landlock, enum landlock_access access, con
 /* "none", "open" or a port. */
 static int parse_network(const char *text, struct entry_options *options, struct err *err)
 {
-    static const struct unit plain[] = {{"", 1}};
     struct landlock *landlock = &options->landlock;
     uint64_t port;
 
@@ -58,7 +57,7 @@ static int parse_network(const char *text, struct entry_options *options, struct
         options->filter.network = FILTER_NONE;
         return 0;
     }
-    if (!number_parse(text, plain, ARRAY_LEN(plain), UINT16_MAX, &port) || port == 0)
+    if (!number_parse_count(text, UINT16_MAX, &port) || port == 0)
         return err_set(err, MAS_USAGE, "expected none, open or a port, not '%s'", text);
     landlock->ports = mem_room(landlock->ports, landlock->port_count, sizeof *landlock->ports);
     landlock->ports[landlock->port_count++] = (uint16_t)port;

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/loop.h"
+#include "base/number.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/time.h"
@@ -86,11 +87,11 @@ static bool parse_job(char *line, struct batch_job *ret)
     enum slurm_state state = SLURM_UNKNOWN;
 
     if (!split(line, fields, JOB_FIELDS) || !id_is_valid(fields[0]) ||
-        !setting_parse_count(fields[4], INT64_MAX, &when) ||
-        !setting_parse_count(fields[5], UINT32_MAX, &number) ||
+        !number_parse_count(fields[4], INT64_MAX, &when) ||
+        !number_parse_count(fields[5], UINT32_MAX, &number) ||
         !slurm_state_parse(fields[6], &state) ||
-        !setting_parse_count(fields[7], UINT32_MAX, &restarts) ||
-        !setting_parse_count(fields[8], 255, &code))
+        !number_parse_count(fields[7], UINT32_MAX, &restarts) ||
+        !number_parse_count(fields[8], 255, &code))
         return false;
     *ret = (struct batch_job){
         .host = mem_dup(fields[1]),
@@ -116,9 +117,9 @@ static bool parse_header(char *line, struct jobs *ret, int64_t *ret_stamp)
     uint64_t stamp = 0;
 
     if (!split(line, fields, HEADER_FIELDS) || strcmp(fields[0], MARK) != 0 ||
-        !setting_parse_count(fields[1], INT64_MAX, &asked) ||
-        !setting_parse_count(fields[2], INT64_MAX, &answered) ||
-        !setting_parse_count(fields[3], INT64_MAX, &stamp))
+        !number_parse_count(fields[1], INT64_MAX, &asked) ||
+        !number_parse_count(fields[2], INT64_MAX, &answered) ||
+        !number_parse_count(fields[3], INT64_MAX, &stamp))
         return false;
     ret->asked = (time_t)asked;
     ret->answered = (time_t)answered;

@@ -33,7 +33,6 @@ static void make_name(struct save *save)
 /* Returns false for a name that make_name() does not make. */
 static bool parse_name(const char *name, struct save *ret)
 {
-    static const struct unit units[] = {{"", 1}};
     struct save save = {.epoch = 0};
     char digits[SAVES_NAME];
     char iso[TIME_TEXT];
@@ -48,7 +47,7 @@ static bool parse_name(const char *name, struct save *ret)
     memcpy(digits, number, len);
     digits[len] = '\0';
     (void)snprintf(iso, sizeof iso, "%.4s-%.2s-%.5s:%.2s:%.2sZ", t, t + 4, t + 6, t + 11, t + 13);
-    if (!number_parse(digits, units, 1, UINT64_MAX, &save.epoch) || !time_parse(iso, &save.when))
+    if (!number_parse_count(digits, UINT64_MAX, &save.epoch) || !time_parse(iso, &save.when))
         return false;
     make_name(&save);
     *ret = save;

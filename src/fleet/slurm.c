@@ -89,11 +89,6 @@ bool slurm_has_failed(enum slurm_state state)
 
 /* ---- what squeue prints */
 
-static bool parse_count(const char *text, uint64_t max, uint64_t *ret)
-{
-    return number_parse(text, (const struct unit[]){{"", 1}}, 1, max, ret);
-}
-
 /* Cuts a line at its first FIELDS - 1 bars. Returns false if it has fewer. */
 static bool split(char *line, char *ret[FIELDS])
 {
@@ -145,9 +140,9 @@ static bool parse_line(char *line, struct slurm_job *ret)
     if (str_has_control(line) || !str_is_utf8(line, strlen(line)) || !split(line, fields) ||
         !str_starts(fields[COMMENTED], COMMENT) ||
         !id_is_valid(fields[COMMENTED] + strlen(COMMENT)) ||
-        !parse_count(fields[NUMBER], UINT32_MAX, &job.number) || job.number == 0 ||
-        !parse_count(fields[RESTARTS], UINT32_MAX, &restarts) ||
-        !parse_count(fields[EXIT], UINT32_MAX, &status))
+        !number_parse_count(fields[NUMBER], UINT32_MAX, &job.number) || job.number == 0 ||
+        !number_parse_count(fields[RESTARTS], UINT32_MAX, &restarts) ||
+        !number_parse_count(fields[EXIT], UINT32_MAX, &status))
         return false;
     memcpy(job.id, fields[COMMENTED] + strlen(COMMENT), ID_TEXT);
     job.restarts = (unsigned)restarts;
@@ -218,8 +213,8 @@ bool slurm_parse_number(const char *text, uint64_t *ret, char cluster[SLURM_CLUS
     uint64_t number = 0;
 
     if (digits == 0 || strcmp(name + len, "\n") != 0 || len >= SLURM_CLUSTER_MAX ||
-        (name != rest && (len == 0 || name[0] == '-')) || !parse_count(word, UINT32_MAX, &number) ||
-        number == 0)
+        (name != rest && (len == 0 || name[0] == '-')) ||
+        !number_parse_count(word, UINT32_MAX, &number) || number == 0)
         return false;
     *ret = number;
     memcpy(cluster, name, len);
@@ -439,7 +434,7 @@ uint64_t slurm_own_job(void)
     const char *text = getenv("SLURM_JOB_ID");
     uint64_t number = 0;
 
-    return text != NULL && parse_count(text, UINT32_MAX, &number) ? number : 0;
+    return text != NULL && number_parse_count(text, UINT32_MAX, &number) ? number : 0;
 }
 
 unsigned slurm_own_restarts(void)
@@ -447,5 +442,5 @@ unsigned slurm_own_restarts(void)
     const char *text = getenv("SLURM_RESTART_COUNT");
     uint64_t count = 0;
 
-    return text != NULL && parse_count(text, UINT32_MAX, &count) ? (unsigned)count : 0;
+    return text != NULL && number_parse_count(text, UINT32_MAX, &count) ? (unsigned)count : 0;
 }

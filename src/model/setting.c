@@ -371,11 +371,6 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
          "yes: 'mas serve' may listen without TLS at an address that others can reach"},
 };
 
-bool setting_parse_count(const char *text, uint64_t max, uint64_t *ret)
-{
-    return number_parse(text, (const struct unit[]){{"", 1}}, 1, max, ret);
-}
-
 bool setting_parse_size(const char *text, int *ret_columns, int *ret_rows)
 {
     int end = 0;

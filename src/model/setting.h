@@ -131,5 +131,3 @@ void setting_write_defaults(struct str *to);
 
 /* Parses "200x50"; returns false for anything else. */
 bool setting_parse_size(const char *text, int *ret_columns, int *ret_rows);
-/* Parses decimal digits up to `max`; returns false for anything else. */
-bool setting_parse_count(const char *text, uint64_t max, uint64_t *ret);

@@ -166,10 +166,8 @@ const char *host_permission_title(const struct host_permission *permission)
 
 int64_t host_event_number(const char *id)
 {
-    static const struct unit units[] = {{"", 1}};
     const char *colon = id != NULL ? strrchr(id, ':') : NULL;
     uint64_t number = 0;
 
-    return colon != NULL && number_parse(colon + 1, units, 1, INT64_MAX, &number) ? (int64_t)number
-                                                                                  : 0;
+    return colon != NULL && number_parse_count(colon + 1, INT64_MAX, &number) ? (int64_t)number : 0;
 }

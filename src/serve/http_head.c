@@ -101,10 +101,9 @@ static bool has_its_form(struct exchange *exchange, const char *verb, const char
 
 static bool is_length(const char *text)
 {
-    static const struct unit units[] = {{"", 1}};
     uint64_t length;
 
-    return number_parse(text, units, 1, INT64_MAX, &length);
+    return number_parse_count(text, INT64_MAX, &length);
 }
 
 char *http_head_fault(struct exchange *exchange, const char *verb, const char *version)

@@ -28,14 +28,13 @@ const char *event_id(const struct host *host, int64_t number, char *buf)
 
 int64_t event_number(const struct host *host, const char *id)
 {
-    static const struct unit units[] = {{"", 1}};
     size_t len = strlen(host->session.id);
     uint64_t number = 0;
 
     if (strncmp(id, host->session.id, len) == 0 && id[len] == ':')
         id += len + 1;
     bool late = id[0] == '-'; /* the store has not taken it yet */
-    if (!number_parse(id + late, units, 1, INT64_MAX, &number))
+    if (!number_parse_count(id + late, INT64_MAX, &number))
         return 0;
     return late ? -(int64_t)number : (int64_t)number;
 }
