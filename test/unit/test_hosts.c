@@ -281,3 +281,50 @@ TEST(refusals_become_errors)
         json_free(json);
     }
 }
+
+struct heard {
+    char text[128]; /* the numbers of what was asked, "-" for events */
+    size_t count; /* of what was wanted */
+};
+
+static bool note_asked(const struct frame *frame, const int64_t *asked, void *arg)
+{
+    struct heard *heard = arg;
+    size_t len = strlen(heard->text);
+
+    (void)frame;
+    if (asked != NULL)
+        (void)snprintf(heard->text + len, sizeof heard->text - len, "%d ", (int)*asked);
+    else
+        (void)snprintf(heard->text + len, sizeof heard->text - len, "- ");
+    return --heard->count == 0;
+}
+
+/* As many as may wait, and one more; each answer is for the oldest, also with events between. */
+TEST(answers_on_one_connection_belong_to_what_was_asked_first)
+{
+    struct host_connection connection = HOST_CONNECTION_INIT;
+    _cleanup_str_ struct str answers = STR_INIT;
+    struct heard heard = {.count = 6};
+    struct err err = ERR_INIT;
+    int pair[2];
+
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
+    connection.conn.fd = pair[0];
+    for (int i = 1; i <= HOST_ASKED_MAX; i++)
+        CHECK(host_connection_ask(&connection, i, "{}", NULL, 0));
+    CHECK(!host_connection_ask(&connection, HOST_ASKED_MAX + 1, "{}", NULL, 0));
+    for (int i = 0; i < 6; i++) {
+        _cleanup_str_ struct str head = STR_INIT;
+        str_add(&head, i == 0 || i == 3 ? "{\"event\":\"x\"}" : "{\"ok\":true}");
+        frame_add(&answers, &head, NULL, 0);
+    }
+    CHECK(file_write_all(pair[1], answers.data, answers.len) == 0);
+    CHECK_INT(host_connection_turn(&connection, POLLIN, note_asked, &heard, &err), HOST_ANSWERED);
+    CHECK_STR(heard.text, "- 1 2 - 3 4 ");
+    for (int i = 0; i < 4; i++) /* there is room again for as many */
+        CHECK(host_connection_ask(&connection, 1000 + i, "{}", NULL, 0));
+    CHECK(!host_connection_ask(&connection, 2000, "{}", NULL, 0));
+    host_connection_close(&connection);
+    (void)close(pair[1]);
+}

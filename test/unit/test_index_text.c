@@ -96,6 +96,7 @@ TEST(refuses_damaged_texts)
     };
     static const char with_nul[] = HEAD ROW(ID(1), "a\0b") "\n" TAIL;
     static const char after_nul[] = HEAD TAIL "\0\0";
+    static const char behind_row[] = HEAD ROW(ID(1), "a") "\0x\n" TAIL;
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
     _cleanup_str_ struct str got = STR_INIT;
@@ -105,6 +106,7 @@ TEST(refuses_damaged_texts)
         CHECK_STR(read_bytes(&root, bad[i], strlen(bad[i]), &got), "it is damaged");
     CHECK_STR(read_bytes(&root, with_nul, sizeof with_nul - 1, &got), "it is damaged");
     CHECK_STR(read_bytes(&root, after_nul, sizeof after_nul - 1, &got), "it is damaged");
+    CHECK_STR(read_bytes(&root, behind_row, sizeof behind_row - 1, &got), "it is damaged");
 }
 
 /* A row with one member that is wrong. */

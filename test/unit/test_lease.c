@@ -473,8 +473,11 @@ TEST(a_clock_of_others_is_refused)
     (void)unlink(path);
     int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     REQUIRE(fd != -1);
-    CHECK(fchmod(fd, 0644) == 0);
-    CHECK(lease_clock_open(TOKEN, true, &clock, &err) == -1);
+    for (mode_t bit = 1; bit <= 040; bit <<= 1) {
+        CHECK(fchmod(fd, 0600 | bit) == 0);
+        CHECK(lease_clock_open(TOKEN, true, &clock, &err) == -1);
+        lease_clock_close(&clock);
+    }
     CHECK(fchmod(fd, 0600) == 0);
     CHECK(link(path, "/dev/shm/mas-lease-second-name") == 0);
     CHECK(lease_clock_open(TOKEN, true, &clock, &err) == -1);

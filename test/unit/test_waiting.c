@@ -124,15 +124,22 @@ TEST(the_register_is_bounded)
     char agent[16];
 
     REQUIRE(root_make(&place, &root));
-    for (int i = 0; i < WAITING_MAX + 10; i++) {
+    for (int i = 0; i < WAITING_MAX; i++) {
         (void)snprintf(agent, sizeof agent, "a%d", i);
         waiting_add(&many, ID(1), agent, i + 1);
     }
     REQUIRE(WELL(waiting_update(&root, &none, &many, true, &err)));
     waiting_read(&root, &list);
+    CHECK(list.count == WAITING_MAX && list.complete); /* just as many as there is room for */
+    waiting_free(&list);
+    waiting_add(&many, ID(1), "more", WAITING_MAX + 1);
+    REQUIRE(WELL(waiting_update(&root, &none, &many, true, &err)));
+    waiting_read(&root, &list);
     CHECK_INT(list.count, WAITING_MAX);
     CHECK(!list.complete);
     CHECK(entry_is(&list, 0, ID(1), "a0", 1));
+    (void)snprintf(agent, sizeof agent, "a%d", WAITING_MAX - 1);
+    CHECK(entry_is(&list, WAITING_MAX - 1, ID(1), agent, WAITING_MAX));
 }
 
 TEST(the_rest_of_a_killed_writer_is_in_nobodys_way)
