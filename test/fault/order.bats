@@ -16,7 +16,7 @@ CALLS=rename,renameat,renameat2,fsync,fdatasync,syncfs,flock,close
 durable() {
     strace -f -y -qq -o "$T/trace" -e trace=$CALLS "$MAS" "$@" >"$T/out"
     python3 -ESs "$BATS_TEST_DIRNAME/order.py" "$T/trace" "$ROOT" '/\.waiting' '/\.came-from' '/\.wall-probe' '/run/' \
-        '/code\.git/' # as git's core.fsync says
+        '/code\.git/' ${CACHE+"$CACHE"} # as git's core.fsync says
 }
 
 @test "what new, start, stop, archive, rm, restore and clean leave is on disk, in the right order" {
@@ -50,6 +50,12 @@ durable() {
     durable template copy solo mine
     printf '[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"
     durable new -q -t mine --no-start -n lazy
+    # what is missing is made here, as by hosts, which strace does not follow
+    local CACHE='/\.trash-' # what lies there is removed, sooner or later
+    durable library fill "$ROOT"/sessions/[0-9a-f]*
+    rm "$ROOT"/sessions/[0-9a-f]*/workflows/solo.md
+    durable library fill "$ROOT"/sessions/[0-9a-f]*
+    [ -f "$ROOT"/sessions/[0-9a-f]*/unit/solo/AGENTS.md ]
     durable start -q lazy
     durable stop -q lazy
 }

@@ -23,6 +23,7 @@ LOCKS = [(re.compile(name), lock) for name, lock in (
     (r"/sessions/\.setup-answers$", METADATA),
     (r"/sessions/[0-9a-f-]{36}$", METADATA),
     (r"/sessions/\.trash-[^/]*$", METADATA),
+    (r"/sessions/\.snapshots/[^/]*$", METADATA),
     (r"/sessions/[0-9a-f-]{36}/limits\.json$", METADATA),
     (r"/sessions/([0-9a-f-]{36})/(?:\.session|config\.json|unit|workflows)$", r"/sessions/\1/.session.lock"),
 )]
