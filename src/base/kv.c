@@ -84,7 +84,7 @@ int kv_parse(const char *text, size_t len, struct kv *ret, struct err *err)
 void kv_salvage(const char *text, size_t len, struct kv *ret)
 {
     const char *end = text + len;
-    struct kv twice = {.count = 0};
+    _cleanup_kv_ struct kv twice = {.count = 0};
 
     for (const char *newline; (newline = memchr(text, '\n', (size_t)(end - text))) != NULL;
          text = newline + 1) {
@@ -97,7 +97,6 @@ void kv_salvage(const char *text, size_t len, struct kv *ret)
     }
     for (size_t i = 0; i < twice.count; i++)
         free(kv_pop(ret, twice.pairs[i].key));
-    kv_free(&twice);
 }
 
 void kv_free(struct kv *kv)

@@ -24,6 +24,7 @@ int kv_parse(const char *text, size_t len, struct kv *ret, struct err *err);
 /* Recovers the valid lines of a damaged text. Drops keys that appear twice. *ret must be zeroed. */
 void kv_salvage(const char *text, size_t len, struct kv *ret);
 void kv_free(struct kv *kv);
+#define _cleanup_kv_ __attribute__((cleanup(kv_free)))
 const char *kv_get(const struct kv *kv, const char *key); /* NULL if missing; owned by kv */
 /* Appends a pair and removes an older one with the same key. Copies both texts. */
 void kv_put(struct kv *kv, const char *key, const char *value);

@@ -25,14 +25,13 @@ static int find_cwd(const struct call *call, const struct roster_team *team, con
                     char **ret, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
-    struct kv env = {.count = 0};
+    _cleanup_kv_ struct kv env = {.count = 0};
 
     if (session_load(&call->root, team->dir, team->id, &session, err) == -1)
         return err_wrap(err, "cannot reach agent '%s'", agent);
     session_env(&call->root, &session, &env);
     const char *unit = kv_get(&env, "UNIT_DIR");
     *ret = mem_printf("%s/%s", unit != NULL ? unit : "", agent);
-    kv_free(&env);
     return 0;
 }
 

@@ -35,13 +35,12 @@ static void print_json(const struct kv *kv)
 static int run_env(struct call *call, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
-    struct kv env = {.count = 0};
+    _cleanup_kv_ struct kv env = {.count = 0};
 
     if (env_load(call, call->session, &session, err) == -1)
         return -1;
     session_env(&call->root, &session, &env);
     call->json ? print_json(&env) : print_variables(&env);
-    kv_free(&env);
     return 0;
 }
 

@@ -53,7 +53,7 @@ static int find_by_dir(const struct call *call, const char *dir, const char **re
 static int run_load(struct call *call, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
-    struct kv variables = {.count = 0};
+    _cleanup_kv_ struct kv variables = {.count = 0};
     char created[TIME_TEXT];
 
     if (env_load(call, call->operands[0], &session, err) == -1)
@@ -65,7 +65,6 @@ static int run_load(struct call *call, struct err *err)
     kv_put(&variables, "STATUS", status_name(session.status));
     kv_put(&variables, "CREATED_AT", created);
     print_variables(&variables);
-    kv_free(&variables);
     return 0;
 }
 

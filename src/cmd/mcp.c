@@ -203,7 +203,7 @@ static char *words_of_error(const struct proc_result *result)
 
 static void handle_result(struct mcp_server *server, struct running *call)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     _cleanup_str_ struct str text = STR_INIT;
     struct err err = ERR_INIT;
     int rc = proc_finish(&call->proc, &result, &err);
@@ -216,7 +216,6 @@ static void handle_result(struct mcp_server *server, struct running *call)
         _cleanup_free_ char *words = rc == 0 && !done ? words_of_error(&result) : mem_dup(err.text);
         mcp_result(server->mcp, call->ticket, words, NULL, true);
     }
-    proc_result_free(&result);
 }
 
 static void forget(struct mcp_server *server, size_t i)

@@ -126,7 +126,7 @@ static int find_address(struct call *call, char **ret, struct err *err)
 /* Prints a QR code with Debian's qrencode, if that is installed. */
 static void print_qr(const char *url)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     _cleanup_free_ char *file = path_find_program("qrencode", getenv("PATH"), -1);
     _cleanup_strv_ char **argv = NULL;
     struct err ignored = ERR_INIT;
@@ -144,7 +144,6 @@ static void print_qr(const char *url)
 
     if (file != NULL && proc_capture(&spec, &result, &ignored) == 0 && result.status == 0)
         printf("%s", str_text(&result.out));
-    proc_result_free(&result);
 }
 
 static void print_offer(struct call *call, const char *address, const char *code,

@@ -49,28 +49,25 @@ static int copy_index(const struct git *there, int to, char ***ret_made, struct 
 /* Enters the files that `filter` of git diff-files selects into the index. */
 static int enter(const struct git *git, const char *filter, const char *how, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(git,
                  GIT_ARGS("diff-files", "-z", "--name-only", "--ignore-submodules=all", filter),
                  NULL, &result, err) == -1)
         return -1;
-    int rc = git_must(git, GIT_ARGS("update-index", how, "-z", "--stdin"),
-                      &(struct git_input){str_text(&result.out), result.out.len}, NULL, err);
-    proc_result_free(&result);
-    return rc;
+    return git_must(git, GIT_ARGS("update-index", how, "-z", "--stdin"),
+                    &(struct git_input){str_text(&result.out), result.out.len}, NULL, err);
 }
 
 /* Enters what changed in the work tree into the copied index. `git add` would look into submodules,
  * with their configuration. */
 static int enter_changes(const struct project *project, const struct git *git, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(git, GIT_ARGS("ls-files", "--unmerged", "-z"), NULL, &result, err) == -1)
         return -1;
     bool unmerged = result.out.len > 0;
-    proc_result_free(&result);
     if (unmerged) {
         (void)err_set(err, MAS_USAGE,
                       "cannot take changes of project '%s': it has files in conflict",

@@ -30,7 +30,7 @@ int checkout_settings(int cwd, char ***ret, struct err *err)
     static const char keys[] = "^core\\.(autocrlf|eol|attributesfile|excludesfile|filemode|"
                                "symlinks|ignorecase|checkstat|trustctime)$";
     const struct git git = {.cwd = cwd, .person = true};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_run(&git, GIT_ARGS("config", "-z", "--show-scope", "--get-regexp", keys), NULL, &result,
                 err) == -1)
@@ -50,7 +50,6 @@ int checkout_settings(int cwd, char ***ret, struct err *err)
             strv_push(ret, setting);
         scope = key + strlen(key) + 1;
     }
-    proc_result_free(&result);
     return 0;
 }
 

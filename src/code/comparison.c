@@ -251,12 +251,11 @@ static int diff_trees(const struct comparison *changes, const char *from, const 
                        "--raw", "-z", "--patch", from, to)
             : GIT_ARGS("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames",
                        form == COMPARE_STAT ? "--stat=80" : "--patch", from, to);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(&changes->git, args, NULL, &result, err) == -1)
         return -1;
     str_addn(ret, str_text(&result.out), result.out.len);
-    proc_result_free(&result);
     return 0;
 }
 

@@ -13,7 +13,7 @@ static char *find_merge(const struct git *git, const char *commit, const char *o
 {
     _cleanup_free_ char *range = mem_printf("%s..%s", commit, other);
     _cleanup_free_ char *text = NULL;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
 
     if (git_text(git,
@@ -27,7 +27,6 @@ static char *find_merge(const struct git *git, const char *commit, const char *o
     bool had = git_run(git, GIT_ARGS("merge-base", "--is-ancestor", commit, before), NULL, &result,
                        &ignored) == -1 ||
                result.status != 1;
-    proc_result_free(&result);
     return had ? NULL : TAKE_PTR(text);
 }
 

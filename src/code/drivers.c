@@ -5,7 +5,7 @@ static const char ends[] = ".process=";
 
 int drivers_turn_off(const struct git *git, char ***ret, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_run(git,
                 GIT_ARGS("config", "-z", "--name-only", "--get-regexp",
@@ -31,7 +31,6 @@ int drivers_turn_off(const struct git *git, char ***ret, struct err *err)
         strv_push(ret, off);
         strv_push(ret, free_of);
     }
-    proc_result_free(&result);
     return rc;
 }
 
@@ -64,8 +63,8 @@ static void find_in(const struct str *text, char *const *settings, char **ret)
 int drivers_find(const struct git *git, char *const *settings, const char *index, const char *old,
                  const char *new, char **ret, struct err *err)
 {
-    struct proc_result names = PROC_RESULT_INIT;
-    struct proc_result found = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result names = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result found = PROC_RESULT_INIT;
     struct git own = *git;
 
     if (settings == NULL)
@@ -83,8 +82,6 @@ int drivers_find(const struct git *git, char *const *settings, const char *index
                       &(struct git_input){names.out.data, names.out.len}, &found, err);
     if (rc == 0)
         find_in(&found.out, settings, ret);
-    proc_result_free(&names);
-    proc_result_free(&found);
     (void)unlink(index);
     return rc;
 }

@@ -364,27 +364,25 @@ int git_must(const struct git *git, const char *const *args, const struct git_in
 
 int git_text(const struct git *git, const char *const *args, char **ret, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(git, args, NULL, &result, err) == -1)
         return -1;
     size_t len = result.out.len;
     *ret = mem_dupn(str_text(&result.out),
                     len > 0 && result.out.data[len - 1] == '\n' ? len - 1 : len);
-    proc_result_free(&result);
     return 0;
 }
 
 int git_names(const struct git *git, const char *const *args, char ***ret, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(git, args, NULL, &result, err) == -1)
         return -1;
     const char *text = str_text(&result.out);
     for (const char *name = text; name < text + result.out.len; name += strlen(name) + 1)
         strv_push(ret, name);
-    proc_result_free(&result);
     return 0;
 }
 
@@ -423,7 +421,7 @@ static int update_index(const struct git *git, const char *how, const struct str
  * device is gone. */
 static int enter(const struct git *git, const char *const *args, const char *how, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     _cleanup_str_ struct str names = STR_INIT;
     _cleanup_str_ struct str gone = STR_INIT;
 
@@ -436,7 +434,6 @@ static int enter(const struct git *git, const char *const *args, const char *how
         str_addn(to, name, name[len - 1] == '/' ? len - 1 : len); /* a repository */
         str_addc(to, '\0');
     }
-    proc_result_free(&result);
     return update_index(git, how, &names, err) == -1
                ? -1
                : update_index(git, "--force-remove", &gone, err);

@@ -77,7 +77,7 @@ int in_way_find(const struct git *git, const char *old, const char *new, char **
                 struct err *err)
 {
     struct in_way way = {.tree = git->cwd, .ret = ret};
-    struct proc_result added = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result added = PROC_RESULT_INIT;
 
     if (git_must(
             git,
@@ -99,7 +99,6 @@ int in_way_find(const struct git *git, const char *old, const char *new, char **
         check_place(&way, path, str_starts(line, ":000000 160000 "));
         line = path + strlen(path) + 1;
     }
-    proc_result_free(&added);
     strv_free(way.leave);
     return rc;
 }

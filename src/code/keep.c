@@ -134,12 +134,11 @@ static int check_refs(struct work_search *search, const struct git *git, const c
 static int check_files(struct work_search *search, const char *who, const struct git *git,
                        const char *const *args, const char *what, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(git, args, NULL, &result, err) == -1)
         return -1;
     add_files(search, who, &result.out, what);
-    proc_result_free(&result);
     return 0;
 }
 
@@ -149,8 +148,8 @@ static int check_staged(struct work_search *search, const struct stranger *stran
 {
     _cleanup_free_ char *index = mem_printf("%s/staged.index", search->repo->git);
     struct git git = stranger_git(stranger, index);
-    struct proc_result head = PROC_RESULT_INIT;
-    struct proc_result files = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result head = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result files = PROC_RESULT_INIT;
     _cleanup_str_ struct str both = STR_INIT;
 
     if (stranger->own == -1)
@@ -174,8 +173,6 @@ static int check_staged(struct work_search *search, const struct stranger *stran
     }
     if (rc == 0)
         add_files(search, who, &both, "staged, but neither committed nor in the work tree");
-    proc_result_free(&head);
-    proc_result_free(&files);
     (void)unlink(index);
     return rc;
 }
@@ -184,7 +181,7 @@ static int check_staged(struct work_search *search, const struct stranger *stran
 static int check_ignored(struct work_search *search, const struct stranger *stranger,
                          const char *who, const struct git *git, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(git, GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-standard"),
                  NULL, &result, err) == -1)
@@ -194,7 +191,6 @@ static int check_ignored(struct work_search *search, const struct stranger *stra
                  : placed_drop(search->repo, stranger->agent, &result.out, err);
     if (rc == 0)
         add_files(search, who, &result.out, "ignored by git");
-    proc_result_free(&result);
     return rc;
 }
 

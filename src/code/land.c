@@ -83,7 +83,7 @@ static int open_onto(struct landing *landing, const struct team_project *project
 static int find_tree(struct landing *landing, struct err *err)
 {
     const struct git git = theirs(landing);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     _cleanup_free_ char *wanted = mem_printf("branch %s", landing->onto);
     const char *tree = NULL;
 
@@ -96,7 +96,6 @@ static int find_tree(struct landing *landing, struct err *err)
         else if (strcmp(line, wanted) == 0 && tree != NULL)
             landing->tree = mem_dup(tree);
     }
-    proc_result_free(&result);
     if (landing->tree == NULL ||
         (landing->project.top != NULL && strcmp(landing->tree, landing->project.top) == 0))
         return 0;
@@ -240,7 +239,7 @@ static int settle(const struct landing *landing, struct err *err)
 static int move_branch(const struct landing *landing, struct err *err)
 {
     const struct git git = theirs(landing);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     int rc = git_run(
         &git, GIT_ARGS("update-ref", "-m", "mas land", landing->onto, landing->new, landing->old),
         NULL, &result, err);
@@ -248,7 +247,6 @@ static int move_branch(const struct landing *landing, struct err *err)
 
     if (rc == 0 && result.status != 0)
         rc = git_fail(&result, "update-ref", err);
-    proc_result_free(&result);
     if (killed)
         drop_locks(landing->project.dir, landing->onto, landing->tree);
     return rc == 0 ? 0 : settle(landing, err);

@@ -121,7 +121,7 @@ static int try_move(const struct landing *landing, const struct checkout *checko
     _cleanup_close_ int from = open(checkout->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_close_ int to = open(landing->repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_free_ char *index = mem_printf("%s/" INDEX, landing->repo->git);
-    struct proc_result refreshed = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result refreshed = PROC_RESULT_INIT;
     struct git git = checkout->git;
 
     if (from == -1 || to == -1)
@@ -130,7 +130,6 @@ static int try_move(const struct landing *landing, const struct checkout *checko
     int rc = index_copy(from, "index", to, INDEX, err);
     if (rc == 0)
         rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
-    proc_result_free(&refreshed);
     if (rc == 0)
         rc = check_changes(landing, &git, err);
     if (rc == 0 &&
@@ -165,13 +164,12 @@ int land_check_tree(const struct landing *landing, struct err *err)
 int land_move_tree(const char *tree, const char *old, const char *new, struct err *err)
 {
     _cleanup_checkout_ struct checkout checkout = CHECKOUT_INIT;
-    struct proc_result refreshed = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result refreshed = PROC_RESULT_INIT;
 
     if (checkout_open(tree, &checkout, err) == -1 ||
         git_run(&checkout.git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed,
                 err) == -1)
         return -1;
-    proc_result_free(&refreshed);
     if (git_must(&checkout.git, GIT_ARGS("read-tree", "-u", "-m", old, new), NULL, NULL, err) == -1)
         return fail_move(tree, err);
     return 0;

@@ -49,12 +49,11 @@ static void add_lenders(const struct git *git, const char *objects, char ***to)
 static int know_refs(const struct git *git, const char *const *args, struct landed *landed,
                      struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     int rc = git_must(git, args, NULL, &result, err);
 
     if (rc == 0)
         str_addn(&landed->known, str_text(&result.out), result.out.len);
-    proc_result_free(&result);
     return rc;
 }
 
@@ -156,14 +155,13 @@ static int list(const struct landed *landed, const struct git *git, const char *
                 const char *oids, char **ret, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     str_addf(&text, "%s\n", oids);
     str_addn(&text, landed->known.data, landed->known.len);
     if (git_must(git, args, &(struct git_input){text.data, text.len}, &result, err) == -1)
         return -1;
     *ret = mem_dup(str_text(&result.out));
-    proc_result_free(&result);
     return 0;
 }
 
@@ -194,13 +192,12 @@ static bool merge_is(const struct git *git, const char *ours, const char *theirs
 /* Returns true if each commit that is not a merge has the same changes as one of the project. */
 static bool has_patches(const char *tip, const struct git *git, const char *oid)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
     bool all = git_run(git, GIT_ARGS("cherry", tip, oid), NULL, &result, &ignored) == 0 &&
                result.status == 0 && result.out.len > 0 &&
                strchr(str_text(&result.out), '+') == NULL;
 
-    proc_result_free(&result);
     return all;
 }
 
@@ -243,7 +240,7 @@ static bool is_one_patch(const char *tip, const struct git *git, const char *oid
  * that changed the same files. */
 static bool was_in(const char *tip, const struct git *git, const char *oid, const char *base)
 {
-    struct proc_result paths = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result paths = PROC_RESULT_INIT;
     _cleanup_free_ char *without = mem_printf("^%s", oid);
     _cleanup_free_ char *max = mem_printf("--max-count=%d", EARLIER_MAX);
     _cleanup_free_ char *text = NULL;
@@ -262,7 +259,6 @@ static bool was_in(const char *tip, const struct git *git, const char *oid, cons
     if (git_text(git, args, &text, &ignored) == 0)
         for (char *rest = text, *line; !found && (line = strsep(&rest, "\n")) != NULL;)
             found = line[0] != '\0' && merge_is(git, line, oid, line);
-    proc_result_free(&paths);
     return found;
 }
 

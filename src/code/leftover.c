@@ -18,13 +18,12 @@ static int list_changed(const struct leftover *leftover, const char *commit, cha
     struct git git = leftover->git;
 
     git.index = index;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     int rc = git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err);
     if (rc == 0)
         rc = sparse_mark(&git, leftover->repo->git, commit, err);
     if (rc == 0) /* it compares contents; diff-files alone compares what it knows of the files */
         rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err);
-    proc_result_free(&result);
     if (rc == 0)
         rc = git_names(&git,
                        GIT_ARGS("diff-files", "--name-only", "-z", "--ignore-submodules=dirty"),
@@ -47,7 +46,7 @@ static bool is_unfinished(const struct leftover *leftover, const char *path)
 {
     _cleanup_free_ char *object = mem_printf("%s:%s", leftover->new, path);
     struct git git = leftover->git;
-    struct proc_result blob = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result blob = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
     char *text = NULL;
     size_t len = 0;
@@ -59,7 +58,6 @@ static bool is_unfinished(const struct leftover *leftover, const char *path)
               file_read(git.cwd, path, blob.out.len, &text, &len, &ignored) == 0 &&
               len < blob.out.len && memcmp(text, str_text(&blob.out), len) == 0;
     free(text);
-    proc_result_free(&blob);
     return is;
 }
 
@@ -93,7 +91,7 @@ static int check_leftover(const struct leftover *leftover, char *const *changes,
 static int update_index(const struct leftover *leftover, struct err *err)
 {
     const struct git git = leftover->git;
-    struct proc_result raw = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result raw = PROC_RESULT_INIT;
     _cleanup_str_ struct str entries = STR_INIT;
 
     if (git.index != NULL)
@@ -117,7 +115,6 @@ static int update_index(const struct leftover *leftover, struct err *err)
         }
         at = path + strlen(path) + 1;
     }
-    proc_result_free(&raw);
     return git_must(&git, GIT_ARGS("update-index", "-z", "--index-info"),
                     &(struct git_input){str_text(&entries), entries.len}, NULL, err);
 }
@@ -148,10 +145,8 @@ static int update_files(const struct leftover *leftover, char *const *changes, c
     for (char *const *path = gone; path != NULL && *path != NULL; path++)
         if (!strv_has(not_old, *path)) /* a file that somebody has made there since stays */
             (void)unlinkat(leftover->git.cwd, *path, 0);
-    struct proc_result result = PROC_RESULT_INIT;
-    int rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err);
-    proc_result_free(&result);
-    return rc;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
+    return git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err);
 }
 
 int leftover_finish(const struct leftover *leftover, struct err *err)

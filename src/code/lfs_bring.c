@@ -123,7 +123,7 @@ static int bring_one(struct bringing *bringing, const struct lfs_pointer *pointe
 static int bring_batch(struct bringing *bringing, const struct git *git, const struct str *ids,
                        char *const *paths, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     int rc = git_must(git, GIT_ARGS("cat-file", "--batch"),
                       &(struct git_input){ids->data, ids->len}, &result, err);
     const char *at = str_text(&result.out);
@@ -144,7 +144,6 @@ static int bring_batch(struct bringing *bringing, const struct git *git, const s
             rc = bring_one(bringing, &pointer, *paths, err);
         at += size < (size_t)(end - at) ? size + 1 : (size_t)(end - at);
     }
-    proc_result_free(&result);
     return rc;
 }
 
@@ -152,7 +151,7 @@ static int bring_batch(struct bringing *bringing, const struct git *git, const s
 static int bring_all(struct bringing *bringing, const struct git *git, const char *revs,
                      enum lfs_range range, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     _cleanup_str_ struct str ids = STR_INIT;
     char **paths = NULL;
     size_t count = 0;
@@ -179,7 +178,6 @@ static int bring_all(struct bringing *bringing, const struct git *git, const cha
         count = 0;
     }
     strv_free(paths);
-    proc_result_free(&result);
     return rc;
 }
 

@@ -62,7 +62,7 @@ int lfs_to_project(const struct git *git, const char *oids, const struct lfs_sou
     _cleanup_gaps_ struct lfs_gaps gaps = LFS_GAPS_INIT;
     const struct git theirs = {.dir = project->dir};
     _cleanup_str_ struct str revs = STR_INIT;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     bool used = false;
 
     for (size_t i = 0; i < LFS_SOURCES_MAX && from->dirs[i] != NULL; i++)
@@ -74,7 +74,6 @@ int lfs_to_project(const struct git *git, const char *oids, const struct lfs_sou
         return -1;
     str_add(&revs, oids);
     str_addn(&revs, str_text(&result.out), result.out.len);
-    proc_result_free(&result);
     if (lfs_bring(git, revs.data, LFS_HISTORY, from, project->dir, &gaps, err) == -1)
         return -1;
     if (gaps.damaged == NULL)

@@ -90,7 +90,7 @@ int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err
 int merge_trees(const struct git *git, const char *ours, const char *theirs,
                 char ret_tree[GIT_OID_TEXT], char ***ret_files, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     char **files = NULL;
 
     if (git_run(git,
@@ -103,7 +103,6 @@ int merge_trees(const struct git *git, const char *ours, const char *theirs,
     char oid[GIT_OID_TEXT];
     if (result.status > 1 || !git_parse_oid(tree, oid)) {
         (void)git_fail(&result, "merge-tree", err);
-        proc_result_free(&result);
         return -1;
     }
     ret_tree[0] = '\0';
@@ -113,7 +112,6 @@ int merge_trees(const struct git *git, const char *ours, const char *theirs,
     for (const char *name = tree + strlen(tree) + 1; name < end && name[0] != '\0';
          name += strlen(name) + 1)
         strv_push(&files, name);
-    proc_result_free(&result);
     if (ret_files != NULL)
         *ret_files = files;
     else

@@ -68,7 +68,7 @@ int module_links(const struct git *git, const char *tree, module_link *each, voi
                  struct err *err)
 {
     static const char link[] = "160000 commit ";
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(git, GIT_ARGS("ls-tree", "-r", "-z", "--full-tree", tree), NULL, &result, err) ==
         -1)
@@ -85,7 +85,6 @@ int module_links(const struct git *git, const char *tree, module_link *each, voi
         if (git_is_oid(oid))
             rc = each(tab + 1, oid, arg, err);
     }
-    proc_result_free(&result);
     return rc;
 }
 

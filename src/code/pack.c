@@ -6,12 +6,11 @@
 /* Appends "^<id>" for each ref of a repository: what it has already. */
 static int add_known(const struct git *to, struct str *text, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(to, GIT_ARGS("for-each-ref", "--format=^%(objectname)"), NULL, &result, err) == -1)
         return -1;
     str_addn(text, str_text(&result.out), result.out.len);
-    proc_result_free(&result);
     return 0;
 }
 
@@ -57,7 +56,7 @@ static int pack(const struct git *from, const char *dir, const char *how, const 
                 char ret[GIT_OID_TEXT], struct err *err)
 {
     _cleanup_free_ char *prefix = mem_printf("%s/pack/new", dir);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct git git = *from;
 
     /* git renames the pack from the directory that it writes objects to */
@@ -70,7 +69,6 @@ static int pack(const struct git *from, const char *dir, const char *how, const 
         return git_blame(err);
     _cleanup_free_ char *name =
         mem_dupn(str_text(&result.out), strcspn(str_text(&result.out), "\n"));
-    proc_result_free(&result);
     ret[0] = '\0';
     return name[0] == '\0' || git_parse_oid(name, ret)
                ? 0

@@ -55,7 +55,7 @@ static int add_ignored(const struct git *git, const struct str *names, struct st
                        struct err *err)
 {
     _cleanup_str_ struct str paths = STR_INIT;
-    struct proc_result ignored = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result ignored = PROC_RESULT_INIT;
     const char *end = str_text(names) + names->len;
 
     /* no magic begins with a dot */
@@ -71,7 +71,6 @@ static int add_ignored(const struct git *git, const struct str *names, struct st
     end = str_text(&ignored.out) + ignored.out.len;
     for (const char *name = str_text(&ignored.out); rc == 0 && name < end; name += strlen(name) + 1)
         str_addn(ret, name + 2, strlen(name + 2) + 1);
-    proc_result_free(&ignored);
     return rc;
 }
 
@@ -114,7 +113,7 @@ static int list_files(const struct repo *repo, const char *agent, struct placing
         .dir = repo->git, .tree = tree, .confined = true, .magic = true, .cwd = to};
     _cleanup_str_ struct str theirs = STR_INIT;
     _cleanup_str_ struct str ours = STR_INIT;
-    struct proc_result named = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result named = PROC_RESULT_INIT;
 
     if (to == -1)
         return err_errno(err, "cannot open '%s'", tree);
@@ -141,7 +140,6 @@ static int list_files(const struct repo *repo, const char *agent, struct placing
         if (is_theirs && !is_ours && strchr(name, '\n') == NULL)
             add_exclude(name, &placing->excludes);
     }
-    proc_result_free(&named);
     return rc;
 }
 
@@ -150,7 +148,7 @@ static bool matches(const struct placing *placing, const char *pattern)
 {
     const struct git git = {.cwd = placing->from};
     _cleanup_free_ char *exclude = mem_printf("--exclude=%s", pattern);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
     const char *end = str_text(&placing->names) + placing->names.len;
     const char *at = str_text(&placing->names);
@@ -171,7 +169,6 @@ static bool matches(const struct placing *placing, const char *pattern)
             at += strlen(at) + 1;
     }
     bool found = named < stop && at < end;
-    proc_result_free(&result);
     return found;
 }
 
@@ -262,7 +259,7 @@ static int hash_files(const struct repo *repo, const char *agent, const struct s
     _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     const struct git git = {.dir = repo->git, .confined = true, .cwd = cwd};
     _cleanup_str_ struct str paths = STR_INIT;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     const char *end = str_text(names) + names->len;
 
     if (cwd == -1)
@@ -286,7 +283,6 @@ static int hash_files(const struct repo *repo, const char *agent, const struct s
     char *rest = paths.data;
     for (char *hash; (hash = strsep(&hashes, "\n")) != NULL && hash[0] != '\0';)
         str_addf(to, "%s %s\n", hash, strsep(&rest, "\n"));
-    proc_result_free(&result);
     return 0;
 }
 
@@ -388,7 +384,7 @@ int placed_list(const struct repo *repo, const char *agent, struct str *ret, str
     _cleanup_free_ char *tree = repo_tree(repo, agent);
     _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     const struct git git = {.dir = repo->git, .tree = tree, .confined = true, .cwd = cwd};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (cwd == -1)
         return err_errno(err, "cannot open '%s'", tree);
@@ -396,7 +392,6 @@ int placed_list(const struct repo *repo, const char *agent, struct str *ret, str
                  NULL, &result, err) == -1)
         return err_wrap(err, "cannot list the files that git ignores in '%s'", tree);
     str_addn(ret, str_text(&result.out), result.out.len);
-    proc_result_free(&result);
     return 0;
 }
 

@@ -85,7 +85,7 @@ static int check_owner(const char *path, struct err *err)
 static int check_tree(const struct project *project, const struct git *git, struct err *err)
 {
     _cleanup_free_ char *top = project->top != NULL ? path_canonical(project->top) : NULL;
-    struct proc_result bare = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result bare = PROC_RESULT_INIT;
     size_t len = top != NULL ? strlen(top) : 0;
 
     if (project->top != NULL) {
@@ -99,7 +99,6 @@ static int check_tree(const struct project *project, const struct git *git, stru
         -1)
         return -1;
     bool is_bare = strcmp(str_text(&bare.out), "true\n") == 0;
-    proc_result_free(&bare);
     return is_bare ? 0
                    : err_set(err, MAS_USAGE,
                              "cannot use project '%s': it is the inside of a repository that has a "
@@ -147,7 +146,7 @@ static int find_commit(struct project *project, const struct git *git, const cha
                        bool *ret_found, struct err *err)
 {
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", name);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
     char base[GIT_OID_TEXT];
 
@@ -157,7 +156,6 @@ static int find_commit(struct project *project, const struct git *git, const cha
     const char *text = str_text(&result.out);
     _cleanup_free_ char *line = mem_dupn(text, strcspn(text, "\n"));
     *ret_found = result.status == 0 && git_parse_oid(line, base);
-    proc_result_free(&result);
     if (!*ret_found)
         return 0;
     _cleanup_free_ char *full = NULL;
@@ -199,12 +197,11 @@ static int find_base(struct project *project, int cwd, const char *ref, struct e
 static int check_whole(const struct project *project, struct err *err)
 {
     const struct git git = {.dir = project->dir};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     int rc = git_run(&git, GIT_ARGS("config", "--get-regexp", "^remote\\..*\\.promisor$"), NULL,
                      &result, err);
     bool partial = rc == 0 && result.status == 0 && result.out.len > 0;
 
-    proc_result_free(&result);
     if (rc == -1 || !partial)
         return rc;
     (void)err_set(err, MAS_USAGE,
@@ -267,7 +264,7 @@ int project_find_person(struct project *project, struct err *err)
 int project_check_lfs(struct project *project, struct err *err)
 {
     const struct git git = {.dir = project->dir, .magic = true};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_run(&git,
                 GIT_ARGS("grep", "-l", "-z", "-E", "-e", "^[^#].*filter=lfs", project->base, "--",
@@ -278,7 +275,6 @@ int project_check_lfs(struct project *project, struct err *err)
     _cleanup_free_ char *file = mem_dup(colon != NULL ? colon + 1 : "");
     _cleanup_free_ char *program = path_find_program("git-lfs", getenv("PATH"), AT_FDCWD);
     project->lfs = result.status == 0;
-    proc_result_free(&result);
     if (!project->lfs || program != NULL)
         return 0;
     (void)err_set(err, MAS_USAGE,
@@ -305,12 +301,11 @@ int project_reopen(const char *dir, struct project *ret, struct err *err)
 static bool has_commit(const struct git *git, const char *oid)
 {
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
     bool found = git_run(git, GIT_ARGS("cat-file", "-e", commit), NULL, &result, &ignored) == 0 &&
                  result.status == 0;
 
-    proc_result_free(&result);
     return found;
 }
 

@@ -51,8 +51,8 @@ static int pick(const struct git *git, const char *onto, const char *commit,
 static int write_commit(const struct git *git, const char *commit, const char *tree,
                         const char *parent, char **ret, struct err *err)
 {
-    struct proc_result old = PROC_RESULT_INIT;
-    struct proc_result made = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result old = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result made = PROC_RESULT_INIT;
     _cleanup_free_ char *committer = NULL;
     _cleanup_str_ struct str text = STR_INIT;
     bool skips = false;
@@ -74,12 +74,10 @@ static int write_commit(const struct git *git, const char *commit, const char *t
         at += len;
     }
     str_addn(&text, at, (size_t)(end - at));
-    proc_result_free(&old);
     if (git_must(git, GIT_ARGS("hash-object", "-t", "commit", "-w", "--stdin"),
                  &(struct git_input){text.data, text.len}, &made, err) == -1)
         return -1;
     *ret = mem_dupn(str_text(&made.out), strcspn(str_text(&made.out), "\n"));
-    proc_result_free(&made);
     return 0;
 }
 

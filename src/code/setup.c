@@ -45,8 +45,8 @@ int setup_find(const struct repo *repo, const char *commit, struct setup_script 
                struct err *err)
 {
     const struct git git = repo_git(repo);
-    struct proc_result entry = PROC_RESULT_INIT;
-    struct proc_result blob = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result entry = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result blob = PROC_RESULT_INIT;
     char oid[GIT_OID_TEXT];
 
     if (git_must(&git, GIT_ARGS("ls-tree", "-z", "-l", "--full-tree", commit, "--", SETUP_SCRIPT),
@@ -54,7 +54,6 @@ int setup_find(const struct repo *repo, const char *commit, struct setup_script 
         return err_wrap(err, "cannot read the project's " SETUP_SCRIPT);
     bool found = entry.out.len > 0;
     const char *fault = found ? parse_entry(str_text(&entry.out), oid) : NULL;
-    proc_result_free(&entry);
     ret->fault = fault;
     if (!found || fault != NULL)
         return 0;
@@ -62,7 +61,6 @@ int setup_find(const struct repo *repo, const char *commit, struct setup_script 
         return err_wrap(err, "cannot read the project's " SETUP_SCRIPT);
     ret->len = blob.out.len;
     ret->text = str_steal(&blob.out);
-    proc_result_free(&blob);
     sha256_of(ret->text, ret->len, ret->hash);
     return 0;
 }
@@ -96,7 +94,7 @@ int setup_load(const struct repo *repo, struct setup *ret, struct err *err)
 {
     _cleanup_close_ int dir = open_dir(repo, false);
     _cleanup_free_ char *text = NULL;
-    struct kv kv = {.count = 0};
+    _cleanup_kv_ struct kv kv = {.count = 0};
     size_t len = 0;
 
     *ret = (struct setup){.exists = false};
@@ -120,7 +118,6 @@ int setup_load(const struct repo *repo, struct setup *ret, struct err *err)
         if (from_project)
             memcpy(ret->hash, hash, SHA256_TEXT);
     }
-    kv_free(&kv);
     return rc;
 }
 

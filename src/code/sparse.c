@@ -23,12 +23,11 @@ bool sparse_is_used(const char *git_dir)
 /* Reads a boolean setting of the checkout; false if it is not set. */
 static int read_bool(const struct git *git, const char *key, bool *ret, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_run(git, GIT_ARGS("config", "--type=bool", "--get", key), NULL, &result, err) == -1)
         return -1;
     *ret = strcmp(str_text(&result.out), "true\n") == 0;
-    proc_result_free(&result);
     return 0;
 }
 

@@ -24,7 +24,7 @@ enum { SHALLOW_MAX = 1 << 20 }; /* bytes */
 static int for_raw(const struct git *git, const char *const *args, module_link *each, void *arg,
                    struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     int rc = git_must(git, args, NULL, &result, err);
     const char *end = str_text(&result.out) + result.out.len;
 
@@ -43,7 +43,6 @@ static int for_raw(const struct git *git, const char *const *args, module_link *
         }
         line = path;
     }
-    proc_result_free(&result);
     return rc;
 }
 
@@ -60,13 +59,12 @@ static int for_range(const struct git *git, const char *range, module_link *each
 int submodule_has_commit(const char *dir, const char *oid, bool *ret, struct err *err)
 {
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     const struct git git = {.dir = dir};
 
     if (git_run(&git, GIT_ARGS("cat-file", "-e", commit), NULL, &result, err) == -1)
         return -1;
     *ret = result.status == 0;
-    proc_result_free(&result);
     return 0;
 }
 
@@ -178,7 +176,7 @@ static int bring_link(const char *link, const char *oid, void *arg, struct err *
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
     const struct bring_links inner = {.outer = in->outer, .below = below, .depth = in->depth + 1};
     const struct git own = repo_git(repo);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     bool there = false;
 
     if (submodule_is_known(repo, oid, &there, err) == -1)
@@ -193,7 +191,6 @@ static int bring_link(const char *link, const char *oid, void *arg, struct err *
     if (git_run(&git, GIT_ARGS("cat-file", "-e", commit), NULL, &result, err) == -1)
         return -1;
     there = result.status == 0;
-    proc_result_free(&result);
     if (!there)
         return 0;
     return work_fetch(&module, oid, under, err) == -1

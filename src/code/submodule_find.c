@@ -78,7 +78,7 @@ static int find_name(const struct repo *repo, const char *tree, const char *path
     static const char begins[] = "submodule.";
     const struct git git = repo_git(repo);
     _cleanup_free_ char *blob = mem_printf("%s:.gitmodules", tree);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     /* it fails if there is no such file, or none with a path */
     if (git_run(&git,
@@ -106,7 +106,6 @@ static int find_name(const struct repo *repo, const char *tree, const char *path
             item->url = NULL;
         }
     }
-    proc_result_free(&result);
     return 0;
 }
 

@@ -67,7 +67,7 @@ static void sync_free(struct sync *sync)
 static int is_ancestor(const struct git *git, const char *old, const char *new, bool *ret,
                        struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (git_run(git, GIT_ARGS("merge-base", "--is-ancestor", old, new), NULL, &result, err) == -1)
         return -1;
@@ -75,7 +75,6 @@ static int is_ancestor(const struct git *git, const char *old, const char *new, 
     *ret = result.status == 0;
     if (failed)
         (void)git_fail(&result, "merge-base", err);
-    proc_result_free(&result);
     return failed ? -1 : 0;
 }
 
@@ -242,7 +241,7 @@ static void take_back(struct sync *sync)
 static int move(struct sync *sync, struct err *err)
 {
     const struct git git = work_git(&sync->stranger, &sync->tree);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (in_way_check(&git, sync->stranger.head, sync->main, err) == -1)
         return err_wrap(err, "cannot update the work tree of agent '%s'", sync->stranger.agent);
@@ -250,7 +249,6 @@ static int move(struct sync *sync, struct err *err)
     if (open_refs(sync, err) == -1 || lock_both(sync, err) == -1 || check_still(sync, err) == -1 ||
         git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err) == -1)
         return -1;
-    proc_result_free(&result);
     if (git_must(&git, GIT_ARGS("read-tree", "-m", "-u", sync->stranger.head, sync->main), NULL,
                  NULL, err) == 0 &&
         place_index(sync, err) == 0 && place_branch(sync, err) == 0)

@@ -25,15 +25,14 @@ int unseen_find(const struct git *git, const char *index, const char *old, const
                 char ***ret, struct err *err)
 {
     struct git own = *git;
-    struct proc_result result = PROC_RESULT_INIT;
-    struct proc_result refreshed = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result refreshed = PROC_RESULT_INIT;
     _cleanup_str_ struct str entries = STR_INIT;
 
     if (git_must(git, GIT_ARGS("diff-tree", "-r", "-z", "--no-renames", "--raw", old, new), NULL,
                  &result, err) == -1)
         return -1;
     list_old(&result.out, &entries);
-    proc_result_free(&result);
     if (entries.len == 0)
         return 0;
     own.index = index;
@@ -42,7 +41,6 @@ int unseen_find(const struct git *git, const char *index, const char *old, const
                       &(struct git_input){entries.data, entries.len}, NULL, err);
     if (rc == 0) /* its exit code tells that files differ, which is asked next */
         rc = git_run(&own, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
-    proc_result_free(&refreshed);
     if (rc == 0)
         rc = git_names(&own, GIT_ARGS("diff-files", "-z", "--name-only", "--diff-filter=d"), ret,
                        err);

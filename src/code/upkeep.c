@@ -70,7 +70,7 @@ static void thin_out(const struct repo *repo, int objects)
 {
     const struct git git = repo_git(repo);
     _cleanup_str_ struct str names = STR_INIT;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
 
     for (unsigned i = 0; i < FANOUT; i++) {
@@ -91,7 +91,6 @@ static void thin_out(const struct repo *repo, int objects)
     for (char *line; (line = strsep(&rest, "\n")) != NULL;)
         if (git_is_oid(line))
             remove_loose(objects, line);
-    proc_result_free(&result);
 }
 
 /* Does it for an agent who has collected many. */

@@ -178,7 +178,7 @@ static int move_files(const struct repo *repo, const struct view_tree *view, con
     const struct git git = view_git(repo, view);
     const char *const *args = old[0] == '\0' ? GIT_ARGS("read-tree", "-u", "--reset", commit)
                                              : GIT_ARGS("read-tree", "-u", "-m", old, commit);
-    struct proc_result refreshed = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result refreshed = PROC_RESULT_INIT;
     struct err why = ERR_INIT;
 
     if (git_must(&git, args, NULL, NULL, &why) == 0)
@@ -186,7 +186,6 @@ static int move_files(const struct repo *repo, const struct view_tree *view, con
     /* a file that was written anew with the same content is in the way only until git has read it
      */
     int rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
-    proc_result_free(&refreshed);
     if (rc == -1 || git_must(&git, args, NULL, NULL, err) == -1)
         return err_wrap(err, "cannot update the view of the project");
     return 0;

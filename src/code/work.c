@@ -86,7 +86,7 @@ int work_fetch(const struct stranger *stranger, const char *oid, const char *und
 {
     const struct git git = repo_git(stranger->repo);
     _cleanup_free_ char *ref = mem_printf("%s%s", under, stranger->key);
-    struct proc_result objects = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result objects = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
     char was[GIT_OID_TEXT];
 
@@ -95,7 +95,6 @@ int work_fetch(const struct stranger *stranger, const char *oid, const char *und
     int rc = list_objects(stranger, oid, &objects, err);
     if (rc == 0)
         rc = copy_objects(stranger, &objects.out, err);
-    proc_result_free(&objects);
     if (rc == -1)
         return -1;
     /* it refuses a commit that did not arrive under its name */

@@ -118,12 +118,11 @@ static int load(int dir, const char *name, struct kv *ret, struct err *err)
 
 int job_load(int dir, const char *id, struct batch_job *ret, struct err *err)
 {
-    struct kv kv = {.count = 0};
+    _cleanup_kv_ struct kv kv = {.count = 0};
 
     if (load(dir, JOB_FILE, &kv, err) == -1)
         return -1;
     int rc = parse(id, &kv, ret, err);
-    kv_free(&kv);
     return rc == 0 ? 0 : err_wrap(err, "cannot read the record of job '%s'", id);
 }
 
@@ -153,14 +152,13 @@ int job_run_save(int dir, const struct job_run *run, struct err *err)
 
 bool job_run_load(int dir, struct job_run *ret)
 {
-    struct kv kv = {.count = 0};
+    _cleanup_kv_ struct kv kv = {.count = 0};
     struct err ignored = ERR_INIT;
     struct job_run run = {.number = 0};
 
     if (load(dir, JOB_RUN, &kv, &ignored) == -1)
         return false;
     bool whole = members_take(run_members, &kv, &run, &ignored) == 0;
-    kv_free(&kv);
     if (whole)
         *ret = run;
     return whole;

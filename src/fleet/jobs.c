@@ -191,7 +191,7 @@ static int touch(void *arg)
 
 int jobs_check_store(const char *store, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
     struct proc proc;
     const struct proc_spec spec = {.file = "the store",
@@ -208,7 +208,6 @@ int jobs_check_store(const char *store, struct err *err)
         (void)proc_finish(&proc, &result, &ignored);
     else
         proc_leave(&proc);
-    proc_result_free(&result);
     if (answers)
         return 0;
     return err_set(err, MAS_UNREACHED, "cannot use the store '%s': its disk does not answer",

@@ -159,7 +159,7 @@ int move_send(struct move *move, struct move_report *report, struct err *err)
 {
     struct stream stream = {.move = move};
     struct proc proc;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct archive_report sent = {.file = NULL};
     struct err here = ERR_INIT;
     const struct proc_spec spec = {.file = move->remote->name,
@@ -193,7 +193,6 @@ int move_send(struct move *move, struct move_report *report, struct err *err)
         memcpy(report->digest, sent.digest, SHA256_TEXT);
         report->warnings = TAKE_PTR(sent.warnings);
     }
-    proc_result_free(&result);
     archive_report_free(&sent);
     return rc;
 }

@@ -188,7 +188,7 @@ static int start_master(const struct masters *masters, const char *ssh, char *co
                         const char *path, struct err *err)
 {
     _cleanup_strv_ char **argv = NULL;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct proc proc;
     struct err why = ERR_INIT;
 
@@ -216,7 +216,6 @@ static int start_master(const struct masters *masters, const char *ssh, char *co
              : str_starts(words, KEY_FAILED) ? fail_key(masters->remote, str_text(&result.err), err)
                                              : reach_fail(masters->remote, words, err);
     }
-    proc_result_free(&result);
     return rc;
 }
 

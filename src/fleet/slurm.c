@@ -305,7 +305,7 @@ int slurm_jobs(int timeout_ms, uint64_t but, struct slurm_job **ret, size_t *ret
 {
     static const char *const argv[] = {"squeue", "--me", "-h",          "-a", "-t",
                                        "all",    "-O",   SQUEUE_FORMAT, NULL};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     int rc = run("squeue", (char *const *)argv, SLURM_OUTPUT_MAX, timeout_ms, &result, err);
     if (rc == 0) {
@@ -314,7 +314,6 @@ int slurm_jobs(int timeout_ms, uint64_t but, struct slurm_job **ret, size_t *ret
             if ((*ret)[i].number == but)
                 (*ret)[i].state = SLURM_ENDING;
     }
-    proc_result_free(&result);
     return rc == 0 ? 0 : err_wrap(err, "cannot ask Slurm for its jobs");
 }
 
@@ -364,7 +363,7 @@ static int check_cluster(const char *id, uint64_t number, const char *cluster, s
     _cleanup_free_ char *there = mem_printf("--clusters=%s", cluster);
     _cleanup_free_ char *text = mem_printf("%" PRIu64, number);
     const char *const argv[] = {"scancel", "--quiet", there, text, NULL};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err why = ERR_INIT;
     size_t count = 0;
 
@@ -374,7 +373,6 @@ static int check_cluster(const char *id, uint64_t number, const char *cluster, s
     if (job != NULL && job->number == number)
         return 0;
     int rc = run("scancel", (char *const *)argv, ANSWER_MAX, SLURM_CALL_MS, &result, &why);
-    proc_result_free(&result);
     return err_set(
         err, MAS_FAILED,
         "job %" PRIu64 " went to cluster '%s', whose jobs squeue does not show here, and "
@@ -385,7 +383,7 @@ static int check_cluster(const char *id, uint64_t number, const char *cluster, s
 int slurm_submit(const struct slurm_submission *submission, uint64_t *ret, struct err *err)
 {
     _cleanup_strv_ char **argv = make_command(submission);
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     char cluster[SLURM_CLUSTER_MAX] = "";
     uint64_t number = 0;
 
@@ -394,7 +392,6 @@ int slurm_submit(const struct slurm_submission *submission, uint64_t *ret, struc
         err->code = MAS_TIMEOUT; /* sbatch itself has waited for the answer */
     if (rc == 0 && !slurm_parse_number(str_text(&result.out), &number, cluster))
         rc = err_set(err, MAS_TIMEOUT, "sbatch did not say the number of the job");
-    proc_result_free(&result);
     if (rc == 0 && cluster[0] != '\0')
         rc = check_cluster(submission->id, number, cluster, err);
     if (rc == 0)
@@ -407,11 +404,9 @@ static int tell(const char *name, const char *verb, uint64_t number, struct err 
 {
     _cleanup_free_ char *text = mem_printf("%llu", (unsigned long long)number);
     char *const argv[] = {(char *)name, (char *)verb, text, NULL};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
-    int rc = run(name, argv, ANSWER_MAX, SLURM_CALL_MS, &result, err);
-    proc_result_free(&result);
-    return rc;
+    return run(name, argv, ANSWER_MAX, SLURM_CALL_MS, &result, err);
 }
 
 int slurm_cancel(uint64_t number, struct err *err)

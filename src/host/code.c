@@ -99,7 +99,7 @@ void code_want(const struct host *host, struct loop *loop)
 
 void code_serve(struct host *host, struct loop *loop)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     _cleanup_json_ struct json *answer = NULL;
     struct err err = ERR_INIT;
     struct code_figures figures;
@@ -114,5 +114,4 @@ void code_serve(struct host *host, struct loop *loop)
     } else {
         keep_problem(host, err.text);
     }
-    proc_result_free(&result);
 }

@@ -180,7 +180,7 @@ void disk_want(const struct host *host, struct loop *loop)
 
 void disk_serve(struct host *host, struct loop *loop)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err err = ERR_INIT;
 
     if (!host->disk.runs || loop_got(loop, host->disk.proc.end_fd) == 0)
@@ -188,7 +188,6 @@ void disk_serve(struct host *host, struct loop *loop)
     bool failed = host_finish_own(&host->disk.proc, &result, &err) == -1 &&
                   err_wrap(&err, "cannot measure the disk space of the session") == -1;
     _cleanup_free_ char *why = failed ? mem_dup(err.text) : NULL;
-    proc_result_free(&result);
     end(host, why);
 }
 

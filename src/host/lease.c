@@ -235,7 +235,7 @@ void host_lease_want(const struct host *host, struct loop *loop)
 
 void host_lease_serve(struct host *host, struct loop *loop)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err err = ERR_INIT;
 
     if (host->lease.watched && loop_got(loop, host->lease.watcher.end_fd) != 0)
@@ -246,5 +246,4 @@ void host_lease_serve(struct host *host, struct loop *loop)
     if (proc_finish(&host->lease.renewer, &result, &err) == 0 && result.status != 0 &&
         result.err.len > 0)
         host_log(host, str_text(&result.err));
-    proc_result_free(&result);
 }

@@ -146,7 +146,7 @@ void notify_want(const struct host *host, struct loop *loop)
 
 void notify_serve(struct host *host, struct loop *loop)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err err = ERR_INIT;
 
     if (!host->notify.runs || loop_got(loop, host->notify.proc.end_fd) == 0)
@@ -154,5 +154,4 @@ void notify_serve(struct host *host, struct loop *loop)
     host->notify.runs = false;
     if (host_finish_own(&host->notify.proc, &result, &err) == -1)
         host_log(host, err.text);
-    proc_result_free(&result);
 }

@@ -122,7 +122,7 @@ static void take_zone(const struct host *host)
 static int receive_environment(struct host *host, bool *ret_prompts, struct err *err)
 {
     _cleanup_launch_received_ struct launch_received received = LAUNCH_RECEIVED_INIT;
-    struct kv own = {.count = 0};
+    _cleanup_kv_ struct kv own = {.count = 0};
     size_t index = (size_t)(host->agent - host->team.agents);
 
     if (launch_receive_env(host->dir, index, &received, err) == -1)
@@ -136,7 +136,6 @@ static int receive_environment(struct host *host, bool *ret_prompts, struct err 
     add_code_env(host, &own);
     for (size_t i = 0; i < own.count; i++)
         env_put(&host->env, own.pairs[i].key, own.pairs[i].value);
-    kv_free(&own);
     env_put(&host->env, "MAS_AGENT_ID", host->agent->id);
     env_put(&host->env, "MAS_AGENT_ROLE", host->agent->role);
     take_zone(host);

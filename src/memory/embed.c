@@ -145,7 +145,7 @@ int embed_run(const char *command, const struct embed_text *query,
 {
     _cleanup_embedding_ struct embedding embedding = {.count = 0};
     _cleanup_str_ struct str input = STR_INIT;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     size_t wanted = count + 1;
 
     add_request(&input, query, "query");
@@ -155,7 +155,6 @@ int embed_run(const char *command, const struct embed_text *query,
     int rc = run(command, &input, wanted, &result, err);
     if (rc == 0)
         rc = read_output(&result.out, wanted, &embedding, err);
-    proc_result_free(&result);
     if (rc == -1)
         return -1;
     *ret = embedding;

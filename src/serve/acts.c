@@ -338,7 +338,7 @@ static void run_restore(struct job *job)
     struct request *request = later_request(job);
     _cleanup_free_ char *path = mem_printf(ROOT_SESSIONS "/%s", request->transfer.name);
     const struct operation_values more = {.file = path};
-    struct str said = STR_INIT;
+    _cleanup_str_ struct str said = STR_INIT;
     struct str body = STR_INIT;
     struct err err = ERR_INIT;
     char id[ID_TEXT] = "";
@@ -359,7 +359,6 @@ static void run_restore(struct job *job)
         memcpy(request->id, id, ID_TEXT); /* also for the log */
         answer_json(request, STATUS_CREATED, &body);
     }
-    str_free(&said);
 }
 
 enum handled api_restore(struct request *request)

@@ -74,7 +74,7 @@ static bool interrupted(const struct life *life, uint64_t files, uint64_t bytes)
 /* The helper closed the connection without a result. */
 static int has_ended(const struct life *life, struct archive_helper *helper, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     fd_closep(&helper->socket);
     int rc = proc_finish(&helper->proc, &result, err);
@@ -84,7 +84,6 @@ static int has_ended(const struct life *life, struct archive_helper *helper, str
         (void)err_set(err, MAS_FAILED, "'%s' exited with code %d%s%.*s", HELPER, result.status,
                       result.err.len > 0 ? ": " : "", (int)strcspn(str_text(&result.err), "\n"),
                       str_text(&result.err));
-    proc_result_free(&result);
     return -1;
 }
 

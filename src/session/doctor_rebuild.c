@@ -83,7 +83,7 @@ static void add_assumed(struct str *what, bool known, const char *assumed)
 static void reconstruct(int dir, const struct view *view, struct session *session, struct str *what)
 {
     _cleanup_free_ char *text = NULL;
-    struct kv kv = {.count = 0};
+    _cleanup_kv_ struct kv kv = {.count = 0};
     const char *id = view->row.id;
 
     salvage(dir, id, &text, &kv);
@@ -119,7 +119,6 @@ static void reconstruct(int dir, const struct view *view, struct session *sessio
     for (size_t i = 0; i < kv.count; i++)
         if (str_starts(kv.pairs[i].key, "X_"))
             kv_put(&session->extra, kv.pairs[i].key, kv.pairs[i].value);
-    kv_free(&kv);
 }
 
 int doctor_rebuild_session(const struct doctor *doctor, int dir, const struct view *view,

@@ -319,7 +319,7 @@ int life_lease_refresh(const struct life *life, const struct session *session, s
 static void tell_store(const struct session *session, const char *option)
 {
     _cleanup_free_ char *exe = path_exe();
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
     struct proc proc;
     _cleanup_free_ char *epoch = mem_printf("%ju", (uintmax_t)session->epoch);
@@ -337,7 +337,6 @@ static void tell_store(const struct session *session, const char *option)
         else
             proc_leave(&proc);
     }
-    proc_result_free(&result);
 }
 
 void life_lease_give_back(const struct session *session)

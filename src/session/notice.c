@@ -140,7 +140,7 @@ static int run(const struct notice_delivery *delivery, const struct notice *noti
 {
     const char *search = getenv("PATH");
     char mark[ID_TEXT];
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct proc proc;
 
     if (id_make(mark, err) == -1)
@@ -168,7 +168,6 @@ static int run(const struct notice_delivery *delivery, const struct notice *noti
         proc_kill_marked(MARK, mark, ENDS_MS);
     else if (result.status != 0)
         rc = err_set(err, MAS_FAILED, "'%s' exited with code %d", argv[0], result.status);
-    proc_result_free(&result);
     return rc;
 }
 

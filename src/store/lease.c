@@ -80,12 +80,11 @@ int lease_parse(const char *text, size_t len, struct lease *ret, struct err *err
 {
     _cleanup_lease_ struct lease lease = LEASE_INIT;
     struct err ignored = ERR_INIT;
-    struct kv kv = {.count = 0};
+    _cleanup_kv_ struct kv kv = {.count = 0};
 
     if (kv_parse(text, len, &kv, err) == -1)
         return -1;
     int rc = members_take(members, &kv, &lease, &ignored);
-    kv_free(&kv);
     if (rc == -1)
         return err_set(err, MAS_DAMAGED, "it is not a lease");
     *ret = lease;

@@ -131,7 +131,7 @@ int owner_check_reader(int dir, struct err *err)
     _cleanup_owner_ struct owner self = OWNER_INIT;
     _cleanup_free_ char *text = NULL;
     struct err why = ERR_INIT;
-    struct kv kv = {.count = 0};
+    _cleanup_kv_ struct kv kv = {.count = 0};
     size_t len = 0;
     bool has = true;
 
@@ -143,7 +143,6 @@ int owner_check_reader(int dir, struct err *err)
     }
     if (kv_parse(text, len, &kv, &why) == 0)
         session_salvage(&kv, &session);
-    kv_free(&kv);
     if (owner_has(&self, &session, &has, err) == -1)
         return -1;
     if (has)

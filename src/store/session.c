@@ -214,7 +214,7 @@ int session_load(const struct root *root, int dir, const char *id, struct sessio
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
-    struct kv kv = {.count = 0};
+    _cleanup_kv_ struct kv kv = {.count = 0};
 
     if (file_read(dir, WORKSPACE_SESSION, KV_FILE_MAX, &text, &len, err) == -1) {
         if (file_is_wrong(err))
@@ -224,7 +224,6 @@ int session_load(const struct root *root, int dir, const char *id, struct sessio
     int rc = kv_parse(text, len, &kv, err);
     if (rc == 0)
         rc = parse_all(root, &kv, id, &session, err);
-    kv_free(&kv);
     if (rc == -1)
         return err_wrap(err, "its %s is damaged", WORKSPACE_SESSION);
     *ret = session;

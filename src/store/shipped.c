@@ -213,7 +213,7 @@ int shipped_compare(const struct shipped *shipped, const char *name, struct str 
     _cleanup_free_ char *from = path_in(shipped->from, name);
     _cleanup_free_ char *to = path_in(shipped->to, name);
     const char *argv[] = {"diff", "-ruN", "--no-dereference", "--", from, to, NULL};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (program == NULL)
         return err_set(err, MAS_FAILED, "cannot compare '%s': diff is not installed", name);
@@ -230,7 +230,6 @@ int shipped_compare(const struct shipped *shipped, const char *name, struct str 
                            result.status);
     if (rc == 0)
         add_lines(ret, &result.out);
-    proc_result_free(&result);
     return rc;
 }
 

@@ -83,7 +83,7 @@ static size_t put_scope(const char **argv, enum tmux_scope scope)
 bool tmux_scope_goes_on(char **ret)
 {
     _cleanup_free_ char *runner = find_scope_runner();
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err why = ERR_INIT;
     const char *argv[ARGS_MAX] = {NULL};
 
@@ -103,7 +103,6 @@ bool tmux_scope_goes_on(char **ret)
     bool good = result.status == 0;
     if (!good)
         *ret = mem_dupn(said, strcspn(said, "\n"));
-    proc_result_free(&result);
     return good;
 }
 
@@ -185,14 +184,13 @@ int tmux_run_script(const char *socket_path, const struct str *script, const cha
 {
     const char *args[] = {"source-file", "-", NULL};
     struct tmux_call call = {.socket = socket_path, .args = args, .script = script, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     int rc = tmux_call(&call, &result, err);
 
     if (rc == 0 && result.status != 0)
         rc = tmux_fail(&result, what, err);
     if (rc == 0 && out != NULL)
         str_addn(out, str_text(&result.out), result.out.len);
-    proc_result_free(&result);
     return rc;
 }
 

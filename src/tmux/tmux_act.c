@@ -34,7 +34,7 @@ int tmux_who_has(const char *socket_path, const char *name, char ret[ID_TEXT], s
 {
     const char *args[] = {"list-sessions", "-F", "#{session_name}:#{@mas_id}", NULL};
     struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     size_t len = strlen(name);
     char *save = NULL;
     int found = 0;
@@ -55,7 +55,6 @@ int tmux_who_has(const char *socket_path, const char *name, char ret[ID_TEXT], s
         if (id_is_valid(id))
             memcpy(ret, id, ID_TEXT);
     }
-    proc_result_free(&result);
     return rc == -1 ? -1 : found;
 }
 
@@ -79,7 +78,7 @@ int tmux_clients(const char *socket_path, struct tmux_client **ret, size_t *ret_
 {
     const char *args[] = {"list-clients", "-F", "#{client_tty} #{pane_id}", NULL};
     struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct tmux_client *clients = NULL;
     size_t count = 0;
     char *save = NULL;
@@ -92,7 +91,6 @@ int tmux_clients(const char *socket_path, struct tmux_client **ret, size_t *ret_
         clients = mem_room(clients, count, sizeof *clients);
         count += parse_client(line, &clients[count]);
     }
-    proc_result_free(&result);
     if (rc == -1) {
         free(clients);
         return -1;
@@ -124,7 +122,7 @@ int tmux_capture(const char *socket_path, const char *target, struct str *to, st
 {
     const char *list[] = {"list-panes", "-s", "-t", target, "-F", "#{pane_id}", NULL};
     struct tmux_call call = {.socket = socket_path, .args = list, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     _cleanup_str_ struct str script = STR_INIT;
     char *save = NULL;
 
@@ -138,7 +136,6 @@ int tmux_capture(const char *socket_path, const char *target, struct str *to, st
                      "display-message -p -t '%s' '=== #{pane_id} #{q:pane_title}'\n"
                      "capture-pane -p -S - -t '%s'\n",
                      line, line);
-    proc_result_free(&result);
     if (rc == 0 && script.len > 0)
         rc = tmux_run_script(socket_path, &script, "read the contents of the panes", to, err);
     return rc;
@@ -160,14 +157,13 @@ static int capture_one(const char *socket_path, const struct tmux_capture_words 
 {
     const char *const args[] = {TMUX_CAPTURE_ARGS(words), NULL};
     const struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     int rc = tmux_call(&call, &result, err);
     if (rc == 0 && result.status != 0)
         rc = tmux_fail(&result, capturing, err);
     if (rc == 0)
         str_addn(out, str_text(&result.out), result.out.len);
-    proc_result_free(&result);
     return rc;
 }
 
@@ -231,7 +227,7 @@ int tmux_set_root(const char *socket_path, const char *target, const struct root
                   const struct session *session, struct err *err)
 {
     _cleanup_str_ struct str script = STR_INIT;
-    struct kv env = {.count = 0};
+    _cleanup_kv_ struct kv env = {.count = 0};
 
     session_env(root, session, &env);
     str_addf(&script, "set-option -t '%s:' @mas_root", target);
@@ -240,7 +236,6 @@ int tmux_set_root(const char *socket_path, const char *target, const struct root
         str_addf(&script, " ; set-environment -t '%s:' %s", target, env.pairs[i].key);
         tmux_add_word(&script, env.pairs[i].value);
     }
-    kv_free(&env);
     str_addc(&script, '\n');
     return tmux_run_script(socket_path, &script, "tell tmux the new root", NULL, err);
 }

@@ -146,7 +146,7 @@ static void add_status_line(const struct tmux_team *team, struct str *script)
 static void add_session(const struct tmux_team *team, struct str *script)
 {
     const struct session *session = team->session;
-    struct kv env = {.count = 0};
+    _cleanup_kv_ struct kv env = {.count = 0};
 
     str_addf(script, "new-session -d -s %s -n %s -x %d -y %d", session->tmux_name,
              team->team->windows[0].name, team->columns, team->rows);
@@ -156,7 +156,6 @@ static void add_session(const struct tmux_team *team, struct str *script)
         str_add(script, " -e");
         tmux_add_word(script, entry);
     }
-    kv_free(&env);
     tmux_add_command(team, team->team->windows[0].agents[0], script);
     for (size_t i = 0; i < ARRAY_LEN(masked_hooks); i++)
         str_addf(script, " ; set-hook -t =%s: %s ''", session->tmux_name, masked_hooks[i]);
@@ -225,7 +224,7 @@ static void kill_half(const struct tmux_team *team)
     _cleanup_str_ struct str script = STR_INIT;
     struct tmux_call call = {
         .socket = team->session->tmux_socket, .args = args, .script = &script, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
 
     str_addf(&script,
@@ -234,7 +233,6 @@ static void kill_half(const struct tmux_team *team)
              name, team->session->id, name);
     if (tmux_is_alive(team->session->tmux_socket, &call.server, &ignored) == 1)
         (void)tmux_call(&call, &result, &ignored);
-    proc_result_free(&result);
 }
 
 int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err *err)
@@ -263,7 +261,7 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
 int tmux_version(char ret[TMUX_VERSION_MAX], struct err *err)
 {
     _cleanup_free_ char *program = NULL;
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (tmux_program(&program, err) == -1)
         return -1;
@@ -275,7 +273,6 @@ int tmux_version(char ret[TMUX_VERSION_MAX], struct err *err)
     const char *text = str_text(&result.out);
     const char *digits = text + strcspn(text, "0123456789");
     (void)snprintf(ret, TMUX_VERSION_MAX, "%.*s", (int)strcspn(digits, "\n"), digits);
-    proc_result_free(&result);
     return 0;
 }
 
@@ -332,7 +329,7 @@ static int check_built(const struct tmux_team *team, struct proc_result *result,
 
 enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *proc, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     enum tmux_built built = TMUX_BUILD_FAILED;
 
     if (tmux_finish(proc, &result, err) == -1) {
@@ -349,7 +346,6 @@ enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *pro
             built = TMUX_SERVER_GONE;
         (void)explain(&result, err);
     }
-    proc_result_free(&result);
     if (built != TMUX_BUILT && built != TMUX_NAME_TAKEN)
         kill_half(team);
     return built;

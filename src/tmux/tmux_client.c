@@ -84,7 +84,7 @@ int tmux_client_place(const char *socket, const char *client, struct tmux_place 
                           "#{?@mas_id,#{@mas_id},-} #{client_name}",
                           NULL};
     const struct tmux_call call = {.socket = socket, .args = args, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct tmux_place place;
     char *save = NULL;
     long long used;
@@ -103,7 +103,6 @@ int tmux_client_place(const char *socket, const char *client, struct tmux_place 
         best_used = used;
         *ret = place;
     }
-    proc_result_free(&result);
     if (rc == 0 && best == 0)
         return err_set(err, MAS_NOT_FOUND, "cannot find a tmux client%s%s%s on '%s'",
                        client != NULL ? " '" : "", client != NULL ? client : "",

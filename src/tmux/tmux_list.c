@@ -139,7 +139,7 @@ static bool is_of_pane(const char *line)
 int tmux_list_finish(struct proc *proc, struct tmux_panes_of *of, struct tmux_session **ret,
                      size_t *ret_count, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct tmux_session *sessions = NULL;
     struct tmux_pane *panes = NULL;
     size_t count = 0;
@@ -156,7 +156,6 @@ int tmux_list_finish(struct proc *proc, struct tmux_panes_of *of, struct tmux_se
         else
             add_session(line, &sessions, &count);
     }
-    proc_result_free(&result);
     if (rc == 0) {
         *ret = sessions;
         *ret_count = count;
@@ -183,7 +182,7 @@ int tmux_panes(const char *socket_path, const char *target, const char *id, stru
     char session[32];
     const char *args[] = {"list-panes", "-s", "-t", session, "-F", tmux_panes_format, NULL};
     struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct tmux_pane *panes = NULL;
     size_t count = 0;
     int rc = 0;
@@ -201,7 +200,6 @@ int tmux_panes(const char *socket_path, const char *target, const char *id, stru
     char *line = rc == 0 ? tmux_first_line(&result, &save) : NULL;
     for (; line != NULL; line = strtok_r(NULL, "\n", &save))
         add_pane(line, id, &panes, &count);
-    proc_result_free(&result);
     if (rc == 0) {
         *ret = panes;
         *ret_count = count;

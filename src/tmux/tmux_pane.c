@@ -47,10 +47,9 @@ static bool is_seen(const char *line, const char *pane)
 
 bool tmux_show_finish(struct proc *proc, const char *pane)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
 
     bool seen = proc_finish(proc, &result, &ignored) == 0 && is_seen(str_text(&result.out), pane);
-    proc_result_free(&result);
     return seen;
 }

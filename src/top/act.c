@@ -161,7 +161,7 @@ void act_stop(struct acts *acts, const struct top_team *team)
 
 static void finish_stop(struct acts *acts)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err err = ERR_INIT;
 
     acts->stops = false;
@@ -172,7 +172,6 @@ static void finish_stop(struct acts *acts)
         _cleanup_free_ char *line = mem_dupn(str_text(words), strcspn(str_text(words), "\n"));
         say(acts, result.status != 0, line);
     }
-    proc_result_free(&result);
 }
 
 /* ---- other commands */
@@ -226,7 +225,7 @@ static void capture(const struct acts *acts, char *const *argv, struct str *to)
 {
     const struct proc_spec spec = {
         .file = acts->mas, .argv = argv, .cwd = -1, .output_max = PAGE_MAX, .timeout_ms = ACT_MS};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err err = ERR_INIT;
 
     set_variable(PAGER_IN_USE, "1");
@@ -237,7 +236,6 @@ static void capture(const struct acts *acts, char *const *argv, struct str *to)
     str_addn(to, str_text(&result.err), result.err.len);
     if (to->len == 0)
         str_add(to, "(nothing)\n");
-    proc_result_free(&result);
 }
 
 void act_run(struct acts *acts, const struct act_command *command, const char *session,

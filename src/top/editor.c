@@ -121,10 +121,9 @@ void editor_draw(const struct top_editor *editor, struct canvas *canvas, size_t 
         return;
     str_addn(&before, str_text(&editor->text), editor->cursor);
     size_t wanted = text_columns(str_text(&before), canvas->unicode);
-    struct str shown = STR_INIT;
+    _cleanup_str_ struct str shown = STR_INIT;
     size_t used = text_put_end(&shown, str_text(&before), room - 1, canvas->unicode);
     canvas_add(canvas, y, PAINT_PLAIN, str_text(&shown));
-    str_free(&shown);
     canvas->cursor_row = y;
     canvas->cursor_column = canvas->row[y].used;
     if (wanted == used)

@@ -100,14 +100,13 @@ static void read_kernel(struct wall_probe *probe, const char *text)
 static void ask_kernel(struct wall_probe *probe, const char *enter)
 {
     const char *argv[] = {"mas-wall", "--probe", NULL};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
     struct proc proc;
 
     if (begin(enter, argv, -1, &proc, &ignored) == 0 &&
         proc_finish(&proc, &result, &ignored) == 0 && result.status == 0)
         read_kernel(probe, str_text(&result.out));
-    proc_result_free(&result);
 }
 
 /* Starts mas-wall in bubblewrap, with everything that a wall needs of both. */
@@ -153,12 +152,10 @@ static int fail_bwrap(struct err *err)
 /* Waits for what begin_bwrap() has started. */
 static int finish_bwrap(struct wall_probe *probe, struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
-    if (proc_finish(probe->trial, &result, err) == -1) {
-        proc_result_free(&result);
+    if (proc_finish(probe->trial, &result, err) == -1)
         return fail_bwrap(err);
-    }
     int status = result.status;
     if (status == 0) {
         read_kernel(probe, str_text(&result.out));
@@ -171,7 +168,6 @@ static int finish_bwrap(struct wall_probe *probe, struct err *err)
                                       "+deb12u1 of Debian has")
                       : hint_namespaces(err));
     }
-    proc_result_free(&result);
     return status == 0 ? 0 : -1;
 }
 

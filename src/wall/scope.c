@@ -102,7 +102,7 @@ static int ask(const char *bus, const char *unit, const char *words, const char 
                                    .output_max = OUTPUT_MAX,
                                    .timeout_ms = BUSCTL_MS,
                                    .bound = true};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
     if (busctl == NULL)
         return err_set(err, MAS_FAILED, "there is no busctl to ask systemd for a cgroup");
@@ -115,7 +115,6 @@ static int ask(const char *bus, const char *unit, const char *words, const char 
         str_add_visible(&text, said, strcspn(said, "\n"));
         rc = err_set(err, MAS_FAILED, "systemd gives no cgroup: %s", str_text(&text));
     }
-    proc_result_free(&result);
     return rc;
 }
 
