@@ -56,11 +56,11 @@ enum {
 };
 
 /*
- * The agent's process and its session. `acp` exists while the process runs, and the phase is not
- * OFF then. `session` is the id of the session that prompts go to, or that is resumed or loaded;
- * NULL until it is known. Whoever enters a phase makes the request that the phase waits for.
- * resume.c sets program and session and counts the sessions that it leaves, clear.c counts the
- * programs that those leave behind, and resume_trouble() sets needs_login.
+ * The agent's process. `acp` exists while it runs, and the phase is not OFF then.
+ * host->talk->session is also one that is being resumed or loaded; resume.c and opening.c set it.
+ * Whoever enters a phase makes the request that the phase waits for. resume.c sets program and
+ * needs_login, opening.c counts the sessions that it leaves, and clear.c the programs that those
+ * leave behind.
  */
 struct agent_link {
     int in, out, err; /* the agent's standard files; -1 */
@@ -88,8 +88,8 @@ enum resume_method { METHOD_RESUME, METHOD_LOAD, METHOD_NEW };
 /*
  * How the present session knows what was said before. A resumed or loaded session is proved once a
  * turn in it has ended well. Until then an error of the first prompt leads to the next method, and
- * `failed` keeps the methods whose sessions failed so. turn.c ends `prime`, `remind` and `ignores`
- * when a turn has ended well; update.c counts the replay and collects the summary.
+ * `failed` keeps the methods whose sessions failed so. update.c counts the replay and collects the
+ * summary.
  */
 struct resume {
     enum store_outcome outcome; /* the way in which the session came to know it */
