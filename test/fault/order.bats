@@ -55,7 +55,7 @@ durable() {
     durable library fill "$ROOT"/sessions/[0-9a-f]*
     rm "$ROOT"/sessions/[0-9a-f]*/workflows/solo.md
     durable library fill "$ROOT"/sessions/[0-9a-f]*
-    [ -f "$ROOT"/sessions/[0-9a-f]*/unit/solo/AGENTS.md ]
+    [ -n "$(find "$ROOT/sessions" -path "*/unit/solo/AGENTS.md")" ]
     durable start -q lazy
     durable stop -q lazy
 }
