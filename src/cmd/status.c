@@ -16,6 +16,7 @@
 #include "cmd/print.h"
 #include "cmd/roots.h"
 #include "cmd/table.h"
+#include "code/repo.h"
 #include "model/attention.h"
 #include "store/index.h"
 #include "store/lease_clock.h"
@@ -41,6 +42,7 @@ struct look {
     char **away; /* one per team: "on n2" if another machine has it; else NULL */
     struct usage *usages; /* one per team; NULL if there is no limit */
     uint64_t *limits; /* likewise; 0: it has none */
+    size_t *unlanded; /* one per team: commits of its integration branch; NULL: not looked yet */
     struct owner self;
     bool watch, json;
     bool has_code; /* an agent has a work tree: the table has columns for it */
@@ -57,6 +59,7 @@ static void look_free(struct look *look)
             usage_free(&look->usages[i]);
     }
     free(look->sessions);
+    free(look->unlanded);
     free(look->away);
     free(look->usages);
     free(look->limits);
@@ -144,9 +147,22 @@ static void measure(const struct call *call, struct look *look)
     }
 }
 
-/* Looks at the code of agents without a host. */
+/* Looks at the integration branches, and at the code of agents without a host. */
 static void look_at_code(const struct call *call, struct look *look)
 {
+    struct err ignored = ERR_INIT;
+
+    look->unlanded = mem_alloc((look->roster.team_count + 1) * sizeof *look->unlanded);
+    for (size_t i = 0; i < look->roster.team_count; i++) {
+        const struct roster_team *team = &look->roster.teams[i];
+        if (team->team.project.path == NULL || look->away[i] != NULL)
+            continue;
+        _cleanup_repo_ struct repo repo = REPO_INIT;
+        _cleanup_free_ char *path = workspace_path(&call->root, team->id, NULL);
+        repo_open(path, team->team.project.label, &repo);
+        if (repo_count_unlanded(&repo, &look->unlanded[i], &ignored) == -1)
+            look->unlanded[i] = 0; /* show and doctor say why */
+    }
     for (size_t i = 0; i < look->roster.count; i++)
         if (look->roster.calls[i].answer == HOST_ABSENT &&
             look->away[look->roster.agents[i].team] == NULL)
@@ -382,6 +398,22 @@ static void print_over(const struct look *look)
     }
 }
 
+/* Says what a landing would bring home. */
+static void print_unlanded(const struct look *look)
+{
+    for (size_t i = 0; i < look->roster.team_count; i++) {
+        const char *name = label(&look->sessions[i]);
+        _cleanup_str_ struct str line = STR_INIT;
+        if (look->unlanded[i] == 0)
+            continue;
+        str_add_visible(&line, name, strlen(name));
+        str_addf(&line, " has %zu commit%s to land", look->unlanded[i],
+                 look->unlanded[i] == 1 ? "" : "s");
+        err_add_commands(&line, "; see: mas diff %s main", name);
+        print_line(&line);
+    }
+}
+
 static void print_json(const struct look *look)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -403,6 +435,8 @@ static void print_json(const struct look *look)
             json_put_int(&out, "diskUsed", (int64_t)look->usages[i].all.real);
             json_put_int(&out, "diskLimit", (int64_t)look->limits[i]);
         }
+        if (team->team.project.path != NULL && look->away[i] == NULL)
+            json_put_int(&out, "unlanded", (int64_t)look->unlanded[i]);
         json_open(&out, "agents", '[');
         for (size_t j = team->first; j < team->first + team->count; j++) {
             json_open(&out, NULL, '{');
@@ -535,8 +569,10 @@ static int run_status(struct call *call, struct err *err)
         print_table(&look, NULL, SIZE_MAX);
     else
         roots_say_none(call, "no session is running");
-    if (!call->json)
+    if (!call->json) {
         print_over(&look);
+        print_unlanded(&look);
+    }
     return rc;
 }
 

@@ -202,7 +202,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
 
 # ---- code
 
-@test "show names the project and what is not landed, and looks at the code of a stopped team" {
+@test "show and status name the project or what is not landed, and look at the code of a stopped team" {
     make_project
     new_session -t solo -n one --no-start --project "$P"
     mas show one
@@ -215,8 +215,13 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     mas show one
     [[ $output == *'to land        1 commit of mas/one/main on main'* ]]
     [[ $output =~ mas/one/solo\ +~1 ]]
+    ok status one
+    [[ $output == *$'\n''one has 1 commit to land; see: mas diff one main' ]]
     "$MAS" land -q one
     [ "$(field one .project.unlanded)" = 0 ]
+    [ "$("$MAS" status one --json | jq .sessions[0].unlanded)" = 0 ]
+    ok status one
+    [[ $output != *'to land'* ]]
     commit solo d d
     "$MAS" merge -q one solo
     [ "$("$MAS" show one --json | jq -c .project)" = '{"path":"'"$P"'","gone":false,"replaced":false,"branch":"mas/one/main","onto":"main","unlanded":1,"setup":null}' ]
