@@ -34,6 +34,21 @@ void members_free(const struct member *members, void *record)
         value_free(m->type, member_of(m, record));
 }
 
+bool members_equal(const struct member *members, const void *a, const void *b)
+{
+    for (const struct member *m = members; m->key != NULL; m++) {
+        _cleanup_str_ struct str x = STR_INIT;
+        _cleanup_str_ struct str y = STR_INIT;
+        if (m->type->kind == VALUE_MS)
+            continue;
+        value_write(m->type, member_in(m, a), m->size, &x);
+        value_write(m->type, member_in(m, b), m->size, &y);
+        if (strcmp(str_text(&x), str_text(&y)) != 0)
+            return false;
+    }
+    return true;
+}
+
 const struct member *members_find(const struct member *members, const char *key)
 {
     for (const struct member *m = members; m->key != NULL; m++)

@@ -50,6 +50,8 @@ void members_free(const struct member *members, void *record);
 
 /* Returns the member that a key of an INI file sets, or NULL. */
 const struct member *members_find(const struct member *members, const char *key);
+/* Returns true if both say the same, but for times in ms. */
+bool members_equal(const struct member *members, const void *a, const void *b);
 /* Reads a key of an INI file into the record. Fails as ini_fail() does: for a key that is not in
  * the table, with `unknown` and the nearest one. */
 int members_read_line(const struct member *members, const struct ini_line *line,

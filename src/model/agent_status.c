@@ -295,8 +295,7 @@ void code_figures_parse(const struct json *object, struct code_figures *ret)
 
 bool code_figures_equal(const struct code_figures *a, const struct code_figures *b)
 {
-    return a->ahead == b->ahead && a->behind == b->behind && a->changed == b->changed &&
-           strcmp(a->branch, b->branch) == 0 && strcmp(a->problem, b->problem) == 0;
+    return members_equal(figure_members, a, b);
 }
 
 void agent_usage_parse(const struct json *object, struct agent_usage *ret)

@@ -155,7 +155,7 @@ void code_figures_put(const struct code_figures *figures, struct json_out *out);
 void code_figures_tell(const struct code_figures *figures, struct json_out *out);
 /* Reads such an object; all is 0 and "" if it is NULL. */
 void code_figures_parse(const struct json *object, struct code_figures *ret);
-/* Returns true if both say the same, whenever it was found. */
 /* Appends "+2 -1 ~3" for 2 commits ahead, 1 behind and 3 changed files; "=" if there are none. */
 void code_figures_format(int64_t ahead, int64_t behind, int64_t changed, struct str *to);
+/* Returns true if both say the same, whenever it was found. */
 bool code_figures_equal(const struct code_figures *a, const struct code_figures *b);

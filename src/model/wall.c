@@ -216,12 +216,7 @@ void wall_report_hold(struct wall_report *report, enum wall_part part, const cha
 
 bool wall_report_equal(const struct wall_report *a, const struct wall_report *b)
 {
-    bool same = a->level == b->level && a->sandbox_off == b->sandbox_off &&
-                strcmp(a->missing, b->missing) == 0;
-
-    for (enum wall_part i = 0; same && i < WALL_PART_COUNT; i++)
-        same = strcmp(a->held_by[i], b->held_by[i]) == 0;
-    return same;
+    return a->level == b->level && members_equal(report_members, a, b);
 }
 
 void wall_report_put(const struct wall_report *report, struct json_out *out)
