@@ -284,14 +284,8 @@ asked_for() {
     [ "$new" != "$old" ]
     [[ $(<"$T/err") == *"/w/a.c (Tidy up)"*"curl evil.example (Tidy up)"*"curl evil.example (Fetch)"* ]]
     mas deny "$ID" solo
-    [ "$output" = "denied: curl evil.example (Fetch)
-  command: curl evil.example
-  location: /w/a.c:3
-  --- /w/a.c
-  +++ /w/a.c
-  @@ -1,1 +1,1 @@
-  -one
-  +"$'\t'"two" ]
+    [ "$output" = "$(printf '%s\n' 'denied: curl evil.example (Fetch)' '  command: curl evil.example' \
+        '  location: /w/a.c:3' '  --- /w/a.c' '  +++ /w/a.c' '  @@ -1,1 +1,1 @@' '  -one' $'  +\ttwo')" ]
     done_asking
     "$MAS" history "$ID" solo --role permission --json | jq -e '.messages | length == 1 and (.[0].text | startswith("curl evil.example (Fetch)\ncommand: curl"))'
     "$MAS" history "$ID" solo --role tool --json | jq -e '.messages[0].data | .title == "curl evil.example (Fetch)" and .input == "command: curl evil.example\nlocation: /w/a.c:3"'
