@@ -108,6 +108,22 @@ no such line' 'something else'; do
     [ "$(registered)" = 0 ]
 }
 
+@test "the entry of a host that answers too late stays" {
+    asker one
+    waits one lead
+    [ "$("$MAS" next -n)" = 'one lead waiting' ] # from now on the register has all
+    mv "$DIR/run/lead.sock" "$T/kept.sock"
+    python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" lead --silent >"$T/asked" 2>&1 3>&- &
+    silent=$!
+    eventually test -S "$DIR/run/lead.sock"
+    fails 3 next -n
+    [ "$(registered)" = 1 ]
+    kill "$silent"
+    mv -f "$T/kept.sock" "$DIR/run/lead.sock"
+    mas next -n
+    [ "$output" = 'one lead waiting' ]
+}
+
 @test "next takes the client of a pane to the agent that waits in another session" {
     asker one
     asker two

@@ -252,6 +252,39 @@ TEST(many_wait_for_descriptors)
     drop_place();
 }
 
+TEST(a_call_waits_for_a_host_whose_queue_is_full)
+{
+    struct host_call call = {.run = -1, .agent = "busy"};
+    struct err err = ERR_INIT;
+    int others[16], count = 0, frames = 0;
+    pid_t peer;
+
+    make_place();
+    call.run = run;
+    int listener = sock_listen(run, "busy.sock", &err);
+    REQUIRE(listener != -1 && listen(listener, 0) == 0);
+    while (count < 16 && (others[count] = sock_connect(run, "busy.sock")) != -1)
+        count++;
+    REQUIRE(count > 0 && count < 16);
+    hosts_start(&call, 1, STATUS, NULL, 0);
+    CHECK_INT(hosts_step(&call, 1, 0, keep_state, &frames), 1);
+    while (count > 0) {
+        (void)close(sock_accept(listener, &peer));
+        (void)close(others[--count]);
+    }
+    CHECK_INT(hosts_step(&call, 1, 0, keep_state, &frames), 1);
+    int fd = sock_accept(listener, &peer);
+    static const char answer[] = "{\"ok\":true,\"state\":\"idle\"}\n";
+    CHECK(write(fd, answer, strlen(answer)) == (ssize_t)strlen(answer));
+    hosts_finish(&call, 1, HOSTS_ANSWER_MS, keep_state, &frames);
+    CHECK_INT(call.answer, HOST_ANSWERED);
+    CHECK_STR(call.arg, "idle");
+    free(call.arg);
+    (void)close(fd);
+    (void)close(listener);
+    drop_place();
+}
+
 TEST(refusals_become_errors)
 {
     static const struct {

@@ -268,6 +268,17 @@ TEST(refuses_equal_keys)
         str_addf(&s, "\"k%d\":{\"in\":%d},\n", i, i);
     str_add(&s, "\"k70\":0, \"k7\":0}");
     CHECK_STR(fault(str_text(&s)), "line 101, column 1: duplicate key 'k70' in an object");
+    /* also the first and the last ones in the order of all */
+    for (int i = 0; i < 40; i += 39) {
+        _cleanup_free_ char *wanted =
+            mem_printf("line 1, column 322: duplicate key 'k%02d' in an object", i);
+        str_clear(&s);
+        str_add(&s, "{");
+        for (int j = 0; j < 40; j++)
+            str_addf(&s, "\"k%02d\":0,", j);
+        str_addf(&s, "\"k%02d\":0}", i);
+        CHECK_STR(fault(str_text(&s)), wanted);
+    }
 }
 
 TEST(many_keys_take_little_time)

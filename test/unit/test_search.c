@@ -249,6 +249,34 @@ TEST(a_segment_lifts_its_messages)
     CHECK_INT(number, 2);
 }
 
+TEST(many_segments_without_the_word_come_after_many_with_it)
+{
+    enum { WITH = 2100, ALL = 60000 }; /* from 2000 on, the lengths of all are read */
+    static const char numbers[] =
+        "WITH RECURSIVE s(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM s WHERE n < ?1) ";
+    _cleanup_free_ char *sittings = mem_printf(
+        "%sINSERT INTO sitting SELECT n, 1, n, 'x', '00', 1, 1, 1, 0, 1, 0 FROM s", numbers);
+    _cleanup_free_ char *messages = mem_printf(
+        "%sINSERT INTO message SELECT n * ?2 + ?3, 1, n + 1000, 1, 0, '', 'heron' FROM s", numbers);
+    _cleanup_world_ struct world world;
+    _cleanup_str_ struct str found = STR_INIT;
+    struct err err = ERR_INIT;
+    int64_t first = search_id(0, 0, KIND_USER, 1);
+    int64_t step = search_id(1, 0, KIND_USER, 1) - first;
+
+    REQUIRE(world_make(&world));
+    turn(world.store, world.query, "a grey heron", "it flew away");
+    _cleanup_search_ struct search *search = searching(&world);
+    MUST(db_run(search->db, &err, sittings, "i", (int64_t)ALL));
+    MUST(db_run(search->db, &err, messages, "iii", (int64_t)WITH, step, first));
+    MUST(db_run(search->db, &err,
+                "INSERT INTO word (rowid, text) SELECT id, text FROM message WHERE number > 1000",
+                ""));
+    WELL(search_find(search, &(struct search_options){.text = "grey heron", .limit = 1}, add_text,
+                     &found, &err));
+    CHECK_STR(str_text(&found), "a grey heron\n");
+}
+
 TEST(what_is_not_finished_is_read_again)
 {
     _cleanup_world_ struct world world;

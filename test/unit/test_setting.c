@@ -17,6 +17,20 @@ TEST(built_in_values_are_valid)
     }
 }
 
+/* What a root that nobody has accepted may not say. */
+TEST(settings_that_name_programs_are_known)
+{
+    static const bool names[SETTING_COUNT] = {
+        [SETTING_MEMORY_EMBED] = true,   [SETTING_CODE_CHECK] = true,
+        [SETTING_CODE_SETUP] = true,     [SETTING_NOTIFY_COMMAND] = true,
+        [SETTING_NOTIFY_WEBHOOK] = true, /* curl */
+    };
+
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        if (!CHECK(((setting_infos[i].how & SETTING_IS_PROGRAM) != 0) == names[i]))
+            unit_print_str("setting", setting_infos[i].key);
+}
+
 /* Values between "|", the good ones and the bad ones. */
 static const struct {
     enum setting setting;

@@ -1,5 +1,6 @@
 /* Copying, removing and measuring trees. */
 #include "base/tree.h"
+#include "base/tree_walk.h"
 
 #include "gap.h"
 
@@ -1163,4 +1164,48 @@ TEST(measures_past_what_is_barred)
     _cleanup_place_ struct place p = place_make();
 
     CHECK_INT(as_user(&p, measure_barred), 0);
+}
+
+/* A walk during which a directory is moved. */
+struct moving {
+    int from, to; /* where `d` is, and where it goes */
+    unsigned lost; /* how often the walk has told so */
+    bool strange; /* it went on beside the new place */
+};
+
+static int move_on_the_way(int dir, const char *path, mode_t type, void *arg)
+{
+    struct moving *moving = arg;
+
+    (void)dir;
+    moving->lost += type == 0 && errno == ESTALE;
+    moving->strange = moving->strange || strstr(path, "strange") != NULL;
+    if (S_ISREG(type) && renameat(moving->from, "d", moving->to, "d") == -1)
+        return -1;
+    return S_ISDIR(type);
+}
+
+TEST(a_directory_that_is_moved_leads_a_walk_nowhere)
+{
+    enum { DEPTH = 24, MOVED = 20 }; /* deeper than the levels that stay open */
+    _cleanup_place_ struct place p = place_make();
+    struct moving moving = {.from = -1, .to = p.to};
+    int at = p.from;
+
+    for (unsigned i = 1; i <= DEPTH; i++) {
+        int below = make_dir(at, "d", 0755);
+        if (i == MOVED)
+            moving.from = at;
+        else if (at != p.from)
+            (void)close(at);
+        at = below;
+    }
+    /* `s` is beside `d` in both places */
+    REQUIRE(put(at, "bottom", "x", 0644) && mkdirat(moving.from, "s", 0755) == 0 &&
+            mkdirat(p.to, "s", 0755) == 0 && mkdirat(p.to, "s/strange", 0755) == 0);
+    walk_tree(p.from, move_on_the_way, &moving);
+    (void)close(at);
+    (void)close(moving.from);
+    CHECK_INT(moving.lost, 1);
+    CHECK(!moving.strange);
 }
