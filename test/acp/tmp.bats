@@ -56,6 +56,19 @@ tmp() { echo "$DIR/home/solo/.tmp"; }
     [ -d "$(tmp)" ]
 }
 
+@test "with a place below it, the /tmp of each program is its own: nobody can put a link in its way" {
+    need_tmp
+    local place=/tmp/mas-place-$RANDOM$RANDOM
+    mkdir "$place"
+    READS=$place run_walled
+    mas ask "$ID" solo "OWN:\"touch /tmp/a; ls /tmp\" RUN:\"ls /tmp\""
+    rmdir "$place"
+    echo "$output"
+    [[ $output == *"own='a\n${place#/tmp/}\n'"* ]]
+    [[ $output == *"run=0:'${place#/tmp/}\n'"* ]]
+    [ ! -e "$(tmp)" ]
+}
+
 @test "a file in the home is there for the agent's programs and the other way round, and for nobody else" {
     local mark=CW-$RANDOM$RANDOM
     need_bwrap
@@ -89,9 +102,9 @@ tmp() { echo "$DIR/home/solo/.tmp"; }
     need_bwrap
     mkdir -p "$HOME/.conf/deep" "$HOME/bin" "$HOME/victim"
     echo settings | tee "$HOME/.conf/deep/kept" "$HOME/.conf/copied" >"$HOME/copied"
-    printf '#!/bin/sh\nls -A ~\n' >"$HOME/bin/late"
+    printf '#!/bin/sh\nls -A ~ && touch ~/here\n' >"$HOME/bin/late"
     chmod +x "$HOME/bin/late"
-    run_walled 'wall.home = .conf/deep/kept:ro .conf/copied:copy copied:copy .own/it:own'
+    PATH=$HOME/bin:$PATH run_walled 'wall.home = .conf/deep/kept:ro .conf/copied:copy copied:copy .own/it:own'
     # what the walls of its programs are mounted on cannot be moved, from none of them
     mas ask "$ID" solo "OWN:\"cd ~; mv .conf .c; rm -rf .conf .own; mv .own .o; mv .conf/deep .conf/d; ls -A\" RUN:\"sh -c 'cd ~; mv .conf .c; mv .own .o; mv .conf/deep .conf/d; rm -r .own/it; ls -A . .conf .own'\""
     echo "$output"
@@ -99,9 +112,10 @@ tmp() { echo "$DIR/home/solo/.tmp"; }
     [[ $output == *".conf:\n"*"deep\n"*".own:\nit\n"* ]]
     [[ $output != *"\n.c\n"* ]] && [[ $output != *"\n.o\n"* ]]
     # what is not, leads no wall: a copy that is a link is not written again, a program in `bin` has its own home
-    mas ask "$ID" solo "OWN:\"cd ~; rm -f copied .conf/copied; ln -s /oldroot$HOME/victim/a copied; ln -s $HOME/victim/a .conf/copied; ln -s /oldroot$HOME/victim bin; echo done\" RUN:\"cat .\" RUN:\"$HOME/bin/late\" OWN:\"ls -A ~\""
+    mas ask "$ID" solo "OWN:\"cd ~; rm -f copied .conf/copied; ln -s /oldroot$HOME/victim/a copied; ln -s $HOME/victim/a .conf/copied; ln -s /oldroot$HOME/victim bin; echo done\" RUN:\"cat .\" RUN:\"late\" OWN:\"ls -A ~\""
     echo "$output"
-    [[ $output == *"own='done\n'"* ]]
+    [[ $output == *"own='done\n'"*"run=0:'.conf\n"*"bin\n"* ]]
+    [[ $output != *here* ]]
     [ -z "$(ls -A "$HOME/victim")" ]
     [ "$(cat "$HOME/copied" "$HOME/.conf/copied")" = $'settings\nsettings' ]
 }

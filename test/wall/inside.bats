@@ -121,6 +121,14 @@ make_tools() {
     printed 'CW- False False'
     runs "$PYTHON '$ROOT/main.py'"
     printed 'CW- False False'
+    # a package in which the root lies
+    mkdir -p "$T/package/bin"
+    export MAS_ROOT=$T/package/root ROOT=$T/package/root
+    "$MAS" init -q
+    echo '{}' >"$T/package/package.json"
+    sed "s|[^']*/mas.ini|$ROOT/mas.ini|" "$HOME/main.py" >"$T/package/bin/main.py"
+    runs "$PYTHON '$T/package/bin/main.py'"
+    printed 'CW- False False'
 }
 
 finds_mas() {
