@@ -403,6 +403,27 @@ Body of z'
     [ "$(GIT_DIR=$T/remote.git git rev-parse main)" = "$theirs" ]
 }
 
+@test "--push goes where git push would: to pushRemote, pushDefault, the remote of the branch" {
+    for name in origin fork own; do
+        git clone -q --bare "$P" "$T/$name.git"
+        git -C "$P" remote add "$name" "$T/$name.git"
+    done
+    at() { GIT_DIR=$T/$1.git git rev-parse main; }
+    git -C "$P" config branch.main.remote origin
+    git -C "$P" config remote.pushDefault fork
+    make_team -t trio
+    before=$(tip)
+    work
+    ok land "$ID" --push
+    [ "$(at fork)" = "$(main_of)" ] && [ "$(at origin)" = "$before" ]
+    git -C "$P" config branch.main.pushRemote own
+    before=$(tip)
+    change z c 1 z
+    "$MAS" merge -q "$ID" z
+    ok land "$ID" --push
+    [ "$(at own)" = "$(main_of)" ] && [ "$(at fork)" = "$before" ]
+}
+
 @test "--pr pushes the team's branch and runs gh; no branch of the project moves" {
     git clone -q --bare "$P" "$T/remote.git"
     git -C "$P" remote add origin "$T/remote.git"

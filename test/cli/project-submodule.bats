@@ -229,6 +229,24 @@ advance_out() {
     [[ $stderr == *"lead, submodule 'lib/out': 1 file not committed: outer"* ]]
 }
 
+@test "a commit that an agent makes in a submodule while its work tree is moved is not taken away" {
+    make_on "$P"
+    A=$W/code/lead/lib/out
+    advance_out second
+    mkdir "$T/bin"
+    cat >"$T/bin/git" <<SH
+#!/bin/sh
+case "\$*" in
+*'rev-parse --verify '*'^{tree}'*) (cd '$A' && env -i HOME="$HOME" PATH="$PATH" git commit -q --allow-empty -m mine) ;;
+esac
+exec $(command -v git) "\$@"
+SH
+    chmod +x "$T/bin/git"
+    PATH=$T/bin:$PATH fails 4 sync "$ID" --project lead
+    [[ $stderr == *"cannot update the submodules of 'code/lead': 'lib/out' was changed there"* ]]
+    [ "$(git -C "$A" log -1 --format=%s)" = mine ]
+}
+
 @test "git in an agent's work tree knows the submodules, and update has nothing to fetch" {
     rm -rf "$T/inner" "$T/outer"
     make_on "$P"

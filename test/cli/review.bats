@@ -109,6 +109,17 @@ END
     grep -A2 -F 'g:1 (stale' "$T/got" | grep -qx 'on g'
 }
 
+@test "a line that only begins like the commented one is not taken for it" {
+    sed -i '$s/.*/end/' "$C/x/a"
+    editor <<END
+sed -i '/^+end/a why?' "\$2"
+sed -i '\$i endless' '$C/x/a'
+END
+    ok review "$ID" x
+    heard >"$T/got"
+    grep -qx "a:$(wc -l <"$C/x/a")" "$T/got"
+}
+
 @test "binary, rename, mode, CRLF, no newline, odd names and 10 MB" {
     cd "$C/x"
     printf 'a\0b' >binary

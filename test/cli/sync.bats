@@ -50,6 +50,15 @@ line" ]
     [ -z "$(git -C "$C/y" status --porcelain)" ]
 }
 
+@test "what a killed sync has left in an agent's .git is in the way of none" {
+    merge_one
+    echo half >"$C/y/.git/mas.new"
+    ok sync "$ID" y
+    [ "$output" = 'y: updated' ]
+    [ ! -e "$C/y/.git/mas.new" ]
+    whole
+}
+
 @test "an agent with work of its own stays as it is, and is told why" {
     merge_one
     state() { (cd "$C/$1" && find . -type f ! -path './.git/objects/*' -print0 | sort -z | xargs -0 sha256sum); }
