@@ -177,6 +177,18 @@ budget_team() {
     [ "$(used cost "$one")" = 0.6 ]
 }
 
+@test "an aside of an agent that is idle is held back by what the others of its team have used" {
+    printf '[budget]\ncost = 1 USD\n' >>"$ROOT/mas.ini"
+    acp_preset scripted "--fork"
+    new_session -t pair --agent scripted
+    DIR=$ROOT/sessions/$ID
+    hosts_there lead reviewer
+    ok ask "$ID" reviewer first
+    ok ask "$ID" lead 'COST:1.2'
+    fails 4 ask "$ID" reviewer --aside second
+    [[ $stderr == *'the team has used 1.20 USD of 1.00 USD'* ]]
+}
+
 @test "a prompt to an agent that is idle, which its team's budget holds back, is kept over a kill" {
     budget_team "cost = 1 USD"
     local one=${AGENTS[0]} two=${AGENTS[1]}

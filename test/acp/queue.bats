@@ -111,6 +111,8 @@ was_cut() {
         was_cut "$words"
         "$MAS" ask "$ID" solo --again --no-wait
         eventually asks
+        fails 4 ask "$ID" solo --again
+        [[ $stderr == *'its turn is not over'* ]]
         "$MAS" approve "$ID" solo >/dev/null
         eventually is solo .turnEnd 'done'
         [ "$(prompts "$words")" -ge 2 ]

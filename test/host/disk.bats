@@ -78,6 +78,18 @@ logged() { grep -cF -- "$1" "$DIR/logs/session.log" || :; }
     [ "$(logged 'agent=solo paused: the agent uses 5.')" = 2 ]
 }
 
+@test "what an agent has in its work tree and in its home behind a wall counts for its limit" {
+    limits 'agent = 4M'
+    obedient
+    for part in code home; do
+        mkdir -p "$DIR/$part/solo"
+        head -c 5M /dev/zero >"$T/whole" && mv "$T/whole" "$DIR/$part/solo/one"
+        eventually paused
+        rm -r "${DIR:?}/$part"
+        eventually goes_on
+    done
+}
+
 @test "an agent at its limit pauses alone, a session all of its agents; raised, they go on" {
     limits 'agent = 4M'
     obedient pair

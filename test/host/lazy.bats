@@ -4,6 +4,7 @@
 # shellcheck disable=SC2016,SC2030,SC2031 # single quotes are meant; each test is a subshell
 load ../helper
 load lib
+load ../project
 
 setup_more() { printf '[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"; }
 
@@ -32,6 +33,24 @@ $DIR/unit/solo $DIR/unit/solo second" ]
     [ ! -e "$DIR/unit/solo/later" ]
     [ ! -e "$DIR/.snapshot" ]
     [ ! -e "$ROOT/sessions/.snapshots" ]
+}
+
+@test "an agent with a work tree starts there, also if its own directory is made first" {
+    script agent <<S
+stty -echo
+echo ready
+while IFS= read -r line; do printf '%s %s\n' "\$(pwd -P)" "\$PWD" >>'$T/lines'; done
+S
+    make_project
+    preset made "bash $T/agent" 'start = demand' 'ready = ^ready'
+    new_session -t solo --agent made --project "$P"
+    find_agent
+    hosts_there
+    [ ! -e "$DIR/unit/solo" ]
+    took solo first
+    eventually grep -q . "$T/lines"
+    [ "$(cat "$T/lines")" = "$DIR/code/solo $DIR/code/solo" ]
+    [ -e "$DIR/unit/solo/AGENTS.md" ]
 }
 
 @test "of a team on demand only those have directories that were spoken to" {

@@ -81,6 +81,23 @@ used() { [ "$("$MAS" status "$ID" --json | jq -r '.sessions[0].agents[0].usage |
     used '0.75 14 200'
 }
 
+@test "an agent that says more than is kept is read again once there is room" {
+    small_root
+    acp_agent
+    for word in CW-ONE CW-TWO; do
+        "$MAS" ask "$ID" solo --no-wait "ASK BIG:6000 SAY:$word"
+        eventually asks
+        rm -f "$DIR/run/reserve.memory"
+        fill
+        "$MAS" approve "$ID" solo >/dev/null
+        eventually unwritten
+        rm "$T/fs/fill"
+        eventually all_written
+        eventually state_is solo idle
+        "$MAS" history "$ID" solo | grep -q "$word"
+    done
+}
+
 @test "a refused prompt and an agent that sleeps are marked once there is room" {
     printf '[limits]\nretry = 10m\n' >>"$ROOT/mas.ini"
     run_acp "--limited $T/limit"
