@@ -39,6 +39,16 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     [ "$output" = "$ID"$'\n'"n2:$b" ]
 }
 
+@test "a login that failed before the machine was started anew stops no other" {
+    ok list --all-hosts
+    close_connections
+    for file in "$T"/runtime/mas/*.lock; do
+        echo '9999999999999 gone' >"${file%.lock}.failed" # its clock begins with the machine
+    done
+    ok list --all-hosts --json
+    [ "$(jq -r '.hosts | map(.reached) | all' <<<"$output")" = true ]
+}
+
 @test "list --all-hosts has what list has: a column a member, and each word of the status" {
     local columns
     local team='"sessionId":"'$NONE'","tmuxSession":"mas-1","status":"active"'

@@ -210,3 +210,19 @@ data_limit() {
     mas set "$ID" limits.agent=none
     [ "$("$MAS" status --json "$ID" | jq -r '.sessions[0].agents[0].wall.disk')" = null ]
 }
+
+@test "of two limits that are set at once neither is lost" {
+    new_session -t pair --no-start
+    ok set -q "$ID" lead.limits.agent=2G
+    exec 8<>"$ROOT/sessions/.sessions.lock"
+    flock 8
+    "$MAS" set -q "$ID" reviewer.limits.agent=3G 8>&- 3>&- &
+    setter=$!
+    waits() { find "/proc/$setter/fd" -lname '*/.sessions.lock' | grep -q .; }
+    eventually waits
+    sed -i "s/$((2 << 30))/$((4 << 30))/" "$(ws "$ID")/limits.json" # by who has the lock
+    exec 8>&-
+    wait "$setter"
+    [ "$(jq -c '.agents | map_values(.agent)' "$(ws "$ID")/limits.json")" = \
+        "{\"lead\":$((4 << 30)),\"reviewer\":$((3 << 30))}" ]
+}

@@ -268,6 +268,14 @@ crash_with_an_agent_left() {
     left_nothing "$ID"
 }
 
+@test "what a killed removal has left of a session with this id is not in the way" {
+    new_session -t solo --no-start
+    mkdir "$ROOT/sessions/.trash-$ID"
+    echo old >"$ROOT/sessions/.trash-$ID/file"
+    ok rm "$ID"
+    left_nothing "$ID"
+}
+
 @test "the id of a removed session can be used again" {
     local id=0a0a0a0a-1111-4222-8333-444444444444
     "$MAS" new -q -t solo --no-start --id "$id"

@@ -60,6 +60,18 @@ agent_pid() { "$MAS" status --json "$ID" | jq -e '.sessions[0].agents[0].pid'; }
     [ "$status" -eq 0 ]
 }
 
+@test "a run whose session another machine has saved since ends, and saves nothing" {
+    printf '[fleet]\nsave = 300ms\n' >>"$ROOT/mas.ini"
+    begin --store "$STORE" -t solo
+    saved() { [ "$(saves)" -gt 0 ]; }
+    eventually saved
+    : >"$STORE/$ID/save-99-20260101T000000Z.tar.zst"
+    ended
+    [ "$status" -eq 4 ]
+    grep -q 'another machine has taken the session over' "$T/complaints"
+    [ "$("$MAS" show "$ID" --json | jq -r .status)" = stopped ]
+}
+
 @test "run ends after --idle, and not while an agent works" {
     begin --store "$STORE" -t solo --idle 1s
     ended

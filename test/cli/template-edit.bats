@@ -33,6 +33,14 @@ editor() {
     [ "$output" = '' ]
 }
 
+@test "one that has only lost its end has changed" {
+    echo '; the end' >>"$I"
+    editor 'sed -i "\$d" "$1"'
+    edit pair
+    [ "$output" = 'pair: changed' ]
+    [ "$(cat "$I")" = "$BEFORE" ]
+}
+
 @test "one that was left as it is changes nothing" {
     editor 'touch "$1"'
     before=$(snapshot)

@@ -262,6 +262,20 @@ END
     [ "$("$MAS" list -q | wc -l)" -eq 0 ]
 }
 
+@test "what follows a body in pieces on its connection is not answered" {
+    new_session -t solo --no-start
+    serve
+    local head="Host: localhost\r\nAuthorization: Bearer $TOKEN\r\n"
+    printf '%b' "POST /sessions/$ID/stop HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n" \
+        "GET /sessions HTTP/1.1\r\n$head\r\n" >"$T/raw"
+    exec 9<>"/dev/tcp/127.0.0.1/${URL##*:}"
+    cat "$T/raw" >&9 # in one piece
+    timeout 30 cat <&9 3>&- >"$T/said"
+    exec 9>&-
+    head -n 1 "$T/said" | grep -q '^HTTP/1.1 200 '
+    [ "$(grep -o 'HTTP/1\.[01] [0-9]' "$T/said" | wc -l)" -eq 1 ] || { cat "$T/said"; false; }
+}
+
 @test "a line of a head that can be read in two ways is refused once, and what follows it is not answered" {
     serve
     local line version head="Host: localhost\r\nAuthorization: Bearer $TOKEN\r\n"

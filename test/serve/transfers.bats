@@ -97,6 +97,26 @@ upload() { api POST "/restores${2-}" -H 'Content-Type: application/zstd' "${@:3}
     nothing_left
 }
 
+@test "a download is cut when its token is removed" {
+    new_session -t solo --no-start
+    head -c 32M /dev/urandom >"$ROOT/sessions/$ID/unit/solo/large"
+    serve
+    TOKEN=$("$MAS" serve token add phone --full)
+    mkfifo "$T/pipe" # more than the sockets hold waits until it is read
+    curl -sS -m 60 -o "$T/pipe" -H "Authorization: Bearer $TOKEN" "$URL/sessions/$ID/archive" 3>&- 2>"$T/said" &
+    CURL=$!
+    exec 8<"$T/pipe"
+    head -c 1000 <&8 >/dev/null
+    "$MAS" serve token remove phone
+    api GET /sessions
+    is 401
+    cat <&8 >/dev/null
+    exec 8<&-
+    wait "$CURL" && ended=0 || ended=$?
+    [ "$ended" = 18 ] || { echo "curl ended with $ended: $(cat "$T/said")"; false; } # not all of it came
+    eventually nothing_left
+}
+
 @test "a restore with an Idempotency-Key is done once" {
     new_session -t solo --no-start
     serve
