@@ -173,7 +173,8 @@ by_hand() {
     # as if it had been killed before it moved the work tree
     git -C "$P" read-tree -u --reset "$old"
     jq -nc --arg project "$P" --arg old "$old" --arg new "$(git -C "$P" rev-parse HEAD)" \
-        '{project: $project, onto: "refs/heads/main", old: $old, new: $new, tree: $project}' >"$G/landing"
+        '{project: $project, dir: ($project + "/.git"), onto: "refs/heads/main", old: $old, new: $new,
+          tree: $project}' >"$G/landing"
     : >"$P/.git/index.lock"
     exec 7<"$P/.git/index.lock"
     fails 1 doctor --fix
