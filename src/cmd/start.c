@@ -110,8 +110,8 @@ static char *find_loss(const struct root *root, const char *id)
     struct err why = ERR_INIT;
     char *loss = dir != -1 ? store_loss(dir) : NULL;
 
-    if (dir == -1 || loss != NULL || store_open(dir, id, NULL, false, &store, &why) == 0 ||
-        why.code != MAS_DAMAGED)
+    if (dir == -1 || loss != NULL || !store_had_talks(dir, NULL) ||
+        store_open(dir, id, NULL, false, &store, &why) == 0 || why.code != MAS_DAMAGED)
         return loss;
     return mem_printf("%s; the team sets it aside and begins a new one", why.text);
 }
