@@ -152,7 +152,7 @@ left_out() { git -C "$1" ls-files -t | sed -n 's/^S //p' | sort | xargs; }
     rm -f "$P/.git/FETCH_HEAD"
     git -C "$P" update-ref refs/heads/main "$new" "$old"
     jq -n --arg p "$P" --arg old "$old" --arg new "$new" \
-        '{project: $p, onto: "refs/heads/main", old: $old, new: $new, tree: $p}' >"$G/landing"
+        '{project: $p, dir: ($p + "/.git"), onto: "refs/heads/main", old: $old, new: $new, tree: $p}' >"$G/landing"
     "$MAS" land -q "$ID"
     [ -z "$(git -C "$P" status --porcelain)" ]
     [ "$(files_in "$P")" = 'a b src/keep/k src/s' ]
@@ -170,7 +170,7 @@ left_out() { git -C "$1" ls-files -t | sed -n 's/^S //p' | sort | xargs; }
     git -C "$P" fetch -q "$G" "mas/$L/main"
     git -C "$P" update-ref refs/heads/main "$new" "$old"
     jq -n --arg p "$P" --arg old "$old" --arg new "$new" \
-        '{project: $p, onto: "refs/heads/main", old: $old, new: $new, tree: $p}' >"$G/landing"
+        '{project: $p, dir: ($p + "/.git"), onto: "refs/heads/main", old: $old, new: $new, tree: $p}' >"$G/landing"
     echo 'made again' >"$P/c"
     "$MAS" land -q "$ID" || true
     [ "$(cat "$P/c")" = 'made again' ]
