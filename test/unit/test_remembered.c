@@ -47,11 +47,11 @@ static void check_listed(const char *except, const char *want)
 TEST(a_root_is_remembered_once_and_those_that_are_gone_are_not)
 {
     _cleanup_place_ struct place place = place_make();
-    _cleanup_close_ int state = state_of(&place);
     static const char *const names[] = {"a", "b", "c"};
     char *roots[ARRAY_LEN(names)];
     struct err err = ERR_INIT;
 
+    CHECK_INT(close(state_of(&place)), 0);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         roots[i] = root_in(&place, names[i]);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -103,10 +103,10 @@ TEST(lines_that_mas_does_not_write_accept_nothing)
 TEST(a_root_with_control_characters_is_none)
 {
     _cleanup_place_ struct place place = place_make();
-    _cleanup_close_ int state = state_of(&place);
     _cleanup_free_ char *root = root_in(&place, "a\x1b[2Jb");
     struct err err = ERR_INIT;
 
+    CHECK_INT(close(state_of(&place)), 0);
     WELL(known_roots_add(root, &err));
     CHECK(!known_roots_has(root));
     check_listed(NULL, "");
