@@ -61,11 +61,11 @@ tmp() { echo "$DIR/home/solo/.tmp"; }
     local place=/tmp/mas-place-$RANDOM$RANDOM
     mkdir "$place"
     READS=$place run_walled
-    mas ask "$ID" solo "OWN:\"touch /tmp/a; ls /tmp\" RUN:\"ls /tmp\""
+    mas ask "$ID" solo "OWN:\"touch /tmp/a; ls -d /tmp/a $place\" RUN:\"find /tmp -name a -o -name ${place#/tmp/}\""
     rmdir "$place"
     echo "$output"
-    [[ $output == *"own='a\n${place#/tmp/}\n'"* ]]
-    [[ $output == *"run=0:'${place#/tmp/}\n'"* ]]
+    [[ $output == *"own='/tmp/a\n$place\n'"* ]]
+    [[ $output == *"run=0:'$place\n'"* ]]
     [ ! -e "$(tmp)" ]
 }
 
