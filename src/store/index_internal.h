@@ -19,7 +19,7 @@ enum index_member {
     INDEX_MODE,
     INDEX_NAME,
     INDEX_TEMPLATE,
-    INDEX_PRIVATE,
+    INDEX_PRIVATE, /* the members before it are enough: a script may write a row */
     INDEX_STAMP,
     INDEX_N
 };

@@ -109,7 +109,7 @@ static bool parse_row(struct index *index, const char *line, size_t len, struct 
     if (json_parse(line, len, len, &json, &ignored) == -1)
         return false;
     for (size_t i = 0; i < INDEX_N; i++) {
-        const char *text = json_get_text(json, members[i]);
+        const char *text = json_get_text_or(json, members[i], i >= INDEX_PRIVATE ? "" : NULL);
         if (text == NULL)
             return false;
         values[i] = index_keep(index, text);
@@ -123,7 +123,9 @@ static bool cut_row(char *line, struct row *row)
     const char *values[INDEX_N];
     char *p = line;
 
-    for (size_t i = 0; i < INDEX_N; i++) {
+    for (size_t i = INDEX_PRIVATE; i < INDEX_N; i++)
+        values[i] = "";
+    for (size_t i = 0; i < INDEX_N && (i < INDEX_PRIVATE || *p == ','); i++) {
         if (*p != (i == 0 ? '{' : ','))
             return false;
         p++;

@@ -14,7 +14,7 @@ three() {
 listed() { "$MAS" list -q "$@" 2>/dev/null | sort | xargs; }
 
 row() {
-    printf '{"sessionId":"%s","tmuxSession":"mas-%s","status":"%s","createdAt":"2025-12-18T08:00:00Z","lastActivity":"2025-12-18T08:05:00Z","workingDir":"/x","mode":"isolated","name":"%s","template":"solo","private":"no","metadata":""}' \
+    printf '{"sessionId":"%s","tmuxSession":"mas-%s","status":"%s","createdAt":"2025-12-18T08:00:00Z","lastActivity":"2025-12-18T08:05:00Z","workingDir":"/x","mode":"isolated","name":"%s","template":"solo"}' \
         "$1" "${1:0:8}" "$2" "$3"
 }
 # An index file of these rows.

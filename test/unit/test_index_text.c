@@ -13,7 +13,6 @@
     "\",\"template\":\"default\"" more "}"
 #define T1 "2025-12-18T08:00:00Z"
 #define T2 "2025-12-18T09:30:00Z"
-#define PLAIN_ENDS ",\"private\":\"no\",\"metadata\":\"\""
 #define NEW_ENDS ",\"private\":\"yes\",\"metadata\":\"7.000000001:9\""
 #define ROW(id, name) ROW_OF(id, "mas-1", "stopped", T1, T2, "isolated", name, NEW_ENDS)
 
@@ -54,17 +53,17 @@ TEST(reads_good_texts)
         {HEAD TAIL, ""},
         {HEAD ROW(ID(1), "a") "\n" TAIL,
          "1 mas-1 stopped " T1 " " T2 " isolated 'a' default '7.000000001:9' private missing\n"},
-        {HEAD ROW_OF(ID(1), "t", "error", T2, T1, "legacy", "", PLAIN_ENDS) "\n" TAIL,
+        {HEAD ROW_OF(ID(1), "t", "error", T2, T1, "legacy", "", "") "\n" TAIL,
          "1 t error " T2 " " T1 " legacy '' default '' missing\n"},
-        {HEAD ROW_OF(ID(1), "t", "active", T1, T1, "isolated", "", PLAIN_ENDS) "\n" TAIL,
+        {HEAD ROW_OF(ID(1), "t", "active", T1, T1, "isolated", "", ",\"private\":\"no\"") "\n" TAIL,
          "1 t active " T1 " " T1 " isolated '' default '' missing\n"},
         {HEAD ROW_OF(ID(1), "a\\\"b\\u00e9", "active", T1, T1, "isolated", "", NEW_ENDS) "\n" TAIL,
          "1 a\"b\xc3\xa9 active " T1 " " T1
          " isolated '' default '7.000000001:9' private missing\n"},
-        {HEAD ROW_OF(ID(1), "\\\\", "active", T1, T1, "isolated", "", PLAIN_ENDS) "\n" TAIL,
+        {HEAD ROW_OF(ID(1), "\\\\", "active", T1, T1, "isolated", "", "") "\n" TAIL,
          "1 \\ active " T1 " " T1 " isolated '' default '' missing\n"},
-        {HEAD ROW_OF(ID(3), "t", "stopped", T2, T2, "isolated", "", PLAIN_ENDS) ",\n" ROW_OF(
-             ID(2), "t", "stopped", T1, T1, "isolated", "", PLAIN_ENDS) "\n" TAIL,
+        {HEAD ROW_OF(ID(3), "t", "stopped", T2, T2, "isolated", "",
+                     "") ",\n" ROW_OF(ID(2), "t", "stopped", T1, T1, "isolated", "", "") "\n" TAIL,
          "3 t stopped " T2 " " T2 " isolated '' default '' missing\n"
          "2 t stopped " T1 " " T1 " isolated '' default '' missing\n"},
     };
@@ -128,12 +127,11 @@ TEST(refuses_damaged_rows)
         ROW("../../etc", "a"),
         ROW(ID(1) "1", "a"),
         ROW("", "a"),
-        ROW_OF(ID(1), "t", "running", T1, T1, "isolated", "", PLAIN_ENDS),
-        ROW_OF(ID(1), "t", "", T1, T1, "isolated", "", PLAIN_ENDS),
-        ROW_OF(ID(1), "t", "stopped", "yesterday", T1, "isolated", "", PLAIN_ENDS),
-        ROW_OF(ID(1), "t", "stopped", T1, "2025-02-30T00:00:00Z", "isolated", "", PLAIN_ENDS),
-        ROW_OF(ID(1), "t", "stopped", T1, T1, "shared", "", PLAIN_ENDS),
-        ENDS(""),
+        ROW_OF(ID(1), "t", "running", T1, T1, "isolated", "", ""),
+        ROW_OF(ID(1), "t", "", T1, T1, "isolated", "", ""),
+        ROW_OF(ID(1), "t", "stopped", "yesterday", T1, "isolated", "", ""),
+        ROW_OF(ID(1), "t", "stopped", T1, "2025-02-30T00:00:00Z", "isolated", "", ""),
+        ROW_OF(ID(1), "t", "stopped", T1, T1, "shared", "", ""),
         ENDS(",\"metadata\":\"\""),
         ENDS(",\"private\":true"),
         ENDS(NEW_ENDS ",\"x\":\"y\""),
