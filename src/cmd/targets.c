@@ -123,7 +123,8 @@ static char *pop_target(struct call *call, enum targets_form form)
 
 static int need_target(const struct call *call, struct err *err)
 {
-    (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs a TARGET", call->cmd->name);
+    (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs %s", call->cmd->name,
+                  strstr(call->cmd->operands, "AGENT") != NULL ? "an AGENT" : "a TARGET");
     return call_usage(call, err);
 }
 

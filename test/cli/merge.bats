@@ -248,6 +248,7 @@ z: 1 commit merged into mas/$L/main" ]
     ok merge "$ID" all
     [ "${#lines[@]}" = 3 ]
     fails 2 merge "$ID"
+    [[ $stderr == "mas: cannot run 'merge': it needs an AGENT"$'\n'* ]]
     fails 3 merge "$ID" nobody
     other=$("$MAS" new -q --no-start -t solo)
     fails 4 merge "$other" solo

@@ -112,7 +112,7 @@ jobs_are() { [ "$(jobs_of | wc -l)" -eq "$1" ]; }
     for verb in status show env wait 'peek -s' 'send -s' logs 'diff -s' usage; do
         inside lead "$MAS $verb $other"
         [ "$rc" -ne 0 ] || { echo "$verb"; false; }
-        said "for session '$other': an agent sees its own team" || said 'no project' || said 'it needs a TARGET' ||
+        said "for session '$other': an agent sees its own team" || said 'no project' || said 'it needs a' ||
             said "cannot find agent '$other': the team has no such agent"
     done
     inside lead "$MAS status"
