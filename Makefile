@@ -3,8 +3,8 @@
 #   make [DEV=1] [SAN=address,undefined]   build/mas (build/san/mas)
 #   make install | uninstall               [PREFIX=/usr/local] [DESTDIR=]
 #   make test [PART=rest] [SINCE=COMMIT]   all tests, fault injection in its quick form; or only
-#                                          those that are left out with SAN; without those of
-#                                          machines and faults if what they test is as in COMMIT
+#                                          those that are left out with SAN; without machines,
+#                                          browsers and faults if what they test is as in COMMIT
 #   make test-unit | test-cli | test-host | test-acp | test-serve | test-fault
 #                                          a part of them; test-fault is the full run
 #   make test-fleet [TEST_FLEET=full]      four machines out of namespaces, as root: test/fleet/README.md;
@@ -83,14 +83,20 @@ TEST_UNIT :=
 else ifneq ($(PART),)
 $(error PART is empty, for all tests, or rest)
 endif
-# What starts whole machines, or kills at every step, is a third of the time of all tests.
+# What starts whole machines or browsers, or kills at every step, is half of the time of all tests.
 FLEET_OF := test/fleet test/helper.bash lib src/fleet src/session src/store src/protocol src/cmd/all_hosts* src/cmd/host* \
     src/cmd/job* src/cmd/move*
 FAULTS_OF := test/fault test/helper.bash src/base src/store src/code src/memory src/session
+MACHINES := $(patsubst %,test/host/%.bats,limits nfs old-kernel quota)
+MACHINES_OF := $(MACHINES) test/host/vm.bash test/host/*.sh src/base/cgroup* src/base/file* src/base/lock* src/base/quota* src/store \
+    src/wall src/host/bounds* src/host/disk* src/host/resources* src/host/wall*
+PAGES_OF := test/serve src/serve
 differs = $(shell git diff --quiet '$(SINCE)' -- $(1) 2>/dev/null || echo yes)
 ifneq ($(SINCE),)
 FLEET_BATS := $(if $(call differs,$(FLEET_OF)),$(FLEET_BATS))
 FAULT_BATS := $(if $(call differs,$(FAULTS_OF)),$(FAULT_BATS))
+HOST_BATS := $(if $(call differs,$(MACHINES_OF)),$(HOST_BATS),$(filter-out $(MACHINES),$(HOST_BATS)))
+SERVE_BATS := $(if $(call differs,$(PAGES_OF)),$(SERVE_BATS),$(filter-out $(NO_SAN_SERVE),$(SERVE_BATS)))
 endif
 # What takes longest starts first, so that nothing of it is left when all else has ended.
 LONGEST := $(patsubst %,test/%.bats,cli/readme fault/code wall/steps fleet/lease fault/errors fleet/move fleet/cut \
