@@ -88,7 +88,7 @@ FLEET_OF := test/fleet test/helper.bash lib src/fleet src/session src/store src/
     src/cmd/job* src/cmd/move*
 FAULTS_OF := test/fault test/helper.bash src/base src/store src/code src/memory src/session
 MACHINES := $(patsubst %,test/host/%.bats,limits nfs old-kernel quota)
-MACHINES_OF := $(MACHINES) test/host/vm.bash test/host/*.sh src/base/file* src/base/lock* src/base/quota* src/store \
+MACHINES_OF := $(MACHINES) test/host/vm.bash test/host/*.sh src/base/file* src/base/quota* src/store \
     src/wall src/host/bounds* src/host/disk* src/host/resources* src/host/wall*
 PAGES_OF := test/serve src/serve
 differs = $(shell git diff --quiet '$(SINCE)' -- $(1) 2>/dev/null || echo yes)
