@@ -66,7 +66,8 @@ bool value_is_empty(const struct value_type *type, const void *from, size_t size
 /* Releases a member, and leaves it empty. */
 void value_free(const struct value_type *type, void *member);
 
-/* Returns the integer in a member of this size, and puts one in. */
+/* Returns the integer in a member of this size, and puts one in. One of 4 bytes is signed: what may
+ * be more than INT32_MAX has 8. */
 int64_t value_load(const void *from, size_t size);
 void value_store(void *to, size_t size, int64_t number);
 /* Returns the index of a word, or -1, also if `text` is NULL. */

@@ -61,7 +61,7 @@ void job_free(struct batch_job *job);
 /* How a session in a job, or another `mas run` with a store, has ended. */
 struct job_run {
     uint64_t number; /* of the job; 0: it was none */
-    unsigned restarts; /* of the job before this time */
+    uint64_t restarts; /* of the job before this time */
     char node[SLURM_NODE_MAX];
     time_t started, ended; /* ended 0: it runs, or was killed */
     char how[64]; /* "idle", "stopped", ... */

@@ -45,6 +45,19 @@ TEST(a_run_counts_for_its_own_job_and_start)
     CHECK_INT(job_phase(place.dir, &job), JOB_BEGINS);
 }
 
+/* The count of restarts is as large as Slurm's. */
+TEST(a_run_with_the_most_restarts_is_read_back)
+{
+    _cleanup_place_ struct place place = place_make();
+    const struct job_run run = {.number = 5, .restarts = UINT32_MAX, .started = 8};
+    struct job_run got = {.number = 0};
+    struct err err = ERR_INIT;
+
+    WELL(job_run_save(place.dir, &run, &err));
+    REQUIRE(job_run_load(place.dir, &got));
+    CHECK(got.restarts == UINT32_MAX);
+}
+
 /* A job would be submitted from it. */
 TEST(a_record_that_lacks_something_is_an_error)
 {
