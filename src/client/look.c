@@ -27,8 +27,7 @@ void look_at(const struct root *root, struct roster *roster, size_t i)
     if (one->agent->code != AGENT_CODE_WORKTREE || team->team.project.path == NULL ||
         one->status.code.looked_ms != 0)
         return;
-    _cleanup_free_ char *path = workspace_path(root, team->id, NULL);
-    repo_open(path, team->team.project.label, &repo);
+    repo_of(root, team->id, team->team.project.label, &repo);
     work_look(&repo, one->agent->id, &one->status.code);
 }
 

@@ -162,8 +162,7 @@ static void look_at_code(const struct root *root, struct session_detail *detail)
 
     if (project == NULL || project->path == NULL)
         return;
-    _cleanup_free_ char *path = workspace_path(root, detail->view.row.id, NULL);
-    repo_open(path, project->label, &code->repo);
+    repo_of(root, detail->view.row.id, project->label, &code->repo);
     code->path = project->path;
     code->branch = code->repo.main + strlen("refs/heads/");
     code->onto = str_starts(project->onto, "refs/heads/") ? project->onto + strlen("refs/heads/")

@@ -158,8 +158,7 @@ static void look_at_code(const struct call *call, struct look *look)
         if (team->team.project.path == NULL || look->away[i] != NULL)
             continue;
         _cleanup_repo_ struct repo repo = REPO_INIT;
-        _cleanup_free_ char *path = workspace_path(&call->root, team->id, NULL);
-        repo_open(path, team->team.project.label, &repo);
+        repo_of(&call->root, team->id, team->team.project.label, &repo);
         if (repo_count_unlanded(&repo, &look->unlanded[i], &ignored) == -1)
             look->unlanded[i] = 0; /* show and doctor say why */
     }

@@ -16,12 +16,18 @@ void repo_open(const char *workspace, const char *label, struct repo *ret)
     ret->main = mem_printf("refs/heads/mas/%s/main", label);
 }
 
+void repo_of(const struct root *root, const char *id, const char *label, struct repo *ret)
+{
+    _cleanup_free_ char *path = workspace_path(root, id, NULL);
+
+    repo_open(path, label, ret);
+}
+
 int repo_load(const struct root *root, const char *id, struct team *ret_team, struct repo *ret,
               struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
     _cleanup_close_ int dir = workspace_open(root, id);
-    _cleanup_free_ char *path = workspace_path(root, id, NULL);
 
     if (dir == -1)
         return err_errno(err, "cannot open session '%s'", session_label(root, id).text);
@@ -32,7 +38,7 @@ int repo_load(const struct root *root, const char *id, struct team *ret_team, st
                       session_label(root, id).text);
         return err_hint(err, "give a new session one with: mas new --project DIR");
     }
-    repo_open(path, team.project.label, ret);
+    repo_of(root, id, team.project.label, ret);
     *ret_team = team;
     team = (struct team)TEAM_INIT;
     return 0;

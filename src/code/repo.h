@@ -86,6 +86,8 @@ struct repo {
 
 /* Fills *ret for a workspace. The caller releases it with repo_free(). */
 void repo_open(const char *workspace, const char *label, struct repo *ret);
+/* The same for the workspace of session `id`. */
+void repo_of(const struct root *root, const char *id, const char *label, struct repo *ret);
 void repo_free(struct repo *repo);
 #define _cleanup_repo_ __attribute__((cleanup(repo_free)))
 

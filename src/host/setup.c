@@ -76,14 +76,13 @@ static int launch(struct host *host, struct supervisor_times times, int64_t now,
 int setup_begin(struct host *host, struct supervisor_times times, int64_t now, bool *ret_started,
                 struct err *err)
 {
-    _cleanup_free_ char *path = workspace_path(&host->root, host->session.id, NULL);
     _cleanup_repo_ struct repo repo = REPO_INIT;
     enum setup_state state = SETUP_NONE;
 
     *ret_started = false;
     if (host->team.project.path == NULL || host->agent->code != AGENT_CODE_WORKTREE)
         return 0;
-    repo_open(path, host->team.project.label, &repo);
+    repo_of(&host->root, host->session.id, host->team.project.label, &repo);
     if (setup_look(&host->root, &repo, host->agent->id, &state, err) == -1)
         return -1;
     if (state != SETUP_DUE) {

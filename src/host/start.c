@@ -100,11 +100,10 @@ static int acquire_place(struct host *host, struct err *err)
 static void add_code_env(const struct host *host, struct kv *to)
 {
     _cleanup_repo_ struct repo repo = REPO_INIT;
-    _cleanup_free_ char *path = workspace_path(&host->root, host->session.id, NULL);
 
     if (host->team.project.path == NULL)
         return;
-    repo_open(path, host->team.project.label, &repo);
+    repo_of(&host->root, host->session.id, host->team.project.label, &repo);
     repo_env(&repo, &host->team, host->agent, to);
 }
 

@@ -195,7 +195,6 @@ static void check_all(struct code *code)
 void doctor_check_code(struct doctor *doctor, int dir, const char *id)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
-    _cleanup_free_ char *path = workspace_path(doctor->root, id, NULL);
     struct code code = {.doctor = doctor, .id = id, .team = &team, .repo = REPO_INIT, .git = -1};
     _cleanup_close_ int lock = -1;
     struct err why = ERR_INIT;
@@ -207,7 +206,7 @@ void doctor_check_code(struct doctor *doctor, int dir, const char *id)
         doctor_add(doctor, FINDING_HAND, id, "its " CODE_GIT " is missing or no directory");
         return;
     }
-    repo_open(path, team.project.label, &code.repo);
+    repo_of(doctor->root, id, team.project.label, &code.repo);
     _cleanup_close_ int locks = path_open_dir(dir, CODE_LOCKS);
     if (locks != -1 && file_is_locked(locks, CODE_LOCK))
         doctor_add(doctor, FINDING_NOTE, id, "busy, its repositories were not looked at");

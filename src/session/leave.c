@@ -12,13 +12,12 @@ static int lock_code(const struct life *life, struct leaving *leaving, struct er
 {
     _cleanup_team_ struct team team = TEAM_INIT;
     _cleanup_repo_ struct repo repo = REPO_INIT;
-    _cleanup_free_ char *path = workspace_path(life->root, leaving->session.id, NULL);
 
     if (team_file_load(leaving->dir, &team, err) == -1)
         return -1;
     if (team.project.path == NULL)
         return 0;
-    repo_open(path, team.project.label, &repo);
+    repo_of(life->root, leaving->session.id, team.project.label, &repo);
     leaving->project = mem_dup(team.project.path);
     return merge_lock(&repo, "move", &leaving->code_lock, err);
 }

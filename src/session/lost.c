@@ -34,14 +34,13 @@ static void lost_work_free(struct lost_work *kept)
 static bool has_work(const struct life *life, int dir, const char *id, struct lost_work *kept,
                      struct err *untold)
 {
-    _cleanup_free_ char *path = workspace_path(life->root, id, NULL);
     _cleanup_strv_ char **work = NULL;
 
     if (team_file_load(dir, &kept->team, untold) == -1)
         return true;
     if (kept->team.project.path == NULL)
         return false;
-    repo_open(path, kept->team.project.label, &kept->repo);
+    repo_of(life->root, id, kept->team.project.label, &kept->repo);
     if (merge_lock(&kept->repo, "rm", &kept->lock, untold) == -1 ||
         keep_find(&kept->repo, &kept->team, life->looks, NULL, &work, untold) == -1)
         return true;

@@ -11,7 +11,6 @@ int unlanded_check(const struct life *life, int dir, const char *id, struct err 
     const struct root *root = life->root;
     _cleanup_team_ struct team team = TEAM_INIT;
     _cleanup_repo_ struct repo repo = REPO_INIT;
-    _cleanup_free_ char *path = workspace_path(root, id, NULL);
     _cleanup_strv_ char **work = NULL;
     _cleanup_str_ struct str all = STR_INIT;
     _cleanup_close_ int lock = -1;
@@ -25,7 +24,7 @@ int unlanded_check(const struct life *life, int dir, const char *id, struct err 
                         session_label(root, id).text);
     if (team.project.path == NULL)
         return 0;
-    repo_open(path, team.project.label, &repo);
+    repo_of(root, id, team.project.label, &repo);
     if (merge_lock(&repo, "rm", &lock, err) == -1 ||
         keep_find(&repo, &team, life->looks, NULL, &work, err) == -1)
         return err_wrap(err, "cannot remove session '%s'", session_label(root, id).text);

@@ -143,13 +143,10 @@ static int look(int dir, struct sight *ret, struct err *err)
     *ret = (struct sight){.text = NULL};
     if (find_claim(dir, 0, &ret->claimed, err) == -1)
         return -1;
-    if (file_read(dir, LEASE_FILE, LEASE_FILE_MAX, &ret->text, &ret->len, &why) == -1) {
-        if (why.number == ENOENT)
-            return 0;
-        *err = why;
+    int there = file_read_if_there(dir, LEASE_FILE, LEASE_FILE_MAX, &ret->text, &ret->len, err);
+    if (there == -1)
         return err_wrap(err, "cannot read the lease");
-    }
-    ret->read = lease_parse(ret->text, ret->len, &ret->lease, &why) == 0;
+    ret->read = there == 1 && lease_parse(ret->text, ret->len, &ret->lease, &why) == 0;
     return 0;
 }
 
