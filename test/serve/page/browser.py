@@ -189,19 +189,31 @@ class Page:
         self.wait(f"named({json.dumps(selector)}, {json.dumps(text)})", limit)
 
     def tap(self, selector, text=""):
-        """Taps the middle of an element, as a finger does."""
+        """Taps the middle of an element, as a finger does: once more if it moved away while it was tapped."""
         self.has(selector, text)
-        x, y = self.run(f"""(() => {{
-            const node = named({json.dumps(selector)}, {json.dumps(text)});
-            node.scrollIntoView({{block: 'center'}});
-            const box = node.getBoundingClientRect();
-            const at = [box.x + box.width / 2, box.y + box.height / 2];
-            const top = document.elementFromPoint(...at);
-            if (!node.contains(top)) throw new Error('covered by ' + (top && top.outerHTML.slice(0, 200)));
-            return at;
-        }})()""")
-        for kind in "mousePressed", "mouseReleased":
-            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        for _ in range(20):
+            x, y = self.run(f"""(() => {{
+                const node = named({json.dumps(selector)}, {json.dumps(text)});
+                node.scrollIntoView({{block: 'center'}});
+                const box = node.getBoundingClientRect();
+                const at = [box.x + box.width / 2, box.y + box.height / 2];
+                const top = document.elementFromPoint(...at);
+                if (!node.contains(top)) throw new Error('covered by ' + (top && top.outerHTML.slice(0, 200)));
+                window.clicked = false;
+                addEventListener('click', (event) => {{ window.clicked = node.contains(event.target); }},
+                    {{capture: true, once: true}});
+                return at;
+            }})()""")
+            for kind in "mousePressed", "mouseReleased":
+                self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+            try:
+                if self.run("window.clicked") is not False:
+                    return
+            except Failed as failure:  # it led to another page
+                if "navigated" not in str(failure) and "context" not in str(failure):
+                    raise
+                return
+        raise Failed(f"{selector} {text} does not stay where it is")
 
     def key(self, key, code=None, modifiers=0, text=None):
         more = {"text": text} if text else {}
