@@ -1,4 +1,3 @@
-#include "base/job.h"
 #include "cmd.h"
 #include "cmd/brokered.h"
 #include "cmd/remote.h"
@@ -6,6 +5,7 @@
 #include "code/git.h"
 #include "fleet/seal.h"
 #include "model/remote.h"
+#include "os/job.h"
 
 #include <malloc.h>
 

@@ -1,7 +1,7 @@
 /* What the analyzer cannot see across files; only tidy.sh reads this, in front of each file. */
 #pragma once
 
-#include "base/ini.h"
+#include "model/ini.h"
 
 void *mem_alloc(size_t size) __attribute__((returns_nonnull));
 void *mem_grow(void *old, size_t count, size_t size) __attribute__((returns_nonnull));

@@ -2,7 +2,7 @@
 # Who may name whom. Includes go down only, by the floors of the Makefile; main.c, cmd.c and cmd.h are
 # of cmd. What base/base.h brings nobody includes. No two modules include each other, nor any number of them in a circle: a module is a source
 # and its header, and X_internal.h is of module X. A library has one file that includes its header, and
-# base/proc.c alone starts processes, base/loop.c alone waits for descriptors, client/hosts.c and
+# os/proc.c alone starts processes, os/loop.c alone waits for descriptors, client/hosts.c and
 # client/broker.c alone connect to hosts. Only those who know where the directories of a session are compare its mode. A tag
 # stands for one thing. The two kinds of agent in host/ do not include each other, and host/talk/ none.
 . "$(dirname "$0")/lib.sh"
@@ -130,7 +130,7 @@ only() {
     )
 }
 only cJSON.h base/json.c
-only ini.h base/ini.c
+only ini.h model/ini.c
 only uuid.h base/id.c
 only sha2.h base/sha256.h
 only sha1.h base/sha1.c
@@ -148,29 +148,29 @@ complain 'only base/palette.c knows the numbers of colours' < <(
     grep -rnE --include='*.c' '\\033\[([0-9;]*;)?[349][0-7]m' src | grep -v '^src/base/palette.c:'
 )
 
-complain 'only base/proc.c starts processes (others call proc_exec() and its kind)' < <(
+complain 'only os/proc.c starts processes (others call proc_exec() and its kind)' < <(
     grep -E '(^|[^A-Za-z0-9_.>])(v?fork|forkpty|daemon|posix_spawnp?|exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|clone3?)[ \t]*\(' \
-        "$code" | grep -v '^src/base/proc\.c:'
+        "$code" | grep -v '^src/os/proc\.c:'
 )
-complain 'only base/proc_end.c takes apart how a process has ended (others ask proc_exit_code())' < <(
+complain 'only os/proc_end.c takes apart how a process has ended (others ask proc_exit_code())' < <(
     grep -E '[^A-Za-z0-9_](WIF(EXITED|SIGNALED)|WEXITSTATUS|WTERMSIG)[ \t]*\(' "$code" |
-        grep -v '^src/base/proc_end\.c:'
+        grep -v '^src/os/proc_end\.c:'
 )
-complain 'only base/ and the walls know what only Linux has: see base/path.h, proc.h, watch.h, signals.h, sock.h' < <(
+complain 'only os/ and the walls know what only Linux has: see os/path.h, proc.h, watch.h, signals.h, sock.h' < <(
     {
         grep -E '(^|[^A-Za-z0-9_])(O_PATH|(SYS_)?pidfd(_[a-z_]+)?|signalfd(_siginfo)?|inotify(_[a-z0-9_]+)?|memfd_create|SOCK_SEQPACKET|renameat2|RENAME_(NOREPLACE|EXCHANGE)|prctl|SYS_close_range)([^A-Za-z0-9_]|$)' "$code"
         grep -nE '^[^/]*"/(proc|sys)/' "${sources[@]}"
-    } | grep -vE '^src/(base|wall|enter|filter|network)/'
+    } | grep -vE '^src/(os|wall|enter|filter|network)/'
 )
 complain 'only fleet/slurm.c knows the programs of Slurm' < <(
     grep -rnE '"(sbatch|squeue|scancel|scontrol|sacct)["_ ]' src | grep -v '^src/fleet/slurm\.c:'
 )
-complain 'only base/loop.c waits for descriptors (others use struct loop or loop_wait_for())' < <(
+complain 'only os/loop.c waits for descriptors (others use struct loop or loop_wait_for())' < <(
     grep -E '(^|[^A-Za-z0-9_.>])(p?poll|epoll_p?wait2?|p?select)[ \t]*\(' "$code" |
-        grep -v '^src/base/loop\.c:'
+        grep -v '^src/os/loop\.c:'
 )
 complain 'only client/hosts.c and client/broker.c connect to hosts' < <(
-    grep -E '(^|[^A-Za-z0-9_])sock_connect[ \t]*\(' "$code" | grep -vE '^src/(base/sock\.[ch]|client/(hosts|broker)\.c|fleet/reach_master\.c):' # that of ssh
+    grep -E '(^|[^A-Za-z0-9_])sock_connect[ \t]*\(' "$code" | grep -vE '^src/(os/sock\.[ch]|client/(hosts|broker)\.c|fleet/reach_master\.c):' # that of ssh
 )
 complain 'only fleet/reach*.c know ssh and srun' < <(
     grep -nE '"(ssh|srun|scp|sftp|(BatchMode|Control(Master|Path|Persist))=?.*|--overlap)"' "${sources[@]}" |

@@ -11,7 +11,7 @@ rc=0
 # check FLAG... FILE: its findings, without the chatter about findings in system headers.
 check() {
     local file=${!#} output rc=0 flags=("${@:1:$#-1}" -include scripts/lint/analyzer.h) checks=''
-    case $file in src/base/err.c | src/base/ini.c | src/base/str.c) flags+=(-DMAS_LINT_DEFINES) ;; esac
+    case $file in src/base/err.c | src/model/ini.c | src/base/str.c) flags+=(-DMAS_LINT_DEFINES) ;; esac
     # The analyzer does not know the cleanup attribute, and only here it sees what allocates.
     case $file in src/base/str.c) checks=-clang-analyzer-unix.Malloc ;; esac
     output=$(clang-tidy --quiet --checks="$checks" "$file" -- "${flags[@]}" 2>&1) || rc=1

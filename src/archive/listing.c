@@ -9,11 +9,11 @@
 #include "archive/listing.h"
 
 #include "archive/format.h"
-#include "base/file.h"
-#include "base/path.h"
-#include "base/tree.h"
-#include "base/tree_file.h"
 #include "code/repo.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
+#include "os/tree_file.h"
 #include "store/snapshot.h"
 #include "store/workspace.h"
 

@@ -5,10 +5,10 @@
 #include "archive/pack.h"
 #include "archive/parent.h"
 #include "archive/unpack.h"
-#include "base/landlock.h"
-#include "base/loop.h"
-#include "base/proc.h"
 #include "filter/filter.h"
+#include "os/landlock.h"
+#include "os/loop.h"
+#include "os/proc.h"
 
 #include <sys/resource.h>
 #include <sys/socket.h>

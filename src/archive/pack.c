@@ -11,9 +11,9 @@
 #include "archive/hasher.h"
 #include "archive/listing.h"
 #include "archive/zstd_writer.h"
-#include "base/path.h"
-#include "base/tree.h"
-#include "base/tree_file.h"
+#include "os/path.h"
+#include "os/tree.h"
+#include "os/tree_file.h"
 #include "store/workspace.h"
 
 #include <archive.h>

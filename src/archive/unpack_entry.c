@@ -6,8 +6,8 @@
  */
 
 #include "archive/unpack_internal.h"
-#include "base/path.h"
-#include "base/tree_file.h"
+#include "os/path.h"
+#include "os/tree_file.h"
 
 int unpack_refuse(const char *name, struct err *err, const char *why)
 {

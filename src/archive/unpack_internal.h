@@ -6,7 +6,7 @@
 #include "archive/hasher.h"
 #include "archive/unpack.h"
 #include "archive/zstd_reader.h"
-#include "base/tree.h"
+#include "os/tree.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -1,6 +1,6 @@
 #include "archive/zstd_writer.h"
 
-#include "base/file.h"
+#include "os/file.h"
 
 #include <zstd.h>
 

@@ -3,7 +3,7 @@
  * value_type says it once. From it come the check of a text, the typed member that it becomes, the
  * text that is written back, and what an error says. A type belongs to the module that knows what
  * the value means (model/wall.h has that of levels of a wall); files of settings, presets, teams
- * and records only point to it, see base/member.h. What a request may hold, which fills no struct,
+ * and records only point to it, see model/member.h. What a request may hold, which fills no struct,
  * is model/param.h.
  *
  *     static const struct value_type keep = {VALUE_NUMBER, "a number from 0 to 1000", .max = 1000};

@@ -5,13 +5,13 @@
 #include "chat/chat.h"
 
 #include "base/id.h"
-#include "base/landlock.h"
-#include "base/loop.h"
-#include "base/path.h"
-#include "base/proc.h"
-#include "base/signals.h"
 #include "base/time.h"
 #include "filter/filter.h"
+#include "os/landlock.h"
+#include "os/loop.h"
+#include "os/path.h"
+#include "os/proc.h"
+#include "os/signals.h"
 
 #include <libgen.h>
 #include <locale.h>

@@ -8,9 +8,9 @@
 
 #include "chat/view_internal.h"
 
-#include "base/loop.h"
 #include "base/palette.h"
 #include "base/wrap.h"
+#include "os/loop.h"
 
 #include <langinfo.h>
 #include <sys/ioctl.h>

@@ -6,8 +6,8 @@
 
 #include "client/agent_counts.h"
 
-#include "base/path.h"
 #include "code/work.h"
+#include "os/path.h"
 #include "store/workspace.h"
 
 static void add_call(struct agent_counting *counting, int run, const char *agent, size_t place)

@@ -1,8 +1,8 @@
 #include "client/broker.h"
 
-#include "base/loop.h"
-#include "base/sock.h"
 #include "base/time.h"
+#include "os/loop.h"
+#include "os/sock.h"
 #include "protocol/broker.h"
 #include "store/workspace.h"
 

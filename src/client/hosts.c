@@ -8,13 +8,13 @@
 
 #include "client/hosts.h"
 
-#include "base/file.h"
-#include "base/loop.h"
-#include "base/path.h"
-#include "base/proc.h"
-#include "base/sock.h"
 #include "base/time.h"
 #include "model/team.h"
+#include "os/file.h"
+#include "os/loop.h"
+#include "os/path.h"
+#include "os/proc.h"
+#include "os/sock.h"
 #include "store/workspace.h"
 
 #include <sys/socket.h>

@@ -22,8 +22,8 @@
  */
 #pragma once
 
-#include "base/conn.h"
 #include "base/json.h"
+#include "os/conn.h"
 
 enum {
     HOSTS_ANSWER_MS = 200,

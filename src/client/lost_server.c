@@ -1,8 +1,8 @@
 #include "client/lost_server.h"
 
-#include "base/path.h"
-#include "base/proc.h"
 #include "client/hosts.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 

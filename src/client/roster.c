@@ -6,8 +6,8 @@
 
 #include "client/roster.h"
 
-#include "base/path.h"
 #include "model/target.h"
+#include "os/path.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
 

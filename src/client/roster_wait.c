@@ -1,9 +1,9 @@
 /* The part of client/roster.h that waits for starting hosts. */
-#include "base/loop.h"
 #include "base/time.h"
-#include "base/watch.h"
 #include "client/roster.h"
 #include "client/survey.h"
+#include "os/loop.h"
+#include "os/watch.h"
 #include "store/session.h"
 #include "tmux/tmux.h"
 

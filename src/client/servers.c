@@ -1,8 +1,7 @@
 #include "client/servers.h"
 
-#include "base/memory.h"
-#include "base/proc.h"
-#include "base/sock.h"
+#include "os/proc.h"
+#include "os/sock.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 

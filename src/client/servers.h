@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "base/proc.h"
 #include "client/agent_counts.h"
+#include "os/proc.h"
 #include "store/root.h"
 #include "tmux/tmux.h"
 

@@ -7,10 +7,10 @@
 
 #include "client/session_detail.h"
 
-#include "base/proc.h"
 #include "client/look.h"
 #include "code/work.h"
 #include "memory/budgets.h"
+#include "os/proc.h"
 #include "store/placement.h"
 #include "store/session_limits.h"
 #include "store/workspace.h"

@@ -8,10 +8,10 @@
 
 #include "client/survey.h"
 
-#include "base/machine.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "client/lost_server.h"
+#include "os/machine.h"
+#include "os/path.h"
 #include "store/lease_clock.h"
 #include "store/placement.h"
 #include "store/workspace.h"

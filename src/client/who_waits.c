@@ -7,10 +7,10 @@
 
 #include "client/who_waits.h"
 
-#include "base/path.h"
 #include "client/hosts.h"
 #include "client/survey.h"
 #include "model/attention.h"
+#include "os/path.h"
 #include "store/waiting.h"
 #include "store/workspace.h"
 

@@ -7,15 +7,15 @@
 
 #include "cmd/agents.h"
 
-#include "base/file.h"
 #include "base/number.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
 #include "memory/store.h"
 #include "model/attention.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
 

@@ -7,7 +7,6 @@
 
 #include "cmd/all_hosts.h"
 
-#include "base/path.h"
 #include "base/time.h"
 #include "cmd/all_hosts_jobs.h"
 #include "cmd/brokered.h"
@@ -15,6 +14,7 @@
 #include "cmd/print.h"
 #include "fleet/jobs.h"
 #include "fleet/reach.h"
+#include "os/path.h"
 #include "tmux/tmux.h"
 
 #include <sys/statvfs.h>

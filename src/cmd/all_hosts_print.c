@@ -3,10 +3,10 @@
 #include "cmd/all_hosts.h"
 
 #include "base/id.h"
-#include "base/loop.h"
 #include "base/time.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
+#include "os/loop.h"
 
 #include <poll.h>
 #include <termios.h>

@@ -5,8 +5,6 @@
  * process is killed, the host sees its connection close and cancels the turn by itself ("held").
  */
 
-#include "base/file.h"
-#include "base/loop.h"
 #include "base/term_escape.h"
 #include "base/time.h"
 #include "cmd/agent_request.h"
@@ -15,6 +13,8 @@
 #include "cmd/words.h"
 #include "memory/store.h"
 #include "model/message.h"
+#include "os/file.h"
+#include "os/loop.h"
 #include "protocol/host.h"
 #include "protocol/host_event.h"
 #include "session/life.h"

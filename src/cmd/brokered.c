@@ -1,7 +1,7 @@
 #include "cmd/brokered.h"
 
-#include "base/proc.h"
 #include "client/broker.h"
+#include "os/proc.h"
 #include "store/workspace.h"
 
 /* Returns the value of a variable, NULL if it is empty. */

@@ -1,9 +1,9 @@
 #include "cmd/consent.h"
 
 #include "base/number.h"
-#include "base/proc.h"
 #include "base/term_escape.h"
 #include "host/supervisor.h"
+#include "os/proc.h"
 
 enum { LINES_SHOWN = 20, BYTES_SHOWN = 4000 };
 

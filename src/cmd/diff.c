@@ -4,11 +4,11 @@
  * a person sees all of them: not for --stat, --json, or an agent that asks.
  */
 #include "base/json.h"
-#include "base/pager.h"
 #include "cmd/code.h"
 #include "cmd/print.h"
 #include "code/comparison.h"
 #include "code/patch.h"
+#include "os/pager.h"
 #include "store/session.h"
 
 /* ---- what is printed: text for a person, or JSON */

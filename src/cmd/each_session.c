@@ -6,9 +6,9 @@
 
 #include "cmd/each_session.h"
 
-#include "base/file.h"
 #include "cmd/jobs.h"
 #include "cmd/print.h"
+#include "os/file.h"
 #include "store/session.h"
 #include "store/workspace.h"
 

@@ -1,6 +1,6 @@
 #include "cmd/edit.h"
 
-#include "base/path.h"
+#include "os/path.h"
 
 bool edit_is_terminal(void)
 {

@@ -1,6 +1,6 @@
 #include "cmd/held_output.h"
 
-#include "base/file.h"
+#include "os/file.h"
 
 static const int outputs[HELD_OUTPUTS] = {STDOUT_FILENO, STDERR_FILENO};
 

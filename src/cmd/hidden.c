@@ -1,8 +1,6 @@
 /* The verbs that mas runs itself: as a host, for hosts, for git, and over ssh. */
-#include "base/file.h"
 #include "base/id.h"
 #include "base/number.h"
-#include "base/path.h"
 #include "client/roster.h"
 #include "cmd.h"
 #include "cmd/print.h"
@@ -12,6 +10,8 @@
 #include "code/work.h"
 #include "host/host.h"
 #include "model/agent_status.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "session/arrive.h"
 #include "session/launch.h"
 #include "session/notice.h"

@@ -1,5 +1,5 @@
-#include "base/path.h"
 #include "cmd.h"
+#include "os/path.h"
 #include "store/known_roots.h"
 #include "store/shipped.h"
 

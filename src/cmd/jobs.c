@@ -8,12 +8,12 @@
 #include "cmd/jobs.h"
 
 #include "base/number.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "cmd/brokered.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
 #include "fleet/submit.h"
+#include "os/path.h"
 
 enum { OUTPUT_MAX = 1 << 20 }; /* bytes of a job's output that are shown: the last ones */
 

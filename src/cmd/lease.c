@@ -1,9 +1,9 @@
 #include "store/lease.h"
-#include "base/file.h"
-#include "base/loop.h"
 #include "base/number.h"
 #include "base/time.h"
 #include "cmd.h"
+#include "os/file.h"
+#include "os/loop.h"
 #include "store/lease_clock.h"
 #include "store/session.h"
 

@@ -5,11 +5,11 @@
  */
 
 #include "base/id.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "cmd.h"
 #include "cmd/env.h"
 #include "cmd/print.h"
+#include "os/path.h"
 #include "session/legacy.h"
 #include "session/life.h"
 

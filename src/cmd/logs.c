@@ -5,17 +5,17 @@
  * falls in between, and ends when the session is removed.
  */
 
-#include "base/log_read.h"
-#include "base/loop.h"
 #include "base/number.h"
-#include "base/path.h"
 #include "base/term_text.h"
 #include "base/time.h"
-#include "base/watch.h"
 #include "cmd.h"
 #include "cmd/jobs.h"
 #include "cmd/print.h"
 #include "cmd/targets.h"
+#include "os/log_read.h"
+#include "os/loop.h"
+#include "os/path.h"
+#include "os/watch.h"
 #include "store/workspace.h"
 
 enum {

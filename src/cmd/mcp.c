@@ -6,14 +6,14 @@
  */
 
 #include "protocol/mcp.h"
-#include "base/loop.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
 #include "client/roster.h"
 #include "cmd.h"
 #include "model/operation.h"
 #include "model/target.h"
+#include "os/loop.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 enum {
     TOOLS_MAX = 32,

@@ -5,12 +5,12 @@
  * meets them.
  */
 
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
 #include "client/who_waits.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "store/came_from.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"

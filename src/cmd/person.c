@@ -1,7 +1,7 @@
 #include "cmd/person.h"
 
-#include "base/proc.h"
 #include "host/supervisor.h"
+#include "os/proc.h"
 
 enum who { WHO_UNKNOWN, WHO_PERSON, WHO_AGENT };
 

@@ -1,8 +1,8 @@
 #include "base/json.h"
-#include "base/path.h"
 #include "cmd.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
+#include "os/path.h"
 
 /* Returns the program that the preset's command names, or the user's shell for an empty command.
  * The caller frees it. */

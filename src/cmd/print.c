@@ -6,13 +6,13 @@
 
 #include "cmd/print.h"
 
-#include "base/job.h"
 #include "base/number.h"
-#include "base/pager.h"
 #include "base/time.h"
 #include "client/survey.h"
 #include "cmd.h"
 #include "memory/search.h"
+#include "os/job.h"
+#include "os/pager.h"
 #include "store/placement.h"
 #include "store/workspace.h"
 

@@ -6,8 +6,6 @@
  */
 
 #include "code/review.h"
-#include "base/file.h"
-#include "base/proc.h"
 #include "cmd/code.h"
 #include "cmd/each_session.h"
 #include "cmd/edit.h"
@@ -16,6 +14,8 @@
 #include "code/comparison.h"
 #include "code/merge.h"
 #include "model/message.h"
+#include "os/file.h"
+#include "os/proc.h"
 #include "session/notify.h"
 
 enum {

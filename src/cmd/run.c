@@ -7,12 +7,12 @@
 
 #include "fleet/run.h"
 
-#include "base/path.h"
 #include "base/time.h"
-#include "base/tree.h"
 #include "cmd.h"
 #include "cmd/new_options.h"
 #include "cmd/print.h"
+#include "os/path.h"
+#include "os/tree.h"
 #include "store/lease.h"
 
 static const struct opt opts[] = {

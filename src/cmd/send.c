@@ -1,9 +1,9 @@
-#include "base/loop.h"
 #include "client/sending.h"
 #include "cmd/each_session.h"
 #include "cmd/print.h"
 #include "cmd/targets.h"
 #include "cmd/words.h"
+#include "os/loop.h"
 
 static const struct opt opts[] = {
     {0, "file", "FILE", "send the content of FILE", OFFER_FILE},

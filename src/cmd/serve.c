@@ -1,7 +1,7 @@
 #include "cmd/serve.h"
 #include "base/address.h"
-#include "base/path.h"
-#include "base/proc.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "session/helper.h"
 
 static const struct opt opts[] = {

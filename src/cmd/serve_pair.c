@@ -5,13 +5,13 @@
  * shows it. Without --name, names are tried until one is free: the offer itself is the test.
  */
 
-#include "base/file.h"
 #include "base/json.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
 #include "cmd/print.h"
 #include "cmd/serve.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "store/pairing.h"
 
 #include <ifaddrs.h>

@@ -5,7 +5,6 @@
  * brought back, once those that are only starting have had their time.
  */
 
-#include "base/file.h"
 #include "cmd/agents.h"
 #include "cmd/each_session.h"
 #include "cmd/new_options.h"
@@ -14,6 +13,7 @@
 #include "cmd/targets.h"
 #include "fleet/move.h"
 #include "memory/store.h"
+#include "os/file.h"
 
 static const struct opt opts[] = {
     {0, "crashed", NULL, "start every session that was active before a crash or reboot",

@@ -5,8 +5,6 @@
  * urgency; elsewhere each change is a line.
  */
 
-#include "base/loop.h"
-#include "base/machine.h"
 #include "base/time.h"
 #include "client/look.h"
 #include "client/roster.h"
@@ -18,6 +16,8 @@
 #include "cmd/table.h"
 #include "code/repo.h"
 #include "model/attention.h"
+#include "os/loop.h"
+#include "os/machine.h"
 #include "store/index.h"
 #include "store/lease_clock.h"
 #include "store/owner.h"

@@ -8,10 +8,10 @@
 
 #include "base/json.h"
 #include "base/number.h"
-#include "base/tree.h"
 #include "cmd.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
+#include "os/tree.h"
 #include "store/shipped.h"
 #include "store/template.h"
 #include "store/workspace.h"

@@ -1,6 +1,6 @@
-#include "base/path.h"
 #include "cmd.h"
 #include "cmd/template.h"
+#include "os/path.h"
 #include "store/root.h"
 #include "store/shipped.h"
 

@@ -1,9 +1,9 @@
-#include "base/path.h"
-#include "base/proc.h"
 #include "cmd.h"
 #include "cmd/edit.h"
 #include "cmd/print.h"
 #include "cmd/template.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "store/template.h"
 
 /* Asks the user what to do with a copy that has errors: 'e' edit, 'k' keep or 'd' drop. Without a

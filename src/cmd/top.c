@@ -1,6 +1,6 @@
-#include "base/path.h"
-#include "base/proc.h"
 #include "cmd.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "session/helper.h"
 
 static const struct opt opts[] = {

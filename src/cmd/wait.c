@@ -4,10 +4,10 @@
  * the process that it last told of, and for all that have the agent's environment.
  */
 
-#include "base/loop.h"
-#include "base/proc.h"
 #include "base/time.h"
 #include "cmd/targets.h"
+#include "os/loop.h"
+#include "os/proc.h"
 #include "session/life.h"
 
 static const struct opt opts[] = {

@@ -1,7 +1,7 @@
 #include "cmd/words.h"
 
-#include "base/file.h"
 #include "model/message.h"
+#include "os/file.h"
 
 char *words_join(const struct call *call)
 {

@@ -1,8 +1,8 @@
 #include "code/changes.h"
 
-#include "base/path.h"
 #include "code/checkout.h"
 #include "code/index.h"
+#include "os/path.h"
 
 #define INDEX "changes-index" /* in code.git, while the commit is made */
 

@@ -1,8 +1,8 @@
 #include "code/check.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/tree.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 #define CHECK "check" /* in code.git */
 #define CHECK_LOG "logs/check.log" /* in the workspace */

@@ -1,7 +1,7 @@
 #include "code/checkout.h"
 
-#include "base/file.h"
 #include "code/drivers.h"
+#include "os/file.h"
 
 void checkout_free(struct checkout *checkout)
 {

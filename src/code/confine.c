@@ -1,6 +1,6 @@
 #include "code/confine.h"
 
-#include "base/path.h"
+#include "os/path.h"
 
 static void add(struct confine *confine, enum landlock_access access, const char *path, int fd)
 {

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "base/landlock.h"
+#include "os/landlock.h"
 
 enum { CONFINE_PATHS_MAX = 48 };
 

@@ -8,8 +8,8 @@
 
 #include "code/git.h"
 
-#include "base/path.h"
 #include "code/confine.h"
+#include "os/path.h"
 
 enum {
     ARGS_MAX = 128,

@@ -27,7 +27,7 @@
  */
 #pragma once
 
-#include "base/proc.h"
+#include "os/proc.h"
 
 enum {
     GIT_OID_MAX = 64, /* hex digits: SHA-256 */

@@ -1,7 +1,7 @@
 #include "code/in_way.h"
 
-#include "base/path.h"
-#include "base/tree_walk.h"
+#include "os/path.h"
+#include "os/tree_walk.h"
 
 struct in_way {
     int tree;

@@ -1,8 +1,8 @@
 #include "code/index.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "base/sha1.h"
+#include "os/file.h"
+#include "os/path.h"
 
 /* The format is in gitformat-index(5); git writes versions 2 and 3 unless it is told otherwise. */
 enum {

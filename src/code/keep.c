@@ -8,8 +8,6 @@
 
 #include "code/keep.h"
 
-#include "base/path.h"
-#include "base/proc.h"
 #include "code/landed.h"
 #include "code/linked.h"
 #include "code/module.h"
@@ -17,6 +15,8 @@
 #include "code/sparse.h"
 #include "code/view.h"
 #include "code/work.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 enum { NAMES_SHOWN = 3 };
 

@@ -7,9 +7,7 @@
 
 #include "code/land_internal.h"
 
-#include "base/file.h"
 #include "base/json.h"
-#include "base/path.h"
 #include "code/checkout.h"
 #include "code/conflict.h"
 #include "code/leftover.h"
@@ -20,6 +18,8 @@
 #include "code/project.h"
 #include "code/replay.h"
 #include "code/submodule.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #define JOURNAL "landing" /* in code.git */
 

@@ -1,12 +1,12 @@
 /*
  * What leaves the machine: it is pushed with the person's own git and configuration.
  */
-#include "base/path.h"
-#include "base/proc.h"
 #include "code/land.h"
 #include "code/lfs_carry.h"
 #include "code/pack.h"
 #include "code/project.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 /* Finds the remote that `git push` would use for a branch. The caller frees *ret. */
 static int find_remote(const struct project *project, const char *branch, char **ret,

@@ -8,12 +8,12 @@
 
 #include "code/land_internal.h"
 
-#include "base/file.h"
 #include "code/checkout.h"
 #include "code/drivers.h"
 #include "code/in_way.h"
 #include "code/index.h"
 #include "code/unseen.h"
+#include "os/file.h"
 
 #define INDEX "land.index" /* in code.git, while the move is tried */
 

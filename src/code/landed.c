@@ -8,9 +8,9 @@
 
 #include "code/landed.h"
 
-#include "base/proc.h"
 #include "code/merge.h"
 #include "code/project.h"
+#include "os/proc.h"
 
 enum {
     MERGES_MAX = 64, /* merge commits that are made again to compare them */

@@ -1,7 +1,7 @@
 #include "code/layout.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 
 void layout_set(struct str *config, const char *name, const char *value)
 {

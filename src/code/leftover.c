@@ -7,8 +7,8 @@
 
 #include "code/leftover.h"
 
-#include "base/file.h"
 #include "code/sparse.h"
+#include "os/file.h"
 
 /* Lists the files of the work tree that are not as in `commit`, with an index of our own. */
 static int list_changed(const struct leftover *leftover, const char *commit, char ***ret,

@@ -1,6 +1,6 @@
 #include "code/lfs.h"
 
-#include "base/path.h"
+#include "os/path.h"
 
 static const char first_line[] = "version https://git-lfs.github.com/spec/v1\n";
 static const char oid_begins[] = "oid sha256:";

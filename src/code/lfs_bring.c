@@ -1,8 +1,8 @@
 /* The part of code/lfs.h that brings objects from store to store. */
-#include "base/file.h"
-#include "base/path.h"
-#include "base/tree.h"
 #include "code/lfs.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 #define TMP_DIR "lfs/tmp" /* git-lfs removes old files there whose names begin with an object's */
 

@@ -1,6 +1,6 @@
 #include "code/lfs_carry.h"
 
-#include "base/path.h"
+#include "os/path.h"
 
 /* Names the first gap, and how many more there are. The caller frees it. */
 static char *name_gaps(char *const *gaps)

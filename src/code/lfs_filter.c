@@ -7,8 +7,8 @@
 
 #include "code/lfs_filter.h"
 
-#include "base/file.h"
 #include "code/lfs.h"
+#include "os/file.h"
 
 enum {
     HEAD = 4, /* hex digits in front of a packet: its length, with them */

@@ -7,9 +7,9 @@
 
 #include "code/linked.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/tree_walk.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree_walk.h"
 
 #define WORKTREES "worktrees"
 

@@ -1,7 +1,7 @@
 #include "code/locks.h"
 
-#include "base/path.h"
-#include "base/proc.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 enum { DEPTH_MAX = 32 }; /* directories below refs/ */
 

@@ -8,14 +8,14 @@
 
 #include "code/merge.h"
 
-#include "base/path.h"
-#include "base/tree.h"
 #include "code/conflict.h"
 #include "code/lfs_carry.h"
 #include "code/stranger.h"
 #include "code/submodule.h"
 #include "code/view.h"
 #include "code/work.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 enum {
     LOCK_MS = 60000,

@@ -7,8 +7,8 @@
 
 #include "code/module.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #define MODULES ".git/modules"
 #define LINK "gitdir: "

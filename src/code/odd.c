@@ -1,7 +1,7 @@
 #include "code/odd.h"
 
-#include "base/path.h"
-#include "base/tree_walk.h"
+#include "os/path.h"
+#include "os/tree_walk.h"
 
 struct odd_search {
     char *found; /* path of the first one */

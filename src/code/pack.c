@@ -1,7 +1,7 @@
 #include "code/pack.h"
 
-#include "base/path.h"
-#include "base/tree.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 /* Appends "^<id>" for each ref of a repository: what it has already. */
 static int add_known(const struct git *to, struct str *text, struct err *err)

@@ -8,10 +8,10 @@
 
 #include "code/placed.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "base/sha256.h"
 #include "code/checkout.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #define PLACED_DIR "placed" /* in code.git */
 

@@ -7,7 +7,7 @@
 
 #include "code/project.h"
 
-#include "base/path.h"
+#include "os/path.h"
 
 void project_free(struct project *project)
 {

@@ -1,7 +1,7 @@
 #include "code/repo.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/session.h"
 #include "store/team_file.h"
 #include "store/workspace.h"

@@ -49,10 +49,10 @@
 #pragma once
 
 #include "base/kv.h"
-#include "base/tree.h"
 #include "code/git.h"
 #include "code/project.h"
 #include "model/team.h"
+#include "os/tree.h"
 #include "store/root.h"
 #include "store/workspace.h"
 

@@ -7,14 +7,14 @@
 
 #include "code/repo_make.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "code/index.h"
 #include "code/layout.h"
 #include "code/lfs.h"
 #include "code/sparse.h"
 #include "code/stranger.h"
 #include "code/view.h"
+#include "os/file.h"
+#include "os/path.h"
 
 enum {
     COPY_TRIES = 3, /* the project may be packed anew while its objects are copied */

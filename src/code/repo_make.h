@@ -3,10 +3,10 @@
  */
 #pragma once
 
-#include "base/tree.h"
 #include "code/project.h"
 #include "code/repo.h"
 #include "model/team.h"
+#include "os/tree.h"
 
 /* Makes code.git in the workspace that is open at `dir`. On failure the caller removes the
  * workspace. */

@@ -7,10 +7,10 @@
 
 #include "code/setup.h"
 
-#include "base/file.h"
 #include "base/kv.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #define SETUP_DIR "setup" /* in code.git */
 #define SETUP_FILE ".script" /* no agent has such a name */

@@ -6,8 +6,8 @@
 
 #include "code/sparse.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #define INFO "info"
 #define PATTERNS "sparse-checkout" /* in info/ of a repository */

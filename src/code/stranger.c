@@ -7,10 +7,10 @@
 
 #include "code/stranger.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "code/index.h"
 #include "code/odd.h"
+#include "os/file.h"
+#include "os/path.h"
 
 enum {
     REF_MAX = 1024, /* bytes of a file that holds a ref */

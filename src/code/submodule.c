@@ -1,8 +1,8 @@
 #include "code/submodule_internal.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "code/sparse.h"
+#include "os/file.h"
+#include "os/path.h"
 
 /* ---- work trees */
 

@@ -8,12 +8,12 @@
 
 #include "code/submodule_internal.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/tree.h"
 #include "code/pack.h"
 #include "code/repo_make.h"
 #include "code/work.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 #define COPIED "incoming" /* in code.git, while objects are copied */
 

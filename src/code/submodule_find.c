@@ -7,7 +7,7 @@
 
 #include "code/submodule_internal.h"
 
-#include "base/path.h"
+#include "os/path.h"
 
 void submodule_free(struct submodule *item)
 {

@@ -7,9 +7,9 @@
 
 #include "code/submodule_internal.h"
 
-#include "base/path.h"
 #include "code/sparse.h"
 #include "code/work.h"
+#include "os/path.h"
 #include "store/team_file.h"
 
 static bool is_filled(const struct module_list *list, const char *path, const char *oid)

@@ -6,11 +6,11 @@
 
 #include "code/submodule_internal.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "code/index.h"
 #include "code/layout.h"
 #include "code/stranger.h"
+#include "os/file.h"
+#include "os/path.h"
 
 enum { CONFIG_MAX = 1 << 20 }; /* bytes */
 

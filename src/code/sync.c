@@ -7,8 +7,6 @@
 
 #include "code/sync.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "code/in_way.h"
 #include "code/leftover.h"
 #include "code/lfs_carry.h"
@@ -17,6 +15,8 @@
 #include "code/stranger.h"
 #include "code/submodule.h"
 #include "code/work.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #define INDEX_LOCK "index.lock"
 #define LOCK_BEGINS "mas sync "

@@ -1,9 +1,9 @@
 #include "code/upkeep.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "code/stranger.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 enum {
     PACKS_MAX = 16, /* more of them, small ones, are put together */

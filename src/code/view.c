@@ -7,13 +7,13 @@
 
 #include "code/view.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "code/in_way.h"
 #include "code/leftover.h"
 #include "code/odd.h"
 #include "code/sparse.h"
 #include "code/unseen.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #define MOVING "moving" /* while it is moved: "<old> <new>" */
 

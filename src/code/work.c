@@ -8,15 +8,15 @@
 
 #include "code/work.h"
 
-#include "base/file.h"
 #include "base/json.h"
-#include "base/path.h"
 #include "base/time.h"
-#include "base/tree.h"
 #include "code/index.h"
 #include "code/module.h"
 #include "code/pack.h"
 #include "code/sparse.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 #define INCOMING "incoming" /* in code.git: packs that are not checked yet */
 #define SCRATCH "scratch" /* in code.git: objects that no ref needs */

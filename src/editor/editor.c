@@ -7,10 +7,10 @@
 
 #include "editor/editor_internal.h"
 
-#include "base/loop.h"
 #include "base/number.h"
 #include "base/time.h"
 #include "client/survey.h"
+#include "os/loop.h"
 #include "store/session.h"
 #include "tmux/tmux.h"
 

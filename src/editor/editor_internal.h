@@ -12,10 +12,10 @@
 
 #include "base/frame.h"
 #include "base/json.h"
-#include "base/loop.h"
 #include "client/hosts.h"
 #include "editor/editor.h"
 #include "memory/store.h"
+#include "os/loop.h"
 #include "protocol/acp_agent.h"
 #include "protocol/host_event.h"
 

@@ -1,7 +1,7 @@
 #include "enter/init.h"
 
-#include "base/proc.h"
 #include "enter/privileges.h"
+#include "os/proc.h"
 #include "wall/told.h"
 
 #include <sys/prctl.h>

@@ -17,13 +17,13 @@
  * standard descriptors alone, the default action of each signal, and no capabilities. If mas-wall
  * fails it prints one line and exits with 125; 126: PROGRAM cannot be run, 127: it is missing.
  */
-#include "base/file.h"
-#include "base/landlock.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "enter/init.h"
 #include "enter/options.h"
 #include "enter/privileges.h"
+#include "os/file.h"
+#include "os/landlock.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 #include <sys/ioctl.h>
 #include <sys/prctl.h>

@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "base/landlock.h"
 #include "filter/filter.h"
+#include "os/landlock.h"
 
 /* The parts of a wall that --require names. */
 enum {

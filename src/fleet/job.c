@@ -7,10 +7,10 @@
 
 #include "fleet/job.h"
 
-#include "base/file.h"
-#include "base/member.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "model/member.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/lease.h"
 
 /* Fails if somebody else could change what is in a directory. */

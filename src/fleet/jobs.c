@@ -7,14 +7,14 @@
 
 #include "fleet/jobs.h"
 
-#include "base/file.h"
-#include "base/loop.h"
 #include "base/number.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
 #include "model/remote.h"
 #include "model/setting.h"
+#include "os/file.h"
+#include "os/loop.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 /*
  * The file of a store. The first line is the header: its mark, when Slurm was asked and when it

@@ -1,9 +1,9 @@
 /* The part of fleet/move.h that runs commands on the other machine. */
-#include "base/file.h"
 #include "base/json.h"
-#include "base/proc.h"
 #include "fleet/move_internal.h"
 #include "fleet/reach.h"
+#include "os/file.h"
+#include "os/proc.h"
 
 #include <sys/wait.h>
 

@@ -2,8 +2,8 @@
 #include "fleet/reach.h"
 
 #include "base/env.h"
-#include "base/path.h"
 #include "fleet/reach_internal.h"
+#include "os/path.h"
 
 /* What describes this terminal and this team, not the ones there. */
 static const char *const own_variables[] = {"TMUX", "TMUX_PANE", "SLURM_JOB_ID", "SLURM_JOBID"};

@@ -1,12 +1,12 @@
 /* The connections that commands to one machine share; see reach.h. */
-#include "base/file.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/sha256.h"
-#include "base/sock.h"
 #include "base/time.h"
 #include "fleet/reach.h"
 #include "fleet/reach_internal.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/proc.h"
+#include "os/sock.h"
 
 enum {
     HASH_CHARS = 16, /* of the destination, in the names of files */

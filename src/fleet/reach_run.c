@@ -7,10 +7,10 @@
 
 #include "fleet/reach.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "fleet/reach_internal.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 enum {
     LOST = 255, /* exit code of ssh itself; of srun, see reach.c */

@@ -7,8 +7,6 @@
 
 #include "fleet/run.h"
 
-#include "base/path.h"
-#include "base/signals.h"
 #include "base/time.h"
 #include "client/roster.h"
 #include "fleet/job.h"
@@ -16,6 +14,8 @@
 #include "fleet/saves.h"
 #include "fleet/slurm.h"
 #include "fleet/submit.h"
+#include "os/path.h"
+#include "os/signals.h"
 #include "store/session.h"
 #include "store/workspace.h"
 

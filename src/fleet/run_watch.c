@@ -7,11 +7,11 @@
 
 #include "fleet/run_watch.h"
 
-#include "base/loop.h"
 #include "base/time.h"
-#include "base/watch.h"
 #include "client/hosts.h"
 #include "client/roster.h"
+#include "os/loop.h"
+#include "os/watch.h"
 #include "store/workspace.h"
 
 enum { RETRY_MS = 1000 };

@@ -7,10 +7,10 @@
 
 #include "fleet/saves.h"
 
-#include "base/file.h"
 #include "base/number.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/lease.h"
 
 #include <dirent.h>

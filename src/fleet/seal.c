@@ -1,10 +1,10 @@
 #include "fleet/seal.h"
 
-#include "base/file.h"
-#include "base/job.h"
-#include "base/loop.h"
-#include "base/path.h"
-#include "base/proc.h"
+#include "os/file.h"
+#include "os/job.h"
+#include "os/loop.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 static void make_line(const char *text, char ret[SEAL_LEN + 1])
 {

@@ -9,8 +9,8 @@
 #include "fleet/slurm.h"
 
 #include "base/number.h"
-#include "base/path.h"
-#include "base/proc.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 #define CLUSTER_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #define COMMENT "mas:"

@@ -7,11 +7,11 @@
 
 #include "fleet/submit.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/tree.h"
 #include "fleet/jobs.h"
 #include "fleet/saves.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 #include "session/archive.h"
 #include "store/lease.h"
 #include "store/session.h"

@@ -7,9 +7,9 @@
 #include "host/backend.h"
 #include "host/state.h"
 
-#include "base/file.h"
 #include "base/time.h"
 #include "model/attention.h"
+#include "os/file.h"
 #include "store/waiting.h"
 
 void attention_fill(const struct host *host, struct agent_status *ret)

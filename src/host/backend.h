@@ -17,9 +17,9 @@
  */
 #pragma once
 
-#include "base/loop.h"
 #include "host/supervisor.h"
 #include "model/agent_status.h"
+#include "os/loop.h"
 
 struct host;
 

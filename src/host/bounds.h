@@ -12,9 +12,9 @@
  */
 #pragma once
 
-#include "base/proc.h"
 #include "model/agent_status.h"
 #include "model/team.h"
+#include "os/proc.h"
 #include "store/config.h"
 #include "store/session_limits.h"
 #include "wall/cgroup.h"

@@ -14,9 +14,9 @@
  */
 #include "host/state.h"
 
-#include "base/path.h"
-#include "base/sock.h"
 #include "base/time.h"
+#include "os/path.h"
+#include "os/sock.h"
 #include "session/env.h"
 #include "store/workspace.h"
 

@@ -7,11 +7,11 @@
 
 #include "host/check.h"
 
-#include "base/loop.h"
-#include "base/proc.h"
 #include "base/time.h"
 #include "host/bounds.h"
 #include "host/supervisor.h"
+#include "os/loop.h"
+#include "os/proc.h"
 #include "session/launch.h"
 #include "store/workspace.h"
 

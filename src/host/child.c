@@ -9,9 +9,9 @@
 #include "host/state.h"
 #include "host/wall.h"
 
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "session/env.h"
 
 enum {

@@ -12,10 +12,10 @@
 #include "host/backend.h"
 #include "host/state.h"
 
-#include "base/file.h"
 #include "base/number.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/reserve.h"
 #include "store/session_limits.h"
 #include "store/workspace.h"

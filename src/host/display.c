@@ -9,9 +9,9 @@
  */
 #include "host/state.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 

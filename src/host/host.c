@@ -7,15 +7,15 @@
 
 #include "host/host.h"
 
-#include "base/file.h"
-#include "base/loop.h"
-#include "base/path.h"
-#include "base/proc.h"
-#include "base/signals.h"
 #include "base/time.h"
 #include "host/backend.h"
 #include "host/state.h"
 #include "host/wall.h"
+#include "os/file.h"
+#include "os/loop.h"
+#include "os/path.h"
+#include "os/proc.h"
+#include "os/signals.h"
 #include "session/launch.h"
 #include "store/workspace.h"
 

@@ -13,9 +13,9 @@
 #include "host/backend.h"
 #include "host/state.h"
 
-#include "base/loop.h"
-#include "base/proc.h"
 #include "base/time.h"
+#include "os/loop.h"
+#include "os/proc.h"
 
 #include <sys/timerfd.h>
 

@@ -2,9 +2,9 @@
 #include "host/backend.h"
 #include "host/state.h"
 
-#include "base/path.h"
-#include "base/proc.h"
 #include "memory/store.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "store/workspace.h"
 
 #include <sys/wait.h>

@@ -6,8 +6,8 @@
 
 #include "host/pane.h"
 
-#include "base/pty.h"
 #include "base/time.h"
+#include "os/pty.h"
 
 /* Undoes what full-screen programs turn on; terminals ignore what they do not know. */
 static const char reset_modes[] =

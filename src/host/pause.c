@@ -7,8 +7,8 @@
 
 #include "host/pause.h"
 
-#include "base/loop.h"
 #include "base/time.h"
+#include "os/loop.h"
 #include "wall/cgroup.h"
 
 enum {

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "base/proc.h"
+#include "os/proc.h"
 
 struct pause {
     bool on;

@@ -7,11 +7,11 @@
 #include "host/backend.h"
 #include "host/state.h"
 
-#include "base/proc.h"
 #include "base/time.h"
 #include "host/acp/request.h"
 #include "host/terminal/terminal.h"
 #include "model/target.h"
+#include "os/proc.h"
 
 static int do_status(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)

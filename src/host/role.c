@@ -8,12 +8,12 @@
  * directories of the agent.
  */
 
-#include "base/file.h"
 #include "base/json.h"
-#include "base/path.h"
-#include "base/tree.h"
 #include "code/repo.h"
 #include "host/state.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 #include "session/env.h"
 #include "store/placement.h"
 #include "store/workspace.h"

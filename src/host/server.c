@@ -8,10 +8,10 @@
 
 #include "host/state.h"
 
-#include "base/sock.h"
 #include "base/time.h"
 #include "client/hosts.h"
 #include "host/backend.h"
+#include "os/sock.h"
 #include "protocol/host.h"
 
 #include <linux/sockios.h>

@@ -6,10 +6,10 @@
  */
 
 #include "code/setup.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "host/backend.h"
 #include "host/state.h"
+#include "os/path.h"
 #include "store/workspace.h"
 
 #define SETUP_LOG "setup-%s.log" /* in logs/ */

@@ -5,14 +5,14 @@
  * first start. At the end, start_release() removes the socket first and the lock after it.
  */
 
-#include "base/file.h"
 #include "base/id.h"
-#include "base/path.h"
 #include "client/hosts.h"
 #include "code/repo.h"
 #include "host/backend.h"
 #include "host/state.h"
 #include "model/env_name.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "session/env.h"
 #include "session/launch.h"
 #include "store/placement.h"

@@ -29,11 +29,7 @@
  */
 #pragma once
 
-#include "base/conn.h"
 #include "base/frame.h"
-#include "base/log.h"
-#include "base/loop.h"
-#include "base/proc.h"
 #include "host/bounds.h"
 #include "host/commands.h"
 #include "host/disk_pace.h"
@@ -46,6 +42,10 @@
 #include "model/preset.h"
 #include "model/request_id.h"
 #include "model/team.h"
+#include "os/conn.h"
+#include "os/log.h"
+#include "os/loop.h"
+#include "os/proc.h"
 #include "protocol/broker.h"
 #include "store/config.h"
 #include "store/lease_clock.h"

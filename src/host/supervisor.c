@@ -8,11 +8,11 @@
 
 #include "host/supervisor_internal.h"
 
-#include "base/loop.h"
-#include "base/proc.h"
-#include "base/signals.h"
-#include "base/sock.h"
 #include "base/time.h"
+#include "os/loop.h"
+#include "os/proc.h"
+#include "os/signals.h"
+#include "os/sock.h"
 #include "wall/cgroup.h"
 #include "wall/told.h"
 

@@ -44,7 +44,7 @@
 /* clang-format on */
 #pragma once
 
-#include "base/proc.h"
+#include "os/proc.h"
 #include "store/lease_clock.h"
 
 /* The names of supervisors. A process below one of them acts for an agent, but below an operator's

@@ -1,8 +1,8 @@
 /* The part of host/supervisor.h for the processes of the tree: signals to them, their end, and what
  * the end of one means. */
-#include "base/proc.h"
 #include "host/supervisor_internal.h"
 #include "model/network.h"
+#include "os/proc.h"
 
 #include <sys/socket.h>
 #include <sys/wait.h>

@@ -8,9 +8,9 @@
 #include "host/wall.h"
 
 #include "base/env.h"
-#include "base/path.h"
 #include "host/backend.h"
 #include "host/state.h"
+#include "os/path.h"
 #include "session/helper.h"
 #include "wall/alone.h"
 

@@ -1,9 +1,9 @@
 #include "memory/backup.h"
 
-#include "base/file.h"
 #include "base/id.h"
-#include "base/path.h"
 #include "memory/db.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/workspace.h"
 
 #define COPY_PREFIX ".copy-"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/tree.h"
+#include "os/tree.h"
 
 /* Copies the memory.db of the workspace `dir` into a file without a name on the same disk. *ret_fd
  * is open for reading and writing; it is set as soon as the file exists, also if the copy fails

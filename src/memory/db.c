@@ -7,9 +7,9 @@
 
 #include "memory/db_internal.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #include <sys/statvfs.h>
 

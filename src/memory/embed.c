@@ -7,8 +7,8 @@
 #include "memory/embed.h"
 
 #include "base/json.h"
-#include "base/path.h"
-#include "base/proc.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 #include <math.h>
 

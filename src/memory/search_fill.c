@@ -1,8 +1,8 @@
 /* Updates the index. The state of their files alone tells which sessions have changed. Of those,
  * mas reads new messages and those that were unfinished at the last reading. */
-#include "base/path.h"
 #include "base/time.h"
 #include "memory/search_page.h"
+#include "os/path.h"
 #include "store/session.h"
 #include "store/workspace.h"
 

@@ -1,7 +1,7 @@
 #include "memory/starts.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 
 /* Each number has as many bytes whatever it is, so that the file is written in place. */
 enum { LOCK_MS = 200, DIGITS = 20, LINE = DIGITS + 1, SIZE = (int)OUTCOME_COUNT * LINE };

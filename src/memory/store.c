@@ -8,11 +8,11 @@
 
 #include "memory/store.h"
 
-#include "base/file.h"
 #include "base/id.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "memory/store_internal.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/owner.h"
 
 #include <sys/file.h>

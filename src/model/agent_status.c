@@ -7,7 +7,7 @@
 
 #include "model/agent_status.h"
 
-#include "base/member.h"
+#include "model/member.h"
 #include "model/request_id.h"
 
 static const char *const state_names[AGENT_STATE_COUNT + 1] = {

@@ -1,6 +1,6 @@
 #include "model/manifest.h"
 
-#include "base/member.h"
+#include "model/member.h"
 
 static const struct value_type id_type = {VALUE_CHARS, "an id", .min = 1, .fits = id_is_valid};
 static const struct value_type text_type = {VALUE_TEXT, "a string", .line = true};

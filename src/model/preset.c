@@ -6,10 +6,10 @@
 #include "model/preset.h"
 
 #include "base/json.h"
-#include "base/member.h"
 #include "base/suggest.h"
 #include "base/time.h"
 #include "model/env_name.h"
+#include "model/member.h"
 
 #include <regex.h>
 

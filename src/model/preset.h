@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "base/ini.h"
 #include "base/kv.h"
 #include "model/budget.h"
+#include "model/ini.h"
 #include "model/limits.h"
 #include "model/wall.h"
 

@@ -6,7 +6,7 @@
 
 #include "model/remote.h"
 
-#include "base/member.h"
+#include "model/member.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS "0123456789"

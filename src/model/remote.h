@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "base/ini.h"
+#include "model/ini.h"
 
 enum { REMOTE_NAME_MAX = 32, REMOTE_PLACE_MAX = 255, REMOTES_MAX = 1024 };
 

@@ -7,7 +7,6 @@
 
 #include "base/address.h"
 #include "base/number.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "model/budget.h"
 #include "model/limits.h"
@@ -15,6 +14,7 @@
 #include "model/retention_status.h"
 #include "model/template_name.h"
 #include "model/wall.h"
+#include "os/path.h"
 
 enum { SOCKET_PATH_MAX = 107, STOP_MAX_MS = 600 * 1000, RETRY_MAX_MS = 600000, URL_MAX = 2048 };
 

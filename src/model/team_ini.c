@@ -1,6 +1,6 @@
 /* The part of model/team.h that reads template.ini. mas-template(5) describes the format. */
-#include "base/ini.h"
 #include "base/suggest.h"
+#include "model/ini.h"
 #include "model/team_internal.h"
 
 static const char *const window_keys[] = {"layout", "agents", NULL};

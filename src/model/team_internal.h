@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/member.h"
+#include "model/member.h"
 #include "model/team.h"
 
 /* The keys of an agent, of [template] and of a window but for its agents, as template.ini and

@@ -7,7 +7,7 @@
 
 #include "model/wall.h"
 
-#include "base/member.h"
+#include "model/member.h"
 #include "model/network.h"
 
 static const char *const level_names[WALL_LEVEL_COUNT + 1] = {

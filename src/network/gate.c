@@ -4,12 +4,12 @@
  */
 #include "network/network.h"
 
-#include "base/file.h"
-#include "base/log.h"
-#include "base/loop.h"
-#include "base/thread.h"
 #include "base/time.h"
 #include "network/socks.h"
+#include "os/file.h"
+#include "os/log.h"
+#include "os/loop.h"
+#include "os/thread.h"
 
 #include <ifaddrs.h>
 #include <netdb.h>

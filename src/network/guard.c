@@ -5,11 +5,11 @@
  */
 #include "network/network.h"
 
-#include "base/loop.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
 #include "filter/filter.h"
+#include "os/loop.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 #include <sys/socket.h>
 

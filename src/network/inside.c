@@ -3,11 +3,11 @@
  */
 #include "network/network.h"
 
-#include "base/file.h"
-#include "base/loop.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/loop.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 #include <arpa/inet.h>
 #include <sys/mman.h>

@@ -6,7 +6,7 @@
 
 #include "protocol/acp_limit_time.h"
 
-#include "base/zone.h"
+#include "os/zone.h"
 
 #include <strings.h>
 

@@ -9,7 +9,7 @@
 #include "serve/events.h"
 
 #include "base/time.h"
-#include "base/watch.h"
+#include "os/watch.h"
 #include "serve/follow.h"
 #include "serve/server.h"
 #include "store/code_log.h"

@@ -21,7 +21,7 @@
  */
 #pragma once
 
-#include "base/loop.h"
+#include "os/loop.h"
 
 enum {
     EVENTS_MAX = 10000,

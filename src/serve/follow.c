@@ -10,11 +10,11 @@
 
 #include "base/id.h"
 #include "base/json.h"
-#include "base/log_read.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "client/hosts.h"
 #include "model/attention.h"
+#include "os/log_read.h"
+#include "os/path.h"
 #include "protocol/host_event.h"
 #include "serve/request.h"
 #include "store/code_log.h"

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "base/loop.h"
 #include "client/survey.h"
+#include "os/loop.h"
 
 enum {
     FOLLOW_MAX = 4096, /* connections */

@@ -7,8 +7,8 @@
 
 #include "serve/guard.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #include <arpa/inet.h>
 #include <strings.h>

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/loop.h"
+#include "os/loop.h"
 #include "serve/request.h"
 
 #include <sys/socket.h>

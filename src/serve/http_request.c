@@ -6,8 +6,8 @@
  * suspended.
  */
 
-#include "base/path.h"
 #include "base/time.h"
+#include "os/path.h"
 #include "serve/http_internal.h"
 #include "serve/transfer.h"
 #include "store/workspace.h"

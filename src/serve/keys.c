@@ -8,8 +8,8 @@
 
 #include "serve/keys.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "serve/transfer.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /*
- * All positions are those of the log reader (base/log_read.h); byte 0 of the stream is where the
+ * All positions are those of the log reader (os/log_read.h); byte 0 of the stream is where the
  * log began when it was opened. If the reader had to skip what was removed meanwhile, the stream
  * ends, because its bytes would no longer have their numbers. A stream that goes on watches logs/
  * and the workspace: a session that is removed moves first, and that ends it.
@@ -7,10 +7,9 @@
 
 #include "serve/log_stream.h"
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/path.h"
-#include "base/watch.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/watch.h"
 #include "store/workspace.h"
 
 enum { RANGE_DIGITS = 15 }; /* of a number in a header Range */

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "base/log_read.h"
-#include "base/loop.h"
+#include "os/log_read.h"
+#include "os/loop.h"
 
 enum { LOG_FOLLOWERS_MAX = 64 };
 

@@ -3,14 +3,14 @@
  *
  *     mas-serve MAS ROOT SETTING=VALUE...
  */
-#include "base/file.h"
-#include "base/landlock.h"
-#include "base/loop.h"
-#include "base/proc.h"
-#include "base/signals.h"
-#include "base/sock.h"
 #include "base/time.h"
 #include "filter/filter.h"
+#include "os/file.h"
+#include "os/landlock.h"
+#include "os/loop.h"
+#include "os/proc.h"
+#include "os/signals.h"
+#include "os/sock.h"
 #include "serve/api.h"
 #include "serve/bind.h"
 #include "serve/events.h"

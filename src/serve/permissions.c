@@ -1,7 +1,7 @@
 /* GET /permissions: what all agents of the root ask, from their hosts. */
-#include "base/path.h"
 #include "client/hosts.h"
 #include "client/who_waits.h"
+#include "os/path.h"
 #include "serve/api.h"
 #include "serve/server.h"
 #include "store/workspace.h"

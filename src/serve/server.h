@@ -39,7 +39,7 @@
 /* clang-format on */
 #pragma once
 
-#include "base/log.h"
+#include "os/log.h"
 #include "serve/guard.h"
 #include "serve/list.h"
 #include "serve/starter.h"

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "base/proc_starter.h"
+#include "os/proc_starter.h"
 #include "store/root.h"
 
 struct starter {

@@ -8,8 +8,8 @@
 #include "serve/task.h"
 
 #include "base/json.h"
-#include "base/proc.h"
 #include "base/time.h"
+#include "os/proc.h"
 #include "serve/events.h"
 #include "serve/request.h"
 #include "serve/server.h"

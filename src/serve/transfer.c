@@ -1,6 +1,6 @@
 #include "serve/transfer.h"
 
-#include "base/file.h"
+#include "os/file.h"
 #include "serve/server.h"
 
 #include <dirent.h>

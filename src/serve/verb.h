@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/proc.h"
+#include "os/proc.h"
 
 struct operation;
 struct operation_values;

@@ -8,7 +8,7 @@
 #include "serve/work.h"
 
 #include "base/id.h"
-#include "base/thread.h"
+#include "os/thread.h"
 
 #include <pthread.h>
 #include <sys/eventfd.h>

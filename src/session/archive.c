@@ -8,11 +8,11 @@
 
 #include "session/archive.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "memory/backup.h"
 #include "model/manifest.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "session/archive_helper.h"
 #include "session/life_internal.h"
 #include "session/unlanded.h"

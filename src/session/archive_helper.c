@@ -8,7 +8,7 @@
 
 #include "session/archive_helper.h"
 
-#include "base/loop.h"
+#include "os/loop.h"
 #include "session/helper.h"
 
 #include <sys/socket.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/frame.h"
-#include "base/proc.h"
+#include "os/proc.h"
 #include "session/life.h"
 
 struct archive_helper {

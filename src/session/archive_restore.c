@@ -1,6 +1,6 @@
 /* The part of session/archive.h that restores sessions. */
-#include "base/path.h"
 #include "model/manifest.h"
+#include "os/path.h"
 #include "session/archive.h"
 #include "session/archive_helper.h"
 #include "session/life_internal.h"

@@ -7,9 +7,9 @@
 
 #include "session/arrive.h"
 
-#include "base/file.h"
 #include "base/json.h"
 #include "client/survey.h"
+#include "os/file.h"
 #include "session/archive.h"
 #include "session/leave.h"
 #include "session/life_internal.h"

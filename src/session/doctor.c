@@ -6,12 +6,12 @@
  * doctor_mend() what it found and how the repair went.
  */
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "client/hosts.h"
 #include "client/survey.h"
 #include "memory/starts.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "session/archive.h"
 #include "session/doctor_internal.h"
 #include "session/life.h"

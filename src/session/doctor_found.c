@@ -1,5 +1,5 @@
 /* The part of session/doctor.h for what was found: every check adds to it. */
-#include "base/path.h"
+#include "os/path.h"
 #include "session/doctor_internal.h"
 
 void doctor_add(struct doctor *doctor, enum finding_state state, const char *subject,

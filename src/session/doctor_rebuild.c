@@ -1,10 +1,10 @@
 /* The part of session/doctor.h that rebuilds metadata and keeps its valid lines. */
-#include "base/file.h"
 #include "base/kv.h"
-#include "base/machine.h"
 #include "base/number.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/machine.h"
+#include "os/path.h"
 #include "session/doctor_internal.h"
 #include "store/owner.h"
 #include "store/team_file.h"

@@ -1,9 +1,9 @@
 /* The part of session/doctor.h that checks one session. */
-#include "base/file.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "client/hosts.h"
 #include "memory/store.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "session/doctor_internal.h"
 #include "session/places.h"
 #include "store/owner.h"

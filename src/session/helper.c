@@ -1,6 +1,6 @@
 #include "session/helper.h"
 
-#include "base/path.h"
+#include "os/path.h"
 
 char *helper_find(const char *name, struct err *err)
 {

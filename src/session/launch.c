@@ -8,8 +8,8 @@
 
 #include "session/launch.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "session/env.h"
 #include "session/helper.h"
 #include "store/reserve.h"

@@ -1,8 +1,8 @@
 #include "session/leave.h"
 
-#include "base/file.h"
 #include "code/merge.h"
 #include "code/repo.h"
+#include "os/file.h"
 #include "session/life_internal.h"
 #include "store/team_file.h"
 #include "store/workspace.h"

@@ -1,7 +1,7 @@
 #include "session/legacy.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/index.h"
 #include "store/placement.h"
 #include "store/workspace.h"

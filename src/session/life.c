@@ -7,13 +7,12 @@
  * appears as crashed.
  */
 #include "session/life.h"
-#include "base/file.h"
-#include "base/job.h"
-#include "base/memory.h"
-#include "base/path.h"
 #include "client/lost_server.h"
 #include "client/survey.h"
 #include "code/project.h"
+#include "os/file.h"
+#include "os/job.h"
+#include "os/path.h"
 #include "session/launch.h"
 #include "session/life_internal.h"
 #include "session/places.h"

@@ -97,10 +97,10 @@
  */
 #pragma once
 
-#include "base/tree.h"
 #include "code/keep.h"
 #include "code/setup.h"
 #include "model/team.h"
+#include "os/tree.h"
 #include "store/config.h"
 #include "store/root.h"
 #include "store/session.h"

@@ -3,14 +3,14 @@
  * which are found through run/, because the team may be damaged; the machine that has it, and its
  * lease.
  */
-#include "base/file.h"
-#include "base/loop.h"
-#include "base/machine.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
-#include "base/tree.h"
 #include "client/hosts.h"
+#include "os/file.h"
+#include "os/loop.h"
+#include "os/machine.h"
+#include "os/path.h"
+#include "os/proc.h"
+#include "os/tree.h"
 #include "session/life_internal.h"
 #include "store/index.h"
 #include "store/lease.h"

@@ -5,8 +5,6 @@
  * again under the metadata lock. The look at what the machine can hold of walls goes on meanwhile
  * and is awaited last.
  */
-#include "base/file.h"
-#include "base/memory.h"
 #include "code/changes.h"
 #include "code/lfs_carry.h"
 #include "code/placed.h"
@@ -14,6 +12,8 @@
 #include "code/repo_make.h"
 #include "code/setup.h"
 #include "code/submodule.h"
+#include "os/file.h"
+#include "os/machine.h"
 #include "session/launch.h"
 #include "session/legacy.h"
 #include "session/life_internal.h"

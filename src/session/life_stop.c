@@ -1,10 +1,10 @@
 /* The part of session/life.h that stops sessions, and ends the remaining processes of a team. */
-#include "base/file.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
 #include "client/lost_server.h"
 #include "client/survey.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "session/launch.h"
 #include "session/life_internal.h"
 #include "session/unlanded.h"

@@ -2,10 +2,10 @@
  * Workspaces that are not whole: those whose directories a migration moves, those that are
  * incomplete, and those that were found damaged.
  */
-#include "base/file.h"
-#include "base/path.h"
-#include "base/tree.h"
 #include "client/survey.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 #include "session/life_internal.h"
 #include "store/placement.h"
 #include "store/placement_stage.h"

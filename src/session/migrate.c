@@ -8,8 +8,8 @@
 
 #include "session/migrate.h"
 
-#include "base/file.h"
 #include "client/survey.h"
+#include "os/file.h"
 #include "session/launch.h"
 #include "session/legacy.h"
 #include "session/life_internal.h"

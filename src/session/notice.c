@@ -8,11 +8,11 @@
 #include "session/notice.h"
 
 #include "base/json.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
 #include "model/notice.h"
 #include "model/team.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "store/session.h"
 #include "store/team_file.h"
 #include "store/workspace.h"

@@ -1,7 +1,7 @@
 #include "session/places.h"
 
-#include "base/path.h"
 #include "code/repo.h"
+#include "os/path.h"
 #include "store/placement.h"
 #include "store/snapshot.h"
 #include "store/workspace.h"

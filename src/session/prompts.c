@@ -7,8 +7,8 @@
 
 #include "session/prompts.h"
 
-#include "base/file.h"
 #include "model/message.h"
+#include "os/file.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
 

@@ -1,8 +1,8 @@
 /* The part of store/template.h that finds all problems of a template. */
 #include "store/template_internal.h"
 
-#include "base/path.h"
 #include "model/layout.h"
+#include "os/path.h"
 #include "session/launch.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"

@@ -9,8 +9,8 @@
 #include "session/walled_run.h"
 
 #include "base/env.h"
-#include "base/path.h"
-#include "base/proc.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "session/env.h"
 #include "session/helper.h"
 #include "session/launch.h"

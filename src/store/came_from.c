@@ -1,6 +1,6 @@
 #include "store/came_from.h"
 
-#include "base/file.h"
+#include "os/file.h"
 
 #define FRESH CAME_FROM_FILE ".new"
 

@@ -1,7 +1,7 @@
 #include "store/code_log.h"
 
 #include "base/json.h"
-#include "base/path.h"
+#include "os/path.h"
 #include "store/workspace.h"
 
 enum {

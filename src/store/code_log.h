@@ -5,11 +5,11 @@
  */
 #pragma once
 
-#include "base/log.h"
+#include "os/log.h"
 #include "store/config.h"
 #include "store/root.h"
 
-#define CODE_LOG_FILE ".sessions.events" /* in sessions/, as base/log.h keeps it */
+#define CODE_LOG_FILE ".sessions.events" /* in sessions/, as os/log.h keeps it */
 enum { CODE_LOG_LINE_MAX = 64 * 1024 }; /* bytes of an event */
 
 enum code_event_type {

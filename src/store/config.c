@@ -8,10 +8,10 @@
 
 #include "store/config.h"
 
-#include "base/ini.h"
-#include "base/path.h"
 #include "base/suggest.h"
 #include "model/env_name.h"
+#include "model/ini.h"
+#include "os/path.h"
 #include "store/shipped.h"
 
 /* In [env]: the prefix of a variable's name. */

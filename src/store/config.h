@@ -3,12 +3,12 @@
  */
 #pragma once
 
-#include "base/log.h"
 #include "model/diagnostic.h"
 #include "model/preset.h"
 #include "model/remote.h"
 #include "model/setting.h"
 #include "model/team.h"
+#include "os/log.h"
 #include "store/root.h"
 
 struct config {

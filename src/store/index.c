@@ -7,8 +7,8 @@
 
 #include "store/index_internal.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/mark.h"
 #include "store/placement.h"
 #include "store/snapshot.h"

@@ -7,8 +7,8 @@
 
 #include "store/known_roots.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/root.h"
 
 #define KNOWN_FILE "roots"

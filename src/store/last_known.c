@@ -1,8 +1,8 @@
 #include "store/last_known.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #define HOSTS_FILE "hosts"
 #define HOSTS_LOCK "hosts.lock"

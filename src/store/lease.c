@@ -9,12 +9,12 @@
 
 #include "store/lease.h"
 
-#include "base/file.h"
-#include "base/loop.h"
-#include "base/machine.h"
-#include "base/member.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "model/member.h"
+#include "os/file.h"
+#include "os/loop.h"
+#include "os/machine.h"
+#include "os/path.h"
 #include "store/session.h"
 
 #define LEASE_FILE "lease"

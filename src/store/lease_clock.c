@@ -7,10 +7,10 @@
 
 #include "store/lease_clock.h"
 
-#include "base/file.h"
 #include "base/id.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 #include "store/login_limit.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/path.h"
 
 enum {
     FILE_MAX = 256, /* bytes */

@@ -1,7 +1,7 @@
 #include "store/mark.h"
 
-#include "base/file.h"
 #include "base/id.h"
+#include "os/file.h"
 
 enum { MARK_FILE_MAX = 256 };
 

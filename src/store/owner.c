@@ -7,10 +7,10 @@
 
 #include "store/owner.h"
 
-#include "base/file.h"
 #include "base/kv.h"
-#include "base/machine.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/machine.h"
+#include "os/path.h"
 #include "store/workspace.h"
 
 void owner_free(struct owner *owner)

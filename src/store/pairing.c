@@ -1,7 +1,7 @@
 #include "store/pairing.h"
 
-#include "base/file.h"
 #include "base/time.h"
+#include "os/file.h"
 
 #include <sys/random.h>
 

@@ -1,6 +1,6 @@
 #include "store/placement.h"
 
-#include "base/path.h"
+#include "os/path.h"
 #include "store/workspace.h"
 
 bool placement_is_shared(enum mode mode)

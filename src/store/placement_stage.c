@@ -7,8 +7,8 @@
 
 #include "store/placement_stage.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/workspace.h"
 
 int placement_root_has(const struct root *root, const char *part, struct err *err)

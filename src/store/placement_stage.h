@@ -10,8 +10,8 @@
 #pragma once
 
 #include "base/id.h"
-#include "base/tree.h"
 #include "model/team.h"
+#include "os/tree.h"
 #include "store/placement.h"
 #include "store/root.h"
 #include "store/session.h"

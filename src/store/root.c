@@ -7,10 +7,10 @@
 
 #include "store/root.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/tree.h"
 #include "model/setting.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 #include "store/mark.h"
 #include "store/shipped.h"
 

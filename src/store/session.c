@@ -7,8 +7,8 @@
 
 #include "store/session.h"
 
-#include "base/file.h"
-#include "base/member.h"
+#include "model/member.h"
+#include "os/file.h"
 #include "store/config.h"
 #include "store/placement.h"
 #include "store/tmux_place.h"

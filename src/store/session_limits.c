@@ -6,8 +6,8 @@
 
 #include "store/session_limits.h"
 
-#include "base/file.h"
 #include "base/json.h"
+#include "os/file.h"
 #include "store/reserve.h"
 #include "store/workspace.h"
 

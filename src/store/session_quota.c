@@ -1,6 +1,6 @@
 #include "store/session_quota.h"
 
-#include "base/quota.h"
+#include "os/quota.h"
 
 #include <sys/statvfs.h>
 

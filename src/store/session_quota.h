@@ -1,5 +1,5 @@
 /*
- * A project quota for a session (base/quota.h): the kernel counts what the session takes on disk,
+ * A project quota for a session (os/quota.h): the kernel counts what the session takes on disk,
  * so that mas need not walk over its files, and holds its limit.
  *
  * A session gets a number when its directory is created, while this is empty, if mas may read and

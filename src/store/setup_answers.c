@@ -1,8 +1,8 @@
 #include "store/setup_answers.h"
 
-#include "base/file.h"
 #include "base/sha256.h"
 #include "base/time.h"
+#include "os/file.h"
 
 enum { FILE_MAX = 256 * 1024 }; /* bytes */
 

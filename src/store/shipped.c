@@ -8,10 +8,10 @@
 
 #include "store/shipped.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/proc.h"
-#include "base/tree.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/proc.h"
+#include "os/tree.h"
 
 enum {
     RECORD_MAX = 64 << 10,

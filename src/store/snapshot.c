@@ -8,9 +8,9 @@
 
 #include "store/snapshot.h"
 
-#include "base/file.h"
 #include "base/id.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/session_quota.h"
 #include "store/trash.h"
 #include "store/workspace.h"

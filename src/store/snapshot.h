@@ -31,8 +31,8 @@
  */
 #pragma once
 
-#include "base/tree.h"
 #include "model/team.h"
+#include "os/tree.h"
 #include "store/root.h"
 #include "store/template.h"
 #include "store/workspace.h"

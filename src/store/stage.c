@@ -8,8 +8,8 @@
 
 #include "store/stage.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/session_quota.h"
 #include "store/snapshot.h"
 #include "store/team_file.h"

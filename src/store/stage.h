@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/id.h"
-#include "base/tree.h"
+#include "os/tree.h"
 #include "store/config.h"
 #include "store/placement_stage.h"
 #include "store/root.h"

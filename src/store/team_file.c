@@ -1,7 +1,7 @@
 #include "store/team_file.h"
 
-#include "base/file.h"
 #include "base/json.h"
+#include "os/file.h"
 #include "store/workspace.h"
 
 static int read_config(int dir, struct json **ret, struct err *err)

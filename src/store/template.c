@@ -6,7 +6,7 @@
 
 #include "store/template.h"
 
-#include "base/path.h"
+#include "os/path.h"
 #include "store/template_internal.h"
 #include "store/workspace.h"
 

@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include "base/tree.h"
 #include "model/diagnostic.h"
 #include "model/team.h"
 #include "model/template_name.h"
+#include "os/tree.h"
 #include "store/config.h"
 #include "store/root.h"
 

@@ -1,7 +1,7 @@
 /* The part of store/template.h that copies templates. */
-#include "base/file.h"
-#include "base/path.h"
 #include "model/template_name.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/template.h"
 #include "store/workspace.h"
 

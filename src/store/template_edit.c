@@ -1,8 +1,8 @@
 /* The part of store/template.h that edits a template.ini. */
 #include "store/template_internal.h"
 
-#include "base/file.h"
-#include "base/ini.h"
+#include "model/ini.h"
+#include "os/file.h"
 
 #include <sys/file.h>
 

@@ -1,6 +1,6 @@
 #include "store/tmux_place.h"
 
-#include "base/path.h"
+#include "os/path.h"
 
 #include <sys/un.h>
 

@@ -7,8 +7,8 @@
 
 #include "store/token.h"
 
-#include "base/file.h"
 #include "base/time.h"
+#include "os/file.h"
 
 #include <sys/random.h>
 

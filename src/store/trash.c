@@ -1,7 +1,7 @@
 #include "store/trash.h"
 
-#include "base/file.h"
 #include "base/id.h"
+#include "os/file.h"
 
 int trash_put_away(const struct root *root, const char *path, char fresh[ENTRY_NAME],
                    struct err *err)

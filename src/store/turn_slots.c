@@ -1,7 +1,7 @@
 #include "store/turn_slots.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #include <sys/file.h>
 

@@ -7,7 +7,7 @@
  *                                           0), then in the order of their times
  *
  * The kernel frees the locks of a killed process; its ticket is removed by those behind it. Nothing
- * here waits: a process that waits watches the directory (base/watch.h), for a descriptor that was
+ * here waits: a process that waits watches the directory (os/watch.h), for a descriptor that was
  * open for writing is closed, or a ticket removed, whenever something becomes free. What is only
  * looked at is opened for reading, so that looks wake nobody.
  */

@@ -1,5 +1,5 @@
 /*
- * A meter (base/tree.h) counts each file once; what a part takes is the difference of the meter's
+ * A meter (os/tree.h) counts each file once; what a part takes is the difference of the meter's
  * total before and after it was walked over, so what several parts share counts for the first. Two
  * threads take one session after another; each finished one is added to the total under a lock.
  * Limits come last: nothing is measured where none is set.
@@ -8,8 +8,8 @@
 #include "store/usage.h"
 
 #include "base/number.h"
-#include "base/path.h"
-#include "base/thread.h"
+#include "os/path.h"
+#include "os/thread.h"
 #include "store/placement.h"
 #include "store/placement_stage.h"
 #include "store/workspace.h"

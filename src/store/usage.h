@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/tree.h"
+#include "os/tree.h"
 #include "store/config.h"
 #include "store/placement.h"
 #include "store/root.h"

@@ -6,7 +6,7 @@
 
 #include "store/waiting.h"
 
-#include "base/file.h"
+#include "os/file.h"
 
 #define HEAD "MASWAITING1 "
 #define FRESH WAITING_FILE ".new"

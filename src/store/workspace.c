@@ -1,7 +1,7 @@
 #include "store/workspace.h"
 
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 
 #include <sys/file.h>
 

@@ -34,7 +34,7 @@
 #pragma once
 
 #include "base/id.h"
-#include "base/log.h"
+#include "os/log.h"
 #include "store/root.h"
 
 /* Names in a workspace. */

@@ -8,7 +8,7 @@
 
 #include "tmux/tmux.h"
 
-#include "base/path.h"
+#include "os/path.h"
 #include "tmux/tmux_call.h"
 
 enum { OUTPUT_MAX = 64 << 20, SCOPE_OUTPUT_MAX = 4096, ARGS_MAX = 32 };

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "base/id.h"
-#include "base/proc.h"
 #include "model/team.h"
+#include "os/proc.h"
 #include "store/config.h"
 #include "store/session.h"
 

@@ -1,6 +1,6 @@
 /* The part of tmux/tmux.h that acts on an existing session. */
-#include "base/path.h"
-#include "base/terminfo.h"
+#include "os/path.h"
+#include "os/terminfo.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 

@@ -1,7 +1,7 @@
 /* The part of tmux/tmux.h that builds the tmux session of a team. */
-#include "base/file.h"
-#include "base/pty.h"
 #include "model/layout.h"
+#include "os/file.h"
+#include "os/pty.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 

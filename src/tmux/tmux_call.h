@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/id.h"
-#include "base/proc.h"
 #include "model/team.h"
+#include "os/proc.h"
 
 /* User options of a pane: its agent's id and role; its state; "1" while it waits for a person. tmux
  * inherits options from the window, the session and the server, so no other level has these. */

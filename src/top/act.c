@@ -8,9 +8,9 @@
 #include "top/act.h"
 
 #include "base/json.h"
-#include "base/pager.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/pager.h"
+#include "os/path.h"
 #include "store/workspace.h"
 #include "top/screen.h"
 

@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "base/loop.h"
-#include "base/proc.h"
 #include "client/hosts.h"
+#include "os/loop.h"
+#include "os/proc.h"
 #include "top/table.h"
 
 enum { ACTS_MAX = 8, ACT_MS = 20000 };

@@ -8,11 +8,11 @@
 
 #include "top/feed.h"
 
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
-#include "base/watch.h"
 #include "model/team.h"
+#include "os/path.h"
+#include "os/proc.h"
+#include "os/watch.h"
 #include "store/index.h"
 #include "store/team_file.h"
 #include "store/workspace.h"

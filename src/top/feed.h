@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "base/loop.h"
+#include "os/loop.h"
 #include "store/root.h"
 #include "top/table.h"
 

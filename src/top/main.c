@@ -1,9 +1,9 @@
 /*
  * mas-top MAS ROOT [OPTION]... [ID]...: the screen of `mas top`, which starts it.
  */
-#include "base/signals.h"
 #include "base/time.h"
 #include "client/hosts.h"
+#include "os/signals.h"
 #include "top/feed.h"
 #include "top/list.h"
 #include "top/top.h"

@@ -8,11 +8,11 @@
 
 #include "top/tails.h"
 
-#include "base/log_read.h"
-#include "base/path.h"
 #include "base/term_text.h"
 #include "base/time.h"
 #include "memory/store.h"
+#include "os/log_read.h"
+#include "os/path.h"
 #include "store/workspace.h"
 #include "top/tail.h"
 

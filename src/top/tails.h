@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/loop.h"
+#include "os/loop.h"
 #include "top/rows.h"
 #include "top/table.h"
 

@@ -1,7 +1,7 @@
 #include "wall/alone.h"
 
-#include "base/path.h"
-#include "base/proc.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 enum { DEPTH_MAX = 8 };
 

@@ -7,8 +7,8 @@
 
 #include "wall/bwrap.h"
 
-#include "base/file.h"
-#include "base/proc.h"
+#include "os/file.h"
+#include "os/proc.h"
 
 #include <sys/mman.h>
 

@@ -7,11 +7,11 @@
 
 #include "wall/cgroup.h"
 
-#include "base/file.h"
 #include "base/id.h"
-#include "base/loop.h"
-#include "base/path.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/loop.h"
+#include "os/path.h"
 
 #include <linux/magic.h>
 #include <sys/file.h>

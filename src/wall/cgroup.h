@@ -4,7 +4,7 @@
  *     cgroup_find(setting, &parent, err)        where mas may make groups
  *     cgroup_make(parent, names, &limits, &group, err)
  *     cgroup_part_make(group.dir, &part)        for one process tree of the agent; the child
- *                                               enters it (struct proc_bounds in base/proc.h)
+ *                                               enters it (struct proc_bounds in os/proc.h)
  *     cgroup_kill(part.dir)                     ends them all, however fast they fork
  *     cgroup_part_drop(&part)
  *     cgroup_drop(&group, parent, names)

@@ -9,9 +9,9 @@
 #include "wall/plan.h"
 
 #include "base/env.h"
-#include "base/landlock.h"
-#include "base/path.h"
-#include "base/tree.h"
+#include "os/landlock.h"
+#include "os/path.h"
+#include "os/tree.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
 

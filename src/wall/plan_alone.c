@@ -4,8 +4,8 @@
  * its session, with links to what its preset names of the user's home.
  */
 #include "base/env.h"
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
 

@@ -9,8 +9,8 @@
  * removed from inside. A program that needs another place has a home of its own, in memory. So have
  * all if programs may make namespaces, in which those mounts may not be.
  */
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
 

@@ -2,8 +2,8 @@
  * The part of wall/plan.h for login shells, which set PATH anew: without a file in the agent's home
  * that says where it is, they would not find mas.
  */
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "wall/plan_internal.h"
 
 #include <sys/mman.h>

@@ -2,8 +2,8 @@
  * The part of wall/plan.h that the others stand on: the mounts of a plan, what it lacks, and how a
  * file gets into the agent's own home.
  */
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
 

@@ -2,8 +2,8 @@
  * The part of wall/plan.h for the network. src/network/network.h says how a list of hosts is held.
  */
 #include "base/env.h"
-#include "base/path.h"
 #include "model/network.h"
+#include "os/path.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
 

@@ -4,7 +4,7 @@
  * that an agent of this root can write, no link is followed: it may be the work of any of them, and
  * this wall, or the next of the same agent, would let it out. What is opened so is what is mounted.
  */
-#include "base/path.h"
+#include "os/path.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
 

@@ -4,8 +4,8 @@
  * what a script of the shell runs in its own place.
  */
 #include "base/env.h"
-#include "base/file.h"
-#include "base/path.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "wall/plan_internal.h"
 
 enum {

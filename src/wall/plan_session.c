@@ -1,7 +1,7 @@
 /* The part of wall/plan.h for what an agent has in its session, and of the user's home. */
 #include "base/env.h"
-#include "base/path.h"
 #include "code/repo.h"
+#include "os/path.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
 

@@ -1,5 +1,5 @@
 /* The part of wall/plan.h for what every program may read of the system. */
-#include "base/path.h"
+#include "os/path.h"
 #include "wall/plan_internal.h"
 #include "wall/secrets.h"
 

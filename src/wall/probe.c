@@ -7,9 +7,9 @@
 
 #include "wall/probe.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/proc.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "wall/secrets.h"
 
 #define FRESH WALL_PROBE_FILE ".new"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/proc.h"
+#include "os/proc.h"
 
 enum { WALL_LANDLOCK_SCOPES = 6 }; /* the first version of Landlock that holds signals */
 

@@ -8,11 +8,11 @@
 
 #include "wall/scope.h"
 
-#include "base/file.h"
-#include "base/loop.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "base/time.h"
+#include "os/file.h"
+#include "os/loop.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "wall/cgroup.h"
 
 #include <pwd.h>

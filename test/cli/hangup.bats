@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # A command that waits ends when nobody can read its output any more: at the other end of ssh, or of a
-# pipe, or at a terminal. See loop_end_with() in src/base/loop.h.
+# pipe, or at a terminal. See loop_end_with() in src/os/loop.h.
 
 load ../helper
 load ../host/lib

@@ -5,9 +5,9 @@
  */
 #include "archive/unpack.h"
 #include "archive/zstd_writer.h"
-#include "base/path.h"
-#include "base/tree.h"
 #include "fuzz.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 /* ini_read() on any bytes. Each line it tells of must stand in the text as it was told. */
-#include "base/ini.h"
 #include "fuzz.h"
+#include "model/ini.h"
 
 #include <sys/mman.h>
 

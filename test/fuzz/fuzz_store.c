@@ -5,13 +5,13 @@
  * The first byte says how: 1 for writing, 2 without its last page. Then four bytes for each change:
  * three for the place, one for the byte there.
  */
-#include "base/file.h"
 #include "base/id.h"
 #include "base/json.h"
-#include "base/path.h"
-#include "base/tree.h"
 #include "fuzz.h"
 #include "memory/store.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 #define SESSION "550e8400-e29b-41d4-a716-446655440000"
 

@@ -2,10 +2,10 @@
  * The files of tokens and of an offered pairing with any bytes: nobody gets a right from what is no
  * such file, and a change keeps each token that has not expired.
  */
-#include "base/file.h"
-#include "base/path.h"
-#include "base/tree.h"
 #include "fuzz.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 #include "store/pairing.h"
 
 static char path[] = "/dev/shm/mas-fuzz-token-XXXXXX";

@@ -7,7 +7,7 @@ The tables beside this file, *.txt, have a row for each mistake: the source and 
 lines of the source and what they become. Lines with # say why it matters.
 
     # a NAME.new that a kill left would block every later write
-    src/base/file.c unit/test_file
+    src/os/file.c unit/test_file
     -    if (fd == -1 && errno == EEXIST && unlinkat(dir, temp, 0) == 0)
     +    if (fd == -1 && errno == EEXIST && false)
 

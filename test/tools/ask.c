@@ -9,9 +9,9 @@
  * is asked on a connection of its own, in order. The exit code is 1 if there is no host, it says
  * nothing for 20 s, or its answer is cut.
  */
-#include "base/file.h"
 #include "base/frame.h"
 #include "base/json.h"
+#include "os/file.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

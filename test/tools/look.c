@@ -20,8 +20,8 @@
  * The box is what the environment says: HOME, MAS_ROOT, MAS_TMUX_SOCKET, and TMUX_TMPDIR for the
  * servers of single sessions.
  */
-#include "base/path.h"
-#include "base/proc.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 #include <dirent.h>
 #include <fnmatch.h>

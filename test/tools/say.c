@@ -22,9 +22,9 @@
  *
  * After each line that is stored it prints "ok" and the number of the message, if there is one.
  */
-#include "base/path.h"
 #include "base/time.h"
 #include "memory/store.h"
+#include "os/path.h"
 
 enum { PIECES = 5 };
 

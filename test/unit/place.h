@@ -5,9 +5,9 @@
 
 #include "unit.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/tree.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 struct place {
     char path[32]; /* below /dev/shm if that is there: fsync(2) takes no time there */

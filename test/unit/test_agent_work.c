@@ -1,10 +1,10 @@
 /* What agents ask of files and programs, from the line that they write to the one that they get. */
 #include "unit.h"
 
-#include "base/loop.h"
 #include "base/time.h"
 #include "host/acp/files.h"
 #include "host/acp/terminals.h"
+#include "os/loop.h"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>

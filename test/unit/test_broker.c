@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "base/sock.h"
+#include "os/sock.h"
 #include "protocol/broker.h"
 
 #include <sys/socket.h>

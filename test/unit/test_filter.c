@@ -1,10 +1,10 @@
 /* The filters of mas's own programs: each call is tried in a child that has loaded the filter. */
 #include "unit.h"
 
-#include "base/landlock.h"
-#include "base/proc.h"
 #include "filter/filter.h"
 #include "filter/rules.h"
+#include "os/landlock.h"
+#include "os/proc.h"
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,10 +1,10 @@
 #include "unit.h"
 
 #include "base/frame.h"
-#include "base/path.h"
-#include "base/sock.h"
-#include "base/tree.h"
 #include "model/agent_status.h"
+#include "os/path.h"
+#include "os/sock.h"
+#include "os/tree.h"
 
 #include <sys/socket.h>
 

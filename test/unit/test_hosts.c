@@ -1,11 +1,11 @@
 #include "unit.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/sock.h"
 #include "base/time.h"
-#include "base/tree.h"
 #include "client/hosts.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/sock.h"
+#include "os/tree.h"
 
 #include <poll.h>
 #include <sys/resource.h>

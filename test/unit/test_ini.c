@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "base/ini.h"
+#include "model/ini.h"
 
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-/* What inih does by itself: the reasons for the checks and the limits in src/base/ini.c. This
+/* What inih does by itself: the reasons for the checks and the limits in src/model/ini.c. This
  * program does not contain ini.c, which sets inih's limits before main(). */
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "base/job.h"
+#include "os/job.h"
 
 TEST(finds_the_job_of_a_cgroup)
 {

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "base/landlock.h"
+#include "os/landlock.h"
 
 /* The numbers are those of the kernel's landlock(7). */
 TEST(an_older_kernel_holds_less)

@@ -1,7 +1,7 @@
 #define UNIT_OWN_MAIN
 #include "unit.h"
 
-#include "base/file.h"
+#include "os/file.h"
 #include "session/env.h"
 #include "session/launch.h"
 

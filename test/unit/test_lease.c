@@ -4,7 +4,7 @@
 
 #include "base/kv.h"
 #include "base/time.h"
-#include "base/tree.h"
+#include "os/tree.h"
 #include "store/lease.h"
 #include "store/lease_clock.h"
 

@@ -2,8 +2,8 @@
 
 #include "gap.h"
 
-#include "base/thread.h"
 #include "base/time.h"
+#include "os/thread.h"
 
 #include <stdatomic.h>
 #include <sys/time.h>

@@ -2,8 +2,8 @@
 
 #include "gap.h"
 
-#include "base/log.h"
 #include "base/time.h"
+#include "os/log.h"
 
 #include <sys/file.h>
 #include <sys/resource.h>

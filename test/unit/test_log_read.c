@@ -1,8 +1,8 @@
 #include "unit.h"
 
-#include "base/log_read.h"
-#include "base/path.h"
-#include "base/tree.h"
+#include "os/log_read.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 /* A directory of its own for each test, and a log that is read there. */
 struct place {

@@ -1,4 +1,4 @@
-#include "base/loop.h"
+#include "os/loop.h"
 
 #include "base/time.h"
 

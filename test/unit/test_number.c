@@ -1,7 +1,7 @@
 #include "unit.h"
 
-#include "base/memory.h"
 #include "base/number.h"
+#include "os/machine.h"
 
 TEST(sizes_are_powers_of_1024)
 {

@@ -1,6 +1,6 @@
 /* How long a program may take that works with another process, whose end is known, and which
  * processes are below another one. */
-#include "base/proc.h"
+#include "os/proc.h"
 #include "unit.h"
 
 #include <sys/wait.h>

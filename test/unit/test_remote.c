@@ -1,6 +1,6 @@
-#include "base/proc.h"
 #include "fleet/reach.h"
 #include "model/remote.h"
+#include "os/proc.h"
 #include "unit.h"
 
 /* Reads one key of a new remote. Returns true if it is valid. */

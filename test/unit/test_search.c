@@ -1,11 +1,11 @@
 /* The search: what is cut out of questions, how messages are ranked, how the index keeps up. */
 #include "store.h"
 
-#include "base/file.h"
 #include "memory/context.h"
 #include "memory/db.h"
 #include "memory/embed.h"
 #include "memory/search_internal.h"
+#include "os/file.h"
 #include "store/config.h"
 #include "store/session.h"
 #include "store/workspace.h"

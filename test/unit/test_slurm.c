@@ -1,8 +1,8 @@
 #define UNIT_OWN_MAIN
 #include "unit.h"
 
-#include "base/file.h"
 #include "fleet/slurm.h"
+#include "os/file.h"
 
 #define A "550e8400-e29b-41d4-a716-446655440000"
 #define B "650e8400-e29b-41d4-a716-446655440000"

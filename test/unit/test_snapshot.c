@@ -1,6 +1,6 @@
 /* Taking a snapshot of a template that somebody changes meanwhile. */
-#include "base/path.h"
-#include "base/tree.h"
+#include "os/path.h"
+#include "os/tree.h"
 #include "store/snapshot.h"
 
 #include "root.h"

@@ -1,4 +1,4 @@
-#include "base/sock.h"
+#include "os/sock.h"
 #include "unit.h"
 
 #include <sys/socket.h>

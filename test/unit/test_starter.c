@@ -1,6 +1,6 @@
 /* The process that starts programs for another one, and what mas-serve's lets through. */
-#include "base/proc_starter.h"
-#include "base/sock.h"
+#include "os/proc_starter.h"
+#include "os/sock.h"
 #include "serve/starter.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"

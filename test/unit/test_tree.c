@@ -1,6 +1,6 @@
 /* Copying, removing and measuring trees. */
-#include "base/tree.h"
-#include "base/tree_walk.h"
+#include "os/tree.h"
+#include "os/tree_walk.h"
 
 #include "gap.h"
 

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "base/member.h"
+#include "model/member.h"
 
 static const char *const words[] = {"", "one", "two", NULL};
 

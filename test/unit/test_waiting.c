@@ -2,7 +2,7 @@
 
 #include "root.h"
 
-#include "base/file.h"
+#include "os/file.h"
 #include "store/came_from.h"
 #include "store/waiting.h"
 

@@ -1,7 +1,7 @@
 #include "place.h"
 
-#include "base/signals.h"
-#include "base/watch.h"
+#include "os/signals.h"
+#include "os/watch.h"
 
 struct heard {
     int number;

@@ -1,7 +1,7 @@
 #include "unit.h"
 
-#include "base/zone.h"
-#include "base/zone_file.h"
+#include "os/zone.h"
+#include "os/zone_file.h"
 
 static void set_zone(const char *name)
 {

@@ -6,9 +6,9 @@
 #pragma once
 
 #include "base/json.h"
-#include "base/loop.h"
 #include "host/acp/phase.h"
 #include "host/state.h"
+#include "os/loop.h"
 #include "protocol/acp.h"
 
 struct agent_link;

@@ -1,8 +1,8 @@
 #include "host/acp/conversation.h"
 
-#include "base/proc.h"
 #include "base/time.h"
 #include "host/acp/turn_side.h"
+#include "os/proc.h"
 #include "session/helper.h"
 
 enum {

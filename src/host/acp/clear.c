@@ -7,7 +7,6 @@
 
 #include "host/acp/conversation.h"
 
-#include "base/proc.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
@@ -15,6 +14,7 @@
 #include "host/talk/memory.h"
 #include "host/talk/queue.h"
 #include "host/talk/turn.h"
+#include "os/proc.h"
 
 enum {
     UNCLOSED_MAX = 4, /* sessions left behind in a process that cannot close them */

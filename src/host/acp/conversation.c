@@ -7,7 +7,6 @@
 
 #include "host/acp/conversation.h"
 
-#include "base/machine.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
@@ -22,6 +21,7 @@
 #include "host/talk/turn.h"
 #include "host/talk/turns.h"
 #include "host/talk/usage.h"
+#include "os/machine.h"
 
 enum {
     ASKED_LIMIT = 2, /* restarts in a row for a prompt, whose sender waits */

@@ -40,12 +40,12 @@
 #pragma once
 
 #include "base/json.h"
-#include "base/proc.h"
 #include "host/acp/files.h"
 #include "host/acp/phase.h"
 #include "host/acp/terminals.h"
 #include "host/talk/talk.h"
 #include "host/watcher.h"
+#include "os/proc.h"
 #include "protocol/acp.h"
 #include "protocol/host.h"
 

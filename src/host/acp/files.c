@@ -7,9 +7,9 @@
 
 #include "host/acp/files.h"
 
-#include "base/file.h"
-#include "base/path.h"
 #include "code/repo.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "protocol/rpc.h"
 #include "store/snapshot.h"
 #include "store/workspace.h"

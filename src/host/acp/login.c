@@ -3,11 +3,11 @@
 #include "host/acp/conversation.h"
 
 #include "base/env.h"
-#include "base/path.h"
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 #include "host/talk/memory.h"
+#include "os/path.h"
 #include "session/env.h"
 
 enum {

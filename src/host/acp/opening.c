@@ -2,11 +2,11 @@
  * works in, and how it is left. */
 #include "host/acp/conversation.h"
 
-#include "base/path.h"
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
 #include "host/talk/permission.h"
 #include "host/talk/sleep.h"
+#include "os/path.h"
 #include "session/env.h"
 #include "store/workspace.h"
 

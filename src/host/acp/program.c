@@ -7,10 +7,10 @@
 
 #include "host/acp/program.h"
 
-#include "base/path.h"
 #include "host/state.h"
 #include "host/wall.h"
 #include "model/env_name.h"
+#include "os/path.h"
 #include "session/env.h"
 
 enum { WORDS_MAX = 4096 }; /* arguments, or variables */

@@ -12,9 +12,9 @@
  */
 #pragma once
 
-#include "base/loop.h"
 #include "host/acp/files.h"
 #include "host/supervisor.h"
+#include "os/loop.h"
 #include "protocol/acp.h"
 
 enum { TERMINALS_MAX = 64 }; /* programs that are not released, or have not ended yet */

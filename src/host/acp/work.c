@@ -8,9 +8,9 @@
 
 #include "host/acp/conversation.h"
 
-#include "base/path.h"
 #include "code/repo.h"
 #include "host/acp/agent_side.h"
+#include "os/path.h"
 #include "protocol/rpc.h"
 #include "store/placement.h"
 #include "store/workspace.h"

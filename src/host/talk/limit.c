@@ -1,12 +1,12 @@
 /* The limits of the agent's provider. */
 #include "host/talk/limit.h"
 
-#include "base/file.h"
 #include "base/sha256.h"
 #include "base/time.h"
-#include "base/watch.h"
 #include "host/talk/memory.h"
 #include "host/talk/queue.h"
+#include "os/file.h"
+#include "os/watch.h"
 #include "session/env.h"
 #include "store/login_limit.h"
 #include "store/workspace.h"

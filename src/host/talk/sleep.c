@@ -7,9 +7,9 @@
 
 #include "host/talk/sleep.h"
 
-#include "base/file.h"
 #include "host/talk/memory.h"
 #include "host/talk/said.h"
+#include "os/file.h"
 #include "store/workspace.h"
 
 #include <malloc.h>

@@ -2,8 +2,8 @@
 #include "host/talk/turns.h"
 
 #include "base/time.h"
-#include "base/watch.h"
 #include "host/talk/limit.h"
+#include "os/watch.h"
 #include "store/turn_slots.h"
 
 enum { LOOK_MS = 5000 }; /* a look without an event: if the kernel tells none */

@@ -7,9 +7,9 @@
 
 #include "host/backend.h"
 
-#include "base/proc.h"
 #include "base/time.h"
 #include "host/terminal/terminal.h"
+#include "os/proc.h"
 
 /* Queues the messages that waited, and the first message of a new team: mas hands that out once, so
  * it has to outlive this host as they do. */

@@ -8,9 +8,9 @@
 #include "host/backend.h"
 #include "host/terminal/terminal.h"
 
-#include "base/pty.h"
 #include "memory/store.h"
 #include "model/message.h"
+#include "os/pty.h"
 
 #include <malloc.h>
 

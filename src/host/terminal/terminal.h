@@ -19,12 +19,12 @@
  */
 #pragma once
 
-#include "base/loop.h"
 #include "host/state.h"
 #include "host/terminal/draft.h"
 #include "host/terminal/tty.h"
 #include "host/watcher.h"
 #include "memory/store.h"
+#include "os/loop.h"
 
 /* A message that waits to be typed. */
 struct message {

@@ -1,6 +1,6 @@
 #include "host/terminal/tty.h"
 
-#include "base/pty.h"
+#include "os/pty.h"
 
 int tty_connect(struct tty *tty, const struct termios *settings, int *ret_slave, struct err *err)
 {

@@ -1,0 +1,124 @@
+#include "os/loop.h"
+
+#include "base/time.h"
+
+/* The output with which the process ends; fd -1: none. */
+static struct {
+    int fd;
+    int signal;
+} output = {.fd = -1};
+
+/* Returns the time until `until` in the form of poll(2). */
+static int timeout_to(int64_t until)
+{
+    if (until == -1)
+        return -1;
+    int64_t left = until - time_monotonic_ms();
+    return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
+void loop_begin(struct loop *loop)
+{
+    loop->count = 0;
+    loop->next = 0;
+}
+
+static void make_room(struct loop *loop)
+{
+    if (loop->count < loop->room)
+        return;
+    loop->room = loop->room > 0 ? loop->room * 2 : 16;
+    loop->fds = mem_grow(loop->fds, loop->room, sizeof *loop->fds);
+}
+
+void loop_want(struct loop *loop, int fd, short events)
+{
+    if (fd == -1)
+        return;
+    make_room(loop);
+    loop->fds[loop->count++] = (struct pollfd){.fd = fd, .events = events};
+}
+
+/* Polls these descriptors and the output, for which `fds` has room at the end. Returns the number
+ * of those with events, without the output. */
+static int poll_all(struct pollfd *fds, size_t count, int64_t until)
+{
+    bool ends = output.fd != -1;
+
+    fds[count] = (struct pollfd){.fd = output.fd};
+    int n = poll(fds, (nfds_t)(count + ends), timeout_to(until));
+    if (n <= 0 || !ends || (fds[count].revents & (POLLERR | POLLHUP)) == 0)
+        return n;
+    output.fd = -1;
+    (void)raise(output.signal);
+    return n - 1;
+}
+
+int loop_wait(struct loop *loop, int64_t until)
+{
+    make_room(loop);
+    int n = poll_all(loop->fds, loop->count, until);
+    if (n <= 0) { /* poll() has set no events */
+        for (size_t i = 0; i < loop->count; i++)
+            loop->fds[i].revents = 0;
+    }
+    return n == -1 && errno == EINTR ? 0 : n;
+}
+
+short loop_got(struct loop *loop, int fd)
+{
+    for (size_t i = 0; fd != -1 && i < loop->count; i++) {
+        size_t at = (loop->next + i) % loop->count;
+        if (loop->fds[at].fd == fd) {
+            loop->next = at + 1;
+            return loop->fds[at].revents;
+        }
+    }
+    return 0;
+}
+
+void loop_free(struct loop *loop)
+{
+    free(loop->fds);
+    *loop = (struct loop)LOOP_INIT;
+}
+
+int loop_wait_for(int fd, short events, int timeout_ms)
+{
+    struct pollfd one[2] = {{.fd = fd, .events = events}};
+    int64_t until = timeout_ms < 0 ? -1 : time_monotonic_ms() + timeout_ms;
+    int n;
+
+    do /* 0 before the time: the output has ended, and a handler wants to go on */
+        n = poll_all(one, 1, until);
+    while ((n == -1 && errno == EINTR) || (n == 0 && timeout_to(until) != 0));
+    return n <= 0 ? n : one[0].revents;
+}
+
+void loop_end_with(int fd)
+{
+    struct sigaction act;
+    struct stat st;
+    sigset_t pipe;
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags == -1 || (flags & O_ACCMODE) == O_RDONLY || fstat(fd, &st) == -1)
+        return;
+    if (S_ISCHR(st.st_mode)) {
+        if (isatty(fd) == 0 && errno != EIO) /* which a terminal answers after its end */
+            return;
+        if (sigaction(SIGHUP, NULL, &act) == 0 && act.sa_handler != SIG_IGN) {
+            output.signal = SIGHUP;
+            output.fd = fd;
+        }
+        return;
+    }
+    if (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode))
+        return;
+    (void)sigemptyset(&pipe);
+    (void)sigaddset(&pipe, SIGPIPE);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)sigprocmask(SIG_UNBLOCK, &pipe, NULL);
+    output.signal = SIGPIPE;
+    output.fd = fd;
+}
