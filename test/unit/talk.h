@@ -12,6 +12,7 @@
 #include "host/talk/parts.h"
 #include "host/talk/permission.h"
 #include "host/talk/queue.h"
+#include "host/talk/said.h"
 
 struct world {
     struct place place;
@@ -167,6 +168,17 @@ UNIT_MAYBE static void world_open(struct world *world)
     conn_discard(&host->server.clients[0].conn);
 }
 
+/* Frees a turn, as a kill would. */
+UNIT_MAYBE static void world_drop_turn(struct turn *turn)
+{
+    queue_free_prompt(&turn->prompt);
+    for (size_t i = 0; i < turn->steered_count; i++)
+        queue_free_prompt(&turn->steered[i]);
+    free(turn->steered);
+    said_free_tools(&turn->tools);
+    free(turn->plan_text);
+}
+
 /* Ends it. */
 UNIT_MAYBE static void world_close(struct world *world)
 {
@@ -174,13 +186,14 @@ UNIT_MAYBE static void world_close(struct world *world)
 
     if (!world->open)
         return;
-    for (size_t i = 0; i < host->server.count; i++)
-        conn_close(&host->server.clients[i].conn);
     while (world->talk.permissions.count > 0)
         permission_close(host, 0, NULL, "cancelled");
+    world_drop_turn(&world->talk.turn);
     parts_close(host);
     free(world->talk.session);
     fd_closep(&host->run);
+    for (size_t i = 0; i < host->server.count; i++)
+        conn_close(&host->server.clients[i].conn);
     str_free(&host->notify.waiting);
     world->open = false;
 }

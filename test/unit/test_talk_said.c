@@ -43,11 +43,12 @@ TEST(a_text_that_is_too_long_goes_on_in_another_message)
 {
     enum { PIECE = STORE_TEXT_MAX / 2 };
     A_WORLD;
-    _cleanup_free_ char *text = mem_alloc(PIECE);
+    _cleanup_free_ char *text = mem_alloc(PIECE + 1);
     const struct store_filter all = {.roles = SAID};
     int64_t count = 0;
 
     memset(text, 'x', PIECE);
+    text[PIECE] = '\0';
     said_text(host, ROLE_AGENT, text, PIECE);
     said_text(host, ROLE_AGENT, text, PIECE); /* it just fits */
     MUST(store_count(talk->memory.store, &all, &count, &err));
@@ -161,8 +162,6 @@ TEST(a_plan_replaces_the_one_before)
           NULL);
     CHECK(strstr(events, "{\"event\":\"plan\",\"message\":\"2\",\"entries\":[{\"content\":\"b\"}],"
                          "\"more\":3} ") != NULL);
-    free(talk->turn.plan_text);
-    talk->turn.plan_text = NULL;
 }
 
 /* ---- events */
@@ -592,7 +591,4 @@ TEST(a_damaged_store_makes_room_for_another)
     CHECK(talk->turn.unkept);
     say(host, ROLE_AGENT, "more");
     CHECK_STORED(1U << ROLE_AGENT, "agent open more\n");
-    free(talk->turn.plan_text);
-    talk->turn.plan_text = NULL;
-    said_free_tools(&talk->turn.tools);
 }
