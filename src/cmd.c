@@ -11,7 +11,7 @@
 
 #include "base/suggest.h"
 #include "base/time.h"
-#include "cmd/person.h"
+#include "cli/person.h"
 #include "fleet/greeting.h"
 #include "model/remote.h"
 

@@ -56,15 +56,15 @@ enum cmd_flags {
     CMD_SESSION = 64, /* takes a session: -s, else the first operand, else $MAS_SESSION_ID */
     CMD_SESSIONS = 128, /* all operands are SESSIONs; also takes -s */
     CMD_HIDDEN = 256, /* for mas itself; not listed by `mas help` */
-    CMD_TARGET = 512, /* operands are [SESSION] TARGET, see cmd/targets.h; takes -s */
-    CMD_RUNS = 1024, /* runs programs that the root names, see cmd/roots.h */
-    CMD_AGENT = 2048, /* agents may run it, see cmd/brokered.h */
+    CMD_TARGET = 512, /* operands are [SESSION] TARGET, see cli/targets.h; takes -s */
+    CMD_RUNS = 1024, /* runs programs that the root names, see cli/roots.h */
+    CMD_AGENT = 2048, /* agents may run it, see cli/brokered.h */
     CMD_PERSON = 16384, /* no process of an agent in the root may run it */
     CMD_LIGHT = 8192, /* opens no database: an agent's host runs it without a program of its own */
     CMD_CHANGES = 32768, /* refuses sessions of other machines, see store/owner.h */
     CMD_MEMORY = 4096, /* and on other sessions, as [memory] share says */
-    CMD_ALL_HOSTS = 131072, /* takes --all-hosts: a row in cmd/all_hosts_table.c */
-    CMD_JOBS = 262144, /* works on the job of a session that does not run, see cmd/jobs.h */
+    CMD_ALL_HOSTS = 131072, /* takes --all-hosts: a row in cli/all_hosts_table.c */
+    CMD_JOBS = 262144, /* works on the job of a session that does not run, see cli/jobs.h */
     CMD_ENDS_JOBS = 524288, /* likewise if it runs: inside of the job it would end with it */
     CMD_NO_JOB = 1048576, /* refuses a session that is a job, whatever it does */
     CMD_WAITS = 2097152, /* for agents, persons, checks or a stream: it may say nothing for hours */
@@ -176,13 +176,13 @@ int call_show_wrong(const struct diagnostics *wrong, int code, struct err *err);
 /* Runs the command on the machines of the sessions that are named NAME:SESSION, where mas.ini has
  * a host NAME, one after the other, and takes these sessions from the call. Those that a command
  * with CMD_JOBS finds as jobs whose team is not up stay, as ids in call->jobs: call_select() finds
- * no session by them. *ret_done: no session is left. See cmd/remote.h. */
+ * no session by them. *ret_done: no session is left. See cli/remote.h. */
 int call_go_elsewhere(struct call *call, bool *ret_done, int *ret_code, struct err *err);
 /* Runs a command with CMD_ALL_HOSTS and --all-hosts. *ret_code is the first exit code but 0 of a
- * machine. See cmd/all_hosts.h. */
+ * machine. See cli/all_hosts.h. */
 int call_all_hosts(struct call *call, int *ret_code, struct err *err);
 /* Fail if a host runs this command for its agent, and the agent may not do that: see
- * cmd/brokered.h. `text` names a session, `id` is what was found; NULL: none, or several. */
+ * cli/brokered.h. `text` names a session, `id` is what was found; NULL: none, or several. */
 int call_check_agent(const struct call *call, struct err *err);
 int call_check_session(const struct call *call, const char *text, const char *id, struct err *err);
 /* Returns the last value of one of the command's own options; NULL if it was not given. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Who may name whom. Includes go down only, by the floors of the Makefile; main.c, cmd.c and cmd.h are
-# of cmd. What base/base.h brings nobody includes. No two modules include each other, nor any number of them in a circle: a module is a source
+# Who may name whom. Includes go down only, by the floors of the Makefile; cmd.c and cmd.h are of cli,
+# main.c is of cmd. What base/base.h brings nobody includes. No two modules include each other, nor any number of them in a circle: a module is a source
 # and its header, and X_internal.h is of module X. A library has one file that includes its header, and
 # os/proc.c alone starts processes, os/loop.c alone waits for descriptors, client/hosts.c and
 # client/broker.c alone connect to hosts. Only those who know where the directories of a session are compare its mode. A tag
@@ -52,25 +52,24 @@ complain 'an include names a higher floor, or no floor at all' < <(
         BEGIN {
             count = split(floors, names, " ")
             for (i = 1; i <= count; i++) floor[names[i]] = i
-            # Programs of their own: they stand on everything below cmd, and nobody stands on them.
-            floor["serve"] = floor["archive"] = floor["chat"] = floor["top"] = count
-            floor["enter"] = floor["network"] = count
+            # Programs of their own: they stand on everything below cli, and nobody stands on them.
+            count = split("serve archive chat top enter network", names, " ")
+            for (i = 1; i <= count; i++) { program[names[i]]; floor[names[i]] = floor["cmd"] }
             # A library of these programs, which the program mas does not link.
-            floor["filter"] = 1.5
+            floor["filter"] = 2.5
         }
         function dir_of(path) {
-            if (path == "cmd.h" || path == "cmd.c" || path == "main.c") return "cmd"
+            if (path == "cmd.h" || path == "cmd.c") return "cli"
+            if (path == "main.c") return "cmd"
             return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : ""
         }
         $3 ~ /^[ \t]*#[ \t]*include[ \t]*"/ {
             from = dir_of(substr($1, 5))
             split($3, part, "\"")
             to = dir_of(part[2])
-            helper = to == "serve" || to == "archive" || to == "chat" || to == "top" ||
-                to == "enter" || to == "network" || to == "filter" && from == "cmd"
-            if (to == "filter" && floor[from] != count && from != to ||
-                !(from in floor) || !(to in floor) || floor[to] > floor[from] ||
-                (floor[from] == count && from != to && (helper || from != "cmd" && to == "cmd")))
+            if (!(from in floor) || !(to in floor) || floor[to] > floor[from] ||
+                (from != to && (to in program || to == "filter" && !(from in program) ||
+                                from in program && (to == "cli" || to == "cmd"))))
                 print
         }' "$code"
 )

@@ -3,7 +3,7 @@
  *
  * A function that can fail takes `struct err *err` last and returns 0 or -1. On success it leaves
  * *err unchanged. On failure it fills *err and leaves its outputs, named ret_*, unchanged. The code
- * below src/cmd never prints and never exits: only main() prints a struct err to stderr.
+ * below src/cli never prints and never exits: only main() prints a struct err to stderr.
  *
  *     struct err err = ERR_INIT;
  *     if (session_load(store, id, &session, &err) == -1)
@@ -90,6 +90,6 @@ void err_add_commands(struct str *to, const char *fmt, ...) PRINTF_LIKE(2, 3);
  * visible. */
 void err_print(const struct err *err);
 
-/* Writes "mas: warning: <text>\n" to stderr and makes control characters visible. For src/cmd
- * only. */
+/* Writes "mas: warning: <text>\n" to stderr and makes control characters visible. For src/cli
+ * and src/cmd only. */
 void err_warn(const char *fmt, ...) PRINTF_LIKE(1, 2);

@@ -1,5 +1,5 @@
+#include "cli/targets.h"
 #include "cmd.h"
-#include "cmd/targets.h"
 #include "editor/editor.h"
 #include "store/session.h"
 

@@ -5,10 +5,10 @@
  * these had been typed.
  */
 
-#include "cmd/agent_request.h"
+#include "cli/agent_request.h"
 
-#include "cmd/print.h"
-#include "cmd/words.h"
+#include "cli/print.h"
+#include "cli/words.h"
 #include "model/request_id.h"
 #include "store/index.h"
 

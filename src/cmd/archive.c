@@ -2,8 +2,8 @@
 #include "fleet/saves.h"
 
 #include "base/number.h"
-#include "cmd/each_session.h"
-#include "cmd/print.h"
+#include "cli/each_session.h"
+#include "cli/print.h"
 
 static const struct opt opts[] = {
     {'o', "output", "FILE", "write to FILE, for a single SESSION; - is standard output",

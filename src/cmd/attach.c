@@ -1,8 +1,8 @@
+#include "cli/roots.h"
 #include "client/lost_server.h"
 #include "client/survey.h"
 #include "client/who_waits.h"
 #include "cmd.h"
-#include "cmd/roots.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 

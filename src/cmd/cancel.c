@@ -1,4 +1,4 @@
-#include "cmd/agent_request.h"
+#include "cli/agent_request.h"
 
 static const struct opt opts[] = {
     {0, "from", "AGENT", "the agent that cancels; known in a team's pane", OFFER_AGENT},

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "base/time.h"
+#include "cli/print.h"
 #include "cmd.h"
-#include "cmd/print.h"
 #include "model/retention_status.h"
 #include "session/retention.h"
 

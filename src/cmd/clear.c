@@ -1,5 +1,5 @@
-#include "cmd/agent_request.h"
-#include "cmd/words.h"
+#include "cli/agent_request.h"
+#include "cli/words.h"
 #include "model/message.h"
 
 static const struct opt opts[] = {

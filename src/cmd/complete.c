@@ -7,10 +7,10 @@
  */
 
 #include "base/json.h"
+#include "cli/complete_there.h"
 #include "client/roster.h"
 #include "client/survey.h"
 #include "cmd.h"
-#include "cmd/complete_internal.h"
 #include "model/target.h"
 #include "store/template.h"
 

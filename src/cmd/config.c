@@ -1,7 +1,7 @@
 #include "base/json.h"
+#include "cli/print.h"
+#include "cli/table.h"
 #include "cmd.h"
-#include "cmd/print.h"
-#include "cmd/table.h"
 
 /* Called for each setting, each variable that [env] sets, each key of a preset that a mas.ini
  * sets, and each key of a host. `restart`: see SETTING_OF_HOSTS. */

@@ -1,12 +1,12 @@
 #include "memory/context.h"
 
 #include "base/time.h"
+#include "cli/history_print.h"
+#include "cli/print.h"
+#include "cli/roots.h"
+#include "cli/targets.h"
+#include "cli/words.h"
 #include "cmd.h"
-#include "cmd/history.h"
-#include "cmd/print.h"
-#include "cmd/roots.h"
-#include "cmd/targets.h"
-#include "cmd/words.h"
 
 static void put_item(struct json_out *out, const struct context_item *item)
 {

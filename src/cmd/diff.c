@@ -4,8 +4,8 @@
  * a person sees all of them: not for --stat, --json, or an agent that asks.
  */
 #include "base/json.h"
-#include "cmd/code.h"
-#include "cmd/print.h"
+#include "cli/code.h"
+#include "cli/print.h"
 #include "code/comparison.h"
 #include "code/patch.h"
 #include "os/pager.h"

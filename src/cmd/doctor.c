@@ -1,9 +1,9 @@
 #include "session/doctor.h"
 
 #include "base/json.h"
+#include "cli/print.h"
+#include "cli/table.h"
 #include "cmd.h"
-#include "cmd/print.h"
-#include "cmd/table.h"
 #include "memory/store.h"
 
 static const struct opt opts[] = {

@@ -5,12 +5,12 @@
  */
 
 #include "base/number.h"
+#include "cli/each_session.h"
+#include "cli/print.h"
+#include "cli/roots.h"
+#include "cli/table.h"
 #include "client/survey.h"
 #include "cmd.h"
-#include "cmd/each_session.h"
-#include "cmd/print.h"
-#include "cmd/roots.h"
-#include "cmd/table.h"
 #include "store/snapshot.h"
 #include "store/usage.h"
 

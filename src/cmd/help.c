@@ -4,8 +4,8 @@
  */
 
 #include "base/wrap.h"
+#include "cli/suggest.h"
 #include "cmd.h"
-#include "cmd/suggest.h"
 
 enum {
     WIDTH = 80,

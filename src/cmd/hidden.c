@@ -1,9 +1,9 @@
 /* The verbs that mas runs itself: as a host, for hosts, for git, and over ssh. */
 #include "base/id.h"
 #include "base/number.h"
+#include "cli/print.h"
 #include "client/roster.h"
 #include "cmd.h"
-#include "cmd/print.h"
 #include "code/lfs_filter.h"
 #include "code/placed.h"
 #include "code/setup.h"

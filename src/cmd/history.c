@@ -5,14 +5,14 @@
  * for it.
  */
 
-#include "cmd/history.h"
+#include "cli/history_print.h"
 
 #include "base/number.h"
+#include "cli/brokered.h"
+#include "cli/held_output.h"
+#include "cli/table.h"
+#include "cli/targets.h"
 #include "cmd.h"
-#include "cmd/brokered.h"
-#include "cmd/held_output.h"
-#include "cmd/table.h"
-#include "cmd/targets.h"
 #include "memory/context.h"
 
 enum {

@@ -1,5 +1,5 @@
-#include "cmd/agent_request.h"
-#include "cmd/table.h"
+#include "cli/agent_request.h"
+#include "cli/table.h"
 #include "protocol/host.h"
 
 static const struct opt opts[] = {

@@ -1,7 +1,7 @@
 #include "code/land.h"
+#include "cli/code.h"
+#include "cli/person.h"
 #include "client/survey.h"
-#include "cmd/code.h"
-#include "cmd/person.h"
 #include "code/conflict.h"
 #include "code/merge.h"
 

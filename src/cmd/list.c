@@ -5,12 +5,12 @@
  */
 
 #include "base/time.h"
+#include "cli/jobs.h"
+#include "cli/print.h"
+#include "cli/roots.h"
+#include "cli/table.h"
 #include "client/survey.h"
 #include "cmd.h"
-#include "cmd/jobs.h"
-#include "cmd/print.h"
-#include "cmd/roots.h"
-#include "cmd/table.h"
 
 static const struct opt opts[] = {
     {0, "active", NULL, "only sessions that run", OFFER_NONE},

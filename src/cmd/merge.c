@@ -1,6 +1,6 @@
 #include "code/merge.h"
+#include "cli/code.h"
 #include "client/look.h"
-#include "cmd/code.h"
 #include "code/conflict.h"
 #include "code/upkeep.h"
 #include "host/check.h"

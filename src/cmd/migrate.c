@@ -1,8 +1,8 @@
 #include "session/migrate.h"
 
 #include "base/json.h"
+#include "cli/print.h"
 #include "cmd.h"
-#include "cmd/print.h"
 
 static const struct opt opts[] = {
     {'n', "name", "NAME", "name the session", OFFER_NONE},

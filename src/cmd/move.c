@@ -1,8 +1,8 @@
 #include "fleet/move.h"
 
 #include "base/number.h"
+#include "cli/print.h"
 #include "cmd.h"
-#include "cmd/print.h"
 
 static const struct opt opts[] = {
     {0, "no-start", NULL, "leave it stopped there, also if it ran here", OFFER_NONE},

@@ -1,8 +1,8 @@
+#include "cli/new_job.h"
+#include "cli/new_options.h"
+#include "cli/print.h"
 #include "client/survey.h"
-#include "cmd.h"
-#include "cmd/new_job.h"
-#include "cmd/new_options.h"
-#include "cmd/print.h"
+#include "cmd/show.h"
 #include "tmux/tmux.h"
 
 static const struct opt opts[] = {

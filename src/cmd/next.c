@@ -6,9 +6,9 @@
  */
 
 #include "base/time.h"
+#include "cli/print.h"
 #include "client/who_waits.h"
 #include "cmd.h"
-#include "cmd/print.h"
 #include "os/path.h"
 #include "os/proc.h"
 #include "store/came_from.h"

@@ -1,6 +1,6 @@
+#include "cli/print.h"
+#include "cli/targets.h"
 #include "client/screens.h"
-#include "cmd/print.h"
-#include "cmd/targets.h"
 
 static const struct opt opts[] = {
     {0, "history", "LINES", "also print up to this many lines that have scrolled off", OFFER_NONE},

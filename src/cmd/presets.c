@@ -1,7 +1,7 @@
 #include "base/json.h"
+#include "cli/print.h"
+#include "cli/table.h"
 #include "cmd.h"
-#include "cmd/print.h"
-#include "cmd/table.h"
 #include "os/path.h"
 
 /* Returns the program that the preset's command names, or the user's shell for an empty command.

@@ -1,6 +1,6 @@
-#include "cmd/agents.h"
-#include "cmd/each_session.h"
-#include "cmd/targets.h"
+#include "cli/agents.h"
+#include "cli/each_session.h"
+#include "cli/targets.h"
 #include "store/workspace.h"
 
 enum { RESTART_MS = 60000 };

@@ -1,5 +1,5 @@
-#include "cmd.h"
-#include "cmd/print.h"
+#include "cli/print.h"
+#include "cmd/show.h"
 #include "memory/store.h"
 #include "session/archive.h"
 

@@ -6,11 +6,11 @@
  */
 
 #include "code/review.h"
-#include "cmd/code.h"
-#include "cmd/each_session.h"
-#include "cmd/edit.h"
-#include "cmd/print.h"
-#include "cmd/words.h"
+#include "cli/code.h"
+#include "cli/each_session.h"
+#include "cli/edit.h"
+#include "cli/print.h"
+#include "cli/words.h"
 #include "code/comparison.h"
 #include "code/merge.h"
 #include "model/message.h"

@@ -1,5 +1,5 @@
-#include "cmd/each_session.h"
-#include "cmd/print.h"
+#include "cli/each_session.h"
+#include "cli/print.h"
 #include "session/lost.h"
 #include "store/session.h"
 

@@ -8,9 +8,9 @@
 #include "fleet/run.h"
 
 #include "base/time.h"
+#include "cli/new_options.h"
+#include "cli/print.h"
 #include "cmd.h"
-#include "cmd/new_options.h"
-#include "cmd/print.h"
 #include "os/path.h"
 #include "os/tree.h"
 #include "store/lease.h"

@@ -9,13 +9,13 @@
 
 #include "base/number.h"
 #include "base/time.h"
+#include "cli/brokered.h"
+#include "cli/held_output.h"
+#include "cli/history_print.h"
+#include "cli/print.h"
+#include "cli/roots.h"
+#include "cli/words.h"
 #include "cmd.h"
-#include "cmd/brokered.h"
-#include "cmd/held_output.h"
-#include "cmd/history.h"
-#include "cmd/print.h"
-#include "cmd/roots.h"
-#include "cmd/words.h"
 #include "memory/context.h"
 
 enum { FOUND = 10 }; /* default number of messages */

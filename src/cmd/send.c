@@ -1,8 +1,8 @@
+#include "cli/each_session.h"
+#include "cli/print.h"
+#include "cli/targets.h"
+#include "cli/words.h"
 #include "client/sending.h"
-#include "cmd/each_session.h"
-#include "cmd/print.h"
-#include "cmd/targets.h"
-#include "cmd/words.h"
 #include "os/loop.h"
 
 static const struct opt opts[] = {

@@ -4,13 +4,13 @@
  * refused to agents where only a person may decide, and stored in the place that owns it; hosts are
  * told to look at once where they would else notice later.
  */
+#include "cli/agent_request.h"
+#include "cli/consent.h"
+#include "cli/print.h"
+#include "cli/table.h"
 #include "client/roster.h"
 #include "client/session_detail.h"
 #include "cmd.h"
-#include "cmd/agent_request.h"
-#include "cmd/consent.h"
-#include "cmd/print.h"
-#include "cmd/table.h"
 #include "code/setup.h"
 #include "memory/store_usage.h"
 #include "session/life.h"

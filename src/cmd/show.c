@@ -3,15 +3,15 @@
  * alike, such as walls, limits or budgets, is one row with their ids in front (add_rows()).
  * print_made() is what other verbs print of a new session.
  */
+#include "cmd/show.h"
 #include "base/env.h"
 #include "base/number.h"
 #include "base/time.h"
+#include "cli/agents.h"
+#include "cli/jobs.h"
+#include "cli/print.h"
+#include "cli/table.h"
 #include "client/session_detail.h"
-#include "cmd.h"
-#include "cmd/agents.h"
-#include "cmd/jobs.h"
-#include "cmd/print.h"
-#include "cmd/table.h"
 #include "session/env.h"
 #include "session/helper.h"
 #include "session/launch.h"

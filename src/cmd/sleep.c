@@ -1,5 +1,5 @@
-#include "cmd/each_session.h"
-#include "cmd/targets.h"
+#include "cli/each_session.h"
+#include "cli/targets.h"
 #include "store/workspace.h"
 
 enum { SLEEP_MS = 60000 };

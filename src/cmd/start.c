@@ -5,12 +5,12 @@
  * brought back, once those that are only starting have had their time.
  */
 
-#include "cmd/agents.h"
-#include "cmd/each_session.h"
-#include "cmd/new_options.h"
-#include "cmd/person.h"
-#include "cmd/print.h"
-#include "cmd/targets.h"
+#include "cli/agents.h"
+#include "cli/each_session.h"
+#include "cli/new_options.h"
+#include "cli/person.h"
+#include "cli/print.h"
+#include "cli/targets.h"
 #include "fleet/move.h"
 #include "memory/store.h"
 #include "os/file.h"

@@ -1,5 +1,5 @@
-#include "cmd/agents.h"
-#include "cmd/each_session.h"
+#include "cli/agents.h"
+#include "cli/each_session.h"
 
 #include "store/session.h"
 

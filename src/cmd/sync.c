@@ -1,5 +1,5 @@
 #include "code/sync.h"
-#include "cmd/code.h"
+#include "cli/code.h"
 #include "code/conflict.h"
 #include "code/upkeep.h"
 

@@ -1,19 +1,21 @@
 /*
- * The actions of `mas template` but diff and edit. A template that is broken never ends a list: it
+ * `mas template`. A template that is broken never ends a list: it
  * is a line with its fault, and `check` goes through all before it fails. `list` compares each with
  * the one that mas ships, to tell what is the person's own.
  */
 
-#include "cmd/template.h"
-
+#include "store/template.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "cli/edit.h"
+#include "cli/print.h"
+#include "cli/table.h"
 #include "cmd.h"
-#include "cmd/print.h"
-#include "cmd/table.h"
+#include "os/path.h"
+#include "os/proc.h"
 #include "os/tree.h"
+#include "store/root.h"
 #include "store/shipped.h"
-#include "store/template.h"
 #include "store/workspace.h"
 
 /* One line of `mas template list`. */
@@ -355,12 +357,178 @@ static const struct cmd cmd_copy_action = {
     .run = run_copy,
 };
 
+/* ---- diff */
+
+static int print_difference(const struct shipped *shipped, const char *name, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    if (shipped_compare(shipped, name, &text, err) == -1)
+        return -1;
+    printf("%s", text.data);
+    return 0;
+}
+
+static int run_diff(struct call *call, struct err *err)
+{
+    _cleanup_shipped_ struct shipped shipped = SHIPPED_INIT;
+    _cleanup_strv_ char **names = NULL;
+    const char *wanted = call->operand_count > 0 ? call->operands[0] : NULL;
+    bool found = false;
+
+    if (shipped_open(call->root.fd, &shipped, err) == -1 ||
+        shipped_names(&shipped, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++) {
+        if (wanted != NULL && strcmp(*name, wanted) != 0)
+            continue;
+        enum shipped_state state = shipped_look(&shipped, *name);
+        found = state != SHIPPED_MISSING;
+        if (!found && wanted != NULL) {
+            (void)err_set(err, MAS_NOT_FOUND, "cannot compare '%s': it is missing in the root",
+                          wanted);
+            return err_hint(err, "restore it with: mas init");
+        }
+        if (found && state != SHIPPED_SAME && print_difference(&shipped, *name, err) == -1)
+            return -1;
+    }
+    if (wanted == NULL || found)
+        return 0;
+    (void)err_set(err, MAS_NOT_FOUND, "cannot compare '%s': mas does not ship it", wanted);
+    return err_hint(err, "see what is shipped with: mas template list");
+}
+
+static const struct cmd cmd_diff_action = {
+    .name = "template diff",
+    .operands = " [NAME]",
+    .summary = "show how templates differ from the shipped ones",
+    .examples = "mas template diff\n"
+                "mas template diff agents.ini",
+    .details = "NAME is a shipped template or agents.ini; without NAME, compare all. Lines "
+               "with '-' are shipped, lines with '+' are the root's.",
+    .operands_max = 1,
+    .offer = OFFER_TEMPLATE,
+    .flags = CMD_ROOT,
+    .run = run_diff,
+};
+
+/* ---- edit */
+
+/* Asks the user what to do with a copy that has errors: 'e' edit, 'k' keep or 'd' drop. Without a
+ * terminal, 'k'. */
+static char ask(void)
+{
+    char line[16];
+
+    while (edit_is_terminal()) {
+        (void)fputs("(e)dit again, (k)eep it for later, or (d)rop it? ", stderr);
+        if (fgets(line, sizeof line, stdin) == NULL)
+            break;
+        if ((line[0] == 'e' || line[0] == 'k' || line[0] == 'd') && line[1] == '\n')
+            return line[0];
+    }
+    return 'k';
+}
+
+static int kept(const struct template_edit *edit, struct err *err)
+{
+    return err_hint(err, "your changes are in '%s'; continue with: mas template edit %s",
+                    edit->path, edit->tmpl.name);
+}
+
+/* Runs the editor once. Returns 1 if the copy should replace template.ini, 0 if the user changed
+ * nothing, and -1 with *err set if template.ini stays as it is. */
+static int edit_once(struct call *call, const struct template_edit *edit, char **words,
+                     const char *program, char *ret_answer, struct err *err)
+{
+    _cleanup_diagnostics_ struct diagnostics diagnostics = DIAGNOSTICS_INIT;
+    int status = 0;
+
+    *ret_answer = 'k';
+    (void)fflush(stdout);
+    if (proc_run(program, words, &status, err) == -1)
+        return -1;
+    int changed = template_edit_changed(edit, err);
+    if (changed == -1)
+        return err_wrap(err, "cannot edit template '%s'", edit->tmpl.name);
+    if (changed == 0)
+        template_edit_drop(edit);
+    if (status != 0)
+        return err_set(err, MAS_FAILED, "cannot edit template '%s': the editor exited with code %d",
+                       edit->tmpl.name, status);
+    if (changed == 0)
+        return 0;
+    template_check(&call->root, &call->config, edit->tmpl.name, TEMPLATE_EDIT_FILE, &diagnostics);
+    print_diagnostics(&diagnostics, false);
+    if (diagnostics.errors == 0)
+        return 1;
+    (void)fflush(stdout);
+    (void)err_set(err, MAS_FAILED, "cannot change template '%s': it would have %zu error%s",
+                  edit->tmpl.name, diagnostics.errors, diagnostics.errors == 1 ? "" : "s");
+    *ret_answer = ask();
+    return -1;
+}
+
+static int edit(struct call *call, const struct template_edit *edit, char **words,
+                const char *program, struct err *err)
+{
+    char answer = 'e';
+    int rc = -1;
+
+    while (rc == -1 && answer == 'e')
+        rc = edit_once(call, edit, words, program, &answer, err);
+    if (rc == 1)
+        rc = template_edit_finish(edit, err) == -1 ? -1 : 1;
+    if (rc == -1 && answer == 'd')
+        template_edit_drop(edit);
+    if (rc == -1) {
+        struct err ignored = ERR_INIT;
+        return template_edit_changed(edit, &ignored) == 1 ? kept(edit, err) : -1;
+    }
+    if (!call->quiet)
+        printf("%s: %s\n", edit->tmpl.name, rc == 1 ? "changed" : "unchanged");
+    return 0;
+}
+
+static int run_edit(struct call *call, struct err *err)
+{
+    struct template_edit state;
+    _cleanup_free_ char *name = NULL;
+    _cleanup_free_ char *program = NULL;
+    _cleanup_strv_ char **words = NULL;
+
+    if (edit_find("a template", &words, &program, err) == -1 ||
+        template_resolve(&call->root, call->operands[0], &name, err) == -1 ||
+        template_edit_begin(&call->root, name, &state, err) == -1)
+        return -1;
+    strv_push(&words, state.path);
+    if (state.resumed)
+        (void)fprintf(stderr, "continuing the unfinished edit\n");
+    int rc = edit(call, &state, words, program, err);
+    template_edit_free(&state);
+    return rc;
+}
+
+static const struct cmd cmd_edit_action = {
+    .name = "template edit",
+    .operands = " TEMPLATE",
+    .summary = "edit a copy of template.ini, and use it if it has no errors",
+    .examples = "mas template edit duo",
+    .details = "The editor is $VISUAL, $EDITOR or vi. A copy that has errors stays as "
+               ".template-edit.ini, and the next edit continues with it.",
+    .operands_min = 1,
+    .operands_max = 1,
+    .offer = OFFER_TEMPLATE,
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_QUIET | CMD_TERMINAL,
+    .run = run_edit,
+};
+
 static const struct cmd *const actions[] = {&cmd_list_action,
                                             &cmd_show_action,
                                             &cmd_check_action,
                                             &cmd_copy_action,
-                                            &cmd_template_diff,
-                                            &cmd_template_edit,
+                                            &cmd_diff_action,
+                                            &cmd_edit_action,
                                             NULL};
 
 const struct cmd cmd_template = {

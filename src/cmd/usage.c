@@ -6,11 +6,11 @@
  */
 
 #include "base/time.h"
+#include "cli/each_session.h"
+#include "cli/print.h"
+#include "cli/roots.h"
+#include "cli/table.h"
 #include "cmd.h"
-#include "cmd/each_session.h"
-#include "cmd/print.h"
-#include "cmd/roots.h"
-#include "cmd/table.h"
 #include "memory/store_usage.h"
 #include "model/budget.h"
 #include "store/index.h"

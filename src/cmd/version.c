@@ -1,6 +1,6 @@
 #include "base/json.h"
+#include "cli/print.h"
 #include "cmd.h"
-#include "cmd/print.h"
 
 static int run_version(struct call *call, struct err *err)
 {

@@ -5,7 +5,7 @@
  */
 
 #include "base/time.h"
-#include "cmd/targets.h"
+#include "cli/targets.h"
 #include "os/loop.h"
 #include "os/proc.h"
 #include "session/life.h"

@@ -7,7 +7,7 @@
  * may block. It makes a supervisor for each connection. That one reads the request, runs `mas`
  * outside, below itself, so that other hosts see by their peer whose command it is, and answers
  * with its exit code. When the client hangs up, or the host ends, so does the command and all that
- * it has started. The rules are in cmd/brokered.h: `mas` itself knows its options best.
+ * it has started. The rules are in cli/brokered.h: `mas` itself knows its options best.
  *
  * A command with CMD_LIGHT saves the start of a program: it goes on in the host's program after the
  * fork. So it must not open a database, since SQLite is not to be taken across a fork.
