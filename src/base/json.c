@@ -299,8 +299,8 @@ static size_t add_wide(struct str *to, const char *text, size_t len)
         str_add(to, "\xEF\xBF\xBD"); /* U+FFFD */
         return 1;
     }
-    if ((code >= 0x80 && code <= 0x9F) || (code >= 0x2028 && code <= 0x202E) ||
-        (code >= 0x2066 && code <= 0x2069))
+    if ((code >= 0x80 && code <= 0x9F) || code == 0x061C || code == 0x200E || code == 0x200F ||
+        (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069))
         str_addf(to, "\\u%04x", code);
     else
         str_addn(to, text, n);

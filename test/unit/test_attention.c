@@ -57,3 +57,31 @@ TEST(the_order_is_that_of_need)
             CHECK_INT((got > 0) - (got < 0), (i > j) - (i < j));
         }
 }
+
+/* Who waits since when, and who needs a person at all. */
+TEST(what_is_said_began_with_the_state_or_the_end_of_the_turn)
+{
+    static const struct {
+        struct agent_status status;
+        bool needed;
+        int64_t since;
+        const char *name;
+    } cases[] = {
+        {{.state = AGENT_WAITING, .since_ms = 3, .done_ms = 9}, true, 3, "needs you"},
+        {{.state = AGENT_IDLE, .since_ms = 3, .done_ms = 9, .turn = TURN_FAILED},
+         true,
+         9,
+         "failed"},
+        {{.state = AGENT_WORKING, .since_ms = 3, .done_ms = 9}, false, 3, "working"},
+        {{.state = AGENT_IDLE, .since_ms = 3, .done_ms = 9}, false, 9, "done"},
+        {{.state = AGENT_IDLE, .since_ms = 3, .done_ms = 9, .seen_ms = 9}, false, 3, "idle"},
+        {{.state = AGENT_CRASHED, .since_ms = 3, .restart_ms = 9}, false, 3, "working"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK_INT(attention_needs_person(&cases[i].status), cases[i].needed);
+        CHECK_INT(attention_since(&cases[i].status), cases[i].since);
+        CHECK_STR(attention_name(attention_of(&cases[i].status)), cases[i].name);
+        CHECK_INT(attention_compare(&cases[i].status, &cases[i].status), 0);
+    }
+}

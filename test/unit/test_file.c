@@ -139,3 +139,62 @@ TEST(what_is_not_written_whole_is_not_there)
     CHECK(faccessat(place.dir, "y", F_OK, 0) == -1);
     CHECK(faccessat(place.dir, "y.new", F_OK, 0) == -1);
 }
+
+TEST(what_need_not_be_there_is_no_error)
+{
+    _cleanup_place_ struct place place = place_make();
+    struct err err = ERR_INIT;
+    char *text = NULL;
+    size_t len = 7;
+
+    CHECK_INT(file_read_if_there(place.dir, "missing", 10, &text, &len, &err), 0);
+    CHECK(text == NULL);
+    CHECK(place_put(place.dir, "file", "0123456789"));
+    CHECK_INT(file_read_if_there(place.dir, "file", 9, &text, &len, &err), -1);
+    CHECK_INT(err.number, EFBIG);
+    CHECK_INT(file_read_if_there(place.dir, "file", 10, &text, &len, &err), 1);
+    CHECK_STR(text, "0123456789");
+    CHECK_INT(len, 10);
+    free(text);
+    CHECK_INT(symlinkat("missing", place.dir, "link"), 0);
+    CHECK_INT(file_read_if_there(place.dir, "link", 10, &text, &len, &err), -1);
+}
+
+TEST(a_file_in_memory_is_empty_and_has_no_name)
+{
+    _cleanup_close_ int fd = file_in_memory("test");
+    struct stat st;
+    char text[8] = "";
+
+    REQUIRE(fd != -1 && fstat(fd, &st) == 0);
+    CHECK(S_ISREG(st.st_mode) && st.st_size == 0 && st.st_nlink == 0);
+    CHECK(fcntl(fd, F_GETFD) == FD_CLOEXEC);
+    CHECK_INT(file_write_all(fd, "abc", 3), 0);
+    CHECK(pread(fd, text, sizeof text, 0) == 3 && strcmp(text, "abc") == 0);
+}
+
+TEST(as_much_as_possible_is_written)
+{
+    enum { MORE = 1 << 20 };
+    _cleanup_free_ char *bytes = mem_alloc(MORE);
+    _cleanup_close_ int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    int ends[2];
+
+    REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+    size_t n = file_write_most(ends[1], bytes, MORE);
+    CHECK(n > 0 && n < MORE && errno == EAGAIN);
+    CHECK(file_write_all(ends[1], bytes, MORE) == -1 && errno == EAGAIN);
+    fd_closep(&ends[0]);
+    fd_closep(&ends[1]);
+    CHECK(file_write_most(full, "a", 1) == 0 && errno == ENOSPC);
+    CHECK(file_write_all(full, "a", 1) == -1 && errno == ENOSPC);
+    CHECK(file_write_most(full, "", 0) == 0 && file_write_all(full, "", 0) == 0);
+}
+
+TEST(the_umask_is_read_and_stays)
+{
+    mode_t was = umask(0135);
+
+    CHECK_INT(file_umask(), 035); /* not of what the owner may */
+    CHECK_INT(umask(was), 0135);
+}

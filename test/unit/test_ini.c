@@ -301,3 +301,52 @@ TEST(many_keys_take_little_time)
         str_addf(&text, "%x=\n", i);
     CHECK(str_starts(read_ini(&s, str_text(&text)), "1[a];2[a]0=;"));
 }
+
+static void note_section(int line, const char *section, const char *text, void *arg)
+{
+    struct notes *notes = arg;
+
+    (void)text;
+    str_addf(&notes->errors, "%d%s;", line, section != NULL ? section : "-");
+}
+
+/* An error belongs to the section in which it stands: to none before the first one, and below a
+ * header that cannot be read. */
+TEST(errors_have_their_section)
+{
+    static const char text[] = "k=0\n[a]\nbad\nrefuse=x\n[b\nbad\n k=1\n[c]\nk=1\nk=2\n bad\n"
+                               "[refuse]\nbad\n";
+    _cleanup_close_ int fd = open_bytes(text, strlen(text));
+    struct notes notes = {.lines = STR_INIT};
+    struct err err = ERR_INIT;
+
+    CHECK_INT(ini_read(fd, "f.ini", note, note_section, &notes, &err), 0);
+    CHECK_STR(str_text(&notes.errors), "1-;3a;5-;7-;11c;13refuse;10c;4a;12refuse;");
+    str_free(&notes.lines);
+    str_free(&notes.errors);
+}
+
+/* Wherever in a line they stand: eight bytes are looked at together. */
+TEST(control_characters_are_found_at_any_place)
+{
+    static const struct {
+        const char *text;
+        bool good;
+    } cases[] = {{"\x01", false},     {"\x08", false},     {"\x1f", false},    {"\x7f", false},
+                 {"\xc2\x80", false}, {"\xc2\x9f", false}, {"\t", true},       {"!", true},
+                 {"~", true},         {"\xc2\xa0", true},  {"\xc3\x80", true}, {"\x80", true},
+                 {"\xff", true},      {"\xc2", true}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        for (size_t at = 0; at < 20; at++) {
+            _cleanup_str_ struct str text = STR_INIT;
+            _cleanup_str_ struct str got = STR_INIT;
+            str_add(&text, "[a]\nk=");
+            for (size_t j = 0; j < 20; j++)
+                str_add(&text, j == at ? cases[i].text : "x");
+            str_addc(&text, '\n');
+            bool good = !str_starts(read_ini(&got, text.data), "error: ");
+            if (!CHECK_INT(good, cases[i].good))
+                printf("# case %zu at %zu\n", i, at);
+        }
+}

@@ -427,3 +427,108 @@ TEST(a_list_of_parts_is_what_the_calls_write)
     CHECK_STR(str_text(&to), "{\"a\":\"x\",\"b\":null,\"c\":4503599627370495,\"d\":true,"
                              "\"e\":[1,{}],\"f\":null,\"g\":[7,\"y\"],\"h\":{}}");
 }
+
+TEST(other_types_have_their_fallback)
+{
+    _cleanup_json_ struct json *root =
+        parse("{\"s\":\"t\",\"n\":-1.5,\"b\":true,\"z\":null,\"big\":9007199254740992,"
+              "\"more\":9007199254740994}");
+
+    CHECK(json_number(json_get(root, "n"), 7) == -1.5);
+    CHECK(json_number(json_get(root, "s"), 7) == 7 && json_number(NULL, 7) == 7);
+    CHECK(json_number(json_get(root, "b"), 7) == 7 && json_number(json_get(root, "z"), 7) == 7);
+    CHECK(json_int(json_get(root, "n"), 5) == 5 && json_int(json_get(root, "b"), 5) == 5);
+    CHECK_INT(json_int(json_get(root, "big"), 5), INT64_C(9007199254740992));
+    CHECK_INT(json_int(json_get(root, "more"), 5), 5);
+    CHECK(!json_bool(json_get(root, "z"), false) && json_bool(json_get(root, "z"), true));
+    CHECK(json_is_null(json_get(root, "z")) && !json_is_null(json_get(root, "s")));
+    CHECK(!json_is_null(json_get(root, "nothing")) && !json_is_null(NULL));
+    CHECK(json_is_number(json_get(root, "n")) && !json_is_number(json_get(root, "b")));
+    CHECK(!json_is_number(NULL));
+    CHECK_STR(json_get_text_or(root, "s", "or"), "t");
+    CHECK_STR(json_get_text_or(root, "n", "or"), "or");
+    CHECK_STR(json_get_text_or(root, "nothing", NULL), NULL);
+}
+
+/* A copy has all that is in its node and outlives it; a node may take the place of its own root. */
+TEST(nodes_are_copied_whole)
+{
+    struct json *root = parse("{\"a\":{\"b\":[1,2.50,{\"c\":\"d\"}],\"e\":null},\"f\":1}");
+    struct json *copy = json_copy(json_get(root, "a"));
+    static const char want[] = "{\"b\":[1,2.50,{\"c\":\"d\"}],\"e\":null}";
+
+    json_replace(&root, json_get(root, "a"));
+    const struct json *const both[] = {copy, root};
+    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        struct json_out out = {.to = &text};
+        json_put_node(&out, NULL, both[i]);
+        CHECK_STR(text.data, want);
+    }
+    json_free(copy);
+    json_replace(&root, NULL);
+    CHECK(root == NULL && json_copy(NULL) == NULL);
+}
+
+/* Of each range the ends, and what is beside them. */
+TEST(what_moves_a_terminal_is_escaped)
+{
+    static const struct {
+        const char *text, *want; /* NULL: the same */
+    } cases[] = {
+        {"\x1f", "\\u001f"},
+        {" ~", NULL},
+        {"\x7f", "\\u007f"},
+        {"\xc2\x80", "\\u0080"},
+        {"\xc2\x9f", "\\u009f"},
+        {"\xc2\xa0", NULL},
+        {"\xd8\x9b", NULL},
+        {"\xd8\x9c", "\\u061c"},
+        {"\xd8\x9d", NULL},
+        {"\xe2\x80\x8d", NULL},
+        {"\xe2\x80\x8e", "\\u200e"},
+        {"\xe2\x80\x8f", "\\u200f"},
+        {"\xe2\x80\x90", NULL},
+        {"\xe2\x80\xa7", NULL},
+        {"\xe2\x80\xa8", "\\u2028"},
+        {"\xe2\x80\xae", "\\u202e"},
+        {"\xe2\x80\xaf", NULL},
+        {"\xe2\x81\xa5", NULL},
+        {"\xe2\x81\xa6", "\\u2066"},
+        {"\xe2\x81\xa9", "\\u2069"},
+        {"\xe2\x81\xaa", NULL},
+        {"\xf0\x9f\x90\xa7", NULL},
+        {"a\xff"
+         "b",
+         "a\xEF\xBF\xBD"
+         "b"},
+        {"\xc3", "\xEF\xBF\xBD"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        _cleanup_free_ char *want =
+            mem_printf("\"%s\"", cases[i].want != NULL ? cases[i].want : cases[i].text);
+        struct json_out out = {.to = &text};
+        json_put(&out, NULL, cases[i].text);
+        CHECK_STR(text.data, want);
+    }
+}
+
+TEST(texts_are_cut_at_a_character)
+{
+    static const struct {
+        const char *text;
+        size_t max;
+        const char *want;
+    } cases[] = {{"abc", 3, "\"abc\""},     {"abc", 2, "\"ab\""},
+                 {"abc", 0, "\"\""},        {NULL, 3, "null"},
+                 {"a\xc3\xa9", 2, "\"a\""}, {"a\xc3\xa9", 3, "\"a\xc3\xa9\""}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        struct json_out out = {.to = &text};
+        json_put_fit(&out, NULL, cases[i].text, cases[i].max);
+        CHECK_STR(text.data, cases[i].want);
+    }
+}

@@ -93,3 +93,69 @@ TEST(a_foreign_object_is_refused)
     }
     CHECK(limit_set_read(NULL, &set));
 }
+
+/* Of no limit, of one, and of several, with what is used and without. */
+TEST(limits_that_hold_are_told_and_read_back)
+{
+    static const struct {
+        struct limits_held held;
+        const char *json, *text;
+    } cases[] = {
+        {{.of = {{0}}}, "{\"limits\":null}", ""},
+        {{.of = {[LIMIT_CPUS] = {-1, "mas set", 5}}}, "{\"limits\":null}", ""},
+        {{.of = {[LIMIT_MEMORY] = {2 << 20, "preset 'a'", 1 << 20}}},
+         "{\"limits\":{\"memory\":{\"amount\":\"2097152\",\"used\":\"1048576\","
+         "\"from\":\"preset 'a'\"}}}",
+         "memory 1.0M of 2.0M (preset 'a')"},
+        {{.of = {[LIMIT_SESSION] = {INT64_C(1) << 30, "mas.ini", 0},
+                 [LIMIT_AGENT] = {0, "mas set", 7},
+                 [LIMIT_CPUS] = {150, "mas set", -1},
+                 [LIMIT_PROCESSES] = {10, "x", 3}}},
+         "{\"limits\":{\"session\":{\"amount\":\"1073741824\",\"from\":\"mas.ini\"},"
+         "\"cpus\":{\"amount\":\"1.5\",\"from\":\"mas set\"},"
+         "\"processes\":{\"amount\":\"10\",\"used\":\"3\",\"from\":\"x\"}}}",
+         "session's disk 1.0G (mas.ini), cpus 1.5 (mas set), processes 3 of 10 (x)"},
+        {{.of = {[LIMIT_AGENT] = {1024, "x", 512}}},
+         "{\"limits\":{\"agent\":{\"amount\":\"1024\",\"used\":\"512\",\"from\":\"x\"}}}",
+         "agent's disk 512B of 1.0K (x)"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str json = STR_INIT;
+        _cleanup_str_ struct str text = STR_INIT;
+        _cleanup_json_ struct json *object = NULL;
+        struct json_out out = {.to = &json};
+        struct limits_held again = {.of = {[LIMIT_MEMORY] = {9, "before", 9}}};
+        struct err err = ERR_INIT;
+        json_open(&out, NULL, '{');
+        limits_held_put(&cases[i].held, &out);
+        json_close(&out, '}');
+        CHECK_STR(json.data, cases[i].json);
+        limits_held_describe(&cases[i].held, &text);
+        CHECK_STR(str_text(&text), cases[i].text);
+        CHECK_INT(limits_held_any(&cases[i].held), cases[i].text[0] != '\0');
+        CHECK_INT(json_parse(json.data, json.len, 4096, &object, &err), 0);
+        limits_held_parse(json_get(object, "limits"), &again);
+        for (enum limit_kind kind = 0; kind < LIMIT_KIND_COUNT; kind++) {
+            int64_t amount = cases[i].held.of[kind].amount;
+            if (kind == LIMIT_MEMORY && amount > 0 && amount < (16 << 20))
+                continue; /* less than an agent may have */
+            CHECK_INT(again.of[kind].amount, amount > 0 ? amount : 0);
+            CHECK_STR(again.of[kind].from, amount > 0 ? cases[i].held.of[kind].from : "");
+        }
+    }
+}
+
+TEST(kinds_have_names)
+{
+    static const char *const wanted[] = {"session", "agent", "memory", "cpus", "processes"};
+    enum limit_kind kind = LIMIT_KIND_COUNT;
+
+    for (enum limit_kind i = 0; i < LIMIT_KIND_COUNT; i++) {
+        CHECK_STR(limit_kind_name(i), wanted[i]);
+        CHECK(limit_kind_parse(wanted[i], strlen(wanted[i]), &kind) && kind == i);
+        CHECK(!limit_kind_parse(wanted[i], strlen(wanted[i]) - 1, &kind));
+        CHECK_INT(limit_is_of_agent(i), i != LIMIT_SESSION);
+    }
+    CHECK(!limit_kind_parse("cpus=1", 6, &kind) && limit_kind_parse("cpus=1", 4, &kind));
+}

@@ -65,3 +65,35 @@ TEST(has_limits)
     CHECK_INT(read_with(0, "2"), MAS_FAILED); /* of a later version */
     CHECK_INT(read_with(1, "\"../../../../../../../../../../../../\""), MAS_DAMAGED);
 }
+
+TEST(what_is_written_is_read_back)
+{
+    for (int live = 0; live < 2; live++) {
+        const struct manifest manifest = {.id = ID,
+                                          .name = (char[]){"n"},
+                                          .template = (char[]){"t"},
+                                          .mode = (char[]){"isolated"},
+                                          .created = (char[]){"2025-01-01T00:00:00Z"},
+                                          .archived = (char[]){"2025-01-02T00:00:00Z"},
+                                          .version = (char[]){"1"},
+                                          .entries = 3,
+                                          .bytes = UINT64_C(1) << 40,
+                                          .links = 5,
+                                          .live = live == 1};
+        _cleanup_str_ struct str text = STR_INIT;
+        _cleanup_manifest_ struct manifest again = {.id = ""};
+        _cleanup_json_ struct json *json = NULL;
+        struct err err = ERR_INIT;
+        manifest_format(&manifest, &text);
+        WELL(json_parse(text.data, text.len, text.len, &json, &err));
+        MUST(manifest_read(json, &again, &err));
+        CHECK_STR(again.id, ID);
+        CHECK_STR(again.template, "t");
+        CHECK_STR(again.mode, "isolated");
+        CHECK_STR(again.created, manifest.created);
+        CHECK_STR(again.archived, manifest.archived);
+        CHECK_STR(again.version, "1");
+        CHECK(again.entries == 3 && again.bytes == manifest.bytes && again.links == 5);
+        CHECK_INT(again.live, live);
+    }
+}

@@ -59,3 +59,45 @@ TEST(the_machine_has_memory)
 {
     CHECK(memory_available() > 1 << 20);
 }
+
+TEST(sizes_read_well)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *want;
+    } cases[] = {
+        {0, "0B"},
+        {1, "1B"},
+        {999, "999B"},
+        {1000, "1.0K"},
+        {1024, "1.0K"},
+        {1536, "1.5K"},
+        {10 << 10, "10K"},
+        {1023 << 10, "1.0M"},
+        {999 << 10, "999K"},
+        {1 << 20, "1.0M"},
+        {3 << 29, "1.5G"},
+        {UINT64_C(1) << 40, "1.0T"},
+        {UINT64_C(1) << 50, "1.0P"},
+        {UINT64_C(1) << 60, "1.0E"},
+        {UINT64_MAX, "16E"},
+    };
+    char text[NUMBER_SIZE_TEXT];
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        number_format_size(cases[i].bytes, text);
+        CHECK_STR(text, cases[i].want);
+    }
+}
+
+TEST(counts_have_no_unit)
+{
+    static const char *const bad[] = {"", "1K", "-1", "1.0", " 1", "101", "18446744073709551617"};
+    uint64_t count = 7;
+
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        CHECK(!number_parse_count(bad[i], 100, &count) && count == 7);
+    CHECK(number_parse_count("100", 100, &count) && count == 100);
+    CHECK(number_parse_count("0", 100, &count) && count == 0);
+    CHECK(number_parse_count("18446744073709551615", UINT64_MAX, &count) && count == UINT64_MAX);
+}

@@ -240,3 +240,180 @@ TEST(a_parameter_is_held_to_its_row)
     CHECK(!param_check(param_find(params, "id"), NULL, &why));
     CHECK_STR(str_text(&why), "is missing");
 }
+
+TEST(words_of_a_row_are_told_and_found)
+{
+    static const struct param word = {"word", PARAM_WORD, .words = "merge:--merge, no, now:-n"};
+    static const struct param text = {"text", PARAM_TEXT, .words = "merge:--merge"};
+    static const struct {
+        const char *word, *option;
+    } options[] = {{"merge", "--merge"}, {"now", "-n"}, {"no", NULL},
+                   {"mer", NULL},        {"", NULL},    {"merge:", NULL}};
+    _cleanup_str_ struct str words = STR_INIT;
+    size_t len = 0;
+
+    param_put_words(&word, &words);
+    CHECK_STR(words.data, "merge, no, now");
+    for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+        const char *option = param_word_option(&word, options[i].word, &len);
+        _cleanup_free_ char *got = option != NULL ? mem_dupn(option, len) : NULL;
+        CHECK_STR(got, options[i].option);
+    }
+    CHECK(param_word_option(&text, "merge", &len) == NULL);
+    CHECK(param_is_input(&(struct param){"a", PARAM_LONG, .option = "-"}));
+    CHECK(param_is_input(&(struct param){"a", PARAM_LONG, .option = "--body -"}));
+    CHECK(!param_is_input(&(struct param){"a", PARAM_LONG, .option = "-a"}));
+    CHECK(!param_is_input(&(struct param){.name = "a", .kind = PARAM_LONG}));
+    CHECK(param_find(NULL, "a") == NULL);
+}
+
+/* The check of a value, that of a word, and the schema, of each kind. */
+TEST(a_kind_has_its_limits_and_its_schema)
+{
+    static const struct {
+        struct param param;
+        const char *good[3], *bad[3]; /* words; "-": none */
+        const char *schema;
+    } kinds[] = {
+        {{"p", PARAM_NUMBER, .min = 2, .max = 5},
+         {"2", "12345", "0"},
+         {"", "-1", "1x"},
+         "\"type\":\"integer\",\"minimum\":2,\"maximum\":5"},
+        {{.name = "p", .kind = PARAM_ID},
+         {"550E8400-e29b-41d4-a716-446655440000", "-", "-"},
+         {"", "x", "550e8400"},
+         "\"type\":\"string\",\"pattern\":"
+         "\"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$\""},
+        {{"p", PARAM_PATH, .needed = true},
+         {"/", "/a b", "-"},
+         {"", "a", "~/a"},
+         "\"type\":\"string\",\"pattern\":\"^/\""},
+        {{"p", PARAM_WORD, .words = "one:--one, two"},
+         {"one", "two", "-"},
+         {"three", "on", "one:--one"},
+         "\"type\":\"string\",\"enum\":[\"one\",\"two\"]"},
+        {{"p", PARAM_NAME, .words = "team"},
+         {"a-b", "-", "-"},
+         {"", "a/b", "abcdefghijklmnopqrstuvwxyz0123456"},
+         "\"type\":\"string\""},
+        {{"p", PARAM_TEXT, .needed = true, .help = "a text"},
+         {"a b", "\xff", "-"},
+         {"", "a\nb", "-"},
+         "\"type\":\"string\",\"minLength\":1,\"maxLength\":1024,\"description\":\"a text\""},
+        {{"p", PARAM_LONG, .max = 3},
+         {"abc", "a\nb", "-"},
+         {"", "abcd", "-"},
+         "\"type\":\"string\",\"minLength\":1,\"maxLength\":3"},
+        {{.name = "p", .kind = PARAM_LONG},
+         {"a", "-", "-"},
+         {"", "-", "-"},
+         "\"type\":\"string\",\"minLength\":1,\"maxLength\":65536"},
+        {{"p", PARAM_MESSAGE, .needed = true},
+         {"a\nb", "-", "-"},
+         {"", "\x1b[2J", "\xff"},
+         "\"type\":\"string\",\"minLength\":1"},
+        {{"p", PARAM_TYPED, .needed = true},
+         {"", "a", "-"},
+         {"\x1b[2J", "-", "-"},
+         "\"type\":\"string\""},
+        {{.name = "p", .kind = PARAM_HERE},
+         {"a", "", "-"},
+         {"a:b", ":", "-"},
+         "\"type\":\"string\""},
+        {{.name = "p", .kind = PARAM_FLAG},
+         {"-", "-", "-"},
+         {"-", "-", "-"},
+         "\"type\":\"boolean\""},
+        {{.name = "p", .kind = PARAM_LIST},
+         {"-", "-", "-"},
+         {"-", "-", "-"},
+         "\"type\":\"array\",\"items\":{\"type\":\"string\"}"},
+        {{.name = "p", .kind = PARAM_AGENTS},
+         {"-", "-", "-"},
+         {"-", "-", "-"},
+         "\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":"
+         "\"^[A-Za-z0-9_-]{1,32}$\"},\"maxItems\":256"},
+        {{.name = "p", .kind = PARAM_FORM},
+         {"-", "-", "-"},
+         {"-", "-", "-"},
+         "\"type\":\"object\",\"additionalProperties\":true"},
+        {{"p", PARAM_ANY, .max = 9},
+         {"-", "-", "-"},
+         {"-", "-", "-"},
+         "\"type\":\"integer\",\"minimum\":0,\"maximum\":9"},
+        {{"p", PARAM_TEXT, .schema = "\"x\":1", .help = "h"},
+         {"-", "-", "-"},
+         {"-", "-", "-"},
+         "\"x\":1,\"description\":\"h\""},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        const struct param *param = &kinds[i].param;
+        _cleanup_str_ struct str schema = STR_INIT;
+        _cleanup_free_ char *want = mem_printf("{%s}", kinds[i].schema);
+        struct json_out out = {.to = &schema};
+        for (size_t j = 0; j < 6; j++) {
+            const char *word = j < 3 ? kinds[i].good[j] : kinds[i].bad[j - 3];
+            if (strcmp(word, "-") != 0 && !CHECK_INT(param_fits(param, word), j < 3))
+                printf("# kind %d: '%s'\n", (int)param->kind, word);
+        }
+        json_open(&out, NULL, '{');
+        param_put_schema(param, &out);
+        json_close(&out, '}');
+        CHECK_STR(schema.data, want);
+    }
+    static const struct param params[] = {{.name = "a", .kind = PARAM_FLAG},
+                                          {"b", PARAM_FLAG, .needed = true},
+                                          {"c", PARAM_FLAG, .needed = true},
+                                          {.name = NULL}};
+    _cleanup_str_ struct str all = STR_INIT;
+    struct json_out out = {.to = &all};
+    json_open(&out, NULL, '{');
+    params_put_schema(params, &out);
+    json_close(&out, '}');
+    CHECK_STR(all.data, "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"boolean\"},"
+                        "\"b\":{\"type\":\"boolean\"},\"c\":{\"type\":\"boolean\"}},"
+                        "\"required\":[\"b\",\"c\"],\"additionalProperties\":false}");
+}
+
+TEST(values_of_other_types_are_refused)
+{
+    _cleanup_str_ struct str agents = STR_INIT;
+    static const struct {
+        enum param_kind kind;
+        const char *value;
+        bool good;
+    } cases[] = {
+        {PARAM_FLAG, "true", true},      {PARAM_FLAG, "false", true},
+        {PARAM_FLAG, "\"true\"", false}, {PARAM_FLAG, "null", false},
+        {PARAM_FLAG, "1", false},        {PARAM_FORM, "{}", true},
+        {PARAM_FORM, "[]", false},       {PARAM_LIST, "[]", true},
+        {PARAM_LIST, "\"a\"", false},    {PARAM_AGENTS, "[]", true},
+        {PARAM_AGENTS, "[\"\"]", false}, {PARAM_ANY, "null", true},
+        {PARAM_TEXT, "null", false},     {PARAM_TEXT, "\"\"", true},
+        {PARAM_PATH, "7", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_json_ struct json *node = NULL;
+        _cleanup_str_ struct str why = STR_INIT;
+        struct err err = ERR_INIT;
+        size_t len = strlen(cases[i].value);
+        CHECK_INT(json_parse(cases[i].value, len, len, &node, &err), 0);
+        if (!CHECK_INT(param_check(&(struct param){.name = "p", .kind = cases[i].kind}, node, &why),
+                       cases[i].good))
+            printf("# kind %d: %s\n", (int)cases[i].kind, cases[i].value);
+    }
+    for (int more = 0; more < 2; more++) {
+        _cleanup_json_ struct json *node = NULL;
+        _cleanup_str_ struct str why = STR_INIT;
+        struct err err = ERR_INIT;
+        str_clear(&agents);
+        for (int i = 0; i < PARAM_AGENTS_MAX + more; i++)
+            str_addf(&agents, "%s\"a%d\"", i > 0 ? "," : "[", i);
+        str_addc(&agents, ']');
+        CHECK_INT(json_parse(agents.data, agents.len, agents.len, &node, &err), 0);
+        CHECK_INT(param_check(&(struct param){.name = "p", .kind = PARAM_AGENTS}, node, &why),
+                  more == 0);
+    }
+}

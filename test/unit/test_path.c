@@ -301,3 +301,174 @@ TEST(makes_and_opens_what_is_above_a_name)
     CHECK(top != -1);
     CHECK_STR(name, "c");
 }
+
+TEST(all_names_are_listed)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_strv_ char **none = NULL, **names = NULL, **below = NULL;
+    struct err err = ERR_INIT;
+
+    CHECK_INT(mkdirat(place.dir, "empty", 0755), 0);
+    CHECK_INT(mkdirat(place.dir, ".hidden", 0755), 0);
+    CHECK_INT(symlinkat("empty", place.dir, "link"), 0);
+    for (int i = 0; i < 100; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, ".hidden/..%d", i);
+        CHECK(place_put(place.dir, name, ""));
+    }
+    CHECK_INT(path_list(place.dir, &names, &err), 0);
+    CHECK_INT(strv_len(names), 3);
+    CHECK(strv_has(names, "empty") && strv_has(names, ".hidden") && strv_has(names, "link"));
+    CHECK_INT(path_list_in(place.dir, ".hidden", &below, &err), 0);
+    CHECK_INT(strv_len(below), 100);
+    CHECK(strv_has(below, "..0") && strv_has(below, "..99"));
+    CHECK_INT(path_list_in(place.dir, "empty", &none, &err), 0);
+    CHECK(none != NULL && none[0] == NULL);
+    CHECK_INT(path_list_in(place.dir, "link", &none, &err), -1);
+    CHECK_INT(path_list_in(place.dir, "missing", &none, &err), -1);
+    CHECK_INT(err.number, ENOENT);
+}
+
+TEST(missing_directories_are_made_as_mkdir_does)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_free_ char *deep = below(&place, "a/b/c");
+    _cleanup_free_ char *ends = below(&place, "a/d/");
+    _cleanup_free_ char *barred = below(&place, "file/x");
+    mode_t mask = umask(027);
+    struct err err = ERR_INIT;
+    struct stat st;
+
+    CHECK(place_put(place.dir, "file", ""));
+    CHECK_INT(path_make_dirs(deep, &err), 0);
+    CHECK_INT(path_make_dirs(deep, &err), 0);
+    CHECK_INT(path_make_dirs(ends, &err), 0);
+    CHECK_INT(path_make_dirs(barred, &err), -1);
+    CHECK(strstr(err.text, "file/x'") != NULL);
+    (void)umask(mask);
+    static const char *const made[] = {"a", "a/b", "a/b/c", "a/d"};
+    for (size_t i = 0; i < ARRAY_LEN(made); i++)
+        CHECK(fstatat(place.dir, made[i], &st, 0) == 0 && (st.st_mode & 07777) == 0750);
+}
+
+TEST(a_directory_of_the_user_is_absolute)
+{
+    _cleanup_free_ char *was = mem_dup(getenv("HOME"));
+    static const struct {
+        const char *variable, *home, *want;
+    } cases[] = {{"/data", "/home/a", "/data"},
+                 {NULL, "/home/a", "/home/a/.share/mas"},
+                 {"", "/home/a", "/home/a/.share/mas"},
+                 {"data", "/home/a", "/home/a/.share/mas"},
+                 {"/data", NULL, "/data"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        (void)unsetenv("MAS_UNIT_DIR");
+        (void)unsetenv("HOME");
+        if (cases[i].variable != NULL)
+            (void)setenv("MAS_UNIT_DIR", cases[i].variable, 1);
+        if (cases[i].home != NULL)
+            (void)setenv("HOME", cases[i].home, 1);
+        _cleanup_free_ char *dir = path_user_dir("MAS_UNIT_DIR", ".share/mas");
+        CHECK_STR(dir, cases[i].want);
+    }
+    /* whoever has no home in the environment, or none that can be used, has one in passwd(5) */
+    (void)unsetenv("MAS_UNIT_DIR");
+    for (int i = 0; i < 2; i++) {
+        (void)unsetenv("HOME");
+        if (i == 1)
+            (void)setenv("HOME", "relative", 1);
+        _cleanup_free_ char *dir = path_user_dir("MAS_UNIT_DIR", ".share/mas");
+        CHECK(dir == NULL || (dir[0] == '/' && str_ends(dir, "/.share/mas")));
+    }
+    if (was != NULL)
+        (void)setenv("HOME", was, 1);
+}
+
+TEST(scripts_have_an_interpreter)
+{
+    static const struct {
+        const char *text, *want; /* its words with | between them; NULL: it is no script */
+    } cases[] = {
+        {"#!/bin/sh\n", "/bin/sh"},
+        {"#!/bin/sh", "/bin/sh"},
+        {"#! \t/usr/bin/env  -S node\t--x \nmore words\n", "/usr/bin/env|-S|node|--x"},
+        {"#!x", "x"},
+        {"#!", NULL},
+        {"#!\n\n", NULL},
+        {"#! \n", NULL},
+        {"", NULL},
+        {"!#/bin/sh\n", NULL},
+        {"##/bin/sh\n", NULL},
+        {" #!/bin/sh\n", NULL},
+        {"\x7f"
+         "ELF",
+         NULL},
+    };
+    _cleanup_place_ struct place place = place_make();
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        CHECK(place_put(place.dir, "script", cases[i].text));
+        _cleanup_close_ int fd = openat(place.dir, "script", O_RDONLY | O_CLOEXEC);
+        _cleanup_strv_ char **words = path_read_interpreter(fd);
+        for (size_t j = 0; j < strv_len(words); j++)
+            str_addf(&text, "%s%s", j > 0 ? "|" : "", words[j]);
+        if (!CHECK_STR(text.data, cases[i].want))
+            unit_print_str("script", cases[i].text);
+    }
+    CHECK(path_read_interpreter(place.dir) == NULL);
+    CHECK(path_read_interpreter(-1) == NULL);
+}
+
+TEST(where_something_is)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_free_ char *here = path_of(place.dir);
+    _cleanup_free_ char *nowhere = path_of(-1);
+    _cleanup_free_ char *exe = path_exe();
+    _cleanup_free_ char *dir = path_exe_dir();
+    _cleanup_free_ char *all = mem_printf("%s/%s", dir, "test_path");
+
+    CHECK_STR(here, place.path);
+    CHECK(nowhere == NULL);
+    CHECK_STR(exe, all);
+    CHECK_INT(symlinkat(".", place.dir, "link"), 0);
+    _cleanup_free_ char *link = below(&place, "./link/link");
+    _cleanup_free_ char *real = path_canonical(link);
+    _cleanup_free_ char *missing = below(&place, "missing");
+    _cleanup_free_ char *none = path_canonical(missing);
+    CHECK_STR(real, place.path);
+    CHECK(none == NULL && errno == ENOENT);
+}
+
+TEST(types_have_names)
+{
+    static const struct {
+        mode_t mode;
+        const char *want;
+    } types[] = {
+        {S_IFREG | 0644, "a file"}, {S_IFDIR | 0755, "a directory"}, {S_IFLNK, "a symbolic link"},
+        {S_IFIFO | 0600, "a FIFO"}, {S_IFSOCK, "a socket"},          {S_IFCHR, "a device"},
+        {S_IFBLK, "a device"},      {0644, "of unknown type"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        CHECK_STR(path_type_name(types[i].mode), types[i].want);
+}
+
+/* Who fails to set the mode of a directory leaves none. */
+TEST(a_directory_is_made_once_and_whole)
+{
+    _cleanup_place_ struct place place = place_make();
+    mode_t mask = umask(077);
+    struct stat st;
+
+    _cleanup_close_ int made = path_make_dir(place.dir, "new", 0751);
+    (void)umask(mask);
+    CHECK(made != -1 && fstat(made, &st) == 0 && (st.st_mode & 07777) == 0751);
+    CHECK(path_make_dir(place.dir, "new", 0700) == -1 && errno == EEXIST);
+    CHECK(fstat(made, &st) == 0 && (st.st_mode & 07777) == 0751);
+    CHECK(fcntl(made, F_GETFD) == FD_CLOEXEC);
+    CHECK(path_make_dir(place.dir, "missing/new", 0700) == -1 && errno == ENOENT);
+}

@@ -565,3 +565,57 @@ TEST(descriptors_are_closed)
     CHECK_INT(errno, EPERM);
     CHECK(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
 }
+
+TEST(lists_are_split_at_commas_and_blanks)
+{
+    static const struct {
+        const char *text, *want; /* with | between the words; NULL: no list */
+    } cases[] = {{"", NULL},
+                 {" ,\t, ", NULL},
+                 {"a", "a"},
+                 {"a,b", "a|b"},
+                 {" a , b,", "a|b"},
+                 {"a\tb c", "a|b|c"},
+                 {"a;b 'c d'", "a;b|'c|d'"},
+                 {"a\nb", "a\nb"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_strv_ char **words = str_split_list(cases[i].text);
+        _cleanup_str_ struct str text = STR_INIT;
+        for (size_t j = 0; j < strv_len(words); j++)
+            str_addf(&text, "%s%s", j > 0 ? "|" : "", words[j]);
+        CHECK_STR(text.data, cases[i].want);
+        CHECK_INT(words == NULL, cases[i].want == NULL);
+    }
+}
+
+TEST(words_are_found_wherever_they_stand)
+{
+    _cleanup_strv_ char **v = str_split_list("first second last");
+
+    CHECK(strv_has(v, "first") && strv_has(v, "second") && strv_has(v, "last"));
+    CHECK(!strv_has(v, "firs") && !strv_has(v, "lasts") && !strv_has(v, "") &&
+          !strv_has(NULL, "a"));
+}
+
+/* The array grows when it has to, and keeps what is in it. */
+TEST(there_is_room_for_one_more)
+{
+    size_t *numbers = NULL;
+
+    for (size_t i = 0; i < 70; i++) {
+        numbers = mem_room(numbers, i, sizeof *numbers);
+        numbers[i] = i;
+    }
+    for (size_t i = 0; i < 70; i++)
+        CHECK_INT(numbers[i], i);
+    free(numbers);
+}
+
+TEST(beginnings_and_ends)
+{
+    CHECK(str_starts("abc", "ab") && str_starts("abc", "") && str_starts("abc", "abc"));
+    CHECK(!str_starts("ab", "abc") && !str_starts("abc", "b"));
+    CHECK(str_ends("abc", "bc") && str_ends("abc", "") && str_ends("abc", "abc"));
+    CHECK(!str_ends("bc", "abc") && !str_ends("abc", "ab") && !str_ends("", "a"));
+}

@@ -1,6 +1,7 @@
 #include "team.h"
 
 #include "model/message.h"
+#include "model/team_internal.h"
 
 #define AGENT(more) "{\"id\":\"1\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"g\"" more "}"
 #define GROUP(name) "{\"id\":\"1\",\"role\":\"r\",\"rank\":\"meta\",\"group\":\"" name "\"}"
@@ -137,5 +138,68 @@ TEST(rules_reach_agents)
         _cleanup_str_ struct str got = STR_INIT;
         team_add_reach(&got, team_reach(cases[i].from, cases[i].to));
         CHECK_STR(str_text(&got), cases[i].want);
+    }
+}
+
+TEST(an_agent_starts_where_it_works)
+{
+    static const struct {
+        enum agent_code code;
+        enum agent_cwd cwd;
+        bool want;
+    } cases[] = {
+        {AGENT_CODE_NONE, AGENT_CWD_UNSET, false},    {AGENT_CODE_VIEW, AGENT_CWD_UNSET, false},
+        {AGENT_CODE_WORKTREE, AGENT_CWD_UNSET, true}, {AGENT_CODE_NONE, AGENT_CWD_CODE, false},
+        {AGENT_CODE_VIEW, AGENT_CWD_CODE, true},      {AGENT_CODE_WORKTREE, AGENT_CWD_CODE, true},
+        {AGENT_CODE_NONE, AGENT_CWD_UNIT, false},     {AGENT_CODE_VIEW, AGENT_CWD_UNIT, false},
+        {AGENT_CODE_WORKTREE, AGENT_CWD_UNIT, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_INT(agent_starts_in_code(&(struct agent){.code = cases[i].code, .cwd = cases[i].cwd}),
+                  cases[i].want);
+}
+
+/* A rule reaches nobody if no agent of its rank has another one there: not itself. */
+TEST(a_rule_may_reach_nobody)
+{
+    char top[] = "top", a[] = "a", b[] = "b";
+    struct agent agents[] = {{.group = top, .rank = RANK_META},
+                             {.group = a, .rank = RANK_WORKER},
+                             {.group = b, .rank = RANK_WORKER},
+                             {.group = b, .rank = RANK_WORKER}};
+    struct team team = {.agents = agents, .agent_count = 4};
+    static const struct {
+        enum rank rank;
+        size_t agents; /* of the team */
+        const char *want;
+    } cases[] = {{RANK_META, 4, "manager, unit, workers, managers, meta"},
+                 {RANK_WORKER, 4, "manager, managers"},
+                 {RANK_WORKER, 3, "manager, unit, workers, managers"},
+                 {RANK_WORKER, 1, "manager, unit, workers, managers, meta, all"},
+                 {RANK_MANAGER, 4, "manager, unit, workers, managers, meta, all"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str got = STR_INIT;
+        team.agent_count = cases[i].agents;
+        for (size_t rank = 0; rank < RANK_COUNT; rank++)
+            team.rules[rank] = rank == cases[i].rank ? (1U << 6) - 1 : 0;
+        team_add_reach(&got, team_reach_nobody(&team, cases[i].rank));
+        CHECK_STR(str_text(&got), cases[i].want);
+        team.rules[cases[i].rank] = REACH_ALL;
+        CHECK_INT(team_reach_nobody(&team, cases[i].rank) != 0, str_ends(cases[i].want, "all"));
+    }
+}
+
+/* The first, one in the middle, the last, or none of them has one. */
+TEST(a_team_has_prompts_if_one_of_it_has)
+{
+    char none[] = "", one[] = "x";
+
+    for (size_t which = 0; which < 4; which++) {
+        struct agent agents[3];
+        for (size_t i = 0; i < 3; i++)
+            agents[i] = (struct agent){.prompt = i == which ? one : none};
+        CHECK_INT(team_has_prompts(&(struct team){.agents = agents, .agent_count = 3}), which < 3);
     }
 }

@@ -152,3 +152,71 @@ TEST(reads_ages)
         CHECK_INT(seconds, ages[i].seconds);
     }
 }
+
+TEST(the_past_is_an_age_or_a_time)
+{
+    static const struct {
+        const char *text;
+        int64_t age_s;
+    } ages[] = {{"0s", 0}, {"30s", 30}, {"10m", 600}, {"2d", 172800}, {"1w", 604800}};
+    static const char *const bad[] = {"", "10", "m", "2025-12-18", "-1s", "2025-02-30T08:00:00Z"};
+    int64_t ms = 7;
+
+    for (size_t i = 0; i < ARRAY_LEN(ages); i++) {
+        int64_t before = (int64_t)time(NULL) - ages[i].age_s;
+        CHECK(time_parse_past(ages[i].text, &ms));
+        CHECK(ms >= before * 1000 && ms <= (time(NULL) - ages[i].age_s) * 1000 && ms % 1000 == 0);
+    }
+    CHECK(time_parse_past("1970-01-02T00:00:01Z", &ms));
+    CHECK_INT(ms, 86401000);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        CHECK(!time_parse_past(bad[i], &ms) && ms == 86401000);
+}
+
+TEST(never_is_later_than_any_time)
+{
+    CHECK_INT(time_sooner(5, 6), 5);
+    CHECK_INT(time_sooner(6, 5), 5);
+    CHECK_INT(time_sooner(-1, 5), 5);
+    CHECK_INT(time_sooner(5, -1), 5);
+    CHECK_INT(time_sooner(-1, -1), -1);
+    CHECK_INT(time_sooner(0, 5), 0);
+    CHECK_INT(time_sooner(5, 0), 0);
+}
+
+TEST(an_id_begins_with_four_digits_or_more)
+{
+    static const char *const good[] = {
+        "0123",
+        "aBcD",
+        "01234567",
+        "0123456789",
+        "01234567-",
+        "01234567-8",
+        "01234567-89ab-cdef-0123-456789abcdef",
+        "01234567-89AB-CDEF-0123-456789ABCDEF",
+        "0123456789abcdef0123456789abcdef0123456789", /* digits alone, however many */
+    };
+    static const char *const bad[] = {
+        "",
+        "012",
+        "012g",
+        "g123",
+        "0123-",
+        "-0123",
+        "01234567--",
+        "0123456789-",
+        "01234567-89abc-",
+        "01234567-89abcdef",
+        "01234567-89ab-cdef-0123-456789abcdef0",
+        "01234567-89ab-cdef-0123-456789abcdeg",
+        "0123 ",
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        if (!CHECK(id_could_begin(good[i])))
+            unit_print_str("text", good[i]);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (!CHECK(!id_could_begin(bad[i])))
+            unit_print_str("text", bad[i]);
+}

@@ -82,3 +82,92 @@ TEST(texts_have_bounds_and_take_the_place_of_the_one_before)
     CHECK_STR(VALUE_PARSE(&name, "", &chars), "a name");
     CHECK_STR(chars, "ab");
 }
+
+TEST(integers_fit_members_of_any_size)
+{
+    static const int64_t numbers[] = {0, 1, -1, INT32_MAX, INT32_MIN};
+    int64_t wide = 0;
+    int narrow = 0;
+    bool flag = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        value_store(&wide, sizeof wide, numbers[i]);
+        value_store(&narrow, sizeof narrow, numbers[i]);
+        value_store(&flag, sizeof flag, numbers[i]);
+        CHECK_INT(wide, numbers[i]);
+        CHECK_INT(value_load(&wide, sizeof wide), numbers[i]);
+        CHECK_INT(narrow, numbers[i]);
+        CHECK_INT(value_load(&narrow, sizeof narrow), numbers[i]);
+        CHECK_INT(value_load(&flag, sizeof flag), numbers[i] != 0);
+    }
+    value_store(&wide, sizeof wide, INT64_MAX);
+    CHECK_INT(value_load(&wide, sizeof wide), INT64_MAX);
+}
+
+static void check_write(const struct value_type *type, const void *from, size_t size,
+                        const char *want, bool empty)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    value_write(type, from, size, &text);
+    CHECK_STR(str_text(&text), want);
+    CHECK_INT(value_is_empty(type, from, size), empty);
+}
+#define CHECK_WRITE(type, value, want, empty)                                                      \
+    check_write(type, &(value), sizeof(value), want, empty)
+
+TEST(values_are_written_as_they_are_read)
+{
+    static const struct value_type word = {VALUE_WORD, "one or two", .words = words};
+    static const struct value_type limit = {VALUE_NUMBER, "a limit", .max = 10, .nothing = -1};
+    char *text = NULL;
+    char chars[4] = "";
+    int number = -1;
+    time_t when = 0;
+    bool yes = false;
+
+    CHECK_WRITE(&value_text, text, "", true);
+    text = (char[]){""};
+    CHECK_WRITE(&value_text, text, "", true);
+    text = (char[]){"a b"};
+    CHECK_WRITE(&value_text, text, "a b", false);
+    CHECK_WRITE(&value_chars, chars, "", true);
+    chars[0] = 'x';
+    CHECK_WRITE(&value_chars, chars, "x", false);
+    CHECK_WRITE(&limit, number, "-1", true);
+    number = 0;
+    CHECK_WRITE(&limit, number, "0", false);
+    CHECK_WRITE(&word, number, "", true);
+    number = 2;
+    CHECK_WRITE(&word, number, "two", false);
+    CHECK_WRITE(&value_time, when, "1970-01-01T00:00:00Z", true);
+    when = 86400;
+    CHECK_WRITE(&value_time, when, "1970-01-02T00:00:00Z", false);
+    CHECK_WRITE(&value_yes, yes, "no", true);
+    yes = true;
+    CHECK_WRITE(&value_yes, yes, "yes", false);
+    CHECK_INT(value_word(words, NULL), -1);
+    CHECK_INT(value_word(words, ""), -1);
+    CHECK_INT(value_word(words, "tw"), -1);
+    CHECK_INT(value_word(words, "one"), 1);
+    CHECK(value_is_command("a 'b c'") && value_is_command("") && !value_is_command("a 'b"));
+}
+
+/* Only a valid text is taken; without a member, it is only looked at. */
+TEST(a_check_changes_nothing)
+{
+    static const struct value_type list = {VALUE_LIST, "two short ones", .max = 2,
+                                           .fits = is_short};
+    time_t when = 5;
+    bool yes = true;
+
+    CHECK(value_parse(&value_text, "x", NULL, 0) == NULL);
+    CHECK(value_parse(&list, "a b", NULL, 0) == NULL);
+    CHECK_STR(value_parse(&list, "a bcd", NULL, 0), "two short ones");
+    CHECK_STR(value_parse(&value_yes, "Yes", NULL, 0), "yes or no");
+    CHECK_STR(VALUE_PARSE(&value_yes, "", &yes), "yes or no");
+    CHECK_STR(VALUE_PARSE(&value_time, "1970-01-01", &when), "a time");
+    CHECK(when == 5 && yes);
+    CHECK(VALUE_PARSE(&value_time, "1970-01-01T00:00:09Z", &when) == NULL && when == 9);
+    CHECK(VALUE_PARSE(&value_yes, "no", &yes) == NULL && !yes);
+}
