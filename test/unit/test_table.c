@@ -1,7 +1,7 @@
 /* Tables as they are printed: in full, or fitted to a terminal. */
 #include "unit.h"
 
-#include "cmd/table.h"
+#include "cli/table.h"
 #include "os/pty.h"
 
 #include <sys/ioctl.h>
