@@ -7,6 +7,7 @@
 
 #include "code/leftover.h"
 
+#include "code/in_way.h"
 #include "code/sparse.h"
 #include "os/file.h"
 
@@ -61,6 +62,28 @@ static bool is_unfinished(const struct leftover *leftover, const char *path)
     return is;
 }
 
+static int fail_changed(const struct leftover *leftover, const char *path, struct err *err)
+{
+    return err_set(err, MAS_CONFLICT, "cannot finish updating '%s': '%s' was changed meanwhile",
+                   leftover->git.tree, path);
+}
+
+/* Fails if something stands where the new commit has a file and the old one has none, and it is not
+ * that file. */
+static int check_new(const struct leftover *leftover, char *const *changes, char *const *not_new,
+                     struct err *err)
+{
+    _cleanup_strv_ char **taken = NULL;
+
+    if (in_way_find(&leftover->git, leftover->old, leftover->new, &taken, err) == -1)
+        return -1;
+    for (char *const *path = taken; path != NULL && *path != NULL; path++)
+        if ((!strv_has(changes, *path) || strv_has(not_new, *path)) &&
+            !is_unfinished(leftover, *path))
+            return fail_changed(leftover, *path, err);
+    return 0;
+}
+
 /* Fails if a file that landing changes is neither as before nor as after it, or if one of these was
  * staged since. */
 static int check_leftover(const struct leftover *leftover, char *const *changes,
@@ -71,9 +94,9 @@ static int check_leftover(const struct leftover *leftover, char *const *changes,
 
     for (char *const *path = changes; path != NULL && *path != NULL; path++)
         if (strv_has(not_old, *path) && strv_has(not_new, *path) && !is_unfinished(leftover, *path))
-            return err_set(err, MAS_CONFLICT,
-                           "cannot finish updating '%s': '%s' was changed meanwhile",
-                           leftover->git.tree, *path);
+            return fail_changed(leftover, *path, err);
+    if (check_new(leftover, changes, not_new, err) == -1)
+        return -1;
     if (leftover->git.index != NULL)
         return 0;
     if (list_staged(leftover, leftover->old, &staged_old, err) == -1 ||
