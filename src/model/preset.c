@@ -136,6 +136,7 @@ static const struct member keys[] = {
     {KEY("wall.nested", value_yes, wall.nested)},
     {KEY("mode", value_text, mode)},
     {KEY("plan_mode", value_text, plan_mode)},
+    {KEY("limited", regex, limited)},
     {KEY("offers", offer, offers)},
     {KEY("tools", value_yes, tools)},
     {KEY("tokens", tokens, sums_tokens)},

@@ -110,6 +110,7 @@ struct preset {
     enum policy tool_permission[TOOL_KIND_COUNT]; /* POLICY_UNSET: same as `permission` */
     char *mode; /* mode for its sessions; "" leaves the agent's own */
     char *plan_mode; /* mode in which it carries out an approved plan unasked; "" unknown */
+    char *limited; /* matches its words for a limit of its provider; see config_limited() */
     unsigned offers; /* what mas says that it can do for it */
     bool tools; /* its sessions get the team's tools (mas mcp) */
     bool sums_tokens; /* it tells the tokens of all turns since it opened its session */

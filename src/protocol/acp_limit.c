@@ -10,6 +10,7 @@
 
 #include "protocol/acp_limit_time.h"
 
+#include <regex.h>
 #include <strings.h>
 
 enum {
@@ -23,27 +24,15 @@ enum {
 enum sign { SIGN_LIMIT = 1, SIGN_LOAD = 2 };
 
 /*
- * What providers and agents say, in lower case. Claude: "Claude AI usage limit reached|1712345678",
- * "You've hit your limit · resets 3pm (UTC)", "5-hour limit reached", "API Error: 529
- * {..overloaded_error..}". Codex: "You've hit your usage limit. .. try again in 3 hours 5
- * minutes.", "exceeded retry limit, last status: 429 Too Many Requests", "Selected model is at
- * capacity". Gemini: "RESOURCE_EXHAUSTED", "You exceeded your current quota .. Please retry
- * in 34.07s.", "You have exhausted your capacity on this model. Your quota will reset after
- * 5h12m10s." Copilot: "Sorry, you've hit a rate limit .. Please try again in 2 hours." OpenCode:
- * "AI_APICallError: Too Many Requests", "Provider is overloaded".
+ * What providers say, and programs pass on, in lower case: "Rate limit reached for gpt-x. Please
+ * try again in 1.898s.", "Selected model is at capacity", "RESOURCE_EXHAUSTED", "You exceeded your
+ * current quota .. Please retry in 34.07s.", "AI_APICallError: Too Many Requests".
  */
 static const struct acp_limit_words {
     const char *text;
     enum sign sign;
     bool opens; /* an answer that begins with it is a message of the agent, not of the model */
 } words[] = {
-    {"claude ai usage limit reached", SIGN_LIMIT, true},
-    {"you've hit your", SIGN_LIMIT, true},
-    {"you\xe2\x80\x99ve hit your", SIGN_LIMIT, true},
-    {"-hour limit reached", SIGN_LIMIT, false},
-    {"5-hour limit reached", SIGN_LIMIT, true},
-    {"weekly limit reached", SIGN_LIMIT, true},
-    {"session limit reached", SIGN_LIMIT, true},
     {"usage limit", SIGN_LIMIT, false},
     {"rate limit", SIGN_LIMIT, false},
     {"rate-limit", SIGN_LIMIT, false},
@@ -55,16 +44,9 @@ static const struct acp_limit_words {
     {"resource has been exhausted", SIGN_LIMIT, false},
     {"exceeded your current quota", SIGN_LIMIT, false},
     {"quota exceeded", SIGN_LIMIT, false},
-    {"exhausted your capacity", SIGN_LIMIT, false},
     {"is at capacity", SIGN_LOAD, false},
     {"overloaded", SIGN_LOAD, true},
     {"service unavailable", SIGN_LOAD, false},
-    {"exceeded retry limit, last status", 0, true}, /* the status follows */
-    {"api error: 429", SIGN_LIMIT, true},
-    {"api error: 529", SIGN_LOAD, true},
-    {"api error: 503", SIGN_LOAD, true},
-    {"api error: repeated 529", SIGN_LOAD, true},
-    {"[api error: you exceeded your current quota", SIGN_LIMIT, true},
 };
 
 /* Money is missing: no wait helps. */
@@ -107,6 +89,9 @@ static bool is_one_of(const char *const *list, size_t count, const char *text)
 
 /* What has been found. */
 struct acp_limit_found {
+    regex_t limited; /* the pattern, if `compiled` */
+    bool compiled;
+    bool matched; /* it does; unless there is another sign, too much was used */
     unsigned signs;
     bool unpaid;
     int64_t until_ms; /* the latest time; 0: none */
@@ -114,6 +99,27 @@ struct acp_limit_found {
     int64_t now_ms;
     size_t nodes;
 };
+
+static void compile(struct acp_limit_found *found, const char *limited)
+{
+    found->compiled =
+        limited[0] != '\0' && regcomp(&found->limited, limited, REG_EXTENDED | REG_ICASE) == 0;
+}
+
+static void found_free(struct acp_limit_found *found)
+{
+    if (found->compiled)
+        regfree(&found->limited);
+}
+#define _cleanup_found_ __attribute__((cleanup(found_free)))
+
+/* Returns where the pattern matches first; -1: nowhere. */
+static regoff_t find_limited(const struct acp_limit_found *found, const char *text)
+{
+    regmatch_t match;
+
+    return found->compiled && regexec(&found->limited, text, 1, &match, 0) == 0 ? match.rm_so : -1;
+}
 
 static void add_time(const struct acp_limit_found *found, int64_t when, int64_t *to)
 {
@@ -154,6 +160,7 @@ static void look_at_text(struct acp_limit_found *found, const char *whole)
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (strcasestr(text, words[i].text) != NULL)
             found->signs |= (unsigned)words[i].sign;
+    found->matched = found->matched || find_limited(found, text) != -1;
     found->signs |= sign_of_number(text);
     add_time(found, acp_limit_time_in(text, found->now_ms), &found->until_ms);
 }
@@ -189,16 +196,18 @@ static void look_at_data(struct acp_limit_found *found, const struct json *node,
 
 static bool conclude(const struct acp_limit_found *found, struct acp_limit *ret)
 {
-    *ret = (struct acp_limit){.overloaded = (found->signs & SIGN_LIMIT) == 0,
+    *ret = (struct acp_limit){.overloaded = found->signs == SIGN_LOAD,
                               .until_ms = found->retry_ms > 0 ? found->retry_ms : found->until_ms};
-    return found->signs != 0 && !found->unpaid;
+    return (found->signs != 0 || found->matched) && !found->unpaid;
 }
 
-bool acp_limit_of_error(int64_t code, const char *message, const struct json *data, int64_t now_ms,
-                        struct acp_limit *ret)
+bool acp_limit_of_error(int64_t code, const char *message, const struct json *data,
+                        const char *limited, int64_t now_ms, struct acp_limit *ret)
 {
-    struct acp_limit_found found = {.now_ms = now_ms, .signs = (unsigned)sign_of_status(code)};
+    _cleanup_found_ struct acp_limit_found found = {.now_ms = now_ms,
+                                                    .signs = (unsigned)sign_of_status(code)};
 
+    compile(&found, limited);
     if (message != NULL)
         look_at_text(&found, message);
     look_at_data(&found, data, 0);
@@ -218,14 +227,16 @@ static const char *skip_warnings(const char *text)
     return text;
 }
 
-bool acp_limit_of_answer(const char *text, int64_t now_ms, struct acp_limit *ret)
+bool acp_limit_of_answer(const char *text, const char *limited, int64_t now_ms,
+                         struct acp_limit *ret)
 {
-    struct acp_limit_found found = {.now_ms = now_ms};
-    bool opens = false;
+    _cleanup_found_ struct acp_limit_found found = {.now_ms = now_ms};
 
     text = skip_warnings(text);
     if (strlen(text) > ACP_LIMIT_ANSWER_MAX)
         return false;
+    compile(&found, limited);
+    bool opens = find_limited(&found, text) == 0;
     for (size_t i = 0; i < ARRAY_LEN(words) && !opens; i++)
         opens = words[i].opens && strncasecmp(text, words[i].text, strlen(words[i].text)) == 0;
     if (!opens)

@@ -1,8 +1,9 @@
 /*
  * What agents say when their provider refuses a request because of a rate limit or of too much
  * load, each in its own way: an HTTP status in the error or in its data, a word of a provider's
- * API, or words for a person. All of that is data of a stranger; only the beginning of a text and a
- * bounded part of the data are looked at.
+ * API, or words for a person. What providers say is here. How a program tells it a person is in
+ * presets, and comes as `limited`: an extended regular expression, or "". All that is looked at is
+ * data of a stranger: only the beginning of a text, and a bounded part of the data.
  */
 #pragma once
 
@@ -21,9 +22,10 @@ struct acp_limit {
 };
 
 /* Returns true if an error says so. `data` may be NULL. `now_ms`: ms since 1970. */
-bool acp_limit_of_error(int64_t code, const char *message, const struct json *data, int64_t now_ms,
-                        struct acp_limit *ret);
+bool acp_limit_of_error(int64_t code, const char *message, const struct json *data,
+                        const char *limited, int64_t now_ms, struct acp_limit *ret);
 /* Returns true if an answer is nothing but such a message: some agents end the turn with it. */
-bool acp_limit_of_answer(const char *text, int64_t now_ms, struct acp_limit *ret);
+bool acp_limit_of_answer(const char *text, const char *limited, int64_t now_ms,
+                         struct acp_limit *ret);
 /* Returns true for a stop reason that says so, which no standard knows. */
 bool acp_limit_of_stop(const char *stop_reason);

@@ -443,6 +443,16 @@ const struct preset *config_preset(const struct config *config, const char *name
     return NULL;
 }
 
+char *config_limited(const struct config *config)
+{
+    _cleanup_str_ struct str all = STR_INIT;
+
+    for (size_t i = 0; i < config->preset_count; i++)
+        if (config->presets[i].limited[0] != '\0')
+            str_addf(&all, "%s(%s)", all.len > 0 ? "|" : "", config->presets[i].limited);
+    return mem_dup(all.len > 0 ? all.data : "");
+}
+
 int config_hint_presets(const struct config *config, struct err *err)
 {
     _cleanup_str_ struct str names = STR_INIT;

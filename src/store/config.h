@@ -78,6 +78,9 @@ const struct preset *config_agent_preset(const struct config *config, const stru
 /* Returns its name, which there need not be. */
 const char *config_agent_preset_name(const struct config *config, const struct team *team,
                                      const struct agent *agent);
+/* Returns a pattern that matches if `limited` of any preset does, as the same program can run under
+ * many names and ask many providers. "" if no preset has one. The caller frees it. */
+char *config_limited(const struct config *config);
 /* Adds a hint that lists the known presets to the error for an unknown preset. Returns -1. */
 int config_hint_presets(const struct config *config, struct err *err);
 

@@ -166,6 +166,20 @@ is_told() { [[ $(of solo .untilMs) =~ ^[1-9][0-9]*$ ]]; }
     [ $(($(of solo .untilMs) - $(now_ms))) -lt 11200000 ]
 }
 
+@test "a preset says in which words a program tells of a limit" {
+    retry 1s
+    limited 'text:The purse is empty; try again in 3 hours'
+    run_acp "--limited $T/limit" 'limited = (purse|jar) is empty'
+    eventually state_is solo idle
+    tell CW-ONE # the words are not at the beginning of the answer
+    state_is solo idle
+    limited 'text:Purse is empty; try again in 3 hours'
+    "$MAS" ask --no-wait "$ID" solo CW-TWO >/dev/null
+    eventually state_is solo limited
+    [[ $(notes) == *"a limit of the provider: Purse is empty"* ]]
+    is_told
+}
+
 @test "another error is no limit, and fails the prompt as before" {
     limited_agent 1s 'error:the context has 429 lines'
     tell CW-ONE

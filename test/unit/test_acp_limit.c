@@ -1,9 +1,42 @@
-#include "unit.h"
+#include "root.h"
 
 #include "base/time.h"
+#include "os/file.h"
+#include "os/path.h"
 #include "protocol/acp_limit.h"
+#include "store/config.h"
 
 static const int64_t now = INT64_C(1795000000000); /* 2026-11-18T11:06:40Z */
+
+/* Returns the pattern of a root with the shipped presets, and these lines in its mas.ini. */
+static char *limited_of(const char *settings)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_root_ struct root root = ROOT_INIT;
+    _cleanup_config_ struct config config = CONFIG_INIT;
+    _cleanup_free_ char *exe = path_exe_dir();
+    _cleanup_free_ char *presets = mem_printf("%s/../../../" ROOT_PRESETS, exe);
+    _cleanup_free_ char *text = NULL;
+    struct err err = ERR_INIT;
+    size_t len = 0;
+
+    CHECK(root_make(&place, &root) && place_put(place.dir, ROOT_SETTINGS, settings));
+    CHECK(file_read(AT_FDCWD, presets, 1 << 20, &text, &len, &err) == 0 &&
+          mkdirat(place.dir, ROOT_TEMPLATES, 0700) == 0 &&
+          place_put(place.dir, ROOT_PRESETS, text) &&
+          config_load(&root, true, &config, NULL, &err) == 0);
+    return config_limited(&config);
+}
+
+/* The pattern of the shipped presets. */
+static const char *limited(void)
+{
+    static char *shipped;
+
+    if (shipped == NULL)
+        shipped = limited_of("");
+    return shipped;
+}
 
 static bool of_error(int64_t code, const char *message, const char *data, struct acp_limit *ret)
 {
@@ -12,7 +45,12 @@ static bool of_error(int64_t code, const char *message, const char *data, struct
 
     if (data != NULL && json_parse(data, strlen(data), 1 << 20, &json, &err) == -1)
         abort();
-    return acp_limit_of_error(code, message, json, now, ret);
+    return acp_limit_of_error(code, message, json, limited(), now, ret);
+}
+
+static bool of_answer(const char *text, int64_t now_ms, struct acp_limit *ret)
+{
+    return acp_limit_of_answer(text, limited(), now_ms, ret);
 }
 
 TEST(limits_are_known)
@@ -114,25 +152,67 @@ TEST(an_answer_is_one_only_if_it_is_nothing_else)
     struct acp_limit limit;
     _cleanup_str_ struct str longer = STR_INIT;
 
-    CHECK(acp_limit_of_answer("API Error: 529 overloaded_error", now, &limit) && limit.overloaded);
-    CHECK(acp_limit_of_answer("\nYou've hit your limit, resets 11:40 AM (UTC)", now, &limit));
+    CHECK(of_answer("API Error: 529 overloaded_error", now, &limit) && limit.overloaded);
+    CHECK(of_answer("\nYou've hit your limit, resets 11:40 AM (UTC)", now, &limit));
     CHECK_INT(limit.until_ms - now, 2000000);
-    CHECK(acp_limit_of_answer("exceeded retry limit, last status: 429 Too Many Requests\n\n", now,
-                              &limit) &&
+    CHECK(of_answer("exceeded retry limit, last status: 429 Too Many Requests\n\n", now, &limit) &&
           !limit.overloaded);
-    CHECK(acp_limit_of_answer("Warning: no metadata.\n\nWarning: old.\n\n"
-                              "exceeded retry limit, last status: 529",
-                              now, &limit) &&
+    CHECK(of_answer("Warning: no metadata.\n\nWarning: old.\n\n"
+                    "exceeded retry limit, last status: 529",
+                    now, &limit) &&
           limit.overloaded);
-    CHECK(!acp_limit_of_answer("exceeded retry limit, last status: 500 Internal", now, &limit));
-    CHECK(!acp_limit_of_answer("Warning: too many requests may follow", now, &limit));
-    CHECK(!acp_limit_of_answer("I have written a test for the API Error: 529", now, &limit));
-    CHECK(!acp_limit_of_answer("The rate limit is 5", now, &limit));
+    CHECK(!of_answer("exceeded retry limit, last status: 500 Internal", now, &limit));
+    CHECK(!of_answer("Warning: too many requests may follow", now, &limit));
+    CHECK(!of_answer("I have written a test for the API Error: 529", now, &limit));
+    CHECK(!of_answer("The rate limit is 5", now, &limit));
     str_add(&longer, "Overloaded");
     while (longer.len <= ACP_LIMIT_ANSWER_MAX)
         str_addc(&longer, '.');
-    CHECK(!acp_limit_of_answer(longer.data, now, &limit));
+    CHECK(!of_answer(longer.data, now, &limit));
     CHECK(acp_limit_of_stop("rate_limit") && !acp_limit_of_stop("end_turn"));
+}
+
+/* What agents say is data: without presets nobody knows it, and with one of their own they do. */
+TEST(a_preset_adds_words)
+{
+    static const char purse[] = "[preset x]\nlimited = (purse|jar) is empty\n";
+    static const char jars[] = "[preset x]\nlimited = jars\n[preset y]\nlimited = a|b\n";
+    static const struct {
+        const char *settings; /* NULL: no preset at all */
+        const char *words;
+        bool answer, error;
+    } cases[] = {
+        {NULL, "You've hit your limit", false, false},
+        {NULL, "Overloaded", true, true},
+        {"", "You've hit your limit", true, true},
+        {"", "Sorry: you\xe2\x80\x99ve hit your limit", false, true},
+        {"", "12-hour limit reached", true, true},
+        {"", "exceeded retry limit, last status: 500", false, false},
+        {"", "You have exhausted your capacity", true, true},
+        {"", "The purse is empty", false, false},
+        {purse, "Purse is empty, resets 11:40 AM (UTC)", true, true},
+        {purse, "The purse is empty", false, true},
+        {purse, "You've hit your limit", true, true},
+        {purse, "JAR IS EMPTY. Credit balance is too low", false, false},
+        {jars, "Jars", true, true},
+        {jars, "Both", true, true},
+        {jars, "xyz", false, false},
+    };
+    struct acp_limit limit;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *words = cases[i].words;
+        _cleanup_free_ char *pattern =
+            cases[i].settings != NULL ? limited_of(cases[i].settings) : mem_dup("");
+        bool answer = acp_limit_of_answer(words, pattern, now, &limit);
+        CHECK_STR(answer == cases[i].answer ? "" : words, "");
+        CHECK(!answer || limit.overloaded == (strcmp(words, "Overloaded") == 0));
+        CHECK(!answer || (limit.until_ms > 0) == (strstr(words, "resets") != NULL));
+        CHECK_STR(acp_limit_of_error(-32603, words, NULL, pattern, now, &limit) == cases[i].error
+                      ? ""
+                      : words,
+                  "");
+    }
 }
 
 static int64_t stamp(const char *text)
@@ -210,7 +290,7 @@ TEST(a_zone_in_the_words_counts)
         struct acp_limit limit = {.until_ms = -1};
         (void)setenv("TZ", zone, 1);
         tzset();
-        CHECK(acp_limit_of_answer(text, stamp(phrases[at].now), &limit));
+        CHECK(of_answer(text, stamp(phrases[at].now), &limit));
         if (limit.until_ms != (until != NULL ? stamp(until) : 0))
             printf("# TZ=%s: %s\n", zone, phrases[at].resets);
         CHECK_INT(limit.until_ms, until != NULL ? stamp(until) : 0);
@@ -239,7 +319,7 @@ TEST(without_a_zone_it_is_that_of_this_machine)
         struct acp_limit limit = {.until_ms = -1};
         (void)setenv("TZ", phrases[i].zone, 1);
         tzset();
-        CHECK(acp_limit_of_answer(text, stamp("2026-01-15T03:09:20Z"), &limit));
+        CHECK(of_answer(text, stamp("2026-01-15T03:09:20Z"), &limit));
         if (limit.until_ms != stamp(phrases[i].until))
             printf("# TZ=%s: %s\n", phrases[i].zone, phrases[i].resets);
         CHECK_INT(limit.until_ms, stamp(phrases[i].until));

@@ -57,17 +57,20 @@ static bool is_refused(struct host *host, const struct acp_answer *answer)
     const char *why = answer->message != NULL ? answer->message : "";
     struct acp_limit told = {.until_ms = 0};
     int64_t now = time_epoch_ms();
+    _cleanup_free_ char *limited = NULL;
 
     _Static_assert((int)LIMIT_WORDS_MAX == (int)ACP_LIMIT_ANSWER_MAX, "what is kept is looked at");
     if (!turn->on || turn->cancelled)
         return false;
+    limited = config_limited(&host->config);
     if (answer->ok) {
         bool stop = answer->stop_reason != NULL && acp_limit_of_stop(answer->stop_reason);
-        if (!stop &&
-            (turn->tools.count > 0 || turn->employs || !acp_limit_of_answer(said, now, &told)))
+        if (!stop && (turn->tools.count > 0 || turn->employs ||
+                      !acp_limit_of_answer(said, limited, now, &told)))
             return false;
         why = said[0] != '\0' ? said : answer->stop_reason;
-    } else if (!acp_limit_of_error(answer->code, answer->message, answer->data, now, &told)) {
+    } else if (!acp_limit_of_error(answer->code, answer->message, answer->data, limited, now,
+                                   &told)) {
         return false;
     }
     const struct limit_refusal refusal = {
