@@ -182,6 +182,20 @@ void opening_leave(struct host *host);
 /* Opens a new session. */
 void opening_ask(struct host *host);
 
+/* ---- leave.c */
+/*
+ * Leaves the present session for one of the present query, of which the host has told already.
+ * `turn` is the serial of a turn that was just cut off, 0: none was on. The agent ends that turn
+ * first, and the host hears nothing of it any more; it ends an agent that goes on for 5 s. It
+ * restarts one that has left four sessions which it cannot close, or twenty in all, or whose closed
+ * sessions left more than four programs running. The host drops everything that comes with another
+ * session's id, so nothing from before a clear appears after it. `cleared`: the session is one of a
+ * query that was cleared.
+ */
+void leave_session(struct host *host, int64_t turn, bool cleared);
+/* Goes on after the end of a turn that was cut off (ENDS_TURN). */
+void leave_turn_ended(struct host *host);
+
 /* ---- login.c */
 /* Starts the agent's login on the pane, in place of mas-chat, by the method with this id, or with
  * NULL by the first that is for a terminal. */

@@ -1,8 +1,7 @@
 /*
  * The table at the end is what a host knows of ACP agents; its functions have each part of the
- * conversation do its share. State and note of the agent are worked out from the parts each time.
- * At the end, the turn ends first and the queue is kept, then the process is forgotten, then the
- * parts go.
+ * conversation do its share. At the end, the turn ends first and the queue is kept, then the
+ * process is forgotten, then the parts go.
  */
 
 #include "host/acp/conversation.h"
@@ -12,6 +11,7 @@
 #include "host/acp/turn_side.h"
 #include "host/backend.h"
 #include "host/talk/budget.h"
+#include "host/talk/doing.h"
 #include "host/talk/event.h"
 #include "host/talk/limit.h"
 #include "host/talk/memory.h"
@@ -44,11 +44,6 @@ static bool cancel(struct host *host)
     return true;
 }
 
-static int enter(struct host *host, const char *conversation, struct err *err)
-{
-    return clear_enter_conversation(host, CHOICE_NAMED, conversation, err);
-}
-
 /* Returns the name of the model, as far as it is known. */
 static const char *model(const struct host *host)
 {
@@ -62,6 +57,37 @@ static const char *model(const struct host *host)
             return option->value;
     }
     return set != NULL && set[0] != '\0' ? set : host->agent->model;
+}
+
+static enum agent_state unready(const struct host *host)
+{
+    const struct agent_link *link = &host->conversation->link;
+
+    return link->needs_login                    ? AGENT_WAITING
+           : link->phase.now == PHASE_ENDS_TURN ? AGENT_WORKING
+           : link->phase.now == PHASE_STUCK     ? AGENT_IDLE
+                                                : AGENT_STARTING;
+}
+
+static const char *note(const struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    struct str *tasks = &conversation->tasks.note;
+
+    str_free(tasks);
+    if (tasks_go_on(conversation) && tasks_add_note(conversation, false, tasks))
+        return tasks->data;
+    return conversation->link.trouble;
+}
+
+static void cut_off(struct host *host)
+{
+    const struct turn *turn = &host->talk->turn;
+    const struct agent_link *link = &host->conversation->link;
+
+    steer_drop_all(host);
+    if (turn->on && !turn->cancelled && link->acp != NULL && host->talk->session != NULL)
+        acp_cancel(link->acp, host->talk->session);
 }
 
 static bool is_at_rest(const struct host *host)
@@ -102,10 +128,14 @@ static const struct talk_ops ops = {
     .send = prompt_send_turn,
     .succeeds = resume_prove,
     .cancel = cancel,
-    .enter = enter,
     .model = model,
     .permit = ask_permit,
     .refuse = ask_refuse,
+    .unready = unready,
+    .note = note,
+    .check_mode = settings_check_mode,
+    .cut_off = cut_off,
+    .leave = leave_session,
     .is_at_rest = is_at_rest,
     .is_kept_awake = is_kept_awake,
     .keep_session = resume_keep_session,
@@ -173,29 +203,6 @@ static void close_conversation(struct host *host)
 
 /* ---- its state */
 
-static enum agent_state state(const struct host *host)
-{
-    const struct conversation *conversation = host->conversation;
-    const struct talk *talk = host->talk;
-    enum phase phase = conversation->link.phase.now;
-
-    if (host->child.phase != CHILD_RUNS)
-        return conversation->link.needs_login ? AGENT_WAITING : host->child.rest;
-    if (talk->permissions.count > 0 || conversation->link.needs_login)
-        return AGENT_WAITING;
-    if (talk->turn.on || phase == PHASE_ENDS_TURN)
-        return AGENT_WORKING;
-    if (phase == PHASE_READY && limit_is_on(talk))
-        return AGENT_LIMITED;
-    if (phase == PHASE_READY)
-        return talk->spending.paused[0] != '\0' ? AGENT_PAUSED
-               : turns_are_waited_for(talk)     ? AGENT_IDLE
-               : talk->queue.count > 0          ? AGENT_WORKING
-               : tasks_go_on(conversation)      ? AGENT_WORKING
-                                                : AGENT_IDLE;
-    return phase == PHASE_STUCK ? AGENT_IDLE : AGENT_STARTING;
-}
-
 /* Returns how the present session learned what was said before; "" without a session. */
 static const char *continuity(const struct conversation *conversation)
 {
@@ -206,50 +213,17 @@ static const char *continuity(const struct conversation *conversation)
                : "";
 }
 
-/* Returns what the agent waits for, why it cannot go on, or what works beside its turn; "". */
-static const char *note(const struct host *host)
-{
-    struct conversation *conversation = host->conversation;
-    const struct talk *talk = host->talk;
-    struct str *tasks = &conversation->tasks.note;
-
-    if (talk->permissions.count > 0)
-        return talk->permissions.open[0].title;
-    if (limit_is_on(talk))
-        return talk->limit.note;
-    if (turns_are_waited_for(talk))
-        return talk->turns.note;
-    if (!talk->turn.on && talk->spending.paused[0] != '\0')
-        return talk->spending.paused;
-    str_free(tasks);
-    if (tasks_go_on(conversation) && tasks_add_note(conversation, false, tasks))
-        return tasks->data;
-    return conversation->link.trouble;
-}
-
 static void fill_status(const struct host *host, struct agent_status *ret)
 {
-    struct conversation *conversation = host->conversation;
+    const struct conversation *conversation = host->conversation;
     const char *title = conversation->offered.title;
 
     ret->acp = true;
-    (void)snprintf(ret->conversation, sizeof ret->conversation, "%s",
-                   conversation->talk.memory.place.conversation);
     ret->continuity = (char *)(uintptr_t)continuity(conversation);
     ret->title = (char *)(uintptr_t)(title != NULL ? title : "");
     if (host->child.phase == CHILD_RUNS)
         ret->note = (char *)(uintptr_t)conversation->link.printed.notice;
-    ret->usage = conversation->talk.spending.usage;
-    if (note(host)[0] != '\0')
-        ret->note = (char *)(uintptr_t)note(host);
-    if (ret->state == AGENT_LIMITED) {
-        ret->until_ms = conversation->talk.limit.until_ms;
-        ret->retry_ms = ret->until_ms == 0 ? conversation->talk.limit.due_ms : 0;
-    }
-    if (conversation->talk.permissions.count == 0)
-        return;
-    ret->permission = (char *)(uintptr_t)conversation->talk.permissions.open[0].id;
-    ret->asks = conversation->talk.permissions.open[0].title;
+    doing_fill(host, ret);
 }
 
 /* ---- the process */
@@ -451,7 +425,7 @@ const struct backend backend_acp = {
     .last_lines = last_lines,
     .queued = queued,
     .fail_queue = fail_queue,
-    .state = state,
+    .state = doing_state,
     .fill_status = fill_status,
     .say = say,
     .note = note_in_history,

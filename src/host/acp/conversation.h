@@ -19,9 +19,8 @@
  *     chat          chat.c        the pane: mas-chat, or plain lines
  *
  * Some files own no part. update.c and tool.c read what the agent says, ask.c what it asks, which
- * may be a plan. prompt.c sends prompts. request.c answers the clients' requests, clear.c clears the
- * context and changes the conversation, opening.c opens the agent's sessions and leaves them, and
- * login.c has the pane while a person logs in. conversation.c makes all of this, is called by the
+ * may be a plan. prompt.c sends prompts. request.c answers the clients' requests, opening.c opens the
+ * agent's sessions and closes them, leave.c goes from one to the next, and login.c has the pane while a person logs in. conversation.c makes all of this, is called by the
  * loop, and has what a talk asks of its agent; nothing here waits. What these files do for each
  * other is in agent_side.h (the agent: its process and its sessions) and in turn_side.h (what is
  * asked and said). No two of them call each other.
@@ -59,7 +58,7 @@ enum {
  * The agent's process. `acp` exists while it runs, and the phase is not OFF then.
  * host->talk->session is also one that is being resumed or loaded; resume.c and opening.c set it.
  * Whoever enters a phase makes the request that the phase waits for. resume.c sets program and
- * needs_login, opening.c counts the sessions that it leaves, and clear.c the programs that those
+ * needs_login, opening.c counts the sessions that it leaves, and leave.c the programs that those
  * leave behind.
  */
 struct agent_link {

@@ -92,7 +92,7 @@ static void turn_answer(struct host *host, const struct acp_answer *answer)
     }
     if (phase->now == PHASE_ENDS_TURN) {
         if (answer->serial == phase->serial)
-            clear_turn_ended(host);
+            leave_turn_ended(host);
         return;
     }
     if (!turn->on || answer->serial != turn->serial || is_refused(host, answer))

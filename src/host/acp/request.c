@@ -12,10 +12,12 @@
 #include "host/acp/conversation.h"
 #include "host/acp/turn_side.h"
 #include "host/talk/budget.h"
+#include "host/talk/clear.h"
 #include "host/talk/event.h"
 #include "host/talk/limit.h"
 #include "host/talk/memory.h"
 #include "host/talk/permission.h"
+#include "host/talk/query.h"
 #include "host/talk/queue.h"
 #include "host/talk/said.h"
 #include "host/talk/sleep.h"
@@ -102,7 +104,7 @@ static int change_first(struct host *host, const struct frame *frame, struct err
     const char *id = NULL;
     enum conversation_choice choice = choice_of(frame, &id);
 
-    if (choice == CHOICE_CURRENT || clear_change_conversation(host, choice, id, err) == 0)
+    if (choice == CHOICE_CURRENT || query_change(host, choice, id, err) == 0)
         return 0;
     return err->code == MAS_NOT_FOUND
                ? err_hint(err, "list them with: mas history --queries %s %s",

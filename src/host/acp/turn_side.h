@@ -113,44 +113,6 @@ bool tool_describe(const struct host *host, struct asked_permission *permission,
 /* Handles an update of the agent, in a turn and outside of one. */
 void update_handle(struct host *host, const struct acp_update *update);
 
-/* ---- clear.c */
-/*
- * A clear:
- *
- * 1. Tell the agent to end the running turn; for mas it has ended.
- * 2. One transaction: the query ends with its agent sessions, waiting prompts end as cleared, the
- *    next query begins, --then is its first prompt.
- * 3. Tell the waiting clients (`cancelled`, `cleared`), the listeners, and the client that asked
- *    for the clear.
- * 4. When the turn has ended in the agent too, close its session and get a new one; there is
- *    nothing to resume. The host ends an agent that goes on for 5 s. It restarts an agent that has
- *    left four sessions which it cannot close, or twenty in all, or whose closed sessions left more
- *    than four programs running.
- *
- * Killed before 2, nothing was cleared and nothing reported. Killed after it, the next start finds
- * the new query. The host drops everything that comes with another session's id, so nothing from
- * before 2 appears after it.
- */
-struct clear_options {
-    const char *reason; /* "clear", "plan" */
-    const char *mode; /* NULL: as it is */
-    const char *then_text; /* NULL: no first prompt */
-    size_t then_len;
-    const char *from;
-    char *const *tags;
-};
-/* Begins the next query. *ret_then is the number of its first prompt, 0: none. */
-int clear_context(struct host *host, const struct clear_options *options, int64_t *ret_then,
-                  struct err *err);
-/* Changes the conversation. Fails with MAS_CONFLICT if prompts are at work or wait. */
-int clear_change_conversation(struct host *host, enum conversation_choice choice, const char *id,
-                              struct err *err);
-/* Changes to the conversation of the next prompt, while others wait behind it. */
-int clear_enter_conversation(struct host *host, enum conversation_choice choice, const char *id,
-                             struct err *err);
-/* Goes on after the end of a turn that was cut off (ENDS_TURN). */
-void clear_turn_ended(struct host *host);
-
 /* ---- ask.c */
 /* Handles a request for a permission: answers by the preset's policy, or asks the clients. */
 void ask_permission(struct host *host, const struct acp_permission *request);

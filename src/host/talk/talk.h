@@ -12,7 +12,10 @@
  *     turn         said.h        what the agent says and does in the turn, or by itself
  *     permissions  permission.h  what a person is asked
  *     sleep        sleep.h       what keeps the agent awake, and when it falls asleep
+ *     -            query.h       which conversation and query it is in
  *     turn         turn.h        the prompt at work, and what holds it back
+ *     -            clear.h       a clear, which begins the next query
+ *     -            doing.h       what the agent does, worked out from the parts each time
  *
  * parts.h makes all of this. No file calls one that is above it, and none knows the kind of agent:
  * what has to be done there it asks by struct talk_ops. The kind calls down.
@@ -41,8 +44,8 @@ struct memory_hooks {
     void (*opened)(struct host *host, bool again);
 };
 
-/* Where the conversation is stored. `place` is valid while `store` is open. Who clears the
- * context changes the place, and who is told of a mode and of options these. */
+/* Where the conversation is stored. `place` is valid while `store` is open. query.c and clear.c
+ * change the place, and who is told of a mode and of options these. */
 struct conversation_memory {
     const struct memory_hooks *hooks;
     struct store *store; /* NULL: it cannot be opened */
@@ -226,8 +229,6 @@ struct talk_ops {
     void (*succeeds)(struct host *host);
     /* Asks it to end the turn, or what goes on without one. Returns false if there is nothing. */
     bool (*cancel)(struct host *host);
-    /* Changes to another conversation, while prompts wait. */
-    int (*enter)(struct host *host, const char *conversation, struct err *err);
     const char *(*model)(const struct host *host); /* its name, as far as it is known */
     /* ---- permissions */
     /* Answers the one at this index, and closes it. Fills in ret->mode. */
@@ -235,6 +236,20 @@ struct talk_ops {
                   const struct verdict *verdict, struct answered_permission *ret, struct err *err);
     /* Refuses one that is not asked any more. */
     void (*refuse)(struct host *host, const struct asked_permission *permission);
+    /* ---- state */
+    /* What it does while it takes no prompts: WAITING for a login, WORKING off a turn that was cut
+     * off, STARTING, or IDLE as it cannot be used. */
+    enum agent_state (*unready)(const struct host *host);
+    /* Returns what works beside its turn, or why it cannot be used; "". */
+    const char *(*note)(const struct host *host);
+    /* ---- another query */
+    /* Fails if it is known not to have the mode. */
+    int (*check_mode)(const struct host *host, const char *mode, struct err *err);
+    /* Has it end its turn, if one is on, and what it was given in it. The turn ends without it. */
+    void (*cut_off)(struct host *host);
+    /* Leaves its session for one of the present query. `turn`: the serial of a turn that was just
+     * cut off, 0: none; `cleared`: what the session knows is to be forgotten. */
+    void (*leave)(struct host *host, int64_t turn, bool cleared);
     /* ---- sleep */
     bool (*is_at_rest)(const struct host *host); /* it is ready, and nothing works beside a turn */
     /* Appends what else keeps it awake, and returns true; false: nothing does. */

@@ -12,6 +12,7 @@
 #include "host/talk/limit.h"
 #include "host/talk/memory.h"
 #include "host/talk/permission.h"
+#include "host/talk/query.h"
 #include "host/talk/queue.h"
 #include "host/talk/said.h"
 #include "host/talk/sleep.h"
@@ -153,7 +154,7 @@ void turn_run(struct host *host)
                 begin_turn(host);
             return;
         }
-        if (talk->ops->enter(host, next->conversation, &err) == 0)
+        if (query_enter(host, next->conversation, &err) == 0)
             continue; /* the host gets a session for it first */
         struct prompt prompt = queue_remove(talk, 0);
         queue_drop(host, &prompt, false, HOST_END_FAILED, err.text);
