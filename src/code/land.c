@@ -105,6 +105,42 @@ static int find_tree(struct landing *landing, struct err *err)
     return err_hint(err, "switch that one to another branch, or name another one with --onto");
 }
 
+/* Finds out whether the old commit has this tree already: what is there in other commits, for
+ * example a squash, is not landed again. */
+static int is_there(const struct git *git, const struct landing *landing, const char *tree,
+                    bool *ret, struct err *err)
+{
+    _cleanup_free_ char *top = mem_printf("%s^{tree}", landing->old);
+    _cleanup_free_ char *text = NULL;
+
+    if (git_text(git, GIT_ARGS("rev-parse", "--verify", top), &text, err) == -1)
+        return -1;
+    *ret = strcmp(text, tree) == 0;
+    return 0;
+}
+
+/* Writes the commit with this tree: a squash of the branch, or a merge of `main`. */
+static int write_tree(const struct git *git, struct landing *landing,
+                      const struct land_options *options, const char *main, const char *tree,
+                      struct err *err)
+{
+    const char *branch = landing->repo->main + strlen("refs/heads/");
+    bool squash = options->way == LAND_SQUASH;
+    _cleanup_free_ char *text = NULL;
+    _cleanup_free_ char *message = options->message != NULL ? mem_dup(options->message)
+                                   : squash                 ? mem_printf("Land %s", branch)
+                                                            : mem_printf("Merge %s", branch);
+    const char *const *args =
+        squash ? GIT_ARGS("commit-tree", tree, "-p", landing->old, "-m", message)
+               : GIT_ARGS("commit-tree", tree, "-p", landing->old, "-p", main, "-m", message);
+
+    if (git_text(git, args, &text, err) == -1)
+        return err_wrap(err, "cannot land '%s'", branch);
+    return git_parse_oid(text, landing->new)
+               ? 0
+               : err_set(err, MAS_FAILED, "git commit-tree printed '%s'", text);
+}
+
 /* Makes the commit to land. result->files is set if there is a conflict. */
 static int make_commit(struct landing *landing, const struct land_options *options,
                        struct land_result *result, struct err *err)
@@ -114,9 +150,9 @@ static int make_commit(struct landing *landing, const struct land_options *optio
     const char *branch = repo->main + strlen("refs/heads/");
     _cleanup_free_ char *counts = NULL;
     _cleanup_free_ char *main = NULL;
-    _cleanup_free_ char *text = NULL;
     char tree[GIT_OID_TEXT];
     char *tab = NULL;
+    bool there = false;
 
     if (git_text(&git, GIT_ARGS("rev-parse", "--verify", repo->main), &main, err) == -1)
         return -1;
@@ -141,33 +177,18 @@ static int make_commit(struct landing *landing, const struct land_options *optio
     }
     strv_free(result->files);
     result->files = NULL;
-    /* what is there in other commits, for example a squash, is not landed again */
-    _cleanup_free_ char *top = mem_printf("%s^{tree}", landing->old);
-    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", top), &text, err) == -1)
+    if (is_there(&git, landing, tree, &there, err) == -1)
         return -1;
-    if (strcmp(text, tree) == 0) {
+    if (there) {
         result->commits = 0;
         memcpy(landing->new, landing->old, sizeof landing->new);
         return 0;
     }
-    free(text);
-    text = NULL;
     if (options->way == LAND_REBASE)
         return replay(&git, landing->old, main, landing->new, result->at, &result->files, err) == -1
                    ? err_wrap(err, "cannot land '%s'", branch)
                    : 0;
-    _cleanup_free_ char *message = options->message != NULL      ? mem_dup(options->message)
-                                   : options->way == LAND_SQUASH ? mem_printf("Land %s", branch)
-                                                                 : mem_printf("Merge %s", branch);
-    const char *const *args =
-        options->way == LAND_SQUASH
-            ? GIT_ARGS("commit-tree", tree, "-p", landing->old, "-m", message)
-            : GIT_ARGS("commit-tree", tree, "-p", landing->old, "-p", main, "-m", message);
-    if (git_text(&git, args, &text, err) == -1)
-        return err_wrap(err, "cannot land '%s'", branch);
-    return git_parse_oid(text, landing->new)
-               ? 0
-               : err_set(err, MAS_FAILED, "git commit-tree printed '%s'", text);
+    return write_tree(&git, landing, options, main, tree, err);
 }
 
 static int write_journal(const struct landing *landing, struct err *err)

@@ -91,74 +91,60 @@ static int check(const struct entry_options *options, struct err *err)
     return 0;
 }
 
+enum { READ = 256, WRITE, DEVICE, NETWORK, NESTED, REQUIRE, PROBE, TTY, KEEP, INIT, ENVIRONMENT };
+static const struct option known[] = {
+    {"read", required_argument, NULL, READ},
+    {"write", required_argument, NULL, WRITE},
+    {"device", required_argument, NULL, DEVICE},
+    {"network", required_argument, NULL, NETWORK},
+    {"nested", no_argument, NULL, NESTED},
+    {"require", required_argument, NULL, REQUIRE},
+    {"probe", no_argument, NULL, PROBE},
+    {"tty", no_argument, NULL, TTY},
+    {"keep", required_argument, NULL, KEEP},
+    {"init", required_argument, NULL, INIT},
+    {"environment", required_argument, NULL, ENVIRONMENT},
+    {NULL, 0, NULL, 0},
+};
+
+/* Takes one of the known options. */
+static int take(int option, const char *value, struct entry_options *ret, struct err *err)
+{
+    switch (option) {
+    case NETWORK:
+        return parse_network(value, ret, err);
+    case NESTED:
+        ret->filter.nested = true;
+        return 0;
+    case REQUIRE:
+        return parse_parts(value, &ret->required, err);
+    case PROBE:
+        ret->probe = true;
+        return 0;
+    case TTY:
+        ret->tty = true;
+        return 0;
+    case KEEP:
+        return parse_fd(value, &ret->keep, err);
+    case INIT:
+        return parse_fd(value, &ret->init, err);
+    case ENVIRONMENT:
+        return parse_fd(value, &ret->environment, err);
+    default:
+        add_path(&ret->landlock, (enum landlock_access)(option - READ), value);
+        return 0;
+    }
+}
+
 int options_parse(int argc, char **argv, struct entry_options *ret, struct err *err)
 {
-    enum {
-        READ = 256,
-        WRITE,
-        DEVICE,
-        NETWORK,
-        NESTED,
-        REQUIRE,
-        PROBE,
-        TTY,
-        KEEP,
-        INIT,
-        ENVIRONMENT
-    };
-    static const struct option known[] = {
-        {"read", required_argument, NULL, READ},
-        {"write", required_argument, NULL, WRITE},
-        {"device", required_argument, NULL, DEVICE},
-        {"network", required_argument, NULL, NETWORK},
-        {"nested", no_argument, NULL, NESTED},
-        {"require", required_argument, NULL, REQUIRE},
-        {"probe", no_argument, NULL, PROBE},
-        {"tty", no_argument, NULL, TTY},
-        {"keep", required_argument, NULL, KEEP},
-        {"init", required_argument, NULL, INIT},
-        {"environment", required_argument, NULL, ENVIRONMENT},
-        {NULL, 0, NULL, 0},
-    };
     int option;
     int rc = 0;
 
     opterr = 0;
-    while (rc == 0 && (option = getopt_long(argc, argv, "+", known, NULL)) != -1) {
-        switch (option) {
-        case READ:
-        case WRITE:
-        case DEVICE:
-            add_path(&ret->landlock, (enum landlock_access)(option - READ), optarg);
-            break;
-        case NETWORK:
-            rc = parse_network(optarg, ret, err);
-            break;
-        case NESTED:
-            ret->filter.nested = true;
-            break;
-        case REQUIRE:
-            rc = parse_parts(optarg, &ret->required, err);
-            break;
-        case PROBE:
-            ret->probe = true;
-            break;
-        case TTY:
-            ret->tty = true;
-            break;
-        case KEEP:
-            rc = parse_fd(optarg, &ret->keep, err);
-            break;
-        case INIT:
-            rc = parse_fd(optarg, &ret->init, err);
-            break;
-        case ENVIRONMENT:
-            rc = parse_fd(optarg, &ret->environment, err);
-            break;
-        default:
-            rc = err_set(err, MAS_USAGE, "cannot use '%s': " USAGE, argv[optind - 1]);
-        }
-    }
+    while (rc == 0 && (option = getopt_long(argc, argv, "+", known, NULL)) != -1)
+        rc = option >= READ ? take(option, optarg, ret, err)
+                            : err_set(err, MAS_USAGE, "cannot use '%s': " USAGE, argv[optind - 1]);
     ret->program = argv + optind;
     return rc == 0 ? check(ret, err) : -1;
 }

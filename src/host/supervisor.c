@@ -270,6 +270,18 @@ __attribute__((noreturn)) static void do_job(const struct supervisor_spec *spec,
     _exit(0);
 }
 
+/* Closes all other descriptors: a terminal that is open here would hide its hang-up. */
+static void keep_own(struct supervision *self)
+{
+    int *const own[] = {&self->host, &self->signals, &self->part.dir, &self->client, &self->told};
+    int next = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (*own[i] != -1)
+            *own[i] = dup2(*own[i], next++);
+    proc_close_from((unsigned)next);
+}
+
 /* Runs in the supervisor's process. */
 __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *spec, int host,
                                                         int slave)
@@ -287,7 +299,6 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
         .times = spec->times,
         .order = {.times = spec->times}};
     struct proc_bounds bounds = PROC_BOUNDS_INIT;
-    int next = 2;
     sigset_t mask;
 
     proc_set_name(spec->is_operator ? SUPERVISOR_NAME_OPERATOR : SUPERVISOR_NAME);
@@ -310,17 +321,7 @@ __attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *
     else
         self.agent = start(spec, slave, &bounds, &self.told);
     int error = errno;
-    /* closes all other descriptors: a terminal that is open here would hide its hang-up */
-    int low = dup2(host, 0);
-    self.signals = dup2(self.signals, 1);
-    if (self.part.dir != -1)
-        self.part.dir = dup2(self.part.dir, next++);
-    if (self.client != -1)
-        self.client = dup2(self.client, next++);
-    if (self.told != -1)
-        self.told = dup2(self.told, next++);
-    proc_close_from((unsigned)next);
-    self.host = low;
+    keep_own(&self);
     if (self.agent == -1) {
         cgroup_part_drop(&self.part);
         answer(&self, 0, error);

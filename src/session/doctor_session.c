@@ -357,12 +357,64 @@ static void check_modes(struct doctor *doctor, int dir, const char *id, bool is_
     }
 }
 
+/* Locks a workspace as the view saw it. Returns -1, and tells why it is not checked, if that is not
+ * possible. */
+static int lock_session(struct doctor *doctor, const struct view *view, int dir)
+{
+    const char *id = view->row.id;
+    _cleanup_close_ int lock = -1;
+    struct err why = ERR_INIT;
+    struct stat st;
+    const char *fault = workspace_lock_fault(dir);
+    if (fault != NULL) {
+        _cleanup_free_ char *what = mem_printf("%s is %s", WORKSPACE_LOCK, fault);
+        int rc = doctor->fix ? workspace_clear_lock(doctor->root, dir, &why) : 0;
+        doctor_mend(doctor, id, what, rc, &why);
+        if (!doctor->fix || rc == -1)
+            return -1;
+    }
+    if (owner_lock(doctor->root, dir, id, LOCK_TRY, "check", &lock, NULL, &why) == -1) {
+        if (why.code == MAS_CONFLICT)
+            doctor_add(doctor, FINDING_NOTE, id, "it is busy and was not checked: %s", why.text);
+        else
+            doctor_add(doctor, FINDING_HAND, id, "cannot lock it: %s", why.text);
+        return -1;
+    }
+    if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        st.st_ino != view->metadata) {
+        doctor_add(doctor, FINDING_NOTE, id, "it changed during the check and was left alone");
+        return -1;
+    }
+    return TAKE_FD(lock);
+}
+
+/* Loads .session, which is written anew if it is damaged. Returns false, with a finding, if there
+ * is none to be read. */
+static bool load_session(struct doctor *doctor, const struct view *view, int dir,
+                         struct session *ret)
+{
+    const char *id = view->row.id;
+    _cleanup_str_ struct str what = STR_INIT;
+    struct err why = ERR_INIT;
+    struct err failed = ERR_INIT;
+
+    if (session_load(doctor->root, dir, id, ret, &why) == 0)
+        return true;
+    if (why.code != MAS_DAMAGED) {
+        doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
+        return false;
+    }
+    str_add(&what, why.text);
+    int rc = doctor_rebuild_session(doctor, dir, view, &what, &failed);
+    doctor->rows_wrong = true;
+    doctor_mend(doctor, id, what.data, rc, &failed);
+    return doctor->fix && rc == 0 && session_load(doctor->root, dir, id, ret, &why) == 0;
+}
+
 void doctor_check_session(struct doctor *doctor, const struct view *view)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     struct err why = ERR_INIT;
-    _cleanup_close_ int lock = -1;
-    struct stat st;
     const char *id = view->row.id;
     _cleanup_close_ int dir = workspace_open(doctor->root, id);
 
@@ -376,44 +428,15 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
         doctor_add(doctor, FINDING_NOTE, id, "it belongs to %s and was not checked", view->machine);
         return;
     }
-    const char *fault = workspace_lock_fault(dir);
-    if (fault != NULL) {
-        _cleanup_free_ char *what = mem_printf("%s is %s", WORKSPACE_LOCK, fault);
-        int rc = doctor->fix ? workspace_clear_lock(doctor->root, dir, &why) : 0;
-        doctor_mend(doctor, id, what, rc, &why);
-        if (!doctor->fix || rc == -1)
-            return;
-    }
-    if (owner_lock(doctor->root, dir, id, LOCK_TRY, "check", &lock, NULL, &why) == -1) {
-        if (why.code == MAS_CONFLICT)
-            doctor_add(doctor, FINDING_NOTE, id, "it is busy and was not checked: %s", why.text);
-        else
-            doctor_add(doctor, FINDING_HAND, id, "cannot lock it: %s", why.text);
+    _cleanup_close_ int lock = lock_session(doctor, view, dir);
+    if (lock == -1)
         return;
-    }
-    if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        st.st_ino != view->metadata) {
-        doctor_add(doctor, FINDING_NOTE, id, "it changed during the check and was left alone");
-        return;
-    }
     bool is_shared = placement_is_shared(view->row.mode);
     check_modes(doctor, dir, id, is_shared);
     if (is_shared && !view->migrating)
         check_shared(doctor, id);
-    if (session_load(doctor->root, dir, id, &session, &why) == -1) {
-        if (why.code != MAS_DAMAGED) {
-            doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
-            return;
-        }
-        struct err failed = ERR_INIT;
-        _cleanup_str_ struct str what = STR_INIT;
-        str_add(&what, why.text);
-        int rc = doctor_rebuild_session(doctor, dir, view, &what, &failed);
-        doctor->rows_wrong = true;
-        doctor_mend(doctor, id, what.data, rc, &failed);
-        if (!doctor->fix || rc == -1 || session_load(doctor->root, dir, id, &session, &why) == -1)
-            return;
-    }
+    if (!load_session(doctor, view, dir, &session))
+        return;
     doctor_check_left(doctor, id, dir, WORKSPACE_SESSION ".new");
     doctor_check_left(doctor, id, dir, WORKSPACE_CONFIG ".new");
     check_config(doctor, dir, &session);

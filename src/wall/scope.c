@@ -49,11 +49,34 @@ static bool is_below_manager(void)
     return path != NULL && strstr(path, manager) != NULL;
 }
 
+/* Runs busctl with these arguments. */
+static int call_manager(const char *const *argv, const char *path, struct err *err)
+{
+    _cleanup_free_ char *busctl = path_find_program("busctl", path, AT_FDCWD);
+    const struct proc_spec spec = {.file = busctl,
+                                   .argv = (char *const *)(uintptr_t)argv,
+                                   .cwd = -1,
+                                   .output_max = OUTPUT_MAX,
+                                   .timeout_ms = BUSCTL_MS,
+                                   .bound = true};
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
+
+    if (busctl == NULL)
+        return err_set(err, MAS_FAILED, "there is no busctl to ask systemd for a cgroup");
+    if (proc_capture(&spec, &result, err) == -1)
+        return -1;
+    if (result.status == 0)
+        return 0;
+    const char *said = str_text(&result.err);
+    str_add_visible(&text, said, strcspn(said, "\n"));
+    return err_set(err, MAS_FAILED, "systemd gives no cgroup: %s", str_text(&text));
+}
+
 /* Asks a manager for the scope. */
 static int ask(const char *bus, const char *unit, const char *words, const char *path, bool goes_on,
                struct err *err)
 {
-    _cleanup_free_ char *busctl = path_find_program("busctl", path, AT_FDCWD);
     char pid[16];
 
     (void)snprintf(pid, sizeof pid, "%ld", (long)getpid());
@@ -96,26 +119,7 @@ static int ask(const char *bus, const char *unit, const char *words, const char 
     for (size_t i = 0; goes_on && i < ARRAY_LEN(policy); i++)
         argv[n++] = policy[i];
     argv[n] = "0"; /* other units */
-    const struct proc_spec spec = {.file = busctl,
-                                   .argv = (char *const *)(uintptr_t)argv,
-                                   .cwd = -1,
-                                   .output_max = OUTPUT_MAX,
-                                   .timeout_ms = BUSCTL_MS,
-                                   .bound = true};
-    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
-
-    if (busctl == NULL)
-        return err_set(err, MAS_FAILED, "there is no busctl to ask systemd for a cgroup");
-    if (proc_capture(&spec, &result, err) == -1)
-        return -1;
-    int rc = 0;
-    if (result.status != 0) {
-        _cleanup_str_ struct str text = STR_INIT;
-        const char *said = str_text(&result.err);
-        str_add_visible(&text, said, strcspn(said, "\n"));
-        rc = err_set(err, MAS_FAILED, "systemd gives no cgroup: %s", str_text(&text));
-    }
-    return rc;
+    return call_manager(argv, path, err);
 }
 
 /* Waits until this process is in the scope. */
