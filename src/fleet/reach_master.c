@@ -153,9 +153,11 @@ char *reach_last_words(const char *text, size_t len)
     size_t begin = len;
     while (begin > 0 && text[begin - 1] != '\n')
         begin--;
-    if (str_starts(text + begin, "ssh: "))
-        begin += strlen("ssh: ");
     len -= begin;
+    if (len > strlen("ssh: ") && str_starts(text + begin, "ssh: ")) {
+        begin += strlen("ssh: ");
+        len -= strlen("ssh: ");
+    }
     return len > 0 ? mem_dupn(text + begin, str_cut(text + begin, len, WHY_MAX)) : NULL;
 }
 

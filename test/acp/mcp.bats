@@ -272,6 +272,6 @@ END
     tools "$ID" <<'END'
 start()
 words = call("merge")
-assert isinstance(words, str) and "TARGET" in words, words
+assert isinstance(words, str) and "AGENT" in words, words
 END
 }

@@ -3,128 +3,7 @@
  * reason, and what is told of the sessions. Each runs in this process.
  */
 #define UNIT_OWN_MAIN
-#include "root.h"
-
-#include "cmd.h"
-
-#include <sys/mman.h>
-
-enum { OUTPUT_MAX = 1 << 16 };
-
-static struct place place;
-
-/* What a command line came to. */
-struct outcome {
-    int rc;
-    char *output; /* on standard output, with ROOT for the directory of the root */
-    struct err err;
-};
-
-static void outcome_free(struct outcome *outcome)
-{
-    free(outcome->output);
-}
-#define _cleanup_outcome_ __attribute__((cleanup(outcome_free)))
-
-/* Returns the text with ROOT for the directory of the root. */
-static char *without_root(const char *text)
-{
-    struct str to = STR_INIT;
-
-    for (const char *at; (at = strstr(text, place.path)) != NULL; text = at + strlen(place.path)) {
-        str_addn(&to, text, (size_t)(at - text));
-        str_add(&to, "ROOT");
-    }
-    str_add(&to, text);
-    return str_steal(&to);
-}
-
-/* Runs the words behind `mas`, in the quotes of a shell. */
-static struct outcome run(const char *line)
-{
-    const struct cmd_globals globals = {.root = place.path};
-    struct outcome ret = {.rc = -1, .err = ERR_INIT};
-    _cleanup_strv_ char **words = NULL;
-    _cleanup_free_ char *output = NULL;
-    _cleanup_close_ int shown = dup(STDOUT_FILENO);
-    _cleanup_close_ int written = memfd_create("stdout", MFD_CLOEXEC);
-    struct err err = ERR_INIT;
-    int code = MAS_OK;
-    size_t len = 0;
-
-    CHECK(str_split_words(line, &words, &err) == 0);
-    size_t count = strv_len(words);
-    char **argv = mem_alloc((count + 1) * sizeof *argv); /* parsing changes the order */
-    memcpy(argv, words, (count + 1) * sizeof *argv);
-    const struct cmd *cmd = cmd_find(argv[0]);
-    (void)fflush(stdout);
-    (void)dup2(written, STDOUT_FILENO);
-    if (cmd != NULL)
-        ret.rc = cmd_run(cmd, (int)count, argv, &globals, &code, &ret.err);
-    (void)fflush(stdout);
-    (void)dup2(shown, STDOUT_FILENO);
-    free(argv);
-    CHECK(cmd != NULL && lseek(written, 0, SEEK_SET) == 0);
-    CHECK(file_read_stream(written, "stdout", OUTPUT_MAX, &output, &len, &err) == 0);
-    ret.output = without_root(output != NULL ? output : "");
-    return ret;
-}
-
-#define TEAM(windows, team)                                                                        \
-    "{\"template\":\"tp\",\"windows\":[{\"name\":\"w\",\"layout\":\"tiled\",\"agents\":[" windows  \
-    "]}],\"team\":[" team "]}"
-#define AGENT(id, rank)                                                                            \
-    "{\"id\":\"" id "\",\"role\":\"does " id "\",\"rank\":\"" rank "\",\"group\":\"g\"}"
-
-/* "shop" with the agents a and b, "solo" with c. */
-static bool make_sessions(struct root *root)
-{
-    static const struct {
-        const char *id, *tmux, *name, *team;
-    } sessions[] = {{ID(1), "mas-shop", "shop",
-                     TEAM("\"a\",\"b\"", AGENT("a", "meta") "," AGENT("b", "worker"))},
-                    {ID(2), "mas-solo", "solo", TEAM("\"c\"", AGENT("c", "worker"))}};
-
-    for (size_t i = 0; i < ARRAY_LEN(sessions); i++) {
-        _cleanup_session_ struct session session =
-            root_session(sessions[i].id, sessions[i].tmux, sessions[i].name);
-        if (!root_save(root, &session))
-            return false;
-        _cleanup_close_ int dir = workspace_open(root, sessions[i].id);
-        if (!place_put(dir, WORKSPACE_CONFIG, sessions[i].team))
-            return false;
-    }
-    return true;
-}
-
-#define SESSIONS                                                                                   \
-    __attribute__((cleanup(place_leave))) struct place *here = &place;                             \
-    _cleanup_root_ struct root root = ROOT_INIT;                                                   \
-    place = place_make();                                                                          \
-    root_clear_env(here);                                                                          \
-    REQUIRE(root_make(here, &root) && make_sessions(&root))
-
-static void place_leave(struct place **at)
-{
-    place_free(*at);
-}
-
-/* A line that is refused, and how the error begins. */
-struct refused {
-    int code;
-    const char *line, *why;
-};
-
-static void check_refused(const struct refused *lines, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        _cleanup_outcome_ struct outcome got = run(lines[i].line);
-        if (!CHECK_INT(got.rc, -1) || !CHECK_INT(got.err.code, lines[i].code))
-            printf("# mas %s: %s\n", lines[i].line, got.err.text);
-        else if (!str_starts(got.err.text, lines[i].why) && !CHECK_STR(got.err.text, lines[i].why))
-            printf("# mas %s\n", lines[i].line);
-    }
-}
+#include "lines.h"
 
 TEST(options_that_exclude_each_other_are_refused)
 {
@@ -197,7 +76,7 @@ TEST(options_that_exclude_each_other_are_refused)
     };
 
     SESSIONS;
-    REQUIRE(place_put(place.dir, ROOT_SETTINGS,
+    REQUIRE(place_put(ground.dir, ROOT_SETTINGS,
                       "[host m]\nvia = ssh:u@m\n[host p]\nvia = slurm:p\nstore = /nonexistent\n"));
     check_refused(lines, ARRAY_LEN(lines));
 }
@@ -372,20 +251,6 @@ TEST(an_agent_is_told_what_it_may_not_do)
     (void)unsetenv("MAS_SESSION_ID");
 }
 
-/* Lines one after the other, and what they print. */
-struct told {
-    const char *line, *output;
-};
-
-static void check_told(const struct told *lines, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        _cleanup_outcome_ struct outcome got = run(lines[i].line);
-        if (!CHECK_INT(got.rc, 0) || !CHECK_STR(got.output, lines[i].output))
-            printf("# mas %s: %s\n", lines[i].line, got.err.text);
-    }
-}
-
 TEST(sessions_are_listed_and_shown)
 {
     static const struct told lines[] = {
@@ -528,6 +393,34 @@ TEST(tokens_are_made_listed_and_removed)
     CHECK_INT(removed.rc, 0);
     _cleanup_outcome_ struct outcome left = run("serve token list");
     CHECK(strstr(left.output, "\na ") == NULL && strstr(left.output, "\nb ") != NULL);
+}
+
+/* Of very many errors of mas.ini the first ones are shown, and how many more there are. */
+TEST(many_wrong_lines_are_counted)
+{
+    static const struct {
+        int wrong;
+        const char *hint;
+    } cases[] = {{1, ""},
+                 {20, ""},
+                 {21, "1 more errors are not shown"},
+                 {35, "15 more errors are not shown"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        SESSIONS;
+        str_add(&text, "[session]\n");
+        for (int j = 0; j < cases[i].wrong; j++)
+            str_addf(&text, "wrong%d = 1\n", j);
+        CHECK(place_put(ground.dir, ROOT_SETTINGS, text.data));
+        _cleanup_close_ int shown = dup(STDERR_FILENO);
+        _cleanup_close_ int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        (void)dup2(null, STDERR_FILENO);
+        _cleanup_outcome_ struct outcome got = run("config");
+        (void)dup2(shown, STDERR_FILENO);
+        CHECK_INT(got.rc, -1);
+        CHECK_STR(got.err.hint, cases[i].hint);
+    }
 }
 
 int main(void)

@@ -5,7 +5,10 @@
 #include "unit.h"
 
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 static int event(unsigned value)
 {
@@ -144,4 +147,62 @@ TEST(tells_of_ends_and_closed_descriptors)
     (void)close(ends[0]);
     CHECK_INT(loop_wait_for(ends[0], POLLIN, -1), POLLNVAL);
     loop_free(&loop);
+}
+
+/* A process that waits for good, and ends with this output, whose other end is closed then. Returns
+ * the signal that ended it; 0: none within this time. */
+static int ends_with(int output, int *other, void (*handler)(int), int wait_ms)
+{
+    int told[2];
+    int status = 0;
+    char byte;
+
+    CHECK(pipe2(told, O_CLOEXEC) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)signal(SIGPIPE, SIG_IGN); /* what some programs leave to those that they start */
+        fd_closep(other);
+        loop_end_with(output);
+        if (handler != SIG_DFL) {
+            (void)signal(SIGPIPE, handler);
+            (void)signal(SIGHUP, handler);
+        }
+        (void)!write(told[1], "", 1);
+        _exit(loop_wait_for(-1, 0, wait_ms) == 0 ? 7 : 1);
+    }
+    CHECK(read(told[0], &byte, 1) == 1);
+    fd_closep(other);
+    CHECK(waitpid(pid, &status, 0) == pid);
+    (void)close(told[0]);
+    (void)close(told[1]);
+    if (!WIFSIGNALED(status))
+        CHECK_INT(WEXITSTATUS(status), 7);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+TEST(a_process_ends_with_its_output)
+{
+    enum { SOON_MS = 50, NEVER_MS = 60000 };
+    int pipe_of[2], pair[2], file = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    REQUIRE(pipe2(pipe_of, O_CLOEXEC) == 0);
+    CHECK_INT(ends_with(pipe_of[1], &pipe_of[0], SIG_DFL, NEVER_MS), SIGPIPE);
+    (void)close(pipe_of[1]);
+    REQUIRE(pipe2(pipe_of, O_CLOEXEC) == 0); /* that it only reads from */
+    CHECK_INT(ends_with(pipe_of[0], &pipe_of[1], SIG_DFL, SOON_MS), 0);
+    (void)close(pipe_of[0]);
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+    CHECK_INT(ends_with(pair[1], &pair[0], SIG_DFL, NEVER_MS), SIGPIPE);
+    (void)close(pair[1]);
+    REQUIRE(pipe2(pipe_of, O_CLOEXEC) == 0);
+    CHECK_INT(ends_with(pipe_of[1], &pipe_of[0], ignore, SOON_MS), 0);
+    (void)close(pipe_of[1]);
+    int none = -1;
+    CHECK_INT(ends_with(file, &none, SIG_DFL, SOON_MS), 0);
+    (void)close(file);
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    REQUIRE(master != -1 && grantpt(master) == 0 && unlockpt(master) == 0);
+    int terminal = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    CHECK_INT(ends_with(terminal, &master, SIG_DFL, NEVER_MS), SIGHUP);
+    (void)close(terminal);
 }

@@ -417,3 +417,26 @@ TEST(values_of_other_types_are_refused)
                   more == 0);
     }
 }
+
+/* A project's script is allowed by a person at the machine: not from outside. */
+TEST(a_setting_is_let_through_but_not_that_of_a_script)
+{
+    static const struct {
+        const char *words;
+        bool good;
+    } cases[] = {{"set -q -- " ID " private=yes", true}, {"set -q -- " ID " setup=no", true},
+                 {"set -q -- " ID " setup=yes", false},  {"set -q -- " ID " setup=", false},
+                 {"set -q -- " ID " private", false},    {"set -q -- " ID " setup2=yes", true}};
+    bool any = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_strv_ char **words = NULL;
+        struct err err = ERR_INIT;
+        CHECK_INT(str_split_words(cases[i].words, &words, &err), 0);
+        bool is = operation_is_command(words, "/x/");
+        any = any || is;
+        if (!CHECK_INT(is, cases[i].good))
+            unit_print_str("words", cases[i].words);
+    }
+    CHECK(any);
+}

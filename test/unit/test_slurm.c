@@ -290,6 +290,97 @@ TEST(passes_nothing_of_the_environment_to_sbatch)
     CHECK(strstr(text, "--export=ALL") < strstr(text, "--export=NONE"));
 }
 
+/* What sbatch may answer, with what squeue then has, and what becomes of the job. */
+TEST(a_submission_ends_in_one_way)
+{
+    static const char *const args[] = {"run", NULL};
+    const struct slurm_submission submission = {
+        .id = A, .partition = "p", .output = "/o", .script = "/s", .argv = args};
+    static const struct {
+        const char *sbatch, *squeue, *scancel;
+        int code; /* 0: it is submitted as job 42 */
+        const char *why;
+    } cases[] = {
+        {"echo 42", "exit 1", "exit 1", 0, ""},
+        {"echo '42;here'", "echo '42|PENDING|0|0||mas:" A "|None'", "exit 1", 0, ""},
+        {"echo '42;far'", "echo '41|PENDING|0|0||mas:" A "|None'", "exit 0", MAS_FAILED,
+         "job 42 went to cluster 'far', whose jobs squeue does not show here, and was cancelled: "},
+        {"echo '42;far'", ":", "echo no >&2; exit 1", MAS_FAILED,
+         "job 42 went to cluster 'far', whose jobs squeue does not show here, and could not be "
+         "cancelled: scancel: no: "},
+        {"echo '42;far'", "echo lost >&2; exit 1", ":", MAS_FAILED,
+         "cannot ask Slurm for its jobs: squeue: lost"},
+        {"echo nothing", ":", ":", MAS_TIMEOUT, "sbatch did not say the number of the job"},
+        {":", ":", ":", MAS_TIMEOUT, "sbatch did not say the number of the job"},
+        {"echo 'sbatch: error: no such partition' >&2; exit 1", ":", ":", MAS_FAILED,
+         "sbatch: no such partition"},
+        {"echo 'sbatch: error: Socket timed out on send/recv' >&2; exit 1", ":", ":", MAS_TIMEOUT,
+         "sbatch: Socket timed out on send/recv"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        _cleanup_free_ char *sbatch = mem_printf("#!/bin/sh\n%s\n", cases[i].sbatch);
+        _cleanup_free_ char *squeue = mem_printf("#!/bin/sh\n%s\n", cases[i].squeue);
+        _cleanup_free_ char *scancel = mem_printf("#!/bin/sh\n%s\n", cases[i].scancel);
+        struct err err = ERR_INIT;
+        uint64_t number = 7;
+        put_program("sbatch", sbatch);
+        put_program("squeue", squeue);
+        put_program("scancel", scancel);
+        CHECK_INT(slurm_submit(&submission, &number, &err), cases[i].code == 0 ? 0 : -1);
+        CHECK_INT(err.code, cases[i].code);
+        CHECK_INT(number, cases[i].code == 0 ? 42 : 7);
+        if (strncmp(err.text, cases[i].why, strlen(cases[i].why)) != 0)
+            CHECK_STR(err.text, cases[i].why);
+    }
+}
+
+TEST(a_job_is_cancelled_and_put_back)
+{
+    _cleanup_free_ char *said = mem_printf("%s/said", dir);
+    _cleanup_free_ char *text = NULL;
+    struct err err = ERR_INIT;
+    size_t len = 0;
+
+    put_program("scancel", "#!/bin/sh\necho scancel \"$@\" >\"${0%/*}/said\"\n");
+    put_program("scontrol", "#!/bin/sh\necho scontrol \"$@\" >>\"${0%/*}/said\"\n");
+    CHECK_INT(slurm_cancel(42, &err), 0);
+    CHECK_INT(slurm_requeue(43, &err), 0);
+    REQUIRE(file_read(AT_FDCWD, said, 4096, &text, &len, &err) == 0);
+    CHECK_STR(text, "scancel --quiet 42\nscontrol requeue 43\n");
+    put_program("scancel", "#!/bin/sh\necho 'scancel: error: denied' >&2; exit 1\n");
+    put_program("scontrol", "#!/bin/sh\nexit 1\n");
+    CHECK_INT(slurm_cancel(42, &err), -1);
+    CHECK_STR(err.text, "cannot cancel job 42: scancel: denied");
+    CHECK_INT(slurm_requeue(43, &err), -1);
+    CHECK_STR(err.text, "cannot requeue job 43: scontrol: it failed");
+}
+
+TEST(a_process_knows_its_own_job)
+{
+    static const struct {
+        const char *text;
+        uint64_t want;
+    } cases[] = {{"42", 42}, {"4294967295", 4294967295}, {"4294967296", 0}, {"", 0}, {"42_7", 0},
+                 {"-1", 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)setenv("SLURM_JOB_ID", cases[i].text, 1);
+        (void)setenv("SLURM_RESTART_COUNT", cases[i].text, 1);
+        CHECK_INT(slurm_own_job(), cases[i].want);
+        CHECK_INT(slurm_own_restarts(), cases[i].want);
+    }
+    (void)unsetenv("SLURM_JOB_ID");
+    (void)unsetenv("SLURM_RESTART_COUNT");
+    CHECK(slurm_own_job() == 0 && slurm_own_restarts() == 0);
+    for (int i = 0; i < SLURM_STATE_COUNT; i++) {
+        const enum slurm_state state = (enum slurm_state)i;
+        const bool failed = state >= SLURM_FAILED && state <= SLURM_PREEMPTED;
+        CHECK_INT(slurm_is_live(state), state <= SLURM_SUSPENDED);
+        CHECK_INT(slurm_has_failed(state), failed);
+    }
+}
+
 int main(void)
 {
     char name[] = "/tmp/test_slurm.XXXXXX";
@@ -299,7 +390,7 @@ int main(void)
     _cleanup_free_ char *path = mem_printf("%s:%s", dir, old != NULL ? old : "/usr/bin:/bin");
     (void)setenv("PATH", path, 1);
     int rc = unit_run();
-    static const char *const made[] = {"squeue", "sbatch", "said"};
+    static const char *const made[] = {"squeue", "sbatch", "scancel", "scontrol", "said"};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         _cleanup_free_ char *file = mem_printf("%s/%s", dir, made[i]);
         (void)unlink(file);

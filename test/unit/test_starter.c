@@ -1,4 +1,5 @@
 /* The process that starts programs for another one, and what mas-serve's lets through. */
+#include "os/loop.h"
 #include "os/proc_starter.h"
 #include "os/sock.h"
 #include "serve/starter.h"
@@ -404,4 +405,41 @@ TEST(it_reads_screens_and_nothing_else)
             printf("# let through: %zu %s\n", bad[i].at, bad[i].word);
         CHECK(!reads(bad[i].at, bad[i].word));
     }
+}
+
+/* The ends of pipes: of the two that are kept the one with the larger number comes first. */
+static int keeps_two(void)
+{
+    struct err err = ERR_INIT;
+    int pipes[3][2];
+
+    for (size_t i = 0; i < ARRAY_LEN(pipes); i++)
+        if (pipe2(pipes[i], O_CLOEXEC) == -1)
+            return 2;
+    struct proc_starter starter = {.accepts = accepts,
+                                   .arg = (char[]){"/bin/sh"},
+                                   .name = "test-starter",
+                                   .keep = {pipes[2][1], pipes[0][1]},
+                                   .keep_count = 2};
+    if (proc_starter_fork(&starter, &err) == -1)
+        return 3;
+    for (size_t i = 0; i < ARRAY_LEN(pipes); i++)
+        (void)close(pipes[i][1]);
+    proc_start_by(starter.socket);
+    bool right = runs_as("/bin/sh", "echo x", LONG_MS, 0, "x\n"); /* it has closed what it will */
+    for (size_t i = 0; i < ARRAY_LEN(pipes); i++)
+        right = right && loop_wait_for(pipes[i][0], POLLIN, 0) == (i == 1 ? POLLHUP : 0);
+    proc_starter_end(&starter);
+    return right && loop_wait_for(pipes[0][0], POLLIN, LONG_MS) == POLLHUP ? 0 : 1;
+}
+
+TEST(it_holds_what_it_is_to_keep_and_nothing_else)
+{
+    int status = -1;
+    pid_t pid = proc_fork();
+
+    if (pid == 0)
+        _exit(keeps_two());
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_INT(status, 0);
 }

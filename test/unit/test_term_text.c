@@ -197,3 +197,11 @@ TEST(the_current_line_can_be_looked_at)
     term_text_free(&plain);
     str_free(&to);
 }
+
+/* What comes between the bytes of a character makes two pieces of it. */
+TEST(a_character_that_is_cut_stays_cut)
+{
+    CHECK_LINES("\xc3\n\xbc\n", "\\xc3|\\xbc|");
+    CHECK_LINES("\xe2\x82\t\xac\n", "\\xe2\\x82\t\\xac|");
+    CHECK_LINES("a\xc3\rb\xbc\n", "b\\xbc|");
+}
