@@ -23,7 +23,7 @@ include config.mk
 BUILD ?= $(if $(SAN),build/san,build)
 
 # Floors of the house, lowest first; `make lint` checks who includes whom.
-FLOORS := base os model store code wall tmux protocol memory client session fleet host editor cli cmd
+FLOORS := base os model store git code wall tmux protocol memory client session fleet host editor cli cmd
 
 SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c) $(FLOORS:%=src/%/*/*.c)))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
@@ -86,7 +86,7 @@ endif
 # What starts whole machines or browsers, or kills at every step, is half of the time of all tests.
 FLEET_OF := test/fleet test/helper.bash lib src/fleet src/session src/store src/protocol src/cli/all_hosts* src/cli/jobs* \
     src/cli/new_job* src/cli/remote* src/cmd/move*
-FAULTS_OF := test/fault test/helper.bash src/base src/os src/store src/code src/memory src/session
+FAULTS_OF := test/fault test/helper.bash src/base src/os src/store src/git src/code src/memory src/session
 MACHINES := $(patsubst %,test/host/%.bats,limits nfs old-kernel quota)
 MACHINES_OF := $(MACHINES) test/host/vm.bash test/host/*.sh src/os/file* src/os/quota* src/store \
     src/wall src/host/bounds* src/host/disk* src/host/resources* src/host/wall*

@@ -2,8 +2,8 @@
 #include "cli/remote.h"
 #include "cli/suggest.h"
 #include "cmd.h"
-#include "code/git.h"
 #include "fleet/seal.h"
+#include "git/git.h"
 #include "model/remote.h"
 #include "os/job.h"
 

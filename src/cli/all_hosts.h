@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "cmd.h"
 #include "fleet/greeting.h"
-#include "store/last_known.h"
+#include "fleet/last_known.h"
 
 enum {
     ALL_HOSTS_TOP_MS = 2000, /* between two looks of `top` */

@@ -7,7 +7,7 @@
 #include "cli/code.h"
 #include "cli/print.h"
 #include "code/comparison.h"
-#include "code/patch.h"
+#include "git/patch.h"
 #include "os/pager.h"
 #include "store/session.h"
 

@@ -2,7 +2,6 @@
 #include "cli/code.h"
 #include "cli/person.h"
 #include "client/survey.h"
-#include "code/conflict.h"
 #include "code/merge.h"
 
 static const struct opt opts[] = {

@@ -1,7 +1,6 @@
 #include "code/merge.h"
 #include "cli/code.h"
 #include "client/look.h"
-#include "code/conflict.h"
 #include "code/upkeep.h"
 #include "host/check.h"
 

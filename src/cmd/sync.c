@@ -1,6 +1,6 @@
 #include "code/sync.h"
 #include "cli/code.h"
-#include "code/conflict.h"
+#include "code/merge.h"
 #include "code/upkeep.h"
 
 static const struct opt opts[] = {

@@ -1,7 +1,7 @@
 #include "code/changes.h"
 
-#include "code/checkout.h"
-#include "code/index.h"
+#include "git/checkout.h"
+#include "git/index.h"
 #include "os/path.h"
 
 #define INDEX "changes-index" /* in code.git, while the commit is made */

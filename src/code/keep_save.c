@@ -4,13 +4,13 @@
 #include "code/lfs_carry.h"
 #include "code/linked.h"
 #include "code/module.h"
-#include "code/odd.h"
-#include "code/pack.h"
 #include "code/project.h"
 #include "code/sparse.h"
 #include "code/submodule.h"
 #include "code/view.h"
 #include "code/work.h"
+#include "git/odd.h"
+#include "git/pack.h"
 
 /* Commits that are copied together, because they are in the same repository. */
 struct saver {

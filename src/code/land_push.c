@@ -3,8 +3,8 @@
  */
 #include "code/land.h"
 #include "code/lfs_carry.h"
-#include "code/pack.h"
 #include "code/project.h"
+#include "git/pack.h"
 #include "os/path.h"
 #include "os/proc.h"
 

@@ -8,11 +8,11 @@
 
 #include "code/land_internal.h"
 
-#include "code/checkout.h"
-#include "code/drivers.h"
-#include "code/in_way.h"
-#include "code/index.h"
-#include "code/unseen.h"
+#include "git/checkout.h"
+#include "git/drivers.h"
+#include "git/in_way.h"
+#include "git/index.h"
+#include "git/unseen.h"
 #include "os/file.h"
 
 #define INDEX "land.index" /* in code.git, while the move is tried */

@@ -7,8 +7,8 @@
 
 #include "code/leftover.h"
 
-#include "code/in_way.h"
 #include "code/sparse.h"
+#include "git/in_way.h"
 #include "os/file.h"
 
 /* Lists the files of the work tree that are not as in `commit`, with an index of our own. */

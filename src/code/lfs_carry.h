@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include "code/lfs.h"
 #include "code/project.h"
 #include "code/repo.h"
 #include "code/stranger.h"
+#include "git/lfs.h"
 
 /* Brings the objects of a commit's files from the project into code.git, which has the commit.
  * Fails with MAS_USAGE if the project lacks one or has a damaged one. */

@@ -9,7 +9,7 @@
 #include "code/placed.h"
 
 #include "base/sha256.h"
-#include "code/checkout.h"
+#include "git/checkout.h"
 #include "os/file.h"
 #include "os/path.h"
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "code/git.h"
+#include "git/git.h"
 
 #define PROJECT_REF_LANDED "refs/mas/landed/" /* commits of submodules, see submodule_land() */
 

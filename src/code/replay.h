@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "code/git.h"
+#include "git/git.h"
 
 /* Puts the commits that `from` has and `onto` lacks onto `onto`, oldest first, without merges and
  * without those that change nothing there. Authors and messages stay. *ret is the last one. If a

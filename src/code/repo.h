@@ -49,8 +49,8 @@
 #pragma once
 
 #include "base/kv.h"
-#include "code/git.h"
 #include "code/project.h"
+#include "git/git.h"
 #include "model/team.h"
 #include "os/tree.h"
 #include "store/root.h"

@@ -7,12 +7,12 @@
 
 #include "code/repo_make.h"
 
-#include "code/index.h"
-#include "code/layout.h"
-#include "code/lfs.h"
 #include "code/sparse.h"
 #include "code/stranger.h"
 #include "code/view.h"
+#include "git/index.h"
+#include "git/layout.h"
+#include "git/lfs.h"
 #include "os/file.h"
 #include "os/path.h"
 

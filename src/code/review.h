@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "code/patch.h"
+#include "git/patch.h"
 
 struct review_line {
     char *shown; /* as in the text, without blanks at its end */

@@ -16,7 +16,6 @@
 #include "base/sha256.h"
 #include "code/repo.h"
 #include "store/root.h"
-#include "store/setup_answers.h"
 
 #define SETUP_SCRIPT ".mas/setup" /* in the project */
 
@@ -63,3 +62,22 @@ int setup_look(const struct root *root, const struct repo *repo, const char *age
                enum setup_state *ret, struct err *err);
 /* Records that the setup has run in the work tree of an agent. */
 int setup_mark(const struct repo *repo, const char *agent, struct err *err);
+
+/*
+ * What persons of this root have said to the setup scripts of projects: sessions/.setup-answers,
+ * which only its owner can read, has a line "<SHA-256 of the script> yes|no <time>" for each. A
+ * script of another content is another question.
+ */
+#define SETUP_ANSWERS_FILE ".setup-answers" /* in sessions/ */
+
+enum { SETUP_ANSWERS_MAX = 1000 }; /* the oldest ones are dropped */
+
+enum setup_answer { SETUP_UNANSWERED, SETUP_YES, SETUP_NO };
+
+/* Reads the answer to the script with this sum. Fails if the file cannot be trusted: then nothing
+ * may run. */
+int setup_answers_find(const struct root *root, const char *hash, enum setup_answer *ret,
+                       struct err *err);
+/* Keeps an answer instead of the one before it. */
+int setup_answers_keep(const struct root *root, const char *hash, enum setup_answer answer,
+                       struct err *err);

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "code/git.h"
 #include "code/project.h"
+#include "git/git.h"
 
 enum { SPARSE_PATTERNS_MAX = 1 << 20 }; /* bytes */
 

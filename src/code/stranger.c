@@ -7,8 +7,8 @@
 
 #include "code/stranger.h"
 
-#include "code/index.h"
-#include "code/odd.h"
+#include "git/index.h"
+#include "git/odd.h"
 #include "os/file.h"
 #include "os/path.h"
 

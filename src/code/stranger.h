@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "code/git.h"
 #include "code/linked.h"
 #include "code/repo.h"
+#include "git/git.h"
 
 struct stranger {
     const struct repo *repo;

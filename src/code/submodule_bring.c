@@ -8,9 +8,9 @@
 
 #include "code/submodule_internal.h"
 
-#include "code/pack.h"
 #include "code/repo_make.h"
 #include "code/work.h"
+#include "git/pack.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/tree.h"

@@ -6,9 +6,9 @@
 
 #include "code/submodule_internal.h"
 
-#include "code/index.h"
-#include "code/layout.h"
 #include "code/stranger.h"
+#include "git/index.h"
+#include "git/layout.h"
 #include "os/file.h"
 #include "os/path.h"
 

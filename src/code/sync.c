@@ -7,14 +7,14 @@
 
 #include "code/sync.h"
 
-#include "code/in_way.h"
 #include "code/leftover.h"
 #include "code/lfs_carry.h"
-#include "code/pack.h"
 #include "code/project.h"
 #include "code/stranger.h"
 #include "code/submodule.h"
 #include "code/work.h"
+#include "git/in_way.h"
+#include "git/pack.h"
 #include "os/file.h"
 #include "os/path.h"
 

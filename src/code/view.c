@@ -7,11 +7,11 @@
 
 #include "code/view.h"
 
-#include "code/in_way.h"
 #include "code/leftover.h"
-#include "code/odd.h"
 #include "code/sparse.h"
-#include "code/unseen.h"
+#include "git/in_way.h"
+#include "git/odd.h"
+#include "git/unseen.h"
 #include "os/file.h"
 #include "os/path.h"
 

@@ -10,10 +10,10 @@
 
 #include "base/json.h"
 #include "base/time.h"
-#include "code/index.h"
 #include "code/module.h"
-#include "code/pack.h"
 #include "code/sparse.h"
+#include "git/index.h"
+#include "git/pack.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/tree.h"

@@ -8,6 +8,7 @@
 
 #include "client/hosts.h"
 #include "client/survey.h"
+#include "code/setup.h"
 #include "memory/starts.h"
 #include "os/file.h"
 #include "os/path.h"
@@ -19,7 +20,6 @@
 #include "store/code_log.h"
 #include "store/login_limit.h"
 #include "store/mark.h"
-#include "store/setup_answers.h"
 #include "store/shipped.h"
 #include "store/snapshot.h"
 #include "store/stage.h"

@@ -1,11 +1,11 @@
 /* The part of session/doctor.h that checks the repositories of a session with a project. It looks
  * at what is cheap: it reads no object, which `git fsck` does. */
 #include "code/land.h"
-#include "code/locks.h"
 #include "code/merge.h"
 #include "code/stranger.h"
 #include "code/sync.h"
 #include "code/view.h"
+#include "git/locks.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "session/doctor_internal.h"

@@ -1,5 +1,5 @@
 /* The part of store/template.h that finds all problems of a template. */
-#include "store/template_internal.h"
+#include "store/template.h"
 
 #include "model/layout.h"
 #include "os/path.h"

@@ -12,7 +12,6 @@
 #include "os/file.h"
 #include "os/path.h"
 #include "store/session_quota.h"
-#include "store/trash.h"
 #include "store/workspace.h"
 
 /* Names in a snapshot, and of a snapshot that is being built in a new workspace. */

@@ -13,7 +13,7 @@
 #include "store/session_quota.h"
 #include "store/snapshot.h"
 #include "store/team_file.h"
-#include "store/trash.h"
+#include "store/workspace.h"
 
 /* The contents of a new workspace. */
 struct copy_job {

@@ -1,14 +1,18 @@
 /*
- * Finds, opens and checks templates; the other template_*.c copy and edit them. The directory is
- * opened first, and everything is read below that descriptor, of which the owner was checked, so
- * nothing can be exchanged between the check and the use. Nothing here changes a template.
+ * Finds, opens and checks templates, then copies and edits them. The directory is opened first, and
+ * everything is read below that descriptor, of which the owner was checked, so nothing can be
+ * exchanged between the check and the use. Only an edit changes a template.
  */
 
 #include "store/template.h"
 
+#include "model/ini.h"
+#include "model/template_name.h"
+#include "os/file.h"
 #include "os/path.h"
-#include "store/template_internal.h"
 #include "store/workspace.h"
+
+#include <sys/file.h>
 
 static int compare_text(const void *a, const void *b)
 {
@@ -192,4 +196,163 @@ void template_free(struct template *tmpl)
     fd_closep(&tmpl->fd);
     team_free(&tmpl->team);
     *tmpl = (struct template)TEMPLATE_INIT;
+}
+
+/* ---- copies */
+
+static int refuse_taken(const char *name, struct err *err)
+{
+    return err_set(err, MAS_CONFLICT, "cannot copy to template '%s': it exists", name);
+}
+
+/* Fills the staging directory and renames it. */
+static int fill(const struct template *tmpl, int templates, const char *stage, const char *name,
+                tree_tick *tick, void *arg, struct err *err)
+{
+    struct stat st;
+    _cleanup_close_ int dir = path_open_dir(templates, stage);
+
+    if (dir == -1 || fchmod(dir, 0755 & ~file_umask()) == -1)
+        return err_errno(err, "cannot create template '%s'", name);
+    if (fstatat(tmpl->fd, TEMPLATE_INI, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return err_errno(err, "cannot copy template '%s': cannot read its %s", tmpl->name,
+                         TEMPLATE_INI);
+    if (tree_copy(tmpl->fd, dir, tmpl->path, tick, arg, err) == -1)
+        return -1;
+    if (syncfs(dir) == -1)
+        return err_errno(err, "cannot sync template '%s'", name);
+    if (path_rename_new(templates, stage, templates, name) == -1)
+        return errno == EEXIST ? refuse_taken(name, err)
+                               : err_errno(err, "cannot put template '%s' in place", name);
+    return 0;
+}
+
+/* Removes what killed copies left. The caller's lock ensures that there is no other copy. */
+static int sweep(int templates, struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+
+    if (path_list(templates, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++)
+        if (str_starts(*name, STAGING_PREFIX) && tree_remove(templates, *name, err) == -1)
+            return -1;
+    return 0;
+}
+
+int template_copy(const struct root *root, const char *from, const char *to, tree_tick *tick,
+                  void *arg, struct err *err)
+{
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    _cleanup_close_ int lock = -1;
+    struct err ignored = ERR_INIT;
+
+    if (!str_is_word(to, TEMPLATE_NAME_MAX))
+        return err_set(
+            err, MAS_USAGE,
+            "cannot copy to template '%s': a name must be 1 to 32 letters, digits, _ or -", to);
+    if (template_find(root, from, &tmpl, err) == -1)
+        return -1;
+    _cleanup_close_ int templates =
+        openat(root->fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (templates == -1)
+        return err_errno(err, "cannot open '%s/%s'", root->path, ROOT_TEMPLATES);
+    if (faccessat(templates, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return refuse_taken(to, err);
+    _cleanup_free_ char *stage = mem_printf(STAGING_PREFIX "%s", to);
+    if (root_lock_templates(root, &lock, err) == -1 || sweep(templates, err) == -1)
+        return -1;
+    if (mkdirat(templates, stage, 0700) == -1)
+        return err_errno(err, "cannot create template '%s'", to);
+    if (fill(&tmpl, templates, stage, to, tick, arg, err) == -1) {
+        (void)tree_remove(templates, stage, &ignored);
+        return -1;
+    }
+    return file_sync_dir(templates, err);
+}
+
+/* ---- edits */
+
+static int make_copy(struct template_edit *edit, struct err *err)
+{
+    struct stat st;
+    int dir = edit->tmpl.fd;
+
+    if (file_read(dir, TEMPLATE_INI, INI_FILE_MAX, &edit->text, &edit->len, err) == -1)
+        return -1;
+    if (fstatat(dir, TEMPLATE_INI, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return err_errno(err, "cannot read its %s", TEMPLATE_INI);
+    edit->mode = st.st_mode & 0777;
+    if (file_create(dir, TEMPLATE_EDIT_FILE, edit->text, edit->len, edit->mode | S_IWUSR, err) == 0)
+        return 0;
+    edit->resumed = err->number == EEXIST;
+    return edit->resumed ? 0 : -1;
+}
+
+int template_edit_begin(const struct root *root, const char *name, struct template_edit *ret,
+                        struct err *err)
+{
+    struct template_edit edit = {.tmpl = TEMPLATE_INIT};
+    struct err ignored = ERR_INIT;
+    int rc = template_find(root, name, &edit.tmpl, err);
+
+    if (rc == -1)
+        return -1;
+    if (flock(edit.tmpl.fd, LOCK_EX | LOCK_NB) == -1)
+        rc = errno == EWOULDBLOCK
+                 ? err_set(err, MAS_CONFLICT,
+                           "cannot edit template '%s': another command is editing it", name)
+                 : err_errno(err, "cannot edit template '%s'", name);
+    else if (make_copy(&edit, &ignored) == -1)
+        rc = err_set(err, MAS_FAILED, "cannot edit template '%s': %s", name, ignored.text);
+    edit.path = template_file(root, &edit.tmpl, TEMPLATE_EDIT_FILE);
+    if (rc == -1)
+        template_edit_free(&edit);
+    else
+        *ret = edit;
+    return rc;
+}
+
+int template_edit_changed(const struct template_edit *edit, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+
+    if (file_read(edit->tmpl.fd, TEMPLATE_EDIT_FILE, INI_FILE_MAX, &text, &len, err) == -1)
+        return -1;
+    return len != edit->len || memcmp(text, edit->text, len) != 0;
+}
+
+int template_edit_finish(const struct template_edit *edit, struct err *err)
+{
+    _cleanup_free_ char *now = NULL;
+    _cleanup_free_ char *text = NULL;
+    size_t now_len = 0;
+    size_t len = 0;
+    int dir = edit->tmpl.fd;
+
+    if (file_read(dir, TEMPLATE_INI, INI_FILE_MAX, &now, &now_len, err) == -1 ||
+        file_read(dir, TEMPLATE_EDIT_FILE, INI_FILE_MAX, &text, &len, err) == -1)
+        return -1;
+    if (now_len != edit->len || memcmp(now, edit->text, now_len) != 0)
+        return err_set(err, MAS_CONFLICT,
+                       "cannot change template '%s': its %s has changed in the meantime",
+                       edit->tmpl.name, TEMPLATE_INI);
+    if (file_replace(dir, TEMPLATE_INI, text, len, edit->mode, err) == -1)
+        return -1;
+    template_edit_drop(edit);
+    return 0;
+}
+
+void template_edit_drop(const struct template_edit *edit)
+{
+    (void)unlinkat(edit->tmpl.fd, TEMPLATE_EDIT_FILE, 0);
+}
+
+void template_edit_free(struct template_edit *edit)
+{
+    template_free(&edit->tmpl);
+    free(edit->path);
+    free(edit->text);
+    *edit = (struct template_edit){.tmpl = TEMPLATE_INIT};
 }

@@ -43,6 +43,11 @@ int template_find(const struct root *root, const char *name, struct template *re
  * are not templates, except those that begin with a dot. The caller releases the list with
  * strv_free(); NULL if it is empty. */
 char **template_list(const struct root *root, bool all);
+/* Returns the absolute path of a file of the template, for messages. The caller frees it. */
+char *template_file(const struct root *root, const struct template *tmpl, const char *part);
+/* Opens template.ini; fails if an untrusted user owns it or can write to it. Returns the
+ * descriptor. */
+int template_open_ini(const struct root *root, const struct template *tmpl, struct err *err);
 /* Finds every problem that makes `mas new` fail with this template. Problems that depend on the
  * machine are warnings. `ini` is a file to read instead of the template's own template.ini; NULL:
  * none. */

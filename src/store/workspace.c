@@ -1,5 +1,6 @@
 #include "store/workspace.h"
 
+#include "base/id.h"
 #include "os/file.h"
 #include "os/path.h"
 
@@ -124,4 +125,17 @@ bool workspace_env_waits(int dir)
     struct stat st;
     return run != -1 && fstatat(run, WORKSPACE_ENV, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            workspace_env_is_recent(st.st_mtime);
+}
+
+int trash_put_away(const struct root *root, const char *path, char fresh[ENTRY_NAME],
+                   struct err *err)
+{
+    char id[ID_TEXT];
+
+    if (id_make(id, err) == -1)
+        return -1;
+    (void)snprintf(fresh, ENTRY_NAME, TRASH_PREFIX "%s", id);
+    if (renameat(root->sessions, path, root->sessions, fresh) == -1)
+        return err_errno(err, "cannot move '%s' aside", path);
+    return 0;
 }

@@ -113,3 +113,9 @@ time_t workspace_activity(int dir);
 bool workspace_env_is_recent(time_t when);
 /* Returns true while hosts may still read their part of run/env. */
 bool workspace_env_waits(int dir);
+
+/* Renames `path`, which is relative to sessions/, to a new trash name and writes that name to
+ * `fresh`. The caller or a sweep deletes it later, because deleting takes long and the caller holds
+ * the metadata lock. */
+int trash_put_away(const struct root *root, const char *path, char fresh[ENTRY_NAME],
+                   struct err *err);

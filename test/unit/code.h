@@ -6,9 +6,9 @@
 
 #include "place.h"
 
-#include "code/layout.h"
 #include "code/repo.h"
 #include "code/stranger.h"
+#include "git/layout.h"
 
 /* Names of objects; the last digit differs. */
 #define OID(digit) "123456789012345678901234567890123456789" #digit

@@ -4,12 +4,11 @@
 #include "gap.h"
 
 #include "base/sha256.h"
-#include "code/index.h"
 #include "code/linked.h"
-#include "code/locks.h"
 #include "code/setup.h"
 #include "code/sparse.h"
-#include "store/setup_answers.h"
+#include "git/index.h"
+#include "git/locks.h"
 
 #define DROP(dir, name) CHECK(unlinkat(dir, name, 0) == 0)
 

@@ -1,6 +1,6 @@
 #include "place.h"
 
-#include "code/git.h"
+#include "git/git.h"
 
 static char *hex(size_t len)
 {

@@ -1,16 +1,15 @@
 /* What mas does with commits, and with the files of a work tree, on small histories. */
 #include "place.h"
 
-#include "code/conflict.h"
-#include "code/drivers.h"
-#include "code/in_way.h"
 #include "code/landed.h"
-#include "code/layout.h"
 #include "code/leftover.h"
 #include "code/merge.h"
-#include "code/pack.h"
 #include "code/replay.h"
-#include "code/unseen.h"
+#include "git/drivers.h"
+#include "git/in_way.h"
+#include "git/layout.h"
+#include "git/pack.h"
+#include "git/unseen.h"
 
 /* A repository with a work tree, as code.git has one for the view. */
 struct history {

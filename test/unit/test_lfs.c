@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "code/lfs.h"
+#include "git/lfs.h"
 
 #define OID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define VERSION "version https://git-lfs.github.com/spec/v1\n"

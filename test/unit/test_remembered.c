@@ -5,8 +5,8 @@
 #include "gap.h"
 
 #include "base/time.h"
+#include "fleet/last_known.h"
 #include "store/known_roots.h"
-#include "store/last_known.h"
 #include "store/root.h"
 
 enum { SOMEBODY = 4711 };

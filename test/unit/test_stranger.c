@@ -1,7 +1,7 @@
 /* What mas believes of the repository of an agent, who may have put anything there. */
 #include "code.h"
 
-#include "code/odd.h"
+#include "git/odd.h"
 
 /* Opens the repository of x, or returns what is said against it. */
 static const char *refusal(const struct code *code, struct err *err)

@@ -3,16 +3,16 @@
 #include "gap.h"
 #include "root.h"
 
+#include "code/setup.h"
+#include "fleet/last_known.h"
 #include "model/remote.h"
 #include "store/came_from.h"
 #include "store/index.h"
 #include "store/known_roots.h"
-#include "store/last_known.h"
 #include "store/login_limit.h"
 #include "store/mark.h"
 #include "store/pairing.h"
 #include "store/session_limits.h"
-#include "store/setup_answers.h"
 #include "store/token.h"
 #include "store/waiting.h"
 

@@ -1,4 +1,4 @@
-#include "code/drivers.h"
+#include "git/drivers.h"
 
 static const char begins[] = "filter.";
 static const char ends[] = ".process=";

@@ -1,4 +1,4 @@
-#include "code/layout.h"
+#include "git/layout.h"
 
 #include "os/file.h"
 #include "os/path.h"

@@ -1,4 +1,4 @@
-#include "code/patch.h"
+#include "git/patch.h"
 
 void patch_free(struct patch *patch)
 {

@@ -3,14 +3,14 @@
  * store lfs/objects of the repository, named by its SHA-256.
  *
  * mas does not run git-lfs. In all that mas asks git to do, mas itself is the filter `lfs`
- * (code/lfs_filter.h), whatever a repository has configured, and it brings the objects of the
+ * (git/lfs_filter.h), whatever a repository has configured, and it brings the objects of the
  * commits that it moves from store to store. Each object is read and compared with its name on the
  * way. Agents and persons use git-lfs.
  */
 #pragma once
 
 #include "base/sha256.h"
-#include "code/git.h"
+#include "git/git.h"
 
 #define LFS_STORE "lfs/objects" /* in a repository */
 

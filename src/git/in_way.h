@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "code/git.h"
+#include "git/git.h"
 
 /* Lists what stands in the work tree of `git` where the commit `new` has files and `old` does not
  * have it. Follows no link. Appends to a list that the caller releases with strv_free(). */

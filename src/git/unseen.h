@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "code/git.h"
+#include "git/git.h"
 
 /* Lists the files of the work tree of `git` that differ from the commit `old` and that a move to
  * the commit `new` would replace. Reads each of those, with an index of its own, the file `index`.

@@ -9,7 +9,7 @@
  * tree and the index, and never lets git search for them, except in the project that a person
  * named. It reads no configuration but that of the repository `dir`. Hooks, fsmonitor, filters,
  * external diff programs, textconv, credential helpers, pagers, editors, signatures and every
- * transport are off. The filter `lfs` is mas itself (code/lfs_filter.h).
+ * transport are off. The filter `lfs` is mas itself (git/lfs_filter.h).
  *
  * To call it, take one of the makers of struct git: repo_git() for code.git, stranger_git() for
  * code.git with an agent's objects and work tree, {.dir = project->dir} for the project,
@@ -47,7 +47,7 @@ struct git {
     const char *objects[GIT_OBJECTS_MAX]; /* directories with more objects to read; NULL: none */
     char *const *lenders; /* and more of them, NULL-terminated; NULL: none */
     const char *readable; /* what may be read besides if it is confined; NULL: nothing */
-    bool confined; /* it works on what an agent owns: see code/confine.h */
+    bool confined; /* it works on what an agent owns: see git/confine.h */
     bool person; /* it reads what the machine and the person have configured, who commits, too */
     bool magic; /* paths may hold magic: some commands refuse to take them as they are */
     int cwd; /* open directory; 0 or -1: "/" */

@@ -1,4 +1,4 @@
-#include "code/lfs.h"
+#include "git/lfs.h"
 
 #include "os/path.h"
 

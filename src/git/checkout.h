@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "code/git.h"
+#include "git/git.h"
 
 struct checkout {
     int cwd;

@@ -1,4 +1,4 @@
-#include "code/pack.h"
+#include "git/pack.h"
 
 #include "os/path.h"
 #include "os/tree.h"

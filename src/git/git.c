@@ -6,9 +6,9 @@
  * file, those of the repository included.
  */
 
-#include "code/git.h"
+#include "git/git.h"
 
-#include "code/confine.h"
+#include "git/confine.h"
 #include "os/path.h"
 
 enum {

@@ -1,4 +1,4 @@
-#include "code/locks.h"
+#include "git/locks.h"
 
 #include "os/path.h"
 #include "os/proc.h"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "code/git.h"
+#include "git/git.h"
 
 /* Packs the commits `oids` (a line each) without what `to` has, lets git check each object in `to`,
  * and only then adds the pack there. `from` sees the objects of both; `to` may be on another file

@@ -1,4 +1,4 @@
-#include "code/index.h"
+#include "git/index.h"
 
 #include "base/sha1.h"
 #include "os/file.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "code/git.h"
+#include "git/git.h"
 
 /* Appends settings for struct git that turn the filters of the repository off, to a list that the
  * caller releases with strv_free(). */

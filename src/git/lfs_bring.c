@@ -1,5 +1,5 @@
-/* The part of code/lfs.h that brings objects from store to store. */
-#include "code/lfs.h"
+/* The part of git/lfs.h that brings objects from store to store. */
+#include "git/lfs.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/tree.h"

@@ -1,4 +1,4 @@
-#include "code/confine.h"
+#include "git/confine.h"
 
 #include "os/path.h"
 

@@ -1,4 +1,4 @@
-#include "store/last_known.h"
+#include "fleet/last_known.h"
 
 #include "base/time.h"
 #include "os/file.h"

@@ -1,6 +1,6 @@
-#include "code/checkout.h"
+#include "git/checkout.h"
 
-#include "code/drivers.h"
+#include "git/drivers.h"
 #include "os/file.h"
 
 void checkout_free(struct checkout *checkout)

@@ -5,9 +5,9 @@
  * error in the middle of an answer.
  */
 
-#include "code/lfs_filter.h"
+#include "git/lfs_filter.h"
 
-#include "code/lfs.h"
+#include "git/lfs.h"
 #include "os/file.h"
 
 enum {

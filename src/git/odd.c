@@ -1,4 +1,4 @@
-#include "code/odd.h"
+#include "git/odd.h"
 
 #include "os/path.h"
 #include "os/tree_walk.h"

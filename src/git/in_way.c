@@ -1,4 +1,4 @@
-#include "code/in_way.h"
+#include "git/in_way.h"
 
 #include "os/path.h"
 #include "os/tree_walk.h"

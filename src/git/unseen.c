@@ -1,4 +1,4 @@
-#include "code/unseen.h"
+#include "git/unseen.h"
 
 /* Turns the output of diff-tree, ":<mode> <mode> <id> <id> <letter>", a NUL, a path and a NUL, into
  * entries of the old side: "<mode> <id>\t<path>" and a NUL. */
