@@ -36,6 +36,55 @@ TEST(cuts_questions_up)
     check_match("?! -- \"\"", "");
     check_match("", "");
     check_match("Größe 東京", "\"Größe\" OR \"東京\"");
+    check_match("fix fix* FIX*", "\"fix\" OR \"fix\" *"); /* one begins many words */
+    check_match("the* \"the\" the fox", "\"the\" * OR \"the\" OR \"fox\""); /* as it was meant */
+    check_match("it's Ann's 'quoted' x'sy", "\"Ann\" OR \"quoted\" OR \"x\" OR \"sy\"");
+    check_match("a,b c*d \"open end", "\"b\" OR \"c\" * OR \"open end\"");
+}
+
+/* Longer ones are no words, and no phrases. */
+TEST(words_have_lengths)
+{
+    static const struct {
+        size_t len;
+        bool quoted, taken;
+    } table[] = {{64, false, true}, {65, false, false}, {512, true, true}, {513, true, false}};
+
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        _cleanup_words_ struct words words = {.count = 0};
+        str_add(&text, table[i].quoted ? "first \"" : "first ");
+        for (size_t k = 0; k < table[i].len; k++)
+            str_addc(&text, 'x');
+        str_add(&text, table[i].quoted ? "\" last" : " last");
+        words_parse(str_text(&text), &words);
+        CHECK_INT(words.count, table[i].taken ? 3 : 2);
+        CHECK_STR(words.terms[words.count - 1], "last");
+    }
+}
+
+/* Of many, those that are quoted stay, then the longest; of equal ones the first. */
+TEST(just_so_many_words_are_taken)
+{
+    for (int count = WORDS_MAX; count <= WORDS_MAX + 1; count++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        _cleanup_words_ struct words words = {.count = 0};
+        str_add(&text, "\"q\" ");
+        for (int i = 1; i < count; i++)
+            str_addf(&text, "word%02d%s ", i, i == 3 ? "*" : "");
+        words_parse(str_text(&text), &words);
+        REQUIRE(words.count == WORDS_MAX);
+        CHECK_STR(words.terms[0], "q");
+        CHECK_STR(words.terms[WORDS_MAX - 1], "word15");
+        CHECK(words.prefix[3] && !words.prefix[2] && !words.prefix[4]);
+        CHECK(!words_say_nothing(&words));
+    }
+    _cleanup_words_ struct words stops = {.count = 0};
+    words_parse("what is it", &stops);
+    CHECK(words_say_nothing(&stops));
+    _cleanup_str_ struct str open = STR_INIT;
+    words_match(&stops, true, &open);
+    CHECK_STR(str_text(&open), "\"what\" * OR \"is\" * OR \"it\" *");
 }
 
 TEST(long_questions_keep_their_longest_words)
@@ -61,6 +110,7 @@ TEST(stop_words_are_found)
         CHECK(words_is_stop(stops[i], strlen(stops[i])));
     CHECK(!words_is_stop("gateway", 7));
     CHECK(!words_is_stop("", 0));
+    CHECK(!words_is_stop("wouldnwouldnwouldn", 18)); /* longer than any */
     CHECK_INT(words_count("one, two-three  4", 17), 4);
 }
 
