@@ -6,6 +6,7 @@
 
 #include "root.h"
 
+#include "host/acp/conversation.h"
 #include "host/backend.h"
 #include "host/talk/event.h"
 #include "host/talk/memory.h"
@@ -22,7 +23,10 @@ struct world {
     struct preset preset;
     struct config config;
     struct host host;
-    struct talk talk;
+    union { /* the talk is its first member */
+        struct talk talk;
+        struct conversation conversation;
+    };
     int dir;
     bool open;
     /* what the agent does and says of itself */
@@ -156,12 +160,14 @@ UNIT_MAYBE static void world_open(struct world *world)
                           .dir = world->dir,
                           .run = path_open_dir(world->dir, WORKSPACE_RUN),
                           .backend = &world_backend,
+                          .conversation = &world->conversation,
                           .talk = &world->talk};
     memcpy(host->session.id, ID(0), ID_TEXT);
     host->child.phase = CHILD_RUNS;
     host->server.clients[0] = (struct client){.conn = CONN_INIT, .kind = CLIENT_LISTENS};
     host->server.count = 1;
-    world->talk = (struct talk){.ops = &talk_ops, .session = mem_dup("S1")};
+    world->conversation = (struct conversation){.talk.ops = &talk_ops};
+    world->talk.session = mem_dup("S1");
     world->open = true;
     parts_open(host);
     str_clear(&world->calls);

@@ -64,6 +64,8 @@ static void on_answer(void *arg, const struct acp_answer *answer)
     add_words(&h->notes, answer->modes, answer->mode_count);
     if (answer->options != NULL)
         str_add(&h->notes, " options");
+    if (answer->steered)
+        str_add(&h->notes, " steered");
     str_addc(&h->notes, '\n');
     if (h->leave)
         acp_free(h->acp);
@@ -558,6 +560,182 @@ TEST(cancels_with_open_permissions)
     forget_out(&h);
     feed(&h, permission_line);
     check_heard(&h, permission_told);
+    end(&h);
+}
+
+/* The prompt of one session is cancelled, that of the other goes on. */
+TEST(a_cancel_is_of_one_session)
+{
+    static const char *const blocks[] = {"x", NULL};
+    static const char ask[] = "{\"id\":\"p\",\"method\":\"session/request_permission\",\"params\":"
+                              "{\"sessionId\":\"%s\",\"toolCall\":{\"toolCallId\":\"c\"},"
+                              "\"options\":[{\"optionId\":\"y\"}]}}\n";
+    static const char *const sessions[] = {"S", "T", "U"};
+
+    for (size_t of = 0; of < ARRAY_LEN(sessions); of++) {
+        struct heard h;
+        begin(&h);
+        for (size_t i = 0; i < ARRAY_LEN(sessions); i++)
+            (void)acp_prompt(h.acp, sessions[i], blocks, -1);
+        acp_cancel(h.acp, sessions[of]);
+        forget_out(&h);
+        for (size_t i = 0; i < ARRAY_LEN(sessions); i++) {
+            _cleanup_free_ char *head = mem_dupn(ask, (size_t)(strstr(ask, "%s") - ask));
+            _cleanup_free_ char *line =
+                mem_printf("%s%s%s", head, sessions[i], strstr(ask, "%s") + 2);
+            feed(&h, line);
+            CHECK_INT(h.notes.len > 0, i != of);
+            check_out(&h, i == of ? cancelled : "");
+            str_clear(&h.notes);
+            if (i != of)
+                CHECK(acp_permit(h.acp, h.ticket, NULL));
+            forget_out(&h);
+        }
+        end(&h);
+    }
+}
+
+/* What the agent takes goes with each session that is opened, and nothing else. */
+TEST(sessions_have_what_the_agent_takes)
+{
+    static const struct {
+        const char *can, *more;
+    } table[] = {
+        {"{}", ""},
+        {"{\"sessionCapabilities\":{\"additionalDirectories\":{}}}",
+         ",\"additionalDirectories\":[\"/a\",\"/b\"]"},
+        {"{\"sessionCapabilities\":{\"additionalDirectories\":true}}", ""},
+        {"{\"sessionCapabilities\":{\"systemPrompt\":{}}}",
+         ",\"systemPrompt\":{\"mode\":\"append\",\"content\":[{\"type\":\"text\",\"text\":"
+         "\"be\"}]}"},
+        {"{\"sessionCapabilities\":{\"systemPrompt\":true},\"_meta\":{\"claudeCode\":{}}}",
+         ",\"systemPrompt\":{\"mode\":\"append\",\"content\":[{\"type\":\"text\",\"text\":"
+         "\"be\"}]}"},
+        {"{\"_meta\":{\"claudeCode\":{}}}", ",\"_meta\":{\"systemPrompt\":{\"append\":\"be\"}}"},
+        {"{\"_meta\":{\"claudeCode\":true}}", ""},
+    };
+    char a[] = "/a", b[] = "/b";
+    char *paths[] = {a, b, NULL};
+
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        for (int set = 0; set < 2; set++) {
+            struct heard h;
+            _cleanup_free_ char *line = mem_printf(
+                "{\"id\":1,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":%s}}\n",
+                table[i].can);
+            _cleanup_free_ char *want =
+                mem_printf("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/fork\",\"params\":"
+                           "{\"sessionId\":\"S\",\"cwd\":\"/w\",\"mcpServers\":[]%s}}\n",
+                           set ? table[i].more : "");
+            begin(&h);
+            (void)acp_initialize(h.acp, 0, -1);
+            feed(&h, line);
+            forget_out(&h);
+            if (set) {
+                acp_set_directories(h.acp, paths);
+                acp_set_system(h.acp, "be");
+            } else { /* taken back */
+                acp_set_directories(h.acp, paths);
+                acp_set_directories(h.acp, NULL);
+                acp_set_system(h.acp, NULL);
+            }
+            (void)acp_session_fork(h.acp, "S", "/w", NULL, -1);
+            check_out(&h, want);
+            end(&h);
+        }
+    }
+    struct heard h; /* what the preset gives stays */
+    begin(&h);
+    (void)acp_initialize(h.acp, 0, -1);
+    feed(&h, "{\"id\":1,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{\"_meta\":"
+             "{\"claudeCode\":{}}}}}\n");
+    forget_out(&h);
+    acp_set_session_meta(h.acp, "{\"p\":1,\"q\":[]}");
+    acp_set_system(h.acp, "be");
+    (void)acp_session_new(h.acp, "/w", NULL, -1);
+    check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/new\",\"params\":{\"cwd\":"
+                  "\"/w\",\"mcpServers\":[],\"_meta\":{\"p\":1,\"q\":[],\"systemPrompt\":"
+                  "{\"append\":\"be\"}}}}\n");
+    end(&h);
+}
+
+/* Each capability is one member. */
+TEST(each_ability_is_read_from_its_place)
+{
+    static const char *const abilities[] = {
+        "\"agentCapabilities\":{\"loadSession\":true}",
+        "\"agentCapabilities\":{\"sessionCapabilities\":{\"resume\":{}}}",
+        "\"agentCapabilities\":{\"sessionCapabilities\":{\"close\":{}}}",
+        "\"agentCapabilities\":{\"sessionCapabilities\":{\"list\":{}}}",
+        "\"agentCapabilities\":{\"sessionCapabilities\":{\"fork\":{}}}",
+        "\"agentCapabilities\":{\"sessionCapabilities\":{\"delete\":{}}}",
+        "\"agentCapabilities\":{\"sessionCapabilities\":{\"additionalDirectories\":{}}}",
+        "\"_meta\":{\"steering\":{\"supported\":true}}",
+        "\"agentCapabilities\":{\"promptCapabilities\":{\"image\":true}}",
+        "\"agentCapabilities\":{\"promptCapabilities\":{\"audio\":true}}",
+        "\"agentCapabilities\":{\"promptCapabilities\":{\"embeddedContext\":true}}",
+        "\"agentCapabilities\":{\"mcpCapabilities\":{\"http\":true}}",
+        "\"agentCapabilities\":{\"mcpCapabilities\":{\"sse\":true}}",
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(abilities); i++) {
+        struct heard h;
+        _cleanup_free_ char *line =
+            mem_printf("{\"id\":1,\"result\":{\"protocolVersion\":1,%s}}\n", abilities[i]);
+        begin(&h);
+        (void)acp_initialize(h.acp, 0, -1);
+        feed(&h, line);
+        const struct acp_info *info = acp_info(h.acp);
+        const bool can[] = {info->load,   info->resume, info->close,       info->list,
+                            info->fork,   info->remove, info->directories, info->steer,
+                            info->image,  info->audio,  info->embedded,    info->mcp_http,
+                            info->mcp_sse};
+        for (size_t k = 0; k < ARRAY_LEN(can); k++)
+            CHECK_INT(can[k], k == i);
+        CHECK_INT(info->system, ACP_SYSTEM_NONE);
+        end(&h);
+    }
+}
+
+TEST(words_in_a_turn_are_taken_or_not)
+{
+    static const struct {
+        const char *outcome;
+        bool steered;
+    } table[] = {{"\"injected\"", true},
+                 {"\"startedNewTurn\"", true},
+                 {"\"promptRequired\"", false},
+                 {"7", false}};
+    static const char *const blocks[] = {"now", NULL};
+    struct heard h;
+
+    begin(&h);
+    (void)acp_steer(h.acp, "S", blocks, -1);
+    check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"_session/steering\",\"params\":"
+                  "{\"sessionId\":\"S\",\"prompt\":[{\"type\":\"text\",\"text\":\"now\"}],"
+                  "\"_meta\":{\"steering\":{\"idleBehavior\":\"promptRequired\"}}}}\n");
+    (void)acp_session_delete(h.acp, "S", -1);
+    (void)acp_session_list(h.acp, NULL, NULL, -1);
+    (void)acp_set_option(h.acp, "S", "o", "true", true, -1);
+    (void)acp_set_option(h.acp, "S", "o", "false", true, -1);
+    check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/delete\",\"params\":"
+                  "{\"sessionId\":\"S\"}}\n"
+                  "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"session/list\",\"params\":{}}\n"
+                  "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"session/set_config_option\","
+                  "\"params\":{\"sessionId\":\"S\",\"configId\":\"o\",\"type\":\"boolean\","
+                  "\"value\":true}}\n"
+                  "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"session/set_config_option\","
+                  "\"params\":{\"sessionId\":\"S\",\"configId\":\"o\",\"type\":\"boolean\","
+                  "\"value\":false}}\n");
+    feed(&h, "{\"id\":1,\"result\":{}}\n");
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        _cleanup_free_ char *line =
+            mem_printf("{\"id\":%zu,\"result\":{\"outcome\":%s}}\n", i + 6, table[i].outcome);
+        (void)acp_steer(h.acp, "S", blocks, -1);
+        str_clear(&h.notes);
+        feed(&h, line);
+        CHECK_INT(strstr(str_text(&h.notes), " steered") != NULL, table[i].steered);
+    }
     end(&h);
 }
 

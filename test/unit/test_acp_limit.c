@@ -271,6 +271,13 @@ TEST(a_zone_in_the_words_counts)
         {night, "6am (Mars/Olympus)", NULL},
         {night, "6am CST", NULL}, /* Chicago, Shanghai or Havana */
         {night, "6am (Pacific Time)", NULL},
+        {night, "6am +14:00", "2026-01-15T16:00:00Z"},
+        {night, "6am +15:00", NULL},
+        {night, "6am +05:59", "2026-01-16T00:01:00Z"},
+        {night, "6am +05:60", NULL},
+        {night, "6am +0559", "2026-01-16T00:01:00Z"},
+        {night, "6am +0560", NULL},
+        {night, "6am +055", NULL},
         {night, "6am +25:00", NULL},
         {night, "6am UTC+25", NULL},
         {night, "Feb 30 at 3pm UTC", NULL},

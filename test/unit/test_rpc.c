@@ -289,6 +289,11 @@ TEST(mends_cut_characters)
     check_heard(&h, "- m [\"a\xEF\xBF\xBD\",\"\xEF\xBF\xBD"
                     "b\",\"\xF0\x9F\x98\x80\",\"\xEF\xBF\xBD\","
                     "\"\\\\u0000\",\"\xEF\xBF\xBDx\",\"\\\\\",\"\xEF\xBF\xBD\xF0\x9F\x98\x80\"]\n");
+    feed(&h, "{\"method\":\"m\",\"params\":[\"\\ud83d\\ue000\",\"\\udbff\\udfff\","
+             "\"\\ud800\\udbff\",\"\\ud7ff\\udc00\",\"\\ue000\"]}\n");
+    check_heard(&h, "- m [\"\xEF\xBF\xBD\xEE\x80\x80\",\"\xF4\x8F\xBF\xBF\","
+                    "\"\xEF\xBF\xBD\xEF\xBF\xBD\",\"\xED\x9F\xBF\xEF\xBF\xBD\","
+                    "\"\xEE\x80\x80\"]\n");
     feed(&h, "{\"method\":\"m\",\"params\":[\"\\u00\"]}\n{\"method\":\"\\");
     feed(&h, "\n");
     CHECK(str_starts(h.notes.data, "garbage "));

@@ -281,7 +281,8 @@ TEST(an_agent_has_one_current_conversation)
     store_place_free(&again);
 
     char prefix[] = "12345678";
-    memcpy(prefix, first.conversation, 8);
+    for (size_t i = 0; i < 8; i++) /* in either case */
+        prefix[i] = (char)toupper((unsigned char)first.conversation[i]);
     MUST(store_enter(store, CHOICE_NAMED, prefix, &again, &err));
     CHECK_STR(again.conversation, first.conversation);
     CHECK_STR(again.mode, "plan");
