@@ -109,16 +109,21 @@ const char *cmd_action_name(const struct cmd *action)
     return blank != NULL ? blank + 1 : action->name;
 }
 
+bool cmd_opens_root(const struct cmd *cmd)
+{
+    return cmd->root != ROOT_NONE && (cmd->does & OPENS_ROOT_LATER) == 0;
+}
+
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8])
 {
     size_t n = 0;
-    if ((cmd->flags & (CMD_SESSION | CMD_SESSIONS | CMD_TARGET)) != 0)
+    if (cmd->on != ON_NOTHING)
         buf[n++] = (struct opt){'s', "session", "SESSION", "the session", OFFER_SESSION};
-    if ((cmd->flags & CMD_JSON) != 0)
+    if ((cmd->takes & TAKES_JSON) != 0)
         buf[n++] = (struct opt){0, "json", NULL, "print JSON", OFFER_NONE};
-    if ((cmd->flags & CMD_QUIET) != 0)
+    if ((cmd->takes & TAKES_QUIET) != 0)
         buf[n++] = (struct opt){'q', "quiet", NULL, "print only ids, or nothing", OFFER_NONE};
-    if ((cmd->flags & CMD_ALL_HOSTS) != 0)
+    if ((cmd->takes & TAKES_ALL_HOSTS) != 0)
         buf[n++] =
             (struct opt){0, "all-hosts", NULL, "here and on all hosts of mas.ini", OFFER_NONE};
     buf[n++] = (struct opt){0, "root", "DIR", "use this root", OFFER_DIR};
@@ -277,11 +282,11 @@ static int parse(struct call *call, int argc, char **argv, bool *ret_help, struc
     return 0;
 }
 
-/* For CMD_SESSION: removes the session from the operands, unless -s named it. Without an operand,
+/* For ON_SESSION: removes the session from the operands, unless -s named it. Without an operand,
  * uses the session of the team's pane. */
 static void parse_session(struct call *call)
 {
-    if ((call->cmd->flags & CMD_SESSION) == 0 || call->session != NULL)
+    if (call->cmd->on != ON_SESSION || call->session != NULL)
         return;
     if (call->operand_count > 0) {
         call->session = call->operands[0];
@@ -317,7 +322,7 @@ static int run(struct call *call, int *ret_code, struct err *err)
         return -1;
     if (done)
         return 0;
-    int rc = (call->cmd->flags & CMD_ROOT) != 0 ? call_open_root(call, err) : 0;
+    int rc = cmd_opens_root(call->cmd) ? call_open_root(call, err) : 0;
     if (call->greet) {
         bool whole = rc == 0 && call->cmd == &cmd_doctor;
         greeting_print(&(struct greeting_subject){
@@ -327,7 +332,7 @@ static int run(struct call *call, int *ret_code, struct err *err)
     }
     if (rc == 0 && call->all_hosts)
         return call_all_hosts(call, ret_code, err);
-    if (rc == -1 || ((call->cmd->flags & CMD_PERSON) != 0 && call->has_root &&
+    if (rc == -1 || (call->cmd->who == WHO_PERSONS && call->has_root &&
                      person_check_root(call->root.path, call->cmd->name, err) == -1))
         return -1;
     return call->cmd->run(call, err);
@@ -463,12 +468,11 @@ int cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, const c
             if (call.given[i].opt->offer == OFFER_SESSION)
                 word = call.given[i].value;
         if (word == NULL && call.operand_count > 0 &&
-            ((call.cmd->flags & (CMD_SESSION | CMD_SESSIONS)) != 0 ||
+            (call.cmd->on == ON_SESSION || call.cmd->on == ON_SESSIONS ||
              call.cmd->offer == OFFER_SESSION))
             word = call.operands[0];
         *ret = word;
-        *ret_only = (call.cmd->flags & CMD_SESSIONS) == 0 ||
-                    call.operand_count + (call.session != NULL) == 1;
+        *ret_only = call.cmd->on != ON_SESSIONS || call.operand_count + (call.session != NULL) == 1;
     }
     free(call.given);
     free(words);

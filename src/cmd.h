@@ -46,34 +46,63 @@ struct opt {
     enum offer offer;
 };
 
-enum cmd_flags {
-    CMD_ROOT = 1, /* cmd_run() opens the root and the settings first */
-    CMD_PRESETS = 2, /* the settings include the presets */
-    CMD_MAKES_ROOT = 4, /* creates the user's default root if it is missing */
-    CMD_NO_ROOT_OK = 8, /* runs without a root if the default root is missing */
-    CMD_JSON = 16, /* takes --json */
-    CMD_QUIET = 32, /* takes -q */
-    CMD_SESSION = 64, /* takes a session: -s, else the first operand, else $MAS_SESSION_ID */
-    CMD_SESSIONS = 128, /* all operands are SESSIONs; also takes -s */
-    CMD_HIDDEN = 256, /* for mas itself; not listed by `mas help` */
-    CMD_TARGET = 512, /* operands are [SESSION] TARGET, see cli/targets.h; takes -s */
-    CMD_RUNS = 1024, /* runs programs that the root names, see cli/roots.h */
-    CMD_AGENT = 2048, /* agents may run it, see cli/brokered.h */
-    CMD_PERSON = 16384, /* no process of an agent in the root may run it */
-    CMD_LIGHT = 8192, /* opens no database: an agent's host runs it without a program of its own */
-    CMD_CHANGES = 32768, /* refuses sessions of other machines, see store/owner.h */
-    CMD_MEMORY = 4096, /* and on other sessions, as [memory] share says */
-    CMD_ALL_HOSTS = 131072, /* takes --all-hosts: a row in cli/all_hosts_table.c */
-    CMD_JOBS = 262144, /* works on the job of a session that does not run, see cli/jobs.h */
-    CMD_ENDS_JOBS = 524288, /* likewise if it runs: inside of the job it would end with it */
-    CMD_NO_JOB = 1048576, /* refuses a session that is a job, whatever it does */
-    CMD_WAITS = 2097152, /* for agents, persons, checks or a stream: it may say nothing for hours */
-    CMD_TERMINAL = 65536, /* works on a terminal: `mas --host` gives it one there */
+/* The root that a verb works in. */
+enum cmd_root {
+    ROOT_NONE,
+    ROOT_NEEDED,
+    ROOT_IF_THERE, /* it runs without one if the user's default root is missing */
+    ROOT_MADE, /* the user's default root is made if it is missing */
 };
 
-/* The heading under which `mas help` lists a command. An action has GROUP_NONE. */
+/* What it acts on there, which it also takes as -s. */
+enum cmd_on {
+    ON_NOTHING,
+    ON_SESSION, /* -s, else the first operand, else $MAS_SESSION_ID */
+    ON_SESSIONS, /* all operands are SESSIONs */
+    ON_TARGET, /* operands are [SESSION] TARGET, see cli/targets.h */
+};
+
+/* Who may run it. */
+enum cmd_who {
+    WHO_USERS, /* no agent: its host refuses that, see cli/brokered.h */
+    WHO_AGENTS, /* agents, too, on their own session */
+    WHO_AGENTS_SHARE, /* likewise, and on other sessions, as [memory] share says */
+    WHO_PERSONS, /* no process of an agent in the root */
+};
+
+/* The options that it shares with others; cmd_common_opts(). */
+enum cmd_takes {
+    TAKES_JSON = 1, /* --json */
+    TAKES_QUIET = 2, /* -q */
+    TAKES_ALL_HOSTS = 4, /* --all-hosts: a row in cli/all_hosts_table.c */
+};
+
+/* What it does that others have to know. */
+enum cmd_does {
+    OPENS_ROOT_LATER = 1, /* by call_open_root(); else cmd_run() opens root and settings first */
+    READS_PRESETS = 2, /* the settings include the presets */
+    RUNS_PROGRAMS = 4, /* that the root names, see cli/roots.h */
+    CHANGES_SESSIONS = 8, /* refuses those of other machines, see store/owner.h */
+    WAITS_LONG = 16, /* for agents, persons, checks or a stream: it may say nothing for hours */
+    USES_TERMINAL = 32, /* `mas --host` gives it one there */
+    OPENS_NO_DATABASE = 64, /* an agent's host runs it without a program of its own */
+};
+
+struct call;
+
+/* What a verb does with a session that is a job of Slurm; see cli/jobs.h. */
+struct batch_job;
+struct cmd_job {
+    /* Acts on a job whose team is not up; NULL: the verb refuses jobs, whatever they do. */
+    int (*act)(const struct call *call, const char *store, const struct batch_job *job,
+               struct err *err);
+    bool ends; /* likewise if the team is up: inside of the job the verb would end with it */
+};
+
+/* The heading under which `mas help` lists a command. */
 enum group {
-    GROUP_NONE,
+    GROUP_NONE, /* of an action */
+    GROUP_HIDDEN, /* for mas itself; not listed */
     GROUP_BEGIN,
     GROUP_SESSIONS,
     GROUP_AGENTS,
@@ -83,8 +112,6 @@ enum group {
     GROUP_SETUP,
     GROUP_COUNT
 };
-
-struct call;
 
 struct cmd {
     const char *name;
@@ -98,7 +125,11 @@ struct cmd {
     int operands_min, operands_max; /* operands_max -1: any number */
     const char *stray; /* hint for a surplus operand; NULL: none */
     enum offer offer, then, rest; /* for the first, the second and all other operands */
-    unsigned flags;
+    enum cmd_root root;
+    enum cmd_on on;
+    enum cmd_who who;
+    unsigned takes, does; /* bits of enum cmd_takes, enum cmd_does */
+    const struct cmd_job *job; /* NULL: what it does with any session, inside of the job */
     const struct cmd *const *actions; /* NULL-terminated; NULL: none */
     /* NULL: it has only actions. */
     /* Returns 0, or -1 with *err set. */
@@ -120,7 +151,7 @@ struct call {
     bool quiet;
     bool all_hosts;
     bool greet;
-    const char *session; /* names the session: -s or, with CMD_SESSION, the operand or variable */
+    const char *session; /* names the session: -s or, with ON_SESSION, the operand or variable */
     char **jobs; /* what NAME:SESSION became where it means a job, see call_go_elsewhere() */
     const char *root_path; /* --root, or NULL */
     char *searched; /* path where mas looked for the root; NULL before that */
@@ -162,23 +193,24 @@ bool cmd_has_option(const struct cmd *cmd, int argc, char *const *argv, const ch
  * Fails with MAS_USAGE if the command line is wrong. */
 int cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, const char **ret,
                      bool *ret_only, struct err *err);
-/* Fills `buf` with the shared options that a command takes, by its flags, and returns it. The list
+/* Fills `buf` with the shared options that a command takes, and returns it. The list
  * ends with a NULL name. */
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);
+/* Returns true if cmd_run() opens the root for it. */
+bool cmd_opens_root(const struct cmd *cmd);
 /* Prints the help of a command, or the overview if cmd is NULL. */
 void cmd_print_help(const struct cmd *cmd);
 
-/* Opens the root and the settings according to the command's flags. cmd_run() calls it for commands
- * with CMD_ROOT. */
+/* Opens the root and the settings as the command says. cmd_run() calls it if cmd_opens_root(). */
 int call_open_root(struct call *call, struct err *err);
 /* Prints up to DIAGNOSTICS_SHOWN errors of mas.ini; the last one is left in *err. Returns -1. */
 int call_show_wrong(const struct diagnostics *wrong, int code, struct err *err);
 /* Runs the command on the machines of the sessions that are named NAME:SESSION, where mas.ini has
  * a host NAME, one after the other, and takes these sessions from the call. Those that a command
- * with CMD_JOBS finds as jobs whose team is not up stay, as ids in call->jobs: call_select() finds
+ * acts on as jobs (cmd->job) stay, as ids in call->jobs: call_select() finds
  * no session by them. *ret_done: no session is left. See cli/remote.h. */
 int call_go_elsewhere(struct call *call, bool *ret_done, int *ret_code, struct err *err);
-/* Runs a command with CMD_ALL_HOSTS and --all-hosts. *ret_code is the first exit code but 0 of a
+/* Runs a command with --all-hosts. *ret_code is the first exit code but 0 of a
  * machine. See cli/all_hosts.h. */
 int call_all_hosts(struct call *call, int *ret_code, struct err *err);
 /* Fail if a host runs this command for its agent, and the agent may not do that: see

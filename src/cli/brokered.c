@@ -14,7 +14,7 @@ static const char *get(const char *name)
 /* What needs no root is done where it is asked for, and what mas itself runs there. */
 static bool is_local(const struct cmd *cmd)
 {
-    return (cmd->flags & CMD_HIDDEN) != 0 || (cmd->actions == NULL && (cmd->flags & CMD_ROOT) == 0);
+    return cmd->group == GROUP_HIDDEN || (cmd->actions == NULL && !cmd_opens_root(cmd));
 }
 
 bool brokered_wanted(const struct cmd *cmd)
@@ -74,7 +74,7 @@ int call_check_agent(const struct call *call, struct err *err)
     if (!is_brokered())
         return 0;
     proc_end_with_parent(SIGKILL); /* an agent that kills its supervisor gains nothing */
-    if ((call->cmd->flags & CMD_AGENT) == 0) {
+    if (call->cmd->who != WHO_AGENTS && call->cmd->who != WHO_AGENTS_SHARE) {
         (void)err_set(err, MAS_FAILED, "cannot run '%s': only a person may, and this is agent '%s'",
                       call->cmd->name, get(MAS_BROKERED_VARIABLE));
         return err_hint(err, "what agents may do is in mas-agents(7); ask a person for the rest");
@@ -88,7 +88,7 @@ int call_check_agent(const struct call *call, struct err *err)
 int call_check_session(const struct call *call, const char *text, const char *id, struct err *err)
 {
     const char *own = getenv("MAS_SESSION_ID");
-    bool is_memory = (call->cmd->flags & CMD_MEMORY) != 0;
+    bool is_memory = call->cmd->who == WHO_AGENTS_SHARE;
 
     if (!is_brokered() || (is_memory && config_yes(&call->config, SETTING_MEMORY_SHARE)) ||
         (own != NULL && id != NULL && strcmp(own, id) == 0))

@@ -5,13 +5,14 @@
  * outside of the agent's wall, as this agent. What runs there (MAS_BROKERED is set, which a host
  * does) holds to the rules of call_check_agent(), for which its own parser finds the options:
  *
- * - only commands with CMD_AGENT;
+ * - only commands with WHO_AGENTS or WHO_AGENTS_SHARE;
  * - no other root, and no file but the standard ones, because the agent's wall does not hold here;
- * - no other session than the agent's own, except what [memory] lets commands with CMD_MEMORY see.
+ * - no other session than the agent's own, except what [memory] lets commands with WHO_AGENTS_SHARE
+ * see.
  *
  * As whom it acts, and towards whom, other hosts decide by the process.
  *
- * So in a command with CMD_AGENT each option that names a file says so by OFFER_FILE or OFFER_DIR,
+ * So in a command for agents each option that names a file says so by OFFER_FILE or OFFER_DIR,
  * sessions are found by call_select(), and it starts no pager, editor or shell of the caller's
  * choice.
  */

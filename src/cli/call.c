@@ -9,9 +9,9 @@
 static int check_owner(const struct call *call, const char *id, struct err *err)
 {
     /* a verb for agents says what is done with them: "cannot send session 'shop'" is no sentence */
-    const char *what = (call->cmd->flags & CMD_TARGET) != 0 ? "use" : call->cmd->name;
+    const char *what = call->cmd->on == ON_TARGET ? "use" : call->cmd->name;
 
-    if ((call->cmd->flags & CMD_CHANGES) == 0)
+    if ((call->cmd->does & CHANGES_SESSIONS) == 0)
         return 0;
     _cleanup_close_ int dir = workspace_open(&call->root, id);
     return dir == -1 ? 0 : owner_check(&call->root, dir, id, what, err);
@@ -30,7 +30,7 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
 {
     if (text == NULL) {
         (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs a SESSION%s", call->cmd->name,
-                      (call->cmd->flags & (CMD_SESSION | CMD_TARGET)) != 0
+                      call->cmd->on == ON_SESSION || call->cmd->on == ON_TARGET
                           ? " outside of a team's pane"
                           : "");
         return call_usage(call, err);

@@ -1,7 +1,7 @@
 /*
  * All targets are found before the first is acted on. One that is no session here keeps its error
- * until its turn; `stop` and `rm` then look for a job of that name, and only if there is none is it
- * a failure.
+ * until its turn; a verb that acts on jobs then looks for one of that name, and only if there is
+ * none is it a failure.
  */
 
 #include "cli/each_session.h"
@@ -18,32 +18,6 @@ struct target {
     struct err why; /* code MAS_OK: the id is valid */
     const char *text; /* as it was named; NULL: by an option */
 };
-
-/* What verbs do with a session that is not in this root, but was submitted from here. */
-static const struct {
-    const char *verb;
-    int (*act)(const struct call *call, const char *store, const struct batch_job *job,
-               struct err *err);
-} job_acts[] = {{"stop", job_stop}, {"rm", job_remove}};
-
-/* Acts on the job of a target that is no session here. *rc is the result, with target->why; it
- * stays as it is if there is none. */
-static void act_on_job(const struct call *call, struct target *target, int *rc)
-{
-    _cleanup_all_jobs_ struct all_jobs jobs = ALL_JOBS_INIT;
-    const struct batch_job *job = NULL;
-    const char *store = NULL;
-
-    for (size_t i = 0; i < ARRAY_LEN(job_acts); i++) {
-        if (strcmp(job_acts[i].verb, call->cmd->name) != 0)
-            continue;
-        job = all_jobs_find(call, target->text, &jobs, &store, &target->why);
-        if (job == NULL)
-            continue;
-        target->why = (struct err)ERR_INIT;
-        *rc = job_acts[i].act(call, store, job, &target->why);
-    }
-}
 
 /* Lists the ids of all sessions that `want` selects. */
 static int pick(struct call *call, each_session_want *want, struct target **ret, size_t *ret_count,
@@ -148,7 +122,7 @@ int each_session_run(struct call *call, each_session_do *act, each_session_want 
         if (why->code == MAS_OK)
             one = act(call, &life, targets[i].id, why);
         else
-            act_on_job(call, &targets[i], &one);
+            one = all_jobs_act(call, targets[i].text, why);
         if (one == 0)
             continue;
         each_session_fail(why, &rc, err);

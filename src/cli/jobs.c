@@ -171,6 +171,20 @@ const struct batch_job *all_jobs_find(const struct call *call, const char *text,
     return found;
 }
 
+int all_jobs_act(const struct call *call, const char *text, struct err *err)
+{
+    const struct cmd_job *way = call->cmd->job;
+    _cleanup_all_jobs_ struct all_jobs jobs = ALL_JOBS_INIT;
+    const char *store = NULL;
+    const struct batch_job *job =
+        way != NULL && way->act != NULL ? all_jobs_find(call, text, &jobs, &store, err) : NULL;
+
+    if (job == NULL)
+        return -1;
+    *err = (struct err)ERR_INIT;
+    return way->act(call, store, job, err);
+}
+
 int all_jobs_hint(const struct call *call, const char *text, struct err *err)
 {
     _cleanup_strv_ char **stores = brokered_is_agent() ? NULL : jobs_stores(&call->config);
@@ -182,7 +196,7 @@ int all_jobs_hint(const struct call *call, const char *text, struct err *err)
         if (jobs_read(*store, false, &jobs, &ignored) == -1 ||
             jobs_select(&jobs, text, &job, &ignored) == -1)
             continue;
-        if (strcmp(call->cmd->name, "move") == 0)
+        if (call->cmd->job != NULL && call->cmd->job->act == NULL)
             return err_hint(err,
                             "it is a job on host '%s', and jobs are not moved; when it has ended, "
                             "restore a save: %s/%s",
@@ -198,7 +212,8 @@ static const char *label_of(const struct batch_job *job)
     return job->name[0] != '\0' ? job->name : job->id;
 }
 
-void job_show(const struct call *call, const char *store, const struct batch_job *job)
+int job_show(const struct call *call, const char *store, const struct batch_job *job,
+             struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_str_ struct str state = STR_INIT;
@@ -207,13 +222,14 @@ void job_show(const struct call *call, const char *store, const struct batch_job
     char number[24] = "";
     char when[TIME_TEXT];
 
+    (void)err;
     if (call->json) {
         json_open(&out, NULL, '{');
         job_put_json(job, &out);
         json_put(&out, "store", store);
         json_close(&out, '}');
         print_line(&text);
-        return;
+        return 0;
     }
     if (job->number != 0)
         (void)snprintf(number, sizeof number, "%" PRIu64, job->number);
@@ -233,6 +249,7 @@ void job_show(const struct call *call, const char *store, const struct batch_job
     }
     table_print(&table);
     table_free(&table);
+    return 0;
 }
 
 int job_stop(const struct call *call, const char *store, const struct batch_job *job,

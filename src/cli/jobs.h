@@ -45,12 +45,17 @@ const struct batch_job *all_jobs_find(const struct call *call, const char *text,
                                       struct all_jobs *all, const char **ret_store,
                                       struct err *err);
 
+/* After the same: acts on the job as the verb does (cmd->job), and *err is only about that. Returns
+ * -1 and leaves *err as it is if the verb acts on no jobs, or there is none. */
+int all_jobs_act(const struct call *call, const char *text, struct err *err);
+
 /* After the same, for a verb that does not look for jobs: if `text` names one, the hint says how to
  * reach it. Returns -1. */
 int all_jobs_hint(const struct call *call, const char *text, struct err *err);
 
 /* `mas show`, `stop`, `rm` and `logs` of a job. */
-void job_show(const struct call *call, const char *store, const struct batch_job *job);
+int job_show(const struct call *call, const char *store, const struct batch_job *job,
+             struct err *err);
 int job_stop(const struct call *call, const char *store, const struct batch_job *job,
              struct err *err);
 int job_remove(const struct call *call, const char *store, const struct batch_job *job,

@@ -17,7 +17,7 @@
 #define ATTACH "attach" /* the option by which a verb becomes one for a terminal */
 
 /* Finds mas.ini as a command does that needs no root. */
-static const struct cmd finder = {.name = "--host", .operands = "", .flags = CMD_NO_ROOT_OK};
+static const struct cmd finder = {.name = "--host", .operands = "", .root = ROOT_IF_THERE};
 
 static bool is_terminal(void)
 {
@@ -26,7 +26,7 @@ static bool is_terminal(void)
 
 static bool has_terminal(const struct cmd *cmd)
 {
-    return (cmd->flags & CMD_TERMINAL) != 0 && is_terminal();
+    return (cmd->does & USES_TERMINAL) != 0 && is_terminal();
 }
 
 static bool needs_terminal(const struct cmd *cmd, char *const *words)
@@ -77,7 +77,7 @@ static int find_job(const struct cmd *cmd, const struct config *config, const st
     if (remote->via == REMOTE_SLURM && session != NULL &&
         job_find(config, remote, session, ret, &up, err) == -1)
         return -1;
-    if (ret->id[0] != '\0' && (cmd->flags & CMD_NO_JOB) != 0) {
+    if (ret->id[0] != '\0' && cmd->job != NULL && cmd->job->act == NULL) {
         /* its team would end, and the job with it, which saves it and may begin again elsewhere */
         (void)err_set(err, MAS_CONFLICT,
                       "cannot %s session '%s': it is a job on host '%s', and jobs are not moved",
@@ -85,8 +85,7 @@ static int find_job(const struct cmd *cmd, const struct config *config, const st
         return err_hint(err, "when it has ended, restore a save on that machine: %s/%s",
                         jobs_store(config, remote), ret->id);
     }
-    *ret_is_job = ret->id[0] != '\0' &&
-                  ((cmd->flags & CMD_ENDS_JOBS) != 0 || (!up && (cmd->flags & CMD_JOBS) != 0));
+    *ret_is_job = ret->id[0] != '\0' && cmd->job != NULL && (cmd->job->ends || !up);
     return up || *ret_is_job ? 0 : job_fail(ret, session, err);
 }
 
@@ -94,7 +93,7 @@ static int find_job(const struct cmd *cmd, const struct config *config, const st
 static int find_silence(const struct config *config, const struct cmd *cmd, char *const *words)
 {
     int count = (int)strv_len(words);
-    bool waits = (cmd->flags & CMD_WAITS) != 0 || cmd_has_option(cmd, count, words, "follow") ||
+    bool waits = (cmd->does & WAITS_LONG) != 0 || cmd_has_option(cmd, count, words, "follow") ||
                  cmd_has_option(cmd, count, words, "watch");
 
     return waits ? 0 : config_number(config, SETTING_FLEET_SILENCE);
@@ -193,7 +192,7 @@ static int refuse_partition(const struct cmd *cmd, const struct remote *remote, 
         cmd->name, remote->name);
     if (takes_host(cmd))
         return err_hint(err, "submit a session with: mas %s --host %s", cmd->name, remote->name);
-    if ((cmd->flags & CMD_ALL_HOSTS) != 0 && strcmp(cmd->name, "list") != 0)
+    if ((cmd->takes & TAKES_ALL_HOSTS) != 0 && strcmp(cmd->name, "list") != 0)
         return err_hint(err, "all hosts are asked by: mas %s --all-hosts", cmd->name);
     return err_hint(err, "its sessions are: mas list --jobs");
 }
@@ -258,8 +257,7 @@ static struct session_words find_places(struct call *call)
             named = true;
         }
     for (int i = 0; i < call->operand_count; i++)
-        if ((call->cmd->flags & CMD_SESSIONS) != 0 ||
-            (i == 0 && !named && call->cmd->offer == OFFER_SESSION))
+        if (call->cmd->on == ON_SESSIONS || (i == 0 && !named && call->cmd->offer == OFFER_SESSION))
             add_place(&places, (const char **)(uintptr_t)&call->operands[i]);
     return places;
 }
@@ -446,7 +444,7 @@ static bool take_out(struct call *call, const struct config *config)
     call->operands[kept] = NULL;
     call->operand_count = kept;
     return call->jobs == NULL &&
-           ((call->cmd->flags & CMD_SESSIONS) == 0 || (kept == 0 && call->session == NULL));
+           (call->cmd->on != ON_SESSIONS || (kept == 0 && call->session == NULL));
 }
 
 /* ---- an option of a verb that names the machine */

@@ -35,7 +35,7 @@ int roots_check(struct call *call, struct err *err)
     if (call->origin != ROOT_ABOVE || known_roots_has(call->root.path))
         return 0;
     call->root.accepted = false;
-    if ((call->cmd->flags & CMD_RUNS) == 0)
+    if ((call->cmd->does & RUNS_PROGRAMS) == 0)
         return 0;
     if (ask(call)) {
         call->root.accepted = true;
@@ -68,7 +68,7 @@ int call_show_wrong(const struct diagnostics *wrong, int code, struct err *err)
 static int load_config(struct call *call, const struct root *root, struct err *err)
 {
     _cleanup_diagnostics_ struct diagnostics wrong = DIAGNOSTICS_INIT;
-    bool with_presets = (call->cmd->flags & CMD_PRESETS) != 0;
+    bool with_presets = (call->cmd->does & READS_PRESETS) != 0;
 
     if (config_load(root, with_presets, &call->config, &wrong, err) == 0)
         return 0;
@@ -77,7 +77,6 @@ static int load_config(struct call *call, const struct root *root, struct err *e
 
 int call_open_root(struct call *call, struct err *err)
 {
-    unsigned flags = call->cmd->flags;
     _cleanup_free_ char *path = NULL;
     bool made = false;
 
@@ -86,9 +85,9 @@ int call_open_root(struct call *call, struct err *err)
     free(call->searched);
     call->searched = mem_dup(path);
     if (call->origin == ROOT_DEFAULT && !root_exists(path)) {
-        if ((flags & CMD_NO_ROOT_OK) != 0)
+        if (call->cmd->root == ROOT_IF_THERE)
             return load_config(call, NULL, err);
-        if ((flags & CMD_MAKES_ROOT) != 0 && root_init(path, &made, err) == -1)
+        if (call->cmd->root == ROOT_MADE && root_init(path, &made, err) == -1)
             return -1;
     }
     if (root_open(path, &call->root, err) == -1)

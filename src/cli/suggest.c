@@ -41,7 +41,7 @@ const char *suggest_command(const char *typed)
         if (strcasecmp(others[i].typed, typed) == 0)
             return others[i].meant;
     for (size_t i = 0; cmd_table[i] != NULL; i++)
-        if ((cmd_table[i]->flags & CMD_HIDDEN) == 0)
+        if (cmd_table[i]->group != GROUP_HIDDEN)
             suggest_try(&suggest, cmd_table[i]->name);
     return suggest.nearest;
 }

@@ -84,6 +84,8 @@ const struct cmd cmd_acp = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_WAITS,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .does = WAITS_LONG,
     .run = run_acp,
 };

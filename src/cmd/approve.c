@@ -249,7 +249,10 @@ const struct cmd cmd_approve = {
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
     .rest = OFFER_ALLOW,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .takes = TAKES_JSON,
+    .does = CHANGES_SESSIONS,
     .run = run_permit,
 };
 
@@ -269,6 +272,9 @@ const struct cmd cmd_deny = {
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
     .rest = OFFER_REJECT,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .takes = TAKES_JSON,
+    .does = CHANGES_SESSIONS,
     .run = run_permit,
 };

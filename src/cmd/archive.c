@@ -125,6 +125,9 @@ const struct cmd cmd_archive = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_QUIET | CMD_WAITS,
+    .root = ROOT_IF_THERE,
+    .on = ON_SESSIONS,
+    .takes = TAKES_JSON | TAKES_QUIET,
+    .does = WAITS_LONG,
     .run = run_archive,
 };

@@ -553,7 +553,10 @@ const struct cmd cmd_ask = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags =
-        CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT | CMD_WAITS,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .who = WHO_AGENTS,
+    .takes = TAKES_JSON,
+    .does = CHANGES_SESSIONS | WAITS_LONG,
     .run = run_ask,
 };

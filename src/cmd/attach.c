@@ -131,6 +131,7 @@ const struct cmd cmd_attach = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TERMINAL | CMD_WAITS,
+    .root = ROOT_IF_THERE,
+    .does = CHANGES_SESSIONS | WAITS_LONG | USES_TERMINAL,
     .run = run_attach,
 };

@@ -41,6 +41,10 @@ const struct cmd cmd_cancel = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .who = WHO_AGENTS,
+    .takes = TAKES_JSON,
+    .does = CHANGES_SESSIONS,
     .run = run_cancel,
 };

@@ -179,6 +179,8 @@ const struct cmd cmd_clean = {
                "be set, by an option or in mas.ini. mas leaves sessions that are locked by "
                "another command or whose hosts still run.",
     .opts = opts,
-    .flags = CMD_ROOT | CMD_PERSON | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
+    .root = ROOT_IF_THERE,
+    .who = WHO_PERSONS,
+    .takes = TAKES_JSON | TAKES_QUIET,
     .run = run_clean,
 };

@@ -70,6 +70,9 @@ const struct cmd cmd_clear = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_WAITS,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .takes = TAKES_JSON,
+    .does = CHANGES_SESSIONS | WAITS_LONG,
     .run = run_clear,
 };

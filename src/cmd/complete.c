@@ -22,7 +22,7 @@ static void offer(const struct typed *typed, const char *word)
 static void offer_verbs(const struct typed *typed)
 {
     for (size_t i = 0; cmd_table[i] != NULL; i++)
-        if ((cmd_table[i]->flags & CMD_HIDDEN) == 0)
+        if (cmd_table[i]->group != GROUP_HIDDEN)
             complete_offer(typed, cmd_table[i]->name, cmd_table[i]->summary);
 }
 
@@ -475,11 +475,13 @@ static const struct opt opts[] = {
 
 const struct cmd cmd_complete = {
     .name = "complete",
+    .group = GROUP_HIDDEN,
     .operands = " WORD...",
     .summary = "print the completions of the last word",
     .opts = opts,
     .operands_min = 1,
     .operands_max = -1,
-    .flags = CMD_NO_ROOT_OK | CMD_PRESETS | CMD_HIDDEN, /* run_complete() opens the root */
+    .root = ROOT_IF_THERE,
+    .does = OPENS_ROOT_LATER | READS_PRESETS,
     .run = run_complete,
 };

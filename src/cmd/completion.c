@@ -54,6 +54,6 @@ const struct cmd cmd_completion = {
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_SHELL,
-    .flags = CMD_AGENT,
+    .who = WHO_AGENTS,
     .run = run_completion,
 };

@@ -107,6 +107,7 @@ const struct cmd cmd_config = {
                "mas.ini reaches a team that runs with the next mas stop and mas start. Other "
                "settings are read by each command, or hold for new sessions.",
     .operands_max = 0,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON,
+    .root = ROOT_IF_THERE,
+    .takes = TAKES_JSON,
     .run = run_config,
 };

@@ -137,6 +137,9 @@ const struct cmd cmd_context = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT | CMD_MEMORY,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .who = WHO_AGENTS_SHARE,
+    .takes = TAKES_JSON,
     .run = run_context,
 };

@@ -258,6 +258,9 @@ const struct cmd cmd_diff = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_TARGET | CMD_JSON | CMD_AGENT,
+    .root = ROOT_NEEDED,
+    .on = ON_TARGET,
+    .who = WHO_AGENTS,
+    .takes = TAKES_JSON,
     .run = run_diff,
 };

@@ -116,6 +116,7 @@ const struct cmd cmd_doctor = {
                "damaged files; a damaged file stays beside the new one. It "
                "looks at the repositories of a project, but reads no objects: git fsck does.",
     .opts = opts,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_ALL_HOSTS,
+    .root = ROOT_IF_THERE,
+    .takes = TAKES_JSON | TAKES_ALL_HOSTS,
     .run = run_doctor,
 };

@@ -304,6 +304,8 @@ const struct cmd cmd_du = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_QUIET | CMD_ALL_HOSTS,
+    .root = ROOT_IF_THERE,
+    .on = ON_SESSIONS,
+    .takes = TAKES_JSON | TAKES_QUIET | TAKES_ALL_HOSTS,
     .run = run_du,
 };

@@ -65,7 +65,10 @@ const struct cmd cmd_env = {
                "contain.",
     .operands_max = 0,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_SESSION | CMD_AGENT,
+    .root = ROOT_IF_THERE,
+    .on = ON_SESSION,
+    .who = WHO_AGENTS,
+    .takes = TAKES_JSON,
     .run = run_env,
 };
 
@@ -167,54 +170,56 @@ static int run_legacy(struct call *call, struct err *err)
     return 0;
 }
 
-enum { LIBRARY_FLAGS = CMD_ROOT | CMD_NO_ROOT_OK | CMD_HIDDEN };
-
 static const struct cmd cmd_uuid = {
     .name = "library uuid",
+    .group = GROUP_HIDDEN,
     .operands = "",
     .summary = "print a new id",
-    .flags = CMD_HIDDEN,
     .run = run_uuid,
 };
 
 static const struct cmd cmd_load = {
     .name = "library load",
+    .group = GROUP_HIDDEN,
     .operands = " SESSION",
     .summary = "print what load_session sets",
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_SESSION,
-    .flags = LIBRARY_FLAGS,
+    .root = ROOT_IF_THERE,
     .run = run_load,
 };
 
 static const struct cmd cmd_fill = {
     .name = "library fill",
+    .group = GROUP_HIDDEN,
     .operands = " DIR",
     .summary = "create what is missing in a workspace",
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_DIR,
-    .flags = LIBRARY_FLAGS,
+    .root = ROOT_IF_THERE,
     .run = run_fill,
 };
 
 static const struct cmd cmd_mark = {
     .name = "library mark",
+    .group = GROUP_HIDDEN,
     .operands = " SESSION [WHY]",
     .summary = "mark a session as broken",
     .operands_min = 1,
     .operands_max = 2,
     .offer = OFFER_SESSION,
-    .flags = LIBRARY_FLAGS,
+    .root = ROOT_IF_THERE,
     .run = run_mark,
 };
 
 static const struct cmd cmd_legacy = {
     .name = "library legacy",
+    .group = GROUP_HIDDEN,
     .operands = "",
     .summary = "print the id of the legacy session",
-    .flags = LIBRARY_FLAGS,
+    .root = ROOT_IF_THERE,
     .run = run_legacy,
 };
 
@@ -223,10 +228,10 @@ static const struct cmd *const actions[] = {&cmd_uuid, &cmd_load,   &cmd_fill,
 
 const struct cmd cmd_library = {
     .name = "library",
+    .group = GROUP_HIDDEN,
     .operands = " ACTION [OPERAND...]",
     .summary = "do what the shell scripts need and no other command does",
     .operands_min = 1,
     .operands_max = -1,
-    .flags = CMD_HIDDEN,
     .actions = actions,
 };

@@ -121,7 +121,7 @@ static void print_overview(void)
            "usage: mas [--root DIR] [--host NAME] COMMAND [OPTION...] [OPERAND...]\n");
     for (size_t i = 0; cmd_table[i] != NULL; i++) {
         const struct cmd *cmd = cmd_table[i];
-        if ((cmd->flags & CMD_HIDDEN) != 0)
+        if (cmd->group == GROUP_HIDDEN)
             continue;
         if (i == 0 || cmd->group != cmd_table[i - 1]->group)
             printf("\n%s:\n", heads[cmd->group]);
@@ -179,6 +179,6 @@ const struct cmd cmd_help = {
     .offer = OFFER_COMMAND,
     .then = OFFER_ACTION,
     .rest = OFFER_ACTION,
-    .flags = CMD_AGENT,
+    .who = WHO_AGENTS,
     .run = run_help,
 };

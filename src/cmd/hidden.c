@@ -33,7 +33,7 @@ enum {
 static bool has_light(const char *verb)
 {
     const struct cmd *cmd = cmd_find(verb);
-    return cmd != NULL && (cmd->flags & CMD_LIGHT) != 0;
+    return cmd != NULL && (cmd->does & OPENS_NO_DATABASE) != 0;
 }
 
 static int run_light(char *const *argv)
@@ -63,11 +63,11 @@ static int run_host(struct call *call, struct err *err)
 
 const struct cmd cmd_host = {
     .name = "host",
+    .group = GROUP_HIDDEN,
     .operands = " ID AGENT",
     .summary = "run as the process in an agent's pane",
     .operands_min = 2,
     .operands_max = 2,
-    .flags = CMD_HIDDEN,
     .run = run_host,
 };
 
@@ -80,10 +80,10 @@ static int run_lfs_filter(struct call *call, struct err *err)
 
 const struct cmd cmd_lfs_filter = {
     .name = "lfs-filter",
+    .group = GROUP_HIDDEN,
     .operands = " [REPOSITORY...]",
     .summary = "be the filter of git-lfs for git",
     .operands_max = -1,
-    .flags = CMD_HIDDEN,
     .run = run_lfs_filter,
 };
 
@@ -117,11 +117,12 @@ static int run_look(struct call *call, struct err *err)
 
 const struct cmd cmd_look = {
     .name = "look",
+    .group = GROUP_HIDDEN,
     .operands = " ID AGENT",
     .summary = "count what an agent has changed in its work tree",
     .operands_min = 2,
     .operands_max = 2,
-    .flags = CMD_ROOT | CMD_HIDDEN,
+    .root = ROOT_NEEDED,
     .run = run_look,
 };
 
@@ -246,11 +247,13 @@ static int run_measure(struct call *call, struct err *err)
 
 const struct cmd cmd_measure = {
     .name = "measure",
+    .group = GROUP_HIDDEN,
     .operands = " ID",
     .summary = "measure the disk space of a session for its hosts",
     .operands_min = 1,
     .operands_max = 1,
-    .flags = CMD_ROOT | CMD_HIDDEN | CMD_PRESETS,
+    .root = ROOT_NEEDED,
+    .does = READS_PRESETS,
     .run = run_measure,
 };
 
@@ -272,11 +275,12 @@ static int run_notify(struct call *call, struct err *err)
 
 const struct cmd cmd_notify = {
     .name = "notify",
+    .group = GROUP_HIDDEN,
     .operands = " ID AGENT PANE",
     .summary = "deliver notices of an agent, lines of JSON on standard input",
     .operands_min = 3,
     .operands_max = 3,
-    .flags = CMD_ROOT | CMD_HIDDEN,
+    .root = ROOT_NEEDED,
     .run = run_notify,
 };
 
@@ -340,11 +344,14 @@ static int run_receive(struct call *call, struct err *err)
 
 const struct cmd cmd_receive = {
     .name = "receive",
+    .group = GROUP_HIDDEN,
     .operands = " STEP [ID [EPOCH]]",
     .summary = "take a session that moves to this machine",
     .operands_min = 1,
     .operands_max = 3,
-    .flags = CMD_ROOT | CMD_MAKES_ROOT | CMD_HIDDEN | CMD_PERSON | CMD_WAITS,
+    .root = ROOT_MADE,
+    .who = WHO_PERSONS,
+    .does = WAITS_LONG,
     .run = run_receive,
 };
 
@@ -453,10 +460,12 @@ static int run_setup(struct call *call, struct err *err)
 
 const struct cmd cmd_setup = {
     .name = "setup",
+    .group = GROUP_HIDDEN,
     .operands = " ID AGENT",
     .summary = "run the setup of an agent's work tree",
     .operands_min = 2,
     .operands_max = 2,
-    .flags = CMD_ROOT | CMD_PRESETS | CMD_HIDDEN,
+    .root = ROOT_NEEDED,
+    .does = READS_PRESETS,
     .run = run_setup,
 };

@@ -88,6 +88,6 @@ const struct cmd cmd_init = {
                "somebody else created: from then on mas runs what its files name.",
     .operands_max = 1,
     .offer = OFFER_DIR,
-    .flags = CMD_QUIET,
+    .takes = TAKES_QUIET,
     .run = run_init,
 };

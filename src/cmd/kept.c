@@ -115,6 +115,9 @@ const struct cmd cmd_kept = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_QUIET,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .takes = TAKES_JSON | TAKES_QUIET,
+    .does = CHANGES_SESSIONS,
     .run = run_kept,
 };

@@ -45,6 +45,6 @@ const struct cmd cmd_keys = {
                "terminal, N goes to the agent that has waited longest, B goes back. If the root "
                "that mas would use is not the default one, they name it.",
     .operands_max = 0,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK,
+    .root = ROOT_IF_THERE,
     .run = run_keys,
 };

@@ -132,6 +132,9 @@ const struct cmd cmd_land = {
     .opts = opts,
     .operands_max = 1,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_SESSION | CMD_QUIET | CMD_WAITS,
+    .root = ROOT_NEEDED,
+    .on = ON_SESSION,
+    .takes = TAKES_QUIET,
+    .does = CHANGES_SESSIONS | WAITS_LONG,
     .run = run_land,
 };

@@ -93,11 +93,11 @@ static int run_lease(struct call *call, struct err *err)
 
 const struct cmd cmd_lease = {
     .name = "lease",
+    .group = GROUP_HIDDEN,
     .operands = " STORE ID EPOCH TOKEN",
     .summary = "renew the lease of a session for its hosts",
     .opts = opts,
     .operands_min = 4,
     .operands_max = 4,
-    .flags = CMD_HIDDEN,
     .run = run_lease,
 };

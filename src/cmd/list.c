@@ -273,6 +273,7 @@ const struct cmd cmd_list = {
         "changed files. Sessions that were submitted to Slurm have a table of their own, with "
         "what Slurm says of their jobs.",
     .opts = opts,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET | CMD_ALL_HOSTS,
+    .root = ROOT_IF_THERE,
+    .takes = TAKES_JSON | TAKES_QUIET | TAKES_ALL_HOSTS,
     .run = run_list,
 };

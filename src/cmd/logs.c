@@ -370,16 +370,6 @@ static int show_logs(const struct roster *roster, const struct logs_options *opt
     return rc;
 }
 
-/* For a session that is not in this root (*err says so), but was submitted from here. */
-static int show_job(struct call *call, const char *named, struct err *err)
-{
-    _cleanup_all_jobs_ struct all_jobs jobs = ALL_JOBS_INIT;
-    const char *store = NULL;
-    const struct batch_job *job = all_jobs_find(call, named, &jobs, &store, err);
-
-    return job == NULL ? -1 : job_print_logs(call, store, job, err);
-}
-
 static int run_logs(struct call *call, struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
@@ -389,7 +379,7 @@ static int run_logs(struct call *call, struct err *err)
     if (read_options(call, &options, err) == -1)
         return -1;
     if (targets_parse(call, TARGETS_NONE, &roster, err) == -1)
-        return show_job(call, named, err);
+        return all_jobs_act(call, named, err);
     options.several = roster.count > 1;
     if (options.raw && options.several)
         return err_set(err, MAS_USAGE, "cannot use --raw with more than one agent");
@@ -409,6 +399,8 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
+static const struct cmd_job job = {.act = job_print_logs};
+
 const struct cmd cmd_logs = {
     .name = "logs",
     .group = GROUP_AGENTS,
@@ -425,6 +417,10 @@ const struct cmd cmd_logs = {
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT | CMD_JOBS,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .who = WHO_AGENTS,
+    .takes = TAKES_JSON,
+    .job = &job,
     .run = run_logs,
 };

@@ -383,6 +383,9 @@ const struct cmd cmd_mcp = {
         "ACP agents of a team get this server automatically. The command ends when its input ends.",
     .operands_max = 1,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_SESSION | CMD_AGENT | CMD_WAITS,
+    .root = ROOT_NEEDED,
+    .on = ON_SESSION,
+    .who = WHO_AGENTS,
+    .does = WAITS_LONG,
     .run = run_mcp,
 };

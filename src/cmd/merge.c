@@ -118,6 +118,10 @@ const struct cmd cmd_merge = {
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_AGENT | CMD_WAITS,
+    .root = ROOT_NEEDED,
+    .on = ON_TARGET,
+    .who = WHO_AGENTS,
+    .takes = TAKES_QUIET,
+    .does = READS_PRESETS | CHANGES_SESSIONS | WAITS_LONG,
     .run = run_merge,
 };

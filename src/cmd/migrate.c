@@ -112,7 +112,10 @@ const struct cmd cmd_migrate = {
     .opts = opts,
     .operands_max = 1,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_PERSON | CMD_RUNS | CMD_PRESETS | CMD_NO_ROOT_OK | CMD_SESSIONS |
-             CMD_JSON | CMD_QUIET | CMD_WAITS,
+    .root = ROOT_IF_THERE,
+    .on = ON_SESSIONS,
+    .who = WHO_PERSONS,
+    .takes = TAKES_JSON | TAKES_QUIET,
+    .does = READS_PRESETS | RUNS_PROGRAMS | WAITS_LONG,
     .run = run_migrate,
 };

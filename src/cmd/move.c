@@ -68,6 +68,9 @@ static int run_move(struct call *call, struct err *err)
     return 0;
 }
 
+/* It refuses those of Slurm, which save themselves. */
+static const struct cmd_job job = {.act = NULL};
+
 const struct cmd cmd_move = {
     .name = "move",
     .group = GROUP_SESSIONS,
@@ -83,7 +86,10 @@ const struct cmd cmd_move = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_HOST,
-    .flags = CMD_ROOT | CMD_JSON | CMD_QUIET | CMD_PERSON | CMD_NO_JOB | CMD_PRESETS | CMD_RUNS |
-             CMD_WAITS,
+    .root = ROOT_NEEDED,
+    .who = WHO_PERSONS,
+    .takes = TAKES_JSON | TAKES_QUIET,
+    .does = READS_PRESETS | RUNS_PROGRAMS | WAITS_LONG,
+    .job = &job,
     .run = run_move,
 };

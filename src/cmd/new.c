@@ -105,6 +105,8 @@ const struct cmd cmd_new = {
         "Slurm, or one of the host that ssh reaches; see mas-fleet(7).",
     .opts = opts,
     .stray = "to name the session, use '--name'",
-    .flags = CMD_ROOT | CMD_RUNS | CMD_PRESETS | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET | CMD_WAITS,
+    .root = ROOT_MADE,
+    .takes = TAKES_JSON | TAKES_QUIET,
+    .does = READS_PRESETS | RUNS_PROGRAMS | WAITS_LONG,
     .run = run_new,
 };

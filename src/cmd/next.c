@@ -223,6 +223,8 @@ const struct cmd cmd_next = {
                "Exit status 3: nobody waits, or there is nowhere to go back to.",
     .opts = opts,
     .operands_max = 0,
-    .flags = CMD_ROOT | CMD_JSON | CMD_TERMINAL | CMD_WAITS,
+    .root = ROOT_NEEDED,
+    .takes = TAKES_JSON,
+    .does = WAITS_LONG | USES_TERMINAL,
     .run = run_next,
 };

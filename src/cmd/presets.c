@@ -101,6 +101,8 @@ const struct cmd cmd_presets = {
                "describes their keys. PROTOCOL is acp if mas keeps the conversation with the "
                "agent, and tty if the agent is any program on a terminal. INSTALLED says "
                "whether mas finds the program in PATH; --json says how to install it.",
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_PRESETS | CMD_JSON | CMD_QUIET,
+    .root = ROOT_IF_THERE,
+    .takes = TAKES_JSON | TAKES_QUIET,
+    .does = READS_PRESETS,
     .run = run_presets,
 };

@@ -63,7 +63,9 @@ const struct cmd cmd_restart = {
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_RUNS | CMD_NO_ROOT_OK | CMD_TARGET | CMD_PRESETS |
-             CMD_QUIET | CMD_WAITS,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .takes = TAKES_QUIET,
+    .does = READS_PRESETS | RUNS_PROGRAMS | CHANGES_SESSIONS | WAITS_LONG,
     .run = run_restart,
 };

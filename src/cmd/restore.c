@@ -65,6 +65,8 @@ const struct cmd cmd_restore = {
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_FILE,
-    .flags = CMD_ROOT | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET | CMD_WAITS,
+    .root = ROOT_MADE,
+    .takes = TAKES_JSON | TAKES_QUIET,
+    .does = WAITS_LONG,
     .run = run_restore,
 };

@@ -347,7 +347,9 @@ const struct cmd cmd_review = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags =
-        CMD_ROOT | CMD_CHANGES | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_JSON | CMD_TERMINAL,
+    .root = ROOT_NEEDED,
+    .on = ON_TARGET,
+    .takes = TAKES_JSON | TAKES_QUIET,
+    .does = READS_PRESETS | CHANGES_SESSIONS | USES_TERMINAL,
     .run = run_review,
 };

@@ -1,4 +1,5 @@
 #include "cli/each_session.h"
+#include "cli/jobs.h"
 #include "cli/print.h"
 #include "session/lost.h"
 #include "store/session.h"
@@ -47,6 +48,8 @@ static int run_rm(struct call *call, struct err *err)
     return each_session_run(call, remove_one, NULL, err);
 }
 
+static const struct cmd_job job = {.act = job_remove, .ends = true};
+
 const struct cmd cmd_rm = {
     .name = "rm",
     .group = GROUP_SESSIONS,
@@ -62,7 +65,10 @@ const struct cmd cmd_rm = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_PERSON | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_QUIET | CMD_JOBS |
-             CMD_ENDS_JOBS,
+    .root = ROOT_IF_THERE,
+    .on = ON_SESSIONS,
+    .who = WHO_PERSONS,
+    .takes = TAKES_QUIET,
+    .job = &job,
     .run = run_rm,
 };

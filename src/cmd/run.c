@@ -169,6 +169,8 @@ const struct cmd cmd_run_session = {
                "[fleet] save.",
     .opts = opts,
     .stray = "to name the session, use '--name' or '--id'",
-    .flags = CMD_RUNS | CMD_PRESETS | CMD_MAKES_ROOT | CMD_QUIET | CMD_WAITS,
+    .root = ROOT_MADE,
+    .takes = TAKES_QUIET,
+    .does = READS_PRESETS | RUNS_PROGRAMS | WAITS_LONG | OPENS_ROOT_LATER,
     .run = run_run,
 };

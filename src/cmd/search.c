@@ -304,7 +304,8 @@ const struct cmd cmd_search = {
     .opts = opts,
     .operands_min = 1,
     .operands_max = -1,
-    .flags =
-        CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET | CMD_AGENT | CMD_MEMORY | CMD_ALL_HOSTS,
+    .root = ROOT_IF_THERE,
+    .who = WHO_AGENTS_SHARE,
+    .takes = TAKES_JSON | TAKES_QUIET | TAKES_ALL_HOSTS,
     .run = run_search,
 };

@@ -119,7 +119,9 @@ static const struct cmd cmd_add = {
     .opts = add_opts,
     .operands_min = 1,
     .operands_max = 1,
-    .flags = CMD_ROOT | CMD_MAKES_ROOT | CMD_PERSON | CMD_JSON,
+    .root = ROOT_MADE,
+    .who = WHO_PERSONS,
+    .takes = TAKES_JSON,
     .run = run_add,
 };
 
@@ -205,7 +207,8 @@ static const struct cmd cmd_list_tokens = {
     .examples = "mas serve token list",
     .details = "The token in the token file, which may do everything, is called " TOKEN_OF_FILE ".",
     .operands_max = 0,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
+    .root = ROOT_IF_THERE,
+    .takes = TAKES_JSON | TAKES_QUIET,
     .run = run_list,
 };
 
@@ -231,7 +234,8 @@ static const struct cmd cmd_remove = {
     .details = "A server that runs refuses it at once, and hangs up on those that listen with it.",
     .operands_min = 1,
     .operands_max = 1,
-    .flags = CMD_ROOT | CMD_PERSON,
+    .root = ROOT_NEEDED,
+    .who = WHO_PERSONS,
     .run = run_remove,
 };
 
@@ -453,7 +457,9 @@ static const struct cmd cmd_pair = {
                "remove' ends it.",
     .opts = pair_opts,
     .operands_max = 0,
-    .flags = CMD_ROOT | CMD_PERSON | CMD_JSON | CMD_QUIET,
+    .root = ROOT_NEEDED,
+    .who = WHO_PERSONS,
+    .takes = TAKES_JSON | TAKES_QUIET,
     .run = run_pair,
 };
 
@@ -547,6 +553,7 @@ const struct cmd cmd_serve = {
                "which it listens. Options override [serve] in mas.ini; see mas-serve(8).",
     .opts = opts,
     .actions = actions,
-    .flags = CMD_ROOT | CMD_RUNS | CMD_MAKES_ROOT | CMD_WAITS,
+    .root = ROOT_MADE,
+    .does = RUNS_PROGRAMS | WAITS_LONG,
     .run = run_serve,
 };

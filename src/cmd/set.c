@@ -497,6 +497,8 @@ const struct cmd cmd_set = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_QUIET,
+    .root = ROOT_NEEDED,
+    .takes = TAKES_QUIET,
+    .does = CHANGES_SESSIONS,
     .run = run_set,
 };

@@ -430,20 +430,16 @@ int print_made(const struct call *call, const struct session *session, bool star
 static int run_show(struct call *call, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
-    _cleanup_all_jobs_ struct all_jobs jobs = ALL_JOBS_INIT;
-    const char *store = NULL;
     char id[ID_TEXT];
 
-    if (call_select(call, call->session, id, err) == -1) {
-        const struct batch_job *job = all_jobs_find(call, call->session, &jobs, &store, err);
-        if (job != NULL)
-            job_show(call, store, job);
-        return job != NULL ? 0 : -1;
-    }
+    if (call_select(call, call->session, id, err) == -1)
+        return all_jobs_act(call, call->session, err);
     if (survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
         return -1;
     return print_view(call, &survey, id, err);
 }
+
+static const struct cmd_job job = {.act = job_show};
 
 const struct cmd cmd_show = {
     .name = "show",
@@ -457,6 +453,10 @@ const struct cmd cmd_show = {
                "session.",
     .operands_max = 0,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_SESSION | CMD_AGENT | CMD_JOBS,
+    .root = ROOT_IF_THERE,
+    .on = ON_SESSION,
+    .who = WHO_AGENTS,
+    .takes = TAKES_JSON,
+    .job = &job,
     .run = run_show,
 };

@@ -77,6 +77,9 @@ const struct cmd cmd_sleep = {
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_CHANGES | CMD_NO_ROOT_OK | CMD_TARGET | CMD_QUIET,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .takes = TAKES_QUIET,
+    .does = CHANGES_SESSIONS,
     .run = run_sleep,
 };

@@ -189,7 +189,9 @@ const struct cmd cmd_start = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags =
-        CMD_ROOT | CMD_RUNS | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_PRESETS | CMD_QUIET | CMD_WAITS,
+    .root = ROOT_IF_THERE,
+    .on = ON_SESSIONS,
+    .takes = TAKES_QUIET,
+    .does = READS_PRESETS | RUNS_PROGRAMS | WAITS_LONG,
     .run = run_start,
 };

@@ -1,5 +1,6 @@
 #include "cli/agents.h"
 #include "cli/each_session.h"
+#include "cli/jobs.h"
 
 #include "store/session.h"
 
@@ -61,6 +62,8 @@ static int run_stop(struct call *call, struct err *err)
     return each_session_run(call, stop_one, call_opt(call, "all") != NULL ? is_running : NULL, err);
 }
 
+static const struct cmd_job job = {.act = job_stop, .ends = true};
+
 const struct cmd cmd_stop = {
     .name = "stop",
     .group = GROUP_BEGIN,
@@ -76,7 +79,10 @@ const struct cmd cmd_stop = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_PERSON | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_QUIET | CMD_JOBS |
-             CMD_ENDS_JOBS,
+    .root = ROOT_IF_THERE,
+    .on = ON_SESSIONS,
+    .who = WHO_PERSONS,
+    .takes = TAKES_QUIET,
+    .job = &job,
     .run = run_stop,
 };

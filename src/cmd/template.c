@@ -312,7 +312,8 @@ static const struct cmd cmd_list_action = {
                "since, and own if it is yours. outdated means that the shipped version is "
                "now a different one: 'mas template diff' shows how, and 'mas init' updates "
                "templates that you have not changed.",
-    .flags = CMD_ROOT | CMD_JSON | CMD_QUIET,
+    .root = ROOT_NEEDED,
+    .takes = TAKES_JSON | TAKES_QUIET,
     .run = run_list,
 };
 
@@ -325,7 +326,8 @@ static const struct cmd cmd_show_action = {
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_TEMPLATE,
-    .flags = CMD_ROOT | CMD_JSON,
+    .root = ROOT_NEEDED,
+    .takes = TAKES_JSON,
     .run = run_show,
 };
 
@@ -341,7 +343,9 @@ static const struct cmd cmd_check_action = {
     .offer = OFFER_TEMPLATE,
     .then = OFFER_TEMPLATE,
     .rest = OFFER_TEMPLATE,
-    .flags = CMD_ROOT | CMD_PRESETS | CMD_JSON,
+    .root = ROOT_NEEDED,
+    .takes = TAKES_JSON,
+    .does = READS_PRESETS,
     .run = run_check,
 };
 
@@ -353,7 +357,8 @@ static const struct cmd cmd_copy_action = {
     .operands_min = 2,
     .operands_max = 2,
     .offer = OFFER_TEMPLATE,
-    .flags = CMD_ROOT | CMD_QUIET,
+    .root = ROOT_NEEDED,
+    .takes = TAKES_QUIET,
     .run = run_copy,
 };
 
@@ -408,7 +413,7 @@ static const struct cmd cmd_diff_action = {
                "with '-' are shipped, lines with '+' are the root's.",
     .operands_max = 1,
     .offer = OFFER_TEMPLATE,
-    .flags = CMD_ROOT,
+    .root = ROOT_NEEDED,
     .run = run_diff,
 };
 
@@ -519,7 +524,9 @@ static const struct cmd cmd_edit_action = {
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_TEMPLATE,
-    .flags = CMD_ROOT | CMD_PRESETS | CMD_QUIET | CMD_TERMINAL,
+    .root = ROOT_NEEDED,
+    .takes = TAKES_QUIET,
+    .does = READS_PRESETS | USES_TERMINAL,
     .run = run_edit,
 };
 

@@ -63,6 +63,9 @@ const struct cmd cmd_top = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_SESSIONS | CMD_MAKES_ROOT | CMD_TERMINAL | CMD_ALL_HOSTS | CMD_WAITS,
+    .root = ROOT_MADE,
+    .on = ON_SESSIONS,
+    .takes = TAKES_ALL_HOSTS,
+    .does = WAITS_LONG | USES_TERMINAL,
     .run = run_top,
 };

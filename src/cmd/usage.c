@@ -513,6 +513,9 @@ const struct cmd cmd_usage = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_AGENT | CMD_ALL_HOSTS,
+    .root = ROOT_IF_THERE,
+    .on = ON_SESSIONS,
+    .who = WHO_AGENTS,
+    .takes = TAKES_JSON | TAKES_ALL_HOSTS,
     .run = run_usage,
 };

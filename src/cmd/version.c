@@ -24,6 +24,7 @@ const struct cmd cmd_version = {
     .summary = "print the version",
     .examples = "mas version\n"
                 "mas version --json",
-    .flags = CMD_JSON | CMD_AGENT,
+    .who = WHO_AGENTS,
+    .takes = TAKES_JSON,
     .run = run_version,
 };

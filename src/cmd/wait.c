@@ -244,6 +244,9 @@ const struct cmd cmd_wait = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_AGENT | CMD_WAITS,
+    .root = ROOT_IF_THERE,
+    .on = ON_TARGET,
+    .who = WHO_AGENTS,
+    .does = WAITS_LONG,
     .run = run_wait,
 };

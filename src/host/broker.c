@@ -9,8 +9,8 @@
  * with its exit code. When the client hangs up, or the host ends, so does the command and all that
  * it has started. The rules are in cli/brokered.h: `mas` itself knows its options best.
  *
- * A command with CMD_LIGHT saves the start of a program: it goes on in the host's program after the
- * fork. So it must not open a database, since SQLite is not to be taken across a fork.
+ * A command with OPENS_NO_DATABASE saves the start of a program: it goes on in the host's program
+ * after the fork. So it must not open a database, since SQLite is not to be taken across a fork.
  */
 #include "host/state.h"
 

@@ -30,7 +30,7 @@ static void print_commands(const struct cmd *const *list, bool all)
 
     for (; list != NULL && *list != NULL; list++) {
         const struct cmd *cmd = *list;
-        if (!all && (cmd->flags & CMD_HIDDEN) != 0)
+        if (!all && cmd->group == GROUP_HIDDEN)
             continue;
         printf("%s\t%s\t%s\t%s\n", cmd->run != NULL ? "verb" : "group", cmd->name,
                or_dash(cmd->operands + (cmd->operands[0] == ' ')), or_dash(cmd->alias));

@@ -216,8 +216,7 @@ TEST(help_tells_all_in_80_columns)
     for (size_t i = 0; cmd_table[i] != NULL; i++) {
         _cleanup_free_ char *line = mem_printf("\n  %s ", cmd_table[i]->name);
         const bool listed = strstr(overview.output, line) != NULL;
-        CHECK_LINE(listed == ((cmd_table[i]->flags & CMD_HIDDEN) == 0), cmd_table[i]->name,
-                   &overview);
+        CHECK_LINE(listed == (cmd_table[i]->group != GROUP_HIDDEN), cmd_table[i]->name, &overview);
     }
 }
 
@@ -239,7 +238,7 @@ static void tries_example(const struct cmd *cmd, const char *example)
 
 static void has_examples(const struct cmd *cmd)
 {
-    if ((cmd->flags & CMD_HIDDEN) != 0)
+    if (cmd->group == GROUP_HIDDEN)
         return;
     if (!CHECK(cmd->examples != NULL)) {
         printf("# mas %s has no examples\n", cmd->name);
@@ -316,7 +315,7 @@ static void offers_command(const struct cmd *cmd)
     _cleanup_free_ char *found = offered(cmd->name);
     _cleanup_free_ char *word = mem_printf("\n%s\n", cmd_action_name(cmd));
 
-    if (!CHECK((strstr(found, word) != NULL) == (!verb || (cmd->flags & CMD_HIDDEN) == 0)))
+    if (!CHECK((strstr(found, word) != NULL) == (!verb || cmd->group != GROUP_HIDDEN)))
         printf("# behind mas %s:%s", cmd->name, found);
 }
 
