@@ -5,7 +5,8 @@
 #
 # A FILE that ends in .bats is run by bats; any other is a program that prints TAP. Each is one job
 # with its own HOME (also its working directory), TMPDIR and default tmux server, so tests affect
-# neither each other nor the user's files. After a job its remaining processes are killed.
+# neither each other nor the user's files. After a job its remaining processes are killed, and what its
+# tests have left of the places that they made under the name $TEST_JOB.* is removed.
 #
 # On a machine of any speed, a job continues as long as it makes progress. It is ended if one test uses
 # -t SECONDS of processor time (default 1800), or no processor time for -i SECONDS (default 300).
@@ -45,15 +46,17 @@ count_tap() {
     ' "$1"
 }
 
-# found_of DIR: prints the directories in /proc of a job's processes. It finds them by the job's
-# unique HOME.
+# found_of DIR: prints the directories in /proc of a job's processes. It finds them by the job's unique
+# HOME, by its TMPDIR, which stays when a test has a home of its own, and by the place of a test.
 found_of() {
-    local process
-
-    for process in /proc/[0-9]*; do
-        if grep -qsxzF "HOME=$1/home" "$process/environ"; then echo "$process"; fi
-    done
+    {
+        grep -lsxzF -e "HOME=$1/home" -e "TMPDIR=$1" /proc/[0-9]*/environ
+        grep -lsF "/$(job_of "$1")." /proc/[0-9]*/{environ,cmdline}
+    } | sed -E 's|/[a-z]+$||' | sort -u
 }
+
+# job_of DIR: prints what the names of the places of a job's tests begin with.
+job_of() { echo "${RUN_DIR##*.}.${1##*/}"; }
 
 # sweep DIR: kills the processes that a job left behind and prints their names.
 sweep() {
@@ -64,6 +67,18 @@ sweep() {
         kill -KILL "${process#/proc/}" 2>/dev/null && names+="${names:+, }$name"
     done
     echo "$names"
+}
+
+# clear_places JOB: removes what tests that were ended have left of their places, with what is mounted there.
+clear_places() {
+    local place mount
+
+    for place in "${TEST_PLACE:-/dev/shm}/$1".* "/tmp/$1".*; do
+        [[ -d $place ]] || continue
+        while read -r mount; do umount -l "$mount"; done < <(awk -v in_it="$place/" 'index($5, in_it) == 1 { print $5 }' /proc/self/mountinfo)
+        chmod -R u+rwX "$place" 2>/dev/null
+        rm -rf --one-file-system "$place"
+    done
 }
 
 # failures FILE: prints the failed tests in it with their output.
@@ -137,9 +152,10 @@ watch() {
 # run_one NUMBER FILE: runs one job in $RUN_DIR/NUMBER and writes its counts to the file `result` there.
 run_one() {
     local dir=$RUN_DIR/$1 file=$2 start=${EPOCHREALTIME/[.,]/} why='' how leaks=1 watcher
-    local rc plan passed failed skipped left name seconds pid
+    local rc plan passed failed skipped left name seconds pid job
     local command=("$file")
 
+    job=$(job_of "$dir")
     mkdir -p "$dir/home" "$dir/tmux" "$dir/report"
     chmod 700 "$dir/tmux"
     echo "$BASHPID" >"$dir/job"
@@ -151,7 +167,7 @@ run_one() {
     # The shell ignores SIGINT in background commands, and the parent of this script may ignore SIGPIPE.
     # `timeout` sets no time limit here: when it is killed, it ends its process group within 10 s.
     timeout -k 10 0 env -C "$dir/home" --default-signal=INT,QUIT,PIPE \
-        HOME="$dir/home" TMPDIR="$dir" TMUX_TMPDIR="$dir/tmux" \
+        HOME="$dir/home" TMPDIR="$dir" TMUX_TMPDIR="$dir/tmux" TEST_JOB="$job" \
         ASAN_OPTIONS="halt_on_error=1:exitcode=86:detect_leaks=$leaks:log_path=$dir/report/asan" \
         UBSAN_OPTIONS="halt_on_error=1:exitcode=86:print_stacktrace=1:log_path=$dir/report/ubsan" \
         "${command[@]}" >"$dir/out" 2>&1 </dev/null &
@@ -165,6 +181,7 @@ run_one() {
     wait "$watcher" 2>/dev/null
     ((rc > 128)) && how="signal $((rc - 128))" || how="exit code $rc"
     left=$(sweep "$dir")
+    clear_places "$job"
 
     read -r plan passed failed skipped < <(count_tap "$dir/out")
     if [[ -s $dir/hangs ]]; then
@@ -279,7 +296,7 @@ fi
 # Ends all jobs; each cleans up after itself. Waits for them as long as `timeout -k` does.
 interrupted() {
     local tenths=0
-    trap '' INT TERM
+    trap '' INT TERM HUP
     kill "$starter" 2>/dev/null
     cat "$RUN_DIR"/*/job 2>/dev/null | xargs -r kill 2>/dev/null
     while compgen -G "$RUN_DIR/*/job" >/dev/null && ((tenths++ < 120)); do sleep 0.1; done
@@ -287,7 +304,7 @@ interrupted() {
     exit 130
 }
 starter=
-trap interrupted INT TERM
+trap interrupted INT TERM HUP
 
 number=0
 for file in "$@"; do

@@ -18,7 +18,7 @@ setup() {
     case $MAS in /*) ;; *) MAS=$(realpath -s -- "$MAS") ;; esac
     export MAS
     # a short path: a socket's path has at most 107 bytes
-    make_place "$(mktemp -d "$(place_base)/mas-test-XXXXXX")"
+    make_place "$(mktemp -d "$(place_base)/${TEST_JOB:-mas-test}.XXXXXX")"
     export SHELL=/bin/sh
     "$MAS" init -q
     if declare -F setup_more >/dev/null; then setup_more; fi

@@ -28,7 +28,7 @@ teardown_last() { stop_target; }
 # Skips a test where no agent can have a wall.
 need_wall() {
     command -v bwrap >/dev/null || skip 'bubblewrap is not installed'
-    bwrap --ro-bind / / --unshare-pid --proc /proc --dev /dev true 2>/dev/null || skip 'bubblewrap does not work here'
+    bwrap --unshare-user --ro-bind / / --unshare-pid --proc /proc --dev /dev true 2>/dev/null || skip 'bubblewrap does not work here'
 }
 
 # Where bubblewrap mounts anything; what others mount meanwhile is no matter.
