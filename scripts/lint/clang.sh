@@ -4,7 +4,16 @@
 . "$(dirname "$0")/lib.sh"
 need clang
 read_flags
-mapfile -t sources < <(files 'src/**/*.c' 'test/**/*.c')
+# the tests may not be built yet, so nothing says which headers they read
+mapfile -t sources < <(
+    sources_since Makefile
+    if changed=$(changed_since Makefile) && ! grep -q '\.h$' <<<"$changed"; then
+        grep '^test/.*\.c$' <<<"$changed" | there
+    else
+        files 'test/**/*.c'
+    fi
+)
+((${#sources[@]} > 0)) || finish 0 'no C file changed'
 read -ra WARNINGS < <(make -s --no-print-directory print-warnings)
 FLAGS+=("${WARNINGS[@]}" -Wunused-result -Werror -O2 -D_FORTIFY_SOURCE=2 -Wno-unknown-warning-option \
     -Wno-missing-field-initializers)

@@ -21,13 +21,14 @@ need() {
     done
 }
 
-# finish RC TEXT: the line that says what was done.
+# finish RC TEXT: the line that says what was done; ends the check.
 finish() {
     if (($1 != 0)); then
         echo "$LINT: FAILED: $2"
         exit 1
     fi
     echo "$LINT: $2"
+    exit 0
 }
 
 # files GLOB...: those that exist, one a line.
@@ -38,17 +39,26 @@ files() {
     for file in $@; do printf '%s\n' "$file"; done
 }
 
+# changed_since CONFIG...: the names of the files that differ from the commit $SINCE. Fails if it names none, or if this
+# check, what checks share or a CONFIG differs: then everything is to be checked.
+changed_since() {
+    [[ -n ${SINCE-} ]] && git diff --quiet "$SINCE" -- "scripts/lint/$LINT.sh" scripts/lint/lib.sh "$@" 2>/dev/null &&
+        git diff --name-only "$SINCE"
+}
+
+# there: of the names on stdin, those of files that are still there.
+there() { while IFS= read -r file; do if [[ -e $file ]]; then printf '%s\n' "$file"; fi; done; }
+
 # sources_since CONFIG...: the C files of src; if $SINCE names a commit, only those that differ from it or read
-# something that does, as the build found out, unless this check or a CONFIG differs, too.
+# something that does, as the build found out. See changed_since.
 sources_since() {
     local changed
-    if [[ -z ${SINCE-} ]] || ! changed=$(git diff --name-only "$SINCE" 2>/dev/null) ||
-        grep -qxF -e "scripts/lint/$LINT.sh" "${@/#/-e}" <<<"$changed"; then
+    if changed=$(changed_since "$@"); then
+        find build/src -name '*.d' -print0 | xargs -0 grep -lwF -f <(grep '^src/.*\.[ch]$' <<<"$changed") |
+            sed 's|^build/||; s|d$|c|' | there
+    else
         files 'src/**/*.c'
-        return
     fi
-    find build/src -name '*.d' -print0 | xargs -0 grep -lwF -f <(grep '^src/.*\.[ch]$' <<<"$changed") |
-        sed 's|^build/||; s|d$|c|' | while read -r file; do if [[ -e $file ]]; then echo "$file"; fi; done
 }
 
 # Sets FLAGS to what every C file is read with.

@@ -10,8 +10,18 @@ mapfile -t scripts < <(
         head -n 1 "$file" | grep -q '^#!' && printf '%s\n' "$file"
     done
 )
+# Those to read with shellcheck: what changed, and what names something that changed, as it may source that.
+since=("${scripts[@]}")
+if changed=$(changed_since .shellcheckrc); then
+    mapfile -t since < <(
+        {
+            grep -xF -f <(printf '%s\n' "${scripts[@]}") <<<"$changed"
+            grep -lwF -f <(grep -E '\.(sh|bash)$' <<<"$changed" | sed -E 's|.*/||; s|\.[a-z]+$||') "${scripts[@]}"
+        } | sort -u
+    )
+fi
 rc=0
-printf '%s\0' "${scripts[@]}" |
+((${#since[@]} == 0)) || printf '%s\0' "${since[@]}" |
     xargs -0 -n 4 -P "$JOBS" shellcheck --external-sources --source-path=SCRIPTDIR:. || rc=1
 for script in "${scripts[@]}"; do
     if head -n 2 "$script" | grep -qE '^#!.*[/ ]sh( |$)|shell=sh$'; then
@@ -23,4 +33,4 @@ if grep -nE '^ *eventually (test|\[) [^-].*\$\(' "${scripts[@]}"; then
     echo 'scripts: these compare the same text each time; use: eventually prints VALUE COMMAND'
     rc=1
 fi
-finish "$rc" "${#scripts[@]} scripts"
+finish "$rc" "${#since[@]} of ${#scripts[@]} scripts"
