@@ -338,6 +338,9 @@ $(BUILD)/test/unit/test_filter: PKG_LIBS += $(FILTER_LIBS)
 $(BUILD)/test/unit/test_socks: $(BUILD)/src/network/socks.o
 $(BUILD)/test/unit/test_starter: $(BUILD)/src/serve/starter.o
 $(BUILD)/test/unit/test_work: $(BUILD)/src/serve/work.o
+SERVE_UNIT := $(addprefix $(BUILD)/test/unit/test_,bind guard keys request verb)
+$(SERVE_UNIT): $(SERVE_LIB)
+$(SERVE_UNIT): PKG_LIBS += $(SERVE_LIBS)
 $(BUILD)/test/unit/test_top: $(TOP_LIB)
 $(BUILD)/test/unit/test_top: PKG_LIBS += $(TOP_LIBS)
 

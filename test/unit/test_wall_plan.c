@@ -419,7 +419,8 @@ TEST(no_link_is_followed_in_what_agents_write)
             "wall.read = ~/l/x ~/w/file ~/w/link ~/w/in/deep ~/w/up ~/w/in/link/x ~/to-w/link "
             "~/to-w/file ~/r/x ~/round ~/up/x ~/w/link\n"
             "[preset other]\ncommand = sh\nwall.write = ~/o\nwall.home = h\n"
-            "[wall]\nread = ~/o/link ~/h/link ~/h/file\n");
+            "[preset in]\ncommand = sh\nwall.write = ~/n/in ~/n\n"
+            "[wall]\nread = ~/o/link ~/h/link ~/h/file ~/unit/link ~/legacy/link ~/after/link\n");
     _cleanup_str_ struct str text = STR_INIT;
 
     make(&bench, "home/a");
@@ -436,17 +437,26 @@ TEST(no_link_is_followed_in_what_agents_write)
     make_link(&bench, "home/o/link", "/etc/passwd");
     make_link(&bench, "home/h/link", "file");
     make_link(&bench, "home/round", "round");
+    make_link(&bench, "home/unit", "../root/sessions/" SESSION "/unit/a");
+    make_link(&bench, "root/sessions/" SESSION "/unit/a/link", "/etc/passwd");
+    make_link(&bench, "home/legacy", "../root/unit");
+    make_link(&bench, "root/unit/link", "/etc/passwd");
+    /* a link in what can be written makes nothing else so, also if it is named first */
+    make_link(&bench, "home/n/in", "../after");
+    make_link(&bench, "home/after/link", "../r/x");
     make_link(&bench, "home/up", "a/.././/../elsewhere");
-    CHECK_PLAN("read ~/h/file\n"
-               "read ~/l/x is /elsewhere/x\n"
-               "read ~/r/x\n"
-               "read ~/to-w/file is ~/w/file\n"
-               "read ~/up/x is /elsewhere/x\n"
-               "write ~/w\n"
-               "read ~/w/file\n"
-               "read ~/w/in/deep\n"
-               "missing: left out, as a link leads there that an agent may have made: ~/o/link, "
-               "~/h/link, ~/w/link, ~/w/up, ~/w/in/link/x, ~/to-w/link\n");
+    CHECK_PLAN(
+        "read ~/after/link is ~/r/x\n"
+        "read ~/h/file\n"
+        "read ~/l/x is /elsewhere/x\n"
+        "read ~/r/x\n"
+        "read ~/to-w/file is ~/w/file\n"
+        "read ~/up/x is /elsewhere/x\n"
+        "write ~/w\n"
+        "read ~/w/file\n"
+        "read ~/w/in/deep\n"
+        "missing: left out, as a link leads there that an agent may have made: ~/o/link, ~/h/link, "
+        "~/unit/link, ~/legacy/link, ~/w/link, ~/w/up, ~/w/in/link/x, ~/to-w/link\n");
 }
 
 TEST(many_paths_that_are_left_out_are_counted)
@@ -1049,6 +1059,22 @@ TEST(installations_are_known)
     }
 }
 
+/* A directory on the way may be a link. */
+TEST(a_program_is_installed_where_it_really_is)
+{
+    A_BENCH("");
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_free_ char *venv = mem_printf("%s/venv", bench.place.path);
+    _cleanup_free_ char *program = mem_printf("%s/links/v/bin/tool", bench.home);
+
+    put(&bench, "venv/pyvenv.cfg", "");
+    put(&bench, "venv/bin/tool", "binary");
+    make_link(&bench, "home/links/v", venv);
+    bench.program = program;
+    CHECK_PLAN("read ~/links/v is /venv\n"
+               "read /venv\n");
+}
+
 /* What an agent can write is there, and nothing that it names. */
 TEST(programs_that_agents_can_write_are_not_believed)
 {
@@ -1070,6 +1096,46 @@ TEST(programs_that_agents_can_write_are_not_believed)
     bench.is_approved = false;
     bench.program = to;
     CHECK_PLAN("write ~/w\n");
+}
+
+TEST(what_is_approved_is_one_file)
+{
+    A_BENCH("wall.write = ~/w\n");
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_free_ char *script = mem_printf("%s/w/run.sh", bench.home);
+    _cleanup_free_ char *link = mem_printf("%s/bin/one", bench.home);
+    _cleanup_free_ char *line = mem_printf("#!%s/w/interpreter\n", bench.home);
+    _cleanup_free_ char *next = mem_printf("#!%s/other/tool\n", bench.home);
+
+    put(&bench, "home/w/run.sh", line);
+    put(&bench, "home/w/interpreter", next);
+    put(&bench, "home/other/tool", "binary");
+    make_link(&bench, "home/w/to", "../other/tool");
+    make_link(&bench, "home/bin/one", "../w/to");
+    bench.program = script;
+    bench.is_approved = true;
+    CHECK_PLAN("write ~/w\n");
+    bench.program = link;
+    CHECK_PLAN("write ~/w\n"
+               "missing: left out, as a link leads there that an agent may have made: ~/bin/one\n");
+}
+
+TEST(secrets_are_hidden_from_what_root_runs)
+{
+    A_BENCH("");
+    _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
+    const struct wall_subject subject = subject_of(&bench);
+    struct err err = ERR_INIT;
+
+    strv_push(&bench.probe.secrets, "/etc/group");
+    strv_push(&bench.probe.secrets, "/etc/there-is-no-such-file");
+    strv_push(&bench.probe.secrets, "/etc/passwd");
+    MUST(wall_plan_make(&subject, &bench.probe, &plan, &err));
+    for (size_t i = 0; i < plan.count; i++)
+        if (plan.mounts[i].kind == WALL_MOUNT_HIDDEN)
+            str_addf(&text, "%s ", plan.mounts[i].path);
+    CHECK_STR(str_text(&text), geteuid() == 0 ? "/etc/group /etc/passwd " : "");
 }
 
 TEST(words_of_the_command_are_there)
@@ -1201,6 +1267,7 @@ TEST(alone_the_environment_names_that_home)
         {"~/.dee", "~/.dee"},
         {"~/read", "~/read"},
         {"~/.w:/bin", "~/.w:/bin"},
+        {"~/.w/x:/bin", "~/.w/x:/bin"},
         {"~x/.w", "~x/.w"},
     };
 
