@@ -335,6 +335,7 @@ $(BUILD)/test/unit/test_libarchive: PKG_LIBS += $(ARCHIVE_LIBS)
 $(BUILD)/test/unit/test_palette: PKG_LIBS += -lm
 $(BUILD)/test/unit/test_filter: $(FILTER_OBJ)
 $(BUILD)/test/unit/test_filter: PKG_LIBS += $(FILTER_LIBS)
+$(BUILD)/test/unit/test_options: $(BUILD)/src/enter/options.o
 $(BUILD)/test/unit/test_socks: $(BUILD)/src/network/socks.o
 $(BUILD)/test/unit/test_starter: $(BUILD)/src/serve/starter.o
 $(BUILD)/test/unit/test_work: $(BUILD)/src/serve/work.o

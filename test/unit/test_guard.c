@@ -204,6 +204,13 @@ TEST(a_token_says_who_it_is_and_what_it_may)
     CHECK(strstr(str_text(&request.answer.body), "missing_right") != NULL);
     str_free(&request.answer.body);
     CHECK(guard_still_knows(&f.guard, &request));
+    CHECK(place_put(f.place.dir, "tok", token)); /* what is in both has the rights of the file */
+    CHECK(guard_refresh(&f.guard));
+    CHECK_INT(pass(&f, &request, false), 0);
+    CHECK_INT(request.right, RIGHT_FULL);
+    CHECK(place_put(f.place.dir, "tok", FILE_TOKEN));
+    CHECK(guard_refresh(&f.guard));
+    CHECK_INT(pass(&f, &request, false), 0);
     MUST(token_remove(&f.root, "phone", &err));
     CHECK(guard_refresh(&f.guard));
     CHECK(!guard_still_knows(&f.guard, &request));
@@ -272,6 +279,8 @@ TEST(halves_count_together_and_only_from_the_own_page)
     struct request request = {.host = "localhost", .cookie_token = cookie, .page_token = page};
     CHECK_INT(pass(&f, &request, false), 0);
     request.authorization = "Bearer wrong"; /* a wrong one is not made good */
+    CHECK_INT(pass(&f, &request, false), 401);
+    request.authorization = "Basic x";
     CHECK_INT(pass(&f, &request, false), 401);
     request.authorization = NULL;
     request.page_token = NULL;

@@ -5,6 +5,8 @@
 
 #include "serve/keys.h"
 
+#include <sys/syscall.h>
+
 #define KEYS ".serve.keys"
 
 static const struct operation posts = {.right = RIGHT_FULL};
@@ -125,7 +127,7 @@ TEST(a_key_stands_for_all_of_its_request)
     str_add(&first.body, "body");
     CHECK_STR(begin(keys, &first, &text), "new");
     end(keys, &first, 200, "x");
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         struct request other_one = make("k");
         str_add(&other_one.body, i == 0 ? "bodx" : "body");
         if (i == 1)
@@ -138,7 +140,9 @@ TEST(a_key_stands_for_all_of_its_request)
             other_one.verb = "PUT";
         if (i == 5)
             other_one.operation = &takes_file;
-        CHECK_STR(begin(keys, &other_one, &text), i == 6 ? "200 again x" : "422 key_reused");
+        if (i == 6)
+            other_one.body.len--;
+        CHECK_STR(begin(keys, &other_one, &text), i == 7 ? "200 again x" : "422 key_reused");
         str_free(&other_one.body);
     }
     struct request of_another = make("k");
@@ -152,6 +156,11 @@ TEST(a_key_stands_for_all_of_its_request)
     b.queries[b.query_count++] = (struct query){"q1", "2"};
     CHECK_STR(begin(keys, &a, &text), "new");
     CHECK_STR(begin(keys, &b, &text), "422 key_reused");
+    struct request e = make("o"), g = make("o");
+    e.queries[e.query_count++] = (struct query){"q", "1"};
+    g.queries[g.query_count++] = (struct query){"q", "2"};
+    CHECK_STR(begin(keys, &e, &text), "new");
+    CHECK_STR(begin(keys, &g, &text), "422 key_reused");
     /* nor is a file another one */
     struct request c = make("n"), d = make("n");
     c.operation = d.operation = &takes_file;
@@ -322,7 +331,7 @@ TEST(on_a_full_disk_keys_are_kept_in_memory)
 {
     A_SERVER;
     struct request warm = make("warm");
-    struct request one = warm;
+    struct request one = warm, of_k4 = warm;
     char key[16];
 
     CHECK_STR(begin(keys, &warm, &text), "new");
@@ -336,6 +345,8 @@ TEST(on_a_full_disk_keys_are_kept_in_memory)
             end(keys, &request, 200, i == 0 ? "first" : "last");
         else if (i == 1)
             one = request;
+        else if (i == 4)
+            of_k4 = request;
     }
     end(keys, &one, 507, "nothing done");
     struct request request = make("k0");
@@ -348,6 +359,13 @@ TEST(on_a_full_disk_keys_are_kept_in_memory)
     CHECK_STR(begin(keys, &request, &text), "new"); /* nothing was done, and there is a place */
     request = make("warm");
     CHECK_STR(begin(keys, &request, &text), "200 again w");
+    _cleanup_free_ char *large = mem_alloc(KEYS_UNWRITTEN_TEXT + 1);
+    memset(large, 'x', KEYS_UNWRITTEN_TEXT);
+    request = make("k4"); /* an answer that is too large is not kept, but that it was begun is */
+    memcpy(request.key_name, of_k4.key_name, sizeof request.key_name);
+    memcpy(request.key_sum, of_k4.key_sum, sizeof request.key_sum);
+    end(keys, &request, 200, large);
+    CHECK_STR(begin(keys, &request, &text), "409 in_progress");
     is_full = false;
     request = make("any");
     CHECK_STR(begin(keys, &request, &text), "new"); /* what had found no room is written */
@@ -359,6 +377,21 @@ TEST(on_a_full_disk_keys_are_kept_in_memory)
     request = make("k2");
     CHECK_STR(begin(other, &request, &text), "409 outcome_unknown");
     keys_free(other);
+    keys_free(keys);
+}
+
+TEST(what_a_killed_server_was_about_to_write_is_in_nobodys_way)
+{
+    A_SERVER;
+    struct request request = make("k");
+
+    CHECK_STR(begin(keys, &request, &text), "new");
+    _cleanup_free_ char *fresh = mem_printf(".%s.new", request.key_name);
+    _cleanup_close_ int dir = path_open_dir(root.sessions, KEYS);
+    CHECK(place_put(dir, fresh, "half"));
+    end(keys, &request, 200, "x");
+    CHECK_STR(begin(keys, &request, &text), "200 again x");
+    CHECK_INT(faccessat(dir, fresh, F_OK, 0), -1);
     keys_free(keys);
 }
 
