@@ -4,11 +4,11 @@
  */
 #include "root.h"
 
-#include "base/sock.h"
 #include "client/roster.h"
 #include "client/sending.h"
 #include "client/view.h"
 #include "client/who_waits.h"
+#include "os/sock.h"
 
 #include <poll.h>
 #include <sys/prctl.h>
