@@ -339,6 +339,8 @@ $(BUILD)/test/unit/test_options: $(BUILD)/src/enter/options.o
 $(BUILD)/test/unit/test_socks: $(BUILD)/src/network/socks.o
 $(BUILD)/test/unit/test_starter: $(BUILD)/src/serve/starter.o
 $(BUILD)/test/unit/test_work: $(BUILD)/src/serve/work.o
+$(BUILD)/test/unit/test_chat: $(filter-out $(BUILD)/src/chat/main.o,$(CHAT_OBJ))
+$(BUILD)/test/unit/test_chat: PKG_LIBS += $(CHAT_LIBS)
 SERVE_UNIT := $(addprefix $(BUILD)/test/unit/test_,bind guard keys request verb)
 $(SERVE_UNIT): $(SERVE_LIB)
 $(SERVE_UNIT): PKG_LIBS += $(SERVE_LIBS)

@@ -1,0 +1,641 @@
+/*
+ * The pane of an agent: what events become, what a person types, and the footer. The terminal is
+ * one of the test's, and what would be drawn is looked at before it is drawn.
+ */
+#include "place.h"
+
+#include "chat/chat.h"
+
+#include <sys/socket.h>
+
+static struct chat chat;
+static int host = -1; /* the other end of the connection */
+
+/* Puts a terminal on descriptor 0, as the line needs one. */
+static bool have_terminal(void)
+{
+    int main_end = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    char name[64];
+
+    if (main_end == -1 || grantpt(main_end) == -1 || unlockpt(main_end) == -1 ||
+        ptsname_r(main_end, name, sizeof name) != 0)
+        return false;
+    int other = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    return other != -1 && dup2(other, STDIN_FILENO) == STDIN_FILENO && close(other) == 0;
+}
+
+static bool begin(int rows, int columns)
+{
+    static bool done, good;
+    struct err err = ERR_INIT;
+    int pair[2];
+
+    if (!done)
+        good = have_terminal();
+    done = true;
+    chat = (struct chat){.host = HOST_CONNECTION_INIT,
+                         .dir = -1,
+                         .run = -1,
+                         .agent = "a",
+                         .session = mem_dup("550e8400-e29b"),
+                         .used = -1,
+                         .state = AGENT_IDLE};
+    if (!CHECK(good) || !CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0))
+        return false;
+    chat.host.conn.fd = pair[0];
+    host = pair[1];
+    view_open(&chat.view, open("/dev/null", O_RDWR | O_CLOEXEC));
+    chat.view.rows = rows;
+    chat.view.columns = columns;
+    chat.view.colours = 0;
+    chat.line = line_new(&err);
+    return CHECK(chat.line != NULL);
+}
+
+static void end(void)
+{
+    line_free(chat.line);
+    chat_free(&chat);
+    int fd = chat.view.fd;
+    view_close(&chat.view);
+    (void)close(fd);
+    host_connection_close(&chat.host);
+    fd_closep(&host);
+}
+
+static void event(const char *head, const char *body)
+{
+    struct frame frame = {.body = (char *)(uintptr_t)body,
+                          .body_len = body != NULL ? strlen(body) : 0};
+    struct err err = ERR_INIT;
+
+    if (WELL(json_parse(head, strlen(head), 1 << 20, &frame.head, &err)))
+        chat_event(&chat, &frame);
+    json_free(frame.head);
+}
+
+static void answer(enum asked what, const char *head)
+{
+    struct json *json = NULL;
+    struct err err = ERR_INIT;
+
+    if (WELL(json_parse(head, strlen(head), 1 << 20, &json, &err)))
+        chat_answer(&chat, what, json);
+    json_free(json);
+}
+
+static char mark_of(enum style style)
+{
+    static const char marks[STYLE_COUNT] = {
+        [STYLE_TEXT] = 't',   [STYLE_USER] = 'u',   [STYLE_USER_MORE] = 'm', [STYLE_THOUGHT] = 'h',
+        [STYLE_NOTE] = 'n',   [STYLE_ERROR] = 'e',  [STYLE_TOOL] = 'T',      [STYLE_DONE] = 'D',
+        [STYLE_FAILED] = 'F', [STYLE_DETAIL] = 'd', [STYLE_ADDED] = '+',     [STYLE_REMOVED] = '-',
+        [STYLE_PLACE] = '@',  [STYLE_ASKS] = '?',   [STYLE_CHOICE] = 'c',    [STYLE_PLAN] = 'p'};
+    return marks[style];
+}
+
+/* The lines since the last call, "s text|". */
+static const char *lines(struct str *to)
+{
+    static size_t seen;
+    const struct chat_view *view = &chat.view;
+
+    str_clear(to);
+    if (view->added < seen)
+        seen = 0;
+    size_t fresh = view->added - seen;
+    for (size_t i = view->count - (fresh < view->count ? fresh : view->count); i < view->count; i++)
+        str_addf(to, "%c %s|", mark_of(view->lines[i].style), view->lines[i].text);
+    if (view->is_open)
+        str_addf(to, "%c %s...", mark_of(view->open_style), str_text(&view->open));
+    seen = view->added;
+    return str_text(to);
+}
+
+static const char *footer(struct str *to)
+{
+    str_clear(to);
+    footer_update(&chat);
+    for (size_t i = 0; i < chat.view.live_count; i++)
+        str_addf(to, "%c %s|", mark_of(chat.view.live[i].style), chat.view.live[i].text);
+    str_addf(to, "[%s]", str_text(&chat.view.state));
+    return str_text(to);
+}
+
+/* What the host was asked since the last call. */
+static const char *asked(struct str *to)
+{
+    char bytes[4096];
+    ssize_t n;
+
+    str_clear(to);
+    while ((n = recv(host, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+        str_addn(to, bytes, (size_t)n);
+    return str_text(to);
+}
+
+static const char *typed(struct str *to)
+{
+    size_t cursor;
+
+    str_clear(to);
+    line_get(chat.line, to, &cursor);
+    return str_text(to);
+}
+
+#define CHECK_LINES(want) CHECK_STR(lines(&text), want)
+#define CHECK_FOOTER(want) CHECK_STR(footer(&text), want)
+#define CHECK_ASKED(want) CHECK_STR(asked(&text), want)
+
+/* ---- events */
+
+TEST(messages_are_paragraphs)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    event("{\"event\":\"text\",\"message\":\"s:1\",\"at\":0}", "hel");
+    event("{\"event\":\"text\",\"message\":\"s:1\",\"at\":3}", "lo\nyou");
+    CHECK_LINES("t hello|t you...");
+    event("{\"event\":\"thought\",\"message\":\"s:2\",\"at\":0}", "hm");
+    event("{\"event\":\"text\",\"message\":\"s:3\",\"at\":0}", "x");
+    event("{\"event\":\"note\"}", "noted");
+    CHECK_LINES("t you|t |h hm|t |t x|n noted|");
+    event("{\"event\":\"prompt\",\"prompt\":\"s:4\"}", "do it\nand more");
+    event("{\"event\":\"prompt\",\"prompt\":\"s:5\",\"from\":\"b\"}", "from b");
+    event("{\"event\":\"prompt\",\"prompt\":\"s:6\",\"from\":\"-\"}", "mine");
+    CHECK_LINES("t |u do it|m and more|t |n from b:|u from b|t |u mine|t |");
+    event("{\"event\":\"no such event\"}", "x");
+    CHECK_LINES("");
+    end();
+}
+
+TEST(what_memory_has_shown_is_not_shown_again)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    (void)lines(&text);
+    chat.known = 7;
+    chat.partial = 6;
+    chat.partial_len = 4;
+    event("{\"event\":\"text\",\"message\":\"s:7\",\"at\":0}", "known");
+    event("{\"event\":\"text\",\"message\":\"s:6\",\"at\":0}", "abc");
+    event("{\"event\":\"text\",\"message\":\"s:6\",\"at\":3}", "d");
+    CHECK_LINES("");
+    event("{\"event\":\"text\",\"message\":\"s:6\",\"at\":2}", "cdef");
+    event("{\"event\":\"text\",\"message\":\"s:6\",\"at\":6}", "gh");
+    event("{\"event\":\"text\",\"message\":\"s:6\"}", "nowhere");
+    CHECK_LINES("t efgh...");
+    event("{\"event\":\"text\",\"message\":\"s:8\",\"at\":0}", "new");
+    CHECK_LINES("t efgh|t |t new...");
+    event("{\"event\":\"prompt\",\"prompt\":\"s:5\"}", "shown");
+    chat.unbegun[chat.unbegun_count++] = 3;
+    chat.unbegun[chat.unbegun_count++] = 4;
+    event("{\"event\":\"prompt\",\"prompt\":\"s:3\"}", "queued then");
+    event("{\"event\":\"prompt\",\"prompt\":\"s:4\"}", "and then");
+    CHECK_LINES("t new|t |u queued then|t |u and then|t |");
+    end();
+}
+
+TEST(tools_run_in_the_footer_and_end_above_it)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    char head[128];
+
+    REQUIRE(begin(24, 80));
+    (void)lines(&text);
+    event("{\"event\":\"tool\",\"id\":\"1\",\"title\":\"read\",\"status\":\"pending\"}", NULL);
+    event("{\"event\":\"tool\",\"id\":\"2\",\"kind\":\"edit\"}", NULL);
+    event("{\"event\":\"tool\",\"id\":\"3\",\"title\":\"run\"}", NULL);
+    CHECK_FOOTER("T read|T edit|T run|[ idle]");
+    event("{\"event\":\"tool\",\"id\":\"2\",\"title\":\"write\",\"status\":\"completed\"}",
+          "--- a\n+++ b\n@@ 1\n+x\n-y\n z\n");
+    event("{\"event\":\"tool\",\"id\":\"1\",\"status\":\"failed\"}", "one\n\ntwo\n");
+    CHECK_LINES("D write|@ --- a|@ +++ b|@ @@ 1|+ +x|- -y|d  z|F read|d one|d  |d two|");
+    CHECK_FOOTER("T run|[ idle]");
+    event("{\"event\":\"end\",\"stopReason\":\"cancelled\"}", NULL);
+    CHECK_LINES("T run|n the turn ended: cancelled|t |");
+    CHECK_FOOTER("[ idle]");
+    for (int i = 0; i <= TOOLS_MAX; i++) { /* the oldest makes room */
+        (void)snprintf(head, sizeof head, "{\"event\":\"tool\",\"id\":\"%d\",\"title\":\"t%d\"}", i,
+                       i);
+        event(head, NULL);
+    }
+    CHECK_INT(chat.tool_count, TOOLS_MAX);
+    CHECK_LINES("T t0|");
+    CHECK_STR(chat.tools[TOOLS_MAX - 1].title, "t32");
+    end();
+}
+
+TEST(long_details_are_cut)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_str_ struct str body = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    for (int count = 11; count <= 14; count++) {
+        str_clear(&body);
+        for (int i = 1; i <= count; i++)
+            str_addf(&body, "%d\n", i);
+        (void)lines(&text);
+        event("{\"event\":\"tool\",\"id\":\"1\",\"title\":\"t\",\"status\":\"completed\"}",
+              str_text(&body));
+        (void)lines(&text);
+        _cleanup_free_ char *last =
+            count <= 12 ? mem_printf("d %d|", count) : mem_printf("d (%d more lines)|", count - 12);
+        CHECK(str_ends(str_text(&text), last));
+    }
+    end();
+}
+
+TEST(turns_end_as_they_do)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    (void)lines(&text);
+    event("{\"event\":\"plan\",\"entries\":[{\"content\":\"one\",\"status\":\"completed\"},"
+          "{\"content\":\"two\",\"status\":\"in_progress\"},{\"content\":\"three\"}]}",
+          NULL);
+    CHECK_FOOTER("p [x] one|p [>] two|p [ ] three|[ idle]");
+    event("{\"event\":\"end\",\"stopReason\":\"end_turn\"}", NULL);
+    CHECK_LINES("p [x] one|p [>] two|p [ ] three|t |");
+    CHECK_FOOTER("[ idle]");
+    event("{\"event\":\"end\",\"stopReason\":\"failed\",\"error\":\"no luck\"}", NULL);
+    event("{\"event\":\"end\",\"stopReason\":\"failed\"}", NULL);
+    event("{\"event\":\"end\",\"stopReason\":\"max_tokens\"}", NULL);
+    CHECK_LINES("e the turn failed: no luck|t |e the turn failed: unknown error|t |n the turn "
+                "ended: max_tokens|t |");
+    event("{\"event\":\"query\"}", NULL);
+    event("{\"event\":\"query\",\"reason\":\"compact\"}", NULL);
+    event("{\"event\":\"query\",\"reason\":\"conversation\"}", NULL);
+    event("{\"event\":\"continuity\",\"outcome\":\"fresh\"}", NULL);
+    event("{\"event\":\"continuity\",\"outcome\":\"resumed\"}", NULL);
+    event("{\"event\":\"continuity\",\"outcome\":\"told\",\"note\":\"why\"}", NULL);
+    event("{\"event\":\"conversation\"}", NULL);
+    CHECK_LINES("n ---- context cleared ----|t |n ---- context cleared: compact ----|n "
+                "conversation resumed|n conversation told: why|t |n ---- conversation ? ----|");
+    end();
+}
+
+#define ASKS(id, more)                                                                             \
+    "{\"event\":\"permission\",\"permission\":\"" id "\",\"title\":\"may I\"," more                \
+    "\"options\":[{\"id\":\"y\",\"name\":\"Yes\",\"kind\":\"allow_once\"},"                        \
+    "{\"id\":\"n\",\"name\":\"No\",\"kind\":\"reject_once\"}]}"
+
+TEST(permissions_are_asked_answered_and_withdrawn)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    (void)lines(&text);
+    event(ASKS("1", ""), "rm x\n");
+    event(ASKS("1", ""), "rm x\n"); /* the same again */
+    event(ASKS("2", ""), NULL);
+    CHECK_LINES("? may I|d rm x|t |? may I|");
+    CHECK_FOOTER("? may I|d rm x|c 1 Yes|c 2 No|[ idle | a digit answers; more wait]");
+    event(ASKS("1", ""), "rm y\n");
+    CHECK_LINES("t |n what it asks has changed:|? may I|d rm y|");
+    chat_submit(&chat, "3");
+    CHECK_LINES("e choose 1 to 2|");
+    chat_submit(&chat, "0");
+    CHECK_LINES("e choose 1 to 2|");
+    CHECK_ASKED("");
+    chat_submit(&chat, "2");
+    CHECK_ASKED("{\"do\":\"permit\",\"permission\":\"1\",\"option\":\"n\"}\n");
+    chat_submit(&chat, " 1");
+    CHECK_ASKED("{\"do\":\"permit\",\"permission\":\"1\",\"option\":\"y\"}\n");
+    chat_submit(&chat, "1 and more");
+    CHECK_ASKED("{\"do\":\"ask\",\"wait\":false,\"bytes\":10}\n"
+                "1 and more");
+    CHECK_LINES("n queued until you answer the permission with a digit from 1 to 2 and Enter|");
+    event("{\"event\":\"permitted\",\"permission\":\"1\",\"by\":\"-\",\"option\":\"y\","
+          "\"name\":\"Yes\"}",
+          NULL);
+    CHECK_INT(chat.permission_count, 1);
+    CHECK_STR(chat.permissions[0].id, "2");
+    event("{\"event\":\"permitted\",\"permission\":\"7\",\"by\":\"b\",\"option\":\"y\"}", NULL);
+    CHECK_INT(chat.permission_count, 1);
+    event("{\"event\":\"permitted\",\"permission\":\"2\",\"by\":\"cancelled\"}", NULL);
+    CHECK_INT(chat.permission_count, 0);
+    CHECK_LINES("n answered: Yes|n answered by b: y|n withdrawn|");
+    chat_submit(&chat, "1"); /* now it is a prompt */
+    CHECK_ASKED("{\"do\":\"ask\",\"wait\":false,\"bytes\":1}\n"
+                "1");
+    end();
+}
+
+TEST(there_are_at_most_16_permissions)
+{
+    char head[256];
+
+    REQUIRE(begin(24, 80));
+    for (int i = 0; i <= PERMISSIONS_MAX; i++) {
+        (void)snprintf(
+            head, sizeof head,
+            "{\"event\":\"permission\",\"permission\":\"%d\",\"title\":\"t\",\"options\":"
+            "[{\"id\":\"y\",\"kind\":\"allow_once\"}]}",
+            i);
+        event(head, NULL);
+        CHECK_INT(chat.permission_count, i < PERMISSIONS_MAX ? i + 1 : PERMISSIONS_MAX);
+    }
+    end();
+}
+
+TEST(a_form_is_filled_in)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    (void)lines(&text);
+    chat_submit(&chat, "/answer a=1");
+    CHECK_LINES("n no form is shown|");
+    event(ASKS("1", "\"form\":{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},"
+                    "\"secret\":{\"type\":\"string\",\"format\":\"password\"},"
+                    "\"count\":{\"type\":\"integer\",\"default\":3},"
+                    "\"word\":{\"type\":\"string\",\"default\":\"w\"}}},"),
+          NULL);
+    (void)lines(&text);
+    CHECK_FOOTER("c name =|c secret =|c count = 3 (default)|c word = w (default)|c 1 Yes|c 2 No|[ "
+                 "idle | /answer FIELD=VALUE fills in, a digit and Enter answers]");
+    chat_submit(&chat, "/answer name=x=y");
+    chat_submit(&chat, "/answer secret=abc");
+    chat_submit(&chat, "/answer word=");
+    CHECK_LINES("");
+    CHECK_FOOTER("c name = x=y|c secret = (hidden)|c count = 3 (default)|c word = |c 1 Yes|c 2 "
+                 "No|[ idle | /answer FIELD=VALUE fills in, a digit and Enter answers]");
+    chat_submit(&chat, "/answer name=z");
+    chat_submit(&chat, "/answer nam=z");
+    chat_submit(&chat, "/answer names=z");
+    chat_submit(&chat, "/answer name");
+    chat_submit(&chat, "/answer =z");
+    CHECK_LINES("n the form has no such field|n the form has no such field|n /answer FIELD=VALUE "
+                "fills in a field of the form|n /answer FIELD=VALUE fills in a field of the form|");
+    chat_submit(&chat, "2"); /* refused: without the answers */
+    CHECK_ASKED("{\"do\":\"permit\",\"permission\":\"1\",\"option\":\"n\"}\n");
+    chat_submit(&chat, "1");
+    CHECK_ASKED("{\"do\":\"permit\",\"permission\":\"1\",\"option\":\"y\",\"answers\":{\"name\":"
+                "\"z\",\"secret\":\"abc\",\"word\":\"\"}}\n");
+    end();
+}
+
+/* ---- what is typed */
+
+TEST(a_line_is_a_command_or_a_prompt)
+{
+    static const struct {
+        const char *line, *asked, *lines;
+    } cases[] = {
+        {"hello", "{\"do\":\"ask\",\"wait\":false,\"bytes\":5}\nhello", ""},
+        {" \n", "", ""},
+        {"//clear", "{\"do\":\"ask\",\"wait\":false,\"bytes\":6}\n/clear", ""},
+        {"/clear", "{\"do\":\"clear\"}\n", ""},
+        {"/clear  go on", "{\"do\":\"clear\",\"bytes\":5}\ngo on", ""},
+        {"/mode plan", "{\"do\":\"mode\",\"mode\":\"plan\"}\n", ""},
+        {"/set mode=plan", "{\"do\":\"mode\",\"mode\":\"plan\"}\n", ""},
+        {"/set model = x", "{\"do\":\"set\",\"option\":\"model\",\"value\":\"x\"}\n", ""},
+        {"/cancel", "{\"do\":\"cancel\"}\n", ""},
+        {"/new", "{\"do\":\"conversation\",\"new\":true}\n", ""},
+        {"/now look", "{\"do\":\"send\",\"now\":true,\"bytes\":4}\nlook", ""},
+        {"/now", "", "n /now TEXT: the agent sees TEXT in its present turn|"},
+        {"/login", "{\"do\":\"login\"}\n", ""},
+        {"/login key", "{\"do\":\"login\",\"method\":\"key\"}\n", ""},
+        {"/nosuch x", "", "e there is no command '/nosuch'; see /help|"},
+        {"/clea", "", "e there is no command '/clea'; see /help|"},
+        {"/own x", "{\"do\":\"ask\",\"wait\":false,\"bytes\":6}\n/own x", ""},
+        {"/ow x", "", "e there is no command '/ow'; see /help|"},
+        {"/mode", "", "n mode: ask|n   ask  Ask|n   plan  |"},
+        {"/set", "", "n mode: ask|n   ask  Ask|n   plan  |n options:|n   model=a (a b)|n   on= |"},
+    };
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    event("{\"event\":\"commands\",\"commands\":[{\"name\":\"own\"}]}", NULL);
+    event("{\"event\":\"mode\",\"mode\":\"ask\",\"modes\":[{\"id\":\"ask\",\"name\":\"Ask\"},"
+          "{\"id\":\"plan\"}]}",
+          NULL);
+    event("{\"event\":\"options\",\"options\":[{\"id\":\"model\",\"value\":\"a\",\"values\":["
+          "{\"value\":\"a\"},{\"value\":\"b\"}]},{\"id\":\"mode\",\"value\":\"ask\"},"
+          "{\"id\":\"on\"}]}",
+          NULL);
+    (void)lines(&text);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        chat_submit(&chat, cases[i].line);
+        if (!CHECK_STR(asked(&text), cases[i].asked) || !CHECK_STR(lines(&text), cases[i].lines))
+            unit_print_str("of", cases[i].line);
+    }
+    end();
+}
+
+TEST(prompts_wait_in_the_footer_until_their_turn)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    (void)lines(&text);
+    chat_submit(&chat, "one");
+    chat_submit(&chat, "two");
+    chat_submit(&chat, "three");
+    CHECK_FOOTER("n queued: one|n queued: two|n queued: three|[ idle | 3 queued]");
+    answer(ASKED_PROMPT, "{\"ok\":true}");
+    answer(ASKED_PROMPT, "{\"ok\":true,\"why\":\"it sleeps\"}");
+    answer(ASKED_PROMPT, "{\"ok\":false,\"code\":1,\"why\":\"it is full\",\"hint\":\"wait\"}");
+    CHECK_STR(typed(&text), "three"); /* it need not be typed again */
+    CHECK_LINES("n queued: it sleeps|e it is full|n wait|");
+    CHECK_INT(strv_len(chat.sent), 0);
+    event("{\"event\":\"prompt\",\"prompt\":\"s:1\"}", "two");
+    CHECK_FOOTER("n queued: one|[ idle | 1 queued]");
+    (void)lines(&text);
+    answer(ASKED_CANCEL, "{\"ok\":true,\"cancelled\":false}");
+    answer(ASKED_CANCEL, "{\"ok\":true,\"cancelled\":true}");
+    answer(ASKED_MODE, "{\"ok\":false,\"code\":2,\"why\":\"no such mode\"}");
+    CHECK_LINES("n no turn is in progress|e no such mode|");
+    chat_forget(&chat);
+    CHECK_FOOTER("[ idle]");
+    end();
+}
+
+TEST(without_a_connection_nothing_is_lost)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    host_connection_close(&chat.host);
+    (void)lines(&text);
+    chat_submit(&chat, "hello");
+    CHECK_LINES("e there is no connection to the agent's host|");
+    CHECK_STR(typed(&text), "hello");
+    CHECK(chat.queued == NULL && chat.sent == NULL);
+    CHECK_FOOTER("[ no connection]");
+    end();
+}
+
+TEST(ctrl_c_cancels_a_turn_or_says_how_to_leave)
+{
+    static const struct {
+        enum agent_state state;
+        bool cancels;
+    } cases[] = {
+        {AGENT_WORKING, true},  {AGENT_WAITING, true}, {AGENT_STARTING, true}, {AGENT_IDLE, false},
+        {AGENT_LIMITED, false}, {AGENT_ASLEEP, false}, {AGENT_CRASHED, false},
+    };
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        REQUIRE(begin(24, 80));
+        (void)lines(&text);
+        chat.state = cases[i].state;
+        chat_cancel(&chat);
+        CHECK_ASKED(cases[i].cancels ? "{\"do\":\"cancel\"}\n" : "");
+        CHECK_LINES("");
+        CHECK_INT(chat.asked_to_leave, !cases[i].cancels);
+        chat_cancel(&chat);
+        CHECK(str_starts(lines(&text), "n This pane belongs to agent a.") == !cases[i].cancels);
+        CHECK_INT(chat.asked_to_leave, false);
+        end();
+    }
+}
+
+/* ---- the footer */
+
+TEST(the_state_says_what_matters_now)
+{
+    static const struct {
+        const char *event, *want;
+    } cases[] = {
+        {"{\"event\":\"state\",\"state\":\"idle\",\"note\":\"n\"}", "[ idle]"},
+        {"{\"event\":\"state\",\"state\":\"waiting\",\"note\":\"for you\\nx\"}",
+         "[ waiting | for you]"},
+        {"{\"event\":\"state\",\"state\":\"limited\",\"note\":\"until 5\"}",
+         "[ limited | until 5]"},
+        {"{\"event\":\"state\",\"state\":\"paused\",\"note\":\"budget\"}", "[ paused | budget]"},
+        {"{\"event\":\"state\",\"state\":\"exited\",\"note\":\"bye\"}", "[ exited | bye]"},
+        {"{\"event\":\"state\",\"state\":\"crashed\",\"note\":\"oops\"}", "[ crashed | oops]"},
+        {"{\"event\":\"state\",\"state\":\"asleep\",\"note\":\"n\"}",
+         "[ asleep | Enter or a prompt wakes it]"},
+        {"{\"event\":\"state\",\"state\":\"no such\"}", "[ asleep | Enter or a prompt wakes it]"},
+        {"{\"event\":\"usage\",\"used\":50,\"size\":200}",
+         "[ asleep | Enter or a prompt wakes it | context 25%]"},
+        {"{\"event\":\"usage\",\"used\":200,\"size\":200}",
+         "[ asleep | Enter or a prompt wakes it | context 100%]"},
+        {"{\"event\":\"usage\",\"used\":0,\"size\":200}",
+         "[ asleep | Enter or a prompt wakes it | context 0%]"},
+        {"{\"event\":\"usage\",\"used\":201,\"size\":200}",
+         "[ asleep | Enter or a prompt wakes it]"},
+        {"{\"event\":\"usage\",\"used\":1,\"size\":0}", "[ asleep | Enter or a prompt wakes it]"},
+        {"{\"event\":\"mode\",\"mode\":\"plan\"}", "[ asleep | Enter or a prompt wakes it | plan]"},
+    };
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        event(cases[i].event, NULL);
+        CHECK_STR(footer(&text), cases[i].want);
+    }
+    event("{\"event\":\"state\",\"state\":\"working\"}", NULL);
+    CHECK(footer_ticks(&chat));
+    chat.since_ms -= 65000;
+    CHECK(strstr(footer(&text), "working 6") != NULL);
+    end();
+}
+
+TEST(a_low_terminal_shows_every_choice)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (int rows = 5; rows <= 14; rows += 3) {
+        REQUIRE(begin(rows, 30));
+        event("{\"event\":\"permission\",\"permission\":\"1\",\"title\":\"may I\",\"options\":["
+              "{\"id\":\"a\",\"name\":\"a choice that needs more than one row of this\",\"kind\":"
+              "\"allow_once\"},"
+              "{\"id\":\"b\",\"name\":\"Yes\",\"kind\":\"allow_always\"},"
+              "{\"id\":\"c\",\"name\":\"No\",\"kind\":\"reject_once\"}]}",
+              "one\ntwo\nthree\nfour\n");
+        (void)lines(&text);
+        if (rows == 5)
+            CHECK_FOOTER("c 1 a choice that needs more than one row of this|c 2 Yes|c 3 No|[ idle "
+                         "| 1 to 3 and Enter answers]");
+        if (rows == 8)
+            CHECK_FOOTER("c 1 a choice that needs more|c   than one row of this|c 2 Yes|c 3 No|[ "
+                         "idle | a digit and Enter answers]");
+        event("{\"event\":\"note\"}", "between");
+        if (rows == 11)
+            CHECK_FOOTER("? may I|d one|d (more above)|c 1 a choice that needs more|c   than one "
+                         "row of this|c 2 Yes|c 3 No|[ idle | a digit and Enter answers]");
+        if (rows == 14)
+            CHECK_FOOTER("? may I|d one|d two|d three|d four|c 1 a choice that needs more|c   than "
+                         "one row of this|c 2 Yes|c 3 No|[ idle | a digit and Enter answers]");
+        end();
+    }
+}
+
+TEST(a_long_plan_shows_what_is_at_work)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (int done = 0; done <= 6; done++) {
+        _cleanup_str_ struct str head = STR_INIT;
+        REQUIRE(begin(16, 80));
+        str_add(&head, "{\"event\":\"plan\",\"entries\":[");
+        for (int i = 0; i < 6; i++)
+            str_addf(&head, "%s{\"content\":\"%d\",\"status\":\"%s\"}", i > 0 ? "," : "", i,
+                     i < done ? "completed" : "pending");
+        str_add(&head, "]}");
+        event(str_text(&head), NULL);
+        int from = done == 0 ? 0 : done - 1 > 3 ? 3 : done - 1;
+        _cleanup_free_ char *want = mem_printf(
+            "p [%c] %d|p [%c] %d|p [%c] %d|[ idle]", from < done ? 'x' : ' ', from,
+            from + 1 < done ? 'x' : ' ', from + 1, from + 2 < done ? 'x' : ' ', from + 2);
+        CHECK_FOOTER(want);
+        end();
+    }
+}
+
+/* ---- the view */
+
+TEST(text_is_made_visible_and_wrapped)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 12));
+    (void)lines(&text);
+    view_add(&chat.view, STYLE_TEXT, "a\tb\n\nc\033[2Jd\n\n", 13);
+    view_gap(&chat.view);
+    view_gap(&chat.view);
+    view_prompt(&chat.view, "first\nsecond\nthird", 18);
+    CHECK_LINES("t a   b|t |t c\\x1b[2Jd|t |u first|m second|m third|");
+    str_clear(&chat.view.fresh);
+    view_add(&chat.view, STYLE_DETAIL, "some words that wrap", 20);
+    CHECK_STR(str_text(&chat.view.fresh), "  some words\r\n"
+                                          "  that wrap\r\n");
+    str_clear(&chat.view.fresh);
+    view_piece(&chat.view, STYLE_TEXT, "some words that", 15);
+    CHECK_STR(str_text(&chat.view.fresh), "some words\r\n");
+    view_piece(&chat.view, STYLE_TEXT, " wrap", 5);
+    view_end(&chat.view);
+    CHECK_STR(str_text(&chat.view.fresh), "some words\r\n"
+                                          "that wrap\r\n");
+    end();
+}
+
+TEST(the_newest_lines_are_kept)
+{
+    REQUIRE(begin(24, 80));
+    size_t before = chat.view.added;
+    for (int i = 0; i < 1252; i++)
+        view_addf(&chat.view, STYLE_TEXT, "%d", i);
+    CHECK_INT(chat.view.added - before, 1252);
+    CHECK_INT(chat.view.count, 1001); /* of 1,251 it kept 1,000 */
+    CHECK_STR(chat.view.lines[chat.view.count - 1].text, "1251");
+    CHECK_STR(chat.view.lines[0].text, "251");
+    size_t bytes = 0;
+    for (size_t i = 0; i < chat.view.count; i++)
+        bytes += strlen(chat.view.lines[i].text);
+    CHECK_INT(chat.view.bytes, bytes);
+    for (int i = 0; i < VIEW_LIVE_MAX + 1; i++)
+        view_live(&chat.view, STYLE_NOTE, "x\ny");
+    CHECK_INT(chat.view.live_count, VIEW_LIVE_MAX);
+    CHECK_STR(chat.view.live[0].text, "x");
+    end();
+}
