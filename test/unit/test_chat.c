@@ -7,6 +7,12 @@
 #include "chat/chat.h"
 
 #include <sys/socket.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#else
+#define __lsan_disable() ((void)0)
+#define __lsan_enable() ((void)0)
+#endif
 
 static struct chat chat;
 static int host = -1; /* the other end of the connection */
@@ -48,7 +54,9 @@ static bool begin(int rows, int columns)
     chat.view.rows = rows;
     chat.view.columns = columns;
     chat.view.colours = 0;
+    __lsan_disable(); /* libtinfo keeps a text of each terminal that it has looked at */
     chat.line = line_new(&err);
+    __lsan_enable();
     return CHECK(chat.line != NULL);
 }
 
