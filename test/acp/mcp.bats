@@ -155,9 +155,21 @@ assert time.monotonic() - began < 15
 c.note("notifications/cancelled", requestId=waits, reason="enough")
 assert call("list_agents")["agents"]
 assert waits not in c.answers
-pid = c.p.pid
-children = open("/proc/%d/task/%d/children" % (pid, pid)).read().split()
-assert children == [], children
+def running():
+    return open("/proc/%d/task/%d/children" % (c.p.pid, c.p.pid)).read().split()
+assert running() == [], running()
+# so many at once and no more; of those that are taken back, first, in the middle and last, none is left
+many = [c.begin("tools/call", name="wait_for", arguments={"target": "solo", "timeout": 600}) for _ in range(32)]
+assert call("list_agents") == "too many calls are running"
+for one in many[0], many[15], many[31]:
+    c.note("notifications/cancelled", requestId=one)
+assert call("list_agents")["agents"]
+assert len(running()) == 29, running()
+for one in many[1:15] + many[16:31]:
+    c.note("notifications/cancelled", requestId=one)
+assert call("list_agents")["agents"]
+assert running() == [], running()
+assert not any(one in c.answers for one in many)
 END
 }
 

@@ -140,6 +140,9 @@ TEST(values_that_are_none_are_refused)
         {2, "set shop a.limits.session=1G", "cannot set 'a.limits.session=1G': it is not private="},
         {2, "set shop private=maybe", "cannot set 'private=maybe': it is not private=yes, "},
         {2, "set shop name=x", "cannot set 'name=x': it is not private=yes, "},
+        {2, "set shop a model=", "cannot set 'model=': it is not KEY=VALUE"},
+        {2, "set shop a =x", "cannot set '=x': it is not KEY=VALUE"},
+        {2, "set shop a model=x mode", "cannot set 'mode': it is not KEY=VALUE"},
         {2, "lease x y z w", "cannot renew a lease: 'mas lease' is only for mas itself"},
         {2, "receive x y", "'receive' is for 'mas move' on another machine"},
     };
@@ -423,8 +426,186 @@ TEST(many_wrong_lines_are_counted)
     }
 }
 
+/* What can be done is said with the reason. */
+TEST(an_error_says_what_to_do)
+{
+    static const struct {
+        const char *line, *hint;
+    } lines[] = {
+        {"send x", "outside of a team's pane, name the session first: mas send "},
+        {"send a x", "outside of a team's pane, name the session first: mas send [SESSION] TARGET"},
+        {"restart a", "outside of a team's pane, name the session first: mas restart "},
+        {"restart mas-team", "outside of a team's pane, name the session first: mas restart "},
+        {"ask nobody c x", "list the sessions with: mas list"},
+        {"status nobody", "list the sessions with: mas list"},
+        {"send shop z x", "the team has: a, b, g, managers, workers, all"},
+        {"show 550e", "candidates: " ID(1) " shop, " ID(2) " solo"},
+        {"ask solo x", "start it with: mas start solo"},
+        {"attach shop", "start it with: mas start shop"},
+        {"help lits", "did you mean: mas help list"},
+        {"new --id x", "create one with: uuidgen -r"},
+        {"send shop a '' --no-enter", "to send Enter alone: mas send SESSION TARGET ''"},
+        {"approve shop a 5 --answer x=1 --answer x=2", "several values of a field are one answer"},
+        {"clean", "give --older-than, --keep or --status, or set them under [retention]"},
+        {"serve pair", "start one with: mas serve"},
+        {"serve token remove x", "see: mas serve token list"},
+        {"land shop a", "give a new session one with: mas new --project DIR"},
+        {"move shop nowhere", "hosts are described in mas.ini(5)"},
+    };
+
+    SESSIONS;
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+        _cleanup_outcome_ struct outcome got = run(lines[i].line);
+        if (!CHECK_INT(got.rc, -1) || !CHECK(str_starts(got.err.hint, lines[i].hint)))
+            printf("# mas %s: %s | %s\n", lines[i].line, got.err.text, got.err.hint);
+    }
+}
+
+/* Of several sessions each is done, whichever fails; the first reason is the error, the others are
+ * told at once. */
+TEST(one_of_several_that_fails_does_not_stop_the_others)
+{
+    static const char *const orders[] = {"rm -q none shop solo", "rm -q shop none solo",
+                                         "rm -q shop solo none", "rm -q -s none shop solo",
+                                         "rm -q -s shop solo none"};
+
+    for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
+        SESSIONS;
+        _cleanup_outcome_ struct outcome got = run(orders[i]);
+        CHECK(got.rc == -1 && str_starts(got.err.text, "cannot find session 'none'"));
+        _cleanup_outcome_ struct outcome list = run("list -q");
+        CHECK_STR(list.output, "");
+    }
+    SESSIONS;
+    _cleanup_close_ int shown = dup(STDERR_FILENO);
+    _cleanup_close_ int said = memfd_create("stderr", MFD_CLOEXEC);
+    char text[512] = "";
+    (void)dup2(said, STDERR_FILENO);
+    _cleanup_outcome_ struct outcome got = run("rm none shop nobody");
+    (void)dup2(shown, STDERR_FILENO);
+    CHECK(pread(said, text, sizeof text - 1, 0) > 0);
+    CHECK(str_starts(text, "mas: cannot find session 'none': ") !=
+          str_starts(got.err.text, "cannot find session 'none': "));
+    CHECK(strstr(text, "'nobody'") != NULL || strstr(got.err.text, "'nobody'") != NULL);
+}
+
+TEST(an_editor_is_found_or_missed)
+{
+    static const struct {
+        const char *visual, *editor, *why;
+    } cases[] = {
+        {NULL, NULL, "cannot edit a template: stdin or stderr is not a terminal"},
+        {"", "", "cannot edit a template: stdin or stderr is not a terminal"},
+        {"no-such-editor -x", "true",
+         "cannot use the editor 'no-such-editor -x': there is no such"},
+        {"", "no-such-editor", "cannot use the editor 'no-such-editor': there is no such program"},
+        {NULL, "no-such-editor",
+         "cannot use the editor 'no-such-editor': there is no such program"},
+        {"'open", NULL, "cannot use the editor ''open': unterminated single quote"},
+        {" ", NULL, "cannot use the editor ' ': there is no such program in PATH"},
+        {"true", NULL, "cannot use template 'x': there is no such template"},
+        {"", "true", "cannot use template 'x': there is no such template"},
+    };
+
+    SESSIONS;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        (void)unsetenv("VISUAL");
+        (void)unsetenv("EDITOR");
+        if (cases[i].visual != NULL)
+            (void)setenv("VISUAL", cases[i].visual, 1);
+        if (cases[i].editor != NULL)
+            (void)setenv("EDITOR", cases[i].editor, 1);
+        _cleanup_outcome_ struct outcome got = run("template edit x");
+        CHECK_INT(got.rc, -1);
+        if (!str_starts(got.err.text, cases[i].why))
+            CHECK_STR(got.err.text, cases[i].why);
+    }
+}
+
+/* Of each word, where it stands. */
+TEST(words_are_completed)
+{
+    static const struct told lines[] = {
+        {"complete -- send ''", "mas-shop\nshop\nmas-solo\nsolo\n"},
+        {"complete -- send shop ''", "a\nb\ng\nmanagers\nworkers\nall\n"},
+        {"complete -- send shop a", "a\nall\n"},
+        {"complete -- ask shop ''", "a\nb\n"},
+        {"complete -- stop s", "shop\nsolo\n"},
+        {"complete -- stop shop ''", "mas-shop\nshop\nmas-solo\nsolo\n"},
+        {"complete -- rm --", "--force\n--session\n--quiet\n--root\n--help\n"},
+        {"complete -- stop --a", "--all\n"},
+        {"complete -- wait shop --for ''", "idle\nexit\nwaiting\n"},
+        {"complete -- wait shop --for=i", "--for=idle\n"},
+        {"complete -- clean --status stopped,",
+         "stopped,stopped\nstopped,error\nstopped,crashed\n"},
+        {"complete -- help template ''", "list\nshow\ncheck\ncopy\ndiff\nedit\n"},
+        {"complete -- template ''", "list\nshow\ncheck\ncopy\ndiff\nedit\n"},
+        {"complete -- serve token ''", "add\nlist\nremove\n"},
+        {"complete -- appr", "approve\n"},
+        {"complete -- approve shop ''", "a\nb\n"},
+        {"complete -- new --mode ''", "isolated\nlegacy\n"},
+        {"complete -- history shop ''", "a\nb\n"},
+        {"complete -- logs shop a ''", "a\nb\ng\nmanagers\nworkers\nall\n"},
+        {"complete -- peek shop a b", "b\n"},
+        {"complete -- move shop ''", "gpu\nnear\n"},
+        {"complete -- --host n", "near\n"},
+        {"complete -- nothing ''", ""},
+        {"complete -- completion ''", "bash\nzsh\nfish\n"},
+        {"complete -- show shop ''", ""},
+        {"complete -- land shop ''", ""},
+        {"complete -- s", "send\nstop\nshow\nstart\nset\nstatus\nsleep\nsync\nsearch\nserve\n"},
+        {"complete --describe -- send shop ''",
+         "a\tdoes a\nb\tdoes b\ng\nmanagers\nworkers\nall\n"},
+    };
+
+    SESSIONS;
+    REQUIRE(place_put(ground.dir, ROOT_SETTINGS,
+                      "[host gpu]\nvia = slurm:p\n[host near]\nvia = ssh:u@m\n"));
+    check_told(lines, ARRAY_LEN(lines));
+}
+
+/* Only the workspace itself is one: not what is above it, beside it or below it. */
+TEST(a_directory_that_is_no_workspace_has_no_session)
+{
+    static const char *const dirs[] = {"",       "/sessions",       "/sessions/" ID(1) "/unit",
+                                       "/other", "/sessions/other", "/missing"};
+
+    SESSIONS;
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+        _cleanup_free_ char *line = mem_printf("library fill '%s%s'", ground.path, dirs[i]);
+        _cleanup_free_ char *dir = mem_printf("%s%s", ground.path, dirs[i]);
+        if (strcmp(dirs[i], "/missing") != 0)
+            (void)mkdir(dir, 0700);
+        _cleanup_outcome_ struct outcome got = run(line);
+        if (!CHECK_INT(got.rc, -1) || !CHECK_INT(got.err.code, MAS_NOT_FOUND))
+            printf("# %s: %s\n", line, got.err.text);
+    }
+    static const struct told lines[] = {
+        {"library load shop",
+         "MAS_ROOT='ROOT'\nMAS_TMUX_SOCKET='/t'\nMAS_SESSION_MODE='isolated'\n"
+         "MAS_SESSION_ID='" ID(1) "'\nMAS_SESSION_DIR='ROOT/sessions/" ID(
+             1) "'\n"
+                "SESSION_NAME='mas-shop'\nUNIT_DIR='ROOT/sessions/" ID(
+                    1) "/unit'\n"
+                       "WORKFLOWS_DIR='ROOT/sessions/" ID(1) "/workflows'\nSESSION_ID='" ID(
+                           1) "'\n"
+                              "TMUX_SESSION='mas-shop'\nSTATUS='stopped'\nCREATED_AT='2025-12-"
+                              "18T08:00:00Z'\n"},
+    };
+    check_told(lines, ARRAY_LEN(lines));
+    _cleanup_outcome_ struct outcome mark = run("library mark solo 'no disk'");
+    CHECK_INT(mark.rc, 0);
+    _cleanup_outcome_ struct outcome list = run("list --error -q");
+    CHECK_STR(list.output, ID(2) "\n");
+    _cleanup_outcome_ struct outcome uuid = run("library uuid");
+    CHECK_STR(uuid.output, "CONVERSATION\n");
+}
+
 int main(void)
 {
+    _cleanup_close_ int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    (void)dup2(null, STDIN_FILENO); /* nobody is asked anything */
     (void)unsetenv("MAS_AGENT_ID");
     return unit_run();
 }

@@ -6,6 +6,44 @@
 #include "lines.h"
 #include "store.h"
 
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+/* On a terminal the status of a session has a colour, and nothing else has. */
+TEST(a_status_has_its_colour_on_a_terminal)
+{
+    char text[4096] = "";
+    int status = -1;
+
+    SESSIONS;
+    _cleanup_session_ struct session broken = root_session(ID(3), "mas-bad", "bad");
+    broken.status = STATUS_ERROR;
+    free(broken.error);
+    broken.error = mem_dup("no disk");
+    REQUIRE(root_save(&root, &broken));
+    _cleanup_close_ int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    REQUIRE(master != -1 && grantpt(master) == 0 && unlockpt(master) == 0);
+    pid_t pid = fork(); /* whether there are colours is asked once */
+    if (pid == 0) {
+        int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY);
+        (void)unsetenv("NO_COLOR");
+        (void)setenv("TERM", "xterm-256color", 1);
+        _exit(dup2(slave, STDOUT_FILENO) == -1 ? 1 : run_shown("list --all"));
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    CHECK(read(master, text, sizeof text - 1) > 0);
+    if (!CHECK(strstr(text, "\033[1;38;5;161merror: no disk\033[0m") != NULL))
+        unit_print_str("text", text);
+    CHECK(strstr(text, "  stopped\r\n") != NULL);
+    size_t colours = 0;
+    for (const char *at = text; (at = strchr(at, '\033')) != NULL; at++)
+        colours++;
+    CHECK_INT(colours % 2, 0);
+    const char *bad = strstr(text, "mas-bad");
+    CHECK(bad != NULL && strchr(bad, '\033') == strstr(bad, "\033[1;38;5;161merror"));
+    CHECK(strstr(text, "mas-shop") != NULL && memchr(strstr(text, "mas-shop"), '\033', 30) == NULL);
+}
+
 /* Gives the session "shop" logs: one of its own, and one of each agent. */
 static bool put_logs(const struct root *root)
 {
@@ -224,6 +262,9 @@ TEST(conversations_are_told_in_each_form)
 
 int main(void)
 {
+    _cleanup_close_ int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    (void)dup2(null, STDIN_FILENO); /* nobody is asked anything */
     (void)unsetenv("MAS_AGENT_ID");
     return unit_run();
 }

@@ -331,6 +331,8 @@ TEST(a_job_is_told_to_programs)
                             .node = (char[]){""},
                             .reason = (char[]){""}};
 
+    char name[] = "n", reason[] = "r", node[] = "n1";
+
     for (int i = 0; i < 2; i++) {
         _cleanup_str_ struct str text = STR_INIT;
         struct json_out out = {.to = &text};
@@ -348,11 +350,11 @@ TEST(a_job_is_told_to_programs)
                             "\"host\":\"gpu\",\"submittedAt\":\"1970-01-02T00:00:00Z\",\"job\":7,"
                             "\"state\":\"failed\",\"reason\":\"r\",\"node\":\"n1\","
                             "\"restarts\":2,\"exitCode\":3}");
-        job.name = (char[]){"n"};
+        job.name = name;
         job.number = 7;
         job.state = SLURM_FAILED;
-        job.reason = (char[]){"r"};
-        job.node = (char[]){"n1"};
+        job.reason = reason;
+        job.node = node;
         job.restarts = 2;
         job.exit_code = 3;
     }

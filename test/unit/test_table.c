@@ -123,6 +123,10 @@ TEST(a_spare_last_column_goes_too)
     struct table table = {.columns = 3, .spare = spare};
 
     check(&table, cells, 20, "A    B\none  two\n");
+    /* the one before it is gone already */
+    static const char *const both[] = {"B", "LAST", NULL};
+    struct table one = {.columns = 3, .spare = both};
+    check(&one, cells, 5, "A\none\n");
 }
 
 TEST(colours_end_with_their_cell)

@@ -166,6 +166,9 @@ TEST(tells_all_problems)
          "7: agent 2 is not defined\n"
          "1: agent 1 lacks its role\n1: agent 1 lacks its group\n1: agent 1 is in no window\n"
          "6: window w has no agents\n"},
+        /* of a team that is wrong nobody can say whom a rule reaches */
+        {TWO_AGENTS WINDOW "x=1\n[rules]\nmeta=all\n",
+         "11: [window w] x: unknown key in a window\n"},
         {TWO_AGENTS WINDOW, ""},
     };
 

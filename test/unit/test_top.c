@@ -247,6 +247,199 @@ TEST(cpu_time_and_memory_are_shown_where_they_are_known)
     table_free(&table);
 }
 
+/* ---- what is said of an agent */
+
+/* The agent one/a of a table, told to be like this. */
+static struct top_agent *agent_like(struct top_table *table, enum agent_state state,
+                                    int64_t done_ms)
+{
+    struct top_agent *agent = &table->teams[0]->agents[0];
+
+    agent->status.state = state;
+    agent->status.done_ms = done_ms;
+    agent->status.seen_ms = 0;
+    agent->status.turn = TURN_NONE;
+    return agent;
+}
+
+TEST(a_state_has_a_word_and_a_colour)
+{
+    static const struct {
+        enum agent_state state;
+        int64_t done_ms;
+        enum turn_outcome turn;
+        const char *word;
+        enum paint paint;
+    } cases[] = {
+        {AGENT_ASLEEP, 0, TURN_NONE, "asleep", PAINT_DIM},
+        {AGENT_STARTING, 0, TURN_NONE, "starting", PAINT_WORKING},
+        {AGENT_WORKING, 5, TURN_FAILED, "working", PAINT_WORKING},
+        {AGENT_IDLE, 0, TURN_NONE, "idle", PAINT_PLAIN},
+        {AGENT_IDLE, 5, TURN_DONE, "done", PAINT_DONE},
+        {AGENT_IDLE, 5, TURN_FAILED, "failed", PAINT_BAD},
+        {AGENT_ASLEEP, 5, TURN_DONE, "asleep", PAINT_DONE},
+        {AGENT_EXITED, 5, TURN_STOPPED, "stopped", PAINT_BAD},
+        {AGENT_WAITING, 0, TURN_NONE, "waiting", PAINT_NEEDED},
+        {AGENT_LIMITED, 0, TURN_NONE, "limited", PAINT_HELD},
+        {AGENT_PAUSED, 0, TURN_NONE, "paused", PAINT_HELD},
+        {AGENT_EXITED, 0, TURN_NONE, "exited", PAINT_DIM},
+        {AGENT_CRASHED, 0, TURN_NONE, "crashed", PAINT_BAD},
+    };
+    struct top_table table = TOP_TABLE_INIT;
+
+    fill(&table);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct top_agent *agent = agent_like(&table, cases[i].state, cases[i].done_ms);
+        enum paint paint = PAINT_PLAIN;
+        agent->status.turn = cases[i].turn;
+        CHECK_STR(list_state(agent, &paint), cases[i].word);
+        CHECK_INT(paint, cases[i].paint);
+    }
+    table_free(&table);
+}
+
+static void set_text(char **text, const char *value)
+{
+    free(*text);
+    *text = mem_dup(value != NULL ? value : "");
+}
+
+/* What matters most comes first, and one text of several is shown. */
+TEST(what_an_agent_is_at_is_one_line)
+{
+    static const struct {
+        struct agent_status status; /* its texts in the next members */
+        const char *asks, *note, *memory, *title, *why, *problem;
+        const char *want;
+    } cases[] = {
+        {{.state = AGENT_IDLE, .exit_code = -1}, .want = ""},
+        {{.state = AGENT_IDLE, .exit_code = -1}, .title = "title", .want = "title"},
+        {{.state = AGENT_IDLE, .exit_code = -1},
+         .title = "t",
+         .problem = "no git",
+         .want = "no git"},
+        {{.state = AGENT_IDLE, .exit_code = -1},
+         .title = "t",
+         .problem = "p",
+         .note = "note",
+         .want = "note"},
+        {{.state = AGENT_WAITING, .exit_code = -1},
+         .note = "n",
+         .asks = "May I?",
+         .want = "May I?"},
+        {{.state = AGENT_IDLE, .exit_code = -1, .queued = 2}, .title = "t", .want = "2 queued, t"},
+        {{.state = AGENT_IDLE, .exit_code = -1, .queued = 1},
+         .memory = "lost",
+         .want = "1 queued, memory: lost"},
+        {{.state = AGENT_EXITED, .exit_code = 3}, .want = "code 3"},
+        {{.state = AGENT_IDLE, .exit_code = 3}, .want = ""},
+        {{.state = AGENT_CRASHED, .exit_code = -1, .signal = 9},
+         .note = "n",
+         .want = "signal 9 (Killed), n"},
+        {{.state = AGENT_CRASHED, .exit_code = 1, .restart_ms = 11000},
+         .want = "code 1, starts again in 1s"},
+        {{.state = AGENT_CRASHED, .exit_code = -1, .restart_ms = 129001},
+         .want = "starts again in 2m"},
+        {{.state = AGENT_CRASHED, .exit_code = -1, .restart_ms = 128999},
+         .want = "starts again in 119s"},
+        {{.state = AGENT_LIMITED, .exit_code = -1, .until_ms = 15500, .retry_ms = 99},
+         .title = "t",
+         .want = "until in 6s, t"},
+        {{.state = AGENT_LIMITED, .exit_code = -1, .retry_ms = 10001}, .want = "retry in 1s"},
+        {{.state = AGENT_LIMITED, .exit_code = -1, .retry_ms = 9000}, .want = "retry in 0s"},
+        {{.state = AGENT_IDLE, .exit_code = -1, .turn = TURN_FAILED},
+         .why = "no net",
+         .note = "x",
+         .want = "the turn failed: no net, x"},
+        {{.state = AGENT_IDLE, .exit_code = -1, .turn = TURN_FAILED},
+         .why = "no net",
+         .note = "no net",
+         .want = "the turn failed: no net"},
+    };
+    struct top_table table = TOP_TABLE_INIT;
+
+    fill(&table);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct top_agent *agent = &table.teams[0]->agents[0];
+        struct agent_status *status = &agent->status;
+        struct agent_status old = *status;
+        _cleanup_str_ struct str text = STR_INIT;
+        *status = cases[i].status;
+        status->asks = old.asks;
+        status->note = old.note;
+        status->memory = old.memory;
+        status->title = old.title;
+        status->turn_why = old.turn_why;
+        status->permission = old.permission;
+        status->continuity = old.continuity;
+        set_text(&status->asks, cases[i].asks);
+        set_text(&status->note, cases[i].note);
+        set_text(&status->memory, cases[i].memory);
+        set_text(&status->title, cases[i].title);
+        set_text(&status->turn_why, cases[i].why);
+        if (cases[i].problem != NULL)
+            (void)snprintf(status->code.problem, sizeof status->code.problem, "%s",
+                           cases[i].problem);
+        list_add_what(agent, true, 10000, &text);
+        if (!CHECK_STR(str_text(&text), cases[i].want))
+            printf("# case %zu\n", i);
+    }
+    static const struct {
+        enum top_link link;
+        const char *problem, *what, *word;
+    } links[] = {{LINK_ABSENT, NULL, "mas restart one a", "no host"},
+                 {LINK_REFUSED, "too old", "too old", "no answer"},
+                 {LINK_STOPPED, NULL, "", "stopped"},
+                 {LINK_COMES, NULL, "", "..."}};
+    for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+        struct top_agent *agent = &table.teams[0]->agents[0];
+        _cleanup_str_ struct str text = STR_INIT;
+        table_lose(&table, agent, links[i].link, links[i].problem);
+        list_add_what(agent, true, 10000, &text);
+        CHECK_STR(str_text(&text), links[i].what);
+        CHECK_STR(top_agent_word(agent), links[i].word);
+    }
+    table_free(&table);
+}
+
+/* At each width no row is wider than the screen, and a wider one shows no less. */
+TEST(every_width_shows_what_has_room)
+{
+    struct top_table table = TOP_TABLE_INIT;
+    struct rows rows = {.list = NULL};
+    struct canvas canvas = {.unicode = true};
+    size_t before = 0;
+
+    fill(&table);
+    struct agent_status *status = &table.teams[0]->agents[0].status;
+    set_text(&status->asks, "May I do this or that, or something else that takes many more words?");
+    status->code =
+        (struct code_figures){.looked_ms = 1, .ahead = 2, .changed = 3, .branch = "main"};
+    status->usage = (struct agent_usage){
+        .context_used = 5, .context_size = 10, .tokens = 1, .cost = {5000000, "USD"}};
+    status->resources = (struct agent_resources){1000, 1 << 20, 1};
+    rows_build(&rows, &table);
+    for (size_t columns = 4; columns <= 200; columns++) {
+        const struct list_place place = {.end = 10, .heads = true};
+        size_t heads = 0;
+        canvas_reset(&canvas, 10, columns);
+        list_draw(&canvas, &rows, &place, 100000);
+        for (size_t y = 0; y < 8; y++)
+            CHECK(canvas.row[y].used <= columns);
+        static const char *const all[] = {"AGENT", "FOR ", "AT  ", "CTX",    "COST",
+                                          "CPU",   "MEM",  "CODE", "BRANCH", "ROLE"};
+        for (size_t i = 0; i < ARRAY_LEN(all); i++)
+            heads += strstr(str_text(&canvas.row[0].text), all[i]) != NULL;
+        if (!CHECK(heads >= before))
+            printf("# at %zu columns: %s\n", columns, str_text(&canvas.row[0].text));
+        before = heads;
+    }
+    CHECK_INT(before, 10);
+    canvas_free(&canvas);
+    rows_free(&rows);
+    table_free(&table);
+}
+
 /* ---- what is typed */
 
 static void type(struct top_editor *editor, enum press_kind kind, const char *text)
