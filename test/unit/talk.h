@@ -70,14 +70,6 @@ static bool do_cancel(struct host *host)
     return host->talk->turn.on;
 }
 
-/* Fails for one that begins with 0. */
-static int do_enter(struct host *host, const char *conversation, struct err *err)
-{
-    (void)host;
-    call("enter", conversation);
-    return conversation[0] == '0' ? err_set(err, MAS_NOT_FOUND, "it is gone") : 0;
-}
-
 static const char *do_model(const struct host *host)
 {
     (void)host;
@@ -98,6 +90,36 @@ static void do_refuse(struct host *host, const struct asked_permission *permissi
 {
     (void)host;
     call("refuse", permission->ticket);
+}
+
+static enum agent_state do_unready(const struct host *host)
+{
+    (void)host;
+    return AGENT_STARTING;
+}
+
+static const char *do_note(const struct host *host)
+{
+    (void)host;
+    return "";
+}
+
+static int do_check_mode(const struct host *host, const char *mode, struct err *err)
+{
+    (void)host;
+    return strcmp(mode, "none") == 0 ? err_set(err, MAS_NOT_FOUND, "it has no such mode") : 0;
+}
+
+static void do_cut_off(struct host *host)
+{
+    (void)host;
+    call("cut_off", "");
+}
+
+static void do_leave(struct host *host, int64_t turn, bool cleared)
+{
+    (void)host;
+    str_addf(&the_world->calls, "leave(%d%s)", (int)turn, cleared ? " cleared" : "");
 }
 
 static bool do_is_at_rest(const struct host *host)
@@ -131,10 +153,14 @@ static const struct talk_ops talk_ops = {.show = do_show,
                                          .send = do_send,
                                          .succeeds = do_succeeds,
                                          .cancel = do_cancel,
-                                         .enter = do_enter,
                                          .model = do_model,
                                          .permit = do_permit,
                                          .refuse = do_refuse,
+                                         .unready = do_unready,
+                                         .note = do_note,
+                                         .check_mode = do_check_mode,
+                                         .cut_off = do_cut_off,
+                                         .leave = do_leave,
                                          .is_at_rest = do_is_at_rest,
                                          .is_kept_awake = do_is_kept_awake,
                                          .keep_session = do_keep_session,

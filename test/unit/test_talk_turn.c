@@ -3,6 +3,7 @@
 
 #include "base/time.h"
 #include "host/talk/limit.h"
+#include "host/talk/query.h"
 #include "host/talk/said.h"
 #include "host/talk/turn.h"
 #include "protocol/host.h"
@@ -120,15 +121,55 @@ TEST(a_prompt_of_another_conversation_has_it_entered_first)
 {
     A_WORLD;
     static const char gone[] = "00000000-0000-4000-8000-000000000000";
+    const struct new_prompt prompt = {.text = "two", .len = 3, .from = "-", .choice = CHOICE_NEW};
+    int64_t number = 0;
 
     (void)queue_text(&world, "one");
-    (void)queue_text(&world, "two");
     (void)snprintf(talk->queue.prompts[0].conversation, 37, "%s", gone);
+    MUST(queue_add(host, &prompt, &number, &err));
     turn_run(host); /* the first one ends, and the second begins */
-    CHECK_CALLS("enter(00000000-0000-4000-8000-000000000000)send(two)");
+    CHECK_CALLS("leave(0)send(two)");
     CHECK_STORED(USER, "user failed failed one\nuser done two\n");
     CHECK_INT(host->attention.turn, TURN_FAILED);
-    CHECK_STR(host->attention.why, "it is gone");
+    CHECK(strstr(host->attention.why, "cannot find conversation") != NULL);
+    CHECK_STR(talk->memory.place.conversation, talk->turn.prompt.conversation);
+    CHECK_INT(talk->memory.place.query, talk->turn.prompt.query);
+}
+
+/* Nothing is changed while something is at work or waits. */
+TEST(a_conversation_is_changed_only_at_rest)
+{
+    A_WORLD;
+    char first[37];
+
+    (void)snprintf(first, sizeof first, "%s", talk->memory.place.conversation);
+    (void)queue_text(&world, "one");
+    CHECK_INT(query_change(host, CHOICE_NEW, NULL, &err), -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    turn_run(host);
+    err = (struct err)ERR_INIT;
+    CHECK_INT(query_change(host, CHOICE_NEW, NULL, &err), -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    err = (struct err)ERR_INIT;
+    MUST(query_change(host, CHOICE_NAMED, first, &err)); /* it is there */
+    turn_end(host, "end_turn", 0, NULL);
+    str_clear(&world.calls);
+    _cleanup_free_ char *before = told(&world, 0);
+    MUST(query_change(host, CHOICE_NAMED, first, &err));
+    CHECK_CALLS("");
+    CHECK_TOLD("");
+    MUST(query_change(host, CHOICE_NEW, NULL, &err));
+    CHECK_CALLS("leave(0)");
+    CHECK(strcmp(talk->memory.place.conversation, first) != 0);
+    _cleanup_free_ char *events = told(&world, 0);
+    CHECK(str_starts(events, "{\"event\":\"conversation\",\"conversation\":\""));
+    CHECK(strstr(events, "\n{\"event\":\"query\",\"conversation\":\"") != NULL);
+    CHECK(strstr(events, "\"reason\":\"conversation\"") != NULL);
+    MUST(query_change(host, CHOICE_NAMED, first, &err));
+    CHECK_STR(talk->memory.place.conversation, first);
+    CHECK_INT(query_change(host, CHOICE_NAMED, "ffffffff", &err), -1);
+    CHECK_INT(err.code, MAS_NOT_FOUND);
+    CHECK_STR(talk->memory.place.conversation, first);
 }
 
 TEST(each_end_is_stored_and_told)
