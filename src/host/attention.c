@@ -5,6 +5,7 @@
  * looked at that.
  */
 #include "host/backend.h"
+#include "host/server.h"
 #include "host/state.h"
 
 #include "base/time.h"

@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "code/repo.h"
+#include "host/server.h"
 #include "host/state.h"
 
 /*

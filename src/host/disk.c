@@ -10,6 +10,7 @@
  * raised. A host that nothing limits does not even look at the file system.
  */
 #include "host/backend.h"
+#include "host/server.h"
 #include "host/state.h"
 
 #include "base/number.h"

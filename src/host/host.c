@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "host/backend.h"
+#include "host/server.h"
 #include "host/state.h"
 #include "host/wall.h"
 #include "os/file.h"

@@ -1,5 +1,6 @@
 /* What the host does in its own name: its words in the logs and on the pane, its own processes. */
 #include "host/backend.h"
+#include "host/server.h"
 #include "host/state.h"
 
 #include "memory/store.h"

@@ -5,6 +5,7 @@
  */
 
 #include "host/backend.h"
+#include "host/server.h"
 #include "host/state.h"
 
 #include "base/time.h"

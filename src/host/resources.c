@@ -10,6 +10,7 @@
 
 #include "base/number.h"
 #include "base/time.h"
+#include "host/server.h"
 
 enum {
     MEASURE_MS = 5000, /* between two measurements */

@@ -6,7 +6,7 @@
  * start.
  */
 
-#include "host/state.h"
+#include "host/server.h"
 
 #include "base/time.h"
 #include "client/hosts.h"

@@ -9,6 +9,7 @@
 #include "client/hosts.h"
 #include "code/repo.h"
 #include "host/backend.h"
+#include "host/server.h"
 #include "host/state.h"
 #include "model/env_name.h"
 #include "os/file.h"

@@ -9,7 +9,7 @@
  *     child.c      the agent's process: its start, its end, and what comes after that
  *     resources.c  what holds its memory, CPUs and processes
  *     pane.h       the pane that people look at
- *     server.c     the socket: connections and their bytes
+ *     server.h     the socket: connections and their bytes
  *     broker.c     runs the agent's own commands of mas outside, as the agent
  *     peer.c       finds out whose process is at the other end of a connection
  *     attention.c  whether a person has seen what the agent did, and the register of who waits
@@ -18,7 +18,7 @@
  *     setup.c      the setup of the agent's work tree, which runs before the agent
  *     notify.c     notices for people
  *     lease.c      the end in time of a session whose lease is not renewed
- *     unwritten.c  writes that could not be made, as on a full disk
+ *     unwritten.h  writes that could not be made, as on a full disk
  *     disk.c       how much disk space is used, and the pause at a limit
  *     status.c     the status, for those who ask, watch, or wait for a start or an end
  *     request.c    the table of requests, and the answers that do not depend on the kind of agent
@@ -541,71 +541,6 @@ int disk_told(struct host *host, struct client *client, const struct frame *fram
 bool disk_is_meant(const struct host *host, const struct frame *frame);
 int disk_let_go_on(struct host *host, struct client *client, const struct frame *frame,
                    struct err *err);
-
-/* ---- unwritten.c */
-/* Writes now or, unless the error is final, later; `store` NULL: it could not be opened, and *err
- * says why. Returns the number of the message; 0: there is none. *err is set if the try failed. */
-int64_t unwritten_write(struct host *host, struct store *store, const struct unwritten_write *write,
-                        struct err *err);
-/* Writes what has waited, as far as that is possible now. Fails with MAS_DAMAGED only. */
-int unwritten_flush(struct host *host, struct store *store, struct err *err);
-/* Says why something is not written, and has it tried again. */
-void unwritten_note(struct host *host, const struct err *err);
-/* Forgets what waits, as the store is another one. */
-void unwritten_drop(struct host *host);
-/* The host ends: says how much is lost. Call it after a last unwritten_flush(). */
-void unwritten_close(struct host *host);
-/* Returns true while writes to memory.db wait: no turn begins then. */
-bool unwritten_holds(struct host *host);
-/* Returns true if so much waits that the agent must not be read. */
-bool unwritten_is_full(const struct host *host);
-
-/* Tries again if it is time. Each function returns true if nothing of its kind is left. Returns
- * when to call again. */
-typedef bool unwritten_try(struct host *host);
-int64_t unwritten_tick(struct host *host, unwritten_try *const tries[], size_t count, int64_t now);
-
-/* ---- server.c */
-int server_open(struct host *host, struct err *err);
-void server_close(struct host *host);
-/* Waits for new connections, and for what the clients write and read. */
-void server_want(const struct host *host, struct loop *loop);
-/* Handles what has come of that; requests with `handle`. */
-typedef void server_handle(struct host *host, struct client *client, const struct frame *frame);
-void server_serve(struct host *host, struct loop *loop, server_handle *handle);
-/* Drops the early frames when it is time. Returns when to call again, -1: there are none. */
-int64_t server_tick(struct host *host, int64_t now);
-/* Writes as much as the clients read; sends the status to watchers that are due. */
-typedef void server_put(const struct host *host, struct str *head);
-void server_flush(struct host *host, server_put *put_status);
-/* Returns true if a client watches the agent. */
-bool server_is_watched(const struct host *host);
-/* Sends the status to all watchers, soon. */
-void server_mark_dirty(struct host *host);
-/* Appends a frame to what is written to a client. */
-void server_answer(struct client *client, const struct str *head);
-/* Begin and send a positive answer. The caller writes the other members in between. */
-void server_open_answer(const struct host *host, struct str *head, struct json_out *out);
-void server_close_answer(struct client *client, struct str *head, struct json_out *out);
-/* Answers with an error. The connection ends then, unless the client listens. */
-void server_refuse(struct client *client, const struct err *err);
-/* Returns true if one more client may watch. A watcher that does not read makes room for it. */
-bool server_lets_watch(struct host *host);
-/* Drops a client that does not read. */
-void server_hang_up(struct client *client);
-/* Returns the connection that waits for the end of this prompt; NULL: none. */
-struct client *server_asker(struct host *host, int64_t prompt);
-/* Ends that connection; its client has been told the end. */
-void server_release_asker(struct host *host, int64_t prompt);
-/* Tells the watchers of messages that the host has taken one; `from` NULL: a person's. Skips
- * watchers that have left much unread. */
-void server_tell_message(struct host *host, const char *from, const char *text, size_t len);
-/* Keep frames of the first seconds, as far as there is room, and send them to a client that asks
- * for them: clients find a new host only a moment after it has begun. */
-void server_keep_early(struct host *host, enum server_audience audience, const struct str *head,
-                       const char *body, size_t len);
-void server_tell_early(const struct host *host, struct client *client,
-                       enum server_audience audience);
 
 /* ---- broker.c */
 /* Listens for the agent's own commands, unless it is a person. */

@@ -1,6 +1,7 @@
 /* The status of the agent, for clients: those that ask, those that watch, and those that wait for a
  * start or for an end. */
 #include "host/backend.h"
+#include "host/server.h"
 #include "host/state.h"
 
 #include "base/time.h"

@@ -7,10 +7,11 @@
  * A message that was not added yet has a number below 0, which is translated once memory.db has
  * given it one.
  */
-#include "host/state.h"
+#include "host/unwritten.h"
 
 #include "base/time.h"
 #include "host/backend.h"
+#include "host/server.h"
 #include "memory/store.h"
 
 enum {

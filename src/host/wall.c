@@ -9,6 +9,7 @@
 
 #include "base/env.h"
 #include "host/backend.h"
+#include "host/server.h"
 #include "host/state.h"
 #include "os/path.h"
 #include "session/helper.h"

@@ -3,7 +3,7 @@
  * and enter_bounds() its place, limits and rights. A failure comes back as exit code 126 or 127,
  * or, from proc_start_session(), through a pipe that a successful exec closes. Each program is
  * started by one of the functions here; proc_start() and waiting for what it started is in
- * proc_collect.c, and what /proc says of processes in proc_find.c and proc_stat.c.
+ * proc_collect.c, and what /proc says of processes in proc_find.c, proc_tree.c and proc_stat.c.
  */
 
 #include "os/proc.h"

@@ -1,6 +1,7 @@
 /* What a person knows of an agent, and whom the host of it serves. */
 #include "talk.h"
 
+#include "host/server.h"
 #include "store/waiting.h"
 
 #include <sys/socket.h>

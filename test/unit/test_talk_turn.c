@@ -6,6 +6,7 @@
 #include "host/talk/query.h"
 #include "host/talk/said.h"
 #include "host/talk/turn.h"
+#include "host/unwritten.h"
 #include "protocol/host.h"
 
 enum { USER = 1U << ROLE_USER };

@@ -3,6 +3,7 @@
 
 #include "host/backend.h"
 #include "host/state.h"
+#include "host/unwritten.h"
 
 static char written[256]; /* the names of the writes, in their order */
 static const char *fails; /* the name of the first write that fails; NULL: none */

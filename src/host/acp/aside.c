@@ -3,6 +3,7 @@
 
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/server.h"
 #include "host/talk/budget.h"
 #include "host/talk/event.h"
 #include "host/talk/queue.h"

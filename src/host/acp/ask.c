@@ -13,6 +13,7 @@
 
 #include "host/acp/agent_side.h"
 #include "host/acp/turn_side.h"
+#include "host/server.h"
 #include "host/talk/clear.h"
 #include "host/talk/permission.h"
 

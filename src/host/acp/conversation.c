@@ -21,6 +21,7 @@
 #include "host/talk/turn.h"
 #include "host/talk/turns.h"
 #include "host/talk/usage.h"
+#include "host/unwritten.h"
 #include "os/machine.h"
 
 enum {

@@ -7,6 +7,7 @@
 
 #include "host/acp/agent_side.h"
 #include "host/acp/request.h"
+#include "host/server.h"
 
 enum {
     ANSWER_MS = 30000, /* for each request */

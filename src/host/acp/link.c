@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "host/acp/agent_side.h"
 #include "host/talk/event.h"
+#include "host/unwritten.h"
 
 enum {
     READ_CHUNK = 64 * 1024,

@@ -11,6 +11,7 @@
 #include "host/acp/agent_side.h"
 #include "host/acp/conversation.h"
 #include "host/acp/turn_side.h"
+#include "host/server.h"
 #include "host/talk/budget.h"
 #include "host/talk/clear.h"
 #include "host/talk/event.h"

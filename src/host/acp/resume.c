@@ -15,6 +15,7 @@
 #include "host/talk/queue.h"
 #include "host/talk/turn.h"
 #include "host/talk/usage.h"
+#include "host/unwritten.h"
 #include "memory/starts.h"
 #include "protocol/rpc.h"
 

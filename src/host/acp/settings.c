@@ -2,6 +2,7 @@
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"
+#include "host/server.h"
 #include "host/talk/memory.h"
 #include "host/talk/turn.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "base/time.h"
+#include "host/server.h"
 #include "protocol/host.h"
 
 enum {

@@ -1,10 +1,11 @@
 /* The limits of the agent's provider. */
 #include "host/talk/limit.h"
 
-#include "base/sha.h"
+#include "base/sha256.h"
 #include "base/time.h"
 #include "host/talk/memory.h"
 #include "host/talk/queue.h"
+#include "host/unwritten.h"
 #include "os/file.h"
 #include "os/watch.h"
 #include "session/env.h"

@@ -8,6 +8,7 @@
 #include "host/talk/memory.h"
 
 #include "host/talk/event.h"
+#include "host/unwritten.h"
 #include "protocol/host.h"
 
 void memory_say(struct host *host, bool keep, const char *fmt, ...)

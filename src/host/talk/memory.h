@@ -2,6 +2,7 @@
 #pragma once
 
 #include "host/talk/talk.h"
+#include "host/unwritten.h"
 
 /* Tells a message of mas; with `keep` it is stored first. */
 void memory_say(struct host *host, bool keep, const char *fmt, ...) PRINTF_LIKE(3, 4);

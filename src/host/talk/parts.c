@@ -9,6 +9,7 @@
 #include "host/talk/sleep.h"
 #include "host/talk/turns.h"
 #include "host/talk/usage.h"
+#include "host/unwritten.h"
 
 static void opened(struct host *host, bool again)
 {

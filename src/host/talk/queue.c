@@ -9,8 +9,10 @@
 #include "host/talk/queue.h"
 
 #include "base/time.h"
+#include "host/server.h"
 #include "host/talk/event.h"
 #include "host/talk/memory.h"
+#include "host/unwritten.h"
 #include "protocol/host.h"
 
 enum { BYTES_MAX = 16 << 20 }; /* of prompts that wait */

@@ -9,6 +9,7 @@
 
 #include "host/talk/memory.h"
 #include "host/talk/said.h"
+#include "host/unwritten.h"
 #include "os/file.h"
 #include "store/workspace.h"
 

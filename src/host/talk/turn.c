@@ -18,6 +18,7 @@
 #include "host/talk/sleep.h"
 #include "host/talk/turns.h"
 #include "host/talk/usage.h"
+#include "host/unwritten.h"
 #include "protocol/host.h"
 
 /* ---- what holds it back */

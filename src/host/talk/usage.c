@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "host/talk/event.h"
 #include "host/talk/memory.h"
+#include "host/unwritten.h"
 #include "memory/store_usage.h"
 
 enum { KEEP_MS = 30000 }; /* so often the time of a turn is stored: a kill loses no more */

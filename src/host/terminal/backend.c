@@ -144,7 +144,7 @@ static bool reads_unasked(struct host *host)
 static int64_t tick(struct host *host, int64_t now)
 {
     struct watcher *watcher = &host->terminal->watcher;
-    int64_t next = delivery_tick(host, now);
+    int64_t next = stored_tick(host, now);
 
     if (host->child.phase == CHILD_RUNS && !host->disk.paused) {
         if (reads_unasked(host))

@@ -1,6 +1,7 @@
 #include "host/terminal/terminal.h"
 
 #include "base/time.h"
+#include "host/server.h"
 #include "model/message.h"
 
 /* `shown`: mas shows the text instead of typing it. */

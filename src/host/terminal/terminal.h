@@ -3,7 +3,7 @@
  *
  *     backend.c   the table of functions: the life of the agent's terminal, its state
  *     relay.c     the bytes between the pane and the agent's terminal
- *     delivery.c  messages that wait to be typed
+ *     delivery.c  messages that wait to be typed; stored.c: those on disk
  *     send.c      the request `send`
  *     tty.h       the pseudo-terminal
  *
@@ -90,11 +90,6 @@ void delivery_interrupt(struct host *host);
 int delivery_keep(struct host *host, struct err *err);
 /* Likewise, but keeps the first message of the team, which nobody sends again. */
 void delivery_keep_first(struct host *host);
-/* Shows words of mas in the pane, and keeps them in the logs and the history. `from`: the agent for
- * which mas acts; NULL: a person. */
-void terminal_show(struct host *host, const char *text, size_t len, const char *from);
-/* Writes what could not be written, if it is time. Returns when to call again. */
-int64_t delivery_tick(struct host *host, int64_t now);
 /* Reads what waited when the previous host ended. Call it once, before any other message than the
  * first one of the team is added. */
 void delivery_read(struct host *host);
@@ -105,6 +100,28 @@ void delivery_leave(struct host *host);
 /* Returns true while keys of the pane have to wait, so that they do not fall into a message. */
 bool delivery_holds_keys(const struct host *host, int64_t now);
 void delivery_free(struct delivery *delivery);
+
+/* ---- stored.c */
+/* Returns the agent that has sent it; NULL: a person. */
+const char *message_sender(const struct message *message);
+/* Writes what is not on disk yet. */
+int stored_keep(struct host *host, struct err *err);
+/* Marks the first message on disk as begun or not. */
+void stored_mark(struct host *host, bool begun);
+/* Returns true if the first message must not be typed, as it could not be marked: a kill would have
+ * it typed twice. */
+bool stored_is_unmarked(struct host *host);
+/* Removes a message from the disk. */
+void stored_forget(struct host *host, int64_t number);
+/* Writes what could not be written. Returns true if nothing is left. */
+bool stored_flush(struct host *host);
+/* Closes the database: an idle host keeps none open. */
+void stored_close(struct delivery *delivery);
+/* Shows words of mas in the pane, and keeps them in the logs and the history. `from`: the agent for
+ * which mas acts; NULL: a person. */
+void terminal_show(struct host *host, const char *text, size_t len, const char *from);
+/* Writes what could not be written, if it is time. Returns when to call again. */
+int64_t stored_tick(struct host *host, int64_t now);
 
 /* ---- line.c: what a person has typed on the line */
 /* Notes what a person types. */
