@@ -420,8 +420,11 @@ int wall_probe_check(const struct wall_probe *probe, const char *agent, struct e
 
 void wall_probe_free(struct wall_probe *probe)
 {
+    struct err ignored = ERR_INIT;
+
+    /* Killed before it tells its child to go on, bubblewrap leaves it waiting for ever. */
     if (probe->trial != NULL)
-        proc_abandon(probe->trial);
+        (void)finish_bwrap(probe, &ignored);
     drop_trial(probe);
     free(probe->bwrap);
     probe->bwrap = NULL;
