@@ -61,12 +61,12 @@ FLEET_BATS := $(sort $(wildcard test/fleet/*.bats))
 # Sanitizers where memory is at risk: unit tests, hosts, walls, serve, chat, and the verbs that parse what is
 # hostile or draw screens. Around every start of `mas` in a shell's loop they cost twice the time and see the
 # same code again; kills, documents, scripts, machines and browsers show them nothing. PART=rest is what a run
-# under sanitizers leaves out, so that both, as in .ci/run, have every test; four files are in both, as they have
-# checks of memory and speed that a sanitizer leaves out.
+# under sanitizers leaves out, so that both, as in .ci/run, have every test: files, and of others those tests that
+# ask $TEST_SAN, as they have checks, such as of memory, speed and filters, that a sanitizer leaves out.
 SAN_CLI := $(patsubst %,test/cli/%.bats,all-hosts archive archive-live ask config context diff history hostile \
     hostile-agent index links logs lost memory merge presets project-hostile restore review search set status \
     stranger template-check top usage vectors)
-NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends limits nfs quota relay states) test/wall/steps.bats
+NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends hogs limits nfs old-kernel oom quota relay states) test/wall/steps.bats
 NO_SAN_SERVE := $(patsubst %,test/serve/%.bats,page page-scale page-ways)
 ifneq ($(SAN),)
 FLEET_BATS :=
@@ -75,9 +75,11 @@ CLI_BATS := $(SAN_CLI)
 HOST_BATS := $(filter-out $(NO_SAN_HOST),$(HOST_BATS))
 SERVE_BATS := $(filter-out $(NO_SAN_SERVE),$(SERVE_BATS))
 else ifeq ($(PART),rest)
+ASK_SAN := $(shell grep -ls TEST_SAN $(SAN_CLI) \
+    $(filter-out $(NO_SAN_HOST) $(NO_SAN_SERVE),$(HOST_BATS) $(ACP_BATS) $(SERVE_BATS)))
 CLI_BATS := $(filter-out $(SAN_CLI),$(CLI_BATS))
-HOST_BATS := $(NO_SAN_HOST) test/host/demand.bats test/host/faults.bats
-ACP_BATS := test/acp/clear.bats test/acp/editor.bats
+HOST_BATS := $(NO_SAN_HOST)
+ACP_BATS := $(ASK_SAN:%=%:plain)
 SERVE_BATS := $(NO_SAN_SERVE)
 TEST_UNIT :=
 else ifneq ($(PART),)
@@ -99,9 +101,12 @@ HOST_BATS := $(if $(call differs,$(MACHINES_OF)),$(HOST_BATS),$(filter-out $(MAC
 SERVE_BATS := $(if $(call differs,$(PAGES_OF)),$(SERVE_BATS),$(filter-out $(NO_SAN_SERVE),$(SERVE_BATS)))
 endif
 # What takes longest starts first, so that nothing of it is left when all else has ended.
-LONGEST := $(patsubst %,test/%.bats,cli/readme fault/code wall/steps fleet/lease fault/errors fleet/move fleet/cut \
-    fault/migrate fault/code-merge serve/page acp/conversation acp/sleep acp/resume acp/limits acp/notify \
-    acp/chat acp/ends acp/editor acp/mcp acp/clear host/lease acp/budget host/quota host/limits)
+LONGEST := $(patsubst %,test/%.bats,host/nfs host/lease host/quota wall/steps fault/migrate fleet/lease fleet/reach \
+    serve/page fault/errors serve/page-scale fleet/jobs cli/unlanded cli/hostile-agent fleet/bed serve/guard \
+    cli/all-hosts fleet/move fault/code-merge fault/archive host/limits cli/config cli/status cli/mas-wall \
+    cli/project-submodule cli/project-lfs fleet/examples acp/limits fleet/cut serve/events acp/resume host/disk \
+    fault/kill host/ends serve/lying cli/diff fault/code cli/context cli/index cli/merge fault/lazy cli/search \
+    host/states cli/restore cli/move cli/host)
 longest_first = $(foreach file,$(LONGEST),$(filter $(file),$(1))) $(filter-out $(LONGEST),$(1))
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))

@@ -3,7 +3,8 @@
 #
 #   scripts/run-tests.sh [-j JOBS] [-t SECONDS] [-i SECONDS] FILE...
 #
-# A FILE that ends in .bats is run by bats; any other is a program that prints TAP. Each is one job
+# A FILE that ends in .bats is run by bats, of FILE.bats:plain those tests that ask whether they run under
+# sanitizers ($TEST_SAN); any other is a program that prints TAP. Each is one job
 # with its own HOME (also its working directory), TMPDIR and default tmux server, so tests affect
 # neither each other nor the user's files. After a job its remaining processes are killed, and what its
 # tests have left of the places that they made under the name $TEST_JOB.* is removed.
@@ -149,6 +150,14 @@ watch() {
     done
 }
 
+# asking FILE: prints a pattern for the names of the tests of this file that ask for $TEST_SAN.
+asking() {
+    awk '
+        /^@test / { name = $0; gsub(/^@test .|. \{$/, "", name); gsub(/[^A-Za-z0-9 ,-]/, "\\\\&", name) }
+        /TEST_SAN/ && !(name in seen) { seen[name]; all = all (all == "" ? "" : "|") name }
+        END { print "^(" all ")$" }' "$1"
+}
+
 # run_one NUMBER FILE: runs one job in $RUN_DIR/NUMBER and writes its counts to the file `result` there.
 run_one() {
     local dir=$RUN_DIR/$1 file=$2 start=${EPOCHREALTIME/[.,]/} why='' how leaks=1 watcher
@@ -159,10 +168,12 @@ run_one() {
     mkdir -p "$dir/home" "$dir/tmux" "$dir/report"
     chmod 700 "$dir/tmux"
     echo "$BASHPID" >"$dir/job"
-    if [[ $file == *.bats ]]; then
-        command=(bats --timing --formatter tap ${TEST_ONLY:+--filter "$TEST_ONLY"} "$file")
+    if [[ $file == *.bats?(:plain) ]]; then
+        local text=${file%:plain} only=${TEST_ONLY-}
+        if [[ $file == *:plain ]]; then only=$(asking "$text"); fi
+        command=(bats --timing --formatter tap ${only:+--filter "$only"} "$text")
         # The leak checker cannot work under strace.
-        if grep -q strace "$file"; then leaks=0; fi
+        if grep -q strace "$text"; then leaks=0; fi
     fi
     # The shell ignores SIGINT in background commands, and the parent of this script may ignore SIGPIPE.
     # `timeout` sets no time limit here: when it is killed, it ends its process group within 10 s.
