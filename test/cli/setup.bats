@@ -304,6 +304,14 @@ EOF
     [ "$(wc -l <"$T/set")" = 1 ]
 }
 
+@test "[code] setup of mas.ini that is no program is told, and the agent does not start" {
+    simple_setup
+    printf '[code]\nsetup = no-such-setup --more\n' >>"$ROOT/mas.ini"
+    make_run
+    eventually prints exited state_of
+    grep -q "cannot run the setup: there is no program 'no-such-setup'" "$DIR/logs/setup-solo.log"
+}
+
 @test "a script that is a link, not executable, too large or no program is told, and runs nothing" {
     echo "touch $T/ran" | commit_setup 644
     make_run --no-start --setup=yes

@@ -204,4 +204,6 @@ TEST(a_character_that_is_cut_stays_cut)
     CHECK_LINES("\xc3\n\xbc\n", "\\xc3|\\xbc|");
     CHECK_LINES("\xe2\x82\t\xac\n", "\\xe2\\x82\t\\xac|");
     CHECK_LINES("a\xc3\rb\xbc\n", "b\\xbc|");
+    CHECK_LINES("a\xc3\b\xbc\n", "a\\xbc|");
+    CHECK_LINES("a\xc3\r\xbc\n", "\\xbc\\xc3|");
 }
