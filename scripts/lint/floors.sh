@@ -131,8 +131,8 @@ only() {
 only cJSON.h base/json.c
 only ini.h model/ini.c
 only uuid.h base/id.c
-only sha2.h base/sha256.h
-only sha1.h base/sha1.c
+only sha2.h base/sha.h
+only sha1.h base/sha.c
 only sqlite3.h 'memory/.*'
 only microhttpd.h serve/http_internal.h
 only archive.h archive/pack.c archive/unpack_internal.h

@@ -10,7 +10,7 @@
 
 #include "archive/format.h"
 #include "archive/parent.h"
-#include "base/sha256.h"
+#include "base/sha.h"
 
 struct pack {
     int dir, parts; /* the workspace; the directory of unit/ and workflows/ */

@@ -9,7 +9,7 @@
 
 #include "archive/format.h"
 #include "archive/parent.h"
-#include "base/sha256.h"
+#include "base/sha.h"
 
 struct unpack {
     int file; /* the archive */

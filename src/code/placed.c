@@ -8,7 +8,7 @@
 
 #include "code/placed.h"
 
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "git/checkout.h"
 #include "os/file.h"
 #include "os/path.h"

@@ -8,7 +8,7 @@
 #include "code/setup.h"
 
 #include "base/kv.h"
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "base/time.h"
 #include "os/file.h"
 #include "os/path.h"

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "code/repo.h"
 #include "store/root.h"
 

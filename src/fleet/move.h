@@ -23,7 +23,7 @@
  */
 #pragma once
 
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "session/life.h"
 
 struct move_report {

@@ -1,5 +1,5 @@
 /* The connections that commands to one machine share; see reach.h. */
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "base/time.h"
 #include "fleet/reach.h"
 #include "fleet/reach_internal.h"

@@ -1,6 +1,6 @@
 #include "git/index.h"
 
-#include "base/sha1.h"
+#include "base/sha.h"
 #include "os/file.h"
 #include "os/path.h"
 

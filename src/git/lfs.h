@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "git/git.h"
 
 #define LFS_STORE "lfs/objects" /* in a repository */

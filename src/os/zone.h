@@ -35,3 +35,12 @@ bool zone_clock(const struct zone *zone, time_t when, struct tm *ret);
 /* Returns when a clock of the zone shows this date and time, the first time if twice. Members out
  * of range carry over, as for timegm(). Returns false if the zone does not say. */
 bool zone_time(const struct zone *zone, const struct tm *tm, time_t *ret);
+
+/* What a file of /usr/share/zoneinfo says: RFC 8536, version 2 and later. */
+
+/* Returns how far east of Greenwich, in seconds, the zone is at this time. Returns false if the
+ * bytes are not such a file, or do not say. */
+bool zone_file_offset(const char *data, size_t len, time_t when, int *ret);
+
+/* The same by a rule as it ends such a file, "CET-1CEST,M3.5.0,M10.5.0/3". */
+bool zone_rule_offset(const char *rule, time_t when, int *ret);

@@ -32,7 +32,7 @@
  */
 #pragma once
 
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "session/life.h"
 #include "store/session.h"
 #include "store/stage.h"

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "session/life.h"
 
 enum arrival_state {

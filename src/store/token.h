@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "model/operation.h"
 #include "store/root.h"
 

@@ -1,6 +1,5 @@
 /* The part of tmux/tmux.h that acts on an existing session. */
 #include "os/path.h"
-#include "os/terminfo.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 
@@ -238,6 +237,40 @@ int tmux_set_root(const char *socket_path, const char *target, const struct root
     }
     str_addc(&script, '\n');
     return tmux_run_script(socket_path, &script, "tell tmux the new root", NULL, err);
+}
+
+/* Looks for the description in a list of directories, separated by colons. Sets *any if one of them
+ * has descriptions. */
+static bool is_in(const char *dirs, const char *term, bool *any)
+{
+    for (const char *at = dirs; at != NULL && *at != '\0';) {
+        size_t len = strcspn(at, ":");
+        _cleanup_free_ char *common = mem_printf("%.*s/x/xterm", (int)len, at);
+        _cleanup_free_ char *file = mem_printf("%.*s/%c/%s", (int)len, at, term[0], term);
+        if (len > 0 && access(file, F_OK) == 0)
+            return true;
+        *any = *any || (len > 0 && access(common, F_OK) == 0);
+        at += len + (at[len] == ':');
+    }
+    return false;
+}
+
+/* Returns false if this machine has descriptions of terminals, but none of `term`. */
+static bool terminfo_knows(const char *term)
+{
+    const char *home = getenv("HOME");
+    _cleanup_free_ char *own = mem_printf("%s/.terminfo", home != NULL ? home : "");
+    const char *const places[] = {getenv("TERMINFO"), own, getenv("TERMINFO_DIRS"),
+                                  "/etc/terminfo:/lib/terminfo:/usr/share/terminfo:/usr/lib/"
+                                  "terminfo:/usr/local/share/terminfo"};
+    bool any = false;
+
+    if (strchr(term, '/') != NULL)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(places); i++)
+        if (is_in(places[i], term, &any))
+            return true;
+    return !any;
 }
 
 int tmux_check_attach(const char *socket_path, struct err *err)

@@ -3,7 +3,7 @@
 
 #include "gap.h"
 
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "code/linked.h"
 #include "code/setup.h"
 #include "code/sparse.h"

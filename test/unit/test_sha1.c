@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "base/sha1.h"
+#include "base/sha.h"
 
 static void check(const void *bytes, size_t len, const char *want)
 {

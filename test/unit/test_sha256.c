@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "base/sha256.h"
+#include "base/sha.h"
 
 static void check_sum(const char *text, size_t count, const char *expected)
 {

@@ -1,7 +1,6 @@
 #include "unit.h"
 
 #include "os/zone.h"
-#include "os/zone_file.h"
 
 static void set_zone(const char *name)
 {

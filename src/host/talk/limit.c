@@ -1,7 +1,7 @@
 /* The limits of the agent's provider. */
 #include "host/talk/limit.h"
 
-#include "base/sha256.h"
+#include "base/sha.h"
 #include "base/time.h"
 #include "host/talk/memory.h"
 #include "host/talk/queue.h"

@@ -1,9 +1,11 @@
 /*
- * SHA-256 (FIPS 180-4) of data that comes in parts, by libmd.
+ * Sums of data, by libmd: SHA-256 (FIPS 180-4) of data that comes in parts,
  *
  *     struct sha256 sum = sha256_begin();
  *     sha256_add(&sum, bytes, len);
  *     sha256_hex(&sum, text);
+ *
+ * and SHA-1, which ends the files of git and protects against accidents, not against people.
  */
 #pragma once
 
@@ -24,3 +26,7 @@ void sha256_hex(struct sha256 *sum, char ret[SHA256_TEXT]);
 void sha256_of(const void *bytes, size_t len, char ret[SHA256_TEXT]);
 /* Returns true for 64 lower-case hex digits. */
 bool sha256_is_hex(const char *text);
+
+enum { SHA1_SIZE = 20 /* bytes */ };
+
+void sha1(const void *bytes, size_t len, unsigned char ret[SHA1_SIZE]);
