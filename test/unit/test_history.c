@@ -8,6 +8,7 @@
 #include "git/drivers.h"
 #include "git/in_way.h"
 #include "git/layout.h"
+#include "git/lfs.h"
 #include "git/pack.h"
 #include "git/unseen.h"
 
@@ -697,4 +698,85 @@ TEST(filters_are_turned_off_and_files_that_need_them_found)
     CHECK_INT(access(index, F_OK), -1);
     MUST(git_must(&git, GIT_ARGS("config", "filter.a=b.clean", "c"), NULL, NULL, &err));
     CHECK_INT(drivers_turn_off(&git, &off, &err), -1);
+}
+
+/* ---- git-lfs */
+
+/* Puts an object, or what pretends to be one, into a store. */
+static bool put_object(const struct history *h, const char *repository, const char *oid,
+                       const char *text)
+{
+    _cleanup_free_ char *path =
+        mem_printf("%s/" LFS_STORE "/%.2s/%.2s/%s", repository, oid, oid + 2, oid);
+    const char *name = NULL;
+    _cleanup_close_ int above = path_make_above(h->place.dir, path, 0755, &name);
+
+    return CHECK(above != -1) && place_put(above, name, text);
+}
+
+/* Each object comes from the first source that has it as its name says; one that no source has so
+ * is damaged if any has something of its name. */
+TEST(objects_of_lfs_are_brought_as_their_names_say)
+{
+    static const struct {
+        const char *sources[3]; /* what they have; NULL: nothing */
+        const char *here, *file; /* in the store, in the work tree */
+        const char *want; /* "brought", "damaged", "missing" */
+    } cases[] = {
+        {{"good", NULL, NULL}, NULL, NULL, "brought"},
+        {{NULL, NULL, "good"}, NULL, NULL, "brought"},
+        {{"evil", NULL, "good"}, NULL, NULL, "brought"},
+        {{"evil", NULL, NULL}, NULL, NULL, "damaged"},
+        {{"longer", NULL, NULL}, NULL, NULL, "damaged"},
+        {{NULL, "evil", NULL}, NULL, NULL, "damaged"},
+        {{NULL, NULL, "evil"}, NULL, NULL, "damaged"},
+        {{NULL, NULL, NULL}, NULL, NULL, "missing"},
+        {{NULL, NULL, NULL}, NULL, "good", "brought"},
+        {{NULL, NULL, NULL}, NULL, "evil", "missing"},
+        {{"evil", NULL, NULL}, NULL, "good", "brought"},
+        {{NULL, NULL, NULL}, "good", NULL, "brought"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_gaps_ struct lfs_gaps gaps = LFS_GAPS_INIT;
+        _cleanup_str_ struct str pointer = STR_INIT;
+        struct lfs_pointer object = {.size = 4};
+        struct lfs_sources from = {.tree = -1};
+        char *dirs[3];
+        sha256_of("good", 4, object.oid);
+        lfs_format(&object, &pointer);
+        pointer.data[pointer.len - 1] = '\0'; /* FILE_() ends the line */
+        _cleanup_free_ char *file =
+            mem_printf("M 100644 inline big\ndata <<.\n%s\n.\n", pointer.data);
+        A_HISTORY(COMMIT("b", "b"), FILE_("a", "no pointer"), file);
+        const struct git git = repo_git(&h.repo);
+        for (size_t j = 0; j < ARRAY_LEN(dirs); j++) {
+            _cleanup_free_ char *name = mem_printf("source%zu", j);
+            dirs[j] = mem_printf("%s/%s", h.place.path, name);
+            from.dirs[j] = dirs[j];
+            CHECK(mkdirat(h.place.dir, name, 0755) == 0);
+            CHECK(cases[i].sources[j] == NULL ||
+                  put_object(&h, name, object.oid, cases[i].sources[j]));
+        }
+        CHECK(cases[i].here == NULL || put_object(&h, CODE_GIT, object.oid, cases[i].here));
+        if (cases[i].file != NULL) {
+            CHECK(place_put(h.git.cwd, "big", cases[i].file));
+            from.tree = h.git.cwd;
+        }
+        _cleanup_free_ char *revs = mem_printf("%s\n", NAME("b"));
+        MUST(lfs_bring(&git, revs, LFS_TREES, &from, h.repo.git, &gaps, &err));
+        bool damaged = false;
+        _cleanup_close_ int fd = lfs_open(h.repo.git, &object, &damaged);
+        const char *got = fd != -1               ? "brought"
+                          : gaps.damaged != NULL ? "damaged"
+                          : gaps.missing != NULL ? "missing"
+                                                 : "nothing";
+        if (!CHECK_STR(got, cases[i].want))
+            unit_print_str("of", cases[i].sources[0]);
+        CHECK(strv_len(gaps.damaged) + strv_len(gaps.missing) == (fd == -1));
+        char is[5] = "";
+        CHECK(fd == -1 || (read(fd, is, 4) == 4 && strcmp(is, "good") == 0));
+        for (size_t j = 0; j < ARRAY_LEN(dirs); j++)
+            free(dirs[j]);
+    }
 }

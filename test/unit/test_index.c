@@ -131,6 +131,29 @@ TEST(compares_rows_and_workspaces)
     CHECK_INT(index.count, 2);
 }
 
+/* What its metadata cannot say, its directory does. */
+TEST(a_damaged_session_has_a_row_too)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+    struct stat st;
+    A_ROOT;
+
+    REQUIRE(root_put_session(&root, ID(2), "damaged"));
+    _cleanup_close_ int dir = workspace_open(&root, ID(2));
+    CHECK(place_put(dir, WORKSPACE_CONFIG, "{}")); /* a team, and no unit/ */
+    const struct timespec times[] = {{.tv_sec = 1766044800}, {.tv_sec = 1766044800}};
+    CHECK(futimens(dir, times) == 0 && fstat(dir, &st) == 0);
+    MUST(index_read(&root, true, &index, &err));
+    REQUIRE(CHECK_INT(index.count, 1));
+    const struct row *row = &index.rows[0];
+    CHECK_STR(row->id, ID(2));
+    CHECK_INT(row->status, STATUS_ERROR);
+    CHECK_INT(row->mode, MODE_LEGACY);
+    CHECK_STR(row->tmux_name, "mas-550e8400");
+    CHECK_STR(row->created, "2025-12-18T08:00:00Z");
+    CHECK_STR(row->activity, "2025-12-18T08:00:00Z");
+}
+
 TEST(knows_which_names_are_taken)
 {
     static const struct {

@@ -311,6 +311,7 @@ TEST(parts_are_moved_from_wherever_a_kill_left_them)
             }
         }
         CHECK(mkdirat(dir, ".migrate", 0700) == 0); /* the beginning of a copy */
+        CHECK(mkdirat(root.fd, ".migrate-" ID(1), 0700) == 0 || errno == EEXIST);
         MUST(life_find_parts(life, dir, ID(1), parts, &err));
         for (size_t j = 0; j < PARTS; j++)
             CHECK(parts[j].there == (strcmp(where[j], "there") != 0));

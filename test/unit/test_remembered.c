@@ -71,6 +71,27 @@ TEST(a_root_is_remembered_once_and_those_that_are_gone_are_not)
         free(roots[i]);
 }
 
+/* It counts also where nobody has accepted it, and once. */
+TEST(the_default_root_is_known_without_a_line)
+{
+    _cleanup_place_ struct place place = place_make();
+    struct err err = ERR_INIT;
+
+    CHECK_INT(close(state_of(&place)), 0);
+    _cleanup_free_ char *other = root_in(&place, "other");
+    WELL(known_roots_add(other, &err));
+    CHECK_INT(setenv("XDG_DATA_HOME", place.path, 1), 0);
+    _cleanup_free_ char *own = root_default_path();
+    CHECK(known_roots_has(own));
+    check_listed(NULL, "other"); /* it is not there */
+    CHECK(place_put(place.dir, "mas/" ROOT_SETTINGS, ""));
+    check_listed(NULL, "other mas");
+    check_listed(own, "other");
+    WELL(known_roots_add(own, &err));
+    check_listed(NULL, "other mas");
+    CHECK_INT(unsetenv("XDG_DATA_HOME"), 0);
+}
+
 /* One line that mas would not write, wherever it stands, makes neither itself nor others count. */
 TEST(lines_that_mas_does_not_write_accept_nothing)
 {

@@ -150,6 +150,30 @@ TEST(spares_what_is_no_candidate)
     }
 }
 
+/* Why is that of the oldest one; the others are counted. */
+TEST(the_first_that_cannot_be_checked_says_why)
+{
+    static const struct retention all = {.statuses = RETENTION_STOPPED};
+    static const struct made made[] = {{'1', STATUS_STOPPED, DAY, "unknown"},
+                                       {'2', STATUS_STOPPED, 3 * DAY, "unknown"},
+                                       {'3', STATUS_STOPPED, 2 * DAY, "unknown"},
+                                       {'\0', STATUS_STOPPED, 0, NULL}};
+    struct made_survey of;
+    struct retention_candidate *chosen = NULL;
+    struct retention_unknown unknown;
+    A_ROOT;
+
+    make_survey(made, &of);
+    of.views[0].reason = (char[]){"newest"};
+    of.views[1].reason = (char[]){"oldest"};
+    of.views[2].reason = (char[]){"middle"};
+    CHECK_INT(retention_choose(&root, &of.survey, &all, NOW, &chosen, &unknown), 0);
+    CHECK_INT(unknown.count, 3);
+    CHECK_STR(unknown.why, "oldest");
+    CHECK(unknown.code != MAS_OK);
+    free(chosen);
+}
+
 static bool set_time(int dir, const char *name, time_t t)
 {
     const struct timespec times[2] = {{.tv_sec = t}, {.tv_sec = t}};
