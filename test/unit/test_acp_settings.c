@@ -326,7 +326,7 @@ TEST(what_was_set_is_made_in_the_next_session)
     offer(&world);
     offered_parse_modes(host, "ask", modes, 3);
     free(talk->memory.place.options);
-    talk->memory.place.options = mem_dup("{\"gone\":\"1\",\"s\":\"off\",\"m\":\"c\"}");
+    talk->memory.place.options = mem_dup("{\"s\":\"off\",\"gone\":\"1\",\"m\":\"c\"}");
     world.conversation.link.phase.now = PHASE_OPENS;
     (void)queue_text(&world, "waits");
     settings_begin(host);

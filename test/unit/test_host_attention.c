@@ -161,7 +161,8 @@ TEST(tmux_is_asked_only_if_it_matters)
     (void)snprintf(host->pane_id, sizeof host->pane_id, "%%1");
     host->server.clients[0].kind = CLIENT_WATCHES;
     (void)now_is(host, status_of(AGENT_IDLE));
-    attention_answered(host, true);
+    attention_answered(host, true); /* there was nothing to see */
+    CHECK_INT(host->attention.seen_ms, 0);
     attention_keys(host);
     CHECK(!attention_asks(host));
     struct agent_status waits = status_of(AGENT_WAITING);

@@ -562,3 +562,49 @@ TEST(a_copy_forgets_what_waits_for_each_agent)
     WELL(store_disown(store, &count, &err));
     CHECK_INT(count, 0);
 }
+
+static void check_newest(struct store *store, int64_t prompt, bool over, enum store_state state,
+                         bool stopped, const char *why)
+{
+    struct store_turn turn = {.prompt = -1};
+    struct err err = ERR_INIT;
+
+    WELL(store_newest_turn(store, "10", &turn, &err));
+    CHECK_INT(turn.prompt, prompt);
+    CHECK_INT(turn.over, over);
+    CHECK_INT(turn.state, state);
+    CHECK_INT(turn.stopped, stopped);
+    CHECK_STR(turn.why, why);
+    store_turn_free(&turn);
+}
+
+TEST(the_newest_turn_is_the_one_that_had_one)
+{
+    static const struct {
+        const char *reason;
+        enum store_state state;
+        const char *why;
+        bool stopped;
+    } ends[] = {{"end_turn", MESSAGE_DONE, NULL, false},
+                {"failed", MESSAGE_FAILED, "it broke", false},
+                {STORE_STOPPED, MESSAGE_INTERRUPTED, "by stop", true},
+                {"cancelled", MESSAGE_INTERRUPTED, NULL, false}};
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "10");
+    _cleanup_store_ struct store *other = opened(&place, "11");
+    struct err err = ERR_INIT;
+    int64_t query = query_of(store);
+
+    check_newest(store, 0, false, MESSAGE_OPEN, false, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        int64_t number = add(store, query, ROLE_USER, MESSAGE_DONE, "x", 0);
+        check_newest(store, number, false, MESSAGE_DONE, false, NULL);
+        (void)add(store, query, ROLE_NOTE, MESSAGE_DONE, "a note in it", number);
+        WELL(
+            store_end_turn(store, query, number, ends[i].reason, ends[i].state, ends[i].why, &err));
+        check_newest(store, number, true, ends[i].state, ends[i].stopped, ends[i].why);
+        (void)add(store, query, ROLE_USER, MESSAGE_OPEN, "waits", 0); /* it had no turn */
+        (void)turn(other, query_of(other), "another agent's", "y");
+        check_newest(store, number, true, ends[i].state, ends[i].stopped, ends[i].why);
+    }
+}

@@ -329,3 +329,36 @@ TEST(the_context_is_known_again)
     CHECK_INT(used, -1);
     CHECK_INT(size, -1);
 }
+
+static bool count_two(const struct store_usage *usage, void *arg)
+{
+    (void)usage;
+    return ++*(int *)arg < 2;
+}
+
+TEST(usage_is_read_of_one_agent_and_as_far_as_is_wanted)
+{
+    static const char *const agents[] = {"10", "11", "12"};
+    _cleanup_place_ struct place place = place_make();
+    struct err err = ERR_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(agents); i++) {
+        _cleanup_store_ struct store *store = opened(&place, agents[i]);
+        for (int k = 0; k < 2; k++)
+            (void)begin(store, agents[i]);
+    }
+    _cleanup_store_ struct store *store = opened(&place, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(agents); i++) {
+        _cleanup_str_ struct str rows = STR_INIT;
+        WELL(store_usages(store, agents[i], add_usage, &rows, &err));
+        size_t lines = 0;
+        for (const char *at = str_text(&rows); *at != '\0'; at = strchr(at, '\n') + 1) {
+            CHECK(str_starts(at, agents[i]));
+            lines++;
+        }
+        CHECK_INT(lines, 2);
+    }
+    int count = 0;
+    WELL(store_usages(store, NULL, count_two, &count, &err));
+    CHECK_INT(count, 2);
+}

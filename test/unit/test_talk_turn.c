@@ -358,6 +358,8 @@ TEST(its_end_takes_back_what_it_asks_but_not_what_subagents_ask)
     CHECK_STR(talk->permissions.open[0].ticket, "b");
     CHECK_STR(talk->permissions.open[1].ticket, "d");
     str_clear(&world.calls);
+    permission_drop_of(host, "third");
+    CHECK_CALLS("");
     permission_drop_of(host, "other");
     CHECK_CALLS("refuse(d)");
     CHECK_STR(talk->permissions.open[0].ticket, "b");

@@ -122,6 +122,29 @@ TEST(what_is_long_is_cut_with_a_word)
     tool_words_free(&tool);
 }
 
+TEST(so_many_places_are_named)
+{
+    for (int count = 100; count <= 102; count++) {
+        _cleanup_str_ struct str update = STR_INIT, want = STR_INIT;
+        _cleanup_json_ struct json *json = NULL;
+        struct tool_words tool = {.subject = NULL};
+        struct err err = ERR_INIT;
+        str_add(&update, "{\"locations\":[{}");
+        for (int i = 0; i < count; i++)
+            str_addf(&update, ",{\"path\":\"/p%d\"}", i);
+        str_add(&update, "]}");
+        REQUIRE(json_parse(update.data, update.len, 1 << 20, &json, &err) == 0);
+        tool_words_read(&tool, json, NULL);
+        _cleanup_free_ char *details = tool_words_details(&tool, NULL);
+        CHECK(strstr(details, "/p99") != NULL);
+        CHECK(strstr(details, "/p100") == NULL);
+        str_addf(&want, "(%d more)", count - 100);
+        CHECK_INT(strstr(details, " more)") != NULL, count > 100);
+        CHECK(count == 100 || strstr(details, str_text(&want)) != NULL);
+        tool_words_free(&tool);
+    }
+}
+
 TEST(what_is_not_told_again_stays)
 {
     static const char *const updates[] = {
