@@ -155,7 +155,7 @@ TEST(a_conversation_is_changed_only_at_rest)
     MUST(query_change(host, CHOICE_NAMED, first, &err)); /* it is there */
     turn_end(host, "end_turn", 0, NULL);
     str_clear(&world.calls);
-    _cleanup_free_ char *before = told(&world, 0);
+    free(told(&world, 0));
     MUST(query_change(host, CHOICE_NAMED, first, &err));
     CHECK_CALLS("");
     CHECK_TOLD("");
@@ -199,7 +199,7 @@ TEST(each_end_is_stored_and_told)
             (struct client){.conn = CONN_INIT, .kind = CLIENT_ASKS, .prompt = number};
         host->server.count = 2;
         str_clear(&world.calls);
-        _cleanup_free_ char *before = told(&world, 0);
+        free(told(&world, 0));
         turn_end(host, table[i].reason, -5, table[i].error);
         CHECK(!talk->turn.on);
         CHECK_CALLS(table[i].calls);
@@ -279,7 +279,7 @@ TEST(what_is_put_back_is_asked_again_in_its_order)
         CHECK(!talk->queue.prompts[i].begun);
     }
     CHECK_STORED(USER, "user open one\nuser open two\nuser open three\nuser open four\n");
-    _cleanup_free_ char *before = told(&world, 0);
+    free(told(&world, 0));
     turn_run(host);
     CHECK_TOLD(""); /* its begin is known */
     CHECK_STORED(USER, "user done one\nuser open two\nuser open three\nuser open four\n");

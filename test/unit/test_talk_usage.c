@@ -43,7 +43,7 @@ TEST(what_it_tells_is_kept_and_summed_up)
 
     usage_joined(host, true);
     begin(&world);
-    _cleanup_free_ char *before = told(&world, 0);
+    free(told(&world, 0));
     usage_update(host, 100, 1000, &none);
     CHECK_INT(talk->spending.usage.context_used, 100);
     CHECK_INT(talk->spending.usage.context_size, 1000);
@@ -176,7 +176,7 @@ TEST(a_limit_that_is_reached_holds_the_next_turn)
         CHECK_STR(talk->spending.paused, "");
         begin(&world);
         use(&world, 1);
-        _cleanup_free_ char *before = told(&world, 0);
+        free(told(&world, 0));
         budget_look(host, true);
         CHECK(talk->spending.paused[0] != '\0');
         CHECK_STORED(NOTE, team ? "note done the team has used 100 tokens of 100 tokens: it "
