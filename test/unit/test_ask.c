@@ -193,6 +193,13 @@ TEST(whoever_has_waited_longest_is_found)
     CHECK_FIND("", "%1", "a of a b c");
     CHECK_FIND(ID(1), "", "a of a b c");
     end();
+    /* one whose pane is unknown is not the one that is looked at from nowhere */
+    enter(&root, "a", 100, status(AGENT_WAITING, "", false, &kept));
+    add_host(&root, ID(1), "b", status(AGENT_WAITING, "", false, &kept), NULL);
+    add_host(&root, ID(1), "c", status(AGENT_WAITING, "", false, &kept), NULL);
+    begin();
+    CHECK_FIND(ID(1), "", "a of a b c");
+    end();
 }
 
 TEST(only_those_are_found_whose_hosts_say_so)

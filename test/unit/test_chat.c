@@ -37,7 +37,7 @@ static bool begin(int rows, int columns)
     int pair[2];
 
     if (!done)
-        good = have_terminal();
+        good = setenv("TERM", "xterm", 1) == 0 && have_terminal();
     done = true;
     chat = (struct chat){.host = HOST_CONNECTION_INIT,
                          .dir = -1,
@@ -55,7 +55,13 @@ static bool begin(int rows, int columns)
     chat.view.columns = columns;
     chat.view.colours = 0;
     __lsan_disable(); /* libtinfo keeps a text of each terminal that it has looked at */
+    (void)fflush(stdout);
+    int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3); /* the line wants a terminal there, too */
+    if (!CHECK(out != -1 && dup2(STDIN_FILENO, STDOUT_FILENO) != -1))
+        return false;
     chat.line = line_new(&err);
+    (void)dup2(out, STDOUT_FILENO);
+    (void)close(out);
     __lsan_enable();
     return CHECK(chat.line != NULL);
 }
@@ -324,9 +330,10 @@ TEST(permissions_are_asked_answered_and_withdrawn)
     CHECK_INT(chat.permission_count, 1);
     CHECK_STR(chat.permissions[0].id, "2");
     event("{\"event\":\"permitted\",\"permission\":\"7\",\"by\":\"b\",\"option\":\"y\"}", NULL);
-    CHECK_INT(chat.permission_count, 1);
+    strv_push(&chat.answers, "a=secret");
     event("{\"event\":\"permitted\",\"permission\":\"2\",\"by\":\"cancelled\"}", NULL);
     CHECK_INT(chat.permission_count, 0);
+    CHECK(chat.answers == NULL); /* they were for that one */
     CHECK_LINES("n answered: Yes|n answered by b: y|n withdrawn|");
     chat_submit(&chat, "1"); /* now it is a prompt */
     CHECK_ASKED("{\"do\":\"ask\",\"wait\":false,\"bytes\":1}\n"
@@ -454,6 +461,8 @@ TEST(prompts_wait_in_the_footer_until_their_turn)
     CHECK_INT(strv_len(chat.sent), 0);
     event("{\"event\":\"prompt\",\"prompt\":\"s:1\"}", "two");
     CHECK_FOOTER("n queued: one|[ idle | 1 queued]");
+    chat_submit(&chat, "/now look");
+    CHECK_FOOTER("n queued: one|n queued: look|[ idle | 2 queued]");
     (void)lines(&text);
     answer(ASKED_CANCEL, "{\"ok\":true,\"cancelled\":false}");
     answer(ASKED_CANCEL, "{\"ok\":true,\"cancelled\":true}");
@@ -476,6 +485,115 @@ TEST(without_a_connection_nothing_is_lost)
     CHECK_STR(typed(&text), "hello");
     CHECK(chat.queued == NULL && chat.sent == NULL);
     CHECK_FOOTER("[ no connection]");
+    end();
+}
+
+static void press(const char *keys)
+{
+    char *line = NULL;
+
+    line_feed(chat.line, keys, strlen(keys));
+    for (enum line_event is; (is = line_next(chat.line, &line)) != LINE_NOTHING;) {
+        if (is == LINE_COMPLETE)
+            complete(&chat);
+        free(line);
+        line = NULL;
+    }
+}
+
+TEST(what_was_sent_is_recalled_once_and_no_secret)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    event(ASKS("1", "\"form\":{\"type\":\"object\",\"properties\":{\"s\":{\"type\":"
+                    "\"string\"}}},"),
+          NULL);
+    chat_submit(&chat, "one");
+    chat_submit(&chat, "two");
+    chat_submit(&chat, "two");
+    chat_submit(&chat, "/answer s=secret");
+    press("\033[A");
+    CHECK_STR(typed(&text), "two");
+    press("\033[A");
+    CHECK_STR(typed(&text), "one");
+    end();
+}
+
+TEST(a_refused_prompt_does_not_replace_what_is_typed)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    chat_submit(&chat, "refused");
+    line_set(chat.line, "other");
+    answer(ASKED_PROMPT, "{\"ok\":false,\"code\":1,\"why\":\"it is full\"}");
+    CHECK_STR(typed(&text), "other");
+    CHECK_FOOTER("[ idle]");
+    end();
+}
+
+TEST(tab_completes_what_is_common_then_lists)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    event("{\"event\":\"commands\",\"commands\":[{\"name\":\"own-a\",\"description\":\"A\"},"
+          "{\"name\":\"own-b\"},{\"name\":\"bad name\"},{\"name\":\"help\"},{\"name\":\"own-a\"}]}",
+          NULL);
+    line_set(chat.line, "/ow");
+    press("\t");
+    CHECK_STR(typed(&text), "/own-");
+    CHECK_FOOTER("[ idle]");
+    press("\t");
+    CHECK_STR(typed(&text), "/own-");
+    CHECK_FOOTER("n /own-a  A|n /own-b  |[ idle]");
+    press("b");
+    CHECK_FOOTER("[ idle]");
+    press("\t");
+    CHECK_STR(typed(&text), "/own-b ");
+    static const char *const nothing[] = {"hello", "//ow", "/ba", "/own-b x", "/zz"};
+    for (size_t i = 0; i < ARRAY_LEN(nothing); i++) {
+        line_set(chat.line, nothing[i]);
+        press("\t");
+        CHECK_STR(typed(&text), nothing[i]);
+        CHECK_FOOTER("[ idle]");
+    }
+    line_set(chat.line, "/hel");
+    press("\t");
+    CHECK_STR(typed(&text), "/help ");
+    end();
+}
+
+TEST(an_agent_is_woken_once_for_each_sleep)
+{
+    REQUIRE(begin(24, 80));
+    event("{\"event\":\"state\",\"state\":\"asleep\"}", NULL);
+    chat_typing(&chat);
+    CHECK(!chat.woken); /* nothing is typed yet */
+    line_set(chat.line, "x");
+    chat_typing(&chat);
+    CHECK(chat.woken);
+    event("{\"event\":\"state\",\"state\":\"asleep\"}", NULL);
+    CHECK(chat.woken);
+    event("{\"event\":\"state\",\"state\":\"idle\"}", NULL);
+    CHECK(!chat.woken);
+    chat_typing(&chat);
+    CHECK(!chat.woken);
+    end();
+}
+
+TEST(a_very_long_line_is_split)
+{
+    _cleanup_free_ char *large = mem_alloc(70000);
+
+    REQUIRE(begin(24, 80));
+    size_t before = chat.view.added;
+    memset(large, 'x', 70000);
+    view_piece(&chat.view, STYLE_TEXT, large, 65536);
+    CHECK_INT(chat.view.added - before, 0);
+    view_piece(&chat.view, STYLE_TEXT, large, 1);
+    CHECK_INT(chat.view.added - before, 1);
     end();
 }
 

@@ -104,6 +104,28 @@ TEST(hosts_vouch_only_if_all_say_the_same)
         }
 }
 
+TEST(counts_are_equal_if_all_that_is_shown_is)
+{
+    const struct agent_counts one = {.told = 1};
+
+    CHECK(agent_counts_equal(&one, &one));
+    for (int i = 0; i < 10; i++) {
+        struct agent_counts other = one;
+        other.told += i == 0;
+        other.tokens += i == 1;
+        other.states[AGENT_STATE_COUNT - 1] += i == 2;
+        other.code.agents += i == 3;
+        other.code.ahead += i == 4;
+        other.code.behind += i == 5;
+        other.code.changed += i == 6;
+        other.costs[AGENT_COUNTS_CURRENCIES - 1].micro += i == 7;
+        other.costs[0].currency[0] = i == 8 ? 'E' : '\0';
+        other.cpu_ms += i == 9; /* which grows all the time */
+        CHECK_INT(agent_counts_equal(&one, &other), i == 9);
+        CHECK_INT(agent_counts_equal(&other, &one), i == 9);
+    }
+}
+
 /* ---- the greeting */
 
 static bool greets(const char *text, size_t len)

@@ -103,3 +103,32 @@ TEST(words_of_the_command_line_become_words_of_the_api)
         CHECK_STR(err.text, cases[i].want);
     }
 }
+
+TEST(options_become_members_or_queries)
+{
+    static const struct param params[] = {{.name = "keep", .option = "--keep N"},
+                                          {.name = "force", .option = "--force"},
+                                          {.name = NULL}};
+    static const struct operation posts = {.method = METHOD_POST, .params = params};
+    static const struct operation gets = {.method = METHOD_GET, .params = params};
+    static const struct {
+        const char *text, *post, *get;
+    } cases[] = {
+        {"use --keep now", "use the member keep now", "use the query keep now"},
+        {"cannot do this with --force", "cannot do this with the member force",
+         "cannot do this with the query force"},
+        {"cannot do this with --force now", "cannot do this with --force now",
+         "cannot do this with --force now"},
+        {"use --keeper x", "use --keeper x", "use --keeper x"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = ERR_INIT;
+        (void)err_set(&err, MAS_FAILED, "%s", cases[i].text);
+        verb_say_params(&posts, &err);
+        CHECK_STR(err.text, cases[i].post);
+        (void)err_set(&err, MAS_FAILED, "%s", cases[i].text);
+        verb_say_params(&gets, &err);
+        CHECK_STR(err.text, cases[i].get);
+    }
+}
