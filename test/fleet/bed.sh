@@ -50,6 +50,12 @@ why_not() {
         ! compgen -G '/usr/lib/*/slurm*/auth_munge.so' >/dev/null; then missing+=' slurm-wlm-basic-plugins'; fi
     if [[ -n $missing ]]; then echo "a bed of machines needs these packages:$missing"; return; fi
     if [[ ! -c /dev/fuse ]]; then echo 'a bed of machines needs /dev/fuse'; return; fi
+    # shellcheck disable=SC2016 # for awk
+    dir='$5 == "/" { print $1 }' # the mount of the root
+    if [[ $(awk "$dir" /proc/self/mountinfo) != "$(nsenter -t $$ -m awk "$dir" /proc/self/mountinfo)" ]]; then
+        echo 'a bed of machines cannot be in a chroot, which nsenter leaves'
+        return
+    fi
     dir=$(unshare --mount --net --uts --ipc --pid --cgroup --fork --mount-proc bash -c '
         mount -t tmpfs none /mnt && mkdir /mnt/u /mnt/w /mnt/r &&
             mount -t overlay none -o lowerdir=/,upperdir=/mnt/u,workdir=/mnt/w /mnt/r &&
