@@ -317,7 +317,6 @@ TEST(a_login_shell_of_the_users_own_is_left_alone)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         _cleanup_bench_ struct bench bench;
         _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
-        _cleanup_str_ struct str all = STR_INIT;
         _cleanup_str_ struct str text = STR_INIT;
         _cleanup_free_ char *settings = mem_printf(
             "[preset p]\ncommand = sh\nwall.level = try\nwall.home = %s\n", cases[i].home);
