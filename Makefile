@@ -43,6 +43,8 @@ FILTER_SRC := $(sort $(wildcard src/filter/*.c))
 FILTER_OBJ := $(FILTER_SRC:%.c=$(BUILD)/%.o)
 ENTER_SRC := $(sort $(wildcard src/enter/*.c))
 ENTER_OBJ := $(ENTER_SRC:%.c=$(BUILD)/%.o)
+TOLD_SRC := $(sort $(wildcard src/told/*.c))
+TOLD_OBJ := $(TOLD_SRC:%.c=$(BUILD)/%.o)
 NETWORK_SRC := $(sort $(wildcard src/network/*.c))
 NETWORK_OBJ := $(NETWORK_SRC:%.c=$(BUILD)/%.o)
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
@@ -167,9 +169,9 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 .PHONY: all objects clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fleet test-fault lint bench fuzz format FORCE
 
 HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-network $(BUILD)/mas-serve \
-    $(BUILD)/mas-top $(BUILD)/mas-wall
+    $(BUILD)/mas-told $(BUILD)/mas-top $(BUILD)/mas-wall
 
-OBJECTS := $(OBJ) $(ARCHIVE_OBJ) $(CHAT_OBJ) $(ENTER_OBJ) $(FILTER_OBJ) $(NETWORK_OBJ) $(SERVE_OBJ) $(TOP_OBJ)
+OBJECTS := $(OBJ) $(ARCHIVE_OBJ) $(CHAT_OBJ) $(ENTER_OBJ) $(FILTER_OBJ) $(NETWORK_OBJ) $(SERVE_OBJ) $(TOLD_OBJ) $(TOP_OBJ)
 
 all: $(BUILD)/mas $(HELPERS) $(COMPLETION)
 
@@ -224,6 +226,11 @@ $(BUILD)/mas-network: $(NETWORK_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 $(BUILD)/mas-top: $(TOP_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(TOP_LIBS)
+
+# Each hook of a program runs it, so it needs no library either.
+$(BUILD)/mas-told: $(TOLD_OBJ) $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^
 
 # What is linked of libmas.a needs none of its libraries: each costs time when an agent starts.
 $(BUILD)/mas-wall: $(ENTER_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a

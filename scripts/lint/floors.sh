@@ -2,8 +2,8 @@
 # Who may name whom. Includes go down only, by the floors of the Makefile; cmd.c and cmd.h are of cli,
 # main.c is of cmd. What base/base.h brings nobody includes. No two modules include each other, nor any number of them in a circle: a module is a source
 # and its header, and X_internal.h is of module X. A library has one file that includes its header, and
-# os/proc.c alone starts processes, os/loop.c alone waits for descriptors, client/hosts.c and
-# client/broker.c alone connect to hosts. Only those who know where the directories of a session are compare its mode. A tag
+# os/proc.c alone starts processes, os/loop.c alone waits for descriptors, client/hosts.c,
+# client/broker.c and the hook told/main.c alone connect to hosts. Only those who know where the directories of a session are compare its mode. A tag
 # stands for one thing. The two kinds of agent in host/ do not include each other, and host/talk/ none.
 . "$(dirname "$0")/lib.sh"
 mapfile -t sources < <(files 'src/**/*.[ch]')
@@ -53,7 +53,7 @@ complain 'an include names a higher floor, or no floor at all' < <(
             count = split(floors, names, " ")
             for (i = 1; i <= count; i++) floor[names[i]] = i
             # Programs of their own: they stand on everything below cli, and nobody stands on them.
-            count = split("serve archive chat top enter network", names, " ")
+            count = split("serve archive chat top enter network told", names, " ")
             for (i = 1; i <= count; i++) { program[names[i]]; floor[names[i]] = floor["cmd"] }
             # A library of these programs, which the program mas does not link.
             floor["filter"] = 2.5
@@ -168,8 +168,8 @@ complain 'only os/loop.c waits for descriptors (others use struct loop or loop_w
     grep -E '(^|[^A-Za-z0-9_.>])(p?poll|epoll_p?wait2?|p?select)[ \t]*\(' "$code" |
         grep -v '^src/os/loop\.c:'
 )
-complain 'only client/hosts.c and client/broker.c connect to hosts' < <(
-    grep -E '(^|[^A-Za-z0-9_])sock_connect[ \t]*\(' "$code" | grep -vE '^src/(os/sock\.[ch]|client/(hosts|broker)\.c|fleet/reach_master\.c):' # that of ssh
+complain 'only client/hosts.c, client/broker.c and told/main.c connect to hosts' < <(
+    grep -E '(^|[^A-Za-z0-9_])sock_connect[ \t]*\(' "$code" | grep -vE '^src/(os/sock\.[ch]|client/(hosts|broker)\.c|told/main\.c|fleet/reach_master\.c):' # that of ssh
 )
 complain 'only fleet/reach*.c know ssh and srun' < <(
     grep -nE '"(ssh|srun|scp|sftp|(BatchMode|Control(Master|Path|Persist))=?.*|--overlap)"' "${sources[@]}" |

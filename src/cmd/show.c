@@ -35,12 +35,12 @@ static void describe(const struct session_detail *detail, size_t i, const struct
         str_addf(to, " (%s)", roster_problem(&detail->roster, i));
 }
 
-/* Returns true if an agent speaks ACP. */
+/* Returns true if an agent tells of its conversation. */
 static bool any_talks(const struct session_detail *detail)
 {
     bool any = false;
     for (size_t i = 0; i < detail->roster.count; i++)
-        any = any || (detail->roster.agents[i].told && detail->roster.agents[i].status.acp);
+        any = any || (detail->roster.agents[i].told && detail->roster.agents[i].status.tells);
     return any;
 }
 
@@ -50,7 +50,7 @@ static void add_conversation(struct table *table, const struct roster_agent *age
     const struct agent_status *status = &agent->status;
     char text[64] = "-";
 
-    if (agent->told && status->acp && status->conversation[0] != '\0')
+    if (agent->told && status->tells && status->conversation[0] != '\0')
         (void)snprintf(text, sizeof text, "%.8s %.20s", status->conversation, status->continuity);
     table_add(table, text, NULL);
 }

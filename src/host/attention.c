@@ -134,7 +134,7 @@ static bool has_done(struct host *host, const struct agent_status *now)
         attention->rested = true;
     else if (now->state == AGENT_STARTING || !agent_state_is_live(now->state))
         attention->rested = false;
-    return worked && !now->acp &&
+    return worked && !now->tells &&
            ((now->state == AGENT_IDLE && rested) ||
             (now->state == AGENT_EXITED && !host->child.asked));
 }

@@ -22,6 +22,7 @@
 #include "os/loop.h"
 
 struct host;
+struct frame;
 
 /* The kinds of agent; they index the handlers of a request (request.c). */
 enum backend_kind { BACKEND_TERMINAL, BACKEND_ACP, BACKEND_KIND_COUNT };
@@ -45,6 +46,8 @@ struct backend {
     void (*close)(struct host *host);
 
     /* ---- the process */
+    /* Adds to the command and the environment what this run is told by them; NULL: nothing. */
+    int (*tell)(struct host *host, char ***argv, char ***env, struct err *err);
     /* Makes what connects host and agent. Fills spec->pipes, or *ret_slave, the agent's end of the
      * terminal. */
     int (*connect)(struct host *host, struct supervisor_spec *spec, int *ret_slave,
@@ -98,6 +101,8 @@ struct backend {
     void (*login_ended)(struct host *host, int status);
     /* The agent stops: tells those who wait for an answer that what waits is kept. */
     void (*keep_queue)(struct host *host, const char *why);
+    /* A process of the agent (`peer`) has told what its program does. */
+    void (*told)(struct host *host, const struct proc_id *peer, const struct frame *frame);
     /* Tells clients of the status; called in each turn of the loop. */
     void (*tell_status)(struct host *host, const struct agent_status *now);
 };

@@ -3,15 +3,18 @@
  * (MAS_SOCKET), on which `mas send` and others hand over their words and their standard files. Who
  * connects there is the agent, whatever it says.
  *
- * The host itself neither reads a connection nor touches the descriptors that come with it, which
- * may block. It makes a supervisor for each connection. That one reads the request, runs `mas`
- * outside, below itself, so that other hosts see by their peer whose command it is, and answers
- * with its exit code. When the client hangs up, or the host ends, so does the command and all that
- * it has started. The rules are in cli/brokered.h: `mas` itself knows its options best.
+ * The host only looks at how a request begins. What a hook of the agent's program tells, it reads
+ * itself, for the agent's backend. Of a command it neither reads the connection nor touches the
+ * descriptors that come with it, which may block: it makes a supervisor for each connection. That
+ * one reads the request, runs `mas` outside, below itself, so that other hosts see by their peer
+ * whose command it is, and answers with its exit code. When the client hangs up, or the host ends,
+ * so does the command and all that it has started. The rules are in cli/brokered.h: `mas` itself
+ * knows its options best.
  *
  * A command with OPENS_NO_DATABASE saves the start of a program: it goes on in the host's program
  * after the fork. So it must not open a database, since SQLite is not to be taken across a fork.
  */
+#include "host/backend.h"
 #include "host/state.h"
 
 #include "base/time.h"
@@ -24,6 +27,7 @@
 
 enum {
     REQUEST_MS = 5000, /* time for a client to send its request */
+    SILENT_MS = 100, /* the same while too many have connected and said nothing */
     FULL_MS = 2000, /* how long clients wait for others to end before they are refused */
     TERMINATE_MS = 2000, /* time between SIGTERM and SIGKILL */
     CHUNK = 64 * 1024,
@@ -46,12 +50,23 @@ int broker_open(struct host *host, struct err *err)
     return 0;
 }
 
+static void drop_arrival(struct host_broker *broker, size_t i)
+{
+    struct broker_arrival *arrival = &broker->arrivals[i];
+
+    fd_closep(&arrival->fd);
+    frames_free(&arrival->frames);
+    *arrival = broker->arrivals[--broker->arrived];
+}
+
 void broker_close(struct host *host)
 {
     struct host_broker *broker = &host->broker;
 
     while (broker->count > 0) /* the supervisors end what runs */
         fd_closep(&broker->jobs[--broker->count].fd);
+    while (broker->arrived > 0)
+        drop_arrival(broker, broker->arrived - 1);
     fd_closep(&broker->listener);
 }
 
@@ -202,17 +217,63 @@ static void turn_away(int client)
 
 static void accept_one(struct host *host)
 {
+    struct host_broker *broker = &host->broker;
     pid_t pid = 0;
-    _cleanup_close_ int client = sock_accept(host->broker.listener, &pid);
+    int client = sock_accept(broker->listener, &pid);
 
     if (client == -1)
         return;
-    if (host->broker.count == BROKER_JOBS_MAX)
-        turn_away(client);
-    else
-        begin(host, client);
+    struct broker_arrival *arrival = &broker->arrivals[broker->arrived++];
+    *arrival = (struct broker_arrival){.fd = client, .until = time_monotonic_ms() + REQUEST_MS};
+    (void)proc_identify(pid, &arrival->peer);
 }
 
+/* Reads what a hook tells. Returns true if it has been told, or cannot be. */
+static bool hear(struct host *host, struct broker_arrival *arrival)
+{
+    static const char heard[] = "{\"ok\":true}\n";
+    char chunk[CHUNK];
+    struct frame frame = {.head = NULL};
+    struct err err = ERR_INIT;
+    ssize_t n = read(arrival->fd, chunk, sizeof chunk);
+
+    if (n <= 0)
+        return n == 0 || (errno != EAGAIN && errno != EINTR);
+    frames_feed(&arrival->frames, chunk, (size_t)n);
+    int rc = frames_next(&arrival->frames, &frame, &err);
+    if (rc == 0)
+        return false;
+    if (rc == 1) {
+        if (host->backend->told != NULL)
+            host->backend->told(host, &arrival->peer, &frame);
+        frame_free(&frame);
+        (void)send(arrival->fd, heard, strlen(heard), MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    return true;
+}
+
+/* Looks at how the request begins, or reads it. Returns true if the connection is done here. */
+static bool serve_arrival(struct host *host, struct broker_arrival *arrival)
+{
+    char begin_of[sizeof BROKER_TELLS - 1];
+
+    if (!arrival->tells) {
+        ssize_t n = recv(arrival->fd, begin_of, sizeof begin_of, MSG_PEEK | MSG_DONTWAIT);
+        if (n == -1 && (errno == EAGAIN || errno == EINTR))
+            return false;
+        arrival->tells =
+            n == (ssize_t)sizeof begin_of && memcmp(begin_of, BROKER_TELLS, sizeof begin_of) == 0;
+    }
+    if (arrival->tells)
+        return hear(host, arrival);
+    if (host->broker.count == BROKER_JOBS_MAX)
+        turn_away(arrival->fd);
+    else
+        begin(host, arrival->fd);
+    return true;
+}
+
+/* Returns true while no more commands can run, and those that come may wait. */
 static bool is_full(const struct host_broker *broker)
 {
     return broker->count == BROKER_JOBS_MAX && time_monotonic_ms() < broker->full_until;
@@ -222,8 +283,12 @@ void broker_want(const struct host *host, struct loop *loop)
 {
     const struct host_broker *broker = &host->broker;
 
-    if (!is_full(broker))
+    bool jobs_full = is_full(broker);
+    if (!jobs_full && broker->arrived < BROKER_JOBS_MAX)
         loop_want(loop, broker->listener, POLLIN);
+    for (size_t i = 0; i < broker->arrived; i++)
+        if (broker->arrivals[i].tells || !jobs_full)
+            loop_want(loop, broker->arrivals[i].fd, POLLIN);
     for (size_t i = 0; i < broker->count; i++)
         loop_want(loop, broker->jobs[i].fd, POLLIN);
 }
@@ -246,6 +311,10 @@ void broker_serve(struct host *host, struct loop *loop)
     for (size_t i = broker->count; i-- > 0;)
         if (loop_got(loop, broker->jobs[i].fd) != 0 && has_ended(&broker->jobs[i]))
             broker->jobs[i] = broker->jobs[--broker->count];
+    for (size_t i = broker->arrived; i-- > 0;)
+        if (loop_got(loop, broker->arrivals[i].fd) != 0 &&
+            serve_arrival(host, &broker->arrivals[i]))
+            drop_arrival(broker, i);
     if (loop_got(loop, broker->listener) != 0)
         accept_one(host);
 }
@@ -258,5 +327,15 @@ int64_t broker_tick(struct host *host, int64_t now)
         broker->full_until = -1;
     else if (broker->full_until == -1)
         broker->full_until = now + FULL_MS;
-    return broker->full_until > now ? broker->full_until : -1;
+    int64_t next = broker->full_until > now ? broker->full_until : -1;
+    /* while there is no room, those who say nothing are not waited for */
+    int64_t sooner = broker->arrived == BROKER_JOBS_MAX ? REQUEST_MS - SILENT_MS : 0;
+    for (size_t i = broker->arrived; i-- > 0;) {
+        int64_t until = broker->arrivals[i].until - sooner;
+        if (until <= now)
+            drop_arrival(broker, i);
+        else
+            next = time_sooner(next, until);
+    }
+    return next;
 }

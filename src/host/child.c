@@ -90,7 +90,7 @@ static int prepare(struct host *host, char ***argv, char ***env, struct err *err
 {
     copy_words(host->argv, argv);
     copy_words(host->env, env);
-    return role_tell(host, argv, env, err);
+    return host->backend->tell == NULL ? 0 : host->backend->tell(host, argv, env, err);
 }
 
 /* Notes that something was started in the present phase. */

@@ -17,8 +17,8 @@
  * Behind a wall, bubblewrap and mas-wall come between the supervisor and the agent (enter/init.h).
  *
  * What a host keeps in run/: <agent>.lock, whose flock(2) shows that it lives, <agent>.sock,
- * <agent>.agent for the agent's own commands, and <agent>.role/, the text that a program on a
- * terminal is told of its role, written at each start of the agent.
+ * <agent>.agent for the agent's own commands, and <agent>.role/, what a program on a terminal
+ * is told by files: its role, and its hooks; written at each start of the agent.
  */
 #pragma once
 

@@ -8,8 +8,8 @@
  * directories of the agent.
  */
 
-#include "base/json.h"
 #include "code/repo.h"
+#include "host/expand.h"
 #include "host/state.h"
 #include "os/file.h"
 #include "os/path.h"
@@ -176,6 +176,14 @@ struct role {
     char *dir, *file; /* paths */
     char *word; /* the text, or as much of it as a word may have */
 };
+enum { ROLE_VALUES = 3 };
+
+static void list_values(const struct role *role, struct expand_value ret[ROLE_VALUES])
+{
+    ret[0] = (struct expand_value){"dir", role->dir};
+    ret[1] = (struct expand_value){"file", role->file};
+    ret[2] = (struct expand_value){"text", role->word};
+}
 
 static void role_free(struct role *role)
 {
@@ -185,74 +193,8 @@ static void role_free(struct role *role)
 }
 #define _cleanup_role_ __attribute__((cleanup(role_free)))
 
-/* Reads the name in a placeholder. Returns its value; NULL: it is none. */
-static const char *find_value(const struct role *role, const char *name, size_t len)
-{
-    const struct {
-        const char *name, *value;
-    } values[] = {{"dir", role->dir}, {"file", role->file}, {"text", role->word}};
-
-    for (size_t i = 0; i < ARRAY_LEN(values); i++)
-        if (strlen(values[i].name) == len && memcmp(values[i].name, name, len) == 0)
-            return values[i].value;
-    return NULL;
-}
-
-/* Appends the value of the placeholder that the text begins with. Returns its length; 0: there is
- * none. `old` is the value that a variable had, or NULL. */
-static size_t add_placeholder(const struct role *role, const char *text, const char *old,
-                              struct str *to)
-{
-    static const char as_json[] = "json:", before[] = "{,old}";
-    const char *name = text + 1;
-
-    if (str_starts(text, before)) {
-        if (old != NULL && old[0] != '\0')
-            str_addf(to, ",%s", old);
-        return strlen(before);
-    }
-    bool json = str_starts(name, as_json);
-    name += json ? strlen(as_json) : 0;
-    size_t len = strcspn(name, "{}");
-    const char *value = text[0] == '{' && name[len] == '}' ? find_value(role, name, len) : NULL;
-    if (value == NULL)
-        return 0;
-    struct json_out out = {.to = to};
-    if (json)
-        json_put(&out, NULL, value);
-    else
-        str_add(to, value);
-    return (size_t)(name + len + 1 - text);
-}
-
-/* Returns the text with its placeholders replaced, which the caller frees. */
-static char *expand(const struct role *role, const char *text, const char *old)
-{
-    _cleanup_str_ struct str out = STR_INIT;
-
-    while (*text != '\0') {
-        size_t n = add_placeholder(role, text, old, &out);
-        if (n == 0)
-            str_addc(&out, *text++);
-        text += n;
-    }
-    return str_steal(&out);
-}
-
-static void add_option(const struct host *host, const struct role *role, char ***argv)
-{
-    _cleanup_strv_ char **words = NULL;
-    struct err ignored = ERR_INIT; /* preset.c has checked the quotes */
-
-    (void)str_split_words(host->preset->role_option, &words, &ignored);
-    for (char **word = words; word != NULL && *word != NULL; word++) {
-        _cleanup_free_ char *whole = expand(role, *word, NULL);
-        strv_push(argv, whole);
-    }
-}
-
 /* A variable that has a value keeps it, unless the preset's value contains the old one. */
-static void add_variables(const struct host *host, const struct role *role, char ***env)
+static void add_variables(const struct host *host, const struct expand_value *values, char ***env)
 {
     const struct kv *variables = &host->preset->role_env;
 
@@ -266,9 +208,24 @@ static void add_variables(const struct host *host, const struct role *role, char
             host_log(host, words);
             continue;
         }
-        _cleanup_free_ char *value = expand(role, variables->pairs[i].value, old);
+        _cleanup_free_ char *value =
+            expand_text(values, ROLE_VALUES, variables->pairs[i].value, old);
         env_put(env, name, value);
     }
+}
+
+int role_open_dir(const struct host *host, char **ret_path, struct err *err)
+{
+    _cleanup_free_ char *part = mem_printf("%s" WORKSPACE_HOST_ROLE, host->agent->id);
+    _cleanup_free_ char *path = mem_printf(WORKSPACE_RUN "/%s", part);
+    int dir = path_make_dir(host->run, part, 0700);
+
+    if (dir == -1 && errno == EEXIST)
+        dir = path_open_dir(host->run, part);
+    if (dir == -1)
+        return err_errno(err, "cannot create '%s'", path);
+    *ret_path = workspace_path(&host->root, host->session.id, path);
+    return dir;
 }
 
 /* Writes the text into run/<agent>.role/. */
@@ -276,14 +233,10 @@ static int write_file(const struct host *host, const struct str *text, struct ro
                       struct err *err)
 {
     const char *name = host->preset->role_file[0] != '\0' ? host->preset->role_file : "role.md";
-    _cleanup_free_ char *part = mem_printf("%s" WORKSPACE_HOST_ROLE, host->agent->id);
-    _cleanup_free_ char *path = mem_printf(WORKSPACE_RUN "/%s", part);
+    _cleanup_close_ int dir = role_open_dir(host, &role->dir, err);
 
-    role_drop(host);
-    _cleanup_close_ int dir = path_make_dir(host->run, part, 0700);
     if (dir == -1)
-        return err_errno(err, "cannot create '%s'", path);
-    role->dir = workspace_path(&host->root, host->session.id, path);
+        return -1;
     role->file = mem_printf("%s/%s", role->dir, name);
     return file_create(dir, name, text->data, text->len, 0600, err);
 }
@@ -298,24 +251,27 @@ static char *fit_word(const struct role *role, const struct str *text)
                       text->data, role->file);
 }
 
-int role_tell(const struct host *host, char ***argv, char ***env, struct err *err)
+int role_tell(const struct host *host, const char *history, char ***argv, char ***env,
+              struct err *err)
 {
     const struct preset *preset = host->preset;
+    struct expand_value values[ROLE_VALUES];
     _cleanup_str_ struct str text = STR_INIT, lines = STR_INIT;
     _cleanup_role_ struct role role = {.dir = NULL};
 
-    if (preset->protocol == PROTOCOL_ACP ||
-        (preset->role_option[0] == '\0' && preset->role_env.count == 0))
+    if (preset->role_option[0] == '\0' && preset->role_env.count == 0)
         return 0;
     role_add(host, &text);
+    str_add(&text, history);
     add_lines(&lines, str_text(&text), text.len); /* `system` may hold anything */
     if (lines.len == 0)
         return 0;
     if (write_file(host, &lines, &role, err) == -1)
         return -1;
     role.word = fit_word(&role, &lines);
-    add_option(host, &role, argv);
-    add_variables(host, &role, env);
+    list_values(&role, values);
+    expand_words(values, ROLE_VALUES, preset->role_option, argv);
+    add_variables(host, values, env);
     return 0;
 }
 

@@ -149,9 +149,20 @@ struct host_server {
     struct str early[SERVER_AUDIENCE_COUNT]; /* all frames so far, for clients that come late */
 };
 
+/* A connection to the agent's socket whose request has not come yet. */
+struct broker_arrival {
+    int fd;
+    struct proc_id peer;
+    int64_t until; /* it is dropped then */
+    bool tells; /* it is read here; else what comes is for the supervisor of a command */
+    struct frames frames;
+};
+
 /* Commands that run for the agent; of broker.c. */
 struct host_broker {
     int listener; /* -1: the agent is a person */
+    struct broker_arrival arrivals[BROKER_JOBS_MAX];
+    size_t arrived;
     struct supervisor jobs[BROKER_JOBS_MAX];
     size_t count;
     int64_t full_until; /* -1: there is room; then clients that wait are refused */
@@ -351,10 +362,14 @@ void start_release(struct host *host);
 /* Appends the first text of a fresh context: the agent's system text, and what the program does not
  * find in the directory where it starts of its role and of the project. */
 void role_add(const struct host *host, struct str *to);
-/* For a program on a terminal: writes the same text into run/, and adds to the command and the
- * environment what its preset says. *argv and *env are vectors of strings. */
-int role_tell(const struct host *host, char ***argv, char ***env, struct err *err);
-/* Removes what role_tell() wrote. */
+/* For a program on a terminal: writes the same text, and what was said before (""), into run/, and
+ * adds to the command and the environment what its preset says. *argv and *env are vectors of
+ * strings. */
+int role_tell(const struct host *host, const char *history, char ***argv, char ***env,
+              struct err *err);
+/* Opens run/<agent>.role/, which is made if it is missing. The caller frees *ret_path. */
+int role_open_dir(const struct host *host, char **ret_path, struct err *err);
+/* Removes run/<agent>.role/, which has that, and the settings of teller_hooks.c. */
 void role_drop(const struct host *host);
 
 /* ---- own.c */

@@ -1,5 +1,5 @@
 /*
- * What the starts of ACP agents have come to in this root, for as long as it exists:
+ * What the starts of agents that tell have come to in this root, for as long as it exists:
  * sessions/.starts, a number for each outcome. Hosts count, and `mas serve` tells (/metrics). A
  * removed session stays counted. Nothing depends on the file: without it, or if it is damaged,
  * counting begins at 0, and a start that cannot be counted is not.

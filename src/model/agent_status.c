@@ -234,7 +234,8 @@ static void put_members(const struct agent_status *status, bool all, struct json
     put(resource_members, &status->resources, out);
     json_close(out, '}');
     json_put(out, "protocol", status->acp ? "acp" : "tty");
-    if (!status->acp)
+    json_put(out, "states", status->tells ? "told" : "seen");
+    if (!status->tells)
         return;
     put(acp_members, status, out);
     if (all) {
@@ -313,6 +314,7 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     members_guess(members, object, &status);
     members_guess(acp_members, object, &status);
     status.acp = strcmp(json_get_text_or(object, "protocol", ""), "acp") == 0;
+    status.tells = strcmp(json_get_text_or(object, "states", ""), "told") == 0;
     code_figures_parse(json_get(object, "code"), &status.code);
     agent_resources_parse(json_get(object, "resources"), &status.resources);
     wall_report_parse(json_get(object, "wall"), &status.wall);

@@ -91,8 +91,10 @@ struct agent_status {
     struct wall_report wall; /* of the process that runs, or ran last */
     struct disk_use disk; /* of its own directories */
     struct limits_held limits;
-    /* ACP agents only; false and "" or NULL for a terminal program */
     bool acp;
+    /* What it does is told, by ACP or by hooks of its program, instead of being seen on its screen.
+     * Only then there is the rest; else it is "" or NULL. */
+    bool tells;
     char conversation[37]; /* id of the current conversation */
     char *continuity; /* how it learned what was said before: store_outcome_name() */
     char *permission; /* id of the oldest open permission request */

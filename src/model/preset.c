@@ -13,7 +13,12 @@
 
 #include <regex.h>
 
-enum { RESTART_LIMIT_MAX = 1000, SESSION_META_MAX = 4096 };
+enum {
+    RESTART_LIMIT_MAX = 1000,
+    SESSION_META_MAX = 4096,
+    PRESET_PATTERN_MAX = 256, /* bytes */
+    TOLD_FILE_MAX = 16 * 1024, /* bytes of the text of a file */
+};
 
 const char *const start_words[] = {"", "now", "demand", NULL};
 static const char *const protocols[] = {"tty", "acp", NULL};
@@ -21,6 +26,11 @@ static const char *const policies[] = {"", "ask", "allow", "deny", NULL};
 static const char *const restarts[] = {"never", "on-crash", NULL};
 static const char *const token_counts[] = {"turn", "session", NULL};
 static const char *const choices[] = {"", "no", "yes", NULL};
+const char *const told_facts[TOLD_FACT_COUNT + 1] = {
+    [TOLD_STARTS] = "starts",   [TOLD_PROMPT] = "prompt", [TOLD_TOOL] = "tool",
+    [TOLD_ASKS] = "asks",       [TOLD_DONE] = "done",     [TOLD_FAILED] = "failed",
+    [TOLD_STOPPED] = "stopped", [TOLD_ENDS] = "ends",
+};
 static const char *const offers[] = {"fs",      "terminal",  "elicitation", "auth",
                                      "session", "subagents", NULL};
 
@@ -62,6 +72,24 @@ static bool is_file_name(const char *name)
            strcmp(name, "..") != 0;
 }
 
+/* A name, or one in a directory. */
+static bool is_told_file(const char *path)
+{
+    const char *slash = strchr(path, '/');
+    _cleanup_free_ char *dir = slash != NULL ? mem_dupn(path, (size_t)(slash - path)) : NULL;
+
+    return is_file_name(slash != NULL ? slash + 1 : path) && (dir == NULL || is_file_name(dir));
+}
+
+/* A path below the home, or below what a variable says. */
+static bool is_pattern(const char *path)
+{
+    size_t len = strlen(path);
+
+    return len <= PRESET_PATTERN_MAX && path[0] != '/' && !str_has_control(path) &&
+           str_is_utf8(path, len) && strstr(path, "..") == NULL;
+}
+
 const struct value_type start_type = {VALUE_WORD, "now or demand", .words = start_words};
 const struct value_type hibernate_type = {VALUE_NUMBER,
                                           "no, or a time such as 30s or 15m, up to 24h",
@@ -82,6 +110,8 @@ static const struct value_type
     command = {VALUE_TEXT, "a program and its arguments, with every quote closed",
                .fits = value_is_command},
     object = {VALUE_TEXT, "a JSON object of at most 4 KiB", .fits = is_object},
+    patterns = {VALUE_LIST, "a list of at most 4 paths below the home, such as .agent/*/{id}.jsonl",
+                .max = 4, .fits = is_pattern},
     file = {VALUE_TEXT, "the name of a file, at most 64 bytes", .fits = is_file_name},
     files = {VALUE_LIST, "a list of at most 16 file names", .max = PRESET_READS_MAX,
              .fits = is_file_name},
@@ -108,6 +138,12 @@ static const struct member keys[] = {
     {KEY("reads", files, reads)},
     {KEY("role_option", command, role_option)},
     {KEY("role_file", file, role_file)},
+    {KEY("told.hook", value_text, told.hook)},
+    {KEY("told.args", command, told.args)},
+    {KEY("told.begin", command, told.begin)},
+    {KEY("told.resume", command, told.resume)},
+    {KEY("told.kept", patterns, told.kept)},
+    {KEY("told.state", patterns, told.state)},
     {KEY("sandbox_off.args", command, sandbox_off.args)},
     {KEY("sandbox_off.session", object, sandbox_off.session)},
     {KEY("start", start_type, start)},
@@ -213,6 +249,33 @@ static int read_variable(const struct ini_line *line, const char *prefix, struct
     return 0;
 }
 
+static int read_told_file(struct preset *preset, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->key + strlen("told.file.");
+
+    if (!is_told_file(name) || strlen(line->value) > TOLD_FILE_MAX ||
+        preset->told.files.count == PRESET_TOLD_MAX)
+        return ini_fail(line, err,
+                        "'%s' has to be the name of a file, or DIRECTORY/FILE, its text has at "
+                        "most 16 KiB, and there are at most %d files",
+                        name, PRESET_TOLD_MAX);
+    kv_put(&preset->told.files, name, line->value);
+    return 0;
+}
+
+static int read_told_event(struct preset *preset, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->key + strlen("told.event.");
+
+    if (!str_is_word(name, PRESET_FILE_MAX) || preset->told.events.count == PRESET_TOLD_MAX)
+        return ini_fail(line, err, "'%s' has to be a word, and there are at most %d events", name,
+                        PRESET_TOLD_MAX);
+    if (value_word(told_facts, line->value) == -1)
+        return ini_fail_unknown(line, "unknown fact", suggest_of(line->value, told_facts), err);
+    kv_put(&preset->told.events, name, line->value);
+    return 0;
+}
+
 int preset_read(struct preset *preset, const struct ini_line *line, struct err *err)
 {
     if (str_starts(line->key, "env."))
@@ -223,6 +286,10 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         return read_variable(line, "wall.env.", &preset->wall_env, err);
     if (str_starts(line->key, "sandbox_off.env."))
         return read_variable(line, "sandbox_off.env.", &preset->sandbox_off.env, err);
+    if (str_starts(line->key, "told.file."))
+        return read_told_file(preset, line, err);
+    if (str_starts(line->key, "told.event."))
+        return read_told_event(preset, line, err);
     if (str_starts(line->key, "permission.")) {
         const char *name = line->key + strlen("permission.");
         int kind = value_word(kinds, name);
@@ -241,6 +308,8 @@ void preset_free(struct preset *preset)
     free(preset->name);
     kv_free(&preset->env);
     kv_free(&preset->role_env);
+    kv_free(&preset->told.events);
+    kv_free(&preset->told.files);
     kv_free(&preset->wall_env);
     kv_free(&preset->sandbox_off.env);
 }

@@ -18,6 +18,7 @@ enum {
     PRESET_NEEDS_MAX = 32,
     PRESET_READS_MAX = 16,
     PRESET_FILE_MAX = 64, /* bytes of a file name */
+    PRESET_TOLD_MAX = 32, /* events, and files */
 };
 
 /* When the process of an agent starts: with the team, or with its first message or key press. */
@@ -63,6 +64,32 @@ enum preset_offer {
 
 enum said { SAID_UNSET, SAID_NO, SAID_YES };
 
+/* What an event of a program on a terminal says. */
+enum told_fact {
+    TOLD_STARTS, /* a session of it begins, or is another one now */
+    TOLD_PROMPT, /* a turn begins */
+    TOLD_TOOL, /* a tool has run */
+    TOLD_ASKS, /* it asks whether a tool may run, and waits */
+    TOLD_DONE, /* the turn has ended well */
+    TOLD_FAILED, /* it has ended with an error */
+    TOLD_STOPPED, /* a person has stopped it */
+    TOLD_ENDS, /* the session ends */
+    TOLD_FACT_COUNT
+};
+extern const char *const told_facts[]; /* "starts", "prompt" and so on */
+
+/* How a program on a terminal tells what it does, and how its sessions are named:
+ * host/terminal/teller.h. */
+struct preset_told {
+    struct kv events; /* its name of an event -> one of told_facts[] */
+    char *hook; /* a JSON value: how its settings say that an event runs a command */
+    struct kv files; /* name -> text: written into run/<agent>.role/told/ */
+    char *args; /* words with shell quoting, added to the command; also these: */
+    char *begin, *resume; /* for a new session with the id {id}, and for one that goes on */
+    char **kept; /* where it keeps a session: patterns of paths; NULL: nowhere */
+    char **state; /* where it keeps its state, likewise; no {id} */
+};
+
 /* How a program is told to leave its own sandbox off, which it cannot put up inside of a wall. */
 struct sandbox_off {
     struct kv env; /* added to the environment */
@@ -100,6 +127,7 @@ struct preset {
     char *role_option; /* words with shell quoting, added to the command */
     struct kv role_env; /* added to the environment */
     char *role_file; /* the name of the file with the text; "" is any */
+    struct preset_told told;
     struct kv wall_env; /* added to the environment inside of a wall */
     struct sandbox_off sandbox_off;
     enum said is_operator; /* a terminal for a person; unset: yes for the user's shell */
@@ -129,6 +157,12 @@ extern const struct value_type hibernate_type;
  * only a program that can be told its role is known to take words: an ACP agent, or one whose
  * preset says how. */
 bool preset_executes(const struct preset *preset);
+
+/* Returns true if the program tells what it does. */
+static inline bool preset_tells(const struct preset *preset)
+{
+    return preset->protocol == PROTOCOL_TTY && preset->told.events.count > 0;
+}
 
 /* Returns the policy for a kind of tool, given its name. An unknown name counts as TOOL_OTHER. */
 enum policy preset_policy(const struct preset *preset, const char *kind);

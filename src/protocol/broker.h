@@ -7,10 +7,18 @@
  *     {"ok":false,"code":1,"why":"...","hint":"..."}
  *
  * One request for each connection, whose end ends what runs.
+ *
+ * A hook of the agent's program tells on the same socket what the program does (mas-told). The body
+ * is what the hook was given, or empty; the answer comes when it was read.
+ *
+ *     {"do":"told","event":"Stop","bytes":20}\n{"session_id":"..."}
+ *     {"ok":true}
  */
 #pragma once
 
 #include "base/frame.h"
+
+#define BROKER_TELLS "{\"do\":\"told\",\"event\":" /* how such a request begins */
 
 enum {
     BROKER_FILES = 3, /* standard input, output and error */

@@ -6,6 +6,7 @@
 #define HELPER_ARCHIVE "mas-archive"
 #define HELPER_CHAT "mas-chat" /* mas-chat SESSION_DIR AGENT: the pane of an ACP agent */
 #define HELPER_TOP "mas-top" /* mas-top MAS ROOT [OPTION]... [ID]...: the screen of `mas top` */
+#define HELPER_TOLD "mas-told" /* src/told/: a hook of a program that tells what it does */
 #define HELPER_WALL "mas-wall" /* src/enter/: what becomes the agent inside of a wall */
 #define HELPER_SERVE "mas-serve" /* mas-serve MAS ROOT SETTING=VALUE...: the HTTP API */
 

@@ -30,7 +30,7 @@ setup_more() {
     } >"$T/bin/claude-agent-acp"
     chmod +x "$T/bin/claude-agent-acp"
     # all programs are there already, so that `make install` compiles nothing
-    local programs='mas mas-archive mas-chat mas-network mas-serve mas-top mas-wall' old
+    local programs='mas mas-archive mas-chat mas-network mas-serve mas-told mas-top mas-wall' old
     # shellcheck disable=SC2086 # words
     old=$(printf " -o '$T/built/%s'" $programs)
     stand_in make "

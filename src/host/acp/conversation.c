@@ -219,7 +219,7 @@ static void fill_status(const struct host *host, struct agent_status *ret)
     const struct conversation *conversation = host->conversation;
     const char *title = conversation->offered.title;
 
-    ret->acp = true;
+    ret->acp = ret->tells = true;
     ret->continuity = (char *)(uintptr_t)continuity(conversation);
     ret->title = (char *)(uintptr_t)(title != NULL ? title : "");
     if (host->child.phase == CHILD_RUNS)

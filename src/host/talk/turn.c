@@ -123,22 +123,34 @@ static bool store_begin(struct host *host)
     return false;
 }
 
-static void begin_turn(struct host *host)
+/* Begins the turn of the prompt at this index, which is in the store as begun. */
+static void begin_stored(struct host *host, size_t index)
 {
     struct talk *talk = host->talk;
     struct turn *turn = &talk->turn;
 
-    said_close_text(host); /* what the agent said by itself */
-    if (!store_begin(host))
-        return;
     turn_free(turn);
     turn->on = true;
-    turn->prompt = queue_remove(talk, 0);
+    turn->prompt = queue_remove(talk, index);
     limit_turn_begins(host);
     if (!turn->prompt.told)
         event_tell_prompt(host, &turn->prompt, false);
     sleep_turn_begins(host);
+}
+
+static void begin_turn(struct host *host)
+{
+    said_close_text(host); /* what the agent said by itself */
+    if (!store_begin(host))
+        return;
+    begin_stored(host, 0);
     host->talk->ops->send(host);
+}
+
+void turn_begin_told(struct host *host)
+{
+    said_close_text(host);
+    begin_stored(host, host->talk->queue.count - 1);
 }
 
 void turn_run(struct host *host)

@@ -8,6 +8,7 @@
 #include "host/backend.h"
 
 #include "base/time.h"
+#include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 #include "os/proc.h"
 
@@ -29,6 +30,8 @@ static int open_terminal(struct host *host, struct err *err)
     host->terminal->tty = (struct tty)TTY_INIT;
     if (pane_open(&host->pane, err) == -1)
         return -1;
+    if (preset_tells(host->preset))
+        teller_open(host);
     load_first_messages(host);
     return 0;
 }
@@ -39,6 +42,7 @@ static void close_terminal(struct host *host)
 
     if (terminal == NULL)
         return;
+    teller_close(host);
     delivery_leave(host);
     tty_disconnect(&terminal->tty);
     watcher_free(&terminal->watcher);
@@ -47,6 +51,20 @@ static void close_terminal(struct host *host)
     delivery_free(&terminal->delivery);
     free(terminal);
     host->terminal = NULL;
+}
+
+/* Tells the program its role, and how to tell what it does. */
+static int tell(struct host *host, char ***argv, char ***env, struct err *err)
+{
+    _cleanup_str_ struct str history = STR_INIT;
+
+    role_drop(host);
+    if (host->terminal->teller != NULL) {
+        if (teller_write_hooks(host, argv, err) == -1)
+            return -1;
+        teller_choose_session(host, argv, &history);
+    }
+    return role_tell(host, str_text(&history), argv, env, err);
 }
 
 static int connect_agent(struct host *host, struct supervisor_spec *spec, int *ret_slave,
@@ -65,6 +83,14 @@ static void launched(struct host *host, int64_t now)
     watcher_start(&host->terminal->watcher, host->preset, now);
     draft_reset(&host->terminal->draft);
     host->terminal->draft_screens = 0;
+    if (host->terminal->teller != NULL)
+        teller_begins(host);
+}
+
+static void ended(struct host *host, const char *how, struct agent_end *ret)
+{
+    if (host->terminal->teller != NULL)
+        teller_ended(host, how, ret);
 }
 
 static void disconnect(struct host *host)
@@ -90,7 +116,8 @@ static size_t queued(const struct host *host)
 
 static enum agent_state state(const struct host *host)
 {
-    return host->child.phase == CHILD_RUNS ? host->terminal->watcher.state : host->child.rest;
+    return host->child.phase == CHILD_RUNS ? teller_state(host, host->terminal->watcher.state)
+                                           : host->child.rest;
 }
 
 static const char held_note[] = "a message waits, as a person has typed on the line";
@@ -100,9 +127,11 @@ static void fill_status(const struct host *host, struct agent_status *ret)
     const struct watcher *watcher = &host->terminal->watcher;
 
     ret->title = (char *)(uintptr_t)watcher->title;
+    if (host->terminal->teller != NULL)
+        teller_fill_status(host, ret);
     if (host->terminal->delivery.held)
         ret->note = (char *)(uintptr_t)held_note;
-    else if (host->child.phase == CHILD_RUNS)
+    else if (host->child.phase == CHILD_RUNS && ret->note == NULL)
         ret->note = (char *)(uintptr_t)watcher->notice;
 }
 
@@ -126,6 +155,7 @@ static bool reads_keys(const struct host *host, int64_t now)
 static void handle_keys(struct host *host, const char *keys, size_t len, int64_t now)
 {
     line_keys(host, keys, len, now);
+    teller_keys(host, keys, len, now);
     watcher_keys(&host->terminal->watcher, keys, len, now);
 }
 
@@ -155,7 +185,7 @@ static int64_t tick(struct host *host, int64_t now)
     bool ignored = false; /* the supervisor tells the end of the agent */
     if (!delivery_holds_keys(host, now) && host->terminal->tty.master != -1)
         pane_buffer_write(&host->pane.keys, host->terminal->tty.master, &ignored);
-    return time_sooner(next, due);
+    return time_sooner(time_sooner(next, due), teller_tick(host, now));
 }
 
 static void resize(struct host *host)
@@ -170,6 +200,7 @@ const struct backend backend_terminal = {
     .next_start = "Enter starts it again",
     .open = open_terminal,
     .close = close_terminal,
+    .tell = tell,
     .connect = connect_agent,
     .launched = launched,
     .disconnect = disconnect,
@@ -186,6 +217,8 @@ const struct backend backend_terminal = {
     .want = relay_want,
     .serve = relay_serve,
     .tick = tick,
+    .ended = ended,
+    .told = teller_event,
     .drain = relay_drain,
     .resize = resize,
 };

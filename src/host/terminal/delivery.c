@@ -6,6 +6,7 @@
  */
 
 #include "host/backend.h"
+#include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 
 #include "host/unwritten.h"
@@ -307,6 +308,9 @@ static void press_enter(struct host *host, int64_t now)
     }
     watcher_task(&host->terminal->watcher, now);
     host->child.delivered = true;
+    if (delivery->queue[0].enter)
+        teller_typed(host, delivery->queue[0].text, delivery->queue[0].len,
+                     delivery->queue[0].from);
     log_outcome(host, &delivery->queue[0], "delivered");
     drop_first(host);
 }
@@ -324,7 +328,8 @@ int64_t delivery_run(struct host *host, int64_t now)
         case DELIVERY_NONE:
             if (!pane_is_empty(&host->pane.keys))
                 return -1; /* a person's keys go first */
-            if (!delivery->queue[0].answers && watcher_asks(&host->terminal->watcher))
+            if (!delivery->queue[0].answers &&
+                (watcher_asks(&host->terminal->watcher) || teller_asks(host)))
                 return -1; /* its Enter would answer a question that nobody has seen */
             until = line_held_until(host, now);
             delivery->held = until != 0;

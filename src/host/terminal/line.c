@@ -1,4 +1,5 @@
 #include "host/backend.h"
+#include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 
 #include "base/time.h"
@@ -26,7 +27,7 @@ void line_keys(struct host *host, const char *keys, size_t len, int64_t now)
 {
     struct draft *draft = draft_of(host);
 
-    if (watcher_asks(&host->terminal->watcher))
+    if (watcher_asks(&host->terminal->watcher) || teller_asks(host))
         return; /* they are the answer */
     draft_keys(draft, preset_executes(host->preset), keys, len, now);
     if (draft->state == DRAFT_KNOWN && tty_hides(&host->terminal->tty))

@@ -6,6 +6,7 @@
  *     delivery.c  messages that wait to be typed; stored.c: those on disk
  *     send.c      the request `send`
  *     tty.h       the pseudo-terminal
+ *     teller.h    what a program tells of itself
  *
  * What the agent prints goes to the pane, to its log and to the watcher, which derives the state
  * from it. Keys go from the pane to the agent, except while a message is typed.
@@ -66,6 +67,7 @@ struct terminal {
     size_t draft_screens; /* watcher.screens when the draft was typed */
     struct str aside; /* what a person had typed, taken off the line for a message */
     struct delivery delivery;
+    struct teller *teller; /* of a program that tells what it does (teller.h); NULL */
 };
 
 /* ---- relay.c */

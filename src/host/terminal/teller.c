@@ -1,0 +1,492 @@
+/*
+ * An event names a fact by the preset's table; what came with it is parsed by protocol/hook.h.
+ * A prompt begins a turn, what ends it ends the turn, and the state follows. Only the process that
+ * told first in this run is heard: a program of the same kind that the agent runs in turn, such as
+ * `claude -p`, inherits the hooks.
+ */
+
+#include "host/terminal/teller.h"
+#include "host/backend.h"
+#include "host/terminal/terminal.h"
+
+#include "base/time.h"
+#include "host/talk/doing.h"
+#include "host/talk/event.h"
+#include "host/talk/memory.h"
+#include "host/talk/parts.h"
+#include "host/talk/queue.h"
+#include "host/talk/said.h"
+#include "host/talk/turn.h"
+#include "host/talk/turns.h"
+#include "host/talk/usage.h"
+#include "os/machine.h"
+#include "protocol/host.h"
+#include "session/env.h"
+
+enum {
+    TYPED_MS = 3000, /* so soon behind a person's Enter, one prompt is the person's */
+    RESUMED_MS = 60000, /* a program that ends so soon, unheard, has not found its session */
+    WHY_MAX = 2000, /* bytes of the program's own words in an error */
+};
+
+/* ---- what talk asks of the agent */
+
+/* Nothing is asked by the queue: a message is typed, and the program tells of it. */
+static bool is_ready(const struct host *host)
+{
+    return host->child.phase == CHILD_RUNS;
+}
+
+static void show(struct host *host, const char *event, const char *text, size_t len)
+{
+    if (strcmp(event, "note") != 0 || host->child.phase == CHILD_RUNS)
+        return; /* the screen is the program's */
+    _cleanup_free_ char *words = mem_dupn(text, len);
+    pane_print(&host->pane, words);
+}
+
+static void do_nothing(struct host *host)
+{
+    (void)host;
+}
+
+static bool cannot(struct host *host)
+{
+    (void)host;
+    return false;
+}
+
+static enum agent_state unready(const struct host *host)
+{
+    return host->terminal->teller->state;
+}
+
+/* Returns what it asks on its screen, or how its turn has failed; "". */
+static const char *note(const struct host *host)
+{
+    const struct teller *teller = host->terminal->teller;
+
+    return host->child.phase != CHILD_RUNS ? ""
+           : teller->asks[0] != '\0'       ? teller->asks
+                                           : teller->trouble;
+}
+
+static int check_mode(const struct host *host, const char *mode, struct err *err)
+{
+    (void)mode;
+    return err_set(err, MAS_CONFLICT, "agent '%s' is on a terminal", host->agent->id);
+}
+
+/* The program has left its session when it tells of that. */
+static void leave(struct host *host, int64_t turn, bool cleared)
+{
+    (void)host;
+    (void)turn;
+    (void)cleared;
+}
+
+static const char *model(const struct host *host)
+{
+    return host->agent->model;
+}
+
+static int permit(struct host *host, size_t index, const struct word *option,
+                  const struct verdict *verdict, struct answered_permission *ret, struct err *err)
+{
+    (void)index;
+    (void)option;
+    (void)verdict;
+    (void)ret;
+    return err_set(err, MAS_CONFLICT, "agent '%s' is asked on its screen", host->agent->id);
+}
+
+static void refuse(struct host *host, const struct asked_permission *permission)
+{
+    (void)host;
+    (void)permission;
+}
+
+static bool is_at_rest(const struct host *host)
+{
+    return host->child.phase == CHILD_RUNS && !host->talk->turn.on;
+}
+
+static bool is_kept_awake(const struct host *host, struct str *why)
+{
+    (void)host;
+    str_add(why, "it is on a terminal");
+    return true;
+}
+
+static const struct talk_ops ops = {
+    .show = show,
+    .is_ready = is_ready,
+    .send = do_nothing,
+    .succeeds = do_nothing,
+    .cancel = cannot,
+    .model = model,
+    .permit = permit,
+    .refuse = refuse,
+    .unready = unready,
+    .note = note,
+    .check_mode = check_mode,
+    .cut_off = do_nothing,
+    .leave = leave,
+    .is_at_rest = is_at_rest,
+    .is_kept_awake = is_kept_awake,
+    .keep_session = teller_keep_session,
+    .forget_numbers = do_nothing,
+};
+
+/* ---- its life */
+
+void teller_open(struct host *host)
+{
+    struct teller *teller = mem_alloc(sizeof *teller);
+    struct err err = ERR_INIT;
+
+    teller->talk.ops = &ops;
+    if (machine_identity(&teller->machine, &err) == -1)
+        teller->machine = mem_dup(""); /* then it is told what was said, as on another machine */
+    host->terminal->teller = teller;
+    host->talk = &teller->talk;
+    parts_open(host);
+}
+
+static void drop_typed(struct teller *teller, size_t i)
+{
+    free(teller->typed[i].text);
+    teller->typed_count--;
+    memmove(&teller->typed[i], &teller->typed[i + 1],
+            (teller->typed_count - i) * sizeof teller->typed[0]);
+}
+
+void teller_close(struct host *host)
+{
+    struct teller *teller = host->terminal->teller;
+
+    if (teller == NULL)
+        return;
+    turn_end(host, HOST_END_STOPPED, 0, NULL);
+    parts_close(host);
+    while (teller->typed_count > 0)
+        drop_typed(teller, 0);
+    free(teller->talk.session);
+    free(teller->machine);
+    free(teller);
+    host->terminal->teller = NULL;
+}
+
+void teller_begins(struct host *host)
+{
+    struct teller *teller = host->terminal->teller;
+
+    teller->heard = false;
+    teller->process = (struct proc_id){.pid = 0};
+    teller->state = AGENT_STARTING;
+    teller->asks[0] = teller->trouble[0] = '\0';
+    while (teller->typed_count > 0)
+        drop_typed(teller, 0);
+}
+
+void teller_ended(struct host *host, const char *how, struct agent_end *ret)
+{
+    struct teller *teller = host->terminal->teller;
+    const struct child *child = &host->child;
+
+    turn_end(host, HOST_END_STOPPED, 0, how);
+    /* what it says of a session that it does not find is no event, and SessionEnd none of it */
+    if (teller->outcome != OUTCOME_RESUMED || teller->state != AGENT_STARTING || child->asked ||
+        child->exit_code <= 0 || time_monotonic_ms() - child->started > RESUMED_MS)
+        return;
+    teller->lost = true;
+    ret->early = true; /* it starts once more, with a new session */
+}
+
+/* ---- prompts */
+
+void teller_typed(struct host *host, const char *text, size_t len, const char *from)
+{
+    struct teller *teller = host->terminal->teller;
+
+    if (teller == NULL)
+        return;
+    if (teller->typed_count == TOLD_TYPED_MAX)
+        drop_typed(teller, 0);
+    struct typed *typed = &teller->typed[teller->typed_count++];
+    typed->text = mem_dupn(text, len);
+    (void)snprintf(typed->from, sizeof typed->from, "%s", from);
+}
+
+void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
+{
+    struct teller *teller = host->terminal->teller;
+
+    if (teller != NULL && memchr(keys, '\r', len) != NULL)
+        teller->entered = now;
+}
+
+static bool is_space(char c)
+{
+    return strchr(" \t\r\n", c) != NULL;
+}
+
+/* Returns true if both texts are the same but for blanks at their ends. */
+static bool is_same(const char *a, const char *b)
+{
+    size_t a_len = strlen(a), b_len = strlen(b);
+
+    while (a_len > 0 && is_space(a[0]))
+        a++, a_len--;
+    while (b_len > 0 && is_space(b[0]))
+        b++, b_len--;
+    while (a_len > 0 && is_space(a[a_len - 1]))
+        a_len--;
+    while (b_len > 0 && is_space(b[b_len - 1]))
+        b_len--;
+    return a_len == b_len && memcmp(a, b, a_len) == 0;
+}
+
+/* Finds out who has asked this: the sender of a message that the host has typed, or a person who
+ * has just typed. Returns NULL: nobody that the host knows of. */
+static const char *find_asker(struct host *host, const char *text, char buf[TEAM_WORD_MAX + 1])
+{
+    struct teller *teller = host->terminal->teller;
+    for (size_t i = 0; i < teller->typed_count; i++) {
+        if (!is_same(teller->typed[i].text, text))
+            continue;
+        (void)snprintf(buf, TEAM_WORD_MAX + 1, "%s", teller->typed[i].from);
+        drop_typed(teller, i);
+        return buf;
+    }
+    bool typed = teller->entered != 0 && time_monotonic_ms() - teller->entered <= TYPED_MS;
+    teller->entered = 0;
+    return typed ? "-" : NULL;
+}
+
+static void begin_turn(struct host *host, const char *text)
+{
+    struct teller *teller = host->terminal->teller;
+    char buf[TEAM_WORD_MAX + 1];
+    const char *from = find_asker(host, text, buf);
+    struct new_prompt prompt = {.text = text, .len = strlen(text), .from = from, .begins = true};
+    int64_t number = 0;
+    struct err err = ERR_INIT;
+
+    if (host->talk->turn.on) /* its end was not told */
+        turn_end(host, "end_turn", 0, NULL);
+    if (host->talk->session == NULL && teller->id[0] != '\0') {
+        host->talk->session = mem_dup(teller->id);
+        teller_keep_session(host, NULL);
+    }
+    if (from == NULL) {
+        memory_say(host, true, "the program says that it was asked: %.*s",
+                   (int)str_fit(text, WHY_MAX), text);
+        return;
+    }
+    if (queue_add(host, &prompt, &number, &err) == -1)
+        host_log(host, err.text);
+    else
+        turn_begin_told(host);
+}
+
+/* ---- the other facts */
+
+static char *describe_tool(const struct host *host, const struct hook_told *told)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    struct tool_words is = {.subject = NULL};
+    struct err err = ERR_INIT;
+    _cleanup_json_ struct json *update = NULL;
+    const char *cwd = env_get(host->env, "PWD");
+
+    json_put_all(&out, JO(NULL), JN("rawInput", told->input), JOE);
+    if (json_parse(text.data, text.len, HOOK_SIZE_MAX * 2, &update, &err) == 0)
+        tool_words_read(&is, update, NULL);
+    char *line =
+        tool_words_line(&is, told->tool != NULL ? told->tool : "a tool", cwd != NULL ? cwd : "/");
+    tool_words_free(&is);
+    return line;
+}
+
+static void tell_tool(struct host *host, const struct hook_told *told)
+{
+    if (told->tool_id == NULL || told->tool == NULL)
+        return;
+    struct tool_call *tool = said_know_tool(&host->talk->turn.tools, told->tool_id);
+    if (tool->number == 0)
+        said_close_text(host);
+    free(tool->title);
+    tool->title = describe_tool(host, told);
+    free(tool->status);
+    tool->status = mem_dup("completed");
+    said_tell_tool(host, tool, "");
+    code_changed(host);
+}
+
+static void tell_answer(struct host *host, const struct hook_told *told)
+{
+    if (told->answer != NULL && told->answer[0] != '\0')
+        said_text(host, ROLE_AGENT, told->answer, strlen(told->answer));
+    said_close_text(host);
+}
+
+static void fail_turn(struct host *host, const struct hook_told *told)
+{
+    struct teller *teller = host->terminal->teller;
+    const char *why = told->answer != NULL && told->answer[0] != '\0' ? told->answer
+                      : told->error != NULL                           ? told->error
+                                                                      : "no reason was given";
+    _cleanup_free_ char *words =
+        mem_printf("the agent tells of an error: %.*s", (int)str_fit(why, WHY_MAX), why);
+
+    (void)snprintf(teller->trouble, sizeof teller->trouble, "%.*s",
+                   (int)str_fit(words, sizeof teller->trouble - 1), words);
+    turn_end(host, HOST_END_FAILED, 0, words);
+}
+
+static void ask(struct host *host, const struct hook_told *told)
+{
+    struct teller *teller = host->terminal->teller;
+    _cleanup_free_ char *line = describe_tool(host, told);
+
+    (void)snprintf(teller->asks, sizeof teller->asks, "%.*s",
+                   (int)str_fit(line, sizeof teller->asks - 1), line);
+}
+
+static void take_fact(struct host *host, enum told_fact fact, const struct hook_told *told)
+{
+    static const enum agent_state states[TOLD_FACT_COUNT] = {
+        [TOLD_STARTS] = AGENT_IDLE,  [TOLD_PROMPT] = AGENT_WORKING, [TOLD_TOOL] = AGENT_WORKING,
+        [TOLD_ASKS] = AGENT_WAITING, [TOLD_DONE] = AGENT_IDLE,      [TOLD_FAILED] = AGENT_IDLE,
+        [TOLD_STOPPED] = AGENT_IDLE,
+    };
+    struct teller *teller = host->terminal->teller;
+
+    if (fact == TOLD_ENDS)
+        return; /* the process tells its end, and a session is not lost by it */
+    if (told->session != NULL)
+        teller_change_session(host, told->session, fact == TOLD_STARTS ? told->source : "resume");
+    teller->state = states[fact];
+    teller->asks[0] = '\0';
+    if (fact != TOLD_TOOL && fact != TOLD_ASKS)
+        teller->trouble[0] = '\0';
+    switch (fact) {
+    case TOLD_PROMPT:
+        begin_turn(host, told->prompt != NULL ? told->prompt : "");
+        break;
+    case TOLD_TOOL:
+        tell_tool(host, told);
+        break;
+    case TOLD_ASKS:
+        ask(host, told);
+        break;
+    case TOLD_DONE:
+        tell_answer(host, told);
+        turn_end(host, "end_turn", 0, NULL);
+        break;
+    case TOLD_FAILED:
+        fail_turn(host, told);
+        break;
+    case TOLD_STOPPED:
+        turn_end(host, "cancelled", 0, NULL);
+        break;
+    case TOLD_STARTS:
+    case TOLD_ENDS:
+    case TOLD_FACT_COUNT:
+    default:
+        break;
+    }
+    host->output_ms = teller->told_ms = time_epoch_ms();
+}
+
+/* ---- who tells */
+
+/* Returns the process that has run the hook: the nearest one above it that is no shell. */
+static bool find_teller(const struct proc_id *peer, struct proc_id *ret)
+{
+    static const char *const shells[] = {"sh", "dash", "bash", "zsh", "busybox", "fish"};
+    _cleanup_free_ struct proc_above *line = NULL;
+    size_t count = 0;
+
+    if (proc_lineage(peer, &line, &count) == -1)
+        return false;
+    for (size_t i = 1; i < count; i++) {
+        bool is_shell = false;
+        for (size_t k = 0; k < ARRAY_LEN(shells) && !is_shell; k++)
+            is_shell = strcmp(line[i].name, shells[k]) == 0;
+        if (!is_shell)
+            return proc_identify(line[i].pid, ret);
+    }
+    return false;
+}
+
+/* Returns true if the agent's program itself tells. */
+static bool is_heard(struct host *host, const struct proc_id *peer)
+{
+    struct teller *teller = host->terminal->teller;
+    struct proc_id process = {.pid = 0};
+    struct err err = ERR_INIT;
+
+    if (host->child.phase != CHILD_RUNS || peer_check_own(host, peer->pid, &err) == -1 ||
+        !find_teller(peer, &process))
+        return false;
+    if (teller->process.pid == 0)
+        teller->process = process;
+    return process.pid == teller->process.pid && process.start == teller->process.start;
+}
+
+void teller_event(struct host *host, const struct proc_id *peer, const struct frame *frame)
+{
+    const char *event = json_get_text(frame->head, "event");
+    const char *name = event != NULL && host->terminal->teller != NULL
+                           ? kv_get(&host->preset->told.events, event)
+                           : NULL;
+    struct err err = ERR_INIT;
+    _cleanup_hook_ struct hook_told told = {.json = NULL};
+
+    if (name == NULL || !is_heard(host, peer))
+        return;
+    if (frame->body != NULL && frame->body_len > 0 &&
+        hook_parse(frame->body, frame->body_len, &told, &err) == -1) {
+        _cleanup_free_ char *words = mem_printf("cannot read what its program told: %s", err.text);
+        host_log(host, words);
+    }
+    host->terminal->teller->heard = true;
+    take_fact(host, (enum told_fact)value_word(told_facts, name), &told);
+}
+
+/* ---- its state */
+
+enum agent_state teller_state(const struct host *host, enum agent_state seen)
+{
+    const struct teller *teller = host->terminal->teller;
+
+    return teller == NULL || !teller->heard ? seen : teller->state;
+}
+
+void teller_fill_status(const struct host *host, struct agent_status *ret)
+{
+    ret->tells = true;
+    ret->continuity = (char *)(uintptr_t)store_outcome_name(host->terminal->teller->outcome);
+    doing_fill(host, ret);
+}
+
+bool teller_asks(const struct host *host)
+{
+    const struct teller *teller = host->terminal->teller;
+
+    return teller != NULL && teller->asks[0] != '\0';
+}
+
+int64_t teller_tick(struct host *host, int64_t now)
+{
+    if (host->terminal->teller == NULL || host->disk.paused)
+        return -1;
+    bool rests = false;
+    int64_t next = teller_look(host, now, &rests);
+    if (rests) /* a person has stopped the turn, or refused what was asked */
+        take_fact(host, TOLD_STOPPED, &(struct hook_told){.json = NULL});
+    return time_sooner(next, usage_tick(host, now));
+}

@@ -1,0 +1,83 @@
+/*
+ * A program on a terminal that tells what it does: its preset has told.event.NAME. What it tells
+ * feeds the same conversation as an ACP agent's (host/talk/): the turns, what is said, the history.
+ *
+ *     teller.c          what is told becomes turns, words, and the state
+ *     teller_session.c  the session of the program: which one it is started with
+ *     teller_files.c    what it keeps in files, and the state that it writes there
+ *     teller_hooks.c    the settings by which the program runs mas-told
+ *
+ * What is told only describes. It answers nothing and raises no right, and a prompt counts as a
+ * person's or an agent's only if the host has typed it, or a person has just pressed Enter.
+ */
+#pragma once
+
+#include "host/backend.h"
+#include "host/talk/talk.h"
+#include "protocol/hook.h"
+
+enum { TOLD_TYPED_MAX = 8, TOLD_ASKS_MAX = 512 };
+
+struct teller {
+    struct talk talk; /* host->talk */
+    char *machine;
+    /* The session that the program was started with, or has told; "" not known yet. It is recorded
+     * as the agent's (talk.session) with its first prompt: then the program keeps it. */
+    char id[HOOK_ID_MAX + 1];
+    enum store_outcome outcome; /* of the newest start */
+    bool lost; /* the session could not go on: the next start begins a new one */
+    bool heard; /* something was told in this run */
+    struct proc_id process; /* which tells; pid 0: not known yet */
+    enum agent_state state; /* by what was told last */
+    int64_t told_ms; /* when something was told last; epoch */
+    int64_t look_at; /* when to look at its file of the state; monotonic */
+    char asks[TOLD_ASKS_MAX]; /* what it asks; "" nothing */
+    char trouble[TOLD_ASKS_MAX]; /* how the newest turn has failed; "" */
+    struct typed { /* messages that the host has typed, the newest last */
+        char *text;
+        char from[TEAM_WORD_MAX + 1];
+    } typed[TOLD_TYPED_MAX];
+    size_t typed_count;
+    int64_t entered; /* when a person pressed Enter, and no prompt has come since; 0 */
+};
+
+/* ---- teller.c */
+void teller_open(struct host *host);
+void teller_close(struct host *host);
+/* The run begins, or has ended. */
+void teller_begins(struct host *host);
+void teller_ended(struct host *host, const char *how, struct agent_end *ret);
+/* A process of the agent has told something: backend.told. */
+void teller_event(struct host *host, const struct proc_id *peer, const struct frame *frame);
+/* The host has typed a message with its Enter. */
+void teller_typed(struct host *host, const char *text, size_t len, const char *from);
+/* The state by what was told, as long as something was; else `seen`, which the screen says. */
+/* A person types in the pane. */
+void teller_keys(struct host *host, const char *keys, size_t len, int64_t now);
+/* Fills in the conversation, and what it asks. *ret points into the host. */
+void teller_fill_status(const struct host *host, struct agent_status *ret);
+enum agent_state teller_state(const struct host *host, enum agent_state seen);
+/* Returns true if it has told that it asks something. */
+bool teller_asks(const struct host *host);
+int64_t teller_tick(struct host *host, int64_t now);
+
+/* ---- teller_files.c */
+/* Returns the paths of what the program keeps by these patterns, below the agent's home behind its
+ * wall and below the user's; NULL: nothing. The caller releases the vector. */
+char **teller_find_files(const struct host *host, char *const *patterns, const char *id);
+/* Looks, if it is time, whether the program says that it rests, while a turn is on by what it has
+ * told: not every end is told. Returns when to look again. */
+int64_t teller_look(struct host *host, int64_t now, bool *ret_rests);
+
+/* ---- teller_session.c */
+/* Chooses the session of the next run. Appends the words that name it to the command, and what was
+ * said before to `history` if the program does not know it. */
+void teller_choose_session(struct host *host, char ***argv, struct str *history);
+/* The program has another session than it was started with. */
+void teller_change_session(struct host *host, const char *id, const char *source);
+/* Records that the session is the agent's. */
+void teller_keep_session(struct host *host, const char *note);
+
+/* ---- teller_hooks.c */
+/* Writes the settings into run/<agent>.role/told/, and appends the words that name them. */
+int teller_write_hooks(struct host *host, char ***argv, struct err *err);

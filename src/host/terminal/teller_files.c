@@ -1,0 +1,102 @@
+/*
+ * Files that the program itself writes, in a home that the agent may write: they are looked for by
+ * name, opened without following a link and without blocking, and believed about this agent alone.
+ *
+ * The file of the state is an object with the members `sessionId`, `status`, of which "idle"
+ * counts, and `statusUpdatedAt`, ms since 1970. Claude Code 2.1.332 writes one, sessions/PID.json,
+ * at each change, also at those that no hook tells: a turn that was stopped, a refusal.
+ */
+#include "base/json.h"
+#include "base/time.h"
+#include "host/expand.h"
+#include "host/terminal/teller.h"
+#include "host/terminal/terminal.h"
+#include "os/file.h"
+#include "session/env.h"
+#include "store/workspace.h"
+
+#include <glob.h>
+
+enum {
+    LOOK_MS = 200,
+    STATE_MAX = 64 * 1024, /* bytes of the file */
+    FILES_MAX = 64, /* of one pattern */
+};
+
+/* Appends the files that match a pattern below a directory, which may have any characters. */
+static void add_matches(const char *dir, const char *pattern, char ***to)
+{
+    _cleanup_str_ struct str path = STR_INIT;
+    glob_t found = {.gl_pathc = 0};
+    struct stat st;
+
+    for (const char *c = dir; *c != '\0'; c++) {
+        if (strchr("*?[]\\", *c) != NULL)
+            str_addc(&path, '\\');
+        str_addc(&path, *c);
+    }
+    str_addf(&path, "/%s", pattern);
+    if (glob(path.data, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc && i < FILES_MAX; i++)
+            if (lstat(found.gl_pathv[i], &st) == 0 && S_ISREG(st.st_mode))
+                strv_push(to, found.gl_pathv[i]);
+    globfree(&found);
+}
+
+char **teller_find_files(const struct host *host, char *const *patterns, const char *id)
+{
+    const struct expand_value values[] = {{"id", id}};
+    _cleanup_free_ char *part = mem_printf(WORKSPACE_HOME "/%s", host->agent->id);
+    _cleanup_free_ char *own = workspace_path(&host->root, host->session.id, part);
+    const char *home = env_get(host->env, "HOME");
+    char **found = NULL;
+
+    for (; patterns != NULL && *patterns != NULL; patterns++) {
+        _cleanup_free_ char *path = expand_text(values, ARRAY_LEN(values), *patterns, NULL);
+        if (path[0] != '$') {
+            add_matches(own, path, &found);
+            if (home != NULL && home[0] == '/')
+                add_matches(home, path, &found);
+            continue;
+        }
+        size_t len = strcspn(path + 1, "/"); /* below what a variable says */
+        _cleanup_free_ char *name = mem_dupn(path + 1, len);
+        const char *dir = env_get(host->env, name);
+        if (dir != NULL && dir[0] == '/' && path[1 + len] == '/')
+            add_matches(dir, path + 2 + len, &found);
+    }
+    return found;
+}
+
+/* Returns true if this file says that the session rests, since something was told last. */
+static bool says_idle(const struct teller *teller, const char *path)
+{
+    _cleanup_free_ char *text = NULL;
+    _cleanup_json_ struct json *json = NULL;
+    struct err err = ERR_INIT;
+    size_t len = 0;
+
+    if (file_read(AT_FDCWD, path, STATE_MAX, &text, &len, &err) == -1 ||
+        json_parse(text, len, STATE_MAX, &json, &err) == -1) /* it may be half written */
+        return false;
+    return strcmp(json_get_text_or(json, "sessionId", ""), teller->id) == 0 &&
+           strcmp(json_get_text_or(json, "status", ""), "idle") == 0 &&
+           json_int(json_get(json, "statusUpdatedAt"), 0) > teller->told_ms;
+}
+
+int64_t teller_look(struct host *host, int64_t now, bool *ret_rests)
+{
+    struct teller *teller = host->terminal->teller;
+
+    *ret_rests = false;
+    if (!teller->heard || (teller->state != AGENT_WORKING && teller->state != AGENT_WAITING) ||
+        host->preset->told.state == NULL)
+        return -1;
+    if (now < teller->look_at)
+        return teller->look_at;
+    teller->look_at = now + LOOK_MS;
+    _cleanup_strv_ char **files = teller_find_files(host, host->preset->told.state, teller->id);
+    for (char **file = files; file != NULL && *file != NULL && !*ret_rests; file++)
+        *ret_rests = says_idle(teller, *file);
+    return teller->look_at;
+}

@@ -1,0 +1,179 @@
+/*
+ * The id of the program's session is recorded in memory.db with the first prompt, because only then
+ * the program keeps the session. A start continues the recorded one, if the program still has it;
+ * otherwise it begins a new one, and is told what was said before, as an ACP agent is.
+ */
+
+#include "base/id.h"
+#include "base/json.h"
+#include "host/expand.h"
+#include "host/talk/clear.h"
+#include "host/talk/memory.h"
+#include "host/talk/queue.h"
+#include "host/terminal/teller.h"
+#include "host/terminal/terminal.h"
+#include "memory/starts.h"
+#include "session/env.h"
+#include "store/workspace.h"
+
+static struct store_home home_of(const struct host *host)
+{
+    const char *directory = env_get(host->env, "PWD");
+
+    return (struct store_home){.directory = directory != NULL ? directory : "/",
+                               .machine = host->terminal->teller->machine};
+}
+
+/* Returns true if the program has the session, or its preset does not say where it would. */
+static bool is_kept(const struct host *host, const char *id)
+{
+    _cleanup_strv_ char **found = teller_find_files(host, host->preset->told.kept, id);
+
+    return host->preset->told.kept == NULL || found != NULL;
+}
+
+/* ---- a start */
+
+/* Finds the session that goes on. Returns false if there is none, with *ret_why, which the caller
+ * frees, if there was one. */
+static bool find_session(struct host *host, char **ret_why)
+{
+    struct teller *teller = host->terminal->teller;
+    const struct conversation_memory *memory = &host->talk->memory;
+    const struct store_home home = home_of(host);
+    _cleanup_free_ char *id = NULL;
+    const char *why = NULL;
+    struct err err = ERR_INIT;
+
+    if (memory->store == NULL)
+        (void)memory_need(host, &err);
+    if (memory->store == NULL || host->preset->told.resume[0] == '\0')
+        return false;
+    (void)memory_kept(
+        host, store_last_session(memory->store, memory->place.query, &home, &id, &why, &err), &err);
+    if (id == NULL || strlen(id) > HOOK_ID_MAX) {
+        *ret_why = mem_dup(why);
+        return false;
+    }
+    if (teller->lost)
+        why = "the program could not continue it";
+    else if (!is_kept(host, id))
+        why = "the program has it no more";
+    if (why != NULL) {
+        *ret_why = mem_printf("session %s was not resumed: %s", id, why);
+        return false;
+    }
+    (void)snprintf(teller->id, sizeof teller->id, "%s", id);
+    return true;
+}
+
+/* Makes a new session, with an id if the program takes one. */
+static void make_session(struct host *host, struct str *history)
+{
+    struct teller *teller = host->terminal->teller;
+    const struct conversation_memory *memory = &host->talk->memory;
+    const struct store_budget budget = memory_budget(host);
+    char id[ID_TEXT];
+    struct err err = ERR_INIT;
+
+    teller->id[0] = '\0';
+    if (host->preset->told.begin[0] != '\0' && id_make(id, &err) == 0)
+        (void)snprintf(teller->id, sizeof teller->id, "%s", id);
+    if (memory->store != NULL)
+        (void)memory_kept(host,
+                          store_injection(memory->store, memory->place.query,
+                                          queue_first_number(host->talk), &budget, history, &err),
+                          &err);
+}
+
+static void say_outcome(struct host *host, const char *why)
+{
+    struct teller *teller = host->terminal->teller;
+    _cleanup_free_ char *words =
+        mem_printf("conversation %s%s%s", store_outcome_name(teller->outcome),
+                   why != NULL ? ": " : "", why != NULL ? why : "");
+
+    starts_count(&host->root, teller->outcome);
+    host_log(host, words);
+    if (why != NULL)
+        memory_say(host, true, "%s", words);
+}
+
+void teller_choose_session(struct host *host, char ***argv, struct str *history)
+{
+    struct teller *teller = host->terminal->teller;
+    const struct preset_told *told = &host->preset->told;
+    _cleanup_free_ char *why = NULL;
+    bool goes_on = find_session(host, &why);
+
+    if (!goes_on)
+        make_session(host, history);
+    teller->outcome = goes_on            ? OUTCOME_RESUMED
+                      : history->len > 0 ? OUTCOME_INJECTED
+                                         : OUTCOME_FRESH;
+    teller->lost = false;
+    free(host->talk->session);
+    host->talk->session = goes_on ? mem_dup(teller->id) : NULL;
+    say_outcome(host, why);
+    const struct expand_value values[] = {{"id", teller->id}};
+    if (teller->id[0] != '\0')
+        expand_words(values, ARRAY_LEN(values), goes_on ? told->resume : told->begin, argv);
+}
+
+/* ---- while it runs */
+
+static int write_session(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    const struct store_agent_session session = {
+        .id = write->text[0],
+        .home = {.directory = write->text[1], .machine = write->text[2]},
+        .program = write->text[3],
+        .outcome = (enum store_outcome)write->n[1],
+        .note = write->text[4],
+    };
+
+    return store_agent_session(store, write->n[0], &session, err);
+}
+
+void teller_keep_session(struct host *host, const char *note)
+{
+    const struct teller *teller = host->terminal->teller;
+    const struct store_home home = home_of(host);
+    struct err err = ERR_INIT;
+
+    if (host->talk->session == NULL)
+        return;
+    const struct unwritten_write write = {
+        .run = write_session,
+        .n = {host->talk->memory.place.query, teller->outcome},
+        .text = {host->talk->session, home.directory, home.machine, host->preset->name, note},
+        .len = strlen(host->talk->session),
+    };
+    (void)unwritten_write(host, host->talk->memory.store, &write, &err);
+    if (err.code != MAS_OK)
+        host_log(host, err.text);
+}
+
+void teller_change_session(struct host *host, const char *id, const char *source)
+{
+    static const struct clear_options options = {.reason = "clear", .from = "-"};
+    struct teller *teller = host->terminal->teller;
+    bool was_known = teller->id[0] != '\0';
+    struct err err = ERR_INIT;
+    int64_t then = 0;
+
+    if (strcmp(id, teller->id) == 0)
+        return;
+    (void)snprintf(teller->id, sizeof teller->id, "%s", id);
+    free(host->talk->session);
+    host->talk->session = NULL; /* it is recorded with its first prompt */
+    if (!was_known)
+        return;
+    teller->outcome =
+        source != NULL && strcmp(source, "resume") == 0 ? OUTCOME_RESUMED : OUTCOME_FRESH;
+    bool clears = source == NULL || strcmp(source, "clear") == 0 || strcmp(source, "new") == 0;
+    if (!clears)
+        memory_say(host, true, "a person has gone to another session of the program (%s)", source);
+    else if (clear_context(host, &options, &then, &err) == -1)
+        host_log(host, err.text);
+}

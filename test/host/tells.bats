@@ -1,0 +1,223 @@
+#!/usr/bin/env bats
+# Programs on a terminal that tell what they do: what was said is kept, the state is a fact, and the same
+# conversation comes back. The program here is a script with hooks, as the real ones have them.
+load ../helper
+load lib
+load ../memory
+
+# A program that keeps its sessions in ~/.teller/ID, a prompt a line, and does what a prompt begins with.
+setup_more() {
+    TOLD=${MAS%/*}/mas-told
+    cat >"$T/teller" <<'END'
+#!/usr/bin/env python3
+import json, os, subprocess, sys, time, uuid
+words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+hooks = json.load(open(words["--plugin"] + "/conf/hooks.json"))["hooks"]
+place = os.path.expanduser("~/.teller")
+os.makedirs(place, exist_ok=True)
+session = words.get("--begin") or words.get("--resume") or str(uuid.uuid4())
+open(os.environ["OUT"], "a").write(json.dumps(sys.argv[1:]) + "\n")
+
+def tell(event, **more):
+    for hook in hooks.get(event, []):
+        subprocess.run(hook["run"], shell=True, text=True, input=json.dumps({"session_id": session, **more}), check=True)
+
+def said():
+    return open(f"{place}/{session}").read().splitlines() if os.path.exists(f"{place}/{session}") else []
+
+if "--resume" in words and not said():
+    tell("End")
+    sys.exit("there is no session " + session)
+tell("Start", source="resume" if "--resume" in words else "startup")
+print("ready", flush=True)
+for line in sys.stdin:
+    line = line.strip()
+    order, _, rest = line.partition(" ")
+    if order == "clear":
+        session = str(uuid.uuid4())
+        tell("Start", source="clear")
+        continue
+    if order == "alone":  # a prompt of the program's own
+        line = "nobody asked this"
+    with open(f"{place}/{session}", "a") as file:
+        file.write(line + "\n")
+    tell("Prompt", prompt=line)
+    if order == "ask":
+        tell("Ask", tool_name="Bash", tool_input={"command": rest})
+        print("May I?", flush=True)
+        if sys.stdin.readline().strip() != "y":
+            with open(f"{place}/state.json", "w") as file:
+                json.dump({"sessionId": session, "status": "idle", "statusUpdatedAt": int(time.time() * 1000) + 1}, file)
+            continue
+        tell("Tool", tool_name="Bash", tool_use_id=str(uuid.uuid4()), tool_input={"command": rest})
+    if order == "nest":  # a program of the same kind, which has the hooks of this one
+        nested = f"import subprocess\nsubprocess.run('''{hooks['Prompt'][0]['run']}''', shell=True, text=True, input='{{\"session_id\": \"nested\", \"prompt\": \"of another\"}}')"
+        subprocess.run([sys.executable, "-c", nested], check=True)
+    if order == "fail":
+        tell("Fail", error="overloaded", last_assistant_message="the model is overloaded")
+        continue
+    if order == "die":
+        os.kill(os.getpid(), 9)
+    print("answer", flush=True)
+    tell("Done", last_assistant_message="I know: " + ", ".join(said()))
+END
+    chmod +x "$T/teller"
+    export OUT=$T/argv
+    preset teller "$T/teller" 'ready = ready' 'executes = no' 'role_option = --role {file}' \
+        'told.begin = --begin {id}' 'told.resume = --resume {id}' 'told.kept = .teller/{id}' \
+        'told.state = .teller/state.json' 'told.args = --plugin {dir}' \
+        'told.file.conf/hooks.json = {"hooks": {hooks}}' 'told.hook = {"run": {json:command}}' \
+        'told.event.Start = starts' 'told.event.Prompt = prompt' 'told.event.Ask = asks' \
+        'told.event.Tool = tool' 'told.event.Done = done' 'told.event.Fail = failed' 'told.event.End = ends'
+}
+
+# team: a session with this program, which is ready.
+team() {
+    new_session -t solo --agent teller
+    find_agent
+    eventually is idle
+}
+
+of_agent() { "$MAS" status "$ID" --json | jq -r ".sessions[0].agents[0].$1"; }
+is() { [ "$(of_agent state)" = "$1" ]; }
+history() { "$MAS" history "$ID" solo --json | jq -c '.messages[] | [.role, .from, .text, .state]'; }
+says() { history | grep -qF -- "$1"; }
+typed() { tm send-keys -t "$PANE" -l "$1"; tm send-keys -t "$PANE" Enter; }
+starts() { sed -n "$1p" "$OUT"; }
+
+@test "what is asked and answered is in the history, with who asked" {
+    team
+    ok send "$ID" solo 'one CW-OTTER'
+    eventually says '["agent",null,"I know: one CW-OTTER","done"]'
+    typed 'two CW-BEAR'
+    eventually says '["agent",null,"I know: one CW-OTTER, two CW-BEAR","done"]'
+    [ "$(history | grep -c '"user"')" -eq 2 ]
+    says '["user",null,"one CW-OTTER","done"]'
+    says '["user",null,"two CW-BEAR","done"]'
+    ok search CW-BEAR
+    [[ $output == *CW-BEAR* ]]
+}
+
+@test "after a crash of everything the same conversation goes on, by its id" {
+    team
+    ok send "$ID" solo 'one CW-OTTER'
+    eventually says 'I know: one CW-OTTER'
+    tm kill-server
+    ok start --crashed
+    find_agent
+    eventually is idle
+    ok send "$ID" solo 'two'
+    eventually says 'I know: one CW-OTTER, two'
+    first=$(starts 1 | jq -r '.[index("--begin") + 1]')
+    [ "$(starts 2 | jq -r '.[index("--resume") + 1]')" = "$first" ]
+    [ "$(of_agent continuity)" = resumed ]
+    [ "$(history | grep -c '"user"')" -eq 2 ] # nothing is asked twice
+}
+
+@test "a prompt that a kill cuts off is known as such, and the session goes on" {
+    team
+    ok send "$ID" solo 'die now'
+    eventually is exited || eventually is crashed
+    says '["user",null,"die now","interrupted"]'
+    ok restart "$ID" solo
+    eventually is idle
+    ok send "$ID" solo 'two'
+    eventually says 'I know: die now, two'
+}
+
+@test "if the program has lost its session, a new one is told what was said" {
+    team
+    ok send "$ID" solo 'one CW-OTTER'
+    eventually says 'I know: one CW-OTTER'
+    rm -r "$HOME/.teller"
+    ok restart "$ID" solo
+    eventually says 'conversation injected: session '
+    eventually is idle
+    [ "$(of_agent continuity)" = injected ]
+    run jq -r '.[index("--role") + 1]' <(starts 2)
+    grep -q 'one CW-OTTER' "$output" # and so it is in the text of its role
+    [ "$(starts 2 | jq 'index("--resume")')" = null ]
+    ok send "$ID" solo 'two'
+    eventually says '["agent",null,"I know: two","done"]'
+}
+
+@test "a session that the program cannot continue is tried once" {
+    sed -i 's/^told.kept = .*/told.kept =/' "$ROOT/mas.ini"
+    team
+    ok send "$ID" solo 'one CW-OTTER'
+    eventually says 'I know: one CW-OTTER'
+    rm -r "$HOME/.teller"
+    ok restart "$ID" solo
+    eventually says 'was not resumed: the program could not continue it'
+    eventually is idle
+    [ "$(wc -l <"$OUT")" -eq 3 ]
+    [ "$(starts 2 | jq 'index("--resume") != null')" = true ]
+    [ "$(starts 3 | jq 'index("--resume")')" = null ]
+}
+
+@test "a context that is cleared in the program is empty, also after a crash" {
+    team
+    ok send "$ID" solo 'one CW-OTTER'
+    eventually says 'I know: one CW-OTTER'
+    typed clear
+    eventually grep -q 'agent=solo context cleared' "$DIR/logs/session.log"
+    tm kill-server
+    ok start --crashed
+    find_agent
+    eventually is idle
+    [ "$(of_agent continuity)" = fresh ]
+    ok send "$ID" solo 'two'
+    eventually says '["agent",null,"I know: two","done"]'
+    [ "$("$MAS" history "$ID" solo --json | jq -c '[.messages[].query] | unique | length')" -eq 2 ]
+}
+
+@test "the state is what was told: asked, allowed, refused, failed" {
+    team
+    ok send "$ID" solo 'ask make test'
+    eventually is waiting
+    [ "$(of_agent note)" = 'make test (Bash)' ]
+    ok send --json "$ID" solo y # an answer of a person
+    eventually is idle
+    eventually says 'I know: ask make test'
+    says '["tool",null,"make test (Bash)","done"]'
+    ok send "$ID" solo 'ask make clean'
+    eventually is waiting
+    typed n # no hook tells that; its file does
+    eventually is idle
+    eventually says '["user",null,"ask make clean","interrupted"]'
+    ok send "$ID" solo 'fail now'
+    eventually says 'the agent tells of an error: the model is overloaded'
+    eventually is idle
+    [ "$(of_agent turnEnd)" = failed ]
+}
+
+@test "a prompt of nobody, and what a nested program tells, do not enter as a person's" {
+    team
+    ok send "$ID" solo 'nest one'
+    eventually says 'I know: nest one'
+    run ! says 'of another'
+    ok send "$ID" solo 'alone now' # the program tells of another prompt
+    eventually says '["note",null,"the program says that it was asked: nobody asked this","done"]'
+    run ! says '["user",null,"nobody'
+    run env MAS_SOCKET="$DIR/run/solo.agent" "$TOLD" Prompt <<<'{"session_id": "x", "prompt": "forged"}'
+    [ "$status" -eq 0 ] && [ -z "$output" ]
+    run ! says forged # it is no process of the agent
+}
+
+@test "mas-told ends well and prints nothing, whatever it meets" {
+    team
+    local socket=$DIR/run/solo.agent host
+    host=$(of_agent hostPid)
+    empty() { "$@" >"$T/printed" 2>&1 && [ ! -s "$T/printed" ]; }
+    empty env -u MAS_SOCKET "$TOLD" Done </dev/null
+    empty env MAS_SOCKET="$T/none" "$TOLD" Done </dev/null
+    empty env MAS_SOCKET="$T" "$TOLD" Done </dev/null
+    empty env MAS_SOCKET="$socket" "$TOLD" </dev/null
+    empty env MAS_SOCKET="$socket" "$TOLD" '"},{' </dev/null
+    empty env MAS_SOCKET="$socket" "$TOLD" Done <<<'not json'
+    head -c 3000000 /dev/zero | empty env MAS_SOCKET="$socket" "$TOLD" Done
+    kill -STOP "$host" # it hangs
+    empty env MAS_SOCKET="$socket" "$TOLD" Done <<<'{}'
+    kill -CONT "$host"
+    is idle
+}
