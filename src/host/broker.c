@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "os/path.h"
 #include "os/sock.h"
+#include "protocol/hook.h"
 #include "session/env.h"
 #include "store/workspace.h"
 
@@ -241,8 +242,8 @@ static bool hear(struct host *host, struct broker_arrival *arrival)
         return n == 0 || (errno != EAGAIN && errno != EINTR);
     frames_feed(&arrival->frames, chunk, (size_t)n);
     int rc = frames_next(&arrival->frames, &frame, &err);
-    if (rc == 0)
-        return false;
+    if (rc == 0) /* of what is longer than a hook tells, nobody waits for the rest */
+        return arrival->frames.in.len > HOOK_SIZE_MAX + FRAME_HEAD_MAX;
     if (rc == 1) {
         if (host->backend->told != NULL)
             host->backend->told(host, &arrival->peer, &frame);

@@ -135,16 +135,16 @@ static bool is_inside(pid_t pid)
     return found;
 }
 
-/* The program on a terminal knows what was said only as long as it runs. With "all", the request is
- * for those agents of a team that can sleep. */
+/* The screen of a program on a terminal is there only as long as it runs. With "all", the request
+ * is for those agents of a team that can sleep. */
 static int do_not_sleep(struct host *host, struct client *client, const struct frame *frame,
                         struct err *err)
 {
     if (json_bool(json_get(frame->head, "all"), false))
         return do_status(host, client, frame, err);
     (void)err_set(err, MAS_CONFLICT,
-                  "cannot put agent '%s' to sleep: it runs on a terminal, and could not take up "
-                  "its conversation again",
+                  "cannot put agent '%s' to sleep: it runs on a terminal, which would be empty "
+                  "then",
                   host->agent->id);
     return err_hint(err, "to end it, stop its session: mas stop %s",
                     session_label(&host->root, host->session.id).text);

@@ -314,7 +314,8 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     members_guess(members, object, &status);
     members_guess(acp_members, object, &status);
     status.acp = strcmp(json_get_text_or(object, "protocol", ""), "acp") == 0;
-    status.tells = strcmp(json_get_text_or(object, "states", ""), "told") == 0;
+    status.tells =
+        strcmp(json_get_text_or(object, "states", status.acp ? "told" : ""), "told") == 0;
     code_figures_parse(json_get(object, "code"), &status.code);
     agent_resources_parse(json_get(object, "resources"), &status.resources);
     wall_report_parse(json_get(object, "wall"), &status.wall);

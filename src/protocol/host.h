@@ -117,7 +117,7 @@
  *                 -> conversation, state: "starting" until the agent has a session for it; its mode
  *                 and options come as events before another state does
  *
- * The host of a terminal program refuses all of these except `send`, `wake`, `look` and `seen` with
+ * The host of a terminal program refuses those that are about a conversation with
  * MAS_CONFLICT ("cannot ask agent '11': it is not an ACP agent") and a hint to use `mas send`.
  *
  * Events: {"event":NAME,...}. `mas ask --json` prints each on a line, the body as "text".

@@ -1,5 +1,6 @@
 /*
- * Shared by the files that start and end a session; for life*.c only.
+ * Shared by the files that start and end a session, make one of an archive or a move, or find what
+ * was left: life*.c, archive*.c, arrive.c, leave.c, migrate.c and retention.c.
  */
 #pragma once
 

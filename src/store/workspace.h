@@ -11,9 +11,9 @@
  *     home/<agent>/.tmp      the agent: its /tmp behind a wall, which mas does not believe; its host
  *                            empties it, under the host's lock
  *     run/env                launch_write_env(), under a lock on the file itself
- *     run/<agent>.limit      the agent's host (acp/limit.c), under the host's lock: which prompt the
+ *     run/<agent>.limit      the agent's host (talk/limit.c), under the host's lock: which prompt the
  *                            provider refused, how often, until when, and whether it was sent since
- *     run/<agent>.asleep     the agent's host (acp/sleep.c), under the host's lock
+ *     run/<agent>.asleep     the agent's host (talk/sleep.c), under the host's lock
  *     run/.turns/            nobody: each file is a lock (store/turn_slots.h)
  *     logs/session.log       workspace_log(), under the session's lock
  *     a project number       of the directory, and its limit in the file system's quotas:

@@ -28,6 +28,10 @@ static void end_in_time(void)
 {
     const struct itimerval timer = {.it_value = {.tv_usec = MOST_MS * 1000L}};
 
+    sigset_t none;
+
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL); /* the program may have blocked SIGALRM */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGALRM, give_up);
     (void)setitimer(ITIMER_REAL, &timer, NULL);

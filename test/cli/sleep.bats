@@ -20,7 +20,7 @@ load ../acp/lib
     ok sleep -q "$ID"
     [ -z "$output" ]
     fails 4 sleep "$ID" lead
-    [[ $stderr == "mas: cannot put agent 'lead' to sleep: it runs on a terminal, and could not take up its conversation again"*"to end it, stop its session: mas stop "* ]]
+    [[ $stderr == "mas: cannot put agent 'lead' to sleep: it runs on a terminal, which would be empty then"*"to end it, stop its session: mas stop "* ]]
     grep -q 'sleep agent=reviewer' "$DIR/logs/session.log"
 }
 

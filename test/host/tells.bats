@@ -53,6 +53,12 @@ for line in sys.stdin:
     if order == "nest":  # a program of the same kind, which has the hooks of this one
         nested = f"import subprocess\nsubprocess.run('''{hooks['Prompt'][0]['run']}''', shell=True, text=True, input='{{\"session_id\": \"nested\", \"prompt\": \"of another\"}}')"
         subprocess.run([sys.executable, "-c", nested], check=True)
+    if order == "work":
+        while not os.path.exists(rest):
+            time.sleep(0.02)
+    if order == "forge":  # a command of the agent claims that a person has cleared the context
+        start = hooks["Start"][0]["run"]
+        subprocess.run(["sh", "-c", start], text=True, input=json.dumps({"session_id": "forged", "source": "clear"}))
     if order == "fail":
         tell("Fail", error="overloaded", last_assistant_message="the model is overloaded")
         continue
@@ -60,6 +66,8 @@ for line in sys.stdin:
         os.kill(os.getpid(), 9)
     print("answer", flush=True)
     tell("Done", last_assistant_message="I know: " + ", ".join(said()))
+    if order == "late":
+        tell("Tool", tool_name="Bash", tool_use_id="late", tool_input={"command": "late"})
 END
     chmod +x "$T/teller"
     export OUT=$T/argv
@@ -82,6 +90,7 @@ of_agent() { "$MAS" status "$ID" --json | jq -r ".sessions[0].agents[0].$1"; }
 is() { [ "$(of_agent state)" = "$1" ]; }
 history() { "$MAS" history "$ID" solo --json | jq -c '.messages[] | [.role, .from, .text, .state]'; }
 says() { history | grep -qF -- "$1"; }
+screen_has() { tm capture-pane -pt "$PANE" | grep -qF -- "$1"; }
 typed() { tm send-keys -t "$PANE" -l "$1"; tm send-keys -t "$PANE" Enter; }
 starts() { sed -n "$1p" "$OUT"; }
 
@@ -202,6 +211,31 @@ starts() { sed -n "$1p" "$OUT"; }
     run env MAS_SOCKET="$DIR/run/solo.agent" "$TOLD" Prompt <<<'{"session_id": "x", "prompt": "forged"}'
     [ "$status" -eq 0 ] && [ -z "$output" ]
     run ! says forged # it is no process of the agent
+}
+
+@test "a session is changed by a person alone, and a tool that ends late begins no work" {
+    team
+    ok send "$ID" solo 'forge one'
+    eventually says 'I know: forge one'
+    grep -q 'another session is not believed' "$DIR/logs/session.log"
+    [ "$("$MAS" history "$ID" solo --json | jq -c '[.messages[].query] | unique | length')" -eq 1 ]
+    ok send "$ID" solo 'late two'
+    eventually says '["tool",null,"late (Bash)","done"]'
+    is idle
+    [ "$("$MAS" usage "$ID" --json | jq '[.. | .turns? // empty] | max')" -eq 2 ]
+}
+
+@test "a message that waits for the line in a turn leaves the turn alone" {
+    team
+    ok send "$ID" solo "work $T/go"
+    eventually is working
+    tm send-keys -t "$PANE" -l half
+    eventually screen_has half
+    ok send --json "$ID" solo 'later'
+    [ "$(jq -r '.agents[0].outcome' <<<"$output")" = held ]
+    touch "$T/go"
+    eventually says '["user",null,"work '"$T"'/go","done"]'
+    run ! says 'its host was killed'
 }
 
 @test "mas-told ends well and prints nothing, whatever it meets" {

@@ -49,7 +49,7 @@ TEST(a_program_has_done_something_once_it_was_idle_before)
     CHECK_INT(host->attention.done_ms, done);
     /* one that speaks ACP tells its turns */
     struct agent_status acp = status_of(AGENT_WORKING);
-    acp.acp = true;
+    acp.tells = true;
     (void)now_is(host, acp);
     acp.state = AGENT_IDLE;
     (void)now_is(host, acp);
@@ -73,13 +73,13 @@ TEST(an_end_by_itself_with_an_error_is_a_failure)
         A_WORLD;
         char note[] = "last words";
         struct agent_status works = status_of(AGENT_WORKING);
-        works.acp = table[i].turn_failed; /* only these tell their turns */
+        works.tells = table[i].turn_failed; /* only these tell their turns */
         (void)now_is(host, works);
         host->child.asked = table[i].asked;
         if (table[i].turn_failed)
             attention_turn_ended(host, TURN_FAILED, "the turn");
         struct agent_status end = status_of(AGENT_EXITED);
-        end.acp = works.acp;
+        end.tells = works.tells;
         end.exit_code = table[i].exit_code;
         end.restart_ms = table[i].restart_ms;
         end.note = note;

@@ -223,7 +223,8 @@ struct talk_ops {
     void (*show)(struct host *host, const char *event, const char *text, size_t len);
     /* ---- turns */
     bool (*is_ready)(const struct host *host); /* it takes prompts */
-    /* Sends the prompt of the turn. */
+    /* Sends the prompt of the turn. NULL: it begins its turns itself, and nothing holds them back.
+     */
     void (*send)(struct host *host);
     /* A turn has ended well; called before its end is stored. */
     void (*succeeds)(struct host *host);

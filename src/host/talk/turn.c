@@ -151,6 +151,7 @@ void turn_begin_told(struct host *host)
 {
     said_close_text(host);
     begin_stored(host, host->talk->queue.count - 1);
+    (void)usage_begin(host, host->talk->turn.prompt.number, &(struct usage_turns){.team = 0});
 }
 
 void turn_run(struct host *host)
@@ -324,5 +325,3 @@ bool turn_cancel_prompt(struct host *host, int64_t number)
     queue_drop(host, &prompt, false, "cancelled", NULL);
     return true;
 }
-
-/* ---- the agent's answer */

@@ -131,7 +131,7 @@ static void fill_status(const struct host *host, struct agent_status *ret)
         teller_fill_status(host, ret);
     if (host->terminal->delivery.held)
         ret->note = (char *)(uintptr_t)held_note;
-    else if (host->child.phase == CHILD_RUNS && ret->note == NULL)
+    else if (host->child.phase == CHILD_RUNS && (ret->note == NULL || ret->note[0] == '\0'))
         ret->note = (char *)(uintptr_t)watcher->notice;
 }
 
@@ -154,8 +154,8 @@ static bool reads_keys(const struct host *host, int64_t now)
 
 static void handle_keys(struct host *host, const char *keys, size_t len, int64_t now)
 {
+    teller_keys(host, keys, len, now); /* looks at the line before Enter empties it */
     line_keys(host, keys, len, now);
-    teller_keys(host, keys, len, now);
     watcher_keys(&host->terminal->watcher, keys, len, now);
 }
 

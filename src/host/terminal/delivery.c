@@ -308,7 +308,7 @@ static void press_enter(struct host *host, int64_t now)
     }
     watcher_task(&host->terminal->watcher, now);
     host->child.delivered = true;
-    if (delivery->queue[0].enter)
+    if (delivery->queue[0].enter && !delivery->queue[0].answers && !delivery->queue[0].note)
         teller_typed(host, delivery->queue[0].text, delivery->queue[0].len,
                      delivery->queue[0].from);
     log_outcome(host, &delivery->queue[0], "delivered");

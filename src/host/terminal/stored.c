@@ -8,6 +8,7 @@
 #include "host/backend.h"
 #include "host/terminal/terminal.h"
 
+#include "host/talk/memory.h"
 #include "host/unwritten.h"
 #include "memory/store.h"
 
@@ -24,7 +25,9 @@ static int open_store(struct host *host, struct err *err)
 
     if (delivery->store != NULL)
         return 0;
-    return store_open(host->dir, host->session.id, host->agent->id, true, &delivery->store, err);
+    /* of an agent that tells, the talk's store has ended what a kill left; a turn may be on */
+    const char *writer = host->talk == NULL ? host->agent->id : NULL;
+    return store_open(host->dir, host->session.id, writer, true, &delivery->store, err);
 }
 
 static int add_to_store(struct host *host, struct message *message, bool begun, struct err *err)
@@ -148,6 +151,11 @@ bool stored_flush(struct host *host)
     return !unwritten_holds(host);
 }
 
+static bool open_talk_again(struct host *host)
+{
+    return host->talk == NULL || memory_open_again(host);
+}
+
 static bool keep_again(struct host *host)
 {
     struct err err = ERR_INIT;
@@ -157,7 +165,7 @@ static bool keep_again(struct host *host)
 
 int64_t stored_tick(struct host *host, int64_t now)
 {
-    static unwritten_try *const tries[] = {stored_flush, keep_again};
+    static unwritten_try *const tries[] = {open_talk_again, stored_flush, keep_again};
     struct delivery *delivery = &host->terminal->delivery;
     bool waited = host->unwritten.why[0] != '\0';
     int64_t next = unwritten_tick(host, tries, ARRAY_LEN(tries), now);
@@ -201,6 +209,9 @@ void terminal_show(struct host *host, const char *text, size_t len, const char *
     host->backend->say(host, str_text(&words));
     host_keep_log(host, logged.data, logged.len);
     const struct unwritten_write note = {.run = write_note, .text = {text, from}, .len = len};
-    write_store(host, &note);
+    if (host->talk == NULL)
+        write_store(host, &note);
+    else
+        memory_say(host, true, "%s", str_text(&words));
     host_log_message(host, from != NULL ? from : "-", len, "shown");
 }

@@ -19,12 +19,13 @@
 #include "host/talk/turn.h"
 #include "host/talk/turns.h"
 #include "host/talk/usage.h"
+#include "host/unwritten.h"
 #include "os/machine.h"
 #include "protocol/host.h"
 #include "session/env.h"
 
 enum {
-    TYPED_MS = 3000, /* so soon behind a person's Enter, one prompt is the person's */
+    TYPED_MS = 3000, /* so soon behind an Enter on an unknown line, one prompt is the person's */
     RESUMED_MS = 60000, /* a program that ends so soon, unheard, has not found its session */
     WHY_MAX = 2000, /* bytes of the program's own words in an error */
 };
@@ -121,7 +122,6 @@ static bool is_kept_awake(const struct host *host, struct str *why)
 static const struct talk_ops ops = {
     .show = show,
     .is_ready = is_ready,
-    .send = do_nothing,
     .succeeds = do_nothing,
     .cancel = cannot,
     .model = model,
@@ -182,6 +182,7 @@ void teller_begins(struct host *host)
     struct teller *teller = host->terminal->teller;
 
     teller->heard = false;
+    teller->entered = teller->enter_at = 0;
     teller->process = (struct proc_id){.pid = 0};
     teller->state = AGENT_STARTING;
     teller->asks[0] = teller->trouble[0] = '\0';
@@ -216,13 +217,21 @@ void teller_typed(struct host *host, const char *text, size_t len, const char *f
     struct typed *typed = &teller->typed[teller->typed_count++];
     typed->text = mem_dupn(text, len);
     (void)snprintf(typed->from, sizeof typed->from, "%s", from);
+    teller->enter_at = time_monotonic_ms();
 }
 
 void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
 {
     struct teller *teller = host->terminal->teller;
 
-    if (teller != NULL && memchr(keys, '\r', len) != NULL)
+    const struct draft *draft = &host->terminal->draft;
+
+    if (teller == NULL || memchr(keys, '\r', len) == NULL)
+        return;
+    teller->enter_at = now;
+    if (len == 1 && draft->state == DRAFT_KNOWN)
+        teller_typed(host, str_text(&draft->text), draft->text.len, "-");
+    else if (len > 1 || draft->state == DRAFT_UNKNOWN)
         teller->entered = now;
 }
 
@@ -248,7 +257,7 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* Finds out who has asked this: the sender of a message that the host has typed, or a person who
- * has just typed. Returns NULL: nobody that the host knows of. */
+ * has typed it, as far as that is known. Returns NULL: nobody that the host knows of. */
 static const char *find_asker(struct host *host, const char *text, char buf[TEAM_WORD_MAX + 1])
 {
     struct teller *teller = host->terminal->teller;
@@ -268,22 +277,26 @@ static void begin_turn(struct host *host, const char *text)
 {
     struct teller *teller = host->terminal->teller;
     char buf[TEAM_WORD_MAX + 1];
-    const char *from = find_asker(host, text, buf);
-    struct new_prompt prompt = {.text = text, .len = strlen(text), .from = from, .begins = true};
+    const char *from = text != NULL ? find_asker(host, text, buf) : NULL;
+    struct new_prompt prompt = {.text = text, .from = from, .begins = true};
     int64_t number = 0;
     struct err err = ERR_INIT;
 
     if (host->talk->turn.on) /* its end was not told */
         turn_end(host, "end_turn", 0, NULL);
+    if (host->talk->memory.store == NULL)
+        (void)memory_need(host, &err);
     if (host->talk->session == NULL && teller->id[0] != '\0') {
         host->talk->session = mem_dup(teller->id);
         teller_keep_session(host, NULL);
     }
     if (from == NULL) {
+        const char *words = text != NULL ? text : "something that cannot be read";
         memory_say(host, true, "the program says that it was asked: %.*s",
-                   (int)str_fit(text, WHY_MAX), text);
+                   (int)str_fit(words, WHY_MAX), words);
         return;
     }
+    prompt.len = strlen(text);
     if (queue_add(host, &prompt, &number, &err) == -1)
         host_log(host, err.text);
     else
@@ -368,13 +381,17 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
         return; /* the process tells its end, and a session is not lost by it */
     if (told->session != NULL)
         teller_change_session(host, told->session, fact == TOLD_STARTS ? told->source : "resume");
-    teller->state = states[fact];
+    /* a tool may end behind its turn, and a session is told again after a compaction in a turn */
+    bool stays = fact == TOLD_TOOL ? !host->talk->turn.on && teller->state == AGENT_IDLE
+                                   : fact == TOLD_STARTS && host->talk->turn.on;
+    if (!stays)
+        teller->state = states[fact];
     teller->asks[0] = '\0';
     if (fact != TOLD_TOOL && fact != TOLD_ASKS)
         teller->trouble[0] = '\0';
     switch (fact) {
     case TOLD_PROMPT:
-        begin_turn(host, told->prompt != NULL ? told->prompt : "");
+        begin_turn(host, told->prompt);
         break;
     case TOLD_TOOL:
         tell_tool(host, told);
@@ -432,7 +449,10 @@ static bool is_heard(struct host *host, const struct proc_id *peer)
     if (host->child.phase != CHILD_RUNS || peer_check_own(host, peer->pid, &err) == -1 ||
         !find_teller(peer, &process))
         return false;
-    if (teller->process.pid == 0)
+    struct proc_id now = {.pid = 0};
+    bool lives = teller->process.pid != 0 && proc_identify(teller->process.pid, &now) &&
+                 now.start == teller->process.start;
+    if (!lives) /* the first one, or one that a wrapper has started again */
         teller->process = process;
     return process.pid == teller->process.pid && process.start == teller->process.start;
 }
@@ -453,6 +473,9 @@ void teller_event(struct host *host, const struct proc_id *peer, const struct fr
         _cleanup_free_ char *words = mem_printf("cannot read what its program told: %s", err.text);
         host_log(host, words);
     }
+    if (unwritten_is_full(host)) { /* the fact alone: what is said could not be kept */
+        told.prompt = told.answer = told.tool_id = NULL;
+    }
     host->terminal->teller->heard = true;
     take_fact(host, (enum told_fact)value_word(told_facts, name), &told);
 }
@@ -463,12 +486,16 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
 {
     const struct teller *teller = host->terminal->teller;
 
-    return teller == NULL || !teller->heard ? seen : teller->state;
+    if (teller == NULL || !teller->heard)
+        return seen;
+    return teller->state == AGENT_WORKING && watcher_asks(&host->terminal->watcher)
+               ? AGENT_WAITING /* which no event tells */
+               : teller->state;
 }
 
 void teller_fill_status(const struct host *host, struct agent_status *ret)
 {
-    ret->tells = true;
+    ret->tells = host->terminal->teller->heard;
     ret->continuity = (char *)(uintptr_t)store_outcome_name(host->terminal->teller->outcome);
     doing_fill(host, ret);
 }

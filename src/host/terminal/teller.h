@@ -9,6 +9,9 @@
  *
  * What is told only describes. It answers nothing and raises no right, and a prompt counts as a
  * person's or an agent's only if the host has typed it, or a person has just pressed Enter.
+ *
+ * Killed at any point, the host leaves in memory.db what was told, the turn as cut off, and the id
+ * of the session as soon as it has a prompt; the next host continues that session.
  */
 #pragma once
 
@@ -38,7 +41,8 @@ struct teller {
         char from[TEAM_WORD_MAX + 1];
     } typed[TOLD_TYPED_MAX];
     size_t typed_count;
-    int64_t entered; /* when a person pressed Enter, and no prompt has come since; 0 */
+    int64_t entered; /* when a person pressed Enter on an unknown line, and no prompt came since */
+    int64_t enter_at; /* when the newest Enter came, also one of the host; monotonic; 0: none */
 };
 
 /* ---- teller.c */
@@ -51,11 +55,11 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret);
 void teller_event(struct host *host, const struct proc_id *peer, const struct frame *frame);
 /* The host has typed a message with its Enter. */
 void teller_typed(struct host *host, const char *text, size_t len, const char *from);
-/* The state by what was told, as long as something was; else `seen`, which the screen says. */
 /* A person types in the pane. */
 void teller_keys(struct host *host, const char *keys, size_t len, int64_t now);
 /* Fills in the conversation, and what it asks. *ret points into the host. */
 void teller_fill_status(const struct host *host, struct agent_status *ret);
+/* The state by what was told, as long as something was; else `seen`, which the screen says. */
 enum agent_state teller_state(const struct host *host, enum agent_state seen);
 /* Returns true if it has told that it asks something. */
 bool teller_asks(const struct host *host);
@@ -63,8 +67,10 @@ int64_t teller_tick(struct host *host, int64_t now);
 
 /* ---- teller_files.c */
 /* Returns the paths of what the program keeps by these patterns, below the agent's home behind its
- * wall and below the user's; NULL: nothing. The caller releases the vector. */
-char **teller_find_files(const struct host *host, char *const *patterns, const char *id);
+ * wall and below the user's, if it was written since; NULL: nothing. The caller releases the
+ * vector. */
+char **teller_find_files(const struct host *host, char *const *patterns, const char *id,
+                         int64_t since_ms);
 /* Looks, if it is time, whether the program says that it rests, while a turn is on by what it has
  * told: not every end is told. Returns when to look again. */
 int64_t teller_look(struct host *host, int64_t now, bool *ret_rests);

@@ -20,11 +20,12 @@
 enum {
     LOOK_MS = 200,
     STATE_MAX = 64 * 1024, /* bytes of the file */
-    FILES_MAX = 64, /* of one pattern */
+    FILES_MAX = 64, /* that are looked at */
 };
 
-/* Appends the files that match a pattern below a directory, which may have any characters. */
-static void add_matches(const char *dir, const char *pattern, char ***to)
+/* Appends the files that match a pattern below a directory, which may have any characters, and were
+ * written since. */
+static void add_matches(const char *dir, const char *pattern, int64_t since_ms, char ***to)
 {
     _cleanup_str_ struct str path = STR_INIT;
     glob_t found = {.gl_pathc = 0};
@@ -37,13 +38,15 @@ static void add_matches(const char *dir, const char *pattern, char ***to)
     }
     str_addf(&path, "/%s", pattern);
     if (glob(path.data, 0, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc && i < FILES_MAX; i++)
-            if (lstat(found.gl_pathv[i], &st) == 0 && S_ISREG(st.st_mode))
+        for (size_t i = 0; i < found.gl_pathc && strv_len(*to) < FILES_MAX; i++)
+            if (lstat(found.gl_pathv[i], &st) == 0 && S_ISREG(st.st_mode) &&
+                (int64_t)st.st_mtime >= since_ms / 1000)
                 strv_push(to, found.gl_pathv[i]);
     globfree(&found);
 }
 
-char **teller_find_files(const struct host *host, char *const *patterns, const char *id)
+char **teller_find_files(const struct host *host, char *const *patterns, const char *id,
+                         int64_t since_ms)
 {
     const struct expand_value values[] = {{"id", id}};
     _cleanup_free_ char *part = mem_printf(WORKSPACE_HOME "/%s", host->agent->id);
@@ -54,16 +57,16 @@ char **teller_find_files(const struct host *host, char *const *patterns, const c
     for (; patterns != NULL && *patterns != NULL; patterns++) {
         _cleanup_free_ char *path = expand_text(values, ARRAY_LEN(values), *patterns, NULL);
         if (path[0] != '$') {
-            add_matches(own, path, &found);
+            add_matches(own, path, since_ms, &found);
             if (home != NULL && home[0] == '/')
-                add_matches(home, path, &found);
+                add_matches(home, path, since_ms, &found);
             continue;
         }
         size_t len = strcspn(path + 1, "/"); /* below what a variable says */
         _cleanup_free_ char *name = mem_dupn(path + 1, len);
         const char *dir = env_get(host->env, name);
         if (dir != NULL && dir[0] == '/' && path[1 + len] == '/')
-            add_matches(dir, path + 2 + len, &found);
+            add_matches(dir, path + 2 + len, since_ms, &found);
     }
     return found;
 }
@@ -95,7 +98,8 @@ int64_t teller_look(struct host *host, int64_t now, bool *ret_rests)
     if (now < teller->look_at)
         return teller->look_at;
     teller->look_at = now + LOOK_MS;
-    _cleanup_strv_ char **files = teller_find_files(host, host->preset->told.state, teller->id);
+    _cleanup_strv_ char **files =
+        teller_find_files(host, host->preset->told.state, teller->id, teller->told_ms);
     for (char **file = files; file != NULL && *file != NULL && !*ret_rests; file++)
         *ret_rests = says_idle(teller, *file);
     return teller->look_at;

@@ -34,6 +34,8 @@ static int write_file(int dir, const char *path, const char *text, struct err *e
     _cleanup_free_ char *above = slash != NULL ? mem_dupn(path, (size_t)(slash - path)) : NULL;
     _cleanup_close_ int below = above != NULL ? path_make_dir(dir, above, 0700) : -1;
 
+    if (above != NULL && below == -1 && errno == EEXIST)
+        below = path_open_dir(dir, above);
     if (above != NULL && below == -1)
         return err_errno(err, "cannot create '%s'", above);
     return file_create(above != NULL ? below : dir, above != NULL ? slash + 1 : path, text,

@@ -6,6 +6,7 @@
 
 #include "base/id.h"
 #include "base/json.h"
+#include "base/time.h"
 #include "host/expand.h"
 #include "host/talk/clear.h"
 #include "host/talk/memory.h"
@@ -15,6 +16,8 @@
 #include "memory/starts.h"
 #include "session/env.h"
 #include "store/workspace.h"
+
+enum { CHANGE_MS = 10000 }; /* so soon behind an Enter, a change of the session is a person's */
 
 static struct store_home home_of(const struct host *host)
 {
@@ -27,7 +30,7 @@ static struct store_home home_of(const struct host *host)
 /* Returns true if the program has the session, or its preset does not say where it would. */
 static bool is_kept(const struct host *host, const char *id)
 {
-    _cleanup_strv_ char **found = teller_find_files(host, host->preset->told.kept, id);
+    _cleanup_strv_ char **found = teller_find_files(host, host->preset->told.kept, id, 0);
 
     return host->preset->told.kept == NULL || found != NULL;
 }
@@ -47,6 +50,8 @@ static bool find_session(struct host *host, char **ret_why)
 
     if (memory->store == NULL)
         (void)memory_need(host, &err);
+    if (memory->store == NULL)
+        *ret_why = mem_dup("its session is not known: " STORE_FILE " cannot be opened");
     if (memory->store == NULL || host->preset->told.resume[0] == '\0')
         return false;
     (void)memory_kept(
@@ -141,7 +146,7 @@ void teller_keep_session(struct host *host, const char *note)
     const struct store_home home = home_of(host);
     struct err err = ERR_INIT;
 
-    if (host->talk->session == NULL)
+    if (host->talk->session == NULL || host->talk->memory.store == NULL)
         return;
     const struct unwritten_write write = {
         .run = write_session,
@@ -159,11 +164,17 @@ void teller_change_session(struct host *host, const char *id, const char *source
     static const struct clear_options options = {.reason = "clear", .from = "-"};
     struct teller *teller = host->terminal->teller;
     bool was_known = teller->id[0] != '\0';
+    bool by_person = !host->talk->turn.on && teller->enter_at != 0 &&
+                     time_monotonic_ms() - teller->enter_at <= CHANGE_MS;
     struct err err = ERR_INIT;
     int64_t then = 0;
 
     if (strcmp(id, teller->id) == 0)
         return;
+    if (was_known && !by_person) {
+        host_log(host, "what tells of another session is not believed: nobody has asked for it");
+        return;
+    }
     (void)snprintf(teller->id, sizeof teller->id, "%s", id);
     free(host->talk->session);
     host->talk->session = NULL; /* it is recorded with its first prompt */
