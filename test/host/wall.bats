@@ -276,7 +276,7 @@ S
         echo W >~/.w/f; echo R >~/.r/f; echo C >~/.c.new; mv ~/.c.new ~/.c; echo mine >>~/.o/f; cat ~/.o/f" \
         'wall.home = .w .r:ro .c:copy .o/p:own .o2:own .gone .gone2:ro .gone3:copy' || :
     run -0 out
-    [[ $output = *'.c'*'.o'*'.o2'*'.r'*'.w'*w*r*c* && $output != *.gone* && $output != *.x* ]] || { echo "$output"; false; }
+    [[ $output = *'.c'*'.o'*'.o2'*'.r'*'.w'*w*r*c* && $output != *.gone* && $output != *$'\n.x'* ]] || { echo "$output"; false; }
     [[ $output = *'Read-only file system'* ]] || { echo "$output"; false; }
     [ "$(cat "$HOME/.w/f" "$HOME/.r/f" "$HOME/.c")" = $'W\nr\nc' ]
     [ "$(stat -c %a "$DIR/home/solo/.o2")" = 700 ]
