@@ -58,30 +58,19 @@ static int64_t find_cut_off(struct host *host)
     return number;
 }
 
-static int write_session(struct store *store, struct unwritten_write *write, struct err *err)
-{
-    const struct store_agent_session session = {
-        .id = write->text[0],
-        .home = {.directory = write->text[1], .machine = write->text[2]},
-        .program = write->text[3],
-        .outcome = (enum store_outcome)write->n[1],
-        .note = write->text[4],
-    };
-
-    return store_agent_session(store, write->n[0], &session, err);
-}
-
 static struct unwritten_write session_write(const struct host *host, const char *note)
 {
     const struct conversation *conversation = host->conversation;
     const struct agent_link *link = &conversation->link;
-
-    return (struct unwritten_write){
-        .run = write_session,
-        .n = {conversation->talk.memory.place.query, conversation->resume.outcome},
-        .text = {host->talk->session, link->cwd, link->machine, link->program, note},
-        .len = strlen(host->talk->session),
+    const struct store_agent_session session = {
+        .id = host->talk->session,
+        .home = {.directory = link->cwd, .machine = link->machine},
+        .program = link->program,
+        .outcome = conversation->resume.outcome,
+        .note = note,
     };
+
+    return memory_session_write(host, &session);
 }
 
 static void keep_session(struct host *host)

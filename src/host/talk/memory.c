@@ -307,6 +307,31 @@ void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reaso
     (void)memory_write(host, &write);
 }
 
+static int run_session(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    const struct store_agent_session session = {
+        .id = write->text[0],
+        .home = {.directory = write->text[1], .machine = write->text[2]},
+        .program = write->text[3],
+        .outcome = (enum store_outcome)write->n[1],
+        .note = write->text[4],
+    };
+
+    return store_agent_session(store, write->n[0], &session, err);
+}
+
+struct unwritten_write memory_session_write(const struct host *host,
+                                            const struct store_agent_session *session)
+{
+    return (struct unwritten_write){
+        .run = run_session,
+        .n = {host->talk->memory.place.query, session->outcome},
+        .text = {session->id, session->home.directory, session->home.machine, session->program,
+                 session->note},
+        .len = strlen(session->id),
+    };
+}
+
 bool memory_renew(struct host *host, struct err *err)
 {
     if (err->code != MAS_DAMAGED || host->talk->memory.store == NULL)

@@ -34,6 +34,10 @@ bool memory_renew(struct host *host, struct err *err);
 /* Writes to the store, now or, if it takes nothing, later. Returns the number of the message; 0:
  * there is none. */
 int64_t memory_write(struct host *host, const struct unwritten_write *write);
+/* Returns the write that records the agent's session for the present query. It points to the texts
+ * of `session`. */
+struct unwritten_write memory_session_write(const struct host *host,
+                                            const struct store_agent_session *session);
 /* Try again what could not be done, for unwritten_tick(). */
 bool memory_open_again(struct host *host);
 bool memory_flush(struct host *host);

@@ -127,19 +127,6 @@ void teller_choose_session(struct host *host, char ***argv, struct str *history)
 
 /* ---- while it runs */
 
-static int write_session(struct store *store, struct unwritten_write *write, struct err *err)
-{
-    const struct store_agent_session session = {
-        .id = write->text[0],
-        .home = {.directory = write->text[1], .machine = write->text[2]},
-        .program = write->text[3],
-        .outcome = (enum store_outcome)write->n[1],
-        .note = write->text[4],
-    };
-
-    return store_agent_session(store, write->n[0], &session, err);
-}
-
 void teller_keep_session(struct host *host, const char *note)
 {
     const struct teller *teller = host->terminal->teller;
@@ -148,12 +135,14 @@ void teller_keep_session(struct host *host, const char *note)
 
     if (host->talk->session == NULL || host->talk->memory.store == NULL)
         return;
-    const struct unwritten_write write = {
-        .run = write_session,
-        .n = {host->talk->memory.place.query, teller->outcome},
-        .text = {host->talk->session, home.directory, home.machine, host->preset->name, note},
-        .len = strlen(host->talk->session),
+    const struct store_agent_session session = {
+        .id = host->talk->session,
+        .home = home,
+        .program = host->preset->name,
+        .outcome = teller->outcome,
+        .note = note,
     };
+    const struct unwritten_write write = memory_session_write(host, &session);
     (void)unwritten_write(host, host->talk->memory.store, &write, &err);
     if (err.code != MAS_OK)
         host_log(host, err.text);
