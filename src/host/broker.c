@@ -283,8 +283,8 @@ static bool is_full(const struct host_broker *broker)
 void broker_want(const struct host *host, struct loop *loop)
 {
     const struct host_broker *broker = &host->broker;
-
     bool jobs_full = is_full(broker);
+
     if (!jobs_full && broker->arrived < BROKER_JOBS_MAX)
         loop_want(loop, broker->listener, POLLIN);
     for (size_t i = 0; i < broker->arrived; i++)

@@ -218,10 +218,8 @@ int role_open_dir(const struct host *host, char **ret_path, struct err *err)
 {
     _cleanup_free_ char *part = mem_printf("%s" WORKSPACE_HOST_ROLE, host->agent->id);
     _cleanup_free_ char *path = mem_printf(WORKSPACE_RUN "/%s", part);
-    int dir = path_make_dir(host->run, part, 0700);
+    int dir = path_make_below(host->run, part, 0700);
 
-    if (dir == -1 && errno == EEXIST)
-        dir = path_open_dir(host->run, part);
     if (dir == -1)
         return err_errno(err, "cannot create '%s'", path);
     *ret_path = workspace_path(&host->root, host->session.id, path);

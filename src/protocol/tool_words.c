@@ -289,19 +289,23 @@ static const char *find_changed(const struct json *content)
     return NULL;
 }
 
+void tool_words_read_input(struct tool_words *tool, const struct json *input, const char *content)
+{
+    if (input == NULL || json_is_null(input))
+        return;
+    const struct json *subject = find(input, subjects);
+    const struct json *path = find(input, paths);
+    replace(&tool->input, read_input(input, content));
+    replace(&tool->subject, subject != NULL ? text_of(subject) : NULL);
+    replace(&tool->path, path != NULL ? text_of(path) : NULL);
+}
+
 void tool_words_read(struct tool_words *tool, const struct json *update, const char *content)
 {
-    const struct json *input = json_get(update, "rawInput");
     const struct json *locations = json_get(update, "locations");
     const struct json *shown = json_get(update, "content");
 
-    if (input != NULL && !json_is_null(input)) {
-        const struct json *subject = find(input, subjects);
-        const struct json *path = find(input, paths);
-        replace(&tool->input, read_input(input, content));
-        replace(&tool->subject, subject != NULL ? text_of(subject) : NULL);
-        replace(&tool->path, path != NULL ? text_of(path) : NULL);
-    }
+    tool_words_read_input(tool, json_get(update, "rawInput"), content);
     if (json_is_array(locations)) {
         replace(&tool->locations, read_locations(locations));
         replace(&tool->place, mem_dup(json_get_text(json_first(locations), "path")));

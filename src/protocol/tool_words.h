@@ -28,6 +28,8 @@ struct tool_words {
  * permission. A member that is missing changes nothing. What `content`, for reading (NULL: none),
  * shows of the input is not said twice. What is too long is cut, with a word. */
 void tool_words_read(struct tool_words *tool, const struct json *update, const char *content);
+/* The same of the raw input alone. */
+void tool_words_read_input(struct tool_words *tool, const struct json *input, const char *content);
 void tool_words_free(struct tool_words *tool);
 /* Returns the command, address or path, then the title in parentheses, on a line that fits a
  * notification; the title alone if it names that, or if there is none. A path in `cwd`, the

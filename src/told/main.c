@@ -27,7 +27,6 @@ static void give_up(int sig)
 static void end_in_time(void)
 {
     const struct itimerval timer = {.it_value = {.tv_usec = MOST_MS * 1000L}};
-
     sigset_t none;
 
     (void)sigemptyset(&none);
@@ -43,8 +42,11 @@ static size_t read_object(char *to, size_t size)
     size_t len = 0;
     ssize_t n;
 
-    while ((n = read(STDIN_FILENO, to + (len < size ? len : 0), size - (len < size ? len : 0))) > 0)
-        len += (size_t)n;
+    do {
+        size_t at = len < size ? len : 0; /* what is too long is read for nothing */
+        n = read(STDIN_FILENO, to + at, size - at);
+        len += n > 0 ? (size_t)n : 0;
+    } while (n > 0);
     return n == 0 && len < size ? len : 0;
 }
 

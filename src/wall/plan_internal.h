@@ -42,6 +42,8 @@ void plan_add_system(struct wall_plan *plan, char *const *secrets);
 
 /* ---- plan_program.c: the program itself, its interpreter, and what they are installed with. Where
  * an agent can write, nothing is believed, unless a person has approved what the file says. */
+/* Returns the path of a program that is beside mas-wall (`enter`). The caller frees it. */
+char *plan_beside(const char *enter, const char *name);
 void plan_add_program(struct wall_plan *plan, const struct wall_subject *subject,
                       const char *program, bool is_approved);
 /* Adds a file that a word of a command names; a script as a program. */

@@ -12,11 +12,9 @@
 /* Finds mas-network, which is beside mas-wall, and tinyproxy. */
 static int find_way(const char *enter, char *const *env, struct wall_way *way, struct err *err)
 {
-    const char *slash = strrchr(enter, '/');
-    size_t len = slash != NULL ? (size_t)(slash - enter) + 1 : 0;
     const char *search = env_get(env, "PATH");
 
-    way->program = mem_printf("%.*smas-network", (int)len, enter);
+    way->program = plan_beside(enter, "mas-network");
     if (access(way->program, X_OK) == -1)
         return err_errno(err, "cannot let hosts through: cannot run '%s'", way->program);
     way->tinyproxy = path_find_program("tinyproxy", SYSTEM_PATH, AT_FDCWD);

@@ -355,6 +355,13 @@ static void add_program(struct wall_plan *plan, const struct wall_subject *subje
     }
 }
 
+char *plan_beside(const char *enter, const char *name)
+{
+    const char *slash = strrchr(enter, '/');
+
+    return mem_printf("%.*s%s", slash != NULL ? (int)(slash - enter) + 1 : 0, enter, name);
+}
+
 void plan_add_program(struct wall_plan *plan, const struct wall_subject *subject,
                       const char *program, bool is_approved)
 {

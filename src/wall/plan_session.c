@@ -66,11 +66,9 @@ int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject,
         return -1;
     _cleanup_free_ char *exe = path_exe();
     plan_add_program(plan, subject, exe, false); /* the commands of mas go to the agent's host */
-    const char *slash = subject->enter != NULL ? strrchr(subject->enter, '/') : NULL;
-    if (slash == NULL || !preset_tells(subject->preset))
+    if (subject->enter == NULL || !preset_tells(subject->preset))
         return 0;
-    _cleanup_free_ char *told =
-        mem_printf("%.*s/mas-told", (int)(slash - subject->enter), subject->enter);
+    _cleanup_free_ char *told = plan_beside(subject->enter, "mas-told");
     plan_add_program(plan, subject, told, false); /* and so does what the hooks tell */
     return 0;
 }

@@ -6,18 +6,15 @@
  */
 
 #include "host/terminal/teller.h"
-#include "host/backend.h"
 #include "host/terminal/terminal.h"
 
 #include "base/time.h"
 #include "host/talk/doing.h"
-#include "host/talk/event.h"
 #include "host/talk/memory.h"
 #include "host/talk/parts.h"
 #include "host/talk/queue.h"
 #include "host/talk/said.h"
 #include "host/talk/turn.h"
-#include "host/talk/turns.h"
 #include "host/talk/usage.h"
 #include "host/unwritten.h"
 #include "os/machine.h"
@@ -223,7 +220,6 @@ void teller_typed(struct host *host, const char *text, size_t len, const char *f
 void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
 {
     struct teller *teller = host->terminal->teller;
-
     const struct draft *draft = &host->terminal->draft;
 
     if (teller == NULL || memchr(keys, '\r', len) == NULL)
@@ -261,6 +257,7 @@ static bool is_same(const char *a, const char *b)
 static const char *find_asker(struct host *host, const char *text, char buf[TEAM_WORD_MAX + 1])
 {
     struct teller *teller = host->terminal->teller;
+
     for (size_t i = 0; i < teller->typed_count; i++) {
         if (!is_same(teller->typed[i].text, text))
             continue;
@@ -307,16 +304,10 @@ static void begin_turn(struct host *host, const char *text)
 
 static char *describe_tool(const struct host *host, const struct hook_told *told)
 {
-    _cleanup_str_ struct str text = STR_INIT;
-    struct json_out out = {.to = &text};
     struct tool_words is = {.subject = NULL};
-    struct err err = ERR_INIT;
-    _cleanup_json_ struct json *update = NULL;
     const char *cwd = env_get(host->env, "PWD");
 
-    json_put_all(&out, JO(NULL), JN("rawInput", told->input), JOE);
-    if (json_parse(text.data, text.len, HOOK_SIZE_MAX * 2, &update, &err) == 0)
-        tool_words_read(&is, update, NULL);
+    tool_words_read_input(&is, told->input, NULL);
     char *line =
         tool_words_line(&is, told->tool != NULL ? told->tool : "a tool", cwd != NULL ? cwd : "/");
     tool_words_free(&is);
@@ -345,27 +336,29 @@ static void tell_answer(struct host *host, const struct hook_told *told)
     said_close_text(host);
 }
 
+/* Keeps words for the status, as much of them as fits. */
+static void keep_words(char to[TOLD_ASKS_MAX], const char *words)
+{
+    (void)snprintf(to, TOLD_ASKS_MAX, "%.*s", (int)str_fit(words, TOLD_ASKS_MAX - 1), words);
+}
+
 static void fail_turn(struct host *host, const struct hook_told *told)
 {
-    struct teller *teller = host->terminal->teller;
     const char *why = told->answer != NULL && told->answer[0] != '\0' ? told->answer
                       : told->error != NULL                           ? told->error
                                                                       : "no reason was given";
     _cleanup_free_ char *words =
         mem_printf("the agent tells of an error: %.*s", (int)str_fit(why, WHY_MAX), why);
 
-    (void)snprintf(teller->trouble, sizeof teller->trouble, "%.*s",
-                   (int)str_fit(words, sizeof teller->trouble - 1), words);
+    keep_words(host->terminal->teller->trouble, words);
     turn_end(host, HOST_END_FAILED, 0, words);
 }
 
 static void ask(struct host *host, const struct hook_told *told)
 {
-    struct teller *teller = host->terminal->teller;
     _cleanup_free_ char *line = describe_tool(host, told);
 
-    (void)snprintf(teller->asks, sizeof teller->asks, "%.*s",
-                   (int)str_fit(line, sizeof teller->asks - 1), line);
+    keep_words(host->terminal->teller->asks, line);
 }
 
 static void take_fact(struct host *host, enum told_fact fact, const struct hook_told *told)

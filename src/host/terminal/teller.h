@@ -8,7 +8,7 @@
  *     teller_hooks.c    the settings by which the program runs mas-told
  *
  * What is told only describes. It answers nothing and raises no right, and a prompt counts as a
- * person's or an agent's only if the host has typed it, or a person has just pressed Enter.
+ * person's or an agent's only if the host has typed it, or it stood on the line at an Enter.
  *
  * Killed at any point, the host leaves in memory.db what was told, the turn as cut off, and the id
  * of the session as soon as it has a prompt; the next host continues that session.

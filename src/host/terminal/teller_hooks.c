@@ -30,16 +30,11 @@ static void put_hooks(const struct preset_told *told, const char *program, struc
 
 static int write_file(int dir, const char *path, const char *text, struct err *err)
 {
-    const char *slash = strchr(path, '/');
-    _cleanup_free_ char *above = slash != NULL ? mem_dupn(path, (size_t)(slash - path)) : NULL;
-    _cleanup_close_ int below = above != NULL ? path_make_dir(dir, above, 0700) : -1;
+    const char *name = NULL;
+    _cleanup_close_ int above = path_make_above(dir, path, 0700, &name);
 
-    if (above != NULL && below == -1 && errno == EEXIST)
-        below = path_open_dir(dir, above);
-    if (above != NULL && below == -1)
-        return err_errno(err, "cannot create '%s'", above);
-    return file_create(above != NULL ? below : dir, above != NULL ? slash + 1 : path, text,
-                       strlen(text), 0600, err);
+    return above == -1 ? err_errno(err, "cannot create '%s'", path)
+                       : file_create(above, name, text, strlen(text), 0600, err);
 }
 
 int teller_write_hooks(struct host *host, char ***argv, struct err *err)

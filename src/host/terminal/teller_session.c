@@ -5,7 +5,6 @@
  */
 
 #include "base/id.h"
-#include "base/json.h"
 #include "base/time.h"
 #include "host/expand.h"
 #include "host/talk/clear.h"
