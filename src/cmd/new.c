@@ -1,3 +1,4 @@
+#include "cli/installed.h"
 #include "cli/new_job.h"
 #include "cli/new_options.h"
 #include "cli/print.h"
@@ -81,7 +82,7 @@ static int run_new(struct call *call, struct err *err)
         return -1;
     if (wants_attach && call_opt(call, "host") == NULL && check_attach(call, err) == -1)
         return -1;
-    if (new_options_read(call, &options, &given, err) == -1)
+    if (new_options_read(call, &options, &given, err) == -1 || installed_offer(call, err) == -1)
         return -1;
     return new_job_wanted(call) ? new_job(call, &options, &given, err)
                                 : make(call, &options, &given, err);

@@ -1,41 +1,17 @@
 #include "base/json.h"
+#include "cli/installed.h"
 #include "cli/print.h"
 #include "cli/table.h"
 #include "cmd.h"
-#include "os/path.h"
-
-/* Returns the program that the preset's command names, or the user's shell for an empty command.
- * The caller frees it. */
-static char *program_of(const struct preset *preset)
-{
-    _cleanup_strv_ char **words = NULL;
-    struct err ignored = ERR_INIT;
-    const char *shell = getenv("SHELL");
-
-    if (str_split_words(preset->command, &words, &ignored) == 0 && strv_len(words) > 0)
-        return mem_dup(words[0]);
-    return mem_dup(shell != NULL && shell[0] != '\0' ? shell : "/bin/sh");
-}
-
-/* Returns true if the program is found. A path relative to the agent's directory counts as found,
- * because that directory is not known here. */
-static bool is_installed(const struct preset *preset, const char *program)
-{
-    const char *search = kv_get(&preset->env, "PATH");
-    _cleanup_free_ char *path =
-        path_find_program(program, search != NULL ? search : getenv("PATH"), AT_FDCWD);
-
-    return path != NULL || (program[0] != '/' && strchr(program, '/') != NULL);
-}
 
 static void put_json(const struct preset *preset, struct json_out *out)
 {
-    _cleanup_free_ char *program = program_of(preset);
+    _cleanup_free_ char *program = installed_program(preset);
 
     json_put_all(out, JO(NULL), JT("name", preset->name),
                  JT("protocol", preset->protocol == PROTOCOL_ACP ? "acp" : "tty"),
                  JT("description", preset->description), JT("command", preset->command),
-                 JT("program", program), JB("installed", is_installed(preset, program)),
+                 JT("program", program), JB("installed", installed_is(preset, program)),
                  JT("install", preset->install), JOE);
 }
 
@@ -65,8 +41,8 @@ static void print_table(const struct config *config)
         table_add(&table, heads[i], colour_dim());
     for (size_t i = 0; i < config->preset_count; i++) {
         const struct preset *preset = &config->presets[i];
-        _cleanup_free_ char *program = program_of(preset);
-        bool installed = is_installed(preset, program);
+        _cleanup_free_ char *program = installed_program(preset);
+        bool installed = installed_is(preset, program);
         table_add(&table, preset->name, NULL);
         table_add(&table, preset->protocol == PROTOCOL_ACP ? "acp" : "tty", NULL);
         table_add(&table, program, NULL);

@@ -16,6 +16,7 @@
 
 /* In [env]: the prefix of a variable's name. */
 #define ENV_SET "set."
+#define BUILT_IN "built in" /* an origin */
 /* The beginning of a section of a remote. */
 #define REMOTE_SECTION "host "
 
@@ -346,7 +347,7 @@ int config_load(const struct root *root, bool with_presets, struct config *ret,
     struct diagnostics *diagnostics = wrong != NULL ? wrong : &own;
 
     for (size_t i = 0; i < SETTING_COUNT; i++)
-        (void)set(&config, (enum setting)i, setting_infos[i].fallback, "built in");
+        (void)set(&config, (enum setting)i, setting_infos[i].fallback, BUILT_IN);
     if (read_files(root, with_presets, &config, diagnostics, err) == -1 ||
         diagnostics_fail(diagnostics, MAS_FAILED, err) == -1 ||
         read_environment(&config, err) == -1)
@@ -392,6 +393,11 @@ bool config_is_of_env(const struct config *config, enum setting setting)
 {
     const char *env = setting_infos[setting].env;
     return env != NULL && strcmp(config->settings[setting].origin, env) == 0;
+}
+
+bool config_is_built_in(const struct config *config, enum setting setting)
+{
+    return strcmp(config->settings[setting].origin, BUILT_IN) == 0;
 }
 
 const union setting_value *config_value(const struct config *config, enum setting setting)

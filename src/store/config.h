@@ -55,6 +55,8 @@ void config_free(struct config *config);
 const char *config_text(const struct config *config, enum setting setting);
 /* Returns true if the value comes from an environment variable. */
 bool config_is_of_env(const struct config *config, enum setting setting);
+/* Returns true if nobody has set the value. */
+bool config_is_built_in(const struct config *config, enum setting setting);
 /* Return what it is: all of it, bytes, a number of at most INT_MAX (also a time in ms, and the
  * index of a word), yes or no. */
 const union setting_value *config_value(const struct config *config, enum setting setting);

@@ -156,7 +156,7 @@ $(tmux_name "$ID")"
 }
 
 @test "new -a attaches to the session that it makes" {
-    in_terminal "\"$MAS\" new -t solo -n fresh -a"
+    in_terminal "MAS_PRESET=shell \"$MAS\" new -t solo -n fresh -a"
     eventually has_client
     eventually is_attached_to "$(tmux_name fresh)"
 }

@@ -482,3 +482,46 @@ EOF
     eventually test -s "$ROOT/sessions/$ID/unit/lead/got"
     [ "$("$MAS" status "$ID" --json | jq -r '[.. | objects | select(.state?) | .state] | map(select(. == "asleep")) | length')" = 1 ]
 }
+
+# offers NAME: `mas new -t solo` on a terminal of its own, with the programs in $T/bin alone.
+offers() {
+    tm new-session -d -s "$1" -x 150 -y 50 \
+        "sh -c 'PATH=$T/bin:/usr/bin:/bin; \"\$0\" new -t solo --name $1; echo code \$?; sleep 100' '$MAS'"
+}
+on_screen() { tm capture-pane -p -t "=$1:" | grep -qF -- "$2"; }
+runs_claude() { [ "$(<"/proc/$("$MAS" show "$1" --json | jq -r '.agents[0].pid')/comm")" = sleep ]; }
+
+@test "on a terminal, the only agent's program that is installed is offered, once" {
+    for program in claude codex gemini copilot opencode; do
+        [ ! -e "/usr/bin/$program" ] && [ ! -e "/bin/$program" ] || skip "$program is in /usr/bin"
+    done
+    mkdir "$T/bin"
+    before=$(cat "$ROOT/mas.ini")
+    for program in claude codex; do # two, then one
+        printf '#!/bin/sh\nexec sleep 100\n' >"$T/bin/$program"
+        chmod +x "$T/bin/$program"
+    done
+    offers two
+    eventually on_screen two 'code 0'
+    run ! on_screen two 'is installed'
+    rm "$T/bin/codex"
+    offers later
+    eventually on_screen later "'claude' is installed"
+    tm send-keys -t =later: Enter
+    eventually on_screen later 'code 0'
+    run ! runs_claude later
+    [ "$(cat "$ROOT/mas.ini")" = "$before" ]
+    offers yes
+    eventually on_screen yes '[y/n]'
+    tm send-keys -t =yes: y Enter
+    eventually on_screen yes 'code 0'
+    eventually runs_claude yes
+    [ "$(cat "$ROOT/mas.ini")" = "$before
+
+[session]
+preset = claude-tty" ]
+    offers again
+    eventually on_screen again 'code 0'
+    run ! on_screen again 'is installed'
+    eventually runs_claude again
+}

@@ -1,0 +1,92 @@
+#include "cli/installed.h"
+
+#include "cli/consent.h"
+#include "os/file.h"
+#include "os/path.h"
+
+enum { SETTINGS_MAX = 1 << 20 }; /* bytes of mas.ini, as config_load() has it */
+
+char *installed_program(const struct preset *preset)
+{
+    _cleanup_strv_ char **words = NULL;
+    struct err ignored = ERR_INIT;
+    const char *shell = getenv("SHELL");
+
+    if (str_split_words(preset->command, &words, &ignored) == 0 && strv_len(words) > 0)
+        return mem_dup(words[0]);
+    return mem_dup(shell != NULL && shell[0] != '\0' ? shell : "/bin/sh");
+}
+
+bool installed_is(const struct preset *preset, const char *program)
+{
+    const char *search = kv_get(&preset->env, "PATH");
+    _cleanup_free_ char *path =
+        path_find_program(program, search != NULL ? search : getenv("PATH"), AT_FDCWD);
+
+    return path != NULL || (program[0] != '/' && strchr(program, '/') != NULL);
+}
+
+/* Returns the only preset of an agent's own screen whose program is installed, or NULL. */
+static const struct preset *find_only(const struct config *config)
+{
+    const struct preset *only = NULL;
+
+    for (size_t i = 0; i < config->preset_count; i++) {
+        const struct preset *preset = &config->presets[i];
+        if (preset->protocol == PROTOCOL_ACP || preset->install[0] == '\0')
+            continue;
+        _cleanup_free_ char *program = installed_program(preset);
+        if (!installed_is(preset, program))
+            continue;
+        if (only != NULL)
+            return NULL;
+        only = preset;
+    }
+    return only;
+}
+
+/* Appends the setting to the root's mas.ini. */
+static int keep(const struct root *root, const char *preset, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_free_ char *old = NULL;
+    struct stat st;
+    size_t len = 0;
+
+    if (fstatat(root->fd, ROOT_SETTINGS, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return err_errno(err, "cannot read '%s'", ROOT_SETTINGS);
+    if (file_read(root->fd, ROOT_SETTINGS, SETTINGS_MAX, &old, &len, err) == -1)
+        return -1;
+    str_addn(&text, old, len);
+    str_addf(&text, "%s\n[session]\npreset = %s\n", len > 0 && old[len - 1] != '\n' ? "\n" : "",
+             preset);
+    return file_replace(root->fd, ROOT_SETTINGS, text.data, text.len, st.st_mode & 0777, err);
+}
+
+int installed_offer(struct call *call, struct err *err)
+{
+    const struct preset *only = NULL;
+    char line[16] = "";
+
+    if (call->quiet || call->json || call_opt(call, "agent") != NULL ||
+        call_opt(call, "host") != NULL || !config_is_built_in(&call->config, SETTING_PRESET) ||
+        !consent_possible() || caller_is_agent() || (only = find_only(&call->config)) == NULL)
+        return 0;
+    _cleanup_free_ char *program = installed_program(only);
+    (void)fprintf(stderr,
+                  "\r\033[K'%s' is installed. Do the agents of your teams run it, by the preset %s"
+                  " (%s)?\ny or n, for all new sessions; Enter: not now [y/n] ",
+                  program, only->name, only->description);
+    clearerr(stdin);
+    errno = 0;
+    if (fgets(line, sizeof line, stdin) == NULL && errno == EINTR)
+        return err_set(err, MAS_FAILED, "cannot create a session: interrupted");
+    line[strcspn(line, "\n")] = '\0';
+    bool yes = strcmp(line, "y") == 0 || strcmp(line, "yes") == 0;
+    if (!yes && strcmp(line, "n") != 0 && strcmp(line, "no") != 0)
+        return 0;
+    const char *answer = yes ? only->name : config_text(&call->config, SETTING_PRESET);
+    return keep(&call->root, answer, err) == -1
+               ? -1
+               : config_override(&call->config, SETTING_PRESET, answer, ROOT_SETTINGS, err);
+}
