@@ -2,8 +2,14 @@
  * Placeholders in what a preset says: {NAME} stands for a text, and {json:NAME} for the same as a
  * string of JSON. In the value of a variable, {,old} is a comma and the value that it had, or
  * nothing. Other braces stay.
+ *
+ * A variable that has a value keeps it, unless the preset's value has {,old}, or both are objects
+ * of JSON: then they become one, in which lists follow each other and of two other values the
+ * earlier one counts.
  */
 #pragma once
+
+#include "base/kv.h"
 
 struct expand_value {
     const char *name, *text; /* NULL: an empty text */
@@ -15,3 +21,6 @@ char *expand_text(const struct expand_value *values, size_t count, const char *t
                   const char *old);
 /* Splits the words, which a preset has checked, and appends each of them, replaced. */
 void expand_words(const struct expand_value *values, size_t count, const char *words, char ***to);
+/* Sets the variable in the environment. Returns false if it keeps the value that it had. */
+bool expand_variable(const struct expand_value *values, size_t count,
+                     const struct kv_pair *variable, char ***env);

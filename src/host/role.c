@@ -193,24 +193,16 @@ static void role_free(struct role *role)
 }
 #define _cleanup_role_ __attribute__((cleanup(role_free)))
 
-/* A variable that has a value keeps it, unless the preset's value contains the old one. */
-static void add_variables(const struct host *host, const struct expand_value *values, char ***env)
+void role_add_variables(const struct host *host, const struct kv *variables,
+                        const struct expand_value *values, size_t count, const char *loss,
+                        char ***env)
 {
-    const struct kv *variables = &host->preset->role_env;
-
     for (size_t i = 0; i < variables->count; i++) {
-        const char *name = variables->pairs[i].key;
-        const char *old = env_get(*env, name);
-
-        if (old != NULL && old[0] != '\0' && strstr(variables->pairs[i].value, "{,old}") == NULL) {
-            _cleanup_free_ char *words =
-                mem_printf("is not told its role: the environment has %s", name);
-            host_log(host, words);
+        if (expand_variable(values, count, &variables->pairs[i], env))
             continue;
-        }
-        _cleanup_free_ char *value =
-            expand_text(values, ROLE_VALUES, variables->pairs[i].value, old);
-        env_put(env, name, value);
+        _cleanup_free_ char *words =
+            mem_printf("%s: the environment has %s", loss, variables->pairs[i].key);
+        host_log(host, words);
     }
 }
 
@@ -269,7 +261,7 @@ int role_tell(const struct host *host, const char *history, char ***argv, char *
     role.word = fit_word(&role, &lines);
     list_values(&role, values);
     expand_words(values, ROLE_VALUES, preset->role_option, argv);
-    add_variables(host, values, env);
+    role_add_variables(host, &preset->role_env, values, ROLE_VALUES, "is not told its role", env);
     return 0;
 }
 

@@ -33,6 +33,7 @@
 #include "host/bounds.h"
 #include "host/commands.h"
 #include "host/disk_pace.h"
+#include "host/expand.h"
 #include "host/pane.h"
 #include "host/supervisor.h"
 #include "model/agent_status.h"
@@ -367,6 +368,11 @@ void role_add(const struct host *host, struct str *to);
  * strings. */
 int role_tell(const struct host *host, const char *history, char ***argv, char ***env,
               struct err *err);
+/* Sets the variables in the environment, as expand_variable() does; one that keeps its value is
+ * logged as this loss. */
+void role_add_variables(const struct host *host, const struct kv *variables,
+                        const struct expand_value *values, size_t count, const char *loss,
+                        char ***env);
 /* Opens run/<agent>.role/, which is made if it is missing. The caller frees *ret_path. */
 int role_open_dir(const struct host *host, char **ret_path, struct err *err);
 /* Removes run/<agent>.role/, which has that, and the settings of teller_hooks.c. */

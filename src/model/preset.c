@@ -282,6 +282,8 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         return read_variable(line, "env.", &preset->env, err);
     if (str_starts(line->key, "role_env."))
         return read_variable(line, "role_env.", &preset->role_env, err);
+    if (str_starts(line->key, "told.env."))
+        return read_variable(line, "told.env.", &preset->told.env, err);
     if (str_starts(line->key, "wall.env."))
         return read_variable(line, "wall.env.", &preset->wall_env, err);
     if (str_starts(line->key, "sandbox_off.env."))
@@ -308,6 +310,7 @@ void preset_free(struct preset *preset)
     free(preset->name);
     kv_free(&preset->env);
     kv_free(&preset->role_env);
+    kv_free(&preset->told.env);
     kv_free(&preset->told.events);
     kv_free(&preset->told.files);
     kv_free(&preset->wall_env);

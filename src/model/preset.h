@@ -84,6 +84,7 @@ struct preset_told {
     struct kv events; /* its name of an event -> one of told_facts[] */
     char *hook; /* a JSON value: how its settings say that an event runs a command */
     struct kv files; /* name -> text: written into run/<agent>.role/told/ */
+    struct kv env; /* added to the environment */
     char *args; /* words with shell quoting, added to the command; also these: */
     char *begin, *resume; /* for a new session with the id {id}, and for one that goes on */
     char **kept; /* where it keeps a session: patterns of paths; NULL: nowhere */

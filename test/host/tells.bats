@@ -150,6 +150,28 @@ starts() { sed -n "$1p" "$OUT"; }
     eventually says '["agent",null,"I know: two","done"]'
 }
 
+@test "a variable names the settings, beside the role and what the user has there" {
+    printf '#!/bin/sh\nprintf "%%s\\n" "$CONFIG" >>"%s"\nexec "%s" "$@"\n' "$T/config" "$T/teller" >"$T/with"
+    chmod +x "$T/with"
+    sed -i "s|^command = .*|command = $T/with|; s|^role_option = .*|role_env.CONFIG = {\"files\": [{json:file}]}|
+        s|^told.kept = .*|told.kept = .teller/{id8}-*|" "$ROOT/mas.ini"
+    printf '%s\n' '[preset teller]' 'told.env.CONFIG = {"plugins": [{json:dir}], "by": {json:told}}' >>"$ROOT/mas.ini"
+    export CONFIG='{"plugins": ["mine"], "by": "me"}'
+    team
+    ok send "$ID" solo 'one CW-OTTER'
+    eventually says 'I know: one CW-OTTER'
+    ok restart "$ID" solo
+    eventually is idle
+    [ "$(of_agent continuity)" = resumed ] # by the file that its pattern names
+    [ "$(jq -c '[.plugins[0], .by, (.plugins | length)]' <"$T/config" | sort -u)" = '["mine","me",2]' ]
+    [ "$(jq -r '.plugins[1]' <"$T/config" | sort -u)" = "$DIR/run/solo.role/told" ]
+    rm -r "$HOME/.teller"
+    ok restart "$ID" solo
+    eventually is idle
+    [ "$(of_agent continuity)" = injected ]
+    grep -q 'one CW-OTTER' "$(tail -n 1 "$T/config" | jq -r '.files[0]')"
+}
+
 @test "a session that the program cannot continue is tried once" {
     sed -i 's/^told.kept = .*/told.kept =/' "$ROOT/mas.ini"
     team

@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include "base/env.h"
 #include "host/expand.h"
 
 static const struct expand_value values[] = {{"id", "a \"b\""}, {"dir", "/run"}, {"none", NULL}};
@@ -38,4 +39,33 @@ TEST(a_value_stays_one_word)
     CHECK_STR(words[1], "--id");
     CHECK_STR(words[2], "a \"b\"");
     CHECK_STR(words[3], "/run x");
+}
+
+TEST(a_variable_keeps_its_value_or_both_become_one)
+{
+    static const struct {
+        const char *old, *text, *want; /* want NULL: it keeps its value */
+    } cases[] = {
+        {NULL, "{dir}", "/run"},
+        {"", "{dir}", "/run"},
+        {"a", "{dir}", NULL},
+        {"a", "{dir}{,old}", "/run,a"},
+        {"{}", "{\"a\": [{json:dir}]}", "{\"a\":[\"/run\"]}"},
+        {"{\"a\":[1],\"b\":{\"c\":2,\"d\":3}}", "{\"a\":[4,1],\"b\":{\"c\":5,\"e\":6},\"f\":7}",
+         "{\"a\":[1,4,1],\"b\":{\"c\":2,\"d\":3,\"e\":6},\"f\":7}"},
+        {"{\"a\":null}", "{\"a\":[1]}", "{\"a\":null}"},
+        {"[1]", "[2]", NULL},
+        {"{\"a\":1} // a comment", "{\"b\":2}", NULL},
+        {"{\"a\":1}", "none", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_strv_ char **env = NULL;
+        struct kv_pair variable = {.key = (char *)"V", .value = (char *)cases[i].text};
+        if (cases[i].old != NULL)
+            env_put(&env, "V", cases[i].old);
+        bool set = expand_variable(values, ARRAY_LEN(values), &variable, &env);
+        CHECK_INT(set, cases[i].want != NULL);
+        CHECK_STR(env_get(env, "V"), cases[i].want != NULL ? cases[i].want : cases[i].old);
+    }
 }

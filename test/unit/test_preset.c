@@ -40,6 +40,7 @@ TEST(keys_are_read_or_refused)
         {"env.A_B", "d", NULL},
         {"role_env.ROLE", "{role}", NULL},
         {"wall.env.W", "x", NULL},
+        {"told.env.T", "{dir}", NULL},
         {"sandbox_off.env.S", "y", NULL},
         {"permission.execute", "deny", NULL},
         {"permission", "allow", NULL},
@@ -55,6 +56,7 @@ TEST(keys_are_read_or_refused)
         {"env.MAS_X", "1", "[preset p] env.MAS_X: 'MAS_X' is set by mas itself"},
         {"env.", "1", "[preset p] env.: '' is not a name of an environment variable"},
         {"role_env.PWD", "1", "[preset p] role_env.PWD: 'PWD' is set by mas itself"},
+        {"told.env.PWD", "1", "[preset p] told.env.PWD: 'PWD' is set by mas itself"},
         {"wall.env.TMUX", "1", "[preset p] wall.env.TMUX: 'TMUX' is set by mas itself"},
         {"sandbox_off.env.1", "1",
          "[preset p] sandbox_off.env.1: '1' is not a name of an environment variable"},
@@ -91,6 +93,7 @@ TEST(keys_are_read_or_refused)
     CHECK_STR(kv_get(&preset.env, "A_B"), "d");
     CHECK_STR(kv_get(&preset.role_env, "ROLE"), "{role}");
     CHECK_STR(kv_get(&preset.wall_env, "W"), "x");
+    CHECK_STR(kv_get(&preset.told.env, "T"), "{dir}");
     CHECK_STR(kv_get(&preset.sandbox_off.env, "S"), "y");
     CHECK(strv_len(preset.reads) == 1 && strv_len(preset.needs_env) == 2);
     CHECK_INT(preset.hibernate_ms, 15 * 60 * 1000);

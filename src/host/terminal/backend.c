@@ -60,7 +60,7 @@ static int tell(struct host *host, char ***argv, char ***env, struct err *err)
 
     role_drop(host);
     if (host->terminal->teller != NULL) {
-        if (teller_write_hooks(host, argv, err) == -1)
+        if (teller_write_hooks(host, argv, env, err) == -1)
             return -1;
         teller_choose_session(host, argv, &history);
     }

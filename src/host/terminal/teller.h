@@ -66,6 +66,12 @@ bool teller_asks(const struct host *host);
 int64_t teller_tick(struct host *host, int64_t now);
 
 /* ---- teller_files.c */
+/* What the id of a session is replaced by; the values point into it and to the id. */
+struct teller_id_values {
+    struct expand_value values[2];
+    char first[8 + 1];
+};
+void teller_id_values(const char *id, struct teller_id_values *ret);
 /* Returns the paths of what the program keeps by these patterns, below the agent's home behind its
  * wall and below the user's, if it was written since; NULL: nothing. The caller releases the
  * vector. */
@@ -85,5 +91,6 @@ void teller_change_session(struct host *host, const char *id, const char *source
 void teller_keep_session(struct host *host, const char *note);
 
 /* ---- teller_hooks.c */
-/* Writes the settings into run/<agent>.role/told/, and appends the words that name them. */
-int teller_write_hooks(struct host *host, char ***argv, struct err *err);
+/* Writes the settings into run/<agent>.role/told/, and adds the words and variables that name
+ * them. */
+int teller_write_hooks(struct host *host, char ***argv, char ***env, struct err *err);

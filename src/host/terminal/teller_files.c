@@ -8,7 +8,6 @@
  */
 #include "base/json.h"
 #include "base/time.h"
-#include "host/expand.h"
 #include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 #include "os/file.h"
@@ -45,17 +44,25 @@ static void add_matches(const char *dir, const char *pattern, int64_t since_ms, 
     globfree(&found);
 }
 
+void teller_id_values(const char *id, struct teller_id_values *ret)
+{
+    (void)snprintf(ret->first, sizeof ret->first, "%s", id);
+    ret->values[0] = (struct expand_value){"id", id};
+    ret->values[1] = (struct expand_value){"id8", ret->first};
+}
+
 char **teller_find_files(const struct host *host, char *const *patterns, const char *id,
                          int64_t since_ms)
 {
-    const struct expand_value values[] = {{"id", id}};
+    struct teller_id_values as;
+    teller_id_values(id, &as);
     _cleanup_free_ char *part = mem_printf(WORKSPACE_HOME "/%s", host->agent->id);
     _cleanup_free_ char *own = workspace_path(&host->root, host->session.id, part);
     const char *home = env_get(host->env, "HOME");
     char **found = NULL;
 
     for (; patterns != NULL && *patterns != NULL; patterns++) {
-        _cleanup_free_ char *path = expand_text(values, ARRAY_LEN(values), *patterns, NULL);
+        _cleanup_free_ char *path = expand_text(as.values, ARRAY_LEN(as.values), *patterns, NULL);
         if (path[0] != '$') {
             add_matches(own, path, since_ms, &found);
             if (home != NULL && home[0] == '/')

@@ -37,7 +37,7 @@ static int write_file(int dir, const char *path, const char *text, struct err *e
                        : file_create(above, name, text, strlen(text), 0600, err);
 }
 
-int teller_write_hooks(struct host *host, char ***argv, struct err *err)
+int teller_write_hooks(struct host *host, char ***argv, char ***env, struct err *err)
 {
     const struct preset_told *told = &host->preset->told;
     _cleanup_free_ char *above_path = NULL;
@@ -60,5 +60,7 @@ int teller_write_hooks(struct host *host, char ***argv, struct err *err)
             return -1;
     }
     expand_words(values, ARRAY_LEN(values), told->args, argv);
+    role_add_variables(host, &told->env, values, ARRAY_LEN(values),
+                       "its program may not tell what it does", env);
     return 0;
 }

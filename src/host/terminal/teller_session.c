@@ -6,7 +6,6 @@
 
 #include "base/id.h"
 #include "base/time.h"
-#include "host/expand.h"
 #include "host/talk/clear.h"
 #include "host/talk/memory.h"
 #include "host/talk/queue.h"
@@ -16,7 +15,10 @@
 #include "session/env.h"
 #include "store/workspace.h"
 
-enum { CHANGE_MS = 10000 }; /* so soon behind an Enter, a change of the session is a person's */
+enum {
+    CHANGE_MS = 10000, /* so soon behind an Enter, a change of the session is a person's */
+    MAKE_TRIES = 8, /* to make an id of which no file is there */
+};
 
 static struct store_home home_of(const struct host *host)
 {
@@ -26,12 +28,17 @@ static struct store_home home_of(const struct host *host)
                                .machine = host->terminal->teller->machine};
 }
 
-/* Returns true if the program has the session, or its preset does not say where it would. */
-static bool is_kept(const struct host *host, const char *id)
+static bool has_files(const struct host *host, const char *id)
 {
     _cleanup_strv_ char **found = teller_find_files(host, host->preset->told.kept, id, 0);
 
-    return host->preset->told.kept == NULL || found != NULL;
+    return found != NULL;
+}
+
+/* Returns true if the program has the session, or its preset does not say where it would. */
+static bool is_kept(const struct host *host, const char *id)
+{
+    return host->preset->told.kept == NULL || has_files(host, id);
 }
 
 /* ---- a start */
@@ -81,8 +88,12 @@ static void make_session(struct host *host, struct str *history)
     struct err err = ERR_INIT;
 
     teller->id[0] = '\0';
-    if (host->preset->told.begin[0] != '\0' && id_make(id, &err) == 0)
+    if (host->preset->told.begin[0] != '\0' && id_make(id, &err) == 0) {
+        /* the program may name its files by a part of the id */
+        for (int tries = 1; tries < MAKE_TRIES && has_files(host, id); tries++)
+            (void)id_make(id, &err);
         (void)snprintf(teller->id, sizeof teller->id, "%s", id);
+    }
     if (memory->store != NULL)
         (void)memory_kept(host,
                           store_injection(memory->store, memory->place.query,
@@ -119,9 +130,10 @@ void teller_choose_session(struct host *host, char ***argv, struct str *history)
     free(host->talk->session);
     host->talk->session = goes_on ? mem_dup(teller->id) : NULL;
     say_outcome(host, why);
-    const struct expand_value values[] = {{"id", teller->id}};
+    struct teller_id_values as;
+    teller_id_values(teller->id, &as);
     if (teller->id[0] != '\0')
-        expand_words(values, ARRAY_LEN(values), goes_on ? told->resume : told->begin, argv);
+        expand_words(as.values, ARRAY_LEN(as.values), goes_on ? told->resume : told->begin, argv);
 }
 
 /* ---- while it runs */
