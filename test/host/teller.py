@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+import json, os, subprocess, sys, time, uuid
+words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+hooks = json.load(open(words["--plugin"] + "/conf/hooks.json"))["hooks"]
+place = os.path.expanduser("~/.teller")
+os.makedirs(place, exist_ok=True)
+session = words.get("--begin") or words.get("--resume") or str(uuid.uuid4())
+open(os.environ["OUT"], "a").write(json.dumps(sys.argv[1:]) + "\n")
+
+def tell(event, **more):
+    for hook in hooks.get(event, []):
+        subprocess.run(hook["run"], shell=True, text=True, input=json.dumps({"session_id": session, **more}), check=True)
+
+def said():
+    return open(f"{place}/{session}").read().splitlines() if os.path.exists(f"{place}/{session}") else []
+
+if "--resume" in words and not said():
+    tell("End")
+    sys.exit("there is no session " + session)
+tell("Start", source="resume" if "--resume" in words else "startup")
+print("ready", flush=True)
+for line in sys.stdin:
+    line = line.strip()
+    order, _, rest = line.partition(" ")
+    if order == "clear":
+        session = str(uuid.uuid4())
+        tell("Start", source="clear")
+        continue
+    if order == "alone":  # a prompt of the program's own
+        line = "nobody asked this"
+    with open(f"{place}/{session}", "a") as file:
+        file.write(line + "\n")
+    tell("Prompt", prompt=line)
+    if order == "ask":
+        tell("Ask", tool_name="Bash", tool_input={"command": rest})
+        print("May I?", flush=True)
+        if sys.stdin.readline().strip() != "y":
+            with open(f"{place}/state.json", "w") as file:
+                json.dump({"sessionId": session, "status": "idle", "statusUpdatedAt": int(time.time() * 1000) + 1}, file)
+            continue
+        tell("Tool", tool_name="Bash", tool_use_id=str(uuid.uuid4()), tool_input={"command": rest})
+    if order == "nest":  # a program of the same kind, which has the hooks of this one
+        nested = f"import subprocess\nsubprocess.run('''{hooks['Prompt'][0]['run']}''', shell=True, text=True, input='{{\"session_id\": \"nested\", \"prompt\": \"of another\"}}')"
+        subprocess.run([sys.executable, "-c", nested], check=True)
+    if order == "work":
+        while not os.path.exists(rest):
+            time.sleep(0.02)
+    if order == "forge":  # a command of the agent claims that a person has cleared the context
+        start = hooks["Start"][0]["run"]
+        subprocess.run(["sh", "-c", start], text=True, input=json.dumps({"session_id": "forged", "source": "clear"}))
+    if order == "fail":
+        tell("Fail", error="overloaded", last_assistant_message="the model is overloaded")
+        continue
+    if order == "die":
+        os.kill(os.getpid(), 9)
+    print("answer", flush=True)
+    tell("Done", last_assistant_message="I know: " + ", ".join(said()))
+    if order == "late":
+        tell("Tool", tool_name="Bash", tool_use_id="late", tool_input={"command": "late"})
