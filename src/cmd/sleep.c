@@ -25,10 +25,10 @@ static void tell(const struct call *call, const struct roster *roster, size_t i)
         printf("%s %s\n", agent->agent->id, agent->told ? "is asleep already" : "is asleep");
 }
 
-/* Returns true for an agent on a terminal, which only a request for all agents passes over. */
+/* Returns true for an agent that cannot sleep, which only a request for all agents passes over. */
 static bool is_left_out(const struct roster_agent *agent)
 {
-    return agent->told && !agent->status.acp;
+    return agent->told && !agent->status.acp && agent->status.state != AGENT_ASLEEP;
 }
 
 static int run_sleep(struct call *call, struct err *err)
@@ -66,13 +66,14 @@ const struct cmd cmd_sleep = {
     .name = "sleep",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] [TARGET...]",
-    .summary = "end the processes of idle ACP agents until their next prompt",
+    .summary = "end the processes of idle agents until their next prompt",
     .examples = "mas sleep shop\n"
                 "mas sleep shop workers",
     .details = "The agent's host stays, and its next prompt, or a key press in its pane, starts "
                "the agent again with its conversation. An agent that is working, or that "
                "something of it may be, is left awake: then mas says why and exits with 4. "
-               "Without a TARGET, all ACP agents of the session.",
+               "Without a TARGET, all agents of the session but programs on "
+               "terminals that tell nothing, whose screens would be gone.",
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,

@@ -77,6 +77,8 @@ struct backend {
     bool (*reads_keys)(const struct host *host, int64_t now);
     /* Handles keys that were typed while the agent runs. They are in pane.keys. */
     void (*handle_keys)(struct host *host, const char *keys, size_t len, int64_t now);
+    /* The same, of an agent that sleeps: they wake it. They are dropped then. NULL: nothing. */
+    void (*wake_keys)(struct host *host, const char *keys, size_t len, int64_t now);
     /* Tells the loop what to wait for; then handles what has come. */
     void (*want)(const struct host *host, struct loop *loop, int64_t now);
     void (*serve)(struct host *host, struct loop *loop);

@@ -68,6 +68,7 @@ static void fail_start(struct host *host, const char *why)
     fd_closep(&child->supervisor.fd);
     child->phase = CHILD_NONE;
     child->rest = AGENT_EXITED;
+    child->sleeps = false;
     child->exit_code = -1;
     child->signal = 0;
     (void)snprintf(child->note, sizeof child->note, "%s", why);

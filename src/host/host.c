@@ -11,6 +11,7 @@
 #include "host/backend.h"
 #include "host/server.h"
 #include "host/state.h"
+#include "host/talk/sleep.h"
 #include "host/wall.h"
 #include "os/file.h"
 #include "os/loop.h"
@@ -123,9 +124,14 @@ static void read_keys(struct host *host, int64_t now)
         host->backend->handle_keys(host, keys->data + before, len, now);
         return;
     }
-    bool wanted = enter || host->child.rest == AGENT_ASLEEP;
+    bool sleeps = host->child.rest == AGENT_ASLEEP;
+    if (sleeps && host->backend->wake_keys != NULL)
+        host->backend->wake_keys(host, keys->data + before, len, now);
     pane_drop_keys(&host->pane);
-    if (wanted && host->child.phase == CHILD_NONE) {
+    if (sleeps) {
+        host->child.failures = 0;
+        child_wake(host);
+    } else if (enter && host->child.phase == CHILD_NONE) {
         host->child.failures = 0;
         child_start(host, now);
     }
@@ -281,7 +287,9 @@ static int begin(struct host *host, struct err *err)
     if (now || host->backend->queued(host) > 0)
         child_start(host, time_monotonic_ms());
     else
-        host->backend->say(host, "the agent starts with its first message or key press");
+        host->backend->say(host, host->child.sleeps
+                                     ? SLEEP_WORDS
+                                     : "the agent starts with its first message or key press");
     return 0;
 }
 

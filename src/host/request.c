@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "host/acp/request.h"
+#include "host/talk/sleep.h"
 #include "host/terminal/terminal.h"
 #include "model/target.h"
 #include "os/proc.h"
@@ -135,8 +136,8 @@ static bool is_inside(pid_t pid)
     return found;
 }
 
-/* The screen of a program on a terminal is there only as long as it runs. With "all", the request
- * is for those agents of a team that can sleep. */
+/* The screen of a program on a terminal that tells nothing is there only as long as it runs. With
+ * "all", the request is for those agents of a team that can sleep. */
 static int do_not_sleep(struct host *host, struct client *client, const struct frame *frame,
                         struct err *err)
 {
@@ -148,6 +149,36 @@ static int do_not_sleep(struct host *host, struct client *client, const struct f
                   host->agent->id);
     return err_hint(err, "to end it, stop its session: mas stop %s",
                     session_label(&host->root, host->session.id).text);
+}
+
+/* Ends the agent's process if nothing is lost by that; answers when its whole tree has ended. */
+static int do_sleep(struct host *host, struct client *client, const struct frame *frame,
+                    struct err *err)
+{
+    const struct child *child = &host->child;
+    _cleanup_str_ struct str why = STR_INIT;
+    _cleanup_str_ struct str head = STR_INIT;
+
+    if (host->talk == NULL)
+        return do_not_sleep(host, client, frame, err);
+    if (child->rest == AGENT_ASLEEP && child->phase == CHILD_NONE) {
+        status_put(host, &head);
+        server_answer(client, &head);
+        client->kind = CLIENT_LEAVES;
+        return 0;
+    }
+    if (sleep_is_kept_awake(host, &why)) {
+        (void)err_set(err, MAS_CONFLICT, "cannot put agent '%s' to sleep: %s", host->agent->id,
+                      str_text(&why));
+        return child->phase == CHILD_RUNS
+                   ? err_hint(err, "see what it does: mas status %s %s",
+                              session_label(&host->root, host->session.id).text, host->agent->id)
+                   : -1;
+    }
+    client->kind = CLIENT_STOPS;
+    host->child.clear = (struct supervisor_report){.killed = 0};
+    sleep_begin(host);
+    return 0;
 }
 
 static int do_wake(struct host *host, struct client *client, const struct frame *frame,
@@ -227,7 +258,7 @@ static const struct request_kind {
     {"disk",         "tell of the disk space of", OTHERS,  {do_disk, do_disk}},
     {"restart",      "restart",                   ALL,     {do_restart, do_restart_acp}},
     {"stop",         "stop",                      ENDS,    {do_stop, do_stop}},
-    {"sleep",        "put to sleep",              OTHERS,  {do_not_sleep, acp_request_sleep}},
+    {"sleep",        "put to sleep",              OTHERS,  {do_sleep, do_sleep}},
     {"wake",         "wake",                      TEAM,    {do_wake, do_wake}},
     {"send",         "send to",                   TEAM,    {terminal_send, acp_request_send}},
     {"ask",          "ask",                       TEAM,    {NULL, acp_request_ask}},

@@ -13,6 +13,9 @@ static const struct {
     {{"tool_use_id", "toolCallId"}, offsetof(struct hook_told, tool_id)},
 };
 
+/* Lists of what goes on behind a turn. */
+static const char *const lists[] = {"background_tasks", "session_crons"};
+
 /* Returns true if an id may be a word of a command line. */
 static bool is_id(const char *text)
 {
@@ -35,6 +38,8 @@ int hook_parse(const char *text, size_t len, struct hook_told *ret, struct err *
     ret->input = json_get(ret->json, "tool_input");
     if (ret->input == NULL)
         ret->input = json_get(ret->json, "toolInput");
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        ret->behind = ret->behind || json_first(json_get(ret->json, lists[i])) != NULL;
     if (ret->session == NULL || is_id(ret->session))
         return 0;
     hook_free(ret);

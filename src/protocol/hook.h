@@ -21,6 +21,7 @@ struct hook_told {
     const char *prompt, *answer, *error;
     const char *tool, *tool_id; /* its name, and the id of the call */
     const struct json *input; /* of the tool */
+    bool behind; /* tasks of it go on behind the turn that has ended, or are planned */
 };
 
 /* Parses the object. Fails with MAS_DAMAGED. The caller releases *ret with hook_free(). */

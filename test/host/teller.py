@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-import json, os, subprocess, sys, time, uuid
+import json, os, subprocess, sys, termios, time, uuid
 words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 hooks = json.load(open(words["--plugin"] + "/conf/hooks.json"))["hooks"]
 place = os.path.expanduser("~/.teller")
@@ -17,6 +17,9 @@ def said():
 if "--resume" in words and not said():
     tell("End")
     sys.exit("there is no session " + session)
+while os.path.exists(f"{place}/hold"):  # a slow start, which drops what was typed meanwhile
+    time.sleep(0.02)
+    termios.tcflush(0, termios.TCIFLUSH)
 tell("Start", source="resume" if "--resume" in words else "startup")
 print("ready", flush=True)
 for line in sys.stdin:
@@ -54,6 +57,8 @@ for line in sys.stdin:
     if order == "die":
         os.kill(os.getpid(), 9)
     print("answer", flush=True)
-    tell("Done", last_assistant_message="I know: " + ", ".join(said()))
+    if order == "leave":  # work that goes on behind the turn, as a process and in the program itself
+        subprocess.Popen(["sleep", rest])
+    tell("Done", last_assistant_message="I know: " + ", ".join(said()), background_tasks=["x"] if order == "later" else [])
     if order == "late":
         tell("Tool", tool_name="Bash", tool_use_id="late", tool_input={"command": "late"})

@@ -32,6 +32,23 @@ TEST(each_program_names_its_members_its_own_way)
     }
 }
 
+TEST(what_goes_on_behind_a_turn_is_a_list_with_something_in_it)
+{
+    static const struct {
+        const char *text;
+        bool behind;
+    } cases[] = {{"{\"background_tasks\":[],\"session_crons\":[]}", false},
+                 {"{\"background_tasks\":[{}]}", true},
+                 {"{\"background_tasks\":[],\"session_crons\":[1]}", true},
+                 {"{\"background_tasks\":1}", false}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_hook_ struct hook_told told;
+        REQUIRE(parse(cases[i].text, &told) == 0);
+        CHECK(told.behind == cases[i].behind);
+    }
+}
+
 TEST(what_is_missing_or_of_another_type_is_not_told)
 {
     _cleanup_hook_ struct hook_told told;

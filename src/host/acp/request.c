@@ -21,7 +21,6 @@
 #include "host/talk/query.h"
 #include "host/talk/queue.h"
 #include "host/talk/said.h"
-#include "host/talk/sleep.h"
 #include "host/talk/turn.h"
 #include "model/message.h"
 
@@ -232,34 +231,6 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
 void acp_request_restarts(struct host *host)
 {
     limit_skip(host);
-}
-
-int acp_request_sleep(struct host *host, struct client *client, const struct frame *frame,
-                      struct err *err)
-{
-    const struct child *child = &host->child;
-    _cleanup_str_ struct str why = STR_INIT;
-    _cleanup_str_ struct str head = STR_INIT;
-
-    (void)frame;
-    if (child->rest == AGENT_ASLEEP && child->phase == CHILD_NONE) {
-        status_put(host, &head);
-        server_answer(client, &head);
-        client->kind = CLIENT_LEAVES;
-        return 0;
-    }
-    if (sleep_is_kept_awake(host, &why)) {
-        (void)err_set(err, MAS_CONFLICT, "cannot put agent '%s' to sleep: %s", host->agent->id,
-                      str_text(&why));
-        return host->child.phase == CHILD_RUNS
-                   ? err_hint(err, "see what it does: mas status %s %s",
-                              session_label(&host->root, host->session.id).text, host->agent->id)
-                   : -1;
-    }
-    client->kind = CLIENT_STOPS;
-    host->child.clear = (struct supervisor_report){.killed = 0};
-    sleep_begin(host);
-    return 0;
 }
 
 /* Returns the beginning of what a permission is about, which the caller frees. */

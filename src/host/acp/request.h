@@ -16,9 +16,6 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
                      struct err *err);
 /* Prepares for the request `restart`. */
 void acp_request_restarts(struct host *host);
-/* Ends the agent's process if nothing is lost by that; answers when its whole tree has ended. */
-int acp_request_sleep(struct host *host, struct client *client, const struct frame *frame,
-                      struct err *err);
 int acp_request_listen(struct host *host, struct client *client, const struct frame *frame,
                        struct err *err);
 int acp_request_cancel(struct host *host, struct client *client, const struct frame *frame,

@@ -36,6 +36,13 @@ void sleep_open(struct host *host)
     host->child.sleeps = host->talk->sleep.marked;
 }
 
+void sleep_forget(const struct host *host)
+{
+    _cleanup_free_ char *name = mark_name(host);
+
+    (void)unlinkat(host->run, name, 0); /* left, it keeps the next host's agent asleep */
+}
+
 static void drop_calls(struct agent_sleep *sleep)
 {
     for (size_t i = 0; i < sleep->call_count; i++) {
@@ -276,22 +283,20 @@ void sleep_begin(struct host *host)
     mark(host);
     host->talk->sleep.marked = true;
     host_log(host, "asleep");
-    memory_say(host, true, "the agent sleeps; its next prompt or a key press wakes it");
+    memory_say(host, true, "%s", SLEEP_WORDS);
     child_sleep(host);
 }
 
 void sleep_process_starts(struct host *host)
 {
     struct agent_sleep *sleep = &host->talk->sleep;
-    _cleanup_free_ char *name = mark_name(host);
 
     if (!sleep->marked)
         return;
     sleep->marked = false;
     sleep->woken = true;
     sleep->unwritten = false;
-    (void)unlinkat(host->run, name,
-                   0); /* left, it keeps the next host's agent asleep until asked */
+    sleep_forget(host);
     host_log(host, "awake");
     memory_say(host, true, "the agent wakes");
 }
@@ -305,6 +310,11 @@ void sleep_process_ended(struct host *host)
     sleep->again = 0;
     if (sleep->marked)
         (void)malloc_trim(0); /* it may sleep for days */
+}
+
+void sleep_keys(struct host *host)
+{
+    host->talk->sleep.since = -1;
 }
 
 int64_t sleep_tick(struct host *host, int64_t now)

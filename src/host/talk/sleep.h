@@ -14,6 +14,9 @@
 
 #include "host/talk/talk.h"
 
+/* What the history says of an agent that falls asleep, and a pane shows. */
+#define SLEEP_WORDS "the agent sleeps; its next prompt or a key press wakes it"
+
 /* Reads whether the previous host has left the agent asleep. */
 void sleep_open(struct host *host);
 void sleep_free(struct agent_sleep *sleep);
@@ -21,6 +24,8 @@ void sleep_free(struct agent_sleep *sleep);
 bool sleep_is_kept_awake(struct host *host, struct str *why);
 /* Ends the agent's process. Call it only if nothing keeps the agent awake. */
 void sleep_begin(struct host *host);
+/* Removes the mark of an agent that was of another kind, and of one that cannot sleep. */
+void sleep_forget(const struct host *host);
 /* Tries again to write the mark of an agent that sleeps. Returns false if that is not possible. */
 bool sleep_mark_again(struct host *host);
 /* Notes that the process starts, ends, begins a turn, ends one well, or leaves its session. */
@@ -31,5 +36,7 @@ void sleep_turn_ended(struct host *host);
 void sleep_session_left(struct host *host);
 /* Notes what a tool call has become. */
 void sleep_tool_told(struct host *host, const struct tool_call *tool);
+/* Notes that a person types in the pane: the time begins anew. */
+void sleep_keys(struct host *host);
 /* Puts an agent to sleep that has been idle for long enough. Returns when to call again. */
 int64_t sleep_tick(struct host *host, int64_t now);

@@ -8,6 +8,7 @@
 #include "host/backend.h"
 
 #include "base/time.h"
+#include "host/talk/sleep.h"
 #include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 #include "os/proc.h"
@@ -32,6 +33,8 @@ static int open_terminal(struct host *host, struct err *err)
         return -1;
     if (preset_tells(host->preset))
         teller_open(host);
+    else
+        sleep_forget(host); /* of an agent that was of another kind */
     load_first_messages(host);
     return 0;
 }
@@ -48,6 +51,7 @@ static void close_terminal(struct host *host)
     watcher_free(&terminal->watcher);
     draft_free(&terminal->draft);
     str_free(&terminal->aside);
+    early_free(&terminal->early);
     delivery_free(&terminal->delivery);
     free(terminal);
     host->terminal = NULL;
@@ -62,6 +66,8 @@ static int tell(struct host *host, char ***argv, char ***env, struct err *err)
     if (host->terminal->teller != NULL) {
         if (teller_write_hooks(host, argv, env, err) == -1)
             return -1;
+        early_begins(host);
+        sleep_process_starts(host);
         teller_choose_session(host, argv, &history);
     }
     return role_tell(host, str_text(&history), argv, env, err);
@@ -102,6 +108,8 @@ static void disconnect(struct host *host)
     pane_drop_keys(&host->pane);
     pane_reset(&host->pane, host->terminal->watcher.origin);
     host_set_title(host);
+    if (host->child.sleeps)
+        pane_print(&host->pane, SLEEP_WORDS);
 }
 
 static void last_lines(const struct host *host, size_t max, struct str *to)
@@ -154,6 +162,11 @@ static bool reads_keys(const struct host *host, int64_t now)
 
 static void handle_keys(struct host *host, const char *keys, size_t len, int64_t now)
 {
+    if (!early_is_over(host)) {
+        early_keys(host, keys, len, now);
+        pane_drop_keys(&host->pane);
+        return;
+    }
     teller_keys(host, keys, len, now); /* looks at the line before Enter empties it */
     line_keys(host, keys, len, now);
     watcher_keys(&host->terminal->watcher, keys, len, now);
@@ -180,6 +193,7 @@ static int64_t tick(struct host *host, int64_t now)
         if (reads_unasked(host))
             watcher_reads(watcher);
         next = time_sooner(next, watcher_tick(watcher, now));
+        (void)early_is_over(host);
     }
     int64_t due = host->disk.paused ? -1 : delivery_run(host, now);
     bool ignored = false; /* the supervisor tells the end of the agent */
@@ -214,6 +228,7 @@ const struct backend backend_terminal = {
     .pause = pause_terminal,
     .reads_keys = reads_keys,
     .handle_keys = handle_keys,
+    .wake_keys = early_keys,
     .want = relay_want,
     .serve = relay_serve,
     .tick = tick,

@@ -53,6 +53,8 @@ static const char *type(struct host *host, const struct store_input *input, char
     }
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
         child_start(host, now);
+    else
+        child_wake(host); /* it may be falling asleep */
     size_t before = delivery->count;
     if (!host->disk.paused)
         (void)delivery_run(host, now);

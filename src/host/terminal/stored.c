@@ -9,6 +9,7 @@
 #include "host/terminal/terminal.h"
 
 #include "host/talk/memory.h"
+#include "host/talk/sleep.h"
 #include "host/unwritten.h"
 #include "memory/store.h"
 
@@ -156,6 +157,11 @@ static bool open_talk_again(struct host *host)
     return host->talk == NULL || memory_open_again(host);
 }
 
+static bool mark_again(struct host *host)
+{
+    return host->talk == NULL || sleep_mark_again(host);
+}
+
 static bool keep_again(struct host *host)
 {
     struct err err = ERR_INIT;
@@ -165,7 +171,7 @@ static bool keep_again(struct host *host)
 
 int64_t stored_tick(struct host *host, int64_t now)
 {
-    static unwritten_try *const tries[] = {open_talk_again, stored_flush, keep_again};
+    static unwritten_try *const tries[] = {open_talk_again, stored_flush, keep_again, mark_again};
     struct delivery *delivery = &host->terminal->delivery;
     bool waited = host->unwritten.why[0] != '\0';
     int64_t next = unwritten_tick(host, tries, ARRAY_LEN(tries), now);

@@ -14,6 +14,7 @@
 #include "host/talk/parts.h"
 #include "host/talk/queue.h"
 #include "host/talk/said.h"
+#include "host/talk/sleep.h"
 #include "host/talk/turn.h"
 #include "host/talk/usage.h"
 #include "host/unwritten.h"
@@ -104,18 +105,6 @@ static void refuse(struct host *host, const struct asked_permission *permission)
     (void)permission;
 }
 
-static bool is_at_rest(const struct host *host)
-{
-    return host->child.phase == CHILD_RUNS && !host->talk->turn.on;
-}
-
-static bool is_kept_awake(const struct host *host, struct str *why)
-{
-    (void)host;
-    str_add(why, "it is on a terminal");
-    return true;
-}
-
 static const struct talk_ops ops = {
     .show = show,
     .is_ready = is_ready,
@@ -129,8 +118,8 @@ static const struct talk_ops ops = {
     .check_mode = check_mode,
     .cut_off = do_nothing,
     .leave = leave,
-    .is_at_rest = is_at_rest,
-    .is_kept_awake = is_kept_awake,
+    .is_at_rest = teller_is_at_rest,
+    .is_kept_awake = teller_is_kept_awake,
     .keep_session = teller_keep_session,
     .forget_numbers = do_nothing,
 };
@@ -178,7 +167,7 @@ void teller_begins(struct host *host)
 {
     struct teller *teller = host->terminal->teller;
 
-    teller->heard = false;
+    teller->heard = teller->behind = false;
     teller->entered = teller->enter_at = 0;
     teller->process = (struct proc_id){.pid = 0};
     teller->state = AGENT_STARTING;
@@ -193,6 +182,7 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret)
     const struct child *child = &host->child;
 
     turn_end(host, HOST_END_STOPPED, 0, how);
+    sleep_process_ended(host);
     /* what it says of a session that it does not find is no event, and SessionEnd none of it */
     if (teller->outcome != OUTCOME_RESUMED || teller->state != AGENT_STARTING || child->asked ||
         child->exit_code <= 0 || time_monotonic_ms() - child->started > RESUMED_MS)
@@ -222,7 +212,10 @@ void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
     struct teller *teller = host->terminal->teller;
     const struct draft *draft = &host->terminal->draft;
 
-    if (teller == NULL || memchr(keys, '\r', len) == NULL)
+    if (teller == NULL)
+        return;
+    sleep_keys(host);
+    if (memchr(keys, '\r', len) == NULL)
         return;
     teller->enter_at = now;
     if (len == 1 && draft->state == DRAFT_KNOWN)
@@ -281,6 +274,7 @@ static void begin_turn(struct host *host, const char *text)
 
     if (host->talk->turn.on) /* its end was not told */
         turn_end(host, "end_turn", 0, NULL);
+    sleep_turn_begins(host); /* also one that nobody has asked for */
     if (host->talk->memory.store == NULL)
         (void)memory_need(host, &err);
     if (host->talk->session == NULL && teller->id[0] != '\0') {
@@ -393,6 +387,7 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
         ask(host, told);
         break;
     case TOLD_DONE:
+        teller->behind = told->behind;
         tell_answer(host, told);
         turn_end(host, "end_turn", 0, NULL);
         break;
@@ -508,5 +503,5 @@ int64_t teller_tick(struct host *host, int64_t now)
     int64_t next = teller_look(host, now, &rests);
     if (rests) /* a person has stopped the turn, or refused what was asked */
         take_fact(host, TOLD_STOPPED, &(struct hook_told){.json = NULL});
-    return time_sooner(next, usage_tick(host, now));
+    return time_sooner(time_sooner(next, usage_tick(host, now)), sleep_tick(host, now));
 }

@@ -5,6 +5,7 @@
  *     teller.c          what is told becomes turns, words, and the state
  *     teller_session.c  the session of the program: which one it is started with
  *     teller_files.c    what it keeps in files, and the state that it writes there
+ *     teller_sleep.c    what keeps it awake
  *     teller_hooks.c    the settings by which the program runs mas-told
  *
  * What is told only describes. It answers nothing and raises no right, and a prompt counts as a
@@ -34,6 +35,7 @@ struct teller {
     enum agent_state state; /* by what was told last */
     int64_t told_ms; /* when something was told last; epoch */
     int64_t look_at; /* when to look at its file of the state; monotonic */
+    bool behind; /* something of it goes on behind the turn that has ended last */
     char asks[TOLD_ASKS_MAX]; /* what it asks; "" nothing */
     char trouble[TOLD_ASKS_MAX]; /* how the newest turn has failed; "" */
     struct typed { /* messages that the host has typed, the newest last */
@@ -89,6 +91,14 @@ void teller_choose_session(struct host *host, char ***argv, struct str *history)
 void teller_change_session(struct host *host, const char *id, const char *source);
 /* Records that the session is the agent's. */
 void teller_keep_session(struct host *host, const char *note);
+
+/* Returns true if the program can continue the session that it is in, so far as is known; else
+ * appends why not. */
+bool teller_can_continue(const struct host *host, struct str *why);
+
+/* ---- teller_sleep.c: talk_ops */
+bool teller_is_at_rest(const struct host *host);
+bool teller_is_kept_awake(const struct host *host, struct str *why);
 
 /* ---- teller_hooks.c */
 /* Writes the settings into run/<agent>.role/told/, and adds the words and variables that name

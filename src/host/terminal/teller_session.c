@@ -41,6 +41,25 @@ static bool is_kept(const struct host *host, const char *id)
     return host->preset->told.kept == NULL || has_files(host, id);
 }
 
+bool teller_can_continue(const struct host *host, struct str *why)
+{
+    const struct teller *teller = host->terminal->teller;
+    const char *id = host->talk->session;
+
+    if (id == NULL && teller->id[0] != '\0' && host->preset->told.kept != NULL &&
+        is_kept(host, teller->id))
+        str_add(why, "it is in another session, in which nothing was asked yet");
+    else if (id != NULL && host->preset->told.resume[0] == '\0')
+        str_add(why, "its program cannot continue a session");
+    else if (id != NULL && !is_kept(host, id))
+        str_add(why, "its program has not kept its session");
+    else if (id != NULL && host->talk->memory.store == NULL)
+        str_add(why, "its session is not recorded: " STORE_FILE " cannot be opened");
+    else
+        return true;
+    return false;
+}
+
 /* ---- a start */
 
 /* Finds the session that goes on. Returns false if there is none, with *ret_why, which the caller
@@ -110,8 +129,9 @@ static void say_outcome(struct host *host, const char *why)
 
     starts_count(&host->root, teller->outcome);
     host_log(host, words);
-    if (why != NULL)
+    if (why != NULL || host->talk->sleep.woken)
         memory_say(host, true, "%s", words);
+    host->talk->sleep.woken = false;
 }
 
 void teller_choose_session(struct host *host, char ***argv, struct str *history)

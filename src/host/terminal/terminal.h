@@ -4,6 +4,7 @@
  *     backend.c   the table of functions: the life of the agent's terminal, its state
  *     relay.c     the bytes between the pane and the agent's terminal
  *     delivery.c  messages that wait to be typed; stored.c: those on disk
+ *     line.c      what a person has typed on the line; early.c: before there is one
  *     send.c      the request `send`
  *     tty.h       the pseudo-terminal
  *     teller.h    what a program tells of itself
@@ -60,12 +61,22 @@ struct delivery {
     bool held; /* the first message waits for the line */
 };
 
+/* What a person types at an agent that tells while it sleeps or wakes: nothing of it must answer
+ * what the program asks at its start. */
+struct early {
+    bool on; /* it wakes, and is not ready yet */
+    struct vt vt;
+    int64_t fed; /* when the last byte came */
+    struct str text; /* for the line */
+};
+
 struct terminal {
     struct tty tty;
     struct watcher watcher;
     struct draft draft;
     size_t draft_screens; /* watcher.screens when the draft was typed */
     struct str aside; /* what a person had typed, taken off the line for a message */
+    struct early early; /* what was typed before it was ready */
     struct delivery delivery;
     struct teller *teller; /* of a program that tells what it does (teller.h); NULL */
 };
@@ -140,6 +151,16 @@ void line_put_aside(struct host *host, struct str *to);
 void line_give_back(struct host *host, int64_t now);
 /* Shows it in the pane, as the agent has ended. */
 void line_drop_aside(struct host *host);
+
+/* ---- early.c: what a person types at an agent that sleeps or wakes */
+/* Keeps text for the line; with its Enter it is a message. Other keys do nothing. */
+void early_keys(struct host *host, const char *keys, size_t len, int64_t now);
+/* The agent starts. */
+void early_begins(struct host *host);
+/* Hands over what was typed once the program is ready, or asks something. Returns true if it is:
+ * the keys are its own. */
+bool early_is_over(struct host *host);
+void early_free(struct early *early);
 
 /* ---- send.c */
 /* Answers the request `send`. */

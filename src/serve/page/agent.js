@@ -124,7 +124,7 @@ export class AgentView {
         this.#more.inert = false;
         this.#clear.hidden = !acp;
         this.#wake.hidden = state.state !== "asleep";
-        this.#sleep.hidden = !acp || state.state !== "idle";
+        this.#sleep.hidden = state.states !== "told" || state.state !== "idle";
         this.#showSettings(state);
         const asks = asksOf(state);
         fill(this.#permissions, asks, askKey,

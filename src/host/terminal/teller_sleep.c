@@ -1,0 +1,38 @@
+/*
+ * The program is at rest if it says so, and nothing waits for it. What a person has typed on its
+ * line, and a question on its screen, would be lost with it.
+ */
+
+#include "host/backend.h"
+#include "host/terminal/teller.h"
+#include "host/terminal/terminal.h"
+
+bool teller_is_at_rest(const struct host *host)
+{
+    return host->child.phase == CHILD_RUNS && !host->talk->turn.on &&
+           host->terminal->delivery.count == 0 && host->backend->state(host) == AGENT_IDLE;
+}
+
+bool teller_is_kept_awake(const struct host *host, struct str *why)
+{
+    const struct terminal *terminal = host->terminal;
+    enum agent_state state = host->backend->state(host);
+    bool asks = state == AGENT_WAITING || watcher_asks(&terminal->watcher);
+
+    if (asks)
+        str_add(why, "it asks something on its screen");
+    else if (state == AGENT_STARTING || terminal->early.on)
+        str_add(why, "it starts");
+    else if (state == AGENT_WORKING)
+        str_add(why, "it is working");
+    else if (terminal->delivery.count > 0)
+        str_add(why, "messages wait for it");
+    else if (terminal->draft.state != DRAFT_NONE || terminal->aside.len > 0 ||
+             !pane_is_empty(&host->pane.keys))
+        str_add(why, "a person has typed on its line, which has to be sent or cleared first");
+    else if (terminal->teller->behind)
+        str_add(why, "a task of it goes on behind its turn");
+    else
+        return !teller_can_continue(host, why);
+    return true;
+}

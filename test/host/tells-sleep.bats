@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# Programs on a terminal that tell sleep as ACP agents do: the process ends, and a message or a key brings
+# it back with its session. What would be lost by that keeps it awake.
+load ../helper
+load lib
+load ../memory
+load tells
+
+sleeps() { ok sleep "$ID" solo; }
+refuses() { fails 4 sleep "$ID" solo; [[ $stderr == *"cannot put agent 'solo' to sleep: $1"* ]] || { echo "$stderr"; return 1; }; }
+press() { tm send-keys -t "$PANE" "$@"; }
+has_started() { [ "$(wc -l <"$OUT")" -eq "$1" ]; }
+
+# rested: a session whose program has answered once.
+rested() {
+    team
+    ok send "$ID" solo 'one CW-OTTER'
+    eventually says 'I know: one CW-OTTER'
+    eventually is idle
+}
+
+@test "it sleeps: its process is gone, its pane says so, and a message wakes it with its session" {
+    rested
+    agent=$(of_agent pid)
+    sleeps
+    [ "$output" = 'solo is asleep' ]
+    run ! kill -0 "$agent"
+    is asleep
+    screen_has 'the agent sleeps; its next prompt or a key press wakes it'
+    sleeps
+    [ "$output" = 'solo is asleep already' ]
+    ok wait --timeout 20s "$ID" solo
+    ok send "$ID" solo two
+    eventually says '["agent",null,"I know: one CW-OTTER, two","done"]'
+    [ "$(starts 2 | jq -r '.[index("--resume") + 1]')" = "$(starts 1 | jq -r '.[index("--begin") + 1]')" ]
+    [ "$(of_agent restarts)" = 0 ]
+    [ "$(history | jq -r 'select(.[0] == "note")[2]')" = 'the agent sleeps; its next prompt or a key press wakes it
+the agent wakes
+conversation resumed' ]
+}
+
+@test "what is typed at it waits until it is ready, and stands on its line" {
+    rested
+    sleeps
+    touch "$HOME/.teller/hold"
+    press -l 'ha'
+    eventually has_started 2
+    press Up
+    press -l 'lx'
+    press BSpace
+    press -l 'f a line'
+    rm "$HOME/.teller/hold"
+    eventually is idle
+    eventually screen_has 'half a line'
+    press Enter
+    eventually says '["user",null,"half a line","done"]'
+    eventually is idle
+    sleeps
+    touch "$HOME/.teller/hold"
+    press -l x
+    press BSpace
+    press -l two
+    press Enter # a whole line is asked
+    eventually has_started 3
+    rm "$HOME/.teller/hold"
+    eventually says '["user",null,"two","done"]'
+    says 'I know: one CW-OTTER, half a line, two'
+    eventually is idle
+    sleeps
+    press Enter # alone, it only wakes
+    eventually is idle
+    [ "$(history | grep -c '"user"')" -eq 3 ]
+}
+
+@test "it stays asleep when everything crashes, and a request wakes it" {
+    rested
+    sleeps
+    tm kill-server
+    ok start --crashed
+    find_agent
+    eventually screen_has 'the agent sleeps; its next prompt or a key press wakes it'
+    is asleep
+    has_started 1
+    ask solo '{"do":"wake"}' >/dev/null
+    eventually is idle
+    [ "$(of_agent continuity)" = resumed ]
+    [ ! -e "$DIR/run/solo.asleep" ]
+}
+
+@test "a message that comes while it falls asleep wakes it" {
+    rested
+    supervisor=$(pgrep -P "$(of_agent hostPid)" -x mas-supervisor)
+    kill -STOP "$supervisor" # its tree has not ended yet
+    "$MAS" sleep -q "$ID" solo &
+    eventually test -e "$DIR/run/solo.asleep"
+    ok send "$ID" solo two
+    kill -CONT "$supervisor"
+    eventually says 'I know: one CW-OTTER, two'
+    wait "$!" || :
+}
+
+@test "a line that is typed, a question, a task, a process and a lost session keep it awake" {
+    rested
+    press -l half
+    eventually screen_has half
+    refuses 'a person has typed on its line'
+    press Enter
+    eventually says '"half","done"'
+    ok send "$ID" solo 'ask make'
+    eventually is waiting
+    refuses 'it '
+    typed y
+    eventually says 'I know: one CW-OTTER, half, ask make'
+    ok send "$ID" solo "work $T/go"
+    eventually is working
+    refuses 'it is working'
+    touch "$T/go"
+    eventually is idle
+    ok send "$ID" solo 'later this'
+    eventually says 'later this"'
+    eventually is idle
+    refuses 'a task of it goes on behind its turn'
+    ok send "$ID" solo "leave $MARK"
+    eventually says "leave $MARK\"" && eventually is idle
+    refuses 'process '
+    pkill -f "sleep $MARK"
+    eventually sleeps
+    ask solo '{"do":"wake"}' >/dev/null
+    eventually is idle
+    rm "$HOME"/.teller/*-*
+    refuses 'its program has not kept its session'
+}
+
+@test "hibernate puts it to sleep, and one that was an ACP agent and tells nothing starts" {
+    echo 'hibernate = 1s' >>"$ROOT/mas.ini"
+    rested
+    eventually is asleep
+    ok send "$ID" solo two
+    eventually says 'I know: one CW-OTTER, two'
+    eventually is asleep
+    ok stop "$ID"
+    [ -e "$DIR/run/solo.asleep" ]
+    sed -i '/^told\./d' "$ROOT/mas.ini" # it tells nothing any more
+    sed -i 's/^command = .*/command = cat/' "$ROOT/mas.ini"
+    ok start "$ID"
+    eventually is idle
+    [ ! -e "$DIR/run/solo.asleep" ]
+}
