@@ -13,6 +13,7 @@ const struct part parts[PARTS_COUNT] = {
     {.name = WORKSPACE_LIMITS, .mode = 0600, .max = LIMITS_FILE_MAX},
     {.name = WORKSPACE_MEMORY, .mode = 0600, .max = NO_LIMIT},
     {.name = WORKSPACE_MEMORY "-wal", .mode = 0600, .max = NO_LIMIT},
+    {.name = WORKSPACE_PICTURES, .dir = true, .mode = 0700},
     {.name = WORKSPACE_LOGS, .dir = true, .mode = 0700},
     {.name = WORKSPACE_UNIT, .dir = true, .required = true, .deep = true, .agents = true},
     {.name = WORKSPACE_HOME, .dir = true, .deep = true},

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cli/print.h"
+#include "model/picture.h"
 
 enum { INDENT = 4, DATA_MAX = 32 << 20 };
 
@@ -102,6 +103,20 @@ static void print_block(struct block *block, const char *text, size_t len)
     term_text_feed(&term, text, len, on_line, block);
     term_text_end(&term, on_line, block);
     term_text_free(&term);
+}
+
+/* Prints a line for each picture of a prompt. */
+static void print_pictures(struct block *block, const struct store_item *item)
+{
+    _cleanup_str_ struct str lines = STR_INIT;
+    struct pictures pictures;
+
+    if (item->role != ROLE_USER)
+        return;
+    pictures_of(item->data, &pictures);
+    pictures_say(&pictures, &lines);
+    if (lines.len > 0)
+        print_block(block, lines.data, lines.len);
 }
 
 /* Returns the title of a tool call, or NULL if it has none. The caller frees it. */
@@ -233,6 +248,7 @@ static void print_text(const struct store_item *item, struct history *history)
     block.colour = item->role == ROLE_THOUGHT ? dim : NULL;
     if (!is_one_line(item->role)) {
         (void)putchar('\n');
+        print_pictures(&block, item);
         print_block(&block, item->text, item->len);
         return;
     }
@@ -337,6 +353,7 @@ static void print_markdown(const struct store_item *item, const struct history *
     add_who(item, &who);
     add_end(item, &who);
     printf("### %s, %s\n\n", who.data, when);
+    print_pictures(&block, item);
     _cleanup_free_ char *title = item->role == ROLE_TOOL ? title_of(item) : NULL;
     if (title != NULL && title[0] != '\0')
         print_block(&block, title, strlen(title));

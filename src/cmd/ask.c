@@ -8,6 +8,7 @@
 #include "base/term_escape.h"
 #include "base/time.h"
 #include "cli/agent_request.h"
+#include "cli/picture_files.h"
 #include "cli/print.h"
 #include "cli/targets.h"
 #include "cli/words.h"
@@ -28,6 +29,7 @@ enum {
 
 static const struct opt opts[] = {
     {0, "file", "FILE", "use the content of FILE as the prompt", OFFER_FILE},
+    OPT_IMAGE,
     {0, "again", NULL, "ask again what the last turn was about, if it failed or was stopped",
      OFFER_NONE},
     {0, "new", NULL, "ask in a new conversation, which becomes the current one", OFFER_NONE},
@@ -48,6 +50,8 @@ struct asking {
     struct agent_request request;
     char *text;
     size_t len;
+    bool input; /* it came on standard input */
+    struct pictures pictures;
     char **tags; /* may be NULL */
     int timeout_ms; /* -1: none */
     bool wait, json;
@@ -101,6 +105,7 @@ static bool keep_prompt(const struct store_item *item, void *arg)
 
     asking->text = mem_dupn(item->text, item->len);
     asking->len = item->len;
+    pictures_of(item->data, &asking->pictures);
     if (asking->tags == NULL)
         asking->tags = store_own_tags(item->tags);
     return false;
@@ -142,8 +147,9 @@ static int read_text(struct call *call, struct asking *asking, struct err *err)
     bool words = call->operand_count > 0;
 
     if (call_opt(call, "again") != NULL)
-        return words || file != NULL ? err_set(err, MAS_USAGE, "cannot use --again with a prompt")
-                                     : read_again(asking, err);
+        return words || file != NULL || call_opt(call, "image") != NULL
+                   ? err_set(err, MAS_USAGE, "cannot use --again with a prompt")
+                   : read_again(asking, err);
     if (words == (file != NULL)) {
         (void)err_set(err, MAS_USAGE, "cannot run 'ask': %s",
                       words ? "it takes TEXT or --file, not both" : "it needs TEXT or --file");
@@ -151,6 +157,7 @@ static int read_text(struct call *call, struct asking *asking, struct err *err)
     }
     if (file == NULL && call->operand_count == 1 && strcmp(call->operands[0], "-") == 0)
         file = "-";
+    asking->input = file != NULL && strcmp(file, "-") == 0;
     if (file == NULL) {
         asking->text = words_join(call);
         asking->len = strlen(asking->text);
@@ -159,7 +166,7 @@ static int read_text(struct call *call, struct asking *asking, struct err *err)
     } else if (asking->len > 0 && asking->text[asking->len - 1] == '\n') {
         asking->len--;
     }
-    return message_is_blank(asking->text, asking->len)
+    return message_is_blank(asking->text, asking->len) && call_opt(call, "image") == NULL
                ? err_set(err, MAS_USAGE, "cannot ask: the prompt is empty")
                : 0;
 }
@@ -174,7 +181,7 @@ static int parse_options(struct call *call, struct asking *asking, struct err *e
     asking->told = !call->json && isatty(STDERR_FILENO) != 0;
     if (call_opt(call, "new") != NULL && call_opt(call, "conversation") != NULL)
         return err_set(err, MAS_USAGE, "cannot use --new with --conversation");
-    static const char *const kept[] = {"new", "conversation", "tag", "no-wait"};
+    static const char *const kept[] = {"new", "conversation", "tag", "no-wait", "image"};
     for (size_t i = 0; i < ARRAY_LEN(kept) && call_opt(call, "aside") != NULL; i++)
         if (call_opt(call, kept[i]) != NULL)
             return err_set(err, MAS_USAGE, "cannot use --aside with --%s", kept[i]);
@@ -206,7 +213,16 @@ static void put_request(const struct call *call, const struct asking *asking, st
             json_put(&out, NULL, *tag);
         json_close(&out, ']');
     }
+    pictures_put(&asking->pictures, &out);
     json_close(&out, '}');
+}
+
+static int read_pictures(const struct call *call, struct asking *asking, struct err *err)
+{
+    return call_opt(call, "image") == NULL
+               ? 0
+               : picture_files_keep(call, asking->request.roster.teams[0].dir, asking->input,
+                                    &asking->pictures, err);
 }
 
 /* ---- the events */
@@ -513,7 +529,7 @@ static int run_ask(struct call *call, struct err *err)
 
     if (parse_options(call, &asking, err) == -1 ||
         agent_request_parse(call, "ask", TARGETS_AGENT_TEXT, &asking.request, err) == -1 ||
-        read_text(call, &asking, err) == -1)
+        read_text(call, &asking, err) == -1 || read_pictures(call, &asking, err) == -1)
         return -1;
     put_request(call, &asking, &head);
     const struct roster_request request = {

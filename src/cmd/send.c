@@ -1,4 +1,5 @@
 #include "cli/each_session.h"
+#include "cli/picture_files.h"
 #include "cli/print.h"
 #include "cli/targets.h"
 #include "cli/words.h"
@@ -7,6 +8,7 @@
 
 static const struct opt opts[] = {
     {0, "file", "FILE", "send the content of FILE", OFFER_FILE},
+    OPT_IMAGE,
     {0, "no-enter", NULL, "type the text without Enter", OFFER_NONE},
     {0, "from", "AGENT", "the agent that sends the text; known in a team's pane", OFFER_AGENT},
     {0, "wait", NULL, "return when the agents have processed the text", OFFER_NONE},
@@ -15,8 +17,9 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* Reads the text to send from the words, a file or standard input. */
-static int read_text(struct call *call, bool enter, char **ret, size_t *ret_len, struct err *err)
+/* Reads the text to send from the words, a file or standard input (*ret_input). */
+static int read_text(struct call *call, bool enter, char **ret, size_t *ret_len, bool *ret_input,
+                     struct err *err)
 {
     const char *file = call_opt(call, "file");
     bool words = call->operand_count > 0;
@@ -28,6 +31,7 @@ static int read_text(struct call *call, bool enter, char **ret, size_t *ret_len,
     }
     if (file == NULL && call->operand_count == 1 && strcmp(call->operands[0], "-") == 0)
         file = "-";
+    *ret_input = file != NULL && strcmp(file, "-") == 0;
     if (file == NULL) {
         *ret = words_join(call);
         *ret_len = strlen(*ret);
@@ -41,6 +45,16 @@ static int read_text(struct call *call, bool enter, char **ret, size_t *ret_len,
         return err_hint(err, "to send Enter alone: mas send SESSION TARGET ''");
     }
     return 0;
+}
+
+/* Keeps the pictures that go with the text in the session. */
+static int read_pictures(const struct call *call, struct sending *sending, bool input,
+                         struct err *err)
+{
+    if (call_opt(call, "image") != NULL && sending->options.no_enter)
+        return err_set(err, MAS_USAGE, "cannot use --image with --no-enter");
+    return picture_files_keep(call, sending->roster.teams[0].dir, input, &sending->options.pictures,
+                              err);
 }
 
 static void end_output(void)
@@ -84,6 +98,7 @@ static int run_send(struct call *call, struct err *err)
     _cleanup_sending_ struct sending sending = SENDING_INIT;
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
+    bool input = false;
     struct message_options *options = &sending.options;
 
     options->no_enter = call_opt(call, "no-enter") != NULL;
@@ -97,7 +112,8 @@ static int run_send(struct call *call, struct err *err)
     if (targets_timeout(call, &sending.wait_ms, err) == -1 ||
         targets_parse(call, TARGETS_ONE, &sending.roster, err) == -1 ||
         targets_sender(call, &sending.roster, "send to", &options->from, err) == -1 ||
-        read_text(call, !options->no_enter, &text, &len, err) == -1 ||
+        read_text(call, !options->no_enter, &text, &len, &input, err) == -1 ||
+        read_pictures(call, &sending, input, err) == -1 ||
         sending_send(&call->root, &sending, text, len, err) == -1)
         return -1;
     return report(call, &sending, err);

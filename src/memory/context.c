@@ -170,10 +170,14 @@ static bool note_message(const struct store_item *message, void *arg)
 {
     struct reading *reading = arg;
 
-    if (message->len == 0)
+    _cleanup_str_ struct str text = STR_INIT;
+
+    store_add_pictures(message, &text);
+    str_addn(&text, message->text, message->len);
+    if (text.len == 0)
         return true;
     struct context_item *item =
-        add_item(&reading->list, reading->options->session, message->text, message->len);
+        add_item(&reading->list, reading->options->session, text.data, text.len);
     item->number = message->number;
     item->agent = mem_dup(message->agent);
     item->role = message->role;

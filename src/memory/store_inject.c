@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "memory/store_internal.h"
+#include "model/picture.h"
 
 #include <strings.h>
 
@@ -68,6 +69,18 @@ void store_quote(struct str *to, const char *text, size_t len)
     }
 }
 
+void store_add_pictures(const struct store_item *item, struct str *to)
+{
+    _cleanup_str_ struct str lines = STR_INIT;
+    struct pictures pictures;
+
+    if (item->role != ROLE_USER)
+        return;
+    pictures_of(item->data, &pictures);
+    pictures_say(&pictures, &lines);
+    store_quote(to, str_text(&lines), lines.len);
+}
+
 /* Adds the name of a tool call, without its contents. */
 static void add_tool(struct str *to, const char *text, size_t len, const char *data)
 {
@@ -100,6 +113,7 @@ static void add_line(struct inject_lines *lines, const struct store_item *item)
         add_tool(&text, item->text, item->len, item->data);
     } else {
         size_t len = utf8_bytes(item->text, item->len, lines->budget->each);
+        store_add_pictures(item, &text);
         store_quote(&text, item->text, len);
         str_add(&text, len < item->len ? left_out : "");
     }

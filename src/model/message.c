@@ -1,7 +1,5 @@
 #include "model/message.h"
 
-#include "base/json.h"
-
 const char *message_check(const char *text, size_t len)
 {
     if (len > MESSAGE_MAX)
@@ -40,5 +38,6 @@ void message_request(const struct message_options *options, struct str *to)
         json_put_bool(&out, "now", true);
     if (options->note)
         json_put_bool(&out, "note", true);
+    pictures_put(&options->pictures, &out);
     json_close(&out, '}');
 }

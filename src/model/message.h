@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include "model/picture.h"
+
 enum { MESSAGE_MAX = 4 << 20 }; /* bytes */
 
 /* Returns NULL if the text may be delivered, otherwise what is wrong with it, worded to follow "it"
@@ -20,5 +22,6 @@ struct message_options {
     bool wait; /* the host reports the agent's state afterwards */
     bool now; /* a working agent sees it in the present turn, if it can */
     bool note; /* mas has written it: an agent that executes what it is sent is not sent it */
+    struct pictures pictures; /* that the session has already */
 };
 void message_request(const struct message_options *options, struct str *to);

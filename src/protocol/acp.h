@@ -238,11 +238,17 @@ int64_t acp_session_close(struct acp *acp, const char *session, int timeout_ms);
 /* Lists the agent's sessions of a directory; NULL: all. `cursor` is from the previous page; NULL:
  * the first page. */
 int64_t acp_session_list(struct acp *acp, const char *cwd, const char *cursor, int timeout_ms);
-/* `blocks` are text blocks in order, NULL-terminated. */
-int64_t acp_prompt(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms);
+/* A part of a prompt: a text, or a picture. */
+struct acp_block {
+    const char *text; /* NULL: the end of the list */
+    const char *type; /* of a picture, whose bytes are `text` in base64; NULL: a text */
+};
+int64_t acp_prompt(struct acp *acp, const char *session, const struct acp_block *blocks,
+                   int timeout_ms);
 /* Gives the agent words in the middle of a turn, if acp_info()->steer says that it takes them. The
  * answer is `steered`, or the words have to be a prompt of their own. */
-int64_t acp_steer(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms);
+int64_t acp_steer(struct acp *acp, const char *session, const struct acp_block *blocks,
+                  int timeout_ms);
 /* Sets the mode, by its id. */
 int64_t acp_set_mode(struct acp *acp, const char *session, const char *mode, int timeout_ms);
 /* Sets a config option; the value of a boolean one is "true" or "false". */

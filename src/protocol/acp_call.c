@@ -55,11 +55,15 @@ struct json_out acp_open_params(struct str *to)
     return out;
 }
 
-static void put_texts(struct json_out *out, const char *key, const char *const *blocks)
+static void put_blocks(struct json_out *out, const char *key, const struct acp_block *blocks)
 {
     json_open(out, key, '[');
-    for (; *blocks != NULL; blocks++) {
-        json_put_all(out, JO(NULL), JT("type", "text"), JT("text", *blocks), JOE);
+    for (; blocks->text != NULL; blocks++) {
+        if (blocks->type == NULL)
+            json_put_all(out, JO(NULL), JT("type", "text"), JT("text", blocks->text), JOE);
+        else
+            json_put_all(out, JO(NULL), JT("type", "image"), JT("mimeType", blocks->type),
+                         JT("data", blocks->text), JOE);
     }
     json_close(out, ']');
 }
@@ -133,13 +137,13 @@ static void put_directories(const struct acp *acp, struct json_out *out)
 
 static void put_system(const struct acp *acp, struct json_out *out)
 {
-    const char *blocks[] = {acp->system, NULL};
+    const struct acp_block blocks[] = {{acp->system, NULL}, {NULL, NULL}};
 
     if (acp->info.system != ACP_SYSTEM_MEMBER || acp->system == NULL)
         return;
     json_open(out, "systemPrompt", '{');
     json_put(out, "mode", "append");
-    put_texts(out, "content", blocks);
+    put_blocks(out, "content", blocks);
     json_close(out, '}');
 }
 
@@ -236,23 +240,25 @@ int64_t acp_session_list(struct acp *acp, const char *cwd, const char *cursor, i
     return ask(acp, ACP_CALL_LIST, &out, NULL, NULL, timeout_ms);
 }
 
-int64_t acp_prompt(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms)
+int64_t acp_prompt(struct acp *acp, const char *session, const struct acp_block *blocks,
+                   int timeout_ms)
 {
     _cleanup_str_ struct str params = STR_INIT;
     struct json_out out = acp_open_params(&params);
 
     json_put(&out, "sessionId", session);
-    put_texts(&out, "prompt", blocks);
+    put_blocks(&out, "prompt", blocks);
     return ask(acp, ACP_CALL_PROMPT, &out, session, NULL, timeout_ms);
 }
 
-int64_t acp_steer(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms)
+int64_t acp_steer(struct acp *acp, const char *session, const struct acp_block *blocks,
+                  int timeout_ms)
 {
     _cleanup_str_ struct str params = STR_INIT;
     struct json_out out = acp_open_params(&params);
 
     json_put(&out, "sessionId", session);
-    put_texts(&out, "prompt", blocks);
+    put_blocks(&out, "prompt", blocks);
     /* without a turn it must not begin one, whose end nobody would tell */
     json_put_raw(&out, "_meta", "{\"steering\":{\"idleBehavior\":\"promptRequired\"}}");
     return ask(acp, ACP_CALL_STEER, &out, session, NULL, timeout_ms);

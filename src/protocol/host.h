@@ -24,9 +24,11 @@
  *                 terminal agent's host accepts comes between them: {"event":"prompt","from":"10",
  *                 "bytes":5} and the text. With "early":true, those of the host's first ten seconds
  *                 come first, if these are not over (256 KiB of texts at most).
- *   send          from, enter, wait, bytes; body: the text
+ *   send          from, enter, wait, pictures, bytes; body: the text
  *                 -> outcome: "delivered" or "queued": typed, or accepted
  *                 With "wait":true the connection becomes a watch. Starts an agent that does not run.
+ *                 "pictures": [{file, name}] are in the session already (store/pictures.h); the text
+ *                 may be empty then. MAS_CONFLICT: the agent takes none.
  *   restart       the answer is the agent's status, once the new process runs
  *   stop          hangup, terminate: times in ms
  *                 -> terminated, killed, names: "cat(123)", once the whole tree has ended
@@ -34,7 +36,8 @@
  *
  * Requests that not every host takes
  *
- *   ask           from, wait, new, conversation, tags: ["K:V"], aside, bytes; body: the prompt
+ *   ask           from, wait, new, conversation, tags: ["K:V"], aside, pictures, bytes; body: the
+ *                 prompt
  *                 -> agent, outcome: "started" or "queued", prompt: its id, queued: N,
  *                    ahead: number of prompts before it, paused: why no turn begins
  *                 With "new" or "conversation" the prompt belongs to a new conversation or to the
@@ -62,7 +65,7 @@
  *                 Starts an agent that is asleep.
  *   listen        early
  *                 -> the agent's status, conversation, query, mode, modes, commands,
- *                    can: {now, aside, kept, deleteKept}, each true or false, or null: the agent has
+ *                    can: {now, aside, pictures, kept, deleteKept}, each true or false, or null: the agent has
  *                    not told yet what it can do,
  *                    permissions: [..], each as in its event, the beginning of its body as "details",
  *                    and options: [..],
@@ -122,7 +125,7 @@
  *
  * Events: {"event":NAME,...}. `mas ask --json` prints each on a line, the body as "text".
  *
- *   prompt        prompt, from, tags; body: its text                  a turn begins
+ *   prompt        prompt, from, tags, pictures; body: its text        a turn begins
  *                 steered: true if the agent has taken it in the middle of one
  *   text          message, at: bytes of the message before this piece; body: the piece
  *   thought       the same

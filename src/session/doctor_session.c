@@ -329,6 +329,7 @@ static void check_modes(struct doctor *doctor, int dir, const char *id, bool is_
                  {WORKSPACE_MEMORY, S_IFREG | 0600, false, true, false},
                  {WORKSPACE_MEMORY "-wal", S_IFREG | 0600, false, true, false},
                  {WORKSPACE_MEMORY "-shm", S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_PICTURES, S_IFDIR | 0700, false, false, false},
                  {WORKSPACE_UNIT, S_IFDIR | 0755, true, false, true},
                  {WORKSPACE_WORKFLOWS, S_IFDIR | 0755, true, false, true},
                  {WORKSPACE_RUN, S_IFDIR | 0700, true, false, false},

@@ -7,6 +7,7 @@
  *     config.json            workspace_stage(), doctor, under the session's lock: the team as created
  *     limits.json            session_limits_set(), under the metadata lock: limits that a person set
  *     .snapshot              snapshot_take(); removed once every unit exists; under the session's lock
+ *     pictures/              pictures_keep(), each file once (store/pictures.h)
  *     memory.db              the host of each agent, its own part, under SQLite's locks
  *     home/<agent>/.tmp      the agent: its /tmp behind a wall, which mas does not believe; its host
  *                            empties it, under the host's lock
@@ -45,6 +46,7 @@
 #define WORKSPACE_CODE_GIT "code.git"
 #define WORKSPACE_CODE_LOCKS "code.locks" /* of the two, where no agent can open them */
 #define WORKSPACE_MEMORY "memory.db" /* the conversations: memory/store.h */
+#define WORKSPACE_PICTURES "pictures" /* of prompts: store/pictures.h */
 #define WORKSPACE_HOME "home" /* what programs behind walls keep in their homes, by agent */
 /* In home/<agent>/, while the agent runs: */
 #define WORKSPACE_HOME_TMP ".tmp" /* /tmp behind its wall */

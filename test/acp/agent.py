@@ -9,7 +9,8 @@ done in order; WORD:"..." takes a JSON string. Then, unless a word ended the tur
     AGENT#n seen=[CW-A CW-B] users=N last="..."
 
 with n the turn of this process, the code words (CW-...) in all that its session was ever shown, the
-number of prompts in that, and the prompt's last text block (60 characters).
+number of prompts in that, and the prompt's last text block (60 characters); and, if the prompt has
+any, images=[TYPE:BYTES:SHA-256 ...], the sums 8 digits long.
 
 text    SAY:x THINK:x CHUNKS:n FLOOD:n BIG:kB QUIET (no answer line)
 time    SLOW:ms HANG[:reason] (until cancelled; then stops with that reason) HANGERR:code (then fails) DEAF (even then) STEERED (until it is steered)
@@ -43,7 +44,7 @@ faults  GARBAGE HALF (a message in two writes) WRONGID TWICE (answers twice) LAT
         session) FORGET (its own context, as an agent's own /clear does) LIMITED (refused here and not at
         the beginning; see --limited)
 """
-import argparse, ctypes, json, os, queue, re, shlex, signal, subprocess, sys, threading, time, uuid
+import argparse, base64, ctypes, hashlib, json, os, queue, re, shlex, signal, subprocess, sys, threading, time, uuid
 
 parser = argparse.ArgumentParser(add_help=True, description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -84,6 +85,7 @@ parser.add_argument("--gone-error", type=int, default=-32002, metavar="CODE",
                     help="of a session that is not there")
 parser.add_argument("--replay", choices=["before", "after", "late", "none"], default="before",
                     help="earlier messages, relative to the answer of load; late: a second after it")
+parser.add_argument("--images", action="store_true", help="takes pictures in prompts")
 parser.add_argument("--no-modes", action="store_true")
 parser.add_argument("--no-options", action="store_true")
 parser.add_argument("--boolean", action="store_true", help="has an option that is on or off, for a client that takes them")
@@ -255,6 +257,11 @@ def update(session, event, /, **what):
     send({"method": "session/update", "params": {"sessionId": session["id"], "update": what}})
 
 
+def image_words(block):
+    data = base64.b64decode(block["data"], validate=True)
+    return f"{block['mimeType']}:{len(data)}:{hashlib.sha256(data).hexdigest()[:8]}"
+
+
 def text_block(text):
     return {"type": "text", "text": text}
 
@@ -281,6 +288,7 @@ class Turn:
         self.id, self.session, self.cancel = id, session, threading.Event()
         self.texts = [b.get("text", "") for b in blocks if b.get("type") == "text"]
         self.last = self.texts[-1] if self.texts else ""
+        self.images = [image_words(b) for b in blocks if b.get("type") == "image"]
         self.quiet = self.twice = self.early = self.exit = self.answered = False
         self.late = self.usage = self.quota = None
         self.said = []
@@ -816,6 +824,8 @@ class Turn:
         text = f"AGENT#{turn_count} seen=[{' '.join(seen)}] users={users} last={last}"
         if opt.system:
             text += f" sys=[{' '.join(re.findall('CW-[A-Z0-9]+', self.session.get('system') or ''))}]"
+        if self.images:
+            text += f" images=[{' '.join(self.images)}]"
         for i in range(0, len(text), 24):
             self.say(text[i:i + 24])
 
@@ -948,7 +958,7 @@ def initialize(params):
     if opt.directories:
         sessions_can["additionalDirectories"] = {}
     result = {"protocolVersion": opt.protocol, "agentCapabilities": {
-        "loadSession": not opt.no_load, "promptCapabilities": {"embeddedContext": True},
+        "loadSession": not opt.no_load, "promptCapabilities": {"embeddedContext": True, **({"image": True} if opt.images else {})},
         "mcpCapabilities": {"http": False, "sse": False}, "sessionCapabilities": sessions_can},
         "agentInfo": {"name": opt.name, "title": "Scripted agent", "version": opt.version}, "authMethods": []}
     if opt.system == "meta":

@@ -322,7 +322,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     run -137 "${MAS%/*}/test/tools/say" "$ROOT/sessions/$ID" solo <<<kill
     "$MAS" set -q "$ID" limits.agent=1T # makes limits.json
     while read -r file mode; do
-        case $file in run/env | .new-* | .trash-* | .sessions.events | .serve.* | .waiting* | .came-from* | .starts* | .wall-probe | .turns/ | .limits/ | home/* | logs/network-*) continue ;; esac
+        case $file in run/env | .new-* | .trash-* | .sessions.events | .serve.* | .waiting* | .came-from* | .starts* | .wall-probe | .turns/ | .limits/ | pictures/ | home/* | logs/network-*) continue ;; esac
         case $file in
             .snapshots/) path=$ROOT/sessions/$file ;;
             .snapshot) path=$ROOT/sessions/$LAZY/$file ;;

@@ -28,7 +28,7 @@ static void check_words(const struct word *words, size_t count)
 static void on_answer(void *arg, const struct acp_answer *answer)
 {
     struct client *c = arg;
-    const char *const blocks[] = {"more", NULL};
+    const struct acp_block blocks[] = {{"more", NULL}, {NULL, NULL}};
 
     must(!c->gone && answer->serial > 0 && answer->message != NULL);
     check_words(answer->modes, answer->mode_count);
@@ -117,7 +117,7 @@ static const struct acp_ops ops = {
 
 static void ask(struct acp *acp)
 {
-    static const char *const blocks[] = {"one", "two", NULL};
+    static const struct acp_block blocks[] = {{"one", NULL}, {"two", NULL}, {NULL, NULL}};
 
     (void)acp_initialize(acp, OFFERS_ALL, -1); /* 1 */
     (void)acp_session_new(acp, "/w", NULL, 1000); /* 2 */

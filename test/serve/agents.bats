@@ -21,7 +21,7 @@ prompt() {
     agent
     is 200 '.sessionId == "'"$ID"'" and .agent == "solo" and .state == "idle" and .protocol == "acp" and .query == 1
         and .permissions == [] and (.modes | length > 0) and (.mode | length > 0)'
-    is 200 '.can == {"now": false, "aside": false, "kept": true, "deleteKept": false}'
+    is 200 '.can == {"now": false, "aside": false, "pictures": false, "kept": true, "deleteKept": false}'
     left() { jq -S 'del(.agent, .sessionId, .query, .can, .mode, .modes, .commands, .options, .permissions)' <<<"$1"; }
     status=$("$MAS" status "$ID" --json | jq ".sessions[0].agents[0]")
     diff <(left "$output" | jq 'keys') <(jq -S 'del(.id, .agent, .role, .unit, .group, .rank, .preset)' <<<"$status" | jq 'keys')
@@ -41,13 +41,13 @@ prompt() {
     is 200 '.protocol == "acp" and has("can") and .can == null'
     "$MAS" ask "$ID" solo SAY:hello >/dev/null
     agent
-    is 200 '.can == {"now": true, "aside": true, "kept": true, "deleteKept": true}'
+    is 200 '.can == {"now": true, "aside": true, "pictures": false, "kept": true, "deleteKept": true}'
     "$MAS" sleep -q "$ID" solo
     agent
     is 200 '.state == "asleep" and .can.now and .can.aside'
     options "--no-list --delete"
     "$MAS" restart -q "$ID" solo
-    can_nothing() { agent && jq -e '.can == {"now": false, "aside": false, "kept": false, "deleteKept": false}' <<<"$output"; }
+    can_nothing() { agent && jq -e '.can == {"now": false, "aside": false, "pictures": false, "kept": false, "deleteKept": false}' <<<"$output"; }
     eventually can_nothing
 }
 

@@ -279,7 +279,8 @@ TEST(needs_a_session_id)
 
 TEST(prompts_and_sets)
 {
-    static const char *const blocks[] = {"earlier\n", "now \xFF", NULL};
+    static const struct acp_block blocks[] = {
+        {"earlier\n", NULL}, {"now \xFF", NULL}, {NULL, NULL}};
     struct heard h;
 
     begin(&h);
@@ -509,7 +510,7 @@ TEST(reads_subagents_and_tasks)
 
 TEST(notices_permissions_taken_back)
 {
-    static const char *const blocks[] = {"x", NULL};
+    static const struct acp_block blocks[] = {{"x", NULL}, {NULL, NULL}};
     struct heard h;
 
     begin(&h);
@@ -533,7 +534,7 @@ TEST(notices_permissions_taken_back)
 
 TEST(cancels_with_open_permissions)
 {
-    static const char *const blocks[] = {"x", NULL};
+    static const struct acp_block blocks[] = {{"x", NULL}, {NULL, NULL}};
     struct heard h;
 
     begin(&h);
@@ -566,7 +567,7 @@ TEST(cancels_with_open_permissions)
 /* The prompt of one session is cancelled, that of the other goes on. */
 TEST(a_cancel_is_of_one_session)
 {
-    static const char *const blocks[] = {"x", NULL};
+    static const struct acp_block blocks[] = {{"x", NULL}, {NULL, NULL}};
     static const char ask[] = "{\"id\":\"p\",\"method\":\"session/request_permission\",\"params\":"
                               "{\"sessionId\":\"%s\",\"toolCall\":{\"toolCallId\":\"c\"},"
                               "\"options\":[{\"optionId\":\"y\"}]}}\n";
@@ -706,7 +707,7 @@ TEST(words_in_a_turn_are_taken_or_not)
                  {"\"startedNewTurn\"", true},
                  {"\"promptRequired\"", false},
                  {"7", false}};
-    static const char *const blocks[] = {"now", NULL};
+    static const struct acp_block blocks[] = {{"now", NULL}, {NULL, NULL}};
     struct heard h;
 
     begin(&h);

@@ -25,7 +25,7 @@ TEST(it_has_an_order)
 
     CHECK_INT(queue_first_number(talk), INT64_MAX);
     for (int i = 11; i < 15; i++)
-        queue_push(host, i, "text", 4, i == 12 ? "other" : "-", i == 12 ? list : NULL);
+        queue_push(host, i, "text", 4, i == 12 ? "other" : "-", NULL, i == 12 ? list : NULL);
     CHECK_STR(numbers(talk, buf), "11 12 13 14 ");
     CHECK_INT(queue_first_number(talk), 11);
     for (int i = 11; i < 15; i++)

@@ -166,7 +166,9 @@ static void ask_copy(struct host *host, struct aside *aside)
         .before = queue_first_number(host->talk),
     };
 
-    aside->serial = prompt_send(host, &words);
+    struct err ignored = ERR_INIT; /* without pictures it cannot fail */
+
+    (void)prompt_send(host, &words, &aside->serial, &ignored);
     free(aside->text);
     aside->text = NULL;
 }

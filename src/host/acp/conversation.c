@@ -127,6 +127,7 @@ static const struct talk_ops ops = {
     .show = chat_print,
     .is_ready = is_ready,
     .send = prompt_send_turn,
+    .no_pictures = prompt_no_pictures,
     .succeeds = resume_prove,
     .cancel = cancel,
     .model = model,

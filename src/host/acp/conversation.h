@@ -120,6 +120,7 @@ struct offered {
         bool known; /* a process of this host has told them */
         bool now; /* it takes words in the middle of a turn */
         bool aside; /* a copy of its session can be asked */
+        bool pictures; /* it takes them in prompts */
         bool kept, delete_kept; /* it lists its sessions, and deletes them */
     } can; /* also of the process before, for when none runs */
     char *mode; /* the present one; "" not known */

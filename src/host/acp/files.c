@@ -153,10 +153,9 @@ static bool is_of_others(const struct work_place *place, const char *rel)
 static bool is_of_mas(const char *rel)
 {
     static const char *const names[] = {
-        WORKSPACE_CONFIG "*",  WORKSPACE_LIMITS "*", WORKSPACE_RUN,
-        WORKSPACE_LOGS,        WORKSPACE_CODE_LOCKS, WORKSPACE_SNAPSHOT "*",
-        WORKSPACE_SESSION "*", WORKSPACE_MEMORY "*", STAGING_PREFIX "*",
-        TRASH_PREFIX "*",      ".migrate*"};
+        WORKSPACE_CONFIG "*", WORKSPACE_LIMITS "*",   WORKSPACE_RUN,         WORKSPACE_LOGS,
+        WORKSPACE_CODE_LOCKS, WORKSPACE_SNAPSHOT "*", WORKSPACE_SESSION "*", WORKSPACE_MEMORY "*",
+        STAGING_PREFIX "*",   TRASH_PREFIX "*",       ".migrate*",           WORKSPACE_PICTURES};
     size_t len;
 
     rel = first_part(rel, &len);

@@ -55,6 +55,7 @@ void offered_learn(struct host *host)
     host->conversation->offered.can = (struct abilities){.known = true,
                                                          .now = info->steer,
                                                          .aside = info->fork,
+                                                         .pictures = info->image,
                                                          .kept = info->list,
                                                          .delete_kept = info->list && info->remove};
 }
@@ -81,7 +82,8 @@ void offered_put_abilities(const struct conversation *conversation, struct json_
         return;
     }
     json_put_all(out, JO("can"), JB("now", can->now), JB("aside", can->aside),
-                 JB("kept", can->kept), JB("deleteKept", can->delete_kept), JOE);
+                 JB("pictures", can->pictures), JB("kept", can->kept),
+                 JB("deleteKept", can->delete_kept), JOE);
 }
 
 void offered_put_commands(const struct conversation *conversation, struct json_out *out)

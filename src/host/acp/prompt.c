@@ -5,11 +5,15 @@
 
 #include "host/acp/conversation.h"
 
+#include "base/base64.h"
 #include "host/acp/turn_side.h"
 #include "host/talk/memory.h"
+#include "host/talk/picture.h"
 #include "host/talk/queue.h"
 #include "host/talk/turn.h"
 #include "memory/context.h"
+#include "protocol/host.h"
+#include "store/pictures.h"
 
 enum { STEER_MS = 5000 }; /* time for the agent to say whether it takes a prompt */
 
@@ -77,30 +81,82 @@ static char *name_sender(const struct host *host, const char *from)
     return mem_printf("[message from agent %s (%s) of your team]\n", agent->id, str_text(&role));
 }
 
-int64_t prompt_send(struct host *host, const struct prompt_words *words)
+/* ---- pictures */
+
+/* The pictures of a prompt in base64. */
+struct sent_pictures {
+    struct str pictures[PICTURES_MAX];
+    const char *types[PICTURES_MAX];
+    size_t count;
+};
+
+static void sent_free(struct sent_pictures *sent)
+{
+    for (size_t i = 0; i < sent->count; i++)
+        str_free(&sent->pictures[i]);
+}
+#define _cleanup_sent_ __attribute__((cleanup(sent_free)))
+
+static int read_pictures(const struct host *host, const char *data, struct sent_pictures *ret,
+                         struct err *err)
+{
+    struct pictures pictures;
+
+    pictures_of(data, &pictures);
+    if (pictures.count > 0 && prompt_no_pictures(host) != NULL)
+        return picture_refuse(host, err);
+    for (size_t i = 0; i < pictures.count; i++) {
+        const struct picture *picture = &pictures.list[i];
+        _cleanup_free_ char *bytes = NULL;
+        size_t len = 0;
+        if (pictures_load(host->dir, picture, &bytes, &len, err) == -1)
+            return -1;
+        ret->types[ret->count] = picture_type(picture->file);
+        base64_add(&ret->pictures[ret->count++], bytes, len);
+    }
+    return 0;
+}
+
+const char *prompt_no_pictures(const struct host *host)
+{
+    const struct abilities *can = &host->conversation->offered.can;
+
+    return can->known && !can->pictures ? "it takes no pictures" : NULL;
+}
+
+/* ---- the prompt */
+
+int prompt_send(struct host *host, const struct prompt_words *words, int64_t *ret, struct err *err)
 {
     const struct conversation *conversation = host->conversation;
     const struct resume *resume = &conversation->resume;
     _cleanup_str_ struct str role = STR_INIT;
     _cleanup_str_ struct str history = STR_INIT;
     _cleanup_free_ char *sender = name_sender(host, words->from);
-    const char *blocks[5] = {NULL};
+    _cleanup_sent_ struct sent_pictures sent = {.count = 0};
+    struct acp_block blocks[5 + PICTURES_MAX] = {{.text = NULL}};
     size_t n = 0;
 
+    if (read_pictures(host, words->data, &sent, err) == -1)
+        return -1;
     if (resume->prime && !conversation->link.has_role)
         role_add(host, &role);
     if (role.len > 0)
-        blocks[n++] = role.data;
+        blocks[n++].text = role.data;
     if (resume->prime || resume->remind != 0)
         add_history(host, words->before, &history);
     if (resume->prime && history.len == 0 && words->recalls)
         add_recall(host, words->text, &history);
     if (history.len > 0)
-        blocks[n++] = history.data;
+        blocks[n++].text = history.data;
     if (sender != NULL)
-        blocks[n++] = sender;
-    blocks[n++] = words->text;
-    return acp_prompt(conversation->link.acp, words->session, blocks, -1);
+        blocks[n++].text = sender;
+    for (size_t i = 0; i < sent.count; i++)
+        blocks[n++] = (struct acp_block){str_text(&sent.pictures[i]), sent.types[i]};
+    if (words->text[0] != '\0' || sent.count == 0)
+        blocks[n++].text = words->text;
+    *ret = acp_prompt(conversation->link.acp, words->session, blocks, -1);
+    return 0;
 }
 
 void prompt_send_turn(struct host *host)
@@ -111,11 +167,14 @@ void prompt_send_turn(struct host *host)
         .session = conversation->talk.session,
         .from = prompt->from,
         .text = prompt->text,
+        .data = prompt->data,
         .before = prompt->number,
         .recalls = true,
     };
+    struct err err = ERR_INIT;
 
-    conversation->talk.turn.serial = prompt_send(host, &words);
+    if (prompt_send(host, &words, &conversation->talk.turn.serial, &err) == -1)
+        turn_end(host, HOST_END_FAILED, 0, err.text);
 }
 
 /* ---- in the middle of a turn */
@@ -144,12 +203,12 @@ void steer_prompt(struct host *host, int64_t number)
     struct conversation *conversation = host->conversation;
     struct prompt *prompt = &conversation->talk.queue.prompts[queue_find(host->talk, number)];
     _cleanup_free_ char *sender = name_sender(host, prompt->from);
-    const char *blocks[3] = {NULL};
+    struct acp_block blocks[3] = {{.text = NULL}};
     size_t n = 0;
 
     if (sender != NULL)
-        blocks[n++] = sender;
-    blocks[n++] = prompt->text;
+        blocks[n++].text = sender;
+    blocks[n++].text = prompt->text;
     prompt->steer = acp_steer(conversation->link.acp, conversation->talk.session, blocks, STEER_MS);
 }
 

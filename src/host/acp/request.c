@@ -18,6 +18,7 @@
 #include "host/talk/limit.h"
 #include "host/talk/memory.h"
 #include "host/talk/permission.h"
+#include "host/talk/picture.h"
 #include "host/talk/query.h"
 #include "host/talk/queue.h"
 #include "host/talk/said.h"
@@ -59,7 +60,8 @@ static int check_prompt(const struct host *host, const struct frame *frame, stru
     const char *text = frame->body != NULL ? frame->body : "";
     const char *why = message_check(text, frame->body_len);
 
-    if (why == NULL && message_is_blank(text, frame->body_len))
+    if (why == NULL && message_is_blank(text, frame->body_len) &&
+        json_get(frame->head, "pictures") == NULL)
         why = "is empty";
     if (why != NULL)
         return err_set(err, MAS_USAGE, "the prompt %s", why);
@@ -130,19 +132,25 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
     struct conversation *conversation = host->conversation;
     bool wait = json_bool(json_get(frame->head, "wait"), false) && client->kind == CLIENT_NEW;
     _cleanup_strv_ char **tags = NULL;
+    _cleanup_free_ char *data = NULL;
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
     char id[EVENT_ID_MAX];
     int64_t number = 0;
 
-    if (check_prompt(host, frame, err) == -1 || read_tags(frame, &tags, err) == -1)
+    if (check_prompt(host, frame, err) == -1 || read_tags(frame, &tags, err) == -1 ||
+        picture_request(host, frame, &data, err) == -1)
         return -1;
     if (json_bool(json_get(frame->head, "aside"), false))
-        return ask_aside(host, client, frame, err);
+        return data == NULL ? ask_aside(host, client, frame, err)
+                            : err_set(err, MAS_USAGE, "a copy of its session gets no pictures");
     if (wait && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many clients listen to it");
-    struct new_prompt prompt = {
-        .text = frame->body, .len = frame->body_len, .from = who(client), .tags = tags};
+    struct new_prompt prompt = {.text = frame->body != NULL ? frame->body : "",
+                                .len = frame->body_len,
+                                .from = who(client),
+                                .tags = tags,
+                                .data = data};
     if (conversation->talk.turn.on ||
         conversation->talk.queue.count > 0) /* the conversation changes when its turn comes */
         prompt.choice = choice_of(frame, &prompt.id);
@@ -181,22 +189,26 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
     bool now = json_bool(json_get(frame->head, "now"), false);
+    _cleanup_free_ char *data = NULL;
     int64_t number = 0;
 
     if (!json_bool(json_get(frame->head, "enter"), true)) {
         (void)err_set(err, MAS_USAGE, "it is an ACP agent, which takes only whole prompts");
         return err_hint(err, "send it without --no-enter");
     }
-    if (check_prompt(host, frame, err) == -1)
+    if (check_prompt(host, frame, err) == -1 || picture_request(host, frame, &data, err) == -1)
         return -1;
     if (wait && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many clients watch it");
     budget_look(host, true);
     bool at_once = turn_begins_at_once(host);
-    const char *why = now && !at_once ? steer_why_not(host) : NULL;
-    const struct new_prompt prompt = {.text = frame->body,
+    const char *why = !now || at_once ? NULL
+                      : data != NULL  ? "it takes no pictures in the middle of a turn"
+                                      : steer_why_not(host);
+    const struct new_prompt prompt = {.text = frame->body != NULL ? frame->body : "",
                                       .len = frame->body_len,
                                       .from = who(client),
+                                      .data = data,
                                       .begins = at_once,
                                       .steers = now && !at_once && why == NULL};
     if (prompt.steers)

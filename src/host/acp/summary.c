@@ -43,7 +43,7 @@ static bool ask_session(struct host *host)
 
     if (text == NULL)
         return false;
-    const char *blocks[] = {text, ask_words, NULL};
+    const struct acp_block blocks[] = {{text, NULL}, {ask_words, NULL}, {NULL, NULL}};
     int64_t serial = acp_prompt(link->acp, host->talk->session, blocks, SUMMARY_MS);
     link_enter(host, PHASE_SUMS_UP, serial, -1);
     return true;
@@ -54,7 +54,7 @@ void summary_copied(struct host *host, const struct acp_answer *answer)
 {
     const struct agent_link *link = &host->conversation->link;
     struct resume *resume = &host->conversation->resume;
-    const char *blocks[] = {ask_words, NULL};
+    const struct acp_block blocks[] = {{ask_words, NULL}, {NULL, NULL}};
 
     if (!answer->ok || strcmp(answer->session, host->talk->session) == 0 ||
         strcmp(answer->session, resume->lost) == 0) {

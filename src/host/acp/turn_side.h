@@ -23,12 +23,15 @@ struct prompt_words {
     const char *session;
     const char *from; /* an agent of the team; "-": a person */
     const char *text;
+    const char *data; /* its pictures; NULL: none */
     int64_t before; /* the history that the session does not know ends with this message */
     bool recalls; /* without such a history, what other conversations have on the subject */
 };
-/* Sends a prompt with what the session has to know first: role, history, and who asks. Returns the
- * serial of the request. */
-int64_t prompt_send(struct host *host, const struct prompt_words *words);
+/* Sends a prompt with what the session has to know first: role, history, and who asks. *ret is the
+ * serial of the request. Fails if it has pictures that cannot be sent. */
+int prompt_send(struct host *host, const struct prompt_words *words, int64_t *ret, struct err *err);
+/* Returns why the agent takes no pictures; NULL: it does, or has not told yet. */
+const char *prompt_no_pictures(const struct host *host);
 /* Sends the prompt of the turn. */
 void prompt_send_turn(struct host *host);
 /*

@@ -55,7 +55,8 @@ int clear_context(struct host *host, const struct clear_options *options, int64_
     memory->place = place;
     queue_fail(host, HOST_END_CLEARED, "the context was cleared");
     if (then != 0)
-        queue_push(host, then, options->then_text, options->then_len, options->from, options->tags);
+        queue_push(host, then, options->then_text, options->then_len, options->from, NULL,
+                   options->tags);
     host_log(host, "context cleared");
     query_tell(host, options->reason);
     ops->leave(host, turn, true);

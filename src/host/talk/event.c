@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "host/server.h"
+#include "model/picture.h"
 #include "protocol/host.h"
 
 enum {
@@ -166,6 +167,8 @@ void event_tell_text(struct host *host, const char *name, int64_t message, size_
 
 void event_tell_prompt(struct host *host, const struct prompt *prompt, bool steered)
 {
+    _cleanup_str_ struct str shown = STR_INIT;
+    struct pictures pictures;
     struct client_event event;
     char id[EVENT_ID_MAX];
 
@@ -178,8 +181,12 @@ void event_tell_prompt(struct host *host, const struct prompt *prompt, bool stee
     json_close(&event.out, ']');
     if (steered)
         json_put_bool(&event.out, "steered", true);
+    pictures_of(prompt->data, &pictures);
+    pictures_put(&pictures, &event.out);
     event_tell(host, &event, prompt->text, prompt->len, prompt->number);
-    host->talk->ops->show(host, "prompt", prompt->text, prompt->len);
+    pictures_say(&pictures, &shown);
+    str_addn(&shown, prompt->text, prompt->len);
+    host->talk->ops->show(host, "prompt", str_text(&shown), shown.len);
 }
 
 void event_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,

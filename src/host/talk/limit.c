@@ -113,7 +113,7 @@ static bool push_again(const struct store_item *item, void *arg)
     if (item->number != talk->limit.prompt || item->role != ROLE_USER || item->stop_reason != NULL)
         return false;
     queue_push(host, item->number, item->text, item->len, item->sender != NULL ? item->sender : "-",
-               NULL);
+               item->data, NULL);
     struct prompt prompt = queue_remove(talk, talk->queue.count - 1);
     prompt.query = item->query;
     prompt.asked_ms = item->time_ms;

@@ -20,6 +20,7 @@ enum { BYTES_MAX = 16 << 20 }; /* of prompts that wait */
 void queue_free_prompt(struct prompt *prompt)
 {
     free(prompt->text);
+    free(prompt->data);
     strv_free(prompt->tags);
     *prompt = (struct prompt){.number = 0};
 }
@@ -27,14 +28,17 @@ void queue_free_prompt(struct prompt *prompt)
 /* ---- its order */
 
 void queue_push(struct host *host, int64_t number, const char *text, size_t len, const char *from,
-                char *const *tags)
+                const char *data, char *const *tags)
 {
     struct prompt_queue *queue = &host->talk->queue;
 
     queue->prompts = mem_room(queue->prompts, queue->count, sizeof *queue->prompts);
     struct prompt *prompt = &queue->prompts[queue->count++];
-    *prompt = (struct prompt){
-        .number = number, .text = mem_dupn(text, len), .len = len, .asked_ms = time_epoch_ms()};
+    *prompt = (struct prompt){.number = number,
+                              .text = mem_dupn(text, len),
+                              .len = len,
+                              .data = mem_dup(data),
+                              .asked_ms = time_epoch_ms()};
     (void)snprintf(prompt->from, sizeof prompt->from, "%s", from);
     for (char *const *tag = tags; tag != NULL && *tag != NULL; tag++)
         strv_push(&prompt->tags, *tag);
@@ -93,7 +97,7 @@ static bool push_waiting(const struct store_item *item, void *arg)
     _cleanup_strv_ char **tags = store_own_tags(item->tags);
     const char *from = item->sender != NULL ? item->sender : "-";
 
-    queue_push(host, item->number, item->text, item->len, from, tags);
+    queue_push(host, item->number, item->text, item->len, from, item->data, tags);
     struct prompt *prompt = &queue->prompts[queue->count - 1];
     prompt->query = item->query;
     prompt->asked_ms = item->time_ms;
@@ -173,10 +177,11 @@ static int add_once(struct host *host, const struct new_prompt *prompt, int64_t 
         .len = prompt->len,
         .sender = strcmp(prompt->from, "-") != 0 ? prompt->from : NULL,
         .tags = prompt->tags,
+        .data = prompt->data,
     };
     if (store_add(talk->memory.store, where.query, &message, SYNC_FULL, ret, err) == -1)
         return -1;
-    queue_push(host, *ret, prompt->text, prompt->len, prompt->from, prompt->tags);
+    queue_push(host, *ret, prompt->text, prompt->len, prompt->from, prompt->data, prompt->tags);
     struct prompt *added = &queue->prompts[queue->count - 1];
     added->begun = at_once;
     added->query = where.query;

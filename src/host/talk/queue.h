@@ -21,6 +21,7 @@ struct new_prompt {
     size_t len;
     const char *from;
     char *const *tags; /* NULL: none */
+    const char *data; /* its pictures, see pictures_data(); NULL: none */
     enum conversation_choice choice; /* CHOICE_CURRENT: the conversation of the prompts before it */
     const char *id; /* of CHOICE_NAMED */
     bool begins; /* its turn begins at once, unless others wait */
@@ -34,7 +35,7 @@ void queue_open(struct host *host);
 bool queue_add_first(struct host *host);
 /* Appends a prompt that is stored already. */
 void queue_push(struct host *host, int64_t number, const char *text, size_t len, const char *from,
-                char *const *tags);
+                const char *data, char *const *tags);
 /* Puts a prompt in front of the queue; the queue owns it then. */
 void queue_push_first(struct host *host, const struct prompt *prompt);
 /* Removes a prompt from the queue; the caller owns it then. */

@@ -74,6 +74,7 @@ struct prompt {
     size_t len;
     char from[TEAM_WORD_MAX + 1]; /* "-": a person */
     char **tags; /* NULL: none */
+    char *data; /* its pictures (model/picture.h); NULL: none */
     bool begun; /* it was stored as a prompt whose turn begins */
     bool kept; /* the agent was stopped, and those who wait for it know that it is asked later */
     bool told; /* the clients know that its turn begins */
@@ -226,6 +227,8 @@ struct talk_ops {
     /* Sends the prompt of the turn. NULL: it begins its turns itself, and nothing holds them back.
      */
     void (*send)(struct host *host);
+    /* Returns why it takes no pictures, as constant text; NULL: it does, or has not told yet. */
+    const char *(*no_pictures)(const struct host *host);
     /* A turn has ended well; called before its end is stored. */
     void (*succeeds)(struct host *host);
     /* Asks it to end the turn, or what goes on without one. Returns false if there is nothing. */
