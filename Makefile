@@ -12,6 +12,10 @@
 #   make test-agents [AGENTS=claude]       real agents, from end to end: test/agents/run.sh
 #   make mutants [SINCE=COMMIT] [ONLY=WORD] [SECONDS=N]
 #                                          mistakes that a test has to notice: test/mutants/run.py
+#   make sweep FILES='src/code/diff.c' [TESTS='unit/test_diff']
+#                                          all small mistakes of a kind in some sources, and which
+#                                          of them no unit test, or none of TESTS, notices:
+#                                          test/mutants/sweep.py
 #   make check-all                         what CI checks, and all that is slow or rare
 #   make lint [SINCE=COMMIT] | format      check the style and the rules, with SINCE by the slow
 #                                          checks only what changed | put the format right
@@ -404,10 +408,13 @@ test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
 mutants: all tools
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' test/mutants/run.py $(SINCE:%=-s %) $(SECONDS:%=-m %) $(ONLY)
 
+sweep:
+	@CC='$(CC)' CFLAGS='$(CFLAGS)' test/mutants/sweep.py $(TESTS:%=-t %) $(FILES)
+
 check-all:
 	@scripts/check-all.sh
 
-.PHONY: tools mutants check-all
+.PHONY: tools mutants sweep check-all
 tools: $(TOOLS)
 
 bench: $(BUILD)/mas $(HELPERS) $(TOOLS)

@@ -72,15 +72,15 @@ def refusal(row):
 class Worker:
     """A copy of the project, in which one mistake at a time is made."""
 
-    def __init__(self, number):
-        self.top = TOP / "build/mutants" / str(number)
+    def __init__(self, top):
+        self.top = top
         shutil.rmtree(self.top, ignore_errors=True)
         self.top.mkdir(parents=True)
         names = subprocess.run(["git", "ls-files", "-z", "-c", "-o", "--exclude-standard"], cwd=TOP, check=True,
                                stdout=subprocess.PIPE).stdout
         here = b"\0".join(name for name in names.split(b"\0") if name and (TOP / os.fsdecode(name)).exists())
         self.copy(["--null", "-T", "-"], here)
-        self.copy(["--exclude=build/mutants", "--exclude=build/san", "--exclude=build/kernel", "build"], b"")
+        self.copy(["--exclude=build/mutants", "--exclude=build/sweep", "--exclude=build/san", "--exclude=build/kernel", "build"], b"")
         if (TOP / "build/kernel").exists():
             (self.top / "build/kernel").symlink_to(TOP / "build/kernel")
 
@@ -168,7 +168,7 @@ def main():
         waiting.put(group)
 
     def work(number):
-        worker = Worker(number)
+        worker = Worker(TOP / "build/mutants" / str(number))
         while time.monotonic() < end:
             try:
                 group = waiting.get_nowait()
