@@ -275,7 +275,7 @@ struct host_disk {
 
 /* A write that can be repeated. run() writes it; if it adds a message, it sets `number`, which is
  * that of the message otherwise. */
-enum { WRITE_NUMBERS = 8, WRITE_TEXTS = 6 };
+enum { WRITE_NUMBERS = 16, WRITE_TEXTS = 6 };
 struct store;
 struct unwritten_write {
     int (*run)(struct store *store, struct unwritten_write *write, struct err *err);

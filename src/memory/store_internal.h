@@ -68,6 +68,11 @@ int store_mend(struct store *store, struct err *err);
 /* Ends the agent's turns that a kill has cut off. Call it inside a transaction. */
 int store_usage_mend(struct store *store, struct err *err);
 
+/* Adds what is told of the last turn of an agent session. Call it inside a transaction. */
+struct store_spending;
+int store_usage_add(struct store *store, int64_t query, const char *agent_session,
+                    const struct store_spending *more, struct err *err);
+
 /* Packs further tags into a JSON array; *ret is "" if there are none. Fails with MAS_USAGE for an
  * invalid tag. */
 int store_pack_tags(char *const *tags, struct str *ret, struct err *err);

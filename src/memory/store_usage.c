@@ -3,6 +3,7 @@
 
 #include "base/time.h"
 #include "memory/store_internal.h"
+#include "memory/store_transcript.h"
 
 /* ---- turns */
 
@@ -165,6 +166,36 @@ int store_usage_tokens(struct store *store, int64_t query, const char *agent_ses
     if (store_begin(store, SYNC_CHUNK, err) == -1)
         return -1;
     return store_end(store, add_tokens(store, query, agent_session, tokens, err), err);
+}
+
+int store_usage_add(struct store *store, int64_t query, const char *agent_session,
+                    const struct store_spending *more, struct err *err)
+{
+    const int64_t *of = more->tokens.of;
+    int64_t row;
+
+    /* each ?N is added to what is there, unless it is -1 */
+    if (find_row(store, query, agent_session, more->model, &row, err) == -1 ||
+        db_run(store->db, err,
+               "UPDATE usage SET total = coalesce(total + nullif(?2, -1), nullif(?2, -1), total),"
+               " input = coalesce(input + nullif(?3, -1), nullif(?3, -1), input),"
+               " output = coalesce(output + nullif(?4, -1), nullif(?4, -1), output),"
+               " thought = coalesce(thought + nullif(?5, -1), nullif(?5, -1), thought),"
+               " cached_read = coalesce(cached_read + nullif(?6, -1), nullif(?6, -1), cached_read),"
+               " cached_write ="
+               " coalesce(cached_write + nullif(?7, -1), nullif(?7, -1), cached_write),"
+               " used = coalesce(nullif(?8, -1), used), size = coalesce(nullif(?9, -1), size),"
+               " model = coalesce(nullif(?10, ''), model) WHERE id = ?1",
+               "iiiiiiiiit", row, of[TOKENS_TOTAL], of[TOKENS_INPUT], of[TOKENS_OUTPUT],
+               of[TOKENS_THOUGHT], of[TOKENS_CACHED_READ], of[TOKENS_CACHED_WRITE], more->used,
+               more->size, more->model) == -1)
+        return -1;
+    return more->cost.currency[0] == '\0'
+               ? 0
+               : db_run(store->db, err,
+                        "INSERT INTO cost (usage, currency, amount) VALUES (?1, ?2, ?3)"
+                        " ON CONFLICT DO UPDATE SET amount = min(amount + ?3, ?4)",
+                        "itii", row, more->cost.currency, more->cost.micro, MONEY_MAX);
 }
 
 int store_usage_join(struct store *store, const char *agent_session, bool is_new, struct err *err)

@@ -26,11 +26,6 @@ static const char *const policies[] = {"", "ask", "allow", "deny", NULL};
 static const char *const restarts[] = {"never", "on-crash", NULL};
 static const char *const token_counts[] = {"turn", "session", NULL};
 static const char *const choices[] = {"", "no", "yes", NULL};
-const char *const told_facts[TOLD_FACT_COUNT + 1] = {
-    [TOLD_STARTS] = "starts",   [TOLD_PROMPT] = "prompt", [TOLD_TOOL] = "tool",
-    [TOLD_ASKS] = "asks",       [TOLD_DONE] = "done",     [TOLD_FAILED] = "failed",
-    [TOLD_STOPPED] = "stopped", [TOLD_ENDS] = "ends",
-};
 static const char *const offers[] = {"fs",      "terminal",  "elicitation", "auth",
                                      "session", "subagents", NULL};
 
@@ -144,6 +139,7 @@ static const struct member keys[] = {
     {KEY("told.resume", command, told.resume)},
     {KEY("told.kept", patterns, told.kept)},
     {KEY("told.state", patterns, told.state)},
+    {KEY("told.transcript", patterns, told.transcript)},
     {KEY("sandbox_off.args", command, sandbox_off.args)},
     {KEY("sandbox_off.session", object, sandbox_off.session)},
     {KEY("start", start_type, start)},
@@ -270,9 +266,43 @@ static int read_told_event(struct preset *preset, const struct ini_line *line, s
     if (!str_is_word(name, PRESET_FILE_MAX) || preset->told.events.count == PRESET_TOLD_MAX)
         return ini_fail(line, err, "'%s' has to be a word, and there are at most %d events", name,
                         PRESET_TOLD_MAX);
-    if (value_word(told_facts, line->value) == -1)
+    int fact = value_word(told_facts, line->value);
+    if (fact == -1)
         return ini_fail_unknown(line, "unknown fact", suggest_of(line->value, told_facts), err);
+    if (fact >= TOLD_EVENTS)
+        return ini_fail(line, err, "a fact '%s' is told by lines alone", line->value);
     kv_put(&preset->told.events, name, line->value);
+    return 0;
+}
+
+static int read_told_line(struct preset *preset, const struct ini_line *line, struct err *err)
+{
+    struct preset_told *told = &preset->told;
+    const char *name = line->key + strlen("told.line.");
+    struct line_rule rule;
+    struct err why = ERR_INIT;
+
+    if (!str_is_word(name, PRESET_FILE_MAX))
+        return ini_fail(line, err, "'%s' has to be a word", name);
+    if (line_rule_parse(line->value, &rule, &why) == -1) {
+        line_rule_free(&rule);
+        return ini_fail(line, err, "%s", why.text);
+    }
+    size_t i = 0;
+    while (i < told->line_count && strcmp(told->lines[i].name, name) != 0)
+        i++;
+    if (i == LINE_RULES_MAX) {
+        line_rule_free(&rule);
+        return ini_fail(line, err, "there are more than %d lines", LINE_RULES_MAX);
+    }
+    if (i < told->line_count) {
+        line_rule_free(&told->lines[i]);
+    } else {
+        told->lines = mem_room(told->lines, told->line_count, sizeof *told->lines);
+        told->line_count++;
+    }
+    rule.name = mem_dup(name);
+    told->lines[i] = rule;
     return 0;
 }
 
@@ -292,6 +322,8 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         return read_told_file(preset, line, err);
     if (str_starts(line->key, "told.event."))
         return read_told_event(preset, line, err);
+    if (str_starts(line->key, "told.line."))
+        return read_told_line(preset, line, err);
     if (str_starts(line->key, "permission.")) {
         const char *name = line->key + strlen("permission.");
         int kind = value_word(kinds, name);
@@ -313,6 +345,9 @@ void preset_free(struct preset *preset)
     kv_free(&preset->told.env);
     kv_free(&preset->told.events);
     kv_free(&preset->told.files);
+    for (size_t i = 0; i < preset->told.line_count; i++)
+        line_rule_free(&preset->told.lines[i]);
+    free(preset->told.lines);
     kv_free(&preset->wall_env);
     kv_free(&preset->sandbox_off.env);
 }

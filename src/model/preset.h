@@ -10,6 +10,7 @@
 #include "model/budget.h"
 #include "model/ini.h"
 #include "model/limits.h"
+#include "model/line_rule.h"
 #include "model/wall.h"
 
 enum {
@@ -64,20 +65,6 @@ enum preset_offer {
 
 enum said { SAID_UNSET, SAID_NO, SAID_YES };
 
-/* What an event of a program on a terminal says. */
-enum told_fact {
-    TOLD_STARTS, /* a session of it begins, or is another one now */
-    TOLD_PROMPT, /* a turn begins */
-    TOLD_TOOL, /* a tool has run */
-    TOLD_ASKS, /* it asks whether a tool may run, and waits */
-    TOLD_DONE, /* the turn has ended well */
-    TOLD_FAILED, /* it has ended with an error */
-    TOLD_STOPPED, /* a person has stopped it */
-    TOLD_ENDS, /* the session ends */
-    TOLD_FACT_COUNT
-};
-extern const char *const told_facts[]; /* "starts", "prompt" and so on */
-
 /* How a program on a terminal tells what it does, and how its sessions are named:
  * host/terminal/teller.h. */
 struct preset_told {
@@ -89,6 +76,9 @@ struct preset_told {
     char *begin, *resume; /* for a new session with the id {id}, and for one that goes on */
     char **kept; /* where it keeps a session: patterns of paths; NULL: nowhere */
     char **state; /* where it keeps its state, likewise; no {id} */
+    char **transcript; /* where a session's transcript is, likewise; NULL: where it is kept */
+    struct line_rule *lines; /* how the lines of the transcript read */
+    size_t line_count;
 };
 
 /* How a program is told to leave its own sandbox off, which it cannot put up inside of a wall. */
@@ -162,7 +152,8 @@ bool preset_executes(const struct preset *preset);
 /* Returns true if the program tells what it does. */
 static inline bool preset_tells(const struct preset *preset)
 {
-    return preset->protocol == PROTOCOL_TTY && preset->told.events.count > 0;
+    return preset->protocol == PROTOCOL_TTY &&
+           (preset->told.events.count > 0 || preset->told.line_count > 0);
 }
 
 /* Returns the policy for a kind of tool, given its name. An unknown name counts as TOOL_OTHER. */

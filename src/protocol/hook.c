@@ -16,10 +16,9 @@ static const struct {
 /* Lists of what goes on behind a turn. */
 static const char *const lists[] = {"background_tasks", "session_crons"};
 
-/* Returns true if an id may be a word of a command line. */
-static bool is_id(const char *text)
+const char *hook_id(const char *text)
 {
-    return text[0] != '-' && str_is_word(text, HOOK_ID_MAX);
+    return text != NULL && text[0] != '-' && str_is_word(text, HOOK_ID_MAX) ? text : NULL;
 }
 
 int hook_parse(const char *text, size_t len, struct hook_told *ret, struct err *err)
@@ -40,7 +39,7 @@ int hook_parse(const char *text, size_t len, struct hook_told *ret, struct err *
         ret->input = json_get(ret->json, "toolInput");
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         ret->behind = ret->behind || json_first(json_get(ret->json, lists[i])) != NULL;
-    if (ret->session == NULL || is_id(ret->session))
+    if (ret->session == NULL || hook_id(ret->session) != NULL)
         return 0;
     hook_free(ret);
     return err_set(err, MAS_DAMAGED, "the id of the session is not a word");

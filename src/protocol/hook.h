@@ -26,5 +26,7 @@ struct hook_told {
 
 /* Parses the object. Fails with MAS_DAMAGED. The caller releases *ret with hook_free(). */
 int hook_parse(const char *text, size_t len, struct hook_told *ret, struct err *err);
+/* Returns a text that may be a word of a command line and the id of a session; else NULL. */
+const char *hook_id(const char *text);
 void hook_free(struct hook_told *told);
 #define _cleanup_hook_ __attribute__((cleanup(hook_free)))

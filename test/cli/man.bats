@@ -196,7 +196,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
-    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|(role_|wall\.|sandbox_off\.|told\.)?env\.|told\.(event|file)\.|permission\.|(budget|limits)\.|' | sort >"$T/keys"
+    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|(role_|wall\.|sandbox_off\.|told\.)?env\.|told\.(event|file|line)\.|permission\.|(budget|limits)\.|' | sort >"$T/keys"
     run diff <(grep -oE '\{KEY\("[a-z_.]+"' "$SRC/model/preset.c" | cut -d'"' -f2 | grep -vE '^(budget|limits)\.' | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
@@ -206,6 +206,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     grep -q '^told.env\. ' "$T/page"
     grep -q '^told.event\. ' "$T/page"
     grep -q '^told.file\. ' "$T/page"
+    grep -q '^told.line\. ' "$T/page"
     grep -q '^permission\. ' "$T/page"
     grep -q '^budget\. ' "$T/page"
     grep -q '^limits\. ' "$T/page"
@@ -215,7 +216,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
         printf '%s.KEY = value\n' role_env wall.env sandbox_off.env told.env
         printf 'budget.%s\n' 'cost = 5 USD' 'tokens = 5M' 'turns = 5' 'time = 5m'
         printf 'limits.%s\n' 'agent = 1G' 'memory = 1G' 'cpus = 1.5' 'processes = 50'
-        printf 'told.%s\n' 'event.Stop = done' 'file.a/b = text'
+        printf 'told.%s\n' 'event.Stop = done' 'file.a/b = text' 'line.a = says text:b'
         printf 'permission.%s = allow\n' read edit delete move search execute think fetch switch_mode other
         while read -r key; do
             case $key in

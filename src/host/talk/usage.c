@@ -11,6 +11,7 @@
 #include "host/talk/event.h"
 #include "host/talk/memory.h"
 #include "host/unwritten.h"
+#include "memory/store_transcript.h"
 #include "memory/store_usage.h"
 
 enum { KEEP_MS = 30000 }; /* so often the time of a turn is stored: a kill loses no more */
@@ -262,4 +263,50 @@ void usage_tokens(struct host *host, const char *of, const struct token_counts *
     memcpy(&write.n[1], tokens.of, sizeof tokens.of);
     (void)memory_write(host, &write);
     sum_up(host);
+}
+
+/* ---- what a transcript tells */
+
+static int write_step(struct store *store, struct unwritten_write *write, struct err *err)
+{
+    const struct store_transcript at = {
+        .agent_session = write->text[0],
+        .file = write->text[1],
+        .offset = write->n[1],
+        .tail = write->n[2],
+        .once = write->n[3],
+        .mark = write->n[4],
+    };
+    struct store_spending more = {.used = write->n[5],
+                                  .size = write->n[6],
+                                  .cost = {.micro = write->n[7]},
+                                  .model = write->text[2]};
+
+    (void)snprintf(more.cost.currency, sizeof more.cost.currency, "%s", write->text[3]);
+    memcpy(more.tokens.of, &write->n[8], sizeof more.tokens.of);
+    return store_transcript_write(store, write->n[0], &at, &more, err);
+}
+
+void usage_step(struct host *host, const struct store_transcript *at,
+                const struct store_spending *more)
+{
+    struct agent_usage *usage = &host->talk->spending.usage;
+    struct unwritten_write write = {
+        .run = write_step,
+        .n = {host->talk->memory.place.query, at->offset, at->tail, at->once, at->mark, more->used,
+              more->size, more->cost.micro},
+        .text = {at->agent_session, at->file, more->model, more->cost.currency},
+        .len = strlen(at->agent_session),
+    };
+
+    _Static_assert((int)TOKEN_KIND_COUNT + 8 <= (int)WRITE_NUMBERS,
+                   "tokens of each kind, behind the others");
+    memcpy(&write.n[8], more->tokens.of, sizeof more->tokens.of);
+    (void)memory_write(host, &write);
+    if (token_counts_all(&more->tokens) == -1 && more->cost.currency[0] == '\0' && more->used == -1)
+        return;
+    usage->context_used = more->used != -1 ? more->used : usage->context_used;
+    usage->context_size = more->size != -1 ? more->size : usage->context_size;
+    sum_up(host);
+    tell(host);
 }

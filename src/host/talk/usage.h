@@ -20,5 +20,10 @@ void usage_end(struct host *host, int64_t prompt);
 void usage_update(struct host *host, int64_t used, int64_t size, const struct money *cost);
 /* `of` is the agent session; NULL: not known. */
 void usage_tokens(struct host *host, const char *of, const struct token_counts *told);
+/* Keeps and tells what a piece of a transcript adds, with the place up to which it was read. */
+struct store_transcript;
+struct store_spending;
+void usage_step(struct host *host, const struct store_transcript *at,
+                const struct store_spending *more);
 /* Measures the time in which the turn works. Returns when to call again. */
 int64_t usage_tick(struct host *host, int64_t now);

@@ -86,7 +86,9 @@ static void leave(struct host *host, int64_t turn, bool cleared)
 
 static const char *model(const struct host *host)
 {
-    return host->agent->model;
+    const char *told = host->terminal->teller->lines.model;
+
+    return told != NULL ? told : host->agent->model;
 }
 
 static int permit(struct host *host, size_t index, const struct word *option,
@@ -126,19 +128,6 @@ static const struct talk_ops ops = {
 
 /* ---- its life */
 
-void teller_open(struct host *host)
-{
-    struct teller *teller = mem_alloc(sizeof *teller);
-    struct err err = ERR_INIT;
-
-    teller->talk.ops = &ops;
-    if (machine_identity(&teller->machine, &err) == -1)
-        teller->machine = mem_dup(""); /* then it is told what was said, as on another machine */
-    host->terminal->teller = teller;
-    host->talk = &teller->talk;
-    parts_open(host);
-}
-
 static void drop_typed(struct teller *teller, size_t i)
 {
     free(teller->typed[i].text);
@@ -157,6 +146,7 @@ void teller_close(struct host *host)
     parts_close(host);
     while (teller->typed_count > 0)
         drop_typed(teller, 0);
+    lines_free(&teller->lines);
     free(teller->talk.session);
     free(teller->machine);
     free(teller);
@@ -181,6 +171,7 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret)
     struct teller *teller = host->terminal->teller;
     const struct child *child = &host->child;
 
+    lines_look(host);
     turn_end(host, HOST_END_STOPPED, 0, how);
     sleep_process_ended(host);
     /* what it says of a session that it does not find is no event, and SessionEnd none of it */
@@ -288,10 +279,12 @@ static void begin_turn(struct host *host, const char *text)
         return;
     }
     prompt.len = strlen(text);
-    if (queue_add(host, &prompt, &number, &err) == -1)
+    if (queue_add(host, &prompt, &number, &err) == -1) {
         host_log(host, err.text);
-    else
-        turn_begin_told(host);
+        return;
+    }
+    turn_begin_told(host);
+    lines_note(host, ROLE_USER, text, number);
 }
 
 /* ---- the other facts */
@@ -323,10 +316,30 @@ static void tell_tool(struct host *host, const struct hook_told *told)
     code_changed(host);
 }
 
-static void tell_answer(struct host *host, const struct hook_told *told)
+static void add_tool(struct host *host, const struct hook_told *told, int64_t trigger)
 {
-    if (told->answer != NULL && told->answer[0] != '\0')
-        said_text(host, ROLE_AGENT, told->answer, strlen(told->answer));
+    _cleanup_free_ char *line = describe_tool(host, told);
+    _cleanup_str_ struct str data = STR_INIT;
+    struct json_out out = {.to = &data};
+
+    json_put_all(&out, JO(NULL), JT("id", told->tool_id), JT("title", line), JT("kind", "other"),
+                 JT("status", "completed"), JOE);
+    const struct store_message message = {.role = ROLE_TOOL,
+                                          .state = MESSAGE_DONE,
+                                          .text = line,
+                                          .len = strlen(line),
+                                          .data = data.data,
+                                          .key = told->tool_id,
+                                          .trigger = trigger};
+    (void)memory_add(host, &message);
+}
+
+static void tell_answer(struct host *host, const char *answer)
+{
+    if (answer != NULL && answer[0] != '\0' && !lines_have_told(host, ROLE_AGENT, answer)) {
+        said_text(host, ROLE_AGENT, answer, strlen(answer));
+        lines_note(host, ROLE_AGENT, answer, host->talk->turn.answer);
+    }
     said_close_text(host);
 }
 
@@ -388,7 +401,7 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
         break;
     case TOLD_DONE:
         teller->behind = told->behind;
-        tell_answer(host, told);
+        tell_answer(host, told->answer);
         turn_end(host, "end_turn", 0, NULL);
         break;
     case TOLD_FAILED:
@@ -398,8 +411,6 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
         turn_end(host, "cancelled", 0, NULL);
         break;
     case TOLD_STARTS:
-    case TOLD_ENDS:
-    case TOLD_FACT_COUNT:
     default:
         break;
     }
@@ -465,6 +476,7 @@ void teller_event(struct host *host, const struct proc_id *peer, const struct fr
         told.prompt = told.answer = told.tool_id = NULL;
     }
     host->terminal->teller->heard = true;
+    lines_look(host); /* what it has written before */
     take_fact(host, (enum told_fact)value_word(told_facts, name), &told);
 }
 
@@ -503,5 +515,23 @@ int64_t teller_tick(struct host *host, int64_t now)
     int64_t next = teller_look(host, now, &rests);
     if (rests) /* a person has stopped the turn, or refused what was asked */
         take_fact(host, TOLD_STOPPED, &(struct hook_told){.json = NULL});
-    return time_sooner(time_sooner(next, usage_tick(host, now)), sleep_tick(host, now));
+    next = time_sooner(time_sooner(next, lines_tick(host, now)), usage_tick(host, now));
+    return time_sooner(next, sleep_tick(host, now));
+}
+
+/* ---- its begin */
+
+void teller_open(struct host *host)
+{
+    struct teller *teller = mem_alloc(sizeof *teller);
+    struct err err = ERR_INIT;
+
+    teller->talk.ops = &ops;
+    teller->lines.take = take_fact;
+    teller->lines.add_tool = add_tool;
+    if (machine_identity(&teller->machine, &err) == -1)
+        teller->machine = mem_dup(""); /* then it is told what was said, as on another machine */
+    host->terminal->teller = teller;
+    host->talk = &teller->talk;
+    parts_open(host);
 }

@@ -5,6 +5,7 @@
  *     teller.c          what is told becomes turns, words, and the state
  *     teller_session.c  the session of the program: which one it is started with
  *     teller_files.c    what it keeps in files, and the state that it writes there
+ *     teller_lines.c    what the lines of its transcript tell
  *     teller_sleep.c    what keeps it awake
  *     teller_hooks.c    the settings by which the program runs mas-told
  *
@@ -18,9 +19,61 @@
 
 #include "host/backend.h"
 #include "host/talk/talk.h"
-#include "protocol/hook.h"
+#include "host/terminal/transcript.h"
+#include "memory/store_transcript.h"
+#include "protocol/line.h"
 
 enum { TOLD_TYPED_MAX = 8, TOLD_ASKS_MAX = 512 };
+
+/* ---- the lines of its transcript */
+
+enum { LINES_FILES_MAX = 32, LINES_ONCE_MAX = 8 };
+
+struct lines_file {
+    char *name; /* without its directory */
+    struct transcript read;
+    int64_t past; /* lines before this offset are of the past */
+    struct lines_once { /* what was counted last, and what of it */
+        int64_t hash;
+        struct token_counts tokens;
+    } once[LINES_ONCE_MAX];
+    size_t once_count;
+};
+
+/* Words that were told, to be told again by a line or by an event; or of the past, in the store. */
+struct lines_words {
+    enum store_role role;
+    bool by_line;
+    int64_t hash, number;
+    bool cut; /* a prompt whose turn was cut off */
+};
+
+enum lines_session {
+    LINES_NEW, /* it has just begun */
+    LINES_RESUMED, /* what it has was said before, and is read from where it was read last */
+    LINES_ENTERED, /* likewise; but if nothing of it was ever read, it is somebody else's */
+};
+
+struct teller_lines {
+    /* Takes a fact that is new, and stores the call of a tool of the past, which is of the prompt
+     * `trigger`. */
+    void (*take)(struct host *host, enum told_fact fact, const struct hook_told *told);
+    void (*add_tool)(struct host *host, const struct hook_told *told, int64_t trigger);
+    struct lines_file *files;
+    size_t file_count;
+    struct lines_words *words; /* the oldest first */
+    size_t word_count;
+    struct store_spending more; /* by what was read in this look */
+    char *model; /* that answered last; NULL: not known */
+    enum lines_session session; /* whose files are new to the reader */
+    bool is_past; /* the line that is taken */
+    bool loaded; /* `words` has those of the store */
+    int64_t prompt; /* of the newest turn, to which late lines belong */
+    int64_t past_prompt; /* the same for lines of the past; 0: none */
+    bool past_cut; /* that turn has no end */
+    int64_t look_at, moved; /* monotonic: when to look, and when something was new */
+    int64_t unknown, damaged; /* lines that no rule is about, and that are no JSON object */
+};
 
 struct teller {
     struct talk talk; /* host->talk */
@@ -44,6 +97,7 @@ struct teller {
     } typed[TOLD_TYPED_MAX];
     size_t typed_count;
     int64_t entered; /* when a person pressed Enter on an unknown line, and no prompt came since */
+    struct teller_lines lines; /* of its transcript */
     int64_t enter_at; /* when the newest Enter came, also one of the host; monotonic; 0: none */
 };
 
@@ -79,6 +133,9 @@ void teller_id_values(const char *id, struct teller_id_values *ret);
  * vector. */
 char **teller_find_files(const struct host *host, char *const *patterns, const char *id,
                          int64_t since_ms);
+/* Opens one of them to read, without blocking. Behind a wall, where the agent may put links, none
+ * is followed. Returns -1 if it cannot. */
+int teller_open_file(const struct host *host, const char *path);
 /* Looks, if it is time, whether the program says that it rests, while a turn is on by what it has
  * told: not every end is told. Returns when to look again. */
 int64_t teller_look(struct host *host, int64_t now, bool *ret_rests);
@@ -104,3 +161,15 @@ bool teller_is_kept_awake(const struct host *host, struct str *why);
 /* Writes the settings into run/<agent>.role/told/, and adds the words and variables that name
  * them. */
 int teller_write_hooks(struct host *host, char ***argv, char ***env, struct err *err);
+
+/* ---- teller_lines.c */
+/* The program has another session, or is started with one. */
+void lines_begin(struct host *host, enum lines_session session);
+/* Reads what is new, if it is time; the second function at once. Returns when to look again. */
+int64_t lines_tick(struct host *host, int64_t now);
+void lines_look(struct host *host);
+/* An event has told words. Returns true if a line has told them before. Otherwise they are stored,
+ * and noted by the second function with their number. */
+bool lines_have_told(struct host *host, enum store_role role, const char *text);
+void lines_note(struct host *host, enum store_role role, const char *text, int64_t number);
+void lines_free(struct teller_lines *lines);

@@ -11,8 +11,10 @@
 #include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 #include "os/file.h"
+#include "os/path.h"
 #include "session/env.h"
 #include "store/workspace.h"
+#include "wall/plan.h"
 
 #include <glob.h>
 
@@ -76,6 +78,31 @@ char **teller_find_files(const struct host *host, char *const *patterns, const c
             add_matches(dir, path + 2 + len, since_ms, &found);
     }
     return found;
+}
+
+/* Opens a file below a directory without following a link; -1. */
+static int open_below(const char *dir, const char *path, int flags)
+{
+    size_t len = strlen(dir);
+    _cleanup_close_ int base =
+        strncmp(path, dir, len) == 0 && path[len] == '/' ? path_open_dir(AT_FDCWD, dir) : -1;
+
+    return base == -1 ? -1 : path_open_beneath(base, path + len + 1, flags);
+}
+
+int teller_open_file(const struct host *host, const char *path)
+{
+    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    _cleanup_free_ char *part = mem_printf(WORKSPACE_HOME "/%s", host->agent->id);
+    _cleanup_free_ char *own = workspace_path(&host->root, host->session.id, part);
+    const char *home = env_get(host->env, "HOME");
+
+    int fd = open_below(own, path, flags);
+    if (fd != -1)
+        return fd;
+    if (wall_level_of(&host->config, &host->team, host->agent, host->preset) != WALL_OFF)
+        return home != NULL ? open_below(home, path, flags) : -1;
+    return str_starts(path, own) ? -1 : open(path, flags | O_NOFOLLOW);
 }
 
 /* Returns true if this file says that the session rests, since something was told last. */

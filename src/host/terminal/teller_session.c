@@ -150,6 +150,7 @@ void teller_choose_session(struct host *host, char ***argv, struct str *history)
     free(host->talk->session);
     host->talk->session = goes_on ? mem_dup(teller->id) : NULL;
     say_outcome(host, why);
+    lines_begin(host, goes_on ? LINES_RESUMED : LINES_NEW);
     struct teller_id_values as;
     teller_id_values(teller->id, &as);
     if (teller->id[0] != '\0')
@@ -198,11 +199,12 @@ void teller_change_session(struct host *host, const char *id, const char *source
     (void)snprintf(teller->id, sizeof teller->id, "%s", id);
     free(host->talk->session);
     host->talk->session = NULL; /* it is recorded with its first prompt */
+    bool clears = source == NULL || strcmp(source, "clear") == 0 || strcmp(source, "new") == 0;
+    lines_begin(host, clears || !was_known ? LINES_NEW : LINES_ENTERED);
     if (!was_known)
         return;
     teller->outcome =
         source != NULL && strcmp(source, "resume") == 0 ? OUTCOME_RESUMED : OUTCOME_FRESH;
-    bool clears = source == NULL || strcmp(source, "clear") == 0 || strcmp(source, "new") == 0;
     if (!clears)
         memory_say(host, true, "a person has gone to another session of the program (%s)", source);
     else if (clear_context(host, &options, &then, &err) == -1)

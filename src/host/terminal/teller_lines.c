@@ -1,0 +1,533 @@
+/*
+ * The transcript of a program on a terminal: each of its lines is tried by the rules of the preset
+ * (told.line.NAME), and what it says becomes words, usage, and facts as an event does.
+ *
+ * What an event and a line both tell counts once. Lines that were written before this run, which a
+ * kill has kept from being read, and those of a session that was left and comes back, belong to the
+ * past: they change no state, and are compared with the history. How far a file was read is in
+ * memory.db, together with what it has added to the usage, so that a kill at any point loses and
+ * doubles nothing.
+ */
+#include "host/terminal/teller.h"
+
+#include "base/time.h"
+#include "host/talk/event.h"
+#include "host/talk/memory.h"
+#include "host/talk/said.h"
+#include "host/talk/turn.h"
+#include "host/talk/usage.h"
+#include "host/terminal/terminal.h"
+#include "host/unwritten.h"
+#include "protocol/host.h"
+
+enum {
+    LOOK_MS = 200,
+    LATE_MS = 5000, /* so long behind the newest sign of life lines may still come */
+    WORDS_MAX = 64, /* that wait to be told again */
+    PAST_WORDS_MAX = 65536, /* the same of the store */
+    PAST_LOOKS = 16, /* at a start, before the program runs */
+    QUOTE_MAX = 2000,
+};
+
+static struct teller_lines *lines_of(const struct host *host)
+{
+    return &host->terminal->teller->lines;
+}
+
+/* ---- words that are told twice */
+
+static int64_t hash_words(const char *text)
+{
+    size_t len = strlen(text);
+
+    while (len > 0 && strchr(" \t\r\n", text[0]) != NULL)
+        text++, len--;
+    while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL)
+        len--;
+    return transcript_hash(text, len);
+}
+
+static void drop_words(struct teller_lines *lines, size_t i)
+{
+    lines->word_count--;
+    memmove(&lines->words[i], &lines->words[i + 1], (lines->word_count - i) * sizeof *lines->words);
+}
+
+static void add_words(struct teller_lines *lines, const struct lines_words *words, size_t most)
+{
+    if (lines->word_count == most)
+        drop_words(lines, 0);
+    lines->words = mem_room(lines->words, lines->word_count, sizeof *lines->words);
+    lines->words[lines->word_count++] = *words;
+}
+
+/* Finds words that the other side has told. Returns false if there are none; else they are dropped,
+ * and *ret has them. */
+static bool take_words(struct teller_lines *lines, enum store_role role, bool by_line,
+                       const char *text, struct lines_words *ret)
+{
+    int64_t hash = hash_words(text);
+
+    for (size_t i = 0; i < lines->word_count; i++) {
+        const struct lines_words *words = &lines->words[i];
+        if (words->role != role || words->by_line != by_line || words->hash != hash)
+            continue;
+        *ret = *words;
+        drop_words(lines, i);
+        return true;
+    }
+    return false;
+}
+
+bool lines_have_told(struct host *host, enum store_role role, const char *text)
+{
+    struct lines_words words;
+
+    return take_words(lines_of(host), role, true, text, &words);
+}
+
+void lines_note(struct host *host, enum store_role role, const char *text, int64_t number)
+{
+    struct teller_lines *lines = lines_of(host);
+    const struct lines_words words = {.role = role, .hash = hash_words(text), .number = number};
+
+    if (host->preset->told.line_count == 0)
+        return;
+    if (role == ROLE_USER)
+        lines->prompt = number;
+    for (size_t i = lines->word_count; role == ROLE_USER && i-- > 0;)
+        if (lines->words[i].by_line)
+            drop_words(lines, i); /* no event has told them in their turn */
+    add_words(lines, &words, WORDS_MAX);
+}
+
+static bool load_words(const struct store_item *item, void *arg)
+{
+    struct teller_lines *lines = arg;
+    const struct lines_words words = {
+        .role = item->role,
+        .hash = hash_words(item->role == ROLE_TOOL && item->key != NULL ? item->key : item->text),
+        .number = item->number,
+        .cut = item->role == ROLE_USER && item->state == MESSAGE_INTERRUPTED,
+    };
+
+    add_words(lines, &words, PAST_WORDS_MAX);
+    return true;
+}
+
+/* Reads what the store has of what the lines of the past may tell. */
+static void load_past(struct host *host, int64_t mark)
+{
+    struct teller_lines *lines = lines_of(host);
+    struct store *store = host->talk->memory.store;
+    const struct store_filter newest = {
+        .agent = host->agent->id, .roles = 1U << ROLE_USER, .newest = true, .limit = 1};
+    const struct store_filter filter = {
+        .agent = host->agent->id,
+        .roles = 1U << ROLE_USER | 1U << ROLE_AGENT | 1U << ROLE_TOOL,
+        .after = mark,
+    };
+    struct err err = ERR_INIT;
+
+    if (lines->loaded)
+        return;
+    lines->loaded = true;
+    (void)memory_kept(host, store_read(store, &newest, load_words, lines, &err), &err);
+    if (lines->word_count > 0) { /* lines without a prompt go on with it */
+        lines->past_prompt = lines->words[lines->word_count - 1].number;
+        lines->past_cut = lines->words[lines->word_count - 1].cut;
+    }
+    lines->word_count = 0;
+    (void)memory_kept(host, store_read(store, &filter, load_words, lines, &err), &err);
+}
+
+/* ---- what lines say */
+
+/* Stores words of the agent that came outside of a turn of this run. */
+static void add_late(struct host *host, const char *text, int64_t trigger)
+{
+    const struct store_message message = {.role = ROLE_AGENT,
+                                          .state = MESSAGE_DONE,
+                                          .text = text,
+                                          .len = strlen(text),
+                                          .trigger = trigger};
+
+    int64_t number = memory_add(host, &message);
+    event_tell_text(host, "text", number, 0, text, message.len);
+}
+
+static void take_says(struct host *host, const char *text)
+{
+    struct teller_lines *lines = lines_of(host);
+    struct lines_words words = {.role = ROLE_AGENT, .by_line = true};
+
+    if (text == NULL || text[0] == '\0' || take_words(lines, ROLE_AGENT, false, text, &words))
+        return;
+    if (lines->is_past) {
+        add_late(host, text, lines->past_prompt);
+    } else if (host->talk->turn.on) {
+        said_text(host, ROLE_AGENT, text, strlen(text));
+        said_close_text(host);
+    } else {
+        add_late(host, text, lines->prompt);
+    }
+    words.hash = hash_words(text);
+    add_words(lines, &words, lines->is_past ? PAST_WORDS_MAX : WORDS_MAX);
+}
+
+/* Returns what of these counts is new, and keeps the highest. */
+static struct token_counts count_once(struct lines_file *file, const struct line_told *line)
+{
+    struct token_counts more = line->usage.tokens;
+    size_t i = 0;
+
+    if (line->usage.once == NULL)
+        return more;
+    int64_t hash = transcript_hash(line->usage.once, strlen(line->usage.once));
+    while (i < file->once_count && file->once[i].hash != hash)
+        i++;
+    if (i == file->once_count) {
+        if (file->once_count == LINES_ONCE_MAX)
+            memmove(file->once, file->once + 1, --file->once_count * sizeof *file->once);
+        file->once[file->once_count++] = (struct lines_once){.hash = hash, .tokens = more};
+        return more;
+    }
+    for (size_t kind = 0; kind < TOKEN_KIND_COUNT; kind++) {
+        int64_t *known = &file->once[i].tokens.of[kind];
+        int64_t now = more.of[kind];
+        more.of[kind] = now > *known ? now - (*known > 0 ? *known : 0) : -1;
+        *known = now > *known ? now : *known;
+    }
+    return more;
+}
+
+static void take_usage(struct host *host, struct lines_file *file, const struct line_told *line)
+{
+    struct store_spending *spending = &lines_of(host)->more;
+    size_t known = file->once_count;
+    int64_t newest = known > 0 ? file->once[known - 1].hash : 0;
+    const struct token_counts more = count_once(file, line);
+    bool is_new = line->usage.once == NULL || file->once_count > known ||
+                  file->once[file->once_count - 1].hash != newest;
+
+    token_counts_add(&spending->tokens, &more);
+    if (is_new && line->usage.cost.currency[0] != '\0') {
+        spending->cost.micro = money_sum(spending->cost.micro, line->usage.cost.micro);
+        memcpy(spending->cost.currency, line->usage.cost.currency, sizeof spending->cost.currency);
+    }
+    if (line->usage.used != -1)
+        spending->used = line->usage.used;
+    if (line->usage.window != -1)
+        spending->size = line->usage.window;
+    if (line->usage.model != NULL && line->usage.model[0] != '\0' &&
+        strlen(line->usage.model) <= TEAM_MODEL_MAX) {
+        free(lines_of(host)->model);
+        lines_of(host)->model = mem_dup(line->usage.model);
+        spending->model = lines_of(host)->model;
+    }
+}
+
+/* ---- the past */
+
+static void end_past(struct host *host, const char *stop_reason, const char *why)
+{
+    struct teller_lines *lines = lines_of(host);
+
+    if (lines->past_prompt == 0 || !lines->past_cut)
+        return;
+    lines->past_cut = false;
+    memory_end_prompt(host, lines->past_prompt, stop_reason, why);
+    enum store_state state = memory_end_state(stop_reason);
+    attention_turn_ended(host,
+                         state == MESSAGE_DONE     ? TURN_DONE
+                         : state == MESSAGE_FAILED ? TURN_FAILED
+                                                   : TURN_STOPPED,
+                         why);
+}
+
+static void take_past_prompt(struct host *host, const char *text)
+{
+    struct teller_lines *lines = lines_of(host);
+    struct lines_words words = {.number = 0};
+
+    if (text == NULL || text[0] == '\0')
+        return;
+    if (!take_words(lines, ROLE_USER, false, text, &words))
+        memory_say(host, true, "the program says that it was asked: %.*s",
+                   (int)str_fit(text, QUOTE_MAX), text);
+    lines->past_prompt = words.number;
+    lines->past_cut = words.cut;
+}
+
+static void take_past(struct host *host, enum told_fact fact, const struct hook_told *told)
+{
+    struct teller_lines *lines = lines_of(host);
+    struct lines_words words;
+
+    switch (fact) {
+    case TOLD_PROMPT:
+        take_past_prompt(host, told->prompt);
+        break;
+    case TOLD_TOOL:
+        if (told->tool_id != NULL && !take_words(lines, ROLE_TOOL, false, told->tool_id, &words))
+            lines->add_tool(host, told, lines->past_prompt);
+        break;
+    case TOLD_DONE:
+        if (told->answer != NULL && !take_words(lines, ROLE_AGENT, true, told->answer, &words))
+            take_says(host, told->answer);
+        end_past(host, "end_turn", NULL);
+        break;
+    case TOLD_FAILED:
+        end_past(host, HOST_END_FAILED, told->error);
+        break;
+    case TOLD_STOPPED:
+        end_past(host, "cancelled", NULL);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- a line */
+
+static bool is_told_by_event(const struct host *host, enum told_fact fact)
+{
+    const struct kv *events = &host->preset->told.events;
+
+    for (size_t i = 0; i < events->count; i++)
+        if (strcmp(events->pairs[i].value, told_facts[fact]) == 0)
+            return true;
+    return false;
+}
+
+static void take(struct host *host, struct lines_file *file, enum told_fact fact,
+                 const struct line_told *line)
+{
+    struct lines_words words;
+
+    if (fact == TOLD_USAGE)
+        take_usage(host, file, line);
+    else if (fact == TOLD_SAYS)
+        take_says(host, line->told.answer);
+    else if (lines_of(host)->is_past)
+        take_past(host, fact, &line->told);
+    else if (!is_told_by_event(host, fact))
+        lines_of(host)->take(host, fact, &line->told);
+    else if (fact == TOLD_PROMPT && line->told.prompt != NULL)
+        (void)take_words(lines_of(host), ROLE_USER, false, line->told.prompt, &words);
+}
+
+struct line_reading {
+    struct host *host;
+    struct lines_file *file;
+};
+
+static void take_line(const char *text, size_t len, void *arg)
+{
+    const struct line_reading *reading = arg;
+    struct host *host = reading->host;
+    const struct preset_told *told = &host->preset->told;
+    struct teller_lines *lines = lines_of(host);
+    _cleanup_json_ struct json *json = NULL;
+    struct err err = ERR_INIT;
+    bool is_known = false, may = false;
+
+    lines->is_past = reading->file->read.offset < reading->file->past;
+    for (size_t i = 0; i < told->line_count && !may; i++)
+        may = line_may_apply(&told->lines[i], text, len);
+    if (may &&
+        (json_parse(text, len, TRANSCRIPT_LINE_MAX, &json, &err) == -1 || !json_is_object(json))) {
+        lines->damaged++;
+        return;
+    }
+    for (size_t i = 0; i < told->line_count && may; i++) {
+        _cleanup_line_ struct line_told line;
+        if (!line_apply(&told->lines[i], json, &line))
+            continue;
+        is_known = true;
+        take(host, reading->file, told->lines[i].fact, &line);
+    }
+    lines->unknown += is_known ? 0 : 1;
+}
+
+/* ---- files */
+
+/* Keeps where the reading has come to, with what it adds. */
+static void keep(struct host *host, struct lines_file *file)
+{
+    struct teller_lines *lines = lines_of(host);
+    struct store_transcript at = {
+        .agent_session = host->terminal->teller->id,
+        .file = file->name,
+        .offset = file->read.offset,
+        .tail = file->read.tail,
+        .once = file->once_count > 0 ? file->once[file->once_count - 1].hash : 0,
+        .mark = -1,
+    };
+
+    for (size_t i = 0; i < lines->word_count; i++) {
+        const struct lines_words *words = &lines->words[i];
+        if (!words->by_line && words->number > 0 &&
+            (at.mark == -1 || words->number <= at.mark)) /* a line may still tell it */
+            at.mark = words->number - 1;
+    }
+    usage_step(host, &at, &lines->more);
+    lines->more =
+        (struct store_spending){.tokens = token_counts_none(), .used = -1, .size = -1, .model = ""};
+}
+
+/* Finds a file by its name. A new one goes on where the store says. */
+static struct lines_file *know_file(struct host *host, const char *name, int fd)
+{
+    struct teller_lines *lines = lines_of(host);
+    struct store *store = host->talk->memory.store;
+    struct store_transcript at = {.offset = 0};
+    struct err err = ERR_INIT;
+    struct stat st;
+
+    for (size_t i = 0; i < lines->file_count; i++)
+        if (strcmp(lines->files[i].name, name) == 0)
+            return &lines->files[i];
+    if (lines->file_count == LINES_FILES_MAX || fstat(fd, &st) == -1)
+        return NULL;
+    int rc = store_transcript_read(store, host->terminal->teller->id, name, &at, &err);
+    if (!memory_kept(host, rc == -1 ? -1 : 0, &err))
+        return NULL;
+    lines->files = mem_room(lines->files, lines->file_count, sizeof *lines->files);
+    struct lines_file *file = &lines->files[lines->file_count++];
+    *file = (struct lines_file){.name = mem_dup(name),
+                                .read = {.offset = at.offset, .tail = at.tail},
+                                .past = lines->session != LINES_NEW ? st.st_size : 0};
+    if (at.once != 0) {
+        file->once[file->once_count++].hash = at.once;
+        for (size_t i = 0; i < TOKEN_KIND_COUNT; i++)
+            file->once[0].tokens.of[i] = TOKENS_MAX;
+    }
+    if (rc == 0 && lines->session == LINES_ENTERED) {
+        transcript_skip_all(&file->read, fd);
+        keep(host, file);
+    }
+    if (file->past > file->read.offset)
+        load_past(host, at.mark);
+    return file;
+}
+
+/* Reads what a file has, at most as much as one look reads. Returns true if there may be more. */
+static bool look_at(struct host *host, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    _cleanup_close_ int fd = teller_open_file(host, path);
+    struct stat st;
+
+    if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
+        return false;
+    struct lines_file *file = know_file(host, slash != NULL ? slash + 1 : path, fd);
+    if (file == NULL)
+        return false;
+    enum transcript_found found = transcript_look(&file->read, fd);
+    if (found == TRANSCRIPT_SAME)
+        return false;
+    lines_of(host)->moved = time_monotonic_ms();
+    bool more = false;
+    if (found == TRANSCRIPT_NEW) {
+        int64_t before = file->read.offset;
+        struct line_reading reading = {.host = host, .file = file};
+        more = transcript_read(&file->read, fd, take_line, &reading);
+        if (file->read.offset == before)
+            return more; /* a part of a line */
+    } else {
+        _cleanup_free_ char *words =
+            mem_printf("its transcript '%s' is another file now: what it has is not read", path);
+        host_log(host, words);
+    }
+    keep(host, file);
+    return more;
+}
+
+static bool look_once(struct host *host)
+{
+    const struct preset_told *told = &host->preset->told;
+    const struct teller *teller = host->terminal->teller;
+    bool more = false;
+
+    if (told->line_count == 0 || teller->id[0] == '\0' || host->talk->memory.store == NULL ||
+        unwritten_is_full(host))
+        return false;
+    _cleanup_strv_ char **paths = teller_find_files(
+        host, told->transcript != NULL ? told->transcript : told->kept, teller->id, 0);
+    for (char **path = paths; path != NULL && *path != NULL; path++)
+        more = look_at(host, *path) || more;
+    return more;
+}
+
+/* When all lines of the past are read, what they have not told again is older. */
+static void leave_past(struct teller_lines *lines)
+{
+    for (size_t i = 0; i < lines->file_count; i++)
+        if (lines->files[i].read.offset < lines->files[i].past)
+            return;
+    if (lines->loaded)
+        lines->word_count = 0;
+    lines->loaded = false;
+}
+
+void lines_look(struct host *host)
+{
+    struct teller_lines *lines = lines_of(host);
+
+    lines->look_at = time_monotonic_ms() + (look_once(host) ? 0 : LOOK_MS);
+    leave_past(lines);
+}
+
+int64_t lines_tick(struct host *host, int64_t now)
+{
+    struct teller_lines *lines = lines_of(host);
+    const struct teller *teller = host->terminal->teller;
+
+    if (host->preset->told.line_count == 0 || host->child.phase != CHILD_RUNS)
+        return -1;
+    int64_t quiet = time_epoch_ms() - host->output_ms;
+    bool may_come = host->talk->turn.on || teller->state == AGENT_WORKING ||
+                    teller->state == AGENT_WAITING || quiet < LATE_MS ||
+                    now - lines->moved < LATE_MS;
+    if (!may_come)
+        return -1;
+    if (now >= lines->look_at)
+        lines_look(host);
+    return lines->look_at;
+}
+
+/* ---- sessions */
+
+static void forget_files(struct teller_lines *lines)
+{
+    for (size_t i = 0; i < lines->file_count; i++)
+        free(lines->files[i].name);
+    lines->file_count = 0;
+}
+
+void lines_begin(struct host *host, enum lines_session session)
+{
+    struct teller_lines *lines = lines_of(host);
+
+    forget_files(lines);
+    lines->word_count = 0;
+    lines->loaded = false;
+    lines->past_prompt = 0;
+    lines->past_cut = false;
+    lines->session = session;
+    lines->more =
+        (struct store_spending){.tokens = token_counts_none(), .used = -1, .size = -1, .model = ""};
+    for (int i = 0; i < PAST_LOOKS && look_once(host); i++)
+        ;
+    lines->session = LINES_NEW; /* a file that comes now is */
+    leave_past(lines);
+}
+
+void lines_free(struct teller_lines *lines)
+{
+    forget_files(lines);
+    free(lines->files);
+    free(lines->words);
+    free(lines->model);
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# The transcript of a program on a terminal: words, usage and ends that its lines tell, each once, also after a
+# kill of everything. The program here is a script that writes one; what it does is what a prompt begins with.
+load ../helper
+load lib
+load ../memory
+
+setup_more() {
+    cat >"$T/teller" <<'END'
+#!/usr/bin/env python3
+import json, os, subprocess, sys, time, uuid
+words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+hooks = json.load(open(words["--plugin"] + "/hooks.json"))["hooks"]
+place = os.path.expanduser("~/.teller")
+os.makedirs(place, exist_ok=True)
+session = words.get("--begin") or words.get("--resume")
+count = 0
+
+def tell(event, **more):
+    for hook in hooks.get(event, []):
+        subprocess.run(hook["run"], shell=True, text=True, input=json.dumps({"session_id": session, **more}), check=True)
+
+def write(kind, **more):
+    with open(f"{place}/{session}.jsonl", "a") as file:
+        file.write(json.dumps({"type": kind, **more}) + "\n")
+
+def answer(text, times=1):
+    global count
+    count += 1
+    for i in range(times):
+        write("answer", id=f"{session}-{os.getpid()}-{count}", words=[{"text": text}] if i == 0 else [{"image": 1}], model="big",
+              use={"in": 100, "out": 5 + i, "cost": 0.5})
+
+tell("Start", source="resume" if "--resume" in words else "startup")
+print("ready", flush=True)
+for line in sys.stdin:
+    line = line.strip()
+    order, _, rest = line.partition(" ")
+    if order == "clear":
+        session = str(uuid.uuid4())
+        tell("Start", source="clear")
+        continue
+    if order == "resume":
+        session = rest
+        tell("Start", source="resume")
+        continue
+    tell("Prompt", prompt=line)
+    write("asked", words=line)
+    if order == "stop":  # no event tells it
+        write("stopped")
+        continue
+    answer("I look", 3)
+    write("ran", tool={"name": "Bash", "id": str(uuid.uuid4()), "input": {"command": "make"}})
+    answer("I know " + line)
+    if order == "die":  # and with it all that could read
+        write("done")
+        os.killpg(int(rest), 9) if rest else os.kill(os.getpid(), 9)
+    if order == "wait":
+        while not os.path.exists(rest):
+            time.sleep(0.02)
+    tell("Done", last_assistant_message="I know " + line)
+    write("done")
+END
+    chmod +x "$T/teller"
+    preset teller "$T/teller" 'ready = ready' 'executes = no' 'role_option = --role {file}' \
+        'told.begin = --begin {id}' 'told.resume = --resume {id}' 'told.kept = .teller/{id}.jsonl' \
+        'told.args = --plugin {dir}' 'told.file.hooks.json = {"hooks": {hooks}}' 'told.hook = {"run": {json:command}}' \
+        'told.event.Start = starts' 'told.event.Prompt = prompt' 'told.event.Done = done' \
+        'told.line.asked = prompt type=asked text:words' 'told.line.says = says type=answer text:words[].text' \
+        'told.line.use = usage type=answer once:id model:model input:use.in output:use.out cost:use.cost used:use.in' \
+        'told.line.ran = tool type=ran tool:tool.name tool_id:tool.id input:tool.input' \
+        'told.line.done = done type=done' 'told.line.stopped = stopped type=stopped'
+}
+
+team() {
+    new_session -t solo --agent teller
+    find_agent
+    eventually is idle
+}
+
+of_agent() { "$MAS" status "$ID" --json | jq -r ".sessions[0].agents[0].$1"; }
+is() { [ "$(of_agent state)" = "$1" ]; }
+history() { "$MAS" history "$ID" solo --json | jq -c '.messages[] | [.role, .from, .text, .state]'; }
+says() { history | grep -qF -- "$1"; }
+times() { history | grep -cF -- "$1" || :; }
+typed() { tm send-keys -t "$PANE" -l "$1"; tm send-keys -t "$PANE" Enter; }
+transcript() { ls "$HOME"/.teller/*.jsonl; }
+sql() { python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())' "$ROOT/sessions/$ID/memory.db" "$1"; }
+spent() { [ "$(sql "SELECT sum(input), sum(output) FROM usage")" = "$1" ]; }
+all_again() {
+    tm kill-server
+    ok start --crashed
+    find_agent
+    eventually is idle
+}
+
+@test "what lines tell is kept once, beside what events tell" {
+    team
+    ok send "$ID" solo 'one'
+    eventually says '["agent",null,"I know one","done"]'
+    eventually spent '200 12' # the highest of three lines of one answer, and one line of another
+    [ "$(history | jq -c '.[0]' | tr '\n' ' ')" = '"user" "agent" "tool" "agent" ' ]
+    [ "$(sql 'SELECT model, used, (SELECT sum(amount) FROM cost) FROM usage')" = 'big 100 1000000' ]
+    ok send "$ID" solo 'stop'
+    eventually says '["user",null,"stop","interrupted"]' # which no event has told
+    is idle
+}
+
+@test "what was written before a kill of everything is read at the next start, once" {
+    team
+    ok send "$ID" solo 'wait never'
+    eventually says '"I look"'
+    eventually says '"I know wait never"'
+    # as if the host had been killed before the last lines came
+    tm kill-server
+    python3 - "$(transcript)" <<'END'
+import json, sys
+with open(sys.argv[1], "a") as file:
+    for line in [{"type": "answer", "id": "late", "words": [{"text": "a last word"}], "use": {"in": 7, "out": 1}}, {"type": "done"}]:
+        file.write(json.dumps(line) + "\n")
+END
+    ok start --crashed
+    find_agent
+    eventually is idle
+    says '["user",null,"wait never","done"]'
+    [ "$(times '"a last word"')" -eq 1 ]
+    spent '207 13'
+    all_again
+    spent '207 13'
+    # the same if the place was not kept: what is in the history is not read again
+    before=$(history | grep -v '"note"')
+    ok stop "$ID"
+    python3 -c 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute("UPDATE transcript SET offset = 0, mark = 0"); db.commit()' "$ROOT/sessions/$ID/memory.db"
+    ok start "$ID"
+    find_agent
+    eventually is idle
+    [ "$(history | grep -v '"note"')" = "$before" ]
+}
