@@ -33,6 +33,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -329,7 +330,7 @@ class Sweep:
         self.size = 4 * (first // 4 + 2)
 
     def build(self, units):
-        self.worker = Worker(TOP / "build/sweep")
+        self.worker = Worker(TOP / "build/sweep" / str(os.getpid()))
         self.state = self.worker.top / "build/sweep.state"
         self.state.write_bytes(b"\0" * self.size)
         header = self.worker.top / "build/sweep.h"
@@ -435,6 +436,7 @@ def main():
         report(source.path, counts)
         all_counts.update(counts)
     report("all", all_counts)
+    shutil.rmtree(sweep.worker.top)
 
 
 def report(what, counts):
