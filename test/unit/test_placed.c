@@ -1,5 +1,6 @@
 /* Files that mas puts into the work trees of agents: code/placed.h. */
 #include "code.h"
+#include "fail.h"
 
 #include "code/placed.h"
 
@@ -182,4 +183,68 @@ TEST(what_cannot_be_copied_is_refused)
         CHECK(strstr(err.text, cases[i].why) != NULL);
         project_free(&project);
     }
+}
+
+/* ---- steps that fail */
+
+static int record(void *arg, struct err *err)
+{
+    const struct code *code = arg;
+    _cleanup_str_ struct str names = STR_INIT;
+
+    add_name(&names, "a");
+    add_name(&names, "link");
+    fail_on();
+    int rc = placed_record(&code->repo, "x", &names, err);
+    fail_off();
+    if (fail_hit == NULL) {
+        CHECK(placed_drop(&code->repo, "x", &names, err) == 0);
+        has_names(&names, "");
+    }
+    (void)unlinkat(code->place.dir, CODE_GIT "/placed/x", 0);
+    (void)unlinkat(code->place.dir, CODE_GIT "/placed", AT_REMOVEDIR);
+    return rc;
+}
+
+static int drop(void *arg, struct err *err)
+{
+    const struct code *code = arg;
+    _cleanup_str_ struct str names = STR_INIT;
+
+    add_name(&names, "a");
+    add_name(&names, "m");
+    fail_on();
+    int rc = placed_drop(&code->repo, "x", &names, err);
+    fail_off();
+    if (rc == -1 || fail_hit == NULL)
+        has_names(&names, rc == 0 ? "m " : "a m ");
+    return rc;
+}
+
+static int list(void *arg, struct err *err)
+{
+    const struct code *code = arg;
+    _cleanup_str_ struct str names = STR_INIT;
+
+    fail_on();
+    int rc = placed_list(&code->repo, "x", &names, err);
+    fail_off();
+    if (fail_hit == NULL)
+        has_names(&names, "a link ");
+    return rc;
+}
+
+TEST(a_step_that_fails_is_told)
+{
+    _cleanup_code_ struct code code = code_make();
+    _cleanup_str_ struct str names = STR_INIT;
+    struct err err = ERR_INIT;
+
+    CHECK(code_put(code.tree, "a", "a") && symlinkat("to", code.tree, "link") == 0);
+    CHECK(code_put(code.place.dir, CODE_GIT "/info/exclude", "*\n"));
+    fail_each(list, &code, "fstatat read");
+    fail_each(record, &code, "fstat readlinkat fstatat read");
+    add_name(&names, "a");
+    MUST(placed_record(&code.repo, "x", &names, &err));
+    fail_each(drop, &code, "open openat fstat read fstatat");
 }
