@@ -60,9 +60,9 @@ static int open_all(int dir, const struct picture *picture, struct err *err)
 {
     int fd = path_open_dir(dir, WORKSPACE_PICTURES);
 
-    return fd != -1 || errno != ENOENT
-               ? fd
-               : err_set(err, MAS_NOT_FOUND, "its picture '%s' is missing", picture->name);
+    if (fd == -1 && errno == ENOENT)
+        return err_set(err, MAS_NOT_FOUND, "its picture '%s' is missing", picture->name);
+    return fd != -1 ? fd : err_errno(err, "cannot open '" WORKSPACE_PICTURES "'");
 }
 
 int pictures_load(int dir, const struct picture *picture, char **ret, size_t *ret_len,

@@ -144,8 +144,10 @@ static int fail_count_open(void)
     return count;
 }
 
-UNIT_MAYBE static void fail_each(int (*act)(void *arg, struct err *err), void *arg,
-                                 const char *passed)
+#define fail_each(act, arg, passed) fail_each_of(#act, act, arg, passed)
+
+UNIT_MAYBE static void fail_each_of(const char *name, int (*act)(void *arg, struct err *err),
+                                    void *arg, const char *passed)
 {
     _cleanup_strv_ char **list = NULL;
 
@@ -162,10 +164,11 @@ UNIT_MAYBE static void fail_each(int (*act)(void *arg, struct err *err), void *a
         if (rc == 0 && !strv_has(list, fail_hit))
             strv_push(&list, fail_hit);
         if (!CHECK(rc == 0 || err.text[0] != '\0') || !CHECK_INT(fail_count_open(), open_before))
-            printf("# when call %d failed, %s\n", nth, fail_hit);
+            printf("# %s when call %d failed, %s\n", name, nth, fail_hit);
     }
     _cleanup_str_ struct str names = STR_INIT;
     for (size_t i = 0; i < strv_len(list); i++)
         str_addf(&names, "%s%s", i > 0 ? " " : "", list[i]);
-    CHECK_STR(str_text(&names), passed);
+    if (!CHECK_STR(str_text(&names), passed))
+        printf("# %s\n", name);
 }
