@@ -69,7 +69,9 @@ TEST(a_unix_socket_is_the_users_alone_and_goes_at_the_end)
     struct stat st;
 
     root_clear_env(&place);
+    mode_t was = umask(027);
     MUST(bind_with(&root, &place, "listen =\nunix = s\n", &bindings, &err));
+    CHECK_INT(umask(was), 027); /* what is made later is made as the user wants it */
     REQUIRE(bindings.count == 1);
     CHECK(bindings.at[0].local && !bind_is_open(&bindings));
     CHECK(fstatat(place.dir, "s", &st, 0) == 0 && (st.st_mode & 07777) == 0600);

@@ -75,3 +75,34 @@ TEST(work_that_is_half_done_is_seen)
         CHECK_INT(unlinkat(place.dir, signs[i][0], 0), 0);
     }
 }
+
+/* What git says becomes one line; a full disk is known by what it is called. */
+TEST(a_git_that_failed_says_why)
+{
+    static const struct {
+        const char *words, *text;
+        int number;
+    } cases[] = {
+        {"fatal: not a git repository\nmore\n", "git log: not a git repository", 0},
+        {"error: x", "git log: x", 0},
+        {"warning: x\n", "git log: x", 0},
+        {"hint: x", "git log: hint: x", 0},
+        {"fatal: error: x", "git log: x", 0},
+        {"", "git log failed with exit code 3", 0},
+        {"fatal: \n", "git log failed with exit code 3", 0},
+        {"error: unable to write file: No space left on device\n",
+         "git log: No space left on device", ENOSPC},
+        {"fatal: x\nfatal: Out of diskspace\n", "git log: No space left on device", ENOSPC},
+        {"error: Disk quota exceeded", "git log: Disk quota exceeded", EDQUOT},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct proc_result result = {.status = 3, .err = STR_INIT};
+        struct err err = ERR_INIT;
+        str_add(&result.err, cases[i].words);
+        CHECK_INT(git_fail(&result, "log", &err), -1);
+        CHECK_STR(err.text, cases[i].text);
+        CHECK_INT(err.number, cases[i].number);
+        proc_result_free(&result);
+    }
+}

@@ -3,6 +3,7 @@
 
 #include "gap.h"
 
+#include "store/session_limits.h"
 #include "store/session_quota.h"
 #include "store/snapshot.h"
 #include "store/stage.h"
@@ -474,6 +475,37 @@ TEST(the_parts_of_a_session_are_measured_one_by_one)
     CHECK_STR(usage_over(0, usage), NULL);
     usage_free(&usages[0]);
     usage_free(&usages[1]);
+}
+
+static void note_over(const char *subject, const char *what, void *arg)
+{
+    CHECK(what[0] != '\0');
+    str_addf(arg, "%.*s ", (int)strlen(ID(1)), subject);
+}
+
+/* Of several sessions those are named that exceed their own limits, whoever stands beside them. */
+TEST(a_session_over_its_limit_is_named)
+{
+    static const int64_t limits[] = {0, 1, 1 << 20, -1, 1, 0}; /* of ID(1) ... */
+    struct usage_options options[ARRAY_LEN(limits)];
+    char ids[ARRAY_LEN(limits)][ID_TEXT];
+    _cleanup_config_ struct config config = CONFIG_INIT;
+    _cleanup_str_ struct str named = STR_INIT;
+    A_ROOT;
+
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+        memcpy(ids[i], ID(0), ID_TEXT);
+        ids[i][ID_TEXT - 2] = (char)('1' + i);
+        options[i] = (struct usage_options){ids[i], MODE_ISOLATED};
+        REQUIRE(root_put_session(&root, ids[i], ""));
+        _cleanup_close_ int dir = workspace_open(&root, ids[i]);
+        REQUIRE(put_blocks(dir, "f", 2));
+        if (limits[i] != 0)
+            MUST(session_limits_set(&root, dir, NULL, LIMIT_SESSION, limits[i], 0, &err));
+    }
+    MUST(config_load(&root, false, &config, NULL, &err));
+    usage_find_over(&root, &config, options, ARRAY_LEN(limits), note_over, &named);
+    CHECK_STR(str_text(&named), ID(2) " " ID(5) " ");
 }
 
 TEST(a_session_that_is_gone_is_none_and_a_legacy_one_has_what_is_in_the_root)

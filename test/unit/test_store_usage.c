@@ -223,12 +223,14 @@ TEST(tokens_belong_to_their_turn)
     tokens.of[TOKENS_INPUT] = 7;
     tokens.of[TOKENS_OUTPUT] = 0;
     tokens.of[TOKENS_CACHED_READ] = 3;
+    tokens.of[TOKENS_THOUGHT] = 20;
+    tokens.of[TOKENS_CACHED_WRITE] = 400;
     WELL(store_usage_tokens(store, query, "s", &tokens, &err));
     WELL(store_usage_tokens(store, query, "s", &tokens, &err)); /* an answer that comes twice */
     check_usages(store, "11 turn on 0 100 90 -1 -1 -1 -1 -1/-1\n"
-                        "11 turn on 0 -1 7 0 -1 3 -1 -1/-1\n");
+                        "11 turn on 0 -1 7 0 20 3 400 -1/-1\n");
     WELL(store_spent(store, "11", "", &spent, &err));
-    CHECK_INT(spent.tokens, 110);
+    CHECK_INT(spent.tokens, 530);
 }
 
 TEST(a_killed_turn_is_ended_by_the_next_writer)

@@ -1209,3 +1209,27 @@ TEST(a_directory_that_is_moved_leads_a_walk_nowhere)
     CHECK_INT(moving.lost, 1);
     CHECK(!moving.strange);
 }
+
+static int count_entry(int fd, const struct dirent64 *entry, void *arg)
+{
+    (void)fd;
+    (void)entry;
+    (*(int *)arg)++;
+    return 0;
+}
+
+/* Somebody removes the directory while it is walked: there is nothing in it, which is no error. */
+TEST(a_directory_that_was_removed_is_empty)
+{
+    struct walk walk = {.levels = NULL};
+    char path[] = "/tmp/test-walk-XXXXXX";
+    int count = 0;
+
+    REQUIRE(mkdtemp(path) != NULL);
+    int fd = walk_open(AT_FDCWD, path);
+    REQUIRE(fd != -1 && walk_down(&walk, fd, path) == 0);
+    CHECK_INT(rmdir(path), 0);
+    CHECK_INT(walk_read(&walk, count_entry, &count), 0);
+    CHECK_INT(count, 0);
+    walk_release(&walk);
+}
