@@ -167,7 +167,7 @@ void agent_add_note(const struct roster *roster, size_t i, int64_t now_ms, struc
         str_add(to, "memory: ");
         add_words(to, status->memory, false);
     }
-    if (status->acp && status->permission[0] != '\0') {
+    if (status->permission[0] != '\0') {
         separate(to, start);
         str_add(to, "asks: ");
         add_words(to, status->asks, false);

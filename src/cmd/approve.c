@@ -229,7 +229,7 @@ const struct cmd cmd_approve = {
     .name = "approve",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT|REQUEST [OPTION]",
-    .summary = "grant a permission request of an ACP agent, or let a paused one go on",
+    .summary = "grant a permission request of an agent, or let a paused one go on",
     .examples = "mas approve shop lead\n"
                 "mas approve shop lead always\n"
                 "mas approve r-3f9a01c2\n"
@@ -260,7 +260,7 @@ const struct cmd cmd_deny = {
     .name = "deny",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT|REQUEST [OPTION]",
-    .summary = "deny a permission request of an ACP agent",
+    .summary = "deny a permission request of an agent",
     .examples = "mas deny shop lead\n"
                 "mas deny shop lead always\n"
                 "mas deny r-3f9a01c2",

@@ -114,7 +114,7 @@ static int timed_out(const struct roster *roster, enum goal goal, const char *ti
             continue;
         str_addf(&names, "%s%s is %s", names.len > 0 ? ", " : "", agent->agent->id,
                  agent->told ? agent_state_name(agent->status.state) : "silent");
-        if (agent->told && agent->status.acp && agent->status.permission[0] != '\0')
+        if (agent->told && agent->status.permission[0] != '\0')
             str_addf(&names, " for a permission (%s)", agent->status.asks);
         if (agent->told && agent->status.queued > 0)
             str_addf(&names, " with %d message%s queued", agent->status.queued,

@@ -1,6 +1,5 @@
 #include "git/pack.h"
 
-#include "os/file.h"
 #include "os/path.h"
 #include "os/tree.h"
 
@@ -48,7 +47,7 @@ static int place(const struct git *to, const char *prefix, const char *stem, str
         if (renameat(AT_FDCWD, old, fd, name) == -1)
             return err_errno(err, "cannot place a pack in '%s'", dir);
     }
-    return file_sync_all(fd) == -1 ? err_errno(err, "cannot write '%s'", dir) : 0;
+    return syncfs(fd) == -1 ? err_errno(err, "cannot write '%s'", dir) : 0;
 }
 
 /* Packs into `dir` what `how` makes git read from `input`. *ret is the name of the pack; "" if

@@ -24,8 +24,7 @@
 struct host;
 struct frame;
 
-/* The kinds of agent; they index the handlers of a request (request.c). */
-enum backend_kind { BACKEND_TERMINAL, BACKEND_ACP, BACKEND_KIND_COUNT };
+enum backend_kind { BACKEND_TERMINAL, BACKEND_ACP };
 
 /* What an agent's end says about the next start. */
 struct agent_end {

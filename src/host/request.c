@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "host/acp/request.h"
+#include "host/talk/request.h"
 #include "host/talk/sleep.h"
 #include "host/terminal/terminal.h"
 #include "model/target.h"
@@ -159,8 +160,7 @@ static int do_sleep(struct host *host, struct client *client, const struct frame
     _cleanup_str_ struct str why = STR_INIT;
     _cleanup_str_ struct str head = STR_INIT;
 
-    if (host->talk == NULL)
-        return do_not_sleep(host, client, frame, err);
+    (void)frame;
     if (child->rest == AGENT_ASLEEP && child->phase == CHILD_NONE) {
         status_put(host, &head);
         server_answer(client, &head);
@@ -208,7 +208,7 @@ static int do_stop(struct host *host, struct client *client, const struct frame 
     return 0;
 }
 
-/* Fails a request that only the host of an ACP agent answers. */
+/* Fails a request that this kind of agent does not have. */
 static int fail_no_acp(const struct host *host, const char *what, struct err *err)
 {
     (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is not an ACP agent", what,
@@ -217,13 +217,27 @@ static int fail_no_acp(const struct host *host, const char *what, struct err *er
                     session_label(&host->root, host->session.id).text, host->agent->id);
 }
 
-/* A program on a terminal asks for no permission, but it may be paused. */
+/* What a program on a terminal offers beside its turns it does not tell, and takes from its keys.
+ */
+static int do_on_screen(struct host *host, struct client *client, const struct frame *frame,
+                        struct err *err)
+{
+    (void)client;
+    (void)frame;
+    (void)err_set(err, MAS_CONFLICT,
+                  "its program has that on its own screen alone, and does not tell it");
+    return err_hint(err, "do it there: mas attach %s %s",
+                    session_label(&host->root, host->session.id).text, host->agent->id);
+}
+
+/* Answers a permission, or lets an agent go on that is paused. */
 static int do_permit(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
 {
     if (disk_is_meant(host, frame))
         return disk_let_go_on(host, client, frame, err);
-    return fail_no_acp(host, "answer", err);
+    return host->talk == NULL ? fail_no_acp(host, "answer", err)
+                              : talk_request_permit(host, client, frame, err);
 }
 
 /* ---- the table */
@@ -240,6 +254,9 @@ enum access {
 typedef int (*request_handler)(struct host *host, struct client *client, const struct frame *frame,
                                struct err *err);
 
+/* The kinds of agent by what they are asked. */
+enum { ON_TERMINAL, TELLS /* on a terminal, what it does */, SPEAKS_ACP, KIND_COUNT };
+
 /* All requests to a host, by whichever kind of agent answers them. A handler answers and returns 0,
  * or fails. */
 /* clang-format off */
@@ -247,30 +264,30 @@ static const struct request_kind {
     const char *name;
     const char *what; /* "cannot <what> agent '11'" */
     enum access access;
-    request_handler handlers[BACKEND_KIND_COUNT]; /* NULL: agents of this kind do not have it */
+    request_handler handlers[KIND_COUNT]; /* NULL: agents of this kind do not have it */
 } requests[] = {
-    /* name          what                         access   terminal, ACP */
-    {"status",       "see",                       ALL,     {do_status, do_status}},
-    {"watch",        "watch",                     ALL,     {do_watch, do_watch}},
-    {"look",         "look at",                   ALL,     {do_look, do_look}},
-    {"seen",         "note a look at",            OTHERS,  {do_seen, do_seen}},
-    {"conflict",     "tell of a conflict of",     TEAM,    {do_conflict, do_conflict}},
-    {"disk",         "tell of the disk space of", OTHERS,  {do_disk, do_disk}},
-    {"restart",      "restart",                   ALL,     {do_restart, do_restart_acp}},
-    {"stop",         "stop",                      ENDS,    {do_stop, do_stop}},
-    {"sleep",        "put to sleep",              OTHERS,  {do_sleep, do_sleep}},
-    {"wake",         "wake",                      TEAM,    {do_wake, do_wake}},
-    {"send",         "send to",                   TEAM,    {terminal_send, acp_request_send}},
-    {"ask",          "ask",                       TEAM,    {NULL, acp_request_ask}},
-    {"listen",       "listen to",                 ALL,     {NULL, acp_request_listen}},
-    {"cancel",       "cancel the turn of",        TEAM,    {NULL, acp_request_cancel}},
-    {"permit",       "answer",                    DECIDES, {do_permit, acp_request_permit}},
-    {"login",        "log in",                    DECIDES, {NULL, acp_request_login}},
-    {"clear",        "clear the context of",      DECIDES, {NULL, acp_request_clear}},
-    {"mode",         "set the mode of",           DECIDES, {NULL, acp_request_mode}},
-    {"set",          "set an option of",          DECIDES, {NULL, acp_request_set}},
-    {"kept",         "ask for the sessions of",   DECIDES, {NULL, acp_request_kept}},
-    {"conversation", "change the conversation of", OTHERS,  {NULL, acp_request_conversation}},
+    /* name          what                         access   on a terminal, one that tells, ACP */
+    {"status",       "see",                       ALL,     {do_status, do_status, do_status}},
+    {"watch",        "watch",                     ALL,     {do_watch, do_watch, do_watch}},
+    {"look",         "look at",                   ALL,     {do_look, do_look, do_look}},
+    {"seen",         "note a look at",            OTHERS,  {do_seen, do_seen, do_seen}},
+    {"conflict",     "tell of a conflict of",     TEAM,    {do_conflict, do_conflict, do_conflict}},
+    {"disk",         "tell of the disk space of", OTHERS,  {do_disk, do_disk, do_disk}},
+    {"restart",      "restart",                   ALL,     {do_restart, do_restart, do_restart_acp}},
+    {"stop",         "stop",                      ENDS,    {do_stop, do_stop, do_stop}},
+    {"sleep",        "put to sleep",              OTHERS,  {do_not_sleep, do_sleep, do_sleep}},
+    {"wake",         "wake",                      TEAM,    {do_wake, do_wake, do_wake}},
+    {"send",         "send to",                   TEAM,    {terminal_send, terminal_send, acp_request_send}},
+    {"ask",          "ask",                       TEAM,    {NULL, talk_request_ask, talk_request_ask}},
+    {"listen",       "listen to",                 ALL,     {NULL, talk_request_listen, talk_request_listen}},
+    {"cancel",       "cancel the turn of",        TEAM,    {NULL, talk_request_cancel, talk_request_cancel}},
+    {"permit",       "answer",                    DECIDES, {do_permit, do_permit, do_permit}},
+    {"login",        "log in",                    DECIDES, {NULL, do_on_screen, acp_request_login}},
+    {"clear",        "clear the context of",      DECIDES, {NULL, talk_request_clear, talk_request_clear}},
+    {"mode",         "set the mode of",           DECIDES, {NULL, do_on_screen, acp_request_mode}},
+    {"set",          "set an option of",          DECIDES, {NULL, do_on_screen, acp_request_set}},
+    {"kept",         "ask for the sessions of",   DECIDES, {NULL, do_on_screen, acp_request_kept}},
+    {"conversation", "change the conversation of", OTHERS, {NULL, talk_request_conversation, talk_request_conversation}},
 };
 /* clang-format on */
 
@@ -312,7 +329,10 @@ static void log_refusal(const struct host *host, const struct client *client,
 static int answer(struct host *host, struct client *client, const struct frame *frame,
                   const struct request_kind *request, struct err *err)
 {
-    request_handler handler = request->handlers[host->backend->kind];
+    int kind = host->backend->kind == BACKEND_ACP ? SPEAKS_ACP
+               : host->talk != NULL               ? TELLS
+                                                  : ON_TERMINAL;
+    request_handler handler = request->handlers[kind];
 
     if (handler == NULL)
         return fail_no_acp(host, request->what, err);

@@ -9,6 +9,7 @@
 #include "base/suggest.h"
 #include "base/time.h"
 #include "model/env_name.h"
+#include "model/key_names.h"
 #include "model/member.h"
 
 #include <regex.h>
@@ -107,6 +108,8 @@ static const struct value_type
     object = {VALUE_TEXT, "a JSON object of at most 4 KiB", .fits = is_object},
     patterns = {VALUE_LIST, "a list of at most 4 paths below the home, such as .agent/*/{id}.jsonl",
                 .max = 4, .fits = is_pattern},
+    told_keys = {VALUE_TEXT, "at most 8 names of keys, such as Esc, Enter, Ctrl-C or y",
+                 .fits = keys_are_known},
     file = {VALUE_TEXT, "the name of a file, at most 64 bytes", .fits = is_file_name},
     files = {VALUE_LIST, "a list of at most 16 file names", .max = PRESET_READS_MAX,
              .fits = is_file_name},
@@ -140,6 +143,9 @@ static const struct member keys[] = {
     {KEY("told.kept", patterns, told.kept)},
     {KEY("told.state", patterns, told.state)},
     {KEY("told.transcript", patterns, told.transcript)},
+    {KEY("told.key.allow", told_keys, told.allow)},
+    {KEY("told.key.deny", told_keys, told.deny)},
+    {KEY("told.key.stop", told_keys, told.stop)},
     {KEY("sandbox_off.args", command, sandbox_off.args)},
     {KEY("sandbox_off.session", object, sandbox_off.session)},
     {KEY("start", start_type, start)},
@@ -194,6 +200,13 @@ static const char *const kinds[TOOL_KIND_COUNT + 1] = {
     [TOOL_THINK] = "think", [TOOL_FETCH] = "fetch",   [TOOL_SWITCH_MODE] = "switch_mode",
     [TOOL_OTHER] = "other",
 };
+
+const char *preset_told_kind(const struct preset *preset, const char *tool)
+{
+    const char *kind = tool != NULL ? kv_get(&preset->told.tools, tool) : NULL;
+
+    return kind != NULL ? kind : kinds[TOOL_OTHER];
+}
 
 enum policy preset_policy(const struct preset *preset, const char *kind)
 {
@@ -306,6 +319,19 @@ static int read_told_line(struct preset *preset, const struct ini_line *line, st
     return 0;
 }
 
+static int read_told_tool(struct preset *preset, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->key + strlen("told.tool.");
+
+    if (!str_is_word(name, PRESET_FILE_MAX) || preset->told.tools.count == PRESET_TOLD_MAX)
+        return ini_fail(line, err, "'%s' has to be a word, and there are at most %d tools", name,
+                        PRESET_TOLD_MAX);
+    if (value_word(kinds, line->value) == -1 && strcmp(line->value, TOLD_QUESTION) != 0)
+        return ini_fail_unknown(line, "unknown kind of tool", suggest_of(line->value, kinds), err);
+    kv_put(&preset->told.tools, name, line->value);
+    return 0;
+}
+
 int preset_read(struct preset *preset, const struct ini_line *line, struct err *err)
 {
     if (str_starts(line->key, "env."))
@@ -324,6 +350,8 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         return read_told_event(preset, line, err);
     if (str_starts(line->key, "told.line."))
         return read_told_line(preset, line, err);
+    if (str_starts(line->key, "told.tool."))
+        return read_told_tool(preset, line, err);
     if (str_starts(line->key, "permission.")) {
         const char *name = line->key + strlen("permission.");
         int kind = value_word(kinds, name);
@@ -348,6 +376,7 @@ void preset_free(struct preset *preset)
     for (size_t i = 0; i < preset->told.line_count; i++)
         line_rule_free(&preset->told.lines[i]);
     free(preset->told.lines);
+    kv_free(&preset->told.tools);
     kv_free(&preset->wall_env);
     kv_free(&preset->sandbox_off.env);
 }

@@ -19,7 +19,7 @@ enum {
     PRESET_NEEDS_MAX = 32,
     PRESET_READS_MAX = 16,
     PRESET_FILE_MAX = 64, /* bytes of a file name */
-    PRESET_TOLD_MAX = 32, /* events, and files */
+    PRESET_TOLD_MAX = 32, /* events, files, and tools */
 };
 
 /* When the process of an agent starts: with the team, or with its first message or key press. */
@@ -65,8 +65,11 @@ enum preset_offer {
 
 enum said { SAID_UNSET, SAID_NO, SAID_YES };
 
-/* How a program on a terminal tells what it does, and how its sessions are named:
- * host/terminal/teller.h. */
+/* What it does is not a tool, but something that only its own screen can answer. */
+#define TOLD_QUESTION "question"
+
+/* How a program on a terminal tells what it does, how its sessions are named, and which keys it
+ * takes: host/terminal/teller.h. */
 struct preset_told {
     struct kv events; /* its name of an event -> one of told_facts[] */
     char *hook; /* a JSON value: how its settings say that an event runs a command */
@@ -79,6 +82,9 @@ struct preset_told {
     char **transcript; /* where a session's transcript is, likewise; NULL: where it is kept */
     struct line_rule *lines; /* how the lines of the transcript read */
     size_t line_count;
+    struct kv tools; /* its name of a tool -> a kind of tool, or TOLD_QUESTION */
+    /* Keys (model/key_names.h): that allow what its dialog asks, refuse it, and stop its turn. */
+    char *allow, *deny, *stop;
 };
 
 /* How a program is told to leave its own sandbox off, which it cannot put up inside of a wall. */
@@ -158,6 +164,10 @@ static inline bool preset_tells(const struct preset *preset)
 
 /* Returns the policy for a kind of tool, given its name. An unknown name counts as TOOL_OTHER. */
 enum policy preset_policy(const struct preset *preset, const char *kind);
+
+/* Returns the kind of a tool that a program tells of by its name: "execute", ..., or TOLD_QUESTION.
+ */
+const char *preset_told_kind(const struct preset *preset, const char *tool);
 
 /* Initialises a preset with its name and default values. The caller releases it with
  * preset_free(). */

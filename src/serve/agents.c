@@ -204,7 +204,7 @@ static void open_answer(const struct request *request, struct json_out *out)
     json_put(out, "agent", request->agent);
 }
 
-/* Writes what an ACP agent says beyond its status. */
+/* Writes what an agent that tells says beyond its status. */
 static void put_offers(const struct json *said, struct json_out *out)
 {
     static const char *const lists[] = {"modes", "commands", "options", "permissions"};
@@ -233,7 +233,7 @@ static void run_agent(struct job *job)
     }
     open_answer(request, &out);
     agent_status_put(&status, &out);
-    if (status.acp)
+    if (status.tells)
         put_offers(said, &out);
     json_close(&out, '}');
     agent_status_free(&status);

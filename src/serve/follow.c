@@ -26,8 +26,8 @@ struct watched {
     char id[ID_TEXT];
     char agent[TEAM_WORD_MAX + 1];
     struct host_connection host;
-    /* true: a connection for the prompts and answers of an ACP agent. false: one for the state of
-     * an agent and messages to a terminal agent. */
+    /* true: a connection for the prompts and answers of an agent that tells. false: one for the
+     * state of an agent and messages to a terminal agent. */
     bool listens;
     uint64_t live; /* the agent's number, see follow_live() */
     struct str piece; /* of the message `piece_of`, behind its first `piece_at` bytes */
@@ -192,7 +192,7 @@ void follow_update(struct follow *follow, const struct survey *survey, bool quie
     }
 }
 
-/* Also follows the prompts and answers of an ACP agent. */
+/* Also follows the prompts and answers of an agent that tells. */
 static void listen_too(struct watched *watched)
 {
     const struct root *root = watched->follow->root;
@@ -230,7 +230,7 @@ static void handle_status(struct watched *watched, const struct frame *frame)
         json_close(&out, '}');
         tell(watched, "agent.state", &body);
     }
-    if (status.acp)
+    if (status.tells)
         listen_too(watched);
     agent_status_free(&status);
 }

@@ -213,13 +213,6 @@ static int keep_limits(const struct session_limits *limits, const struct stage *
     return session_limits_write(stage->dir, limits, err);
 }
 
-/* For a session that does not come to be. */
-static void lose_lease(const struct session *session)
-{
-    life_lease_give_back(session);
-    life_lease_forget(session);
-}
-
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err)
 {
@@ -234,7 +227,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
     const struct team *team = &plan.template.team;
     if (workspace_stage(life->root, life->config, session, &plan.template, SESSION_QUOTA_OWN,
                         life->tick, life->tick_arg, stage, err) == -1) {
-        lose_lease(session);
+        life_lease_give_back(session);
         return -1;
     }
     const struct launch_env launch = {
@@ -244,7 +237,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
         finish_new(life, session, &launch, stage, &lock, &env, err) == -1 ||
         life_lease_refresh(life, session, err) == -1) {
         life_undo_new(life, session, stage, &lock);
-        lose_lease(session);
+        life_lease_give_back(session);
         return -1;
     }
     fd_closep(&env); /* the team is built: its hosts may continue */

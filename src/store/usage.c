@@ -15,6 +15,7 @@
 #include "store/workspace.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/statvfs.h>
 
@@ -164,9 +165,11 @@ static void *measure_some(void *arg)
     return NULL;
 }
 
+/* Stops sharing the table of descriptors first: threads that share it wait for each other at each
+ * open and close. */
 static void *helper_main(void *arg)
 {
-    thread_own_descriptors();
+    (void)unshare(CLONE_FILES);
     return measure_some(arg);
 }
 

@@ -7,11 +7,11 @@
 
 #include "top/tail.h"
 
-struct agent_tail *tail_new(bool acp)
+struct agent_tail *tail_new(bool tells)
 {
     struct agent_tail *tail = mem_alloc(sizeof *tail);
 
-    *tail = (struct agent_tail){.acp = acp, .host = HOST_CONNECTION_INIT, .log_size = -1};
+    *tail = (struct agent_tail){.tells = tells, .host = HOST_CONNECTION_INIT, .log_size = -1};
     return tail;
 }
 

@@ -20,9 +20,9 @@ struct tail_line {
 };
 
 struct agent_tail {
-    bool acp;
+    bool tells;
     bool full; /* it belongs to the chosen agent: keep lines */
-    bool greeted; /* the host of an ACP agent has answered */
+    bool greeted; /* the host of an agent that tells has answered */
     bool loaded; /* what was said before is known */
     int64_t known; /* the newest message that was known then, and its length */
     size_t known_len;
@@ -42,7 +42,7 @@ struct agent_tail {
     off_t log_size;
 };
 
-struct agent_tail *tail_new(bool acp);
+struct agent_tail *tail_new(bool tells);
 /* `tail` may be NULL, as in the next two. */
 void tail_free(struct agent_tail *tail);
 /* Returns the title of the tool that runs, NULL if none is known. */

@@ -1,9 +1,9 @@
 /*
- * Agents get a tail when they come on the screen and lose it when they leave. Of an ACP agent the
- * host is asked to listen first and the store is read then, so that nothing between the two is
- * missed. The log of another one is read when its size has changed, only its end, and then its host
- * is asked for its status, which has the title. Only a few stores and logs are read in one turn of
- * the loop.
+ * Agents get a tail when they come on the screen and lose it when they leave. Of an agent that
+ * tells what it does the host is asked to listen first and the store is read then, so that nothing
+ * between the two is missed. The log of another one is read when its size has changed, only its
+ * end, and then its host is asked for its status, which has the title. Only a few stores and logs
+ * are read in one turn of the loop.
  */
 
 #include "top/tails.h"
@@ -41,17 +41,17 @@ static void show(struct top_agent *agent, bool full)
 {
     if (!agent->told)
         return;
-    if (agent->tail != NULL && agent->tail->acp != agent->status.acp)
+    if (agent->tail != NULL && agent->tail->tells != agent->status.tells)
         drop(agent);
     if (agent->tail == NULL)
-        agent->tail = tail_new(agent->status.acp);
+        agent->tail = tail_new(agent->status.tells);
     agent->tail->visible = true;
     if (agent->tail->full == full)
         return;
     agent->tail->full = full;
     agent->tail->loaded = false;
     agent->tail->log_size = -1;
-    if (!agent->tail->acp)
+    if (!agent->tail->tells)
         agent->tail->next_ms = 0;
     tail_clear(agent->tail);
 }
@@ -158,7 +158,7 @@ static void load_past(struct tails *tails, struct top_agent *agent)
         (void)store_read(store, &filter, on_item, agent->tail, &ignored);
 }
 
-/* ---- hosts of ACP agents */
+/* ---- hosts of agents that tell */
 
 /* A host tells watchers of a new state, not of a new title of a program on a terminal. So it is
  * asked when the log has grown. */
@@ -179,7 +179,7 @@ static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
     struct top_agent *agent = arg;
     struct host_event event;
 
-    if (!agent->tail->acp) {
+    if (!agent->tail->tells) {
         keep_status(agent, frame->head);
         return true;
     }
@@ -199,7 +199,7 @@ static void connect_tail(struct tails *tails, struct top_agent *agent)
     _cleanup_close_ int run = dir == -1 ? -1 : path_open_dir(dir, WORKSPACE_RUN);
     struct err ignored = ERR_INIT;
 
-    const char *request = agent->tail->acp ? "{\"do\":\"listen\"}" : "{\"do\":\"status\"}";
+    const char *request = agent->tail->tells ? "{\"do\":\"listen\"}" : "{\"do\":\"status\"}";
     if (host_connection_open(&agent->tail->host, run, agent->id, &ignored) == HOST_PENDING)
         (void)host_connection_ask(&agent->tail->host, 1, request, NULL, 0);
 }
@@ -262,7 +262,7 @@ static bool look_at_log(struct tails *tails, struct top_agent *agent, int64_t no
 
 static bool wants_load(const struct agent_tail *tail)
 {
-    return tail->acp && tail->greeted && !tail->loaded;
+    return tail->tells && tail->greeted && !tail->loaded;
 }
 
 static void want(struct tails *tails, struct top_agent *agent)
@@ -273,7 +273,7 @@ static void want(struct tails *tails, struct top_agent *agent)
         conn_want(&tail->host.conn, tails->loop);
     if (wants_load(tail))
         tails->until = 0;
-    else if (tail->host.conn.fd == -1 || !tail->acp)
+    else if (tail->host.conn.fd == -1 || !tail->tells)
         tails->until = time_sooner(tails->until, tail->next_ms);
 }
 
@@ -300,7 +300,7 @@ static void read_host(struct tails *tails, struct top_agent *agent)
         host_connection_close(&tail->host);
 }
 
-static void turn_acp(struct tails *tails, struct top_agent *agent)
+static void turn_teller(struct tails *tails, struct top_agent *agent)
 {
     struct agent_tail *tail = agent->tail;
 
@@ -320,8 +320,8 @@ static void turn(struct tails *tails, struct top_agent *agent)
     struct agent_tail *tail = agent->tail;
 
     read_host(tails, agent);
-    if (tail->acp) {
-        turn_acp(tails, agent);
+    if (tail->tells) {
+        turn_teller(tails, agent);
     } else if (tails->loads > 0 && tails->now >= tail->next_ms &&
                look_at_log(tails, agent, tails->now)) {
         tails->loads--;

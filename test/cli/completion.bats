@@ -297,7 +297,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
     type_text 'mas d'
     tm send-keys -t =shell: C-d
     eventually screen_has 'doctor  -- check everything on disk and in tmux'
-    eventually screen_has "deny  -- deny a permission request of an ACP agent"
+    eventually screen_has "deny  -- deny a permission request of an agent"
     # a description moves no terminal
     printf '[preset rude]\ndescription = a\033[2Jb\ncommand = true\n' >>"$ROOT/templates/agents.ini"
     run ! grep -q $'\033' <<<"$("$MAS" complete --describe -- new --agent '')"

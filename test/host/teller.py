@@ -34,14 +34,17 @@ for line in sys.stdin:
     with open(f"{place}/{session}", "a") as file:
         file.write(line + "\n")
     tell("Prompt", prompt=line)
-    if order == "ask":
-        tell("Ask", tool_name="Bash", tool_input={"command": rest})
+    if order in ("ask", "choose"):
+        tool = "Bash" if order == "ask" else "Choose"
+        tell("Ask", tool_name=tool, tool_input={"command": rest})
+        while os.path.exists(f"{place}/hold"):  # its dialog comes late
+            time.sleep(0.02)
         print("May I?", flush=True)
         if sys.stdin.readline().strip() != "y":
             with open(f"{place}/state.json", "w") as file:
                 json.dump({"sessionId": session, "status": "idle", "statusUpdatedAt": int(time.time() * 1000) + 1}, file)
             continue
-        tell("Tool", tool_name="Bash", tool_use_id=str(uuid.uuid4()), tool_input={"command": rest})
+        tell("Tool", tool_name=tool, tool_use_id=str(uuid.uuid4()), tool_input={"command": rest})
     if order == "nest":  # a program of the same kind, which has the hooks of this one
         nested = f"import subprocess\nsubprocess.run('''{hooks['Prompt'][0]['run']}''', shell=True, text=True, input='{{\"session_id\": \"nested\", \"prompt\": \"of another\"}}')"
         subprocess.run([sys.executable, "-c", nested], check=True)

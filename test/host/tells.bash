@@ -7,7 +7,9 @@ setup_more() {
     export OUT=$T/argv
     preset teller "python3 -ES '$PROJECT/test/host/teller.py'" 'ready = ready' 'executes = no' 'role_option = --role {file}' \
         'told.begin = --begin {id}' 'told.resume = --resume {id}' 'told.kept = .teller/{id}' \
-        'told.state = .teller/state.json' 'told.args = --plugin {dir}' \
+        'told.state = .teller/state.json' 'waiting = May I' \
+        'told.key.allow = y Enter' 'told.key.deny = n Enter' 'told.key.stop = x Enter' \
+        'told.tool.Bash = execute' 'told.tool.Choose = question' 'told.args = --plugin {dir}' \
         'told.file.conf/hooks.json = {"hooks": {hooks}}' 'told.hook = {"run": {json:command}}' \
         'told.event.Start = starts' 'told.event.Prompt = prompt' 'told.event.Ask = asks' \
         'told.event.Tool = tool' 'told.event.Done = done' 'told.event.Fail = failed' 'told.event.End = ends'

@@ -51,6 +51,13 @@ TEST(keys_are_read_or_refused)
         {"sandbox_off.session", "{\"a\":1}", NULL},
         {"role_file", "...", NULL},
         {"wall.home", ".a:ro", NULL},
+        {"told.key.stop", "Esc Esc", NULL},
+        {"told.tool.Bash", "execute", NULL},
+        {"told.tool.Ask", "question", NULL},
+        {"told.key.stop", "Escape",
+         "[preset p] told.key.stop: 'Escape' is not at most 8 names of keys, such as Esc, Enter, "
+         "Ctrl-C or y"},
+        {"told.tool.Bash", "run", "[preset p] told.tool.Bash: unknown kind of tool"},
         {"protocol", "http", "[preset p] protocol: 'http' is not tty or acp"},
         {"protocl", "acp", "[preset p] protocl: unknown key in a preset; did you mean 'protocol'?"},
         {"env.MAS_X", "1", "[preset p] env.MAS_X: 'MAS_X' is set by mas itself"},

@@ -123,6 +123,51 @@ static void forget_numbers(struct host *host)
     tasks_forget_numbers(&host->conversation->tasks);
 }
 
+static void wake(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+
+    if (conversation->talk.queue.count == 0 && conversation->asides.count == 0 &&
+        !kept_waits(conversation))
+        return;
+    if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
+        child_start(host, time_monotonic_ms());
+    else if (host->child.phase == CHILD_ENDS)
+        host->child.again = true;
+    else if (host->child.phase == CHILD_RUNS && conversation->link.phase.now == PHASE_STUCK)
+        child_end(host, child_times(host), 0, true); /* a person may have logged in meanwhile */
+    turn_run(host);
+}
+
+static void put_offers(const struct host *host, struct json_out *out)
+{
+    offered_put_abilities(host->conversation, out);
+    offered_put_modes(host->conversation, out);
+    offered_put_commands(host->conversation, out);
+}
+
+static const char *options(const struct host *host)
+{
+    const struct str *options = &host->conversation->offered.options;
+
+    return options->len > 0 ? options->data : NULL;
+}
+
+static bool knows_modes(const struct host *host)
+{
+    return settings_knows_modes(host->conversation);
+}
+
+static int ask_aside(struct host *host, struct client *client, const char *text, size_t len,
+                     struct err *err)
+{
+    if (aside_add(host, client, text, len, err) == -1)
+        return -1;
+    wake(host);
+    aside_run(host);
+    return 0;
+}
+
 static const struct talk_ops ops = {
     .show = chat_print,
     .is_ready = is_ready,
@@ -131,6 +176,12 @@ static const struct talk_ops ops = {
     .succeeds = resume_prove,
     .cancel = cancel,
     .model = model,
+    .wake = wake,
+    .put_offers = put_offers,
+    .options = options,
+    .knows_modes = knows_modes,
+    .ask_aside = ask_aside,
+    .cancel_aside = aside_cancel,
     .permit = ask_permit,
     .refuse = ask_refuse,
     .unready = unready,

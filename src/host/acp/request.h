@@ -9,21 +9,11 @@
 struct host;
 struct client;
 
-int acp_request_ask(struct host *host, struct client *client, const struct frame *frame,
-                    struct err *err);
 /* Queues a prompt, as `send` queues a message for any agent. */
 int acp_request_send(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err);
 /* Prepares for the request `restart`. */
 void acp_request_restarts(struct host *host);
-int acp_request_listen(struct host *host, struct client *client, const struct frame *frame,
-                       struct err *err);
-int acp_request_cancel(struct host *host, struct client *client, const struct frame *frame,
-                       struct err *err);
-int acp_request_permit(struct host *host, struct client *client, const struct frame *frame,
-                       struct err *err);
-int acp_request_clear(struct host *host, struct client *client, const struct frame *frame,
-                      struct err *err);
 int acp_request_mode(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err);
 int acp_request_login(struct host *host, struct client *client, const struct frame *frame,
@@ -33,5 +23,3 @@ int acp_request_set(struct host *host, struct client *client, const struct frame
 /* Lists what sessions the agent itself keeps, and deletes some; answers when the agent has. */
 int acp_request_kept(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err);
-int acp_request_conversation(struct host *host, struct client *client, const struct frame *frame,
-                             struct err *err);

@@ -32,6 +32,7 @@ static void permission_free(struct asked_permission *permission)
     free(permission->url_host);
     free(permission->elicitation);
     free(permission->subagent);
+    free(permission->alone);
     word_free(permission->options, permission->count);
 }
 
@@ -71,6 +72,8 @@ void permission_put(const struct host *host, const struct asked_permission *perm
     json_close(out, ']');
     if (i < permission->count)
         json_put_int(out, "more", (int64_t)(permission->count - i));
+    if (permission->alone != NULL)
+        json_put(out, "onScreen", permission->alone);
     if (permission->form != NULL)
         json_put_raw(out, "form", permission->form);
     if (permission->url == NULL)
@@ -324,6 +327,11 @@ int permission_answer(struct host *host, const struct verdict *verdict,
                        number != 0 ? "there is no such open permission request"
                                    : "it does not wait for a permission");
     const struct asked_permission *permission = &permissions->open[i];
+    if (permission->alone != NULL) {
+        (void)err_set(err, MAS_CONFLICT, "%s", permission->alone);
+        return err_hint(err, "answer it on its screen: mas attach %s %s",
+                        session_label(&host->root, host->session.id).text, host->agent->id);
+    }
     const struct word *option = find_option(permission, verdict->wanted);
     if (option == NULL)
         return fail_no_option(permission, verdict->wanted, err);

@@ -16,6 +16,7 @@
  *     turn         turn.h        the prompt at work, and what holds it back
  *     -            clear.h       a clear, which begins the next query
  *     -            doing.h       what the agent does, worked out from the parts each time
+ *     -            request.h     what clients ask of it
  *
  * parts.h makes all of this. No file calls one that is above it, and none knows the kind of agent:
  * what has to be done there it asks by struct talk_ops. The kind calls down.
@@ -148,6 +149,7 @@ struct asked_permission {
     char *elicitation; /* the agent's id of that */
     struct word *options; /* the agent's, and for a plan one of mas */
     size_t count;
+    char *alone; /* why only its own screen can answer; NULL: clients can */
 };
 
 /* Permissions that are asked, the oldest first. Each of them waits for an answer of a client, and
@@ -234,6 +236,18 @@ struct talk_ops {
     /* Asks it to end the turn, or what goes on without one. Returns false if there is nothing. */
     bool (*cancel)(struct host *host);
     const char *(*model)(const struct host *host); /* its name, as far as it is known */
+    /* ---- what clients ask */
+    /* Starts the agent, or its next turn, if something waits for it. */
+    void (*wake)(struct host *host);
+    /* Writes what it offers beside its turns; and returns its options, a JSON array, NULL: none. */
+    void (*put_offers)(const struct host *host, struct json_out *out);
+    const char *(*options)(const struct host *host);
+    bool (*knows_modes)(const struct host *host); /* check_mode() has something to go by */
+    /* Takes a prompt for a copy of its session, and ends one for its client, which returns false if
+     * there is none with this id. */
+    int (*ask_aside)(struct host *host, struct client *client, const char *text, size_t len,
+                     struct err *err);
+    bool (*cancel_aside)(struct host *host, const char *id);
     /* ---- permissions */
     /* Answers the one at this index, and closes it. Fills in ret->mode. */
     int (*permit)(struct host *host, size_t index, const struct word *option,

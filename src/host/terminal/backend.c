@@ -8,7 +8,9 @@
 #include "host/backend.h"
 
 #include "base/time.h"
+#include "host/talk/event.h"
 #include "host/talk/sleep.h"
+#include "host/talk/turn.h"
 #include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 #include "os/proc.h"
@@ -52,6 +54,7 @@ static void close_terminal(struct host *host)
     draft_free(&terminal->draft);
     str_free(&terminal->aside);
     early_free(&terminal->early);
+    str_free(&terminal->press.names);
     delivery_free(&terminal->delivery);
     free(terminal);
     host->terminal = NULL;
@@ -102,6 +105,7 @@ static void ended(struct host *host, const char *how, struct agent_end *ret)
 static void disconnect(struct host *host)
 {
     delivery_interrupt(host);
+    press_drop(host);
     if (host->terminal->tty.master == -1)
         return;
     tty_disconnect(&host->terminal->tty);
@@ -199,7 +203,21 @@ static int64_t tick(struct host *host, int64_t now)
     bool ignored = false; /* the supervisor tells the end of the agent */
     if (!delivery_holds_keys(host, now) && host->terminal->tty.master != -1)
         pane_buffer_write(&host->pane.keys, host->terminal->tty.master, &ignored);
-    return time_sooner(time_sooner(next, due), teller_tick(host, now));
+    next = time_sooner(time_sooner(next, due), teller_tick(host, now));
+    return time_sooner(next, press_tick(host, now));
+}
+
+/* A client that holds its prompt has gone. */
+static void abandoned(struct host *host, int64_t prompt)
+{
+    if (host->talk != NULL)
+        (void)turn_cancel_prompt(host, prompt);
+}
+
+static void tell_status(struct host *host, const struct agent_status *now)
+{
+    if (host->talk != NULL)
+        event_tell_state(host, now);
 }
 
 static void resize(struct host *host)
@@ -232,8 +250,10 @@ const struct backend backend_terminal = {
     .want = relay_want,
     .serve = relay_serve,
     .tick = tick,
+    .abandoned = abandoned,
     .ended = ended,
     .told = teller_event,
     .drain = relay_drain,
     .resize = resize,
+    .tell_status = tell_status,
 };

@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "host/talk/doing.h"
+#include "host/talk/event.h"
 #include "host/talk/memory.h"
 #include "host/talk/parts.h"
 #include "host/talk/queue.h"
@@ -20,7 +21,6 @@
 #include "host/unwritten.h"
 #include "os/machine.h"
 #include "protocol/host.h"
-#include "session/env.h"
 
 enum {
     TYPED_MS = 3000, /* so soon behind an Enter on an unknown line, one prompt is the person's */
@@ -60,14 +60,10 @@ static enum agent_state unready(const struct host *host)
     return host->terminal->teller->state;
 }
 
-/* Returns what it asks on its screen, or how its turn has failed; "". */
+/* Returns how its turn has failed; "". */
 static const char *note(const struct host *host)
 {
-    const struct teller *teller = host->terminal->teller;
-
-    return host->child.phase != CHILD_RUNS ? ""
-           : teller->asks[0] != '\0'       ? teller->asks
-                                           : teller->trouble;
+    return host->child.phase == CHILD_RUNS ? host->terminal->teller->trouble : "";
 }
 
 static int check_mode(const struct host *host, const char *mode, struct err *err)
@@ -91,20 +87,60 @@ static const char *model(const struct host *host)
     return told != NULL ? told : host->agent->model;
 }
 
-static int permit(struct host *host, size_t index, const struct word *option,
-                  const struct verdict *verdict, struct answered_permission *ret, struct err *err)
-{
-    (void)index;
-    (void)option;
-    (void)verdict;
-    (void)ret;
-    return err_set(err, MAS_CONFLICT, "agent '%s' is asked on its screen", host->agent->id);
-}
-
+/* It is not asked any more by what the program has told. */
 static void refuse(struct host *host, const struct asked_permission *permission)
 {
     (void)host;
     (void)permission;
+}
+
+static void wake(struct host *host)
+{
+    if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
+        child_start(host, time_monotonic_ms());
+}
+
+static void put_offers(const struct host *host, struct json_out *out)
+{
+    (void)host;
+    (void)out;
+}
+
+static const char *options(const struct host *host)
+{
+    (void)host;
+    return NULL;
+}
+
+static bool knows_modes(const struct host *host)
+{
+    (void)host;
+    return true; /* that it takes none */
+}
+
+static int ask_aside(struct host *host, struct client *client, const char *text, size_t len,
+                     struct err *err)
+{
+    (void)client;
+    (void)text;
+    (void)len;
+    (void)err_set(err, MAS_CONFLICT,
+                  "the program on its terminal has one session, and no copy of it can be asked");
+    return err_hint(err, "ask it in its conversation: mas ask %s %s TEXT",
+                    session_label(&host->root, host->session.id).text, host->agent->id);
+}
+
+static const char *no_pictures(const struct host *host)
+{
+    (void)host;
+    return "its program takes pictures on its own screen alone";
+}
+
+static bool cancel_aside(struct host *host, const char *id)
+{
+    (void)host;
+    (void)id;
+    return false;
 }
 
 static const struct talk_ops ops = {
@@ -113,7 +149,14 @@ static const struct talk_ops ops = {
     .succeeds = do_nothing,
     .cancel = cannot,
     .model = model,
-    .permit = permit,
+    .wake = wake,
+    .put_offers = put_offers,
+    .options = options,
+    .knows_modes = knows_modes,
+    .ask_aside = ask_aside,
+    .cancel_aside = cancel_aside,
+    .no_pictures = no_pictures,
+    .permit = teller_permit,
     .refuse = refuse,
     .unready = unready,
     .note = note,
@@ -143,6 +186,8 @@ void teller_close(struct host *host)
     if (teller == NULL)
         return;
     turn_end(host, HOST_END_STOPPED, 0, NULL);
+    permission_drop_all(host);
+    teller_ask_forget(teller);
     parts_close(host);
     while (teller->typed_count > 0)
         drop_typed(teller, 0);
@@ -161,7 +206,7 @@ void teller_begins(struct host *host)
     teller->entered = teller->enter_at = 0;
     teller->process = (struct proc_id){.pid = 0};
     teller->state = AGENT_STARTING;
-    teller->asks[0] = teller->trouble[0] = '\0';
+    teller->trouble[0] = '\0';
     while (teller->typed_count > 0)
         drop_typed(teller, 0);
 }
@@ -173,6 +218,8 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret)
 
     lines_look(host);
     turn_end(host, HOST_END_STOPPED, 0, how);
+    permission_drop_all(host);
+    teller_ask_forget(teller);
     sleep_process_ended(host);
     /* what it says of a session that it does not find is no event, and SessionEnd none of it */
     if (teller->outcome != OUTCOME_RESUMED || teller->state != AGENT_STARTING || child->asked ||
@@ -206,6 +253,7 @@ void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
     if (teller == NULL)
         return;
     sleep_keys(host);
+    teller_ask_keys(host, keys, len);
     if (memchr(keys, '\r', len) == NULL)
         return;
     teller->enter_at = now;
@@ -289,18 +337,6 @@ static void begin_turn(struct host *host, const char *text)
 
 /* ---- the other facts */
 
-static char *describe_tool(const struct host *host, const struct hook_told *told)
-{
-    struct tool_words is = {.subject = NULL};
-    const char *cwd = env_get(host->env, "PWD");
-
-    tool_words_read_input(&is, told->input, NULL);
-    char *line =
-        tool_words_line(&is, told->tool != NULL ? told->tool : "a tool", cwd != NULL ? cwd : "/");
-    tool_words_free(&is);
-    return line;
-}
-
 static void tell_tool(struct host *host, const struct hook_told *told)
 {
     if (told->tool_id == NULL || told->tool == NULL)
@@ -309,7 +345,7 @@ static void tell_tool(struct host *host, const struct hook_told *told)
     if (tool->number == 0)
         said_close_text(host);
     free(tool->title);
-    tool->title = describe_tool(host, told);
+    tool->title = teller_describe(host, told);
     free(tool->status);
     tool->status = mem_dup("completed");
     said_tell_tool(host, tool, "");
@@ -318,7 +354,7 @@ static void tell_tool(struct host *host, const struct hook_told *told)
 
 static void add_tool(struct host *host, const struct hook_told *told, int64_t trigger)
 {
-    _cleanup_free_ char *line = describe_tool(host, told);
+    _cleanup_free_ char *line = teller_describe(host, told);
     _cleanup_str_ struct str data = STR_INIT;
     struct json_out out = {.to = &data};
 
@@ -344,9 +380,9 @@ static void tell_answer(struct host *host, const char *answer)
 }
 
 /* Keeps words for the status, as much of them as fits. */
-static void keep_words(char to[TOLD_ASKS_MAX], const char *words)
+static void keep_words(char to[TOLD_WORDS_MAX], const char *words)
 {
-    (void)snprintf(to, TOLD_ASKS_MAX, "%.*s", (int)str_fit(words, TOLD_ASKS_MAX - 1), words);
+    (void)snprintf(to, TOLD_WORDS_MAX, "%.*s", (int)str_fit(words, TOLD_WORDS_MAX - 1), words);
 }
 
 static void fail_turn(struct host *host, const struct hook_told *told)
@@ -361,18 +397,11 @@ static void fail_turn(struct host *host, const struct hook_told *told)
     turn_end(host, HOST_END_FAILED, 0, words);
 }
 
-static void ask(struct host *host, const struct hook_told *told)
-{
-    _cleanup_free_ char *line = describe_tool(host, told);
-
-    keep_words(host->terminal->teller->asks, line);
-}
-
 static void take_fact(struct host *host, enum told_fact fact, const struct hook_told *told)
 {
     static const enum agent_state states[TOLD_FACT_COUNT] = {
         [TOLD_STARTS] = AGENT_IDLE,  [TOLD_PROMPT] = AGENT_WORKING, [TOLD_TOOL] = AGENT_WORKING,
-        [TOLD_ASKS] = AGENT_WAITING, [TOLD_DONE] = AGENT_IDLE,      [TOLD_FAILED] = AGENT_IDLE,
+        [TOLD_ASKS] = AGENT_WORKING, [TOLD_DONE] = AGENT_IDLE,      [TOLD_FAILED] = AGENT_IDLE,
         [TOLD_STOPPED] = AGENT_IDLE,
     };
     struct teller *teller = host->terminal->teller;
@@ -386,7 +415,7 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
                                    : fact == TOLD_STARTS && host->talk->turn.on;
     if (!stays)
         teller->state = states[fact];
-    teller->asks[0] = '\0';
+    teller_asked(host, fact, told);
     if (fact != TOLD_TOOL && fact != TOLD_ASKS)
         teller->trouble[0] = '\0';
     switch (fact) {
@@ -397,7 +426,7 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
         tell_tool(host, told);
         break;
     case TOLD_ASKS:
-        ask(host, told);
+        teller_ask(host, told);
         break;
     case TOLD_DONE:
         teller->behind = told->behind;
@@ -488,8 +517,9 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
 
     if (teller == NULL || !teller->heard)
         return seen;
-    return teller->state == AGENT_WORKING && watcher_asks(&host->terminal->watcher)
-               ? AGENT_WAITING /* which no event tells */
+    return teller->state == AGENT_WORKING &&
+                   (teller_asks(host) || watcher_asks(&host->terminal->watcher))
+               ? AGENT_WAITING /* the screen shows also what no event tells */
                : teller->state;
 }
 
@@ -498,13 +528,6 @@ void teller_fill_status(const struct host *host, struct agent_status *ret)
     ret->tells = host->terminal->teller->heard;
     ret->continuity = (char *)(uintptr_t)store_outcome_name(host->terminal->teller->outcome);
     doing_fill(host, ret);
-}
-
-bool teller_asks(const struct host *host)
-{
-    const struct teller *teller = host->terminal->teller;
-
-    return teller != NULL && teller->asks[0] != '\0';
 }
 
 int64_t teller_tick(struct host *host, int64_t now)
@@ -516,6 +539,9 @@ int64_t teller_tick(struct host *host, int64_t now)
     if (rests) /* a person has stopped the turn, or refused what was asked */
         take_fact(host, TOLD_STOPPED, &(struct hook_told){.json = NULL});
     next = time_sooner(time_sooner(next, lines_tick(host, now)), usage_tick(host, now));
+    if (host->child.phase == CHILD_RUNS)
+        next = time_sooner(next, teller_ask_tick(host, now));
+    next = time_sooner(next, event_tick_listeners(host, now));
     return time_sooner(next, sleep_tick(host, now));
 }
 

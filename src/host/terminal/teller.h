@@ -3,6 +3,7 @@
  * feeds the same conversation as an ACP agent's (host/talk/): the turns, what is said, the history.
  *
  *     teller.c          what is told becomes turns, words, and the state
+ *     teller_asks.c     what it asks on its screen becomes a permission, and an answer a key
  *     teller_session.c  the session of the program: which one it is started with
  *     teller_files.c    what it keeps in files, and the state that it writes there
  *     teller_lines.c    what the lines of its transcript tell
@@ -18,12 +19,20 @@
 #pragma once
 
 #include "host/backend.h"
-#include "host/talk/talk.h"
+#include "host/talk/permission.h"
 #include "host/terminal/transcript.h"
 #include "memory/store_transcript.h"
 #include "protocol/line.h"
 
-enum { TOLD_TYPED_MAX = 8, TOLD_ASKS_MAX = 512 };
+enum { TOLD_TYPED_MAX = 8, TOLD_WORDS_MAX = 512 };
+
+/* What was decided about a dialog that is not on the screen yet. */
+struct told_answer {
+    int64_t serial; /* of the dialog, in the order in which they were asked */
+    bool allows;
+    char *title; /* what was asked */
+    int64_t until; /* it is given up then; monotonic */
+};
 
 /* ---- the lines of its transcript */
 
@@ -89,8 +98,12 @@ struct teller {
     int64_t told_ms; /* when something was told last; epoch */
     int64_t look_at; /* when to look at its file of the state; monotonic */
     bool behind; /* something of it goes on behind the turn that has ended last */
-    char asks[TOLD_ASKS_MAX]; /* what it asks; "" nothing */
-    char trouble[TOLD_ASKS_MAX]; /* how the newest turn has failed; "" */
+    /* ---- of teller_asks.c: what is open is in talk.permissions */
+    int64_t asked; /* the serial of the newest dialog */
+    bool keyed; /* a person has pressed keys in the dialog that is open */
+    struct told_answer answers[PERMISSIONS_MAX];
+    size_t answer_count;
+    char trouble[TOLD_WORDS_MAX]; /* how the newest turn has failed; "" */
     struct typed { /* messages that the host has typed, the newest last */
         char *text;
         char from[TEAM_WORD_MAX + 1];
@@ -117,9 +130,30 @@ void teller_keys(struct host *host, const char *keys, size_t len, int64_t now);
 void teller_fill_status(const struct host *host, struct agent_status *ret);
 /* The state by what was told, as long as something was; else `seen`, which the screen says. */
 enum agent_state teller_state(const struct host *host, enum agent_state seen);
+int64_t teller_tick(struct host *host, int64_t now);
+
+/* ---- teller_asks.c
+ *
+ * A dialog of the program is open until one of these comes: the answer of a client, or of the
+ * preset's rules, which mas types as soon as the dialog is on the screen; the same keys of a person
+ * in the pane; or what the program does next. */
+/* Returns a tool call on a line, which the caller frees. */
+char *teller_describe(const struct host *host, const struct hook_told *told);
+/* It has told that it asks whether a tool may run. */
+void teller_ask(struct host *host, const struct hook_told *told);
+/* It has told something else, by which a dialog is over. */
+void teller_asked(struct host *host, enum told_fact fact, const struct hook_told *told);
+/* A person types while a dialog may be open. */
+void teller_ask_keys(struct host *host, const char *keys, size_t len);
 /* Returns true if it has told that it asks something. */
 bool teller_asks(const struct host *host);
-int64_t teller_tick(struct host *host, int64_t now);
+/* Answers one for a client: talk_ops.permit. */
+int teller_permit(struct host *host, size_t index, const struct word *option,
+                  const struct verdict *verdict, struct answered_permission *ret, struct err *err);
+/* Types the answers. Returns when to call again. */
+int64_t teller_ask_tick(struct host *host, int64_t now);
+/* Forgets answers that were not typed, as the program has ended. */
+void teller_ask_forget(struct teller *teller);
 
 /* ---- teller_files.c */
 /* What the id of a session is replaced by; the values point into it and to the id. */

@@ -6,6 +6,7 @@
  *     delivery.c  messages that wait to be typed; stored.c: those on disk
  *     line.c      what a person has typed on the line; early.c: before there is one
  *     send.c      the request `send`
+ *     press.c     keys that mas presses, one after the other
  *     tty.h       the pseudo-terminal
  *     teller.h    what a program tells of itself
  *
@@ -70,6 +71,13 @@ struct early {
     struct str text; /* for the line */
 };
 
+/* Keys that mas presses. */
+struct key_presses {
+    struct str names; /* of those that are left: model/key_names.h */
+    int64_t due; /* when the next one may be pressed */
+    int64_t at; /* when the last one was; 0: never */
+};
+
 struct terminal {
     struct tty tty;
     struct watcher watcher;
@@ -78,6 +86,7 @@ struct terminal {
     struct str aside; /* what a person had typed, taken off the line for a message */
     struct early early; /* what was typed before it was ready */
     struct delivery delivery;
+    struct key_presses press;
     struct teller *teller; /* of a program that tells what it does (teller.h); NULL */
 };
 
@@ -161,6 +170,16 @@ void early_begins(struct host *host);
  * the keys are its own. */
 bool early_is_over(struct host *host);
 void early_free(struct early *early);
+
+/* ---- press.c */
+/* Presses these keys, by their names. */
+void press_keys(struct host *host, const char *names);
+/* Returns true if none is left to press. */
+bool press_is_over(const struct host *host);
+/* Presses none of those that are left. */
+void press_drop(struct host *host);
+/* Presses what is due. Returns when to call again. */
+int64_t press_tick(struct host *host, int64_t now);
 
 /* ---- send.c */
 /* Answers the request `send`. */
