@@ -108,3 +108,49 @@ all_again() {
     within 30 says 'answer to 4'
     within 10 idle
 }
+
+# used: the tokens that the agent has used, as mas counts them
+used() { "$MAS" usage "$ID" --json | jq -c '[.. | objects | select(has("input") and has("output"))][0] | [.input, .output]'; }
+
+@test "claude: its tokens, its model and its context are counted, each request once" {
+    talks claude
+    ok send "$ID" solo "do it {{2 $(PRESET=claude run_order 'touch made')}}"
+    within 30 agent_is waiting
+    within 10 shows 'Do you want to proceed'
+    within 10 says_yes
+    within 30 says 'answer to 2'
+    within 10 idle
+    [ "$(used)" = '[30,30]' ] # three requests of 10 tokens each
+    ok usage "$ID" --by model
+    [[ $output == *claude-* ]]
+    [ "$(of_agent usage.contextUsed)" -eq 20 ]
+    ok context "$ID" solo
+    [[ $output == *'answer to 2'* ]]
+}
+
+@test "claude: what it has written before a kill of everything is read, once" {
+    talks claude
+    local words before
+    tm kill-server
+    # as if the host had not read the last lines: the place of the reader and what it has stored are gone
+    python3 - "$ROOT/sessions/$ID/memory.db" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("DELETE FROM message WHERE role = 1")
+db.execute("UPDATE message SET state = 2, stop_reason = 'stopped' WHERE role = 0")
+db.execute("UPDATE usage SET input = NULL, output = NULL, cached_read = NULL, cached_write = NULL")
+db.execute("UPDATE transcript SET offset = 0, mark = 0, once = 0")
+db.commit()
+END
+    ok start --crashed
+    find_pane
+    within 180 idle
+    [ "$(of_agent continuity)" = resumed ]
+    words=$("$MAS" history "$ID" solo --json | jq -c '[.messages[] | select(.role != "note") | [.role, .text, .state]]')
+    [ "$words" = '[["user","the word is CW-OTTER {{1}}","done"],["agent","answer to 1: CW-OTTER","done"]]' ]
+    before=$(used)
+    [ "$before" = '[10,10]' ]
+    all_again
+    [ "$("$MAS" history "$ID" solo --json | jq -c '[.messages[] | select(.role != "note") | [.role, .text, .state]]')" = "$words" ]
+    [ "$(used)" = "$before" ]
+}

@@ -45,6 +45,22 @@ for line in sys.stdin:
         tell("Start", source="resume")
         continue
     tell("Prompt", prompt=line)
+    if order == "swap":  # something else is in the place of the transcript
+        path = f"{place}/{session}.jsonl"
+        with open(f"{place}/other", "w") as file:
+            file.write(json.dumps({"type": "answer", "words": [{"text": "of another"}]}) + "\n")
+        os.rename(path, path + ".old")
+        {"link": lambda: os.symlink("other", path), "pipe": lambda: os.mkfifo(path),
+         "directory": lambda: os.mkdir(path), "file": lambda: os.rename(f"{place}/other", path)}[rest]()
+        tell("Done", last_assistant_message="swapped")
+        continue
+    if order == "back":
+        path = f"{place}/{session}.jsonl"
+        os.rename(path, f"{place}/gone-{uuid.uuid4()}")
+        os.rename(path + ".old", path)
+    if order == "damage":
+        with open(f"{place}/{session}.jsonl", "ab") as file:
+            file.write(b'{"type": "answer"\n[]\n\0\n{"type": "answer", "words": [{"text": "\xff"}]}\n{"type": "new"}\n')
     write("asked", words=line)
     if order == "stop":  # no event tells it
         write("stopped")
@@ -83,6 +99,7 @@ is() { [ "$(of_agent state)" = "$1" ]; }
 history() { "$MAS" history "$ID" solo --json | jq -c '.messages[] | [.role, .from, .text, .state]'; }
 says() { history | grep -qF -- "$1"; }
 times() { history | grep -cF -- "$1" || :; }
+said_times() { [ "$(times "$2")" -eq "$1" ]; }
 typed() { tm send-keys -t "$PANE" -l "$1"; tm send-keys -t "$PANE" Enter; }
 transcript() { ls "$HOME"/.teller/*.jsonl; }
 sql() { python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())' "$ROOT/sessions/$ID/memory.db" "$1"; }
@@ -135,4 +152,62 @@ END
     find_agent
     eventually is idle
     [ "$(history | grep -v '"note"')" = "$before" ]
+}
+
+@test "a session that was cleared, or gone back to, is read on where it was" {
+    local first
+    team
+    ok send "$ID" solo 'one'
+    eventually says '"I know one"'
+    eventually spent '200 12'
+    first=$(basename "$(transcript)" .jsonl)
+    typed clear
+    eventually grep -q 'context cleared' "$ROOT/sessions/$ID/logs/session.log"
+    ok send "$ID" solo 'two'
+    eventually says '"I know two"'
+    eventually spent '400 24'
+    typed "resume $first"
+    eventually says 'gone to another session'
+    ok send "$ID" solo 'three'
+    eventually says '"I know three"'
+    eventually spent '600 36'
+    all_again
+    spent '600 36'
+    [ "$(times '"I look"')" -eq 3 ]
+    # one that mas has never read is somebody else's
+    cp "$HOME/.teller/$first.jsonl" "$HOME/.teller/strange.jsonl"
+    typed 'resume strange'
+    eventually said_times 2 'gone to another session'
+    ok send "$ID" solo 'four'
+    eventually says '"I know four"'
+    eventually spent '800 48'
+    [ "$(times '"I know one"')" -eq 1 ]
+}
+
+@test "what is no transcript is not read, and holds up nothing" {
+    local what n=0
+    team
+    ok send "$ID" solo one
+    eventually says '"I know one"'
+    for what in link pipe directory; do
+        ok send "$ID" solo "swap $what"
+        n=$((n + 1))
+        eventually said_times "$n" '"swapped"'
+        eventually is idle
+        ok send "$ID" solo "back $what"
+        eventually says "\"I know back $what\""
+        ok send "$ID" solo "damage $what"
+        eventually says "\"I know damage $what\""
+        eventually is idle
+    done
+    eventually spent '1400 84'
+    [ "$(times '"I look"')" -eq 7 ] # two for each, and the first
+    # of another file what it has is not read, but what comes
+    ok send "$ID" solo 'swap file'
+    eventually said_times 4 '"swapped"'
+    eventually grep -q 'is another file now' "$ROOT/sessions/$ID/logs/session.log"
+    ok send "$ID" solo 'then'
+    eventually says '"I know then"'
+    eventually spent '1600 96'
+    [ "$(times 'of another')" -eq 0 ]
 }

@@ -56,22 +56,28 @@ static int write_join(struct store *store, struct unwritten_write *write, struct
     return store_usage_join(store, write->text[0], write->n[0] != 0, err);
 }
 
-void usage_joined(struct host *host, bool is_new)
+void usage_entered(struct host *host, const char *session, bool is_new)
 {
-    const struct talk *talk = host->talk;
     struct store *store = host->talk->memory.store;
     struct agent_usage *usage = &host->talk->spending.usage;
     struct err err = ERR_INIT;
     int64_t used = -1, size = -1;
-    const struct unwritten_write write = {
-        .run = write_join, .n = {is_new}, .text = {talk->session}, .len = strlen(talk->session)};
 
     if (store != NULL && !is_new)
         (void)memory_kept(
-            host, store_context(store, host->agent->id, talk->session, &used, &size, &err), &err);
-    (void)memory_write(host, &write);
+            host, store_context(store, host->agent->id, session, &used, &size, &err), &err);
     usage->context_used = used > 0 ? used : 0;
     usage->context_size = size > 0 ? size : 0;
+}
+
+void usage_joined(struct host *host, bool is_new)
+{
+    const struct talk *talk = host->talk;
+    const struct unwritten_write write = {
+        .run = write_join, .n = {is_new}, .text = {talk->session}, .len = strlen(talk->session)};
+
+    usage_entered(host, talk->session, is_new);
+    (void)memory_write(host, &write);
     host->talk->spending.summed = token_counts_none();
     tell(host);
 }

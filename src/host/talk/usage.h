@@ -7,6 +7,8 @@
 void usage_open(struct host *host);
 /* The agent has opened the present session: a new one, or an earlier one. */
 void usage_joined(struct host *host, bool is_new);
+/* The context is that of this session now, of which the agent itself counts nothing. */
+void usage_entered(struct host *host, const char *session, bool is_new);
 /* How many turns the team and the agent may have; 0: any number. */
 struct usage_turns {
     int64_t team, agent;

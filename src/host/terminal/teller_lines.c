@@ -516,6 +516,8 @@ void lines_begin(struct host *host, enum lines_session session)
     lines->past_prompt = 0;
     lines->past_cut = false;
     lines->session = session;
+    if (host->preset->told.line_count > 0)
+        usage_entered(host, host->terminal->teller->id, session == LINES_NEW);
     lines->more =
         (struct store_spending){.tokens = token_counts_none(), .used = -1, .size = -1, .model = ""};
     for (int i = 0; i < PAST_LOOKS && look_once(host); i++)
