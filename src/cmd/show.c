@@ -40,7 +40,8 @@ static bool any_talks(const struct session_detail *detail)
 {
     bool any = false;
     for (size_t i = 0; i < detail->roster.count; i++)
-        any = any || (detail->roster.agents[i].told && detail->roster.agents[i].status.tells);
+        any = any || (detail->roster.agents[i].told &&
+                      agent_status_talks(&detail->roster.agents[i].status));
     return any;
 }
 
@@ -50,7 +51,7 @@ static void add_conversation(struct table *table, const struct roster_agent *age
     const struct agent_status *status = &agent->status;
     char text[64] = "-";
 
-    if (agent->told && status->tells && status->conversation[0] != '\0')
+    if (agent->told && status->conversation[0] != '\0')
         (void)snprintf(text, sizeof text, "%.8s %.20s", status->conversation, status->continuity);
     table_add(table, text, NULL);
 }

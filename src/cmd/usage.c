@@ -498,7 +498,7 @@ const struct cmd cmd_usage = {
     .name = "usage",
     .group = GROUP_MEMORY,
     .operands = " [SESSION...]",
-    .summary = "show what ACP agents have used: turns, time, tokens, cost",
+    .summary = "show what agents have used: turns, time, tokens, cost",
     .examples = "mas usage\n"
                 "mas usage shop\n"
                 "mas usage --by day",

@@ -235,7 +235,7 @@ static void put_members(const struct agent_status *status, bool all, struct json
     json_close(out, '}');
     json_put(out, "protocol", status->acp ? "acp" : "tty");
     json_put(out, "states", status->tells ? "told" : "seen");
-    if (!status->tells)
+    if (!agent_status_talks(status))
         return;
     put(acp_members, status, out);
     if (all) {

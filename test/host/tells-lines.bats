@@ -211,3 +211,22 @@ END
     eventually spent '1600 96'
     [ "$(times 'of another')" -eq 0 ]
 }
+
+@test "of a program that runs no hook, lines tell all but the state" {
+    preset quiet "$T/teller" 'ready = ready' 'executes = no' 'role_option = --role {file}' 'idle = 500ms' \
+        'told.begin = --begin {id}' 'told.resume = --resume {id}' 'told.kept = .teller/{id}.jsonl' \
+        'told.args = --plugin {dir}' 'told.file.hooks.json = {"hooks": {}}' 'told.event.Prompt = prompt' \
+        'told.line.asked = prompt type=asked text:words' 'told.line.says = says type=answer text:words[].text'
+    new_session -t solo --agent quiet
+    find_agent
+    eventually is idle
+    ok send "$ID" solo 'one'
+    eventually says '["agent",null,"I know one","done"]'
+    eventually grep -q 'bytes=3 outcome=end_turn' "$ROOT/sessions/$ID/logs/session.log"
+    [ "$(of_agent states)" = seen ]
+    all_again
+    [ "$(of_agent continuity)" = resumed ]
+    ok send "$ID" solo 'two'
+    eventually says '["agent",null,"I know two","done"]'
+    [ "$(history | jq -c '.[0]' | grep -v note | tr '\n' ' ')" = '"user" "agent" "agent" "user" "agent" "agent" ' ]
+}

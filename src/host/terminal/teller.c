@@ -25,6 +25,7 @@
 enum {
     TYPED_MS = 3000, /* so soon behind an Enter on an unknown line, one prompt is the person's */
     RESUMED_MS = 60000, /* a program that ends so soon, unheard, has not found its session */
+    UNSAID_MS = 1000, /* so long behind its last line, a program that rests has ended its turn */
     WHY_MAX = 2000, /* bytes of the program's own words in an error */
 };
 
@@ -420,7 +421,8 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
         teller->trouble[0] = '\0';
     switch (fact) {
     case TOLD_PROMPT:
-        begin_turn(host, told->prompt);
+        if (told->prompt == NULL || !lines_have_told(host, ROLE_USER, told->prompt))
+            begin_turn(host, told->prompt);
         break;
     case TOLD_TOOL:
         tell_tool(host, told);
@@ -511,6 +513,16 @@ void teller_event(struct host *host, const struct proc_id *peer, const struct fr
 
 /* ---- its state */
 
+/* Returns true if a program that tells by its transcript alone has ended its turn, as its screen
+ * shows. */
+static bool has_ended_unsaid(const struct host *host, int64_t now)
+{
+    const struct teller *teller = host->terminal->teller;
+
+    return !teller->heard && host->talk->turn.on && now - teller->lines.moved > UNSAID_MS &&
+           host->terminal->watcher.state == AGENT_IDLE;
+}
+
 enum agent_state teller_state(const struct host *host, enum agent_state seen)
 {
     const struct teller *teller = host->terminal->teller;
@@ -538,6 +550,8 @@ int64_t teller_tick(struct host *host, int64_t now)
     int64_t next = teller_look(host, now, &rests);
     if (rests) /* a person has stopped the turn, or refused what was asked */
         take_fact(host, TOLD_STOPPED, &(struct hook_told){.json = NULL});
+    if (has_ended_unsaid(host, now))
+        take_fact(host, TOLD_DONE, &(struct hook_told){.json = NULL});
     next = time_sooner(time_sooner(next, lines_tick(host, now)), usage_tick(host, now));
     if (host->child.phase == CHILD_RUNS)
         next = time_sooner(next, teller_ask_tick(host, now));

@@ -290,14 +290,29 @@ static void take_past(struct host *host, enum told_fact fact, const struct hook_
 
 /* ---- a line */
 
+/* Of a program that runs no hook in this run, lines tell all. */
 static bool is_told_by_event(const struct host *host, enum told_fact fact)
 {
     const struct kv *events = &host->preset->told.events;
 
-    for (size_t i = 0; i < events->count; i++)
+    for (size_t i = 0; i < events->count && host->terminal->teller->heard; i++)
         if (strcmp(events->pairs[i].value, told_facts[fact]) == 0)
             return true;
     return false;
+}
+
+/* Takes a fact that no event tells, though one may come a little later. */
+static void take_live(struct host *host, enum told_fact fact, const struct hook_told *told)
+{
+    struct teller_lines *lines = lines_of(host);
+    struct lines_words words;
+
+    lines->take(host, fact, told);
+    if (fact != TOLD_PROMPT || told->prompt == NULL ||
+        !take_words(lines, ROLE_USER, false, told->prompt, &words))
+        return;
+    words.by_line = true;
+    add_words(lines, &words, WORDS_MAX);
 }
 
 static void take(struct host *host, struct lines_file *file, enum told_fact fact,
@@ -312,7 +327,7 @@ static void take(struct host *host, struct lines_file *file, enum told_fact fact
     else if (lines_of(host)->is_past)
         take_past(host, fact, &line->told);
     else if (!is_told_by_event(host, fact))
-        lines_of(host)->take(host, fact, &line->told);
+        take_live(host, fact, &line->told);
     else if (fact == TOLD_PROMPT && line->told.prompt != NULL)
         (void)take_words(lines_of(host), ROLE_USER, false, line->told.prompt, &words);
 }
