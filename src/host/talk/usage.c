@@ -64,8 +64,8 @@ void usage_entered(struct host *host, const char *session, bool is_new)
     int64_t used = -1, size = -1;
 
     if (store != NULL && !is_new)
-        (void)memory_kept(
-            host, store_context(store, host->agent->id, session, &used, &size, &err), &err);
+        (void)memory_kept(host, store_context(store, host->agent->id, session, &used, &size, &err),
+                          &err);
     usage->context_used = used > 0 ? used : 0;
     usage->context_size = size > 0 ? size : 0;
 }
