@@ -26,23 +26,54 @@ bool installed_is(const struct preset *preset, const char *program)
     return path != NULL || (program[0] != '/' && strchr(program, '/') != NULL);
 }
 
-/* Returns the only preset of an agent's own screen whose program is installed, or NULL. */
-static const struct preset *find_only(const struct config *config)
+/* Returns the next preset of an agent's own screen whose program is installed, from *at on; or
+ * NULL.
+ */
+static const struct preset *find_next(const struct config *config, size_t *at)
 {
-    const struct preset *only = NULL;
-
-    for (size_t i = 0; i < config->preset_count; i++) {
-        const struct preset *preset = &config->presets[i];
+    while (*at < config->preset_count) {
+        const struct preset *preset = &config->presets[(*at)++];
         if (preset->protocol == PROTOCOL_ACP || preset->install[0] == '\0')
             continue;
         _cleanup_free_ char *program = installed_program(preset);
-        if (!installed_is(preset, program))
-            continue;
-        if (only != NULL)
-            return NULL;
-        only = preset;
+        if (installed_is(preset, program))
+            return preset;
     }
-    return only;
+    return NULL;
+}
+
+/* Returns the only one, or NULL. */
+static const struct preset *find_only(const struct config *config)
+{
+    size_t at = 0;
+    const struct preset *first = find_next(config, &at);
+
+    return first != NULL && find_next(config, &at) == NULL ? first : NULL;
+}
+
+void installed_say_ways(const struct call *call)
+{
+    _cleanup_str_ struct str names = STR_INIT;
+    const struct preset *first = NULL;
+    const struct preset *preset;
+    _cleanup_config_ struct config config = CONFIG_INIT; /* a list reads no presets */
+    struct err ignored = ERR_INIT;
+
+    if (isatty(STDERR_FILENO) == 0 ||
+        config_load(call->has_root ? &call->root : NULL, true, &config, NULL, &ignored) == -1)
+        return;
+    for (size_t at = 0; (preset = find_next(&config, &at)) != NULL;) {
+        first = first != NULL ? first : preset;
+        str_addf(&names, "%s%s", names.len > 0 ? ", " : "", preset->name);
+    }
+    (void)fprintf(stderr,
+                  "agents that are installed here: %s\n"
+                  "  mas new --template solo --project . --agent %s\n"
+                  "                one agent, on the git repository in this directory\n"
+                  "  mas new       a team of 13, shells until you say what they run\n"
+                  "  mas help      all commands; README has a tour of five minutes\n",
+                  first != NULL ? names.data : "none; mas presets lists those that mas knows",
+                  first != NULL ? first->name : "claude-tty");
 }
 
 /* Appends the setting to the root's mas.ini. */

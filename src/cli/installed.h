@@ -12,6 +12,10 @@ char *installed_program(const struct preset *preset);
  * because that directory is not known here. */
 bool installed_is(const struct preset *preset, const char *program);
 
+/* Says on a terminal how to begin, where there is no session yet: with which of the agents' own
+ * programs that are installed here. */
+void installed_say_ways(const struct call *call);
+
 /*
  * If neither the command nor a setting names a preset, a person is at the terminal, and of the
  * agents' own programs exactly one is installed, asks whether the agents run it. An answer other

@@ -5,6 +5,7 @@
  */
 
 #include "base/time.h"
+#include "cli/installed.h"
 #include "cli/jobs.h"
 #include "cli/print.h"
 #include "cli/roots.h"
@@ -166,8 +167,10 @@ static void print_table(const struct call *call, const struct survey *survey,
     bool any = table.count > table.columns;
     if (any)
         table_print(&table);
-    if (!all_jobs_print(call, jobs, any) && !any && survey->count == 0)
+    if (!all_jobs_print(call, jobs, any) && !any && survey->count == 0) {
         roots_say_none(call, "no sessions");
+        installed_say_ways(call);
+    }
     table_free(&table);
 }
 

@@ -376,3 +376,17 @@ activity() { "$MAS" list --all --json | jq -r --arg id "$ID" '.sessions[] | sele
     rm -f "$ROOT/sessions/.sessions.index"
     order
 }
+
+@test "where nothing is set up, list says on a terminal how to begin, with the agents that are installed" {
+    mkdir "$T/bin" "$T/empty"
+    printf '#!/bin/sh\n' >"$T/bin/codex"
+    chmod +x "$T/bin/codex"
+    run env -u MAS_ROOT HOME="$T/empty" PATH="$T/bin:/usr/bin:/bin" script -qec "cd '$T/empty' && '$MAS'" /dev/null
+    [ "$status" -eq 0 ]
+    [[ $output == *'no sessions in '*'agents that are installed here: '*codex-tty*'mas new --template solo'* ]]
+    [ "${#lines[@]}" -le 6 ]
+    [ ! -e "$T/empty/.local" ]
+    # not to a program
+    run --separate-stderr env -u MAS_ROOT HOME="$T/empty" sh -c "cd \"\$HOME\" && \"$MAS\""
+    [[ $stderr != *$'\n'* ]]
+}
