@@ -1,8 +1,10 @@
 # mas. The knobs are in config.mk; sources are found by themselves.
 #
 #   make [DEV=1] [SAN=address,undefined]   build/mas (build/san/mas)
-#   make install | uninstall               [PREFIX=/usr/local] [DESTDIR=]
-#   make test [PART=rest] [SINCE=COMMIT]   all tests, fault injection in its quick form; or only
+#   make install | install-strip | uninstall
+#                                          [PREFIX=/usr/local] [DESTDIR=] [WITH_SERVE=0] [WITH_TOP=0] [WITH_WALL=0]
+#   make dist | deb                        build/mas-VERSION.tar.gz of the commit | its Debian packages
+#   make test | check [PART=rest] [SINCE=COMMIT]   all tests, fault injection in its quick form; or only
 #                                          those that are left out with SAN; without machines,
 #                                          browsers and faults if what they test is as in COMMIT
 #   make test-unit | test-cli | test-host | test-acp | test-serve | test-fault
@@ -121,8 +123,8 @@ COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 # ---- flags
 
 ifeq ($(filter clean format uninstall,$(MAKECMDGOALS)),)
-ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES) $(SERVE_PACKAGES) $(TOP_PACKAGES) \
-    $(FILTER_PACKAGES)
+ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES) $(FILTER_PACKAGES) \
+    $(if $(filter-out 0,$(WITH_SERVE)),$(SERVE_PACKAGES)) $(if $(filter-out 0,$(WITH_TOP)),$(TOP_PACKAGES))
 ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found),found)
 $(error $(PKG_CONFIG) does not find all of: $(ALL_PACKAGES). `sh scripts/quickstart.sh` installs them)
 endif
@@ -131,8 +133,8 @@ PKG_CFLAGS := $(filter-out -D%,$(shell $(PKG_CONFIG) --cflags $(ALL_PACKAGES)))
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
 CHAT_LIBS := $(shell $(PKG_CONFIG) --libs $(CHAT_PACKAGES))
-SERVE_LIBS := $(shell $(PKG_CONFIG) --libs $(SERVE_PACKAGES))
-TOP_LIBS := $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES))
+SERVE_LIBS = $(shell $(PKG_CONFIG) --libs $(SERVE_PACKAGES))
+TOP_LIBS = $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES))
 FILTER_LIBS := $(shell $(PKG_CONFIG) --libs $(FILTER_PACKAGES))
 endif
 
@@ -140,8 +142,9 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wfo
     -Wconversion -Wvla -Wwrite-strings -Wundef -Wno-unused-result
 # What every file is read with, by compilers and by lint alike.
 LANGUAGE := -std=c17 -D_GNU_SOURCE -Isrc -include src/base/base.h \
-    -DMAS_VERSION='"$(VERSION)"' -DMAS_DATADIR='"$(DATADIR)"' \
-    -DMAS_LIBEXECDIR='"$(LIBEXECDIR)"' $(PKG_CFLAGS)
+    -DMAS_VERSION='"$(VERSION)"' $(PKG_CFLAGS)
+# And src/base/build.c alone, as another PREFIX or commit compiles nothing else.
+BUILT := -DMAS_COMMIT='"$(COMMIT)"' -DMAS_DATADIR='"$(DATADIR)"' -DMAS_LIBEXECDIR='"$(LIBEXECDIR)"'
 
 ifneq ($(SAN),)
 # The program ends at the first report, whatever the options in the environment say. AddressSanitizer gives
@@ -170,10 +173,12 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all objects clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fleet test-fault lint bench fuzz format FORCE
+.PHONY: all objects clean install install-strip uninstall dist deb check test test-unit test-cli test-host test-acp test-serve test-agents test-fleet test-fault lint bench fuzz format FORCE
 
-HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-network $(BUILD)/mas-serve \
-    $(BUILD)/mas-told $(BUILD)/mas-top $(BUILD)/mas-wall
+SERVE := $(if $(filter-out 0,$(WITH_SERVE)),$(BUILD)/mas-serve)
+TOP := $(if $(filter-out 0,$(WITH_TOP)),$(BUILD)/mas-top)
+WALL := $(if $(filter-out 0,$(WITH_WALL)),$(BUILD)/mas-network $(BUILD)/mas-wall)
+HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-told $(SERVE) $(TOP) $(WALL)
 
 OBJECTS := $(OBJ) $(ARCHIVE_OBJ) $(CHAT_OBJ) $(ENTER_OBJ) $(FILTER_OBJ) $(NETWORK_OBJ) $(SERVE_OBJ) $(TOLD_OBJ) $(TOP_OBJ)
 
@@ -184,11 +189,12 @@ objects: $(OBJECTS)
 
 # ---- the program
 
-# Files whose text is the flags and the list of objects: what depends on them is made anew when
-# either changes. -Werror is left out, so that DEV=1 alone rebuilds nothing.
+# Files whose text is the flags, the list of objects, and what build.c says: what depends on them is made anew
+# when it changes. -Werror is left out, so that DEV=1 alone rebuilds nothing.
 $(BUILD)/.flags: TEXT = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)
 $(BUILD)/.objects: TEXT = $(OBJ)
-$(BUILD)/.flags $(BUILD)/.objects: FORCE
+$(BUILD)/.built: TEXT = $(BUILT)
+$(BUILD)/.flags $(BUILD)/.objects $(BUILD)/.built: FORCE
 	@mkdir -p $(@D)
 	@text='$(subst ','\'',$(TEXT))'; \
 	    printf '%s\n' "$$text" | cmp -s - $@ || printf '%s\n' "$$text" > $@
@@ -196,7 +202,9 @@ $(BUILD)/.flags $(BUILD)/.objects: FORCE
 $(BUILD)/%.o: %.c $(BUILD)/.flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(if $(DEV),-Werror) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(OF_FILE) $(if $(DEV),-Werror) -MMD -MP -c -o $@ $<
+$(BUILD)/src/base/build.o: OF_FILE = $(BUILT)
+$(BUILD)/src/base/build.o: $(BUILD)/.built
 
 $(BUILD)/mas: $(OBJ) $(BUILD)/.objects
 	$(call say,LD,$@)
@@ -276,6 +284,7 @@ $(COMPLETION): $(MAS_HERE)
 
 # Scripts for users, which find mas on PATH.
 EXAMPLES = scripts/mas_refactored.sh $(wildcard scripts/examples/*.sh)
+UNITS = $(addprefix scripts/mas-,cleanup.service cleanup.timer $(if $(SERVE),serve.service serve.socket))
 
 # Templates keep their links and their executable bits; who may read them does not depend on the
 # umask of the clone.
@@ -286,8 +295,8 @@ install: all
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)' '$(DESTDIR)$(ZSH_COMPLETION_DIR)' \
 	    '$(DESTDIR)$(FISH_COMPLETION_DIR)' '$(DESTDIR)$(DATADIR)/examples' \
 	    '$(DESTDIR)$(SYSTEMD_USER_DIR)' '$(DESTDIR)$(DATADIR)/slurm'
-	$(Q)$(INSTALL) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
-	$(Q)$(INSTALL) -m 755 $(HELPERS) '$(DESTDIR)$(LIBEXECDIR)'
+	$(Q)$(INSTALL) $(STRIPS) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
+	$(Q)$(INSTALL) $(STRIPS) -m 755 $(HELPERS) '$(DESTDIR)$(LIBEXECDIR)'
 	$(Q)$(INSTALL) -m 644 lib/session.sh '$(DESTDIR)$(DATADIR)/lib/session.sh'
 	$(Q)$(INSTALL) -m 755 slurm/team.sbatch '$(DESTDIR)$(DATADIR)/slurm/team.sbatch'
 	$(Q)set -e; for page in $(MAN); do \
@@ -305,15 +314,14 @@ install: all
 	$(Q)$(INSTALL) -m 755 $(EXAMPLES) '$(DESTDIR)$(DATADIR)/examples/'
 	$(Q)sed 's|^PATH=/usr/local/bin:|PATH=$(BINDIR):|' scripts/mas-cleanup.cron \
 	    > '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron'
-	$(Q)sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' scripts/mas-cleanup.service \
-	    > '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service'
-	$(Q)sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' scripts/mas-serve.service \
-	    > '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.service'
-	$(Q)$(INSTALL) -m 644 scripts/mas-cleanup.timer scripts/mas-serve.socket \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/'
-	$(Q)chmod 644 '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.service'
+	$(Q)set -e; for unit in $(UNITS); do \
+	    sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' "$$unit" >'$(DESTDIR)$(SYSTEMD_USER_DIR)'/$${unit##*/}; \
+	    chmod 644 '$(DESTDIR)$(SYSTEMD_USER_DIR)'/$${unit##*/}; \
+	done
+	$(Q)chmod 644 '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron'
+
+install-strip: STRIPS := -s --strip-program='$(STRIP)'
+install-strip: install
 
 # Removes what `install` put there and no template that somebody added.
 uninstall:
@@ -322,10 +330,7 @@ uninstall:
 	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish' \
 	    '$(DESTDIR)$(DATADIR)/lib/session.sh' '$(DESTDIR)$(DATADIR)/slurm/team.sbatch' \
 	    '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.timer' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.service' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.socket'
+	    $(patsubst scripts/%,'$(DESTDIR)$(SYSTEMD_USER_DIR)/%',$(UNITS))
 	$(Q)set -e; for page in $(MAN); do \
 	    rm -f '$(DESTDIR)$(MANDIR)'/man$${page##*.}/$${page##*/}; \
 	done
@@ -341,6 +346,14 @@ uninstall:
 	    done; \
 	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DATADIR)'; \
 	fi
+
+# ---- packages
+
+dist:
+	@scripts/dist.sh '$(VERSION)'
+
+deb: dist
+	@scripts/deb.sh '$(VERSION)' $(ARCH)
 
 # ---- testing
 
@@ -377,6 +390,8 @@ $(BUILD)/test/fleet/%.so: test/fleet/%.c
 test: $(BUILD)/mas $(HELPERS) $(TEST_UNIT) $(TOOLS) $(if $(FLEET_BATS),$(FLEET))
 	@TEST_FAULT=quick $(RUN_TESTS) $(call longest_first,$(FLEET_BATS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) \
 	    $(CLI_BATS) $(SERVE_BATS) $(TEST_UNIT))
+
+check: test
 
 test-unit: $(UNIT) $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(UNIT)
@@ -444,7 +459,7 @@ lint: all
 # For lint: the flags a file is read with, as shell words.
 .PHONY: print-flags
 print-flags:
-	@printf '%s\n' '$(subst ','\'',$(LANGUAGE))'
+	@printf '%s\n' '$(subst ','\'',$(LANGUAGE) $(BUILT))'
 
 .PHONY: print-warnings
 print-warnings:

@@ -1,6 +1,14 @@
 # The knobs. Each can be set in the environment or on make's command line.
 
-VERSION := 0.1.0
+VERSION := 1.0~rc1
+# The commit, for `mas version`: of a tarball, which has it in a file, or of this clone. A build for work on mas has
+# none, so that a commit links nothing anew.
+COMMIT := $(if $(DEV),,$(shell cat .commit 2>/dev/null || { [ -e .git ] && git rev-parse --short=12 HEAD; } 2>/dev/null))
+
+# Parts that can be left out, each with its libraries: the HTTP API, the dashboard, walls.
+WITH_SERVE ?= 1
+WITH_TOP ?= 1
+WITH_WALL ?= 1
 
 # Where `make install` puts things. DESTDIR stands in front of every path, for packagers.
 PREFIX ?= /usr/local
@@ -22,6 +30,7 @@ LDFLAGS ?=
 HOST_CC ?= cc
 PKG_CONFIG ?= pkg-config
 INSTALL ?= install
+STRIP ?= strip
 
 # Libraries, as pkg-config knows them. Nothing is linked with SQLite, which is loaded when it is needed:
 # memory/sqlite.h. Only a unit test calls it by itself.

@@ -7,5 +7,5 @@ mapfile -t sources < <(sources_since scripts/lint/cppcheck.txt)
 rc=0
 cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
     --inline-suppr --suppressions-list=scripts/lint/cppcheck.txt -j "$JOBS" \
-    -D_GNU_SOURCE -DMAS_VERSION='""' -DMAS_DATADIR='""' -Isrc --include=src/base/base.h "${sources[@]}" || rc=1
+    -D_GNU_SOURCE -DMAS_VERSION='""' -DMAS_COMMIT='""' -DMAS_DATADIR='""' -DMAS_LIBEXECDIR='""' -Isrc --include=src/base/base.h "${sources[@]}" || rc=1
 finish "$rc" "${#sources[@]} C files"

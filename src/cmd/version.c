@@ -1,3 +1,4 @@
+#include "base/build.h"
 #include "base/json.h"
 #include "cli/print.h"
 #include "cmd.h"
@@ -9,10 +10,11 @@ static int run_version(struct call *call, struct err *err)
 
     (void)err;
     if (!call->json) {
-        printf("mas %s\n", MAS_VERSION);
+        bool known = build_commit[0] != '\0';
+        printf("mas %s%s%s%s\n", MAS_VERSION, known ? " (" : "", build_commit, known ? ")" : "");
         return 0;
     }
-    json_put_all(&out, JO(NULL), JT("version", MAS_VERSION), JOE);
+    json_put_all(&out, JO(NULL), JT("version", MAS_VERSION), JT("commit", build_commit), JOE);
     print_line(&text);
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "fleet/submit.h"
 
+#include "base/build.h"
 #include "fleet/jobs.h"
 #include "fleet/saves.h"
 #include "os/file.h"
@@ -32,7 +33,7 @@ char *submit_script(struct err *err)
         user != NULL ? mem_printf("%s/mas" SCRIPT, user) : NULL,
         exe != NULL ? mem_printf("%s/../share/mas" SCRIPT, exe) : NULL,
         exe != NULL ? mem_printf("%s/.." SCRIPT, exe) : NULL,
-        mem_dup(MAS_DATADIR SCRIPT),
+        mem_printf("%s" SCRIPT, build_data),
     };
     char *found = NULL;
 
@@ -43,8 +44,8 @@ char *submit_script(struct err *err)
     }
     if (found != NULL)
         return found;
-    (void)err_set(err, MAS_FAILED, "cannot find the script 'team.sbatch' in '%s'",
-                  MAS_DATADIR "/slurm");
+    (void)err_set(err, MAS_FAILED, "cannot find the script 'team.sbatch' in '%s/slurm'",
+                  build_data);
     (void)err_hint(err, "install mas with 'make install', or write your own: mas help new");
     return NULL;
 }

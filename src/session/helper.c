@@ -1,5 +1,6 @@
 #include "session/helper.h"
 
+#include "base/build.h"
 #include "os/path.h"
 
 char *helper_find(const char *name, struct err *err)
@@ -13,10 +14,10 @@ char *helper_find(const char *name, struct err *err)
             return path;
         free(path);
     }
-    char *path = mem_printf("%s/%s", MAS_LIBEXECDIR, name);
+    char *path = mem_printf("%s/%s", build_libexec, name);
     if (access(path, X_OK) == 0)
         return path;
-    (void)err_errno(err, "cannot find the program '%s' in '%s'", name, MAS_LIBEXECDIR);
+    (void)err_errno(err, "cannot find the program '%s' in '%s'", name, build_libexec);
     (void)err_hint(err, "install mas with 'make install', or run it from its build tree");
     free(path);
     return NULL;

@@ -8,6 +8,7 @@
 
 #include "store/shipped.h"
 
+#include "base/build.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/proc.h"
@@ -144,9 +145,10 @@ int shipped_find(struct err *err)
         if (fd != -1)
             return fd;
     }
-    int fd = open(MAS_DATADIR "/templates", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *path = mem_printf("%s/templates", build_data);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd == -1) {
-        (void)err_errno(err, "cannot find the shipped templates in '%s'", MAS_DATADIR);
+        (void)err_errno(err, "cannot find the shipped templates in '%s'", build_data);
         return err_hint(err, "install mas with 'make install', or run it from its build tree");
     }
     return fd;

@@ -3,13 +3,13 @@ load ../helper
 
 @test "version prints name and number" {
     ok version
-    [[ $output =~ ^mas\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    [[ $output =~ ^mas\ [0-9]+\.[0-9]+[0-9a-z.~]*(\ \([0-9a-f]{12}\))?$ ]]
     [ -z "$stderr" ]
 }
 
-@test "version --json has the version" {
+@test "version --json has the version and, of a build for users, the commit" {
     ok version --json
-    [ "mas $(jq -r .version <<<"$output")" = "$("$MAS" version)" ]
+    [ "$(jq -r '"mas \(.version)" + if .commit == "" then "" else " (\(.commit))" end' <<<"$output")" = "$("$MAS" version)" ]
 }
 
 @test "--version and -V are the same" {

@@ -290,7 +290,6 @@ TEST(sessions_are_listed_and_shown)
         {"context solo", "current conversation\nrelevant history\n"},
         {"context solo --json",
          "{\"current_conversation\":[],\"relevant_history\":[],\"chat_history\":[]}\n"},
-        {"version --json", "{\"version\":\"" MAS_VERSION "\"}\n"},
         {"serve token list", "TOKEN  RIGHT  AGE  EXPIRES IN\n"},
     };
 
