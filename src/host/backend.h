@@ -58,6 +58,8 @@ struct backend {
 
     /* ---- messages or prompts that wait */
     size_t (*queued)(const struct host *host);
+    /* Returns true if the agent takes pictures, or has not told yet. */
+    bool (*takes_pictures)(const struct host *host);
     void (*fail_queue)(struct host *host, const char *why);
 
     /* ---- what the agent does now */

@@ -195,6 +195,7 @@ struct store_input {
     bool note; /* mas has written it */
     const char *text;
     size_t len;
+    const char *data; /* its pictures; NULL: none */
 };
 typedef bool store_each_input(const struct store_input *input, void *arg);
 

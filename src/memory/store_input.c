@@ -9,10 +9,10 @@ int store_input_add(struct store *store, const struct store_input *input, int64_
                        STORE_TEXT_MAX >> 20);
     if (store_may_write(store, err) == -1 || db_sync(store->db, true, err) == -1 ||
         db_run(store->db, err,
-               "INSERT INTO input (agent, sender, enter, begun, note, text)"
-               " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-               "ttiiin", input->agent, input->sender, (int64_t)input->enter, (int64_t)input->begun,
-               (int64_t)input->note, input->text, input->len) == -1)
+               "INSERT INTO input (agent, sender, enter, begun, note, text, data)"
+               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+               "ttiiint", input->agent, input->sender, (int64_t)input->enter, (int64_t)input->begun,
+               (int64_t)input->note, input->text, input->len, input->data) == -1)
         return -1;
     *ret = sqlite3_last_insert_rowid(db_handle(store->db));
     return 0;
@@ -40,7 +40,7 @@ int store_inputs(struct store *store, const char *agent, store_each_input *each,
 
     _cleanup_reset_ sqlite3_stmt *s =
         db_query(store->db, err,
-                 "SELECT id, sender, enter, begun, note, text FROM input"
+                 "SELECT id, sender, enter, begun, note, text, data FROM input"
                  " WHERE agent = ?1 ORDER BY id",
                  "t", agent);
     while ((rc = db_step(store->db, s, err)) == 1) {
@@ -51,7 +51,8 @@ int store_inputs(struct store *store, const char *agent, store_each_input *each,
                                           .begun = sqlite3_column_int(s, 3) != 0,
                                           .note = sqlite3_column_int(s, 4) != 0,
                                           .text = db_text(s, 5),
-                                          .len = db_len(s, 5)};
+                                          .len = db_len(s, 5),
+                                          .data = db_text_null(s, 6)};
         if (!each(&input, arg))
             return 0;
     }

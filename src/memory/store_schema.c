@@ -91,7 +91,8 @@ static const char schema[] =
     " enter INTEGER NOT NULL,"
     " begun INTEGER NOT NULL,"
     " note INTEGER NOT NULL," /* mas has written it */
-    " text TEXT NOT NULL"
+    " text TEXT NOT NULL,"
+    " data TEXT"
     ") STRICT;"
     "CREATE INDEX input_agent ON input (agent);"
     /* What agents use: a row for each turn, and for what was told outside of one. A column is NULL

@@ -59,6 +59,12 @@ static bool is_object(const char *text)
            json_is_object(json);
 }
 
+static bool is_picture(const char *text)
+{
+    return strstr(text, "{path}") != NULL && strlen(text) <= PRESET_FILE_MAX &&
+           !str_has_control(text);
+}
+
 static bool is_file_name(const char *name)
 {
     size_t len = strlen(name);
@@ -105,6 +111,7 @@ static const struct value_type
     regex = {VALUE_TEXT, "an extended regular expression", .check = check_regex, .fits = is_regex},
     command = {VALUE_TEXT, "a program and its arguments, with every quote closed",
                .fits = value_is_command},
+    picture = {VALUE_TEXT, "a text with {path}, such as @{path}", .fits = is_picture},
     object = {VALUE_TEXT, "a JSON object of at most 4 KiB", .fits = is_object},
     patterns = {VALUE_LIST, "a list of at most 4 paths below the home, such as .agent/*/{id}.jsonl",
                 .max = 4, .fits = is_pattern},
@@ -136,6 +143,7 @@ static const struct member keys[] = {
     {KEY("reads", files, reads)},
     {KEY("role_option", command, role_option)},
     {KEY("role_file", file, role_file)},
+    {KEY("picture", picture, picture)},
     {KEY("told.hook", value_text, told.hook)},
     {KEY("told.args", command, told.args)},
     {KEY("told.begin", command, told.begin)},

@@ -121,6 +121,7 @@ struct preset {
     char *ready, *waiting; /* match its last output */
     char *title_working, *title_idle, *title_waiting; /* match the title that it set */
     /* How a program on a terminal is told its role; host/role.c expands the placeholders. */
+    char *picture; /* how the path of a picture is typed; "": not at all */
     char *role_option; /* words with shell quoting, added to the command */
     struct kv role_env; /* added to the environment */
     char *role_file; /* the name of the file with the text; "" is any */

@@ -229,6 +229,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
                 tools | operator | executes | wall.nested) echo "$key = no" ;;
                 sandbox_off.session) echo "$key = {}" ;;
                 wall.level) echo "$key = try" ;;
+                picture) echo "$key = {path}" ;;
                 wall.read | wall.write) echo "$key = /x" ;;
                 *_limit) echo "$key = 7" ;;
                 memory) echo "$key = 1G" ;;

@@ -7,8 +7,8 @@
 
 #include "base/base64.h"
 #include "host/acp/turn_side.h"
+#include "host/picture.h"
 #include "host/talk/memory.h"
-#include "host/talk/picture.h"
 #include "host/talk/queue.h"
 #include "host/talk/turn.h"
 #include "memory/context.h"
@@ -103,8 +103,8 @@ static int read_pictures(const struct host *host, const char *data, struct sent_
     struct pictures pictures;
 
     pictures_of(data, &pictures);
-    if (pictures.count > 0 && prompt_no_pictures(host) != NULL)
-        return picture_refuse(host, err);
+    if (pictures.count > 0 && !prompt_takes_pictures(host))
+        return picture_refuse(err);
     for (size_t i = 0; i < pictures.count; i++) {
         const struct picture *picture = &pictures.list[i];
         _cleanup_free_ char *bytes = NULL;
@@ -117,11 +117,11 @@ static int read_pictures(const struct host *host, const char *data, struct sent_
     return 0;
 }
 
-const char *prompt_no_pictures(const struct host *host)
+bool prompt_takes_pictures(const struct host *host)
 {
     const struct abilities *can = &host->conversation->offered.can;
 
-    return can->known && !can->pictures ? "it takes no pictures" : NULL;
+    return can->pictures || !can->known;
 }
 
 /* ---- the prompt */

@@ -30,8 +30,8 @@ struct prompt_words {
 /* Sends a prompt with what the session has to know first: role, history, and who asks. *ret is the
  * serial of the request. Fails if it has pictures that cannot be sent. */
 int prompt_send(struct host *host, const struct prompt_words *words, int64_t *ret, struct err *err);
-/* Returns why the agent takes no pictures; NULL: it does, or has not told yet. */
-const char *prompt_no_pictures(const struct host *host);
+/* Returns true if the agent takes pictures, or has not told yet. */
+bool prompt_takes_pictures(const struct host *host);
 /* Sends the prompt of the turn. */
 void prompt_send_turn(struct host *host);
 /*

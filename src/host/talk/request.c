@@ -7,13 +7,13 @@
 
 #include "host/talk/request.h"
 
+#include "host/picture.h"
 #include "host/server.h"
 #include "host/talk/budget.h"
 #include "host/talk/clear.h"
 #include "host/talk/event.h"
 #include "host/talk/memory.h"
 #include "host/talk/permission.h"
-#include "host/talk/picture.h"
 #include "host/talk/query.h"
 #include "host/talk/queue.h"
 #include "host/talk/turn.h"

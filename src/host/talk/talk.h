@@ -229,8 +229,6 @@ struct talk_ops {
     /* Sends the prompt of the turn. NULL: it begins its turns itself, and nothing holds them back.
      */
     void (*send)(struct host *host);
-    /* Returns why it takes no pictures, as constant text; NULL: it does, or has not told yet. */
-    const char *(*no_pictures)(const struct host *host);
     /* A turn has ended well; called before its end is stored. */
     void (*succeeds)(struct host *host);
     /* Asks it to end the turn, or what goes on without one. Returns false if there is nothing. */

@@ -8,6 +8,7 @@
 #include "host/backend.h"
 
 #include "base/time.h"
+#include "host/picture.h"
 #include "host/talk/event.h"
 #include "host/talk/sleep.h"
 #include "host/talk/turn.h"
@@ -66,6 +67,8 @@ static int tell(struct host *host, char ***argv, char ***env, struct err *err)
     _cleanup_str_ struct str history = STR_INIT;
 
     role_drop(host);
+    if (picture_open_dir(host, err) == -1)
+        return -1;
     if (host->terminal->teller != NULL) {
         if (teller_write_hooks(host, argv, env, err) == -1)
             return -1;
@@ -119,6 +122,11 @@ static void disconnect(struct host *host)
 static void last_lines(const struct host *host, size_t max, struct str *to)
 {
     watcher_last_lines(&host->terminal->watcher, max, to);
+}
+
+static bool takes_pictures(const struct host *host)
+{
+    return host->preset->picture[0] != '\0';
 }
 
 static size_t queued(const struct host *host)
@@ -238,6 +246,7 @@ const struct backend backend_terminal = {
     .disconnect = disconnect,
     .last_lines = last_lines,
     .queued = queued,
+    .takes_pictures = takes_pictures,
     .fail_queue = delivery_fail,
     .state = state,
     .fill_status = fill_status,

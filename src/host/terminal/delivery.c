@@ -6,18 +6,21 @@
  */
 
 #include "host/backend.h"
+#include "host/picture.h"
 #include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 
 #include "host/unwritten.h"
 #include "memory/store.h"
 #include "model/message.h"
+#include "model/picture.h"
 #include "os/pty.h"
 
 #include <malloc.h>
 
 enum {
     LINE_MAX_BYTES = 4095, /* bytes of a line that a terminal in canonical mode takes */
+    PICTURE_MS = 500, /* until a program has read the file that was named to it */
     SETTLE_FIRST_MS = 5, /* until the kernel has passed on what was typed */
     SETTLE_STEP_MS = 10,
     SETTLE_MAX_MS = 1000,
@@ -30,6 +33,7 @@ static const char paste_end[] = "\033[201~";
 static void message_free(struct message *message)
 {
     free(message->text);
+    free(message->data);
 }
 
 void delivery_free(struct delivery *delivery)
@@ -59,6 +63,7 @@ bool delivery_add(struct host *host, const struct store_input *input)
     *message = (struct message){
         .text = mem_dupn(input->text, input->len),
         .len = input->len,
+        .data = mem_dup(input->data),
         .enter = input->enter,
         .note = input->note,
         .answers = person && host->backend->state(host) == AGENT_WAITING,
@@ -198,7 +203,7 @@ static void drop_first(struct host *host)
     delivery->count--;
     memmove(delivery->queue, delivery->queue + 1, delivery->count * sizeof *delivery->queue);
     delivery->phase = DELIVERY_NONE;
-    delivery->held = false;
+    delivery->held = delivery->reads = false;
     str_free(&delivery->out); /* it may be large */
     delivery->sent = 0;
     delivery->blocked = false;
@@ -244,31 +249,79 @@ const char *delivery_refusal(const struct host *host, const char *text, size_t l
     return NULL;
 }
 
-/* Begins to type the first message. If the program has turned bracketed paste on, a message of
- * several lines is one paste, so that the program does not take a line of it for the whole. */
-static void begin(struct host *host, int64_t now)
+/* Appends the text of the first message as it is typed. If the program has turned bracketed paste
+ * on, one of several lines is one paste, so that the program does not take a line of it for the
+ * whole. */
+static void add_text(struct host *host, const struct message *message)
+{
+    struct str *out = &host->terminal->delivery.out;
+    bool paste =
+        host->terminal->watcher.pastes && (memchr(message->text, '\n', message->len) != NULL ||
+                                           memchr(message->text, '\t', message->len) != NULL);
+
+    str_add(out, paste ? paste_begin : "");
+    str_addn(out, message->text, message->len);
+    str_add(out, paste ? paste_end : "");
+}
+
+/* Appends what comes next of the first message: its pictures one by one, then its text. */
+static void add_next(struct host *host)
 {
     struct delivery *delivery = &host->terminal->delivery;
     const struct message *message = &delivery->queue[0];
-    const char *why = delivery_refusal(host, message->text, message->len);
+    struct pictures pictures;
 
-    if (why != NULL) {
-        _cleanup_free_ char *outcome = mem_printf("failed: it %s", why);
-        log_outcome(host, message, outcome);
+    pictures_of(message->data, &pictures);
+    for (; delivery->pictures < pictures.count; delivery->pictures++) {
+        _cleanup_str_ struct str typed = STR_INIT;
+        bool alone = picture_type_in(host, &pictures, delivery->pictures, &typed);
+        bool paste = alone && host->terminal->watcher.pastes;
+        str_addf(&delivery->out, "%s%s%s", paste ? paste_begin : "", str_text(&typed),
+                 paste ? paste_end : " ");
+        if (!paste)
+            continue; /* it is a part of the text */
+        delivery->pictures++;
+        delivery->reads = true;
+        return;
+    }
+    add_text(host, message);
+}
+
+/* Returns why the first message cannot be typed, which the caller frees; NULL: it can. */
+static char *prepare(struct host *host)
+{
+    const struct message *message = &host->terminal->delivery.queue[0];
+    const char *why = delivery_refusal(host, message->text, message->len);
+    struct pictures pictures;
+    struct err err = ERR_INIT;
+
+    if (why != NULL)
+        return mem_printf("failed: it %s", why);
+    pictures_of(message->data, &pictures);
+    return pictures.count > 0 && picture_place(host, &pictures, &err) == -1
+               ? mem_printf("failed: %s", err.text)
+               : NULL;
+}
+
+/* Begins to type the first message. */
+static void begin(struct host *host, int64_t now)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+    _cleanup_free_ char *outcome = prepare(host);
+
+    if (outcome != NULL) {
+        log_outcome(host, &delivery->queue[0], outcome);
         drop_first(host);
         return;
     }
     stored_mark(host, true);
     if (stored_is_unmarked(host))
         return;
-    bool paste =
-        host->terminal->watcher.pastes && (memchr(message->text, '\n', message->len) != NULL ||
-                                           memchr(message->text, '\t', message->len) != NULL);
     str_clear(&delivery->out);
     line_put_aside(host, &delivery->out);
-    str_add(&delivery->out, paste ? paste_begin : "");
-    str_addn(&delivery->out, message->text, message->len);
-    str_add(&delivery->out, paste ? paste_end : "");
+    delivery->pictures = 0;
+    delivery->reads = false;
+    add_next(host);
     delivery->sent = 0;
     delivery->progress = now;
     delivery->phase = DELIVERY_TEXT;
@@ -290,12 +343,30 @@ static void write_text(struct host *host, int64_t now)
         delivery->progress = now;
     }
     delivery->blocked = false;
+    if (delivery->reads) {
+        delivery->settle_from = now + PICTURE_MS;
+        delivery->phase = DELIVERY_PICTURE;
+        return;
+    }
     int pause = SETTLE_FIRST_MS > host->preset->enter_ms ? SETTLE_FIRST_MS : host->preset->enter_ms;
     delivery->settle_from = now + pause;
     delivery->settle_until = delivery->settle_from + SETTLE_MAX_MS;
     /* in canonical mode Enter need not come by itself, and only whole lines count as unread */
     bool settles = !tty_is_canonical(&host->terminal->tty) || host->preset->enter_ms > 0;
     delivery->phase = settles ? DELIVERY_SETTLE : DELIVERY_ENTER;
+}
+
+/* The program has had the time to read a picture. */
+static void type_next(struct host *host, int64_t now)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    str_clear(&delivery->out);
+    delivery->sent = 0;
+    delivery->progress = now;
+    delivery->reads = false;
+    add_next(host);
+    delivery->phase = DELIVERY_TEXT;
 }
 
 static void press_enter(struct host *host, int64_t now)
@@ -309,7 +380,7 @@ static void press_enter(struct host *host, int64_t now)
     watcher_task(&host->terminal->watcher, now);
     host->child.delivered = true;
     if (delivery->queue[0].enter && !delivery->queue[0].answers && !delivery->queue[0].note)
-        teller_typed(host, delivery->queue[0].text, delivery->queue[0].len,
+        teller_typed(host, delivery->queue[0].text, delivery->queue[0].len, delivery->queue[0].data,
                      delivery->queue[0].from);
     log_outcome(host, &delivery->queue[0], "delivered");
     drop_first(host);
@@ -343,6 +414,11 @@ int64_t delivery_run(struct host *host, int64_t now)
             write_text(host, now);
             if (delivery->blocked)
                 return now + STUCK_MS;
+            break;
+        case DELIVERY_PICTURE:
+            if (now < delivery->settle_from)
+                return delivery->settle_from;
+            type_next(host, now);
             break;
         case DELIVERY_SETTLE:
             if (now < delivery->settle_from)

@@ -1,6 +1,7 @@
 #include "host/terminal/terminal.h"
 
 #include "base/time.h"
+#include "host/picture.h"
 #include "host/server.h"
 #include "model/message.h"
 
@@ -75,7 +76,8 @@ int terminal_send(struct host *host, struct client *client, const struct frame *
                   struct err *err)
 {
     bool wait = json_bool(json_get(frame->head, "wait"), false);
-    const struct store_input input = {
+    _cleanup_free_ char *data = NULL;
+    struct store_input input = {
         .sender = client->from,
         .enter = json_bool(json_get(frame->head, "enter"), true),
         .note = json_bool(json_get(frame->head, "note"), false),
@@ -87,8 +89,10 @@ int terminal_send(struct host *host, struct client *client, const struct frame *
     const char *outcome = "shown";
 
     if (check_message(host, &input, shown, err) == -1 ||
+        picture_request(host, frame, &data, err) == -1 ||
         (wait && request_check_watch(host, err) == -1))
         return -1;
+    input.data = data;
     if (shown)
         terminal_show(host, input.text, input.len, input.sender);
     else

@@ -41,6 +41,7 @@ static int add_to_store(struct host *host, struct message *message, bool begun, 
         .note = message->note,
         .text = message->text,
         .len = message->len,
+        .data = message->data,
     };
 
     return open_store(host, err) == -1

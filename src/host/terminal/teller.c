@@ -131,12 +131,6 @@ static int ask_aside(struct host *host, struct client *client, const char *text,
                     session_label(&host->root, host->session.id).text, host->agent->id);
 }
 
-static const char *no_pictures(const struct host *host)
-{
-    (void)host;
-    return "its program takes pictures on its own screen alone";
-}
-
 static bool cancel_aside(struct host *host, const char *id)
 {
     (void)host;
@@ -156,7 +150,6 @@ static const struct talk_ops ops = {
     .knows_modes = knows_modes,
     .ask_aside = ask_aside,
     .cancel_aside = cancel_aside,
-    .no_pictures = no_pictures,
     .permit = teller_permit,
     .refuse = refuse,
     .unready = unready,
@@ -175,6 +168,7 @@ static const struct talk_ops ops = {
 static void drop_typed(struct teller *teller, size_t i)
 {
     free(teller->typed[i].text);
+    free(teller->typed[i].data);
     teller->typed_count--;
     memmove(&teller->typed[i], &teller->typed[i + 1],
             (teller->typed_count - i) * sizeof teller->typed[0]);
@@ -232,7 +226,8 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret)
 
 /* ---- prompts */
 
-void teller_typed(struct host *host, const char *text, size_t len, const char *from)
+void teller_typed(struct host *host, const char *text, size_t len, const char *data,
+                  const char *from)
 {
     struct teller *teller = host->terminal->teller;
 
@@ -242,6 +237,7 @@ void teller_typed(struct host *host, const char *text, size_t len, const char *f
         drop_typed(teller, 0);
     struct typed *typed = &teller->typed[teller->typed_count++];
     typed->text = mem_dupn(text, len);
+    typed->data = mem_dup(data);
     (void)snprintf(typed->from, sizeof typed->from, "%s", from);
     teller->enter_at = time_monotonic_ms();
 }
@@ -259,7 +255,7 @@ void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
         return;
     teller->enter_at = now;
     if (len == 1 && draft->state == DRAFT_KNOWN)
-        teller_typed(host, str_text(&draft->text), draft->text.len, "-");
+        teller_typed(host, str_text(&draft->text), draft->text.len, NULL, "-");
     else if (len > 1 || draft->state == DRAFT_UNKNOWN)
         teller->entered = now;
 }
@@ -269,9 +265,11 @@ static bool is_space(char c)
     return strchr(" \t\r\n", c) != NULL;
 }
 
-/* Returns true if both texts are the same but for blanks at their ends. */
-static bool is_same(const char *a, const char *b)
+/* Returns true if the program tells of this message: the same text but for blanks at the ends.
+ * Marks of its pictures may stand before it. */
+static bool is_same(const struct typed *typed, const char *b)
 {
+    const char *a = typed->text;
     size_t a_len = strlen(a), b_len = strlen(b);
 
     while (a_len > 0 && is_space(a[0]))
@@ -282,33 +280,43 @@ static bool is_same(const char *a, const char *b)
         a_len--;
     while (b_len > 0 && is_space(b[b_len - 1]))
         b_len--;
+    if (typed->data != NULL && b_len > a_len)
+        b += b_len - a_len, b_len = a_len;
     return a_len == b_len && memcmp(a, b, a_len) == 0;
 }
 
 /* Finds out who has asked this: the sender of a message that the host has typed, or a person who
- * has typed it, as far as that is known. Returns NULL: nobody that the host knows of. */
-static const char *find_asker(struct host *host, const char *text, char buf[TEAM_WORD_MAX + 1])
+ * has typed it, as far as that is known. Returns false: nobody that the host knows of. *ret has a
+ * text if the message had pictures: it as it was sent. */
+static bool find_asker(struct host *host, const char *text, struct typed *ret)
 {
     struct teller *teller = host->terminal->teller;
 
     for (size_t i = 0; i < teller->typed_count; i++) {
-        if (!is_same(teller->typed[i].text, text))
+        struct typed *typed = &teller->typed[i];
+        if (!is_same(typed, text))
             continue;
-        (void)snprintf(buf, TEAM_WORD_MAX + 1, "%s", teller->typed[i].from);
+        memcpy(ret->from, typed->from, sizeof ret->from);
+        if (typed->data != NULL) {
+            ret->text = TAKE_PTR(typed->text);
+            ret->data = TAKE_PTR(typed->data);
+        }
         drop_typed(teller, i);
-        return buf;
+        return true;
     }
-    bool typed = teller->entered != 0 && time_monotonic_ms() - teller->entered <= TYPED_MS;
+    bool is_typed = teller->entered != 0 && time_monotonic_ms() - teller->entered <= TYPED_MS;
     teller->entered = 0;
-    return typed ? "-" : NULL;
+    return is_typed;
 }
 
 static void begin_turn(struct host *host, const char *text)
 {
     struct teller *teller = host->terminal->teller;
-    char buf[TEAM_WORD_MAX + 1];
-    const char *from = text != NULL ? find_asker(host, text, buf) : NULL;
-    struct new_prompt prompt = {.text = text, .from = from, .begins = true};
+    struct typed asked = {.from = "-"};
+    bool is_known = text != NULL && find_asker(host, text, &asked);
+    _cleanup_free_ char *own = asked.text, *data = asked.data;
+    struct new_prompt prompt = {
+        .text = own != NULL ? own : text, .from = asked.from, .data = data, .begins = true};
     int64_t number = 0;
     struct err err = ERR_INIT;
 
@@ -321,13 +329,13 @@ static void begin_turn(struct host *host, const char *text)
         host->talk->session = mem_dup(teller->id);
         teller_keep_session(host, NULL);
     }
-    if (from == NULL) {
+    if (!is_known) {
         const char *words = text != NULL ? text : "something that cannot be read";
         memory_say(host, true, "the program says that it was asked: %.*s",
                    (int)str_fit(words, WHY_MAX), words);
         return;
     }
-    prompt.len = strlen(text);
+    prompt.len = strlen(prompt.text);
     if (queue_add(host, &prompt, &number, &err) == -1) {
         host_log(host, err.text);
         return;

@@ -106,6 +106,7 @@ struct teller {
     char trouble[TOLD_WORDS_MAX]; /* how the newest turn has failed; "" */
     struct typed { /* messages that the host has typed, the newest last */
         char *text;
+        char *data; /* its pictures, of which the program shows marks; NULL: none */
         char from[TEAM_WORD_MAX + 1];
     } typed[TOLD_TYPED_MAX];
     size_t typed_count;
@@ -122,8 +123,9 @@ void teller_begins(struct host *host);
 void teller_ended(struct host *host, const char *how, struct agent_end *ret);
 /* A process of the agent has told something: backend.told. */
 void teller_event(struct host *host, const struct proc_id *peer, const struct frame *frame);
-/* The host has typed a message with its Enter. */
-void teller_typed(struct host *host, const char *text, size_t len, const char *from);
+/* The host has typed a message with its Enter. `data`: its pictures; NULL: none. */
+void teller_typed(struct host *host, const char *text, size_t len, const char *data,
+                  const char *from);
 /* A person types in the pane. */
 void teller_keys(struct host *host, const char *keys, size_t len, int64_t now);
 /* Fills in the conversation, and what it asks. *ret points into the host. */

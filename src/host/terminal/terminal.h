@@ -33,6 +33,7 @@
 struct message {
     char *text;
     size_t len;
+    char *data; /* its pictures (model/picture.h); NULL: none */
     bool enter;
     bool note; /* mas has written it */
     bool answers; /* a person sent it while the agent was waiting for an answer */
@@ -44,7 +45,8 @@ struct message {
 /* What happens to the first message of the queue. */
 enum delivery_phase {
     DELIVERY_NONE,
-    DELIVERY_TEXT, /* its text is written */
+    DELIVERY_TEXT, /* its text is written, or one of its pictures */
+    DELIVERY_PICTURE, /* the agent reads the picture */
     DELIVERY_SETTLE, /* the agent reads the text, so that Enter arrives by itself */
     DELIVERY_ENTER,
 };
@@ -54,7 +56,9 @@ struct delivery {
     struct message *queue;
     size_t count, bytes;
     enum delivery_phase phase;
-    struct str out; /* the first message in the form in which it is typed */
+    size_t pictures; /* of the first message, that are typed already */
+    bool reads; /* what is typed now is a picture, which the program reads then */
+    struct str out; /* the first message, or its next picture, in the form in which it is typed */
     size_t sent; /* bytes of it that are written */
     int64_t settle_from, settle_until;
     int64_t progress; /* when the terminal last took bytes */
