@@ -2,6 +2,7 @@
 
 #include "base/env.h"
 #include "base/json.h"
+#include "base/sha.h"
 
 enum { MERGED_MAX = 1 << 20 }; /* bytes of an object */
 
@@ -15,32 +16,64 @@ static const struct expand_value *find(const struct expand_value *values, size_t
     return NULL;
 }
 
+static void add_json(const char *word, struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    json_put(&out, NULL, word);
+}
+
+/* Appends UserPromptSubmit as user_prompt_submit. */
+static void add_snake(const char *word, struct str *to)
+{
+    for (const char *c = word; *c != '\0'; c++) {
+        if (*c >= 'A' && *c <= 'Z' && c > word)
+            str_addc(to, '_');
+        str_addc(to, *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c);
+    }
+}
+
+static void add_sum(const char *word, struct str *to)
+{
+    char sum[SHA256_TEXT];
+
+    sha256_of(word, strlen(word), sum);
+    str_add(to, sum);
+}
+
+static void add_plain(const char *word, struct str *to)
+{
+    str_add(to, word);
+}
+
+static const struct {
+    const char *prefix;
+    void (*add)(const char *word, struct str *to);
+} forms[] = {{"json:", add_json}, {"snake:", add_snake}, {"sha256:", add_sum}, {"", add_plain}};
+
 /* Appends the value of the placeholder that the text begins with. Returns its length; 0: there is
  * none. */
 static size_t add_placeholder(const struct expand_value *values, size_t count, const char *text,
                               const char *old, struct str *to)
 {
-    static const char as_json[] = "json:", before[] = "{,old}";
-    const char *name = text + 1;
+    static const char before[] = "{,old}";
+    size_t form = 0;
 
     if (str_starts(text, before)) {
         if (old != NULL && old[0] != '\0')
             str_addf(to, ",%s", old);
         return strlen(before);
     }
-    bool json = str_starts(name, as_json);
-    name += json ? strlen(as_json) : 0;
+    if (text[0] != '{')
+        return 0;
+    while (!str_starts(text + 1, forms[form].prefix))
+        form++;
+    const char *name = text + 1 + strlen(forms[form].prefix);
     size_t len = strcspn(name, "{}");
-    const struct expand_value *value =
-        text[0] == '{' && name[len] == '}' ? find(values, count, name, len) : NULL;
+    const struct expand_value *value = name[len] == '}' ? find(values, count, name, len) : NULL;
     if (value == NULL)
         return 0;
-    const char *word = value->text != NULL ? value->text : "";
-    struct json_out out = {.to = to};
-    if (json)
-        json_put(&out, NULL, word);
-    else
-        str_add(to, word);
+    forms[form].add(value->text != NULL ? value->text : "", to);
     return (size_t)(name + len + 1 - text);
 }
 

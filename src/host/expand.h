@@ -1,7 +1,8 @@
 /*
- * Placeholders in what a preset says: {NAME} stands for a text, and {json:NAME} for the same as a
- * string of JSON. In the value of a variable, {,old} is a comma and the value that it had, or
- * nothing. Other braces stay.
+ * Placeholders in what a preset says: {NAME} stands for a text, {json:NAME} for the same as a
+ * string of JSON, {snake:NAME} for the same as words_in_lower_case, and {sha256:NAME} for its sum.
+ * In the value of a variable, {,old} is a comma and the value that it had, or nothing. Other braces
+ * stay.
  *
  * A variable that has a value keeps it, unless the preset's value has {,old}, or both are objects
  * of JSON: then they become one, in which lists follow each other and of two other values the

@@ -280,6 +280,17 @@ static int read_told_file(struct preset *preset, const struct ini_line *line, st
     return 0;
 }
 
+static int read_told_each(struct preset *preset, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->key + strlen("told.each.");
+
+    if (!str_is_word(name, PRESET_FILE_MAX) || preset->told.each.count == PRESET_EACH_MAX)
+        return ini_fail(line, err, "'%s' has to be a word, and there are at most %d such texts",
+                        name, PRESET_EACH_MAX);
+    kv_put(&preset->told.each, name, line->value);
+    return 0;
+}
+
 static int read_told_event(struct preset *preset, const struct ini_line *line, struct err *err)
 {
     const char *name = line->key + strlen("told.event.");
@@ -354,6 +365,8 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         return read_variable(line, "sandbox_off.env.", &preset->sandbox_off.env, err);
     if (str_starts(line->key, "told.file."))
         return read_told_file(preset, line, err);
+    if (str_starts(line->key, "told.each."))
+        return read_told_each(preset, line, err);
     if (str_starts(line->key, "told.event."))
         return read_told_event(preset, line, err);
     if (str_starts(line->key, "told.line."))
@@ -380,6 +393,7 @@ void preset_free(struct preset *preset)
     kv_free(&preset->role_env);
     kv_free(&preset->told.env);
     kv_free(&preset->told.events);
+    kv_free(&preset->told.each);
     kv_free(&preset->told.files);
     for (size_t i = 0; i < preset->told.line_count; i++)
         line_rule_free(&preset->told.lines[i]);

@@ -20,6 +20,7 @@ enum {
     PRESET_READS_MAX = 16,
     PRESET_FILE_MAX = 64, /* bytes of a file name */
     PRESET_TOLD_MAX = 32, /* events, files, and tools */
+    PRESET_EACH_MAX = 4, /* texts that are repeated for each event */
 };
 
 /* When the process of an agent starts: with the team, or with its first message or key press. */
@@ -73,6 +74,7 @@ enum said { SAID_UNSET, SAID_NO, SAID_YES };
 struct preset_told {
     struct kv events; /* its name of an event -> one of told_facts[] */
     char *hook; /* a JSON value: how its settings say that an event runs a command */
+    struct kv each; /* name -> text: {name} is this text for each event, with commas between */
     struct kv files; /* name -> text: written into run/<agent>.role/told/ */
     struct kv env; /* added to the environment */
     char *args; /* words with shell quoting, added to the command; also these: */

@@ -13,7 +13,7 @@ to=${MAS_TEST_AGENTS:-$HOME/.cache/mas-agents}
 # name, directory, what shows that it is there, packages
 table='
 claude      claude-agent-acp  .bin/claude-agent-acp       @agentclientprotocol/claude-agent-acp@0.101.0 node@22.23.3
-codex       codex-acp         .bin/codex-acp              @agentclientprotocol/codex-acp@2.6.0
+codex       codex-acp         .bin/codex-acp              @agentclientprotocol/codex-acp@2.6.0 @openai/codex@0.171.0
 claude-code claude-code-acp   .bin/claude-code-acp        @zed-industries/claude-code-acp@0.16.2
 zed-codex   zed-codex-acp     .bin/codex-acp              @zed-industries/codex-acp@0.16.0
 gemini      gemini            .bin/gemini                 @google/gemini-cli@0.61.0

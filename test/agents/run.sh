@@ -3,11 +3,12 @@
 # NAME.bats runs that: `sdk`, the example agent of the protocol's SDK; `editors`, clients of other
 # people; `openapi`, what mas serve answers by its description; `code`, the agents with a
 # project; `attention`, agents that nobody looks at; `typed`, programs in a terminal and what a person types.
+# claude-tty and so on run told.bats: the program in its own terminal, which tells what it does.
 #
 #   test/agents/run.sh [-knu] [-f SCENARIO] [NAME...]
 #
 # NAME is claude codex claude-code zed-codex gemini copilot opencode sdk code walls attention typed editors
-# openapi.
+# openapi claude-tty codex-tty gemini-tty copilot-tty opencode-tty.
 #
 # The agents are those that install.sh put into ${MAS_TEST_AGENTS:-~/.cache/mas-agents}; one that is
 # not there is skipped with a word, and all of them where there is no node. Nothing leaves the
@@ -42,8 +43,9 @@ if (($# == 0)); then
     set -- claude codex claude-code zed-codex gemini copilot opencode
     for file in "$here"/*.bats; do
         name=$(basename "$file" .bats)
-        [ "$name" = scenarios ] || set -- "$@" "$name"
+        case $name in scenarios | told) ;; *) set -- "$@" "$name" ;; esac
     done
+    set -- "$@" claude-tty codex-tty gemini-tty copilot-tty opencode-tty
 fi
 
 if ! command -v node >/dev/null; then
@@ -93,14 +95,14 @@ mkdir -p "$out"
 export MAS_TEST_OFFERS=${MAS_TEST_OFFERS:-$out/offers}
 : >"$MAS_TEST_OFFERS"
 rc=0
-agents=()
+agents=() terminals=()
 for agent; do
     file=$here/$agent.bats
-    if [ ! -e "$file" ]; then
-        file=$here/scenarios.bats
-        agents+=("$agent")
-    fi
-    MAS_TEST_AGENT=$agent "${private[@]}" timeout 3600 bats --formatter tap --filter "$filter" "$file" \
+    case $agent in
+        *-tty) file=$here/told.bats terminals+=("$agent") ;;
+        *) [ -e "$file" ] || { file=$here/scenarios.bats && agents+=("$agent"); } ;;
+    esac
+    MAS_TEST_AGENT=${agent%-tty} "${private[@]}" timeout 3600 bats --formatter tap --filter "$filter" "$file" \
         >"$out/$agent.tap" 2>&1 </dev/null 3>&-
     grep -q '^1\.\.[1-9]' "$out/$agent.tap" || {
         cat "$out/$agent.tap"
@@ -109,22 +111,29 @@ for agent; do
     grep -m 1 -o 'skip .*' "$out/$agent.tap" | sed "s/^skip /$agent: skipped, /"
     awk '/^not ok/ { show = 1 } /^ok/ { show = 0 } show' "$out/$agent.tap"
     echo "$agent: $(grep -c '^ok [0-9]* [^#]*$' "$out/$agent.tap") of $(grep -cE '^(not )?ok' "$out/$agent.tap")"
-    if [[ $file != */scenarios.bats ]] && grep -q '^not ok' "$out/$agent.tap"; then rc=1; fi
+    if [[ $file != */scenarios.bats && $file != */told.bats ]] && grep -q '^not ok' "$out/$agent.tap"; then rc=1; fi
 done
-((${#agents[@]} > 0)) || exit "$rc"
-[ ! -s "$MAS_TEST_OFFERS" ] || (echo 'agent what offered used' && cat "$MAS_TEST_OFFERS") | column -t
-set -- "${agents[@]}"
 
-printf '%-72s' scenario
-printf ' %11s' "$@"
-echo
-while IFS= read -r name; do
-    row=$(printf '%-72s' "${name:0:72}")
-    for agent; do
-        cell=$(cell "$agent" "$name")
-        [ "$cell" != FAILED ] || rc=1
-        row+=$(printf ' %11s' "$cell")
-    done
-    echo "$row"
-done < <(sed -n 's/^@test "\(.*\)" {$/\1/p' "$here/scenarios.bats" | grep -E -- "$filter")
+# table FILE AGENT...: what became of the scenarios of a file.
+table() {
+    local name agent cell row file=$1
+    shift
+    (($# > 0)) || return 0
+    printf '%-72s' scenario
+    printf ' %11s' "$@"
+    echo
+    while IFS= read -r name; do
+        row=$(printf '%-72s' "${name:0:72}")
+        for agent; do
+            cell=$(cell "$agent" "$name")
+            [ "$cell" != FAILED ] || rc=1
+            row+=$(printf ' %11s' "$cell")
+        done
+        echo "$row"
+    done < <(sed -n 's/^@test "\(.*\)" {$/\1/p' "$here/$file.bats" | grep -E -- "$filter")
+}
+
+[ ! -s "$MAS_TEST_OFFERS" ] || (echo 'agent what offered used' && cat "$MAS_TEST_OFFERS") | column -t
+table scenarios "${agents[@]}"
+table told "${terminals[@]}"
 exit "$rc"

@@ -1,42 +1,82 @@
 #!/usr/bin/env bats
 # Real programs in a terminal that tell what they do: the conversation comes back, its state is a fact, and
 # what was said there is kept. Judged by what the model was sent.
+#
+# MAS_TEST_AGENT says which program; run.sh runs them all, as claude-tty and so on. What differs between
+# them is in the tables below.
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
 
 load ../helper
 load lib
 
-setup_more() { :; }
+# What makes it ask before it runs a tool, in its preset
+declare -gA ASKING=(
+    [claude]='command = claude --permission-mode default'
+    [codex]='command = codex --no-daemon --ask-for-approval on-request --sandbox read-only
+sandbox_off.args ='
+)
+# What its question shows, the keys that allow and refuse, and those that stop a turn
+declare -gA QUESTION=([claude]='Do you want to proceed' [codex]='Would you like to run')
+declare -gA ALLOW=([claude]=Enter [codex]=y)
+declare -gA REFUSE=([claude]=Escape [codex]=Escape)
+declare -gA STOP=([claude]=Escape [codex]=Escape)
+# What is typed to clear the context, and to end the program
+declare -gA CLEAR=([claude]=/clear [codex]=/clear)
+declare -gA LEAVE=([claude]=/exit [codex]=/quit)
+# What its usage calls the model
+declare -gA MODEL_NAME=([claude]=claude- [codex]=test-model)
+# Where it keeps its sessions: the path of a file ends like this
+declare -gA KEPT=([claude]='*/projects/*.jsonl' [codex]='*/sessions/*.jsonl')
+
+# The program's name of the tool that runs a command, as its status shows it, and an order of the model for it
+# that has to be allowed
+declare -gA TOOL=([claude]=Bash [codex]=Bash)
+needs_leave() {
+    case $AGENT in
+        codex) echo "call exec_command $(jq -nc --arg cmd "$1" \
+            '{cmd: $cmd, sandbox_permissions: "require_escalated", justification: "as asked"}')" ;;
+        *) PRESET=$AGENT run_order "$1" ;;
+    esac
+}
+
+setup_more() {
+    [ -n "${ASKING[$AGENT]-}" ] || skip "$AGENT does not tell what it does in its terminal"
+    use_terminal "$AGENT"
+    printf '[preset %s]\n%s\n' "$PRESET" "${ASKING[$AGENT]}" >>"$ROOT/mas.ini"
+}
 
 idle() { agent_is idle; }
 says() { "$MAS" history "$ID" solo --json | jq -e --arg text "$1" 'any(.messages[]; .text | contains($text))' >/dev/null; }
 shows() { tm capture-pane -pt "$PANE" | grep -qF -- "$1"; }
+shows_not() { ! shows "$1"; }
 find_pane() { PANE=$(tm list-panes -t "=mas-${ID:0:8}:" -F '#{pane_id}'); }
 typed() {
     tm send-keys -t "$PANE" -l "$1"
     within 10 shows "$1"
     tm send-keys -t "$PANE" Enter
 }
+presses() {
+    # shellcheck disable=SC2086 # keys
+    tm send-keys -t "$PANE" $1
+}
 
-# Presses Enter, which a new dialog does not take at once.
-says_yes() {
+# Presses what allows, which a new question does not take at once.
+allows() {
     agent_is waiting || return 0
-    tm send-keys -t "$PANE" Enter
+    presses "${ALLOW[$AGENT]}"
     return 1
 }
 
-# runs NAME: a session with this agent, which is idle.
+# runs: a session with the agent, which is idle.
 runs() {
-    use_terminal "$1"
-    [ "$1" != claude ] || printf '[preset claude-tty]\ncommand = claude --permission-mode default\n' >>"$ROOT/mas.ini"
     team
     find_pane
     within 180 idle
 }
 
-# talks NAME: the same, and it has been told CW-OTTER.
+# talks: the same, and it has been told CW-OTTER.
 talks() {
-    runs "$1"
+    runs
     ok send "$ID" solo 'the word is CW-OTTER {{1}}'
     within 60 says 'answer to 1'
 }
@@ -48,22 +88,33 @@ all_again() {
     within 180 idle
 }
 
-@test "claude: after a crash of everything the same conversation goes on" {
-    talks claude
+has_come() { [ "$(of_agent continuity)" = "$1" ]; }
+
+# asks_for N COMMAND: the agent asks whether it may run the command.
+asks_for() {
+    ok send "$ID" solo "do it {{$1 $(needs_leave "$2")}}"
+    within 30 agent_is waiting
+    [ "$(of_agent note)" = "$2 (${TOOL[$AGENT]})" ]
+    within 10 shows "${QUESTION[$AGENT]}"
+}
+
+@test "after a crash of everything the same conversation goes on" {
+    talks
     all_again
-    [ "$(of_agent continuity)" = resumed ]
+    has_come resumed
     ok send "$ID" solo 'and now {{2}}'
     within 60 says 'answer to 2'
     saw_word 2 CW-OTTER
     [ "$(times_said 1 2)" -eq 1 ]
 }
 
-@test "claude: what was cleared in the program stays cleared after a crash" {
-    talks claude
-    typed /clear
-    within 30 grep -q 'context cleared' "$ROOT/sessions/$ID/logs/session.log"
+@test "what was cleared in the program stays cleared after a crash" {
+    talks
+    typed "${CLEAR[$AGENT]}"
+    within 30 shows_not 'answer to 1'
     typed 'another is CW-FOX {{2}}'
     within 60 says 'answer to 2'
+    grep -q 'context cleared' "$ROOT/sessions/$ID/logs/session.log"
     all_again
     ok send "$ID" solo 'and now {{3}}'
     within 60 says 'answer to 3'
@@ -71,65 +122,89 @@ all_again() {
     saw_no_word 3 CW-OTTER
 }
 
-@test "claude: if its transcript is gone, a new session is told what was said" {
-    talks claude
+@test "if its transcript is gone, a new session is told what was said" {
+    talks
     ok stop "$ID"
-    find "$HOME" "$ROOT/sessions/$ID" -name '*.jsonl' -path '*/projects/*' -delete
+    find "$HOME" "$ROOT/sessions/$ID" -path "${KEPT[$AGENT]}" -delete
     ok start "$ID"
     find_pane
     within 180 idle
-    [ "$(of_agent continuity)" = injected ]
+    has_come injected
     ok send "$ID" solo 'and now {{2}}'
     within 60 says 'answer to 2'
     saw_word 2 CW-OTTER
 }
 
-@test "claude: asked, refused, allowed, stopped and failed are facts" {
-    runs claude
-    ok send "$ID" solo "do it {{1 $(PRESET=claude run_order 'touch made')}}"
-    within 30 agent_is waiting
-    [ "$(of_agent note)" = 'touch made (Bash)' ]
-    within 10 shows 'Do you want to proceed'
-    tm send-keys -t "$PANE" Escape
+@test "a turn that a kill of the program cuts off is known as such, and the conversation goes on" {
+    talks
+    ok send "$ID" solo 'the next is CW-BEAR {{2 slow 60000}}'
+    within 30 agent_is working
+    within 30 model_has 2
+    kill -KILL "$(of_agent pid)"
+    within 30 agent_has_ended
+    "$MAS" history "$ID" solo --json | jq -e 'any(.messages[]; .role == "user" and .state == "interrupted")'
+    ok restart "$ID" solo
+    find_pane
+    within 180 idle
+    has_come resumed
+    ok send "$ID" solo 'and now {{3}}'
+    within 60 says 'answer to 3'
+    saw_word 3 CW-OTTER
+    saw_word 3 CW-BEAR
+    typed "${LEAVE[$AGENT]}"
+    within 30 agent_is exited
+}
+
+@test "asked, refused, allowed and stopped are facts" {
+    runs
+    asks_for 1 'touch made'
+    presses "${REFUSE[$AGENT]}"
     within 10 idle
     ok send "$ID" solo 'slowly {{2 slow 60000}}'
     within 30 agent_is working
     within 30 model_has 2
-    tm send-keys -t "$PANE" Escape
+    presses "${STOP[$AGENT]}"
     within 10 idle
-    tm send-keys -t "$PANE" C-u
-    ok send "$ID" solo 'badly {{3 fail 500}}'
+    presses C-u
+    asks_for 3 'touch made'
+    within 10 allows
+    within 30 says 'answer to 3'
+    within 10 idle
+}
+
+@test "errors of the model are facts" {
+    runs
+    ok send "$ID" solo 'badly {{1 fail 500}}'
     within 60 says 'the agent tells of an error'
     within 10 idle
-    ok send "$ID" solo "do it {{4 $(PRESET=claude run_order 'touch made')}}"
-    within 30 agent_is waiting
-    within 10 shows 'Do you want to proceed'
-    within 10 says_yes
-    within 30 says 'answer to 4'
-    within 10 idle
+    [ "$(of_agent turnEnd)" = failed ]
+    ok send "$ID" solo 'badly {{2 fail 429}}'
+    within 60 model_has 2
+    within 60 idle
+    [ "$(of_agent turnEnd)" = failed ]
+    ok send "$ID" solo 'and now {{3}}'
+    within 60 says 'answer to 3'
 }
 
 # used: the tokens that the agent has used, as mas counts them
 used() { "$MAS" usage "$ID" --json | jq -c '[.. | objects | select(has("input") and has("output"))][0] | [.input, .output]'; }
 
-@test "claude: its tokens, its model and its context are counted, each request once" {
-    talks claude
-    ok send "$ID" solo "do it {{2 $(PRESET=claude run_order 'touch made')}}"
-    within 30 agent_is waiting
-    within 10 shows 'Do you want to proceed'
-    within 10 says_yes
+@test "its tokens, its model and its context are counted, each request once" {
+    talks
+    asks_for 2 'touch made'
+    within 10 allows
     within 30 says 'answer to 2'
     within 10 idle
     [ "$(used)" = '[30,30]' ] # three requests of 10 tokens each
     ok usage "$ID" --by model
-    [[ $output == *claude-* ]]
+    [[ $output == *${MODEL_NAME[$AGENT]}* ]]
     [ "$(of_agent usage.contextUsed)" -eq 20 ]
     ok context "$ID" solo
     [[ $output == *'answer to 2'* ]]
 }
 
-@test "claude: what it has written before a kill of everything is read, once" {
-    talks claude
+@test "what it has written before a kill of everything is read, once" {
+    talks
     local words before
     tm kill-server
     # as if the host had not read the last lines: the place of the reader and what it has stored are gone
@@ -145,7 +220,7 @@ END
     ok start --crashed
     find_pane
     within 180 idle
-    [ "$(of_agent continuity)" = resumed ]
+    has_come resumed
     words=$("$MAS" history "$ID" solo --json | jq -c '[.messages[] | select(.role != "note") | [.role, .text, .state]]')
     [ "$words" = '[["user","the word is CW-OTTER {{1}}","done"],["agent","answer to 1: CW-OTTER","done"]]' ]
     before=$(used)

@@ -196,7 +196,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
-    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|(role_|wall\.|sandbox_off\.|told\.)?env\.|told\.(event|file|line|tool)\.|permission\.|(budget|limits)\.|' | sort >"$T/keys"
+    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|(role_|wall\.|sandbox_off\.|told\.)?env\.|told\.(event|each|file|line|tool)\.|permission\.|(budget|limits)\.|' | sort >"$T/keys"
     run diff <(grep -oE '\{KEY\("[a-z_.]+"' "$SRC/model/preset.c" | cut -d'"' -f2 | grep -vE '^(budget|limits)\.' | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"

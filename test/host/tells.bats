@@ -190,3 +190,34 @@ load tells
     kill -CONT "$host"
     is idle
 }
+
+@test "Codex is told which hooks to trust: those of mas alone, by the sum that it takes" {
+    mkdir "$T/bin"
+    cat >"$T/bin/codex" <<'END'
+#!/usr/bin/env python3
+import json, os, sys
+with open("words.new", "w") as file:
+    json.dump(sys.argv[1:], file)
+os.rename("words.new", "words")
+END
+    chmod +x "$T/bin/codex"
+    export PATH=$T/bin:$PATH
+    new_session -t solo --agent codex-tty
+    eventually prints 1 eval "find '$ROOT/sessions/$ID' -name words | wc -l"
+    run python3 - "$(find "$ROOT/sessions/$ID" -name words)" "$TOLD" <<'END'
+import hashlib, json, re, sys
+words = json.load(open(sys.argv[1]))
+hooks, trusted = [value for option, value in zip(words, words[1:]) if option == "-c" and value.startswith("hooks")]
+hooks = dict(re.findall(r'(\w+)=\[\{hooks=\[\{type="command",command="([^"]*)",timeout=3\}\]\}\]', hooks))
+trusted = dict(re.findall(r'"([^"]*)"=\{trusted_hash="([^"]*)"\}', trusted))
+assert set(hooks) >= {"SessionStart", "UserPromptSubmit", "PermissionRequest", "Interrupt", "Stop"}
+assert len(trusted) == len(hooks)
+for event, command in hooks.items():
+    assert command == sys.argv[2] + " " + event
+    name = re.sub("(?<!^)(?=[A-Z])", "_", event).lower()
+    hook = {"event_name": name, "hooks": [{"type": "command", "command": command, "timeout": 3, "async": False}]}
+    sum = hashlib.sha256(json.dumps(hook, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    assert trusted[f"/<session-flags>/config.toml:{name}:0:0"] == "sha256:" + sum
+END
+    [ "$status" -eq 0 ] || { echo "$output"; false; }
+}

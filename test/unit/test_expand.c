@@ -3,7 +3,11 @@
 #include "base/env.h"
 #include "host/expand.h"
 
-static const struct expand_value values[] = {{"id", "a \"b\""}, {"dir", "/run"}, {"none", NULL}};
+static const struct expand_value values[] = {{"id", "a \"b\""},
+                                             {"dir", "/run"},
+                                             {"none", NULL},
+                                             {"event", "UserPromptSubmit"},
+                                             {"json", "abc"}};
 
 TEST(placeholders_are_replaced_and_other_braces_stay)
 {
@@ -19,6 +23,9 @@ TEST(placeholders_are_replaced_and_other_braces_stay)
         {"{dir}{,old}", "before", "/run,before"},
         {"{dir}{,old}", "", "/run"},
         {"{dir}{,old}", NULL, "/run"},
+        {"{snake:event} {event}", NULL, "user_prompt_submit UserPromptSubmit"},
+        {"{sha256:json}", NULL, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"{json}{sha1:json}", NULL, "abc{sha1:json}"},
         {"", NULL, ""},
     };
 
@@ -68,4 +75,20 @@ TEST(a_variable_keeps_its_value_or_both_become_one)
         CHECK_INT(set, cases[i].want != NULL);
         CHECK_STR(env_get(env, "V"), cases[i].want != NULL ? cases[i].want : cases[i].old);
     }
+}
+
+/* Codex 0.171.0 wrote this sum into its config.toml when it was told to trust the hook. */
+TEST(codex_trusts_a_hook_by_this_sum)
+{
+    static const struct expand_value event[] = {{"event", "UserPromptSubmit"},
+                                                {"command", "/bin/true"}};
+    _cleanup_free_ char *hook =
+        expand_text(event, ARRAY_LEN(event),
+                    "{\"event_name\":\"{snake:event}\",\"hooks\":[{\"async\":false,"
+                    "\"command\":{json:command},\"timeout\":3,\"type\":\"command\"}]}",
+                    NULL);
+    const struct expand_value made[] = {{"hook", hook}};
+    _cleanup_free_ char *sum = expand_text(made, 1, "sha256:{sha256:hook}", NULL);
+
+    CHECK_STR(sum, "sha256:07b8397f9008014e7377e0ef608658410d6e2570a5a67bfac2226861807d9ff9");
 }

@@ -8,25 +8,52 @@
 
 #define TOLD_DIR "told" /* in run/<agent>.role/, which is made anew at each start */
 
-/* Writes a JSON object with a hook for each event. */
-static void put_hooks(const struct preset_told *told, const char *program, struct str *to)
+/* Appends a text for each event, with commas between. */
+static void add_each(const struct preset_told *told, const char *program, const char *text,
+                     struct str *to)
 {
-    struct json_out out = {.to = to};
-
-    json_open(&out, NULL, '{');
     for (size_t i = 0; i < told->events.count; i++) {
         const char *event = told->events.pairs[i].key;
         _cleanup_str_ struct str command = STR_INIT;
         str_add_shell(&command, program, false);
         str_addf(&command, " %s", event);
-        const struct expand_value values[] = {{"command", command.data}, {"event", event}};
-        _cleanup_free_ char *hook = expand_text(values, ARRAY_LEN(values), told->hook, NULL);
-        json_open(&out, event, '[');
-        json_put_raw(&out, NULL, hook);
-        json_close(&out, ']');
+        struct expand_value values[] = {
+            {"command", command.data}, {"event", event}, {"hook", NULL}};
+        _cleanup_free_ char *hook = expand_text(values, 2, told->hook, NULL);
+        values[2].text = hook;
+        _cleanup_free_ char *part = expand_text(values, ARRAY_LEN(values), text, NULL);
+        str_addf(to, "%s%s", i > 0 ? "," : "", part);
     }
-    json_close(&out, '}');
 }
+
+/* What the placeholders stand for in the files and the arguments. */
+struct told_values {
+    struct str texts[1 + PRESET_EACH_MAX]; /* of those for each event */
+    struct expand_value values[3 + PRESET_EACH_MAX];
+    size_t count;
+};
+
+static void told_values_make(const struct preset_told *told, const char *program, const char *dir,
+                             struct told_values *ret)
+{
+    *ret = (struct told_values){.values = {{"dir", dir}, {"told", program}}, .count = 2};
+    str_addc(&ret->texts[0], '{');
+    add_each(told, program, "{json:event}:[{hook}]", &ret->texts[0]);
+    str_addc(&ret->texts[0], '}');
+    ret->values[ret->count++] = (struct expand_value){"hooks", ret->texts[0].data};
+    for (size_t i = 0; i < told->each.count; i++) {
+        struct str *text = &ret->texts[1 + i];
+        add_each(told, program, told->each.pairs[i].value, text);
+        ret->values[ret->count++] = (struct expand_value){told->each.pairs[i].key, text->data};
+    }
+}
+
+static void told_values_free(struct told_values *told)
+{
+    for (size_t i = 0; i < ARRAY_LEN(told->texts); i++)
+        str_free(&told->texts[i]);
+}
+#define _cleanup_told_ __attribute__((cleanup(told_values_free)))
 
 static int write_file(int dir, const char *path, const char *text, struct err *err)
 {
@@ -43,7 +70,7 @@ int teller_write_hooks(struct host *host, char ***argv, char ***env, struct err 
     _cleanup_free_ char *above_path = NULL;
     _cleanup_close_ int above = role_open_dir(host, &above_path, err);
     _cleanup_free_ char *program = helper_find(HELPER_TOLD, err);
-    _cleanup_str_ struct str hooks = STR_INIT;
+    _cleanup_told_ struct told_values values = {.count = 0};
 
     if (above == -1 || program == NULL)
         return -1;
@@ -51,16 +78,15 @@ int teller_write_hooks(struct host *host, char ***argv, char ***env, struct err 
     _cleanup_close_ int dir = path_make_dir(above, TOLD_DIR, 0700);
     if (dir == -1)
         return err_errno(err, "cannot create '%s'", path);
-    put_hooks(told, program, &hooks);
-    const struct expand_value values[] = {{"dir", path}, {"hooks", hooks.data}, {"told", program}};
+    told_values_make(told, program, path, &values);
     for (size_t i = 0; i < told->files.count; i++) {
         _cleanup_free_ char *text =
-            expand_text(values, ARRAY_LEN(values), told->files.pairs[i].value, NULL);
+            expand_text(values.values, values.count, told->files.pairs[i].value, NULL);
         if (write_file(dir, told->files.pairs[i].key, text, err) == -1)
             return -1;
     }
-    expand_words(values, ARRAY_LEN(values), told->args, argv);
-    role_add_variables(host, &told->env, values, ARRAY_LEN(values),
+    expand_words(values.values, values.count, told->args, argv);
+    role_add_variables(host, &told->env, values.values, values.count,
                        "its program may not tell what it does", env);
     return 0;
 }

@@ -199,13 +199,13 @@ void teller_change_session(struct host *host, const char *id, const char *source
     (void)snprintf(teller->id, sizeof teller->id, "%s", id);
     free(host->talk->session);
     host->talk->session = NULL; /* it is recorded with its first prompt */
-    bool clears = source == NULL || strcmp(source, "clear") == 0 || strcmp(source, "new") == 0;
-    lines_begin(host, clears || !was_known ? LINES_NEW : LINES_ENTERED);
+    bool has_past =
+        source != NULL && (strcmp(source, "resume") == 0 || strcmp(source, "fork") == 0);
+    lines_begin(host, was_known && has_past ? LINES_ENTERED : LINES_NEW);
     if (!was_known)
         return;
-    teller->outcome =
-        source != NULL && strcmp(source, "resume") == 0 ? OUTCOME_RESUMED : OUTCOME_FRESH;
-    if (!clears)
+    teller->outcome = has_past ? OUTCOME_RESUMED : OUTCOME_FRESH;
+    if (has_past)
         memory_say(host, true, "a person has gone to another session of the program (%s)", source);
     else if (clear_context(host, &options, &then, &err) == -1)
         host_log(host, err.text);
