@@ -374,7 +374,8 @@ SERVE_UNIT := $(addprefix $(BUILD)/test/unit/test_,bind guard keys request verb)
 $(SERVE_UNIT): $(SERVE_LIB)
 $(SERVE_UNIT): PKG_LIBS += $(SERVE_LIBS)
 $(BUILD)/test/unit/test_tail $(BUILD)/test/unit/test_top: $(TOP_LIB)
-$(BUILD)/test/unit/test_tail $(BUILD)/test/unit/test_top: PKG_LIBS += $(TOP_LIBS)
+$(BUILD)/test/unit/test_top_screen: $(filter-out %/act.o %/screen.o,$(TOP_LIB))
+$(addprefix $(BUILD)/test/unit/test_t,ail op op_screen): PKG_LIBS += $(TOP_LIBS)
 
 # $PWD is the shell's: the path of a clone may hold quotes.
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
