@@ -60,6 +60,10 @@ line() { grep -E -- "^$1 " <<<"$output" | tr -s ' ' | sed 's/ *$//'; }
     jq -e '[.usage[] | [.model, .turns]] | sort == [["large", 2], ["small", 1]]' <<<"$output"
     mas usage two --by query --json
     jq -e --arg id "$two" '[.usage[] | [.sessionId, .agent, .query, .turns, .workedMs]] == [[$id, "solo", 1, 2, 200]]' <<<"$output"
+    mas usage two --by query # the columns stand below their heads
+    [ "$(line solo)" = "solo 1 2 200ms 60 0.0000 USD" ]
+    mas usage --by query
+    [ "$(line two)" = "two solo 1 2 200ms 60 0.0000 USD" ]
     mas usage --by agent --json
     jq -e '.usage | length == 2' <<<"$output"
     jq -e '.total == {turns: 3, workedMs: 300, tokens: {all: 70, input: null, output: null, thought: null,
