@@ -78,12 +78,12 @@ TEST(work_goes_on_until_it_is_told_to_be_over)
         goes_on(&world, "", "");
         work(&world, ACP_SUBAGENT, "s1", "", ACP_TASK_RUNS);
         goes_on(&world, "its subagent 's1' works", "its subagent 's1' works");
-        work(&world, ACP_TASK, "t1", "build\n", ACP_TASK_RUNS);
+        work(&world, ACP_TASK, "t1", "build", ACP_TASK_RUNS);
         work(&world, ACP_TASK, "t2", "test", ACP_TASK_RUNS);
         goes_on(&world, "its subagent 's1' works, and 2 more",
                 "its subagent 's1' works, and 2 more");
         work(&world, ACP_SUBAGENT, "s1", NULL, ACP_TASK_UNKNOWN);
-        goes_on(&world, "its task 'build\n' works, and 1 more",
+        goes_on(&world, "its task 'build' works, and 1 more",
                 "its subagent 's1' works, and 2 more");
         work(&world, ACP_TASK, "t1", NULL, ends[i]);
         work(&world, ACP_TASK, "t2", NULL, ends[i]);
