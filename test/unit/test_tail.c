@@ -58,7 +58,7 @@ TEST(nobody_has_no_tail)
     CHECK(tail_tool(NULL) == NULL && tail_permission(NULL) == NULL);
     CHECK_STR(tail_last(NULL), "");
     struct agent_tail *tail = tail_new(true);
-    CHECK(tail->acp && tail_tool(tail) == NULL && tail_permission(tail) == NULL);
+    CHECK(tail->tells && tail_tool(tail) == NULL && tail_permission(tail) == NULL);
     CHECK_STR(tail_last(tail), "");
     CHECK_INT(tail->log_size, -1);
     tail_free(tail);

@@ -131,6 +131,7 @@ static void fill(struct top *top)
                                           .since_ms = (NOW - 100 + (int64_t)(10 * t + i)) * 1000,
                                           .exit_code = -1,
                                           .acp = true,
+                                          .tells = true,
                                           .resources = {-1, -1, -1},
                                           .title = mem_dup(""),
                                           .note = mem_dup(""),
