@@ -155,11 +155,11 @@ complain 'only os/proc_end.c takes apart how a process has ended (others ask pro
     grep -E '[^A-Za-z0-9_](WIF(EXITED|SIGNALED)|WEXITSTATUS|WTERMSIG)[ \t]*\(' "$code" |
         grep -v '^src/os/proc_end\.c:'
 )
-complain 'only os/ and the walls know what only Linux has: see os/path.h, proc.h, watch.h, signals.h, sock.h' < <(
+complain 'only os/ and the walls know what only Linux has: see os/path.h, file.h, proc.h, watch.h, signals.h, sock.h, thread.h' < <(
     {
-        grep -E '(^|[^A-Za-z0-9_])(O_PATH|(SYS_)?pidfd(_[a-z_]+)?|signalfd(_siginfo)?|inotify(_[a-z0-9_]+)?|memfd_create|SOCK_SEQPACKET|renameat2|RENAME_(NOREPLACE|EXCHANGE)|prctl|SYS_close_range)([^A-Za-z0-9_]|$)' "$code"
+        grep -E '(^|[^A-Za-z0-9_])(O_PATH|(SYS_)?pidfd(_[a-z_]+)?|signalfd(_siginfo)?|inotify(_[a-z0-9_]+)?|memfd_create|SOCK_SEQPACKET|renameat2|RENAME_(NOREPLACE|EXCHANGE)|prctl|SYS_close_range|eventfd(_[a-z]+)?|timerfd_[a-z]+|(SYS_)?statx|STATX_[A-Z_]+|unshare|setns|syncfs)([^A-Za-z0-9_]|$)' "$code"
         grep -nE '^[^/]*"/(proc|sys)/' "${sources[@]}"
-    } | grep -vE '^src/(os|wall|enter|filter|network)/'
+    } | grep -vE '^src/((os|wall|enter|filter|network)/|base/libc.h:)'
 )
 complain 'only fleet/slurm.c knows the programs of Slurm' < <(
     grep -rnE '"(sbatch|squeue|scancel|scontrol|sacct)["_ ]' src | grep -v '^src/fleet/slurm\.c:'

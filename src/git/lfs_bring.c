@@ -191,7 +191,7 @@ int lfs_bring(const struct git *git, const char *revs, enum lfs_range range,
         return err_errno(err, "cannot open '%s'", to);
     if (bring_all(&bringing, git, revs, range, err) == -1)
         return err_wrap(err, "cannot bring the files of git-lfs");
-    return bringing.brought > 0 && syncfs(dir) == -1
+    return bringing.brought > 0 && file_sync_all(dir) == -1
                ? err_errno(err, "cannot write '%s/" LFS_STORE "'", to)
                : 0;
 }

@@ -1,5 +1,6 @@
 #include "git/pack.h"
 
+#include "os/file.h"
 #include "os/path.h"
 #include "os/tree.h"
 
@@ -47,7 +48,7 @@ static int place(const struct git *to, const char *prefix, const char *stem, str
         if (renameat(AT_FDCWD, old, fd, name) == -1)
             return err_errno(err, "cannot place a pack in '%s'", dir);
     }
-    return syncfs(fd) == -1 ? err_errno(err, "cannot write '%s'", dir) : 0;
+    return file_sync_all(fd) == -1 ? err_errno(err, "cannot write '%s'", dir) : 0;
 }
 
 /* Packs into `dir` what `how` makes git read from `input`. *ret is the name of the pack; "" if

@@ -17,13 +17,11 @@
 #include "os/loop.h"
 #include "os/proc.h"
 
-#include <sys/timerfd.h>
-
 #define WATCH_NAME "mas-lease-watch" /* of the process */
 
 /* ---- the watcher */
 
-enum { FIRST_FD = 3, MS = 1000, NS = 1000000, KILL_LOOKS = 20 };
+enum { FIRST_FD = 3, KILL_LOOKS = 20 };
 
 /* What the process needs of the one that starts it. */
 struct watch {
@@ -31,22 +29,10 @@ struct watch {
     pid_t host;
 };
 
-/* Waits until the host has ended, at most so long, also by a clock that goes on while the machine
- * sleeps. Returns true if it has. */
-static bool has_ended(int host, int timer, int64_t ms)
+/* Waits until the host has ended, at most so long. Returns true if it has. */
+static bool has_ended(int host, int64_t ms)
 {
-    struct itimerspec when = {.it_value = {.tv_sec = ms / MS, .tv_nsec = ms % MS * NS}};
-    _cleanup_loop_ struct loop loop = LOOP_INIT;
-
-    if (ms <= 0)
-        when.it_value.tv_nsec = 1;
-    if (timerfd_settime(timer, 0, &when, NULL) == -1)
-        return loop_wait_for(host, POLLIN, ms > 0 ? (int)ms : 0) != 0;
-    loop_begin(&loop);
-    loop_want(&loop, host, POLLIN);
-    loop_want(&loop, timer, POLLIN);
-    (void)loop_wait(&loop, -1);
-    return loop_got(&loop, host) != 0;
+    return loop_wait_awake(host, POLLIN, ms > 0 ? (int)ms : 0) > 0;
 }
 
 /* Kills what the host has started before the host: the end of its terminal would let a stopped
@@ -82,13 +68,12 @@ static int watch(void *arg)
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     proc_close_from(FIRST_FD); /* the lock of the host, too */
     int host = proc_open(self->host);
-    int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (host == -1 || getppid() != self->host)
         return 0; /* it has ended meanwhile */
     while (lease_clock_look(self->clock, &next) != LEASE_OVER)
-        if (has_ended(host, timer, next - time_monotonic_ms()))
+        if (has_ended(host, next - time_monotonic_ms()))
             return 0;
-    if (!has_ended(host, timer, LEASE_HANGS_MS))
+    if (!has_ended(host, LEASE_HANGS_MS))
         kill_all(self->host, host);
     return 0;
 }

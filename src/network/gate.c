@@ -15,7 +15,6 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdatomic.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 enum {
@@ -33,7 +32,7 @@ enum {
 struct network_gate {
     const struct network *network;
     const struct network_log *log;
-    int freed; /* eventfd: a connection has ended */
+    int freed; /* bell: a connection has ended */
     atomic_int active;
 };
 
@@ -313,7 +312,7 @@ static void *run_visit(void *arg)
     (void)close(visit->client);
     free(visit);
     (void)atomic_fetch_sub(&gate->active, 1);
-    (void)eventfd_write(gate->freed, 1);
+    bell_ring(gate->freed);
     return NULL;
 }
 
@@ -339,10 +338,9 @@ void network_gate(int listener, const struct network *network, const struct netw
 {
     struct network_gate gate = {.network = network, .log = log};
     struct loop loop = LOOP_INIT;
-    eventfd_t ignored;
 
     atomic_init(&gate.active, 0);
-    gate.freed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    gate.freed = bell_open();
     (void)fcntl(listener, F_SETFL, O_NONBLOCK);
     for (;;) {
         bool full = atomic_load(&gate.active) >= CONNECTIONS_MAX;
@@ -352,7 +350,7 @@ void network_gate(int listener, const struct network *network, const struct netw
         if (gate.freed == -1 || loop_wait(&loop, -1) == -1)
             _exit(1);
         if (loop_got(&loop, gate.freed) != 0)
-            (void)eventfd_read(gate.freed, &ignored);
+            bell_silence(gate.freed);
         if (loop_got(&loop, listener) == 0)
             continue;
         int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -203,6 +203,11 @@ int file_sync_dir(int dir, struct err *err)
     return 0;
 }
 
+int file_sync_all(int fd)
+{
+    return syncfs(fd);
+}
+
 int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
                  struct err *err)
 {

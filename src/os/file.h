@@ -73,6 +73,10 @@ int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_
  * but not known to be durable. */
 int file_sync_dir(int dir, struct err *err);
 
+/* Makes durable all that has been written to the file system of `fd`. Returns 0, or -1 with errno.
+ */
+int file_sync_all(int fd);
+
 /*
  * Locks use flock() on a file that is never renamed or removed while in use. The kernel releases
  * the lock when the process ends. The caller closes *ret_fd, which unlocks the file. The text of

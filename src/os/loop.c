@@ -2,6 +2,8 @@
 
 #include "base/time.h"
 
+#include <sys/timerfd.h>
+
 /* The output with which the process ends; fd -1: none. */
 static struct {
     int fd;
@@ -93,6 +95,22 @@ int loop_wait_for(int fd, short events, int timeout_ms)
         n = poll_all(one, 1, until);
     while ((n == -1 && errno == EINTR) || (n == 0 && timeout_to(until) != 0));
     return n <= 0 ? n : one[0].revents;
+}
+
+int loop_wait_awake(int fd, short events, int ms)
+{
+    const struct itimerspec when = {
+        .it_value = {.tv_sec = ms / 1000, .tv_nsec = ms > 0 ? ms % 1000 * 1000000L : 1}};
+    _cleanup_close_ int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    struct pollfd both[3] = {{.fd = fd, .events = events}, {.fd = timer, .events = POLLIN}};
+    int n;
+
+    if (timerfd_settime(timer, 0, &when, NULL) == -1)
+        return loop_wait_for(fd, events, ms);
+    do
+        n = poll_all(both, 2, -1);
+    while (n == -1 && errno == EINTR);
+    return n == -1 ? -1 : both[0].revents;
 }
 
 void loop_end_with(int fd)

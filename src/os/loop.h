@@ -60,6 +60,8 @@ void loop_free(struct loop *loop);
  * signals. Returns its events; 0 after the time; -1 with errno after an error. With fd -1, only
  * waits. */
 int loop_wait_for(int fd, short events, int timeout_ms);
+/* The same with a limit by a clock that goes on while the machine sleeps. */
+int loop_wait_awake(int fd, short events, int ms);
 
 /* From now on, each wait of this process also waits for the end of this output: the last reader of
  * a pipe has closed it, the other end of a socket is gone, a terminal has hung up. Then the process

@@ -72,6 +72,14 @@ int path_open_dir(int dir, const char *name)
     return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+bool path_is_mount(int dir, const char *name)
+{
+    struct statx st;
+
+    return syscall(SYS_statx, dir, name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
+           (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 int path_make_dir(int dir, const char *name, mode_t mode)
 {
     if (mkdirat(dir, name, 0700) == -1)

@@ -44,6 +44,9 @@ int path_rename_new(int from, const char *name, int to, const char *new_name);
  * `other`, which then has the name `spare` for a moment: a kill can leave it there. */
 int path_exchange(int dir, const char *name, const char *other, const char *spare);
 
+/* Returns true if something is mounted at this entry; false too if that cannot be determined. */
+bool path_is_mount(int dir, const char *name);
+
 /* Lists the names in the directory open at `dir`, without . and .., in no particular order. A read
  * error is an error of the whole call, because a name that was not read would look missing. The
  * caller releases *ret with strv_free(). */

@@ -1,5 +1,5 @@
 /*
- * Jobs go through two queues, waiting and finished, both under one mutex; an eventfd tells the loop
+ * Jobs go through two queues, waiting and finished, both under one mutex; a bell tells the loop
  * of finished ones. Threads are made as they are needed and stay until the end. Who gets what is
  * one rule, gets_more(), for places, which only the loop counts, and for threads, which are counted
  * under the mutex. A worker that finds no job which may run sleeps until one comes, or one ends.
@@ -11,7 +11,6 @@
 #include "os/thread.h"
 
 #include <pthread.h>
-#include <sys/eventfd.h>
 
 struct queue {
     struct job *first, **last;
@@ -139,7 +138,6 @@ static struct job *take(struct pool *pool)
 static void *work(void *arg)
 {
     struct pool *pool = arg;
-    const uint64_t one = 1;
 
     (void)pthread_mutex_lock(&pool->mutex);
     while (!pool->ending) {
@@ -156,7 +154,7 @@ static void *work(void *arg)
         job->share->running--;
         pool->running--;
         push(&pool->finished, job);
-        (void)!write(pool->fd, &one, sizeof one);
+        bell_ring(pool->fd);
     }
     (void)pthread_mutex_unlock(&pool->mutex);
     return NULL;
@@ -164,7 +162,7 @@ static void *work(void *arg)
 
 int pool_make(size_t most, size_t places, struct pool **ret, struct err *err)
 {
-    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int fd = bell_open();
     if (fd == -1)
         return err_errno(err, "cannot create an eventfd");
     struct pool *pool = mem_alloc(sizeof *pool);
@@ -231,9 +229,7 @@ int pool_fd(const struct pool *pool)
 
 void pool_collect(struct pool *pool)
 {
-    uint64_t count;
-
-    (void)!read(pool->fd, &count, sizeof count);
+    bell_silence(pool->fd);
     for (;;) {
         (void)pthread_mutex_lock(&pool->mutex);
         struct job *job = pop(&pool->finished);

@@ -1,5 +1,6 @@
 /* The part of session/archive.h that restores sessions. */
 #include "model/manifest.h"
+#include "os/file.h"
 #include "os/path.h"
 #include "session/archive.h"
 #include "session/archive_helper.h"
@@ -185,7 +186,7 @@ static int place(struct restore *r, struct err *err)
 
     if (add_directories(r->stage.dir, err) == -1)
         return -1;
-    if (syncfs(r->stage.dir) == -1)
+    if (file_sync_all(r->stage.dir) == -1)
         return err_errno(err, "cannot sync the workspace");
     if (!r->options->new_id && workspace_stage_rename(root, &r->stage, r->session.id, err) == -1)
         return -1;

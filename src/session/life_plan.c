@@ -154,7 +154,7 @@ int life_make_code(const struct life *life, const struct life_options *options,
         submodule_make(&repo, &begun, team, life->notes, err) == -1 ||
         placed_make(&repo, project, team, life->notes, err) == -1)
         return -1;
-    return syncfs(stage->dir) == -1 ? err_errno(err, "cannot write the project's copy") : 0;
+    return file_sync_all(stage->dir) == -1 ? err_errno(err, "cannot write the project's copy") : 0;
 }
 
 int life_set_project(const struct life *life, const char *id, const char *dir, struct err *err)

@@ -16,8 +16,6 @@
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 
-#include <sys/syscall.h>
-
 /* ---- half moved, by a migration (session/migrate.h)
  *
  * With rename, a directory is either in the root or in the workspace. For another file system, mas
@@ -57,7 +55,6 @@ static bool is_aside(const struct mover *mover, const char *part)
 static int check_part(const struct mover *mover, const char *part, struct err *err)
 {
     const struct root *root = mover->life->root;
-    struct statx st;
 
     if (is_there(mover->dir, part)) {
         (void)err_set(err, MAS_CONFLICT,
@@ -69,8 +66,7 @@ static int check_part(const struct mover *mover, const char *part, struct err *e
     if (is_aside(mover, part))
         return err_set(err, MAS_CONFLICT, "cannot move '%s/%s': '%s/%s/%s' must move there first",
                        root->path, part, root->path, mover->aside, part);
-    if (syscall(SYS_statx, root->fd, part, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
-        (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+    if (path_is_mount(root->fd, part))
         return err_set(err, MAS_FAILED, "cannot move '%s/%s': it is a mount point", root->path,
                        part);
     if (faccessat(root->fd, ".", W_OK, AT_EACCESS) == -1)
@@ -109,7 +105,7 @@ static int copy_across(const struct mover *mover, int aside, const char *part, s
         return err_errno(err, "cannot copy '%s'", name);
     if (tree_copy(from, to, name, mover->life->tick, mover->life->tick_arg, err) == -1)
         return -1;
-    if (fchmod(to, st.st_mode & 0777) == -1 || syncfs(to) == -1 ||
+    if (fchmod(to, st.st_mode & 0777) == -1 || file_sync_all(to) == -1 ||
         path_rename_new(mover->dir, COPY, mover->dir, part) == -1)
         return err_errno(err, "cannot copy '%s'", name);
     return file_sync_dir(mover->dir, err);

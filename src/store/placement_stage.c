@@ -133,7 +133,7 @@ int placement_stage(const struct root *root, const struct template *tmpl, tree_t
         if (copy_part(root, tmpl, *part, tick, arg, ret, err) == -1 ||
             (strcmp(*part, WORKSPACE_UNIT) == 0 && set_modes(ret->dir, &tmpl->team, err) == -1))
             return -1;
-    if (ret->dir != -1 && syncfs(ret->dir) == -1)
+    if (ret->dir != -1 && file_sync_all(ret->dir) == -1)
         return err_errno(err, "cannot sync '%s' and '%s'", WORKSPACE_UNIT, WORKSPACE_WORKFLOWS);
     return 0;
 }

@@ -95,7 +95,7 @@ static int place(const struct root *root, int stage, int built, const char *name
     if (file_create(built, NAME_FILE, line, strlen(line), 0400, err) == -1 ||
         hold(stage, built, name, err) == -1)
         return -1;
-    if (syncfs(built) == -1) /* from now on others may rely on it */
+    if (file_sync_all(built) == -1) /* from now on others may rely on it */
         return err_errno(err, "cannot sync the snapshot of the template");
     if (root_lock(root, &lock, err) == -1)
         return -1;
@@ -225,7 +225,7 @@ static int make_as(int dir, int from, const char *agent, const char *fresh,
     if (tree_copy_choice(from, to, path, &choice, way->tick, way->arg, err) == -1)
         return -1;
     const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, st.st_mtim};
-    if (fchmod(to, 0755) == -1 || futimens(to, times) == -1 || syncfs(to) == -1 ||
+    if (fchmod(to, 0755) == -1 || futimens(to, times) == -1 || file_sync_all(to) == -1 ||
         path_rename_new(dir, fresh, unit, agent) == -1)
         return err_errno(err, "cannot create '%s'", path);
     return file_sync_dir(unit, err);

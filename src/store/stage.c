@@ -86,7 +86,7 @@ static int fill(const struct copy_job *copy_job, int dir, struct err *err)
     if (file_create(dir, WORKSPACE_SESSION, text.data, text.len, 0600, err) == -1)
         return -1;
     /* one sync for the whole tree is cheaper than one per file; who adds a project syncs both */
-    if (copy_job->tmpl->team.project.path == NULL && syncfs(dir) == -1)
+    if (copy_job->tmpl->team.project.path == NULL && file_sync_all(dir) == -1)
         return err_errno(err, "cannot sync the workspace");
     return 0;
 }

@@ -219,7 +219,7 @@ static int fill(const struct template *tmpl, int templates, const char *stage, c
                          TEMPLATE_INI);
     if (tree_copy(tmpl->fd, dir, tmpl->path, tick, arg, err) == -1)
         return -1;
-    if (syncfs(dir) == -1)
+    if (file_sync_all(dir) == -1)
         return err_errno(err, "cannot sync template '%s'", name);
     if (path_rename_new(templates, stage, templates, name) == -1)
         return errno == EEXIST ? refuse_taken(name, err)

@@ -15,7 +15,6 @@
 #include "store/workspace.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <sys/statvfs.h>
 
@@ -165,11 +164,9 @@ static void *measure_some(void *arg)
     return NULL;
 }
 
-/* Stops sharing the table of descriptors first: threads that share it wait for each other at each
- * open and close. */
 static void *helper_main(void *arg)
 {
-    (void)unshare(CLONE_FILES);
+    thread_own_descriptors();
     return measure_some(arg);
 }
 

@@ -1,6 +1,7 @@
 #include "os/loop.h"
 
 #include "base/time.h"
+#include "os/thread.h"
 
 #include "unit.h"
 
@@ -131,6 +132,23 @@ TEST(waits_for_one_in_spite_of_signals)
     CHECK_INT(loop_wait_for(-1, 0, 50), 0);
     CHECK(time_monotonic_ms() - start >= 100);
     alarm_often(false);
+}
+
+TEST(waits_by_a_clock_that_does_not_sleep)
+{
+    _cleanup_close_ int bell = bell_open();
+    int64_t begin = time_monotonic_ms();
+
+    alarm_often(true);
+    CHECK_INT(loop_wait_awake(bell, POLLIN, 50), 0);
+    alarm_often(false);
+    CHECK(time_monotonic_ms() - begin >= 49); /* another clock */
+    CHECK_INT(loop_wait_awake(bell, POLLIN, 0), 0);
+    bell_ring(bell);
+    bell_ring(bell);
+    CHECK_INT(loop_wait_awake(bell, POLLIN, INT_MAX), POLLIN);
+    bell_silence(bell);
+    CHECK_INT(loop_wait_awake(bell, POLLIN, 0), 0);
 }
 
 TEST(tells_of_ends_and_closed_descriptors)

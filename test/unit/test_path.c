@@ -472,3 +472,10 @@ TEST(a_directory_is_made_once_and_whole)
     CHECK(fcntl(made, F_GETFD) == FD_CLOEXEC);
     CHECK(path_make_dir(place.dir, "missing/new", 0700) == -1 && errno == ENOENT);
 }
+
+TEST(tells_a_mount_from_a_directory)
+{
+    CHECK(path_is_mount(AT_FDCWD, "/proc"));
+    CHECK(!path_is_mount(AT_FDCWD, "/proc/self/fd"));
+    CHECK(!path_is_mount(AT_FDCWD, "/proc/nothing"));
+}
