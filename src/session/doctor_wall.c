@@ -3,6 +3,7 @@
 #include "session/doctor_internal.h"
 #include "session/helper.h"
 #include "session/launch.h"
+#include "store/lease.h"
 #include "store/lease_clock.h"
 #include "store/session_limits.h"
 #include "store/team_file.h"
@@ -114,8 +115,8 @@ void doctor_check_machine(struct doctor *doctor)
         check_groups(doctor);
 }
 
-/* ---- what killed hosts have left outside of the root: cgroups, and pages of leases in shared
- * memory */
+/* ---- what was killed has left outside of the root: hosts cgroups, and pages of leases in shared
+ * memory; commands that make a session its lease */
 
 static bool is_live(const struct survey *survey, const char *id)
 {
@@ -161,8 +162,33 @@ static void check_pages(struct doctor *doctor)
     }
 }
 
+static bool is_here(const struct survey *survey, const char *id)
+{
+    bool here = false;
+
+    for (size_t i = 0; i < survey->count && !here; i++)
+        here = strcmp(survey->views[i].row.id, id) == 0;
+    return here;
+}
+
+static void check_leases(struct doctor *doctor, const struct survey *survey)
+{
+    const char *store = config_text(doctor->config, SETTING_FLEET_STORE);
+    _cleanup_strv_ char **ids = store[0] != '\0' ? lease_left(store) : NULL;
+
+    for (char **id = ids; id != NULL && *id != NULL; id++) {
+        _cleanup_free_ char *subject = mem_printf("%s/%s", store, *id);
+        struct err why = ERR_INIT;
+        if (is_here(survey, *id))
+            continue;
+        int rc = doctor->fix ? lease_forget(store, *id, 1, NULL, &why) : 0;
+        doctor_mend(doctor, subject, "a killed command left the lease of no session", rc, &why);
+    }
+}
+
 void doctor_check_remains(struct doctor *doctor, const struct survey *survey)
 {
     check_left_groups(doctor, survey);
     check_pages(doctor);
+    check_leases(doctor, survey);
 }

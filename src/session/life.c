@@ -213,6 +213,13 @@ static int keep_limits(const struct session_limits *limits, const struct stage *
     return session_limits_write(stage->dir, limits, err);
 }
 
+/* For a session that does not come to be. */
+static void lose_lease(const struct session *session)
+{
+    life_lease_give_back(session);
+    life_lease_forget(session);
+}
+
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err)
 {
@@ -227,7 +234,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
     const struct team *team = &plan.template.team;
     if (workspace_stage(life->root, life->config, session, &plan.template, SESSION_QUOTA_OWN,
                         life->tick, life->tick_arg, stage, err) == -1) {
-        life_lease_give_back(session);
+        lose_lease(session);
         return -1;
     }
     const struct launch_env launch = {
@@ -237,7 +244,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
         finish_new(life, session, &launch, stage, &lock, &env, err) == -1 ||
         life_lease_refresh(life, session, err) == -1) {
         life_undo_new(life, session, stage, &lock);
-        life_lease_give_back(session);
+        lose_lease(session);
         return -1;
     }
     fd_closep(&env); /* the team is built: its hosts may continue */

@@ -9,7 +9,7 @@
  * new
  *
  * 1. Check everything that can be checked: options, template, the agents' programs, tmux and its
- *    room. Nothing exists yet.
+ *    room. Nothing exists yet. With a store, take the lease of the new id (store/lease.h).
  * 2. Under the metadata lock create sessions/.new-<id>/ and take its lock.
  * 3. Copy the template, write config.json and .session (STATUS=active), one syncfs(2). With a
  *    project make code.git, the work trees and the copies of ignored files (life_make_code()), and
@@ -22,12 +22,14 @@
  * 7. Release the lock of run/env. Write to the log.
  *
  * Killed before 5, mas leaves a .new-<id> whose lock is free: no reader takes it for a session, and
- * the next new or `doctor --fix` deletes it. Killed after 5, mas leaves a whole session, which
- * either runs or is reported as crashed. The number of directories, and the tmux session itself,
- * reveal a missing row. While the command still works, its lock tells the survey that nothing has
- * crashed. A failure other than a kill undoes the steps: hosts that wait for run/env give up, and
- * mas ends the partial tmux session, removes the row, renames the workspace to .trash-<id> and
- * deletes it.
+ * the next new or `doctor --fix` deletes it. Of its lease, which nobody renews, <store>/<id>/ stays
+ * with a page in shared memory: `doctor --fix` removes the page, and after a day the directory
+ * (lease_left()), as long as no machine has claimed it. Killed after 5, mas leaves a whole session,
+ * which either runs or is reported as crashed. The number of directories, and the tmux session
+ * itself, reveal a missing row. While the command still works, its lock tells the survey that
+ * nothing has crashed. A failure other than a kill undoes the steps: hosts that wait for run/env
+ * give up, and mas ends the partial tmux session, removes the row, renames the workspace to
+ * .trash-<id>, deletes it and forgets the lease.
  *
  * A legacy session also gets the missing parts of the root's unit/ and workflows/: they are made in
  * <root>/.new-<id> in step 3 and renamed into the root in step 5, before the workspace. Killed in

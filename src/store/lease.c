@@ -263,7 +263,8 @@ int lease_forget(const char *store, const char *id, uint64_t epoch, const char *
 
     if (dir == -1 || look(dir, &seen, err) == -1 || path_list(dir, &names, err) == -1)
         return -1;
-    bool own = seen.claimed <= epoch && (!seen.read || strcmp(seen.lease.token, token) == 0);
+    bool own = seen.claimed <= epoch &&
+               (token == NULL || !seen.read || strcmp(seen.lease.token, token) == 0);
     for (char **name = names; *name != NULL; name++)
         own = own && is_of_lease(*name);
     if (!own)
@@ -276,6 +277,49 @@ int lease_forget(const char *store, const char *id, uint64_t epoch, const char *
     if (top == -1 || (unlinkat(top, id, AT_REMOVEDIR) == -1 && errno != ENOENT))
         return err_errno(err, "cannot remove '%s' from the store", id);
     return 0;
+}
+
+static bool is_left(int dir, const char *machine)
+{
+    _cleanup_sight_ struct sight seen = {.text = NULL};
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+    struct stat st;
+
+    if (fstatat(dir, LEASE_FILE, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+        time(NULL) - st.st_mtime < LEASE_LEFT_S || look(dir, &seen, &ignored) == -1 || !seen.read ||
+        path_list(dir, &names, &ignored) == -1)
+        return false;
+    for (char **name = names; *name != NULL; name++)
+        if (!is_of_lease(*name))
+            return false;
+    return seen.claimed <= 1 && seen.lease.epoch == 1 && seen.lease.sequence == 1 &&
+           strcmp(seen.lease.machine, machine) == 0;
+}
+
+char **lease_left(const char *store)
+{
+    struct err ignored = ERR_INIT;
+    _cleanup_free_ char *machine = NULL;
+    _cleanup_strv_ char **names = NULL;
+    _cleanup_close_ int top = lease_open_store(store, &ignored);
+    size_t count = 0;
+
+    if (top == -1 || machine_identity(&machine, &ignored) == -1 ||
+        path_list(top, &names, &ignored) == -1)
+        return NULL;
+    for (char **name = names; *name != NULL; name++) {
+        _cleanup_close_ int dir =
+            id_is_valid(*name) ? lease_open(store, *name, false, &ignored) : -1;
+        if (dir != -1 && is_left(dir, machine))
+            names[count++] = *name;
+        else
+            free(*name);
+    }
+    names[count] = NULL;
+    char **ret = names;
+    names = NULL;
+    return ret;
 }
 
 /* ---- taking it */

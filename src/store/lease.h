@@ -104,6 +104,14 @@ int lease_release(int dir, struct lease *lease, struct err *err);
 
 /* For a session that is about to be removed: removes its lease and its claims from the store, and
  * its directory there. Leaves everything as it is if the directory has anything else, such as a
- * save, or if another machine has had the lease since. */
+ * save, or if another machine has had the lease since. Without a token, it is of one that
+ * lease_left() has named. */
 int lease_forget(const char *store, const char *id, uint64_t epoch, const char *token,
                  struct err *err);
+
+/* Returns the ids that killed commands of this machine may have left in the store on their way to a
+ * new session: of the first epoch, renewed once, a day ago, with nothing else in their directory.
+ * No other machine can have gone on from there, so that a session of that id loses nothing if its
+ * lease is forgotten. The caller releases them with strv_free(). */
+char **lease_left(const char *store);
+enum { LEASE_LEFT_S = 86400 };

@@ -244,3 +244,40 @@ sys.stdin.read()' "/dev/shm/mas-lease-$token" 0<>"$T/never" >"$T/held" 3>&- &
     finds "/dev/shm/mas-lease-$token" 'its page is left'
     rm -f "/dev/shm/mas-lease-$token"
 }
+
+@test "the lease of a session that a killed command was making goes after a day, those of others stay" {
+    local store=$T/store made kept left
+    mkdir "$store"
+    printf '[fleet]\nstore = %s\n' "$store" >>"$ROOT/mas.ini"
+    new_session --name kept
+    kept=$ID
+    ok stop "$kept"
+    run strace -f -o /dev/null -e trace=syncfs -e inject=syncfs:signal=KILL "$MAS" new
+    made=$(cd "$store" && find . -maxdepth 1 -type d -name '*-*' ! -name "$kept" -printf '%P')
+    [ "$(grep -c . <<<"$made")" -eq 1 ] && [ ! -e "$ROOT/sessions/$made" ]
+    ok doctor --fix # the rest of it
+    [ -e "$store/$made/lease" ]
+    is_in_order
+    for left in "$store"/*/lease; do touch -d '25 hours ago' "$left"; done
+    touch "$store/$made/save" # has something else
+    is_in_order
+    rm "$store/$made/save"
+    mv "$store/$made/claim-1" "$store/$made/claim-2" # another machine went on
+    is_in_order
+    mv "$store/$made/claim-2" "$store/$made/claim-1"
+    # as of a session that crashed before it was renewed
+    sed -i 's/^SEQUENCE=.*/SEQUENCE=1/' "$store/$kept/lease"
+    touch -d '25 hours ago' "$store/$kept/lease"
+    finds "$store/$made" 'a killed command left the lease of no session'
+    mends "$store/$made" 'a killed command left the lease of no session'
+    [ ! -e "$store/$made" ] && [ -e "$store/$kept/lease" ]
+    is_in_order
+}
+
+@test "a session that cannot be made leaves no lease" {
+    mkdir "$T/store"
+    printf '[fleet]\nstore = %s\n' "$T/store" >>"$ROOT/mas.ini"
+    run strace -f -o /dev/null -e trace=syncfs -e inject=syncfs:error=EIO "$MAS" new
+    [ "$status" -eq 1 ]
+    [ -z "$(ls -A "$T/store")" ]
+}
