@@ -108,6 +108,8 @@ ifneq ($(SINCE),)
 FLEET_BATS := $(if $(call differs,$(FLEET_OF)),$(FLEET_BATS))
 FAULT_BATS := $(if $(call differs,$(FAULTS_OF)),$(FAULT_BATS))
 HOST_BATS := $(if $(call differs,$(MACHINES_OF)),$(HOST_BATS),$(filter-out $(MACHINES),$(HOST_BATS)))
+# mas does the same on NFS of each version, and on ext4 and XFS: of these machines one is enough.
+export TEST_ONE_OF := $(if $(call differs,test/host/nfs.sh),,nfs) $(if $(call differs,test/host/quota.sh src/os/quota*),,quota)
 SERVE_BATS := $(if $(call differs,$(PAGES_OF)),$(SERVE_BATS),$(filter-out $(NO_SAN_SERVE),$(SERVE_BATS)))
 endif
 # Of all others, those that passed when test/reach/map.txt was made, and reach nothing that differs since.

@@ -36,6 +36,7 @@ on_nfs() {
 }
 
 need_version_3() {
+    need_all_of nfs
     need_modules sunrpc auth_rpcgss grace lockd nfs_acl netfs fscache nfs nfsv3 nfsd veth
     need_programs rpcbind rpc.mountd rpc.statd exportfs
 }

@@ -45,5 +45,6 @@ quota() {
 }
 
 @test "the same on XFS" {
+    need_all_of quota
     quota xfs mkfs.xfs libcrc32c xfs loop
 }

@@ -3,6 +3,7 @@
 #
 #   need_vm                        skips the test if no machine can run here
 #   need_modules NAME...           skips it if the kernel lacks these; in_vm loads them, in this order
+#   need_all_of KIND               skips it if the caller says that of these tests one is enough ($TEST_ONE_OF)
 #   need_programs NAME...          skips it if there is neither an installed one nor one that was fetched; their paths
 #                                  are in $PROGRAMS
 #   need_systemd                   skips it if no systemd was fetched; it is the first process of the machine then
@@ -25,6 +26,8 @@ need_vm() {
     done
     [ -r "$KERNEL" ] || skip "there is no kernel to run: sh scripts/lib/kernel.sh fetches one"
 }
+
+need_all_of() { [[ " ${TEST_ONE_OF-} " != *" $1 "* ]] || skip 'one of these is enough here; make check-all runs all'; }
 
 need_modules() {
     local name file
