@@ -197,16 +197,12 @@ bool proc_has_entry(pid_t pid, const char *entry)
 
 char *proc_argument(pid_t pid, size_t index)
 {
-    char path[40];
     char text[4096];
+    ssize_t n = proc_read_text(pid, "cmdline", text, sizeof text);
+    const char *at = text;
 
-    (void)snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)pid);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd == -1 ? -1 : read(fd, text, sizeof text - 1);
     if (n <= 0)
         return NULL;
-    text[n] = '\0';
-    const char *at = text;
     while (index-- > 0 && at < text + n)
         at += strlen(at) + 1;
     return at < text + n ? mem_dup(at) : NULL;
@@ -302,16 +298,13 @@ bool proc_runs_same_program(pid_t pid)
 
 bool proc_is_reading(pid_t pid)
 {
-    char path[40];
-    char text[64] = "";
+    char text[64];
     unsigned long fd = 0;
+    char *end = NULL;
 
     /* its text is "<number of the call> <arguments in hex> ..." or "running" */
-    (void)snprintf(path, sizeof path, "/proc/%ld/syscall", (long)pid);
-    _cleanup_close_ int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file == -1 || read(file, text, sizeof text - 1) <= 0)
+    if (proc_read_text(pid, "syscall", text, sizeof text) <= 0)
         return false;
-    char *end = NULL;
     long call = strtol(text, &end, 10);
     fd = end != text ? strtoul(end, NULL, 16) : 1;
     return end != text && call == SYS_read && fd == STDIN_FILENO;

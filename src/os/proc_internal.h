@@ -17,6 +17,9 @@ struct proc_stat {
     uint64_t pages; /* of memory that are resident */
 };
 
+/* Reads the beginning of /proc/<pid>/<name> into a text that ends with NUL. Returns its length, or
+ * -1 with errno. */
+ssize_t proc_read_text(pid_t pid, const char *name, char *buf, size_t size);
 /* Returns 1; 0 if the process is gone; -1 if that cannot be determined. */
 int proc_read_stat(pid_t pid, struct proc_stat *ret);
 

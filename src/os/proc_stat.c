@@ -10,17 +10,24 @@ enum {
     COUNT_MAX = 4096, /* processes; likewise */
 };
 
-int proc_read_stat(pid_t pid, struct proc_stat *ret)
+ssize_t proc_read_text(pid_t pid, const char *name, char *buf, size_t size)
 {
     char path[40];
-    char text[1024];
 
-    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    (void)snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, name);
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd == -1 ? -1 : read(fd, text, sizeof text - 1);
+    ssize_t n = fd == -1 ? -1 : read(fd, buf, size - 1);
+    buf[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+int proc_read_stat(pid_t pid, struct proc_stat *ret)
+{
+    char text[1024];
+    ssize_t n = proc_read_text(pid, "stat", text, sizeof text);
+
     if (n <= 0)
         return n == 0 || errno == ENOENT || errno == ESRCH ? 0 : -1;
-    text[n] = '\0';
     char *open_paren = strchr(text, '(');
     char *close_paren = strrchr(text, ')');
     if (open_paren == NULL || close_paren == NULL || close_paren < open_paren)
