@@ -146,6 +146,9 @@ endif
 # Without macros: ncursesw would ask for an older standard of POSIX than the sources use.
 PKG_CFLAGS := $(filter-out -D%,$(shell $(PKG_CONFIG) --cflags $(ALL_PACKAGES)))
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
+# Of this small one mas needs two functions, and each library that is loaded costs nine system calls at every start.
+LIBMD := $(wildcard $(shell $(CC) -print-file-name=libmd.a))
+PKG_LIBS := $(if $(LIBMD),$(PKG_LIBS:-lmd=$(LIBMD)),$(PKG_LIBS))
 ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
 CHAT_LIBS := $(shell $(PKG_CONFIG) --libs $(CHAT_PACKAGES))
 SERVE_LIBS = $(shell $(PKG_CONFIG) --libs $(SERVE_PACKAGES))
