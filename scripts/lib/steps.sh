@@ -3,7 +3,11 @@
 #
 #   step TITLE COMMAND...   runs it, and adds the last "N passed, N failed" that it prints; a step without one
 #                           counts as one test
-#   steps_end               prints the sum as the last line; fails if something failed
+#   steps_end               prints the sum as the last line; fails if something failed, else it notes in build/passed
+#                           that this commit has passed
+#   note_passed             notes it before the end
+#   since_when              prints the commit from which on changes count: that of a day ago or, if it is later, that
+#                           of test/reach/map.txt, which has passed; nothing in a clone without that, so that all counts
 
 passed=0 failed=0 skipped=0
 
@@ -28,7 +32,25 @@ step() {
     echo "== $title: exit code $rc, $((SECONDS - start)) s"
 }
 
+note_passed() {
+    rm -f build/passed
+    if ((failed == 0)) && [[ -d build && -z $(git status --porcelain) ]]; then git rev-parse HEAD >build/passed; fi
+}
+
+since_when() {
+    local day map
+    day=$(git rev-list -n 1 --before="$(($(git log -1 --format=%ct) - 86400))" HEAD)
+    map=$(sed -n 's/^commit //p' test/reach/map.txt 2>/dev/null)
+    if [[ -n $map ]] && git merge-base --is-ancestor "$map" HEAD 2>/dev/null &&
+        { [[ -z $day ]] || git merge-base --is-ancestor "$day" "$map"; }; then
+        echo "$map"
+    else
+        echo "$day"
+    fi
+}
+
 steps_end() {
+    note_passed
     if ((skipped > 0)); then echo "$skipped skipped"; fi
     echo "$passed passed, $failed failed"
     ((failed == 0))

@@ -152,3 +152,37 @@ append() { echo '/* more */' >>"$1"; }
     rm test/reach/map.txt
     all map.txt
 }
+
+@test "changes count from the commit of the map on, or from a day ago if that is later" {
+    # shellcheck source=scripts/lib/steps.sh
+    since() { . "$PROJECT/scripts/lib/steps.sh" && since_when; }
+    [ "$(since)" = "$MADE" ]
+    GIT_COMMITTER_DATE="$(date -d '+12 hours' -R)" commit --allow-empty
+    [ "$(since)" = "$MADE" ]
+    GIT_COMMITTER_DATE="$(date -d '+26 hours' -R)" commit --allow-empty
+    GIT_COMMITTER_DATE="$(date -d '+27 hours' -R)" commit --allow-empty
+    [ "$(since)" = "$(git rev-parse HEAD~3)" ] # the map itself came after its commit
+    sed -i "s/^commit .*/commit $(git rev-parse HEAD^)/" test/reach/map.txt
+    [ "$(since)" = "$(git rev-parse HEAD^)" ]
+    git clone -q --depth 1 "file://$REACH_TOP" shallow
+    cp test/reach/map.txt shallow/test/reach/
+    [ -z "$(cd shallow && since)" ]
+}
+
+@test "a map is made only of a commit that has passed" {
+    mkdir "$T/own" && cd "$T/own" && mkdir -p test/reach build && git init -q .
+    cp "$PROJECT/test/reach/record.py" test/reach/
+    echo /build >.gitignore
+    git add . && git -c user.name=x -c user.email=x@localhost commit -qm one
+    run test/reach/record.py
+    [ "$status" -eq 1 ] && [[ $output == *'has not passed this commit here'* ]]
+    (. "$PROJECT/scripts/lib/steps.sh" && failed=1 && steps_end) || [ "$?" -eq 1 ]
+    [ ! -e build/passed ]
+    (. "$PROJECT/scripts/lib/steps.sh" && steps_end)
+    [ "$(cat build/passed)" = "$(git rev-parse HEAD)" ]
+    touch new
+    run test/reach/record.py
+    [ "$status" -eq 1 ] && [[ $output == *'has changes'* ]]
+    (. "$PROJECT/scripts/lib/steps.sh" && steps_end)
+    [ ! -e build/passed ]
+}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes map.txt: runs the tests with programs that note which of their functions are called; see choose.py.
 
-    test/reach/record.py        from a clean clone, on a commit that .ci/run has passed
+    test/reach/record.py        from a clean clone, in which .ci/run or `make check-all` has passed this commit
     test/reach/record.py DIR LOG
                                 makes it of what a run has noted in DIR, and of what run-tests.sh printed
 
@@ -98,6 +98,9 @@ def run():
     """Builds the programs, runs the tests, and writes the map."""
     if output("git", "status", "--porcelain"):
         sys.exit("record.py: the clone has changes: commit them first")
+    passed = TOP / "build/passed"
+    if not passed.is_file() or passed.read_text().strip() != output("git", "rev-parse", "HEAD").strip():
+        sys.exit("record.py: .ci/run has not passed this commit here")
     with tempfile.TemporaryDirectory(prefix="mas-reach.", dir="/var/tmp") as place:
         notes = pathlib.Path(place) / "notes"
         notes.mkdir()
