@@ -171,7 +171,7 @@ body='{"agents":{},"template":"solo"}'
     dir=$ROOT/sessions/.serve.keys
     [ "$(stat -c %a "$dir")" = 700 ]
     [ "$(find "$dir" -type f -printf '%m')" = 600 ]
-    for i in {1..4096}; do : >"$dir/$(printf '%064x' "$i")"; done
+    printf "$dir/%064x\n" {1..4096} | xargs touch
     serve
     keyed new /runs "$body"
     refused 503 unavailable '4096 keys are remembered'
