@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "host/acp/request.h"
+#include "host/talk/limit.h"
 #include "host/talk/request.h"
 #include "host/talk/sleep.h"
 #include "host/terminal/terminal.h"
@@ -96,6 +97,8 @@ static int do_restart(struct host *host, struct client *client, const struct fra
 {
     (void)frame;
     (void)err;
+    if (host->talk != NULL)
+        limit_skip(host); /* a person does not want to wait for its provider any longer */
     client->kind = CLIENT_RESTARTS;
     host->child.failures = 0;
     if (host->child.phase == CHILD_NONE)
@@ -103,14 +106,6 @@ static int do_restart(struct host *host, struct client *client, const struct fra
     else
         child_end(host, child_times(host), 0, true);
     return 0;
-}
-
-/* A person who restarts an agent does not want to wait for its provider any longer. */
-static int do_restart_acp(struct host *host, struct client *client, const struct frame *frame,
-                          struct err *err)
-{
-    acp_request_restarts(host);
-    return do_restart(host, client, frame, err);
 }
 
 /* Reads a duration from a request, or returns the fallback if it is not one that settings allow. */
@@ -273,7 +268,7 @@ static const struct request_kind {
     {"seen",         "note a look at",            OTHERS,  {do_seen, do_seen, do_seen}},
     {"conflict",     "tell of a conflict of",     TEAM,    {do_conflict, do_conflict, do_conflict}},
     {"disk",         "tell of the disk space of", OTHERS,  {do_disk, do_disk, do_disk}},
-    {"restart",      "restart",                   ALL,     {do_restart, do_restart, do_restart_acp}},
+    {"restart",      "restart",                   ALL,     {do_restart, do_restart, do_restart}},
     {"stop",         "stop",                      ENDS,    {do_stop, do_stop, do_stop}},
     {"sleep",        "put to sleep",              OTHERS,  {do_not_sleep, do_sleep, do_sleep}},
     {"wake",         "wake",                      TEAM,    {do_wake, do_wake, do_wake}},

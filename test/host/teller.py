@@ -34,6 +34,9 @@ for line in sys.stdin:
     with open(f"{place}/{session}", "a") as file:
         file.write(line + "\n")
     tell("Prompt", prompt=line)
+    if os.path.exists(f"{place}/limited"):  # its provider takes nothing
+        tell("Fail", error="rate_limit", last_assistant_message=open(f"{place}/limited").read())
+        continue
     if order in ("ask", "choose"):
         tool = "Bash" if order == "ask" else "Choose"
         tell("Ask", tool_name=tool, tool_input={"command": rest})
@@ -55,7 +58,7 @@ for line in sys.stdin:
         start = hooks["Start"][0]["run"]
         subprocess.run(["sh", "-c", start], text=True, input=json.dumps({"session_id": "forged", "source": "clear"}))
     if order == "fail":
-        tell("Fail", error="overloaded", last_assistant_message="the model is overloaded")
+        tell("Fail", error="server_error", last_assistant_message="the model has failed")
         continue
     if order == "die":
         os.kill(os.getpid(), 9)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Programs on a terminal that tell sleep as ACP agents do: the process ends, and a message or a key brings
-# it back with its session. What would be lost by that keeps it awake.
+# it back with its session. What would be lost by that keeps it awake. They wait for their providers, too.
 load ../helper
 load lib
 load ../memory
@@ -145,4 +145,70 @@ conversation resumed' ]
     ok start "$ID"
     eventually is idle
     [ ! -e "$DIR/run/solo.asleep" ]
+}
+
+# limited WORDS: the provider refuses each prompt from now on.
+limited() {
+    mkdir -p "$HOME/.teller"
+    printf '%s' "$1" >"$HOME/.teller/limited"
+}
+unlimited() { rm "$HOME/.teller/limited"; }
+asked() { history | grep -cF -- "[\"user\",null,\"$1\","; }
+
+@test "a message that the provider refuses is typed again when the provider takes prompts" {
+    team
+    limited 'API Error: 429. Please try again in 4s.'
+    ok send "$ID" solo one
+    eventually is limited
+    [ "$(of_agent untilMs)" -gt 0 ]
+    [[ $(of_agent note) == 'its provider takes no prompts until '* ]]
+    [ "$(of_agent queued)" -eq 1 ]
+    says 'a limit of the provider: API Error: 429. Please try again in 4s.; mas sends the prompt again when the provider takes prompts again, at '
+    ok send "$ID" solo two
+    unlimited
+    within 30 says '["agent",null,"I know: one, one, two","done"]'
+    eventually is idle
+    [ "$(asked one)" -eq 2 ]
+    [ "$(asked two)" -eq 1 ]
+    [ "$(history | grep -c 'a limit of the provider')" -eq 1 ]
+}
+
+@test "what a person has typed is left to the person, and messages wait also behind a kill" {
+    team
+    limited 'API Error: 429. Please try again in 6s.'
+    typed mine
+    eventually is limited
+    says '["user",null,"mine","failed"]'
+    says 'whoever typed the prompt asks it again, and mas sends others when the provider takes prompts again'
+    ok send --json "$ID" solo two
+    [ "$(jq -r '.agents[0].outcome' <<<"$output")" = queued ]
+    tm kill-server
+    ok start --crashed
+    find_agent
+    eventually is limited
+    unlimited
+    [ "$(asked two)" -eq 0 ]
+    within 30 says 'I know: mine, two'
+    [ "$(asked mine)" -eq 1 ]
+}
+
+@test "agents with one login wait together, and a person may try" {
+    team
+    first=$ID
+    team
+    limited 'API Error: 529 Overloaded'
+    typed mine
+    eventually is limited
+    [[ $(of_agent note) == 'its provider takes no prompts; retry at '* ]]
+    second=$ID ID=$first
+    ok send "$ID" solo one
+    eventually is limited
+    says 'another agent with the same login was told to wait'
+    ID=$second
+    unlimited
+    typed again
+    eventually says 'I know: mine, again'
+    eventually is idle
+    ID=$first
+    eventually says 'I know: one'
 }

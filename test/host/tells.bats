@@ -130,7 +130,7 @@ load tells
     eventually is idle
     eventually says '["user",null,"ask make clean","interrupted"]'
     ok send "$ID" solo 'fail now'
-    eventually says 'the agent tells of an error: the model is overloaded'
+    eventually says 'the agent tells of an error: the model has failed'
     eventually is idle
     [ "$(of_agent turnEnd)" = failed ]
 }

@@ -11,7 +11,6 @@
 #include "host/picture.h"
 #include "host/server.h"
 #include "host/talk/budget.h"
-#include "host/talk/limit.h"
 #include "host/talk/queue.h"
 #include "host/talk/request.h"
 #include "host/talk/said.h"
@@ -75,11 +74,6 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
     }
     talk_close_answer(client, &head, &out);
     return 0;
-}
-
-void acp_request_restarts(struct host *host)
-{
-    limit_skip(host);
 }
 
 int acp_request_login(struct host *host, struct client *client, const struct frame *frame,

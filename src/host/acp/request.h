@@ -12,8 +12,6 @@ struct client;
 /* Queues a prompt, as `send` queues a message for any agent. */
 int acp_request_send(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err);
-/* Prepares for the request `restart`. */
-void acp_request_restarts(struct host *host);
 int acp_request_mode(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err);
 int acp_request_login(struct host *host, struct client *client, const struct frame *frame,

@@ -17,6 +17,7 @@ enum {
     OTHERS_MS = 5000, /* and so often while another agent tries: if the kernel tells no change */
     SOON_MS = 50, /* after a change: the kernel tells a close before it frees the lock */
     SOON_LOOKS = 3,
+    SCREEN_MS = 10000, /* until a prompt that is typed begins its turn */
     TRIAL_MS = 60000, /* a request that is not refused for so long is not refused */
     FILE_MAX = 256, /* bytes */
 };
@@ -254,7 +255,8 @@ bool limit_holds(struct host *host)
     struct login_limit known = {.attempts = 0};
     if (limit->dir != -1 || faccessat(host->root.sessions, LIMITS_DIR, F_OK, 0) == 0)
         known = login_limit_read(limits_dir(host), limit->login);
-    if (known.attempts == 0 && limit->prompt != 0 && limit->due_ms > now && limit->dir == -1)
+    bool refused = limit->prompt != 0 || (limit->screen && limit->on);
+    if (known.attempts == 0 && refused && limit->due_ms > now && limit->dir == -1)
         known = (struct login_limit){
             .attempts = 1, .until_ms = limit->until_ms, .due_ms = limit->due_ms};
     if (known.attempts == 0) { /* there was none, or another agent was not refused */
@@ -272,6 +274,8 @@ bool limit_holds(struct host *host)
             fd_closep(&limit->trial);
             return hold(host, &known, now);
         }
+        if (limit->screen)
+            limit->trial_until = time_monotonic_ms() + SCREEN_MS;
     }
     end_wait(limit);
     return false;
@@ -322,22 +326,24 @@ void limit_turn_ended(struct host *host, bool succeeded)
     struct agent_limit *limit = &host->talk->limit;
 
     forget_prompt(host);
-    if (limit->trial != -1 && succeeded)
+    if (succeeded && (limit->trial != -1 || (limit->screen && limit->dir != -1))) {
         login_limit_over(limits_dir(host), limit->login);
+        limit->look_at = 0;
+    }
+    if (succeeded)
+        limit->attempts = 0;
     fd_closep(&limit->trial);
 }
 
-void limit_refused(struct host *host, const struct limit_refusal *told)
+/* Notes for the login, and for this agent, until when to wait. */
+static void note_wait(struct host *host, const struct limit_refusal *told)
 {
     struct agent_limit *limit = &host->talk->limit;
     int retry_ms = config_number(&host->config, SETTING_LIMIT_RETRY);
-    int64_t number = host->talk->turn.prompt.number;
     struct login_limit news = {.until_ms = told->until_ms};
     struct login_limit known;
     struct err err = ERR_INIT;
 
-    limit->attempts = limit->prompt == number ? limit->attempts + 1 : 1;
-    limit->prompt = number;
     /* a login's wait that cannot be written holds for this agent; the others are refused, too */
     if (limit->attempts > 1 && news.until_ms <= time_epoch_ms())
         news.until_ms = 0; /* it was to be over, and is not */
@@ -352,8 +358,24 @@ void limit_refused(struct host *host, const struct limit_refusal *told)
     limit->due_ms = known.due_ms;
     limit->on = true;
     limit->look_at = 0;
+}
+
+void limit_refused(struct host *host, const struct limit_refusal *told)
+{
+    struct agent_limit *limit = &host->talk->limit;
+    int64_t number = host->talk->turn.prompt.number;
+
+    limit->attempts = limit->prompt == number ? limit->attempts + 1 : 1;
+    limit->prompt = number;
+    note_wait(host, told);
     limit->sent = false;
     keep_prompt(host);
+}
+
+void limit_refused_there(struct host *host, const struct limit_refusal *told)
+{
+    host->talk->limit.attempts++;
+    note_wait(host, told);
 }
 
 void limit_tell(struct host *host, const struct limit_refusal *told)
@@ -367,9 +389,11 @@ void limit_tell(struct host *host, const struct limit_refusal *told)
     host_log(host, limit->note);
     if (limit->attempts > 1)
         (void)snprintf(often, sizeof often, ", refused %d times", limit->attempts);
-    memory_say(host, true, "%s%s: %.*s; mas sends the prompt again %s %s",
+    memory_say(host, true, "%s%s: %.*s; %s %s %s",
                told->overloaded ? "the provider has too much load" : "a limit of the provider",
                often, (int)str_fit(told->why, LIMIT_WORDS_MAX), told->why,
+               told->is_theirs ? "whoever typed the prompt asks it again, and mas sends others"
+                               : "mas sends the prompt again",
                limit->until_ms > 0 ? "when the provider takes prompts again, at"
                                    : "by its own rule, at",
                when);
@@ -379,7 +403,7 @@ void limit_tell(struct host *host, const struct limit_refusal *told)
 
 bool limit_is_on(const struct talk *talk)
 {
-    return talk->limit.on && !talk->turn.on && talk->queue.count > 0;
+    return talk->limit.on && !talk->turn.on && (talk->queue.count > 0 || talk->limit.screen);
 }
 
 void limit_want(const struct host *host, struct loop *loop)
@@ -406,6 +430,19 @@ static bool is_accepted(const struct talk *talk)
            talk->limit.said_len > LIMIT_WORDS_MAX;
 }
 
+/* Nothing waits in the queue of an agent with a screen of its own: looks whether the wait is over,
+ * and whether what it was to try has begun no turn. */
+static int64_t tick_screen(struct host *host, int64_t now)
+{
+    struct agent_limit *limit = &host->talk->limit;
+
+    if (limit->on && host->talk->ops->is_at_rest(host) && !limit_holds(host))
+        limit_gives_up(host);
+    if (limit->trial != -1 && now >= limit->trial_until)
+        fd_closep(&limit->trial);
+    return limit->on ? limit->look_at : limit->trial != -1 ? limit->trial_until : -1;
+}
+
 int64_t limit_tick(struct host *host, int64_t now)
 {
     struct talk *talk = host->talk;
@@ -422,6 +459,8 @@ int64_t limit_tick(struct host *host, int64_t now)
     }
     if (limit->prompt != 0 && queue_find(talk, limit->prompt) == talk->queue.count)
         forget_prompt(host); /* cancelled, or cleared */
+    if (limit->screen)
+        return tick_screen(host, now);
     if (talk->queue.count == 0) {
         end_wait(limit);
         fd_closep(&limit->trial);

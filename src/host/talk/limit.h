@@ -18,6 +18,8 @@ void limit_skip(struct host *host);
 bool limit_is_on(const struct talk *talk);
 /* A refusal of the provider. */
 struct limit_refusal {
+    bool is_theirs; /* a person has typed the prompt on the agent's own screen, and mas does not
+                       send it again */
     bool overloaded; /* it has too much load; else the user has used too much */
     int64_t until_ms; /* when it takes prompts again, ms since 1970; 0: it does not say */
     const char *why;
@@ -25,6 +27,8 @@ struct limit_refusal {
 /* Keeps the prompt of the turn, which is sent again. Put it back in front of the queue, and then
  * tell it with the second function. */
 void limit_refused(struct host *host, const struct limit_refusal *told);
+/* The same of a prompt that mas does not put back into the queue: tell it with limit_tell(). */
+void limit_refused_there(struct host *host, const struct limit_refusal *told);
 void limit_tell(struct host *host, const struct limit_refusal *told);
 /* Notes that a turn begins, what the agent says in it, and that it ends in another way. */
 void limit_turn_begins(struct host *host);

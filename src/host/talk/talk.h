@@ -168,6 +168,9 @@ struct agent_limit {
     bool sent; /* it was sent again since */
     bool unwritten; /* run/<agent>.limit does not say so yet */
     bool on; /* the next turn waits */
+    /* A person may ask the agent on a screen of its own: it is limited while no prompt waits, too,
+     * and a turn is no trial of mas. */
+    bool screen;
     bool skip; /* a person wants it to be tried now */
     int64_t until_ms, due_ms; /* as in struct login_limit */
     int64_t look_at; /* when to look whether the wait is over */

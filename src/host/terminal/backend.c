@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "host/picture.h"
 #include "host/talk/event.h"
+#include "host/talk/limit.h"
 #include "host/talk/sleep.h"
 #include "host/talk/turn.h"
 #include "host/terminal/teller.h"
@@ -34,10 +35,12 @@ static int open_terminal(struct host *host, struct err *err)
     host->terminal->tty = (struct tty)TTY_INIT;
     if (pane_open(&host->pane, err) == -1)
         return -1;
-    if (preset_tells(host->preset))
+    if (preset_tells(host->preset)) {
         teller_open(host);
-    else
+        host->terminal->teller->put_back = delivery_put_back;
+    } else {
         sleep_forget(host); /* of an agent that was of another kind */
+    }
     load_first_messages(host);
     return 0;
 }
@@ -228,6 +231,20 @@ static void tell_status(struct host *host, const struct agent_status *now)
         event_tell_state(host, now);
 }
 
+static void want(const struct host *host, struct loop *loop, int64_t now)
+{
+    relay_want(host, loop, now);
+    if (host->talk != NULL)
+        limit_want(host, loop);
+}
+
+static void serve(struct host *host, struct loop *loop)
+{
+    relay_serve(host, loop);
+    if (host->talk != NULL)
+        limit_serve(host, loop);
+}
+
 static void resize(struct host *host)
 {
     tty_resize(&host->terminal->tty);
@@ -256,8 +273,8 @@ const struct backend backend_terminal = {
     .reads_keys = reads_keys,
     .handle_keys = handle_keys,
     .wake_keys = early_keys,
-    .want = relay_want,
-    .serve = relay_serve,
+    .want = want,
+    .serve = serve,
     .tick = tick,
     .abandoned = abandoned,
     .ended = ended,

@@ -76,6 +76,32 @@ bool delivery_add(struct host *host, const struct store_input *input)
     return true;
 }
 
+void delivery_put_back(struct host *host, const struct prompt *prompt)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+    const struct store_input input = {
+        .sender = strcmp(prompt->from, "-") != 0 ? prompt->from : NULL,
+        .enter = true,
+        .text = prompt->text,
+        .len = prompt->len,
+        .data = prompt->data,
+    };
+    size_t begun = delivery->phase != DELIVERY_NONE ? 1 : 0;
+    struct err err = ERR_INIT;
+
+    if (!delivery_add(host, &input)) {
+        host_log_message(host, prompt->from, prompt->len, "failed: too many messages wait");
+        return;
+    }
+    struct message message = delivery->queue[delivery->count - 1];
+    message.answers = false;
+    memmove(&delivery->queue[begun + 1], &delivery->queue[begun],
+            (delivery->count - 1 - begun) * sizeof message);
+    delivery->queue[begun] = message;
+    if (stored_keep(host, &err) == -1)
+        unwritten_note(host, &err);
+}
+
 /* ---- on disk */
 
 int delivery_keep(struct host *host, struct err *err)
@@ -408,6 +434,9 @@ int64_t delivery_run(struct host *host, int64_t now)
                 return until != INT64_MAX ? until : -1;
             if (stored_is_unmarked(host))
                 return -1; /* stored_tick() writes the mark */
+            until = delivery->queue[0].answers ? 0 : teller_limited_until(host);
+            if (until != 0)
+                return until;
             begin(host, now);
             break;
         case DELIVERY_TEXT:

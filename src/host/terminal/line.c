@@ -80,8 +80,11 @@ void line_give_back(struct host *host, int64_t now)
     struct str *aside = &host->terminal->aside;
     struct draft *draft = draft_of(host);
 
-    if (aside->len == 0 || host->terminal->delivery.count > 0 || draft->state != DRAFT_NONE ||
-        !pane_is_empty(&host->pane.keys) || host->backend->state(host) != AGENT_IDLE)
+    if (aside->len == 0 || draft->state != DRAFT_NONE || !pane_is_empty(&host->pane.keys))
+        return;
+    enum agent_state state = host->backend->state(host);
+    /* messages that wait for a provider may wait for long */
+    if (state != AGENT_LIMITED && (state != AGENT_IDLE || host->terminal->delivery.count > 0))
         return;
     size_t n = tty_type(&host->terminal->tty, aside->data, aside->len);
     draft_keys(draft, preset_executes(host->preset), aside->data, n, now);

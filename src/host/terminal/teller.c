@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "host/talk/doing.h"
 #include "host/talk/event.h"
+#include "host/talk/limit.h"
 #include "host/talk/memory.h"
 #include "host/talk/parts.h"
 #include "host/talk/queue.h"
@@ -226,20 +227,26 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret)
 
 /* ---- prompts */
 
-void teller_typed(struct host *host, const char *text, size_t len, const char *data,
-                  const char *from)
+static void add_typed(struct host *host, const char *text, size_t len, const char *data,
+                      const char *from, bool message)
 {
     struct teller *teller = host->terminal->teller;
 
-    if (teller == NULL)
-        return;
     if (teller->typed_count == TOLD_TYPED_MAX)
         drop_typed(teller, 0);
     struct typed *typed = &teller->typed[teller->typed_count++];
     typed->text = mem_dupn(text, len);
     typed->data = mem_dup(data);
     (void)snprintf(typed->from, sizeof typed->from, "%s", from);
+    typed->message = message;
     teller->enter_at = time_monotonic_ms();
+}
+
+void teller_typed(struct host *host, const char *text, size_t len, const char *data,
+                  const char *from)
+{
+    if (host->terminal->teller != NULL)
+        add_typed(host, text, len, data, from, true);
 }
 
 void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
@@ -255,7 +262,7 @@ void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
         return;
     teller->enter_at = now;
     if (len == 1 && draft->state == DRAFT_KNOWN)
-        teller_typed(host, str_text(&draft->text), draft->text.len, NULL, "-");
+        add_typed(host, str_text(&draft->text), draft->text.len, NULL, "-", false);
     else if (len > 1 || draft->state == DRAFT_UNKNOWN)
         teller->entered = now;
 }
@@ -292,10 +299,12 @@ static bool find_asker(struct host *host, const char *text, struct typed *ret)
 {
     struct teller *teller = host->terminal->teller;
 
+    teller->message = false;
     for (size_t i = 0; i < teller->typed_count; i++) {
         struct typed *typed = &teller->typed[i];
         if (!is_same(typed, text))
             continue;
+        teller->message = typed->message;
         memcpy(ret->from, typed->from, sizeof ret->from);
         if (typed->data != NULL) {
             ret->text = TAKE_PTR(typed->text);
@@ -439,12 +448,15 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
         teller_ask(host, told);
         break;
     case TOLD_DONE:
-        teller->behind = told->behind;
+        if (told->json != NULL) /* a line of its transcript does not say it */
+            teller->behind = told->behind;
         tell_answer(host, told->answer);
-        turn_end(host, "end_turn", 0, NULL);
+        if (!teller_is_refused(host, told, true))
+            turn_end(host, "end_turn", 0, NULL);
         break;
     case TOLD_FAILED:
-        fail_turn(host, told);
+        if (!teller_is_refused(host, told, false))
+            fail_turn(host, told);
         break;
     case TOLD_STOPPED:
         turn_end(host, "cancelled", 0, NULL);
@@ -535,7 +547,11 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
 {
     const struct teller *teller = host->terminal->teller;
 
-    if (teller == NULL || !teller->heard)
+    if (teller == NULL)
+        return seen;
+    if (limit_is_on(host->talk) && (teller->heard ? teller->state : seen) == AGENT_IDLE)
+        return AGENT_LIMITED;
+    if (!teller->heard)
         return seen;
     return teller->state == AGENT_WORKING &&
                    (teller_asks(host) || watcher_asks(&host->terminal->watcher))
@@ -564,6 +580,7 @@ int64_t teller_tick(struct host *host, int64_t now)
     if (host->child.phase == CHILD_RUNS)
         next = time_sooner(next, teller_ask_tick(host, now));
     next = time_sooner(next, event_tick_listeners(host, now));
+    next = time_sooner(next, limit_tick(host, now));
     return time_sooner(next, sleep_tick(host, now));
 }
 
@@ -582,4 +599,5 @@ void teller_open(struct host *host)
     host->terminal->teller = teller;
     host->talk = &teller->talk;
     parts_open(host);
+    teller->talk.limit.screen = true;
 }

@@ -7,6 +7,7 @@
  *     teller_session.c  the session of the program: which one it is started with
  *     teller_files.c    what it keeps in files, and the state that it writes there
  *     teller_lines.c    what the lines of its transcript tell
+ *     teller_limit.c    limits of its provider
  *     teller_sleep.c    what keeps it awake
  *     teller_hooks.c    the settings by which the program runs mas-told
  *
@@ -108,8 +109,12 @@ struct teller {
         char *text;
         char *data; /* its pictures, of which the program shows marks; NULL: none */
         char from[TEAM_WORD_MAX + 1];
+        bool message; /* not what a person has typed in the pane */
     } typed[TOLD_TYPED_MAX];
     size_t typed_count;
+    bool message; /* the prompt of the turn was one */
+    /* Has a message typed again: delivery_put_back(). */
+    void (*put_back)(struct host *host, const struct prompt *prompt);
     int64_t entered; /* when a person pressed Enter on an unknown line, and no prompt came since */
     struct teller_lines lines; /* of its transcript */
     int64_t enter_at; /* when the newest Enter came, also one of the host; monotonic; 0: none */
@@ -188,6 +193,13 @@ void teller_keep_session(struct host *host, const char *note);
 /* Returns true if the program can continue the session that it is in, so far as is known; else
  * appends why not. */
 bool teller_can_continue(const struct host *host, struct str *why);
+
+/* ---- teller_limit.c */
+/* Handles an end of the turn that is a refusal of the provider: an error, or with `done` an answer
+ * that is nothing else. Returns false if it is none. */
+bool teller_is_refused(struct host *host, const struct hook_told *told, bool done);
+/* Returns until when messages wait for the provider; 0: they do not. */
+int64_t teller_limited_until(struct host *host);
 
 /* ---- teller_sleep.c: talk_ops */
 bool teller_is_at_rest(const struct host *host);

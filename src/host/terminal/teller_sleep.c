@@ -9,8 +9,10 @@
 
 bool teller_is_at_rest(const struct host *host)
 {
+    enum agent_state state = host->backend->state(host);
+
     return host->child.phase == CHILD_RUNS && !host->talk->turn.on &&
-           host->terminal->delivery.count == 0 && host->backend->state(host) == AGENT_IDLE;
+           host->terminal->delivery.count == 0 && (state == AGENT_IDLE || state == AGENT_LIMITED);
 }
 
 bool teller_is_kept_awake(const struct host *host, struct str *why)

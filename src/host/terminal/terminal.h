@@ -29,6 +29,8 @@
 #include "memory/store.h"
 #include "os/loop.h"
 
+struct prompt;
+
 /* A message that waits to be typed. */
 struct message {
     char *text;
@@ -105,6 +107,8 @@ void relay_serve(struct host *host, struct loop *loop);
 enum { DELIVERY_COUNT_MAX = 256, DELIVERY_BYTES_MAX = 16 << 20 };
 /* Appends a message, which the caller has checked. Returns false if the queue is full. */
 bool delivery_add(struct host *host, const struct store_input *input);
+/* Puts a message back in front of those that wait, and keeps it. */
+void delivery_put_back(struct host *host, const struct prompt *prompt);
 /* Returns why a message cannot be typed at the terminal as it is now, or NULL. */
 const char *delivery_refusal(const struct host *host, const char *text, size_t len);
 /* Types what can be typed. Returns when to continue if the terminal does not become writable, -1:
