@@ -22,7 +22,7 @@ while getopts n: option; do
     esac
 done
 shift $((OPTIND - 1))
-all=(start new wall earlier code copy many clean du archive complete host broker memory talk ask search serve top hosts jobs fleet)
+all=(start new wall earlier code copy many clean du archive complete host broker memory talk told ask search serve top hosts jobs fleet)
 (($#)) || set -- "${all[@]}"
 
 # shellcheck source=lib.sh
