@@ -198,6 +198,7 @@ END
         eventually says "\"I know back $what\""
         ok send "$ID" solo "damage $what"
         eventually says "\"I know damage $what\""
+        eventually grep -q 'lines of its transcript are passed over' "$ROOT/sessions/$ID/logs/session.log"
         eventually is idle
     done
     eventually spent '1400 84'
@@ -229,4 +230,19 @@ END
     ok send "$ID" solo 'two'
     eventually says '["agent",null,"I know two","done"]'
     [ "$(history | jq -c '.[0]' | grep -v note | tr '\n' ' ')" = '"user" "agent" "agent" "user" "agent" "agent" ' ]
+}
+
+@test "at its budget messages wait, until a person lets it go on" {
+    printf '[preset teller]\nbudget.tokens = 150\n' >>"$ROOT/mas.ini"
+    team
+    ok send "$ID" solo 'one'
+    eventually is paused
+    [[ $(of_agent note) == 'the agent has used 212 tokens of 150 tokens' ]]
+    ok send "$ID" solo 'two'
+    [[ $stderr == *'used 212 tokens'* ]]
+    ok approve "$ID" solo
+    eventually says '"I know two"'
+    typed 'three' # a person is not held back
+    eventually says '"I know three"'
+    eventually is paused
 }

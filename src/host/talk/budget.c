@@ -149,8 +149,6 @@ void budget_look(struct host *host, bool keep)
     struct limits limits;
     size_t count = 0;
 
-    if (talk->ops->send == NULL)
-        return; /* nothing would hold it back */
     if (talk->memory.store == NULL)
         return;
     spending->changes = store_changes(talk->memory.store);

@@ -428,6 +428,8 @@ int64_t delivery_run(struct host *host, int64_t now)
             if (!delivery->queue[0].answers &&
                 (watcher_asks(&host->terminal->watcher) || teller_asks(host)))
                 return -1; /* its Enter would answer a question that nobody has seen */
+            if (!delivery->queue[0].answers && teller_paused(host) != NULL)
+                return -1;
             until = line_held_until(host, now);
             delivery->held = until != 0;
             if (delivery->held)

@@ -53,6 +53,8 @@ char *line_held_why(struct host *host)
     if (delivery->count == 0 || delivery->phase != DELIVERY_NONE ||
         host->child.phase != CHILD_RUNS || !host->terminal->watcher.ready)
         return NULL;
+    if (teller_paused(host) != NULL)
+        return mem_printf("paused: %s", teller_paused(host));
     int64_t until = line_held_until(host, time_monotonic_ms());
     if (until == 0)
         return NULL;

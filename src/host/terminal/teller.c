@@ -9,6 +9,7 @@
 #include "host/terminal/terminal.h"
 
 #include "base/time.h"
+#include "host/talk/budget.h"
 #include "host/talk/doing.h"
 #include "host/talk/event.h"
 #include "host/talk/limit.h"
@@ -533,6 +534,13 @@ void teller_event(struct host *host, const struct proc_id *peer, const struct fr
 
 /* ---- its state */
 
+const char *teller_paused(const struct host *host)
+{
+    return host->talk != NULL && host->talk->spending.paused[0] != '\0'
+               ? host->talk->spending.paused
+               : NULL;
+}
+
 /* Returns true if a program that tells by its transcript alone has ended its turn, as its screen
  * shows. */
 static bool has_ended_unsaid(const struct host *host, int64_t now)
@@ -553,6 +561,8 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
         return AGENT_LIMITED;
     if (!teller->heard)
         return seen;
+    if (teller->state == AGENT_IDLE && teller_paused(host) != NULL)
+        return AGENT_PAUSED;
     return teller->state == AGENT_WORKING &&
                    (teller_asks(host) || watcher_asks(&host->terminal->watcher))
                ? AGENT_WAITING /* the screen shows also what no event tells */
@@ -581,6 +591,7 @@ int64_t teller_tick(struct host *host, int64_t now)
         next = time_sooner(next, teller_ask_tick(host, now));
     next = time_sooner(next, event_tick_listeners(host, now));
     next = time_sooner(next, limit_tick(host, now));
+    next = time_sooner(next, budget_tick(host, now));
     return time_sooner(next, sleep_tick(host, now));
 }
 

@@ -82,7 +82,8 @@ struct teller_lines {
     int64_t past_prompt; /* the same for lines of the past; 0: none */
     bool past_cut; /* that turn has no end */
     int64_t look_at, moved; /* monotonic: when to look, and when something was new */
-    int64_t unknown, damaged; /* lines that no rule is about, and that are no JSON object */
+    int64_t known, unknown, damaged; /* lines; unknown: that no rule is about */
+    bool doubts; /* it was said that something of the transcript cannot be read */
 };
 
 struct teller {
@@ -137,6 +138,9 @@ void teller_keys(struct host *host, const char *keys, size_t len, int64_t now);
 void teller_fill_status(const struct host *host, struct agent_status *ret);
 /* The state by what was told, as long as something was; else `seen`, which the screen says. */
 enum agent_state teller_state(const struct host *host, enum agent_state seen);
+/* Returns why messages wait until a person lets the agent go on: its budget is used up. NULL: they
+ * do not. */
+const char *teller_paused(const struct host *host);
 int64_t teller_tick(struct host *host, int64_t now);
 
 /* ---- teller_asks.c

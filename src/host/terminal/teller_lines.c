@@ -11,6 +11,7 @@
 #include "host/terminal/teller.h"
 
 #include "base/time.h"
+#include "host/talk/budget.h"
 #include "host/talk/event.h"
 #include "host/talk/memory.h"
 #include "host/talk/said.h"
@@ -27,6 +28,7 @@ enum {
     PAST_WORDS_MAX = 65536, /* the same of the store */
     PAST_LOOKS = 16, /* at a start, before the program runs */
     QUOTE_MAX = 2000,
+    UNFIT_MIN = 100, /* lines, none of which is known */
 };
 
 static struct teller_lines *lines_of(const struct host *host)
@@ -362,6 +364,7 @@ static void take_line(const char *text, size_t len, void *arg)
         is_known = true;
         take(host, reading->file, told->lines[i].fact, &line);
     }
+    lines->known += is_known ? 1 : 0;
     lines->unknown += is_known ? 0 : 1;
 }
 
@@ -387,6 +390,8 @@ static void keep(struct host *host, struct lines_file *file)
             at.mark = words->number - 1;
     }
     usage_step(host, &at, &lines->more);
+    if (!host->talk->turn.on && token_counts_all(&lines->more.tokens) != -1)
+        budget_look(host, true); /* the turn has ended before its last line was there */
     lines->more =
         (struct store_spending){.tokens = token_counts_none(), .used = -1, .size = -1, .model = ""};
 }
@@ -486,12 +491,33 @@ static void leave_past(struct teller_lines *lines)
     lines->loaded = false;
 }
 
+/* Says once in the log that lines are damaged or too long, or that the rules do not fit: a later
+ * version of the program may write others. */
+static void say_doubts(struct host *host)
+{
+    struct teller_lines *lines = lines_of(host);
+    int64_t wrong = lines->damaged;
+
+    for (size_t i = 0; i < lines->file_count; i++)
+        wrong += lines->files[i].read.too_long;
+    bool fits = lines->known > 0 || lines->unknown < UNFIT_MIN;
+    if (lines->doubts || (wrong == 0 && fits))
+        return;
+    lines->doubts = true;
+    _cleanup_free_ char *words =
+        !fits ? mem_printf("no rule told.line of preset '%s' is about any line of its transcript",
+                           host->preset->name)
+              : mem_dup("lines of its transcript are passed over: damaged, or of more than 4 MiB");
+    host_log(host, words);
+}
+
 void lines_look(struct host *host)
 {
     struct teller_lines *lines = lines_of(host);
 
     lines->look_at = time_monotonic_ms() + (look_once(host) ? 0 : LOOK_MS);
     leave_past(lines);
+    say_doubts(host);
 }
 
 int64_t lines_tick(struct host *host, int64_t now)

@@ -159,7 +159,7 @@ void line_keys(struct host *host, const char *keys, size_t len, int64_t now);
 /* Returns until when the first message waits for the line; 0: it does not, INT64_MAX: until the
  * line is empty. */
 int64_t line_held_until(struct host *host, int64_t now);
-/* Returns why it waits; NULL: not for the line. The caller frees it. */
+/* Returns why it waits, for the line or for a budget; NULL: it does not. The caller frees it. */
 char *line_held_why(struct host *host);
 /* Appends the key that takes the text of a person off the line, if Enter follows the first message.
  */
