@@ -229,3 +229,11 @@ END
     [ "$("$MAS" history "$ID" solo --json | jq -c '[.messages[] | select(.role != "note") | [.role, .text, .state]]')" = "$words" ]
     [ "$(used)" = "$before" ]
 }
+
+@test "claude: what a subagent uses is counted with its agent" {
+    runs claude
+    ok send "$ID" solo 'do it {{1 call Agent {"description":"look","prompt":"what is it","subagent_type":"general-purpose"}}}'
+    within 60 says 'answer to 1'
+    # the call, the subagent, and the answers to what the call and then the subagent have said
+    within 30 eval '[ "$(used)" = "[40,40]" ]'
+}
