@@ -168,27 +168,27 @@ int store_usage_tokens(struct store *store, int64_t query, const char *agent_ses
     return store_end(store, add_tokens(store, query, agent_session, tokens, err), err);
 }
 
+static const char add_spending[] =
+    "UPDATE usage SET"
+    " total = iif(?2 = -1, total, min(coalesce(total, 0) + ?2, ?11)),"
+    " input = iif(?3 = -1, input, min(coalesce(input, 0) + ?3, ?11)),"
+    " output = iif(?4 = -1, output, min(coalesce(output, 0) + ?4, ?11)),"
+    " thought = iif(?5 = -1, thought, min(coalesce(thought, 0) + ?5, ?11)),"
+    " cached_read = iif(?6 = -1, cached_read, min(coalesce(cached_read, 0) + ?6, ?11)),"
+    " cached_write = iif(?7 = -1, cached_write, min(coalesce(cached_write, 0) + ?7, ?11)),"
+    " used = coalesce(nullif(?8, -1), used), size = coalesce(nullif(?9, -1), size),"
+    " model = coalesce(nullif(?10, ''), model) WHERE id = ?1";
+
 int store_usage_add(struct store *store, int64_t query, const char *agent_session,
                     const struct store_spending *more, struct err *err)
 {
     const int64_t *of = more->tokens.of;
     int64_t row;
 
-    /* each ?N is added to what is there, unless it is -1 */
     if (find_row(store, query, agent_session, more->model, &row, err) == -1 ||
-        db_run(store->db, err,
-               "UPDATE usage SET total = coalesce(total + nullif(?2, -1), nullif(?2, -1), total),"
-               " input = coalesce(input + nullif(?3, -1), nullif(?3, -1), input),"
-               " output = coalesce(output + nullif(?4, -1), nullif(?4, -1), output),"
-               " thought = coalesce(thought + nullif(?5, -1), nullif(?5, -1), thought),"
-               " cached_read = coalesce(cached_read + nullif(?6, -1), nullif(?6, -1), cached_read),"
-               " cached_write ="
-               " coalesce(cached_write + nullif(?7, -1), nullif(?7, -1), cached_write),"
-               " used = coalesce(nullif(?8, -1), used), size = coalesce(nullif(?9, -1), size),"
-               " model = coalesce(nullif(?10, ''), model) WHERE id = ?1",
-               "iiiiiiiiit", row, of[TOKENS_TOTAL], of[TOKENS_INPUT], of[TOKENS_OUTPUT],
-               of[TOKENS_THOUGHT], of[TOKENS_CACHED_READ], of[TOKENS_CACHED_WRITE], more->used,
-               more->size, more->model) == -1)
+        db_run(store->db, err, add_spending, "iiiiiiiiiti", row, of[TOKENS_TOTAL], of[TOKENS_INPUT],
+               of[TOKENS_OUTPUT], of[TOKENS_THOUGHT], of[TOKENS_CACHED_READ],
+               of[TOKENS_CACHED_WRITE], more->used, more->size, more->model, TOKENS_MAX) == -1)
         return -1;
     return more->cost.currency[0] == '\0'
                ? 0
