@@ -89,6 +89,13 @@ append() { echo '/* more */' >>"$1"; }
     left cli/new serve/page unit/test_sound
 }
 
+@test "a source that changed runs the tests that notice a mistake in it, too" {
+    mkdir test/mutants
+    printf '%s\n' '# why' 'src/serve/main.c cli/man whole names' '-a' '+b' 'src/os/other.c cli/new' '-a' '+b' >test/mutants/x.txt
+    append src/serve/main.c
+    left cli/new cli/refused cli/rows unit/test_sound
+}
+
 @test "a table that changed runs the tests of those who read it" {
     append src/os/sound.c
     left cli/man cli/refused

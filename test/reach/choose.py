@@ -6,8 +6,9 @@
 map.txt, which record.py makes, says at which commit which tests passed, and which sources each of them runs. What
 differs from this commit, in the work tree too, decides:
 
-  a source           the tests that run it; of a verb also those that name it, and those that list all verbs; what it
-                     exports as data counts as its readers. A new one counts for nothing: who calls it has changed.
+  a source           the tests that run it, and those that notice a mistake in it (test/mutants); of a verb also those
+                     that name it, and those that list all verbs; what it exports as data counts as its readers. A new
+                     one counts for nothing: who calls it has changed.
   a header           the sources and unit tests that include it, over any number of others
   a file of a test   its test; another file in a folder of tests all tests there, and those that name it
   a manual, a check  the tests that name such files
@@ -88,6 +89,7 @@ class Chooser:
         self.texts = {}
         self.includes = {}
         self.objects = None
+        self.mutants = None
 
     def changed(self):
         """Returns the names of the files that differ."""
@@ -133,6 +135,13 @@ class Chooser:
         return {words[0][len(f"{BUILD}/"):words[0].index(".o:")] + ".c" for words in self.symbols
                 if words[1] == "U" and words[2] in data}
 
+    def noticing(self, source):
+        """Returns the tests that test/mutants names for a source."""
+        if self.mutants is None:
+            texts = [path.read_text() for path in sorted((TOP / "test/mutants").glob("*.txt"))]
+            self.mutants = [row for text in texts for row in re.findall(r"^(src/\S+) (\w+/\S+)", text, re.M)]
+        return {test for name, test in self.mutants if name == source} & self.tests
+
     def verbs(self, source):
         """Returns the names of the verbs of a source, now and at the commit."""
         text = (TOP / source).read_text() if (TOP / source).is_file() else ""
@@ -156,6 +165,7 @@ class Chooser:
                 self.reached(lister)
         if path in self.old:
             self.reached(path)
+        self.chosen |= self.noticing(path)
 
     def reached(self, path):
         """Chooses the tests that run a source."""
