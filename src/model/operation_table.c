@@ -5,6 +5,8 @@
 #define A_LIMIT_QUERY(most) {.name = "limit", .kind = PARAM_ANY, .option = "--limit", .min = 1, .max = (most)}
 #define TAGS {"tags", PARAM_LIST, .help = "each KEY:VALUE"}
 #define PROMPT {"prompt", PARAM_MESSAGE, true, .option = "-", .help = "literal text, like a message"}
+#define PICTURES {"pictures", PARAM_ANY, .help = "what POST /sessions/{id}/pictures has answered", \
+                  .schema = "\"type\":\"array\",\"maxItems\":8,\"items\":{\"$ref\":\"#/components/schemas/Picture\"}"}
 #define LIVE {"live", PARAM_FLAG, .option = "--live", .help = "also while the session runs; otherwise that is a conflict"}
 #define FOLLOW {"follow", PARAM_FLAG, .help = "go on with what is written later, until the client leaves"}
 #define NUMBER(most_) .schema = "\"type\":\"integer\",\"minimum\":0,\"maximum\":" #most_
@@ -139,12 +141,17 @@ const struct operation operations[] = {
                       {"execute", PARAM_FLAG, .help = "press Enter behind it", .schema = "\"type\":\"boolean\",\"default\":true"},
                       {"now", PARAM_FLAG,
                        .help = "let working ACP agents see the text in their present turns; one that cannot gets it "
-                               "after its turn, and its `why` says so"}),
+                               "after its turn, and its `why` says so"},
+                      PICTURES),
      .answer = "Sent", .says = "their hosts have taken it", .errors = "404 409 410 422 500 504", .tool = &send_tool},
+    {"keepPicture", "Keep a picture in the session, for prompts and messages", NULL, METHOD_POST, "/sessions/{id}/pictures",
+     NULL, RIGHT_FULL, OPERATION_OWN, .verbs = "send",
+     .params = PARAMS({"name", PARAM_TEXT, .help = "what to call it"}), .body = "image/png, image/jpeg, image/gif, image/webp",
+     .status = 201, .answer = "Picture", .says = "it is on disk", .errors = "404 409 422 500 504 507"},
     {"prompt", "Prompt an agent that speaks ACP", NULL, METHOD_POST, "/sessions/{id}/agents/{agent}/prompts", NULL,
      RIGHT_FULL, OPERATION_HOST, "ask", "ask", .verbs = "ask",
      .params = PARAMS(PROMPT,
-                      {"conversation", PARAM_CONVERSATION, .help = "new, or the id of one; else the current one"}, TAGS),
+                      {"conversation", PARAM_CONVERSATION, .help = "new, or the id of one; else the current one"}, TAGS, PICTURES),
      .status = 202, .answer = "Taken", .says = "its host has taken it"},
     {"askAside",
      "Ask a copy of an agent's session, which leaves no trace in it; the output of the operation is the answer", NULL,

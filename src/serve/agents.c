@@ -9,6 +9,7 @@
 #include "serve/api.h"
 #include "serve/server.h"
 #include "store/owner.h"
+#include "store/pictures.h"
 #include "store/workspace.h"
 
 enum {
@@ -305,6 +306,45 @@ enum handled api_kept(struct request *request)
     return HANDLED_NOW;
 }
 
+/* ---- pictures */
+
+static int keep_picture(const struct request *request, struct picture *ret, struct err *err)
+{
+    const struct root *root = &request->server->root;
+    _cleanup_close_ int dir = workspace_open(root, request->id);
+
+    if (dir == -1)
+        return err_set(err, MAS_NOT_FOUND, "there is no session '%s'", request->id);
+    if (owner_check(root, dir, request->id, "send to", err) == -1)
+        return -1;
+    return pictures_keep(dir, json_get_text_or(request->json, "name", ""), str_text(&request->body),
+                         request->body.len, ret, err) == 0
+               ? 0
+               : err_wrap(err, "cannot keep the picture");
+}
+
+static void run_picture(struct job *job)
+{
+    struct request *request = later_request(job);
+    struct picture picture;
+    struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+    struct err err = ERR_INIT;
+
+    if (keep_picture(request, &picture, &err) == -1) {
+        answer_err(request, &err, 409);
+        return;
+    }
+    json_put_all(&out, JO(NULL), JT("file", picture.file), JT("name", picture.name),
+                 JI("bytes", picture.bytes), JOE);
+    answer_json(request, 201, &body);
+}
+
+enum handled api_picture(struct request *request)
+{
+    return answer_later(request, run_picture);
+}
+
 /* ---- messages */
 
 /* Answers 410 if the tmux session is gone. Hosts call that a conflict like any other, or hang up if
@@ -341,7 +381,8 @@ static void run_message(struct job *job)
 
     sending.options.no_enter = !json_bool(json_get(request->json, "execute"), true);
     sending.options.now = json_bool(json_get(request->json, "now"), false);
-    if (agent_open(request, "send to", target, &sending.roster, &err) == -1) {
+    if (pictures_read(request->json, &sending.options.pictures, &err) == -1 ||
+        agent_open(request, "send to", target, &sending.roster, &err) == -1) {
         answer_err(request, &err, 409);
         return;
     }

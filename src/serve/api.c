@@ -8,6 +8,7 @@
 
 #include "serve/api.h"
 
+#include "model/picture.h"
 #include "serve/events.h"
 #include "serve/http.h"
 #include "serve/keys.h"
@@ -33,6 +34,7 @@ static const struct {
     {"getSession", api_session},
     {"health", api_health},
     {"kept", api_kept},
+    {"keepPicture", api_picture},
     {"listSessions", api_sessions},
     {"metrics", api_metrics},
     {"openapi", api_openapi},
@@ -80,7 +82,7 @@ static size_t body_max(const struct operation *operation)
     if (operation->method != METHOD_POST)
         return 0;
     if (operation->body != NULL)
-        return TRANSFER_MAX;
+        return str_starts(operation->body, "image/") ? PICTURE_MAX : TRANSFER_MAX;
     for (const struct param *p = operation->params; p != NULL && p->name != NULL; p++)
         if (p->kind == PARAM_MESSAGE || p->kind == PARAM_TYPED || p->kind == PARAM_LONG ||
             p->kind == PARAM_LIST || p->kind == PARAM_ANY)

@@ -47,6 +47,7 @@ enum handled api_review(struct request *request);
 enum handled api_screen(struct request *request);
 enum handled api_log(struct request *request);
 enum handled api_kept(struct request *request);
+enum handled api_picture(struct request *request);
 enum handled api_setting(struct request *request);
 enum handled api_archive(struct request *request);
 enum handled api_restore(struct request *request);

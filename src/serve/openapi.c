@@ -83,7 +83,9 @@ static void put_body(const struct operation *operation, struct json_out *out)
     json_put_bool(out, "required", needed);
     json_open(out, "content", '{');
     if (operation->body != NULL) {
-        put_type(operation->body, out);
+        _cleanup_strv_ char **types = str_split_list(operation->body);
+        for (char **type = types; *type != NULL; type++)
+            put_type(*type, out);
     } else {
         json_open(out, "application/json", '{');
         json_open(out, "schema", '{');

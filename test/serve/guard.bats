@@ -582,7 +582,7 @@ END
             if [ "$method" != POST ]; then api "$method" "$path" && said 404; fi ;;
         esac
         case $method:$path in
-        POST:/restores) ;;
+        POST:/restores | POST:*/pictures) ;; # a body is a file
         POST:*)
             for wrong in '{' '[]' '{"nosuch":1}'; do
                 api POST "$path" -d "$wrong"
