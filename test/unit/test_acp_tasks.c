@@ -245,7 +245,7 @@ TEST(only_so_many_are_known)
     REQUIRE(tasks->count == 1);
     CHECK_INT(strlen(tasks->tasks[0].name), NAME_LONGEST);
     for (int i = 1; i < MOST; i++) {
-        char word[8];
+        char word[16];
         (void)snprintf(word, sizeof word, "t%d", i);
         work(&world, ACP_TASK, word, NULL, i == 20 || i == 30 ? ACP_TASK_DONE : ACP_TASK_RUNS);
         CHECK_INT(tasks->count, i + 1);
