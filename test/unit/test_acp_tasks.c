@@ -10,12 +10,14 @@ static void begin(struct world *world)
 {
     world->conversation.link.acp = acp_new(&acp_ops, &world->host);
     world->conversation.link.phase.now = PHASE_READY;
+    world->conversation.link.cwd = mem_dup("/work");
 }
 
 static void end(struct world *world)
 {
     tasks_forget(&world->host);
     acp_free(world->conversation.link.acp);
+    free(world->conversation.link.cwd);
 }
 
 static void update(struct world *world, const struct acp_update *update)
