@@ -19,7 +19,8 @@ enum {
     PATTERN_WAITING,
     PATTERN_TITLE_WORKING,
     PATTERN_TITLE_IDLE,
-    PATTERN_TITLE_WAITING
+    PATTERN_TITLE_WAITING,
+    PATTERN_TRUST
 };
 
 static bool matches(const struct watcher *watcher, size_t which, const char *text)
@@ -36,6 +37,7 @@ void watcher_start(struct watcher *watcher, const struct preset *preset, int64_t
         [PATTERN_TITLE_WORKING] = preset->title_working,
         [PATTERN_TITLE_IDLE] = preset->title_idle,
         [PATTERN_TITLE_WAITING] = preset->title_waiting,
+        [PATTERN_TRUST] = preset->told.trust,
     };
 
     *watcher = (struct watcher){.preset = preset, .state = AGENT_STARTING, .started = now};
@@ -298,9 +300,14 @@ void watcher_task(struct watcher *watcher, int64_t now)
     watcher->state = AGENT_WORKING;
 }
 
+bool watcher_asks_trust(const struct watcher *watcher)
+{
+    return matches(watcher, PATTERN_TRUST, watcher->text + watcher->answered);
+}
+
 static bool text_asks(const struct watcher *watcher)
 {
-    return matches(watcher, PATTERN_WAITING, watcher->text + watcher->answered);
+    return watcher_asks_trust(watcher) || matches(watcher, PATTERN_WAITING, watcher->text + watcher->answered);
 }
 
 bool watcher_asks(const struct watcher *watcher)

@@ -49,7 +49,7 @@ struct watcher {
     struct pattern {
         regex_t regex;
         bool there;
-    } patterns[5];
+    } patterns[6];
 };
 
 /* Begins a run. Free the watcher with watcher_free() before the next one. */
@@ -69,6 +69,9 @@ void watcher_task(struct watcher *watcher, int64_t now);
 /* Returns true if the program's text or title asks a question now, which an Enter would answer. A
  * bell is no question, because many programs ring when they are done. */
 bool watcher_asks(const struct watcher *watcher);
+
+/* Returns true if it asks whether its directory is to be trusted: told.trust of the preset. */
+bool watcher_asks_trust(const struct watcher *watcher);
 
 /* Brings the state up to date. Returns when to call again, in monotonic ms; -1: not before
  * something happens. */

@@ -153,6 +153,8 @@ static const struct member keys[] = {
     {KEY("told.transcript", patterns, told.transcript)},
     {KEY("told.key.allow", told_keys, told.allow)},
     {KEY("told.key.deny", told_keys, told.deny)},
+    {KEY("told.key.trust", told_keys, told.trust_keys)},
+    {KEY("told.trust", regex, told.trust)},
     {KEY("told.key.stop", told_keys, told.stop)},
     {KEY("sandbox_off.args", command, sandbox_off.args)},
     {KEY("sandbox_off.session", object, sandbox_off.session)},

@@ -87,6 +87,8 @@ struct preset_told {
     struct kv tools; /* its name of a tool -> a kind of tool, or TOLD_QUESTION */
     /* Keys (model/key_names.h): that allow what its dialog asks, refuse it, and stop its turn. */
     char *allow, *deny, *stop;
+    /* The question whether its directory is to be trusted, as a pattern; and the keys for yes. */
+    char *trust, *trust_keys;
 };
 
 /* How a program is told to leave its own sandbox off, which it cannot put up inside of a wall. */

@@ -20,6 +20,10 @@ if "--resume" in words and not said():
 while os.path.exists(f"{place}/hold"):  # a slow start, which drops what was typed meanwhile
     time.sleep(0.02)
     termios.tcflush(0, termios.TCIFLUSH)
+if os.path.exists(f"{place}/distrusts"):  # a new directory, before any hook runs
+    print("No, exit\nYes, I trust it", flush=True)
+    if sys.stdin.readline().strip() != "t":
+        sys.exit(1)
 tell("Start", source="resume" if "--resume" in words else "startup")
 print("ready", flush=True)
 for line in sys.stdin:

@@ -84,3 +84,24 @@ decided() { "$MAS" history "$ID" solo --json | jq -r '.messages[] | select(.role
     fails 4 ask "$ID" solo --aside hello
     [[ $stderr == *'no copy of it can be asked'* ]]
 }
+
+@test "its question whether a directory is to be trusted comes before it tells, and is answered likewise" {
+    mkdir -p "$HOME/.teller"
+    touch "$HOME/.teller/distrusts"
+    new_session -t solo --agent teller
+    find_agent
+    eventually is_asked "trust: $DIR/unit/solo"
+    is waiting
+    fails 4 sleep "$ID" solo
+    ok approve "$ID" solo
+    eventually is idle
+    is_asked ''
+    ok send "$ID" solo 'one'
+    eventually says 'I know: one'
+    ok restart "$ID" solo
+    eventually is_asked "trust: $DIR/unit/solo"
+    ok deny "$ID" solo
+    eventually is exited
+    is_asked ''
+    [ "$(decided)" = $'allow -\nreject -' ]
+}

@@ -199,7 +199,7 @@ void teller_begins(struct host *host)
 {
     struct teller *teller = host->terminal->teller;
 
-    teller->heard = teller->behind = false;
+    teller->heard = teller->behind = teller->asked_trust = false;
     teller->entered = teller->enter_at = 0;
     teller->process = (struct proc_id){.pid = 0};
     teller->state = AGENT_STARTING;
@@ -560,7 +560,7 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
     if (limit_is_on(host->talk) && (teller->heard ? teller->state : seen) == AGENT_IDLE)
         return AGENT_LIMITED;
     if (!teller->heard)
-        return seen;
+        return teller_asks(host) ? AGENT_WAITING : seen;
     if (teller->state == AGENT_IDLE && teller_paused(host) != NULL)
         return AGENT_PAUSED;
     return teller->state == AGENT_WORKING &&

@@ -30,7 +30,7 @@ enum { TOLD_TYPED_MAX = 8, TOLD_WORDS_MAX = 512 };
 /* What was decided about a dialog that is not on the screen yet. */
 struct told_answer {
     int64_t serial; /* of the dialog, in the order in which they were asked */
-    bool allows;
+    const char *keys; /* of the preset */
     char *title; /* what was asked */
     int64_t until; /* it is given up then; monotonic */
 };
@@ -105,6 +105,7 @@ struct teller {
     bool keyed; /* a person has pressed keys in the dialog that is open */
     struct told_answer answers[PERMISSIONS_MAX];
     size_t answer_count;
+    bool asked_trust; /* in this run */
     char trouble[TOLD_WORDS_MAX]; /* how the newest turn has failed; "" */
     struct typed { /* messages that the host has typed, the newest last */
         char *text;

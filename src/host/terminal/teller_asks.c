@@ -15,6 +15,7 @@
 enum { ANSWER_MS = 10000 }; /* so long mas waits for the dialog on the screen */
 
 #define ALLOW "allow"
+#define TRUST "trust" /* the kind of the question that comes before any hook runs */
 
 /* ---- what is asked */
 
@@ -61,20 +62,57 @@ static void decide(struct host *host, size_t index, const struct word *option, c
     struct teller *teller = host->terminal->teller;
     const struct asked_permission *permission = &host->talk->permissions.open[index];
 
+    const struct preset_told *keys = &host->preset->told;
+    bool trusts = strcmp(permission->kind, TRUST) == 0;
+
     if (teller->answer_count < PERMISSIONS_MAX)
         teller->answers[teller->answer_count++] =
             (struct told_answer){.serial = serial_of(permission),
-                                 .allows = permission_allows(option),
+                                 .keys = !permission_allows(option) ? keys->deny
+                                         : trusts                   ? keys->trust_keys
+                                                                    : keys->allow,
                                  .title = mem_dup(permission->title),
                                  .until = time_monotonic_ms() + ANSWER_MS};
     permission_close(host, index, option, by);
 }
 
+/* What can be answered. */
+static char allow[] = ALLOW, reject[] = "reject", yes[] = "Yes", no[] = "No", none[] = "",
+            once[] = "allow_once", never[] = "reject_once";
+static const struct word options[] = {{allow, yes, none, once}, {reject, no, none, never}};
+
+/* The program asks whether its directory is to be trusted. No hook has run before, and no rule
+ * answers it. */
+static void ask_trust(struct host *host)
+{
+    struct teller *teller = host->terminal->teller;
+    const char *cwd = env_get(host->env, "PWD");
+    bool alone = host->preset->told.trust_keys[0] == '\0' || host->preset->told.deny[0] == '\0';
+    struct asked_permission asked = {
+        .ticket = mem_printf("%" PRId64, ++teller->asked),
+        .title = mem_printf("trust: %s", cwd != NULL ? cwd : "/"),
+        .kind = mem_dup(TRUST),
+        .details = mem_dup(""),
+        .tool_id = mem_dup(""),
+        .alone = alone
+                     ? mem_printf("preset '%s' does not say which keys answer (told.key.trust and "
+                                  "told.key.deny)",
+                                  host->preset->name)
+                     : NULL,
+    };
+
+    if (!alone) {
+        asked.options = word_copy(options, ARRAY_LEN(options));
+        asked.count = ARRAY_LEN(options);
+    }
+    teller->asked_trust = true;
+    teller->keyed = false;
+    size_t index = permission_add(host, &asked);
+    permission_tell(host, &host->talk->permissions.open[index]);
+}
+
 void teller_ask(struct host *host, const struct hook_told *told)
 {
-    static char allow[] = ALLOW, reject[] = "reject", yes[] = "Yes", no[] = "No", none[] = "",
-                once[] = "allow_once", never[] = "reject_once";
-    static const struct word options[] = {{allow, yes, none, once}, {reject, no, none, never}};
     struct teller *teller = host->terminal->teller;
     struct permissions *permissions = &host->talk->permissions;
     const char *kind = preset_told_kind(host->preset, told->tool);
@@ -164,13 +202,16 @@ int64_t teller_ask_tick(struct host *host, int64_t now)
 {
     struct teller *teller = host->terminal->teller;
 
+    if (!teller->heard && !teller->asked_trust && host->talk->permissions.count == 0 &&
+        watcher_asks_trust(&host->terminal->watcher))
+        ask_trust(host);
     while (teller->answer_count > 0) {
         const struct told_answer *answer = &teller->answers[0];
         bool shown = is_shown(host, answer);
         if (!shown && now < answer->until)
             return answer->until;
         if (shown)
-            press_keys(host, answer->allows ? host->preset->told.allow : host->preset->told.deny);
+            press_keys(host, answer->keys);
         else
             memory_say(host, true, "the answer to '%s' was not typed: its dialog did not come",
                        answer->title);
@@ -209,7 +250,8 @@ void teller_ask_keys(struct host *host, const char *keys, size_t len)
         return;
     bool first = !teller->keyed;
     teller->keyed = true;
-    if (!first || host->talk->permissions.open[0].alone != NULL)
+    if (!first || host->talk->permissions.open[0].alone != NULL ||
+        strcmp(host->talk->permissions.open[0].kind, TRUST) == 0)
         return; /* it may be the end of a longer answer: what the program does next tells */
     if (is_key(told->allow, keys, len))
         close_first(host, true);
