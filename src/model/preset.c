@@ -168,6 +168,7 @@ static const struct member keys[] = {
     {KEY("ready_after", duration, ready_ms)},
     {KEY("ready_timeout", duration, ready_timeout_ms)},
     {KEY("enter_delay", duration, enter_ms)},
+    {KEY("paste", value_yes, pastes)},
     {KEY("hold", duration, hold_ms)},
     {KEY("waiting", regex, waiting)},
     {KEY("title_working", regex, title_working)},

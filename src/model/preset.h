@@ -120,6 +120,7 @@ struct preset {
     int ready_ms; /* this much silence after its first output means ready */
     int ready_timeout_ms; /* ready after this time in any case */
     int enter_ms; /* delay between a message and its Enter */
+    bool pastes; /* a message is a bracketed paste, also one of a single line */
     int hold_ms; /* how long a message waits for a line that a person has typed on */
     /* POSIX extended regular expressions, known to compile; "" is none */
     char *ready, *waiting; /* match its last output */

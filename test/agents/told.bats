@@ -230,10 +230,100 @@ END
     [ "$(used)" = "$before" ]
 }
 
-@test "claude: what a subagent uses is counted with its agent" {
-    runs claude
+@test "what a subagent uses is counted with its agent" {
+    [ "$AGENT" = claude ] || skip "not tried with $AGENT"
+    runs
     ok send "$ID" solo 'do it {{1 call Agent {"description":"look","prompt":"what is it","subagent_type":"general-purpose"}}}'
     within 60 says 'answer to 1'
     # the call, the subagent, and the answers to what the call and then the subagent have said
     within 30 eval '[ "$(used)" = "[40,40]" ]'
+}
+
+# own_hook [untrusted]: the user has a hook for the end of a turn, which makes a file, in the settings of the program
+own_hook() {
+    case $AGENT in
+        claude) jq -n '{hooks: {Stop: [{hooks: [{type: "command", command: "touch own-hook"}]}]}}' \
+            >"$CLAUDE_CONFIG_DIR/settings.json" ;;
+        codex)
+            printf '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "touch own-hook"\ntimeout = 3\n' \
+                >>"$CODEX_HOME/config.toml"
+            [ "${1-}" = untrusted ] || printf '[hooks.state."%s/config.toml:stop:0:0"]\ntrusted_hash = "sha256:%s"\n' "$CODEX_HOME" \
+                "$(printf %s '{"event_name":"stop","hooks":[{"async":false,"command":"touch own-hook","timeout":3,"type":"command"}]}' |
+                    sha256sum | cut -d' ' -f1)" >>"$CODEX_HOME/config.toml"
+            ;;
+    esac
+}
+settings() { find "$HOME" -type f \( -name '*.toml' -o -name 'settings*.json' -o -name 'hooks*.json' \) -exec sha256sum {} + | sort; }
+
+@test "the user's own hooks run, and the settings stay as they are" {
+    own_hook
+    local before
+    before=$(settings)
+    talks
+    [ "$(settings)" = "$before" ]
+    [ -n "$(find "$ROOT/sessions/$ID" "$T" -name own-hook)" ]
+    ok stop "$ID"
+    [ "$(settings)" = "$before" ]
+}
+
+@test "what the user has not trusted is asked, and nothing of mas's" {
+    [ "$AGENT" = codex ] || skip "$AGENT asks nothing of hooks"
+    own_hook untrusted
+    team
+    find_pane
+    within 60 shows '1 hook is new or changed'
+    within 30 agent_is waiting
+}
+
+nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NEST")))' "$LOG" >/dev/null; }
+
+@test "a program of the same kind that the agent runs is not heard" {
+    local nested
+    case $AGENT in
+        claude) nested="$T/bin/claude -p 'nested CW-NEST'" ;;
+        codex) nested="OPENAI_API_KEY=none $T/bin/codex exec --skip-git-repo-check 'nested CW-NEST'" ;;
+    esac
+    printf '[preset %s]\nwall.level = off\n' "$PRESET" >>"$ROOT/mas.ini" # which hides the program's name
+    talks
+    ok send "$ID" solo "do it {{2 $(needs_leave "$nested")}}"
+    within 30 agent_is waiting
+    within 10 shows "${QUESTION[$AGENT]}"
+    within 10 allows
+    within 60 says 'answer to 2'
+    within 60 nested_was_asked
+    "$MAS" history "$ID" solo --json | jq -e 'all(.messages[]; .role == "tool" or (.text | contains("that it was asked") | not))'
+    all_again
+    has_come resumed
+    ok send "$ID" solo 'and now {{3}}'
+    within 60 says 'answer to 3'
+    saw_word 3 CW-OTTER
+}
+
+@test "two agents in one directory, with one home, continue each its own" {
+    local first second
+    mkdir "$T/shared"
+    # shellcheck disable=SC2016 # for the inner shell
+    sed -i 's|^command = \(.*\)|command = sh -c "cd '"$T/shared"' \&\& exec \1 \\"$@\\"" sh|' "$ROOT/mas.ini"
+    printf '[preset %s]\nwall.level = off\n' "$PRESET" >>"$ROOT/mas.ini"
+    talks
+    first=$ID
+    team
+    second=$ID
+    within 180 idle
+    ok send "$ID" solo 'the word is CW-BEAR {{2}}'
+    within 60 says 'answer to 2'
+    tm kill-server
+    ok start --crashed
+    ID=$first
+    within 180 idle
+    ok send "$ID" solo 'and now {{3}}'
+    within 60 says 'answer to 3'
+    saw_word 3 CW-OTTER
+    saw_no_word 3 CW-BEAR
+    ID=$second
+    within 180 idle
+    ok send "$ID" solo 'and now {{4}}'
+    within 60 says 'answer to 4'
+    saw_word 4 CW-BEAR
+    saw_no_word 4 CW-OTTER
 }

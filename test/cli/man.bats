@@ -226,7 +226,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
                 tokens) echo "$key = session" ;;
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;
-                tools | operator | executes | wall.nested) echo "$key = no" ;;
+                tools | paste | operator | executes | wall.nested) echo "$key = no" ;;
                 sandbox_off.session) echo "$key = {}" ;;
                 wall.level) echo "$key = try" ;;
                 picture) echo "$key = {path}" ;;

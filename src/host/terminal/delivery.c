@@ -281,9 +281,9 @@ const char *delivery_refusal(const struct host *host, const char *text, size_t l
 static void add_text(struct host *host, const struct message *message)
 {
     struct str *out = &host->terminal->delivery.out;
-    bool paste =
-        host->terminal->watcher.pastes && (memchr(message->text, '\n', message->len) != NULL ||
-                                           memchr(message->text, '\t', message->len) != NULL);
+    bool paste = host->terminal->watcher.pastes &&
+                 (host->preset->pastes || memchr(message->text, '\n', message->len) != NULL ||
+                  memchr(message->text, '\t', message->len) != NULL);
 
     str_add(out, paste ? paste_begin : "");
     str_addn(out, message->text, message->len);
