@@ -10,8 +10,8 @@ enum { PATH_NAMES_MAX = 16 };
 const char *const told_facts[TOLD_FACT_COUNT + 1] = {
     [TOLD_STARTS] = "starts",   [TOLD_PROMPT] = "prompt", [TOLD_TOOL] = "tool",
     [TOLD_ASKS] = "asks",       [TOLD_DONE] = "done",     [TOLD_FAILED] = "failed",
-    [TOLD_STOPPED] = "stopped", [TOLD_ENDS] = "ends",     [TOLD_SAYS] = "says",
-    [TOLD_USAGE] = "usage",
+    [TOLD_STOPPED] = "stopped", [TOLD_ENDS] = "ends",     [TOLD_LINE] = "line",
+    [TOLD_SAYS] = "says",       [TOLD_USAGE] = "usage",
 };
 
 static const char *const members[MEMBER_COUNT + 1] = {
@@ -140,7 +140,7 @@ int line_rule_parse(const char *text, struct line_rule *ret, struct err *err)
         return -1;
     const char *name = words != NULL && words[0] != NULL ? words[0] : "";
     int fact = value_word(told_facts, name);
-    if (fact == -1)
+    if (fact == -1 || fact == TOLD_LINE)
         return fail_unknown("fact", name, told_facts, err);
     ret->fact = (enum told_fact)fact;
     if (strv_len(words) < 2 || strv_len(words) - 1 > LINE_WORDS_MAX)

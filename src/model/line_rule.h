@@ -24,6 +24,7 @@ enum told_fact {
     TOLD_FAILED, /* it has ended with an error */
     TOLD_STOPPED, /* a person has stopped it */
     TOLD_ENDS, /* the session ends */
+    TOLD_LINE, /* of an event alone: what came with it is like a line of the transcript */
     TOLD_EVENTS, /* the rest is told by lines alone: */
     TOLD_SAYS = TOLD_EVENTS, /* words of the agent */
     TOLD_USAGE, /* what a request has used */

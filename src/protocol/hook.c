@@ -13,6 +13,8 @@ static const struct {
     {{"tool_use_id", "toolCallId"}, offsetof(struct hook_told, tool_id)},
 };
 
+static const char *const inputs[] = {"tool_input", "toolInput", "toolArgs"};
+
 /* Lists of what goes on behind a turn. */
 static const char *const lists[] = {"background_tasks", "session_crons"};
 
@@ -34,9 +36,8 @@ int hook_parse(const char *text, size_t len, struct hook_told *ret, struct err *
     }
     if (ret->error == NULL)
         ret->error = json_get_text(json_get(ret->json, "error"), "message");
-    ret->input = json_get(ret->json, "tool_input");
-    if (ret->input == NULL)
-        ret->input = json_get(ret->json, "toolInput");
+    for (size_t i = 0; ret->input == NULL && i < ARRAY_LEN(inputs); i++)
+        ret->input = json_get(ret->json, inputs[i]);
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         ret->behind = ret->behind || json_first(json_get(ret->json, lists[i])) != NULL;
     if (ret->session == NULL || hook_id(ret->session) != NULL)

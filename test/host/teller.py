@@ -61,6 +61,11 @@ for line in sys.stdin:
     if order == "forge":  # a command of the agent claims that a person has cleared the context
         start = hooks["Start"][0]["run"]
         subprocess.run(["sh", "-c", start], text=True, input=json.dumps({"session_id": "forged", "source": "clear"}))
+    if order == "count":  # what is told like a line of a transcript, and tools without an id
+        tell("Line", words="I count", use={"once": 1, "in": 100})
+        tell("Line", use={"once": 1, "in": 100})
+        tell("Ran", toolName="Bash", toolArgs={"command": "make"})
+        tell("Ran", toolName="Bash", toolArgs={"command": "make"})
     if order == "fail":
         tell("Fail", error="server_error", last_assistant_message="the model has failed")
         continue

@@ -62,6 +62,14 @@ for line in sys.stdin:
         with open(f"{place}/{session}.jsonl", "ab") as file:
             file.write(b'{"type": "answer"\n[]\n\0\n{"type": "answer", "words": [{"text": "\xff"}]}\n{"type": "new"}\n')
     write("asked", words=line)
+    if order == "ask":  # the answer is in a line before the tool ends
+        tell("Ask", tool_name="Bash", tool_input={"command": "make"})
+        while not os.path.exists(rest + "/allow"):
+            time.sleep(0.02)
+        write("allowed")
+        while not os.path.exists(rest + "/go"):
+            time.sleep(0.02)
+        tell("Tool", tool_name="Bash", tool_use_id=str(uuid.uuid4()), tool_input={"command": "make"})
     if order == "stop":  # no event tells it
         write("stopped")
         continue
@@ -245,4 +253,18 @@ END
     typed 'three' # a person is not held back
     eventually says '"I know three"'
     eventually is paused
+}
+
+@test "a line says that what was asked is answered, before the tool ends" {
+    printf '%s\n' '[preset teller]' 'told.event.Ask = asks' 'told.event.Tool = tool' \
+        'told.line.goes = tool type=allowed' >>"$ROOT/mas.ini"
+    team
+    ok send "$ID" solo "ask $T"
+    eventually is waiting
+    touch "$T/allow"
+    eventually is working
+    [ "$(of_agent note)" = '' ]
+    touch "$T/go"
+    eventually says 'I know ask'
+    eventually is idle
 }

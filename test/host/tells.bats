@@ -85,6 +85,18 @@ load tells
     grep -q 'one CW-OTTER' "$(tail -n 1 "$T/config" | jq -r '.files[0]')"
 }
 
+@test "an event is like a line of a transcript, and tools are told without an id" {
+    printf '%s\n' '[preset teller]' 'told.event.Line = line' 'told.event.Ran = tool' 'told.line.says = says text:words' \
+        'told.line.use = usage use? once:use.once input:use.in' >>"$ROOT/mas.ini"
+    team
+    ok send "$ID" solo 'count'
+    eventually says 'I know: count'
+    eventually is idle
+    [ "$(history | grep -c 'I count')" -eq 1 ]
+    [ "$(history | grep -cF '["tool",null,"make (Bash)","done"]')" -eq 2 ]
+    [ "$("$MAS" usage "$ID" --json | jq '[.. | .input? // empty] | max')" -eq 100 ]
+}
+
 @test "a session that the program cannot continue is tried once" {
     sed -i 's/^told.kept = .*/told.kept =/' "$ROOT/mas.ini"
     team

@@ -16,6 +16,8 @@ TEST(each_program_names_its_members_its_own_way)
         "\"tool_name\":\"Bash\",\"tool_use_id\":\"t\",\"tool_input\":{\"command\":\"ls\"}}",
         "{\"sessionId\":\"a-1\",\"prompt\":\"p\",\"prompt_response\":\"x\",\"error\":{\"message\":"
         "\"e\"},\"toolName\":\"Bash\",\"toolCallId\":\"t\",\"toolInput\":{\"command\":\"ls\"}}",
+        "{\"sessionID\":\"a-1\",\"prompt\":\"p\",\"prompt_response\":\"x\",\"error\":\"e\","
+        "\"toolName\":\"Bash\",\"toolCallId\":\"t\",\"toolArgs\":{\"command\":\"ls\"}}",
     };
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {

@@ -26,7 +26,7 @@
 
 enum {
     TYPED_MS = 3000, /* so soon behind an Enter on an unknown line, one prompt is the person's */
-    RESUMED_MS = 60000, /* a program that ends so soon, unheard, has not found its session */
+    RESUMED_MS = 60000, /* ending so soon, or before it is ready, it has not found its session */
     UNSAID_MS = 1000, /* so long behind its last line, a program that rests has ended its turn */
     WHY_MAX = 2000, /* bytes of the program's own words in an error */
 };
@@ -220,7 +220,8 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret)
     sleep_process_ended(host);
     /* what it says of a session that it does not find is no event, and SessionEnd none of it */
     if (teller->outcome != OUTCOME_RESUMED || teller->state != AGENT_STARTING || child->asked ||
-        child->exit_code <= 0 || time_monotonic_ms() - child->started > RESUMED_MS)
+        child->exit_code <= 0 ||
+        (host->terminal->watcher.ready && time_monotonic_ms() - child->started > RESUMED_MS))
         return;
     teller->lost = true;
     ret->early = true; /* it starts once more, with a new session */
@@ -358,9 +359,13 @@ static void begin_turn(struct host *host, const char *text)
 
 static void tell_tool(struct host *host, const struct hook_told *told)
 {
-    if (told->tool_id == NULL || told->tool == NULL)
+    if (told->tool == NULL)
         return;
-    struct tool_call *tool = said_know_tool(&host->talk->turn.tools, told->tool_id);
+    /* without an id each is another call */
+    _cleanup_free_ char *id = told->tool_id != NULL
+                                  ? mem_dup(told->tool_id)
+                                  : mem_printf("mas-%u", ++host->terminal->teller->calls);
+    struct tool_call *tool = said_know_tool(&host->talk->turn.tools, id);
     if (tool->number == 0)
         said_close_text(host);
     free(tool->title);
@@ -525,11 +530,15 @@ void teller_event(struct host *host, const struct proc_id *peer, const struct fr
         host_log(host, words);
     }
     if (unwritten_is_full(host)) { /* the fact alone: what is said could not be kept */
-        told.prompt = told.answer = told.tool_id = NULL;
+        told.prompt = told.answer = told.tool = NULL;
     }
     host->terminal->teller->heard = true;
     lines_look(host); /* what it has written before */
-    take_fact(host, (enum told_fact)value_word(told_facts, name), &told);
+    enum told_fact fact = (enum told_fact)value_word(told_facts, name);
+    if (fact != TOLD_LINE)
+        take_fact(host, fact, &told);
+    else if (frame->body != NULL && !unwritten_is_full(host))
+        lines_take(host, frame->body, frame->body_len);
 }
 
 /* ---- its state */

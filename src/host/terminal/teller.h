@@ -69,6 +69,7 @@ struct teller_lines {
      * `trigger`. */
     void (*take)(struct host *host, enum told_fact fact, const struct hook_told *told);
     void (*add_tool)(struct host *host, const struct hook_told *told, int64_t trigger);
+    struct lines_file told; /* what is told is read like a file, whose offset stays 0 */
     struct lines_file *files;
     size_t file_count;
     struct lines_words *words; /* the oldest first */
@@ -107,6 +108,7 @@ struct teller {
     size_t answer_count;
     bool asked_trust; /* in this run */
     char trouble[TOLD_WORDS_MAX]; /* how the newest turn has failed; "" */
+    unsigned calls; /* of tools that were told without an id */
     struct typed { /* messages that the host has typed, the newest last */
         char *text;
         char *data; /* its pictures, of which the program shows marks; NULL: none */
@@ -221,6 +223,8 @@ void lines_begin(struct host *host, enum lines_session session);
 /* Reads what is new, if it is time; the second function at once. Returns when to look again. */
 int64_t lines_tick(struct host *host, int64_t now);
 void lines_look(struct host *host);
+/* An event has told what is like a line. */
+void lines_take(struct host *host, const char *text, size_t len);
 /* An event has told words. Returns true if a line has told them before. Otherwise they are stored,
  * and noted by the second function with their number. */
 bool lines_have_told(struct host *host, enum store_role role, const char *text);

@@ -317,6 +317,13 @@ static void take_live(struct host *host, enum told_fact fact, const struct hook_
     add_words(lines, &words, WORDS_MAX);
 }
 
+/* Returns true if it is said only that what was asked is answered, which no end of a tool tells in
+ * time. */
+static bool goes_on(enum told_fact fact, const struct hook_told *told)
+{
+    return fact == TOLD_TOOL && told->tool == NULL;
+}
+
 static void take(struct host *host, struct lines_file *file, enum told_fact fact,
                  const struct line_told *line)
 {
@@ -328,7 +335,7 @@ static void take(struct host *host, struct lines_file *file, enum told_fact fact
         take_says(host, line->told.answer);
     else if (lines_of(host)->is_past)
         take_past(host, fact, &line->told);
-    else if (!is_told_by_event(host, fact))
+    else if (!is_told_by_event(host, fact) || goes_on(fact, &line->told))
         take_live(host, fact, &line->told);
     else if (fact == TOLD_PROMPT && line->told.prompt != NULL)
         (void)take_words(lines_of(host), ROLE_USER, false, line->told.prompt, &words);
@@ -478,6 +485,18 @@ static bool look_once(struct host *host)
     for (char **path = paths; path != NULL && *path != NULL; path++)
         more = look_at(host, *path) || more;
     return more;
+}
+
+void lines_take(struct host *host, const char *text, size_t len)
+{
+    struct lines_file *told = &lines_of(host)->told;
+    struct line_reading reading = {.host = host, .file = told};
+
+    if (host->talk->memory.store == NULL || host->terminal->teller->id[0] == '\0')
+        return;
+    told->name = (char *)"";
+    take_line(text, len, &reading);
+    keep(host, told);
 }
 
 /* When all lines of the past are read, what they have not told again is older. */
