@@ -259,6 +259,20 @@ void teller_ask_keys(struct host *host, const char *keys, size_t len)
         close_first(host, false);
 }
 
+/* The program goes on behind a question, and does not say which: the oldest that is open, unless an
+ * answer was pressed. */
+static void goes_on(struct host *host)
+{
+    struct teller *teller = host->terminal->teller;
+    const struct permissions *permissions = &host->talk->permissions;
+
+    if (teller->answer_count > 0)
+        drop_answer(teller, 0);
+    else if (permissions->count > 0)
+        permission_close(host, 0, permission_option(&permissions->open[0], "allow_once", ""),
+                         teller->keyed ? "-" : "program");
+}
+
 void teller_asked(struct host *host, enum told_fact fact, const struct hook_told *told)
 {
     struct teller *teller = host->terminal->teller;
@@ -271,6 +285,10 @@ void teller_asked(struct host *host, enum told_fact fact, const struct hook_told
         while (permissions->count > 0 && fact == TOLD_STOPPED && teller->keyed)
             close_first(host, false);
         permission_drop_all(host);
+        return;
+    }
+    if (told->tool == NULL) {
+        goes_on(host);
         return;
     }
     _cleanup_free_ char *title = teller_describe(host, told);
