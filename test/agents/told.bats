@@ -236,7 +236,7 @@ END
     ok send "$ID" solo 'do it {{1 call Agent {"description":"look","prompt":"what is it","subagent_type":"general-purpose"}}}'
     within 60 says 'answer to 1'
     # the call, the subagent, and the answers to what the call and then the subagent have said
-    within 30 eval '[ "$(used)" = "[40,40]" ]'
+    within 30 counted '[40,40]'
 }
 
 # own_hook [untrusted]: the user has a hook for the end of a turn, which makes a file, in the settings of the program
