@@ -327,3 +327,55 @@ nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NE
     saw_word 4 CW-BEAR
     saw_no_word 4 CW-OTTER
 }
+
+@test "it sleeps, and a message or a key wakes it with the same conversation" {
+    local agent
+    talks
+    agent=$(of_agent pid)
+    ok sleep "$ID" solo
+    agent_is asleep
+    run ! kill -0 "$agent"
+    shows 'the agent sleeps; its next prompt or a key press wakes it'
+    ok send "$ID" solo 'and now {{2}}'
+    within 60 says 'answer to 2'
+    saw_word 2 CW-OTTER
+    within 10 idle
+    has_come resumed
+    ok sleep "$ID" solo
+    tm send-keys -t "$PANE" -l 'again '
+    within 60 idle
+    within 10 shows 'again'
+    tm send-keys -t "$PANE" -l '{{3}}'
+    within 10 shows 'again {{3}}'
+    run ! "$MAS" sleep "$ID" solo # something is typed
+    tm send-keys -t "$PANE" Enter
+    within 60 says 'answer to 3'
+    saw_word 3 CW-OTTER
+    [ "$(times_said 1 3)" -eq 1 ]
+}
+
+@test "claude: a limit of its provider is a fact, and what mas has typed is typed again" {
+    [ "$AGENT" = claude ] || skip
+    talks
+    ok send "$ID" solo 'and now {{2 limit 15000}}'
+    within 60 agent_is limited
+    [[ $(of_agent note) == 'its provider takes no prompts'* ]]
+    within 10 shows '429'
+    within 90 says 'answer to 2'
+    within 10 idle
+    saw_word 2 CW-OTTER
+}
+
+@test "claude: whether its directory is trusted is asked, and answered from outside" {
+    [ "$AGENT" = claude ] || skip
+    jq 'del(.projects)' "$CLAUDE_CONFIG_DIR/.claude.json" >"$T/untrusted.json"
+    mv "$T/untrusted.json" "$CLAUDE_CONFIG_DIR/.claude.json"
+    team
+    find_pane
+    within 60 agent_is waiting
+    [[ $(of_agent note) == "trust: "*"/unit/solo" ]]
+    ok approve "$ID" solo
+    within 60 idle
+    ok send "$ID" solo 'hello {{1}}'
+    within 60 says 'answer to 1'
+}
