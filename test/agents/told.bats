@@ -188,6 +188,7 @@ asks_for() {
 
 # used: the tokens that the agent has used, as mas counts them
 used() { "$MAS" usage "$ID" --json | jq -c '[.. | objects | select(has("input") and has("output"))][0] | [.input, .output]'; }
+counted() { [ "$(used)" = "$1" ]; }
 
 @test "its tokens, its model and its context are counted, each request once" {
     talks
