@@ -17,7 +17,8 @@ static struct preset preset_of(const char *ready, const char *waiting)
                            .waiting = (char *)(uintptr_t)waiting,
                            .title_working = none,
                            .title_idle = none,
-                           .title_waiting = none};
+                           .title_waiting = none,
+                           .told = {.trust = none}};
 }
 
 static void feed(struct watcher *watcher, const char *text, int64_t now)
