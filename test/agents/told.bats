@@ -330,12 +330,12 @@ nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NE
 }
 
 @test "it sleeps, and a message or a key wakes it with the same conversation" {
-    local agent
+    local before
     talks
-    agent=$(of_agent pid)
+    before=$(of_agent pid)
     ok sleep "$ID" solo
     agent_is asleep
-    run ! kill -0 "$agent"
+    run ! kill -0 "$before"
     shows 'the agent sleeps; its next prompt or a key press wakes it'
     ok send "$ID" solo 'and now {{2}}'
     within 60 says 'answer to 2'
