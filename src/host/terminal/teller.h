@@ -103,6 +103,7 @@ struct teller {
     bool behind; /* something of it goes on behind the turn that has ended last */
     /* ---- of teller_asks.c: what is open is in talk.permissions */
     int64_t asked; /* the serial of the newest dialog */
+    int64_t shown; /* since when a dialog is on the screen; monotonic; 0: none is */
     bool keyed; /* a person has pressed keys in the dialog that is open */
     struct told_answer answers[PERMISSIONS_MAX];
     size_t answer_count;

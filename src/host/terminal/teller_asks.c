@@ -12,7 +12,10 @@
 #include "protocol/tool_words.h"
 #include "session/env.h"
 
-enum { ANSWER_MS = 10000 }; /* so long mas waits for the dialog on the screen */
+enum {
+    ANSWER_MS = 10000, /* so long mas waits for the dialog on the screen */
+    FRESH_MS = 1000, /* a dialog that has just come takes no key: it may be meant for the line */
+};
 
 #define ALLOW "allow"
 #define TRUST "trust" /* the kind of the question that comes before any hook runs */
@@ -205,9 +208,15 @@ int64_t teller_ask_tick(struct host *host, int64_t now)
     if (!teller->heard && !teller->asked_trust && host->talk->permissions.count == 0 &&
         watcher_asks_trust(&host->terminal->watcher))
         ask_trust(host);
+    if (!watcher_asks(&host->terminal->watcher))
+        teller->shown = 0;
+    else if (teller->shown == 0)
+        teller->shown = now;
     while (teller->answer_count > 0) {
         const struct told_answer *answer = &teller->answers[0];
         bool shown = is_shown(host, answer);
+        if (shown && now < teller->shown + FRESH_MS)
+            return teller->shown + FRESH_MS;
         if (!shown && now < answer->until)
             return answer->until;
         if (shown)
