@@ -551,7 +551,7 @@ const struct cmd cmd_ask = {
     .name = "ask",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT TEXT...",
-    .summary = "prompt an ACP agent and print its answer as it arrives",
+    .summary = "prompt an agent and print its answer as it arrives",
     .examples = "mas ask shop lead 'what is left to do?'\n"
                 "mas ask shop lead --file question.md --timeout 5m\n"
                 "mas ask shop lead --again\n"

@@ -33,7 +33,7 @@ const struct cmd cmd_cancel = {
     .name = "cancel",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT",
-    .summary = "cancel the current turn of an ACP agent",
+    .summary = "cancel the current turn of an agent",
     .examples = "mas cancel shop lead",
     .details = "mas keeps what the agent has said so far; queued prompts follow. If no turn "
                "is in progress, nothing happens.",

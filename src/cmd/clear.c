@@ -60,7 +60,7 @@ const struct cmd cmd_clear = {
     .name = "clear",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT",
-    .summary = "empty the context of an ACP agent; keep its conversation",
+    .summary = "empty the context of an agent; keep its conversation",
     .examples = "mas clear shop lead\n"
                 "mas clear shop lead --then 'read TODO.md and go on'",
     .details = "Cancel the current turn. Queued prompts fail as cleared, and the model sees "

@@ -297,7 +297,7 @@ const struct cmd cmd_history = {
     .name = "history",
     .group = GROUP_MEMORY,
     .operands = " [SESSION] AGENT",
-    .summary = "print the history of an ACP agent",
+    .summary = "print the history of an agent",
     .examples = "mas history shop lead\n"
                 "mas history shop lead --since 1d --role user\n"
                 "mas history shop lead --export md",

@@ -156,6 +156,7 @@ static const struct member keys[] = {
     {KEY("told.key.trust", told_keys, told.trust_keys)},
     {KEY("told.trust", regex, told.trust)},
     {KEY("told.key.stop", told_keys, told.stop)},
+    {KEY("told.clear", value_text, told.clear)},
     {KEY("sandbox_off.args", command, sandbox_off.args)},
     {KEY("sandbox_off.session", object, sandbox_off.session)},
     {KEY("start", start_type, start)},

@@ -89,6 +89,7 @@ struct preset_told {
     char *allow, *deny, *stop;
     /* The question whether its directory is to be trusted, as a pattern; and the keys for yes. */
     char *trust, *trust_keys;
+    char *clear; /* the line by which it begins a session anew, and tells it; "" none */
 };
 
 /* How a program is told to leave its own sandbox off, which it cannot put up inside of a wall. */

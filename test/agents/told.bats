@@ -380,3 +380,34 @@ nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NE
     ok send "$ID" solo 'hello {{1}}'
     within 60 says 'answer to 1'
 }
+
+@test "claude: allowed and refused from outside, asked with its answer, cancelled, cleared" {
+    [ "$AGENT" = claude ] || skip
+    runs
+    ok ask "$ID" solo 'the word is CW-OTTER {{1}}'
+    [[ $output == *'answer to 1'* ]]
+    ok send "$ID" solo "do it {{2 $(needs_leave 'touch made')}}"
+    within 30 agent_is waiting
+    ok approve "$ID" solo
+    [[ $output == 'approved: touch made (Bash)'* ]]
+    within 30 says 'answer to 2'
+    [ -e "$ROOT/sessions/$ID/unit/solo/made" ]
+    within 10 idle
+    ok send "$ID" solo "do it {{3 $(needs_leave 'touch other')}}"
+    within 30 agent_is waiting
+    ok deny "$ID" solo
+    within 10 idle
+    [ ! -e "$ROOT/sessions/$ID/unit/solo/other" ]
+    ok send "$ID" solo 'slowly {{4 slow 60000}}'
+    within 30 agent_is working
+    within 30 model_has 4
+    ok cancel "$ID" solo
+    within 10 idle
+    ok ask "$ID" solo 'go on {{5}}'
+    [[ $output == *'answer to 5'* ]]
+    [ "$(times_said 4 5)" -le 1 ] # what was stopped is not on the line
+    ok clear "$ID" solo
+    ok ask "$ID" solo 'and now {{6}}'
+    [[ $output == *'answer to 6'* ]]
+    saw_no_word 6 CW-OTTER
+}

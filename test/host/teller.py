@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-import json, os, subprocess, sys, termios, time, uuid
+import json, os, select, subprocess, sys, termios, time, uuid
 words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 hooks = json.load(open(words["--plugin"] + "/conf/hooks.json"))["hooks"]
 place = os.path.expanduser("~/.teller")
@@ -10,6 +10,10 @@ open(os.environ["OUT"], "a").write(json.dumps(sys.argv[1:]) + "\n")
 def tell(event, **more):
     for hook in hooks.get(event, []):
         subprocess.run(hook["run"], shell=True, text=True, input=json.dumps({"session_id": session, **more}), check=True)
+
+def rests():  # which no hook tells, but its file
+    with open(f"{place}/state.json", "w") as file:
+        json.dump({"sessionId": session, "status": "idle", "statusUpdatedAt": int(time.time() * 1000) + 1}, file)
 
 def said():
     return open(f"{place}/{session}").read().splitlines() if os.path.exists(f"{place}/{session}") else []
@@ -26,7 +30,7 @@ if os.path.exists(f"{place}/distrusts"):  # a new directory, before any hook run
         sys.exit(1)
 tell("Start", source="resume" if "--resume" in words else "startup")
 print("ready", flush=True)
-for line in sys.stdin:
+for line in iter(sys.stdin.readline, ""):
     line = line.strip()
     order, _, rest = line.partition(" ")
     if order == "clear":
@@ -48,16 +52,19 @@ for line in sys.stdin:
             time.sleep(0.02)
         print("May I?", flush=True)
         if sys.stdin.readline().strip() != "y":
-            with open(f"{place}/state.json", "w") as file:
-                json.dump({"sessionId": session, "status": "idle", "statusUpdatedAt": int(time.time() * 1000) + 1}, file)
+            rests()
             continue
         tell("Tool", tool_name=tool, tool_use_id=str(uuid.uuid4()), tool_input={"command": rest})
     if order == "nest":  # a program of the same kind, which has the hooks of this one
         nested = f"import subprocess\nsubprocess.run('''{hooks['Prompt'][0]['run']}''', shell=True, text=True, input='{{\"session_id\": \"nested\", \"prompt\": \"of another\"}}')"
         subprocess.run([sys.executable, "-c", nested], check=True)
     if order == "work":
-        while not os.path.exists(rest):
-            time.sleep(0.02)
+        stopped = False
+        while not os.path.exists(rest) and not stopped:
+            stopped = select.select([sys.stdin], [], [], 0.02)[0] and sys.stdin.readline().strip() == "x"
+        if stopped:
+            rests()
+            continue
     if order == "forge":  # a command of the agent claims that a person has cleared the context
         start = hooks["Start"][0]["run"]
         subprocess.run(["sh", "-c", start], text=True, input=json.dumps({"session_id": "forged", "source": "clear"}))

@@ -105,3 +105,100 @@ decided() { "$MAS" history "$ID" solo --json | jq -r '.messages[] | select(.role
     is_asked ''
     [ "$(decided)" = $'allow -\nreject -' ]
 }
+
+@test "ask types the prompt, and prints the answer of the turn that the program tells of" {
+    team
+    ok ask "$ID" solo 'one CW-OTTER'
+    [ "$output" = 'I know: one CW-OTTER' ]
+    ok ask "$ID" solo --json --tag a:b 'two'
+    jq -se 'any(.[]; .event? == "end" and .stopReason == "end_turn") or .[0].stopReason == "end_turn"' <<<"$output"
+    [ "$(history | grep -c '"user"')" -eq 2 ]
+    says '["user",null,"two","done"]'
+    fails 1 ask "$ID" solo 'fail now'
+    [[ $stderr == *'the agent tells of an error'* ]]
+}
+
+@test "prompts wait for the turn before, in their order, and each asker gets the answer to its own" {
+    team
+    ok send "$ID" solo "work $T/go"
+    eventually is working
+    "$MAS" ask "$ID" solo 'second' >"$T/second" 3>&- &
+    local second=$!
+    eventually prints 1 of_agent queued
+    "$MAS" ask "$ID" solo 'third' >"$T/third" 3>&- &
+    local third=$!
+    eventually prints 2 of_agent queued
+    touch "$T/go"
+    wait "$second" "$third"
+    [ "$(cat "$T/second")" = "I know: work $T/go, second" ]
+    [ "$(cat "$T/third")" = "I know: work $T/go, second, third" ]
+}
+
+@test "a prompt waits for a line that a person types, which stays as it is" {
+    team
+    tm send-keys -t "$PANE" -l 'half'
+    eventually screen_has half
+    ok ask "$ID" solo --no-wait 'later'
+    [[ "$(of_agent note)" == *'a person has typed on the line'* ]]
+    run ! says '"later","done"'
+    tm send-keys -t "$PANE" -l ' a line'
+    tm send-keys -t "$PANE" Enter
+    eventually says 'I know: half a line, later'
+}
+
+@test "what waits, and what was given to a program that ends, is asked once in all" {
+    team
+    ok send "$ID" solo "work $T/go"
+    eventually is working
+    ok ask "$ID" solo --no-wait 'later'
+    tm kill-server
+    ok start --crashed
+    find_agent
+    eventually says "I know: work $T/go, later"
+    [ "$(history | grep -c '"later"')" -eq 1 ]
+}
+
+@test "cancel stops the turn by the key of the preset" {
+    team
+    fails 7 ask "$ID" solo --timeout 1s "work $T/never"
+    eventually is idle
+    says '["user",null,"work '"$T"'/never","interrupted"]'
+    ok send "$ID" solo "work $T/never"
+    eventually is working
+    ok cancel "$ID" solo
+    eventually is idle
+    ok ask "$ID" solo 'two'
+    [[ $output == *', two' ]]
+}
+
+@test "clear has the program clear its context, also in a turn, and what was said before is not heard again" {
+    team
+    ok ask "$ID" solo 'one CW-OTTER'
+    ok clear "$ID" solo
+    ok ask "$ID" solo 'two'
+    [ "$output" = 'I know: two' ]
+    [ "$(wc -l <"$OUT")" -eq 1 ] # it was not started again
+    ok send "$ID" solo "work $T/never"
+    eventually is working
+    ok clear "$ID" solo
+    ok ask "$ID" solo 'three'
+    [ "$output" = 'I know: three' ]
+    [ "$("$MAS" history "$ID" solo --json | jq -c '[.messages[].query] | unique | length')" -eq 3 ]
+    tm kill-server
+    ok start --crashed
+    find_agent
+    ok ask "$ID" solo 'four'
+    [ "$output" = 'I know: three, four' ]
+}
+
+@test "a program without a line for that is started with a new session, and so for another conversation" {
+    sed -i '/^told.clear/d' "$ROOT/mas.ini"
+    team
+    ok ask "$ID" solo 'one CW-OTTER'
+    ok clear "$ID" solo
+    ok ask "$ID" solo 'two'
+    [ "$output" = 'I know: two' ]
+    [ "$(wc -l <"$OUT")" -eq 2 ]
+    ok ask "$ID" solo --new 'three'
+    [ "$output" = 'I know: three' ]
+}

@@ -224,6 +224,8 @@ bool budget_holds(struct host *host)
 
     if (paused[0] == '\0')
         budget_look(host, true);
+    if (talk->ops->give != NULL) /* what it tells begins the turn: turn_begin_told() records it */
+        return paused[0] != '\0';
     if (paused[0] == '\0' && talk->memory.store != NULL && read_limits(host, &limits, &err) == 0) {
         int64_t team = limits.of[SCOPE_TEAM].of[BUDGET_TURNS].limit.amount;
         int64_t agent = limits.of[SCOPE_AGENT].of[BUDGET_TURNS].limit.amount;

@@ -79,6 +79,7 @@ struct prompt {
     bool begun; /* it was stored as a prompt whose turn begins */
     bool kept; /* the agent was stopped, and those who wait for it know that it is asked later */
     bool told; /* the clients know that its turn begins */
+    bool given; /* the agent has it, and is to tell that its turn begins */
     int64_t steer; /* the serial of the request by which the agent may take it now; 0: none */
     int64_t asked_ms; /* when it was accepted; ms since 1970 */
     char conversation[37]; /* in which it was asked; "" the present one; and the query there */
@@ -229,9 +230,11 @@ struct talk_ops {
     void (*show)(struct host *host, const char *event, const char *text, size_t len);
     /* ---- turns */
     bool (*is_ready)(const struct host *host); /* it takes prompts */
-    /* Sends the prompt of the turn. NULL: it begins its turns itself, and nothing holds them back.
-     */
+    /* Sends the prompt of the turn. */
     void (*send)(struct host *host);
+    /* Of an agent that begins its turns itself, instead of `send`: gives it the first prompt of the
+     * queue, which stays there until it tells of that turn. */
+    void (*give)(struct host *host);
     /* A turn has ended well; called before its end is stored. */
     void (*succeeds)(struct host *host);
     /* Asks it to end the turn, or what goes on without one. Returns false if there is nothing. */

@@ -143,15 +143,24 @@ static void begin_turn(struct host *host)
     said_close_text(host); /* what the agent said by itself */
     if (!store_begin(host))
         return;
+    if (host->talk->ops->give != NULL) {
+        host->talk->ops->give(host);
+        return;
+    }
     begin_stored(host, 0);
     host->talk->ops->send(host);
 }
 
-void turn_begin_told(struct host *host)
+void turn_begin_told(struct host *host, size_t index)
 {
+    const struct prompt *prompt = &host->talk->queue.prompts[index];
+    int64_t number = prompt->number;
+
     said_close_text(host);
-    begin_stored(host, host->talk->queue.count - 1);
-    (void)usage_begin(host, host->talk->turn.prompt.number, &(struct usage_turns){.team = 0});
+    if (!prompt->begun) /* others wait before it */
+        memory_update(host, number, NULL, 0, NULL, MESSAGE_DONE, SYNC_FULL);
+    begin_stored(host, index);
+    (void)usage_begin(host, number, &(struct usage_turns){.team = 0});
 }
 
 void turn_run(struct host *host)

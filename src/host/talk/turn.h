@@ -9,8 +9,8 @@ struct limit_refusal;
 
 /* Begins the next turn, if the agent is ready for it and a prompt waits. */
 void turn_run(struct host *host);
-/* The agent has begun the turn of the newest prompt by itself. */
-void turn_begin_told(struct host *host);
+/* The agent has begun the turn of the prompt at this index of the queue by itself. */
+void turn_begin_told(struct host *host, size_t index);
 /* Ends the turn, in the store and for those who wait for its end. */
 void turn_end(struct host *host, const char *stop_reason, int64_t code, const char *error);
 /* Puts the prompt of the turn back in front of the queue. Nobody is told. */

@@ -11,11 +11,13 @@
 #include "host/picture.h"
 #include "host/talk/event.h"
 #include "host/talk/limit.h"
+#include "host/talk/queue.h"
 #include "host/talk/sleep.h"
 #include "host/talk/turn.h"
 #include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 #include "os/proc.h"
+#include "protocol/host.h"
 
 /* Queues the messages that waited, and the first message of a new team: mas hands that out once, so
  * it has to outlive this host as they do. */
@@ -134,7 +136,23 @@ static bool takes_pictures(const struct host *host)
 
 static size_t queued(const struct host *host)
 {
-    return host->terminal->delivery.count;
+    size_t typed = host->terminal->delivery.count;
+
+    return host->talk == NULL ? typed
+                              : typed + host->talk->queue.count - (typed > 0 && teller_gives(host));
+}
+
+static void fail_queue(struct host *host, const char *why)
+{
+    if (host->talk != NULL)
+        queue_fail(host, HOST_END_FAILED, why);
+    delivery_fail(host, why);
+}
+
+static void keep_queue(struct host *host, const char *why)
+{
+    if (host->talk != NULL)
+        queue_keep(host, why);
 }
 
 static enum agent_state state(const struct host *host)
@@ -152,7 +170,7 @@ static void fill_status(const struct host *host, struct agent_status *ret)
     ret->title = (char *)(uintptr_t)watcher->title;
     if (host->terminal->teller != NULL)
         teller_fill_status(host, ret);
-    if (host->terminal->delivery.held)
+    if (host->terminal->delivery.held || teller_holds(host))
         ret->note = (char *)(uintptr_t)held_note;
     else if (host->child.phase == CHILD_RUNS && (ret->note == NULL || ret->note[0] == '\0'))
         ret->note = (char *)(uintptr_t)watcher->notice;
@@ -264,7 +282,7 @@ const struct backend backend_terminal = {
     .last_lines = last_lines,
     .queued = queued,
     .takes_pictures = takes_pictures,
-    .fail_queue = delivery_fail,
+    .fail_queue = fail_queue,
     .state = state,
     .fill_status = fill_status,
     .say = say,
@@ -281,5 +299,6 @@ const struct backend backend_terminal = {
     .told = teller_event,
     .drain = relay_drain,
     .resize = resize,
+    .keep_queue = keep_queue,
     .tell_status = tell_status,
 };

@@ -239,6 +239,20 @@ static void drop_first(struct host *host)
     (void)malloc_trim(0); /* nor does it keep the memory of a large message */
 }
 
+void delivery_remove(struct host *host, size_t index)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    if (index == 0) {
+        drop_first(host);
+        return;
+    }
+    discard(host, &delivery->queue[index]);
+    delivery->count--;
+    memmove(delivery->queue + index, delivery->queue + index + 1,
+            (delivery->count - index) * sizeof *delivery->queue);
+}
+
 void delivery_interrupt(struct host *host)
 {
     if (host->terminal->delivery.phase != DELIVERY_NONE)

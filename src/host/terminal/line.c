@@ -36,10 +36,17 @@ void line_keys(struct host *host, const char *keys, size_t len, int64_t now)
 
 int64_t line_held_until(struct host *host, int64_t now)
 {
-    const struct draft *draft = draft_of(host);
+    (void)draft_of(host);
+    return host->terminal->delivery.queue[0].answers ? 0 : line_held(host, now);
+}
+
+int64_t line_held(const struct host *host, int64_t now)
+{
+    const struct terminal *terminal = host->terminal;
+    const struct draft *draft = &terminal->draft;
     int64_t until = draft->touched + host->preset->hold_ms;
 
-    if (draft->state == DRAFT_NONE || host->terminal->delivery.queue[0].answers)
+    if (draft->state == DRAFT_NONE || terminal->draft_screens != terminal->watcher.screens)
         return 0;
     if (draft->state == DRAFT_UNKNOWN)
         return INT64_MAX;

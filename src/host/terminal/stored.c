@@ -73,7 +73,7 @@ static int keep_all(struct host *host, struct err *err)
     struct delivery *delivery = &host->terminal->delivery;
 
     for (size_t i = 0; i < delivery->count; i++)
-        if (delivery->queue[i].number == 0 &&
+        if (delivery->queue[i].number == 0 && delivery->queue[i].prompt == 0 &&
             add_to_store(host, &delivery->queue[i], i == 0 && delivery->phase != DELIVERY_NONE,
                          err) == -1)
             return -1;

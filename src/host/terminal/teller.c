@@ -25,19 +25,12 @@
 #include "protocol/host.h"
 
 enum {
-    TYPED_MS = 3000, /* so soon behind an Enter on an unknown line, one prompt is the person's */
     RESUMED_MS = 60000, /* ending so soon, or before it is ready, it has not found its session */
     UNSAID_MS = 1000, /* so long behind its last line, a program that rests has ended its turn */
     WHY_MAX = 2000, /* bytes of the program's own words in an error */
 };
 
 /* ---- what talk asks of the agent */
-
-/* Nothing is asked by the queue: a message is typed, and the program tells of it. */
-static bool is_ready(const struct host *host)
-{
-    return host->child.phase == CHILD_RUNS;
-}
 
 static void show(struct host *host, const char *event, const char *text, size_t len)
 {
@@ -50,12 +43,6 @@ static void show(struct host *host, const char *event, const char *text, size_t 
 static void do_nothing(struct host *host)
 {
     (void)host;
-}
-
-static bool cannot(struct host *host)
-{
-    (void)host;
-    return false;
 }
 
 static enum agent_state unready(const struct host *host)
@@ -72,15 +59,8 @@ static const char *note(const struct host *host)
 static int check_mode(const struct host *host, const char *mode, struct err *err)
 {
     (void)mode;
-    return err_set(err, MAS_CONFLICT, "agent '%s' is on a terminal", host->agent->id);
-}
-
-/* The program has left its session when it tells of that. */
-static void leave(struct host *host, int64_t turn, bool cleared)
-{
     (void)host;
-    (void)turn;
-    (void)cleared;
+    return err_set(err, MAS_CONFLICT, "its program takes a mode on its own screen alone");
 }
 
 static const char *model(const struct host *host)
@@ -99,8 +79,11 @@ static void refuse(struct host *host, const struct asked_permission *permission)
 
 static void wake(struct host *host)
 {
+    if (host->talk->queue.count == 0)
+        return;
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
         child_start(host, time_monotonic_ms());
+    turn_run(host);
 }
 
 static void put_offers(const struct host *host, struct json_out *out)
@@ -142,9 +125,10 @@ static bool cancel_aside(struct host *host, const char *id)
 
 static const struct talk_ops ops = {
     .show = show,
-    .is_ready = is_ready,
+    .is_ready = teller_is_ready,
+    .give = teller_give,
     .succeeds = do_nothing,
-    .cancel = cannot,
+    .cancel = teller_cancel,
     .model = model,
     .wake = wake,
     .put_offers = put_offers,
@@ -157,8 +141,8 @@ static const struct talk_ops ops = {
     .unready = unready,
     .note = note,
     .check_mode = check_mode,
-    .cut_off = do_nothing,
-    .leave = leave,
+    .cut_off = teller_cut_off,
+    .leave = teller_leave,
     .is_at_rest = teller_is_at_rest,
     .is_kept_awake = teller_is_kept_awake,
     .keep_session = teller_keep_session,
@@ -166,15 +150,6 @@ static const struct talk_ops ops = {
 };
 
 /* ---- its life */
-
-static void drop_typed(struct teller *teller, size_t i)
-{
-    free(teller->typed[i].text);
-    free(teller->typed[i].data);
-    teller->typed_count--;
-    memmove(&teller->typed[i], &teller->typed[i + 1],
-            (teller->typed_count - i) * sizeof teller->typed[0]);
-}
 
 void teller_close(struct host *host)
 {
@@ -186,8 +161,7 @@ void teller_close(struct host *host)
     permission_drop_all(host);
     teller_ask_forget(teller);
     parts_close(host);
-    while (teller->typed_count > 0)
-        drop_typed(teller, 0);
+    typed_forget(teller);
     lines_free(&teller->lines);
     free(teller->talk.session);
     free(teller->machine);
@@ -204,8 +178,7 @@ void teller_begins(struct host *host)
     teller->process = (struct proc_id){.pid = 0};
     teller->state = AGENT_STARTING;
     teller->trouble[0] = '\0';
-    while (teller->typed_count > 0)
-        drop_typed(teller, 0);
+    typed_forget(teller);
 }
 
 void teller_ended(struct host *host, const char *how, struct agent_end *ret)
@@ -215,6 +188,7 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret)
 
     lines_look(host);
     turn_end(host, HOST_END_STOPPED, 0, how);
+    teller_given_ended(host, how);
     permission_drop_all(host);
     teller_ask_forget(teller);
     sleep_process_ended(host);
@@ -229,28 +203,6 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret)
 
 /* ---- prompts */
 
-static void add_typed(struct host *host, const char *text, size_t len, const char *data,
-                      const char *from, bool message)
-{
-    struct teller *teller = host->terminal->teller;
-
-    if (teller->typed_count == TOLD_TYPED_MAX)
-        drop_typed(teller, 0);
-    struct typed *typed = &teller->typed[teller->typed_count++];
-    typed->text = mem_dupn(text, len);
-    typed->data = mem_dup(data);
-    (void)snprintf(typed->from, sizeof typed->from, "%s", from);
-    typed->message = message;
-    teller->enter_at = time_monotonic_ms();
-}
-
-void teller_typed(struct host *host, const char *text, size_t len, const char *data,
-                  const char *from)
-{
-    if (host->terminal->teller != NULL)
-        add_typed(host, text, len, data, from, true);
-}
-
 void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
 {
     struct teller *teller = host->terminal->teller;
@@ -264,70 +216,20 @@ void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
         return;
     teller->enter_at = now;
     if (len == 1 && draft->state == DRAFT_KNOWN)
-        add_typed(host, str_text(&draft->text), draft->text.len, NULL, "-", false);
+        typed_add(host, str_text(&draft->text), draft->text.len, NULL, "-", false);
     else if (len > 1 || draft->state == DRAFT_UNKNOWN)
         teller->entered = now;
-}
-
-static bool is_space(char c)
-{
-    return strchr(" \t\r\n", c) != NULL;
-}
-
-/* Returns true if the program tells of this message: the same text but for blanks at the ends.
- * Marks of its pictures may stand before it. */
-static bool is_same(const struct typed *typed, const char *b)
-{
-    const char *a = typed->text;
-    size_t a_len = strlen(a), b_len = strlen(b);
-
-    while (a_len > 0 && is_space(a[0]))
-        a++, a_len--;
-    while (b_len > 0 && is_space(b[0]))
-        b++, b_len--;
-    while (a_len > 0 && is_space(a[a_len - 1]))
-        a_len--;
-    while (b_len > 0 && is_space(b[b_len - 1]))
-        b_len--;
-    if (typed->data != NULL && b_len > a_len)
-        b += b_len - a_len, b_len = a_len;
-    return a_len == b_len && memcmp(a, b, a_len) == 0;
-}
-
-/* Finds out who has asked this: the sender of a message that the host has typed, or a person who
- * has typed it, as far as that is known. Returns false: nobody that the host knows of. *ret has a
- * text if the message had pictures: it as it was sent. */
-static bool find_asker(struct host *host, const char *text, struct typed *ret)
-{
-    struct teller *teller = host->terminal->teller;
-
-    teller->message = false;
-    for (size_t i = 0; i < teller->typed_count; i++) {
-        struct typed *typed = &teller->typed[i];
-        if (!is_same(typed, text))
-            continue;
-        teller->message = typed->message;
-        memcpy(ret->from, typed->from, sizeof ret->from);
-        if (typed->data != NULL) {
-            ret->text = TAKE_PTR(typed->text);
-            ret->data = TAKE_PTR(typed->data);
-        }
-        drop_typed(teller, i);
-        return true;
-    }
-    bool is_typed = teller->entered != 0 && time_monotonic_ms() - teller->entered <= TYPED_MS;
-    teller->entered = 0;
-    return is_typed;
 }
 
 static void begin_turn(struct host *host, const char *text)
 {
     struct teller *teller = host->terminal->teller;
     struct typed asked = {.from = "-"};
-    bool is_known = text != NULL && find_asker(host, text, &asked);
+    bool is_known = text != NULL && typed_by(host, text, &asked);
     _cleanup_free_ char *own = asked.text, *data = asked.data;
     struct new_prompt prompt = {
         .text = own != NULL ? own : text, .from = asked.from, .data = data, .begins = true};
+    const struct prompt_queue *queue = &host->talk->queue;
     int64_t number = 0;
     struct err err = ERR_INIT;
 
@@ -340,6 +242,13 @@ static void begin_turn(struct host *host, const char *text)
         host->talk->session = mem_dup(teller->id);
         teller_keep_session(host, NULL);
     }
+    if (text != NULL && teller_gives(host) &&
+        typed_is(queue->prompts[0].text, queue->prompts[0].data != NULL, text)) {
+        number = queue->prompts[0].number;
+        turn_begin_told(host, 0);
+        lines_note(host, ROLE_USER, text, number);
+        return;
+    }
     if (!is_known) {
         const char *words = text != NULL ? text : "something that cannot be read";
         memory_say(host, true, "the program says that it was asked: %.*s",
@@ -351,7 +260,7 @@ static void begin_turn(struct host *host, const char *text)
         host_log(host, err.text);
         return;
     }
-    turn_begin_told(host);
+    turn_begin_told(host, queue->count - 1);
     lines_note(host, ROLE_USER, text, number);
 }
 
@@ -439,6 +348,8 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
                                    : fact == TOLD_STARTS && host->talk->turn.on;
     if (!stays)
         teller->state = states[fact];
+    if (teller->clears)
+        return; /* it is about what was cleared */
     teller_asked(host, fact, told);
     if (fact != TOLD_TOOL && fact != TOLD_ASKS)
         teller->trouble[0] = '\0';
@@ -543,13 +454,6 @@ void teller_event(struct host *host, const struct proc_id *peer, const struct fr
 
 /* ---- its state */
 
-const char *teller_paused(const struct host *host)
-{
-    return host->talk != NULL && host->talk->spending.paused[0] != '\0'
-               ? host->talk->spending.paused
-               : NULL;
-}
-
 /* Returns true if a program that tells by its transcript alone has ended its turn, as its screen
  * shows. */
 static bool has_ended_unsaid(const struct host *host, int64_t now)
@@ -572,6 +476,8 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
         return teller_asks(host) ? AGENT_WAITING : seen;
     if (teller->state == AGENT_IDLE && teller_paused(host) != NULL)
         return AGENT_PAUSED;
+    if (teller->state == AGENT_IDLE && (teller_gives(host) || teller->clear_typed))
+        return AGENT_WORKING;
     return teller->state == AGENT_WORKING &&
                    (teller_asks(host) || watcher_asks(&host->terminal->watcher))
                ? AGENT_WAITING /* the screen shows also what no event tells */
@@ -589,15 +495,17 @@ int64_t teller_tick(struct host *host, int64_t now)
 {
     if (host->terminal->teller == NULL || host->disk.paused)
         return -1;
-    bool rests = false;
+    bool rests = false, stopped = false;
     int64_t next = teller_look(host, now, &rests);
-    if (rests) /* a person has stopped the turn, or refused what was asked */
+    next = time_sooner(next, teller_cancel_tick(host, now, &stopped));
+    if (rests || stopped) /* a person has stopped the turn, or refused what was asked */
         take_fact(host, TOLD_STOPPED, &(struct hook_told){.json = NULL});
     if (has_ended_unsaid(host, now))
         take_fact(host, TOLD_DONE, &(struct hook_told){.json = NULL});
     next = time_sooner(time_sooner(next, lines_tick(host, now)), usage_tick(host, now));
     if (host->child.phase == CHILD_RUNS)
-        next = time_sooner(next, teller_ask_tick(host, now));
+        next =
+            time_sooner(next, time_sooner(teller_ask_tick(host, now), teller_turn_tick(host, now)));
     next = time_sooner(next, event_tick_listeners(host, now));
     next = time_sooner(next, limit_tick(host, now));
     next = time_sooner(next, budget_tick(host, now));

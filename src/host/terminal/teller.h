@@ -4,6 +4,8 @@
  *
  *     teller.c          what is told becomes turns, words, and the state
  *     teller_asks.c     what it asks on its screen becomes a permission, and an answer a key
+ *     teller_turn.c     prompts that clients ask, a cancel, a clear
+ *     teller_typed.c    who has typed what on its line
  *     teller_session.c  the session of the program: which one it is started with
  *     teller_files.c    what it keeps in files, and the state that it writes there
  *     teller_lines.c    what the lines of its transcript tell
@@ -100,6 +102,11 @@ struct teller {
     enum agent_state state; /* by what was told last */
     int64_t told_ms; /* when something was told last; epoch */
     int64_t look_at; /* when to look at its file of the state; monotonic */
+    /* ---- of teller_turn.c */
+    bool clears; /* it is to clear its context: what it tells of the old session is not heard */
+    bool clear_typed; /* the line for that was typed */
+    int64_t clear_until; /* monotonic; it is started anew then */
+    bool follows; /* mas follows a clear of the program itself */
     bool behind; /* something of it goes on behind the turn that has ended last */
     /* ---- of teller_asks.c: what is open is in talk.permissions */
     int64_t asked; /* the serial of the newest dialog */
@@ -133,18 +140,12 @@ void teller_begins(struct host *host);
 void teller_ended(struct host *host, const char *how, struct agent_end *ret);
 /* A process of the agent has told something: backend.told. */
 void teller_event(struct host *host, const struct proc_id *peer, const struct frame *frame);
-/* The host has typed a message with its Enter. `data`: its pictures; NULL: none. */
-void teller_typed(struct host *host, const char *text, size_t len, const char *data,
-                  const char *from);
 /* A person types in the pane. */
 void teller_keys(struct host *host, const char *keys, size_t len, int64_t now);
 /* Fills in the conversation, and what it asks. *ret points into the host. */
 void teller_fill_status(const struct host *host, struct agent_status *ret);
 /* The state by what was told, as long as something was; else `seen`, which the screen says. */
 enum agent_state teller_state(const struct host *host, enum agent_state seen);
-/* Returns why messages wait until a person lets the agent go on: its budget is used up. NULL: they
- * do not. */
-const char *teller_paused(const struct host *host);
 int64_t teller_tick(struct host *host, int64_t now);
 
 /* ---- teller_asks.c
@@ -169,6 +170,40 @@ int teller_permit(struct host *host, size_t index, const struct word *option,
 int64_t teller_ask_tick(struct host *host, int64_t now);
 /* Forgets answers that were not typed, as the program has ended. */
 void teller_ask_forget(struct teller *teller);
+
+/* ---- teller_typed.c */
+/* The host has typed a message with its Enter. `data`: its pictures; NULL: none. */
+void teller_typed(struct host *host, const char *text, size_t len, const char *data,
+                  const char *from);
+/* The same, or with `message` false a line of a person. */
+void typed_add(struct host *host, const char *text, size_t len, const char *data, const char *from,
+               bool message);
+/* Finds out who has asked this: the sender of a message that the host has typed, or a person who
+ * has typed it, as far as that is known. Returns false: nobody that the host knows of. *ret has a
+ * text if the message had pictures: it as it was sent. */
+bool typed_by(struct host *host, const char *text, struct typed *ret);
+/* Returns true if the program tells of the message `a`: the same text but for blanks at the ends.
+ * Marks of its pictures may stand before it. */
+bool typed_is(const char *a, bool has_pictures, const char *b);
+/* The program has another line now. */
+void typed_forget(struct teller *teller);
+
+/* ---- teller_turn.c: the rest of talk_ops */
+bool teller_is_ready(const struct host *host);
+void teller_give(struct host *host);
+bool teller_cancel(struct host *host);
+void teller_cut_off(struct host *host);
+void teller_leave(struct host *host, int64_t turn, bool cleared);
+/* Returns true if a prompt waits because a person has typed on the line. */
+bool teller_holds(const struct host *host);
+/* Returns true if the program was given a prompt, and has not told of its turn yet. */
+bool teller_gives(const struct host *host);
+/* The program has ended: what it was given waits again, or is lost with it. */
+void teller_given_ended(struct host *host, const char *how);
+/* *ret_stopped: the screen shows that the turn has ended which was cancelled. */
+int64_t teller_cancel_tick(struct host *host, int64_t now, bool *ret_stopped);
+/* Types what may be typed now. Returns when to call again. */
+int64_t teller_turn_tick(struct host *host, int64_t now);
 
 /* ---- teller_files.c */
 /* What the id of a session is replaced by; the values point into it and to the id. */
@@ -208,6 +243,9 @@ bool teller_can_continue(const struct host *host, struct str *why);
 bool teller_is_refused(struct host *host, const struct hook_told *told, bool done);
 /* Returns until when messages wait for the provider; 0: they do not. */
 int64_t teller_limited_until(struct host *host);
+/* Returns why messages wait until a person lets the agent go on: its budget is used up. NULL: they
+ * do not. */
+const char *teller_paused(const struct host *host);
 
 /* ---- teller_sleep.c: talk_ops */
 bool teller_is_at_rest(const struct host *host);

@@ -54,3 +54,10 @@ int64_t teller_limited_until(struct host *host)
 {
     return host->talk != NULL && limit_holds(host) ? host->talk->limit.look_at : 0;
 }
+
+const char *teller_paused(const struct host *host)
+{
+    return host->talk != NULL && host->talk->spending.paused[0] != '\0'
+               ? host->talk->spending.paused
+               : NULL;
+}

@@ -204,9 +204,18 @@ void teller_change_session(struct host *host, const char *id, const char *source
     lines_begin(host, was_known && has_past ? LINES_ENTERED : LINES_NEW);
     if (!was_known)
         return;
+    if (teller->clears) {
+        teller->clears = teller->clear_typed = false;
+        teller->outcome = OUTCOME_FRESH;
+        return;
+    }
     teller->outcome = has_past ? OUTCOME_RESUMED : OUTCOME_FRESH;
     if (has_past)
         memory_say(host, true, "a person has gone to another session of the program (%s)", source);
-    else if (clear_context(host, &options, &then, &err) == -1)
-        host_log(host, err.text);
+    else {
+        teller->follows = true;
+        if (clear_context(host, &options, &then, &err) == -1)
+            host_log(host, err.text);
+        teller->follows = false;
+    }
 }

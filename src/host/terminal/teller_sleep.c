@@ -12,7 +12,8 @@ bool teller_is_at_rest(const struct host *host)
     enum agent_state state = host->backend->state(host);
 
     return host->child.phase == CHILD_RUNS && !host->talk->turn.on &&
-           host->terminal->delivery.count == 0 && (state == AGENT_IDLE || state == AGENT_LIMITED);
+           host->terminal->delivery.count == 0 && host->talk->queue.count == 0 &&
+           (state == AGENT_IDLE || state == AGENT_LIMITED);
 }
 
 bool teller_is_kept_awake(const struct host *host, struct str *why)

@@ -29,6 +29,8 @@
 #include "memory/store.h"
 #include "os/loop.h"
 
+enum { TYPED_CLEAR = -1 }; /* in place of a prompt: the line that clears the program's context */
+
 struct prompt;
 
 /* A message that waits to be typed. */
@@ -41,6 +43,7 @@ struct message {
     bool answers; /* a person sent it while the agent was waiting for an answer */
     char from[TEAM_WORD_MAX + 1]; /* "-": a person */
     int64_t number; /* on disk; 0: it is not there */
+    int64_t prompt; /* of the talk, which keeps it on disk; or TYPED_CLEAR; 0: a message */
     bool cut_off; /* the disk says that a previous host began to type it */
 };
 
@@ -125,6 +128,8 @@ void delivery_keep_first(struct host *host);
 void delivery_read(struct host *host);
 /* Drops all that waits; `why` goes to the session's log. */
 void delivery_fail(struct host *host, const char *why);
+/* Removes one that waits, or is being typed. */
+void delivery_remove(struct host *host, size_t index);
 /* Keeps what waits on disk, as the host ends. */
 void delivery_leave(struct host *host);
 /* Returns true while keys of the pane have to wait, so that they do not fall into a message. */
@@ -156,6 +161,8 @@ int64_t stored_tick(struct host *host, int64_t now);
 /* ---- line.c: what a person has typed on the line */
 /* Notes what a person types. */
 void line_keys(struct host *host, const char *keys, size_t len, int64_t now);
+/* Returns until when what is typed with its Enter waits for the line, in the same way. */
+int64_t line_held(const struct host *host, int64_t now);
 /* Returns until when the first message waits for the line; 0: it does not, INT64_MAX: until the
  * line is empty. */
 int64_t line_held_until(struct host *host, int64_t now);
