@@ -14,23 +14,27 @@ declare -gA ASKING=(
     [claude]='command = claude --permission-mode default'
     [codex]='command = codex --no-daemon --ask-for-approval on-request --sandbox read-only
 sandbox_off.args ='
+    [copilot]='; it asks as it is'
+    [opencode]='; its file says so'
 )
 # What its question shows, the keys that allow and refuse, and those that stop a turn
-declare -gA QUESTION=([claude]='Do you want to proceed' [codex]='Would you like to run')
-declare -gA ALLOW=([claude]=Enter [codex]=y)
-declare -gA REFUSE=([claude]=Escape [codex]=Escape)
-declare -gA STOP=([claude]=Escape [codex]=Escape)
+declare -gA QUESTION=([claude]='Do you want to proceed' [codex]='Would you like to run'
+    [copilot]='Do you want to run this command' [opencode]='Permission required')
+declare -gA ALLOW=([claude]=Enter [codex]=y [copilot]=Enter [opencode]=Enter)
+declare -gA REFUSE=([claude]=Escape [codex]=Escape [copilot]=Escape [opencode]=Escape)
+declare -gA STOP=([claude]=Escape [codex]=Escape [copilot]='Escape Escape' [opencode]='Escape Escape')
 # What is typed to clear the context, and to end the program
-declare -gA CLEAR=([claude]=/clear [codex]=/clear)
-declare -gA LEAVE=([claude]=/exit [codex]=/quit)
+declare -gA CLEAR=([claude]=/clear [codex]=/clear [copilot]=/clear [opencode]=/new)
+declare -gA LEAVE=([claude]=/exit [codex]=/quit [copilot]=/exit [opencode]=/exit)
 # What its usage calls the model
-declare -gA MODEL_NAME=([claude]=claude- [codex]=test-model)
+declare -gA MODEL_NAME=([claude]=claude- [codex]=test-model [copilot]=test-model [opencode]=test-model)
 # Where it keeps its sessions: the path of a file ends like this
-declare -gA KEPT=([claude]='*/projects/*.jsonl' [codex]='*/sessions/*.jsonl')
+declare -gA KEPT=([claude]='*/projects/*.jsonl' [codex]='*/sessions/*.jsonl' [copilot]='*/session-state/*/events.jsonl'
+    [opencode]='*/opencode.db*')
 
 # The program's name of the tool that runs a command, as its status shows it, and an order of the model for it
 # that has to be allowed
-declare -gA TOOL=([claude]=Bash [codex]=Bash)
+declare -gA TOOL=([claude]=Bash [codex]=Bash [copilot]=bash [opencode]=bash)
 needs_leave() {
     case $AGENT in
         codex) echo "call exec_command $(jq -nc --arg cmd "$1" \
@@ -43,6 +47,11 @@ setup_more() {
     [ -n "${ASKING[$AGENT]-}" ] || skip "$AGENT does not tell what it does in its terminal"
     use_terminal "$AGENT"
     printf '[preset %s]\n%s\n' "$PRESET" "${ASKING[$AGENT]}" >>"$ROOT/mas.ini"
+    if [ "$AGENT" = opencode ]; then
+        local file=$XDG_CONFIG_HOME/opencode/opencode.json
+        jq '.permission = {bash: "ask"}' "$file" >"$T/opencode.json"
+        mv "$T/opencode.json" "$file"
+    fi
 }
 
 idle() { agent_is idle; }
@@ -56,8 +65,11 @@ typed() {
     tm send-keys -t "$PANE" Enter
 }
 presses() {
-    # shellcheck disable=SC2086 # keys
-    tm send-keys -t "$PANE" $1
+    local key
+    for key in $1; do # two in one read would be another key
+        tm send-keys -t "$PANE" "$key"
+        sleep 0.3
+    done
 }
 
 # Presses what allows, which a new question does not take at once.
