@@ -184,6 +184,8 @@ asks_for() {
     within 10 idle
 }
 
+is_refused() { [[ $(of_agent turnWhy) == *'the provider takes no prompts'* ]]; }
+
 @test "errors of the model are facts" {
     runs
     ok send "$ID" solo 'badly {{1 fail 500}}'
@@ -191,11 +193,7 @@ asks_for() {
     within 10 idle
     [ "$(of_agent turnEnd)" = failed ]
     ok send "$ID" solo 'badly {{2 fail 429}}'
-    within 60 model_has 2
-    within 60 idle
-    [ "$(of_agent turnEnd)" = failed ]
-    ok send "$ID" solo 'and now {{3}}'
-    within 60 says 'answer to 3'
+    within 60 is_refused # and the prompt waits until the provider takes prompts again
 }
 
 # used: the tokens that the agent has used, as mas counts them
@@ -316,6 +314,7 @@ nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NE
 @test "two agents in one directory, with one home, continue each its own" {
     local first second
     mkdir "$T/shared"
+    trust_tree "$T/shared"
     # shellcheck disable=SC2016 # for the inner shell
     sed -i 's|^command = \(.*\)|command = sh -c "cd '"$T/shared"' \&\& exec \1 \\"$@\\"" sh|' "$ROOT/mas.ini"
     printf '[preset %s]\nwall.level = off\n' "$PRESET" >>"$ROOT/mas.ini"
