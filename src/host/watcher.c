@@ -307,7 +307,8 @@ bool watcher_asks_trust(const struct watcher *watcher)
 
 static bool text_asks(const struct watcher *watcher)
 {
-    return watcher_asks_trust(watcher) || matches(watcher, PATTERN_WAITING, watcher->text + watcher->answered);
+    return watcher_asks_trust(watcher) ||
+           matches(watcher, PATTERN_WAITING, watcher->text + watcher->answered);
 }
 
 bool watcher_asks(const struct watcher *watcher)
