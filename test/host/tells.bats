@@ -35,10 +35,12 @@ load tells
     [ "$(history | grep -c '"user"')" -eq 2 ] # nothing is asked twice
 }
 
+has_ended() { is exited || is crashed; }
+
 @test "a prompt that a kill cuts off is known as such, and the session goes on" {
     team
     ok send "$ID" solo 'die now'
-    eventually is exited || eventually is crashed
+    eventually has_ended
     says '["user",null,"die now","interrupted"]'
     ok restart "$ID" solo
     eventually is idle
