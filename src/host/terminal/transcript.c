@@ -27,7 +27,7 @@ static size_t read_at(int fd, char *to, size_t len, int64_t offset)
 
 static int64_t hash_tail(int fd, int64_t offset)
 {
-    char bytes[TAIL];
+    char bytes[TAIL] = "";
     size_t len = offset < TAIL ? (size_t)offset : TAIL;
 
     return transcript_hash(bytes, read_at(fd, bytes, len, offset - (int64_t)len));
