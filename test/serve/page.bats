@@ -63,6 +63,8 @@ load page
 # listens COUNT: so many clients listen to events.
 listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
 
+grows_by_two() { grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two'; }
+
 @test "what an agent says comes while it says it, to those who asked for it, and again after a break" {
     acp_agent
     serve
@@ -87,9 +89,9 @@ listens() { api GET /metrics && grep -qx "mas_event_listeners $1" "$T/body"; }
     timeout 60 curl -sSN -H "Last-Event-ID: $last" -H "Authorization: Bearer $TOKEN" "$URL/events?live=$ID/solo" >"$T/live" 3>&- &
     curl=$!
     eventually grep -q '^event: message' "$T/live"
+    eventually grows_by_two
     kill "$curl"
     wait "$curl" || true
-    grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two'
     run ! grep -q '"one "' "$T/live"
     unhear
     run ! grep -q '^event: live' "$T/events"
