@@ -66,12 +66,30 @@ static void add_text(const struct setup_script *script, struct str *to)
         str_addf(to, "  ... and %zu more line%s\n", more, more == 1 ? "" : "s");
 }
 
+int consent_read(char *ret, struct err *err)
+{
+    char line[16];
+
+    clearerr(stdin);
+    errno = 0;
+    if (fgets(line, sizeof line, stdin) == NULL) {
+        if (errno == EINTR)
+            return err_set(err, MAS_FAILED, "cannot create a session: interrupted");
+        line[0] = '\0';
+    }
+    line[strcspn(line, "\n")] = '\0';
+    bool yes = strcmp(line, "y") == 0 || strcmp(line, "yes") == 0;
+    bool no = strcmp(line, "n") == 0 || strcmp(line, "no") == 0;
+    *ret = (char)(yes ? 'y' : no ? 'n' : '\0');
+    return 0;
+}
+
 int consent_ask(const char *project, const struct setup_script *script, enum setup_answer *ret,
                 struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
     char size[16];
-    char line[16];
+    char answer;
 
     number_format_size(script->len, size);
     str_add(&text, "\r\033[KProject '");
@@ -84,14 +102,9 @@ int consent_ask(const char *project, const struct setup_script *script, enum set
     (void)fprintf(stderr,
                   "%sMay it run? y or n, for all sessions until it changes; Enter: not now [y/n] ",
                   text.data);
-    clearerr(stdin);
-    errno = 0;
-    if (fgets(line, sizeof line, stdin) == NULL && errno == EINTR)
-        return err_set(err, MAS_FAILED, "cannot create a session: interrupted");
-    line[strcspn(line, "\n")] = '\0';
-    if (strcmp(line, "y") == 0 || strcmp(line, "yes") == 0)
-        *ret = SETUP_YES;
-    else if (strcmp(line, "n") == 0 || strcmp(line, "no") == 0)
-        *ret = SETUP_NO;
+    if (consent_read(&answer, err) == -1)
+        return -1;
+    if (answer != '\0')
+        *ret = answer == 'y' ? SETUP_YES : SETUP_NO;
     return 0;
 }

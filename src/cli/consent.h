@@ -11,6 +11,9 @@ bool caller_is_agent(void);
 
 /* Returns true if there is a terminal to ask on. */
 bool consent_possible(void);
+/* Reads the answer to a question on the terminal: *ret is 'y', 'n', or 0 for any other. Fails if
+ * interrupted. */
+int consent_read(char *ret, struct err *err);
 /* Shows the beginning of the script and asks whether it may run; see struct life_setup. */
 int consent_ask(const char *project, const struct setup_script *script, enum setup_answer *ret,
                 struct err *err);

@@ -11,7 +11,6 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cli/print.h"
-#include "model/picture.h"
 
 enum { INDENT = 4, DATA_MAX = 32 << 20 };
 
@@ -109,12 +108,8 @@ static void print_block(struct block *block, const char *text, size_t len)
 static void print_pictures(struct block *block, const struct store_item *item)
 {
     _cleanup_str_ struct str lines = STR_INIT;
-    struct pictures pictures;
 
-    if (item->role != ROLE_USER)
-        return;
-    pictures_of(item->data, &pictures);
-    pictures_say(&pictures, &lines);
+    store_say_pictures(item, &lines);
     if (lines.len > 0)
         print_block(block, lines.data, lines.len);
 }

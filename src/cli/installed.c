@@ -1,10 +1,9 @@
 #include "cli/installed.h"
 
 #include "cli/consent.h"
+#include "model/ini.h"
 #include "os/file.h"
 #include "os/path.h"
-
-enum { SETTINGS_MAX = 1 << 20 }; /* bytes of mas.ini, as config_load() has it */
 
 char *installed_program(const struct preset *preset)
 {
@@ -27,8 +26,7 @@ bool installed_is(const struct preset *preset, const char *program)
 }
 
 /* Returns the next preset of an agent's own screen whose program is installed, from *at on; or
- * NULL.
- */
+ * NULL. */
 static const struct preset *find_next(const struct config *config, size_t *at)
 {
     while (*at < config->preset_count) {
@@ -86,7 +84,7 @@ static int keep(const struct root *root, const char *preset, struct err *err)
 
     if (fstatat(root->fd, ROOT_SETTINGS, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return err_errno(err, "cannot read '%s'", ROOT_SETTINGS);
-    if (file_read(root->fd, ROOT_SETTINGS, SETTINGS_MAX, &old, &len, err) == -1)
+    if (file_read(root->fd, ROOT_SETTINGS, INI_FILE_MAX, &old, &len, err) == -1)
         return -1;
     str_addn(&text, old, len);
     str_addf(&text, "%s\n[session]\npreset = %s\n", len > 0 && old[len - 1] != '\n' ? "\n" : "",
@@ -97,7 +95,7 @@ static int keep(const struct root *root, const char *preset, struct err *err)
 int installed_offer(struct call *call, struct err *err)
 {
     const struct preset *only = NULL;
-    char line[16] = "";
+    char said;
 
     if (call->quiet || call->json || call_opt(call, "agent") != NULL ||
         call_opt(call, "host") != NULL || !config_is_built_in(&call->config, SETTING_PRESET) ||
@@ -108,15 +106,11 @@ int installed_offer(struct call *call, struct err *err)
                   "\r\033[K'%s' is installed. Do the agents of your teams run it, by the preset %s"
                   " (%s)?\ny or n, for all new sessions; Enter: not now [y/n] ",
                   program, only->name, only->description);
-    clearerr(stdin);
-    errno = 0;
-    if (fgets(line, sizeof line, stdin) == NULL && errno == EINTR)
-        return err_set(err, MAS_FAILED, "cannot create a session: interrupted");
-    line[strcspn(line, "\n")] = '\0';
-    bool yes = strcmp(line, "y") == 0 || strcmp(line, "yes") == 0;
-    if (!yes && strcmp(line, "n") != 0 && strcmp(line, "no") != 0)
+    if (consent_read(&said, err) == -1)
+        return -1;
+    if (said == '\0')
         return 0;
-    const char *answer = yes ? only->name : config_text(&call->config, SETTING_PRESET);
+    const char *answer = said == 'y' ? only->name : config_text(&call->config, SETTING_PRESET);
     return keep(&call->root, answer, err) == -1
                ? -1
                : config_override(&call->config, SETTING_PRESET, answer, ROOT_SETTINGS, err);

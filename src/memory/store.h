@@ -346,5 +346,7 @@ int store_cut_off(struct store *store, int64_t query, int64_t before, int64_t *r
 
 /* Appends text and escapes anything that could be taken for a delimiter of injected text. */
 void store_quote(struct str *to, const char *text, size_t len);
-/* Appends a line for each picture of a prompt, likewise. */
+/* Appends a line for each picture of a prompt; the second function quotes it as store_quote() does.
+ */
+void store_say_pictures(const struct store_item *item, struct str *to);
 void store_add_pictures(const struct store_item *item, struct str *to);

@@ -69,15 +69,21 @@ void store_quote(struct str *to, const char *text, size_t len)
     }
 }
 
-void store_add_pictures(const struct store_item *item, struct str *to)
+void store_say_pictures(const struct store_item *item, struct str *to)
 {
-    _cleanup_str_ struct str lines = STR_INIT;
     struct pictures pictures;
 
     if (item->role != ROLE_USER)
         return;
     pictures_of(item->data, &pictures);
-    pictures_say(&pictures, &lines);
+    pictures_say(&pictures, to);
+}
+
+void store_add_pictures(const struct store_item *item, struct str *to)
+{
+    _cleanup_str_ struct str lines = STR_INIT;
+
+    store_say_pictures(item, &lines);
     store_quote(to, str_text(&lines), lines.len);
 }
 

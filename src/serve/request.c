@@ -461,13 +461,6 @@ void answer_put_failure(const struct err *err, const char *id, const char *agent
     put_members(code_of(status), err->text, str_text(&hint), out);
 }
 
-uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* Returns true if a list of tags contains this one, or is "*". */
 static bool list_has(const char *list, const char *tag)
 {

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/hash.h"
 #include "base/id.h"
 #include "base/json.h"
 #include "model/operation.h"
@@ -123,6 +124,3 @@ void answer_put_error(int status, const char *message, const char *hint, struct 
 /* Adds an ETag with these 64 bits to the answer, a 200. It becomes a 304 if the client has this
  * tag. */
 void answer_tag(struct request *request, uint64_t hash);
-#define HASH_START UINT64_C(0xcbf29ce484222325)
-/* Returns `hash` extended by these bytes (FNV-1a). Start with HASH_START. */
-uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len);

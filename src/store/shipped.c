@@ -9,6 +9,7 @@
 #include "store/shipped.h"
 
 #include "base/build.h"
+#include "base/hash.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/proc.h"
@@ -28,8 +29,7 @@ enum {
 
 static void add(uint64_t *hash, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++)
-        *hash = (*hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    *hash = hash_bytes(*hash, text, len);
 }
 
 static int compare_names(const void *a, const void *b)

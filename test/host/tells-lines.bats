@@ -4,6 +4,7 @@
 load ../helper
 load lib
 load ../memory
+load tells
 
 setup_more() {
     cat >"$T/teller" <<'END'
@@ -96,19 +97,8 @@ END
         'told.line.done = done type=done' 'told.line.stopped = stopped type=stopped'
 }
 
-team() {
-    new_session -t solo --agent teller
-    find_agent
-    eventually is idle
-}
-
-of_agent() { "$MAS" status "$ID" --json | jq -r ".sessions[0].agents[0].$1"; }
-is() { [ "$(of_agent state)" = "$1" ]; }
-history() { "$MAS" history "$ID" solo --json | jq -c '.messages[] | [.role, .from, .text, .state]'; }
-says() { history | grep -qF -- "$1"; }
 times() { history | grep -cF -- "$1" || :; }
 said_times() { [ "$(times "$2")" -eq "$1" ]; }
-typed() { tm send-keys -t "$PANE" -l "$1"; tm send-keys -t "$PANE" Enter; }
 transcript() { ls "$HOME"/.teller/*.jsonl; }
 sql() { python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())' "$ROOT/sessions/$ID/memory.db" "$1"; }
 spent() { [ "$(sql "SELECT sum(input), sum(output) FROM usage")" = "$1" ]; }

@@ -327,6 +327,18 @@ static void add_next(struct host *host)
     add_text(host, message);
 }
 
+/* Begins to type that, behind what is in `out` already. */
+static void type_next(struct host *host, int64_t now)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    delivery->reads = false;
+    add_next(host);
+    delivery->sent = 0;
+    delivery->progress = now;
+    delivery->phase = DELIVERY_TEXT;
+}
+
 /* Returns why the first message cannot be typed, which the caller frees; NULL: it can. */
 static char *prepare(struct host *host)
 {
@@ -360,11 +372,7 @@ static void begin(struct host *host, int64_t now)
     str_clear(&delivery->out);
     line_put_aside(host, &delivery->out);
     delivery->pictures = 0;
-    delivery->reads = false;
-    add_next(host);
-    delivery->sent = 0;
-    delivery->progress = now;
-    delivery->phase = DELIVERY_TEXT;
+    type_next(host, now);
     watcher_task(&host->terminal->watcher, now);
 }
 
@@ -394,19 +402,6 @@ static void write_text(struct host *host, int64_t now)
     /* in canonical mode Enter need not come by itself, and only whole lines count as unread */
     bool settles = !tty_is_canonical(&host->terminal->tty) || host->preset->enter_ms > 0;
     delivery->phase = settles ? DELIVERY_SETTLE : DELIVERY_ENTER;
-}
-
-/* The program has had the time to read a picture. */
-static void type_next(struct host *host, int64_t now)
-{
-    struct delivery *delivery = &host->terminal->delivery;
-
-    str_clear(&delivery->out);
-    delivery->sent = 0;
-    delivery->progress = now;
-    delivery->reads = false;
-    add_next(host);
-    delivery->phase = DELIVERY_TEXT;
 }
 
 static void press_enter(struct host *host, int64_t now)
@@ -463,6 +458,7 @@ int64_t delivery_run(struct host *host, int64_t now)
         case DELIVERY_PICTURE:
             if (now < delivery->settle_from)
                 return delivery->settle_from;
+            str_clear(&delivery->out);
             type_next(host, now);
             break;
         case DELIVERY_SETTLE:

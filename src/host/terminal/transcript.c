@@ -1,14 +1,12 @@
 #include "host/terminal/transcript.h"
 
+#include "base/hash.h"
+
 enum { TAIL = 256 }; /* bytes before the offset that are hashed */
 
 int64_t transcript_hash(const char *bytes, size_t len)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
-    return (int64_t)(hash >> 1); /* never below 0 */
+    return (int64_t)(hash_bytes(HASH_START, bytes, len) >> 1); /* never below 0 */
 }
 
 /* Reads as much as there is. Returns the number of bytes. */
