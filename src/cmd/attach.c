@@ -129,8 +129,6 @@ const struct cmd cmd_attach = {
                "on the same server, the client switches to the session instead.",
     .opts = opts,
     .operands_max = 2,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_IF_THERE,
     .does = CHANGES_SESSIONS | WAITS_LONG | USES_TERMINAL,
     .run = run_attach,

@@ -176,9 +176,6 @@ const struct cmd cmd_help = {
                 "mas help new\n"
                 "mas help template copy",
     .operands_max = 3,
-    .offer = OFFER_COMMAND,
-    .then = OFFER_ACTION,
-    .rest = OFFER_ACTION,
     .who = WHO_AGENTS,
     .run = run_help,
 };

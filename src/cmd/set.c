@@ -495,8 +495,6 @@ const struct cmd cmd_set = {
         "shows what holds for the session and its agents, and who says so.",
     .operands_min = 1,
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_NEEDED,
     .takes = TAKES_QUIET,
     .does = CHANGES_SESSIONS,
