@@ -376,7 +376,7 @@ static int no_action(const struct cmd *cmd, const char *typed, struct err *err)
     (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no action '%s'", cmd->name, typed);
     if (suggest.nearest == NULL)
         return err_hint(err, "see: mas help %s", cmd->name);
-    return err_hint(err, "did you mean: mas %s %s  (more: mas help %s)", cmd->name, suggest.nearest,
+    return err_hint(err, SUGGEST_MEANT "mas %s %s  (more: mas help %s)", cmd->name, suggest.nearest,
                     cmd->name);
 }
 
