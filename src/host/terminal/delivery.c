@@ -24,6 +24,7 @@ enum {
     SETTLE_FIRST_MS = 5, /* until the kernel has passed on what was typed */
     SETTLE_STEP_MS = 10,
     SETTLE_MAX_MS = 1000,
+    SHOW_MAX_MS = 3000, /* until a program has shown what was typed, which a busy one does late */
     STUCK_MS = 500, /* a message that has not moved for so long lets a person's keys pass */
 };
 
@@ -398,10 +399,28 @@ static void write_text(struct host *host, int64_t now)
     }
     int pause = SETTLE_FIRST_MS > host->preset->enter_ms ? SETTLE_FIRST_MS : host->preset->enter_ms;
     delivery->settle_from = now + pause;
-    delivery->settle_until = delivery->settle_from + SETTLE_MAX_MS;
+    delivery->settle_until =
+        delivery->settle_from + (host->preset->enter_ms > 0 ? SHOW_MAX_MS : SETTLE_MAX_MS);
+    delivery->shown = 0;
     /* in canonical mode Enter need not come by itself, and only whole lines count as unread */
     bool settles = !tty_is_canonical(&host->terminal->tty) || host->preset->enter_ms > 0;
     delivery->phase = settles ? DELIVERY_SETTLE : DELIVERY_ENTER;
+}
+
+/* Returns true if the program still reads the text. One that takes an early Enter for a part of it,
+ * or for nothing, has shown it for as long as its preset says. */
+static bool is_reading(struct host *host, int64_t now)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+    int pause = host->preset->enter_ms;
+
+    if (!delivery->queue[0].enter || now >= delivery->settle_until)
+        return false;
+    if (pty_unread(host->terminal->tty.slave) > 0)
+        return true;
+    if (delivery->shown == 0 && host->terminal->watcher.last_output > delivery->progress)
+        delivery->shown = now;
+    return pause > 0 && (delivery->shown == 0 || now < delivery->shown + pause);
 }
 
 static void press_enter(struct host *host, int64_t now)
@@ -464,8 +483,7 @@ int64_t delivery_run(struct host *host, int64_t now)
         case DELIVERY_SETTLE:
             if (now < delivery->settle_from)
                 return delivery->settle_from;
-            if (delivery->queue[0].enter && now < delivery->settle_until &&
-                pty_unread(host->terminal->tty.slave) > 0)
+            if (is_reading(host, now))
                 return now + SETTLE_STEP_MS;
             delivery->phase = DELIVERY_ENTER;
             break;
