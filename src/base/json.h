@@ -126,3 +126,9 @@ void json_put_parts(struct json_out *out, const struct json_part *parts, size_t 
 #define json_put_all(out, ...)                                                                     \
     json_put_parts(out, (const struct json_part[]){__VA_ARGS__},                                   \
                    sizeof((const struct json_part[]){__VA_ARGS__}) / sizeof(struct json_part))
+
+/* Appends the object that two objects make, at most 1 MiB each: a list of the first goes before one
+ * of the second, and of two other values of a member the first one counts. Returns false, and
+ * appends nothing, if one of the texts is no object. */
+bool json_merge(const char *old, const char *more, struct str *to);
+enum { JSON_MERGED_MAX = 1 << 20 };

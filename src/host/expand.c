@@ -4,8 +4,6 @@
 #include "base/json.h"
 #include "base/sha.h"
 
-enum { MERGED_MAX = 1 << 20 }; /* bytes of an object */
-
 /* Reads the name in a placeholder. Returns its value; NULL: it is none. */
 static const struct expand_value *find(const struct expand_value *values, size_t count,
                                        const char *name, size_t len)
@@ -103,44 +101,6 @@ void expand_words(const struct expand_value *values, size_t count, const char *w
     }
 }
 
-static void put_merged(struct json_out *out, const char *key, const struct json *old,
-                       const struct json *more)
-{
-    if (json_is_object(old) && json_is_object(more)) {
-        json_open(out, key, '{');
-        for (const struct json *node = json_first(old); node != NULL; node = json_next(node))
-            put_merged(out, json_key(node), node, json_get(more, json_key(node)));
-        for (const struct json *node = json_first(more); node != NULL; node = json_next(node))
-            if (json_get(old, json_key(node)) == NULL)
-                json_put_node(out, json_key(node), node);
-        json_close(out, '}');
-    } else if (json_is_array(old) && json_is_array(more)) {
-        json_open(out, key, '[');
-        for (const struct json *node = json_first(old); node != NULL; node = json_next(node))
-            json_put_node(out, NULL, node);
-        for (const struct json *node = json_first(more); node != NULL; node = json_next(node))
-            json_put_node(out, NULL, node);
-        json_close(out, ']');
-    } else {
-        json_put_node(out, key, old);
-    }
-}
-
-/* Appends the object that two objects make. Returns false if one of the texts is none. */
-static bool merge(const char *old, const char *more, struct str *to)
-{
-    _cleanup_json_ struct json *a = NULL, *b = NULL;
-    struct json_out out = {.to = to};
-    struct err ignored = ERR_INIT;
-
-    if (json_parse(old, strlen(old), MERGED_MAX, &a, &ignored) == -1 ||
-        json_parse(more, strlen(more), MERGED_MAX, &b, &ignored) == -1 || !json_is_object(a) ||
-        !json_is_object(b))
-        return false;
-    put_merged(&out, NULL, a, b);
-    return true;
-}
-
 bool expand_variable(const struct expand_value *values, size_t count,
                      const struct kv_pair *variable, char ***env)
 {
@@ -150,7 +110,7 @@ bool expand_variable(const struct expand_value *values, size_t count,
 
     if (old == NULL || old[0] == '\0' || strstr(variable->value, "{,old}") != NULL)
         env_put(env, variable->key, value);
-    else if (merge(old, value, &merged))
+    else if (json_merge(old, value, &merged))
         env_put(env, variable->key, merged.data);
     else
         return false;

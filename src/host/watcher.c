@@ -344,18 +344,20 @@ static int64_t tick_ready(struct watcher *watcher, int64_t now)
 
     if (has_pattern && !watcher->looked) {
         watcher->looked = true;
-        watcher->ready = matches(watcher, PATTERN_READY, watcher->text);
+        watcher->shown = watcher->shown || matches(watcher, PATTERN_READY, watcher->text);
     }
-    if (now >= limit || (!has_pattern && watcher->printed && now >= quiet))
+    if (has_pattern)
+        quiet = watcher->last_output + preset->quiet_ms;
+    if (now >= limit || ((has_pattern ? watcher->shown : watcher->printed) && now >= quiet))
         watcher->ready = true;
     if (watcher->ready) {
         watcher->state = AGENT_WORKING; /* until tick_state() */
         watcher->looked = false;
         return -1;
     }
-    if (has_pattern)
+    if (has_pattern && !watcher->shown)
         return limit;
-    if (!watcher->printed) /* the caller looks whether it reads its terminal */
+    if (!has_pattern && !watcher->printed) /* the caller looks whether it reads its terminal */
         return now + READ_STEP_MS < limit ? now + READ_STEP_MS : limit;
     return limit < quiet ? limit : quiet;
 }

@@ -30,6 +30,7 @@ struct watcher {
     const struct preset *preset; /* not owned */
     struct vt vt;
     bool ready; /* it reads its terminal */
+    bool shown; /* it has shown that it does, and has to be silent then */
     bool pastes; /* it has turned bracketed paste on */
     bool origin; /* it has turned origin mode on */
     size_t screens; /* how often it has come back from the other screen */

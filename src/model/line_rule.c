@@ -103,11 +103,9 @@ static int parse_word(enum told_fact fact, const char *word, struct line_word *r
         const char *mark;
         enum line_test test;
         bool has_text;
-    } marks[] = {{"!=", LINE_IS_NOT, true},
-                 {"^=", LINE_BEGINS, true},
-                 {"=", LINE_IS, true},
-                 {"?", LINE_IS_THERE, false},
-                 {"!", LINE_IS_MISSING, false}};
+    } marks[] = {{"!=", LINE_IS_NOT, true},   {"!^=", LINE_BEGINS_NOT, true},
+                 {"^=", LINE_BEGINS, true},   {"=", LINE_IS, true},
+                 {"?", LINE_IS_THERE, false}, {"!", LINE_IS_MISSING, false}};
     size_t len = strspn(word, PATH_CHARS);
     const char *rest = word + len;
 
@@ -127,8 +125,8 @@ static int parse_word(enum told_fact fact, const char *word, struct line_word *r
         return parse_path(word, len, &ret->path, err);
     }
     return err_set(err, MAS_USAGE,
-                   "it has to be PATH=VALUE, PATH!=VALUE, PATH^=BEGINNING, PATH?, PATH! or "
-                   "MEMBER:PATH");
+                   "it has to be PATH=VALUE, PATH!=VALUE, PATH^=BEGINNING, PATH!^=BEGINNING, "
+                   "PATH?, PATH!, MEMBER:PATH or past");
 }
 
 int line_rule_parse(const char *text, struct line_rule *ret, struct err *err)
@@ -147,7 +145,9 @@ int line_rule_parse(const char *text, struct line_rule *ret, struct err *err)
         return err_set(err, MAS_USAGE, "a fact is followed by 1 to %d words", LINE_WORDS_MAX);
     for (char **word = words + 1; *word != NULL; word++) {
         struct err why = ERR_INIT;
-        if (parse_word(ret->fact, *word, &ret->words[ret->count++], &why) == -1)
+        if (strcmp(*word, "past") == 0)
+            ret->past = true;
+        else if (parse_word(ret->fact, *word, &ret->words[ret->count++], &why) == -1)
             return err_set(err, MAS_USAGE, "'%s': %s", *word, why.text);
     }
     return 0;

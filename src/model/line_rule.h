@@ -36,6 +36,7 @@ enum line_test {
     LINE_IS, /* one of the values is the text */
     LINE_IS_NOT, /* none is */
     LINE_BEGINS, /* one begins with it */
+    LINE_BEGINS_NOT, /* none does */
     LINE_IS_THERE, /* there is one, and not null */
     LINE_IS_MISSING, /* there is none */
     LINE_SAYS, /* no condition: the value is a member of the fact */
@@ -72,6 +73,7 @@ struct line_word {
 struct line_rule {
     char *name; /* set by the caller of line_rule_parse(); NULL: none */
     enum told_fact fact;
+    bool past; /* it holds only for lines that were written while no host read them */
     struct line_word words[LINE_WORDS_MAX];
     size_t count;
 };

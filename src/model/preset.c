@@ -167,6 +167,7 @@ static const struct member keys[] = {
     {KEY("idle", duration, idle_ms)},
     {KEY("ready", regex, ready)},
     {KEY("ready_after", duration, ready_ms)},
+    {KEY("ready_quiet", duration, quiet_ms)},
     {KEY("ready_timeout", duration, ready_timeout_ms)},
     {KEY("enter_delay", duration, enter_ms)},
     {KEY("paste", value_yes, pastes)},
@@ -284,6 +285,20 @@ static int read_told_file(struct preset *preset, const struct ini_line *line, st
     return 0;
 }
 
+static int read_told_home(struct preset *preset, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->key + strlen("told.home.");
+
+    if (name[0] == '\0' || !is_pattern(name) || strlen(line->value) > TOLD_FILE_MAX ||
+        preset->told.homes.count == PRESET_EACH_MAX)
+        return ini_fail(line, err,
+                        "'%s' has to be the path of a file below the home, its text has at most "
+                        "16 KiB, and there are at most %d such files",
+                        name, PRESET_EACH_MAX);
+    kv_put(&preset->told.homes, name, line->value);
+    return 0;
+}
+
 static int read_told_each(struct preset *preset, const struct ini_line *line, struct err *err)
 {
     const char *name = line->key + strlen("told.each.");
@@ -369,6 +384,8 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         return read_variable(line, "sandbox_off.env.", &preset->sandbox_off.env, err);
     if (str_starts(line->key, "told.file."))
         return read_told_file(preset, line, err);
+    if (str_starts(line->key, "told.home."))
+        return read_told_home(preset, line, err);
     if (str_starts(line->key, "told.each."))
         return read_told_each(preset, line, err);
     if (str_starts(line->key, "told.event."))
@@ -399,6 +416,7 @@ void preset_free(struct preset *preset)
     kv_free(&preset->told.events);
     kv_free(&preset->told.each);
     kv_free(&preset->told.files);
+    kv_free(&preset->told.homes);
     for (size_t i = 0; i < preset->told.line_count; i++)
         line_rule_free(&preset->told.lines[i]);
     free(preset->told.lines);

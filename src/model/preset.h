@@ -76,6 +76,7 @@ struct preset_told {
     char *hook; /* a JSON value: how its settings say that an event runs a command */
     struct kv each; /* name -> text: {name} is this text for each event, with commas between */
     struct kv files; /* name -> text: written into run/<agent>.role/told/ */
+    struct kv homes; /* path in the home -> a JSON object, added to the agent's own copy of it */
     struct kv env; /* added to the environment */
     char *args; /* words with shell quoting, added to the command; also these: */
     char *begin, *resume; /* for a new session with the id {id}, and for one that goes on */
@@ -119,6 +120,7 @@ struct preset {
     uint64_t memory; /* bytes that it probably needs; 0: unknown */
     int idle_ms; /* without output for this long, the agent is idle */
     int ready_ms; /* this much silence after its first output means ready */
+    int quiet_ms; /* and so much, if it has shown `ready` */
     int ready_timeout_ms; /* ready after this time in any case */
     int enter_ms; /* delay between a message and its Enter */
     bool pastes; /* a message is a bracketed paste, also one of a single line */

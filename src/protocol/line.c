@@ -50,15 +50,18 @@ static bool differs(const struct json *value, void *arg)
         return false;
     if (text == NULL)
         return true;
-    return word->test == LINE_BEGINS ? !str_starts(text, word->text)
-                                     : strcmp(text, word->text) != 0;
+    return word->test == LINE_BEGINS || word->test == LINE_BEGINS_NOT
+               ? !str_starts(text, word->text)
+               : strcmp(text, word->text) != 0;
 }
 
 static bool holds(const struct line_word *word, const struct json *line)
 {
     bool found = !walk(line, word->path, differs, (void *)(uintptr_t)word);
+    bool denies =
+        word->test == LINE_IS_NOT || word->test == LINE_BEGINS_NOT || word->test == LINE_IS_MISSING;
 
-    return word->test == LINE_IS_NOT || word->test == LINE_IS_MISSING ? !found : found;
+    return denies ? !found : found;
 }
 
 static bool is_in(const char *text, size_t len, const char *part)

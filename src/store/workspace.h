@@ -60,6 +60,7 @@
 #define WORKSPACE_HOST_AGENT ".agent" /* likewise; the socket for the agent's own commands */
 #define WORKSPACE_HOST_LOCK ".lock" /* likewise; held while the host lives */
 #define WORKSPACE_HOST_ROLE ".role" /* likewise; a directory, see host/role.c */
+#define WORKSPACE_ROLE_HOME "home" /* in it: what is added to files of the agent's own home */
 #define WORKSPACE_HOST_LIMIT ".limit" /* likewise; a prompt that the agent's provider refused */
 #define WORKSPACE_HOST_ASLEEP ".asleep" /* likewise; there while mas has put the agent to sleep */
 #define WORKSPACE_LOGS "logs"

@@ -11,14 +11,14 @@
 
 #include <libgen.h>
 
-/* Makes a link or a copy of what is at `from`, in place of what an earlier start has made. */
-static int put(struct wall_plan *plan, int dir, const char *name, const char *from, bool copies)
+/* Makes a copy of the file `in`, or a link to `from`, in place of what an earlier start has made.
+ */
+static int put(int dir, const char *name, const char *from, bool copies, int in)
 {
     (void)unlinkat(dir, name, 0);
     if (!copies)
         return symlinkat(from, dir, name) == 0 || errno == EEXIST ? 0 : -1;
-    _cleanup_close_ int in = plan_open_copied(plan, from);
-    return in != -1 ? plan_copy_file(dir, name, in) : -1;
+    return plan_copy_file(dir, name, in);
 }
 
 /* Adds one entry of a preset's wall.home. */
@@ -29,7 +29,10 @@ static int add_entry(struct wall_plan *plan, const struct wall_subject *subject,
     _cleanup_free_ char *above = mem_dup(home->path);
     _cleanup_free_ char *base = mem_dup(home->path);
     char *slash = strrchr(above, '/');
-    _cleanup_close_ int fd = home->kind != WALL_HOME_OWN ? plan_open(plan, from, O_PATH) : -1;
+    bool copies = home->kind == WALL_HOME_COPY;
+    _cleanup_close_ int fd = home->kind == WALL_HOME_OWN ? -1
+                             : copies ? plan_open_copied(plan, subject, home->path, from)
+                                      : plan_open(plan, from, O_PATH);
 
     if (home->kind != WALL_HOME_OWN && fd == -1)
         return 0;
@@ -37,8 +40,8 @@ static int add_entry(struct wall_plan *plan, const struct wall_subject *subject,
         *slash = '\0';
     _cleanup_close_ int dir =
         plan_open_own(subject, home->kind == WALL_HOME_OWN || slash != NULL ? above : "");
-    if (dir == -1 || (home->kind != WALL_HOME_OWN &&
-                      put(plan, dir, basename(base), from, home->kind == WALL_HOME_COPY) == -1))
+    if (dir == -1 ||
+        (home->kind != WALL_HOME_OWN && put(dir, basename(base), from, copies, fd) == -1))
         return err_errno(err, "cannot make '" WORKSPACE_HOME "/%s/%s'", subject->agent->id,
                          home->path);
     if (home->kind == WALL_HOME_WRITE || home->kind == WALL_HOME_READ)

@@ -60,8 +60,10 @@ void plan_free_network(struct wall_plan *plan);
 /* ---- plan_session.c: what the agent has in its session, and of the user's home */
 int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
 int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, struct err *err);
-/* Opens a file that is small enough to be copied. */
-int plan_open_copied(struct wall_plan *plan, const char *path);
+/* Opens a file of the user that is small enough to be copied, `name` in the home; with what the
+ * preset adds to it (told.home), which the host has written below the agent's role. */
+int plan_open_copied(struct wall_plan *plan, const struct wall_subject *subject, const char *name,
+                     const char *path);
 
 /* ---- plan_home.c: makes the home one for the agent and the programs that it asks its host for, if
  * that can be. For a plan that has all of its mounts. */

@@ -1,6 +1,8 @@
 /* The part of wall/plan.h for what an agent has in its session, and of the user's home. */
 #include "base/env.h"
+#include "base/json.h"
 #include "code/repo.h"
+#include "os/file.h"
 #include "os/path.h"
 #include "store/workspace.h"
 #include "wall/plan_internal.h"
@@ -75,7 +77,7 @@ int plan_add_session(struct wall_plan *plan, const struct wall_subject *subject,
 
 /* ---- the home */
 
-int plan_open_copied(struct wall_plan *plan, const char *path)
+static int open_user_file(struct wall_plan *plan, const char *path)
 {
     struct stat st;
     int fd = plan_open(plan, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -84,6 +86,56 @@ int plan_open_copied(struct wall_plan *plan, const char *path)
         return fd;
     (void)close(fd);
     return -1;
+}
+
+/* Returns what the preset adds to this file, which the caller frees; NULL: nothing. */
+static char *read_added(const struct wall_subject *subject, const char *name)
+{
+    _cleanup_free_ char *path =
+        mem_printf(WORKSPACE_RUN "/%s" WORKSPACE_HOST_ROLE "/" WORKSPACE_ROLE_HOME "/%s",
+                   subject->agent->id, name);
+    _cleanup_close_ int fd = path_open_beneath(subject->dir, path, O_RDONLY | O_NOCTTY);
+    struct err ignored = ERR_INIT;
+    char *text = NULL;
+    size_t len = 0;
+
+    if (fd != -1)
+        (void)file_read_stream(fd, path, JSON_MERGED_MAX, &text, &len, &ignored);
+    return text;
+}
+
+/* Returns a file in memory of what is added and what the user has, which is closed; or the user's
+ * own file, if that is no JSON object. */
+static int add_to_file(struct wall_plan *plan, int users, const char *name, const char *added)
+{
+    _cleanup_close_ int own = users;
+    _cleanup_free_ char *old = NULL;
+    _cleanup_str_ struct str merged = STR_INIT;
+    struct err err = ERR_INIT;
+    size_t len = 0;
+
+    if (own != -1 && (file_read_stream(own, name, JSON_MERGED_MAX, &old, &len, &err) == -1 ||
+                      lseek(own, 0, SEEK_SET) == -1 || !json_merge(added, old, &merged))) {
+        _cleanup_free_ char *words =
+            mem_printf("its program may not tell what it does: %s is no strict JSON", name);
+        plan_lack_too(plan, words);
+        return TAKE_FD(own);
+    }
+    const char *text = own != -1 ? merged.data : added;
+    int fd = file_in_memory("added");
+    if (fd == -1 || (file_write_all(fd, text, strlen(text)) == 0 && lseek(fd, 0, SEEK_SET) == 0))
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+int plan_open_copied(struct wall_plan *plan, const struct wall_subject *subject, const char *name,
+                     const char *path)
+{
+    _cleanup_free_ char *added = read_added(subject, name);
+    int fd = open_user_file(plan, path);
+
+    return added != NULL ? add_to_file(plan, fd, name, added) : fd;
 }
 
 int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, struct err *err)
@@ -103,7 +155,7 @@ int plan_add_home(struct wall_plan *plan, const struct wall_subject *subject, st
                                     : home->kind == WALL_HOME_COPY ? WALL_MOUNT_COPY
                                                                    : WALL_MOUNT_WRITE;
         int fd = home->kind == WALL_HOME_OWN    ? plan_open_own(subject, home->path)
-                 : home->kind == WALL_HOME_COPY ? plan_open_copied(plan, path)
+                 : home->kind == WALL_HOME_COPY ? plan_open_copied(plan, subject, home->path, path)
                                                 : plan_open(plan, path, O_PATH);
         if (fd == -1 && home->kind == WALL_HOME_OWN)
             return err_errno(err, "cannot make '" WORKSPACE_HOME "/%s/%s'", subject->agent->id,

@@ -15,26 +15,27 @@ declare -gA ASKING=(
     [codex]='command = codex --no-daemon --ask-for-approval on-request --sandbox read-only
 sandbox_off.args ='
     [copilot]='; it asks as it is'
+    [gemini]='; it asks as it is'
     [opencode]='; its file says so'
 )
 # What its question shows, the keys that allow and refuse, and those that stop a turn
 declare -gA QUESTION=([claude]='Do you want to proceed' [codex]='Would you like to run'
-    [copilot]='Do you want to run this command' [opencode]='Permission required')
-declare -gA ALLOW=([claude]=Enter [codex]=y [copilot]=Enter [opencode]=Enter)
-declare -gA REFUSE=([claude]=Escape [codex]=Escape [copilot]=Escape [opencode]=Escape)
-declare -gA STOP=([claude]=Escape [codex]=Escape [copilot]='Escape Escape' [opencode]='Escape Escape')
+    [copilot]='Do you want to run this command' [opencode]='Permission required' [gemini]='Allow execution of')
+declare -gA ALLOW=([claude]=Enter [codex]=y [copilot]=Enter [opencode]=Enter [gemini]=1)
+declare -gA REFUSE=([claude]=Escape [codex]=Escape [copilot]=Escape [opencode]=Escape [gemini]=Escape)
+declare -gA STOP=([claude]=Escape [codex]=Escape [copilot]='Escape Escape' [opencode]='Escape Escape' [gemini]=Escape)
 # What is typed to clear the context, and to end the program
-declare -gA CLEAR=([claude]=/clear [codex]=/clear [copilot]=/clear [opencode]=/new)
-declare -gA LEAVE=([claude]=/exit [codex]=/quit [copilot]=/exit [opencode]=/exit)
+declare -gA CLEAR=([claude]=/clear [codex]=/clear [copilot]=/clear [opencode]=/new [gemini]=/clear)
+declare -gA LEAVE=([claude]=/exit [codex]=/quit [copilot]=/exit [opencode]=/exit [gemini]=/quit)
 # What its usage calls the model
-declare -gA MODEL_NAME=([claude]=claude- [codex]=test-model [copilot]=test-model [opencode]=test-model)
+declare -gA MODEL_NAME=([claude]=claude- [codex]=test-model [copilot]=test-model [opencode]=test-model [gemini]=gemini-)
 # Where it keeps its sessions: the path of a file ends like this
 declare -gA KEPT=([claude]='*/projects/*.jsonl' [codex]='*/sessions/*.jsonl' [copilot]='*/session-state/*/events.jsonl'
-    [opencode]='*/opencode.db*')
+    [opencode]='*/opencode.db*' [gemini]='*/chats/*.jsonl')
 
 # The program's name of the tool that runs a command, as its status shows it, and an order of the model for it
 # that has to be allowed
-declare -gA TOOL=([claude]=Bash [codex]=Bash [copilot]=bash [opencode]=bash)
+declare -gA TOOL=([claude]=Bash [codex]=Bash [copilot]=bash [opencode]=bash [gemini]=exec)
 needs_leave() {
     case $AGENT in
         codex) echo "call exec_command $(jq -nc --arg cmd "$1" \
@@ -47,6 +48,10 @@ setup_more() {
     [ -n "${ASKING[$AGENT]-}" ] || skip "$AGENT does not tell what it does in its terminal"
     use_terminal "$AGENT"
     printf '[preset %s]\n%s\n' "$PRESET" "${ASKING[$AGENT]}" >>"$ROOT/mas.ini"
+    if [ "$AGENT" = gemini ]; then # which tries ten times, for minutes
+        jq '.general.maxAttempts = 2' "$HOME/.gemini/settings.json" >"$T/settings.json"
+        mv "$T/settings.json" "$HOME/.gemini/settings.json"
+    fi
     if [ "$AGENT" = opencode ]; then
         local file=$XDG_CONFIG_HOME/opencode/opencode.json
         jq '.permission = {bash: "ask"}' "$file" >"$T/opencode.json"
@@ -255,6 +260,11 @@ own_hook() {
     case $AGENT in
         claude) jq -n '{hooks: {Stop: [{hooks: [{type: "command", command: "touch own-hook"}]}]}}' \
             >"$CLAUDE_CONFIG_DIR/settings.json" ;;
+        gemini)
+            jq '.hooks = {AfterAgent: [{hooks: [{type: "command", command: "touch own-hook"}]}]}' "$HOME/.gemini/settings.json" \
+                >"$T/own.json"
+            mv "$T/own.json" "$HOME/.gemini/settings.json"
+            ;;
         codex)
             printf '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "touch own-hook"\ntimeout = 3\n' \
                 >>"$CODEX_HOME/config.toml"
@@ -293,6 +303,7 @@ nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NE
     local nested
     case $AGENT in
         claude) nested="$T/bin/claude -p 'nested CW-NEST'" ;;
+        gemini) nested="$T/bin/gemini -p 'nested CW-NEST'" ;;
         codex) nested="OPENAI_API_KEY=none $T/bin/codex exec --skip-git-repo-check 'nested CW-NEST'" ;;
     esac
     printf '[preset %s]\nwall.level = off\n' "$PRESET" >>"$ROOT/mas.ini" # which hides the program's name

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 import json, os, select, subprocess, sys, termios, time, uuid
 words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-hooks = json.load(open(words["--plugin"] + "/conf/hooks.json"))["hooks"]
+settings = words["--plugin"] + "/conf/hooks.json" if "--plugin" in words else os.path.expanduser("~/.teller.json")
+settings = json.load(open(settings))
+hooks = settings["hooks"]
 place = os.path.expanduser("~/.teller")
 os.makedirs(place, exist_ok=True)
 session = words.get("--begin") or words.get("--resume") or str(uuid.uuid4())
 open(os.environ["OUT"], "a").write(json.dumps(sys.argv[1:]) + "\n")
+if "--plugin" not in words:  # it has its settings in the home
+    json.dump(settings, open("settings.json", "w"))
 
 def tell(event, **more):
-    for hook in hooks.get(event, []):
+    for hook in hooks.get(event, []) if isinstance(hooks, dict) else []:
         subprocess.run(hook["run"], shell=True, text=True, input=json.dumps({"session_id": session, **more}), check=True)
 
 def rests():  # which no hook tells, but its file

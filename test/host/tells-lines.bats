@@ -94,7 +94,7 @@ END
         'told.line.asked = prompt type=asked text:words' 'told.line.says = says type=answer text:words[].text' \
         'told.line.use = usage type=answer once:id model:model input:use.in output:use.out cost:use.cost used:use.in' \
         'told.line.ran = tool type=ran tool:tool.name tool_id:tool.id input:tool.input' \
-        'told.line.done = done type=done' 'told.line.stopped = stopped type=stopped'
+        'told.line.done = done past type=done' 'told.line.stopped = stopped type=stopped'
 }
 
 times() { history | grep -cF -- "$1" || :; }
@@ -145,11 +145,14 @@ END
     # the same if the place was not kept: what is in the history is not read again
     before=$(history | grep -v '"note"')
     ok stop "$ID"
+    # nor is a prompt that it writes anew, which is none
+    echo '{"type": "asked", "words": "wait never"}' >>"$(transcript)"
     python3 -c 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute("UPDATE transcript SET offset = 0, mark = 0"); db.commit()' "$ROOT/sessions/$ID/memory.db"
     ok start "$ID"
     find_agent
     eventually is idle
     [ "$(history | grep -v '"note"')" = "$before" ]
+    [ "$(times 'says that it was asked')" -eq 0 ]
 }
 
 @test "a session that was cleared, or gone back to, is read on where it was" {
@@ -225,8 +228,10 @@ END
     [ "$(of_agent states)" = seen ]
     all_again
     [ "$(of_agent continuity)" = resumed ]
+    echo '{"type": "asked", "words": "one"}' >>"$(transcript)" # it writes what it had been asked before
     ok send "$ID" solo 'two'
     eventually says '["agent",null,"I know two","done"]'
+    [ "$(times 'says that it was asked')" -eq 0 ]
     [ "$(history | jq -c '.[0]' | grep -v note | tr '\n' ' ')" = '"user" "agent" "agent" "user" "agent" "agent" ' ]
 }
 

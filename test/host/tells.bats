@@ -87,6 +87,37 @@ has_ended() { is exited || is crashed; }
     grep -q 'one CW-OTTER' "$(tail -n 1 "$T/config" | jq -r '.files[0]')"
 }
 
+@test "behind a wall, settings are added to the agent's own copy of a file of the user's home" {
+    local files=$T/before.json
+    bwrap --unshare-pid --ro-bind / / --proc /proc --dev /dev true 2>/dev/null || skip 'bubblewrap does not work here'
+    # shellcheck disable=SC2016 # for mas
+    preset homely "python3 -ES '$PROJECT/test/host/teller.py'" 'ready = ready' 'executes = no' 'role_option = --role {file}' 'env.OUT = /dev/null' \
+        'told.begin = --begin {id}' 'told.resume = --resume {id}' 'told.kept = .teller/{id}' 'wall.home = .teller:own .teller.json:copy' \
+        'told.hook = {"run": {json:command}}' 'told.home..teller.json = {"hooks": {hooks}, "clean": false}' \
+        'told.event.Start = starts' 'told.event.Prompt = prompt' 'told.event.Done = done'
+    echo '{"hooks": {"Prompt": [{"run": "touch own-hook"}]}, "clean": true, "keep": 1}' | tee "$HOME/.teller.json" >"$files"
+    new_session -t solo --agent homely
+    find_agent
+    eventually is idle
+    ok send "$ID" solo 'one'
+    eventually says '["agent",null,"I know: one","done"]'
+    [ "$(of_agent states)" = told ]
+    [ -e "$DIR/unit/solo/own-hook" ]
+    [ "$(jq -c '[.clean, .keep, (.hooks.Prompt | length), (.hooks.Start | length)]' "$DIR/unit/solo/settings.json")" = '[false,1,2,1]' ]
+    cmp "$HOME/.teller.json" "$files"
+    # one that the user has not is made; one that cannot be read stays as it is, and mas says so
+    rm "$HOME/.teller.json"
+    ok restart "$ID" solo
+    eventually is idle
+    [ "$(jq -c '[.clean, .keep]' "$DIR/unit/solo/settings.json")" = '[false,null]' ]
+    [ ! -e "$HOME/.teller.json" ]
+    echo '{"hooks": 1, "clean": NaN}' >"$HOME/.teller.json"
+    ok restart "$ID" solo
+    eventually is idle
+    ok show "$ID"
+    [[ $output == *'its program may not tell what it does: .teller.json is no strict JSON'* ]]
+}
+
 @test "an event is like a line of a transcript, and tools are told without an id" {
     printf '%s\n' '[preset teller]' 'told.event.Line = line' 'told.event.Ran = tool' 'told.line.says = says text:words' \
         'told.line.use = usage use? once:use.once input:use.in' >>"$ROOT/mas.ini"

@@ -88,6 +88,17 @@ TEST(with_a_pattern_it_is_ready_when_that_is_there)
     (void)watcher_tick(&watcher, 1200);
     CHECK(watcher.ready);
     watcher_free(&watcher);
+    /* and if it has to be silent then, only after that, whatever it prints meanwhile */
+    struct preset quiet = preset;
+    quiet.quiet_ms = 1500;
+    watcher_start(&watcher, &quiet, 1000);
+    feed(&watcher, "> ", 1200);
+    CHECK_STATE(&watcher, 1300, AGENT_STARTING, 1200 + 1500);
+    feed(&watcher, "\r\nloading", 1900);
+    CHECK_STATE(&watcher, 1200 + 1500, AGENT_STARTING, 1900 + 1500);
+    (void)watcher_tick(&watcher, 1900 + 1500);
+    CHECK(watcher.ready);
+    watcher_free(&watcher);
     /* without one, each of these says that it reads */
     const struct preset other = preset_of("", "");
     for (size_t i = 0; i < ARRAY_LEN(signs); i++) {

@@ -249,6 +249,8 @@ static void begin_turn(struct host *host, const char *text)
         lines_note(host, ROLE_USER, text, number);
         return;
     }
+    if (!is_known && !teller->heard && text != NULL && lines_was_asked(host, text))
+        return;
     if (!is_known) {
         const char *words = text != NULL ? text : "something that cannot be read";
         memory_say(host, true, "the program says that it was asked: %.*s",
@@ -474,6 +476,8 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
         return AGENT_LIMITED;
     if (!teller->heard)
         return teller_asks(host) ? AGENT_WAITING : seen;
+    if (teller->state == AGENT_IDLE && !host->terminal->watcher.ready)
+        return AGENT_STARTING; /* it takes no keys yet */
     if (teller->state == AGENT_IDLE && teller_paused(host) != NULL)
         return AGENT_PAUSED;
     if (teller->state == AGENT_IDLE && (teller_gives(host) || teller->clear_typed))

@@ -267,5 +267,7 @@ void lines_take(struct host *host, const char *text, size_t len);
 /* An event has told words. Returns true if a line has told them before. Otherwise they are stored,
  * and noted by the second function with their number. */
 bool lines_have_told(struct host *host, enum store_role role, const char *text);
+/* Returns true if the history has this prompt: a program may write an old one anew. */
+bool lines_was_asked(struct host *host, const char *text);
 void lines_note(struct host *host, enum store_role role, const char *text, int64_t number);
 void lines_free(struct teller_lines *lines);

@@ -64,6 +64,23 @@ static int write_file(int dir, const char *path, const char *text, struct err *e
                        : file_create(above, name, text, strlen(text), 0600, err);
 }
 
+/* Writes files with the placeholders replaced into a directory of the role, which is made. */
+static int write_files(int above, const char *name, const struct kv *files,
+                       const struct told_values *values, struct err *err)
+{
+    _cleanup_close_ int dir = path_make_dir(above, name, 0700);
+
+    if (dir == -1)
+        return err_errno(err, "cannot create the directory '%s' of its role", name);
+    for (size_t i = 0; i < files->count; i++) {
+        _cleanup_free_ char *text =
+            expand_text(values->values, values->count, files->pairs[i].value, NULL);
+        if (write_file(dir, files->pairs[i].key, text, err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
 int teller_write_hooks(struct host *host, char ***argv, char ***env, struct err *err)
 {
     const struct preset_told *told = &host->preset->told;
@@ -75,16 +92,10 @@ int teller_write_hooks(struct host *host, char ***argv, char ***env, struct err 
     if (above == -1 || program == NULL)
         return -1;
     _cleanup_free_ char *path = mem_printf("%s/" TOLD_DIR, above_path);
-    _cleanup_close_ int dir = path_make_dir(above, TOLD_DIR, 0700);
-    if (dir == -1)
-        return err_errno(err, "cannot create '%s'", path);
     told_values_make(told, program, path, &values);
-    for (size_t i = 0; i < told->files.count; i++) {
-        _cleanup_free_ char *text =
-            expand_text(values.values, values.count, told->files.pairs[i].value, NULL);
-        if (write_file(dir, told->files.pairs[i].key, text, err) == -1)
-            return -1;
-    }
+    if (write_files(above, TOLD_DIR, &told->files, &values, err) == -1 ||
+        write_files(above, WORKSPACE_ROLE_HOME, &told->homes, &values, err) == -1)
+        return -1;
     expand_words(values.values, values.count, told->args, argv);
     role_add_variables(host, &told->env, values.values, values.count,
                        "its program may not tell what it does", env);

@@ -143,6 +143,30 @@ static void load_past(struct host *host, int64_t mark)
     (void)memory_kept(host, store_read(store, &filter, load_words, lines, &err), &err);
 }
 
+struct was_asked {
+    int64_t hash;
+    bool found;
+};
+
+static bool compare_asked(const struct store_item *item, void *arg)
+{
+    struct was_asked *asked = arg;
+
+    asked->found = hash_words(item->text) == asked->hash;
+    return !asked->found;
+}
+
+bool lines_was_asked(struct host *host, const char *text)
+{
+    const struct store_filter filter = {.agent = host->agent->id, .roles = 1U << ROLE_USER};
+    struct was_asked asked = {.hash = hash_words(text)};
+    struct err err = ERR_INIT;
+
+    (void)memory_kept(
+        host, store_read(host->talk->memory.store, &filter, compare_asked, &asked, &err), &err);
+    return asked.found;
+}
+
 /* ---- what lines say */
 
 /* Stores words of the agent that came outside of a turn of this run. */
@@ -254,7 +278,10 @@ static void take_past_prompt(struct host *host, const char *text)
 
     if (text == NULL || text[0] == '\0')
         return;
-    if (!take_words(lines, ROLE_USER, false, text, &words))
+    bool is_stored = take_words(lines, ROLE_USER, false, text, &words);
+    if (!is_stored && lines_was_asked(host, text))
+        return;
+    if (!is_stored)
         memory_say(host, true, "the program says that it was asked: %.*s",
                    (int)str_fit(text, QUOTE_MAX), text);
     lines->past_prompt = words.number;
@@ -366,7 +393,7 @@ static void take_line(const char *text, size_t len, void *arg)
     }
     for (size_t i = 0; i < told->line_count && may; i++) {
         _cleanup_line_ struct line_told line;
-        if (!line_apply(&told->lines[i], json, &line))
+        if ((told->lines[i].past && !lines->is_past) || !line_apply(&told->lines[i], json, &line))
             continue;
         is_known = true;
         take(host, reading->file, told->lines[i].fact, &line);
