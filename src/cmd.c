@@ -109,6 +109,35 @@ const char *cmd_action_name(const struct cmd *action)
     return blank != NULL ? blank + 1 : action->name;
 }
 
+enum offer cmd_operand_offer(const struct cmd *cmd, size_t place)
+{
+    static const struct {
+        const char *word;
+        enum offer offer;
+    } words[] = {
+        {"ACTION", OFFER_ACTION},     {"AGENT", OFFER_AGENT}, {"COMMAND", OFFER_COMMAND},
+        {"DIR", OFFER_DIR},           {"FILE", OFFER_FILE},   {"HOST", OFFER_HOST},
+        {"SESSION", OFFER_SESSION},   {"SHELL", OFFER_SHELL}, {"TARGET", OFFER_TARGET},
+        {"TEMPLATE", OFFER_TEMPLATE},
+    };
+    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char *word = cmd->operands + strcspn(cmd->operands, capitals);
+
+    for (const char *next; place > 0; place--, word = next) {
+        next = word + strcspn(word, " ");
+        next += strcspn(next, capitals);
+        if (*next == '\0')
+            next = strstr(word, "...") != NULL ? word : next;
+    }
+    size_t len = strspn(word, capitals);
+    if (cmd->last != OFFER_NONE && len > 0 && strchr(word, ' ') == NULL)
+        return cmd->last;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strlen(words[i].word) == len && strncmp(word, words[i].word, len) == 0)
+            return words[i].offer;
+    return OFFER_NONE;
+}
+
 bool cmd_opens_root(const struct cmd *cmd)
 {
     return cmd->root != ROOT_NONE && (cmd->does & OPENS_ROOT_LATER) == 0;
@@ -347,7 +376,7 @@ static int no_action(const struct cmd *cmd, const char *typed, struct err *err)
     (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no action '%s'", cmd->name, typed);
     if (suggest.nearest == NULL)
         return err_hint(err, "see: mas help %s", cmd->name);
-    return err_hint(err, "did you mean: mas %s %s  (more: mas help %s)", cmd->name, suggest.nearest,
+    return err_hint(err, SUGGEST_MEANT "mas %s %s  (more: mas help %s)", cmd->name, suggest.nearest,
                     cmd->name);
 }
 
@@ -469,7 +498,7 @@ int cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, const c
                 word = call.given[i].value;
         if (word == NULL && call.operand_count > 0 &&
             (call.cmd->on == ON_SESSION || call.cmd->on == ON_SESSIONS ||
-             call.cmd->offer == OFFER_SESSION))
+             cmd_operand_offer(call.cmd, 0) == OFFER_SESSION))
             word = call.operands[0];
         *ret = word;
         *ret_only = call.cmd->on != ON_SESSIONS || call.operand_count + (call.session != NULL) == 1;

@@ -124,7 +124,7 @@ struct cmd {
     const struct opt *opts; /* ends with a NULL name; NULL: none */
     int operands_min, operands_max; /* operands_max -1: any number */
     const char *stray; /* hint for a surplus operand; NULL: none */
-    enum offer offer, then, rest; /* for the first, the second and all other operands */
+    enum offer last; /* for the last operand, if its word in `operands` does not say that */
     enum cmd_root root;
     enum cmd_on on;
     enum cmd_who who;
@@ -196,6 +196,9 @@ int cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, const c
 /* Fills `buf` with the shared options that a command takes, and returns it. The list
  * ends with a NULL name. */
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);
+/* Returns what completion offers for the operand at a place, 0 being the first: what its word in
+ * `operands` names, such as SESSION. */
+enum offer cmd_operand_offer(const struct cmd *cmd, size_t place);
 /* Returns true if cmd_run() opens the root for it. */
 bool cmd_opens_root(const struct cmd *cmd);
 /* Prints the help of a command, or the overview if cmd is NULL. */

@@ -1,3 +1,4 @@
+#include "base/suggest.h"
 #include "cli/brokered.h"
 #include "cli/remote.h"
 #include "cli/suggest.h"
@@ -104,7 +105,7 @@ static int run(int argc, char **argv, int *ret_code, struct err *err)
         (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no such command", verb);
         const char *meant = suggest_command(verb);
         return meant != NULL
-                   ? err_hint(err, "did you mean: mas %s  (all commands: mas help)", meant)
+                   ? err_hint(err, SUGGEST_MEANT "mas %s  (all commands: mas help)", meant)
                    : err_hint(err, "see: mas help");
     }
     bool typed = i < argc && argv[i] == verb;

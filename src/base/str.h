@@ -72,6 +72,8 @@ void strv_free(char **v);
 void strv_freep(char ***v);
 #define _cleanup_strv_ __attribute__((cleanup(strv_freep)))
 
+/* How messages name the characters of a word, behind "1 to <max> ". */
+#define STR_WORD_CHARS "characters of A-Z a-z 0-9 _ -"
 /* Returns true if text matches ^[A-Za-z0-9_-]{1,max}$ */
 bool str_is_word(const char *text, size_t max);
 bool str_has_control(const char *text); /* C0 or DEL */

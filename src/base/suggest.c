@@ -2,7 +2,7 @@
 
 #include <strings.h>
 
-enum { WORD_MAX = 24, PREFIX_MIN = 3 };
+enum { WORD_MAX = 64, PREFIX_MIN = 3 }; /* the longest is the name of a session */
 
 static unsigned least(unsigned a, unsigned b)
 {
@@ -47,7 +47,7 @@ void suggest_try(struct suggest *suggest, const char *word)
 {
     size_t len = strlen(suggest->typed);
 
-    if (len > WORD_MAX || strlen(word) > WORD_MAX)
+    if (len == 0 || len > WORD_MAX || strlen(word) > WORD_MAX)
         return;
     unsigned far = len >= PREFIX_MIN && strncasecmp(word, suggest->typed, len) == 0
                        ? 0

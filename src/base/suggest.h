@@ -3,6 +3,9 @@
  */
 #pragma once
 
+/* What a hint with a suggestion begins with. */
+#define SUGGEST_MEANT "did you mean: "
+
 /* The best match so far among the known words. */
 struct suggest {
     const char *typed;

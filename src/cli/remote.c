@@ -257,7 +257,8 @@ static struct session_words find_places(struct call *call)
             named = true;
         }
     for (int i = 0; i < call->operand_count; i++)
-        if (call->cmd->on == ON_SESSIONS || (i == 0 && !named && call->cmd->offer == OFFER_SESSION))
+        if (call->cmd->on == ON_SESSIONS ||
+            (i == 0 && !named && cmd_operand_offer(call->cmd, 0) == OFFER_SESSION))
             add_place(&places, (const char **)(uintptr_t)&call->operands[i]);
     return places;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/targets.h"
 
+#include "base/suggest.h"
 #include "base/time.h"
 #include "model/target.h"
 #include "session/life.h"
@@ -57,7 +58,8 @@ static int open_first(struct call *call, enum targets_form form, const char *tex
 
     if (open_named(call, text, ret, err) == 0)
         return 0;
-    if (err->code == MAS_NOT_FOUND && text != NULL && (few || strlen(text) < ID_PREFIX_MIN))
+    if (err->code == MAS_NOT_FOUND && text != NULL && !str_starts(err->hint, SUGGEST_MEANT) &&
+        (few || strlen(text) < ID_PREFIX_MIN))
         return err_hint(err, "outside of a team's pane, name the session first: mas %s%s",
                         call->cmd->name, call->cmd->operands);
     return -1;
@@ -193,9 +195,11 @@ int targets_sender(const struct call *call, const struct roster *roster, const c
             call->cmd->name, from, agent);
     if (is_agent)
         from = agent;
-    if (from != NULL && team_agent(&team->team, from) == NULL)
-        return err_set(err, MAS_NOT_FOUND, "cannot %s from agent '%s': the team has no such agent",
-                       call->cmd->name, from);
+    if (from != NULL && team_agent(&team->team, from) == NULL) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot %s from agent '%s': the team has no such agent",
+                      call->cmd->name, from);
+        return target_hint(&team->team, from, false, err);
+    }
     *ret = from;
     return 0;
 }

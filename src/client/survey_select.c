@@ -1,5 +1,7 @@
 /* The part of client/survey.h that finds the session a user means. */
 #include "client/survey.h"
+
+#include "base/suggest.h"
 #include "store/workspace.h"
 
 /* Ways in which a text can match a row, the most exact first. */
@@ -62,6 +64,17 @@ int survey_no_session(const char *root, const char *text, struct err *err)
                    text, root);
 }
 
+static int hint_meant(const struct survey *survey, const char *text, struct err *err)
+{
+    struct suggest suggest = SUGGEST_INIT(text);
+
+    for (size_t i = survey->count; i-- > 0;) /* of two that are as near, the newer */
+        suggest_try(&suggest, view_name(&survey->views[i]));
+    return suggest.nearest != NULL
+               ? err_hint(err, SUGGEST_MEANT "%s  (all sessions: mas list)", suggest.nearest)
+               : err_hint(err, "list the sessions with: mas list");
+}
+
 int survey_select(const struct root *root, const struct config *config, const char *text,
                   char ret[ID_TEXT], struct err *err)
 {
@@ -89,7 +102,7 @@ int survey_select(const struct root *root, const struct config *config, const ch
     }
     if (count == 0) {
         (void)survey_no_session(root->path, text, err);
-        return err_hint(err, "list the sessions with: mas list");
+        return hint_meant(&survey, text, err);
     }
     if (count > 1) {
         (void)err_set(err, MAS_CONFLICT, "cannot find session '%s': %zu sessions match", text,

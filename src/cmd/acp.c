@@ -82,8 +82,6 @@ const struct cmd cmd_acp = {
                "command ends when its input ends.",
     .opts = opts,
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .does = WAITS_LONG,

@@ -567,8 +567,6 @@ const struct cmd cmd_ask = {
                "somebody else cancelled the turn.",
     .opts = opts,
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .who = WHO_AGENTS,

@@ -1,3 +1,4 @@
+#include "base/suggest.h"
 #include "cli/roots.h"
 #include "client/lost_server.h"
 #include "client/survey.h"
@@ -25,6 +26,7 @@ static int attach(const struct root *root, const struct view *view, const char *
 {
     struct tmux_pane *panes = NULL;
     size_t count = 0;
+    struct suggest suggest = SUGGEST_INIT(agent);
     size_t i = 0;
 
     if (agent == NULL)
@@ -32,12 +34,14 @@ static int attach(const struct root *root, const struct view *view, const char *
     if (tmux_panes(view->live_socket, view->live->target, view->row.id, &panes, &count, err) == -1)
         return -1;
     while (i < count && strcmp(panes[i].agent, agent) != 0)
-        i++;
+        suggest_try(&suggest, panes[i++].agent);
     if (i < count)
         who_tell_seen(root, view->row.id, agent);
     int rc = i < count ? tmux_attach(view->live_socket, view->live->target, &panes[i], err)
                        : err_set(err, MAS_NOT_FOUND,
                                  "cannot attach to agent '%s': the team has no such pane", agent);
+    if (i == count && suggest.nearest != NULL)
+        (void)err_hint(err, SUGGEST_MEANT "%s", suggest.nearest);
     free(panes);
     return rc;
 }
@@ -129,8 +133,6 @@ const struct cmd cmd_attach = {
                "on the same server, the client switches to the session instead.",
     .opts = opts,
     .operands_max = 2,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_IF_THERE,
     .does = CHANGES_SESSIONS | WAITS_LONG | USES_TERMINAL,
     .run = run_attach,

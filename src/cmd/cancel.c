@@ -39,8 +39,6 @@ const struct cmd cmd_cancel = {
                "is in progress, nothing happens.",
     .opts = opts,
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .who = WHO_AGENTS,

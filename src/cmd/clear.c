@@ -68,8 +68,6 @@ const struct cmd cmd_clear = {
                "history keeps what was said.",
     .opts = opts,
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .takes = TAKES_JSON,

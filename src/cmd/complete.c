@@ -237,15 +237,15 @@ static bool has_no_session(const struct typed *typed)
 static void offer_operand(struct typed *typed)
 {
     const struct cmd *cmd = typed->cmd;
-    const enum offer kinds[] = {cmd->offer, cmd->then, cmd->rest};
+    enum offer second = cmd_operand_offer(cmd, 1);
     size_t place = typed->operand_count;
 
-    if (cmd->then == OFFER_TARGET || cmd->then == OFFER_AGENT) {
+    if (second == OFFER_TARGET || second == OFFER_AGENT) {
         place += has_no_session(typed);
         if (place == 0 && getenv("MAS_SESSION_ID") != NULL)
-            offer_kind(typed, cmd->then);
+            offer_kind(typed, second);
     }
-    offer_kind(typed, kinds[place < ARRAY_LEN(kinds) ? place : ARRAY_LEN(kinds) - 1]);
+    offer_kind(typed, cmd_operand_offer(cmd, place));
 }
 
 /* Returns the option that `word` is, or NULL. *ret_value is the text after its "=", or NULL. */

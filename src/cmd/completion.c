@@ -53,7 +53,6 @@ const struct cmd cmd_completion = {
     .details = "To load it into the running bash: source <(mas completion bash)",
     .operands_min = 1,
     .operands_max = 1,
-    .offer = OFFER_SHELL,
     .who = WHO_AGENTS,
     .run = run_completion,
 };

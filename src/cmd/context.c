@@ -135,8 +135,6 @@ const struct cmd cmd_context = {
                "relevant_history and chat_history, which is both, oldest first.",
     .opts = opts,
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .who = WHO_AGENTS_SHARE,

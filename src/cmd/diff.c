@@ -256,8 +256,6 @@ const struct cmd cmd_diff = {
                "installed). --stat and --json do not count as a look for --since-look.",
     .opts = opts,
     .operands_max = 2,
-    .offer = OFFER_SESSION,
-    .then = OFFER_TARGET,
     .root = ROOT_NEEDED,
     .on = ON_TARGET,
     .who = WHO_AGENTS,

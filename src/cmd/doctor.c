@@ -1,5 +1,6 @@
 #include "session/doctor.h"
 
+#include "base/id.h"
 #include "base/json.h"
 #include "cli/print.h"
 #include "cli/table.h"
@@ -57,14 +58,47 @@ static void print_json(const struct findings *findings)
     print_line(&text);
 }
 
+/* Returns true if two notes say the same, each of its own session. */
+static bool is_same_note(const struct finding *a, const struct finding *b)
+{
+    const char *x = a->what, *y = b->what;
+
+    if (a->state != FINDING_NOTE || b->state != FINDING_NOTE || !id_is_valid(a->subject))
+        return false;
+    while (*x != '\0' || *y != '\0')
+        if (str_starts(x, a->subject) && str_starts(y, b->subject)) {
+            x += strlen(a->subject);
+            y += strlen(b->subject);
+        } else if (*x++ != *y++) {
+            return false;
+        }
+    return true;
+}
+
+/* Returns how many findings of the part say the same as this one. */
+static size_t count_same(const struct finding *finding, const struct finding *from,
+                         const struct finding *end)
+{
+    size_t count = 0;
+
+    for (; from < end; from++)
+        count += is_same_note(finding, from);
+    return count;
+}
+
+/* A note that many sessions share is one line. */
 static void print_table(const struct findings *findings)
 {
     struct table table = {.columns = 3};
+    const struct finding *end = findings->items + findings->count;
 
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
+    for (const struct finding *finding = findings->items; finding < end; finding++) {
+        if (count_same(finding, findings->items, finding) > 0)
+            continue;
+        size_t more = count_same(finding, finding + 1, end);
+        _cleanup_free_ char *many = mem_printf("%s and %zu more", finding->subject, more);
         table_add(&table, finding_state_name(finding->state), NULL);
-        table_add(&table, finding->subject, NULL);
+        table_add(&table, more > 0 ? many : finding->subject, NULL);
         _cleanup_str_ struct str what = STR_INIT;
         err_add_commands(&what, "%s", finding->what);
         table_add(&table, what.data, NULL);

@@ -301,9 +301,6 @@ const struct cmd cmd_du = {
                "much. Without SESSION, show the team in whose pane the command runs; "
                "elsewhere show all sessions. For a single SESSION, show its parts.",
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_SESSION,
-    .rest = OFFER_SESSION,
     .root = ROOT_IF_THERE,
     .on = ON_SESSIONS,
     .takes = TAKES_JSON | TAKES_QUIET | TAKES_ALL_HOSTS,

@@ -64,7 +64,6 @@ const struct cmd cmd_env = {
     .details = "Print KEY='value' lines that a POSIX shell can eval, whatever the values "
                "contain.",
     .operands_max = 0,
-    .offer = OFFER_SESSION,
     .root = ROOT_IF_THERE,
     .on = ON_SESSION,
     .who = WHO_AGENTS,
@@ -185,7 +184,6 @@ static const struct cmd cmd_load = {
     .summary = "print what load_session sets",
     .operands_min = 1,
     .operands_max = 1,
-    .offer = OFFER_SESSION,
     .root = ROOT_IF_THERE,
     .run = run_load,
 };
@@ -197,7 +195,6 @@ static const struct cmd cmd_fill = {
     .summary = "create what is missing in a workspace",
     .operands_min = 1,
     .operands_max = 1,
-    .offer = OFFER_DIR,
     .root = ROOT_IF_THERE,
     .run = run_fill,
 };
@@ -209,7 +206,6 @@ static const struct cmd cmd_mark = {
     .summary = "mark a session as broken",
     .operands_min = 1,
     .operands_max = 2,
-    .offer = OFFER_SESSION,
     .root = ROOT_IF_THERE,
     .run = run_mark,
 };

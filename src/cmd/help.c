@@ -3,6 +3,7 @@
  * written twice; only the overview's headings and its frame are here.
  */
 
+#include "base/suggest.h"
 #include "base/wrap.h"
 #include "cli/suggest.h"
 #include "cmd.h"
@@ -149,7 +150,7 @@ static int run_help(struct call *call, struct err *err)
             (void)err_set(err, MAS_USAGE, "cannot show help for '%s': there is no such command",
                           call->operands[0]);
             return meant != NULL
-                       ? err_hint(err, "did you mean: mas help %.*s  (all commands: mas help)",
+                       ? err_hint(err, SUGGEST_MEANT "mas help %.*s  (all commands: mas help)",
                                   (int)strcspn(meant, " "), meant)
                        : err_hint(err, "see: mas help");
         }
@@ -176,9 +177,6 @@ const struct cmd cmd_help = {
                 "mas help new\n"
                 "mas help template copy",
     .operands_max = 3,
-    .offer = OFFER_COMMAND,
-    .then = OFFER_ACTION,
-    .rest = OFFER_ACTION,
     .who = WHO_AGENTS,
     .run = run_help,
 };

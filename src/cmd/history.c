@@ -305,8 +305,6 @@ const struct cmd cmd_history = {
                "them first.",
     .opts = opts,
     .operands_max = 2,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .who = WHO_AGENTS_SHARE,

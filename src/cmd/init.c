@@ -87,7 +87,6 @@ const struct cmd cmd_init = {
                "you have not changed are updated. The command also accepts a root that "
                "somebody else created: from then on mas runs what its files name.",
     .operands_max = 1,
-    .offer = OFFER_DIR,
     .takes = TAKES_QUIET,
     .run = run_init,
 };

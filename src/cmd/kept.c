@@ -113,8 +113,6 @@ const struct cmd cmd_kept = {
                "started.",
     .opts = opts,
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .takes = TAKES_JSON | TAKES_QUIET,

@@ -131,7 +131,6 @@ const struct cmd cmd_land = {
                "team's branch to the remote as mas/LABEL and opens a pull request for BRANCH.",
     .opts = opts,
     .operands_max = 1,
-    .offer = OFFER_SESSION,
     .root = ROOT_NEEDED,
     .on = ON_SESSION,
     .takes = TAKES_QUIET,

@@ -382,7 +382,6 @@ const struct cmd cmd_mcp = {
         "list_agents, read_messages, search_history, wait_for, merge, sync and diff. The "
         "ACP agents of a team get this server automatically. The command ends when its input ends.",
     .operands_max = 1,
-    .offer = OFFER_SESSION,
     .root = ROOT_NEEDED,
     .on = ON_SESSION,
     .who = WHO_AGENTS,

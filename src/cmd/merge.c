@@ -115,9 +115,6 @@ const struct cmd cmd_merge = {
                "them to the agent, and exits with code 4. Inside a team's pane, omit SESSION; an "
                "agent that names nobody merges its own branch.",
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_TARGET,
-    .rest = OFFER_TARGET,
     .root = ROOT_NEEDED,
     .on = ON_TARGET,
     .who = WHO_AGENTS,

@@ -111,7 +111,6 @@ const struct cmd cmd_migrate = {
                "the command says so.",
     .opts = opts,
     .operands_max = 1,
-    .offer = OFFER_SESSION,
     .root = ROOT_IF_THERE,
     .on = ON_SESSIONS,
     .who = WHO_PERSONS,

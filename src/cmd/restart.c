@@ -60,9 +60,6 @@ const struct cmd cmd_restart = {
                "again. Messages that wait for the agent stay. If a host was killed, mas "
                "starts the host again too.",
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_TARGET,
-    .rest = OFFER_TARGET,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .takes = TAKES_QUIET,

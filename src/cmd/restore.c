@@ -64,7 +64,6 @@ const struct cmd cmd_restore = {
     .opts = opts,
     .operands_min = 1,
     .operands_max = 1,
-    .offer = OFFER_FILE,
     .root = ROOT_MADE,
     .takes = TAKES_JSON | TAKES_QUIET,
     .does = WAITS_LONG,

@@ -345,8 +345,6 @@ const struct cmd cmd_review = {
         "comment is about the file, without a path about all changes.",
     .opts = opts,
     .operands_max = 2,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_NEEDED,
     .on = ON_TARGET,
     .takes = TAKES_JSON | TAKES_QUIET,

@@ -134,8 +134,6 @@ const struct cmd cmd_send = {
                "accepted the text.",
     .opts = opts,
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_TARGET,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .who = WHO_AGENTS,

@@ -417,7 +417,7 @@ static int offer(struct call *call, struct pairing *pairing, char ret[PAIRING_TE
 
     for (int i = 1; rc == -1 && i <= (name != NULL ? 1 : NAMES); i++) {
         if (name != NULL && strlen(name) > TOKEN_NAME_MAX)
-            return call_bad_value(call, "name", "letters, digits, '_' and '-'", err);
+            return call_bad_value(call, "name", "1 to 32 " STR_WORD_CHARS, err);
         (void)snprintf(pairing->name, sizeof pairing->name, i == 1 ? "%s" : "%s-%d",
                        name != NULL ? name : "page", i);
         *err = (struct err)ERR_INIT;

@@ -13,6 +13,7 @@
 #include "cmd.h"
 #include "code/setup.h"
 #include "memory/store_usage.h"
+#include "model/target.h"
 #include "session/life.h"
 #include "store/session_limits.h"
 
@@ -313,6 +314,13 @@ static bool is_budget(const char *word, struct budget_word *ret, const char **re
     return true;
 }
 
+static int no_agent(const struct roster_team *team, const char *agent, struct err *err)
+{
+    (void)err_set(err, MAS_NOT_FOUND, "session '%s' has no agent '%s'", roster_label(team).text,
+                  agent);
+    return target_hint(&team->team, agent, false, err);
+}
+
 static int keep_budget(const struct call *call, const struct budget_word *budget, const char *id,
                        struct err *err)
 {
@@ -324,8 +332,7 @@ static int keep_budget(const struct call *call, const struct budget_word *budget
         return -1;
     roster_add_none(&roster, &team);
     if (budget->agent[0] != '\0' && team_agent(&roster.teams[0].team, budget->agent) == NULL)
-        return err_set(err, MAS_NOT_FOUND, "session '%s' has no agent '%s'",
-                       roster_label(&roster.teams[0]).text, budget->agent);
+        return no_agent(&roster.teams[0], budget->agent, err);
     if (store_open(roster.teams[0].dir, id, NULL, true, &store, err) == -1)
         return -1;
     return store_set_limit(store, budget->agent, budget->kind, &budget->limit, err);
@@ -373,8 +380,7 @@ static int keep_limit(const struct call *call, const struct limit_word *limit, c
     if (roster_open(&call->root, id, &team, err) == -1)
         return -1;
     if (limit->agent != NULL && team_agent(&team.team, limit->agent) == NULL) {
-        (void)err_set(err, MAS_NOT_FOUND, "session '%s' has no agent '%s'",
-                      roster_label(&team).text, limit->agent);
+        (void)no_agent(&team, limit->agent, err);
         roster_close(&team);
         return -1;
     }
@@ -495,8 +501,6 @@ const struct cmd cmd_set = {
         "shows what holds for the session and its agents, and who says so.",
     .operands_min = 1,
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_AGENT,
     .root = ROOT_NEEDED,
     .takes = TAKES_QUIET,
     .does = CHANGES_SESSIONS,

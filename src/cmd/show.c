@@ -453,7 +453,6 @@ const struct cmd cmd_show = {
     .details = "Inside a team's pane, SESSION may be omitted; the default is the team's own "
                "session.",
     .operands_max = 0,
-    .offer = OFFER_SESSION,
     .root = ROOT_IF_THERE,
     .on = ON_SESSION,
     .who = WHO_AGENTS,

@@ -75,9 +75,6 @@ const struct cmd cmd_sleep = {
                "Without a TARGET, all agents of the session but programs on "
                "terminals that tell nothing, whose screens would be gone.",
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_TARGET,
-    .rest = OFFER_TARGET,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .takes = TAKES_QUIET,

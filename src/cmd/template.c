@@ -325,7 +325,6 @@ static const struct cmd cmd_show_action = {
                 "mas template show ./my-team",
     .operands_min = 1,
     .operands_max = 1,
-    .offer = OFFER_TEMPLATE,
     .root = ROOT_NEEDED,
     .takes = TAKES_JSON,
     .run = run_show,
@@ -340,9 +339,6 @@ static const struct cmd cmd_check_action = {
     .details = "Without TEMPLATE, check all templates of the root. A problem that depends on "
                "the machine is a warning.",
     .operands_max = -1,
-    .offer = OFFER_TEMPLATE,
-    .then = OFFER_TEMPLATE,
-    .rest = OFFER_TEMPLATE,
     .root = ROOT_NEEDED,
     .takes = TAKES_JSON,
     .does = READS_PRESETS,
@@ -356,7 +352,6 @@ static const struct cmd cmd_copy_action = {
     .examples = "mas template copy pair duo",
     .operands_min = 2,
     .operands_max = 2,
-    .offer = OFFER_TEMPLATE,
     .root = ROOT_NEEDED,
     .takes = TAKES_QUIET,
     .run = run_copy,
@@ -412,7 +407,7 @@ static const struct cmd cmd_diff_action = {
     .details = "NAME is a shipped template or agents.ini; without NAME, compare all. Lines "
                "with '-' are shipped, lines with '+' are the root's.",
     .operands_max = 1,
-    .offer = OFFER_TEMPLATE,
+    .last = OFFER_TEMPLATE,
     .root = ROOT_NEEDED,
     .run = run_diff,
 };
@@ -523,7 +518,6 @@ static const struct cmd cmd_edit_action = {
                ".template-edit.ini, and the next edit continues with it.",
     .operands_min = 1,
     .operands_max = 1,
-    .offer = OFFER_TEMPLATE,
     .root = ROOT_NEEDED,
     .takes = TAKES_QUIET,
     .does = READS_PRESETS | USES_TERMINAL,

@@ -242,8 +242,6 @@ const struct cmd cmd_wait = {
                "an agent, or with --any every agent, has ended.",
     .opts = opts,
     .operands_max = -1,
-    .offer = OFFER_SESSION,
-    .then = OFFER_TARGET,
     .root = ROOT_IF_THERE,
     .on = ON_TARGET,
     .who = WHO_AGENTS,

@@ -120,7 +120,7 @@ static const struct value_type
     hardlink = {VALUE_WORD, "no or readonly", .words = hardlinks},
     summary = {VALUE_WORD, "off or agent", .words = summaries},
     template = {VALUE_TEXT, .check = template_check_name},
-    name = {VALUE_TEXT, "1 to 32 letters, digits, _ or -", .min = 1, .fits = is_name},
+    name = {VALUE_TEXT, "1 to 32 " STR_WORD_CHARS, .min = 1, .fits = is_name},
     tmux = {VALUE_TEXT, .check = check_socket}, size = {VALUE_OTHER, .parse = parse_size},
     stop_time = {VALUE_NUMBER, "a number of seconds from 0 to 600, such as 2s", .max = STOP_MAX_MS,
                  VALUE_UNITS(stop_units)},

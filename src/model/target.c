@@ -1,5 +1,7 @@
 #include "model/target.h"
 
+#include "base/suggest.h"
+
 /* How a word of a TARGET can refer to an agent. */
 enum way { BY_ID, BY_UNIT, BY_WORD, WAY_COUNT };
 
@@ -74,23 +76,45 @@ static int reaches_nobody(const struct team *team, const struct agent *from, con
     return err_hint(err, "the template's [rules] say who may write to whom");
 }
 
-static int no_target(const struct team *team, const char *word, struct err *err)
+/* Adds the name of a unit once, unless an agent has it too. */
+static void add_unit(const struct team *team, size_t at, struct suggest *suggest, struct str *to)
 {
-    _cleanup_str_ struct str ids = STR_INIT;
-    _cleanup_str_ struct str units = STR_INIT;
+    const char *unit = team->agents[at].group;
+    size_t first = 0;
+
+    while (strcmp(team->agents[first].group, unit) != 0)
+        first++;
+    if (first != at || team_agent(team, unit) != NULL)
+        return;
+    suggest_try(suggest, unit);
+    str_addf(to, ", %s", unit);
+}
+
+int target_hint(const struct team *team, const char *word, bool many, struct err *err)
+{
+    static const char *const words[] = {"managers", "workers", "all"};
+    _cleanup_str_ struct str has = STR_INIT;
+    struct suggest suggest = SUGGEST_INIT(word);
 
     for (size_t i = 0; i < team->agent_count; i++) {
-        const struct agent *agent = &team->agents[i];
-        size_t first = 0;
-        while (strcmp(team->agents[first].group, agent->group) != 0)
-            first++;
-        str_addf(&ids, "%s%s", i > 0 ? ", " : "", agent->id);
-        if (first == i && team_agent(team, agent->group) == NULL) /* no agent has this name */
-            str_addf(&units, ", %s", agent->group);
+        suggest_try(&suggest, team->agents[i].id);
+        str_addf(&has, "%s%s", i > 0 ? ", " : "", team->agents[i].id);
     }
+    for (size_t i = 0; many && i < team->agent_count; i++)
+        add_unit(team, i, &suggest, &has);
+    for (size_t i = 0; many && i < ARRAY_LEN(words); i++) {
+        suggest_try(&suggest, words[i]);
+        str_addf(&has, ", %s", words[i]);
+    }
+    return suggest.nearest != NULL ? err_hint(err, SUGGEST_MEANT "%s  (the team has: %s)",
+                                              suggest.nearest, str_text(&has))
+                                   : err_hint(err, "the team has: %s", str_text(&has));
+}
+
+static int no_target(const struct team *team, const char *word, struct err *err)
+{
     (void)err_set(err, MAS_NOT_FOUND, "cannot find agent '%s': the team has no such agent", word);
-    return err_hint(err, "the team has: %s%s, managers, workers, all", str_text(&ids),
-                    str_text(&units));
+    return target_hint(team, word, true, err);
 }
 
 int target_resolve(const struct team *team, const struct agent *from, const char *text,

@@ -15,6 +15,10 @@
 int target_resolve(const struct team *team, const struct agent *from, const char *text,
                    size_t **ret, size_t *ret_count, struct err *err);
 
+/* Sets the hint for a word that names no agent: which agent it probably means, and those that the
+ * team has; with `many` also the words that mean several. Returns -1. */
+int target_hint(const struct team *team, const char *word, bool many, struct err *err);
+
 /* Checks whether agent `from` may write to agent `to` under the team's rules. `from` NULL is a
  * person, who may write to anyone. Fails with MAS_FAILED; the text names the rule, without "cannot
  * ...". */

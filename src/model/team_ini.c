@@ -64,7 +64,7 @@ static int read_window(struct team_reader *reader, const struct ini_line *line, 
             if (strcmp(team->windows[i].name, name) == 0)
                 return ini_fail(line, err, "duplicate window name");
         if (!str_is_word(name, TEAM_WORD_MAX))
-            return ini_fail(line, err, "a window's name must be 1 to 32 letters, digits, _ or -");
+            return ini_fail(line, err, "a window's name must be 1 to 32 " STR_WORD_CHARS);
         struct window *window = team_add_window(team, name);
         if (window == NULL)
             return ini_fail(line, err, "the team has more than %d windows", TEAM_WINDOWS_MAX);
@@ -93,7 +93,7 @@ static int begin_agent(struct team *team, const struct ini_line *line, struct er
     const char *id = line->section + strlen("agent ");
 
     if (!str_is_word(id, TEAM_WORD_MAX))
-        return ini_fail(line, err, "an agent's id must be 1 to 32 letters, digits, _ or -");
+        return ini_fail(line, err, "an agent's id must be 1 to 32 " STR_WORD_CHARS);
     if (team_agent(team, id) != NULL)
         return ini_fail(line, err, "duplicate agent id");
     struct agent *agent = team_add_agent(team, id);

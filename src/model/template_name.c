@@ -7,5 +7,5 @@ const char *template_check_name(const char *text)
     return text[0] == '/' && strlen(text) <= TEMPLATE_PATH_MAX && !str_has_control(text) &&
                    str_is_utf8(text, strlen(text))
                ? NULL
-               : "1 to 32 letters, digits, _ or -, or the absolute path of a directory";
+               : "1 to 32 " STR_WORD_CHARS ", or the absolute path of a directory";
 }

@@ -1,5 +1,6 @@
 /* GET /sessions/{id}/log and /sessions/{id}/agents/{agent}/log. */
 #include "client/roster.h"
+#include "model/target.h"
 #include "serve/api.h"
 #include "serve/http.h"
 #include "serve/log_stream.h"
@@ -23,9 +24,13 @@ static bool find_log(struct request *request, char name[LOG_NAME_MAX])
         return false;
     }
     bool found = team_agent(&team.team, request->agent) != NULL;
+    if (!found) {
+        (void)err_set(&err, MAS_NOT_FOUND, "there is no agent '%s' in this session",
+                      request->agent);
+        (void)target_hint(&team.team, request->agent, false, &err);
+        answer_err(request, &err, 404);
+    }
     roster_close(&team);
-    if (!found)
-        answer_error(request, 404, "there is no agent '%s' in this session", request->agent);
     (void)snprintf(name, LOG_NAME_MAX, WORKSPACE_AGENT_LOG, request->agent);
     return found;
 }

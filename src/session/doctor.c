@@ -11,11 +11,13 @@
 #include "code/setup.h"
 #include "memory/starts.h"
 #include "os/file.h"
+#include "os/machine.h"
 #include "os/path.h"
 #include "os/proc.h"
 #include "session/archive.h"
 #include "session/doctor_internal.h"
 #include "session/life.h"
+#include "session/retention.h"
 #include "store/came_from.h"
 #include "store/code_log.h"
 #include "store/login_limit.h"
@@ -114,6 +116,45 @@ static void check_sessions_mode(struct doctor *doctor)
     (void)fstat(doctor->root->sessions, &st);
     doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->fd, ROOT_SESSIONS,
                       S_IFDIR | S_IRWXU | (st.st_mode & 055));
+}
+
+/* Whoever writes there names programs that mas runs. A sticky directory is shared on purpose. */
+static void check_open_to_all(struct doctor *doctor, const char *name, const char *subject)
+{
+    static const char what[] = "everybody on this machine may write to it";
+    struct err why = ERR_INIT;
+    struct stat st;
+
+    if (fstatat(doctor->root->fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 || !S_ISDIR(st.st_mode) ||
+        (st.st_mode & S_IWOTH) == 0)
+        return;
+    if (st.st_uid != geteuid() || (st.st_mode & S_ISVTX) != 0) {
+        doctor_add(doctor, FINDING_HAND, subject, "%s; keep a root where only you may write", what);
+        return;
+    }
+    int rc = 0;
+    if (doctor->fix && fchmodat(doctor->root->fd, name, st.st_mode & 07775, 0) == -1)
+        rc = err_errno(&why, "chmod");
+    doctor_mend(doctor, subject, what, rc, &why);
+}
+
+/* Nothing is wrong with an old session, so all of them are one line. */
+static void check_old(struct doctor *doctor, const struct survey *survey)
+{
+    enum { OLD = 30 * 24 * 60 * 60 }; /* seconds; where [retention] says nothing */
+    _cleanup_free_ struct retention_candidate *old = NULL;
+    struct retention options = {.statuses = RETENTION_STOPPED, .by_age = true, .age = OLD};
+    struct retention_unknown unknown = {.count = 0};
+    struct err ignored = ERR_INIT;
+
+    bool is_set = retention_read(doctor->config, &options, &ignored) == 0;
+    size_t count = retention_choose(doctor->root, survey, &options, time(NULL), &old, &unknown);
+    if (count > 0)
+        doctor_add(doctor, FINDING_NOTE, ROOT_SESSIONS, "%zu of its %zu sessions %s", count,
+                   survey->count,
+                   is_set ? "are to go, as [retention] says; remove them with: mas clean"
+                          : "were last used more than 30 days ago; see which with: mas clean "
+                            "--older-than 30d --dry-run");
 }
 
 static int check_sessions_dir(struct doctor *doctor, struct err *err)
@@ -311,8 +352,12 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
     _cleanup_config_ struct config presets = CONFIG_INIT;
     struct err ignored = ERR_INIT;
-    struct doctor doctor = {
-        .root = root, .config = config, .fix = fix, .look = look, .findings = ret};
+    struct doctor doctor = {.root = root,
+                            .config = config,
+                            .fix = fix,
+                            .look = look,
+                            .memory = memory_available(),
+                            .findings = ret};
 
     struct err why = ERR_INIT;
     if (root_check(root, &why) == -1) {
@@ -350,6 +395,9 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
     }
     doctor_check_machine(&doctor);
     check_room(&doctor);
+    check_open_to_all(&doctor, ".", root->path);
+    check_open_to_all(&doctor, ROOT_TEMPLATES, ROOT_TEMPLATES);
+    check_old(&doctor, &survey);
     check_templates(&doctor);
     check_names(&doctor, &survey);
     check_limits(&doctor, &survey);

@@ -12,6 +12,7 @@ struct doctor {
     const struct config *config;
     bool fix;
     doctor_look *look;
+    uint64_t memory; /* bytes that are free */
     struct findings *findings;
     bool rows_wrong; /* the index must be rebuilt */
     const struct config *presets; /* with the presets; NULL: they cannot be read */
@@ -45,8 +46,9 @@ int doctor_rebuild_session(const struct doctor *doctor, int dir, const struct vi
                            struct str *what, struct err *err);
 /* Checks the repositories of a session that has a project. */
 void doctor_check_code(struct doctor *doctor, int dir, const char *id);
-/* Tells if a session has no walls; finds out what is missing for those that ask for them. */
-void doctor_check_wall(struct doctor *doctor, int dir, const char *id);
+/* Tells if a session has no walls, or needs more memory than is free if `stopped`; finds out what
+ * is missing for those that ask for walls. */
+void doctor_check_wall(struct doctor *doctor, int dir, const char *id, bool stopped);
 void doctor_check_machine(struct doctor *doctor);
 /* Looks for what killed hosts have left outside of the root. */
 void doctor_check_remains(struct doctor *doctor, const struct survey *survey);

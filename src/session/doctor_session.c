@@ -444,7 +444,7 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
     check_snapshot(doctor, dir, &session);
     check_places(doctor, dir, &session);
     doctor_check_code(doctor, dir, id);
-    doctor_check_wall(doctor, dir, id);
+    doctor_check_wall(doctor, dir, id, view->live == NULL);
     check_hosts(doctor, dir, &session, view);
     check_run(doctor, dir, view);
     check_logs(doctor, dir, id);

@@ -1,5 +1,6 @@
 /* The part of the doctor that looks at walls and limits: which sessions have no walls, what this
  * machine lacks for those that ask for them, and what killed hosts have left of them. */
+#include "base/number.h"
 #include "session/doctor_internal.h"
 #include "session/helper.h"
 #include "session/launch.h"
@@ -40,13 +41,32 @@ static bool note_agent(struct doctor *doctor, int dir, const struct team *team,
     return false;
 }
 
-void doctor_check_wall(struct doctor *doctor, int dir, const char *id)
+/* Tells if the agents of a team that does not run would find too little memory. */
+static void check_memory(struct doctor *doctor, const char *subject, const struct team *team)
+{
+    char need[NUMBER_SIZE_TEXT], have[NUMBER_SIZE_TEXT];
+    const uint64_t needed =
+        doctor->presets != NULL ? launch_memory(doctor->presets, team, false) : 0;
+
+    if (needed <= doctor->memory)
+        return;
+    number_format_size(needed, need);
+    number_format_size(doctor->memory, have);
+    doctor_add(doctor, FINDING_NOTE, subject,
+               "its agents probably need %s of memory, and only %s is free; with start = "
+               "demand, each starts with its first message",
+               need, have);
+}
+
+void doctor_check_wall(struct doctor *doctor, int dir, const char *id, bool stopped)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
     struct err ignored = ERR_INIT; /* others report a damaged team */
 
     if (team_file_load(dir, &team, &ignored) == -1)
         return;
+    if (stopped)
+        check_memory(doctor, id, &team);
     bool none = false;
     for (size_t i = 0; i < team.agent_count; i++)
         none = note_agent(doctor, dir, &team, &team.agents[i]) || none;
@@ -104,9 +124,22 @@ static void check_scope(struct doctor *doctor)
             said);
 }
 
+/* The next `mas new` would start it. */
+static void check_next(struct doctor *doctor)
+{
+    const char *name = config_text(doctor->config, SETTING_TEMPLATE);
+    _cleanup_free_ char *subject = mem_printf("%s/%s", ROOT_TEMPLATES, name);
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (template_open(doctor->root, name, &tmpl, &ignored) == 0)
+        check_memory(doctor, name[0] == '/' ? name : subject, &tmpl.team);
+}
+
 void doctor_check_machine(struct doctor *doctor)
 {
     check_scope(doctor);
+    check_next(doctor);
     doctor->wants.asked =
         doctor->wants.asked || config_number(doctor->config, SETTING_WALL_LEVEL) >= WALL_TRY;
     if (doctor->wants.walls || doctor->wants.asked || doctor->wants.none)

@@ -16,8 +16,8 @@ int legacy_tmux_name(char **ret, struct err *err)
         name = LEGACY_TMUX_NAME;
     if (!str_is_word(name, SESSION_NAME_MAX))
         return err_set(err, MAS_FAILED,
-                       "cannot use SESSION_NAME='%s': it is not 1 to %d letters, digits, _ or -",
-                       name, SESSION_NAME_MAX);
+                       "cannot use SESSION_NAME='%s': it is not 1 to %d " STR_WORD_CHARS, name,
+                       SESSION_NAME_MAX);
     *ret = mem_dup(name);
     return 0;
 }

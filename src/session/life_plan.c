@@ -12,6 +12,7 @@
 #include "code/repo_make.h"
 #include "code/setup.h"
 #include "code/submodule.h"
+#include "model/target.h"
 #include "os/file.h"
 #include "os/machine.h"
 #include "session/launch.h"
@@ -411,9 +412,11 @@ static int check_limits(const struct session_limits *limits, const struct team *
                         struct err *err)
 {
     for (size_t i = 0; limits != NULL && i < limits->count; i++)
-        if (team_agent(team, limits->each[i].agent) == NULL)
-            return err_set(err, MAS_USAGE, "cannot limit agent '%s': the team has no such agent",
-                           limits->each[i].agent);
+        if (team_agent(team, limits->each[i].agent) == NULL) {
+            (void)err_set(err, MAS_USAGE, "cannot limit agent '%s': the team has no such agent",
+                          limits->each[i].agent);
+            return target_hint(team, limits->each[i].agent, false, err);
+        }
     return 0;
 }
 

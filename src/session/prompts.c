@@ -8,6 +8,7 @@
 #include "session/prompts.h"
 
 #include "model/message.h"
+#include "model/target.h"
 #include "os/file.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
@@ -167,16 +168,6 @@ static void set_text(char **to, const char *text)
     *to = mem_dup(text);
 }
 
-static void add_ids(const struct team *team, struct err *err)
-{
-    enum { IDS_MAX = 400 };
-    _cleanup_str_ struct str ids = STR_INIT;
-
-    for (size_t i = 0; i < team->agent_count && ids.len < IDS_MAX; i++)
-        str_addf(&ids, "%s%s", i > 0 ? ", " : "", team->agents[i].id);
-    (void)err_hint(err, "its agents are: %s", str_text(&ids));
-}
-
 /* Returns the agent that an object describes; NULL on failure. */
 static struct agent *find_agent(struct prompts_reader *reader, const struct json *node,
                                 enum rank rank)
@@ -192,7 +183,7 @@ static struct agent *find_agent(struct prompts_reader *reader, const struct json
     const struct agent *agent = team_agent(reader->team, id);
     if (agent == NULL) {
         (void)fail(reader, MAS_NOT_FOUND, "the template has no agent '%s'", id);
-        add_ids(reader->team, reader->err);
+        (void)target_hint(reader->team, id, false, reader->err);
         return NULL;
     }
     size_t place = (size_t)(agent - reader->team->agents);
@@ -342,8 +333,7 @@ int prompts_from_words(char *const *words, struct team *team, struct err *err)
         if (agent == NULL) {
             (void)err_set(err, MAS_NOT_FOUND,
                           "cannot use a prompt for agent '%s': the template has no such agent", id);
-            add_ids(team, err);
-            return -1;
+            return target_hint(team, id, false, err);
         }
         size_t place = (size_t)(agent - team->agents);
         const char *wrong = seen[place] ? "the agent has a prompt already"

@@ -79,7 +79,7 @@ static int read_preset(const struct config_reader *reader, const struct ini_line
 {
     const char *name = line->section + strlen("preset ");
     if (!str_is_word(name, PRESET_NAME_MAX))
-        return ini_fail(line, err, "a preset's name must be 1 to 32 letters, digits, _ or -");
+        return ini_fail(line, err, "a preset's name must be 1 to 32 " STR_WORD_CHARS);
     struct preset *preset = add_preset(reader->config, name);
     if (line->key == NULL)
         return 0;
@@ -137,7 +137,7 @@ static int read_remote(struct config *config, bool believed, const struct ini_li
     struct config aside = CONFIG_INIT;
 
     if (!remote_is_name(name))
-        return ini_fail(line, err, "a host's name must be 1 to %d letters, digits, _ or -",
+        return ini_fail(line, err, "a host's name must be 1 to %d " STR_WORD_CHARS,
                         REMOTE_NAME_MAX);
     if (believed && config->remote_count == REMOTES_MAX && config_remote(config, name) == NULL)
         return ini_fail(line, err, "there are more than %d hosts", REMOTES_MAX);

@@ -93,8 +93,7 @@ const char *mode_name(enum mode mode)
 
 const char *session_check_name(const char *name)
 {
-    static const char want[] =
-        "a name must be a letter and at most 63 more letters, digits, _ or -";
+    static const char want[] = "a name must be one of A-Z a-z and at most 63 more " STR_WORD_CHARS;
     if (!str_is_word(name, SESSION_NAME_MAX) || !isalpha((unsigned char)name[0]))
         return want;
     if (id_could_begin(name))

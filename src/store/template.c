@@ -248,9 +248,8 @@ int template_copy(const struct root *root, const char *from, const char *to, tre
     struct err ignored = ERR_INIT;
 
     if (!str_is_word(to, TEMPLATE_NAME_MAX))
-        return err_set(
-            err, MAS_USAGE,
-            "cannot copy to template '%s': a name must be 1 to 32 letters, digits, _ or -", to);
+        return err_set(err, MAS_USAGE,
+                       "cannot copy to template '%s': a name must be 1 to 32 " STR_WORD_CHARS, to);
     if (template_find(root, from, &tmpl, err) == -1)
         return -1;
     _cleanup_close_ int templates =

@@ -217,7 +217,7 @@ static int check_name(const char *name, struct err *err)
     if (str_is_word(name, TOKEN_NAME_MAX))
         return 0;
     (void)err_set(err, MAS_USAGE, "cannot add the token '%s': it is not a name", name);
-    return err_hint(err, "a name is 1 to %d letters, digits, '_' and '-'", TOKEN_NAME_MAX);
+    return err_hint(err, "a name is 1 to %d " STR_WORD_CHARS, TOKEN_NAME_MAX);
 }
 
 int token_check_new(const struct root *root, const char *name, struct err *err)

@@ -234,6 +234,6 @@ END
     got '{"action":"accept","content":{"name":"Two","count":3}}'
     form ELICIT
     kill -KILL "$(of solo .pid)"
-    eventually state_is solo crashed || eventually state_is solo idle
+    eventually eval "state_is solo crashed || state_is solo idle"
     run ! asks
 }

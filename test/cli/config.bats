@@ -148,9 +148,9 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     ini '[session]' 'mode ='
     refused "2: [session] mode: '' is not isolated or legacy"
     ini '[session]' 'template = ../evil'
-    refused "2: [session] template: '../evil' is not 1 to 32 letters, digits, _ or -, or the absolute path of a directory"
+    refused "2: [session] template: '../evil' is not 1 to 32 characters of A-Z a-z 0-9 _ -, or the absolute path of a directory"
     ini '[session]' 'preset = two words'
-    refused "2: [session] preset: 'two words' is not 1 to 32 letters, digits, _ or -"
+    refused "2: [session] preset: 'two words' is not 1 to 32 characters of A-Z a-z 0-9 _ -"
     ini '[tmux]' 'server = mine'
     refused "2: [tmux] server: 'mine' is not shared or per-session"
     for value in 9x3 10x2 1001x50 200x1001 200 x 200x 200x50x 99999x50 -1x5 '200 x 50'; do
@@ -188,7 +188,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 @test "values too long are refused, not cut" {
     value=$(printf '%033d' 0)
     ini '[session]' "template = $value"
-    refused "2: [session] template: '$value' is not 1 to 32 letters, digits, _ or -, or the absolute path of a directory"
+    refused "2: [session] template: '$value' is not 1 to 32 characters of A-Z a-z 0-9 _ -, or the absolute path of a directory"
     value=$(printf '%09000d' 0)
     ini '[session]' "template = $value"
     fails 1 list
@@ -204,7 +204,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     [ "$stderr" = "mas: cannot use MAS_TMUX_SOCKET='a/b': it is not a name, or an absolute path" ]
     MAS_TEMPLATE='#(touch x)' mas list
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot use MAS_TEMPLATE='#(touch x)': it is not 1 to 32 letters, digits, _ or -, or the absolute path of a directory" ]
+    [ "$stderr" = "mas: cannot use MAS_TEMPLATE='#(touch x)': it is not 1 to 32 characters of A-Z a-z 0-9 _ -, or the absolute path of a directory" ]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
 

@@ -172,3 +172,77 @@ load doctor
     PATH=$bin fails 1 doctor
     [[ $output == *"by hand"*"walls"*"there is no program 'bwrap'; install bubblewrap"* ]]
 }
+
+# ---- what is worth knowing
+
+@test "a root and templates that everybody may write to are found and closed, a sticky one by hand" {
+    chmod 757 "$ROOT"
+    finds "$ROOT" 'everybody on this machine may write to it'
+    mends "$ROOT" 'everybody on this machine may write to it'
+    [ "$(mode "$ROOT")" = 755 ]
+    chmod 2777 "$ROOT/templates"
+    finds templates 'everybody on this machine may write to it'
+    mends templates 'everybody on this machine may write to it'
+    [ "$(mode "$ROOT/templates")" = 2775 ]
+    chmod 1777 "$ROOT"
+    fails 1 doctor --fix
+    [[ $output == "by hand  $ROOT  everybody on this machine may write to it; keep a root where only you may write" ]]
+    [ "$(mode "$ROOT")" = 1777 ]
+    chmod 755 "$ROOT"
+}
+
+@test "old sessions are one line, which says how to see or remove them" {
+    local at
+    at=$(date -u -d '40 days ago' +%Y-%m-%dT%H:%M:%SZ)
+    for name in one two three; do
+        a_stopped_session "$name"
+        [ "$name" = three ] || sed -i "s/^\(LAST_ACTIVITY\|STOPPED_AT\)=.*/\1=$at/" "$(ws "$ID")/.session"
+    done
+    ok doctor --fix
+    ok doctor
+    [ "$output" = 'note  sessions  2 of its 3 sessions were last used more than 30 days ago; see which with: mas clean --older-than 30d --dry-run' ]
+    mas clean --older-than 30d --dry-run
+    [[ $output == *'2 sessions would be removed'* ]]
+    printf '[retention]\nkeep = 2\n' >>"$ROOT/mas.ini"
+    ok doctor
+    [ "$output" = 'note  sessions  1 of its 3 sessions are to go, as [retention] says; remove them with: mas clean' ]
+    ok clean
+    is_in_order
+}
+
+@test "what is noted of several sessions alike is one line of the table, and each in the JSON" {
+    printf '%s\n' '[preset made]' 'command = cat' >>"$ROOT/mas.ini"
+    local first=
+    for name in one two three; do
+        new_session -t solo --agent made --no-start -n "$name"
+        first=${first:-$ID}
+    done
+    ok doctor --json
+    [ "$(jq '[.findings[] | select(.what | contains("no walls"))] | length' <<<"$output")" = 3 ]
+    ok doctor
+    [ "$(grep -c 'no walls' <<<"$output")" = 1 ]
+    [[ $output == *"note  $first and 2 more  its agents have no walls, because nothing asks for them; stop it, then: mas start --wall $first"* ]]
+    # of two of a kind that are wrong each has its line
+    chmod 755 "$(ws "$first")" "$(ws "$ID")"
+    fails 1 doctor
+    [ "$(grep -c 'has mode 755 instead of 700' <<<"$output")" = 2 ]
+}
+
+@test "doctor says which teams need more memory than is free, of those that do not run" {
+    local first
+    printf '%s\n' '[preset shell]' 'memory = 9T' '[session]' 'template = pair' >"$ROOT/mas.ini"
+    notes templates/pair 'its agents probably need 18T of memory, and only '
+    a_stopped_session
+    first=$ID
+    notes "$first" 'its agents probably need 9.0T of memory, and only '
+    "$MAS" new -q -t solo --no-start -n spare >/dev/null
+    ok doctor
+    [[ $output == *"$first and 1 more  its agents probably need 9.0T of memory, "* ]]
+    "$MAS" start -q "$first"
+    settled "$first"
+    ok doctor --json
+    jq -e --arg id "$first" 'all(.findings[]; .subject != $id)' <<<"$output"
+    "$MAS" rm -q spare
+    printf '%s\n' '[preset shell]' 'memory = 9T' 'start = demand' >"$ROOT/mas.ini"
+    is_in_order
+}

@@ -212,7 +212,7 @@ a root has at most one: start it with: mas start $ID, or turn it into an isolate
     # shellcheck disable=SC2016 # no shell is to read them
     for name in 'a b' 'a:b' '#(touch x)' '$(x)' '=x' "$(printf 'x%.0s' {1..65})" $'a\nb'; do
         SESSION_NAME=$name fails 1 new --mode legacy -t pair
-        [[ $stderr == "mas: cannot use SESSION_NAME='"*"': it is not 1 to 64 letters, digits, _ or -" ]]
+        [[ $stderr == "mas: cannot use SESSION_NAME='"*"': it is not 1 to 64 characters of A-Z a-z 0-9 _ -" ]]
     done
     [ "$(snapshot)" = "$before" ]
     SESSION_NAME='' new_session --mode legacy -t pair --no-start

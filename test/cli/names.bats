@@ -128,8 +128,8 @@ nothing_left() {
             return 1
         }
     done <<'EOF'
---name:a name must be a letter and at most 63 more letters, digits, _ or -
---template:a name must be 1 to 32 letters, digits, _ or -
+--name:a name must be one of A-Z a-z and at most 63 more characters of A-Z a-z 0-9 _ -
+--template:a name must be 1 to 32 characters of A-Z a-z 0-9 _ -
 --agent:there is no such preset
 --id:it is not a version 4 UUID
 --mode:it is not isolated or legacy

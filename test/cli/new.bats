@@ -87,7 +87,7 @@ see it with: mas show one" ]
     ok new -t solo --no-start -n "$name"
     [ "$(field "$name" .name)" = "$name" ]
     fails 2 new -t solo --no-start -n "${name}x"
-    [ "$stderr" = "mas: cannot use name '${name}x': a name must be a letter and at most 63 more letters, digits, _ or -" ]
+    [ "$stderr" = "mas: cannot use name '${name}x': a name must be one of A-Z a-z and at most 63 more characters of A-Z a-z 0-9 _ -" ]
     [ "$("$MAS" list -q | wc -l)" -eq 1 ]
 }
 

@@ -43,7 +43,7 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
     before=$(snapshot)
     for name in '' 'a b' ../x a/b .new-x "$(printf '%033d' 0)" . "$T/abs"; do
         fails 2 template copy solo "$name"
-        [[ $stderr == "mas: cannot copy to template '"*"': a name must be 1 to 32 letters, digits, _ or -" ]]
+        [[ $stderr == "mas: cannot copy to template '"*"': a name must be 1 to 32 characters of A-Z a-z 0-9 _ -" ]]
     done
     fails 3 template copy nope mine
     fails 3 template copy ./nope mine

@@ -33,7 +33,7 @@ solo 1 shipped null $ROOT/templates/solo" ]
     grep -q '^default  *13  *shipped' <<<"$output"
     [[ $output == *"wrong "*"-  "*"own "*"broken: $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank must be meta, manager or worker"* ]]
     [[ $output == *"empty "*"broken: cannot read '$ROOT/templates/empty/template.ini': No such file or directory"* ]]
-    [[ $output == *"bad name "*'broken: a name must be 1 to 32 letters'* ]]
+    [[ $output == *"bad name "*'broken: a name must be 1 to 32 characters'* ]]
     [[ $output != *$'\033'* ]]
     [[ $output == *'a\x1b[31m '* ]]
     [ "$("$MAS" template list --json | jq -r '.templates[] | select(.name == "wrong") | .description, .agents, .problem')" = \

@@ -68,7 +68,7 @@ setup_more() {
     [ "$(meta "$ID" TEMPLATE)" = solo ]
     printf '[session]\ntemplate = ./my team\n' >"$ROOT/mas.ini"
     fails 1 new
-    [ "$stderr" = "mas: $ROOT/mas.ini:2: [session] template: './my team' is not 1 to 32 letters, digits, _ or -, or the absolute path of a directory" ]
+    [ "$stderr" = "mas: $ROOT/mas.ini:2: [session] template: './my team' is not 1 to 32 characters of A-Z a-z 0-9 _ -, or the absolute path of a directory" ]
 }
 
 @test "what is no directory, or holds no template, is refused and leaves nothing" {

@@ -110,7 +110,7 @@ EOF
     template "${window_a[@]}" "${agent_a[@]}" '[rules]' 'worker = unit, everyone'
     refused ':8: [rules] worker: a rule must list manager, unit, workers, managers, meta or all'
     template "${window_a[@]}" "${agent_a[@]}" 'preset = no word'
-    refused ":7: [agent a] preset: 'no word' is not 1 to 32 letters, digits, _ or -"
+    refused ":7: [agent a] preset: 'no word' is not 1 to 32 characters of A-Z a-z 0-9 _ -"
     template "${window_a[@]}" "${agent_a[@]}" "model = $(printf '%0257d' 0)"
     refused ':7: [agent a] model: it is longer than 256 bytes'
 }
@@ -118,9 +118,9 @@ EOF
 @test "names of windows and agents are words" {
     for name in '#(touch ran)' 'a b' 'a;b' 'ä' "$(printf '%033d' 0)" 'a.b' '../a' "\$(touch ran)"; do
         template "[window $name]" 'agents = a' "${agent_a[@]}"
-        refused ":1: [window $name]: a window's name must be 1 to 32 letters, digits, _ or -"
+        refused ":1: [window $name]: a window's name must be 1 to 32 characters of A-Z a-z 0-9 _ -"
         template "${window_a[@]}" "[agent $name]" 'role = x'
-        refused ":3: [agent $name]: an agent's id must be 1 to 32 letters, digits, _ or -"
+        refused ":3: [agent $name]: an agent's id must be 1 to 32 characters of A-Z a-z 0-9 _ -"
     done
     template "${window_a[@]}" "${agent_a[@]}" '[window w]' 'layout = tiled'
     refused ':7: [window w]: duplicate window name'
@@ -278,7 +278,7 @@ EOF
     presets '[tmux]' 'size = 80x24'
     presets_refused ':1: [tmux]: unknown section'
     presets '[preset a b]'
-    presets_refused ":1: [preset a b]: a preset's name must be 1 to 32 letters, digits, _ or -"
+    presets_refused ":1: [preset a b]: a preset's name must be 1 to 32 characters of A-Z a-z 0-9 _ -"
     presets '[preset a]' 'protocol = http'
     presets_refused ':2: [preset a] protocol: '"'"'http'"'"' is not tty or acp'
     presets '[preset a]' 'permission.paint = ask'

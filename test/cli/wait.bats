@@ -68,7 +68,7 @@ END
             [ "$one" = "$late" ] || "$MAS" send "$ID" "$one" exit >/dev/null
         done
         for one in a b c; do
-            [ "$one" = "$late" ] || "$MAS" wait "$ID" "$one" --for exit --timeout 20s
+            [ "$one" = "$late" ] || "$MAS" wait "$ID" "$one" --for exit --timeout 90s
         done
         fails 7 wait "$ID" --for exit --timeout 50ms
         [[ $stderr == "mas: cannot wait for agents to exit: after 50ms $late is "* && $stderr != *,* ]]

@@ -82,7 +82,7 @@ NONE=11111111-1111-4111-8111-111111111111
     check '{"agents":{},"template":"../solo"}' template
     check '{"agents":{},"template":"nothing"}' nothing
     check '{"agents":{},"preset":"no-such"}' no-such
-    check '{"agents":{},"name":"a b"}' 'name: a name must be a letter'
+    check '{"agents":{},"name":"a b"}' 'name: a name must be one of A-Z a-z'
     check '{"agents":{},"name":"feed"}' 'name: a name of four or more hex digits'
     check '{"agents":{},"name":"$(touch x)"}' name
     check '{"agents":{},"private":"yes"}' private

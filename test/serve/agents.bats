@@ -27,6 +27,8 @@ prompt() {
     diff <(left "$output" | jq 'keys') <(jq -S 'del(.id, .agent, .role, .unit, .group, .rank, .preset)' <<<"$status" | jq 'keys')
     api GET "/sessions/$ID/agents/nobody"
     refused 404 not_found nobody
+    api GET "/sessions/$ID/agents/sol"
+    is 404 '.error.hint == "did you mean: solo"'
     api GET "/sessions/11111111-1111-4111-8111-111111111111/agents/solo"
     refused 404 not_found session
     "$MAS" stop -q "$ID"

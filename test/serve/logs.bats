@@ -149,6 +149,7 @@ descriptors() { find "/proc/$SERVER/fd" -lname "$1" 2>/dev/null | wc -l; }
     at=/sessions/$ID/agents/nobody/log
     api GET "$at"
     refused 404 not_found nobody
+    is 404 '.error.hint | startswith("the team has: ")'
     at=/sessions/11111111-1111-4111-8111-111111111111/agents/solo/log
     api GET "$at"
     refused 404 not_found 'no session'

@@ -325,30 +325,35 @@ TEST(completion_offers_every_command_and_option)
     check_each(offers_options);
 }
 
-static bool offers_agents(enum offer offer)
-{
-    return offer == OFFER_AGENT || offer == OFFER_TARGET;
-}
-
-/* What the usage line calls a session or an agent is completed as one, and the only thing that is.
- */
-static void offers_what_usage_says(const struct cmd *cmd)
-{
-    const bool session =
-        str_starts(cmd->operands, " SESSION") || str_starts(cmd->operands, " [SESSION");
-    const bool agent =
-        session && (strstr(cmd->operands, "AGENT") || strstr(cmd->operands, "TARGET"));
-    const bool many = strstr(cmd->operands, "SESSION...") != NULL;
-
-    if (!CHECK((cmd->offer == OFFER_SESSION) == session) ||
-        !CHECK(offers_agents(cmd->then) == agent) ||
-        !CHECK((cmd->then == OFFER_SESSION && cmd->rest == OFFER_SESSION) == many))
-        printf("# mas %s%s\n", cmd->name, cmd->operands);
-}
-
+/* Each word of a usage line is completed as what it names; "..." repeats the last. */
 TEST(completion_offers_what_the_usage_line_says)
 {
-    check_each(offers_what_usage_says);
+    static const struct {
+        const char *operands;
+        enum offer last, offers[4];
+    } rows[] = {
+        {"", 0, {0}},
+        {" SESSION...", 0, {OFFER_SESSION, OFFER_SESSION, OFFER_SESSION, OFFER_SESSION}},
+        {" [SESSION]", 0, {OFFER_SESSION}},
+        {" [SESSION [AGENT]]", 0, {OFFER_SESSION, OFFER_AGENT}},
+        {" [SESSION] TARGET TEXT...", 0, {OFFER_SESSION, OFFER_TARGET}},
+        {" [SESSION] [TARGET...]", 0, {OFFER_SESSION, OFFER_TARGET, OFFER_TARGET, OFFER_TARGET}},
+        {" SESSION [AGENT] [KEY=VALUE...]", 0, {OFFER_SESSION, OFFER_AGENT}},
+        {" [SESSION] AGENT|REQUEST [OPTION]",
+         OFFER_ALLOW,
+         {OFFER_SESSION, OFFER_AGENT, OFFER_ALLOW}},
+        {" [NAME]", OFFER_TEMPLATE, {OFFER_TEMPLATE}},
+        {" [COMMAND [ACTION...]]", 0, {OFFER_COMMAND, OFFER_ACTION, OFFER_ACTION, OFFER_ACTION}},
+        {" TEMPLATE NAME", 0, {OFFER_TEMPLATE}},
+        {" SESSIONS", 0, {0}},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        for (size_t place = 0; place < ARRAY_LEN(rows[i].offers); place++) {
+            const struct cmd cmd = {.operands = rows[i].operands, .last = rows[i].last};
+            if (!CHECK_INT(cmd_operand_offer(&cmd, place), rows[i].offers[place]))
+                printf("# operand %zu of '%s'\n", place, rows[i].operands);
+        }
 }
 
 int main(void)

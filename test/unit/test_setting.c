@@ -264,7 +264,7 @@ TEST(names_what_is_wrong)
         {"[env]\nset.MAS_X=1\n", ":2: [env] set.MAS_X: 'MAS_X' is set by mas itself"},
         {"[something]\n", ":1: [something]: unknown section"},
         {"[preset a b]\n",
-         ":1: [preset a b]: a preset's name must be 1 to 32 letters, digits, _ or -"},
+         ":1: [preset a b]: a preset's name must be 1 to 32 characters of A-Z a-z 0-9 _ -"},
         {"size=80x24\n", ":1: key 'size' comes before the first [section]"},
         {"[log]\nkeep=1\nkeep=2\n", ":3: [log] keep: duplicate key: first used in line 2"},
     };

@@ -4,8 +4,10 @@
 
 TEST(the_nearest_word_is_meant)
 {
-    static const char long_word[] = "abcdefghijklmnopqrstuvwx",
-                      longer[] = "abcdefghijklmnopqrstuvwxy";
+    static const char long_word[] =
+        "a234567890123456789012345678901234567890123456789012345678901234",
+                      longer[] =
+                          "a2345678901234567890123456789012345678901234567890123456789012345";
     static const struct {
         const char *typed, *words[4], *want;
     } cases[] = {
@@ -27,7 +29,7 @@ TEST(the_nearest_word_is_meant)
         {"abcdef", {"axcdyf", "abxyef", "axcdef", NULL}, "axcdef"}, /* and last */
         {"STATUS", {"status", NULL}, "status"},
         {"sTTaus", {"status", NULL}, "status"},
-        {"", {"a", "abc", NULL}, NULL},
+        {"", {"", "a", "abc", NULL}, NULL},
         {"abc", {"", NULL}, NULL},
         {"abc", {NULL}, NULL},
         {long_word, {long_word, NULL}, long_word},

@@ -116,7 +116,24 @@ TEST(an_id_counts_more_than_a_word)
 
 TEST(says_what_there_is)
 {
-    static const char *const bad[] = {"", "99", "11,", ",", "11,,12", "Design", "1", " 11"};
+    static const struct {
+        const char *word, *meant;
+    } bad[] = {
+        {"", NULL},
+        {"99", NULL},
+        {"11,", NULL},
+        {",", NULL},
+        {"11,,12", NULL},
+        {"Design", "design"},
+        {"1", NULL},
+        {" 11", "11"},
+        {"biuld", "build"},
+        {"mangers", "managers"},
+        {"wrkers", "workers"},
+        {"alll", "all"},
+    };
+    static const char has[] = "the team has: 00, 10, 11, 12, 20, 21, meta, design, build, "
+                              "managers, workers, all";
     _cleanup_team_ struct team team = TEAM_INIT;
 
     REQUIRE(make_team(made_of, &team));
@@ -124,11 +141,16 @@ TEST(says_what_there_is)
         size_t *found = NULL;
         size_t count = 0;
         struct err err = ERR_INIT;
-        CHECK_INT(target_resolve(&team, NULL, bad[i], &found, &count, &err), -1);
+        CHECK_INT(target_resolve(&team, NULL, bad[i].word, &found, &count, &err), -1);
         CHECK_INT(err.code, MAS_NOT_FOUND);
-        CHECK_STR(err.hint, "the team has: 00, 10, 11, 12, 20, 21, meta, design, build, managers, "
-                            "workers, all");
+        _cleanup_free_ char *hint = bad[i].meant != NULL
+                                        ? mem_printf("did you mean: %s  (%s)", bad[i].meant, has)
+                                        : mem_dup(has);
+        CHECK_STR(err.hint, hint);
     }
+    struct err err = ERR_INIT;
+    CHECK_INT(target_hint(&team, "mangers", false, &err), -1);
+    CHECK_STR(err.hint, "the team has: 00, 10, 11, 12, 20, 21"); /* one agent alone is asked for */
 }
 
 TEST(rules_say_who_may_write)
