@@ -40,8 +40,7 @@ static bool any_talks(const struct session_detail *detail)
 {
     bool any = false;
     for (size_t i = 0; i < detail->roster.count; i++)
-        any = any || (detail->roster.agents[i].told &&
-                      agent_status_talks(&detail->roster.agents[i].status));
+        any = any || (detail->roster.agents[i].told && detail->roster.agents[i].status.talks);
     return any;
 }
 

@@ -222,7 +222,7 @@ static struct told_columns find_columns(const struct look *look)
         if (!one->told)
             continue;
         columns.resources = columns.resources || one->status.resources.memory != -1;
-        if (!agent_status_talks(&one->status))
+        if (!one->status.talks)
             continue;
         columns.context = columns.context || agent_usage_percent(&one->status.usage) != -1;
         columns.cost = columns.cost || one->status.usage.cost.currency[0] != '\0';

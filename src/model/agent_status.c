@@ -235,7 +235,8 @@ static void put_members(const struct agent_status *status, bool all, struct json
     json_close(out, '}');
     json_put(out, "protocol", status->acp ? "acp" : "tty");
     json_put(out, "states", status->tells ? "told" : "seen");
-    if (!agent_status_talks(status))
+    json_put_bool(out, "talks", status->talks);
+    if (!status->talks)
         return;
     put(acp_members, status, out);
     if (all) {
@@ -316,6 +317,8 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     status.acp = strcmp(json_get_text_or(object, "protocol", ""), "acp") == 0;
     status.tells =
         strcmp(json_get_text_or(object, "states", status.acp ? "told" : ""), "told") == 0;
+    status.talks = json_bool(json_get(object, "talks"), /* a host of an earlier mas has it not */
+                             status.tells || status.conversation[0] != '\0');
     code_figures_parse(json_get(object, "code"), &status.code);
     agent_resources_parse(json_get(object, "resources"), &status.resources);
     wall_report_parse(json_get(object, "wall"), &status.wall);

@@ -93,8 +93,11 @@ struct agent_status {
     struct limits_held limits;
     bool acp;
     /* What it does is told, by ACP or by hooks of its program, instead of being seen on its screen.
-     * Only then there is the rest; else it is "" or NULL. */
+     */
     bool tells;
+    /* It has a conversation: it can be asked, and answered. Only then there is the rest; else it is
+     * "" or NULL. */
+    bool talks;
     char conversation[37]; /* id of the current conversation; a transcript tells of one, too */
     char *continuity; /* how it learned what was said before: store_outcome_name() */
     char *permission; /* id of the oldest open permission request */
@@ -120,11 +123,6 @@ bool agent_state_is_live(enum agent_state state);
 
 /* Writes the members into an open object, each time as ISO 8601 ("since") and in ms ("sinceMs"). */
 void agent_status_put(const struct agent_status *status, struct json_out *out);
-/* Returns true if its conversation is known. */
-static inline bool agent_status_talks(const struct agent_status *status)
-{
-    return status->tells || status->conversation[0] != '\0';
-}
 /* Writes the members in the short form of a host's answer. */
 void agent_status_tell(const struct agent_status *status, struct json_out *out);
 /* Parses a host's answer. Fails with MAS_DAMAGED if it is not a valid status. The caller releases

@@ -150,7 +150,7 @@ const struct operation operations[] = {
      .status = 201, .answer = "Picture", .says = "it is on disk", .errors = "404 409 422 500 504 507"},
     {"prompt", "Prompt an agent that speaks ACP", NULL, METHOD_POST, "/sessions/{id}/agents/{agent}/prompts", NULL,
      RIGHT_FULL, OPERATION_HOST, "ask", "ask", .verbs = "ask",
-     .params = PARAMS(PROMPT,
+     .params = PARAMS({"prompt", PARAM_TYPED, true, .option = "-", .help = "literal text, like a message; empty only with pictures"},
                       {"conversation", PARAM_CONVERSATION, .help = "new, or the id of one; else the current one"}, TAGS, PICTURES),
      .status = 202, .answer = "Taken", .says = "its host has taken it"},
     {"askAside",

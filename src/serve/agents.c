@@ -178,8 +178,7 @@ static struct json *see(struct request *request)
 
     if (!agent_ask(request, &status, AGENT_STATE_MS, &said))
         return NULL;
-    const char *protocol = json_get_text(said, "protocol");
-    if (protocol == NULL || strcmp(protocol, "acp") != 0)
+    if (!json_bool(json_get(said, "talks"), false))
         return said;
     json_free(said);
     int64_t left = until - time_monotonic_ms();
@@ -205,7 +204,7 @@ static void open_answer(const struct request *request, struct json_out *out)
     json_put(out, "agent", request->agent);
 }
 
-/* Writes what an agent that tells says beyond its status. */
+/* Writes what an agent that talks says beyond its status. */
 static void put_offers(const struct json *said, struct json_out *out)
 {
     static const char *const lists[] = {"modes", "commands", "options", "permissions"};
@@ -234,7 +233,7 @@ static void run_agent(struct job *job)
     }
     open_answer(request, &out);
     agent_status_put(&status, &out);
-    if (status.tells)
+    if (status.talks)
         put_offers(said, &out);
     json_close(&out, '}');
     agent_status_free(&status);

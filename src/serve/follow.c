@@ -26,7 +26,7 @@ struct watched {
     char id[ID_TEXT];
     char agent[TEAM_WORD_MAX + 1];
     struct host_connection host;
-    /* true: a connection for the prompts and answers of an agent that tells. false: one for the
+    /* true: a connection for the prompts and answers of an agent that talks. false: one for the
      * state of an agent and messages to a terminal agent. */
     bool listens;
     uint64_t live; /* the agent's number, see follow_live() */
@@ -192,7 +192,7 @@ void follow_update(struct follow *follow, const struct survey *survey, bool quie
     }
 }
 
-/* Also follows the prompts and answers of an agent that tells. */
+/* Also follows the prompts and answers of an agent that talks. */
 static void listen_too(struct watched *watched)
 {
     const struct root *root = watched->follow->root;
@@ -230,7 +230,7 @@ static void handle_status(struct watched *watched, const struct frame *frame)
         json_close(&out, '}');
         tell(watched, "agent.state", &body);
     }
-    if (status.tells)
+    if (status.talks)
         listen_too(watched);
     agent_status_free(&status);
 }
@@ -360,7 +360,12 @@ static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
     struct watched *watched = arg;
 
     (void)asked;
-    if (watched->listens || json_get(frame->head, "event") != NULL)
+    bool is_event = json_get(frame->head, "event") != NULL;
+    /* what is sent to an agent that talks is told when its turn begins */
+    if (!watched->listens && is_event &&
+        find(watched->follow, watched->id, watched->agent, true) != NULL)
+        return false;
+    if (watched->listens || is_event)
         handle_event(watched, frame);
     else
         handle_status(watched, frame);

@@ -33,6 +33,7 @@ PAGE_FILE("form", "form.js");
 PAGE_FILE("asides", "asides.js");
 PAGE_FILE("asks", "asks.js");
 PAGE_FILE("compose", "compose.js");
+PAGE_FILE("pictures", "pictures.js");
 
 extern const char page_index[], page_index_end[];
 extern const char page_style[], page_style_end[];
@@ -55,6 +56,7 @@ extern const char page_form[], page_form_end[];
 extern const char page_asides[], page_asides_end[];
 extern const char page_asks[], page_asks_end[];
 extern const char page_compose[], page_compose_end[];
+extern const char page_pictures[], page_pictures_end[];
 
 static const char script_type[] = "text/javascript; charset=utf-8";
 
@@ -85,6 +87,7 @@ static const struct page_file {
     {"asides.js", script_type, page_asides, page_asides_end},
     {"asks.js", script_type, page_asks, page_asks_end},
     {"compose.js", script_type, page_compose, page_compose_end},
+    {"pictures.js", script_type, page_pictures, page_pictures_end},
 };
 /* clang-format on */
 

@@ -2,7 +2,9 @@
 # shellcheck shell=bash
 
 # A program that keeps its sessions in ~/.teller/ID, a prompt a line, and does what a prompt begins with.
-setup_more() {
+setup_more() { teller_preset; }
+
+teller_preset() {
     TOLD=${MAS%/*}/mas-told
     export OUT=$T/argv
     preset teller "python3 -ES '$PROJECT/test/host/teller.py'" 'ready = ready' 'executes = no' 'role_option = --role {file}' \

@@ -164,14 +164,16 @@ TEST(a_host_tells_what_it_knows)
     struct agent_status status = {.exit_code = -1, .state = AGENT_IDLE, .pane = "%3"};
     static const char *const want[] = {
         "{\"state\":\"idle\",\"pane\":\"%3\",\"restarts\":0,\"queued\":0,\"logLost\":0,"
-        "\"resources\":{},\"protocol\":\"tty\",\"states\":\"seen\"}",
+        "\"resources\":{},\"protocol\":\"tty\",\"states\":\"seen\",\"talks\":false}",
         "{\"state\":\"idle\",\"pane\":\"%3\",\"restarts\":0,\"queued\":0,\"logLost\":0,"
-        "\"resources\":{},\"protocol\":\"acp\",\"states\":\"told\"}",
+        "\"resources\":{},\"protocol\":\"acp\",\"states\":\"told\",\"talks\":true}",
         "{\"state\":\"idle\",\"pane\":\"%3\",\"restarts\":0,\"queued\":0,\"logLost\":0,"
-        "\"resources\":{},\"protocol\":\"acp\",\"states\":\"told\",\"permission\":\"p\",\"usage\":"
+        "\"resources\":{},\"protocol\":\"acp\",\"states\":\"told\",\"talks\":true,\"permission\":"
+        "\"p\",\"usage\":"
         "{\"contextUsed\":null,\"contextSize\":null,\"tokens\":7,\"cost\":null,\"currency\":null}}",
         "{\"state\":\"idle\",\"pane\":\"%3\",\"restarts\":0,\"queued\":0,\"logLost\":0,"
-        "\"resources\":{},\"protocol\":\"tty\",\"states\":\"seen\",\"code\":{\"lookedMs\":5,"
+        "\"resources\":{},\"protocol\":\"tty\",\"states\":\"seen\",\"talks\":false,\"code\":{"
+        "\"lookedMs\":5,"
         "\"ahead\":1,\"behind\":0,"
         "\"changed\":2}}",
     };
@@ -180,7 +182,7 @@ TEST(a_host_tells_what_it_knows)
     for (int i = 0; i < 4; i++) {
         _cleanup_str_ struct str text = STR_INIT;
         struct json_out out = {.to = &text};
-        status.acp = status.tells = i == 1 || i == 2;
+        status.acp = status.tells = status.talks = i == 1 || i == 2;
         status.permission = i >= 2 ? (char[]){"p"} : NULL;
         status.usage.tokens = i >= 2 ? 7 : 0;
         if (i == 3)

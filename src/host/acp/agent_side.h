@@ -99,7 +99,6 @@ void offered_parse_modes(struct host *host, const char *mode, const struct word 
                          size_t count);
 void offered_parse_options(struct host *host, const struct json *options);
 void offered_put_modes(const struct conversation *conversation, struct json_out *out);
-void offered_put_abilities(const struct conversation *conversation, struct json_out *out);
 void offered_put_commands(const struct conversation *conversation, struct json_out *out);
 /* Tells the clients the options again. */
 void offered_tell_options(struct host *host);

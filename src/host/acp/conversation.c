@@ -141,7 +141,7 @@ static void wake(struct host *host)
 
 static void put_offers(const struct host *host, struct json_out *out)
 {
-    offered_put_abilities(host->conversation, out);
+    abilities_put(&host->conversation->offered.can, out);
     offered_put_modes(host->conversation, out);
     offered_put_commands(host->conversation, out);
 }
@@ -270,7 +270,7 @@ static void fill_status(const struct host *host, struct agent_status *ret)
     const struct conversation *conversation = host->conversation;
     const char *title = conversation->offered.title;
 
-    ret->acp = ret->tells = true;
+    ret->acp = ret->tells = ret->talks = true;
     ret->continuity = (char *)(uintptr_t)continuity(conversation);
     ret->title = (char *)(uintptr_t)(title != NULL ? title : "");
     if (host->child.phase == CHILD_RUNS)

@@ -116,13 +116,7 @@ struct config_option {
 /* What the agent offers. It is forgotten when the process ends, except for the modes and the title.
  * update.c keeps commands and title. */
 struct offered {
-    struct abilities {
-        bool known; /* a process of this host has told them */
-        bool now; /* it takes words in the middle of a turn */
-        bool aside; /* a copy of its session can be asked */
-        bool pictures; /* it takes them in prompts */
-        bool kept, delete_kept; /* it lists its sessions, and deletes them */
-    } can; /* also of the process before, for when none runs */
+    struct abilities can; /* also of the process before, for when none runs */
     char *mode; /* the present one; "" not known */
     struct word *modes, *commands;
     size_t mode_count, command_count;

@@ -73,19 +73,6 @@ void offered_put_modes(const struct conversation *conversation, struct json_out 
     json_close(out, ']');
 }
 
-void offered_put_abilities(const struct conversation *conversation, struct json_out *out)
-{
-    const struct abilities *can = &conversation->offered.can;
-
-    if (!can->known) {
-        json_put(out, "can", NULL);
-        return;
-    }
-    json_put_all(out, JO("can"), JB("now", can->now), JB("aside", can->aside),
-                 JB("pictures", can->pictures), JB("kept", can->kept),
-                 JB("deleteKept", can->delete_kept), JOE);
-}
-
 void offered_put_commands(const struct conversation *conversation, struct json_out *out)
 {
     size_t from = out->to->len;

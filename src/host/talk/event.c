@@ -209,6 +209,17 @@ void event_tell_end(struct host *host, int64_t prompt, const char *stop_reason, 
     server_release_asker(host, prompt);
 }
 
+void abilities_put(const struct abilities *can, struct json_out *out)
+{
+    if (!can->known) {
+        json_put(out, "can", NULL);
+        return;
+    }
+    json_put_all(out, JO("can"), JB("now", can->now), JB("aside", can->aside),
+                 JB("pictures", can->pictures), JB("kept", can->kept),
+                 JB("deleteKept", can->delete_kept), JOE);
+}
+
 void event_tell_state(struct host *host, const struct agent_status *status)
 {
     struct talk *talk = host->talk;

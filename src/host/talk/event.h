@@ -23,6 +23,8 @@ void event_tell_prompt(struct host *host, const struct prompt *prompt, bool stee
 /* Tells the end of a prompt to those who wait for it. */
 void event_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
                     const char *error);
+/* Writes the member "can" of the answer to `listen`. */
+void abilities_put(const struct abilities *can, struct json_out *out);
 /* Tells the state, if the clients know another one. */
 void event_tell_state(struct host *host, const struct agent_status *status);
 /* Writes the id of a message, "<session id>:<number>", into EVENT_ID_MAX bytes. Returns buf. */

@@ -224,6 +224,15 @@ struct agent_sleep {
 struct answered_permission;
 struct verdict;
 
+/* What an agent can do, which clients may offer a person. */
+struct abilities {
+    bool known; /* a process of this host has told them */
+    bool now; /* it takes words in the middle of a turn */
+    bool aside; /* a copy of its session can be asked */
+    bool pictures; /* it takes them in prompts */
+    bool kept, delete_kept; /* it lists its sessions, and deletes them */
+};
+
 /* What the parts of a talk have its agent do, and ask it. */
 struct talk_ops {
     /* Shows an event on the pane, if nothing else does. */

@@ -86,10 +86,13 @@ static void wake(struct host *host)
     turn_run(host);
 }
 
+/* What is sent is typed at once, and the program takes it when it likes. */
 static void put_offers(const struct host *host, struct json_out *out)
 {
-    (void)host;
-    (void)out;
+    abilities_put(&(struct abilities){.known = true,
+                                      .now = true,
+                                      .pictures = host->backend->takes_pictures(host)},
+                  out);
 }
 
 static const char *options(const struct host *host)
@@ -491,6 +494,7 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
 void teller_fill_status(const struct host *host, struct agent_status *ret)
 {
     ret->tells = host->terminal->teller->heard;
+    ret->talks = true;
     ret->continuity = (char *)(uintptr_t)store_outcome_name(host->terminal->teller->outcome);
     doing_fill(host, ret);
 }

@@ -111,7 +111,7 @@ export class AgentView {
     }
 
     #show(state) {
-        const acp = state.protocol === "acp";
+        const {talks} = state;
         const queued = state.queued > 0 ? `, ${state.queued} queued` : "";
         const note = state.note && state.state !== "waiting" && state.state !== "paused" ? `: ${state.note}` : "";
         const turn = badTurn(state);
@@ -119,10 +119,10 @@ export class AgentView {
         setText(this.#state, `${state.state}${queued}${turn && `, ${turn}`}${memory}${turn.includes(state.note) ? "" : note}`);
         this.#state.dataset.state = turn ? "failed" : state.state;
         this.#composer.show(state);
-        this.#again.hidden = !acp || turn === "";
-        this.#cancel.hidden = !acp || (state.state !== "working" && state.state !== "waiting");
+        this.#again.hidden = !talks || turn === "";
+        this.#cancel.hidden = !talks || (state.state !== "working" && state.state !== "waiting");
         this.#more.inert = false;
-        this.#clear.hidden = !acp;
+        this.#clear.hidden = !talks;
         this.#wake.hidden = state.state !== "asleep";
         this.#sleep.hidden = state.states !== "told" || state.state !== "idle";
         this.#showSettings(state);
@@ -176,7 +176,7 @@ export class AgentView {
         const asked = messages.findLast(({state}) => state === "failed" || state === "interrupted");
         if (asked === undefined)
             throw new Error("What the last turn was about is not known any more.");
-        await this.#do("/prompts", "Sent again.", {prompt: asked.text});
+        await this.#do("/prompts", "Sent again.", {prompt: asked.text, pictures: asked.data?.pictures ?? []});
     }
 
     async #askRestart() {

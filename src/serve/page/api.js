@@ -63,9 +63,10 @@ export async function signOut() {
 
 async function request(method, path, body, signal) {
     const init = {method, signal, cache: "no-store", credentials: "same-origin", redirect: "error"};
-    init.headers = headers(body === undefined ? {} : {"Content-Type": "application/json"});
+    const file = body instanceof Blob;
+    init.headers = headers(body === undefined ? {} : {"Content-Type": file ? body.type : "application/json"});
     if (body !== undefined)
-        init.body = JSON.stringify(body);
+        init.body = file ? body : JSON.stringify(body);
     let response;
     try {
         response = await fetch(path, init);
@@ -93,6 +94,7 @@ export async function getIf(path, etag) {
 }
 
 export const get = (path, signal) => request("GET", path, undefined, signal);
+// `body` is an object, or a file, which is sent as it is.
 export const post = (path, body = {}) => request("POST", path, body);
 export const remove = (path) => request("DELETE", path);
 

@@ -41,6 +41,8 @@ export function askCard(asked, where, answered) {
         card.append(...form.nodes);
     if (asked.url)
         card.append(...address(asked.url));
+    if (asked.onScreen)
+        card.append(el("p", {class: "note"}, `Answer it on the agent's own screen, with mas attach: ${asked.onScreen}.`));
 
     const answer = (node, option, path, body) => act(node, async () => {
         wrong.hidden = true;

@@ -1,8 +1,9 @@
-// Where a person writes to an agent. To one that speaks ACP there are three ways: a prompt, which waits
+// Where a person writes to an agent. To one that talks there are three ways: a prompt, which waits
 // for its turn; now, which the agent sees in the turn that it is in; and aside, which a copy answers.
 // The last two are offered where the agent has told that it can do them.
 import {agentPath, post, sessionPath} from "/page/api.js";
 import {act, complain, el, fill, say, setText} from "/page/dom.js";
+import {Pictures} from "/page/pictures.js";
 
 const WAYS = {
     prompt: ["Prompt", (agent) => `Prompt to ${agent}`],
@@ -14,7 +15,8 @@ export class Composer {
     #id;
     #agent;
     #asides;
-    #acp = false;
+    #talks = false;
+    #pictures;
     #runs = true; // as far as is known
     #text = el("textarea", {id: "prompt", rows: 1, maxlength: 1000000});
     #label = el("label", {for: "prompt", class: "hidden"});
@@ -30,7 +32,9 @@ export class Composer {
         this.#agent = agent;
         this.#asides = asides;
         this.node = el("form", {class: "prompt full", onsubmit: (event) => this.#submit(event)}, this.#label,
-            el("div", {class: "write"}, this.#text, this.#send), el("div", {class: "row"}, this.#way, more));
+            el("div", {class: "write"}, this.#text, this.#send));
+        this.#pictures = new Pictures(id, this.node, this.#text);
+        this.node.append(el("div", {class: "row"}, this.#way, this.#pictures.add, more));
         this.#way.addEventListener("change", () => this.#name());
         this.#text.addEventListener("keydown", (event) => {
             if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
@@ -42,7 +46,8 @@ export class Composer {
 
     // What the agent is; null: it does not run, so nothing can be sent.
     show(state) {
-        this.#acp = state?.protocol === "acp";
+        this.#talks = Boolean(state?.talks);
+        this.#pictures.offer(Boolean(state?.can?.pictures));
         this.#send.disabled = state === null;
         if (this.#runs !== (state !== null)) {
             this.#runs = state !== null;
@@ -52,7 +57,7 @@ export class Composer {
             return;
         const ways = Object.keys(WAYS).filter((way) => way === "prompt" || state.can?.[way]);
         this.#offer(ways);
-        this.#way.hidden = !this.#acp || ways.length === 1;
+        this.#way.hidden = !this.#talks || ways.length === 1;
         this.#isKnown();
     }
 
@@ -77,11 +82,16 @@ export class Composer {
     #submit(event) {
         event.preventDefault();
         const text = this.#text.value;
-        if (text.trim() === "")
+        if (text.trim() === "" && this.#pictures.count === 0)
             return;
         act(this.#send, async () => {
             await this.#known;
-            const said = await this.#deliver(text, this.#acp ? this.#way.value : "now");
+            const way = this.#talks ? this.#way.value : "now";
+            if (way === "aside" && this.#pictures.count > 0)
+                throw new Error(`A copy of ${this.#agent} gets no pictures; choose another way, or remove them.`);
+            const pictures = await this.#pictures.keep();
+            const said = await this.#deliver(text, way, pictures);
+            this.#pictures.sent(pictures);
             if (this.#text.value === text)
                 this.#text.value = "";
             if (said)
@@ -89,9 +99,9 @@ export class Composer {
         });
     }
 
-    async #deliver(text, way) {
+    async #deliver(text, way, pictures) {
         if (way === "prompt") {
-            await post(agentPath(this.#id, this.#agent, "/prompts"), {prompt: text});
+            await post(agentPath(this.#id, this.#agent, "/prompts"), {prompt: text, pictures});
             return "Sent.";
         }
         if (way === "aside") {
@@ -99,7 +109,7 @@ export class Composer {
             return null; // it has said so, and maybe more
         }
         const {agents: [{why}]} = await post(sessionPath(this.#id, "/messages"),
-            {target: this.#agent, message: text, ...(this.#acp ? {now: true} : {})});
+            {target: this.#agent, message: text, pictures, ...(this.#talks ? {now: true} : {})});
         if (why)
             complain({message: `${this.#agent} gets it after its turn: ${why}`});
         return why ? "Sent for later." : "Sent.";

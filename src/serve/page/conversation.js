@@ -1,7 +1,7 @@
 // The conversation with an agent as it comes. At most WINDOW messages are kept; earlier ones are
 // read when somebody asks for them, and then the latest are dropped.
 import {agentPath, get} from "/page/api.js";
-import {act, button, el, fill, refresher, setText, soon} from "/page/dom.js";
+import {act, button, el, fill, refresher, setText, sizeOf, soon} from "/page/dom.js";
 import {blocksOf} from "/page/text.js";
 
 const PAGE = 50;
@@ -177,6 +177,8 @@ function cut(message) {
     }
     if ((role === "tool" || role === "permission") && data)
         kept.title = `${data.title ?? ""}`.slice(0, 300), kept.status = data.status, kept.answer = data.name;
+    if (role === "user" && data?.pictures)
+        kept.pictures = data.pictures.map(({name, bytes}) => `[picture ${name}, ${sizeOf(bytes)}]\n`).join("");
     return kept;
 }
 
@@ -229,7 +231,7 @@ function patchMessage(node, message) {
         setText(time, at.toLocaleTimeString([], {hour: "2-digit", minute: "2-digit"}));
     }
     const rest = message.cut ? `\n… ${message.cut} more characters, which mas history shows` : "";
-    const text = node.querySelector(".text"), shown = message.text + rest;
+    const text = node.querySelector(".text"), shown = (message.pictures ?? "") + message.text + rest;
     if (message.role !== "agent")
         setText(text, shown);
     else if (text.dataset.length !== String(shown.length)) {

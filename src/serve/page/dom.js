@@ -95,6 +95,8 @@ export function age(time) {
     return `${Math.floor(seconds)} s`;
 }
 
+export const sizeOf = (bytes) => bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+
 // Makes the children of `parent` those of `items`, in order. A child whose key stays is kept, with
 // its focus, and patched.
 export function fill(parent, items, keyOf, make, patch) {

@@ -1132,6 +1132,126 @@ def latency(browser):
     print(f"permission from the page: median {times[10]:.1f} ms, worst {times[-1]:.1f} ms")
 
 
+def message(role, text):
+    return f"[...document.querySelectorAll('.message.{role}')].some(n => n.textContent.includes({json.dumps(text)}))"
+
+
+@scenario
+def tells(browser):
+    """A program on its own terminal that tells: its conversation, answers, a cancel and a clear, like any agent's."""
+    for number, page in enumerate(sizes(browser)):
+        enter(page)
+        at_agent(page)
+        idle(page)
+        prompt(page, f"one-{number}")
+        answers(page, f"I know: one-{number}")
+        page.wait("!document.querySelector('.message[data-state=open]')")
+        prompt(page, "ask make test")
+        page.has("#main .ask h3", "make test (Bash)")
+        page.tap("#main .ask button", "Yes")
+        answers(page, "ask make test")
+        page.wait("!document.querySelector('#main .ask')")
+        page.wait(message("tool", "make test (Bash)"))
+        idle(page)
+        prompt(page, "ask make clean")
+        page.has("#main .ask h3", "make clean (Bash)")
+        page.tap("#main .ask button", "No")
+        page.wait("!document.querySelector('#main .ask')")
+        idle(page)
+        prompt(page, "choose red or blue")  # which only its screen takes
+        page.has("#main .ask .note", "own screen")
+        need(page.run("!document.querySelector('#main .ask button')"), "there is a button that cannot answer")
+        page.tap("button", "Cancel turn")
+        idle(page)
+        prompt(page, f"work {T}/never")
+        page.wait("document.querySelector('.head .note').textContent.startsWith('working')")
+        page.tap("button", "Cancel turn")
+        idle(page)
+        page.tap(".more summary", "More")
+        page.tap("button", "Clear context")
+        page.tap("dialog button", "Clear")
+        page.wait("document.getElementById('said').textContent === 'The context was cleared.'")
+        idle(page)
+        mas("ask", ID, "solo", "from outside")
+        answers(page, "I know: from outside")
+        page.tap(".tabs a", "Screen")
+        page.wait("document.querySelector('.screen').textContent.includes('from outside')")
+        mas("clear", ID, "solo")
+        fits(page)
+        quiet(page, "401")
+
+
+def choose_files(page, *paths):
+    """What the dialog of the system does, which the protocol cannot open."""
+    root = page.call("DOM.getDocument")["root"]["nodeId"]
+    node = page.call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
+    page.call("DOM.setFileInputFiles", nodeId=node, files=list(paths))
+
+
+def come(page, how, name, size, kind="image/png"):
+    """A drop, or a paste, of a picture in which nothing but its beginning is one."""
+    event, member = {"drop": ("DragEvent('drop', ", "dataTransfer"), "paste": ("ClipboardEvent('paste', ", "clipboardData")}[how]
+    page.run(f"(() => {{ const bytes = new Uint8Array({size}); bytes.set([137, 80, 78, 71, 13, 10, 26, 10]);"
+             f"bytes.set([73, 72, 68, 82], 12); const data = new DataTransfer();"
+             f"data.items.add(new File([bytes], {json.dumps(name)}, {{type: {json.dumps(kind)}}}));"
+             f"document.getElementById('prompt').dispatchEvent(new {event}{{bubbles: true, cancelable: true, {member}: data}})); }})()")
+
+
+def chosen(page):
+    return page.run("[...document.querySelectorAll('.pictures li')].map(n => n.firstChild.textContent.split(',')[0]).join()")
+
+
+@scenario
+def shows(browser, red):
+    """Pictures are chosen, dropped and pasted, taken back by keyboard, sent with words or alone, and named in the conversation."""
+    for number, page in enumerate(sizes(browser)):
+        enter(page)
+        at_agent(page)
+        page.has(".prompt button", "Picture")
+        choose_files(page, red)
+        come(page, "drop", "dropped.png", 100)
+        come(page, "paste", "image.png", 101)
+        need(chosen(page) == "red.png,dropped.png,image.png", f"chosen: {chosen(page)}")
+        need("image.png" in page.run("document.getElementById('said').textContent"), "nothing was said")
+        page.run("document.querySelector('.pictures [aria-label=\"Remove dropped.png\"]').focus()")
+        page.key("Enter", text="\r")
+        page.wait("document.activeElement.getAttribute('aria-label') === 'Remove red.png'")
+        need(chosen(page) == "red.png,image.png", f"left: {chosen(page)}")
+        fits(page)
+        come(page, "drop", "large.png", 5 * 1024 * 1024 + 1)
+        page.wait("document.getElementById('alert').textContent.includes('large.png: it has 5.2 MB, and at most 5 MiB')")
+        come(page, "paste", "a.svg", 100, "image/svg+xml")
+        page.wait("document.getElementById('alert').textContent.includes('a.svg: it is no picture')")
+        need(chosen(page) == "red.png,image.png", f"taken: {chosen(page)}")
+        prompt(page, f"what is it {number}")
+        page.wait(message("user", f"what is it {number}"))
+        page.wait(f"[...document.querySelectorAll('.message.user .text')].some(n => /^\\[picture red.png, 17 B\\]\\n\\[picture image.png, 101 B\\]\\nwhat is it {number}/.test(n.textContent))")
+        page.wait("document.querySelector('.pictures').hidden")
+        come(page, "drop", f"alone{number}.png", 5 * 1024 * 1024)
+        page.tap("button", "Send")
+        page.wait(message("user", f"[picture alone{number}.png, 5.2 MB]"))
+        page.wait("document.querySelector('.pictures').hidden")
+        for more in range(9):
+            come(page, "drop", f"{more}.png", 100)
+        page.wait("document.getElementById('alert').textContent.includes('8.png: at most 8 are sent at once')")
+        quiet(page, "401")
+
+
+@scenario
+def blind(browser):
+    """An agent that takes no pictures is offered none, and what is dropped does not open in place of the page."""
+    page = browser.page(*DESK)
+    enter(page)
+    at_agent(page)
+    prompt(page, "hello")
+    idle(page)
+    need(page.run("!named('.prompt button', 'Picture')"), "there is a button")
+    come(page, "drop", "dropped.png", 100)
+    page.wait("document.getElementById('alert').textContent.includes('takes no pictures')")
+    need(page.run("document.querySelector('.pictures').hidden"), "it was taken")
+    quiet(page, "401")
+
+
 @scenario
 def pictures(browser, directory, other):
     """The pictures of the manual: what a person sees who looks who waits, and answers."""
