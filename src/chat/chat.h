@@ -4,6 +4,7 @@
  *     events.c    events of the host
  *     typed.c     the user's input: prompts, commands, choices
  *     complete.c  completion of commands with TAB
+ *     pictures.c  paths of pictures that are pasted or typed, and the marks that stand for them
  *     past.c      earlier messages, from memory.db
  *     footer.c    the lines below the conversation
  *     form.c      a form among them, and what is typed for its fields
@@ -15,9 +16,10 @@
 #include "chat/view.h"
 #include "client/hosts.h"
 #include "model/agent_status.h"
+#include "model/picture.h"
 #include "protocol/host_event.h"
 
-enum { TOOLS_MAX = 32, PERMISSIONS_MAX = 16, UNBEGUN_MAX = 256 };
+enum { TOOLS_MAX = 32, PERMISSIONS_MAX = 16, UNBEGUN_MAX = 256, CHAT_PICTURES_MAX = 64 };
 
 struct tool {
     char *id, *title, *status;
@@ -34,6 +36,12 @@ enum asked {
     ASKED_MODE,
     ASKED_NEW,
     ASKED_LOGIN,
+    ASKED_CAN, /* what the agent can do */
+};
+
+/* A picture of a line: what stands for it there, and its file. */
+struct chat_picture {
+    char *mark, *path;
 };
 
 struct chat {
@@ -69,6 +77,9 @@ struct chat {
     int64_t speaking; /* the message whose pieces are arriving */
     bool woken; /* the host was told to wake the agent */
     bool asked_to_leave; /* Ctrl-C was pressed once on an empty line */
+    enum { TAKES_UNTOLD, TAKES_NONE, TAKES_SOME } takes_pictures;
+    struct chat_picture pictures[CHAT_PICTURES_MAX]; /* the oldest first */
+    size_t picture_count;
     char *listed; /* the line for which TAB listed commands; NULL: none */
 };
 
@@ -104,6 +115,16 @@ void complete(struct chat *chat);
 /* Puts that list into the footer, in at most `rows` rows. Returns false if there is none, because
  * the line has changed since. */
 bool complete_list(struct chat *chat, const struct str *line, size_t cursor, size_t rows);
+
+/* ---- pictures.c */
+/* Inserts marks into the line for a paste that is nothing but paths of pictures. Returns false if
+ * it is not, or if the agent takes none. */
+bool pictures_paste(struct chat *chat, const char *text);
+/* Appends a text without the marks. Unless `ret` is NULL, keeps their pictures in the session, and
+ * fails if it cannot. */
+int pictures_take(const struct chat *chat, const char *text, struct str *to, struct pictures *ret,
+                  struct err *err);
+void pictures_forget(struct chat *chat);
 
 /* ---- past.c */
 enum { PAST_PAGE = 30, PAST_MOST = 1000 };

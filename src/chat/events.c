@@ -251,12 +251,18 @@ static void on_prompt(struct chat *chat, const struct host_event *event)
     const char *text = event->body != NULL ? event->body : "";
 
     unqueue(chat, text);
+    _cleanup_str_ struct str shown = STR_INIT;
+    struct pictures pictures;
+    struct err ignored = ERR_INIT;
+    if (pictures_read(event->head, &pictures, &ignored) == 0)
+        pictures_say(&pictures, &shown);
+    str_addn(&shown, text, event->body_len);
     if (!is_unshown(chat, host_event_number(event->prompt)))
         return;
     view_gap(&chat->view);
     if (from != NULL && strcmp(from, "-") != 0)
         view_addf(&chat->view, STYLE_NOTE, "from %s:", from);
-    view_prompt(&chat->view, text, event->body_len);
+    view_prompt(&chat->view, str_text(&shown), shown.len);
     view_gap(&chat->view);
 }
 
@@ -290,6 +296,8 @@ static void on_state(struct chat *chat, const struct host_event *event)
     }
     chat->state = state;
     set_text(&chat->note, event->note);
+    if (chat->takes_pictures == TAKES_UNTOLD && state != AGENT_STARTING)
+        (void)chat_ask(chat, ASKED_CAN, "{\"do\":\"listen\"}", NULL);
 }
 
 static void on_mode(struct chat *chat, const struct host_event *event)
@@ -381,6 +389,15 @@ void chat_event(struct chat *chat, const struct frame *frame)
 
 /* ---- answers */
 
+static void handle_can(struct chat *chat, const struct json *head)
+{
+    const struct json *pictures = json_get(json_get(head, "can"), "pictures");
+
+    chat->takes_pictures = pictures == NULL            ? TAKES_UNTOLD
+                           : json_bool(pictures, true) ? TAKES_SOME
+                                                       : TAKES_NONE;
+}
+
 static void handle_status(struct chat *chat, const struct json *head)
 {
     struct agent_status status;
@@ -397,6 +414,7 @@ static void handle_status(struct chat *chat, const struct json *head)
         agent_status_free(&status);
     }
     set_text(&chat->conversation, json_get_text(head, "conversation"));
+    handle_can(chat, head);
     set_text(&chat->mode, json_get_text(head, "mode"));
     json_replace(&chat->modes, json_get(head, "modes"));
     json_replace(&chat->commands, json_get(head, "commands"));
@@ -422,7 +440,9 @@ static void refused(struct chat *chat, enum asked what, const struct err *err)
         view_addf(&chat->view, STYLE_NOTE, "%s", err->hint);
     if (what != ASKED_PROMPT || strv_len(chat->sent) == 0)
         return;
-    unqueue(chat, chat->sent[0]);
+    _cleanup_str_ struct str words = STR_INIT;
+    (void)pictures_take(chat, chat->sent[0], &words, NULL, NULL);
+    unqueue(chat, str_text(&words));
     line_get(chat->line, &text, &cursor);
     if (text.len == 0) /* do not make the user type it again */
         line_set(chat->line, chat->sent[0]);
@@ -436,6 +456,8 @@ void chat_answer(struct chat *chat, enum asked what, const struct json *head)
         refused(chat, what, &err);
     else if (what == ASKED_LISTEN)
         handle_status(chat, head);
+    else if (what == ASKED_CAN)
+        handle_can(chat, head);
     else if (what == ASKED_CANCEL && !json_bool(json_get(head, "cancelled"), false))
         view_addf(&chat->view, STYLE_NOTE, "no turn is in progress");
     else if (what == ASKED_PROMPT && json_get_text(head, "why") != NULL) {
@@ -475,4 +497,5 @@ void chat_free(struct chat *chat)
     free(chat->mode);
     free(chat->session);
     free(chat->listed);
+    pictures_forget(chat);
 }

@@ -37,6 +37,7 @@ struct line {
     bool settle; /* accept an incomplete key sequence */
     bool pasting;
     struct str paste;
+    char **wholes; /* texts that are deleted as a whole; NULL: none */
     enum line_event event; /* of the last key */
     bool browses; /* the line shows an entry of the history instead of: */
     char *draft;
@@ -95,6 +96,22 @@ static unsigned char on_cancel(EditLine *edit, int key)
         line_set(line_of(edit), "");
     else
         line_of(edit)->event = LINE_CANCEL;
+    return CC_REFRESH;
+}
+
+static unsigned char on_erase(EditLine *edit, int key)
+{
+    const LineInfo *info = el_line(edit);
+    size_t before = (size_t)(info->cursor - info->buffer);
+    int count = 1; /* characters */
+
+    (void)key;
+    for (char **one = line_of(edit)->wholes; one != NULL && *one != NULL; one++) {
+        size_t len = strlen(*one);
+        if (len <= before && memcmp(info->cursor - len, *one, len) == 0)
+            count = (int)mbstowcs(NULL, *one, 0);
+    }
+    el_deletestr(edit, count);
     return CC_REFRESH;
 }
 
@@ -173,7 +190,7 @@ static const struct {
 } functions[] = {
     {"mas-submit", on_submit}, {"mas-newline", on_newline},   {"mas-cancel", on_cancel},
     {"mas-leave", on_leave},   {"mas-redraw", on_redraw},     {"mas-back", on_back},
-    {"mas-forth", on_forth},   {"mas-complete", on_complete},
+    {"mas-forth", on_forth},   {"mas-complete", on_complete}, {"mas-erase", on_erase},
 };
 
 static const struct {
@@ -209,8 +226,8 @@ static const struct {
     {"\033[1;3D", "ed-prev-word"},
     {"^U", "vi-kill-line-prev"},
     {"^W", "ed-delete-prev-word"},
-    {"^?", "em-delete-prev-char"},
-    {"^H", "em-delete-prev-char"},
+    {"^?", "mas-erase"},
+    {"^H", "mas-erase"},
     /* functions that read more keys themselves or change the terminal */
     {"^V", "ed-unassigned"},
     {"^Q", "ed-unassigned"},
@@ -299,6 +316,7 @@ void line_free(struct line *line)
         (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &line->was);
     str_free(&line->keys);
     str_free(&line->paste);
+    strv_free(line->wholes);
     free(line->draft);
     free(line);
 }
@@ -363,6 +381,13 @@ void line_insert(struct line *line, const char *text, size_t len)
         (void)el_insertstr(line->edit, str_text(&clean));
 }
 
+void line_insert_whole(struct line *line, const char *text)
+{
+    if (!strv_has(line->wholes, text))
+        strv_push(&line->wholes, text);
+    line_insert(line, text, strlen(text));
+}
+
 /* Handles what has arrived of a paste. Returns true at its end. */
 static bool handle_paste(struct line *line)
 {
@@ -378,8 +403,7 @@ static bool handle_paste(struct line *line)
         return false;
     line->at += strlen(PASTE_END);
     line->pasting = false;
-    line_insert(line, str_text(&line->paste), line->paste.len);
-    str_clear(&line->paste);
+    line->event = LINE_PASTE;
     return true;
 }
 
@@ -400,8 +424,11 @@ enum line_event line_next(struct line *line, char **ret_text)
 
     line->event = LINE_NOTHING;
     while (line->event == LINE_NOTHING && line->at < line->keys.len) {
-        if (line->pasting && !handle_paste(line))
-            return LINE_NOTHING;
+        if (line->pasting) {
+            if (!handle_paste(line))
+                return LINE_NOTHING;
+            continue;
+        }
         const char *key = line->keys.data + line->at;
         size_t len = line->at < line->keys.len ? key_length(key, line->keys.len - line->at) : 0;
         if (len == 0 && !line->settle)
@@ -417,6 +444,13 @@ enum line_event line_next(struct line *line, char **ret_text)
             line->at += len; /* a control character */
         else
             handle_key(line, len);
+    }
+    if (line->event == LINE_PASTE) {
+        for (size_t i = 0; i < line->paste.len; i++)
+            if (line->paste.data[i] != '\0')
+                str_addc(&text, line->paste.data[i]);
+        *ret_text = mem_dup(str_text(&text));
+        str_clear(&line->paste);
     }
     if (line->event != LINE_SUBMIT)
         return line->event;

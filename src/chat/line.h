@@ -13,6 +13,7 @@ enum line_event {
     LINE_LEAVE, /* Ctrl-D on an empty line */
     LINE_REDRAW, /* Ctrl-L */
     LINE_COMPLETE, /* TAB */
+    LINE_PASTE, /* *ret_text, which the caller frees, is what was pasted; it is not in the line */
 };
 
 enum { LINE_PAUSE_MS = 40 }; /* after Escape, for the rest of a key sequence */
@@ -36,5 +37,7 @@ void line_set(struct line *line, const char *text);
 /* Inserts a text at the cursor, without characters that cannot be sent; nothing if the line would
  * become too long. */
 void line_insert(struct line *line, const char *text, size_t len);
+/* Inserts a text that Backspace deletes as a whole, here and when the line is recalled. */
+void line_insert_whole(struct line *line, const char *text);
 /* Adds a prompt to the history, which Up recalls. */
 void line_remember(struct line *line, const char *text);

@@ -86,6 +86,11 @@ static void handle_keys(struct chat_program *pane)
             chat_submit(chat, text);
             free(text);
             text = NULL;
+        } else if (event == LINE_PASTE) {
+            if (!pictures_paste(chat, text))
+                line_insert(chat->line, text, strlen(text));
+            free(text);
+            text = NULL;
         } else if (event == LINE_CANCEL) {
             chat_cancel(chat);
         } else if (event == LINE_LEAVE) {

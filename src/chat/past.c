@@ -57,9 +57,14 @@ static void show(struct showing *showing, const struct store_item *item)
         view_gap(view);
     if (item->role == ROLE_USER && item->sender != NULL)
         view_addf(view, STYLE_NOTE, "from %s:", item->sender);
-    if (item->role == ROLE_USER)
-        view_prompt(view, item->text, len);
-    else if (item->role == ROLE_TOOL || item->role == ROLE_PERMISSION)
+    _cleanup_str_ struct str prompt = STR_INIT;
+    struct pictures pictures;
+    if (item->role == ROLE_USER) {
+        pictures_of(item->data, &pictures);
+        pictures_say(&pictures, &prompt);
+        str_addn(&prompt, item->text, len);
+        view_prompt(view, str_text(&prompt), prompt.len);
+    } else if (item->role == ROLE_TOOL || item->role == ROLE_PERMISSION)
         show_tool(view, item);
     else if (item->role == ROLE_NOTE && item->state != MESSAGE_DONE)
         view_addf(view, STYLE_ERROR, "the turn %s: %.*s",

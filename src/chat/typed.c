@@ -1,8 +1,9 @@
 /*
  * A line is, in this order: nothing, which wakes or restarts an agent that is not there; a digit,
- * which answers the permission that is shown; a command of the pane ("//" sends a line that begins
- * with a slash); or a prompt, which also the agent's own commands are. A prompt is in chat->sent
- * until the host has answered, so that a refused one comes back into the line.
+ * which answers the permission that is shown; paths of pictures, which become marks; a command of
+ * the pane ("//" sends a line that begins with a slash); or a prompt, which also the agent's own
+ * commands are. A prompt is in chat->sent until the host has answered, so that a refused one comes
+ * back into the line.
  */
 
 #include "chat/chat.h"
@@ -177,16 +178,38 @@ static void put_answers(const struct chat *chat, struct json_out *out)
     json_close(out, '}');
 }
 
+/* Sends a prompt with the pictures whose marks it has; `key`: a member of the request, and its
+ * value. Returns false, and shows why, if it was not sent. */
+static bool send_prompt(struct chat *chat, const char *request, const char *key, bool value,
+                        const char *text)
+{
+    _cleanup_str_ struct str words = STR_INIT;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+    struct pictures pictures;
+    struct err err = ERR_INIT;
+
+    if (pictures_take(chat, text, &words, &pictures, &err) == -1) {
+        view_end(&chat->view);
+        view_addf(&chat->view, STYLE_ERROR, "%s", err.text);
+        return false;
+    }
+    json_put_all(&out, JO(NULL), JT("do", request), JB(key, value));
+    pictures_put(&pictures, &out);
+    json_close(&out, '}');
+    if (!chat_ask(chat, ASKED_PROMPT, head.data, str_text(&words)))
+        return false;
+    strv_push(&chat->sent, text);
+    strv_push(&chat->queued, str_text(&words));
+    return true;
+}
+
 static void do_now(struct chat *chat, const char *rest)
 {
-    if (rest[0] == '\0') {
+    if (rest[0] == '\0')
         say(chat, "/now TEXT: the agent sees TEXT in its present turn");
-        return;
-    }
-    if (!chat_ask(chat, ASKED_PROMPT, "{\"do\":\"send\",\"now\":true}", rest))
-        return;
-    strv_push(&chat->sent, rest);
-    strv_push(&chat->queued, rest);
+    else
+        (void)send_prompt(chat, "send", "now", true, rest);
 }
 
 static void do_login(struct chat *chat, const char *rest)
@@ -307,18 +330,18 @@ void chat_submit(struct chat *chat, const char *text)
         wake_agent(chat);
     if (text[blanks] == '\0' || answer(chat, text + blanks))
         return;
+    if (pictures_paste(chat, text)) /* the next Enter sends them */
+        return;
     if (!str_starts(text, "/answer ")) /* it may be a secret */
         line_remember(chat->line, text);
     if (text[0] == '/' && text[1] != '/' && run_command(chat, text))
         return;
     if (text[0] == '/' && text[1] == '/')
         text++;
-    if (!chat_ask(chat, ASKED_PROMPT, "{\"do\":\"ask\",\"wait\":false}", text)) {
+    if (!send_prompt(chat, "ask", "wait", false, text)) {
         line_set(chat->line, text);
         return;
     }
-    strv_push(&chat->sent, text);
-    strv_push(&chat->queued, text);
     if (chat->permission_count > 0) {
         view_end(&chat->view);
         view_addf(&chat->view, STYLE_NOTE,

@@ -2,21 +2,16 @@
 
 #include "os/file.h"
 
-/* Reads a file of the caller's, which may be any, or standard input. */
 static int keep_one(const char *path, int dir, struct picture *ret, struct err *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    _cleanup_close_ int fd = is_stdin ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     _cleanup_free_ char *bytes = NULL;
-    struct stat st;
     size_t len = 0;
+    int rc = is_stdin
+                 ? file_read_stream(STDIN_FILENO, "standard input", PICTURE_MAX, &bytes, &len, err)
+                 : pictures_read_file(path, &bytes, &len, err);
 
-    if (!is_stdin && (fd == -1 || fstat(fd, &st) == -1))
-        return err_errno(err, "cannot send '%s'", path);
-    if (!is_stdin && !S_ISREG(st.st_mode))
-        return err_set(err, MAS_USAGE, "cannot send '%s': it is no regular file", path);
-    if (file_read_stream(is_stdin ? STDIN_FILENO : fd, is_stdin ? "standard input" : path,
-                         PICTURE_MAX, &bytes, &len, err) == -1)
+    if (rc == -1)
         return -1;
     return pictures_keep(dir, is_stdin ? "" : path, bytes, len, ret, err) == 0
                ? 0

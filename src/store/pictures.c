@@ -55,6 +55,27 @@ int pictures_keep(int dir, const char *name, const char *bytes, size_t len, stru
     return 0;
 }
 
+int pictures_read_file(const char *path, char **ret, size_t *ret_len, struct err *err)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    _cleanup_free_ char *bytes = NULL;
+    const char *kind = NULL;
+    struct stat st;
+    size_t len = 0;
+
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return err_errno(err, "cannot send '%s'", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, MAS_USAGE, "cannot send '%s': it is no regular file", path);
+    if (file_read_stream(fd, path, PICTURE_MAX, &bytes, &len, err) == -1)
+        return -1;
+    if (check(bytes, len, &kind, err) == -1)
+        return err_wrap(err, "cannot send '%s'", path);
+    *ret = TAKE_PTR(bytes);
+    *ret_len = len;
+    return 0;
+}
+
 /* Opens the directory with the pictures; without one, there is none of them. */
 static int open_all(int dir, const struct picture *picture, struct err *err)
 {

@@ -15,6 +15,9 @@
  * Fails with MAS_USAGE if it is too large, or none that models take. */
 int pictures_keep(int dir, const char *name, const char *bytes, size_t len, struct picture *ret,
                   struct err *err);
+/* Reads one from a file of the caller's, which may be any. Fails with MAS_USAGE if it is no regular
+ * file, too large, or none that models take. The caller frees *ret. */
+int pictures_read_file(const char *path, char **ret, size_t *ret_len, struct err *err);
 /* Reads one. Fails with MAS_NOT_FOUND if it is not there. The caller frees *ret. */
 int pictures_load(int dir, const struct picture *picture, char **ret, size_t *ret_len,
                   struct err *err);

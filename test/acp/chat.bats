@@ -4,22 +4,7 @@
 load ../helper
 load ../host/lib
 load lib
-
-# A session with the scripted agent, whose pane has its prompt.
-chat() {
-    acp_agent "$@"
-    eventually shows_state idle
-}
-
-# The state line has this word.
-shows_state() { screen | grep -qE "^ ${1//|/\\|}( |$)"; }
-
-# What is typed now stands in a line of its own.
-typed() { screen | grep -qxF -- "${1:+> }${1:->}"; }
-
-# The whole history of the pane
-scrolled() { tm capture-pane -S - -pt "$PANE"; }
-scrolled_shows() { scrolled | grep -qF -- "$1"; }
+load chat
 
 # offers COMMANDS:...: returns once the agent has said which commands it has: they come before its answer.
 offers() {
@@ -29,12 +14,6 @@ offers() {
 }
 
 resize() { tm resize-window -t "$PANE" -x "$1" -y "$2"; }
-
-# Text $1 reaches the pane as a person's terminal pastes it.
-paste() {
-    printf '%s' "$1" >"$T/paste"
-    tm load-buffer -b pasted "$T/paste" \; paste-buffer -p -r -d -b pasted -t "$PANE"
-}
 
 @test "what is typed is a prompt, and the answer stands below it" {
     chat
