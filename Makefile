@@ -383,7 +383,9 @@ $(BUILD)/test/unit/test_palette: PKG_LIBS += -lm
 $(BUILD)/test/unit/test_filter: $(FILTER_OBJ)
 $(BUILD)/test/unit/test_filter: PKG_LIBS += $(FILTER_LIBS)
 $(BUILD)/test/unit/test_options: $(BUILD)/src/enter/options.o
+$(BUILD)/test/unit/test_gate: $(addprefix $(BUILD)/src/network/,gate.o socks.o)
 $(BUILD)/test/unit/test_socks: $(BUILD)/src/network/socks.o
+$(BUILD)/test/unit/test_later: $(addprefix $(BUILD)/src/serve/,later.o log_stream.o request.o transfer.o work.o)
 $(BUILD)/test/unit/test_starter: $(BUILD)/src/serve/starter.o
 $(BUILD)/test/unit/test_work: $(BUILD)/src/serve/work.o
 $(BUILD)/test/unit/test_chat: $(filter-out $(BUILD)/src/chat/main.o,$(CHAT_OBJ))

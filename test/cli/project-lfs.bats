@@ -350,3 +350,24 @@ plant_object() {
     ok land "$ID" --onto side
     [ "$(cat "$(object "$P" "$gif")")" = moving ]
 }
+
+@test "what --pr pushes has its pictures: git-lfs finds them in the project and sends them" {
+    git clone -q --bare "$P" "$T/remote.git"
+    git -C "$P" remote add origin "$T/remote.git"
+    make_team -t pair -n login
+    (
+        cd "$C/lead"
+        git lfs install --local >/dev/null
+        echo pushed >pictures/new.png
+        git add .
+        git commit -qm 'New picture'
+    )
+    ok merge "$ID" lead
+    mkdir "$T/bin"
+    printf '#!/bin/sh\n' >"$T/bin/gh"
+    chmod +x "$T/bin/gh"
+    new=$(sha_of "$C/lead/pictures/new.png")
+    PATH=$T/bin:$PATH ok land "$ID" --pr
+    [ "$(cat "$(object "$P/.git" "$new")")" = pushed ]
+    [ "$(cat "$(object "$T/remote.git" "$new")")" = pushed ]
+}

@@ -119,6 +119,23 @@ S
     eventually run_is_empty
 }
 
+@test "a host that hears that it is to end sooner ends its agent sooner" {
+    sed -i 's/^hangup = 1$/hangup = 600/' "$ROOT/mas.ini"
+    script agent <<S
+trap 'touch $T/hung-up' HUP
+while :; do sleep $MARK & wait; done
+S
+    run_agent "sh $T/agent"
+    eventually marked_are 1
+    hosts_there
+    HOST=$(of solo .hostPid)
+    kill -HUP "$HOST"
+    eventually test -e "$T/hung-up"
+    kill -TERM "$HOST"
+    eventually is_gone "$HOST"
+    marked_are 0
+}
+
 @test "the tmux session is killed: nothing is left" {
     busy_agent
     tm kill-session -t "=mas-${ID:0:8}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes all small mistakes of a kind in some sources by itself, and tells which of them no test notices.
 
-    test/mutants/sweep.py [-l] [-k COUNT] [-t TEST]... FILE...
+    test/mutants/sweep.py [-l] [-k COUNT] [-n COUNT] [-t TEST]... FILE...
     make sweep FILES='FILE...' [TESTS='TEST...']
 
 All mistakes are compiled at once, each behind a number (sweep.h); one is made by writing its number into a file
@@ -20,7 +20,8 @@ Each TEST (as in the tables of run.py: unit/test_X, or 'cli/diff PATTERN') runs 
 where a mistake would make a difference; without -t, all unit tests do. Then each mistake is tried with the tests
 that it makes a difference to, fastest first, until one fails or hangs; with COUNT tests of bats at most (4). As a
 mistake may kill or remove anything, every run has its own processes and temporary files, and can write nothing
-else but the copy in build/sweep. -l only lists the mistakes.
+else but the copy in build/sweep. -l only lists the mistakes; with -n only so many of each file are tried, by chance
+(the same each time), which tells soon how much of a folder is noticed by slow tests.
 
 What is not noticed is printed for each function, "not met" where it made no difference to any test. Not all of it
 is a hole: look whether a user or caller could see a difference, and test that. Not made are mistakes in macros,
@@ -31,6 +32,7 @@ import argparse
 import collections
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -330,7 +332,7 @@ class Sweep:
             first = self.sources[-1].next
         self.size = 4 * (first // 4 + 2)
 
-    def build(self, units):
+    def build(self, units, more):
         self.worker = Worker(TOP / "build/sweep" / str(os.getpid()))
         self.state = self.worker.top / "build/sweep.state"
         self.state.write_bytes(b"\0" * self.size)
@@ -346,7 +348,7 @@ class Sweep:
             for path, line in re.findall(r"^(\S+?):(\d+):\d+: error", out, re.M):
                 wrong[path].add(int(line))
             todo = [source for source in todo if source.path in wrong and source.forget(wrong[source.path])]
-        code, out = self.worker.run(["make", "-s", "DEV=", "all", "tools", *units])
+        code, out = self.worker.run(["make", "-s", "DEV=", *more, *units])
         if code != 0:
             sys.exit(f"it does not build:\n{out[-3000:]}")
 
@@ -407,6 +409,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__.splitlines()[2].strip())
     parser.add_argument("-l", action="store_true")
     parser.add_argument("-k", type=int, default=4)
+    parser.add_argument("-n", type=int)
     parser.add_argument("-t", action="append", default=[])
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
@@ -418,12 +421,14 @@ def main():
         return
     tests = options.t or [f"unit/{path.stem}" for path in sorted((TOP / "test/unit").glob("test_*.c"))]
     units = [f"build/test/{test}" for test in tests if test.startswith("unit/")]
-    sweep.build(units)
+    sweep.build(units, ["all", "tools"] if len(units) < len(tests) or not options.t else [])
     sweep.look([[unit] for unit in units] + [command for test in tests if not test.startswith("unit/")
                                              for command in bats_commands(test, sweep.worker.top)])
     all_counts = collections.Counter()
     for source in sweep.sources:
         counts = collections.Counter()
+        if options.n is not None and options.n < len(source.mistakes):
+            source.mistakes = sorted(random.Random(source.path).sample(source.mistakes, options.n))
         for function in dict.fromkeys(mistake.function for mistake in source.mistakes):
             mistakes = [mistake for mistake in source.mistakes if mistake.function == function]
             best = collections.Counter()

@@ -7,10 +7,11 @@
 #include "tmux/tmux_call.h"
 #include "unit.h"
 
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { LONG_MS = 60000 };
+enum { LONG_MS = 60000, NOBODY = 65534 };
 
 /* ---- a starter that lets /bin/sh through */
 
@@ -442,4 +443,38 @@ TEST(it_holds_what_it_is_to_keep_and_nothing_else)
         _exit(keeps_two());
     CHECK(waitpid(pid, &status, 0) == pid);
     CHECK_INT(status, 0);
+}
+
+/* As another user, who may not look into processes of others. */
+static int hides_its_memory(void)
+{
+    struct err err = ERR_INIT;
+    struct proc_starter starter = {
+        .accepts = accepts, .arg = (char[]){"/bin/sh"}, .name = "test-starter"};
+    char path[32];
+
+    if (geteuid() == 0 && (setgid(NOBODY) == -1 || setuid(NOBODY) == -1))
+        return 77;
+    (void)prctl(PR_SET_DUMPABLE, 1);
+    if (proc_starter_fork(&starter, &err) == -1)
+        return 2;
+    proc_start_by(starter.socket);
+    bool right = runs_as("/bin/sh", ":", LONG_MS, 0, ""); /* it is ready */
+    (void)snprintf(path, sizeof path, "/proc/%d/mem", (int)starter.pid);
+    right = right && open(path, O_RDWR | O_CLOEXEC) == -1 && errno == EACCES;
+    proc_starter_end(&starter);
+    return right ? 0 : 1;
+}
+
+TEST(nobody_reads_or_writes_its_memory)
+{
+    int status = -1;
+    pid_t pid = proc_fork();
+
+    if (pid == 0)
+        _exit(hides_its_memory());
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        UNIT_SKIP("there is no other user");
+    CHECK_INT(WEXITSTATUS(status), 0);
 }
