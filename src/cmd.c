@@ -59,6 +59,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_search,
     &cmd_context,
     &cmd_kept,
+    &cmd_adopt,
     &cmd_serve,
     &cmd_acp,
     &cmd_mcp,

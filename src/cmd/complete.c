@@ -12,6 +12,7 @@
 #include "client/survey.h"
 #include "cmd.h"
 #include "model/target.h"
+#include "session/outside.h"
 #include "store/template.h"
 
 static void offer(const struct typed *typed, const char *word)
@@ -108,6 +109,18 @@ static void offer_presets(const struct typed *typed)
     const struct config *config = &typed->call->config;
     for (size_t i = 0; i < config->preset_count; i++)
         complete_offer(typed, config->presets[i].name, config->presets[i].description);
+}
+
+static void offer_kept(const struct typed *typed)
+{
+    _cleanup_outside_ struct outside_list list = OUTSIDE_LIST_INIT;
+    _cleanup_strv_ char **known = outside_known(&typed->call->root);
+
+    outside_find(&typed->call->config, NULL, &list);
+    outside_leave_out(&list, known);
+    outside_read(&list);
+    for (size_t i = 0; i < list.count; i++)
+        complete_offer(typed, list.sessions[i].id, list.sessions[i].words);
 }
 
 /* Opens the team that `word` names or, if it is NULL, the team of this pane. */
@@ -212,6 +225,8 @@ static void offer_kind(struct typed *typed, enum offer kind)
         offer_templates(typed);
     else if (kind == OFFER_PRESET)
         offer_presets(typed);
+    else if (kind == OFFER_KEPT)
+        offer_kept(typed);
 }
 
 /* Returns true if the operands contain no SESSION: -s names it, or the first operand is a TARGET of

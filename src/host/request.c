@@ -13,6 +13,7 @@
 #include "host/talk/limit.h"
 #include "host/talk/request.h"
 #include "host/talk/sleep.h"
+#include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 #include "model/target.h"
 #include "os/proc.h"
@@ -225,6 +226,15 @@ static int do_on_screen(struct host *host, struct client *client, const struct f
                     session_label(&host->root, host->session.id).text, host->agent->id);
 }
 
+static int do_not_adopt(struct host *host, struct client *client, const struct frame *frame,
+                        struct err *err)
+{
+    (void)client;
+    (void)frame;
+    return err_set(err, MAS_CONFLICT, "preset '%s' does not tell of sessions in a terminal",
+                   host->preset->name);
+}
+
 /* Answers a permission, or lets an agent go on that is paused. */
 static int do_permit(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
@@ -281,6 +291,7 @@ static const struct request_kind {
     {"clear",        "clear the context of",      DECIDES, {NULL, talk_request_clear, talk_request_clear}},
     {"mode",         "set the mode of",           DECIDES, {NULL, do_on_screen, acp_request_mode}},
     {"set",          "set an option of",          DECIDES, {NULL, do_on_screen, acp_request_set}},
+    {"adopt",        "adopt a session in",        DECIDES, {do_not_adopt, teller_request_adopt, do_not_adopt}},
     {"kept",         "ask for the sessions of",   DECIDES, {NULL, do_on_screen, acp_request_kept}},
     {"conversation", "change the conversation of", OTHERS, {NULL, talk_request_conversation, talk_request_conversation}},
 };

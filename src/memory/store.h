@@ -52,6 +52,8 @@ enum store_state { MESSAGE_OPEN, MESSAGE_DONE, MESSAGE_INTERRUPTED, MESSAGE_FAIL
 const char *store_state_name(enum store_state state);
 
 struct store;
+struct store_agent_session;
+struct store_transcript;
 
 /* Opens memory.db of the workspace `dir`. With `write`, a missing file is created (mode 600);
  * without it, a missing file is MAS_NOT_FOUND. `agent` is the agent whose conversations this writer
@@ -167,9 +169,23 @@ void store_turn_free(struct store_turn *turn);
 /* Returns how many turns of the writer's agent this store_open() has found cut off. */
 size_t store_cut_turns(const struct store *store);
 
+/* What was said in an agent session before it became one of mas. */
+struct store_adopted {
+    struct store_message message; /* its trigger is not read */
+    size_t prompt; /* the number in the list, from 1, of the prompt that has caused it; 0: none */
+    const char *stop_reason; /* of a prompt: how its turn has ended */
+};
+struct store_adoption {
+    const struct store_adopted *said;
+    size_t count;
+    const struct store_agent_session *session; /* that goes on; NULL: none */
+    const struct store_transcript *at; /* how far its transcript is read; NULL: it has none */
+};
+
 /* Clears the context in one FULL transaction: ends the query with `reason` ("clear", "plan",
- * "agent"), ends its agent sessions, marks all waiting prompts of the agent as cleared, opens the
- * next query of the conversation and, if then_text is not NULL, adds that as its first prompt
+ * "agent", "adopt"), ends its agent sessions, marks all waiting prompts of the agent as cleared,
+ * opens the next query of the conversation and, if then_text is not NULL, adds that as its first
+ * prompt
  * (*ret_then). */
 struct store_clear {
     const char *reason;
@@ -178,6 +194,7 @@ struct store_clear {
     size_t then_len;
     const char *sender;
     char *const *tags;
+    const struct store_adoption *adopts; /* what the next query begins with; NULL: nothing */
 };
 int store_clear(struct store *store, const char *conversation, const struct store_clear *clear,
                 struct store_place *ret, int64_t *ret_then, struct err *err);

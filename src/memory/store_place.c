@@ -2,6 +2,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "memory/store_internal.h"
+#include "memory/store_transcript.h"
 
 enum {
     PREFIX_MIN = 4, /* of a conversation's id */
@@ -236,6 +237,38 @@ static int close_query(struct store *store, int64_t query, const char *reason, s
                   query, now, reason);
 }
 
+static int add_session(struct store *store, int64_t query,
+                       const struct store_agent_session *session, struct err *err);
+
+static int add_said(struct store *store, int64_t query, const struct store_adoption *adopts,
+                    int64_t *numbers, struct err *err)
+{
+    for (size_t i = 0; i < adopts->count; i++) {
+        const struct store_adopted *said = &adopts->said[i];
+        struct store_message message = said->message;
+        message.trigger = said->prompt > 0 && said->prompt <= i ? numbers[said->prompt - 1] : 0;
+        if (store_insert(store, query, &message, &numbers[i], err) == -1 ||
+            (said->stop_reason != NULL &&
+             db_run(store->db, err, "UPDATE message SET stop_reason = ?2 WHERE id = ?1", "it",
+                    numbers[i], said->stop_reason) == -1))
+            return -1;
+    }
+    return 0;
+}
+
+static int adopt(struct store *store, int64_t query, const struct store_adoption *adopts,
+                 struct err *err)
+{
+    const struct store_spending nothing = {
+        .tokens = token_counts_none(), .used = -1, .size = -1, .model = ""};
+    _cleanup_free_ int64_t *numbers = mem_alloc((adopts->count + 1) * sizeof *numbers);
+
+    if (add_said(store, query, adopts, numbers, err) == -1 ||
+        (adopts->session != NULL && add_session(store, query, adopts->session, err) == -1))
+        return -1;
+    return adopts->at != NULL ? store_transcript_add(store, query, adopts->at, &nothing, err) : 0;
+}
+
 static int clear_query(struct store *store, const char *conversation,
                        const struct store_clear *clear, struct store_place *ret, int64_t *ret_then,
                        struct err *err)
@@ -255,6 +288,11 @@ static int clear_query(struct store *store, const char *conversation,
         add_query(store, number, clear->mode, err) == -1 ||
         read_place(store, number, ret, err) == -1)
         return -1;
+    if (clear->adopts != NULL) {
+        ret->is_new = clear->adopts->count == 0;
+        if (adopt(store, ret->query, clear->adopts, err) == -1)
+            return -1;
+    }
     if (clear->then_text == NULL)
         return 0;
     struct store_message then = {.role = ROLE_USER,

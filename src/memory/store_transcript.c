@@ -27,8 +27,8 @@ static bool is_empty(const struct store_spending *more)
            more->used == -1 && more->size == -1 && more->model[0] == '\0';
 }
 
-static int write_both(struct store *store, int64_t query, const struct store_transcript *at,
-                      const struct store_spending *more, struct err *err)
+int store_transcript_add(struct store *store, int64_t query, const struct store_transcript *at,
+                         const struct store_spending *more, struct err *err)
 {
     if (!is_empty(more) && store_usage_add(store, query, at->agent_session, more, err) == -1)
         return -1;
@@ -47,5 +47,5 @@ int store_transcript_write(struct store *store, int64_t query, const struct stor
 {
     if (store_begin(store, SYNC_CHUNK, err) == -1)
         return -1;
-    return store_end(store, write_both(store, query, at, more, err), err);
+    return store_end(store, store_transcript_add(store, query, at, more, err), err);
 }

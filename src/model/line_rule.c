@@ -11,18 +11,27 @@ const char *const told_facts[TOLD_FACT_COUNT + 1] = {
     [TOLD_STARTS] = "starts",   [TOLD_PROMPT] = "prompt", [TOLD_TOOL] = "tool",
     [TOLD_ASKS] = "asks",       [TOLD_DONE] = "done",     [TOLD_FAILED] = "failed",
     [TOLD_STOPPED] = "stopped", [TOLD_ENDS] = "ends",     [TOLD_LINE] = "line",
-    [TOLD_SAYS] = "says",       [TOLD_USAGE] = "usage",
+    [TOLD_SAYS] = "says",       [TOLD_USAGE] = "usage",   [TOLD_SESSION] = "session",
 };
 
 static const char *const members[MEMBER_COUNT + 1] = {
-    [MEMBER_SESSION] = "session", [MEMBER_TEXT] = "text",
-    [MEMBER_WHY] = "why",         [MEMBER_TOOL] = "tool",
-    [MEMBER_TOOL_ID] = "tool_id", [MEMBER_INPUT] = "input",
-    [MEMBER_OUTPUT] = "output",   [MEMBER_THOUGHT] = "thought",
-    [MEMBER_CACHED] = "cached",   [MEMBER_TOTAL] = "total",
-    [MEMBER_USED] = "used",       [MEMBER_CACHE_WRITE] = "cache_write",
-    [MEMBER_WINDOW] = "window",   [MEMBER_COST] = "cost",
-    [MEMBER_ONCE] = "once",       [MEMBER_MODEL] = "model",
+    [MEMBER_SESSION] = "session",
+    [MEMBER_TEXT] = "text",
+    [MEMBER_WHY] = "why",
+    [MEMBER_TOOL] = "tool",
+    [MEMBER_TOOL_ID] = "tool_id",
+    [MEMBER_INPUT] = "input",
+    [MEMBER_OUTPUT] = "output",
+    [MEMBER_THOUGHT] = "thought",
+    [MEMBER_CACHED] = "cached",
+    [MEMBER_TOTAL] = "total",
+    [MEMBER_USED] = "used",
+    [MEMBER_CACHE_WRITE] = "cache_write",
+    [MEMBER_WINDOW] = "window",
+    [MEMBER_COST] = "cost",
+    [MEMBER_ONCE] = "once",
+    [MEMBER_MODEL] = "model",
+    [MEMBER_DIRECTORY] = "directory",
 };
 
 static int fail_unknown(const char *what, const char *name, const char *const *known,
@@ -45,6 +54,8 @@ static bool has_member(enum told_fact fact, enum line_member member)
         return fact == TOLD_PROMPT || fact == TOLD_DONE || fact == TOLD_SAYS;
     case MEMBER_WHY:
         return fact == TOLD_FAILED;
+    case MEMBER_DIRECTORY:
+        return fact == TOLD_SESSION;
     case MEMBER_TOOL:
     case MEMBER_TOOL_ID:
         return fact == TOLD_TOOL || fact == TOLD_ASKS;

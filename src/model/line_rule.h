@@ -28,6 +28,7 @@ enum told_fact {
     TOLD_EVENTS, /* the rest is told by lines alone: */
     TOLD_SAYS = TOLD_EVENTS, /* words of the agent */
     TOLD_USAGE, /* what a request has used */
+    TOLD_SESSION, /* which session it is; only of one that began without mas: session/outside.h */
     TOLD_FACT_COUNT
 };
 extern const char *const told_facts[]; /* "starts", "prompt" and so on */
@@ -60,6 +61,7 @@ enum line_member {
     MEMBER_COST, /* in USD */
     MEMBER_ONCE, /* what is counted once, although several lines tell of it */
     MEMBER_MODEL,
+    MEMBER_DIRECTORY, /* that the session is about */
     MEMBER_COUNT
 };
 

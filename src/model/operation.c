@@ -8,7 +8,8 @@
 #include "model/operation.h"
 
 #include "base/id.h"
-#include "model/template_name.h"
+
+enum { WORD_MAX = 128 }; /* bytes: the name of an agent or a template, or an agent session's id */
 
 const char *method_name(enum method method)
 {
@@ -216,7 +217,7 @@ static bool takes_place(const char *place, const struct param *params, const cha
         return str_starts(word, file_start) && id_is_valid(word + strlen(file_start));
     if (strcmp(place, "{setting}") == 0)
         return is_setting(word);
-    return str_is_word(word, TEMPLATE_NAME_MAX);
+    return str_is_word(word, WORD_MAX);
 }
 
 static bool is_of(const struct operation *operation, char *const *words, const char *file_start)

@@ -223,6 +223,12 @@ const struct operation operations[] = {
      .params = PARAMS({"session", PARAM_ANY, .help = "the id of the one"},
                       {"all", PARAM_FLAG, .help = "true: all but the one in use"}),
      .answer = "Kept", .says = "what is kept, and what became of each", .errors = "404 409 410 422 500 504"},
+    {"listKept", "The sessions of agents' programs that began without mas", "They say what else the user has asked; so this "
+     "needs more than reading.", METHOD_GET, "/kept", NULL, RIGHT_FULL, OPERATION_READ, "kept --json", .verbs = "kept",
+     .answer = "KeptOutside"},
+    {"adopt", "Continue a session that began without mas in an agent of the same program", NULL, METHOD_POST,
+     "/sessions/{id}/agents/{agent}/adopt/{item}", "the id of the session, or a unique beginning of one", RIGHT_FULL,
+     OPERATION_LONG, "adopt --json -s {id} -- {agent} {item}", .verbs = "adopt"},
     {"setConversation", "Make another conversation the current one", NULL, METHOD_POST,
      "/sessions/{id}/agents/{agent}/conversation", NULL, RIGHT_FULL, OPERATION_HOST, "conversation",
      "change the conversation of", .params = PARAMS({"conversation", PARAM_CONVERSATION, true, .help = "new, or the id of one"})},

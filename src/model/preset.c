@@ -151,6 +151,8 @@ static const struct member keys[] = {
     {KEY("told.kept", patterns, told.kept)},
     {KEY("told.state", patterns, told.state)},
     {KEY("told.transcript", patterns, told.transcript)},
+    {KEY("told.alive", patterns, told.alive)},
+    {KEY("told.copies", value_yes, told.copies)},
     {KEY("told.key.allow", told_keys, told.allow)},
     {KEY("told.key.deny", told_keys, told.deny)},
     {KEY("told.key.trust", told_keys, told.trust_keys)},

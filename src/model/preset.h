@@ -83,6 +83,8 @@ struct preset_told {
     char **kept; /* where it keeps a session: patterns of paths; NULL: nowhere */
     char **state; /* where it keeps its state, likewise; no {id} */
     char **transcript; /* where a session's transcript is, likewise; NULL: where it is kept */
+    char **alive; /* files that are there while process {pid} has the session {id}, likewise */
+    bool copies; /* a copy of a kept file with another id is a session, too */
     struct line_rule *lines; /* how the lines of the transcript read */
     size_t line_count;
     struct kv tools; /* its name of a tool -> a kind of tool, or TOLD_QUESTION */

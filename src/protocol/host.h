@@ -116,6 +116,10 @@
  *                 Those that were not come first; "failed" is their number. "more" is the number
  *                 of those for which the answer has no room.
  *                 Answered when the agent has answered; an agent that does not run is started.
+ *   adopt         session: its id; path: its file, which the preset's told.kept have to mean
+ *                 -> the agent's status, when it has started
+ *                 A session of the program that began without mas goes on in the agent, on a
+ *                 terminal that tells: host/terminal/teller_adopt.c.
  *   conversation  new: true, or conversation: the id of the one that becomes current
  *                 -> conversation, state: "starting" until the agent has a session for it; its mode
  *                 and options come as events before another state does

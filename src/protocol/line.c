@@ -184,6 +184,8 @@ static void read_member(enum told_fact fact, const struct line_word *word, const
         read_usage(word->member, value, to);
     else if (word->member == MEMBER_SESSION)
         to->told.session = hook_id(json_text(value));
+    else if (word->member == MEMBER_DIRECTORY)
+        to->directory = json_text(value);
     else if (word->member == MEMBER_WHY)
         to->told.error = json_text(value);
     else if (word->member == MEMBER_TOOL)

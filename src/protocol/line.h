@@ -19,6 +19,7 @@ struct line_told {
         int64_t used, window; /* of the context; -1: not told */
         struct money cost;
     } usage;
+    const char *directory; /* NULL: not told */
     char *owned;
 };
 

@@ -100,7 +100,11 @@ static void answer_task(struct request *request, int status, const struct task *
 enum handled api_begin_task(struct request *request)
 {
     const struct operation_values values = {
-        .id = request->id, .agent = request->agent, .params = request->json};
+        .id = request->id,
+        .agent = request->agent,
+        .item = request->item,
+        .params = request->json,
+    };
     const struct operation *operation = request->operation;
     _cleanup_strv_ char **words = NULL;
     struct err err = ERR_INIT;

@@ -352,6 +352,51 @@ nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NE
     saw_no_word 4 CW-OTTER
 }
 
+# Begins a session without mas, in a directory of the user's, and says the word there.
+declare -gA OUTSIDE=([claude]='claude -p' [codex]='codex exec --skip-git-repo-check' [copilot]='copilot --allow-all-tools -p'
+    [gemini]='gemini -p')
+# How it goes on with such a session
+declare -gA GOES_ON=([claude]=resumed [codex]=resumed [copilot]=resumed [gemini]=injected)
+began_outside() {
+    mkdir -p "$T/outside"
+    # shellcheck disable=SC2086 # words
+    (cd "$T/outside" && timeout 120 ${OUTSIDE[$AGENT]} "$1" </dev/null) >"$T/outside.out" 2>&1 3>&- || { cat "$T/outside.out"; return 1; }
+    grep -q 'answer to' "$T/outside.out"
+    FILE=$(find "$HOME" -path "${KEPT[$AGENT]}")
+}
+
+@test "a session that began without mas is listed, adopted and goes on, and stays as it was" {
+    [ -n "${OUTSIDE[$AGENT]-}" ] || skip "sessions of $AGENT are not listed"
+    began_outside 'the word is CW-OTTER {{1}}'
+    sum=$(sha256sum "$FILE")
+    ok kept --json
+    of=$(jq -r --arg dir "$T/outside" '.sessions[] | select((.directory == $dir or .directory == null) and .words == "the word is CW-OTTER {{1}}") | .id' <<<"$output")
+    [[ $FILE == *${of:0:8}* ]]
+    runs
+    ok adopt "$ID" solo "$of"
+    within 60 has_come "${GOES_ON[$AGENT]}"
+    within 180 idle
+    says 'the word is CW-OTTER {{1}}'
+    says 'answer to 1'
+    ok send "$ID" solo 'and now {{2}}'
+    within 60 says 'answer to 2'
+    saw_word 2 CW-OTTER
+    [ "$(times_said 1 2)" -eq 1 ]
+    if [ "${GOES_ON[$AGENT]}" = resumed ]; then no_injection 2; else has_injection 2; fi
+    [ "$("$MAS" history "$ID" solo --json | jq '[.messages[] | select(.role == "user")] | length')" -eq 2 ]
+    all_again
+    has_come resumed
+    ok adopt "$ID" solo "$of"
+    ok send "$ID" solo 'once more {{3}}'
+    within 60 says 'answer to 3'
+    # what Gemini CLI was told at a start it has only until the next one
+    [ "${GOES_ON[$AGENT]}" != resumed ] || [ "$(times_said 1 3)" -eq 1 ]
+    [ "$(times_said 2 3)" -eq 1 ]
+    [ "$(sha256sum "$FILE")" = "$sum" ]
+    ok kept -q
+    [ "$output" = "$of" ]
+}
+
 @test "it sleeps, and a message or a key wakes it with the same conversation" {
     local before
     talks

@@ -196,7 +196,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
-    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|(role_|wall\.|sandbox_off\.|told\.)?env\.|told\.(event|each|file|line|tool)\.|permission\.|(budget|limits)\.|' | sort >"$T/keys"
+    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|PATH|(role_|wall\.|sandbox_off\.|told\.)?env\.|told\.(event|each|file|home|line|tool)\.|permission\.|(budget|limits)\.|' | sort >"$T/keys"
     run diff <(grep -oE '\{KEY\("[a-z_.]+"' "$SRC/model/preset.c" | cut -d'"' -f2 | grep -vE '^(budget|limits)\.' | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
@@ -226,14 +226,14 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
                 tokens) echo "$key = session" ;;
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;
-                tools | paste | operator | executes | wall.nested) echo "$key = no" ;;
+                tools | paste | operator | executes | told.copies | wall.nested) echo "$key = no" ;;
                 sandbox_off.session) echo "$key = {}" ;;
                 wall.level) echo "$key = try" ;;
                 picture) echo "$key = {path}" ;;
                 wall.read | wall.write) echo "$key = /x" ;;
                 *_limit) echo "$key = 7" ;;
                 memory) echo "$key = 1G" ;;
-                idle | hold | hibernate | *_delay | *_after | *_timeout) echo "$key = 10ms" ;;
+                idle | hold | hibernate | *_delay | *_after | *_quiet | *_timeout) echo "$key = 10ms" ;;
                 told.key.*) echo "$key = Esc" ;;
                 *) echo "$key = word" ;;
             esac

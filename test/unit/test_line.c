@@ -12,6 +12,8 @@ TEST(a_rule_that_cannot_be_meant_is_refused_with_the_reason)
         {"tool a[][].b? tool:n tool_id:i input:x session:s", NULL},
         {"failed $set? why:e", NULL},
         {"done past a!^=x", NULL},
+        {"session type=meta directory:cwd session:id", NULL},
+        {"prompt directory:cwd", "'directory:cwd': a fact 'prompt' has no member 'directory'"},
         {"", "unknown fact ''"},
         {"sayz text:a", "unknown fact 'sayz'; did you mean 'says'?"},
         {"says", "a fact is followed by 1 to 16 words"},
@@ -167,5 +169,24 @@ TEST(what_cannot_hold_is_seen_in_the_bytes)
     REQUIRE(line_rule_parse("says type=assistant meta!=true none! x?", &rule, &err) == 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         CHECK(line_may_apply(&rule, cases[i].line, strlen(cases[i].line)) == cases[i].may);
+    line_rule_free(&rule);
+}
+
+TEST(a_line_says_in_which_directory_its_session_began)
+{
+    static const char text[] = "{\"meta\":{\"cwd\":\"/srv\"},\"n\":1}";
+    _cleanup_json_ struct json *json = NULL;
+    _cleanup_line_ struct line_told told = {.owned = NULL};
+    struct line_rule rule;
+    struct err err = ERR_INIT;
+
+    REQUIRE(json_parse(text, strlen(text), strlen(text), &json, &err) == 0);
+    REQUIRE(line_rule_parse("session directory:meta.cwd", &rule, &err) == 0);
+    REQUIRE(line_apply(&rule, json, &told));
+    CHECK_STR(told.directory, "/srv");
+    line_rule_free(&rule);
+    REQUIRE(line_rule_parse("session directory:n", &rule, &err) == 0);
+    REQUIRE(line_apply(&rule, json, &told));
+    CHECK(told.directory == NULL);
     line_rule_free(&rule);
 }

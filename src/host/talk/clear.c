@@ -36,6 +36,7 @@ int clear_context(struct host *host, const struct clear_options *options, int64_
         .then_len = options->then_len,
         .sender = strcmp(options->from, "-") != 0 ? options->from : NULL,
         .tags = options->tags,
+        .adopts = options->adopts,
     };
     int64_t then = 0;
 
@@ -57,7 +58,7 @@ int clear_context(struct host *host, const struct clear_options *options, int64_
     if (then != 0)
         queue_push(host, then, options->then_text, options->then_len, options->from, NULL,
                    options->tags);
-    host_log(host, "context cleared");
+    host_log(host, options->adopts != NULL ? "a session is adopted" : "context cleared");
     query_tell(host, options->reason);
     ops->leave(host, turn, true);
     *ret_then = then;

@@ -23,6 +23,7 @@ struct clear_options {
     size_t then_len;
     const char *from;
     char *const *tags;
+    const struct store_adoption *adopts; /* see memory/store.h; NULL: nothing */
 };
 /* Begins the next query. *ret_then is the number of its first prompt, 0: none. */
 int clear_context(struct host *host, const struct clear_options *options, int64_t *ret_then,

@@ -290,14 +290,20 @@ static void tell_tool(struct host *host, const struct hook_told *told)
     code_changed(host);
 }
 
-static void add_tool(struct host *host, const struct hook_told *told, int64_t trigger)
+char *teller_describe_tool(const struct host *host, const struct hook_told *told, struct str *data)
 {
-    _cleanup_free_ char *line = teller_describe(host, told);
-    _cleanup_str_ struct str data = STR_INIT;
-    struct json_out out = {.to = &data};
+    char *line = teller_describe(host, told);
+    struct json_out out = {.to = data};
 
     json_put_all(&out, JO(NULL), JT("id", told->tool_id), JT("title", line), JT("kind", "other"),
                  JT("status", "completed"), JOE);
+    return line;
+}
+
+static void add_tool(struct host *host, const struct hook_told *told, int64_t trigger)
+{
+    _cleanup_str_ struct str data = STR_INIT;
+    _cleanup_free_ char *line = teller_describe_tool(host, told, &data);
     const struct store_message message = {.role = ROLE_TOOL,
                                           .state = MESSAGE_DONE,
                                           .text = line,

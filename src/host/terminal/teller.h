@@ -11,6 +11,7 @@
  *     teller_lines.c    what the lines of its transcript tell
  *     teller_limit.c    limits of its provider
  *     teller_sleep.c    what keeps it awake
+ *     teller_adopt.c    a session that began without mas, and goes on here
  *     teller_hooks.c    the settings by which the program runs mas-told
  *
  * What is told only describes. It answers nothing and raises no right, and a prompt counts as a
@@ -208,10 +209,10 @@ int64_t teller_turn_tick(struct host *host, int64_t now);
 /* ---- teller_files.c */
 /* What the id of a session is replaced by; the values point into it and to the id. */
 struct teller_id_values {
-    struct expand_value values[2];
+    struct expand_value values[3];
     char first[8 + 1];
 };
-void teller_id_values(const char *id, struct teller_id_values *ret);
+void teller_id_values(const struct host *host, const char *id, struct teller_id_values *ret);
 /* Returns the paths of what the program keeps by these patterns, below the agent's home behind its
  * wall and below the user's, if it was written since; NULL: nothing. The caller releases the
  * vector. */
@@ -232,6 +233,10 @@ void teller_choose_session(struct host *host, char ***argv, struct str *history)
 void teller_change_session(struct host *host, const char *id, const char *source);
 /* Records that the session is the agent's. */
 void teller_keep_session(struct host *host, const char *note);
+/* Returns where its sessions are opened. */
+struct store_home teller_home(const struct host *host);
+/* Returns how a call of a tool is shown, and appends what is stored of it. The caller frees it. */
+char *teller_describe_tool(const struct host *host, const struct hook_told *told, struct str *data);
 
 /* Returns true if the program can continue the session that it is in, so far as is known; else
  * appends why not. */
@@ -250,6 +255,13 @@ const char *teller_paused(const struct host *host);
 /* ---- teller_sleep.c: talk_ops */
 bool teller_is_at_rest(const struct host *host);
 bool teller_is_kept_awake(const struct host *host, struct str *why);
+/* Returns true, and appends why, if an end of the process now would lose something. */
+bool teller_is_busy(const struct host *host, struct str *why);
+
+/* ---- teller_adopt.c */
+/* A request: an agent session that began without mas goes on in this agent. */
+int teller_request_adopt(struct host *host, struct client *client, const struct frame *frame,
+                         struct err *err);
 
 /* ---- teller_hooks.c */
 /* Writes the settings into run/<agent>.role/told/, and adds the words and variables that name

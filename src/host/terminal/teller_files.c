@@ -46,18 +46,19 @@ static void add_matches(const char *dir, const char *pattern, int64_t since_ms, 
     globfree(&found);
 }
 
-void teller_id_values(const char *id, struct teller_id_values *ret)
+void teller_id_values(const struct host *host, const char *id, struct teller_id_values *ret)
 {
     (void)snprintf(ret->first, sizeof ret->first, "%s", id);
     ret->values[0] = (struct expand_value){"id", id};
     ret->values[1] = (struct expand_value){"id8", ret->first};
+    ret->values[2] = (struct expand_value){"directory", env_get(host->env, "PWD")};
 }
 
 char **teller_find_files(const struct host *host, char *const *patterns, const char *id,
                          int64_t since_ms)
 {
     struct teller_id_values as;
-    teller_id_values(id, &as);
+    teller_id_values(host, id, &as);
     _cleanup_free_ char *part = mem_printf(WORKSPACE_HOME "/%s", host->agent->id);
     _cleanup_free_ char *own = workspace_path(&host->root, host->session.id, part);
     const char *home = env_get(host->env, "HOME");

@@ -385,15 +385,16 @@ static void take_line(const char *text, size_t len, void *arg)
 
     lines->is_past = reading->file->read.offset < reading->file->past;
     for (size_t i = 0; i < told->line_count && !may; i++)
-        may = line_may_apply(&told->lines[i], text, len);
+        may = told->lines[i].fact != TOLD_SESSION && line_may_apply(&told->lines[i], text, len);
     if (may &&
         (json_parse(text, len, TRANSCRIPT_LINE_MAX, &json, &err) == -1 || !json_is_object(json))) {
         lines->damaged++;
         return;
     }
     for (size_t i = 0; i < told->line_count && may; i++) {
-        _cleanup_line_ struct line_told line;
-        if ((told->lines[i].past && !lines->is_past) || !line_apply(&told->lines[i], json, &line))
+        _cleanup_line_ struct line_told line = {.owned = NULL};
+        if (told->lines[i].fact == TOLD_SESSION || (told->lines[i].past && !lines->is_past) ||
+            !line_apply(&told->lines[i], json, &line))
             continue;
         is_known = true;
         take(host, reading->file, told->lines[i].fact, &line);

@@ -20,7 +20,7 @@ enum {
     MAKE_TRIES = 8, /* to make an id of which no file is there */
 };
 
-static struct store_home home_of(const struct host *host)
+struct store_home teller_home(const struct host *host)
 {
     const char *directory = env_get(host->env, "PWD");
 
@@ -68,7 +68,7 @@ static bool find_session(struct host *host, char **ret_why)
 {
     struct teller *teller = host->terminal->teller;
     const struct conversation_memory *memory = &host->talk->memory;
-    const struct store_home home = home_of(host);
+    const struct store_home home = teller_home(host);
     _cleanup_free_ char *id = NULL;
     const char *why = NULL;
     struct err err = ERR_INIT;
@@ -152,7 +152,7 @@ void teller_choose_session(struct host *host, char ***argv, struct str *history)
     say_outcome(host, why);
     lines_begin(host, goes_on ? LINES_RESUMED : LINES_NEW);
     struct teller_id_values as;
-    teller_id_values(teller->id, &as);
+    teller_id_values(host, teller->id, &as);
     if (teller->id[0] != '\0')
         expand_words(as.values, ARRAY_LEN(as.values), goes_on ? told->resume : told->begin, argv);
 }
@@ -162,7 +162,7 @@ void teller_choose_session(struct host *host, char ***argv, struct str *history)
 void teller_keep_session(struct host *host, const char *note)
 {
     const struct teller *teller = host->terminal->teller;
-    const struct store_home home = home_of(host);
+    const struct store_home home = teller_home(host);
     struct err err = ERR_INIT;
 
     if (host->talk->session == NULL || host->talk->memory.store == NULL)

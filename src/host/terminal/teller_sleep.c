@@ -16,17 +16,11 @@ bool teller_is_at_rest(const struct host *host)
            (state == AGENT_IDLE || state == AGENT_LIMITED);
 }
 
-bool teller_is_kept_awake(const struct host *host, struct str *why)
+bool teller_is_busy(const struct host *host, struct str *why)
 {
     const struct terminal *terminal = host->terminal;
-    enum agent_state state = host->backend->state(host);
-    bool asks = state == AGENT_WAITING || watcher_asks(&terminal->watcher);
 
-    if (asks)
-        str_add(why, "it asks something on its screen");
-    else if (state == AGENT_STARTING || terminal->early.on)
-        str_add(why, "it starts");
-    else if (state == AGENT_WORKING)
+    if (host->backend->state(host) == AGENT_WORKING)
         str_add(why, "it is working");
     else if (terminal->delivery.count > 0)
         str_add(why, "messages wait for it");
@@ -35,7 +29,19 @@ bool teller_is_kept_awake(const struct host *host, struct str *why)
         str_add(why, "a person has typed on its line, which has to be sent or cleared first");
     else if (terminal->teller->behind)
         str_add(why, "a task of it goes on behind its turn");
+    return why->len > 0;
+}
+
+bool teller_is_kept_awake(const struct host *host, struct str *why)
+{
+    const struct terminal *terminal = host->terminal;
+    enum agent_state state = host->backend->state(host);
+
+    if (state == AGENT_WAITING || watcher_asks(&terminal->watcher))
+        str_add(why, "it asks something on its screen");
+    else if (state == AGENT_STARTING || terminal->early.on)
+        str_add(why, "it starts");
     else
-        return !teller_can_continue(host, why);
+        return teller_is_busy(host, why) || !teller_can_continue(host, why);
     return true;
 }

@@ -1,0 +1,340 @@
+#include "session/outside.h"
+
+#include "base/time.h"
+#include "memory/store.h"
+#include "model/path_pattern.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "os/proc.h"
+#include "protocol/line.h"
+#include "store/index.h"
+#include "store/workspace.h"
+
+enum {
+    STATE_MAX = 64 << 10, /* bytes of a file that tells of a process */
+    STARTED_SLACK_MS = 2000, /* a file may be so much older than its process by the clocks */
+};
+
+/* ---- a look for files */
+
+struct looking {
+    const char *pattern; /* without $NAME/ */
+    const char *id; /* NULL: any */
+    int64_t until; /* monotonic */
+    int64_t names; /* come across */
+    bool cut;
+    /* Takes a regular file. */
+    void (*take)(struct looking *looking, const char *path, const struct stat *st,
+                 const struct path_found *found);
+    void *arg;
+};
+
+static bool is_over(struct looking *looking)
+{
+    looking->cut =
+        looking->cut || looking->names > OUTSIDE_FILES_MAX || time_monotonic_ms() > looking->until;
+    return looking->cut;
+}
+
+/* Looks for the rest of the pattern in the directory open at `dir`; `path` is below the first one.
+ */
+static void look_in(struct looking *looking, int dir, const char *rest, const char *top,
+                    const char *path)
+{
+    size_t len = strcspn(rest, "/");
+    _cleanup_free_ char *part = mem_dupn(rest, len);
+    _cleanup_strv_ char **names = NULL;
+    struct path_found found;
+    struct err ignored = ERR_INIT;
+    struct stat st;
+
+    if (part[strcspn(part, "*?{")] == '\0') /* one name, which need not be looked for */
+        strv_push(&names, part);
+    else if (path_list(dir, &names, &ignored) == -1)
+        return;
+    for (char **name = names; name != NULL && *name != NULL; name++) {
+        looking->names++;
+        if (is_over(looking))
+            return;
+        if (((*name)[0] == '.' && part[0] != '.') || strlen(*name) > NAME_MAX ||
+            !path_pattern_match(part, *name, looking->id, &found))
+            continue;
+        _cleanup_free_ char *below = mem_printf("%s%s%s", path, path[0] != '\0' ? "/" : "", *name);
+        if (rest[len] == '/') {
+            _cleanup_close_ int fd =
+                openat(dir, *name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            if (fd != -1)
+                look_in(looking, fd, rest + len + 1, top, below);
+        } else if (fstatat(dir, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+                   path_pattern_match(looking->pattern, below, looking->id, &found)) {
+            _cleanup_free_ char *whole = mem_printf("%s/%s", top, below);
+            looking->take(looking, whole, &st, &found);
+        }
+    }
+}
+
+static void look(struct looking *looking, char *const *patterns)
+{
+    looking->until = time_monotonic_ms() + OUTSIDE_LOOK_MS;
+    for (; patterns != NULL && *patterns != NULL; patterns++) {
+        _cleanup_free_ char *name = NULL;
+        looking->pattern = path_pattern_below(*patterns, &name);
+        const char *top = getenv(name != NULL ? name : "HOME");
+        size_t plain = path_pattern_plain(looking->pattern);
+        if (top == NULL || top[0] != '/')
+            continue;
+        _cleanup_free_ char *first = mem_printf("%s/%.*s", top, (int)plain, looking->pattern);
+        _cleanup_free_ char *path =
+            mem_dupn(looking->pattern, plain > 0 ? plain - 1 : 0); /* without its slash */
+        _cleanup_close_ int dir = open(first, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (dir != -1)
+            look_in(looking, dir, looking->pattern + plain, top, path);
+    }
+}
+
+/* ---- the list */
+
+struct find_in {
+    struct outside_list *list;
+    const struct preset *preset;
+};
+
+static void add_session(struct looking *looking, const char *path, const struct stat *st,
+                        const struct path_found *found)
+{
+    const struct find_in *finding = looking->arg;
+    struct outside_list *list = finding->list;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->sessions[i].path, path) == 0)
+            return; /* another pattern, or another preset of the program */
+    if (found->id[0] == '\0')
+        return;
+    list->sessions = mem_room(list->sessions, list->count, sizeof *list->sessions);
+    list->sessions[list->count++] = (struct outside_session){
+        .preset = finding->preset,
+        .path = mem_dup(path),
+        .id = mem_dup(found->id),
+        .size = st->st_size,
+        .changed = st->st_mtim.tv_sec,
+    };
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct outside_session *one = a, *other = b;
+
+    return one->changed != other->changed ? (one->changed < other->changed ? 1 : -1)
+                                          : strcmp(one->path, other->path);
+}
+
+void outside_find(const struct config *config, const struct preset *preset,
+                  struct outside_list *ret)
+{
+    for (size_t i = 0; i < config->preset_count; i++) {
+        struct find_in finding = {.list = ret, .preset = &config->presets[i]};
+        struct looking looking = {.take = add_session, .arg = &finding};
+        if ((preset != NULL && preset != finding.preset) || !preset_tells(finding.preset))
+            continue;
+        look(&looking, finding.preset->told.kept);
+        ret->cut = ret->cut || looking.cut;
+    }
+    if (ret->count > 0)
+        qsort(ret->sessions, ret->count, sizeof *ret->sessions, newest_first);
+}
+
+static void free_session(struct outside_session *session)
+{
+    free(session->path);
+    free(session->id);
+    free(session->directory);
+    free(session->words);
+}
+
+void outside_drop(struct outside_list *list)
+{
+    free_session(&list->sessions[--list->count]);
+}
+
+void outside_free(struct outside_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free_session(&list->sessions[i]);
+    free(list->sessions);
+    *list = (struct outside_list)OUTSIDE_LIST_INIT;
+}
+
+/* Keeps those that are wanted, in their order. */
+static void keep_if(struct outside_list *list, bool (*wanted)(struct outside_session *, void *arg),
+                    void *arg)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (wanted(&list->sessions[i], arg))
+            list->sessions[kept++] = list->sessions[i];
+        else
+            free_session(&list->sessions[i]);
+    }
+    list->count = kept;
+}
+
+static bool is_unknown(struct outside_session *session, void *arg)
+{
+    return !strv_has(arg, session->id);
+}
+
+void outside_leave_out(struct outside_list *list, char *const *ids)
+{
+    if (ids != NULL)
+        keep_if(list, is_unknown, (void *)(uintptr_t)ids);
+}
+
+/* ---- what a file says */
+
+/* Returns the first line with words in it, which the caller frees; NULL: there is none. */
+static char *first_line(const char *text)
+{
+    text += strspn(text, " \t\r\n");
+    size_t len = str_cut(text, strcspn(text, "\r\n"), OUTSIDE_WORDS_MAX);
+
+    return len > 0 ? mem_dupn(text, len) : NULL;
+}
+
+static void take_line(struct outside_session *session, const char *text, size_t len)
+{
+    const struct preset_told *told = &session->preset->told;
+    _cleanup_json_ struct json *json = NULL;
+    struct err ignored = ERR_INIT;
+
+    for (size_t i = 0; i < told->line_count; i++) {
+        _cleanup_line_ struct line_told line = {.owned = NULL};
+        enum told_fact fact = told->lines[i].fact;
+        if ((fact != TOLD_SESSION && fact != TOLD_PROMPT) ||
+            !line_may_apply(&told->lines[i], text, len))
+            continue;
+        if (json == NULL && (json_parse(text, len, OUTSIDE_HEAD_MAX, &json, &ignored) == -1 ||
+                             !json_is_object(json)))
+            return;
+        if (!line_apply(&told->lines[i], json, &line))
+            continue;
+        if (session->directory == NULL && line.directory != NULL)
+            session->directory = mem_dupn(line.directory, str_fit(line.directory, PATH_MAX));
+        if (fact == TOLD_SESSION && line.told.session != NULL &&
+            str_starts(line.told.session, session->id)) { /* its name has a part of it */
+            free(session->id);
+            session->id = mem_dup(line.told.session);
+        }
+        if (session->words == NULL && line.told.prompt != NULL)
+            session->words = first_line(line.told.prompt);
+    }
+}
+
+/* Reads the head of a file. Returns false if it is no session: all of it was read, and it says
+ * neither where it is nor what was asked. */
+static bool read_head(struct outside_session *session, void *arg)
+{
+    const int64_t *until = arg;
+    _cleanup_close_ int fd =
+        open(session->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+
+    if (time_monotonic_ms() > *until)
+        return true;
+    if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return false;
+    _cleanup_free_ char *head = mem_alloc(OUTSIDE_HEAD_MAX);
+    ssize_t got = pread(fd, head, OUTSIDE_HEAD_MAX, 0);
+    size_t len = got > 0 ? (size_t)got : 0, at = 0;
+    const char *end;
+
+    while (at < len && (session->directory == NULL || session->words == NULL) &&
+           (end = memchr(head + at, '\n', len - at)) != NULL) {
+        take_line(session, head + at, (size_t)(end - head) - at);
+        at = (size_t)(end - head) + 1;
+    }
+    return len == OUTSIDE_HEAD_MAX || session->directory != NULL || session->words != NULL;
+}
+
+void outside_read(struct outside_list *list)
+{
+    int64_t until = time_monotonic_ms() + OUTSIDE_LOOK_MS;
+
+    for (; list->count > OUTSIDE_LISTED_MAX; list->cut = true)
+        outside_drop(list);
+    keep_if(list, read_head, &until);
+    list->cut = list->cut || time_monotonic_ms() > until;
+}
+
+/* ---- who has it open */
+
+struct opened_by {
+    const char *id;
+    pid_t pid;
+};
+
+/* Takes the process if it lives, and began before the file was written last: a number is used
+ * again. A file of which the path does not name the session has to name it. */
+static void ask_file(struct looking *looking, const char *path, const struct stat *st,
+                     const struct path_found *found)
+{
+    struct opened_by *asking = looking->arg;
+    struct proc_id process;
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    if (found->pid <= 0 || !proc_identify(found->pid, &process) || !proc_is_alive(&process))
+        return;
+    int64_t boot = time_epoch_ms() - time_boot_ms();
+    int64_t started = boot + (int64_t)(process.start * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
+    if (started > (int64_t)st->st_mtim.tv_sec * 1000 + STARTED_SLACK_MS)
+        return;
+    if (!found->whole && (file_read(AT_FDCWD, path, STATE_MAX, &text, &len, &ignored) == -1 ||
+                          memmem(text, len, asking->id, strlen(asking->id)) == NULL))
+        return;
+    asking->pid = found->pid;
+}
+
+pid_t outside_opened_by(const struct outside_session *session)
+{
+    struct opened_by asking = {.id = session->id};
+    struct looking looking = {.id = session->id, .take = ask_file, .arg = &asking};
+    struct stat st;
+
+    look(&looking, session->preset->told.alive);
+    if (asking.pid == 0 && lstat(session->path, &st) == 0)
+        asking.pid = proc_with_file(st.st_dev, st.st_ino);
+    return asking.pid;
+}
+
+/* ---- what mas has begun */
+
+static bool add_ids(const struct store_query *query, void *arg)
+{
+    char ***ids = arg;
+    _cleanup_json_ struct json *list = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (json_parse(query->sessions, strlen(query->sessions), STORE_TEXT_MAX, &list, &ignored) == 0)
+        for (const struct json *one = json_first(list); one != NULL; one = json_next(one))
+            strv_push(ids, json_get_text_or(one, "id", ""));
+    return true;
+}
+
+char **outside_known(const struct root *root)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+    char **ids = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (index_read(root, true, &index, &ignored) == -1)
+        return NULL;
+    for (size_t i = 0; i < index.count; i++) {
+        _cleanup_close_ int dir = workspace_open(root, index.rows[i].id);
+        _cleanup_store_ struct store *store = NULL;
+        if (dir != -1 && store_open(dir, index.rows[i].id, NULL, false, &store, &ignored) == 0)
+            (void)store_queries(store, NULL, add_ids, &ids, &ignored);
+    }
+    return ids;
+}

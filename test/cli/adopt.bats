@@ -1,0 +1,207 @@
+#!/usr/bin/env bats
+# A session of an agent's program that began without mas goes on in an agent: as a copy, or told. The user's own
+# file stays as it is, and what was said in it is in the history once.
+load ../helper
+load ../host/lib
+load ../memory
+load six
+
+sums() { find "$HOME/.six/x" -type f -exec sha256sum {} + | sort; }
+
+@test "a session goes on in an agent as a copy, and what was said is in its history" {
+    began "$A"
+    before=$(sums)
+    team
+    ok adopt "$ID" solo 8f3c
+    [ "$output" = "solo goes on with session $A of python3" ]
+    eventually state_is idle
+    [ "$(of_agent continuity)" = resumed ]
+    new=$(starts 2 | jq -r '.[index("--resume") + 1]')
+    [ "$new" != "$A" ]
+    grep -q "\"session\":\"$new\"" "$HOME/.six/x/$new.jsonl"
+    run ! grep -q "$A" "$HOME/.six/x/$new.jsonl"
+    [ "$(stat -c %a "$HOME/.six/x/$new.jsonl")" = 600 ]
+    [ "$(history | head -n 4)" = '["note",null,"session '"$A"', which began without mas in /srv/shop, goes on here","done"]
+["user",null,"the word is CW-OTTER","done"]
+["tool",null,"make (Bash)","done"]
+["agent",null,"I keep it","done"]' ]
+    ok send "$ID" solo 'and now'
+    eventually says '["agent",null,"I know: the word is CW-OTTER, and now","done"]'
+    [ "$(count 'the word is CW-OTTER')" -eq 2 ]
+    rm "$HOME/.six/x/$new.jsonl"
+    [ "$(sums)" = "$before" ]
+    ok search CW-OTTER
+    [[ $output == *"the word is CW-OTTER"* ]]
+    ok kept -q
+    [ "$output" = "$A" ]
+}
+
+@test "adopting it again changes nothing, and brings in only what was said since" {
+    began "$A"
+    team
+    ok adopt -q "$ID" solo "$A"
+    [ -z "$output" ]
+    eventually state_is idle
+    ok adopt "$ID" solo "$A"
+    [ "$(count CW-OTTER)" -eq 1 ]
+    [ "$(wc -l <"$OUT")" -eq 2 ]
+    printf '{"type":"asked","words":"another is CW-FOX"}\n{"type":"ans' >>"$HOME/.six/x/$A.jsonl"
+    ok adopt "$ID" solo "$A"
+    eventually state_is idle
+    [ "$(count CW-OTTER)" -eq 1 ]
+    [ "$(history | tail -n 1)" = '["user",null,"another is CW-FOX","interrupted"]' ]
+    [ "$(wc -l <"$OUT")" -eq 3 ]
+    ok send "$ID" solo 'and now'
+    eventually says 'I know: the word is CW-OTTER, another is CW-FOX, and now'
+}
+
+@test "after a crash of everything it goes on with the copy" {
+    began "$A"
+    team
+    ok adopt "$ID" solo "$A"
+    eventually state_is idle
+    new=$(starts 2 | jq -r '.[index("--resume") + 1]')
+    tm kill-server
+    ok start --crashed
+    find_agent
+    eventually state_is idle
+    [ "$(starts 3 | jq -r '.[index("--resume") + 1]')" = "$new" ]
+    ok adopt "$ID" solo "$A"
+    [ "$(count CW-OTTER)" -eq 1 ]
+}
+
+@test "an agent that is stopped, or has never run, starts with it" {
+    began "$A"
+    printf '[preset six]\nstart = demand\n' >>"$ROOT/mas.ini"
+    new_session -t solo --agent six
+    find_agent
+    ok adopt "$ID" solo "$A"
+    eventually state_is idle
+    [ "$(wc -l <"$OUT")" -eq 1 ]
+    [ "$(of_agent continuity)" = resumed ]
+}
+
+@test "a program that takes no copy, or refuses it, is told what was said" {
+    began "$A"
+    sed -i 's/^told.copies = yes/told.copies = no/' "$ROOT/mas.ini"
+    team
+    ok adopt "$ID" solo "$A"
+    [ "$output" = "solo goes on with session $A of python3, which it is told with its first prompt" ]
+    eventually state_is idle
+    grep -q 'CW-OTTER' "$(starts 2 | jq -r '.[index("--told") + 1]')"
+    ok adopt --json "$ID" solo "$A"
+    jq -e --arg id "$A" '.session == $id and .agent == "solo" and .continuity == "injected"' <<<"$output"
+    [ "$(wc -l <"$OUT")" -eq 2 ]
+    [ "$(find "$HOME/.six" -type f | wc -l)" -eq 1 ]
+    sed -i 's/^told.copies = no/told.copies = yes/' "$ROOT/mas.ini"
+    touch "$HOME/.six/refuses"
+    team
+    ok adopt "$ID" solo "$A"
+    has_come() { [ "$(of_agent continuity)" = injected ]; }
+    eventually has_come
+    eventually state_is idle
+    grep -q 'CW-OTTER' "$(tail -n 1 "$OUT" | jq -r '.[index("--told") + 1]')"
+}
+
+# refuses CODE WORDS ARGUMENT...: `mas adopt` fails so, and nothing has changed.
+refuses() {
+    local before said
+    before=$(sums) said=$(history)
+    fails "$1" adopt "$ID" "${@:3}"
+    [[ $stderr == *"$2"* ]] || { echo "$stderr"; return 1; }
+    [ "$(sums)" = "$before" ]
+    [ "$(history)" = "$said" ]
+}
+
+@test "what cannot be adopted is refused, and says why" {
+    began "$A"
+    began "$B"
+    team
+    ok send "$ID" solo hello
+    eventually says 'I know: hello'
+    eventually state_is idle
+    refuses 2 'an id needs at least 4 characters' solo 8f3
+    refuses 2 'it needs the ID of a session' solo
+    refuses 3 'there is no such session that began without mas' solo ffff
+    refuses 4 "several begin so: " solo 8f3c
+    own=$(starts 1 | jq -r '.[index("--begin") + 1]')
+    refuses 3 'there is no such session that began without mas' solo "$own"
+    sleep 1000 3>&- &
+    pid=$!
+    echo "{\"sessionId\": \"$A\"}" >"$HOME/.six/$pid.state"
+    refuses 4 "process $pid (sleep) has it open" solo "$A"
+    kill "$pid"
+    wait "$pid" || :
+    exec 8<"$HOME/.six/x/$A.jsonl"
+    refuses 4 'has it open' solo "$A"
+    exec 8<&-
+    mv "$HOME/.six/x/$B.jsonl" "$HOME/.six/elsewhere"
+    ln -s ../elsewhere "$HOME/.six/x/$B.jsonl"
+    refuses 3 'there is no such session' solo "$B"
+    rm "$HOME/.six/x/$B.jsonl"
+    mkfifo "$HOME/.six/x/$B.jsonl"
+    refuses 3 'there is no such session' solo "$B"
+    rm "$HOME/.six/x/$B.jsonl"
+    began "$B"
+    truncate -s 65M "$HOME/.six/x/$B.jsonl"
+    refuses 4 'is too large: the limit is 64 MiB' solo "$B"
+    printf '{"type":"asked","words":"x"}' >"$HOME/.six/x/$B.jsonl"
+    refuses 3 'there is no such session' solo "$B"
+    mkdir -p "$HOME/.seven"
+    printf '{"type":"asked","words":"x"}\n' >"$HOME/.seven/$C"
+    refuses 4 "it is of preset 'seven', and the agent runs 'six'" solo "$C"
+    fails 2 adopt "$ID" solo "$A" more
+}
+
+@test "an agent in the middle of a turn, with a line that is typed, or of another kind is refused" {
+    began "$A"
+    team
+    ok send "$ID" solo "work $T/go"
+    eventually state_is working
+    refuses 4 'it is in the middle of a turn' solo "$A"
+    touch "$T/go"
+    eventually state_is idle
+    tm send-keys -t "$PANE" -l 'half a line'
+    drafted() { fails 4 adopt "$ID" solo "$A"; [[ $stderr == *'a person has typed on its line'* ]]; }
+    eventually drafted
+    tm send-keys -t "$PANE" Enter
+    eventually says 'half a line'
+    eventually state_is idle
+    ok adopt "$ID" solo "$A"
+    new_session -t solo --agent shell
+    refuses 4 'does not run in its own terminal' solo "$A"
+}
+
+@test "only a person adopts" {
+    began "$A"
+    team
+    printf '[preset sh]\ncommand = sh\nprotocol = tty\n' >>"$ROOT/mas.ini"
+    new_session -t solo --agent sh
+    find_agent
+    ok send "$ID" solo "$MAS adopt solo $A >$T/out 2>&1; echo \$? >$T/code"
+    eventually test -s "$T/code"
+    [ "$(<"$T/code")" -ne 0 ]
+    grep -q 'person\|refused' "$T/out"
+}
+
+@test "an agent behind a wall gets the copy in its own home, and no link there leads out" {
+    command -v bwrap >/dev/null || skip 'there is no bubblewrap'
+    began "$A"
+    printf '[preset six]\nwall.level = require\nwall.home = .six:own\nwall.write = %s\nwall.read = %s\n' "$T/argv" "$T" >>"$ROOT/mas.ini"
+    : >"$OUT"
+    team
+    ok adopt "$ID" solo "$A"
+    eventually state_is idle
+    [ "$(of_agent continuity)" = resumed ]
+    new=$(tail -n 1 "$OUT" | jq -r '.[index("--resume") + 1]')
+    [ -f "$ROOT/sessions/$ID/home/solo/.six/x/$new.jsonl" ]
+    [ "$(find "$HOME/.six" -type f)" = "$HOME/.six/x/$A.jsonl" ]
+    began "$B"
+    mkdir "$T/out"
+    rm -r "$ROOT/sessions/$ID/home/solo/.six/x"
+    ln -s "$T/out" "$ROOT/sessions/$ID/home/solo/.six/x"
+    ok adopt "$ID" solo "$B"
+    [ -z "$(ls "$T/out")" ]
+    eventually state_is idle
+    [ "$(of_agent continuity)" = injected ]
+}
