@@ -28,6 +28,7 @@ sums() { find "$HOME/.six/x" -type f -exec sha256sum {} + | sort; }
     ok send "$ID" solo 'and now'
     eventually says '["agent",null,"I know: the word is CW-OTTER, and now","done"]'
     [ "$(count 'the word is CW-OTTER')" -eq 2 ]
+    [ "$(count 'I keep it')" -eq 1 ]
     rm "$HOME/.six/x/$new.jsonl"
     [ "$(sums)" = "$before" ]
     ok search CW-OTTER

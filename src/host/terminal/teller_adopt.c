@@ -338,7 +338,7 @@ static int copy(struct adopting *adopting, struct store_transcript *ret_at, stru
     const struct host *host = adopting->host;
     char *const *pattern = host->preset->told.kept;
     _cleanup_str_ struct str text = STR_INIT;
-    const char *name = NULL;
+    const char *name = "";
 
     if (id_make(adopting->new_id, err) == -1)
         return -1;
