@@ -15,6 +15,7 @@
 #include "client/hosts.h"
 #include "editor/editor.h"
 #include "memory/store.h"
+#include "model/picture.h"
 #include "os/loop.h"
 #include "protocol/acp_agent.h"
 #include "protocol/host_event.h"
@@ -85,6 +86,7 @@ struct pending_request {
     char *text, *mode, *option, *value; /* NULL: none */
     char *prompt; /* its id, once it was accepted */
     struct json *answers; /* of PERMIT, to a form; NULL: none */
+    struct pictures pictures; /* of PROMPT; the session has them */
     bool typed; /* a command typed as a prompt: the answer is text, too */
     bool cancelled;
     bool follows; /* go to STEP_FOLLOWS when its turn ends */

@@ -6,6 +6,8 @@
 
 #include "editor/editor_internal.h"
 
+#include "store/session.h"
+
 /* ---- commands */
 
 const struct editor_command editor_commands[] = {
@@ -86,7 +88,8 @@ static void ask_permission(struct editor *editor, const struct editor_session *s
     const struct host_permission *is = &permission->is;
     const struct editor_tool *known = editor_find_tool(editor, is->tool);
 
-    if (elicit(editor, session, permission, known))
+    if ((is->on_screen != NULL && permission->announced != 0) ||
+        elicit(editor, session, permission, known))
         return;
     bool is_new = known == NULL;
     char id[EDITOR_TOOL_ID];
@@ -106,6 +109,15 @@ static void ask_permission(struct editor *editor, const struct editor_session *s
     if (is_new) { /* some clients ask only about tool calls that they know */
         acp_agent_tool(editor->acp, session->id, &tool);
         permission->announced = known->number;
+    }
+    if (is->on_screen != NULL) { /* there is nothing to choose */
+        _cleanup_free_ char *words =
+            mem_printf("answer it on the agent's own screen (mas attach %s %s): %s",
+                       session_label(editor->spec->root, editor->spec->session).text,
+                       editor->spec->agent, is->on_screen);
+        permission->announced = known->number;
+        editor_note(editor, session, 0, words);
+        return;
     }
     permission->serial = acp_agent_ask_permission(editor->acp, session->id, &tool, is->options.word,
                                                   is->options.count);

@@ -172,6 +172,7 @@ static void ask(struct editor *editor, struct pending_request *pending)
     case PENDING_PROMPT:
         open_request(editor, &out, "ask");
         put_conversation(pending, &out);
+        pictures_put(&pending->pictures, &out);
         body = pending->text;
         break;
     case PENDING_CLEAR:

@@ -7,6 +7,9 @@
 
 #include "editor/editor_internal.h"
 
+#include "base/base64.h"
+#include "store/pictures.h"
+
 static char *first_word(const char *text, const char **ret_rest)
 {
     size_t len = strcspn(text, " \t\n");
@@ -79,6 +82,29 @@ static size_t waiting_text(const struct editor *editor)
     return bytes;
 }
 
+/* Keeps the pictures of a prompt in the session. */
+static int keep_pictures(const struct editor *editor, const struct json *blocks,
+                         struct pictures *ret, struct err *err)
+{
+    ret->count = 0;
+    for (const struct json *block = json_first(blocks); block != NULL; block = json_next(block)) {
+        const char *data = json_get_text(block, "data");
+        _cleanup_str_ struct str bytes = STR_INIT;
+        if (strcmp(json_get_text_or(block, "type", ""), "image") != 0)
+            continue;
+        if (ret->count == PICTURES_MAX)
+            return err_set(err, MAS_USAGE, "cannot send more than %d pictures at once",
+                           PICTURES_MAX);
+        if (data == NULL || !base64_read(data, &bytes))
+            return err_set(err, MAS_USAGE, "an image of the prompt is not base64");
+        if (pictures_keep(editor->spec->dir, json_get_text_or(block, "uri", ""), str_text(&bytes),
+                          bytes.len, &ret->list[ret->count], err) == -1)
+            return err_wrap(err, "cannot send an image of the prompt");
+        ret->count++;
+    }
+    return 0;
+}
+
 static void request_prompt(struct editor *editor, const struct editor_request *request)
 {
     struct err why = ERR_INIT;
@@ -103,6 +129,11 @@ static void request_prompt(struct editor *editor, const struct editor_request *r
         return;
     }
     pending->text = mem_dup(request->text);
+    if (keep_pictures(editor, request->blocks, &pending->pictures, &why) == -1) {
+        editor_refuse(editor, request->ticket, &why);
+        editor_pending_end(editor, pending);
+        return;
+    }
     editor_begin(editor, pending);
 }
 

@@ -244,6 +244,13 @@ static bool show_item(const struct store_item *item, void *arg)
     case ROLE_USER:
         if (item->state != MESSAGE_OPEN && !editor_known_prompt(session, item->number)) {
             _cleanup_free_ char *id = editor_id(replay->editor, item->number);
+            _cleanup_str_ struct str names = STR_INIT;
+            struct pictures pictures;
+            pictures_of(item->data, &pictures);
+            pictures_say(&pictures, &names);
+            if (names.len > 0)
+                acp_agent_chunk(replay->editor->acp, session->id, ACP_USER, id, names.data,
+                                names.len);
             acp_agent_chunk(replay->editor->acp, session->id, ACP_USER, id, item->text,
                             item->len < PAST_TEXT_MAX ? item->len : PAST_TEXT_MAX);
         }

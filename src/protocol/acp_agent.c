@@ -137,6 +137,7 @@ static void add_resource(struct str *to, const struct json *resource)
 static const char *read_blocks(const struct json *blocks, struct str *ret)
 {
     _cleanup_str_ struct str behind = STR_INIT;
+    bool pictures = false;
 
     if (!json_is_array(blocks))
         return "the prompt is not an array of content blocks";
@@ -149,13 +150,15 @@ static const char *read_blocks(const struct json *blocks, struct str *ret)
             add_link(ret, block);
         else if (strcmp(type, "resource") == 0 && json_get_text(resource, "text") != NULL)
             add_resource(&behind, resource);
+        else if (strcmp(type, "image") == 0 && json_get_text(block, "data") != NULL)
+            pictures = true;
         else
-            return "a prompt may contain only text, links and embedded text";
+            return "a prompt may contain only text, links, embedded text and images";
         if (ret->len + behind.len > ACP_AGENT_PROMPT_MAX)
             return "the prompt is too long";
     }
     str_addn(ret, str_text(&behind), behind.len);
-    return message_is_blank(str_text(ret), ret->len) ? "the prompt is empty" : NULL;
+    return !pictures && message_is_blank(str_text(ret), ret->len) ? "the prompt is empty" : NULL;
 }
 
 /* ---- requests */
@@ -184,7 +187,7 @@ static void do_initialize(struct acp_agent *agent, const struct rpc_request *req
     json_put_all(&out, JO(NULL), JI("protocolVersion", PROTOCOL),
                  JR("agentCapabilities",
                     "{\"loadSession\":true,"
-                    "\"promptCapabilities\":{\"image\":false,\"audio\":false,"
+                    "\"promptCapabilities\":{\"image\":true,\"audio\":false,"
                     "\"embeddedContext\":true},"
                     "\"mcpCapabilities\":{\"http\":false,\"sse\":false},"
                     "\"sessionCapabilities\":{\"list\":{},\"resume\":{},\"close\":{}}}"),
@@ -271,7 +274,8 @@ static void hand_on(struct acp_agent *agent, size_t method, const struct rpc_req
         refuse(agent, request->ticket, RPC_INVALID_PARAMS, why);
         return;
     }
-    asked.text = (needs & NEEDS_PROMPT) != 0 ? text.data : NULL;
+    asked.text = (needs & NEEDS_PROMPT) != 0 ? str_text(&text) : NULL;
+    asked.blocks = json_get(params, "prompt");
     asked.len = text.len;
     agent->ops->request(agent->arg, &asked);
 }

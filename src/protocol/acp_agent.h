@@ -38,8 +38,9 @@ struct editor_request {
     const char *cursor; /* of LIST */
     const char *mode; /* of SET_MODE */
     const char *option, *value; /* of SET_OPTION; a boolean is "true" or "false" */
-    const char *text; /* of PROMPT: its blocks as one text */
+    const char *text; /* of PROMPT: its blocks as one text, but for pictures */
     size_t len;
+    const struct json *blocks; /* of PROMPT: those of type "image" have "data", a text */
 };
 
 struct acp_agent_ops {

@@ -107,6 +107,7 @@ struct host_permission host_permission_copy(const struct host_event *event)
         .kind = mem_dup(event->kind),
         .body = event->body != NULL ? mem_dupn(event->body, event->body_len) : NULL,
         .plan = event->plan,
+        .on_screen = mem_dup(json_get_text(event->head, "onScreen")),
         .url = mem_dup(json_get_text(event->head, "url")),
         .elicitation = mem_dup(event->elicitation),
         .options = word_list_read(event->options, &keys),
@@ -132,6 +133,7 @@ void host_permission_free(struct host_permission *permission)
     free(permission->kind);
     free(permission->body);
     json_free(permission->form);
+    free(permission->on_screen);
     free(permission->url);
     free(permission->elicitation);
     word_list_free(&permission->options);

@@ -70,6 +70,7 @@ struct host_permission {
     char *body; /* NULL: none */
     bool plan;
     struct json *form; /* the JSON schema of a form that a person fills in; NULL: none */
+    char *on_screen; /* why it has no options: only the agent's own screen can answer; NULL: else */
     char *url, *elicitation; /* an address that a person opens, and its id; NULL: none */
     struct word_list options; /* id, name (if missing, the id) and kind */
 };

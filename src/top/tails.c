@@ -41,10 +41,10 @@ static void show(struct top_agent *agent, bool full)
 {
     if (!agent->told)
         return;
-    if (agent->tail != NULL && agent->tail->tells != agent->status.tells)
+    if (agent->tail != NULL && agent->tail->tells != agent->status.talks)
         drop(agent);
     if (agent->tail == NULL)
-        agent->tail = tail_new(agent->status.tells);
+        agent->tail = tail_new(agent->status.talks);
     agent->tail->visible = true;
     if (agent->tail->full == full)
         return;

@@ -156,6 +156,34 @@ top_shows_use() { "$MAS" top --once busy | grep -Eq 'CPU +MEM' && "$MAS" top --o
     eventually sees 'shop/solo asks nothing'
 }
 
+@test "a program on a terminal that tells is answered likewise, also whether it trusts its directory, and its words are shown" {
+    # shellcheck source=test/host/tells.bash
+    (. "$PROJECT/test/host/tells.bash" && teller_preset)
+    export OUT=$T/argv
+    mkdir -p "$HOME/.teller"
+    touch "$HOME/.teller/distrusts"
+    SHOP=$("$MAS" new -q --name shop -t solo --agent teller)
+    DIR=$ROOT/sessions/$SHOP
+    open 100 30
+    eventually sees ' 2 No'
+    sees ' trust: '
+    type_keys a
+    eventually sees 'answered shop/solo: allow'
+    eventually state_is solo idle
+    "$MAS" send shop solo 'ask make test'
+    eventually sees ' make test (Bash)'
+    eventually sees ' 2 No'
+    type_keys a
+    eventually sees 'I know: ask make test'
+    type_keys s
+    eventually sees 'to solo:'
+    type_keys -l 'choose red'
+    type_keys Enter
+    eventually sees ' red (Choose)'
+    type_keys a
+    eventually sees 'asks more than yes or no'
+}
+
 @test "what would be done is shown above the choices, and what the agent tells of it later" {
     acp_preset scripted
     SHOP=$("$MAS" new -q --name shop -t solo --agent scripted)

@@ -148,7 +148,7 @@ TEST(initialize_comes_first_and_says_what_there_is)
     say(&f, "5", "initialize", "{\"protocolVersion\":7}");
     check_sent(&f, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"protocolVersion\":1,"
                    "\"agentCapabilities\":{\"loadSession\":true,\"promptCapabilities\":{\"image\":"
-                   "false,\"audio\":false,\"embeddedContext\":true},\"mcpCapabilities\":{\"http\":"
+                   "true,\"audio\":false,\"embeddedContext\":true},\"mcpCapabilities\":{\"http\":"
                    "false,\"sse\":false},\"sessionCapabilities\":{\"list\":{},\"resume\":{},"
                    "\"close\":{}}},\"agentInfo\":{\"name\":\"mas\",\"title\":\"mas team\","
                    "\"version\":\"1.2\"},\"authMethods\":[]}}\n");
@@ -206,13 +206,13 @@ TEST(what_lacks_a_member_is_refused)
         {"session/prompt", "{\"sessionId\":\"s\",\"prompt\":[]}", "the prompt is empty"},
         {"session/prompt", "{\"sessionId\":\"s\",\"prompt\":[{\"type\":\"text\",\"text\":\"\"}]}",
          "the prompt is empty"},
-        {"session/prompt", "{\"sessionId\":\"s\",\"prompt\":[{\"type\":\"image\",\"data\":\"\"}]}",
-         "a prompt may contain only text, links and embedded text"},
+        {"session/prompt", "{\"sessionId\":\"s\",\"prompt\":[{\"type\":\"image\",\"data\":5}]}",
+         "a prompt may contain only text, links, embedded text and images"},
         {"session/prompt", "{\"sessionId\":\"s\",\"prompt\":[5]}",
-         "a prompt may contain only text, links and embedded text"},
+         "a prompt may contain only text, links, embedded text and images"},
         {"session/prompt",
          "{\"sessionId\":\"s\",\"prompt\":[{\"type\":\"resource\",\"resource\":{\"blob\":\"\"}}]}",
-         "a prompt may contain only text, links and embedded text"},
+         "a prompt may contain only text, links, embedded text and images"},
     };
     struct editor f;
 

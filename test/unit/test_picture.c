@@ -169,5 +169,14 @@ TEST(bytes_become_base64)
         _cleanup_str_ struct str text = STR_INIT;
         base64_add(&text, rows[i].bytes, strlen(rows[i].bytes));
         CHECK_STR(str_text(&text), rows[i].text);
+        str_clear(&text);
+        CHECK(base64_read(rows[i].text, &text));
+        CHECK_INT(text.len, strlen(rows[i].bytes));
+        CHECK_STR(str_text(&text), rows[i].bytes);
+    }
+    static const char *const bad[] = {"Z", "Zg=", "Zg", "Zm9v\n", "Z===", "=Zm9", "Zm 9v", "????"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        CHECK(!base64_read(bad[i], &text));
     }
 }
