@@ -316,6 +316,14 @@ bool watcher_asks(const struct watcher *watcher)
     return watcher->claim == CLAIM_WAITING || text_asks(watcher);
 }
 
+void watcher_redraws(struct watcher *watcher, int64_t now)
+{
+    if (watcher->preset->quiet_ms == 0)
+        return;
+    watcher->ready = false;
+    watcher->last_output = now;
+}
+
 /* Matches the text after a moment of silence. */
 static void look(struct watcher *watcher, int64_t now)
 {

@@ -67,6 +67,10 @@ void watcher_keys(struct watcher *watcher, const char *keys, size_t len, int64_t
 /* Notes that the program got a message. */
 void watcher_task(struct watcher *watcher, int64_t now);
 
+/* Notes that the program draws all of its screen anew, and may drop what is typed meanwhile: if its
+ * preset says so, it is ready when it was silent (ready_quiet). */
+void watcher_redraws(struct watcher *watcher, int64_t now);
+
 /* Returns true if the program's text or title asks a question now, which an Enter would answer. A
  * bell is no question, because many programs ring when they are done. */
 bool watcher_asks(const struct watcher *watcher);

@@ -25,8 +25,24 @@ static bool read_name(const char *name, size_t len, char ret[KEY_BYTES])
     return true;
 }
 
+int key_pause(const char **text)
+{
+    int pause = 0;
+
+    for (;;) {
+        const char *at = *text + strspn(*text, " ");
+        size_t digits = strspn(at, "0123456789");
+        size_t len = strcspn(at, " ");
+        if (digits == 0 || digits > 4 || len != digits + 2 || strncmp(at + digits, "ms", 2) != 0)
+            return pause;
+        pause += (int)strtol(at, NULL, 10);
+        *text = at + len;
+    }
+}
+
 bool key_next(const char **text, char ret[KEY_BYTES])
 {
+    (void)key_pause(text);
     const char *at = *text + strspn(*text, " ");
     size_t len = strcspn(at, " ");
 

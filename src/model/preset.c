@@ -157,6 +157,7 @@ static const struct member keys[] = {
     {KEY("told.key.deny", told_keys, told.deny)},
     {KEY("told.key.trust", told_keys, told.trust_keys)},
     {KEY("told.trust", regex, told.trust)},
+    {KEY("told.trusted", command, told.trusted)},
     {KEY("told.key.stop", told_keys, told.stop)},
     {KEY("told.clear", value_text, told.clear)},
     {KEY("sandbox_off.args", command, sandbox_off.args)},

@@ -92,6 +92,7 @@ struct preset_told {
     char *allow, *deny, *stop;
     /* The question whether its directory is to be trusted, as a pattern; and the keys for yes. */
     char *trust, *trust_keys;
+    char *trusted; /* words for the command, when a person has said yes to that; "" none */
     char *clear; /* the line by which it begins a session anew, and tells it; "" none */
 };
 

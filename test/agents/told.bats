@@ -435,29 +435,51 @@ began_outside() {
     saw_word 2 CW-OTTER
 }
 
-@test "claude: whether its directory is trusted is asked, and answered from outside" {
-    [ "$AGENT" = claude ] || skip
-    jq 'del(.projects)' "$CLAUDE_CONFIG_DIR/.claude.json" >"$T/untrusted.json"
-    mv "$T/untrusted.json" "$CLAUDE_CONFIG_DIR/.claude.json"
+# distrusts: the user has said nothing of the sessions' directories
+distrusts() {
+    local file=$T/untrusted
+    case $AGENT in
+        claude) jq 'del(.projects)' "$CLAUDE_CONFIG_DIR/.claude.json" >"$file" && mv "$file" "$CLAUDE_CONFIG_DIR/.claude.json" ;;
+        codex) # which does not ask where its policies are set
+            sed -i '/^approval_policy\|^sandbox_mode/d' "$CODEX_HOME/config.toml"
+            sed -i 's/^command = codex .*/command = codex --no-daemon/' "$ROOT/mas.ini"
+            [ -d "$ROOT/templates/solo/unit/solo" ] && git init -q "$ROOT/templates/solo/unit/solo" ;;
+        gemini)
+            unset GEMINI_CLI_TRUST_WORKSPACE
+            jq 'del(.security.folderTrust)' "$HOME/.gemini/settings.json" >"$file" && mv "$file" "$HOME/.gemini/settings.json" ;;
+        copilot) echo '{}' >"$HOME/.copilot/config.json" ;;
+        *) skip "$AGENT does not ask" ;;
+    esac
+}
+
+@test "whether its directory is trusted is asked, and answered from outside" {
+    distrusts
     team
     find_pane
     within 60 agent_is waiting
     [[ $(of_agent note) == "trust: "*"/unit/solo" ]]
     ok approve "$ID" solo
+    if [ "$AGENT" = gemini ]; then # and of the directory of its role, which only its screen asks, at each start
+        within 30 shows '2. Yes, and remember'
+        presses 1
+        within 30 grep -q 'exited with code 42' "$ROOT/sessions/$ID/logs/session.log" # its own start anew fails
+        within 60 shows '2. Yes, and remember'
+        presses 1
+        within 10 shows_not '2. Yes, and remember'
+    fi
     within 60 idle
     ok send "$ID" solo 'hello {{1}}'
     within 60 says 'answer to 1'
 }
 
-@test "claude: allowed and refused from outside, asked with its answer, cancelled, cleared" {
-    [ "$AGENT" = claude ] || skip
+@test "allowed and refused from outside, asked with its answer, cancelled, cleared" {
     runs
     ok ask "$ID" solo 'the word is CW-OTTER {{1}}'
     [[ $output == *'answer to 1'* ]]
     ok send "$ID" solo "do it {{2 $(needs_leave 'touch made')}}"
     within 30 agent_is waiting
     ok approve "$ID" solo
-    [[ $output == 'approved: touch made (Bash)'* ]]
+    [[ $output == "approved: touch made (${TOOL[$AGENT]})"* ]]
     within 30 says 'answer to 2'
     [ -e "$ROOT/sessions/$ID/unit/solo/made" ]
     within 10 idle

@@ -10,7 +10,7 @@ teller_preset() {
     preset teller "python3 -ES '$PROJECT/test/host/teller.py'" 'ready = ready' 'executes = no' 'role_option = --role {file}' \
         'told.begin = --begin {id}' 'told.resume = --resume {id}' 'told.kept = .teller/{id}' \
         'told.state = .teller/state.json' 'waiting = May I' \
-        'told.trust = Yes, I trust' 'told.key.trust = t Enter' 'told.key.allow = y Enter' 'told.key.deny = n Enter' 'told.key.stop = x Enter' 'told.clear = clear' \
+        'told.trust = Yes, I trust' 'told.key.trust = t Enter' 'told.key.allow = y Enter' 'told.key.deny = n Enter' 'told.key.stop = x 200ms Enter' 'told.clear = clear' \
         'told.tool.Bash = execute' 'told.tool.Choose = question' 'told.args = --plugin {dir}' \
         'told.file.conf/hooks.json = {"hooks": {hooks}}' 'told.hook = {"run": {json:command}}' \
         'told.event.Start = starts' 'told.event.Prompt = prompt' 'told.event.Ask = asks' \

@@ -98,6 +98,11 @@ TEST(with_a_pattern_it_is_ready_when_that_is_there)
     CHECK_STATE(&watcher, 1200 + 1500, AGENT_STARTING, 1900 + 1500);
     (void)watcher_tick(&watcher, 1900 + 1500);
     CHECK(watcher.ready);
+    watcher_redraws(&watcher, 5000);
+    CHECK(!watcher.ready);
+    CHECK_INT(watcher_tick(&watcher, 5100), 5000 + 1500);
+    (void)watcher_tick(&watcher, 5000 + 1500);
+    CHECK(watcher.ready);
     watcher_free(&watcher);
     /* without one, each of these says that it reads */
     const struct preset other = preset_of("", "");

@@ -40,7 +40,8 @@ int64_t press_tick(struct host *host, int64_t now)
         return press->due;
     }
     press->at = now;
-    press->due = now + BETWEEN_MS;
+    int pause = key_pause(&left);
+    press->due = now + (pause > BETWEEN_MS ? pause : BETWEEN_MS);
     watcher_keys(&host->terminal->watcher, bytes, strlen(bytes), now);
     size_t gone = (size_t)(left - press->names.data);
     press->names.len -= gone;

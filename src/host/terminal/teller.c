@@ -26,6 +26,7 @@
 
 enum {
     RESUMED_MS = 60000, /* ending so soon, or before it is ready, it has not found its session */
+    APPLY_MS = 10000, /* so long a program may take to apply what it was told of trust */
     UNSAID_MS = 1000, /* so long behind its last line, a program that rests has ended its turn */
     WHY_MAX = 2000, /* bytes of the program's own words in an error */
 };
@@ -177,7 +178,7 @@ void teller_begins(struct host *host)
     struct teller *teller = host->terminal->teller;
 
     teller->heard = teller->behind = teller->asked_trust = false;
-    teller->entered = teller->enter_at = 0;
+    teller->entered = teller->enter_at = teller->trusted_at = 0;
     teller->process = (struct proc_id){.pid = 0};
     teller->state = AGENT_STARTING;
     teller->trouble[0] = '\0';
@@ -195,10 +196,13 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret)
     permission_drop_all(host);
     teller_ask_forget(teller);
     sleep_process_ended(host);
-    /* what it says of a session that it does not find is no event, and SessionEnd none of it */
-    if (teller->outcome != OUTCOME_RESUMED || teller->state != AGENT_STARTING || child->asked ||
-        child->exit_code <= 0 ||
-        (host->terminal->watcher.ready && time_monotonic_ms() - child->started > RESUMED_MS))
+    /* what it says of a session that it does not find is no event, and SessionEnd none of it; one
+     * that starts itself anew to apply what it was told of trust may find its own id taken */
+    bool renews = teller->asked_trust && teller->trusted_at != 0;
+    int64_t since = renews ? teller->trusted_at : child->started;
+    if ((!renews && (teller->outcome != OUTCOME_RESUMED || teller->state != AGENT_STARTING)) ||
+        child->asked || child->exit_code <= 0 ||
+        (host->terminal->watcher.ready && time_monotonic_ms() - since > RESUMED_MS))
         return;
     teller->lost = true;
     ret->early = true; /* it starts once more, with a new session */
@@ -390,6 +394,8 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
         turn_end(host, "cancelled", 0, NULL);
         break;
     case TOLD_STARTS:
+        watcher_redraws(&host->terminal->watcher, time_monotonic_ms());
+        break;
     default:
         break;
     }
@@ -483,10 +489,12 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
         return seen;
     if (limit_is_on(host->talk) && (teller->heard ? teller->state : seen) == AGENT_IDLE)
         return AGENT_LIMITED;
+    bool applies = teller->trusted_at != 0 && time_monotonic_ms() < teller->trusted_at + APPLY_MS;
+    if ((teller->heard ? teller->state : seen) == AGENT_IDLE &&
+        (applies || (teller->heard && !host->terminal->watcher.ready))) /* it takes no keys yet */
+        return watcher_asks(&host->terminal->watcher) ? AGENT_WAITING : AGENT_STARTING;
     if (!teller->heard)
         return teller_asks(host) ? AGENT_WAITING : seen;
-    if (teller->state == AGENT_IDLE && !host->terminal->watcher.ready)
-        return AGENT_STARTING; /* it takes no keys yet */
     if (teller->state == AGENT_IDLE && teller_paused(host) != NULL)
         return AGENT_PAUSED;
     if (teller->state == AGENT_IDLE && (teller_gives(host) || teller->clear_typed))

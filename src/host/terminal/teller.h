@@ -116,6 +116,8 @@ struct teller {
     struct told_answer answers[PERMISSIONS_MAX];
     size_t answer_count;
     bool asked_trust; /* in this run */
+    bool trusted; /* a person has said yes to that, in this life of the host */
+    int64_t trusted_at; /* when that was in this run, if it may start itself anew behind it */
     char trouble[TOLD_WORDS_MAX]; /* how the newest turn has failed; "" */
     unsigned calls; /* of tools that were told without an id */
     struct typed { /* messages that the host has typed, the newest last */

@@ -59,6 +59,16 @@ static int64_t serial_of(const struct asked_permission *permission)
     return strtoll(permission->ticket, NULL, 10);
 }
 
+/* A person has said that the directory is to be trusted. */
+static void trust(struct host *host)
+{
+    struct teller *teller = host->terminal->teller;
+
+    teller->trusted = true;
+    if (host->preset->told.trusted[0] != '\0')
+        teller->trusted_at = time_monotonic_ms();
+}
+
 /* Keeps what was decided, until the dialog is there. */
 static void decide(struct host *host, size_t index, const struct word *option, const char *by)
 {
@@ -68,6 +78,8 @@ static void decide(struct host *host, size_t index, const struct word *option, c
     const struct preset_told *keys = &host->preset->told;
     bool trusts = strcmp(permission->kind, TRUST) == 0;
 
+    if (trusts && permission_allows(option))
+        trust(host);
     if (teller->answer_count < PERMISSIONS_MAX)
         teller->answers[teller->answer_count++] =
             (struct told_answer){.serial = serial_of(permission),
@@ -259,8 +271,10 @@ void teller_ask_keys(struct host *host, const char *keys, size_t len)
         return;
     bool first = !teller->keyed;
     teller->keyed = true;
-    if (!first || host->talk->permissions.open[0].alone != NULL ||
-        strcmp(host->talk->permissions.open[0].kind, TRUST) == 0)
+    bool trusts = strcmp(host->talk->permissions.open[0].kind, TRUST) == 0;
+    if (first && trusts && (is_key(told->trust_keys, keys, len) || is_key("Enter", keys, len)))
+        trust(host);
+    if (!first || host->talk->permissions.open[0].alone != NULL || trusts)
         return; /* it may be the end of a longer answer: what the program does next tells */
     if (is_key(told->allow, keys, len))
         close_first(host, true);
