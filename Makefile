@@ -137,7 +137,7 @@ COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 
 # ---- flags
 
-ifeq ($(filter clean format uninstall,$(MAKECMDGOALS)),)
+ifeq ($(filter clean distclean format uninstall,$(MAKECMDGOALS)),)
 ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES) $(FILTER_PACKAGES) \
     $(if $(filter-out 0,$(WITH_SERVE)),$(SERVE_PACKAGES)) $(if $(filter-out 0,$(WITH_TOP)),$(TOP_PACKAGES))
 ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found),found)
@@ -191,7 +191,7 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all objects clean install install-strip uninstall dist deb check test test-unit test-cli test-host test-acp test-serve test-agents test-fleet test-fault lint bench fuzz format FORCE
+.PHONY: all objects clean distclean install install-strip uninstall dist deb check test test-unit test-cli test-host test-acp test-serve test-agents test-fleet test-fault lint bench fuzz format FORCE
 
 SERVE := $(if $(filter-out 0,$(WITH_SERVE)),$(BUILD)/mas-serve)
 TOP := $(if $(filter-out 0,$(WITH_TOP)),$(BUILD)/mas-top)
@@ -288,7 +288,8 @@ MAS_HERE := $(BUILD)/mas
 else
 MAS_HERE := $(BUILD)/here/mas
 $(MAS_HERE): FORCE
-	$(Q)$(MAKE) BUILD=$(BUILD)/here CC='$(HOST_CC)' AR=ar PKG_CONFIG=pkg-config CFLAGS=-O1 CPPFLAGS= LDFLAGS= $@
+	$(Q)$(MAKE) BUILD=$(BUILD)/here CC='$(HOST_CC)' AR=ar PKG_CONFIG=pkg-config CFLAGS=-O1 CPPFLAGS= LDFLAGS= \
+	    WITH_SERVE=0 WITH_TOP=0 ARCHIVE_PACKAGES= CHAT_PACKAGES= FILTER_PACKAGES= $@
 endif
 $(BUILD)/completion/mas.bash: SHELL_NAME := bash
 $(BUILD)/completion/_mas: SHELL_NAME := zsh
@@ -488,7 +489,7 @@ print-warnings:
 format:
 	$(Q)clang-format -i $(FORMATTED)
 
-clean:
+clean distclean:
 	$(Q)rm -rf build
 
 -include $(OBJECTS:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)

@@ -4,9 +4,9 @@
 . "$(dirname "$0")/lib.sh"
 need shellcheck dash
 mapfile -t scripts < <(
-    find scripts lib test .ci templates docs -type f \( -name '*.sh' -o -name '*.bash' -o -name '*.bats' \)
+    find scripts lib test .ci templates docs debian -type f \( -name '*.sh' -o -name '*.bash' -o -name '*.bats' \)
     grep -rlIE --exclude='*.sh' --exclude='*.bash' --exclude='*.bats' \
-        '^#!.*[/ ](sh|bash|dash|bats)( |$)' scripts lib test .ci templates docs | while read -r file; do
+        '^#!.*[/ ](sh|bash|dash|bats)( |$)' scripts lib test .ci templates docs debian | while read -r file; do
         head -n 1 "$file" | grep -q '^#!' && printf '%s\n' "$file"
     done
 )

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of `make deb` in fresh roots of Debian, makes a team there as a new user, installs
-# another build beside the team that runs, and removes all of it. As root, with a network, and debootstrap:
+# another build beside the team that runs, and removes all of it. As root, with a network, debootstrap and devscripts:
 #
 #   test/package/run.sh [SUITE...]     default: bookworm trixie sid
 set -eu -o pipefail
@@ -25,7 +25,7 @@ files() {
         -o -path /var -o -path /root \) -prune -o -type f -print | sort -u) \
         <(cat "$root"/var/lib/dpkg/info/*.list | sed -E 's,^/(bin|sbin|lib|lib64)/,/usr&,' | sort -u)
 }
-tour() { inside su - ann -c "sh /tmp/tour.sh $1"; }
+tour() { inside su - ann -c "sh /tmp/tour $1"; }
 
 # another VERSION: the packages again, with this version.
 another() {
@@ -38,6 +38,18 @@ another() {
         dpkg-deb -b "$place/again" "$root/tmp/again/" >/dev/null
     done
 }
+
+# Every program of `make install`, and of the packages, has what hardening-check looks for, but for CET, which not
+# every machine has.
+echo '== hardening'
+make -s install DESTDIR="$place/plain"
+for file in build/deb/*.deb; do
+    dpkg-deb -x "$file" "$place/packed"
+done
+find "$place"/{plain/usr/local,packed/usr}/{bin,libexec/mas} -type f >"$place/programs"
+[ "$(wc -l <"$place/programs")" -eq 16 ] || { cat "$place/programs" >&2; exit 1; }
+xargs -a "$place/programs" hardening-check --quiet --nocfprotection
+echo "hardening: $(wc -l <"$place/programs") programs with PIE, stack protector, fortified functions, RELRO, immediate binding"
 
 for suite; do
     echo "== $suite"
@@ -58,8 +70,13 @@ for suite; do
     files >"$place/before"
     mkdir "$root/tmp/debs" "$root/tmp/again"
     find build/deb -name '*.deb' ! -name '*-dbgsym_*' -exec cp -t "$root/tmp/debs" {} +
-    cp test/package/tour.sh "$root/tmp/"
+    cp debian/tests/tour "$root/tmp/"
     inside sh -c 'apt-get install -qq -y --no-install-recommends /tmp/debs/*.deb >/tmp/log 2>&1 || { tail /tmp/log >&2; exit 1; }'
+    [ -e "$root/usr/lib/systemd/user/mas-serve.socket" ]
+    if [ -e "$root/etc/systemd/user" ]; then # each person enables what they want
+        find "$root/etc/systemd/user" -name 'mas-*' >"$place/enabled"
+        [ ! -s "$place/enabled" ] || { cat "$place/enabled" >&2; exit 1; }
+    fi
     tour first
     another "$version+again"
     inside sh -c 'dpkg -i /tmp/again/*.deb >/dev/null'
