@@ -15,7 +15,7 @@ if [ -z "${MAS_TEST_INSIDE-}" ]; then
     MAS_TEST_INSIDE=yes exec unshare --mount --pid --fork --kill-child "$0" "$@"
 fi
 root=$(mktemp -d "$PWD/build/arm64.XXXXXX")
-trap 'cd /; umount -R "$root"/{proc,dev} 2>/dev/null; rm -rf --one-file-system "$root"' EXIT
+trap 'cd /; umount -R "$root"/{proc,dev} 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT
 inside() {
     chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
 }

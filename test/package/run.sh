@@ -15,7 +15,7 @@ if [ -z "${MAS_TEST_INSIDE-}" ]; then
 fi
 [ $# -gt 0 ] || set -- bookworm trixie sid
 place=$(mktemp -d "$PWD/build/package.XXXXXX")
-trap 'cd /; umount -R "$place"/*/{proc,dev} 2>/dev/null; rm -rf --one-file-system "$place"' EXIT
+trap 'cd /; umount -R "$place"/*/{proc,dev} 2>/dev/null || true; rm -rf --one-file-system "$place"' EXIT
 
 inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "$@"; }
 # Names of all files that belong to no package that is there, but those of users and of the package manager: a
