@@ -14,7 +14,7 @@
 //   {"mark": the highest mark in it, "words": [code words in the conversation],
 //    "system": [code words in the system prompt], "tools": [their names], "format", "time",
 //    "said": [{"role", "text"}...], "answer", "limited": true if it was refused,
-//    "login": the key or the token that came with it}
+//    "pictures": their number in the conversation, "login": the key or the token that came with it}
 //
 // The highest mark is the newest prompt's, and what follows in its braces is obeyed:
 //   {{12 slow 3000}}  the answer takes 3,000 ms     {{12 hang}}  it never ends
@@ -75,6 +75,13 @@ const readers = {
         }),
     ],
 };
+
+// How many pictures somewhere in a value: by the part that each format has for one.
+function picturesIn(value) {
+    if (value === null || typeof value !== 'object') return 0;
+    const is = ['image', 'input_image', 'image_url'].includes(value.type) || value.inlineData !== undefined;
+    return is ? 1 : Object.values(value).reduce((sum, inner) => sum + picturesIn(inner), 0);
+}
 
 function formatOf(path) {
     if (/\/messages$/.test(path)) return 'anthropic';
@@ -290,7 +297,7 @@ async function serve(request, response) {
         mark, words, system: codeWords(textOf(said.filter(({role}) => role === 'system'))),
         tools: toolNames(body.tools), format, time: Date.now(),
         said: said.filter(({role}) => role !== 'system'), answer: tool ? {call: tool} : text,
-        login: loginOf(request.headers),
+        login: loginOf(request.headers), pictures: picturesIn(body.messages ?? body.input ?? body.contents),
         ...(limited ? {limited} : {}),
     }) + '\n');
 

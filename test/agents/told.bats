@@ -125,6 +125,26 @@ asks_for() {
     [ "$(times_said 1 2)" -eq 1 ]
 }
 
+@test "a picture of send reaches the model once, and the history names it, also after a crash" {
+    python3 -c 'import struct, sys, zlib
+def part(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+rows = (b"\0" + b"\xff\0\0" * 64) * 64
+sys.stdout.buffer.write(b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", 64, 64, 8, 2, 0, 0, 0)) +
+                        part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b""))' >"$T/red.png"
+    talks
+    ok send "$ID" solo --image "$T/red.png" 'what is it? {{2}}'
+    within 60 says 'answer to 2'
+    # the test model of OpenCode declares that it takes none
+    [ "$AGENT" = opencode ] || [ "$(request 2 | jq .pictures)" -eq 1 ]
+    named() { [ "$("$MAS" history "$ID" solo --role user --json | jq -c '[.messages[] | select(.data.pictures) | [.text, .data.pictures[0].name]]')" = '[["what is it? {{2}}","red.png"]]' ]; }
+    within 10 named
+    all_again
+    ok send "$ID" solo 'and now {{3}}'
+    within 60 says 'answer to 3'
+    [ "$(times_said 2 3)" -eq 1 ]
+    named
+}
+
 @test "what was cleared in the program stays cleared after a crash" {
     talks
     typed "${CLEAR[$AGENT]}"
