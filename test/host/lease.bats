@@ -58,6 +58,24 @@ log_says() { grep -q "$1" "$ROOT/sessions/$ID/logs/session.log"; }
     [ "$(meta "$ID" LEASE) $(meta "$ID" EPOCH)" = "$token 1" ]
 }
 
+@test "a start that fails gives the lease back, and leaves none of a session that it was to make" {
+    new_session -t solo --no-start
+    mkdir "$T/bin"
+    printf '#!/bin/sh\ncase "$*" in *-V*|*list-*) exec %s "$@" ;; esac\necho no luck >&2\nexit 1\n' \
+        "$(command -v tmux)" >"$T/bin/tmux"
+    chmod +x "$T/bin/tmux"
+    PATH=$T/bin:$PATH fails 6 start "$ID"
+    [[ $stderr == *"no luck"* ]]
+    [ ! -e "$LEASES/$ID/lease" ] || [ "$(lease SEQUENCE)" = 0 ]
+    [ -z "$(renewer)" ]
+    [ "$(meta "$ID" STATUS)" = stopped ]
+    find "$LEASES" | sort >"$T/before"
+    PATH=$T/bin:$PATH fails 6 new -t solo
+    find "$LEASES" | sort | diff "$T/before" -
+    ok start "$ID"
+    [ "$(lease EPOCH)" = 1 ]
+}
+
 # old_page TOKEN DAYS: the page of a lease that was renewed last so many days ago, whose root is gone.
 old_page() {
     (umask 077 && python3 -c 'import struct, sys, time
