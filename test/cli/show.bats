@@ -121,7 +121,7 @@ setup_more() { quick_idle; }
     for text in 550 550f One on mas-550e840 550e8400-e29b-41d4-a716-446655440001 '' '*' 550e8400-e29b-41d4-a716-4466554400000; do
         fails 3 show "$text"
         local hint='list the sessions with: mas list'
-        case $text in One | on) hint='did you mean: one  (all sessions: mas list)' ;; esac
+        case $text in One) hint='did you mean: one  (all sessions: mas list)' ;; esac
         [ "$stderr" = "mas: cannot find session '$text': there is no such session in '$ROOT'"$'\n'"$hint" ]
         [ -z "$output" ]
     done
