@@ -105,6 +105,7 @@ static const struct member members[] = {
     STATUS("restarts", count_type, restarts, 0),
     STATUS("queued", count_type, queued, 0),
     STATUS("logLost", large_type, log_lost, 0),
+    STATUS("linesPassedOver", large_type, passed_over, MEMBER_SAID),
     STATUS("title", title_type, title, MEMBER_SAID | MEMBER_BLANK),
     STATUS("note", note_type, note, MEMBER_SAID | MEMBER_BLANK),
     STATUS("memory", note_type, memory, MEMBER_SAID),

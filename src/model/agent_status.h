@@ -83,6 +83,7 @@ struct agent_status {
     int restarts; /* since its host started */
     int queued; /* messages accepted but not delivered yet */
     int64_t log_lost; /* bytes of output missing from its log */
+    int64_t passed_over; /* lines of its program's transcript that say nothing that mas knows */
     char *title; /* the terminal title that it set; or "" */
     char *memory; /* what is wrong with memory.db, as far as it concerns the agent; or "" */
     char *note; /* last lines before its end, why it cannot start, or a notification; or "" */

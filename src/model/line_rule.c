@@ -12,6 +12,7 @@ const char *const told_facts[TOLD_FACT_COUNT + 1] = {
     [TOLD_ASKS] = "asks",       [TOLD_DONE] = "done",     [TOLD_FAILED] = "failed",
     [TOLD_STOPPED] = "stopped", [TOLD_ENDS] = "ends",     [TOLD_LINE] = "line",
     [TOLD_SAYS] = "says",       [TOLD_USAGE] = "usage",   [TOLD_SESSION] = "session",
+    [TOLD_NOTHING] = "nothing",
 };
 
 static const char *const members[MEMBER_COUNT + 1] = {
@@ -49,7 +50,7 @@ static bool has_member(enum told_fact fact, enum line_member member)
 {
     switch (member) {
     case MEMBER_SESSION:
-        return fact != TOLD_USAGE;
+        return fact != TOLD_USAGE && fact != TOLD_NOTHING;
     case MEMBER_TEXT:
         return fact == TOLD_PROMPT || fact == TOLD_DONE || fact == TOLD_SAYS;
     case MEMBER_WHY:

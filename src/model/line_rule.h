@@ -29,6 +29,7 @@ enum told_fact {
     TOLD_SAYS = TOLD_EVENTS, /* words of the agent */
     TOLD_USAGE, /* what a request has used */
     TOLD_SESSION, /* which session it is; only of one that began without mas: session/outside.h */
+    TOLD_NOTHING, /* a line that is known and passed over; one of its conditions is enough */
     TOLD_FACT_COUNT
 };
 extern const char *const told_facts[]; /* "starts", "prompt" and so on */

@@ -81,15 +81,18 @@ static bool is_plain(const char *text)
 
 bool line_may_apply(const struct line_rule *rule, const char *text, size_t len)
 {
+    const bool any = rule->fact == TOLD_NOTHING;
+
     if (memchr(text, '\\', len) != NULL && is_in(text, len, "\\u00"))
         return true; /* letters may be escaped */
     for (size_t i = 0; i < rule->count; i++) {
         const struct line_word *word = &rule->words[i];
-        if ((word->test == LINE_IS || word->test == LINE_BEGINS) && is_plain(word->text) &&
-            !is_in(text, len, word->text))
-            return false;
+        bool may = (word->test != LINE_IS && word->test != LINE_BEGINS) || !is_plain(word->text) ||
+                   is_in(text, len, word->text);
+        if (may == any)
+            return any;
     }
-    return true;
+    return !any;
 }
 
 /* ---- members */
@@ -199,9 +202,12 @@ static void read_member(enum told_fact fact, const struct line_word *word, const
 bool line_apply(const struct line_rule *rule, const struct json *line, struct line_told *ret)
 {
     *ret = (struct line_told){.usage = {.tokens = token_counts_none(), .used = -1, .window = -1}};
+    const bool any = rule->fact == TOLD_NOTHING; /* one condition is enough */
     for (size_t i = 0; i < rule->count; i++)
-        if (rule->words[i].test != LINE_SAYS && !holds(&rule->words[i], line))
-            return false;
+        if (rule->words[i].test != LINE_SAYS && holds(&rule->words[i], line) == any)
+            return any;
+    if (any)
+        return false;
     for (size_t i = 0; i < rule->count; i++)
         if (rule->words[i].test == LINE_SAYS)
             read_member(rule->fact, &rule->words[i], line, ret);

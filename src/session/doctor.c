@@ -403,6 +403,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
     check_limits(&doctor, &survey);
     check_processes(&doctor, &survey);
     doctor_check_remains(&doctor, &survey);
+    doctor_check_told(&doctor, &survey);
     check_rows(&doctor, &survey);
     return 0;
 }

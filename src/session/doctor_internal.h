@@ -52,5 +52,7 @@ void doctor_check_wall(struct doctor *doctor, int dir, const char *id, bool stop
 void doctor_check_machine(struct doctor *doctor);
 /* Looks for what killed hosts have left outside of the root. */
 void doctor_check_remains(struct doctor *doctor, const struct survey *survey);
+/* Tells how much of the transcripts of running agents mas does not know. */
+void doctor_check_told(struct doctor *doctor, const struct survey *survey);
 /* Checks everything in a session that has a workspace. */
 void doctor_check_session(struct doctor *doctor, const struct view *view);

@@ -63,6 +63,10 @@ for line in sys.stdin:
         with open(f"{place}/{session}.jsonl", "ab") as file:
             file.write(b'{"type": "answer"\n[]\n\0\n{"type": "answer", "words": [{"text": "\xff"}]}\n{"type": "new"}\n')
     write("asked", words=line)
+    if order == "later":  # as a later version of the program may
+        write("kept")
+        write("new")
+        write("newer", words="asked")
     if order == "ask":  # the answer is in a line before the tool ends
         tell("Ask", tool_name="Bash", tool_input={"command": "make"})
         while not os.path.exists(rest + "/allow"):
@@ -94,7 +98,8 @@ END
         'told.line.asked = prompt type=asked text:words' 'told.line.says = says type=answer text:words[].text' \
         'told.line.use = usage type=answer once:id model:model input:use.in output:use.out cost:use.cost used:use.in' \
         'told.line.ran = tool type=ran tool:tool.name tool_id:tool.id input:tool.input' \
-        'told.line.done = done past type=done' 'told.line.stopped = stopped type=stopped'
+        'told.line.done = done past type=done' 'told.line.stopped = stopped type=stopped' \
+        'told.line.kept = nothing type=kept'
 }
 
 times() { history | grep -cF -- "$1" || :; }
@@ -212,6 +217,21 @@ END
     eventually says '"I know then"'
     eventually spent '1600 96'
     [ "$(times 'of another')" -eq 0 ]
+}
+
+@test "lines that no rule is about are passed over and counted, and doctor says so once for the preset" {
+    team
+    ok send "$ID" solo one
+    eventually says '"I know one"'
+    eventually is idle
+    ok doctor
+    [[ $output != *'of the transcripts'* ]]
+    ok send "$ID" solo later
+    eventually says '"I know later"'
+    eventually is idle
+    run -0 "$MAS" doctor
+    [[ $output == **' teller '*' mas does not know 2 lines of the transcripts of 1 agent, and passed them over; '* ]]
+    [ "$(grep -c 'of the transcripts' <<<"$output")" -eq 1 ]
 }
 
 @test "of a program that runs no hook, lines tell all but the state" {

@@ -13,6 +13,9 @@ TEST(a_rule_that_cannot_be_meant_is_refused_with_the_reason)
         {"failed $set? why:e", NULL},
         {"done past a!^=x", NULL},
         {"session type=meta directory:cwd session:id", NULL},
+        {"nothing a? b=c", NULL},
+        {"nothing session:s", "'session:s': a fact 'nothing' has no member 'session'"},
+        {"nothing text:s", "'text:s': a fact 'nothing' has no member 'text'"},
         {"prompt directory:cwd", "'directory:cwd': a fact 'prompt' has no member 'directory'"},
         {"", "unknown fact ''"},
         {"sayz text:a", "unknown fact 'sayz'; did you mean 'says'?"},
@@ -109,6 +112,34 @@ TEST(all_conditions_of_a_rule_have_to_hold)
         REQUIRE(line_rule_parse(text, &rule, &err) == 0);
         CHECK(line_apply(&rule, json, &told) == cases[i].holds);
         CHECK(!cases[i].holds || line_may_apply(&rule, line, strlen(line)));
+        line_rule_free(&rule);
+    }
+}
+
+TEST(one_condition_of_a_line_that_says_nothing_is_enough)
+{
+    static const struct {
+        const char *conditions;
+        bool holds, may; /* may: its text does not say that it cannot */
+    } cases[] = {
+        {"type=assistant", true, true},
+        {"type=user type=assistant", true, true},
+        {"type=assistant type=user", true, true},
+        {"type=user type=system", false, false},
+        {"type=user none?", false, true},
+        {"type=user n?", true, true},
+        {"type=opus", false, true},
+    };
+    _cleanup_json_ struct json *json = read_line();
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_free_ char *text = mem_printf("nothing %s", cases[i].conditions);
+        struct line_rule rule;
+        struct err err = ERR_INIT;
+        _cleanup_line_ struct line_told told;
+        REQUIRE(line_rule_parse(text, &rule, &err) == 0);
+        CHECK(line_apply(&rule, json, &told) == cases[i].holds);
+        CHECK(line_may_apply(&rule, line, strlen(line)) == cases[i].may);
         line_rule_free(&rule);
     }
 }

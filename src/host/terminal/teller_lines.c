@@ -393,11 +393,11 @@ static void take_line(const char *text, size_t len, void *arg)
     }
     for (size_t i = 0; i < told->line_count && may; i++) {
         _cleanup_line_ struct line_told line = {.owned = NULL};
-        if (told->lines[i].fact == TOLD_SESSION || (told->lines[i].past && !lines->is_past) ||
-            !line_apply(&told->lines[i], json, &line))
+        if (told->lines[i].fact == TOLD_SESSION || !line_apply(&told->lines[i], json, &line))
             continue;
         is_known = true;
-        take(host, reading->file, told->lines[i].fact, &line);
+        if (told->lines[i].fact != TOLD_NOTHING && (!told->lines[i].past || lines->is_past))
+            take(host, reading->file, told->lines[i].fact, &line);
     }
     lines->known += is_known ? 1 : 0;
     lines->unknown += is_known ? 0 : 1;
@@ -538,17 +538,31 @@ static void leave_past(struct teller_lines *lines)
     lines->loaded = false;
 }
 
+/* Returns how many lines could not be read: damaged, or too long. */
+static int64_t count_damaged(const struct teller_lines *lines)
+{
+    int64_t wrong = lines->damaged;
+
+    for (size_t i = 0; i < lines->file_count; i++)
+        wrong += lines->files[i].read.too_long;
+    return wrong;
+}
+
+int64_t lines_passed_over(struct host *host)
+{
+    const struct teller_lines *lines = lines_of(host);
+
+    return lines->unknown + count_damaged(lines);
+}
+
 /* Says once in the log that lines are damaged or too long, or that the rules do not fit: a later
  * version of the program may write others. */
 static void say_doubts(struct host *host)
 {
     struct teller_lines *lines = lines_of(host);
-    int64_t wrong = lines->damaged;
-
-    for (size_t i = 0; i < lines->file_count; i++)
-        wrong += lines->files[i].read.too_long;
     bool fits = lines->known > 0 || lines->unknown < UNFIT_MIN;
-    if (lines->doubts || (wrong == 0 && fits))
+
+    if (lines->doubts || (count_damaged(lines) == 0 && fits))
         return;
     lines->doubts = true;
     _cleanup_free_ char *words =
