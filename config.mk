@@ -26,8 +26,9 @@ SYSTEMD_USER_DIR ?= $(PREFIX)/lib/systemd/user
 CFLAGS ?= -O2 -g
 CPPFLAGS ?=
 LDFLAGS ?=
-# In a build for another machine, the compiler of this one: the completion scripts need a mas that runs here.
+# In a build for another machine, compiler and pkg-config of this one: the completion scripts need a mas that runs here.
 HOST_CC ?= cc
+HOST_PKG_CONFIG ?= pkg-config
 PKG_CONFIG ?= pkg-config
 INSTALL ?= install
 STRIP ?= strip

@@ -1,6 +1,6 @@
 #!/bin/sh
 # deb.sh VERSION [ARCH]: builds the Debian packages of build/mas-VERSION.tar.gz in build/deb, and checks them with
-# lintian. With ARCH, for another machine; its libraries and compiler have to be there (apt-get build-dep -a ARCH).
+# lintian. With ARCH, for another machine; its libraries and compiler have to be there (apt-get build-dep -a ARCH -P cross,nocheck).
 set -eu
 cd "$(dirname "$0")/../build"
 rm -rf deb

@@ -15,6 +15,7 @@ if [ -z "${MAS_TEST_INSIDE-}" ]; then
     MAS_TEST_INSIDE=yes exec unshare --mount --pid --fork --kill-child "$0" "$@"
 fi
 root=$(mktemp -d "$PWD/build/arm64.XXXXXX")
+chmod 755 "$root" # for apt, which fetches as a user of its own
 trap 'cd /; umount -R "$root"/{proc,dev} 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT
 inside() {
     chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
@@ -36,7 +37,7 @@ cp scripts/deb.sh "$root/src/scripts/"
 tar -xf "build/mas-$version.tar.gz" -C "$root/src"
 quiet() { inside sh -c "$1 >/tmp/log 2>&1 || { tail /tmp/log >&2; exit 1; }"; }
 quiet 'apt-get install -qq -y --no-install-recommends crossbuild-essential-arm64'
-quiet "apt-get build-dep -qq -y --no-install-recommends -a arm64 /src/mas-$version"
+quiet "apt-get build-dep -qq -y --no-install-recommends -a arm64 -P cross,nocheck /src/mas-$version"
 inside sh /src/scripts/deb.sh "$version" arm64
 quiet "cd /src/build/deb && apt-get install -qq -y --no-install-recommends \$(ls ./*.deb | grep -v dbgsym)"
 file "$root/usr/bin/mas" | grep -q 'ARM aarch64'
