@@ -16,7 +16,7 @@ rules=('told.line.says = says type=assistant message.content[].type=text text:me
         mv "$FAST/hooks.new" "$FAST/hooks"; sleep 1000'
 }
 printf '{"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "make"}}' >"$FAST/object"
-export TOLD
+export TOLD MAS
 printf '[preset hooked]\ncommand = %s\nexecutes = no\ntold.event.Start = starts\ntold.event.Tool = tool\n' "$FAST/hooked" >>"$MAS_ROOT/mas.ini"
 id=$("$MAS" new -q -t solo --agent hooked) || return 1
 for ((i = 0; i < 600; i++)); do
@@ -32,6 +32,34 @@ done <"$FAST/hooks"
 : "$rest"
 at_most 'a hook that tells - one that does nothing (ms)' "$(calc "(${T[told]} - ${T[true]}) / 1000")" 5 \
     "(told $(ms told), true $(ms true))"
+"$MAS" rm -q -f "$id" >/dev/null
+
+# From an event to the state that it tells, as a client sees it.
+# shellcheck disable=SC2016 # for the script
+make_script stated <<'END'
+"$TOLD" Start </dev/null
+echo ready
+until "$MAS" status --json | grep -q '"state":"idle"'; do :; done
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    for pair in Prompt=working Done=idle; do
+        from=$(date +%s%N)
+        echo '{"session_id": "s", "prompt": "x"}' | "$TOLD" "${pair%=*}"
+        until "$MAS" status --json | grep -q "\"state\":\"${pair#*=}\""; do :; done
+        echo $((($(date +%s%N) - from) / 1000000)) >>"$FAST/states.new"
+    done
+done
+mv "$FAST/states.new" "$FAST/states"
+cat >/dev/null
+END
+printf '[preset stated]\ncommand = %s\nexecutes = no\nready = ready\ntold.event.Start = starts\ntold.event.Prompt = prompt\ntold.event.Done = done\n' "$FAST/stated" >>"$MAS_ROOT/mas.ini"
+id=$("$MAS" new -q -t solo --agent stated) || return 1
+for ((i = 0; i < 600; i++)); do
+    [[ -s $FAST/states ]] && break
+    sleep 0.1
+done
+[[ -s $FAST/states ]] || fail 'a state that was told never came'
+at_most 'from an event to its state, the slowest of 40 (ms)' "$(sort -n "$FAST/states" | tail -n 1)" 300 \
+    "(median $(sort -n "$FAST/states" | sed -n 20p) ms)"
 "$MAS" rm -q -f "$id" >/dev/null
 
 # The start of a session whose transcript has grown by 100 MB, by 1 MB, and by nothing.
