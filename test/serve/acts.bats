@@ -263,8 +263,10 @@ for row in sqlite3.connect(sys.argv[1]).execute("select agent, kind, amount from
     refused 409 conflict 'not an ACP agent'
     post "/sessions/$ID/agents/zz/prompts" '{"prompt":"hello"}'
     is 404
-    post "/sessions/$ID/agents/solo/prompts" '{"prompt":""}'
+    post "/sessions/$ID/agents/solo/prompts" '{"prompt":7}'
     refused 400 bad_request prompt
+    post "/sessions/$ID/agents/solo/prompts" '{"prompt":""}'
+    refused 409 conflict 'not an ACP agent'
     "$MAS" stop -q "$ID"
     post "/sessions/$ID/agents/solo/prompts" '{"prompt":"hello"}'
     refused 410 gone ''
