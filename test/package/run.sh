@@ -14,6 +14,7 @@ if [ -z "${MAS_TEST_INSIDE-}" ]; then
     MAS_TEST_INSIDE=yes exec unshare --mount --pid --fork --kill-child "$0" "$@"
 fi
 [ $# -gt 0 ] || set -- bookworm trixie sid
+compgen -G "build/deb/mas_${version}_*.deb" >/dev/null || { echo "run.sh: build/deb has no packages; make them with: make deb" >&2; exit 1; }
 place=$(mktemp -d "$PWD/build/package.XXXXXX")
 trap 'cd /; umount -R "$place"/*/{proc,dev} 2>/dev/null || true; rm -rf --one-file-system "$place"' EXIT
 
