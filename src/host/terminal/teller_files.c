@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
+#include "model/path_pattern.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "session/env.h"
@@ -66,17 +67,13 @@ char **teller_find_files(const struct host *host, char *const *patterns, const c
 
     for (; patterns != NULL && *patterns != NULL; patterns++) {
         _cleanup_free_ char *path = expand_text(as.values, ARRAY_LEN(as.values), *patterns, NULL);
-        if (path[0] != '$') {
-            add_matches(own, path, since_ms, &found);
-            if (home != NULL && home[0] == '/')
-                add_matches(home, path, since_ms, &found);
-            continue;
-        }
-        size_t len = strcspn(path + 1, "/"); /* below what a variable says */
-        _cleanup_free_ char *name = mem_dupn(path + 1, len);
-        const char *dir = env_get(host->env, name);
-        if (dir != NULL && dir[0] == '/' && path[1 + len] == '/')
-            add_matches(dir, path + 2 + len, since_ms, &found);
+        _cleanup_free_ char *name = NULL;
+        const char *below = path_pattern_below(path, &name);
+        const char *dir = name != NULL ? env_get(host->env, name) : home;
+        if (name == NULL)
+            add_matches(own, below, since_ms, &found);
+        if (dir != NULL && dir[0] == '/')
+            add_matches(dir, below, since_ms, &found);
     }
     return found;
 }
