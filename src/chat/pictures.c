@@ -117,27 +117,12 @@ static void add(struct chat *chat, const char *name, const char *path)
     line_insert(chat->line, " ", 1);
 }
 
-/* Returns the words of a paste: itself if it is the path of a picture as it stands, with blanks and
- * all; NULL: they cannot be split. The caller releases the vector. */
-static char **split(const char *text)
-{
-    struct err ignored = ERR_INIT;
-    struct picture picture;
-    char **words = NULL;
-    char *path = NULL;
-
-    if (read_word(text, &picture, &path)) {
-        free(path);
-        strv_push(&words, text);
-        return words;
-    }
-    return str_split_words(text, &words, &ignored) == 0 ? words : NULL;
-}
-
 bool pictures_paste(struct chat *chat, const char *text)
 {
     struct picture pictures[PICTURES_MAX];
     char *paths[PICTURES_MAX];
+    _cleanup_strv_ char **words = NULL;
+    struct err ignored = ERR_INIT;
     size_t count = 0;
     bool all = chat->takes_pictures != TAKES_NONE && strlen(text) <= PATHS_MAX;
 
@@ -146,7 +131,11 @@ bool pictures_paste(struct chat *chat, const char *text)
     _cleanup_free_ char *trimmed = mem_dup(text + strspn(text, " \t\n"));
     for (size_t len = strlen(trimmed); len > 0 && strchr(" \t\n", trimmed[len - 1]) != NULL;)
         trimmed[--len] = '\0';
-    _cleanup_strv_ char **words = split(trimmed);
+    /* it may be one path as it stands, with blanks and all */
+    if (read_word(trimmed, &pictures[0], &paths[0]))
+        count = 1;
+    else if (str_split_words(trimmed, &words, &ignored) == -1)
+        return false;
     for (char **word = words; all && word != NULL && *word != NULL; word++) {
         all = count < PICTURES_MAX && read_word(*word, &pictures[count], &paths[count]);
         count += all;
