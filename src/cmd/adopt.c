@@ -11,22 +11,13 @@ enum {
     CANDIDATES_MAX = 5, /* that an error names */
 };
 
-/* Takes out what does not begin so. What is known of an id before its file was read may be a part.
- */
-static void keep_named(struct outside_list *list, const char *prefix)
+/* Returns true if the session may begin so: what is known of an id before its file was read may be
+ * a part. */
+static bool is_named(struct outside_session *session, void *arg)
 {
-    size_t kept = 0;
+    const char *prefix = arg;
 
-    for (size_t i = 0; i < list->count; i++) {
-        struct outside_session *session = &list->sessions[i];
-        if (str_starts(session->id, prefix) || str_starts(prefix, session->id)) {
-            const struct outside_session other = list->sessions[kept];
-            list->sessions[kept++] = *session;
-            *session = other;
-        }
-    }
-    while (list->count > kept)
-        outside_drop(list);
+    return str_starts(session->id, prefix) || str_starts(prefix, session->id);
 }
 
 /* Finds the sessions of a preset (NULL: of all) that the text names. */
@@ -36,9 +27,9 @@ static void find_named(const struct call *call, const struct preset *preset, con
     _cleanup_strv_ char **known = outside_known(&call->root);
 
     outside_find(&call->config, preset, ret);
-    keep_named(ret, prefix);
+    outside_keep_if(ret, is_named, (void *)(uintptr_t)prefix);
     outside_read(ret);
-    keep_named(ret, prefix);
+    outside_keep_if(ret, is_named, (void *)(uintptr_t)prefix);
     outside_leave_out(ret, known);
 }
 

@@ -94,6 +94,28 @@ static void look(struct looking *looking, char *const *patterns)
 
 /* ---- the list */
 
+static void free_session(struct outside_session *session)
+{
+    free(session->path);
+    free(session->id);
+    free(session->directory);
+    free(session->words);
+}
+
+void outside_keep_if(struct outside_list *list, bool (*wanted)(struct outside_session *, void *arg),
+                     void *arg)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (wanted(&list->sessions[i], arg))
+            list->sessions[kept++] = list->sessions[i];
+        else
+            free_session(&list->sessions[i]);
+    }
+    list->count = kept;
+}
+
 struct find_in {
     struct outside_list *list;
     const struct preset *preset;
@@ -105,9 +127,6 @@ static void add_session(struct looking *looking, const char *path, const struct 
     const struct find_in *finding = looking->arg;
     struct outside_list *list = finding->list;
 
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->sessions[i].path, path) == 0)
-            return; /* another pattern, or another preset of the program */
     if (found->id[0] == '\0')
         return;
     list->sessions = mem_room(list->sessions, list->count, sizeof *list->sessions);
@@ -124,8 +143,21 @@ static int newest_first(const void *a, const void *b)
 {
     const struct outside_session *one = a, *other = b;
 
-    return one->changed != other->changed ? (one->changed < other->changed ? 1 : -1)
-                                          : strcmp(one->path, other->path);
+    if (one->changed != other->changed)
+        return one->changed < other->changed ? 1 : -1;
+    int rc = strcmp(one->path, other->path);
+    return rc != 0 ? rc : one->preset < other->preset ? -1 : one->preset > other->preset;
+}
+
+/* Another pattern, or a later preset of the same program, finds the same file. */
+static bool is_first(struct outside_session *session, void *arg)
+{
+    const char **before = arg;
+
+    if (*before != NULL && strcmp(session->path, *before) == 0)
+        return false;
+    *before = session->path;
+    return true;
 }
 
 void outside_find(const struct config *config, const struct preset *preset,
@@ -139,21 +171,10 @@ void outside_find(const struct config *config, const struct preset *preset,
         look(&looking, finding.preset->told.kept);
         ret->cut = ret->cut || looking.cut;
     }
+    const char *before = NULL;
     if (ret->count > 0)
         qsort(ret->sessions, ret->count, sizeof *ret->sessions, newest_first);
-}
-
-static void free_session(struct outside_session *session)
-{
-    free(session->path);
-    free(session->id);
-    free(session->directory);
-    free(session->words);
-}
-
-void outside_drop(struct outside_list *list)
-{
-    free_session(&list->sessions[--list->count]);
+    outside_keep_if(ret, is_first, &before);
 }
 
 void outside_free(struct outside_list *list)
@@ -164,21 +185,6 @@ void outside_free(struct outside_list *list)
     *list = (struct outside_list)OUTSIDE_LIST_INIT;
 }
 
-/* Keeps those that are wanted, in their order. */
-static void keep_if(struct outside_list *list, bool (*wanted)(struct outside_session *, void *arg),
-                    void *arg)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < list->count; i++) {
-        if (wanted(&list->sessions[i], arg))
-            list->sessions[kept++] = list->sessions[i];
-        else
-            free_session(&list->sessions[i]);
-    }
-    list->count = kept;
-}
-
 static bool is_unknown(struct outside_session *session, void *arg)
 {
     return !strv_has(arg, session->id);
@@ -187,7 +193,7 @@ static bool is_unknown(struct outside_session *session, void *arg)
 void outside_leave_out(struct outside_list *list, char *const *ids)
 {
     if (ids != NULL)
-        keep_if(list, is_unknown, (void *)(uintptr_t)ids);
+        outside_keep_if(list, is_unknown, (void *)(uintptr_t)ids);
 }
 
 /* ---- what a file says */
@@ -261,8 +267,8 @@ void outside_read(struct outside_list *list)
     int64_t until = time_monotonic_ms() + OUTSIDE_LOOK_MS;
 
     for (; list->count > OUTSIDE_LISTED_MAX; list->cut = true)
-        outside_drop(list);
-    keep_if(list, read_head, &until);
+        free_session(&list->sessions[--list->count]);
+    outside_keep_if(list, read_head, &until);
     list->cut = list->cut || time_monotonic_ms() > until;
 }
 

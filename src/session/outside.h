@@ -46,8 +46,9 @@ void outside_find(const struct config *config, const struct preset *preset,
                   struct outside_list *ret);
 /* Takes out the sessions with one of these ids. */
 void outside_leave_out(struct outside_list *list, char *const *ids);
-/* Takes out the last one. */
-void outside_drop(struct outside_list *list);
+/* Takes out those that are not wanted. */
+void outside_keep_if(struct outside_list *list, bool (*wanted)(struct outside_session *, void *arg),
+                     void *arg);
 /* Reads the first words of the newest ones. Files that turn out to be no session, and those past
  * OUTSIDE_LISTED_MAX, are taken out. */
 void outside_read(struct outside_list *list);
