@@ -106,8 +106,13 @@ pid_t supervision_reap(struct supervision *self, int *ret_status)
 
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == -1 || info.si_pid == 0)
         return waitpid(-1, ret_status, WNOHANG);
-    if (info.si_code != CLD_EXITED && strcmp(proc_name(info.si_pid, name), NETWORK_GUARD_NAME) == 0)
-        self->guard_fell = true;
+    if (info.si_code != CLD_EXITED) {
+        /* A spare is a child of this process from the end of its guard on, and may end before it
+         * has become the guard. */
+        proc_name(info.si_pid, name);
+        if (strcmp(name, NETWORK_GUARD_NAME) == 0 || strcmp(name, NETWORK_SPARE_NAME) == 0)
+            self->guard_fell = true;
+    }
     return waitpid(info.si_pid, ret_status, WNOHANG);
 }
 

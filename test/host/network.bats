@@ -383,7 +383,7 @@ S
     [[ $output == 'all tried'*$'\nall gone' ]] || { echo "$output"; false; }
 }
 
-@test "an agent whose guard and spare are killed at once says so, and a restart mends it" {
+@test "an agent whose guard and then spare are killed says so, and a restart mends it" {
     cat >"$T/more" <<'S'
 guards() { for pid in $(pgrep -x "mas-network|mas-net-spare"); do
     ! tr "\0" "\n" </proc/$pid/environ | grep -qx "MAS_SESSION_ID=$ID" || echo $pid; done; }
@@ -392,7 +392,12 @@ until all=$(guards) && [ "$(wc -w <<<"$all")" = 3 ] && kill -STOP $all; do
     [ -z "$all" ] || kill -CONT $all
     sleep 0.02
 done
-kill -KILL $all
+# the spare last, and not before the end of its guard is seen: it is asked about, too
+spare=$(for pid in $all; do ! grep -qx mas-net-spare /proc/$pid/comm || echo $pid; done)
+for pid in $all; do [ $pid = $spare ] || kill -KILL $pid; done
+until [ "$(guards)" = $spare ]; do sleep 0.02; done
+"$MAS" show $ID >/dev/null
+kill -KILL $spare
 for i in {1..300}; do ! "$MAS" show $ID | grep "reaches nothing" || break; sleep 0.1; done
 "$MAS" restart -q $ID solo
 until [ "$(guards | wc -l)" = 3 ]; do sleep 0.02; done
