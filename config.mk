@@ -27,6 +27,7 @@ CFLAGS ?= -O2 -g
 CPPFLAGS ?=
 LDFLAGS ?=
 # In a build for another machine, compiler and pkg-config of this one: the completion scripts need a mas that runs here.
+#   make CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar PKG_CONFIG=aarch64-linux-gnu-pkg-config BUILD=build/arm64
 HOST_CC ?= cc
 HOST_PKG_CONFIG ?= pkg-config
 PKG_CONFIG ?= pkg-config
