@@ -40,30 +40,43 @@ static const struct preset *find_next(const struct config *config, size_t *at)
     return NULL;
 }
 
+const struct preset *installed_names(const struct config *config, struct str *out)
+{
+    const struct preset *first = NULL;
+    const struct preset *preset;
+    size_t count = 0;
+
+    for (size_t at = 0; (preset = find_next(config, &at)) != NULL; count++) {
+        first = first != NULL ? first : preset;
+        str_addf(out, "%s%s", count > 0 ? ", " : "", preset->name);
+    }
+    if (count == 0)
+        str_add(out, "none");
+    return count == 1 ? first : NULL;
+}
+
 /* Returns the only one, or NULL. */
 static const struct preset *find_only(const struct config *config)
 {
-    size_t at = 0;
-    const struct preset *first = find_next(config, &at);
+    _cleanup_str_ struct str names = STR_INIT;
 
-    return first != NULL && find_next(config, &at) == NULL ? first : NULL;
+    return installed_names(config, &names);
 }
 
 void installed_say_ways(const struct call *call)
 {
     _cleanup_str_ struct str names = STR_INIT;
     const struct preset *first = NULL;
-    const struct preset *preset;
+    size_t at = 0;
     _cleanup_config_ struct config config = CONFIG_INIT; /* a list reads no presets */
     struct err ignored = ERR_INIT;
 
     if (isatty(STDERR_FILENO) == 0 ||
         config_load(call->has_root ? &call->root : NULL, true, &config, NULL, &ignored) == -1)
         return;
-    for (size_t at = 0; (preset = find_next(&config, &at)) != NULL;) {
-        first = first != NULL ? first : preset;
-        str_addf(&names, "%s%s", names.len > 0 ? ", " : "", preset->name);
-    }
+    first = find_next(&config, &at);
+    if (first != NULL)
+        (void)installed_names(&config, &names);
     (void)fprintf(stderr,
                   "agents that are installed here: %s\n"
                   "  mas new --template solo --project . --agent %s\n"

@@ -12,6 +12,10 @@ char *installed_program(const struct preset *preset);
  * because that directory is not known here. */
 bool installed_is(const struct preset *preset, const char *program);
 
+/* Adds the names of the presets of agents' own screens whose program is installed, with ", "
+ * between them, or "none". Returns the only one, or NULL. */
+const struct preset *installed_names(const struct config *config, struct str *out);
+
 /* Says on a terminal how to begin, where there is no session yet: with which of the agents' own
  * programs that are installed here. */
 void installed_say_ways(const struct call *call);

@@ -1,9 +1,12 @@
+#include "cli/consent.h"
 #include "cli/installed.h"
 #include "cli/new_job.h"
 #include "cli/new_options.h"
 #include "cli/print.h"
 #include "client/survey.h"
 #include "cmd/show.h"
+#include "model/message.h"
+#include "os/path.h"
 #include "tmux/tmux.h"
 
 static const struct opt opts[] = {
@@ -12,6 +15,7 @@ static const struct opt opts[] = {
     {0, "mode", "MODE", "isolated (the default), or legacy: the one shared session", OFFER_MODE},
     {0, "no-start", NULL, "only create the workspace", OFFER_NONE},
     {'a', "attach", NULL, "attach to the session", OFFER_NONE},
+    {'d', "detach", NULL, "do not attach, with a PROMPT", OFFER_NONE},
     NEW_JOB_OPTIONS,
     {.name = NULL},
 };
@@ -39,7 +43,7 @@ static int check_attach(const struct call *call, struct err *err)
 }
 
 static int make(struct call *call, const struct life_options *options, struct new_given *given,
-                struct err *err)
+                bool wants_attach, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     struct life_memory memory = {.needed = 0};
@@ -62,13 +66,78 @@ static int make(struct call *call, const struct life_options *options, struct ne
     if (options->start && !call->quiet)
         warn_job(&call->config);
     new_options_warn(given, &session);
-    return call_opt(call, "attach") != NULL ? attach(call, &session, err)
-                                            : print_made(call, &session, options->start, err);
+    return wants_attach ? attach(call, &session, err)
+                        : print_made(call, &session, options->start, err);
+}
+
+/* Returns true below the top of a git repository's work tree. */
+static bool in_work_tree(void)
+{
+    _cleanup_free_ char *path = path_canonical(".");
+
+    while (path != NULL && path[0] != '\0') {
+        _cleanup_free_ char *git = mem_printf("%s/.git", path);
+        if (access(git, F_OK) == 0)
+            return true;
+        *strrchr(path, '/') = '\0';
+    }
+    return false;
+}
+
+/* Fails unless the operand is a sentence: a word may be meant as a name. */
+static int check_sentence(const struct call *call, struct err *err)
+{
+    const char *text = call->operands[0];
+
+    if (call->operand_count > 1) {
+        (void)err_set(err, MAS_USAGE, "cannot run 'new': it takes one PROMPT");
+        return err_hint(err, "put it in quotes: mas new 'WORDS OF THE PROMPT'");
+    }
+    if (message_is_blank(text, strlen(text)))
+        return err_set(err, MAS_USAGE, "cannot begin with a prompt: it is empty");
+    if (text[strcspn(text, " \t\n")] != '\0')
+        return 0;
+    (void)err_set(err, MAS_USAGE, "cannot begin with '%s': one word may be a name or a prompt",
+                  text);
+    bool can_name = session_check_name(text) == NULL;
+    return err_hint(err, "for a name: mas new --name %s; for a prompt: mas new -t solo -p solo=%s",
+                    can_name ? text : "NAME", can_name ? text : "WORD");
+}
+
+/* What a sentence says beside its words: one agent, on the repository around, in front of whoever
+ * types it. */
+static int take_sentence(const struct call *call, struct life_options *options,
+                         struct sentence *sentence, struct str *installed, struct err *err)
+{
+    if (check_sentence(call, err) == -1)
+        return -1;
+    const struct preset *only = installed_names(&call->config, installed);
+    *sentence = (struct sentence){.text = call->operands[0], .installed = str_text(installed)};
+    if (only != NULL && config_is_built_in(&call->config, SETTING_PRESET))
+        sentence->preset = only->name;
+    options->sentence = sentence;
+    if (options->template == NULL)
+        options->template = "solo";
+    if (options->project == NULL && getenv("MAS_PROJECT") == NULL && in_work_tree())
+        options->project = ".";
+    return 0;
+}
+
+/* Returns true if whoever types a sentence will see its agent. */
+static bool shows_sentence(const struct call *call)
+{
+    struct err ignored = ERR_INIT;
+
+    return call_opt(call, "detach") == NULL && call_opt(call, "no-start") == NULL &&
+           !new_job_wanted(call) && !call->quiet && !call->json && isatty(STDIN_FILENO) == 1 &&
+           isatty(STDOUT_FILENO) == 1 && !caller_is_agent() && check_attach(call, &ignored) == 0;
 }
 
 static int run_new(struct call *call, struct err *err)
 {
     _cleanup_new_given_ struct new_given given = NEW_GIVEN_INIT;
+    _cleanup_str_ struct str installed = STR_INIT;
+    struct sentence sentence;
     struct life_options options = {
         .id = call_opt(call, "id"),
         .start = call_opt(call, "no-start") == NULL,
@@ -82,18 +151,23 @@ static int run_new(struct call *call, struct err *err)
         return -1;
     if (wants_attach && call_opt(call, "host") == NULL && check_attach(call, err) == -1)
         return -1;
-    if (new_options_read(call, &options, &given, err) == -1 || installed_offer(call, err) == -1)
+    if (new_options_read(call, &options, &given, err) == -1)
         return -1;
+    if ((call->operand_count > 0 ? take_sentence(call, &options, &sentence, &installed, err)
+                                 : installed_offer(call, err)) == -1)
+        return -1;
+    wants_attach = wants_attach || (call->operand_count > 0 && shows_sentence(call));
     return new_job_wanted(call) ? new_job(call, &options, &given, err)
-                                : make(call, &options, &given, err);
+                                : make(call, &options, &given, wants_attach, err);
 }
 
 const struct cmd cmd_new = {
     .name = "new",
     .group = GROUP_BEGIN,
-    .operands = "",
+    .operands = " [PROMPT]",
     .summary = "create a workspace and start its team",
     .examples = "mas new\n"
+                "mas new 'fix the login on Safari'\n"
                 "mas new --name shop --template pair --agent claude\n"
                 "mas new --name page --template solo --attach\n"
                 "mas new --name login --project ~/src/shop@main\n"
@@ -101,11 +175,13 @@ const struct cmd cmd_new = {
     .details =
         "mas copies the template into a new workspace and starts each agent in a "
         "pane. It prints where the session is and how to attach; with -q, only the "
-        "session's id. With --project, each agent that writes gets a repository and a branch "
+        "session's id. With a PROMPT, one agent works on the git repository in this directory, "
+        "and you see it at once; the session is named after the words. With --project, each agent "
+        "that writes gets a repository and a branch "
         "of its own; 'mas land' brings the work home. With --host, the session is one job of "
         "Slurm, or one of the host that ssh reaches; see mas-fleet(7).",
     .opts = opts,
-    .stray = "to name the session, use '--name'",
+    .operands_max = -1,
     .root = ROOT_MADE,
     .takes = TAKES_JSON | TAKES_QUIET,
     .does = READS_PRESETS | RUNS_PROGRAMS | WAITS_LONG,

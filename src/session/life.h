@@ -152,6 +152,14 @@ struct life {
     const enum wall_level *wall; /* --wall for new and start; WALL_UNSET: as presets say; or NULL */
 };
 
+/* One sentence that makes a session. It is the first message of the first agent, and names the
+ * session if nothing else does. */
+struct sentence {
+    const char *text;
+    const char *preset; /* of a team for which nothing says one; NULL: none */
+    const char *installed; /* names of presets, for a hint */
+};
+
 struct life_options {
     const char *name; /* NULL: none */
     const char *template; /* NULL: the one in the settings */
@@ -162,6 +170,7 @@ struct life_options {
     bool changes; /* take the uncommitted changes of the project along */
     const char *config; /* path of a file for prompts_from_file(); NULL: none */
     char *const *prompts; /* words for prompts_from_words(); NULL: none */
+    const struct sentence *sentence; /* what it begins with; NULL: none */
     const struct session_limits *limits; /* that a person sets for it; NULL: none */
     bool private;
     bool start;

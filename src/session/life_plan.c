@@ -19,6 +19,7 @@
 #include "session/legacy.h"
 #include "session/life_internal.h"
 #include "session/prompts.h"
+#include "session/sentence.h"
 #include "store/index.h"
 #include "store/owner.h"
 #include "store/placement.h"
@@ -359,7 +360,10 @@ static int fill_session(const struct life *life, const struct life_options *opti
         session->mode = MODE_LEGACY;
         session->migrating = MIGRATING_STOPPED;
     }
-    session->name = mem_dup(options->name != NULL ? options->name : "");
+    if (options->name != NULL || options->sentence == NULL)
+        session->name = mem_dup(options->name != NULL ? options->name : "");
+    else if (sentence_free_name(life->root, options->sentence->text, &session->name, err) == -1)
+        return -1;
     session->template = mem_dup(template);
     session->error = mem_dup("");
     session->private = options->private;
@@ -437,7 +441,9 @@ static int plan_team(const struct life *life, const struct life_options *options
     if (options->config != NULL &&
         prompts_from_file(options->config, life->config, team, err) == -1)
         return -1;
-    if (prompts_from_words(options->prompts, team, err) == -1 ||
+    if ((options->sentence != NULL
+             ? sentence_give(life->config, options->sentence, options->prompts, team, err)
+             : prompts_from_words(options->prompts, team, err)) == -1 ||
         check_limits(options->limits, team, err) == -1 || keep_preset(life, team, err) == -1)
         return -1;
     return life_find_project(life, options, team, &plan->project, err);
