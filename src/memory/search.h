@@ -13,10 +13,10 @@
  * the shared index: it has its own index in memory (`alone`), which contains nothing else.
  *
  * The words are combined with OR, without stop words. "several words" in quotes are a phrase, and
- * begin* matches every word with that beginning. Results are ranked by three lists that are fused
- * by reciprocal rank: the message itself (BM25), the messages around it, and its segment. A segment
- * is a query, split at silences of an hour, and where the agent has compacted its context. With
- * vectors there is a fourth list.
+ * begin* matches every word with that beginning. Results are ranked by the sum of three scores: of
+ * the messages around a place, of the message itself, and of its segment. A segment is a query,
+ * split at silences of an hour, and where the agent has compacted its context. With vectors there
+ * is a fourth.
  */
 #pragma once
 

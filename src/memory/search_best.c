@@ -109,6 +109,24 @@ bool scope_has(const struct search_scope *scope, int64_t id)
             bsearch(&id, scope->only, scope->only_count, sizeof id, compare_numbers) != NULL);
 }
 
+bool scope_has_place(const struct search_scope *scope, int64_t id)
+{
+    size_t low = 0;
+    size_t high = scope->only_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (scope->only[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (scope->kinds & (1U << KIND_USER | 1U << KIND_AGENT)) != 0 &&
+           scope_has_segment(scope, search_segment(id)) &&
+           (scope->only == NULL ||
+            (low < scope->only_count && scope->only[low] <= search_last(id)));
+}
+
 void scope_free(struct search_scope *scope)
 {
     free(scope->segments);

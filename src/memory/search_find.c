@@ -204,19 +204,22 @@ static int show(struct search_state *state, const struct ranked *item, search_ea
     _cleanup_reset_ sqlite3_stmt *stmt = db_query(
         db, err,
         "SELECT s.uuid, m.number, i.conversation, i.agent, m.time, m.trigger, m.tags, m.text,"
-        " i.compacted"
+        " i.compacted, m.id"
         " FROM message m JOIN session s ON s.id = m.session JOIN sitting i ON i.id = ?2"
-        " WHERE m.id = ?1",
-        "ii", item->id, search_segment(item->id));
+        " WHERE m.id BETWEEN ?1 AND ?3",
+        "iii", item->id, search_segment(item->id), search_last(item->id));
     int rc = db_step(db, stmt, err);
     if (rc != 1)
-        return rc; /* it was removed meanwhile */
+        return rc; /* there is none at that place, or it was removed meanwhile */
+    int64_t id = sqlite3_column_int64(stmt, 9);
+    if (!scope_has(&state->scope, id))
+        return 0;
     struct search_hit hit = {
         .session = db_text(stmt, 0),
         .number = sqlite3_column_int64(stmt, 1),
         .conversation = db_text(stmt, 2),
         .agent = db_text(stmt, 3),
-        .role = search_role(search_kind(item->id)),
+        .role = search_role(search_kind(id)),
         .time_ms = sqlite3_column_int64(stmt, 4),
         .trigger = sqlite3_column_int64(stmt, 5),
         .tags = db_text(stmt, 6),
@@ -226,11 +229,11 @@ static int show(struct search_state *state, const struct ranked *item, search_ea
         .compacted = sqlite3_column_int(stmt, 8) != 0,
     };
     rc = 0;
-    if (is_wanted(state, item->id, hit.time_ms)) {
-        rc = make_snippet(state, item->id, hit.text, hit.len, &snippet, err);
+    if (is_wanted(state, id, hit.time_ms)) {
+        rc = make_snippet(state, id, hit.text, hit.len, &snippet, err);
         hit.snippet = str_text(&snippet);
         hit.matched = strchr(hit.snippet, SEARCH_MARK) != NULL;
-        state->found[search_kind(item->id)]++;
+        state->found[search_kind(id)]++;
         if (rc == 0)
             rc = !each(&hit, arg) || is_over(state);
     }
@@ -260,7 +263,7 @@ static int rank(struct search_state *state, const struct words *words, struct st
 static int find(struct search_state *state, const struct words *words, search_each *each, void *arg,
                 struct err *err)
 {
-    _cleanup_best_ struct best best = {.most = 4 * RANK_DEPTH};
+    _cleanup_best_ struct best best = {.most = 2 * RANK_DEPTH};
     _cleanup_str_ struct str match = STR_INIT;
     int rc = 0;
 

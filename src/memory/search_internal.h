@@ -50,6 +50,26 @@ static inline int search_length(int64_t id)
     return (int)(id & LENGTH_MAX);
 }
 
+/* The number of a place stands for the prompt or answer there, whose own number is not known yet:
+ * it is the least one that it can have. */
+static inline int64_t search_at(int64_t segment, int64_t place)
+{
+    return search_id(segment, place, KIND_USER, 0);
+}
+
+static inline bool search_is_place(int64_t id)
+{
+    return (id & ((1 << PLACE_SHIFT) - 1)) == 0;
+}
+
+/* The largest number that the message can have. */
+static inline int64_t search_last(int64_t id)
+{
+    return search_is_place(id)
+               ? search_id(search_segment(id), search_place(id), KIND_AGENT, LENGTH_MAX)
+               : id;
+}
+
 enum store_role search_role(enum kind kind);
 enum kind search_kind_of(enum store_role role);
 
@@ -89,6 +109,8 @@ struct search_scope {
 /* Return true if the scope contains a segment, or a message. */
 bool scope_has_segment(const struct search_scope *scope, int64_t segment);
 bool scope_has(const struct search_scope *scope, int64_t id);
+/* Returns true if the scope may contain the message at a place. */
+bool scope_has_place(const struct search_scope *scope, int64_t id);
 void scope_free(struct search_scope *scope);
 
 struct ranked {
@@ -106,16 +128,17 @@ struct best {
     size_t count, most;
 };
 
-/* How much of each list is fused, and how little its first places outweigh the others. */
-enum { RANK_DEPTH = 1000, RANK_DAMP = 60 };
+/* How many segments, messages and vectors are looked at closely. */
+enum { RANK_DEPTH = 1000 };
 
 void best_push(struct best *best, int64_t id, double score);
 void best_sort(struct best *best);
 void best_free(struct best *best);
 #define _cleanup_best_ __attribute__((cleanup(best_free)))
 
-/* Ranks the messages that contain one of the words, fused with a ranking from another source (NULL:
- * none). */
+/* Ranks the messages that contain one of the words, or are beside one that does, together with
+ * those that `more` found by other means, with scores up to 1 (NULL: none). Of a message with no
+ * word *ret may have the number of its place, see search_at(). */
 int search_rank(struct search *search, const char *match, const struct search_scope *scope,
                 const struct best *more, struct best *ret, struct err *err);
 /* Registers the SQL function that collects matches. */

@@ -22,8 +22,8 @@ int sqlite_load(struct err *err);
     X(column_bytes) X(column_double) X(column_int) X(column_int64) X(column_text) \
     X(column_type) X(db_config) X(errstr) X(exec) X(extended_errcode) \
     X(extended_result_codes) X(finalize) X(get_autocommit) \
-    X(last_insert_rowid) X(limit) X(open_v2) X(prepare_v3) X(reset) X(result_error) X(step) \
-    X(stmt_readonly) X(system_errno) X(value_pointer) X(vfs_find) X(vfs_register)
+    X(last_insert_rowid) X(limit) X(open_v2) X(prepare_v3) X(reset) X(result_error) \
+    X(result_error_code) X(step) X(stmt_readonly) X(system_errno) X(value_pointer) X(vfs_find) X(vfs_register)
 /* clang-format on */
 
 struct sqlite_functions {
@@ -71,6 +71,7 @@ extern struct sqlite_functions sqlite;
 #define sqlite3_prepare_v3 sqlite.prepare_v3
 #define sqlite3_reset sqlite.reset
 #define sqlite3_result_error sqlite.result_error
+#define sqlite3_result_error_code sqlite.result_error_code
 #define sqlite3_step sqlite.step
 #define sqlite3_stmt_readonly sqlite.stmt_readonly
 #define sqlite3_system_errno sqlite.system_errno

@@ -327,6 +327,44 @@ TEST(many_segments_without_the_word_come_after_many_with_it)
     CHECK_STR(str_text(&found), "a grey heron\n");
 }
 
+TEST(a_word_in_every_message_does_not_count_beside_enough_others)
+{
+    enum { ALL = 25000 };
+    static const char sittings[] =
+        "WITH RECURSIVE s(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM s WHERE n < ?1)"
+        " INSERT INTO sitting SELECT n, 1, n, 'x', '00', 1, 1, 1, 0, 1, 0 FROM s";
+    static const char messages[] =
+        "WITH RECURSIVE s(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM s WHERE n < ?1)"
+        " INSERT INTO message SELECT n * ?2 + ?3, 1, n + 1000, 1, 0, '', 'heron' FROM s";
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"heron alder birch cedar drift", "heron alder birch cedar drift\n"},
+        {"heron alder birch cedar", "heron alder birch cedar drift\nheron\n"},
+        {"heron", "heron\nheron\n"},
+        {"heron heron*", "heron\nheron\n"},
+    };
+    _cleanup_world_ struct world world;
+    struct err err = ERR_INIT;
+    int64_t first = search_id(0, 0, KIND_USER, 5);
+    int64_t step = search_id(1, 0, KIND_USER, 5) - first;
+
+    REQUIRE(world_make(&world));
+    add(world.store, world.query, ROLE_USER, MESSAGE_DONE, "heron alder birch cedar drift", 0);
+    _cleanup_search_ struct search *search = searching(&world);
+    MUST(db_run(search->db, &err, sittings, "i", (int64_t)ALL));
+    MUST(db_run(search->db, &err, messages, "iii", (int64_t)ALL, step, first));
+    MUST(db_run(search->db, &err,
+                "INSERT INTO word (rowid, text) SELECT id, text FROM message WHERE number > 1000",
+                ""));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str found = STR_INIT;
+        const struct search_options wish = {.text = cases[i].text, .limit = 2};
+        WELL(search_find(search, &wish, add_text, &found, &err));
+        CHECK_STR(str_text(&found), cases[i].want);
+    }
+}
+
 TEST(what_is_not_finished_is_read_again)
 {
     _cleanup_world_ struct world world;
