@@ -271,6 +271,22 @@ static int set_setup(const struct call *call, const char *id, bool yes, struct e
     return 0;
 }
 
+static int set_name(const struct call *call, const char *name, struct err *err)
+{
+    const struct life life = {.root = &call->root, .config = &call->config};
+    char id[ID_TEXT];
+
+    if (caller_is_agent())
+        return err_set(err, MAS_FAILED, "cannot set 'name': an agent may not decide this");
+    if (call_select(call, call->operands[0], id, err) == -1 ||
+        life_set_name(&life, id, name, err) == -1)
+        return -1;
+    if (!call->quiet)
+        printf("%s: %s%s\n", call->operands[0], name[0] != '\0' ? "its name is " : "it has no name",
+               name);
+    return 0;
+}
+
 /* Says where the project is now. */
 static int set_project(const struct call *call, const char *dir, struct err *err)
 {
@@ -441,6 +457,8 @@ static int run_set(struct call *call, struct err *err)
                    ? -1
                    : keys[i].set(call, id, yes, err);
     }
+    if (str_starts(word, "name="))
+        return set_name(call, word + strlen("name="), err);
     if (str_starts(word, "project="))
         return set_project(call, word + strlen("project="), err);
     struct budget_word budget = {.agent = NULL};
@@ -462,7 +480,7 @@ static int run_set(struct call *call, struct err *err)
                        strchr(word, '=') + 1, wrong);
     (void)err_set(err, MAS_USAGE,
                   "cannot set '%s': it is not private=yes, private=no, setup=yes, setup=no, "
-                  "project=DIR, budget.KIND=AMOUNT or limits.KIND=AMOUNT",
+                  "name=NAME, project=DIR, budget.KIND=AMOUNT or limits.KIND=AMOUNT",
                   word);
     return call_usage(call, err);
 }
@@ -471,8 +489,9 @@ const struct cmd cmd_set = {
     .name = "set",
     .group = GROUP_SESSIONS,
     .operands = " SESSION [AGENT] [KEY=VALUE...]",
-    .summary = "set a budget, a limit, or an agent's mode; make a session private",
+    .summary = "set a name, a budget, a limit, or an agent's mode; make a session private",
     .examples = "mas set shop private=yes\n"
+                "mas set shop name=store\n"
                 "mas set shop\n"
                 "mas set login setup=yes\n"
                 "mas set login project=/srv/shop\n"
@@ -486,7 +505,9 @@ const struct cmd cmd_set = {
         "A search finds messages of a private session only if it names the session, "
         "and the agents of a private session do not see what was said elsewhere. "
         "setup= says whether the project's own .mas/setup may run in new work trees, "
-        "also in those of later sessions until it changes. project= says where the project is "
+        "also in those of later sessions until it changes. name= gives the session another name, "
+        "or "
+        "none; its branches keep the old one. project= says where the project is "
         "now, if it was moved. budget.cost=, "
         "budget.tokens=, budget.turns= and budget.time= limit what the agents of the "
         "session may use together, or with AGENT what one may use: an amount, none, or "

@@ -283,7 +283,8 @@ static bool is_setting(const char *key, bool of_agent)
     if (str_starts(key, limits))
         return limit_kind_parse(kind, strlen(kind), &limit_kind) &&
                (!of_agent || limit_is_of_agent(limit_kind));
-    return !of_agent && (strcmp(key, "private") == 0 || strcmp(key, "setup") == 0);
+    return !of_agent &&
+           (strcmp(key, "name") == 0 || strcmp(key, "private") == 0 || strcmp(key, "setup") == 0);
 }
 
 static void run_setting(struct job *job)
@@ -302,8 +303,9 @@ enum handled api_setting(struct request *request)
 
     if (!is_setting(request->item, of_agent))
         answer_refusal(request, 404, NULL,
-                       of_agent ? "the settings are budget.KIND and limits.KIND"
-                                : "the settings are private, setup, budget.KIND and limits.KIND",
+                       of_agent
+                           ? "the settings are budget.KIND and limits.KIND"
+                           : "the settings are name, private, setup, budget.KIND and limits.KIND",
                        "there is no such setting of %s", of_agent ? "an agent" : "a session");
     else if (strcmp(request->item, "setup") == 0 &&
              strcmp(json_get_text(request->json, "value"), "no") != 0)

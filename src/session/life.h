@@ -248,6 +248,10 @@ enum { LIFE_WHY_MAX = 1000 };
  * with MAS_CONFLICT if the session runs. */
 int life_mark(const struct life *life, const char *id, const char *why, struct err *err);
 
+/* Gives a session another name, or none (""), whether it runs or not; its branches keep the old
+ * one. Fails with MAS_CONFLICT if another session has the name. */
+int life_set_name(const struct life *life, const char *id, const char *name, struct err *err);
+
 /* Makes a session private or not private, whether it runs or not. */
 int life_set_private(const struct life *life, const char *id, bool private, struct err *err);
 

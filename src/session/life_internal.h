@@ -38,6 +38,10 @@ int life_set_tmux_name(const struct life *life, struct session *session, size_t 
  * caller holds the metadata lock. `staged` is the same as in index_ask(). */
 int life_choose_name(const struct life *life, struct session *session, size_t from, size_t staged,
                      struct index_facts *facts, struct err *err);
+/* Names the session, "" without a name; fails with MAS_CONFLICT if another session has that. The
+ * caller holds the metadata lock. */
+int life_give_name(const struct life *life, struct session *session, const char *name,
+                   struct err *err);
 /* Fails with MAS_CONFLICT if another session has a name that this new one must have. */
 int life_check_names(const struct life *life, struct session *session, struct err *err);
 /* Gives a session whose tmux name was taken another one, as life_choose_name() does, and records

@@ -248,6 +248,22 @@ int life_name_conflict(const char *name, struct err *err)
     return err_hint(err, "see it with: mas show %s", name);
 }
 
+int life_give_name(const struct life *life, struct session *session, const char *name,
+                   struct err *err)
+{
+    struct index_facts facts = {.name_taken = false};
+
+    if (strcmp(session->name, name) == 0)
+        return 0;
+    if (name[0] != '\0' && index_ask(life->root, NULL, name, 0, &facts, err) == -1)
+        return -1;
+    if (facts.name_taken)
+        return life_name_conflict(name, err);
+    free(session->name);
+    session->name = mem_dup(name);
+    return 0;
+}
+
 int life_check_names(const struct life *life, struct session *session, struct err *err)
 {
     struct index_facts facts;

@@ -443,6 +443,41 @@ int life_mark(const struct life *life, const char *id, const char *why, struct e
     return 0;
 }
 
+int life_set_name(const struct life *life, const char *id, const char *name, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    _cleanup_close_ int metadata_lock = -1;
+    _cleanup_str_ struct str before = STR_INIT;
+    struct tmux_session *live = NULL;
+    struct err ignored = ERR_INIT;
+    const char *want = name[0] != '\0' ? session_check_name(name) : NULL;
+
+    if (want != NULL)
+        return err_set(err, MAS_USAGE, "cannot use name '%s': %s", name, want);
+    if (life_hold(life, id, LOCK_TRY, "set", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "set", &session, err) == -1)
+        return -1;
+    session_format(life->root, &session, &before);
+    _cleanup_free_ char *was = mem_dup(session.name);
+    if (root_lock(life->root, &metadata_lock, err) == -1 ||
+        life_give_name(life, &session, name, err) == -1 ||
+        session_save(life->root, dir, &session, err) == -1)
+        return -1;
+    int rc = index_update(life->root, id, &session, err);
+    fd_closep(&metadata_lock);
+    if (rc == -1) {
+        life_undo_record(life, dir, id, &before);
+        return -1;
+    }
+    workspace_log(dir, config_log_limits(life->config), "set name=%s", name);
+    if (survey_find_live(life->root, session.tmux_socket, id, &live, &ignored) == 0 && live != NULL)
+        (void)tmux_set_name(session.tmux_socket, live->target, was, name, &ignored);
+    tmux_sessions_free(live, live != NULL);
+    return 0;
+}
+
 int life_set_private(const struct life *life, const char *id, bool private, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;

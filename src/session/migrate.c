@@ -272,23 +272,6 @@ static int name_in_tmux(const struct life *life, struct session *session, struct
     return 0;
 }
 
-/* Gives it a new name, unless another session got that since the plan was made. */
-static int rename_it(const struct life *life, struct session *session, const char *name,
-                     struct err *err)
-{
-    struct index_facts facts;
-
-    if (name == NULL || strcmp(session->name, name) == 0)
-        return 0;
-    if (index_ask(life->root, NULL, name, 0, &facts, err) == -1)
-        return -1;
-    if (facts.name_taken)
-        return life_name_conflict(name, err);
-    free(session->name);
-    session->name = mem_dup(name);
-    return 0;
-}
-
 /* Makes the session isolated: first its metadata, then its row; repeated after an interruption. */
 static int turn(struct work *work, struct err *err)
 {
@@ -299,7 +282,8 @@ static int turn(struct work *work, struct err *err)
 
     session->mode = MODE_ISOLATED;
     if (root_lock(life->root, &lock, err) == -1 ||
-        rename_it(life, session, work->options->name, err) == -1 ||
+        (work->options->name != NULL &&
+         life_give_name(life, session, work->options->name, err) == -1) ||
         (!was && name_in_tmux(life, session, err) == -1) ||
         session_save(life->root, work->stage.dir, session, err) == -1)
         return -1;

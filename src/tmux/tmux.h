@@ -216,6 +216,10 @@ int tmux_make_pane(const struct tmux_team *team, const struct tmux_session *live
 int tmux_set_root(const char *socket, const char *target, const struct root *root,
                   const struct session *session, struct err *err);
 
+/* Shows the session's new name in its status line, unless a user has changed that. "": none. */
+int tmux_set_name(const char *socket, const char *target, const char *was, const char *name,
+                  struct err *err);
+
 /* Where a tmux client is. */
 enum { TMUX_CLIENT_MAX = 64 }; /* bytes of the name of a client, with the NUL */
 struct tmux_place {

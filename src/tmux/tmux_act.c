@@ -239,6 +239,25 @@ int tmux_set_root(const char *socket_path, const char *target, const struct root
     return tmux_run_script(socket_path, &script, "tell tmux the new root", NULL, err);
 }
 
+void tmux_add_name(const char *target, const char *was, const char *name, struct str *script)
+{
+    str_addf(script,
+             "if-shell -F -t '%s:' '#{==:#{status-left},[%s] }' "
+             "{ set-option -t '%s:' status-left '[%s] ' }",
+             target, was[0] != '\0' ? was : "##{session_name#}", target,
+             name[0] != '\0' ? name : "#{session_name}");
+}
+
+int tmux_set_name(const char *socket, const char *target, const char *was, const char *name,
+                  struct err *err)
+{
+    _cleanup_str_ struct str script = STR_INIT;
+
+    tmux_add_name(target, was, name, &script);
+    str_addc(&script, '\n');
+    return tmux_run_script(socket, &script, "tell tmux the new name", NULL, err);
+}
+
 /* Looks for the description in a list of directories, separated by colons. Sets *any if one of them
  * has descriptions. */
 static bool is_in(const char *dirs, const char *term, bool *any)

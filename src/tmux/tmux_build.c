@@ -131,11 +131,11 @@ static void add_status_line(const struct tmux_team *team, struct str *script)
              " ; if-shell -F -t =%s: '#{e|<:#{status-left-length},24}' "
              "'set-option -t =%s: status-left-length 24'",
              tmux, tmux);
-    if (session->name[0] != '\0')
-        str_addf(script,
-                 " ; if-shell -F -t =%s: '#{==:#{status-left},[##{session_name#}] }' "
-                 "'set-option -t =%s: status-left \"[%s] \"'",
-                 tmux, tmux, session->name);
+    if (session->name[0] != '\0') {
+        _cleanup_free_ char *target = mem_printf("=%s", tmux);
+        str_add(script, " ; ");
+        tmux_add_name(target, "", session->name, script);
+    }
     /* the default shows the pane's title, which is already above the pane, and the date */
     str_addf(script,
              " ; if-shell -F -t =%s: '#{m:*{=21:pane_title#}*,#{status-right}}' "

@@ -55,6 +55,9 @@ int tmux_run_script(const char *socket, const struct str *script, const char *wh
                     struct err *err);
 
 /* Appends text as one word of a tmux script. The tmux parser expands nothing in it. */
+/* Adds the command that shows a session's name in its status line in place of the one that it had,
+ * unless a user has changed the line. "": no name. The names need no quotes. */
+void tmux_add_name(const char *target, const char *was, const char *name, struct str *script);
 void tmux_add_word(struct str *script, const char *text);
 
 /* Sets the error MAS_TMUX, "cannot <what>: <first line of tmux's output>". Returns -1. */

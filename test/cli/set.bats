@@ -25,6 +25,41 @@ load ../acp/lib
     [ "$(found tea)" = 'the tea is green' ]
 }
 
+# What the status line of session $1 says
+status_left() { tm display-message -p -t "=$(field "$1" .tmuxSession):" '#{T:status-left}'; }
+
+@test "a session gets another name, while it runs and while it does not" {
+    new_session -n one -t solo
+    other=$("$MAS" new -q -n two -t solo --no-start)
+    [ "$(status_left one)" = '[one] ' ]
+    ok set one name=three
+    [ "$output" = 'one: its name is three' ]
+    [ "$(field three .sessionId) $(meta "$ID" NAME)" = "$ID three" ]
+    [ "$(status_left three)" = '[three] ' ]
+    fails 3 show one
+    fails 4 set three name=two
+    [ "$stderr" = "mas: cannot name a session 'two': another session has that name
+see it with: mas show two" ]
+    fails 2 set three 'name=no good'
+    [[ $stderr == "mas: cannot use name 'no good': "* ]]
+    [ "$(meta "$ID" NAME)" = three ]
+    ok set -q two name=one
+    [ "$(field one .sessionId)" = "$other" ]
+    ok set three name=
+    [ "$output" = 'three: it has no name' ]
+    [ "$(field "$ID" .name) $(status_left "$ID")" = " [$(field "$ID" .tmuxSession)] " ]
+    ok set -q "$ID" name=last
+    # a line that a user has changed stays as it is
+    tm set-option -t "=$(field last .tmuxSession):" status-left mine
+    ok set -q last name=first
+    [ "$(status_left first)" = mine ]
+    "$MAS" stop -q first
+    ok start -q first
+    [ "$(status_left first)" = '[first] ' ]
+    mas doctor
+    [ "$output" = 'everything is in order' ]
+}
+
 @test "a session that runs becomes private and runs on" {
     new_session -t solo
     "$MAS" set -q "$ID" private=yes
@@ -91,7 +126,7 @@ load ../acp/lib
     before=$(snapshot)
     for word in private=maybe private public=yes private=; do
         fails 2 set "$ID" "$word"
-        [[ $stderr == "mas: cannot set '$word': it is not private=yes, private=no, setup=yes, setup=no, project=DIR, budget.KIND=AMOUNT or limits.KIND=AMOUNT"* ]]
+        [[ $stderr == "mas: cannot set '$word': it is not private=yes, private=no, setup=yes, setup=no, name=NAME, project=DIR, budget.KIND=AMOUNT or limits.KIND=AMOUNT"* ]]
     done
     fails 3 set nosuch private=yes
     fails 2 set

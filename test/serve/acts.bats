@@ -136,6 +136,10 @@ for row in sqlite3.connect(sys.argv[1]).execute("select agent, kind, amount from
     is 200 '.sessionId == "'"$ID"'" and .private == true'
     post "/sessions/$ID/settings/private" '{"value":"no"}'
     is 200 '.private == false'
+    post "/sessions/$ID/settings/name" '{"value":"shop"}'
+    is 200 '.name == "shop"'
+    post "/sessions/$ID/settings/name" '{"value":"no good"}'
+    refused 400 bad_request name
     post "/sessions/$ID/settings/limits.memory" '{"value":"2G"}'
     is 200
     post "/sessions/$ID/agents/solo/settings/limits.memory" '{"value":"1G"}'
