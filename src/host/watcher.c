@@ -20,6 +20,7 @@ enum {
     PATTERN_TITLE_WORKING,
     PATTERN_TITLE_IDLE,
     PATTERN_TITLE_WAITING,
+    PATTERN_TITLE_NEW,
     PATTERN_TRUST
 };
 
@@ -37,6 +38,7 @@ void watcher_start(struct watcher *watcher, const struct preset *preset, int64_t
         [PATTERN_TITLE_WORKING] = preset->title_working,
         [PATTERN_TITLE_IDLE] = preset->title_idle,
         [PATTERN_TITLE_WAITING] = preset->title_waiting,
+        [PATTERN_TITLE_NEW] = preset->told.title_new,
         [PATTERN_TRUST] = preset->told.trust,
     };
 
@@ -303,6 +305,11 @@ void watcher_task(struct watcher *watcher, int64_t now)
 bool watcher_asks_trust(const struct watcher *watcher)
 {
     return matches(watcher, PATTERN_TRUST, watcher->text + watcher->answered);
+}
+
+bool watcher_is_anew(const struct watcher *watcher)
+{
+    return matches(watcher, PATTERN_TITLE_NEW, watcher->title);
 }
 
 static bool text_asks(const struct watcher *watcher)

@@ -50,7 +50,7 @@ struct watcher {
     struct pattern {
         regex_t regex;
         bool there;
-    } patterns[6];
+    } patterns[7];
 };
 
 /* Begins a run. Free the watcher with watcher_free() before the next one. */
@@ -77,6 +77,9 @@ bool watcher_asks(const struct watcher *watcher);
 
 /* Returns true if it asks whether its directory is to be trusted: told.trust of the preset. */
 bool watcher_asks_trust(const struct watcher *watcher);
+
+/* Returns true if its title says that it has no session: told.title_new of the preset. */
+bool watcher_is_anew(const struct watcher *watcher);
 
 /* Brings the state up to date. Returns when to call again, in monotonic ms; -1: not before
  * something happens. */

@@ -83,7 +83,10 @@ struct preset_told {
     char **kept; /* where it keeps a session: patterns of paths; NULL: nowhere */
     char **state; /* where it keeps its state, likewise; no {id} */
     char **transcript; /* where a session's transcript is, likewise; NULL: where it is kept */
-    char **alive; /* files that are there while process {pid} has the session {id}, likewise */
+    /* Files that are there while process {pid} has the session {id}, or without {pid} while a
+     * process that has it holds them open, likewise. */
+    char **alive;
+    char *title_new; /* a pattern of its title while it has no session; "" none */
     bool copies; /* a copy of a kept file with another id is a session, too */
     struct line_rule *lines; /* how the lines of the transcript read */
     size_t line_count;

@@ -292,6 +292,9 @@ bool proc_has_entry(pid_t pid, const char *entry);
 pid_t proc_working_below(const char *path, const char *name);
 /* Returns the pid of a process of this user that has this file open; 0: there is none. */
 pid_t proc_with_file(dev_t dev, ino_t ino);
+/* Returns the paths of the files that the process has open, as it sees them; NULL: none is known.
+ * The caller releases the vector. */
+char **proc_open_files(pid_t pid);
 /* Lets the kernel end this process for memory sooner than the one that started it: 0 to 1000. */
 void proc_raise_oom_score(int more);
 /* Returns true if the process, of this user, has the socket with this inode open. */

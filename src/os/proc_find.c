@@ -415,19 +415,27 @@ pid_t proc_working_below(const char *path, const char *name)
     return found;
 }
 
-/* Returns true if the process has this file open; dev 0: it is a socket. */
-static bool has_file(int proc_dir, pid_t pid, dev_t dev, ino_t ino)
+/* Opens the list of its descriptors, below /proc; NULL. */
+static DIR *open_files(int proc_dir, pid_t pid)
 {
     char path[40];
-    struct stat st;
-    const struct dirent *entry;
-    bool found = false;
 
     (void)snprintf(path, sizeof path, "%ld/fd", (long)pid);
     int fd = openat(proc_dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *fds = fd != -1 ? fdopendir(fd) : NULL;
     if (fds == NULL && fd != -1)
         (void)close(fd);
+    return fds;
+}
+
+/* Returns true if the process has this file open; dev 0: it is a socket. */
+static bool has_file(int proc_dir, pid_t pid, dev_t dev, ino_t ino)
+{
+    struct stat st;
+    const struct dirent *entry;
+    bool found = false;
+    DIR *fds = open_files(proc_dir, pid);
+
     while (fds != NULL && !found && (entry = readdir(fds)) != NULL)
         found = fstatat(dirfd(fds), entry->d_name, &st, 0) == 0 && st.st_ino == ino &&
                 (st.st_dev == dev || (dev == 0 && S_ISSOCK(st.st_mode)));
@@ -446,6 +454,25 @@ pid_t proc_with_file(dev_t dev, ino_t ino)
     if (proc != NULL)
         (void)closedir(proc);
     return pid > 0 ? pid : 0;
+}
+
+char **proc_open_files(pid_t pid)
+{
+    _cleanup_close_ int proc_dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *fds = proc_dir != -1 ? open_files(proc_dir, pid) : NULL;
+    char **found = NULL;
+
+    for (const struct dirent *entry; fds != NULL && (entry = readdir(fds)) != NULL;) {
+        char target[PATH_MAX];
+        ssize_t n = readlinkat(dirfd(fds), entry->d_name, target, sizeof target - 1);
+        if (n <= 0 || target[0] != '/')
+            continue;
+        target[n] = '\0';
+        strv_push(&found, target);
+    }
+    if (fds != NULL)
+        (void)closedir(fds);
+    return found;
 }
 
 bool proc_has_socket(pid_t pid, ino_t inode)

@@ -290,6 +290,8 @@ static void ask_file(struct looking *looking, const char *path, const struct sta
     struct err ignored = ERR_INIT;
     size_t len = 0;
 
+    if (found->pid == 0 && found->whole && asking->pid == 0)
+        asking->pid = proc_with_file(st->st_dev, st->st_ino);
     if (found->pid <= 0 || !proc_identify(found->pid, &process) || !proc_is_alive(&process))
         return;
     int64_t boot = time_epoch_ms() - time_boot_ms();

@@ -84,6 +84,13 @@ allows() {
     return 1
 }
 
+# The same for what refuses.
+refuses() {
+    agent_is waiting || return 0
+    presses "${REFUSE[$AGENT]}"
+    return 1
+}
+
 # runs: a session with the agent, which is idle.
 runs() {
     team
@@ -159,6 +166,19 @@ sys.stdout.buffer.write(b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBB
     saw_no_word 3 CW-OTTER
 }
 
+@test "what was cleared stays cleared, also if everything crashes before the next prompt" {
+    talks
+    typed "${CLEAR[$AGENT]}"
+    within 30 grep -q 'context cleared' "$ROOT/sessions/$ID/logs/session.log"
+    all_again
+    has_come fresh
+    ok send "$ID" solo 'and now {{2}}'
+    within 60 says 'answer to 2'
+    saw_no_word 2 CW-OTTER
+    all_again
+    has_come resumed
+}
+
 @test "if its transcript is gone, a new session is told what was said" {
     talks
     ok stop "$ID"
@@ -195,7 +215,7 @@ sys.stdout.buffer.write(b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBB
 @test "asked, refused, allowed and stopped are facts" {
     runs
     asks_for 1 'touch made'
-    presses "${REFUSE[$AGENT]}"
+    within 10 refuses
     within 10 idle
     ok send "$ID" solo 'slowly {{2 slow 60000}}'
     within 30 agent_is working

@@ -282,6 +282,25 @@ S
     session_log 'bytes=6 outcome=kept'
 }
 
+@test "Enter waits until the program has shown what was typed, which a busy one does late" {
+    cat >"$T/busy" <<'END'
+import os, select, time, tty
+tty.setraw(0)
+print("reading\r", flush=True)
+text = b""
+while len(text) < 5:
+    text += os.read(0, 5 - len(text))
+early = select.select([0], [], [], 0.3)[0]
+print("early\r" if early else "late\r", flush=True)
+print(os.read(0, 1), "\r", flush=True)
+time.sleep(1000)
+END
+    run_agent "python3 -ES $T/busy" 'ready = reading' 'enter_delay = 50ms'
+    took solo hello
+    eventually shows "b'\r'"
+    shows late
+}
+
 @test "messages that wait when their host ends have an outcome, however it ends" {
     preset made "sleep $MARK" 'ready = ^never$' 'ready_timeout = 1h'
     local end

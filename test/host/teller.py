@@ -28,11 +28,17 @@ if "--resume" in words and not said():
 while os.path.exists(f"{place}/hold"):  # a slow start, which drops what was typed meanwhile
     time.sleep(0.02)
     termios.tcflush(0, termios.TCIFLUSH)
-if os.path.exists(f"{place}/distrusts"):  # a new directory, before any hook runs
+if os.path.exists(f"{place}/distrusts") and "--trusted" not in words:  # a new directory, before any hook runs
     print("No, exit\nYes, I trust it", flush=True)
-    if sys.stdin.readline().strip() != "t":
+    if sys.stdin.readline().strip() != "t" or os.path.exists(f"{place}/forgets"):
         sys.exit(1)
-tell("Start", source="resume" if "--resume" in words else "startup")
+def title(text):
+    if "TITLED" in os.environ:
+        print(f"\033]0;{text}\007", end="", flush=True)
+
+if "TITLED" not in os.environ or "--resume" in words:
+    tell("Start", source="resume" if "--resume" in words else "startup")
+title("resumed" if "--resume" in words else "Teller")
 print("ready", flush=True)
 for line in iter(sys.stdin.readline, ""):
     line = line.strip()
@@ -41,11 +47,23 @@ for line in iter(sys.stdin.readline, ""):
         session = str(uuid.uuid4())
         tell("Start", source="clear")
         continue
+    if order == "elsewhere":  # what it holds open says it, before its next prompt does
+        session = str(uuid.uuid4())
+        held = open(f"{place}/{session}.lock", "w")
+        continue
+    if order == "home":  # as its title says
+        session = str(uuid.uuid4())
+        title("Teller")
+        continue
     if order == "alone":  # a prompt of the program's own
         line = "nobody asked this"
     with open(f"{place}/{session}", "a") as file:
         file.write(line + "\n")
+    if "TITLED" in os.environ:
+        tell("Start", source="new")
+        time.sleep(0.5)
     tell("Prompt", prompt=line)
+    title("about " + line)
     if os.path.exists(f"{place}/limited"):  # its provider takes nothing
         tell("Fail", error="rate_limit", last_assistant_message=open(f"{place}/limited").read())
         continue

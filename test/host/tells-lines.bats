@@ -174,6 +174,8 @@ END
     eventually spent '400 24'
     typed "resume $first"
     eventually says 'gone to another session'
+    all_again # also before anything is asked there
+    [ "$(of_agent continuity)" = resumed ]
     ok send "$ID" solo 'three'
     eventually says '"I know three"'
     eventually spent '600 36'

@@ -106,6 +106,22 @@ decided() { "$MAS" history "$ID" solo --json | jq -r '.messages[] | select(.role
     [ "$(decided)" = $'allow -\nreject -' ]
 }
 
+@test "a program that ends behind a yes to that question is started once more, with the words for it" {
+    echo 'told.trusted = --trusted yes' >>"$ROOT/mas.ini"
+    mkdir -p "$HOME/.teller"
+    touch "$HOME/.teller/"{distrusts,forgets}
+    new_session -t solo --agent teller
+    find_agent
+    eventually is_asked "trust: $DIR/unit/solo"
+    ok approve "$ID" solo
+    eventually is idle
+    [ "$(starts 1 | jq 'index("--trusted")')" = null ]
+    [ "$(starts 2 | jq -r '.[index("--trusted") + 1]')" = yes ]
+    ok restart "$ID" solo # it keeps the answer as long as its host
+    eventually is idle
+    [ "$(starts 3 | jq -r '.[index("--trusted") + 1]')" = yes ]
+}
+
 @test "ask types the prompt, and prints the answer of the turn that the program tells of" {
     team
     ok ask "$ID" solo 'one CW-OTTER'

@@ -160,6 +160,40 @@ has_ended() { is exited || is crashed; }
     [ "$("$MAS" history "$ID" solo --json | jq -c '[.messages[].query] | unique | length')" -eq 2 ]
 }
 
+# stays_cleared ORDER: a person has the program leave its session, and everything crashes before the next prompt.
+stays_cleared() {
+    team
+    ok send "$ID" solo 'one CW-OTTER'
+    eventually says 'I know: one CW-OTTER'
+    typed "$1"
+    eventually grep -q 'agent=solo context cleared' "$DIR/logs/session.log"
+    : >"$HOME/.teller/other.lock" # which nobody holds
+    tm kill-server
+    ok start --crashed
+    find_agent
+    eventually is idle
+    [ "$(of_agent continuity)" = fresh ]
+    [ "$(starts 2 | jq 'index("--resume")')" = null ]
+    ok send "$ID" solo 'two'
+    eventually says '["agent",null,"I know: two","done"]'
+    typed "$1"
+    eventually prints 2 grep -c 'agent=solo context cleared' "$DIR/logs/session.log"
+    ok send "$ID" solo 'three'
+    eventually says '["agent",null,"I know: three","done"]'
+    [ "$("$MAS" history "$ID" solo --json | jq -c '[.messages[].query] | unique | length')" -eq 3 ]
+}
+
+@test "a session that the program tells with its next prompt only is known by what it holds open" {
+    echo 'told.alive = .teller/{id}.lock' >>"$ROOT/mas.ini"
+    stays_cleared elsewhere
+}
+
+@test "that the program has no session before its next prompt is known by its title" {
+    sed -i 's/^told.begin = .*/told.begin =/' "$ROOT/mas.ini" # its id comes with its first prompt
+    printf '%s\n' 'told.title_new = ^Teller$' 'env.TITLED = 1' >>"$ROOT/mas.ini"
+    stays_cleared home
+}
+
 @test "the state is what was told: asked, allowed, refused, failed" {
     team
     ok send "$ID" solo 'ask make test'

@@ -18,7 +18,7 @@ static struct preset preset_of(const char *ready, const char *waiting)
                            .title_working = none,
                            .title_idle = none,
                            .title_waiting = none,
-                           .told = {.trust = none}};
+                           .told = {.trust = none, .title_new = none}};
 }
 
 static void feed(struct watcher *watcher, const char *text, int64_t now)

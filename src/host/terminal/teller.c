@@ -166,6 +166,7 @@ void teller_close(struct host *host)
     teller_ask_forget(teller);
     parts_close(host);
     typed_forget(teller);
+    strv_free(teller->held);
     lines_free(&teller->lines);
     free(teller->talk.session);
     free(teller->machine);
@@ -221,7 +222,7 @@ void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
     teller_ask_keys(host, keys, len);
     if (memchr(keys, '\r', len) == NULL)
         return;
-    teller->enter_at = now;
+    teller_enters(host, now);
     if (len == 1 && draft->state == DRAFT_KNOWN)
         typed_add(host, str_text(&draft->text), draft->text.len, NULL, "-", false);
     else if (len > 1 || draft->state == DRAFT_UNKNOWN)
@@ -519,7 +520,7 @@ int64_t teller_tick(struct host *host, int64_t now)
     if (host->terminal->teller == NULL || host->disk.paused)
         return -1;
     bool rests = false, stopped = false;
-    int64_t next = teller_look(host, now, &rests);
+    int64_t next = time_sooner(teller_look(host, now, &rests), teller_follow(host, now));
     next = time_sooner(next, teller_cancel_tick(host, now, &stopped));
     if (rests || stopped) /* a person has stopped the turn, or refused what was asked */
         take_fact(host, TOLD_STOPPED, &(struct hook_told){.json = NULL});

@@ -133,6 +133,10 @@ struct teller {
     int64_t entered; /* when a person pressed Enter on an unknown line, and no prompt came since */
     struct teller_lines lines; /* of its transcript */
     int64_t enter_at; /* when the newest Enter came, also one of the host; monotonic; 0: none */
+    /* ---- of teller_session.c: what a change that no hook tells yet is known by */
+    char **held; /* the sessions that were held open at that Enter, or since */
+    bool was_anew; /* by its title, likewise */
+    int64_t follow_at; /* when to look again; monotonic */
 };
 
 /* ---- teller.c */
@@ -223,6 +227,9 @@ char **teller_find_files(const struct host *host, char *const *patterns, const c
 /* Opens one of them to read, without blocking. Behind a wall, where the agent may put links, none
  * is followed. Returns -1 if it cannot. */
 int teller_open_file(const struct host *host, const char *path);
+/* Returns the ids of the sessions whose files (told.alive without {pid}) the program holds open;
+ * NULL: none. The caller releases the vector. */
+char **teller_held_sessions(const struct host *host);
 /* Looks, if it is time, whether the program says that it rests, while a turn is on by what it has
  * told: not every end is told. Returns when to look again. */
 int64_t teller_look(struct host *host, int64_t now, bool *ret_rests);
@@ -233,6 +240,11 @@ int64_t teller_look(struct host *host, int64_t now, bool *ret_rests);
 void teller_choose_session(struct host *host, char ***argv, struct str *history);
 /* The program has another session than it was started with. */
 void teller_change_session(struct host *host, const char *id, const char *source);
+/* An Enter comes, of a person or of the host. */
+void teller_enters(struct host *host, int64_t now);
+/* Looks whether the program has gone to another session behind that, which it may tell with its
+ * next prompt only. Returns when to look again. */
+int64_t teller_follow(struct host *host, int64_t now);
 /* Records that the session is the agent's. */
 void teller_keep_session(struct host *host, const char *note);
 /* Returns where its sessions are opened. */

@@ -270,11 +270,13 @@ void teller_ask_keys(struct host *host, const char *keys, size_t len)
     if (!teller_asks(host) || report || !watcher_asks(&host->terminal->watcher))
         return;
     bool first = !teller->keyed;
+    /* a dialog that has just come may not take it: what the program does next tells */
+    bool fresh = teller->shown == 0 || time_monotonic_ms() < teller->shown + FRESH_MS;
     teller->keyed = true;
     bool trusts = strcmp(host->talk->permissions.open[0].kind, TRUST) == 0;
     if (first && trusts && (is_key(told->trust_keys, keys, len) || is_key("Enter", keys, len)))
         trust(host);
-    if (!first || host->talk->permissions.open[0].alone != NULL || trusts)
+    if (!first || fresh || host->talk->permissions.open[0].alone != NULL || trusts)
         return; /* it may be the end of a longer answer: what the program does next tells */
     if (is_key(told->allow, keys, len))
         close_first(host, true);

@@ -13,6 +13,7 @@
 #include "model/path_pattern.h"
 #include "os/file.h"
 #include "os/path.h"
+#include "os/proc.h"
 #include "session/env.h"
 #include "store/workspace.h"
 #include "wall/plan.h"
@@ -76,6 +77,44 @@ char **teller_find_files(const struct host *host, char *const *patterns, const c
             add_matches(dir, below, since_ms, &found);
     }
     return found;
+}
+
+/* Appends the ids of the sessions of which a process holds a file open. Its paths are those that it
+ * sees, behind its wall. */
+static void add_held(const struct host *host, pid_t pid, char ***to)
+{
+    _cleanup_strv_ char **files = proc_open_files(pid);
+
+    for (char *const *pattern = host->preset->told.alive; *pattern != NULL; pattern++) {
+        _cleanup_free_ char *name = NULL;
+        const char *below = path_pattern_below(*pattern, &name);
+        const char *dir = env_get(host->env, name != NULL ? name : "HOME");
+        size_t len = dir != NULL ? strlen(dir) : 0;
+        struct path_found found;
+        for (char **file = files; file != NULL && *file != NULL && len > 0; file++)
+            if (strncmp(*file, dir, len) == 0 && (*file)[len] == '/' &&
+                path_pattern_match(below, *file + len + 1, NULL, &found) && found.whole &&
+                found.pid == 0 && !strv_has(*to, found.id))
+                strv_push(to, found.id);
+    }
+}
+
+char **teller_held_sessions(const struct host *host)
+{
+    const struct teller *teller = host->terminal->teller;
+    _cleanup_free_ struct proc_in_tree *tree = NULL;
+    char **ids = NULL;
+
+    if (host->preset->told.alive == NULL)
+        return NULL;
+    if (teller->process.pid != 0) {
+        add_held(host, teller->process.pid, &ids);
+        return ids;
+    }
+    size_t count = proc_tree(&tree); /* it has told nothing in this run, so it has asked nothing */
+    for (size_t i = 0; i < count; i++)
+        add_held(host, tree[i].id.pid, &ids);
+    return ids;
 }
 
 /* Opens a file below a directory without following a link; -1. */

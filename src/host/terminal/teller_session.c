@@ -17,6 +17,7 @@
 
 enum {
     CHANGE_MS = 10000, /* so soon behind an Enter, a change of the session is a person's */
+    FOLLOW_MS = 200, /* how often it is looked for another session */
     MAKE_TRIES = 8, /* to make an id of which no file is there */
 };
 
@@ -182,15 +183,27 @@ void teller_keep_session(struct host *host, const char *note)
         host_log(host, err.text);
 }
 
-void teller_change_session(struct host *host, const char *id, const char *source)
+/* It has left its session for one that has no id before its first prompt. */
+static void leave_session(struct host *host)
 {
     static const struct clear_options options = {.reason = "clear", .from = "-"};
+    struct teller *teller = host->terminal->teller;
+    struct err err = ERR_INIT;
+    int64_t then = 0;
+
+    teller->outcome = OUTCOME_FRESH;
+    teller->follows = true;
+    if (clear_context(host, &options, &then, &err) == -1)
+        host_log(host, err.text);
+    teller->follows = false;
+}
+
+void teller_change_session(struct host *host, const char *id, const char *source)
+{
     struct teller *teller = host->terminal->teller;
     bool was_known = teller->id[0] != '\0';
     bool by_person = !host->talk->turn.on && teller->enter_at != 0 &&
                      time_monotonic_ms() - teller->enter_at <= CHANGE_MS;
-    struct err err = ERR_INIT;
-    int64_t then = 0;
 
     if (strcmp(id, teller->id) == 0)
         return;
@@ -211,13 +224,53 @@ void teller_change_session(struct host *host, const char *id, const char *source
         teller->outcome = OUTCOME_FRESH;
         return;
     }
-    teller->outcome = has_past ? OUTCOME_RESUMED : OUTCOME_FRESH;
-    if (has_past)
-        memory_say(host, true, "a person has gone to another session of the program (%s)", source);
-    else {
-        teller->follows = true;
-        if (clear_context(host, &options, &then, &err) == -1)
-            host_log(host, err.text);
-        teller->follows = false;
+    if (!has_past) {
+        leave_session(host);
+        return;
     }
+    teller->outcome = OUTCOME_RESUMED;
+    memory_say(host, true, "a person has gone to another session of the program (%s)", source);
+    if (has_files(host, id)) { /* the program keeps it already */
+        host->talk->session = mem_dup(id);
+        teller_keep_session(host, NULL);
+    }
+}
+
+void teller_enters(struct host *host, int64_t now)
+{
+    struct teller *teller = host->terminal->teller;
+
+    teller->enter_at = now;
+    teller->was_anew = watcher_is_anew(&host->terminal->watcher);
+    strv_free(teller->held);
+    teller->held = teller_held_sessions(host);
+}
+
+int64_t teller_follow(struct host *host, int64_t now)
+{
+    struct teller *teller = host->terminal->teller;
+    const struct preset_told *told = &host->preset->told;
+
+    if ((told->alive == NULL && told->title_new[0] == '\0') || teller->enter_at == 0 ||
+        now - teller->enter_at > CHANGE_MS || host->talk->turn.on || teller->clears ||
+        teller->id[0] == '\0' || host->child.phase != CHILD_RUNS)
+        return -1;
+    if (now < teller->follow_at)
+        return teller->follow_at;
+    teller->follow_at = now + FOLLOW_MS;
+    if (!teller->was_anew && watcher_is_anew(&host->terminal->watcher)) {
+        teller->id[0] = '\0';
+        free(host->talk->session);
+        host->talk->session = NULL;
+        leave_session(host);
+        return -1;
+    }
+    _cleanup_strv_ char **held = teller_held_sessions(host);
+    for (char **id = held; id != NULL && *id != NULL; id++) {
+        if (strv_has(teller->held, *id) || strlen(*id) > HOOK_ID_MAX)
+            continue;
+        strv_push(&teller->held, *id);
+        teller_change_session(host, *id, has_files(host, *id) ? "resume" : "clear");
+    }
+    return teller->follow_at;
 }

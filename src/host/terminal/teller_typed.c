@@ -35,7 +35,7 @@ void typed_add(struct host *host, const char *text, size_t len, const char *data
     typed->data = mem_dup(data);
     (void)snprintf(typed->from, sizeof typed->from, "%s", from);
     typed->message = message;
-    teller->enter_at = time_monotonic_ms();
+    teller_enters(host, time_monotonic_ms());
 }
 
 void teller_typed(struct host *host, const char *text, size_t len, const char *data,
