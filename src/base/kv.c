@@ -1,20 +1,37 @@
 #include "base/kv.h"
 
+/* Every file of a session passes here: ranges cost a tenth of strchr() in the whole alphabet. */
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 static bool is_key(const char *key, size_t len)
 {
-    if (len == 0 || len > 64 || key[0] < 'A' || key[0] > 'Z')
-        return false;
-    return strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") >= len;
+    for (size_t i = 0; i < len; i++)
+        if (!is_upper(key[i]) && (i == 0 || (!is_digit(key[i]) && key[i] != '_')))
+            return false;
+    return len > 0 && len <= 64;
+}
+
+/* Returns true for what needs no quotes in a value. */
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || is_upper(c) || is_digit(c) ||
+           (c != '\0' && strchr("_./:@%+,-", c) != NULL);
 }
 
 /* Reads the value in [p, end) into *out. Returns NULL, or what is wrong with it. */
 static const char *read_value(const char *p, const char *end, struct str *out)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_./:@%+,-";
     if (p == end || *p != '\'') {
         for (; p < end; p++)
-            if (*p == '\0' || strchr(plain, *p) == NULL)
+            if (!is_plain(*p))
                 return "missing quotes around a value";
         return NULL;
     }
@@ -31,6 +48,13 @@ static const char *read_value(const char *p, const char *end, struct str *out)
         str_addc(out, '\'');
         p += 3;
     }
+}
+
+/* Takes over both texts. */
+static void append(struct kv *kv, char *key, char *value)
+{
+    kv->pairs = mem_room(kv->pairs, kv->count, sizeof *kv->pairs);
+    kv->pairs[kv->count++] = (struct kv_pair){.key = key, .value = value};
 }
 
 static int add_line(struct kv *kv, const char *line, const char *end, int number, struct err *err)
@@ -54,7 +78,7 @@ static int add_line(struct kv *kv, const char *line, const char *end, int number
     _cleanup_free_ char *key = mem_dupn(line, (size_t)(eq - line));
     if (kv_get(kv, key) != NULL)
         return err_set(err, MAS_DAMAGED, "line %d: duplicate key %s", number, key);
-    kv_put(kv, key, str_text(&value));
+    append(kv, TAKE_PTR(key), str_steal(&value));
     return 0;
 }
 
@@ -121,8 +145,7 @@ const char *kv_get(const struct kv *kv, const char *key)
 void kv_put(struct kv *kv, const char *key, const char *value)
 {
     free(kv_pop(kv, key));
-    kv->pairs = mem_grow(kv->pairs, kv->count + 1, sizeof *kv->pairs);
-    kv->pairs[kv->count++] = (struct kv_pair){.key = mem_dup(key), .value = mem_dup(value)};
+    append(kv, mem_dup(key), mem_dup(value));
 }
 
 char *kv_pop(struct kv *kv, const char *key)

@@ -37,6 +37,13 @@ bool number_parse_size(const char *text, uint64_t max, uint64_t *ret)
     return number_parse(text, number_sizes, ARRAY_LEN(number_sizes), max, ret);
 }
 
+char *number_put(char *end, uint64_t number, int width)
+{
+    for (int i = 0; i < width || number > 0 || i == 0; i++, number /= 10)
+        *--end = (char)('0' + number % 10);
+    return end;
+}
+
 void number_format_size(uint64_t bytes, char buf[NUMBER_SIZE_TEXT])
 {
     static const char units[] = "BKMGTPE";

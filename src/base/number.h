@@ -23,3 +23,6 @@ bool number_parse_size(const char *text, uint64_t max, uint64_t *ret);
 enum { NUMBER_SIZE_TEXT = 16 };
 /* Formats a size in bytes for people: "1.5M". */
 void number_format_size(uint64_t bytes, char buf[NUMBER_SIZE_TEXT]);
+/* Puts a number in front of `end`, with zeros up to `width` digits, and returns its begin. A list
+ * of many sessions spends a quarter of its time in printf() otherwise. */
+char *number_put(char *end, uint64_t number, int width);

@@ -55,23 +55,21 @@ bool time_parse(const char *text, time_t *ret)
     return true;
 }
 
-void time_age(time_t since, time_t now, char buf[24])
-{
-    long s = now > since ? (long)(now - since) : 0;
-    if (s < 60)
-        (void)snprintf(buf, 24, "%lds", s);
-    else if (s < 3600)
-        (void)snprintf(buf, 24, "%ldm", s / 60);
-    else if (s < 86400)
-        (void)snprintf(buf, 24, "%ldh", s / 3600);
-    else
-        (void)snprintf(buf, 24, "%ldd", s / 86400);
-}
-
 const struct unit time_durations[] = {
     {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 3600 * 1000}};
 const struct unit time_ages[] = {
     {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 24 * 3600}, {"w", 7 * 24 * 3600}};
+
+void time_age(time_t since, time_t now, char buf[24])
+{
+    uint64_t age = now > since ? (uint64_t)(now - since) : 0;
+    char *end = buf + 23;
+
+    *end = '\0';
+    *--end = age < 60 ? 's' : age < 3600 ? 'm' : age < 86400 ? 'h' : 'd';
+    end = number_put(end, age / (age < 60 ? 1 : age < 3600 ? 60 : age < 86400 ? 3600 : 86400), 0);
+    memmove(buf, end, (size_t)(buf + 24 - end));
+}
 
 bool time_parse_duration(const char *text, int *ret_ms)
 {

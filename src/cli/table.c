@@ -28,17 +28,6 @@ struct screen screen_size(void)
     return (struct screen){size.ws_col, size.ws_row};
 }
 
-void table_add(struct table *table, const char *cell, const char *colour)
-{
-    _cleanup_str_ struct str safe = STR_INIT;
-
-    table->cells = mem_room(table->cells, table->count, sizeof *table->cells);
-    table->colours = mem_room(table->colours, table->count, sizeof *table->colours);
-    str_add_visible(&safe, cell, strlen(cell));
-    table->colours[table->count] = colour;
-    table->cells[table->count++] = str_steal(&safe);
-}
-
 /* The layout of a table on the terminal. */
 struct layout {
     const struct table *table;
@@ -47,12 +36,16 @@ struct layout {
     size_t last; /* last column shown */
 };
 
+static const char *text_of(const struct table *table, const struct cell *cell)
+{
+    return table->text.data + cell->at;
+}
+
 /* Returns the columns that a cell takes. Sets the locale, which is slow, only for text that is not
  * ASCII. */
-static size_t cell_width(const char *cell)
+static size_t cell_width(const char *cell, size_t len)
 {
     static bool known;
-    size_t len = strlen(cell);
 
     if (known)
         return (size_t)wrap_columns(cell, len);
@@ -63,15 +56,24 @@ static size_t cell_width(const char *cell)
     return known ? (size_t)wrap_columns(cell, len) : len;
 }
 
+void table_add(struct table *table, const char *cell, const char *colour)
+{
+    struct cell new = {.at = table->text.len, .colour = colour};
+
+    str_add_visible(&table->text, cell, strlen(cell));
+    new.width = cell_width(text_of(table, &new), table->text.len - new.at);
+    str_addc(&table->text, '\0');
+    table->cells = mem_room(table->cells, table->count, sizeof new);
+    table->cells[table->count++] = new;
+}
+
 static void measure(struct layout *layout)
 {
     const struct table *table = layout->table;
 
-    for (size_t i = 0; i < table->count; i++) {
-        size_t width = cell_width(table->cells[i]);
-        if (width > layout->widths[i % table->columns])
-            layout->widths[i % table->columns] = width;
-    }
+    for (size_t i = 0; i < table->count; i++)
+        if (table->cells[i].width > layout->widths[i % table->columns])
+            layout->widths[i % table->columns] = table->cells[i].width;
 }
 
 /* Returns the width of a row if the last column is at most `last` wide. */
@@ -89,7 +91,7 @@ static void leave_out(struct layout *layout, const char *head)
     const struct table *table = layout->table;
 
     for (size_t i = 0; i < table->columns && i < table->count; i++)
-        if (strcmp(table->cells[i], head) == 0)
+        if (strcmp(text_of(table, &table->cells[i]), head) == 0)
             layout->gone[i] = true;
     while (layout->last > 0 && layout->gone[layout->last])
         layout->last--;
@@ -125,24 +127,30 @@ static void fit(struct layout *layout, size_t columns)
 
 static void add_cell(const struct layout *layout, size_t i, struct str *out)
 {
-    const struct table *table = layout->table;
-    size_t column = i % table->columns;
-    size_t room = layout->widths[column];
-    const char *cell = table->cells[i];
-    size_t len = strlen(cell), width = cell_width(cell);
+    const struct cell *cell = &layout->table->cells[i];
+    size_t column = i % layout->table->columns;
+    size_t room = layout->widths[column], width = cell->width;
+    const char *text = text_of(layout->table, cell);
+    size_t len = strlen(text);
     bool cut = width > room;
 
     if (cut)
-        len = wrap_cut(cell, len, (int)(room - strlen(cut_mark)));
-    str_add(out, table->colours[i] != NULL ? table->colours[i] : "");
-    str_addn(out, cell, len);
-    str_add(out, cut ? cut_mark : "");
-    str_add(out, table->colours[i] != NULL ? "\033[0m" : "");
+        len = wrap_cut(text, len, (int)(room - strlen(cut_mark)));
+    if (cell->colour != NULL)
+        str_add(out, cell->colour);
+    str_addn(out, text, len);
+    if (cut)
+        str_add(out, cut_mark);
+    if (cell->colour != NULL)
+        str_add(out, "\033[0m");
     if (column == layout->last)
         return;
-    width = cut ? (size_t)wrap_columns(cell, len) + strlen(cut_mark) : width;
-    for (size_t n = width; n < room + GAP; n++)
-        str_addc(out, ' ');
+    width = cut ? (size_t)wrap_columns(text, len) + strlen(cut_mark) : width;
+    size_t blanks = room + GAP - width;
+    str_reserve(out, blanks);
+    memset(out->data + out->len, ' ', blanks);
+    out->len += blanks;
+    out->data[out->len] = '\0';
 }
 
 void table_print(const struct table *table)
@@ -172,9 +180,7 @@ void table_print(const struct table *table)
 
 void table_free(struct table *table)
 {
-    for (size_t i = 0; i < table->count; i++)
-        free(table->cells[i]);
+    str_free(&table->text);
     free(table->cells);
-    free(table->colours);
     *table = (struct table){.columns = table->columns};
 }

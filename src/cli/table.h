@@ -10,13 +10,19 @@
  */
 #pragma once
 
+struct cell {
+    size_t at; /* in the text of the table, where a NUL follows it */
+    size_t width; /* columns it takes on the terminal */
+    const char *colour; /* NULL: none */
+};
+
 struct table {
     size_t columns;
     const char *const *spare; /* headings of columns that may be omitted, in that order; ends
                                  with NULL. NULL: the table is never fitted */
     bool whole_last; /* the last column is not cut; the terminal wraps it */
-    char **cells; /* row by row; control characters are escaped */
-    const char **colours; /* one for each cell; NULL: none */
+    struct str text; /* of all cells, row by row; control characters are escaped */
+    struct cell *cells;
     size_t count;
 };
 
