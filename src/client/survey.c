@@ -303,8 +303,9 @@ static void add_looked(const struct root *root, struct survey *survey)
     for (size_t i = 0; i < survey->count; i++) {
         struct view *view = &survey->views[i];
         struct agent_counts counts = {.told = 0};
+        bool is_trusted = view->socket == NULL; /* its row is all that was read of it */
         if (view->live != NULL || view->elsewhere || view->row.missing ||
-            view_counts(view)->told > 0)
+            view_counts(view)->told > 0 || (is_trusted && index_has_no_code(&view->row)))
             continue;
         _cleanup_close_ int dir = workspace_open(root, view->row.id);
         if (dir != -1)
@@ -372,7 +373,10 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
     survey.asks_hosts = (depth & SURVEY_HOSTS) != 0;
     survey.asks_own = survey.asks_hosts || (depth & SURVEY_ALL) == 0;
     servers_begin(survey.servers.list); /* tmux works while mas reads the index */
-    if (index_read(root, (depth & SURVEY_ALL) != 0, &survey.index, err) == -1)
+    int rc = (depth & SURVEY_RUNNING) != 0
+                 ? index_read_running(root, &survey.index, err)
+                 : index_read(root, (depth & SURVEY_ALL) != 0, &survey.index, err);
+    if (rc == -1)
         return -1;
     survey.views = mem_alloc((survey.index.count + 1) * sizeof *survey.views);
     for (size_t i = 0; i < survey.index.count; i++) {
@@ -392,7 +396,7 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
     servers_ask(root, &survey.servers);
     match_live(root, &survey, depth);
     collect_counts(&survey);
-    if (survey.asks_hosts)
+    if (survey.asks_hosts && (depth & SURVEY_RUNNING) == 0)
         add_looked(root, &survey);
     survey.asks_hosts = false;
     for (size_t i = 0; i < survey.count; i++)

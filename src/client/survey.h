@@ -11,10 +11,11 @@
  *
  * What a list costs: it reads the index (one line per session, split in place) and the .session of
  * each session that is active in the index, or whose .session is not the file that its line was
- * made from (one fstatat(2) each); `--all` and `--error` read every .session. Each live server and
- * the hosts of its sessions are asked at the same time, one request each, with one wait for all.
- * test/cli/tmux-processes.bats says how many processes of tmux each command may start: a full id
- * needs no look at tmux; a name needs one, because a user may have renamed the tmux session.
+ * made from (one fstatat(2) each); `--active` does without these, and `--all` and `--error` read
+ * every .session. Each live server and the hosts of its sessions are asked at the same time, one
+ * request each, with one wait for all. test/cli/tmux-processes.bats says how many processes of tmux
+ * each command may start: a full id needs no look at tmux; a name needs one, because a user may
+ * have renamed the tmux session.
  */
 #pragma once
 
@@ -53,6 +54,7 @@ enum survey_depth {
     SURVEY_LIVE = 0,
     SURVEY_ALL = 1, /* checks every workspace; alone, it asks every tmux server */
     SURVEY_HOSTS = 2, /* also asks the hosts, while tmux works */
+    SURVEY_RUNNING = 4, /* leaves out stopped sessions unread, see index_read_running() */
 };
 
 /* Makes a survey; `depth` is a set of survey_depth. Waits for tmux, and with SURVEY_HOSTS at most

@@ -136,10 +136,12 @@ static const char *const spare[] = {"MODE", "TEMPLATE", "ACTIVE", "AGE", "CODE",
 
 static void add_row(struct table *table, const struct view *view, bool has_code, time_t now)
 {
+    _cleanup_str_ struct str text = STR_INIT;
+
     for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-        _cleanup_str_ struct str text = STR_INIT;
         if (columns[i].code && !has_code)
             continue;
+        str_clear(&text);
         columns[i].put(view, now, &text);
         table_add(table, text.len > 0 ? text.data : "-",
                   columns[i].coloured ? colour_of(view->status, view->crashed) : NULL);
@@ -167,7 +169,7 @@ static void print_table(const struct call *call, const struct survey *survey,
     bool any = table.count > table.columns;
     if (any)
         table_print(&table);
-    if (!all_jobs_print(call, jobs, any) && !any && survey->count == 0) {
+    if (!all_jobs_print(call, jobs, any) && !any && survey->count + survey->index.left_out == 0) {
         roots_say_none(call, "no sessions");
         installed_say_ways(call);
     }
@@ -236,7 +238,11 @@ static int run_list(struct call *call, struct err *err)
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
     _cleanup_all_jobs_ struct all_jobs jobs = ALL_JOBS_INIT;
     bool all = call_opt(call, "all") != NULL || call_opt(call, "error") != NULL;
-    unsigned depth = (all ? SURVEY_ALL : SURVEY_LIVE) | (call->quiet ? 0U : SURVEY_HOSTS);
+    bool running = call_opt(call, "active") != NULL && call_opt(call, "stopped") == NULL;
+    unsigned depth = (all       ? SURVEY_ALL
+                      : running ? SURVEY_RUNNING
+                                : SURVEY_LIVE) |
+                     (call->quiet ? 0U : SURVEY_HOSTS);
 
     if (call->has_root && survey_take(&call->root, &call->config, depth, &survey, err) == -1)
         return -1;
@@ -269,7 +275,8 @@ const struct cmd cmd_list = {
     .details =
         "mas asks each tmux server once. It trusts the index about a stopped session "
         "as long as its metadata file is the one that the index was made from; with "
-        "--all or --error, it checks every workspace. AGENTS says how many of the "
+        "--active, it does not look; with --all or --error, it checks every workspace. AGENTS says "
+        "how many of the "
         "started agents run, and how many wait for an answer, have crashed or are "
         "asleep. CODE, for sessions with a project, adds up what their agents have done: "
         "\"+2 -1 ~3\" for 2 commits ahead of the integration branch, 1 behind it and 3 "

@@ -7,11 +7,13 @@
 
 #include "store/index_internal.h"
 
+#include "base/number.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "store/mark.h"
 #include "store/placement.h"
 #include "store/snapshot.h"
+#include "store/tmux_place.h"
 #include "store/workspace.h"
 
 /* Describes a session whose .session is unreadable: its id, and that it is damaged. */
@@ -31,40 +33,52 @@ static void damaged_session(int dir, const char *id, const struct err *why, stru
 }
 
 /* Identifies a version of .session by properties that survive a copy: "<time>:<size>"; "" if they
- * are unknown. In a row, "@<machine>" follows. */
+ * are unknown. In a row, NO_CODE follows if there is no WORKSPACE_CODE_GIT, which only new and
+ * restore make; and "@<machine>". */
 enum { STAMP_TEXT = 64 };
+#define NO_CODE '-'
 
-/* Puts a number in front of `end`, with zeros up to `width` digits, and returns its begin. */
-static char *put_number(char *end, uint64_t number, int width)
+/* Returns false if a workspace does not have this. */
+static bool look_at(const struct root *root, const char *id, const char *what, struct stat *ret)
 {
-    for (int i = 0; i < width || number > 0 || i == 0; i++, number /= 10)
-        *--end = (char)('0' + number % 10);
-    return end;
+    char name[ID_TEXT + 32];
+
+    memcpy(name, id, ID_TEXT - 1);
+    name[ID_TEXT - 1] = '/';
+    memcpy(name + ID_TEXT, what, strlen(what) + 1);
+    return fstatat(root->sessions, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static void read_stamp(const struct root *root, const char *id, char ret[STAMP_TEXT])
 {
-    char name[ID_TEXT + sizeof "/" WORKSPACE_SESSION];
     struct stat st;
 
-    memcpy(name, id, ID_TEXT - 1);
-    memcpy(name + ID_TEXT - 1, "/" WORKSPACE_SESSION, sizeof "/" WORKSPACE_SESSION);
     ret[0] = '\0';
-    if (fstatat(root->sessions, name, &st, AT_SYMLINK_NOFOLLOW) == -1 || !S_ISREG(st.st_mode))
+    if (!look_at(root, id, WORKSPACE_SESSION, &st) || !S_ISREG(st.st_mode))
         return;
-    /* printf() would be a quarter of what a list of many sessions costs */
     char text[STAMP_TEXT];
     char *end = text + sizeof text;
     bool is_old = st.st_mtim.tv_sec < 0; /* before 1970 */
     *--end = '\0';
-    end = put_number(end, (uint64_t)st.st_size, 0);
+    end = number_put(end, (uint64_t)st.st_size, 0);
     *--end = ':';
-    end = put_number(end, (uint64_t)st.st_mtim.tv_nsec, 9);
+    end = number_put(end, (uint64_t)st.st_mtim.tv_nsec, 9);
     *--end = '.';
-    end = put_number(end, is_old ? -(uint64_t)st.st_mtim.tv_sec : (uint64_t)st.st_mtim.tv_sec, 0);
+    end = number_put(end, is_old ? -(uint64_t)st.st_mtim.tv_sec : (uint64_t)st.st_mtim.tv_sec, 0);
     if (is_old)
         *--end = '-';
     memcpy(ret, end, (size_t)(text + sizeof text - end));
+}
+
+/* The same for a row that is to be written. */
+static void make_stamp(const struct root *root, const char *id, char ret[STAMP_TEXT])
+{
+    struct stat st;
+
+    read_stamp(root, id, ret);
+    size_t len = strlen(ret);
+    if (len > 0 && !look_at(root, id, WORKSPACE_CODE_GIT, &st) && errno == ENOENT)
+        memcpy(ret + len, (char[]){NO_CODE, '\0'}, 2);
 }
 
 bool index_is_current(const struct root *root, const struct row *row)
@@ -73,8 +87,15 @@ bool index_is_current(const struct root *root, const struct row *row)
 
     read_stamp(root, row->id, now);
     size_t len = strlen(now);
+    const char *rest = row->stamp + len;
     return len > 0 && strncmp(now, row->stamp, len) == 0 &&
-           (row->stamp[len] == '\0' || row->stamp[len] == '@');
+           (*rest == '\0' || *rest == '@' || *rest == NO_CODE);
+}
+
+bool index_has_no_code(const struct row *row)
+{
+    const char *size = strchr(row->stamp, ':');
+    return size != NULL && size[1 + strspn(size + 1, "0123456789")] == NO_CODE;
 }
 
 const char *index_machine(const struct row *row)
@@ -94,7 +115,7 @@ static bool load_entry(const struct root *root, const char *name, struct session
     _cleanup_close_ int dir = workspace_open(root, name);
     if (dir == -1)
         return false;
-    read_stamp(root, name, ret_stamp);
+    make_stamp(root, name, ret_stamp);
     if (session_load(root, dir, name, ret, &why) == -1)
         damaged_session(dir, name, &why, ret);
     return true;
@@ -305,6 +326,61 @@ int index_read(const struct root *root, bool thorough, struct index *ret, struct
     return 0;
 }
 
+/* Reads the file a piece at a time, since most of it is left out and memory costs more than that.
+ * Returns false if it is not whole. */
+static bool read_running(const struct root *root, const struct index_ids *servers,
+                         struct index *index)
+{
+    enum { PIECE = 128 * 1024 }; /* no row is as long */
+    struct stat st;
+    _cleanup_close_ int fd =
+        openat(root->sessions, INDEX_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    _cleanup_free_ char *piece = mem_alloc(PIECE + 1);
+    char *rest = NULL; /* what is left of the last piece */
+    size_t len = 0;
+
+    if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
+        return false;
+    for (ssize_t n; (n = read(fd, piece + len, PIECE - len)) > 0;) {
+        len += (size_t)n;
+        piece[len] = '\0';
+        rest = rest == NULL ? index_after_head(piece) : piece;
+        if (rest == NULL)
+            return false;
+        rest = index_cut_running(index, servers, rest, len - (size_t)(rest - piece));
+        len -= (size_t)(rest - piece);
+        memmove(piece, rest, len);
+        piece[len] = '\0';
+    }
+    return rest != NULL && index_is_tail(piece, piece + len);
+}
+
+/* Lists the sockets of tmux servers, sorted. */
+static char **list_servers(void)
+{
+    _cleanup_free_ char *dir = NULL;
+    struct err ignored = ERR_INIT; /* without such a directory there is none */
+    char **names = NULL;
+
+    if (tmux_place_dir(&dir, &ignored) == 0 && path_list_in(AT_FDCWD, dir, &names, &ignored) == 0)
+        qsort(names, strv_len(names), sizeof *names, index_compare_ids);
+    return names;
+}
+
+int index_read_running(const struct root *root, struct index *ret, struct err *err)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+    _cleanup_strv_ char **names = list_servers();
+    const struct index_ids servers = {.sorted = (const char *const *)names,
+                                      .count = names != NULL ? strv_len(names) : 0};
+
+    if (!read_running(root, &servers, &index) || looks_stale(root, index.count + index.left_out))
+        return index_read(root, false, ret, err);
+    *ret = index;
+    index = (struct index)INDEX_INIT;
+    return 0;
+}
+
 void index_free(struct index *index)
 {
     for (size_t i = 0; i < index->copy_count; i++)
@@ -404,7 +480,7 @@ int index_update(const struct root *root, const char *id, const struct session *
 
     if (session != NULL) {
         char stamp[STAMP_TEXT];
-        read_stamp(root, id, stamp);
+        make_stamp(root, id, stamp);
         index_put_row(root, session, stamp, &row);
     }
     if (change_rows(root, &ids, session != NULL ? &row : NULL, err) == -1)

@@ -40,6 +40,7 @@ struct index {
     size_t copy_count;
     struct row *rows;
     size_t count;
+    size_t left_out; /* rows that index_read_running() did not read */
     char *broken; /* why the file was unusable and rebuilt; or NULL */
 };
 
@@ -55,6 +56,13 @@ struct index {
  * releases *ret with index_free().
  */
 int index_read(const struct root *root, bool thorough, struct index *ret, struct err *err);
+/*
+ * The same, without the rows of stopped sessions, so that what is active costs nothing for what is
+ * not: their lines are counted, not read. A session that was started but has such a row, as after a
+ * kill in between, is left out unless there is a socket of a tmux server of its own; one on the
+ * shared server is known from that server. Reads all rows if the file is not whole.
+ */
+int index_read_running(const struct root *root, struct index *ret, struct err *err);
 void index_free(struct index *index);
 /* Adds the row of a workspace that the index does not list. Returns false if there is no such
  * workspace. */
@@ -64,6 +72,9 @@ bool index_add_unlisted(const struct root *root, struct index *index, const char
 /* Returns true while the .session of a row is the file that the row was made from, judged by its
  * size and time. */
 bool index_is_current(const struct root *root, const struct row *row);
+/* Returns true if the workspace of such a row has no repository of code; false too if the row does
+ * not tell. */
+bool index_has_no_code(const struct row *row);
 /* Returns the machine that has the session, as .session has it; "" if the row does not tell. */
 const char *index_machine(const struct row *row);
 

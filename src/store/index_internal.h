@@ -50,6 +50,16 @@ bool index_copy_lines(const char *text, size_t len, const struct index_ids *ids,
 /* Reads a file: adds the rows of index->text, which it modifies. Returns false if the file is
  * invalid. */
 bool index_cut_up(struct index *index, size_t len);
+/* The same for the begin of a file without its head, up to its last whole row: reads the rows that
+ * may be those of sessions that run, copied from `text`, which it modifies, and counts the others.
+ * `servers`: the names of tmux servers that there are. Returns where the first line begins that it
+ * has not used. */
+char *index_cut_running(struct index *index, const struct index_ids *servers, char *text,
+                        size_t len);
+/* Return the rows of a file, or NULL if it does not begin as one; and true if nothing but the end
+ * of a file is in the text. */
+char *index_after_head(char *text);
+bool index_is_tail(const char *at, const char *end);
 /* Reads one line without its newline and comma. The row points into `line`. */
 bool index_read_row(struct index *index, char *line, size_t len);
 /* Copies a text; the index owns the copy. */

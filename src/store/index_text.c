@@ -165,7 +165,7 @@ static const char *next_line(const char *at, const char *end, size_t *ret_len, b
 }
 
 /* Returns true if the rows are followed by the tail and nothing else. */
-static bool is_tail(const char *at, const char *end)
+bool index_is_tail(const char *at, const char *end)
 {
     const size_t len = strlen(tail) + TIME_TEXT - 1 + strlen(tail_end);
     char stamp[TIME_TEXT];
@@ -177,20 +177,24 @@ static bool is_tail(const char *at, const char *end)
     return time_parse(stamp, &t) && strcmp(at + strlen(tail) + TIME_TEXT - 1, tail_end) == 0;
 }
 
+char *index_after_head(char *text)
+{
+    return str_starts(text, head) ? text + strlen(head) : NULL;
+}
+
 bool index_cut_up(struct index *index, size_t len)
 {
-    char *at = index->text;
-    const char *end = at + len;
+    char *at = index_after_head(index->text);
+    const char *end = index->text + len;
     bool bad = false;
     size_t line_len;
 
-    if (!str_starts(at, head))
+    if (at == NULL)
         return false;
-    at += strlen(head);
     for (;;) {
         const char *next = next_line(at, end, &line_len, &bad);
         if (next == NULL)
-            return !bad && is_tail(at, end);
+            return !bad && index_is_tail(at, end);
         at[line_len] = '\0';
         if (!index_read_row(index, at, line_len))
             return false;
@@ -256,6 +260,46 @@ static bool read_line_id(const char *line, size_t len, char ret[ID_TEXT])
     return true;
 }
 
+/* Returns true for the line of a stopped session that has none of the servers. */
+static bool is_at_rest(const struct index_ids *servers, char *line, size_t len)
+{
+    static const char name[] = "\",\"tmuxSession\":\"";
+    static const char stopped[] = ",\"status\":\"stopped\",\"";
+    char id[ID_TEXT];
+
+    if (!read_line_id(line, len, id))
+        return false;
+    char *at = memchr(line, ':', len) + 1 + ID_TEXT; /* the quote after the id */
+    char *end = memchr(at + strlen(name), '"', len - (size_t)(at - line) - strlen(name));
+    if (!str_starts(at, name) || end == NULL || !str_starts(end + 1, stopped))
+        return false;
+    *end = '\0';
+    bool has = index_has_id(servers, at + strlen(name));
+    *end = '"';
+    return !has;
+}
+
+char *index_cut_running(struct index *index, const struct index_ids *servers, char *text,
+                        size_t len)
+{
+    const char *end = text + len;
+    const char *next;
+    size_t line_len;
+    bool bad;
+
+    while ((next = next_line(text, end, &line_len, &bad)) != NULL) {
+        if (is_at_rest(servers, text, line_len)) {
+            index->left_out++;
+        } else {
+            text[line_len] = '\0';
+            if (!index_read_row(index, index_keep(index, text), line_len))
+                break;
+        }
+        text += next - text;
+    }
+    return text;
+}
+
 bool index_copy_lines(const char *text, size_t len, const struct index_ids *ids,
                       const struct str *row, struct str *to)
 {
@@ -281,5 +325,5 @@ bool index_copy_lines(const char *text, size_t len, const struct index_ids *ids,
     }
     if (!put)
         index_add_line(to, row->data, row->len);
-    return !bad && is_tail(at, end);
+    return !bad && index_is_tail(at, end);
 }

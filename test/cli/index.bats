@@ -363,3 +363,66 @@ see it with: mas show two" ]
     sed -i 's/^CREATED_NSEC=.*/CREATED_NSEC=1000000000/' "$ROOT/sessions/${ids[0]}/.session"
     [ "$("$MAS" show "${ids[0]}" --json | jq -r .status)" = error ]
 }
+
+# calls WORD...: how many calls of the kernel with the name of a file the verb makes itself.
+calls() { strace -qq -e trace=%file -o "$T/trace" "$MAS" "$@" >/dev/null && wc -l <"$T/trace"; }
+
+need_strace() {
+    strace -o /dev/null true 2>/dev/null || skip 'strace cannot trace here'
+    case ${TEST_SAN-} in *address*) skip 'LeakSanitizer cannot work below strace' ;; esac
+}
+
+@test "list --active costs nothing for sessions that are stopped, and list one look at the file of each" {
+    need_strace
+    three
+    "$MAS" wait one --for idle
+    few=$(calls list --active)
+    all=$(calls list)
+    for ((i = 0; i < 7; i++)); do "$MAS" new -q -t solo --no-start >/dev/null; done
+    [ "$(calls list --active)" = "$few" ]
+    [ "$(calls list)" = $((all + 7)) ]
+    [ "$(listed --active)" = "$A" ]
+    ok list --active
+    [ "${#lines[@]}" = 2 ]
+}
+
+@test "list --active finds what runs, however the index is" {
+    three
+    cp "$(INDEX)" "$T/good"
+    size=$(stat -c %s "$T/good")
+    for ((cut = size - 1; cut > 0; cut -= 97)); do
+        head -c "$cut" "$T/good" >"$(INDEX)"
+        [ "$(listed --active)" = "$A" ]
+    done
+    cp "$T/good" "$(INDEX)"
+    ok list --active -q
+    [ "$output$stderr" = "$A" ]
+    sed -i "s/\"status\":\"active\"/\"status\":\"stopped\"/" "$(INDEX)" # of before the start, or of a backup
+    [ "$(listed --active)" = "$A" ]
+    sed -i "/$A/d" "$(INDEX)"
+    [ "$(listed --active)" = "$A" ]
+    rm "$(INDEX)"
+    [ "$(listed --active)" = "$A" ]
+    mkfifo "$T/fifo"
+    mv "$T/fifo" "$(INDEX)"
+    [ "$(listed --active)" = "$A" ]
+    rm "$(INDEX)"
+    "$MAS" start -q two
+    cp "$T/good" "$(INDEX)"
+    cp -a "$ROOT/sessions/$C" "$ROOT/sessions/6ba7b810-9dad-41d1-80b4-00c04fd430c8"
+    [ "$(listed --active)" = "$(printf '%s\n' "$A" "$B" | sort | xargs)" ]
+    rm -rf "${ROOT:?}/sessions/$B" "${ROOT:?}/sessions/$C"
+    [ "$(listed --active)" = "$A" ]
+}
+
+@test "a session on a server of its own is active also if its row was written before its start" {
+    unset MAS_TMUX_SOCKET
+    three
+    cp "$(INDEX)" "$T/good"
+    MAS_TMUX_SERVER=per-session "$MAS" start -q two
+    cp "$T/good" "$(INDEX)"
+    [ "$(listed --active)" = "$(printf '%s\n' "$A" "$B" | sort | xargs)" ]
+    "$MAS" stop -q two
+    cp "$T/good" "$(INDEX)"
+    [ "$(listed --active)" = "$A" ]
+}
