@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 
+#include <sys/epoll.h>
 #include <sys/timerfd.h>
 
 /* The output with which the process ends; fd -1: none. */
@@ -111,6 +112,33 @@ int loop_wait_awake(int fd, short events, int ms)
         n = poll_all(both, 2, -1);
     while (n == -1 && errno == EINTR);
     return n == -1 ? -1 : both[0].revents;
+}
+
+int loop_many_open(void)
+{
+    return epoll_create1(EPOLL_CLOEXEC);
+}
+
+bool loop_many_add(int many, int fd, void *arg)
+{
+    return epoll_ctl(many, EPOLL_CTL_ADD, fd,
+                     &(struct epoll_event){.events = EPOLLIN, .data.ptr = arg}) == 0;
+}
+
+void loop_many_remove(int many, int fd)
+{
+    (void)epoll_ctl(many, EPOLL_CTL_DEL, fd, NULL);
+}
+
+size_t loop_many_got(int many, struct loop_event *ret, size_t room)
+{
+    enum { AT_ONCE = 1024 };
+    struct epoll_event events[AT_ONCE];
+    int n = epoll_wait(many, events, room < AT_ONCE ? (int)room : AT_ONCE, 0);
+
+    for (int i = 0; i < n; i++)
+        ret[i] = (struct loop_event){.arg = events[i].data.ptr, .events = (short)events[i].events};
+    return n > 0 ? (size_t)n : 0;
 }
 
 void loop_end_with(int fd)

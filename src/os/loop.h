@@ -24,8 +24,8 @@
  * and 0.82 ms and 128 KiB with libevent 2.1.12 (Debian 12, median of 1000 runs). Either would
  * replace these 130 lines and nothing else: the connections, their limits and what a turn does stay
  * ours, and would be spread over callbacks. poll(2) costs 0.2 microseconds for each descriptor and
- * turn. Only mas-serve has many, so its turns that follow each other fast leave them out
- * (serve/follow.h).
+ * turn. Those who have many let one stand for them, loop_many_open(), or leave them out of turns
+ * that follow each other fast (serve/follow.h).
  */
 #pragma once
 
@@ -62,6 +62,20 @@ void loop_free(struct loop *loop);
 int loop_wait_for(int fd, short events, int timeout_ms);
 /* The same with a limit by a clock that goes on while the machine sleeps. */
 int loop_wait_awake(int fd, short events, int ms);
+
+/* Many descriptors of which few have events: one stands for all of them. Wait for it with
+ * loop_want(.., POLLIN); poll(2) would ask each of a thousand connections every turn. */
+struct loop_event {
+    void *arg; /* as given to loop_many_add() */
+    short events;
+};
+/* Returns a descriptor, or -1 with errno. */
+int loop_many_open(void);
+/* Adds a descriptor, to be read. Remove it before it is closed. Returns false with errno. */
+bool loop_many_add(int many, int fd, void *arg);
+void loop_many_remove(int many, int fd);
+/* Returns how many have events now, at most `room`; does not wait. */
+size_t loop_many_got(int many, struct loop_event *ret, size_t room);
 
 /* From now on, each wait of this process also waits for the end of this output: the last reader of
  * a pipe has closed it, the other end of a socket is gone, a terminal has hung up. Then the process

@@ -26,6 +26,7 @@ enum {
     TURN_MS = 1000, /* between two questions to such a host */
     REST_MS = 40, /* between two turns that read the hosts */
     AT_ONCE = 128, /* attempts to connect in one turn */
+    REPORTS = 1024, /* that are read in one turn */
     COMES_MS = 5000, /* the hosts of a team that was just started may come for so long */
     PAUSE_MIN_MS = 50,
     PAUSE_MAX_MS = 2000,
@@ -75,6 +76,7 @@ static void disconnect(struct top_feed *feed, struct top_agent *agent)
 {
     if (agent->host.conn.fd == -1)
         return;
+    loop_many_remove(feed->hosts, agent->host.conn.fd);
     host_connection_close(&agent->host);
     feed->open--;
 }
@@ -237,6 +239,7 @@ int feed_open(struct top_feed *feed, const char *path, char **ids, struct top_ta
                               .ids = ids,
                               .table = table,
                               .notices = -1,
+                              .hosts = loop_many_open(),
                               .index_ms = -1,
                               .check_ms = time_monotonic_ms() + CHECK_MS};
     proc_raise_files(PLENTY_FDS);
@@ -252,6 +255,7 @@ int feed_open(struct top_feed *feed, const char *path, char **ids, struct top_ta
 void feed_close(struct top_feed *feed)
 {
     fd_closep(&feed->notices);
+    fd_closep(&feed->hosts);
     root_close(&feed->root);
     free(feed->problem);
 }
@@ -351,7 +355,9 @@ static void connect_agent(struct top_feed *feed, struct top_agent *agent, int ru
     feed->open++;
     if (!host_connection_ask(&agent->host, 0,
                              agent->in_turns ? "{\"do\":\"status\"}" : "{\"do\":\"watch\"}", NULL,
-                             0))
+                             0) ||
+        conn_unsent(&agent->host.conn) > 0 || /* a new one has room for it */
+        !loop_many_add(feed->hosts, agent->host.conn.fd, agent))
         end(feed, agent, HOST_BROKEN, &err, now);
 }
 
@@ -393,37 +399,28 @@ int64_t feed_want(struct top_feed *feed, struct loop *loop)
     if (!feed->reads)
         until = time_sooner(until, feed->rest_ms);
     loop_want(loop, feed->notices, POLLIN);
+    if (feed->reads)
+        loop_want(loop, feed->hosts, POLLIN);
     for (size_t t = 0; t < feed->table->count; t++) {
         struct top_team *team = feed->table->teams[t];
         for (size_t i = 0; i < team->count; i++) {
             struct top_agent *agent = &team->agents[i];
             feed->in_turns += agent->in_turns;
-            if (agent->host.conn.fd != -1) {
-                if (feed->reads)
-                    conn_want(&agent->host.conn, loop);
-            } else if (team->runs) {
+            if (agent->host.conn.fd == -1 && team->runs)
                 until = time_sooner(until, agent->next_ms);
-            }
         }
     }
     return until;
 }
 
-static void read_hosts(struct top_feed *feed, struct loop *loop, int64_t now)
+static void read_hosts(struct top_feed *feed, int64_t now)
 {
-    bool any = false;
+    struct loop_event got[REPORTS];
+    size_t count = loop_many_got(feed->hosts, got, REPORTS);
 
-    for (size_t t = 0; t < feed->table->count; t++) {
-        struct top_team *team = feed->table->teams[t];
-        for (size_t i = 0; i < team->count; i++) {
-            short events = loop_got(loop, team->agents[i].host.conn.fd);
-            if (events == 0)
-                continue;
-            any = true;
-            turn_agent(feed, &team->agents[i], events, now);
-        }
-    }
-    if (any)
+    for (size_t i = 0; i < count; i++)
+        turn_agent(feed, got[i].arg, got[i].events, now);
+    if (count > 0)
         feed->rest_ms = now + REST_MS;
 }
 
@@ -432,8 +429,8 @@ void feed_turn(struct top_feed *feed, struct loop *loop)
     int64_t now = time_monotonic_ms();
     struct err ignored = ERR_INIT;
 
-    if (feed->reads)
-        read_hosts(feed, loop, now);
+    if (loop_got(loop, feed->hosts) != 0)
+        read_hosts(feed, now);
     if (loop_got(loop, feed->notices) != 0)
         (void)watch_read(feed->notices, on_notice, feed);
     if (now >= feed->check_ms)

@@ -21,6 +21,7 @@ struct top_feed {
     int notices; /* of a watch: the index has changed, or the root is gone */
     int64_t index_ms; /* when to read the index; monotonic; -1: when it changes */
     int64_t check_ms; /* when to look whether the root is still there */
+    int hosts; /* stands for the connections of all agents: loop_many_open() */
     bool reads; /* this turn waits for the hosts */
     int64_t rest_ms; /* no host is read before that */
     size_t open, room; /* connections, and how many there may be */

@@ -53,6 +53,33 @@ TEST(forgets_the_turn_before)
     loop_free(&loop);
 }
 
+TEST(one_descriptor_stands_for_many)
+{
+    struct loop loop = LOOP_INIT;
+    struct loop_event got[3];
+    _cleanup_close_ int many = loop_many_open();
+    _cleanup_close_ int a = event(1);
+    _cleanup_close_ int quiet = event(0);
+    _cleanup_close_ int b = event(1);
+
+    CHECK(loop_many_add(many, a, &a) && loop_many_add(many, quiet, &quiet) &&
+          loop_many_add(many, b, &b));
+    CHECK(!loop_many_add(many, -1, NULL));
+    loop_want(&loop, many, POLLIN);
+    CHECK_INT(loop_wait(&loop, -1), 1);
+    CHECK_INT(loop_got(&loop, many), POLLIN);
+    CHECK_INT(loop_many_got(many, got, 1), 1);
+    REQUIRE(loop_many_got(many, got, ARRAY_LEN(got)) == 2);
+    CHECK(got[0].arg != got[1].arg && got[0].arg != &quiet && got[1].arg != &quiet);
+    CHECK_INT(got[0].events, POLLIN);
+    loop_many_remove(many, a);
+    REQUIRE(loop_many_got(many, got, ARRAY_LEN(got)) == 1);
+    CHECK(got[0].arg == &b);
+    loop_many_remove(many, b);
+    CHECK_INT(loop_many_got(many, got, ARRAY_LEN(got)), 0);
+    loop_free(&loop);
+}
+
 TEST(holds_many_descriptors)
 {
     enum { MANY = 300 };
