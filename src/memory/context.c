@@ -17,7 +17,7 @@
 enum {
     RECALL_WAIT_MS = 150, /* for the index: the agent's host is blocked meanwhile */
     RECALL_MESSAGES = 4, /* messages of each role */
-    RECALL_PART = 4, /* recall may use one part in this many of the injection budget */
+    RECALL_PART = 10, /* recall may use one part in this many of the injection budget */
 };
 
 /* ---- who may see which messages */
@@ -94,17 +94,18 @@ static void free_item(struct context_item *item)
     free(item->text);
 }
 
-static void free_list(struct context_list *list)
+void context_list_free(struct context_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         free_item(&list->items[i]);
     free(list->items);
+    *list = (struct context_list){.count = 0};
 }
 
 void context_free(struct context *context)
 {
-    free_list(&context->current);
-    free_list(&context->relevant);
+    context_list_free(&context->current);
+    context_list_free(&context->relevant);
     free(context->chat.items);
     free(context->note);
     *context = (struct context){.note = NULL};
@@ -254,7 +255,7 @@ static int read_messages(struct reading *reading, struct err *err)
 static void reading_free(struct reading *reading)
 {
     store_close(reading->store);
-    free_list(&reading->list);
+    context_list_free(&reading->list);
     free(reading->prompt);
     for (size_t i = 0; i < reading->query_count; i++)
         free(reading->queries[i].agent);
@@ -488,9 +489,11 @@ int context_recall(const struct root *root, const struct config *config,
         return 0;
     if (read_private(root, options->session, &private, err) == -1)
         return -1;
+    bool own_only = options->project == NULL && !config_yes(config, SETTING_MEMORY_SHARE);
     const struct search_options asked = {
         .text = options->text,
-        .session = config_yes(config, SETTING_MEMORY_SHARE) ? NULL : options->session,
+        .session = own_only ? options->session : NULL,
+        .project = own_only || options->project != NULL ? options->project : "",
         .roles = 1U << ROLE_USER | 1U << ROLE_AGENT,
         .not_conversation = options->conversation,
         .limit = RECALL_MESSAGES,
@@ -498,8 +501,8 @@ int context_recall(const struct root *root, const struct config *config,
         .related = true,
     };
     /* no vectors: the host waits for this */
-    int rc =
-        search(root, private ? options->session : NULL, "", true, &asked, NULL, &list, &note, err);
+    int rc = search(root, private ? options->session : NULL, "", true, &asked, options->known,
+                    &list, &note, err);
     if (rc == 0 && list.count > 0) {
         sort_by_time(&list);
         for (size_t i = 0; i < list.count; i++) {
@@ -508,10 +511,11 @@ int context_recall(const struct root *root, const struct config *config,
                 continue;
             left -= chars;
             add_recalled(&said, &list.items[i], each);
+            add_item(options->known, list.items[i].session, "", 0)->number = list.items[i].number;
         }
     }
     if (said.len > 0)
         str_addf(ret, "%s%s%s", recall_head, said.data, recall_tail);
-    free_list(&list);
+    context_list_free(&list);
     return rc;
 }

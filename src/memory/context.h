@@ -65,16 +65,20 @@ int context_open(const struct root *root, const struct config *config,
                  const struct context_asker *asker, const struct context_options *options,
                  struct context *ret, struct err *err);
 void context_free(struct context *context);
+void context_list_free(struct context_list *list);
 #define _cleanup_context_ __attribute__((cleanup(context_free)))
 
-/* For the host, with [memory] recall: collects the text that goes before the first prompt of a
- * fresh query and appends it to *ret; nothing if recall is off or nothing is relevant. The text is
- * marked as earlier messages from elsewhere and contains nothing of the conversation itself.
- * [memory] share controls whether it includes other sessions. Waits about 150 ms for the index
- * and uses no vectors. */
+/* For the host, with [memory] recall: collects the text that goes before a prompt and appends it to
+ * *ret; nothing if recall is off or nothing is relevant. The text is marked as earlier messages
+ * from elsewhere and contains nothing of the conversation itself, nor of *known, to which it adds
+ * what it contains (without texts). It comes from sessions of the same project; without a project
+ * from the session itself, with [memory] share also from others without one. Waits about 150 ms
+ * for the index and uses no vectors. */
 struct recall_options {
     const char *session, *conversation;
+    const char *project; /* its path; NULL: the session has none */
     const char *text; /* the prompt */
+    struct context_list *known;
 };
 int context_recall(const struct root *root, const struct config *config,
                    const struct recall_options *options, struct str *ret, struct err *err);

@@ -12,7 +12,7 @@
 
 /* APPLICATION_ID is "mas" and the number of the kind of file; an index of another version is
  * rebuilt. */
-enum { APPLICATION_ID = 0x6d617302, VERSION = 2, CACHE_KIB = 64 << 10, FORGET_WAIT_MS = 1000 };
+enum { APPLICATION_ID = 0x6d617302, VERSION = 3, CACHE_KIB = 64 << 10, FORGET_WAIT_MS = 1000 };
 
 static const char schema[] =
     "CREATE TABLE session ("
@@ -21,7 +21,8 @@ static const char schema[] =
     " stamp TEXT NOT NULL," /* state of its files before they were read */
     " file INTEGER NOT NULL," /* inode of memory.db */
     " next INTEGER NOT NULL," /* the first message to read next, perhaps again */
-    " seen INTEGER NOT NULL" /* the last one read */
+    " seen INTEGER NOT NULL," /* the last one read */
+    " project TEXT" /* path of the project that it works on, "" if it has none; NULL: not known */
     ") STRICT;"
     "CREATE TABLE sitting ("
     " id INTEGER PRIMARY KEY,"

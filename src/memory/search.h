@@ -65,6 +65,7 @@ struct search_options {
     const char *text;
     const char *session; /* an id; NULL: any */
     const char *agent; /* NULL: any */
+    const char *project; /* path; "": sessions without a project; NULL: any */
     unsigned roles; /* bits 1 << role; 0: all indexed ones */
     int64_t since_ms, until_ms; /* 0: no limit */
     const char *tag; /* KEY:VALUE; NULL: any */

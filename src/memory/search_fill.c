@@ -4,6 +4,7 @@
 #include "memory/search_page.h"
 #include "os/path.h"
 #include "store/session.h"
+#include "store/team_file.h"
 #include "store/workspace.h"
 
 enum {
@@ -284,8 +285,11 @@ static int fill_open(struct search_update *update, struct page_reader *reader, i
     } else if ((rc = fill_pages(update, reader, store, next, err)) != 0) {
         return rc == 1 && !update->busy ? 0 : rc;
     }
-    return db_run(update->search->db, err, "UPDATE session SET stamp = ?2 WHERE uuid = ?1", "tt",
-                  reader->uuid, stamp);
+    _cleanup_team_ struct team team = TEAM_INIT;
+    bool has_team = team_file_load(dir, &team, &why) == 0;
+    return db_run(
+        update->search->db, err, "UPDATE session SET stamp = ?2, project = ?3 WHERE uuid = ?1",
+        "ttt", reader->uuid, stamp, has_team && team.project.path == NULL ? "" : team.project.path);
 }
 
 static int fill_session(struct search_update *update, const char *id, const char *stamp, ino_t file,

@@ -41,6 +41,8 @@ static int read_segments(struct search_state *state, struct err *err)
         add_condition(&where, "first < ?4");
     if (options->not_conversation != NULL)
         add_condition(&where, "(conversation != ?5 OR query = ?6)");
+    if (options->project != NULL)
+        add_condition(&where, "session IN (SELECT id FROM session WHERE project = ?7)");
     if (where.len == 0)
         return 0;
     if (db_number(db, 0, &scope->top, err, "SELECT max(id) FROM sitting", "") == -1)
@@ -51,8 +53,8 @@ static int read_segments(struct search_state *state, struct err *err)
     sqlite3_stmt *stmt = db_prepare_once(db, sql, err);
     if (stmt == NULL)
         return -1;
-    db_bind(stmt, "ttiiti", options->session, options->agent, options->since_ms, options->until_ms,
-            options->not_conversation, options->keep_query);
+    db_bind(stmt, "ttiitit", options->session, options->agent, options->since_ms, options->until_ms,
+            options->not_conversation, options->keep_query, options->project);
     while ((rc = db_step(db, stmt, err)) == 1) {
         int64_t id = sqlite3_column_int64(stmt, 0);
         if (id < 0 || id > scope->top)

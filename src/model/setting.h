@@ -66,7 +66,7 @@ enum setting {
     SETTING_NOTIFY_WEBHOOK, /* a URL that they are posted to, or "" */
     SETTING_NOTIFY_DONE_AFTER, /* how long a turn takes whose end is told */
     SETTING_NOTIFY_QUIET, /* a time of the day during which nothing is told, or "" */
-    SETTING_MEMORY_RECALL, /* on: the first prompt of a fresh query gets relevant history */
+    SETTING_MEMORY_RECALL, /* on: prompts get relevant history of the same project */
     SETTING_MEMORY_SHARE, /* yes: agents see the messages of other sessions */
     SETTING_MEMORY_EMBED, /* a program that computes embedding vectors, or "" */
     SETTING_MEMORY_SUMMARY, /* off or agent: what replaces history beyond the budget */

@@ -1,6 +1,8 @@
 load ../helper
 load ../host/lib
 load lib
+load ../project
+load ../memory
 
 @test "summary = agent: the agent's own summary stands in for what the budget leaves out" {
     run_acp "--no-resume --no-load"
@@ -58,6 +60,51 @@ load lib
     tell "and CW-MORE"
     [ "$(grep '^<' "$T/trace" | grep -F session/prompt | grep -c CW-PASS)" = 2 ]
     [ -n "$first" ]
+}
+
+@test "a prompt is given what other sessions of its project know, never those of another, and the history tells" {
+    make_project
+    local other=$T/other id of
+    git clone -q "$P" "$other"
+    run_acp ""
+    for of in "$P" "$other" "$P --private" ""; do
+        # shellcheck disable=SC2086 # more than one word
+        new_session -t solo --agent made --no-start ${of:+--project} $of
+        user "the zeppelin hangar password is CW-$((++n))X" | said "$ID" >/dev/null
+        [ -n "$id" ] || id=$ID
+    done
+    new_session -t solo --agent made --project "$P"
+    find_agent
+    tell "what was the zeppelin hangar password"
+    knows CW-1X
+    [ "$(notes | grep -c 'recalled from other conversations:')" = 1 ]
+    [[ $(notes) == *"recalled from other conversations: $id:1"* ]]
+    # not again in this query, and not with recall = off
+    for _ in {1..11}; do tell "the zeppelin hangar password please"; done
+    [ "$(notes | grep -c 'recalled from other conversations:')" = 1 ]
+    printf '[memory]\nrecall = off\n' >>"$ROOT/mas.ini"
+    "$MAS" stop -q "$ID"
+    new_session -t solo --agent made --project "$P"
+    find_agent
+    tell "what was the zeppelin hangar password"
+    [ "$(notes | grep -c 'recalled from other conversations:')" = 0 ]
+}
+
+@test "of ten prompts of a query one at most is given what others know" {
+    make_project
+    run_acp ""
+    for text in "the zeppelin hangar password is CW-1X" "the submarine harbour password is CW-2X"; do
+        new_session -t solo --agent made --project "$P" --no-start
+        user "$text" | said "$ID" >/dev/null
+    done
+    new_session -t solo --agent made --project "$P"
+    find_agent
+    tell "which zeppelin hangar"
+    knows CW-1X
+    for _ in {2..10}; do tell "which submarine harbour"; done
+    [[ $output != *CW-2X* ]]
+    tell "which submarine harbour"
+    [[ $output == *CW-2X* ]]
 }
 
 @test "recall never brings back what a clear put away from that conversation" {

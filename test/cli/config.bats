@@ -29,7 +29,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     [[ ${lines[0]} =~ ^SETTING\ +VALUE\ +RESTART\ +FROM$ ]]
     for line in 'session.mode isolated -' 'session.template default -' 'session.preset shell yes' 'tmux.socket - -' \
         'tmux.server shared -' 'tmux.size 200x50 yes' 'tmux.status yes yes' 'stop.hangup 2s -' 'stop.terminate 3s -' \
-        'log.size 10M yes' 'log.keep 3 yes' 'env.remove - yes' 'memory.recall off yes' 'memory.share no -' \
+        'log.size 10M yes' 'log.keep 3 yes' 'env.remove - yes' 'memory.recall on yes' 'memory.share no -' \
         'code.check_timeout 10m -' 'notify.quiet - -'; do
         grep -qE "^${line// / +} +built in\$" <<<"$output"
     done
@@ -389,7 +389,7 @@ the presets are: "*"shell"* ]]
 }
 
 @test "[memory] has what the contract says, and refuses what is out of range or of the wrong kind" {
-    for line in recall=off share=no embed_command= summary=off messages=50 each=2000 all=60000 current=20 relevant=10; do
+    for line in recall=on share=no embed_command= summary=off messages=50 each=2000 all=60000 current=20 relevant=10; do
         [ "$(setting "memory.${line%%=*}")" = "${line#*=} from built in" ]
     done
     ini '[memory]' 'recall = yes'

@@ -516,6 +516,7 @@ TEST(lists_hold_what_just_fits)
 
 static void recall(struct world *world, const char *settings, const char *text, struct str *ret)
 {
+    struct context_list known = {.count = 0};
     _cleanup_config_ struct config config = CONFIG_INIT;
     struct err err = ERR_INIT;
     struct store_place place = {.query = 0};
@@ -525,8 +526,13 @@ static void recall(struct world *world, const char *settings, const char *text, 
     WELL(config_load(&world->root, false, &config, NULL, &err));
     WELL(store_enter(world->store, CHOICE_CURRENT, NULL, &place, &err));
     const struct recall_options wish = {
-        .session = SESSION, .conversation = place.conversation, .text = text};
+        .session = SESSION, .conversation = place.conversation, .text = text, .known = &known};
     WELL(context_recall(&world->root, &config, &wish, ret, &err));
+    size_t len = ret->len;
+    CHECK((known.count > 0) == (len > 0));
+    WELL(context_recall(&world->root, &config, &wish, ret, &err)); /* nothing twice */
+    CHECK_INT(ret->len, len);
+    context_list_free(&known);
     store_place_free(&place);
 }
 

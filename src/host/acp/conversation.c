@@ -248,6 +248,7 @@ static void close_conversation(struct host *host)
     settings_free(&conversation->settings);
     compact_free(&conversation->compaction);
     kept_free(&conversation->kept);
+    context_list_free(&conversation->recall.known);
     str_free(&conversation->tasks.note);
     free(conversation);
     host->conversation = NULL;

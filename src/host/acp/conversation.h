@@ -44,6 +44,7 @@
 #include "host/acp/terminals.h"
 #include "host/talk/talk.h"
 #include "host/watcher.h"
+#include "memory/context.h"
 #include "os/proc.h"
 #include "protocol/acp.h"
 #include "protocol/host.h"
@@ -105,6 +106,12 @@ struct resume {
     char *lost; /* the session that did not come back; NULL: none */
     char *copy; /* of that, which is asked for the summary; NULL: none */
     struct str summary; /* "" none */
+};
+
+/* What the query was given of other conversations. */
+struct recall {
+    struct context_list known;
+    int prompts; /* that came since */
 };
 
 /* A config option, as far as mas uses it. */
@@ -236,4 +243,5 @@ struct conversation {
     struct visited visited;
     struct agent_work work;
     struct chat_pane chat;
+    struct recall recall;
 };

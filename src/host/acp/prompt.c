@@ -15,7 +15,10 @@
 #include "protocol/host.h"
 #include "store/pictures.h"
 
-enum { STEER_MS = 5000 }; /* time for the agent to say whether it takes a prompt */
+enum {
+    STEER_MS = 5000, /* time for the agent to say whether it takes a prompt */
+    RECALL_EVERY = 10, /* prompts of a query, of which one at most recalls */
+};
 
 static void add_summary(const struct conversation *conversation, struct str *to)
 {
@@ -52,20 +55,44 @@ static void add_history(struct host *host, int64_t before, struct str *ret)
             &err);
 }
 
-/* Appends what was said on the prompt's subject in other conversations. */
-static void add_recall(struct host *host, const char *text, struct str *ret)
+/* Tells in the history what was recalled. */
+static void say_recalled(struct host *host, const struct context_list *known, size_t from)
 {
-    const struct conversation *conversation = host->conversation;
+    _cleanup_str_ struct str list = STR_INIT;
+
+    for (size_t i = from; i < known->count; i++)
+        str_addf(&list, "%s %s:%" PRId64, i > from ? "," : "", known->items[i].session,
+                 known->items[i].number);
+    memory_say(host, true, "recalled from other conversations:%s", str_text(&list));
+}
+
+/* Appends what was said on the prompt's subject in other conversations: for the first prompt of a
+ * fresh query, and then not again for some prompts. */
+static void add_recall(struct host *host, bool fresh, const char *text, struct str *ret)
+{
+    struct conversation *conversation = host->conversation;
+    struct recall *recall = &conversation->recall;
     const struct recall_options options = {
         .session = host->session.id,
         .conversation = conversation->talk.memory.place.conversation,
+        .project = host->team.project.path,
         .text = text,
+        .known = &recall->known,
     };
     struct err err = ERR_INIT;
 
-    if (config_yes(&host->config, SETTING_MEMORY_RECALL) &&
-        context_recall(&host->root, &host->config, &options, ret, &err) == -1)
+    if (fresh)
+        context_list_free(&recall->known);
+    if (!config_yes(&host->config, SETTING_MEMORY_RECALL) ||
+        (++recall->prompts < RECALL_EVERY && !fresh))
+        return;
+    size_t from = recall->known.count;
+    if (context_recall(&host->root, &host->config, &options, ret, &err) == -1)
         host_log(host, err.text); /* the prompt goes without it */
+    if (recall->known.count == from)
+        return;
+    recall->prompts = 0;
+    say_recalled(host, &recall->known, from);
 }
 
 /* Returns words that tell a model which agent speaks to it, which the caller frees; NULL if a
@@ -145,8 +172,8 @@ int prompt_send(struct host *host, const struct prompt_words *words, int64_t *re
         blocks[n++].text = role.data;
     if (resume->prime || resume->remind != 0)
         add_history(host, words->before, &history);
-    if (resume->prime && history.len == 0 && words->recalls)
-        add_recall(host, words->text, &history);
+    if (history.len == 0 && words->recalls)
+        add_recall(host, resume->prime, words->text, &history);
     if (history.len > 0)
         blocks[n++].text = history.data;
     if (sender != NULL)
