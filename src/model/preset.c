@@ -18,7 +18,6 @@ enum {
     RESTART_LIMIT_MAX = 1000,
     SESSION_META_MAX = 4096,
     PRESET_PATTERN_MAX = 256, /* bytes */
-    TOLD_FILE_MAX = 16 * 1024, /* bytes of the text of a file */
 };
 
 const char *const start_words[] = {"", "now", "demand", NULL};
@@ -90,6 +89,11 @@ static bool is_pattern(const char *path)
 
     return len <= PRESET_PATTERN_MAX && path[0] != '/' && !str_has_control(path) &&
            str_is_utf8(path, len) && strstr(path, "..") == NULL;
+}
+
+static bool is_home_file(const char *path)
+{
+    return path[0] != '\0' && is_pattern(path);
 }
 
 const struct value_type start_type = {VALUE_WORD, "now or demand", .words = start_words};
@@ -263,70 +267,76 @@ void preset_make(struct preset *preset, const char *name)
     strv_push(&preset->reads, "CLAUDE.md");
 }
 
-static int read_variable(const struct ini_line *line, const char *prefix, struct kv *to,
-                         struct err *err)
+static int check_event(const struct ini_line *line, struct err *err)
 {
-    const char *name = line->key + strlen(prefix);
-    const char *wrong = env_check_name(name);
-
-    if (wrong != NULL)
-        return ini_fail(line, err, "'%s' %s", name, wrong);
-    kv_put(to, name, line->value);
-    return 0;
-}
-
-static int read_told_file(struct preset *preset, const struct ini_line *line, struct err *err)
-{
-    const char *name = line->key + strlen("told.file.");
-
-    if (!is_told_file(name) || strlen(line->value) > TOLD_FILE_MAX ||
-        preset->told.files.count == PRESET_TOLD_MAX)
-        return ini_fail(line, err,
-                        "'%s' has to be the name of a file, or DIRECTORY/FILE, its text has at "
-                        "most 16 KiB, and there are at most %d files",
-                        name, PRESET_TOLD_MAX);
-    kv_put(&preset->told.files, name, line->value);
-    return 0;
-}
-
-static int read_told_home(struct preset *preset, const struct ini_line *line, struct err *err)
-{
-    const char *name = line->key + strlen("told.home.");
-
-    if (name[0] == '\0' || !is_pattern(name) || strlen(line->value) > TOLD_FILE_MAX ||
-        preset->told.homes.count == PRESET_EACH_MAX)
-        return ini_fail(line, err,
-                        "'%s' has to be the path of a file below the home, its text has at most "
-                        "16 KiB, and there are at most %d such files",
-                        name, PRESET_EACH_MAX);
-    kv_put(&preset->told.homes, name, line->value);
-    return 0;
-}
-
-static int read_told_each(struct preset *preset, const struct ini_line *line, struct err *err)
-{
-    const char *name = line->key + strlen("told.each.");
-
-    if (!str_is_word(name, PRESET_FILE_MAX) || preset->told.each.count == PRESET_EACH_MAX)
-        return ini_fail(line, err, "'%s' has to be a word, and there are at most %d such texts",
-                        name, PRESET_EACH_MAX);
-    kv_put(&preset->told.each, name, line->value);
-    return 0;
-}
-
-static int read_told_event(struct preset *preset, const struct ini_line *line, struct err *err)
-{
-    const char *name = line->key + strlen("told.event.");
-
-    if (!str_is_word(name, PRESET_FILE_MAX) || preset->told.events.count == PRESET_TOLD_MAX)
-        return ini_fail(line, err, "'%s' has to be a word, and there are at most %d events", name,
-                        PRESET_TOLD_MAX);
     int fact = value_word(told_facts, line->value);
+
     if (fact == -1)
         return ini_fail_unknown(line, "unknown fact", suggest_of(line->value, told_facts), err);
     if (fact >= TOLD_EVENTS)
         return ini_fail(line, err, "a fact '%s' is told by lines alone", line->value);
-    kv_put(&preset->told.events, name, line->value);
+    return 0;
+}
+
+static int check_tool(const struct ini_line *line, struct err *err)
+{
+    if (value_word(kinds, line->value) == -1 && strcmp(line->value, TOLD_QUESTION) != 0)
+        return ini_fail_unknown(line, "unknown kind of tool", suggest_of(line->value, kinds), err);
+    return 0;
+}
+
+static bool is_short_word(const char *name)
+{
+    return str_is_word(name, PRESET_FILE_MAX);
+}
+
+/* Keys that end in a name, each with its text. */
+static const struct named {
+    const char *prefix;
+    size_t names; /* where the struct kv is */
+    bool (*fits)(const char *name); /* NULL: it is one of a variable */
+    const char *words, *things; /* what it has to be, and what there are `max` of */
+    size_t max;
+    int (*check)(const struct ini_line *line, struct err *err); /* of the text; NULL: any */
+} named[] = {
+#define NAMED(text, member) .prefix = (text), .names = offsetof(struct preset, member)
+    {NAMED("env.", env)},
+    {NAMED("role_env.", role_env)},
+    {NAMED("told.env.", told.env)},
+    {NAMED("wall.env.", wall_env)},
+    {NAMED("sandbox_off.env.", sandbox_off.env)},
+    {NAMED("told.file.", told.files), is_told_file, "the name of a file, or DIRECTORY/FILE",
+     "files", PRESET_TOLD_MAX},
+    {NAMED("told.home.", told.homes), is_home_file, "the path of a file below the home",
+     "such files", PRESET_EACH_MAX},
+    {NAMED("told.each.", told.each), is_short_word, "a word", "such texts", PRESET_EACH_MAX},
+    {NAMED("told.event.", told.events), is_short_word, "a word", "events", PRESET_TOLD_MAX,
+     check_event},
+    {NAMED("told.tool.", told.tools), is_short_word, "a word", "tools", PRESET_TOLD_MAX,
+     check_tool},
+#undef NAMED
+};
+
+static struct kv *names_of(struct preset *preset, const struct named *key)
+{
+    return (struct kv *)(void *)((char *)preset + key->names);
+}
+
+static int read_named(struct preset *preset, const struct named *key, const struct ini_line *line,
+                      struct err *err)
+{
+    const char *name = line->key + strlen(key->prefix);
+    struct kv *to = names_of(preset, key);
+    const char *wrong = key->fits == NULL ? env_check_name(name) : NULL;
+
+    if (wrong != NULL)
+        return ini_fail(line, err, "'%s' %s", name, wrong);
+    if (key->fits != NULL && (!key->fits(name) || to->count == key->max))
+        return ini_fail(line, err, "'%s' has to be %s, and there are at most %zu %s", name,
+                        key->words, key->max, key->things);
+    if (key->check != NULL && key->check(line, err) == -1)
+        return -1;
+    kv_put(to, name, line->value);
     return 0;
 }
 
@@ -361,43 +371,13 @@ static int read_told_line(struct preset *preset, const struct ini_line *line, st
     return 0;
 }
 
-static int read_told_tool(struct preset *preset, const struct ini_line *line, struct err *err)
-{
-    const char *name = line->key + strlen("told.tool.");
-
-    if (!str_is_word(name, PRESET_FILE_MAX) || preset->told.tools.count == PRESET_TOLD_MAX)
-        return ini_fail(line, err, "'%s' has to be a word, and there are at most %d tools", name,
-                        PRESET_TOLD_MAX);
-    if (value_word(kinds, line->value) == -1 && strcmp(line->value, TOLD_QUESTION) != 0)
-        return ini_fail_unknown(line, "unknown kind of tool", suggest_of(line->value, kinds), err);
-    kv_put(&preset->told.tools, name, line->value);
-    return 0;
-}
-
 int preset_read(struct preset *preset, const struct ini_line *line, struct err *err)
 {
-    if (str_starts(line->key, "env."))
-        return read_variable(line, "env.", &preset->env, err);
-    if (str_starts(line->key, "role_env."))
-        return read_variable(line, "role_env.", &preset->role_env, err);
-    if (str_starts(line->key, "told.env."))
-        return read_variable(line, "told.env.", &preset->told.env, err);
-    if (str_starts(line->key, "wall.env."))
-        return read_variable(line, "wall.env.", &preset->wall_env, err);
-    if (str_starts(line->key, "sandbox_off.env."))
-        return read_variable(line, "sandbox_off.env.", &preset->sandbox_off.env, err);
-    if (str_starts(line->key, "told.file."))
-        return read_told_file(preset, line, err);
-    if (str_starts(line->key, "told.home."))
-        return read_told_home(preset, line, err);
-    if (str_starts(line->key, "told.each."))
-        return read_told_each(preset, line, err);
-    if (str_starts(line->key, "told.event."))
-        return read_told_event(preset, line, err);
+    for (size_t i = 0; i < ARRAY_LEN(named); i++)
+        if (str_starts(line->key, named[i].prefix))
+            return read_named(preset, &named[i], line, err);
     if (str_starts(line->key, "told.line."))
         return read_told_line(preset, line, err);
-    if (str_starts(line->key, "told.tool."))
-        return read_told_tool(preset, line, err);
     if (str_starts(line->key, "permission.")) {
         const char *name = line->key + strlen("permission.");
         int kind = value_word(kinds, name);
@@ -414,17 +394,9 @@ void preset_free(struct preset *preset)
     members_free(keys, preset);
     wall_options_free(&preset->wall);
     free(preset->name);
-    kv_free(&preset->env);
-    kv_free(&preset->role_env);
-    kv_free(&preset->told.env);
-    kv_free(&preset->told.events);
-    kv_free(&preset->told.each);
-    kv_free(&preset->told.files);
-    kv_free(&preset->told.homes);
+    for (size_t i = 0; i < ARRAY_LEN(named); i++)
+        kv_free(names_of(preset, &named[i]));
     for (size_t i = 0; i < preset->told.line_count; i++)
         line_rule_free(&preset->told.lines[i]);
     free(preset->told.lines);
-    kv_free(&preset->told.tools);
-    kv_free(&preset->wall_env);
-    kv_free(&preset->sandbox_off.env);
 }
