@@ -110,17 +110,33 @@ const char *cmd_action_name(const struct cmd *action)
     return blank != NULL ? blank + 1 : action->name;
 }
 
-enum offer cmd_operand_offer(const struct cmd *cmd, size_t place)
+/* Returns what the first `len` bytes stand for. */
+static enum offer word_offer(const char *word, size_t len)
 {
     static const struct {
         const char *word;
         enum offer offer;
     } words[] = {
-        {"ACTION", OFFER_ACTION},     {"AGENT", OFFER_AGENT}, {"COMMAND", OFFER_COMMAND},
-        {"DIR", OFFER_DIR},           {"FILE", OFFER_FILE},   {"HOST", OFFER_HOST},
-        {"SESSION", OFFER_SESSION},   {"SHELL", OFFER_SHELL}, {"TARGET", OFFER_TARGET},
-        {"TEMPLATE", OFFER_TEMPLATE},
+        {"ACTION", OFFER_ACTION}, {"AGENT", OFFER_AGENT},     {"COMMAND", OFFER_COMMAND},
+        {"DIR", OFFER_DIR},       {"FILE", OFFER_FILE},       {"HOST", OFFER_HOST},
+        {"MODE", OFFER_MODE},     {"PATH", OFFER_FILE},       {"PRESET", OFFER_PRESET},
+        {"S,..", OFFER_STATUS},   {"SESSION", OFFER_SESSION}, {"SHELL", OFFER_SHELL},
+        {"STATE", OFFER_UNTIL},   {"TARGET", OFFER_TARGET},   {"TEMPLATE", OFFER_TEMPLATE},
     };
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strlen(words[i].word) == len && strncmp(word, words[i].word, len) == 0)
+            return words[i].offer;
+    return OFFER_NONE;
+}
+
+enum offer opt_offer(const struct opt *opt)
+{
+    return opt->arg != NULL ? word_offer(opt->arg, strcspn(opt->arg, "[")) : OFFER_NONE;
+}
+
+enum offer cmd_operand_offer(const struct cmd *cmd, size_t place)
+{
     static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const char *word = cmd->operands + strcspn(cmd->operands, capitals);
 
@@ -133,10 +149,7 @@ enum offer cmd_operand_offer(const struct cmd *cmd, size_t place)
     size_t len = strspn(word, capitals);
     if (cmd->last != OFFER_NONE && len > 0 && strchr(word, ' ') == NULL)
         return cmd->last;
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (strlen(words[i].word) == len && strncmp(word, words[i].word, len) == 0)
-            return words[i].offer;
-    return OFFER_NONE;
+    return word_offer(word, len);
 }
 
 bool cmd_opens_root(const struct cmd *cmd)
@@ -148,16 +161,15 @@ const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8])
 {
     size_t n = 0;
     if (cmd->on != ON_NOTHING)
-        buf[n++] = (struct opt){'s', "session", "SESSION", "the session", OFFER_SESSION};
+        buf[n++] = (struct opt){'s', "session", "SESSION", "the session"};
     if ((cmd->takes & TAKES_JSON) != 0)
-        buf[n++] = (struct opt){0, "json", NULL, "print JSON", OFFER_NONE};
+        buf[n++] = (struct opt){0, "json", NULL, "print JSON"};
     if ((cmd->takes & TAKES_QUIET) != 0)
-        buf[n++] = (struct opt){'q', "quiet", NULL, "print only ids, or nothing", OFFER_NONE};
+        buf[n++] = (struct opt){'q', "quiet", NULL, "print only ids, or nothing"};
     if ((cmd->takes & TAKES_ALL_HOSTS) != 0)
-        buf[n++] =
-            (struct opt){0, "all-hosts", NULL, "here and on all hosts of mas.ini", OFFER_NONE};
-    buf[n++] = (struct opt){0, "root", "DIR", "use this root", OFFER_DIR};
-    buf[n++] = (struct opt){'h', "help", NULL, "show this help", OFFER_NONE};
+        buf[n++] = (struct opt){0, "all-hosts", NULL, "here and on all hosts of mas.ini"};
+    buf[n++] = (struct opt){0, "root", "DIR", "use this root"};
+    buf[n++] = (struct opt){'h', "help", NULL, "show this help"};
     buf[n] = (struct opt){.name = NULL};
     return buf;
 }
@@ -444,7 +456,7 @@ int cmd_open_files(const struct cmd *cmd, int argc, char **argv, struct err *err
         call.given_count = 0;
     for (size_t i = 0; rc == 0 && i < call.given_count; i++) {
         const struct given *given = &call.given[i];
-        if (given->opt->offer != OFFER_FILE || given->value[0] == '\0' ||
+        if (opt_offer(given->opt) != OFFER_FILE || given->value[0] == '\0' ||
             strcmp(given->value, "-") == 0)
             continue;
         _cleanup_close_ int fd = open(given->value, O_RDONLY | O_CLOEXEC);
@@ -495,7 +507,7 @@ int cmd_session_word(const struct cmd *cmd, int argc, char *const *argv, const c
     if (rc == 0) {
         const char *word = call.session;
         for (size_t i = 0; word == NULL && i < call.given_count; i++)
-            if (call.given[i].opt->offer == OFFER_SESSION)
+            if (opt_offer(call.given[i].opt) == OFFER_SESSION)
                 word = call.given[i].value;
         if (word == NULL && call.operand_count > 0 &&
             (call.cmd->on == ON_SESSION || call.cmd->on == ON_SESSIONS ||

@@ -16,7 +16,8 @@
 #include "store/config.h"
 #include "store/root.h"
 
-/* What shell completion offers for an option's value or an operand. */
+/* What the word for an option's value or an operand stands for: what shell completion offers, and
+ * what is a file. The words are in cmd.c. */
 enum offer {
     OFFER_NONE,
     OFFER_FILE,
@@ -44,7 +45,6 @@ struct opt {
     const char *arg; /* name of its value, in capitals; NULL: it takes no value; in brackets: it
                       * may have one, after "=" */
     const char *help;
-    enum offer offer;
 };
 
 /* The root that a verb works in. */
@@ -200,6 +200,8 @@ const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);
 /* Returns what completion offers for the operand at a place, 0 being the first: what its word in
  * `operands` names, such as SESSION. */
 enum offer cmd_operand_offer(const struct cmd *cmd, size_t place);
+/* Likewise for the value of an option. */
+enum offer opt_offer(const struct opt *opt);
 /* Returns true if cmd_run() opens the root for it. */
 bool cmd_opens_root(const struct cmd *cmd);
 /* Prints the help of a command, or the overview if cmd is NULL. */

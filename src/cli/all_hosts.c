@@ -451,7 +451,7 @@ int call_all_hosts(struct call *call, int *ret_code, struct err *err)
         return -1;
     bool named = call->session != NULL || (call->operand_count > 0 && !takes_words);
     for (size_t i = 0; i < call->given_count; i++)
-        named = named || call->given[i].opt->offer == OFFER_SESSION;
+        named = named || opt_offer(call->given[i].opt) == OFFER_SESSION;
     if (named) {
         (void)err_set(err, MAS_USAGE,
                       "cannot run '%s': it takes a SESSION or --all-hosts, not both",

@@ -58,8 +58,8 @@ static int check_files(const struct call *call, struct err *err)
 {
     for (size_t i = 0; i < call->given_count; i++) {
         const struct given *given = &call->given[i];
-        if ((given->opt->offer != OFFER_FILE && given->opt->offer != OFFER_DIR) ||
-            strcmp(given->value, "-") == 0)
+        enum offer kind = opt_offer(given->opt);
+        if ((kind != OFFER_FILE && kind != OFFER_DIR) || strcmp(given->value, "-") == 0)
             continue;
         (void)err_set(err, MAS_FAILED,
                       "cannot use --%s '%s': the host of an agent opens no files for it",

@@ -12,7 +12,7 @@
  *
  * As whom it acts, and towards whom, other hosts decide by the process.
  *
- * So in a command for agents each option that names a file says so by OFFER_FILE or OFFER_DIR,
+ * So in a command for agents the value of each option that names a file is FILE, DIR or PATH,
  * sessions are found by call_select(), and it starts no pager, editor or shell of the caller's
  * choice.
  */

@@ -1,5 +1,5 @@
 /*
- * `mas new --host NAME` where Slurm places the session. Where ssh reaches the host, the command
+ * `mas new --host HOST` where Slurm places the session. Where ssh reaches the host, the command
  * runs there; see cli/remote.h.
  */
 #pragma once
@@ -10,13 +10,12 @@
 
 /* clang-format off */
 #define NEW_JOB_OPTIONS                                                                            \
-    {0, "host", "NAME", "run the session on this host of mas.ini", OFFER_HOST},                    \
-    {0, "cpus", "N", "with --host on Slurm: the job's CPUs", OFFER_NONE},                          \
-    {0, "mem", "SIZE", "likewise: its memory, such as 16G", OFFER_NONE},                           \
-    {0, "gpus", "N", "likewise: its GPUs", OFFER_NONE},                                            \
-    {0, "time", "TIME", "likewise: its time limit, such as 90m or 2d", OFFER_NONE},                \
-    {0, "idle", "TIME", "likewise: end the job when all agents were idle for this time",           \
-     OFFER_NONE}
+    {0, "host", "HOST", "run the session on this host of mas.ini"},                    \
+    {0, "cpus", "N", "with --host on Slurm: the job's CPUs"},                          \
+    {0, "mem", "SIZE", "likewise: its memory, such as 16G"},                           \
+    {0, "gpus", "N", "likewise: its GPUs"},                                            \
+    {0, "time", "TIME", "likewise: its time limit, such as 90m or 2d"},                \
+    {0, "idle", "TIME", "likewise: end the job when all agents were idle for this time"}
 /* clang-format on */
 
 /* Returns true if one of these options was given. */

@@ -11,23 +11,20 @@
 #define WALL_OPTION                                                                                \
     {                                                                                              \
         0, "wall", "[=LEVEL]",                                                                     \
-            "put walls around the agents: try (without LEVEL), require, off, or default",          \
-            OFFER_NONE                                                                             \
+            "put walls around the agents: try (without LEVEL), require, off, or default"           \
     }
 /* clang-format off */
 #define NEW_OPTIONS                                                                                \
-    {'n', "name", "NAME", "name the session", OFFER_NONE},                                         \
-    {'t', "template", "TEMPLATE", "the template of the team", OFFER_TEMPLATE},                     \
-    {0, "agent", "PRESET", "run all agents of the team with this preset", OFFER_PRESET},           \
-    {0, "project", "DIR[@REF]", "work on this git repository, from HEAD or REF on", OFFER_FILE},   \
-    {0, "with-changes", NULL, "begin with what is changed and not committed there", OFFER_NONE},   \
-    {0, "setup", "ANSWER", "yes or no: allow the project's .mas/setup, or do without a setup",     \
-     OFFER_NONE},                                                                                  \
-    {'c', "config", "FILE", "first messages and presets of single agents, as JSON", OFFER_FILE},   \
-    {'p', "prompt", "AGENT=TEXT", "the first message of an agent; may be repeated", OFFER_NONE},   \
-    {0, "private", NULL, "make the session private: share no memory", OFFER_NONE},                 \
-    {0, "limit", "KIND=AMOUNT", "limit disk, memory, CPUs or processes; may be repeated",          \
-     OFFER_NONE},                                                                                  \
+    {'n', "name", "NAME", "name the session"},                                         \
+    {'t', "template", "TEMPLATE", "the template of the team"},                     \
+    {0, "agent", "PRESET", "run all agents of the team with this preset"},           \
+    {0, "project", "DIR[@REF]", "work on this git repository, from HEAD or REF on"},   \
+    {0, "with-changes", NULL, "begin with what is changed and not committed there"},   \
+    {0, "setup", "ANSWER", "yes or no: allow the project's .mas/setup, or do without a setup"},                                                                                  \
+    {'c', "config", "FILE", "first messages and presets of single agents, as JSON"},   \
+    {'p', "prompt", "AGENT=TEXT", "the first message of an agent; may be repeated"},   \
+    {0, "private", NULL, "make the session private: share no memory"},                 \
+    {0, "limit", "KIND=AMOUNT", "limit disk, memory, CPUs or processes; may be repeated"},                                                                                  \
     WALL_OPTION
 /* clang-format on */
 

@@ -6,7 +6,7 @@
 
 #define OPT_IMAGE                                                                                  \
     {                                                                                              \
-        0, "image", "FILE", "send this picture with the text; may be repeated", OFFER_FILE         \
+        0, "image", "FILE", "send this picture with the text; may be repeated"                     \
     }
 
 /* Reads them and keeps them in the workspace `dir`. `input`: the text comes on standard input. */

@@ -170,7 +170,7 @@ static bool takes_host(const struct cmd *cmd)
     bool takes = false;
 
     for (const struct opt *opt = cmd->opts; opt != NULL && opt->name != NULL; opt++)
-        takes = takes || opt->offer == OFFER_HOST;
+        takes = takes || opt_offer(opt) == OFFER_HOST;
     return takes;
 }
 
@@ -252,7 +252,7 @@ static struct session_words find_places(struct call *call)
 
     add_place(&places, &call->session);
     for (size_t i = 0; i < call->given_count; i++)
-        if (call->given[i].opt->offer == OFFER_SESSION) {
+        if (opt_offer(call->given[i].opt) == OFFER_SESSION) {
             add_place(&places, &call->given[i].value);
             named = true;
         }
@@ -344,8 +344,8 @@ static char **make_words(const struct call *call, const struct config *config,
         strv_push(&words, verb[i]);
     for (size_t i = 0; i < call->given_count; i++) {
         const char *value = call->given[i].value;
-        bool is_session = call->given[i].opt->offer == OFFER_SESSION;
-        if (call->given[i].opt->offer == OFFER_HOST)
+        bool is_session = opt_offer(call->given[i].opt) == OFFER_SESSION;
+        if (opt_offer(call->given[i].opt) == OFFER_HOST)
             continue;
         push_option(&words, &call->given[i], is_session ? session_of(value) : value);
     }
@@ -453,7 +453,7 @@ static bool take_out(struct call *call, const struct config *config)
 static const struct given *host_option(const struct call *call)
 {
     for (size_t i = call->given_count; i > 0; i--)
-        if (call->given[i - 1].opt->offer == OFFER_HOST)
+        if (opt_offer(call->given[i - 1].opt) == OFFER_HOST)
             return &call->given[i - 1];
     return NULL;
 }

@@ -9,8 +9,8 @@
  * A call with sessions NAME:SESSION becomes one with --host for each machine, in the order in which
  * they are named: the options as they were parsed, without --root, which names a root here, and the
  * operands. Any verb that takes a SESSION has this by call_go_elsewhere() (cmd.h), which the parser
- * calls before it opens the root. So has a verb with an option that names a host (OFFER_HOST), such
- * as `mas new --host NAME`, unless Slurm is to place the session.
+ * calls before it opens the root. So has a verb with an option that takes a HOST, such as `mas
+ * new --host`, unless Slurm is to place the session.
  */
 #pragma once
 

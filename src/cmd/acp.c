@@ -4,7 +4,7 @@
 #include "store/session.h"
 
 static const struct opt opts[] = {
-    {0, "from", "AGENT", "the agent that sends the prompts; known in a team's pane", OFFER_AGENT},
+    {0, "from", "AGENT", "the agent that sends the prompts; known in a team's pane"},
     {.name = NULL},
 };
 

@@ -13,18 +13,17 @@
 #include "store/index.h"
 
 static const struct opt approve_opts[] = {
-    {0, "permission", "ID", "answer this request instead of the oldest", OFFER_NONE},
-    {0, "more", "AMOUNT", "let a paused agent use so much more, such as '2 USD'", OFFER_NONE},
-    {0, "answer", "KEY=VALUE", "fill in a field of a form; - reads the value; may be repeated",
-     OFFER_NONE},
-    {0, "mode", "MODE", "with clear: the permission mode for carrying out the plan", OFFER_NONE},
-    {0, "from", "AGENT", "answer in the name of this agent", OFFER_AGENT},
+    {0, "permission", "ID", "answer this request instead of the oldest"},
+    {0, "more", "AMOUNT", "let a paused agent use so much more, such as '2 USD'"},
+    {0, "answer", "KEY=VALUE", "fill in a field of a form; - reads the value; may be repeated"},
+    {0, "mode", "NAME", "with clear: the permission mode for carrying out the plan"},
+    {0, "from", "AGENT", "answer in the name of this agent"},
     {.name = NULL},
 };
 
 static const struct opt opts[] = {
-    {0, "permission", "ID", "answer this request instead of the oldest", OFFER_NONE},
-    {0, "from", "AGENT", "answer in the name of this agent", OFFER_AGENT},
+    {0, "permission", "ID", "answer this request instead of the oldest"},
+    {0, "from", "AGENT", "answer in the name of this agent"},
     {.name = NULL},
 };
 

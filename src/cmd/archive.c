@@ -6,12 +6,11 @@
 #include "cli/print.h"
 
 static const struct opt opts[] = {
-    {'o', "output", "FILE", "write to FILE, for a single SESSION; - is standard output",
-     OFFER_FILE},
-    {0, "rm", NULL, "remove the session once its archive is on disk", OFFER_NONE},
-    {0, "live", NULL, "archive sessions while they run", OFFER_NONE},
-    {0, "save", NULL, "with --live: write to [fleet] store and keep two there", OFFER_NONE},
-    {0, "all", NULL, "with --live: all sessions that run", OFFER_NONE},
+    {'o', "output", "FILE", "write to FILE, for a single SESSION; - is standard output"},
+    {0, "rm", NULL, "remove the session once its archive is on disk"},
+    {0, "live", NULL, "archive sessions while they run"},
+    {0, "save", NULL, "with --live: write to [fleet] store and keep two there"},
+    {0, "all", NULL, "with --live: all sessions that run"},
     {.name = NULL},
 };
 

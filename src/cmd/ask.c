@@ -28,20 +28,16 @@ enum {
 };
 
 static const struct opt opts[] = {
-    {0, "file", "FILE", "use the content of FILE as the prompt", OFFER_FILE},
+    {0, "file", "FILE", "use the content of FILE as the prompt"},
     OPT_IMAGE,
-    {0, "again", NULL, "ask again what the last turn was about, if it failed or was stopped",
-     OFFER_NONE},
-    {0, "new", NULL, "ask in a new conversation, which becomes the current one", OFFER_NONE},
-    {0, "conversation", "ID", "ask in this conversation, which becomes the current one",
-     OFFER_NONE},
-    {0, "aside", NULL, "ask a copy of the agent's session, and leave no trace in this one",
-     OFFER_NONE},
-    {0, "tag", "KEY:VALUE", "add this tag to the prompt and its answer; may be repeated",
-     OFFER_NONE},
-    {0, "timeout", "TIME", "cancel the turn after this time, such as 30s or 5m", OFFER_NONE},
-    {0, "no-wait", NULL, "return when the agent's host has accepted the prompt", OFFER_NONE},
-    {0, "from", "AGENT", "the agent that asks; known in a team's pane", OFFER_AGENT},
+    {0, "again", NULL, "ask again what the last turn was about, if it failed or was stopped"},
+    {0, "new", NULL, "ask in a new conversation, which becomes the current one"},
+    {0, "conversation", "ID", "ask in this conversation, which becomes the current one"},
+    {0, "aside", NULL, "ask a copy of the agent's session, and leave no trace in this one"},
+    {0, "tag", "KEY:VALUE", "add this tag to the prompt and its answer; may be repeated"},
+    {0, "timeout", "TIME", "cancel the turn after this time, such as 30s or 5m"},
+    {0, "no-wait", NULL, "return when the agent's host has accepted the prompt"},
+    {0, "from", "AGENT", "the agent that asks; known in a team's pane"},
     {.name = NULL},
 };
 

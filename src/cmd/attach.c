@@ -117,7 +117,7 @@ static int run_attach(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {'s', "session", "SESSION", "the session", OFFER_SESSION},
+    {'s', "session", "SESSION", "the session"},
     {.name = NULL},
 };
 

@@ -1,7 +1,7 @@
 #include "cli/agent_request.h"
 
 static const struct opt opts[] = {
-    {0, "from", "AGENT", "the agent that cancels; known in a team's pane", OFFER_AGENT},
+    {0, "from", "AGENT", "the agent that cancels; known in a team's pane"},
     {.name = NULL},
 };
 

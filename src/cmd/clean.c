@@ -14,12 +14,11 @@
 #include "session/retention.h"
 
 static const struct opt opts[] = {
-    {0, "older-than", "AGE", "only sessions last used at least AGE ago: 90m, 12h, 7d", OFFER_NONE},
-    {0, "keep", "N", "keep the N newest candidates", OFFER_NONE},
-    {0, "status", "S,..", "only sessions with these statuses: stopped, error, crashed",
-     OFFER_STATUS},
-    {0, "archive", NULL, "archive each session before removing it", OFFER_NONE},
-    {0, "dry-run", NULL, "print what would be done, and change nothing", OFFER_NONE},
+    {0, "older-than", "AGE", "only sessions last used at least AGE ago: 90m, 12h, 7d"},
+    {0, "keep", "N", "keep the N newest candidates"},
+    {0, "status", "S,..", "only sessions with these statuses: stopped, error, crashed"},
+    {0, "archive", NULL, "archive each session before removing it"},
+    {0, "dry-run", NULL, "print what would be done, and change nothing"},
     {.name = NULL},
 };
 

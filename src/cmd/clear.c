@@ -3,9 +3,9 @@
 #include "model/message.h"
 
 static const struct opt opts[] = {
-    {0, "then", "TEXT", "the first prompt of the fresh query; - is standard input", OFFER_NONE},
-    {0, "mode", "MODE", "the permission mode of the fresh query", OFFER_NONE},
-    {0, "from", "AGENT", "clear in the name of this agent", OFFER_AGENT},
+    {0, "then", "TEXT", "the first prompt of the fresh query; - is standard input"},
+    {0, "mode", "NAME", "the permission mode of the fresh query"},
+    {0, "from", "AGENT", "clear in the name of this agent"},
     {.name = NULL},
 };
 

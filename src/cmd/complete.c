@@ -445,7 +445,7 @@ static void complete(struct typed *typed, char **words, size_t last)
     }
     read_words(typed, words, last);
     if (typed->opt != NULL)
-        offer_kind(typed, typed->opt->offer);
+        offer_kind(typed, opt_offer(typed->opt));
     else if (typed->prefix[0] == '-')
         offer_options(typed);
     else
@@ -484,7 +484,7 @@ static int run_complete(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {0, "describe", NULL, "add a tab and a description to each", OFFER_NONE},
+    {0, "describe", NULL, "add a tab and a description to each"},
     {.name = NULL},
 };
 

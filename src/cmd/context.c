@@ -116,9 +116,8 @@ static int run_context(struct call *call, struct err *err)
 static const struct opt opts[] = {
     {0, "for", "TEXT",
      "find history that is relevant to TEXT; - is standard input (default: the "
-     "newest prompt)",
-     OFFER_NONE},
-    {0, "team", NULL, "include the conversations of all agents of the session", OFFER_NONE},
+     "newest prompt)"},
+    {0, "team", NULL, "include the conversations of all agents of the session"},
     {.name = NULL},
 };
 

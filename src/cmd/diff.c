@@ -118,11 +118,10 @@ static int diff_put_json(const struct comparison *changes, const struct str *dif
 /* ---- the verb */
 
 static const struct opt opts[] = {
-    {0, "stat", NULL, "only list the files and how many lines changed", OFFER_NONE},
-    {0, "since-look", NULL, "only what changed since your last 'mas diff' of the agent",
-     OFFER_NONE},
-    {0, "base", NULL, "compare with the commit that the session began with", OFFER_NONE},
-    {0, "integration", NULL, "compare with the integration branch", OFFER_NONE},
+    {0, "stat", NULL, "only list the files and how many lines changed"},
+    {0, "since-look", NULL, "only what changed since your last 'mas diff' of the agent"},
+    {0, "base", NULL, "compare with the commit that the session began with"},
+    {0, "integration", NULL, "compare with the integration branch"},
     {.name = NULL},
 };
 

@@ -8,7 +8,7 @@
 #include "memory/store.h"
 
 static const struct opt opts[] = {
-    {0, "fix", NULL, "repair what can be repaired without losing anything", OFFER_NONE},
+    {0, "fix", NULL, "repair what can be repaired without losing anything"},
     {.name = NULL},
 };
 

@@ -275,21 +275,18 @@ static int run_history(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {'n', "limit", "N", "print at most N messages, the newest (50), or all", OFFER_NONE},
-    {0, "offset", "N", "skip the newest N messages", OFFER_NONE},
-    {0, "role", "LIST", "only these roles: user, agent, thought, tool, plan, ...", OFFER_NONE},
-    {0, "since", "AGE", "only messages not older than this: 10m, 2h, 2025-12-18T08:00:00Z",
-     OFFER_NONE},
-    {0, "until", "AGE", "only messages older than this", OFFER_NONE},
-    {0, "tag", "KEY:VALUE", "only messages with this tag", OFFER_NONE},
-    {0, "conversation", "ID", "only this conversation", OFFER_NONE},
-    {0, "query", "N", "only this query", OFFER_NONE},
+    {'n', "limit", "N", "print at most N messages, the newest (50), or all"},
+    {0, "offset", "N", "skip the newest N messages"},
+    {0, "role", "LIST", "only these roles: user, agent, thought, tool, plan, ..."},
+    {0, "since", "AGE", "only messages not older than this: 10m, 2h, 2025-12-18T08:00:00Z"},
+    {0, "until", "AGE", "only messages older than this"},
+    {0, "tag", "KEY:VALUE", "only messages with this tag"},
+    {0, "conversation", "ID", "only this conversation"},
+    {0, "query", "N", "only this query"},
     {0, "queries", NULL,
      "list the queries: beginning, end, reason of the end, and how the agent got "
-     "each",
-     OFFER_NONE},
-    {0, "export", "FORM", "export all of it as md (Markdown) or jsonl (one JSON object per line)",
-     OFFER_NONE},
+     "each"},
+    {0, "export", "FORM", "export all of it as md (Markdown) or jsonl (one JSON object per line)"},
     {.name = NULL},
 };
 

@@ -12,8 +12,8 @@
 #include "session/outside.h"
 
 static const struct opt opts[] = {
-    {0, "delete", "ID", "delete this session from what the agent keeps", OFFER_NONE},
-    {0, "delete-all", NULL, "delete all but the one in use", OFFER_NONE},
+    {0, "delete", "ID", "delete this session from what the agent keeps"},
+    {0, "delete-all", NULL, "delete all but the one in use"},
     {.name = NULL},
 };
 

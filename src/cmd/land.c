@@ -5,14 +5,13 @@
 #include "code/merge.h"
 
 static const struct opt opts[] = {
-    {0, "onto", "BRANCH", "land on this branch instead of the one the session began with",
-     OFFER_NONE},
-    {0, "merge", NULL, "make a merge commit even if none is needed", OFFER_NONE},
-    {0, "squash", NULL, "make one commit of all", OFFER_NONE},
-    {0, "rebase", NULL, "put each commit onto the branch, without merges", OFFER_NONE},
-    {0, "push", NULL, "then push the branch, as 'git push' does", OFFER_NONE},
-    {0, "pr", NULL, "open a pull request with gh instead of landing", OFFER_NONE},
-    {'m', "message", "TEXT", "the message of the commit", OFFER_NONE},
+    {0, "onto", "BRANCH", "land on this branch instead of the one the session began with"},
+    {0, "merge", NULL, "make a merge commit even if none is needed"},
+    {0, "squash", NULL, "make one commit of all"},
+    {0, "rebase", NULL, "put each commit onto the branch, without merges"},
+    {0, "push", NULL, "then push the branch, as 'git push' does"},
+    {0, "pr", NULL, "open a pull request with gh instead of landing"},
+    {'m', "message", "TEXT", "the message of the commit"},
     {.name = NULL},
 };
 

@@ -17,8 +17,8 @@
 enum { AGAIN_MS = 500 }; /* after a failure */
 
 static const struct opt opts[] = {
-    {0, "give-back", NULL, "give the lease back, if it is still that of the session", OFFER_NONE},
-    {0, "forget", NULL, "remove what the store has of it, for a session that goes", OFFER_NONE},
+    {0, "give-back", NULL, "give the lease back, if it is still that of the session"},
+    {0, "forget", NULL, "remove what the store has of it, for a session that goes"},
     {.name = NULL},
 };
 

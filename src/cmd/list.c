@@ -14,11 +14,11 @@
 #include "cmd.h"
 
 static const struct opt opts[] = {
-    {0, "active", NULL, "only sessions that run", OFFER_NONE},
-    {0, "stopped", NULL, "only sessions that are stopped", OFFER_NONE},
-    {0, "error", NULL, "only sessions with an error", OFFER_NONE},
-    {0, "all", NULL, "check every workspace instead of trusting the index", OFFER_NONE},
-    {0, "jobs", NULL, "only sessions that were submitted to Slurm", OFFER_NONE},
+    {0, "active", NULL, "only sessions that run"},
+    {0, "stopped", NULL, "only sessions that are stopped"},
+    {0, "error", NULL, "only sessions with an error"},
+    {0, "all", NULL, "check every workspace instead of trusting the index"},
+    {0, "jobs", NULL, "only sessions that were submitted to Slurm"},
     {.name = NULL},
 };
 

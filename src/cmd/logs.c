@@ -391,11 +391,10 @@ static int run_logs(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {'f', "follow", NULL, "print further lines as they arrive, until interrupted", OFFER_NONE},
-    {'n', "lines", "N", "only the last N lines of each log, or all (with -f: 10)", OFFER_NONE},
-    {0, "since", "AGE", "only output not older than this: 10m, 2h, 2025-12-18T08:00:00Z",
-     OFFER_NONE},
-    {0, "raw", NULL, "print the bytes of a single agent without any change", OFFER_NONE},
+    {'f', "follow", NULL, "print further lines as they arrive, until interrupted"},
+    {'n', "lines", "N", "only the last N lines of each log, or all (with -f: 10)"},
+    {0, "since", "AGE", "only output not older than this: 10m, 2h, 2025-12-18T08:00:00Z"},
+    {0, "raw", NULL, "print the bytes of a single agent without any change"},
     {.name = NULL},
 };
 

@@ -5,8 +5,8 @@
 #include "cmd.h"
 
 static const struct opt opts[] = {
-    {'n', "name", "NAME", "name the session", OFFER_NONE},
-    {0, "dry-run", NULL, "only print what would be done", OFFER_NONE},
+    {'n', "name", "NAME", "name the session"},
+    {0, "dry-run", NULL, "only print what would be done"},
     {.name = NULL},
 };
 

@@ -5,7 +5,7 @@
 #include "cmd.h"
 
 static const struct opt opts[] = {
-    {0, "no-start", NULL, "leave it stopped there, also if it ran here", OFFER_NONE},
+    {0, "no-start", NULL, "leave it stopped there, also if it ran here"},
     {.name = NULL},
 };
 

@@ -11,11 +11,11 @@
 
 static const struct opt opts[] = {
     NEW_OPTIONS,
-    {0, "id", "UUID", "use this session id instead of a random one", OFFER_NONE},
-    {0, "mode", "MODE", "isolated (the default), or legacy: the one shared session", OFFER_MODE},
-    {0, "no-start", NULL, "only create the workspace", OFFER_NONE},
-    {'a', "attach", NULL, "attach to the session", OFFER_NONE},
-    {'d', "detach", NULL, "do not attach, with a PROMPT", OFFER_NONE},
+    {0, "id", "UUID", "use this session id instead of a random one"},
+    {0, "mode", "MODE", "isolated (the default), or legacy: the one shared session"},
+    {0, "no-start", NULL, "only create the workspace"},
+    {'a', "attach", NULL, "attach to the session"},
+    {'d', "detach", NULL, "do not attach, with a PROMPT"},
     NEW_JOB_OPTIONS,
     {.name = NULL},
 };

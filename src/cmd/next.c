@@ -204,9 +204,9 @@ static int run_next(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {0, "back", NULL, "go back to where this terminal was before", OFFER_NONE},
-    {'n', "dry-run", NULL, "only print who waits", OFFER_NONE},
-    {0, "client", "CLIENT", "the tmux client that moves, for key bindings", OFFER_NONE},
+    {0, "back", NULL, "go back to where this terminal was before"},
+    {'n', "dry-run", NULL, "only print who waits"},
+    {0, "client", "CLIENT", "the tmux client that moves, for key bindings"},
     {.name = NULL},
 };
 

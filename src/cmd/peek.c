@@ -3,7 +3,7 @@
 #include "client/screens.h"
 
 static const struct opt opts[] = {
-    {0, "history", "LINES", "also print up to this many lines that have scrolled off", OFFER_NONE},
+    {0, "history", "LINES", "also print up to this many lines that have scrolled off"},
     {.name = NULL},
 };
 

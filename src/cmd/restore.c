@@ -4,9 +4,9 @@
 #include "session/archive.h"
 
 static const struct opt opts[] = {
-    {0, "new-id", NULL, "restore as a new session with a random id", OFFER_NONE},
-    {'n', "name", "NAME", "name the session, instead of the name it had", OFFER_NONE},
-    {0, "links", NULL, "accept symbolic links that lead out of the session, too", OFFER_NONE},
+    {0, "new-id", NULL, "restore as a new session with a random id"},
+    {'n', "name", "NAME", "name the session, instead of the name it had"},
+    {0, "links", NULL, "accept symbolic links that lead out of the session, too"},
     {.name = NULL},
 };
 

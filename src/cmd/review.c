@@ -24,8 +24,7 @@ enum {
 };
 
 static const struct opt opts[] = {
-    {0, "comments", "FILE", "send the comments in FILE (JSON) instead of opening an editor",
-     OFFER_FILE},
+    {0, "comments", "FILE", "send the comments in FILE (JSON) instead of opening an editor"},
     {.name = NULL},
 };
 

@@ -5,7 +5,7 @@
 #include "store/session.h"
 
 static const struct opt opts[] = {
-    {'f', "force", NULL, "stop a running session first; also remove a damaged one", OFFER_NONE},
+    {'f', "force", NULL, "stop a running session first; also remove a damaged one"},
     {.name = NULL},
 };
 

@@ -16,10 +16,10 @@
 #include "store/lease.h"
 
 static const struct opt opts[] = {
-    {0, "store", "DIR", "restore the session from DIR, and save it there", OFFER_DIR},
-    {0, "id", "UUID", "the session; without it, a new one", OFFER_NONE},
-    {0, "idle", "TIME", "end when all agents were idle for this time, such as 30m", OFFER_NONE},
-    {0, "scratch", NULL, "remove the root at the end, when the session is saved", OFFER_NONE},
+    {0, "store", "DIR", "restore the session from DIR, and save it there"},
+    {0, "id", "UUID", "the session; without it, a new one"},
+    {0, "idle", "TIME", "end when all agents were idle for this time, such as 30m"},
+    {0, "scratch", NULL, "remove the root at the end, when the session is saved"},
     NEW_OPTIONS,
     {.name = NULL},
 };

@@ -274,14 +274,13 @@ static int run_search(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {'n', "limit", "N", "print at most N messages (10)", OFFER_NONE},
-    {'s', "session", "SESSION", "only this session", OFFER_SESSION},
-    {0, "agent", "AGENT", "only conversations with this agent", OFFER_NONE},
-    {0, "role", "ROLE", "only prompts (user), answers (agent), or tool calls (tool)", OFFER_NONE},
-    {0, "since", "AGE", "only messages not older than this: 10m, 2h, 2025-12-18T08:00:00Z",
-     OFFER_NONE},
-    {0, "until", "AGE", "only messages older than this", OFFER_NONE},
-    {0, "tag", "KEY:VALUE", "only messages with this tag", OFFER_NONE},
+    {'n', "limit", "N", "print at most N messages (10)"},
+    {'s', "session", "SESSION", "only this session"},
+    {0, "agent", "AGENT", "only conversations with this agent"},
+    {0, "role", "ROLE", "only prompts (user), answers (agent), or tool calls (tool)"},
+    {0, "since", "AGE", "only messages not older than this: 10m, 2h, 2025-12-18T08:00:00Z"},
+    {0, "until", "AGE", "only messages older than this"},
+    {0, "tag", "KEY:VALUE", "only messages with this tag"},
     {.name = NULL},
 };
 

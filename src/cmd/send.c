@@ -7,13 +7,13 @@
 #include "os/loop.h"
 
 static const struct opt opts[] = {
-    {0, "file", "FILE", "send the content of FILE", OFFER_FILE},
+    {0, "file", "FILE", "send the content of FILE"},
     OPT_IMAGE,
-    {0, "no-enter", NULL, "type the text without Enter", OFFER_NONE},
-    {0, "from", "AGENT", "the agent that sends the text; known in a team's pane", OFFER_AGENT},
-    {0, "wait", NULL, "return when the agents have processed the text", OFFER_NONE},
-    {0, "now", NULL, "let working ACP agents see the text in their present turns", OFFER_NONE},
-    {0, "timeout", "TIME", "wait no longer than this, such as 500ms, 30s or 5m", OFFER_NONE},
+    {0, "no-enter", NULL, "type the text without Enter"},
+    {0, "from", "AGENT", "the agent that sends the text; known in a team's pane"},
+    {0, "wait", NULL, "return when the agents have processed the text"},
+    {0, "now", NULL, "let working ACP agents see the text in their present turns"},
+    {0, "timeout", "TIME", "wait no longer than this, such as 500ms, 30s or 5m"},
     {.name = NULL},
 };
 

@@ -29,10 +29,10 @@
 /* ---- token add */
 
 static const struct opt add_opts[] = {
-    {0, "read-only", NULL, "it may only read", OFFER_NONE},
-    {0, "answer", NULL, "it may also answer what agents ask, and mark them as seen", OFFER_NONE},
-    {0, "full", NULL, "it may do everything", OFFER_NONE},
-    {0, "expires", "AGE", "it ends after this time: 12h, 30d, 4w", OFFER_NONE},
+    {0, "read-only", NULL, "it may only read"},
+    {0, "answer", NULL, "it may also answer what agents ask, and mark them as seen"},
+    {0, "full", NULL, "it may do everything"},
+    {0, "expires", "AGE", "it ends after this time: 12h, 30d, 4w"},
     {.name = NULL},
 };
 
@@ -264,12 +264,12 @@ enum {
 };
 
 static const struct opt pair_opts[] = {
-    {0, "read-only", NULL, "the browser may only read", OFFER_NONE},
-    {0, "answer", NULL, "it may also answer what agents ask", OFFER_NONE},
-    {0, "full", NULL, "it may do everything (default)", OFFER_NONE},
-    {0, "name", "NAME", "the name of its token (default: page, page-2, ...)", OFFER_NONE},
-    {0, "expires", "AGE", "its token ends after this time (default: 90d)", OFFER_NONE},
-    {0, "url", "URL", "the server's address for the browser, as behind a proxy", OFFER_NONE},
+    {0, "read-only", NULL, "the browser may only read"},
+    {0, "answer", NULL, "it may also answer what agents ask"},
+    {0, "full", NULL, "it may do everything (default)"},
+    {0, "name", "NAME", "the name of its token (default: page, page-2, ...)"},
+    {0, "expires", "AGE", "its token ends after this time (default: 90d)"},
+    {0, "url", "URL", "the server's address for the browser, as behind a proxy"},
     {.name = NULL},
 };
 
@@ -466,13 +466,12 @@ static const struct cmd cmd_pair = {
 /* ---- serve */
 
 static const struct opt opts[] = {
-    {0, "listen", "ADDRESS:PORT", "listen at this address; port 0 selects a free port", OFFER_NONE},
-    {0, "unix", "PATH", "listen at a Unix socket, which needs no token", OFFER_FILE},
-    {0, "token-file", "FILE", "the file with the token for clients; created if missing",
-     OFFER_FILE},
-    {0, "tls-cert", "FILE", "use TLS with this certificate", OFFER_FILE},
-    {0, "tls-key", "FILE", "the key of the certificate", OFFER_FILE},
-    {0, "allow-remote", NULL, "listen without TLS at an address that others can reach", OFFER_NONE},
+    {0, "listen", "ADDRESS:PORT", "listen at this address; port 0 selects a free port"},
+    {0, "unix", "PATH", "listen at a Unix socket, which needs no token"},
+    {0, "token-file", "FILE", "the file with the token for clients; created if missing"},
+    {0, "tls-cert", "FILE", "use TLS with this certificate"},
+    {0, "tls-key", "FILE", "the key of the certificate"},
+    {0, "allow-remote", NULL, "listen without TLS at an address that others can reach"},
     {.name = NULL},
 };
 

@@ -16,11 +16,9 @@
 #include "os/file.h"
 
 static const struct opt opts[] = {
-    {0, "crashed", NULL, "start every session that was active before a crash or reboot",
-     OFFER_NONE},
-    {0, "takeover", NULL, "take the session from another machine whose lease has ended",
-     OFFER_NONE},
-    {0, "fenced", NULL, "with --takeover: that machine is off, says a person", OFFER_NONE},
+    {0, "crashed", NULL, "start every session that was active before a crash or reboot"},
+    {0, "takeover", NULL, "take the session from another machine whose lease has ended"},
+    {0, "fenced", NULL, "with --takeover: that machine is off, says a person"},
     WALL_OPTION,
     {.name = NULL},
 };

@@ -31,7 +31,7 @@ enum {
 };
 
 static const struct opt opts[] = {
-    {0, "watch", NULL, "continue, and show each change", OFFER_NONE},
+    {0, "watch", NULL, "continue, and show each change"},
     {.name = NULL},
 };
 

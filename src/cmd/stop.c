@@ -5,7 +5,7 @@
 #include "store/session.h"
 
 static const struct opt opts[] = {
-    {0, "all", NULL, "stop every session that runs", OFFER_NONE},
+    {0, "all", NULL, "stop every session that runs"},
     {.name = NULL},
 };
 

@@ -4,7 +4,7 @@
 #include "code/upkeep.h"
 
 static const struct opt opts[] = {
-    {0, "project", NULL, "first merge what is new in the project's branch", OFFER_NONE},
+    {0, "project", NULL, "first merge what is new in the project's branch"},
     {.name = NULL},
 };
 

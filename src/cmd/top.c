@@ -4,8 +4,8 @@
 #include "session/helper.h"
 
 static const struct opt opts[] = {
-    {0, "once", NULL, "print the list once, as text", OFFER_NONE},
-    {0, "teams", NULL, "group agents by team", OFFER_NONE},
+    {0, "once", NULL, "print the list once, as text"},
+    {0, "teams", NULL, "group agents by team"},
     {.name = NULL},
 };
 

@@ -490,7 +490,7 @@ static int run_usage(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {0, "by", "WHAT", "one line for each session, agent, query, day or model", OFFER_NONE},
+    {0, "by", "WHAT", "one line for each session, agent, query, day or model"},
     {.name = NULL},
 };
 

@@ -11,9 +11,9 @@
 #include "session/life.h"
 
 static const struct opt opts[] = {
-    {0, "for", "STATE", "idle (the default), exit or waiting", OFFER_UNTIL},
-    {0, "any", NULL, "wait until one of the agents is in that state", OFFER_NONE},
-    {0, "timeout", "TIME", "give up after this time, such as 500ms, 30s or 5m", OFFER_NONE},
+    {0, "for", "STATE", "idle (the default), exit or waiting"},
+    {0, "any", NULL, "wait until one of the agents is in that state"},
+    {0, "timeout", "TIME", "give up after this time, such as 500ms, 30s or 5m"},
     {.name = NULL},
 };
 
