@@ -510,7 +510,7 @@ void teller_fill_status(const struct host *host, struct agent_status *ret)
 {
     ret->tells = host->terminal->teller->heard;
     ret->talks = true;
-    ret->passed_over = lines_passed_over((struct host *)(uintptr_t)host);
+    ret->passed_over = lines_passed_over(host);
     ret->continuity = (char *)(uintptr_t)store_outcome_name(host->terminal->teller->outcome);
     doing_fill(host, ret);
 }

@@ -298,5 +298,5 @@ bool lines_was_asked(struct host *host, const char *text);
 void lines_note(struct host *host, enum store_role role, const char *text, int64_t number);
 /* Returns how many lines of this run no rule was about, or could not be read: a later version of
  * the program may write others. */
-int64_t lines_passed_over(struct host *host);
+int64_t lines_passed_over(const struct host *host);
 void lines_free(struct teller_lines *lines);

@@ -548,7 +548,7 @@ static int64_t count_damaged(const struct teller_lines *lines)
     return wrong;
 }
 
-int64_t lines_passed_over(struct host *host)
+int64_t lines_passed_over(const struct host *host)
 {
     const struct teller_lines *lines = lines_of(host);
 
