@@ -9,7 +9,6 @@ struct hasher;
 /* Starts the thread. Free *ret with hasher_freep() even after a failure. */
 int hasher_new(struct hasher **ret, struct err *err);
 void hasher_freep(struct hasher **hasher);
-#define _cleanup_hasher_ __attribute__((cleanup(hasher_freep)))
 
 /* Adds bytes to the current file and returns a ticket. They must not change until hasher_wait() for
  * this ticket has returned. */

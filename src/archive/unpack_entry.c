@@ -32,7 +32,8 @@ const char *unpack_below_top(const struct unpacker *u, const char *path)
     return strncmp(path, u->manifest.id, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
 }
 
-void unpack_feed(struct unpacker *u, const char *bytes, size_t len)
+/* Hashes content from archive_read_data_block(). */
+static void unpack_feed(struct unpacker *u, const char *bytes, size_t len)
 {
     u->ticket = hasher_feed(u->hasher, bytes, len);
     if (bytes < u->piece || bytes >= u->piece + u->piece_len) /* it is in a buffer of libarchive */

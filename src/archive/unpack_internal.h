@@ -48,8 +48,6 @@ int unpack_refuse(const char *name, struct err *err, const char *why);
 int unpack_tar_failed(const struct unpacker *u, struct err *err);
 /* Returns the path below the top directory; NULL if it is not in there. */
 const char *unpack_below_top(const struct unpacker *u, const char *path);
-/* Hashes content from archive_read_data_block(). */
-void unpack_feed(struct unpacker *u, const char *bytes, size_t len);
 /* Creates an entry. `rel` is its path below the top directory. */
 int unpack_entry(struct unpacker *u, const char *rel, struct archive_entry *entry, struct err *err);
 /* Finishes the directories that are still open: sets their modes and times. */

@@ -17,4 +17,3 @@ enum { ZSTD_READER_HELD = 4 };
 ssize_t zstd_reader_next(struct zstd_reader *reader, const void **ret, struct err *err);
 void zstd_reader_release(struct zstd_reader *reader);
 void zstd_reader_freep(struct zstd_reader **zstd);
-#define _cleanup_zstd_reader_ __attribute__((cleanup(zstd_reader_freep)))

@@ -398,12 +398,6 @@ void term_text_end(struct term_text *term, term_text_line *on_line, void *arg)
     term->vt = (struct vt){.state = 0};
 }
 
-const char *term_text_current(struct term_text *term)
-{
-    make_text(term);
-    return str_text(&term->text);
-}
-
 void term_text_free(struct term_text *term)
 {
     free(term->cells);

@@ -39,6 +39,4 @@ void term_text_feed(struct term_text *term, const char *bytes, size_t len, term_
                     void *arg);
 /* Ends the current line if it is not empty, and drops an incomplete sequence. */
 void term_text_end(struct term_text *term, term_text_line *on_line, void *arg);
-/* Returns the current line; valid until the next call. */
-const char *term_text_current(struct term_text *term);
 void term_text_free(struct term_text *term);

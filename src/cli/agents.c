@@ -63,7 +63,8 @@ bool agents_have_code(const struct roster *roster)
     return false;
 }
 
-void agent_branch(const struct roster *roster, size_t i, struct str *to)
+/* Writes the branch that the agent has checked out, "-" if it is unknown. */
+static void agent_branch(const struct roster *roster, size_t i, struct str *to)
 {
     const struct code_figures *code = &roster->agents[i].status.code;
 

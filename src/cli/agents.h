@@ -18,8 +18,6 @@ const char *agent_colour(const struct roster *roster, size_t i);
 void agent_age(const struct roster *roster, size_t i, int64_t now_ms, char buf[24]);
 /* Returns true if an agent of the roster has a work tree of its own. */
 bool agents_have_code(const struct roster *roster);
-/* Writes the branch that the agent has checked out, "-" if it is unknown. */
-void agent_branch(const struct roster *roster, size_t i, struct str *to);
 /* Appends what it has done: "+2 -1 ~3" for 2 commits ahead of the integration branch, 1 behind it
  * and 3 files that are not committed; "=" if there is none; "?" if mas cannot read it; "-" if
  * nobody has looked. If the figures are older than a minute, adds their age: "+2 (5m)". */

@@ -60,4 +60,3 @@ void fleet_jobs_find(const struct config *config, size_t room, char *const *word
 /* Returns the name of a job's session, or its id. */
 const char *fleet_job_label(const struct batch_job *job);
 void fleet_jobs_free(struct fleet_jobs *jobs);
-#define _cleanup_fleet_jobs_ __attribute__((cleanup(fleet_jobs_free)))

@@ -50,7 +50,8 @@ void all_jobs_free(struct all_jobs *all)
 
 /* ---- mas list */
 
-bool all_jobs_wants(const struct call *call, const struct batch_job *job)
+/* Returns true if `mas list` with these options shows the job. */
+static bool all_jobs_wants(const struct call *call, const struct batch_job *job)
 {
     bool active = call_opt(call, "active") != NULL;
     bool stopped = call_opt(call, "stopped") != NULL;
@@ -140,8 +141,12 @@ void all_jobs_put_json(const struct call *call, const struct all_jobs *all, bool
 
 /* ---- one job */
 
-const struct batch_job *all_jobs_find(const struct call *call, const char *text,
-                                      struct all_jobs *all, const char **ret_store, struct err *err)
+/* After `text` was found to name no session of this root (*err says so): finds the job that it
+ * names. Returns NULL, and leaves *err as it is, if there is none; if there are several, sets it.
+ * The job and *ret_store belong to *all, which this function fills. */
+static const struct batch_job *all_jobs_find(const struct call *call, const char *text,
+                                             struct all_jobs *all, const char **ret_store,
+                                             struct err *err)
 {
     const struct batch_job *found = NULL;
 

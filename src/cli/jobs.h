@@ -28,8 +28,6 @@ void all_jobs_read(const struct call *call, struct all_jobs *ret);
 void all_jobs_free(struct all_jobs *all);
 #define _cleanup_all_jobs_ __attribute__((cleanup(all_jobs_free)))
 
-/* Returns true if `mas list` with these options shows the job. */
-bool all_jobs_wants(const struct call *call, const struct batch_job *job);
 /* Prints a table of them, after a blank line if `more` is set. Returns false if there are none. */
 bool all_jobs_print(const struct call *call, const struct all_jobs *all, bool more);
 /* Prints the ids of their sessions. */
@@ -37,13 +35,6 @@ void all_jobs_print_ids(const struct call *call, const struct all_jobs *all);
 /* Writes the member "jobs"; if no host is reached through Slurm, only with `always`. */
 void all_jobs_put_json(const struct call *call, const struct all_jobs *all, bool always,
                        struct json_out *out);
-
-/* After `text` was found to name no session of this root (*err says so): finds the job that it
- * names. Returns NULL, and leaves *err as it is, if there is none; if there are several, sets it.
- * The job and *ret_store belong to *all, which this function fills. */
-const struct batch_job *all_jobs_find(const struct call *call, const char *text,
-                                      struct all_jobs *all, const char **ret_store,
-                                      struct err *err);
 
 /* After the same: acts on the job as the verb does (cmd->job), and *err is only about that. Returns
  * -1 and leaves *err as it is if the verb acts on no jobs, or there is none. */

@@ -28,7 +28,11 @@ static bool ask(const struct call *call)
     return true;
 }
 
-int roots_check(struct call *call, struct err *err)
+/* Call after the root was opened. If the root was found from the current directory and the user
+ * neither created nor accepted it, sets root.accepted to false, so that its settings cannot name
+ * programs, and a command with RUNS_PROGRAMS fails. On a terminal, such a command first asks the
+ * user whether to accept the root, and records a yes. */
+static int roots_check(struct call *call, struct err *err)
 {
     _cleanup_str_ struct str word = STR_INIT;
 

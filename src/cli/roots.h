@@ -5,12 +5,6 @@
 
 #include "cmd.h"
 
-/* Call after the root was opened. If the root was found from the current directory and the user
- * neither created nor accepted it, sets root.accepted to false, so that its settings cannot name
- * programs, and a command with RUNS_PROGRAMS fails. On a terminal, such a command first asks the
- * user whether to accept the root, and records a yes. */
-int roots_check(struct call *call, struct err *err);
-
 /* Warns if a setting of a root that is not accepted names a program that this command would have
  * run. */
 void roots_warn_disbelieved(const struct call *call);

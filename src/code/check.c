@@ -21,14 +21,17 @@ void check_result_free(struct check_result *result)
     *result = (struct check_result){.passed = false};
 }
 
-int check_drop(const struct repo *repo, struct err *err)
+static int check_drop(const struct repo *repo, struct err *err)
 {
     _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     return git == -1 ? err_errno(err, "cannot open '%s'", repo->git) : tree_remove(git, CHECK, err);
 }
 
-int check_make_tree(const struct repo *repo, const char *commit, char **ret_tree, struct err *err)
+/* Checks out a commit in an empty scratch directory below code.git, which the caller removes with
+ * check_drop(). The caller frees *ret_tree, its path. */
+static int check_make_tree(const struct repo *repo, const char *commit, char **ret_tree,
+                           struct err *err)
 {
     _cleanup_close_ int dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_free_ char *tree = mem_printf("%s/" CHECK "/tree", repo->git);

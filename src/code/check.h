@@ -38,8 +38,3 @@ void check_result_free(struct check_result *result);
  * with check_result_free(). Fails if the command cannot be run. */
 int check_run(const struct repo *repo, const struct check *check, const char *commit,
               struct check_result *ret, struct err *err);
-
-/* Checks out a commit in an empty scratch directory below code.git, which the caller removes with
- * check_drop(). The caller frees *ret_tree, its path. */
-int check_make_tree(const struct repo *repo, const char *commit, char **ret_tree, struct err *err);
-int check_drop(const struct repo *repo, struct err *err);

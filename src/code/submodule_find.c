@@ -9,7 +9,7 @@
 
 #include "os/path.h"
 
-void submodule_free(struct submodule *item)
+static void submodule_free(struct submodule *item)
 {
     free(item->path);
     free(item->checkout);

@@ -28,7 +28,6 @@ struct submodules {
     const struct module_list *filled; /* these have to be found; NULL: none */
     char ***notes; /* gets a line for each that the person has not checked out; NULL: nobody asks */
 };
-void submodule_free(struct submodule *item);
 void submodules_free(struct submodules *all);
 #define _cleanup_submodules_ __attribute__((cleanup(submodules_free)))
 

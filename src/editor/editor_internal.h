@@ -166,8 +166,6 @@ bool editor_waits(const struct editor *editor);
 /* ---- editor_session.c */
 /* Frees *to and sets it to a copy of `text`, which may be NULL. */
 void editor_replace(char **to, const char *text);
-/* Returns the id of a message, "<session id>:<number>". The caller frees it. */
-char *editor_id(const struct editor *editor, int64_t number);
 /* Makes the id of a tool call for the client. The agents' own ids repeat in other queries. */
 void editor_tool_id(int64_t number, char buf[EDITOR_TOOL_ID]);
 /* Sends a tool call, or an update if `known`. */

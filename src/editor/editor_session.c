@@ -29,7 +29,8 @@ void editor_replace(char **to, const char *text)
     *to = copy;
 }
 
-char *editor_id(const struct editor *editor, int64_t number)
+/* Returns the id of a message, "<session id>:<number>". The caller frees it. */
+static char *editor_id(const struct editor *editor, int64_t number)
 {
     return mem_printf("%s:%" PRId64, editor->spec->session, number);
 }

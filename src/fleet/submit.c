@@ -25,7 +25,9 @@ enum {
     SIGNAL_PART = 4, /* but at most this part of it */
 };
 
-char *submit_script(struct err *err)
+/* Returns the path of the script for jobs: the user's own, else the one that comes with mas; NULL
+ * with *err if neither can be found. The caller frees it. */
+static char *submit_script(struct err *err)
 {
     _cleanup_free_ char *exe = path_exe_dir();
     _cleanup_free_ char *user = path_user_dir("XDG_CONFIG_HOME", ".config");

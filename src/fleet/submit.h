@@ -51,7 +51,3 @@ int submit_again(const char *store, const char *id, uint64_t *ret_number, struct
 
 /* Cancels the job of a session. With `forget`, removes all that the store has of it, too. */
 int submit_cancel(const char *store, const struct batch_job *job, bool forget, struct err *err);
-
-/* Returns the path of the script for jobs: the user's own, else the one that comes with mas; NULL
- * with *err if neither can be found. The caller frees it. */
-char *submit_script(struct err *err);

@@ -169,16 +169,6 @@ void attention_keys(struct host *host)
         ask(host);
 }
 
-bool attention_is_known(const struct host *host)
-{
-    return host->attention.known;
-}
-
-bool attention_is_looked_at(const struct host *host)
-{
-    return host->attention.looked;
-}
-
 bool attention_asks(const struct host *host)
 {
     return host->attention.wanted;

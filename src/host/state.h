@@ -475,10 +475,6 @@ void attention_restore(struct host *host, enum turn_outcome outcome, const char 
 /* A person has looked at the agent, or types in its pane and probably does. */
 void attention_seen(struct host *host);
 void attention_keys(struct host *host);
-/* Returns true once it is known whether a person looks at what the agent needs or has done. */
-bool attention_is_known(const struct host *host);
-/* Returns true if one does, or did when that began. */
-bool attention_is_looked_at(const struct host *host);
 /* Returns true if tmux is to be asked whether a person sees the pane. */
 bool attention_asks(const struct host *host);
 /* The question is on its way; it has been answered. */

@@ -77,7 +77,3 @@ int store_usage_add(struct store *store, int64_t query, const char *agent_sessio
 struct store_transcript;
 int store_transcript_add(struct store *store, int64_t query, const struct store_transcript *at,
                          const struct store_spending *more, struct err *err);
-
-/* Packs further tags into a JSON array; *ret is "" if there are none. Fails with MAS_USAGE for an
- * invalid tag. */
-int store_pack_tags(char *const *tags, struct str *ret, struct err *err);

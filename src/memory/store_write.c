@@ -62,7 +62,9 @@ int store_check_tags(char *const *tags, struct err *err)
     return 0;
 }
 
-int store_pack_tags(char *const *tags, struct str *ret, struct err *err)
+/* Packs further tags into a JSON array; *ret is "" if there are none. Fails with MAS_USAGE for an
+ * invalid tag. */
+static int store_pack_tags(char *const *tags, struct str *ret, struct err *err)
 {
     struct json_out out = {.to = ret};
     size_t count = strv_len(tags);

@@ -161,7 +161,8 @@ void code_figures_tell(const struct code_figures *figures, struct json_out *out)
     members_put(figure_members, figures, out);
 }
 
-void agent_usage_put(const struct agent_usage *usage, struct json_out *out)
+/* Writes the member "usage", with null for what is not known. */
+static void agent_usage_put(const struct agent_usage *usage, struct json_out *out)
 {
     json_open(out, "usage", '{');
     members_put_all(usage_members, usage, out);

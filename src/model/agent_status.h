@@ -142,8 +142,6 @@ struct agent_pane {
 void agent_pane_put(const struct agent_pane *pane, struct json_out *out);
 void agent_pane_parse(const struct json *object, struct agent_pane *ret);
 
-/* Writes the member "usage", with null for what is not known. */
-void agent_usage_put(const struct agent_usage *usage, struct json_out *out);
 /* Reads such an object; all is unknown if it is NULL. */
 void agent_usage_parse(const struct json *object, struct agent_usage *ret);
 /* Reads the member "resources"; all is unknown if it is NULL. */

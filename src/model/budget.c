@@ -78,7 +78,9 @@ const char *budget_parse(enum budget_kind kind, const char *text, struct budget_
     return want;
 }
 
-const char *budget_parse_key(const char *key, const char *text, struct budget *ret, bool *ret_known)
+/* Like budget_parse() for a key of a section, "cost"; *ret_known is false for any other key. */
+static const char *budget_parse_key(const char *key, const char *text, struct budget *ret,
+                                    bool *ret_known)
 {
     enum budget_kind kind = BUDGET_COST;
 

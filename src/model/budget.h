@@ -51,9 +51,6 @@ extern const struct value_type budget_types[BUDGET_KIND_COUNT];
 /* Parses one. Returns NULL, or a description of valid values.
  */
 const char *budget_parse(enum budget_kind kind, const char *text, struct budget_limit *ret);
-/* Like budget_parse() for a key of a section, "cost"; *ret_known is false for any other key. */
-const char *budget_parse_key(const char *key, const char *text, struct budget *ret,
-                             bool *ret_known);
 /* Writes a limit so that budget_parse() reads it back; "" if it is not set. */
 void budget_write(enum budget_kind kind, const struct budget_limit *limit, char buf[BUDGET_TEXT]);
 /* Writes an amount for people: "5.00 USD", "200000 tokens", "10 turns", "1h30m". */

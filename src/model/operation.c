@@ -17,15 +17,6 @@ const char *method_name(enum method method)
     return names[method];
 }
 
-const struct operation *operation_named(const char *name)
-{
-    const struct operation *operation = operations;
-
-    while (strcmp(operation->name, name) != 0)
-        operation++;
-    return operation;
-}
-
 bool operation_has_queries(const struct operation *operation)
 {
     return operation->method != METHOD_POST || operation->body != NULL;

@@ -80,8 +80,6 @@ struct operation {
 extern const struct operation operations[];
 extern const size_t operation_count;
 
-/* Returns the operation of a name that is there. */
-const struct operation *operation_named(const char *name);
 /* Returns true if its parameters are queries. */
 bool operation_has_queries(const struct operation *operation);
 

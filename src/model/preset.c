@@ -29,11 +29,6 @@ static const char *const choices[] = {"", "no", "yes", NULL};
 static const char *const offers[] = {"fs",      "terminal",  "elicitation", "auth",
                                      "session", "subagents", NULL};
 
-const char *start_name(enum start start)
-{
-    return start_words[start];
-}
-
 static bool is_regex(const char *text)
 {
     regex_t regex;
@@ -96,7 +91,7 @@ static bool is_home_file(const char *path)
     return path[0] != '\0' && is_pattern(path);
 }
 
-const struct value_type start_type = {VALUE_WORD, "now or demand", .words = start_words};
+static const struct value_type start_type = {VALUE_WORD, "now or demand", .words = start_words};
 const struct value_type hibernate_type = {VALUE_NUMBER,
                                           "no, or a time such as 30s or 15m, up to 24h",
                                           .min = 1,
@@ -291,7 +286,7 @@ static bool is_short_word(const char *name)
 }
 
 /* Keys that end in a name, each with its text. */
-static const struct named {
+static const struct named_key {
     const char *prefix;
     size_t names; /* where the struct kv is */
     bool (*fits)(const char *name); /* NULL: it is one of a variable */
@@ -317,13 +312,13 @@ static const struct named {
 #undef NAMED
 };
 
-static struct kv *names_of(struct preset *preset, const struct named *key)
+static struct kv *names_of(struct preset *preset, const struct named_key *key)
 {
     return (struct kv *)(void *)((char *)preset + key->names);
 }
 
-static int read_named(struct preset *preset, const struct named *key, const struct ini_line *line,
-                      struct err *err)
+static int read_named(struct preset *preset, const struct named_key *key,
+                      const struct ini_line *line, struct err *err)
 {
     const char *name = line->key + strlen(key->prefix);
     struct kv *to = names_of(preset, key);

@@ -28,9 +28,6 @@ enum start { START_UNSET, START_NOW, START_DEMAND };
 
 /* "", "now" and "demand"; the last two are values of a preset. */
 extern const char *const start_words[];
-extern const struct value_type start_type;
-/* Returns this word; "" for START_UNSET. */
-const char *start_name(enum start start);
 
 /* How the host communicates with an agent: through a terminal, or by the Agent Client Protocol. */
 enum protocol { PROTOCOL_TTY, PROTOCOL_ACP };

@@ -292,7 +292,8 @@ static void keep_wrong(const struct agent *agent, const struct window *window, c
         (void)err_set(err, MAS_DAMAGED, "%s", why);
 }
 
-int team_finish(struct team *team, struct err *err)
+/* Like team_complete(), but reports the first problem as the error. */
+static int team_finish(struct team *team, struct err *err)
 {
     struct err first = ERR_INIT;
 

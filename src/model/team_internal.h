@@ -26,5 +26,3 @@ typedef void team_wrong(const struct agent *agent, const struct window *window, 
                         void *arg);
 /* Fills in omitted values and checks that the team is complete. */
 void team_complete(struct team *team, team_wrong *wrong, void *arg);
-/* Like team_complete(), but reports the first problem as the error. */
-int team_finish(struct team *team, struct err *err);

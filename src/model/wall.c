@@ -15,7 +15,7 @@ static const char *const level_names[WALL_LEVEL_COUNT + 1] = {
 
 const struct value_type wall_level_type = {VALUE_WORD, "off, try or require", .words = level_names};
 
-static const char *const part_names[WALL_PART_COUNT] = {
+const char *const wall_part_names[WALL_PART_COUNT] = {
     [WALL_FILES] = "files",     [WALL_PROCESSES] = "processes", [WALL_CALLS] = "system calls",
     [WALL_SIGNALS] = "signals", [WALL_NETWORK] = "network",     [WALL_RESOURCES] = "resources",
     [WALL_DISK] = "disk",
@@ -51,16 +51,6 @@ static const char not_home[] = "a list of at most 64 paths below the home direct
 const char *wall_level_name(enum wall_level level)
 {
     return level_names[level];
-}
-
-const char *wall_part_name(enum wall_part part)
-{
-    return part_names[part];
-}
-
-const char *wall_part_member(enum wall_part part)
-{
-    return report_members[part].key;
 }
 
 /* Returns true for a path of `len` bytes without "", "." and ".." in it. It has no slash in
@@ -244,7 +234,7 @@ void wall_report_parse(const struct json *object, struct wall_report *ret)
 static void describe_parts(const struct wall_report *report, enum wall_part count, struct str *to)
 {
     for (enum wall_part i = 0; i < count; i++)
-        str_addf(to, "%s%s: %s", i > 0 ? ", " : "", part_names[i],
+        str_addf(to, "%s%s: %s", i > 0 ? ", " : "", wall_part_names[i],
                  report->held_by[i][0] != '\0' ? report->held_by[i] : "nothing");
     if (report->sandbox_off)
         str_add(to, ", own sandbox: off");

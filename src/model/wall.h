@@ -32,9 +32,8 @@ enum wall_part {
     WALL_PART_COUNT
 };
 
-/* Returns the name for people, "system calls", or the member of JSON, "systemCalls". */
-const char *wall_part_name(enum wall_part part);
-const char *wall_part_member(enum wall_part part);
+/* The names for people, such as "system calls". */
+extern const char *const wall_part_names[WALL_PART_COUNT];
 
 /* How a path below the user's home appears in the home of an agent. */
 enum wall_home_kind {

@@ -136,7 +136,6 @@ enum acp_call {
     ACP_CALL_PROMPT,
     ACP_CALL_SET_MODE,
     ACP_CALL_SET_OPTION,
-    ACP_CALL_AUTHENTICATE,
     ACP_CALL_STEER,
     ACP_CALL_FORK,
     ACP_CALL_DELETE,
@@ -254,8 +253,6 @@ int64_t acp_set_mode(struct acp *acp, const char *session, const char *mode, int
 /* Sets a config option; the value of a boolean one is "true" or "false". */
 int64_t acp_set_option(struct acp *acp, const char *session, const char *option, const char *value,
                        bool boolean, int timeout_ms);
-/* Logs in with a method from acp_info()->auth. */
-int64_t acp_authenticate(struct acp *acp, const char *method, int timeout_ms);
 /* Sends a notification. All permission requests of the session are answered with `cancelled`: the
  * open ones, and those that arrive before its prompt is answered. ops->withdrawn is not called for
  * them. */

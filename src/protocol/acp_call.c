@@ -33,7 +33,6 @@ static int64_t ask(struct acp *acp, enum acp_call call, struct json_out *params,
         [ACP_CALL_PROMPT] = "session/prompt",
         [ACP_CALL_SET_MODE] = "session/set_mode",
         [ACP_CALL_SET_OPTION] = "session/set_config_option",
-        [ACP_CALL_AUTHENTICATE] = "authenticate",
         [ACP_CALL_FORK] = "session/fork",
         [ACP_CALL_DELETE] = "session/delete",
         [ACP_CALL_STEER] = "_session/steering", /* of Claude Code and Codex */
@@ -289,15 +288,6 @@ int64_t acp_set_option(struct acp *acp, const char *session, const char *option,
         json_put(&out, "value", value);
     }
     return ask(acp, ACP_CALL_SET_OPTION, &out, session, NULL, timeout_ms);
-}
-
-int64_t acp_authenticate(struct acp *acp, const char *method, int timeout_ms)
-{
-    _cleanup_str_ struct str params = STR_INIT;
-    struct json_out out = acp_open_params(&params);
-
-    json_put(&out, "methodId", method);
-    return ask(acp, ACP_CALL_AUTHENTICATE, &out, NULL, NULL, timeout_ms);
 }
 
 /* ---- answers */

@@ -351,7 +351,8 @@ static void put_error(const char *code, const char *message, const char *hint, s
     json_close(&out, '}');
 }
 
-void answer_put_error(int status, const char *message, const char *hint, struct str *to)
+/* Appends only the error object. */
+static void answer_put_error(int status, const char *message, const char *hint, struct str *to)
 {
     put_error(code_of(status), message, hint, to);
 }

@@ -119,8 +119,6 @@ void answer_err(struct request *request, const struct err *err, int conflict);
  * failed with. */
 void answer_put_failure(const struct err *err, const char *id, const char *agent,
                         struct json_out *out);
-/* Appends only the error object. */
-void answer_put_error(int status, const char *message, const char *hint, struct str *to);
 /* Adds an ETag with these 64 bits to the answer, a 200. It becomes a 304 if the client has this
  * tag. */
 void answer_tag(struct request *request, uint64_t hash);

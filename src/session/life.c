@@ -55,8 +55,9 @@ struct start_job {
     int *metadata_lock; /* held while tmux starts, released when the row is written; may be NULL */
 };
 
-struct tmux_team life_tmux_team(const struct life *life, const struct session *session,
-                                const struct team *team, int dir)
+/* Returns the parameters of a team in tmux; `host` is left to the caller. */
+static struct tmux_team life_tmux_team(const struct life *life, const struct session *session,
+                                       const struct team *team, int dir)
 {
     const union setting_value *size = config_value(life->config, SETTING_SIZE);
 

@@ -42,8 +42,6 @@ int life_choose_name(const struct life *life, struct session *session, size_t fr
  * caller holds the metadata lock. */
 int life_give_name(const struct life *life, struct session *session, const char *name,
                    struct err *err);
-/* Fails with MAS_CONFLICT if another session has a name that this new one must have. */
-int life_check_names(const struct life *life, struct session *session, struct err *err);
 /* Gives a session whose tmux name was taken another one, as life_choose_name() does, and records
  * it. A fixed name stays: fails if another session has it, or after a few attempts. `from` counts
  * the attempts. */
@@ -59,13 +57,6 @@ int life_settle(const struct life *life, struct session *session, struct stage *
 /* Removes what was created, and releases the metadata lock if it is held. */
 void life_undo_new(const struct life *life, const struct session *session, struct stage *stage,
                    int *metadata_lock);
-/* Opens the project of a new session; *ret stays as it is if it has none. */
-int life_find_project(const struct life *life, const struct life_options *options,
-                      const struct team *team, struct project *ret, struct err *err);
-/* Makes the team one that works on a project. Label: what tells its branches from other
- * sessions'. */
-void life_take_project(struct team *team, const struct project *project,
-                       const struct session *session);
 /* Makes the repositories of a staged workspace. */
 int life_make_code(const struct life *life, const struct life_options *options,
                    const struct project *project, const struct team *team,
@@ -94,9 +85,6 @@ void life_plan_free(struct life_plan *plan);
 int life_check_start(const struct life *life, const struct team *team,
                      const struct session_limits *limits, bool prompts, struct wall_probe *probe,
                      struct err *err);
-/* Returns the parameters of a team in tmux; `host` is left to the caller. */
-struct tmux_team life_tmux_team(const struct life *life, const struct session *session,
-                                const struct team *team, int dir);
 /* Like life_new(), but *stage (initially STAGE_INIT) keeps the session's directory and lock. */
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err);
@@ -145,11 +133,6 @@ struct life_hunt {
     const char *agent; /* of one agent only; NULL: of the whole team */
     bool inside; /* include the ancestors of this process: it belongs to the team */
 };
-
-/* Ends the selected processes: waits hangup_ms, because the caller hung up on them, then sends
- * SIGTERM and SIGKILL. Adds the counts to *end. */
-int life_hunt_down(const struct life *life, const struct life_hunt *hunt, int hangup_ms,
-                   struct life_end *end, struct err *err);
 
 /* Asks all hosts at the same time to end their agents, and adds the counts to *end. The processes
  * of hosts that do not answer remain for life_hunt_down(). */

@@ -46,8 +46,9 @@ static const char *choose_project(const struct life_options *options, const stru
     return team->wants != NULL && team->wants[0] != '\0' ? team->wants : NULL;
 }
 
-int life_find_project(const struct life *life, const struct life_options *options,
-                      const struct team *team, struct project *ret, struct err *err)
+/* Opens the project of a new session; *ret stays as it is if it has none. */
+static int life_find_project(const struct life *life, const struct life_options *options,
+                             const struct team *team, struct project *ret, struct err *err)
 {
     const char *spec = choose_project(options, team);
 
@@ -71,8 +72,10 @@ int life_find_project(const struct life *life, const struct life_options *option
                    ret->path);
 }
 
-void life_take_project(struct team *team, const struct project *project,
-                       const struct session *session)
+/* Makes the team one that works on a project. Label: what tells its branches from other
+ * sessions'. */
+static void life_take_project(struct team *team, const struct project *project,
+                              const struct session *session)
 {
     team->project = (struct team_project){
         .path = mem_dup(project->path),
@@ -264,7 +267,8 @@ int life_give_name(const struct life *life, struct session *session, const char 
     return 0;
 }
 
-int life_check_names(const struct life *life, struct session *session, struct err *err)
+/* Fails with MAS_CONFLICT if another session has a name that this new one must have. */
+static int life_check_names(const struct life *life, struct session *session, struct err *err)
 {
     struct index_facts facts;
     _cleanup_close_ int lock = -1;

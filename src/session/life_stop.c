@@ -91,8 +91,10 @@ int life_await_gone(const struct life *life, const char *id, const char *agent, 
     return 0;
 }
 
-int life_hunt_down(const struct life *life, const struct life_hunt *hunt, int hangup_ms,
-                   struct life_end *end, struct err *err)
+/* Ends the selected processes: waits hangup_ms, because the caller hung up on them, then sends
+ * SIGTERM and SIGKILL. Adds the counts to *end. */
+static int life_hunt_down(const struct life *life, const struct life_hunt *hunt, int hangup_ms,
+                          struct life_end *end, struct err *err)
 {
     const struct {
         int sig; /* 0: only wait */

@@ -62,7 +62,8 @@ const char *list_state(const struct top_agent *agent, enum paint *ret)
     return is_done && agent->status.state == AGENT_IDLE ? "done" : top_agent_word(agent);
 }
 
-void list_add_context(const struct top_agent *agent, struct str *to)
+/* Writes how much of its context an agent has used, "" if that is unknown. */
+static void list_add_context(const struct top_agent *agent, struct str *to)
 {
     int percent = agent->told ? agent_usage_percent(&agent->status.usage) : -1;
 
@@ -93,7 +94,8 @@ static void add_resource(const struct top_agent *agent, bool is_cpu, struct str 
     str_add(to, is_cpu ? cpu : memory);
 }
 
-void list_add_code(const struct top_agent *agent, struct str *to)
+/* Writes what its branch and its work tree hold: "+2 ~3". */
+static void list_add_code(const struct top_agent *agent, struct str *to)
 {
     const struct code_figures *code = &agent->status.code;
 

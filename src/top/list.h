@@ -15,12 +15,8 @@ struct list_place {
 };
 void list_draw(struct canvas *canvas, const struct rows *rows, const struct list_place *place,
                int64_t now_ms);
-/* Writes how much of its context an agent has used, "" if that is unknown. */
-void list_add_context(const struct top_agent *agent, struct str *to);
 /* Writes what it is at: what it asks, its tool, with `or_last` its last line, or its title; how it
  * ended, how it comes back. */
 void list_add_what(const struct top_agent *agent, bool or_last, int64_t now_ms, struct str *to);
-/* Writes what its branch and its work tree hold: "+2 ~3". */
-void list_add_code(const struct top_agent *agent, struct str *to);
 /* Returns the word and the colour for an agent's state. */
 const char *list_state(const struct top_agent *agent, enum paint *ret);

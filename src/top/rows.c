@@ -55,7 +55,8 @@ static bool agent_has(const struct top_agent *agent, const char *word, size_t le
     return false;
 }
 
-bool rows_matches(const struct top_agent *agent, const char *filter)
+/* Returns true if the agent has all words of a filter. */
+static bool rows_matches(const struct top_agent *agent, const char *filter)
 {
     while (filter != NULL && *filter != '\0') {
         size_t len = strcspn(filter, " ");

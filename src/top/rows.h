@@ -55,5 +55,3 @@ const struct top_row *rows_chosen(const struct rows *rows);
 /* Sets what agents are shown: those with all words of the filter in "session/id", their role,
  * state, title, question or branch. "" or NULL: all. */
 void rows_filter(struct rows *rows, const char *filter);
-/* Returns true if the agent has all words of a filter. */
-bool rows_matches(const struct top_agent *agent, const char *filter);

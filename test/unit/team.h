@@ -28,7 +28,7 @@ UNIT_MAYBE static const char *show(const struct team *team, struct str *to)
         str_addf(to,
                  "%s %s %s '%s' preset '%s' model '%s' command '%s' system '%s' prompt '%s' %s\n",
                  a->id, rank_name(a->rank), a->group, a->role, a->preset, a->model, a->command,
-                 a->system, a->prompt, start_name(a->start));
+                 a->system, a->prompt, start_words[a->start]);
     }
     for (size_t i = 0; i < team->window_count; i++) {
         const struct window *w = &team->windows[i];

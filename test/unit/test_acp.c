@@ -231,7 +231,6 @@ TEST(opens_sessions)
     (void)acp_session_resume(h.acp, "old", "/w", NULL, -1);
     (void)acp_session_close(h.acp, "old", -1);
     (void)acp_session_list(h.acp, "/d", "next", -1);
-    (void)acp_authenticate(h.acp, "key", -1);
     check_out(
         &h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/new\",\"params\":{\"cwd\":\"/w\","
             "\"mcpServers\":[]}}\n"
@@ -243,15 +242,13 @@ TEST(opens_sessions)
             "\"old\"}}\n"
             "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"session/list\",\"params\":{\"cwd\":\"/"
             "d\",\"cursor\":"
-            "\"next\"}}\n"
-            "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"authenticate\",\"params\":{\"methodId\":"
-            "\"key\"}}\n");
-    feed(&h, "{\"id\":6,\"result\":{}}\n{\"id\":3,\"result\":null}\n"
+            "\"next\"}}\n");
+    feed(&h, "{\"id\":3,\"result\":null}\n"
              "{\"id\":1,\"result\":{\"sessionId\":\"S\",\"modes\":{\"currentModeId\":\"ask\","
              "\"availableModes\":[{\"id\":\"ask\",\"name\":\"Ask\",\"description\":\"d\"},7,"
              "{\"id\":\"go\",\"name\":\"Go\"}]},\"configOptions\":[{}]}}\n"
              "{\"id\":2,\"error\":{\"code\":-32002,\"message\":\"gone\"}}\n{\"id\":4}\n");
-    check_heard(&h, "=6 call 9 ok\n=3 call 3 ok session=old\n"
+    check_heard(&h, "=3 call 3 ok session=old\n"
                     "=1 call 1 ok session=S mode=ask (ask|Ask|d|) (go|Go||) options\n"
                     "=2 call 2 error -32002 gone session=old \"1\"\n"
                     "=4 call 4 ok session=old\n");

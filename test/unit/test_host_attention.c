@@ -168,25 +168,25 @@ TEST(tmux_is_asked_only_if_it_matters)
     struct agent_status waits = status_of(AGENT_WAITING);
     (void)now_is(host, waits);
     CHECK_INT(host->attention.class, ATTENTION_NEEDED);
-    CHECK(attention_asks(host) && !attention_is_known(host) && !attention_is_looked_at(host));
+    CHECK(attention_asks(host) && !host->attention.known && !host->attention.looked);
     attention_asked(host);
-    CHECK(!attention_asks(host) && !attention_is_known(host));
+    CHECK(!attention_asks(host) && !host->attention.known);
     attention_answered(host, false);
-    CHECK(attention_is_known(host) && !attention_is_looked_at(host));
+    CHECK(host->attention.known && !host->attention.looked);
     attention_keys(host); /* nobody has looked: the keys may be by somebody who does */
-    CHECK(attention_asks(host) && !attention_is_known(host));
+    CHECK(attention_asks(host) && !host->attention.known);
     attention_answered(host, false); /* an answer to the look before is none */
-    CHECK(!attention_is_known(host));
+    CHECK(!host->attention.known);
     attention_asked(host);
     attention_answered(host, true);
-    CHECK(attention_is_known(host) && attention_is_looked_at(host));
+    CHECK(host->attention.known && host->attention.looked);
     attention_keys(host);
     CHECK(!attention_asks(host));
     /* without a pane there is nobody to ask */
     host->pane_id[0] = '\0';
     (void)now_is(host, status_of(AGENT_WORKING));
     (void)now_is(host, waits);
-    CHECK(!attention_asks(host) && attention_is_known(host) && !attention_is_looked_at(host));
+    CHECK(!attention_asks(host) && host->attention.known && !host->attention.looked);
 }
 
 TEST(the_register_says_who_waits)

@@ -32,6 +32,15 @@ static const char *value_of(const struct param *param)
     }
 }
 
+static const struct operation *operation_named(const char *name)
+{
+    const struct operation *operation = operations;
+
+    while (strcmp(operation->name, name) != 0)
+        operation++;
+    return operation;
+}
+
 static struct json *all_values(const struct operation *operation)
 {
     _cleanup_str_ struct str text = STR_INIT;

@@ -192,6 +192,6 @@ TEST(only_what_can_be_told_its_role_takes_words)
         CHECK_INT(preset_executes(&preset), cases[i].want);
         kv_free(&preset.role_env);
     }
-    CHECK_STR(start_name(START_NOW), "now");
-    CHECK_STR(start_name(START_DEMAND), "demand");
+    CHECK_STR(start_words[START_NOW], "now");
+    CHECK_STR(start_words[START_DEMAND], "demand");
 }

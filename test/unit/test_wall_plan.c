@@ -786,8 +786,8 @@ static const char *report_text(struct bench *bench, struct str *to)
     CHECK(wall_report_equal(&plan.report, &foreseen));
     for (int i = 0; i < WALL_PART_COUNT; i++)
         if (plan.report.asked[i] || plan.report.held_by[i][0] != '\0')
-            str_addf(to, "%s%s: %s, ", plan.report.asked[i] ? "" : "not asked ",
-                     wall_part_name((enum wall_part)i), plan.report.held_by[i]);
+            str_addf(to, "%s%s: %s, ", plan.report.asked[i] ? "" : "not asked ", wall_part_names[i],
+                     plan.report.held_by[i]);
     str_add(to, "missing: ");
     add_short(bench, plan.report.missing, to);
     str_addf(to, "; %s%s%s%s%s%s", plan.landlock ? "landlock " : "", plan.alone ? "alone " : "",

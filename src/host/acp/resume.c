@@ -535,7 +535,6 @@ void resume_answer(struct host *host, const struct acp_answer *answer)
     case ACP_CALL_CLOSE:
     case ACP_CALL_LIST:
     case ACP_CALL_PROMPT:
-    case ACP_CALL_AUTHENTICATE:
     case ACP_CALL_STEER:
     case ACP_CALL_FORK:
     case ACP_CALL_DELETE:
