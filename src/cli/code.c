@@ -54,7 +54,7 @@ static int check_writers(const struct code_call *code, struct err *err)
             return 0;
     if (roster->count == 0)
         return 0;
-    (void)err_set(err, MAS_USAGE, "cannot %s agent '%s': it has no repository of its own",
+    (void)err_set(err, MAS_USAGE, "cannot run '%s': agent '%s' has no repository of its own",
                   code->call->cmd->name, roster->agents[0].agent->id);
     return err_hint(err, "a template gives it one with: code = worktree");
 }

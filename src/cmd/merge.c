@@ -15,10 +15,11 @@ static void print_result(const struct code_call *code, const char *agent,
     if (code->call->quiet)
         return;
     if (result->outcome == MERGE_NOTHING)
-        printf("%s: nothing to merge\n", agent);
+        printf("%s: nothing to %s\n", agent, code->call->cmd->name);
     else
-        printf("%s: %zu commit%s merged into %s\n", agent, result->commits,
-               result->commits == 1 ? "" : "s", branch_of(code));
+        printf("%s: %zu commit%s %s into %s\n", agent, result->commits,
+               result->commits == 1 ? "" : "s", code->call->cmd == &cmd_pick ? "picked" : "merged",
+               branch_of(code));
 }
 
 static int fail_conflict(const struct code_call *code, const char *agent,
@@ -55,52 +56,113 @@ static int fail_check(const struct code_call *code, const char *agent,
         (void)fprintf(stderr, "%s\n", str_text(&line));
         text += len + (text[len] != '\0');
     }
-    (void)err_set(err, MAS_FAILED, "cannot merge agent '%s': [code] check failed: %s", agent,
-                  check->why);
+    (void)err_set(err, MAS_FAILED, "cannot %s agent '%s': [code] check failed: %s",
+                  code->call->cmd->name, agent, check->why);
     return err_hint(err, "see all of its output in %s/logs/check.log", code->repo.workspace);
+}
+
+/* The verb, and for pick the commits; NULL: all. */
+struct merge_job {
+    struct check check;
+    char *const *commits;
+};
+
+static int fail_pick(const char *agent, const struct merge_result *result, struct err *err)
+{
+    _cleanup_str_ struct str files = STR_INIT;
+    _cleanup_str_ struct str others = STR_INIT;
+
+    git_show_names(result->files, &files);
+    conflict_show_others(result->others, &others);
+    (void)err_set(err, MAS_CONFLICT,
+                  "cannot pick commit '%.12s' of agent '%s': it conflicts in %s%s", result->oid,
+                  agent, files.data, str_text(&others));
+    return err_hint(err, "pick what it builds on, too, or merge the branch: mas merge SESSION %s",
+                    agent);
 }
 
 static int merge_one(const struct code_call *code, const char *agent, void *arg, struct err *err)
 {
+    const struct merge_job *job = arg;
     _cleanup_merge_ struct merge_result result = MERGE_RESULT_INIT;
     struct walled_agent of = {.root = &code->call->root,
                               .config = &code->call->config,
                               .id = code->roster.teams[0].id,
                               .team = &code->team,
                               .agent = team_agent(&code->team, agent)};
-    struct check check = *(const struct check *)arg;
+    struct check check = job->check;
 
     check.run = check_run_held;
     check.arg = &of;
-    if (merge_agent(&code->repo, agent, &check, &result, err) == -1)
+    if ((job->commits != NULL ? merge_picked(&code->repo, agent, job->commits, &check, &result, err)
+                              : merge_agent(&code->repo, agent, &check, &result, err)) == -1)
         return -1;
     code_record_merge(code->call, &code->repo, agent, &result);
     if (result.view.code != MAS_OK)
         err_warn("%s", result.view.text);
     if (result.outcome == MERGE_CONFLICT)
-        return fail_conflict(code, agent, &result, err);
+        return job->commits != NULL ? fail_pick(agent, &result, err)
+                                    : fail_conflict(code, agent, &result, err);
     if (result.outcome == MERGE_REFUSED)
         return fail_check(code, agent, &result.check, err);
     print_result(code, agent, &result);
     return 0;
 }
 
-static int run_merge(struct call *call, struct err *err)
+static int run(struct call *call, enum targets_form form, struct err *err)
 {
     _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
-    struct check check = {
-        .command = config_text(&call->config, SETTING_CODE_CHECK),
-        .timeout_ms = config_number(&call->config, SETTING_CODE_CHECK_TIMEOUT),
-    };
+    struct merge_job job = {
+        .check = {.command = config_text(&call->config, SETTING_CODE_CHECK),
+                  .timeout_ms = config_number(&call->config, SETTING_CODE_CHECK_TIMEOUT)}};
 
-    if (code_call_open(call, TARGETS_AGENTS, true, &code, err) == -1)
+    if (code_call_open(call, form, true, &code, err) == -1)
         return -1;
-    int rc = code_call_each(&code, merge_one, &check, err);
+    if (form == TARGETS_AGENT_TEXT) {
+        job.commits = call->operands;
+        if (call->operand_count == 0) {
+            (void)err_set(err, MAS_USAGE, "cannot run 'pick': it needs a COMMIT");
+            return err_hint(err, "see them with: mas commits");
+        }
+    }
+    int rc = code_call_each(&code, merge_one, &job, err);
     upkeep(&code.repo, &code.team);
     code_call_unlock(&code);
     code_record_end(call, &code.repo);
     return rc;
 }
+
+static int run_merge(struct call *call, struct err *err)
+{
+    return run(call, TARGETS_AGENTS, err);
+}
+
+static int run_pick(struct call *call, struct err *err)
+{
+    return run(call, TARGETS_AGENT_TEXT, err);
+}
+
+const struct cmd cmd_pick = {
+    .name = "pick",
+    .group = GROUP_CODE,
+    .operands = " [SESSION] AGENT COMMIT...",
+    .summary = "bring single commits of an agent into the integration branch",
+    .examples = "mas pick login 21 3f2c1e\n"
+                "mas pick login 21 3f2c1e 90ab12",
+    .details = "mas puts the commits, by the first digits of their names, onto the integration "
+               "branch, the oldest first, with their authors and messages. If [code] check is set, "
+               "that command has to succeed on the new commit first. A conflict changes nothing. "
+               "The branch of the agent stays as it is, and can be merged later. "
+               "'mas commits' lists what there is.",
+    .operands_min = 1,
+    .operands_max = -1,
+    .root = ROOT_NEEDED,
+    .on = ON_TARGET,
+    .who = WHO_AGENTS,
+    .takes = TAKES_QUIET,
+    .does = READS_PRESETS | CHANGES_SESSIONS | WAITS_LONG,
+    .run = run_pick,
+};
 
 const struct cmd cmd_merge = {
     .name = "merge",

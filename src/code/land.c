@@ -16,6 +16,7 @@
 #include "code/submodule.h"
 #include "git/checkout.h"
 #include "git/locks.h"
+#include "git/merge_trees.h"
 #include "git/pack.h"
 #include "os/file.h"
 #include "os/path.h"

@@ -10,6 +10,7 @@
 
 #include "code/merge.h"
 #include "code/project.h"
+#include "git/merge_trees.h"
 #include "os/proc.h"
 
 enum {

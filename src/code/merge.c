@@ -8,11 +8,14 @@
 
 #include "code/merge.h"
 
+#include "code/commits.h"
 #include "code/lfs_carry.h"
+#include "code/replay.h"
 #include "code/stranger.h"
 #include "code/submodule.h"
 #include "code/view.h"
 #include "code/work.h"
+#include "git/merge_trees.h"
 #include "os/path.h"
 #include "os/tree.h"
 
@@ -86,38 +89,6 @@ int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err
     return 0;
 }
 
-int merge_trees(const struct git *git, const char *ours, const char *theirs,
-                char ret_tree[GIT_OID_TEXT], char ***ret_files, struct err *err)
-{
-    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
-    char **files = NULL;
-
-    if (git_run(git,
-                GIT_ARGS("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours,
-                         theirs),
-                NULL, &result, err) == -1)
-        return -1;
-    /* the tree, then the names of files in conflict; each ends with a NUL */
-    const char *tree = str_text(&result.out);
-    char oid[GIT_OID_TEXT];
-    if (result.status > 1 || !git_parse_oid(tree, oid)) {
-        (void)git_fail(&result, "merge-tree", err);
-        return -1;
-    }
-    ret_tree[0] = '\0';
-    if (result.status == 0)
-        memcpy(ret_tree, oid, sizeof oid);
-    const char *end = tree + result.out.len;
-    for (const char *name = tree + strlen(tree) + 1; name < end && name[0] != '\0';
-         name += strlen(name) + 1)
-        strv_push(&files, name);
-    if (ret_files != NULL)
-        *ret_files = files;
-    else
-        strv_free(files);
-    return 0;
-}
-
 /* Reads the integration branch and what the agent's commit adds to it. */
 static int compare(const struct repo *repo, struct merge_result *result,
                    char ret_main[GIT_OID_TEXT], size_t *ret_missing, struct err *err)
@@ -162,6 +133,22 @@ static int place(const struct repo *repo, const char *old, const char *new,
     return git_must(&git, GIT_ARGS("update-ref", repo->main, new, old), NULL, NULL, err);
 }
 
+/* Moves the integration branch to the candidate, if there is one, and the view to the branch.
+ * Gives the result to *ret. */
+static int finish(const struct repo *repo, const char *main, const char *commit,
+                  const struct check *check, struct merge_result *result, struct merge_result *ret,
+                  struct err *err)
+{
+    if (commit != NULL && place(repo, main, commit, check, result, err) == -1)
+        return -1;
+    bool moved = commit != NULL && result->outcome != MERGE_REFUSED;
+    if (view_move(repo, moved ? commit : main, &result->view) == 0)
+        (void)submodule_follow(repo, CODE_VIEW, moved ? commit : main, &result->view);
+    *ret = *result;
+    *result = (struct merge_result)MERGE_RESULT_INIT;
+    return 0;
+}
+
 int merge_commit(const struct repo *repo, const char *oid, const char *name,
                  const struct check *check, struct merge_result *ret, struct err *err)
 {
@@ -191,14 +178,19 @@ int merge_commit(const struct repo *repo, const char *oid, const char *name,
             make_commit(repo, name, tree, main, result.oid, &commit, err) == -1)
             return -1;
     }
-    if (commit != NULL && place(repo, main, commit, check, &result, err) == -1)
-        return err_wrap(err, "cannot merge %s", name);
-    bool moved = commit != NULL && result.outcome != MERGE_REFUSED;
-    if (view_move(repo, moved ? commit : main, &result.view) == 0)
-        (void)submodule_follow(repo, CODE_VIEW, moved ? commit : main, &result.view);
-    *ret = result;
-    result = (struct merge_result)MERGE_RESULT_INIT;
-    return 0;
+    return finish(repo, main, commit, check, &result, ret, err) == -1
+               ? err_wrap(err, "cannot merge %s", name)
+               : 0;
+}
+
+/* Brings a commit of the agent and all that it needs into code.git. */
+static int fetch(const struct stranger *stranger, const char *oid, struct err *err)
+{
+    return work_fetch(stranger, oid, CODE_REF_AGENTS, err) == -1 ||
+                   lfs_from_agent(stranger, oid, err) == -1 ||
+                   submodule_bring(stranger, oid, err) == -1
+               ? -1
+               : 0;
 }
 
 int merge_agent(const struct repo *repo, const char *agent, const struct check *check,
@@ -215,11 +207,65 @@ int merge_agent(const struct repo *repo, const char *agent, const struct check *
     if (oid[0] == '\0')
         return err_set(err, MAS_DAMAGED, "cannot merge agent '%s': its branch '%s' is gone", agent,
                        name);
-    return work_fetch(&stranger, oid, CODE_REF_AGENTS, err) == -1 ||
-                   lfs_from_agent(&stranger, oid, err) == -1 ||
-                   submodule_bring(&stranger, oid, err) == -1
-               ? -1
-               : merge_commit(repo, oid, name, check, ret, err);
+    return fetch(&stranger, oid, err) == -1 ? -1 : merge_commit(repo, oid, name, check, ret, err);
+}
+
+/* Fails for a merge: what it changes depends on the side that one looks from. */
+static int check_picked(const struct commits *commits, const bool *picked, struct err *err)
+{
+    for (size_t i = 0; i < commits->count; i++)
+        if (picked[i] && commits->list[i].is_merge) {
+            (void)err_set(err, MAS_USAGE, "cannot pick commit '%s': it is a merge",
+                          commits->list[i].oid);
+            return err_hint(err, "pick the commits that it brought, or merge the branch");
+        }
+    return 0;
+}
+
+/* Puts the commits that are picked onto the integration branch, the oldest first. */
+static int pick(const struct git *git, const struct commits *commits, const bool *picked,
+                struct merge_result *result, char ret[GIT_OID_TEXT], struct err *err)
+{
+    char next[GIT_OID_TEXT];
+
+    memcpy(ret, commits->main, GIT_OID_TEXT);
+    for (size_t i = commits->count; i-- > 0;) {
+        if (!picked[i])
+            continue;
+        if (replay_one(git, ret, commits->list[i].oid, next, &result->files, err) == -1)
+            return -1;
+        memcpy(result->oid, commits->list[i].oid, GIT_OID_TEXT);
+        if (next[0] == '\0') {
+            result->outcome = MERGE_CONFLICT;
+            return 0;
+        }
+        result->commits += strcmp(next, ret) != 0;
+        memcpy(ret, next, GIT_OID_TEXT);
+    }
+    result->outcome = result->commits > 0 ? MERGE_MADE : MERGE_NOTHING;
+    return 0;
+}
+
+int merge_picked(const struct repo *repo, const char *agent, char *const *names,
+                 const struct check *check, struct merge_result *ret, struct err *err)
+{
+    const struct git git = repo_git(repo);
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+    _cleanup_commits_ struct commits commits = COMMITS_INIT;
+    _cleanup_merge_ struct merge_result result = MERGE_RESULT_INIT;
+    bool picked[COMMITS_MAX] = {false};
+    char commit[GIT_OID_TEXT];
+
+    if (stranger_open(repo, agent, &stranger, err) == -1 ||
+        commits_read(&stranger, &commits, err) == -1 ||
+        commits_find(&commits, names, picked, err) == -1 ||
+        check_picked(&commits, picked, err) == -1 || fetch(&stranger, commits.tip, err) == -1 ||
+        pick(&git, &commits, picked, &result, commit, err) == -1)
+        return -1;
+    if (result.outcome == MERGE_CONFLICT)
+        result.others = conflict_others(repo, &git, result.oid, commits.main, result.files);
+    return finish(repo, commits.main, result.outcome == MERGE_MADE ? commit : NULL, check, &result,
+                  ret, err);
 }
 
 /* ---- who is on the other side of a conflict */

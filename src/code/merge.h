@@ -56,14 +56,16 @@ int merge_hold(const struct repo *repo, const char *who, int *ret_fd, struct err
 int merge_agent(const struct repo *repo, const char *agent, const struct check *check,
                 struct merge_result *ret, struct err *err);
 
+/* Likewise for some commits of the branch, by the first digits of their names: each is put onto the
+ * integration branch, the oldest first, with its author and message. Either all of them count or
+ * none. `oid` of a conflict is the commit that conflicts. Fails with MAS_USAGE for a merge, and as
+ * commits_find() does. */
+int merge_picked(const struct repo *repo, const char *agent, char *const *names,
+                 const struct check *check, struct merge_result *ret, struct err *err);
+
 /* Likewise for a commit that code.git has. `name` says in the message of the commit what it is. */
 int merge_commit(const struct repo *repo, const char *oid, const char *name,
                  const struct check *check, struct merge_result *ret, struct err *err);
-
-/* Merges two commits of a repository into a tree. *ret_tree is "" if they conflict; then
- * *ret_files, if it is not NULL, lists the files. The caller releases it with strv_free(). */
-int merge_trees(const struct git *git, const char *ours, const char *theirs,
-                char ret_tree[GIT_OID_TEXT], char ***ret_files, struct err *err);
 
 /* Tells who is on the other side of a conflict: lists the newest commits that `other` has, `mine`
  * lacks, and that changed the files in conflict: "1a2b3c4d5e6f (agent 21) Subject", shown as

@@ -1,6 +1,6 @@
 #include "code/replay.h"
 
-#include "code/merge.h"
+#include "git/merge_trees.h"
 
 static int tree_of(const struct git *git, const char *commit, char ret[GIT_OID_TEXT],
                    struct err *err)
@@ -98,46 +98,52 @@ static int check_whole(const struct git *git, const char *onto, const char *from
     return err_hint(err, "land with --merge or --squash");
 }
 
+int replay_one(const struct git *git, const char *onto, const char *commit, char ret[GIT_OID_TEXT],
+               char ***ret_files, struct err *err)
+{
+    _cleanup_strv_ char **files = NULL;
+    _cleanup_free_ char *made = NULL;
+    char tree[GIT_OID_TEXT];
+    char now[GIT_OID_TEXT];
+
+    if (pick(git, onto, commit, tree, &files, err) == -1 || tree_of(git, onto, now, err) == -1)
+        return -1;
+    if (tree[0] == '\0') {
+        ret[0] = '\0';
+        *ret_files = TAKE_PTR(files);
+        return 0;
+    }
+    if (strcmp(now, tree) != 0 && write_commit(git, commit, tree, onto, &made, err) == -1)
+        return -1;
+    return git_parse_oid(made != NULL ? made : onto, ret)
+               ? 0
+               : err_set(err, MAS_FAILED, "git hash-object printed '%s'", made);
+}
+
 int replay(const struct git *git, const char *onto, const char *from, char ret[GIT_OID_TEXT],
            char ret_at[GIT_OID_TEXT], char ***ret_files, struct err *err)
 {
     _cleanup_free_ char *range = mem_printf("%s...%s", onto, from);
     _cleanup_free_ char *list = NULL;
-    _cleanup_free_ char *last = mem_dup(onto);
+    char next[GIT_OID_TEXT];
 
+    if (!git_parse_oid(onto, ret))
+        return err_set(err, MAS_FAILED, "'%s' is no commit", onto);
     if (git_text(git,
                  GIT_ARGS("rev-list", "--reverse", "--topo-order", "--no-merges", "--right-only",
                           "--cherry-pick", range),
                  &list, err) == -1)
         return -1;
     for (char *rest = list, *commit; (commit = strsep(&rest, "\n")) != NULL;) {
-        char tree[GIT_OID_TEXT];
-        char now[GIT_OID_TEXT];
-        char **files = NULL;
-        char *next = NULL;
         if (!git_is_oid(commit))
             continue;
-        if (pick(git, last, commit, tree, &files, err) == -1)
+        if (replay_one(git, ret, commit, next, ret_files, err) == -1)
             return -1;
-        if (tree[0] == '\0') {
-            ret[0] = '\0';
+        memcpy(ret, next, GIT_OID_TEXT);
+        if (ret[0] == '\0') {
             (void)git_parse_oid(commit, ret_at);
-            *ret_files = files;
             return 0;
         }
-        strv_free(files);
-        if (tree_of(git, last, now, err) == -1)
-            return -1;
-        if (strcmp(now, tree) == 0)
-            continue; /* it is there already */
-        if (write_commit(git, commit, tree, last, &next, err) == -1)
-            return -1;
-        free(last);
-        last = next;
     }
-    if (check_whole(git, onto, from, last, err) == -1)
-        return -1;
-    return git_parse_oid(last, ret)
-               ? 0
-               : err_set(err, MAS_FAILED, "git hash-object printed '%s'", last);
+    return check_whole(git, onto, from, ret, err);
 }

@@ -244,7 +244,7 @@ z: 1 commit merged into mas/$L/main" ]
 @test "agents without a repository, no agent, and no project are said" {
     make_team -t trio
     fails 2 merge "$ID" w
-    [[ $stderr == "mas: cannot merge agent 'w': it has no repository of its own"* ]]
+    [[ $stderr == "mas: cannot run 'merge': agent 'w' has no repository of its own"* ]]
     ok merge "$ID" all
     [ "${#lines[@]}" = 3 ]
     fails 2 merge "$ID"

@@ -39,6 +39,19 @@ code_session() {
     [ "$(data operation | wc -l)" -eq 3 ]
 }
 
+@test "a commit is listed and picked" {
+    code_session
+    serve
+    api GET "/sessions/$ID/agents/lead/commits"
+    is 200 '[.agents[] | .agent, .commits[0].subject, .commits[0].merge] == ["lead", "lead: c", false]'
+    commit=$(jq -r '.agents[0].commits[0].commit' <<<"$output")
+    operation "/sessions/$ID/agents/lead/pick" '{"commit":"'"$commit"'"}'
+    ends_as 'done'
+    [ "$(git -C "$ROOT/sessions/$ID/code.git" show mas/one/main:c)" = 'of lead' ]
+    operation "/sessions/$ID/agents/lead/pick" '{"commit":"--help"}'
+    ends_as failed
+}
+
 @test "clean removes what is past its time, and says so before if it is asked" {
     serve
     new_session -t solo -n old --no-start

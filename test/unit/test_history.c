@@ -9,6 +9,7 @@
 #include "git/in_way.h"
 #include "git/layout.h"
 #include "git/lfs.h"
+#include "git/merge_trees.h"
 #include "git/pack.h"
 #include "git/unseen.h"
 
