@@ -502,6 +502,19 @@ char **str_split_list(const char *text)
     return words;
 }
 
+bool str_fields(char *line, char separator, char **ret, size_t count)
+{
+    const char at[] = {separator, '\0'};
+
+    for (size_t i = 0; i + 1 < count; i++) {
+        ret[i] = strsep(&line, at);
+        if (line == NULL)
+            return false;
+    }
+    ret[count - 1] = line;
+    return true;
+}
+
 /* Vectors. */
 
 size_t strv_len(char *const *v)

@@ -63,6 +63,9 @@ int str_split_words(const char *text, char ***ret_words, struct err *err);
 /* Splits a list at commas, spaces and tabs. Returns NULL if it has no words. The caller releases
  * the result with strv_free(). */
 char **str_split_list(const char *text);
+/* Cuts a line at its first count - 1 separators; the last field is the rest of it. Returns false if
+ * it has fewer. */
+bool str_fields(char *line, char separator, char **ret, size_t count);
 
 /* NULL-terminated vectors of strings; a vector owns its strings. */
 size_t strv_len(char *const *v);

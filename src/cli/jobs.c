@@ -98,8 +98,7 @@ bool all_jobs_print(const struct call *call, const struct all_jobs *all, bool mo
     struct table table = {.columns = ARRAY_LEN(heads), .spare = spare};
     time_t now = time(NULL);
 
-    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-        table_add(&table, heads[i], colour_dim());
+    table_heads(&table, heads);
     for (size_t i = 0; i < all->count; i++)
         for (size_t k = 0; k < all->stores[i].jobs.count; k++)
             if (all_jobs_wants(call, &all->stores[i].jobs.list[k]))

@@ -7,6 +7,7 @@
 #include "cli/table.h"
 
 #include "base/wrap.h"
+#include "cli/print.h"
 
 #include <locale.h>
 #include <sys/ioctl.h>
@@ -65,6 +66,12 @@ void table_add(struct table *table, const char *cell, const char *colour)
     str_addc(&table->text, '\0');
     table->cells = mem_room(table->cells, table->count, sizeof new);
     table->cells[table->count++] = new;
+}
+
+void table_heads(struct table *table, const char *const *heads)
+{
+    for (size_t i = 0; i < table->columns; i++)
+        table_add(table, heads[i], colour_dim());
 }
 
 static void measure(struct layout *layout)

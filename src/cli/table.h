@@ -28,6 +28,8 @@ struct table {
 
 /* Appends a cell; copies its text. `colour` is an escape sequence, or NULL. */
 void table_add(struct table *table, const char *cell, const char *colour);
+/* Appends a heading for each column. */
+void table_heads(struct table *table, const char *const *heads);
 /* Prints the table on standard output. */
 void table_print(const struct table *table);
 /* Releases the cells and empties the table. */

@@ -22,6 +22,26 @@ int words_read(const char *path, char **ret, size_t *ret_len, struct err *err)
                             MESSAGE_MAX, ret, ret_len, err);
 }
 
+int words_message(struct call *call, char **ret, size_t *ret_len, bool *ret_input, struct err *err)
+{
+    const char *file = call_opt(call, "file");
+    bool words = call->operand_count > 0;
+
+    if (words == (file != NULL)) {
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': %s", call->cmd->name,
+                      words ? "it takes TEXT or --file, not both" : "it needs TEXT or --file");
+        return call_usage(call, err);
+    }
+    if (call->operand_count == 1 && strcmp(call->operands[0], "-") == 0)
+        file = "-";
+    *ret_input = file != NULL && strcmp(file, "-") == 0;
+    if (file != NULL)
+        return words_read(file, ret, ret_len, err);
+    *ret = words_join(call);
+    *ret_len = strlen(*ret);
+    return 0;
+}
+
 int words_text(const char *value, char **ret, size_t *ret_len, struct err *err)
 {
     if (strcmp(value, "-") != 0) {

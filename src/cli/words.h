@@ -5,6 +5,10 @@
 
 #include "cmd.h"
 
+/* Reads the text of a message from the words, from --file, or for "-" from standard input
+ * (*ret_input). Returns -1 with *err set unless it is given once. The caller frees *ret. */
+int words_message(struct call *call, char **ret, size_t *ret_len, bool *ret_input, struct err *err);
+
 /* Returns the remaining operands, joined with single spaces. The caller frees the result. */
 char *words_join(const struct call *call);
 

@@ -139,29 +139,16 @@ static int read_again(struct asking *asking, struct err *err)
 
 static int read_text(struct call *call, struct asking *asking, struct err *err)
 {
-    const char *file = call_opt(call, "file");
-    bool words = call->operand_count > 0;
-
     if (call_opt(call, "again") != NULL)
-        return words || file != NULL || call_opt(call, "image") != NULL
+        return call->operand_count > 0 || call_opt(call, "file") != NULL ||
+                       call_opt(call, "image") != NULL
                    ? err_set(err, MAS_USAGE, "cannot use --again with a prompt")
                    : read_again(asking, err);
-    if (words == (file != NULL)) {
-        (void)err_set(err, MAS_USAGE, "cannot run 'ask': %s",
-                      words ? "it takes TEXT or --file, not both" : "it needs TEXT or --file");
-        return call_usage(call, err);
-    }
-    if (file == NULL && call->operand_count == 1 && strcmp(call->operands[0], "-") == 0)
-        file = "-";
-    asking->input = file != NULL && strcmp(file, "-") == 0;
-    if (file == NULL) {
-        asking->text = words_join(call);
-        asking->len = strlen(asking->text);
-    } else if (words_read(file, &asking->text, &asking->len, err) == -1) {
+    if (words_message(call, &asking->text, &asking->len, &asking->input, err) == -1)
         return -1;
-    } else if (asking->len > 0 && asking->text[asking->len - 1] == '\n') {
+    if ((asking->input || call_opt(call, "file") != NULL) && asking->len > 0 &&
+        asking->text[asking->len - 1] == '\n')
         asking->len--;
-    }
     return message_is_blank(asking->text, asking->len) && call_opt(call, "image") == NULL
                ? err_set(err, MAS_USAGE, "cannot ask: the prompt is empty")
                : 0;

@@ -79,8 +79,7 @@ static int run_config(struct call *call, struct err *err)
         print_json(call);
         return wrong->count > 0 ? call_show_wrong(wrong, MAS_FAILED, err) : 0;
     }
-    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-        table_add(&table, heads[i], colour_dim());
+    table_heads(&table, heads);
     if (call->has_root) {
         table_add(&table, "root", NULL);
         table_add(&table, call->root.path, NULL);

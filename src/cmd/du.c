@@ -132,12 +132,6 @@ static void add_own(struct table *table, uint64_t own)
     table_add(table, text, NULL);
 }
 
-static void add_heads(struct table *table, const char *const *heads)
-{
-    for (size_t i = 0; i < table->columns; i++)
-        table_add(table, heads[i], colour_dim());
-}
-
 /* Adds a row that is not for a session. */
 static void add_sum(struct table *table, const char *what, const struct usage *usage)
 {
@@ -155,7 +149,7 @@ static void print_table(const struct measured *all)
     static const char *const spare[] = {"APPARENT", "FILES", NULL};
     struct table table = {.columns = ARRAY_LEN(heads), .spare = spare};
 
-    add_heads(&table, heads);
+    table_heads(&table, heads);
     for (size_t i = 0; i < all->count; i++) {
         const struct item *item = &all->items[i];
         const struct view *view = item->view;
@@ -183,7 +177,7 @@ static void print_parts(const struct usage *usage)
     struct table table = {.columns = ARRAY_LEN(heads)};
     char own[NUMBER_SIZE_TEXT];
 
-    add_heads(&table, heads);
+    table_heads(&table, heads);
     for (size_t i = 0; i < usage->unit_count; i++) {
         _cleanup_free_ char *name = mem_printf("unit/%s", usage->units[i].agent);
         table_add(&table, name, NULL);

@@ -32,8 +32,7 @@ static void print_sessions(const struct json *list)
     static const char *const spare[] = {"UPDATED", NULL};
     struct table table = {.columns = ARRAY_LEN(headings), .spare = spare};
 
-    for (size_t i = 0; i < ARRAY_LEN(headings); i++)
-        table_add(&table, headings[i], NULL);
+    table_heads(&table, headings);
     for (const struct json *one = json_first(list); one != NULL; one = json_next(one)) {
         table_add(&table, json_get_text_or(one, "id", ""), NULL);
         table_add(&table, json_get_text_or(one, "updatedAt", ""), NULL);
@@ -120,8 +119,7 @@ static void print_outside_table(const struct outside_list *list)
     struct table table = {.columns = ARRAY_LEN(headings), .spare = spare};
     time_t now = time(NULL);
 
-    for (size_t i = 0; i < ARRAY_LEN(headings); i++)
-        table_add(&table, headings[i], colour_dim());
+    table_heads(&table, headings);
     for (size_t i = 0; i < list->count; i++) {
         const struct outside_session *session = &list->sessions[i];
         _cleanup_free_ char *program = installed_program(session->preset);

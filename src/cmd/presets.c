@@ -37,8 +37,7 @@ static void print_table(const struct config *config)
     static const char *const spare[] = {NULL};
     struct table table = {.columns = ARRAY_LEN(heads), .spare = spare};
 
-    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-        table_add(&table, heads[i], colour_dim());
+    table_heads(&table, heads);
     for (size_t i = 0; i < config->preset_count; i++) {
         const struct preset *preset = &config->presets[i];
         _cleanup_free_ char *program = installed_program(preset);

@@ -21,26 +21,12 @@ static const struct opt opts[] = {
 static int read_text(struct call *call, bool enter, char **ret, size_t *ret_len, bool *ret_input,
                      struct err *err)
 {
-    const char *file = call_opt(call, "file");
-    bool words = call->operand_count > 0;
-
-    if (words == (file != NULL)) {
-        (void)err_set(err, MAS_USAGE, "cannot run 'send': %s",
-                      words ? "it takes TEXT or --file, not both" : "it needs TEXT or --file");
-        return call_usage(call, err);
-    }
-    if (file == NULL && call->operand_count == 1 && strcmp(call->operands[0], "-") == 0)
-        file = "-";
-    *ret_input = file != NULL && strcmp(file, "-") == 0;
-    if (file == NULL) {
-        *ret = words_join(call);
-        *ret_len = strlen(*ret);
-    } else if (words_read(file, ret, ret_len, err) == -1) {
+    if (words_message(call, ret, ret_len, ret_input, err) == -1)
         return -1;
-    }
-    if (file != NULL && enter && *ret_len > 0 && (*ret)[*ret_len - 1] == '\n')
+    bool file = *ret_input || call_opt(call, "file") != NULL;
+    if (file && enter && *ret_len > 0 && (*ret)[*ret_len - 1] == '\n')
         (*ret_len)--;
-    if (*ret_len == 0 && (file != NULL || !enter)) {
+    if (*ret_len == 0 && (file || !enter)) {
         (void)err_set(err, MAS_USAGE, "cannot send: the text is empty");
         return err_hint(err, "to send Enter alone: mas send SESSION TARGET ''");
     }

@@ -180,8 +180,7 @@ static int run_list(struct call *call, struct err *err)
     if (tokens_read(&call->root, &tokens, err) == -1)
         return -1;
     add_own(call, &tokens);
-    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-        table_add(&table, heads[i], colour_dim());
+    table_heads(&table, heads);
     json_open(&out, NULL, '{');
     json_open(&out, "tokens", '[');
     for (size_t i = 0; i < tokens.count; i++) {

@@ -108,8 +108,7 @@ static int run_list(struct call *call, struct err *err)
     enum shipped_state presets = find_state(&shipped, "agents.ini");
     json_open(&out, NULL, '{');
     json_open(&out, "templates", '[');
-    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-        table_add(&table, heads[i], colour_dim());
+    table_heads(&table, heads);
     for (char **name = names; name != NULL && *name != NULL; name++) {
         struct template_entry entry;
         if (call->quiet) {
@@ -159,8 +158,7 @@ static void print_agents(const struct team *team)
     static const char *const spare[] = {"RANK", "UNIT", "LAYOUT", NULL};
     struct table table = {.columns = ARRAY_LEN(heads), .spare = spare};
 
-    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-        table_add(&table, heads[i], colour_dim());
+    table_heads(&table, heads);
     for (size_t i = 0; i < team->window_count; i++)
         for (size_t j = 0; j < team->windows[i].count; j++) {
             const struct window *window = &team->windows[i];

@@ -24,7 +24,11 @@
 #define MARK "MASJOBS1"
 #define ASKED_FORMAT "%020" PRId64 /* of a fixed width, so that jobs_forget() can write over it */
 
-enum { HEADER_FIELDS = 5, JOB_FIELDS = 11, EMPTY_S = 60 };
+enum {
+    HEADER_FIELDS = 6, /* each ends in a tab, so the last one is empty */
+    JOB_FIELDS = 12,
+    EMPTY_S = 60,
+};
 
 /* ---- the cache */
 
@@ -63,20 +67,6 @@ static void format(const struct jobs *jobs, int64_t stamp, struct str *to)
     str_addc(to, '\n');
 }
 
-/* Cuts a line at its tabs. Returns false if it has another number of fields. */
-static bool split(char *line, char **fields, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        char *tab = strchr(line, '\t');
-        if (tab == NULL)
-            return false;
-        *tab = '\0';
-        fields[i] = line;
-        line = tab + 1;
-    }
-    return *line == '\0';
-}
-
 static bool parse_job(char *line, struct batch_job *ret)
 {
     char *fields[JOB_FIELDS];
@@ -86,8 +76,8 @@ static bool parse_job(char *line, struct batch_job *ret)
     uint64_t code = 0;
     enum slurm_state state = SLURM_UNKNOWN;
 
-    if (!split(line, fields, JOB_FIELDS) || !id_is_valid(fields[0]) ||
-        !number_parse_count(fields[4], INT64_MAX, &when) ||
+    if (!str_fields(line, '\t', fields, JOB_FIELDS) || fields[JOB_FIELDS - 1][0] != '\0' ||
+        !id_is_valid(fields[0]) || !number_parse_count(fields[4], INT64_MAX, &when) ||
         !number_parse_count(fields[5], UINT32_MAX, &number) ||
         !slurm_state_parse(fields[6], &state) ||
         !number_parse_count(fields[7], UINT32_MAX, &restarts) ||
@@ -116,8 +106,8 @@ static bool parse_header(char *line, struct jobs *ret, int64_t *ret_stamp)
     uint64_t answered = 0;
     uint64_t stamp = 0;
 
-    if (!split(line, fields, HEADER_FIELDS) || strcmp(fields[0], MARK) != 0 ||
-        !number_parse_count(fields[1], INT64_MAX, &asked) ||
+    if (!str_fields(line, '\t', fields, HEADER_FIELDS) || fields[HEADER_FIELDS - 1][0] != '\0' ||
+        strcmp(fields[0], MARK) != 0 || !number_parse_count(fields[1], INT64_MAX, &asked) ||
         !number_parse_count(fields[2], INT64_MAX, &answered) ||
         !number_parse_count(fields[3], INT64_MAX, &stamp))
         return false;

@@ -89,21 +89,6 @@ bool slurm_has_failed(enum slurm_state state)
 
 /* ---- what squeue prints */
 
-/* Cuts a line at its first FIELDS - 1 bars. Returns false if it has fewer. */
-static bool split(char *line, char *ret[FIELDS])
-{
-    for (size_t i = 0; i < FIELDS - 1; i++) {
-        char *bar = strchr(line, '|');
-        if (bar == NULL)
-            return false;
-        *bar = '\0';
-        ret[i] = line;
-        line = bar + 1;
-    }
-    ret[FIELDS - 1] = line;
-    return true;
-}
-
 /* Returns the state that Slurm's word and the other fields of a job say. */
 static enum slurm_state state_of(const char *word, const char *reason, uint64_t restarts)
 {
@@ -137,8 +122,8 @@ static bool parse_line(char *line, struct slurm_job *ret)
     uint64_t status = 0;
     struct slurm_job job = {.number = 0};
 
-    if (str_has_control(line) || !str_is_utf8(line, strlen(line)) || !split(line, fields) ||
-        !str_starts(fields[COMMENTED], COMMENT) ||
+    if (str_has_control(line) || !str_is_utf8(line, strlen(line)) ||
+        !str_fields(line, '|', fields, FIELDS) || !str_starts(fields[COMMENTED], COMMENT) ||
         !id_is_valid(fields[COMMENTED] + strlen(COMMENT)) ||
         !number_parse_count(fields[NUMBER], UINT32_MAX, &job.number) || job.number == 0 ||
         !number_parse_count(fields[RESTARTS], UINT32_MAX, &restarts) ||

@@ -13,7 +13,6 @@ enum {
     FIRST_MS = 1000, /* after the start of the host */
     PAUSE_MS = 5000, /* from the beginning of one look to that of the next */
     LOOK_MS = 120 * 1000, /* time limit */
-    OUTPUT_MAX = 8 * 1024, /* bytes; they fit into a pipe */
 };
 
 static bool has_tree(const struct host *host)
@@ -61,17 +60,11 @@ static void begin(struct host *host, int64_t now)
 {
     const char *argv[] = {"mas", "look", host->session.id, host->agent->id, NULL};
     struct err err = ERR_INIT;
-    const struct proc_spec spec = {
-        .argv = (char *const *)(uintptr_t)argv,
-        .envp = host->env,
-        .cwd = -1,
-        .output_max = OUTPUT_MAX,
-        .timeout_ms = LOOK_MS,
-    };
+    const struct proc_spec spec = {.envp = host->env, .timeout_ms = LOOK_MS};
 
     host->code.wanted = false;
     host->code.due = now + PAUSE_MS;
-    host->code.runs = host_start_own(&spec, "mas look", &host->code.proc, &err) == 0;
+    host->code.runs = host_start_own("mas look", argv, &spec, &host->code.proc, &err) == 0;
     if (!host->code.runs)
         keep_problem(host, err.text);
 }
@@ -109,7 +102,7 @@ void code_serve(struct host *host, struct loop *loop)
         return;
     host->code.runs = false;
     if (host_finish_own(&host->code.proc, &result, &err) == 0 &&
-        json_parse(str_text(&result.out), result.out.len, OUTPUT_MAX, &answer, &err) == 0) {
+        json_parse(str_text(&result.out), result.out.len, OWN_OUTPUT_MAX, &answer, &err) == 0) {
         code_figures_parse(answer, &figures);
         keep(host, &figures);
     } else {

@@ -30,7 +30,6 @@ enum {
     SPREAD_MS = 10, /* between the tries of hosts that wait */
     OTHERS_MS = 5000, /* a host looks that much later than the one that measured last */
     MEASURE_MS = 10 * 60 * 1000, /* time limit */
-    OUTPUT_MAX = 4096,
     RESERVE_MS = 10 * 60 * 1000, /* so often the reserve is made again if it is missing */
     SAID_MS = 2000, /* between two answers to keys in the pane of a paused agent */
     LOCK_MS = 500,
@@ -100,17 +99,11 @@ static void begin(struct host *host, int64_t now, int64_t used)
     struct host_disk *disk = &host->disk;
     const char *argv[] = {"mas", "measure", host->session.id, NULL};
     struct err err = ERR_INIT;
-    const struct proc_spec spec = {
-        .argv = (char *const *)(uintptr_t)argv,
-        .envp = host->env,
-        .cwd = -1,
-        .output_max = OUTPUT_MAX,
-        .timeout_ms = MEASURE_MS,
-    };
+    const struct proc_spec spec = {.envp = host->env, .timeout_ms = MEASURE_MS};
 
     disk->began = now;
     disk->used = used;
-    disk->runs = host_start_own(&spec, "mas measure", &disk->proc, &err) == 0;
+    disk->runs = host_start_own("mas measure", argv, &spec, &disk->proc, &err) == 0;
     if (!disk->runs) {
         unlock(disk);
         host_log(host, err.text);

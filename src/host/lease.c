@@ -99,7 +99,6 @@ static int watch_start(const struct lease_clock *clock, struct proc *ret, struct
 enum {
     LOOK_MS = 2000, /* between two looks whether a process renews the lease */
     STAGGER_MS = 200, /* for each agent before this one, so that only one host starts it */
-    OUTPUT_MAX = 4096,
 };
 
 /* Starts the watcher anew: a host without one that hangs on a disk may outlive the lease. */
@@ -179,14 +178,9 @@ static void start_renewer(struct host *host)
     _cleanup_free_ char *epoch = mem_printf("%ju", (uintmax_t)session->epoch);
     const char *argv[] = {"mas", "lease", session->store, session->id, epoch, session->lease, NULL};
     struct err err = ERR_INIT;
-    const struct proc_spec spec = {
-        .argv = (char *const *)(uintptr_t)argv,
-        .cwd = -1,
-        .output_max = OUTPUT_MAX,
-        .timeout_ms = INT_MAX,
-    };
+    const struct proc_spec spec = {.timeout_ms = INT_MAX};
 
-    lease->runs = host_start_own(&spec, "mas lease", &lease->renewer, &err) == 0;
+    lease->runs = host_start_own("mas lease", argv, &spec, &lease->renewer, &err) == 0;
     if (!lease->runs)
         host_log(host, err.text);
 }

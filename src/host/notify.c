@@ -11,7 +11,6 @@
 
 enum {
     WAITING_MAX = 1000, /* notices that wait; what comes beyond is counted and dropped */
-    OUTPUT_MAX = 4096,
     DELIVERY_MS = 10 * 60 * 1000, /* `mas notify` has shorter limits for each of its programs */
 };
 
@@ -107,16 +106,13 @@ static void begin(struct host *host)
     const char *argv[] = {"mas", "notify", host->session.id, host->agent->id, host->pane_id, NULL};
     struct err err = ERR_INIT;
     const struct proc_spec spec = {
-        .argv = (char *const *)(uintptr_t)argv,
         .envp = env,
-        .cwd = -1,
         .input = notify->waiting.data,
         .input_len = notify->waiting.len,
-        .output_max = OUTPUT_MAX,
         .timeout_ms = DELIVERY_MS,
     };
 
-    notify->runs = host_start_own(&spec, "mas notify", &notify->proc, &err) == 0;
+    notify->runs = host_start_own("mas notify", argv, &spec, &notify->proc, &err) == 0;
     if (!notify->runs)
         host_log(host, err.text);
     str_clear(&notify->waiting);

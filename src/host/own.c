@@ -70,8 +70,8 @@ void host_keep_log(struct host *host, const char *bytes, size_t len)
 
 /* ---- processes */
 
-int host_start_own(const struct proc_spec *spec, const char *shown, struct proc *ret,
-                   struct err *err)
+int host_start_own(const char *shown, const char *const *argv, const struct proc_spec *spec,
+                   struct proc *ret, struct err *err)
 {
     _cleanup_free_ char *exe = path_exe();
     struct proc_spec own = *spec;
@@ -79,6 +79,9 @@ int host_start_own(const struct proc_spec *spec, const char *shown, struct proc 
     if (exe == NULL)
         return err_errno(err, "cannot find the program that this is");
     own.file = exe;
+    own.argv = (char *const *)(uintptr_t)argv;
+    own.cwd = -1;
+    own.output_max = OWN_OUTPUT_MAX;
     int rc = proc_start(&own, ret, err);
     ret->file = shown;
     return rc;

@@ -379,10 +379,11 @@ int role_open_dir(const struct host *host, char **ret_path, struct err *err);
 void role_drop(const struct host *host);
 
 /* ---- own.c */
-/* Starts mas itself: like proc_start(), but spec->file is not read. `shown` names the program in
- * messages and is constant text. */
-int host_start_own(const struct proc_spec *spec, const char *shown, struct proc *ret,
-                   struct err *err);
+enum { OWN_OUTPUT_MAX = 8 * 1024 }; /* bytes; they fit into a pipe */
+/* Starts mas itself: like proc_start() with its environment, input and time limit from `spec`.
+ * `shown` names the program in messages and is constant text. */
+int host_start_own(const char *shown, const char *const *argv, const struct proc_spec *spec,
+                   struct proc *ret, struct err *err);
 /* Like proc_finish(), for such a process; fails with what it says if its exit code is not 0. */
 int host_finish_own(struct proc *proc, struct proc_result *ret, struct err *err);
 /* Kills what a killed supervisor of the agent has left to this process. What the host has started

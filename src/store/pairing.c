@@ -36,17 +36,11 @@ static int write_offer(const struct root *root, const struct pairing_file *offer
 static bool parse_offer(char *line, struct pairing_file *ret)
 {
     struct pairing_file offer = {.code = {.right = RIGHT_READ}};
-    char *words[WORDS] = {NULL};
-    size_t count = 0;
+    char *words[WORDS];
 
     line[strcspn(line, "\n")] = '\0';
-    for (char *rest = line, *word; (word = strsep(&rest, " ")) != NULL; count++) {
-        if (count == WORDS)
-            return false;
-        words[count] = word;
-    }
-    if (count != WORDS || !sha256_is_hex(words[0]) || !str_is_word(words[1], TOKEN_NAME_MAX) ||
-        !right_parse(words[2], &offer.pairing.right) ||
+    if (!str_fields(line, ' ', words, WORDS) || !sha256_is_hex(words[0]) ||
+        !str_is_word(words[1], TOKEN_NAME_MAX) || !right_parse(words[2], &offer.pairing.right) ||
         !time_parse(words[3], &offer.code.expires) ||
         (strcmp(words[4], "-") != 0 && !time_parse(words[4], &offer.pairing.expires)) ||
         strlen(words[5]) != 1 || words[5][0] < '1' || words[5][0] > '0' + PAIRING_TRIES)

@@ -61,16 +61,11 @@ static int check_owner(const struct root *root, struct err *err)
 static bool parse_line(char *line, struct token *ret)
 {
     struct token token = {.right = RIGHT_NONE};
-    char *words[WORDS] = {NULL};
-    size_t count = 0;
+    char *words[WORDS];
 
-    for (char *rest = line, *word; (word = strsep(&rest, " ")) != NULL; count++) {
-        if (count == WORDS)
-            return false;
-        words[count] = word;
-    }
-    if (count != WORDS || !sha256_is_hex(words[0]) || !str_is_word(words[1], TOKEN_NAME_MAX) ||
-        !right_parse(words[2], &token.right) || !time_parse(words[3], &token.made) ||
+    if (!str_fields(line, ' ', words, WORDS) || !sha256_is_hex(words[0]) ||
+        !str_is_word(words[1], TOKEN_NAME_MAX) || !right_parse(words[2], &token.right) ||
+        !time_parse(words[3], &token.made) ||
         (strcmp(words[4], "-") != 0 && !time_parse(words[4], &token.expires)))
         return false;
     (void)snprintf(token.hash, sizeof token.hash, "%s", words[0]);

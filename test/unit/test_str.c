@@ -619,3 +619,22 @@ TEST(beginnings_and_ends)
     CHECK(str_ends("abc", "bc") && str_ends("abc", "") && str_ends("abc", "abc"));
     CHECK(!str_ends("bc", "abc") && !str_ends("abc", "ab") && !str_ends("", "a"));
 }
+
+TEST(fields_are_cut_at_the_first_separators)
+{
+    static const struct {
+        const char *line, *want;
+    } cases[] = {
+        {"a b c", "a,b,c"}, {"a b c d", "a,b,c d"}, {"  ", ",,"},
+        {" b c ", ",b,c "}, {"a b", "few"},         {"", "few"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_free_ char *line = mem_dup(cases[i].line);
+        char *f[3];
+        _cleanup_free_ char *got = str_fields(line, ' ', f, ARRAY_LEN(f))
+                                       ? mem_printf("%s,%s,%s", f[0], f[1], f[2])
+                                       : mem_dup("few");
+        CHECK_STR(got, cases[i].want);
+    }
+}
