@@ -269,7 +269,7 @@ static bool is_at_rest(const struct index_ids *servers, char *line, size_t len)
 
     if (!read_line_id(line, len, id))
         return false;
-    char *at = memchr(line, ':', len) + 1 + ID_TEXT; /* the quote after the id */
+    char *at = (char *)memchr(line, ':', len) + 1 + ID_TEXT; /* the quote after the id */
     char *end = memchr(at + strlen(name), '"', len - (size_t)(at - line) - strlen(name));
     if (!str_starts(at, name) || end == NULL || !str_starts(end + 1, stopped))
         return false;
