@@ -36,3 +36,30 @@ keeps_line() {
 @test "gemini: a half typed line is kept apart from a message, and comes back" { keeps_line gemini; }
 @test "copilot: a half typed line is kept apart from a message, and comes back" { keeps_line copilot; }
 @test "opencode: a half typed line is kept apart from a message, and comes back" { keeps_line opencode; }
+
+@test "claude: edited as in vi, a message comes whole in any mode, and waits for a line that was left" {
+    use_terminal claude
+    echo '{"editorMode": "vim"}' >"$CLAUDE_CONFIG_DIR/settings.json"
+    printf '[preset %s]\nhold = 1s\n' "$PRESET" >>"$ROOT/mas.ini"
+    team
+    PANE=$(tm list-panes -t "=mas-${ID:0:8}:" -F '#{pane_id}')
+    within 180 idle
+    within 30 shows '-- INSERT --'
+    tm send-keys -t "$PANE" -l 'half a CW-LINE {{1}}'
+    within 30 shows '{{1}}'
+    tm send-keys -t "$PANE" Escape
+    within 30 eval '! shows "-- INSERT --"'
+    ok send --json "$ID" solo 'two words dd CW-OTTER {{2}}'
+    [ "$(jq -r '.agents[0].outcome' <<<"$output")" = held ]
+    shows 'half a CW-LINE {{1}}'
+    tm send-keys -t "$PANE" Enter
+    within 60 model_has 1
+    within 60 model_has 2
+    saw_word 1 CW-LINE
+    saw_word 2 CW-OTTER
+    within 30 idle
+    tm send-keys -t "$PANE" Escape
+    ok send "$ID" solo 'do it with dd CW-BEAR {{3}}'
+    within 60 model_has 3
+    request 3 | jq -e '[.said[].text] | any(contains("two words dd CW-OTTER {{2}}")) and any(contains("do it with dd CW-BEAR {{3}}"))'
+}

@@ -286,7 +286,7 @@ S
     cat >"$T/busy" <<'END'
 import os, select, time, tty
 tty.setraw(0)
-print("reading\r", flush=True)
+os.write(1, b"reading\r\n")
 text = b""
 while len(text) < 5:
     text += os.read(0, 5 - len(text))
@@ -295,7 +295,7 @@ print("early\r" if early else "late\r", flush=True)
 print(os.read(0, 1), "\r", flush=True)
 time.sleep(1000)
 END
-    run_agent "python3 -ES $T/busy" 'ready = reading' 'enter_delay = 50ms'
+    run_agent "python3 -ES $T/busy" 'ready = reading' 'ready_timeout = 60s' 'enter_delay = 50ms'
     took solo hello
     eventually shows "b'\r'"
     shows late

@@ -76,10 +76,31 @@ TEST(times)
     CHECK_INT(draft.touched, 1000);
     draft_keys(&draft, true, "b", 1, 3000);
     CHECK_INT(draft.touched, 3000);
-    /* Escape alone is a key, and not the beginning of the next one */
-    draft_keys(&draft, true, "\033", 1, 4000);
-    draft_keys(&draft, true, "c", 1, 5000);
-    CHECK_STR(str_text(&draft.text), "abc");
+    draft_free(&draft);
+}
+
+/* Escape alone is a key, and not the beginning of the next one. Only the program knows what it
+ * does, and may take what comes then for commands. */
+TEST(escape)
+{
+    struct draft draft = {.state = DRAFT_NONE};
+
+    draft_keys(&draft, false, "a", 1, 1000);
+    draft_keys(&draft, false, "\033", 1, 2000);
+    CHECK(!draft_is_escaped(&draft, 2010));
+    CHECK(draft_is_escaped(&draft, 3000));
+    draft_keys(&draft, false, "\r", 1, 3000); /* it submits, and stays so in vi */
+    CHECK_INT(draft.state, DRAFT_NONE);
+    draft_keys(&draft, false, "i", 1, 4000);
+    CHECK_INT(draft.state, DRAFT_UNKNOWN);
+    draft_keys(&draft, false, "b\r", 2, 4100);
+    draft_keys(&draft, false, "c", 1, 5000);
+    CHECK_STR(str_text(&draft.text), "c");
+    draft_keys(&draft, false, "\003\033", 2, 6000); /* an empty line is empty */
+    CHECK(!draft_is_escaped(&draft, 7000));
+    draft_keys(&draft, false, "\r", 1, 7000);
+    draft_keys(&draft, false, "d", 1, 8000);
+    CHECK_STR(str_text(&draft.text), "d");
     draft_free(&draft);
 }
 

@@ -9,6 +9,7 @@
 enum {
     TEXT_MAX = 4095, /* bytes: what a terminal takes at once */
     SEQUENCE_MS = 50, /* an Escape that nothing follows for so long is a key */
+    ESCAPE = 0x1b,
 };
 
 #define CTRL(letter) ((letter)&0x1f)
@@ -40,6 +41,9 @@ void draft_lose(struct draft *draft)
 
 static void add(struct draft *draft, const char *text, size_t len)
 {
+    if (draft->escaped)
+        draft_lose(draft);
+    draft->escaped = false;
     if (draft->state == DRAFT_UNKNOWN)
         return;
     if (draft->text.len + len > TEXT_MAX) {
@@ -83,6 +87,8 @@ static void enter(const struct pressed *pressed)
 
     bool alt = !vt_is_between(&draft->vt); /* and Enter: a new line for many programs */
 
+    if (draft->state == DRAFT_NONE)
+        draft->escaped = false;
     if (draft->pasting || alt || escaped || (pressed->executes && goes_on(draft)))
         draft_lose(draft);
     else
@@ -157,14 +163,24 @@ static void press(const struct vt_event *event, void *arg)
     }
 }
 
+bool draft_is_escaped(const struct draft *draft, int64_t now)
+{
+    return draft->state == DRAFT_KNOWN && draft->escape && now - draft->fed > SEQUENCE_MS;
+}
+
 void draft_keys(struct draft *draft, bool executes, const char *keys, size_t len, int64_t now)
 {
     struct pressed pressed = {.draft = draft, .executes = executes};
 
-    if (now - draft->fed > SEQUENCE_MS)
+    if (now - draft->fed > SEQUENCE_MS) {
+        if (draft_is_escaped(draft, now))
+            draft_lose(draft);
+        draft->escaped = draft->escaped || draft->escape;
         draft->vt.state = 0;
+    }
     draft->fed = now;
     vt_feed(&draft->vt, keys, len, press, &pressed);
+    draft->escape = len > 0 && keys[len - 1] == ESCAPE;
     if (pressed.touched)
         draft->touched = now;
 }

@@ -6,8 +6,8 @@
  *     if (draft.state != DRAFT_NONE) ...              the line is not empty
  *
  * Reports of the terminal (mouse, focus, cursor) are no keys. After keys whose effect only the
- * program knows (a completion, the line before, a move of the cursor), the text is unknown until
- * the line is empty again.
+ * program knows (a completion, the line before, a move of the cursor, Escape), the text is unknown
+ * until the line is empty again.
  */
 #pragma once
 
@@ -24,12 +24,17 @@ struct draft {
     struct str text;
     int64_t touched; /* when the last key came */
     bool pasting; /* within a bracketed paste */
+    bool escape; /* the last byte was an Escape, which may be a key */
+    bool escaped; /* it was one: what is typed now may be commands, as in vi */
     int64_t fed; /* when the last byte came */
     struct vt vt;
 };
 
 /* `executes`: the program runs what it is sent, see preset_executes(). */
 void draft_keys(struct draft *draft, bool executes, const char *keys, size_t len, int64_t now);
+/* Returns true if Escape was pressed behind what is on the line: only the program knows what that
+ * does. */
+bool draft_is_escaped(const struct draft *draft, int64_t now);
 /* The line is empty; or what it holds is unknown. */
 void draft_reset(struct draft *draft);
 void draft_lose(struct draft *draft);

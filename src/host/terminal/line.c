@@ -48,7 +48,7 @@ int64_t line_held(const struct host *host, int64_t now)
 
     if (draft->state == DRAFT_NONE || terminal->draft_screens != terminal->watcher.screens)
         return 0;
-    if (draft->state == DRAFT_UNKNOWN)
+    if (draft->state == DRAFT_UNKNOWN || draft_is_escaped(draft, now))
         return INT64_MAX;
     return until > now ? until : 0;
 }
