@@ -3,10 +3,12 @@
 #include "cli/new_job.h"
 #include "cli/new_options.h"
 #include "cli/print.h"
+#include "client/roster.h"
 #include "client/survey.h"
 #include "cmd/show.h"
 #include "model/message.h"
 #include "os/path.h"
+#include "store/index.h"
 #include "tmux/tmux.h"
 
 static const struct opt opts[] = {
@@ -42,6 +44,27 @@ static int check_attach(const struct call *call, struct err *err)
     return tmux_check_attach(socket, err);
 }
 
+/* Says once in a root how to answer what its program asks of each new directory. */
+static void tell_trust(const struct call *call, const struct session *session)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+    struct roster_team of;
+    struct err ignored = ERR_INIT;
+    bool asks = false;
+
+    if (index_read(&call->root, false, &index, &ignored) == -1 || index.count != 1 ||
+        roster_open(&call->root, session->id, &of, &ignored) == -1)
+        return;
+    for (size_t i = 0; i < of.team.agent_count && !asks; i++) {
+        const struct preset *preset =
+            config_agent_preset(&call->config, &of.team, &of.team.agents[i]);
+        asks = preset != NULL && preset->told.trust[0] != '\0';
+    }
+    roster_close(&of);
+    if (asks)
+        err_warn("its program may ask whether to trust each new directory; " TRUST_ADVICE);
+}
+
 static int make(struct call *call, const struct life_options *options, struct new_given *given,
                 bool wants_attach, struct err *err)
 {
@@ -66,6 +89,8 @@ static int make(struct call *call, const struct life_options *options, struct ne
     if (options->start && !call->quiet)
         warn_job(&call->config);
     new_options_warn(given, &session);
+    if (options->start && !call->quiet && !call->json)
+        tell_trust(call, &session);
     return wants_attach ? attach(call, &session, err)
                         : print_made(call, &session, options->start, err);
 }

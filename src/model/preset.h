@@ -63,6 +63,12 @@ enum preset_offer {
 
 enum said { SAID_UNSET, SAID_NO, SAID_YES };
 
+/* How a person answers what programs ask of each new directory, once for all of a root. */
+#define TRUST_ADVICE                                                                               \
+    "'mas approve' says yes for one agent; a yes to the program itself, run in the root's "        \
+    "sessions/, holds for all agents of the root, except that Codex asks for each repository"
+#define TRUST_ASKED "trust: " /* begins what such an agent asks, before the directory */
+
 /* What it does is not a tool, but something that only its own screen can answer. */
 #define TOLD_QUESTION "question"
 

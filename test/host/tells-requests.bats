@@ -88,13 +88,22 @@ decided() { "$MAS" history "$ID" solo --json | jq -r '.messages[] | select(.role
 @test "its question whether a directory is to be trusted comes before it tells, and is answered likewise" {
     mkdir -p "$HOME/.teller"
     touch "$HOME/.teller/distrusts"
-    new_session -t solo --agent teller
+    local advice="'mas approve' says yes for one agent; a yes to the program itself, run in the root's sessions/"
+    ok new -t solo --agent teller
+    [[ $stderr == *"may ask whether to trust each new directory; $advice"* ]]
+    read -r _ ID _ <<<"$output"
     find_agent
     eventually is_asked "trust: $DIR/unit/solo"
     is waiting
+    ok doctor
+    [[ $output == *"1 agent has asked whether its directory is to be trusted: $advice"* ]]
     fails 4 sleep "$ID" solo
     ok approve "$ID" solo
     eventually is idle
+    ok doctor
+    [[ $output != *"$advice"* ]]
+    ok new -t solo --agent teller # it says so once
+    [[ $stderr != *"$advice"* ]]
     is_asked ''
     ok send "$ID" solo 'one'
     eventually says 'I know: one'

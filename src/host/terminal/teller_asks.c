@@ -105,7 +105,7 @@ static void ask_trust(struct host *host)
     bool alone = host->preset->told.trust_keys[0] == '\0' || host->preset->told.deny[0] == '\0';
     struct asked_permission asked = {
         .ticket = mem_printf("%" PRId64, ++teller->asked),
-        .title = mem_printf("trust: %s", cwd != NULL ? cwd : "/"),
+        .title = mem_printf(TRUST_ASKED "%s", cwd != NULL ? cwd : "/"),
         .kind = mem_dup(TRUST),
         .details = mem_dup(""),
         .tool_id = mem_dup(""),
