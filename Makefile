@@ -301,6 +301,8 @@ $(COMPLETION): $(MAS_HERE)
 
 # ---- installing
 
+# For embed_command.
+SCRIPTS = libexec/embed-ollama libexec/embed-openai
 # Scripts for users, which find mas on PATH.
 EXAMPLES = scripts/mas_refactored.sh $(wildcard scripts/examples/*.sh)
 UNITS = $(addprefix scripts/mas-,cleanup.service cleanup.timer $(if $(SERVE),serve.service serve.socket))
@@ -316,6 +318,7 @@ install: all
 	    '$(DESTDIR)$(SYSTEMD_USER_DIR)' '$(DESTDIR)$(DATADIR)/slurm'
 	$(Q)$(INSTALL) $(STRIPS) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
 	$(Q)$(INSTALL) $(STRIPS) -m 755 $(HELPERS) '$(DESTDIR)$(LIBEXECDIR)'
+	$(Q)$(INSTALL) -m 755 $(SCRIPTS) '$(DESTDIR)$(LIBEXECDIR)'
 	$(Q)$(INSTALL) -m 644 lib/session.sh '$(DESTDIR)$(DATADIR)/lib/session.sh'
 	$(Q)$(INSTALL) -m 755 slurm/team.sbatch '$(DESTDIR)$(DATADIR)/slurm/team.sbatch'
 	$(Q)set -e; for page in $(MAN); do \
@@ -345,6 +348,7 @@ install-strip: install
 # Removes what `install` put there and no template that somebody added.
 uninstall:
 	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' $(HELPERS:$(BUILD)/%='$(DESTDIR)$(LIBEXECDIR)/%') \
+	    $(patsubst libexec/%,'$(DESTDIR)$(LIBEXECDIR)/%',$(SCRIPTS)) \
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas' \
 	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish' \
 	    '$(DESTDIR)$(DATADIR)/lib/session.sh' '$(DESTDIR)$(DATADIR)/slurm/team.sbatch' \

@@ -8,6 +8,12 @@
 #include "cli/words.h"
 #include "cmd.h"
 
+/* "semantic" is what vectors found, more than its words. */
+static const char *source_of(const struct context_item *item)
+{
+    return !item->is_relevant ? "session" : item->is_semantic ? "semantic" : "words";
+}
+
 static void put_item(struct json_out *out, const struct context_item *item)
 {
     _cleanup_free_ char *id = mem_printf("%s:%lld", item->session, (long long)item->number);
@@ -19,8 +25,7 @@ static void put_item(struct json_out *out, const struct context_item *item)
     (void)snprintf(score, sizeof score, "%.6f", item->score);
     json_open(out, NULL, '{');
     json_put_all(out, JT("id", id), JT("role", store_role_name(item->role)),
-                 JT("content", item->text),
-                 JT("source", item->is_relevant ? "semantic" : "session"),
+                 JT("content", item->text), JT("source", source_of(item)),
                  JT("session_id", item->session), JT("agent", item->agent),
                  JT("trigger_id", item->trigger != 0 ? trigger : NULL), JT("time", when));
     if (item->is_relevant)

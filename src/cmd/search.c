@@ -233,7 +233,7 @@ static int search(const struct call *call, const struct search_options *options,
     if (search_open(&call->root, alone ? options->session : NULL, &search, err) == -1 ||
         search_catch_up(search, SEARCH_WAIT_MS, err) == -1)
         return -1;
-    search_use_vectors(search, vectors);
+    search_use_vectors(search, vectors, config_text(&call->config, SETTING_MEMORY_EMBED_HOST));
     int rc = search_find(search, options, show, list, err);
     if (search_note(search) != NULL)
         err_warn("%s", search_note(search));

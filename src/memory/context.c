@@ -320,15 +320,17 @@ static bool note_hit(const struct search_hit *hit, void *arg)
     item->trigger = hit->trigger;
     item->time_ms = hit->time_ms;
     item->is_relevant = true;
+    item->is_semantic = hit->semantic;
     item->score = hit->score;
     return true;
 }
 
 /* Opens the index that these options allow and searches it for options->limit messages of each
  * role that are not in `shown`. */
-static int search(const struct root *root, const char *alone, const char *vectors, bool quick,
-                  const struct search_options *options, const struct context_list *shown,
-                  struct context_list *ret, char **ret_note, struct err *err)
+static int search(const struct root *root, const char *alone, const struct config *vectors,
+                  bool quick, const struct search_options *options,
+                  const struct context_list *shown, struct context_list *ret, char **ret_note,
+                  struct err *err)
 {
     struct search_options asked = *options;
     struct gathering gathering = {.shown = shown, .list = ret};
@@ -340,7 +342,9 @@ static int search(const struct root *root, const char *alone, const char *vector
     asked.limit += shown != NULL ? (int)shown->count : 0;
     if (search_open(root, alone, &search, err) == -1)
         return -1;
-    search_use_vectors(search, vectors);
+    if (vectors != NULL)
+        search_use_vectors(search, config_text(vectors, SETTING_MEMORY_EMBED),
+                           config_text(vectors, SETTING_MEMORY_EMBED_HOST));
     if (quick)
         search_set_deadline(search, RECALL_WAIT_MS);
     if (search_catch_up(search, quick ? RECALL_WAIT_MS : SEARCH_WAIT_MS, err) == -1)
@@ -375,8 +379,8 @@ static int read_relevant(const struct root *root, const struct config *config,
 
     if (asked.text == NULL || asked.limit <= 0)
         return 0;
-    if (search(root, private ? options->session : NULL, config_text(config, SETTING_MEMORY_EMBED),
-               false, &asked, &ret->current, &ret->relevant, &ret->note, err) == -1)
+    if (search(root, private ? options->session : NULL, config, false, &asked, &ret->current,
+               &ret->relevant, &ret->note, err) == -1)
         return -1;
     size_t count = fit(&ret->relevant, options->all, false);
     while (ret->relevant.count > count)
@@ -501,7 +505,7 @@ int context_recall(const struct root *root, const struct config *config,
         .related = true,
     };
     /* no vectors: the host waits for this */
-    int rc = search(root, private ? options->session : NULL, "", true, &asked, options->known,
+    int rc = search(root, private ? options->session : NULL, NULL, true, &asked, options->known,
                     &list, &note, err);
     if (rc == 0 && list.count > 0) {
         sort_by_time(&list);

@@ -43,6 +43,7 @@ struct context_item {
     int64_t trigger; /* 0: none */
     int64_t time_ms;
     int64_t turn_ms; /* when its prompt was given; set where the order is that of time */
+    bool is_semantic; /* found by vectors more than by words */
     bool is_relevant; /* included because it is relevant, with this score */
     double score;
 };

@@ -6,6 +6,7 @@
 
 #include "memory/embed.h"
 
+#include "base/build.h"
 #include "base/json.h"
 #include "os/path.h"
 #include "os/proc.h"
@@ -49,6 +50,7 @@ static int shorten(const double *numbers, size_t parts, struct vector *ret)
     return 0;
 }
 
+/* Returns 1 if the program says that it makes the others another time. */
 static int parse_line(struct embedding *embedding, const char *line, size_t len, struct err *err)
 {
     _cleanup_json_ struct json *json = NULL;
@@ -59,6 +61,8 @@ static int parse_line(struct embedding *embedding, const char *line, size_t len,
 
     if (json_parse(line, len, LINE_MAX_BYTES, &json, &ignored) == -1)
         return wrong(err, at, "is not a JSON object");
+    if (at > 0 && json_get(json, "more") != NULL)
+        return 1;
     const char *model = json_get_text(json, "model");
     const struct json *part = json_first(json_get(json, "vector"));
     for (; part != NULL && parts < EMBED_PARTS_MAX; part = json_next(part))
@@ -89,8 +93,9 @@ static int read_output(const struct str *output, size_t wanted, struct embedding
     while (at < end && embedding->count < wanted) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline != NULL ? newline : end;
-        if (parse_line(embedding, at, (size_t)(stop - at), err) == -1)
-            return -1;
+        int rc = parse_line(embedding, at, (size_t)(stop - at), err);
+        if (rc != 0)
+            return rc == 1 ? 0 : -1;
         at = newline != NULL ? newline + 1 : end;
     }
     if (embedding->count < wanted)
@@ -108,8 +113,21 @@ static const char *last_line(struct str *text)
     return newline != NULL ? newline + 1 : str_text(text);
 }
 
-static int run(const char *command, const struct str *input, size_t wanted, struct proc_result *ret,
-               struct err *err)
+/* Returns the environment with MAS_EMBED_HOST; the caller frees it. */
+static char **environment(const char *host)
+{
+    _cleanup_free_ char *ours = mem_printf("MAS_EMBED_HOST=%s", host);
+    char **ret = NULL;
+
+    for (char **variable = environ; *variable != NULL; variable++)
+        if (!str_starts(*variable, "MAS_EMBED_HOST="))
+            strv_push(&ret, *variable);
+    strv_push(&ret, ours);
+    return ret;
+}
+
+static int run(const char *command, const char *host, const struct str *input, size_t wanted,
+               struct proc_result *ret, struct err *err)
 {
     _cleanup_strv_ char **words = NULL;
     const char *search = getenv("PATH");
@@ -118,13 +136,16 @@ static int run(const char *command, const struct str *input, size_t wanted, stru
         return -1;
     if (words == NULL || words[0] == NULL)
         return err_set(err, MAS_FAILED, "it names no program");
-    _cleanup_free_ char *file =
-        path_find_program(words[0], search != NULL ? search : "/usr/bin:/bin", AT_FDCWD);
+    _cleanup_free_ char *places =
+        mem_printf("%s:%s", search != NULL ? search : "/usr/bin:/bin", build_libexec);
+    _cleanup_free_ char *file = path_find_program(words[0], places, AT_FDCWD);
+    _cleanup_strv_ char **variables = environment(host);
     if (file == NULL)
         return err_set(err, MAS_FAILED, "there is no program '%s'", words[0]);
     const struct proc_spec spec = {
         .file = file,
         .argv = words,
+        .envp = variables,
         .cwd = -1,
         .input = input->data,
         .input_len = input->len,
@@ -139,7 +160,7 @@ static int run(const char *command, const struct str *input, size_t wanted, stru
     return 0;
 }
 
-int embed_run(const char *command, const struct embed_text *query,
+int embed_run(const char *command, const char *host, const struct embed_text *query,
               const struct embed_text *documents, size_t count, struct embedding *ret,
               struct err *err)
 {
@@ -152,7 +173,7 @@ int embed_run(const char *command, const struct embed_text *query,
     for (size_t i = 0; i < count; i++)
         add_request(&input, &documents[i], "document");
     embedding.vectors = mem_alloc(wanted * sizeof *embedding.vectors);
-    int rc = run(command, &input, wanted, &result, err);
+    int rc = run(command, host, &input, wanted, &result, err);
     if (rc == 0)
         rc = read_output(&result.out, wanted, &embedding, err);
     if (rc == -1)

@@ -2,7 +2,8 @@
  * Embedding vectors of texts, computed by a program that the user configures. mas runs it without a
  * shell. It reads one JSON object per line, {"text":"...","kind":"query"|"document"}, until the end
  * of its input and writes, for each in the same order, {"vector":[numbers],"model":"name"}. It may
- * omit the model if it is the same as on the line before. All vectors of a model have the same
+ * omit the model if it is the same as on the line before. With {"more":true} it ends early: it is
+ * asked for the others again. All vectors of a model have the same
  * length.
  */
 #pragma once
@@ -32,9 +33,11 @@ struct embedding {
     size_t count;
 };
 
-/* Runs the command (split into words as a shell does) for a query and `count` documents, for at
- * most EMBED_TIMEOUT_MS. The caller releases *ret with embedding_free(). */
-int embed_run(const char *command, const struct embed_text *query,
+/* Runs the command (split into words as a shell does; programs of mas are found, too) for a query
+ * and `count` documents, for at most EMBED_TIMEOUT_MS. `host` is the one that texts may go to, ""
+ * none, which the program gets as MAS_EMBED_HOST. The caller releases *ret with embedding_free().
+ */
+int embed_run(const char *command, const char *host, const struct embed_text *query,
               const struct embed_text *documents, size_t count, struct embedding *ret,
               struct err *err);
 void embedding_free(struct embedding *embedding);

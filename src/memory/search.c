@@ -259,6 +259,7 @@ void search_close(struct search *search)
     if (search == NULL)
         return;
     free(search->embed_command);
+    free(search->embed_host);
     db_close(search->db);
     free(search->note);
     free(search);

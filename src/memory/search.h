@@ -93,6 +93,7 @@ struct search_hit {
     size_t len;
     const char *snippet; /* one line, with SEARCH_MARKs */
     bool matched; /* contains a word; otherwise found by its neighbours or vectors */
+    bool semantic; /* found by vectors more than by words */
     bool compacted; /* the agent has compacted its context since, and has at most a summary of it */
     double score;
 };
@@ -103,5 +104,6 @@ typedef bool search_each(const struct search_hit *hit, void *arg);
 int search_find(struct search *search, const struct search_options *options, search_each *each,
                 void *arg, struct err *err);
 
-/* Also uses vectors computed by this program (a command line; "": none). */
-void search_use_vectors(struct search *search, const char *command);
+/* Also uses vectors computed by this program (a command line; "": none), which may give texts to
+ * this host; those of a private session to none. */
+void search_use_vectors(struct search *search, const char *command, const char *host);

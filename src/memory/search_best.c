@@ -37,8 +37,11 @@ static void start_job(struct best *best, size_t at)
 
 void best_push(struct best *best, int64_t id, double score)
 {
-    struct ranked item = {.id = id, .score = score};
+    best_push_item(best, (struct ranked){.id = id, .score = score});
+}
 
+void best_push_item(struct best *best, struct ranked item)
+{
     if (best->items == NULL)
         best->items = mem_alloc(best->most * sizeof *best->items);
     if (best->count < best->most) {

@@ -228,6 +228,7 @@ static int show(struct search_state *state, const struct ranked *item, search_ea
         .text = db_text(stmt, 7),
         .len = db_len(stmt, 7),
         .score = item->score,
+        .semantic = item->semantic,
         .compacted = sqlite3_column_int(stmt, 8) != 0,
     };
     rc = 0;

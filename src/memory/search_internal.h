@@ -83,6 +83,7 @@ struct search {
     bool unkept; /* the index is in memory: there is none on disk and none can be created */
     char *note;
     char *embed_command; /* what computes vectors; NULL: nothing */
+    char *embed_host;
 };
 
 /* Sets the note, unless there is one. */
@@ -116,6 +117,7 @@ void scope_free(struct search_scope *scope);
 struct ranked {
     int64_t id;
     double score;
+    bool semantic; /* more of it comes from vectors than from words */
 };
 
 /* ranked_sort() sorts by message number; ranked_find() then finds a number, or returns NULL. */
@@ -132,6 +134,7 @@ struct best {
 enum { RANK_DEPTH = 1000 };
 
 void best_push(struct best *best, int64_t id, double score);
+void best_push_item(struct best *best, struct ranked item);
 void best_sort(struct best *best);
 void best_free(struct best *best);
 #define _cleanup_best_ __attribute__((cleanup(best_free)))

@@ -542,6 +542,11 @@ static int64_t place_of(int64_t id)
     return id >> PLACE_SHIFT << 1 | (search_kind(id) == KIND_TOOL);
 }
 
+static struct ranked from_vector(const struct ranked *vector, double unit)
+{
+    return (struct ranked){.id = vector->id, .score = unit * vector->score, .semantic = true};
+}
+
 /* Adds what vectors found, scaled to what words found: a perfect match is as good as the best
  * window. */
 static void join(struct best *words, const struct best *more, struct best *ret)
@@ -561,15 +566,17 @@ static void join(struct best *words, const struct best *more, struct best *ret)
     for (size_t i = 0; i < words->count; i++) {
         struct ranked item = words->items[i];
         for (; k < count && place_of(vectors[k].id) < place_of(item.id); k++)
-            best_push(ret, vectors[k].id, unit * vectors[k].score);
+            best_push_item(ret, from_vector(&vectors[k], unit));
         if (k < count && place_of(vectors[k].id) == place_of(item.id)) {
-            item.id = vectors[k].id;
-            item.score += unit * vectors[k++].score;
+            struct ranked vector = from_vector(&vectors[k++], unit);
+            vector.semantic = vector.score > item.score;
+            vector.score += item.score;
+            item = vector;
         }
-        best_push(ret, item.id, item.score);
+        best_push_item(ret, item);
     }
     for (; k < count; k++)
-        best_push(ret, vectors[k].id, unit * vectors[k].score);
+        best_push_item(ret, from_vector(&vectors[k], unit));
     best_sort(ret);
 }
 

@@ -15,10 +15,12 @@ struct chosen {
     size_t count;
 };
 
-void search_use_vectors(struct search *search, const char *command)
+void search_use_vectors(struct search *search, const char *command, const char *host)
 {
-    if (command[0] != '\0' && search->embed_command == NULL)
-        search->embed_command = mem_dup(command);
+    if (command[0] == '\0' || search->embed_command != NULL)
+        return;
+    search->embed_command = mem_dup(command);
+    search->embed_host = mem_dup(search->alone[0] == '\0' ? host : "");
 }
 
 static void chosen_clear(struct chosen *chosen)
@@ -75,7 +77,7 @@ static int keep(struct db *db, const struct chosen *chosen, const struct embeddi
 {
     if (know_model(db, embedding->model, ret_model, err) == -1)
         return -1;
-    for (size_t i = 0; i < chosen->count; i++) {
+    for (size_t i = 0; i < chosen->count && i + 1 < embedding->count; i++) {
         const struct vector *vector = &embedding->vectors[i + 1];
         if (db_run(db, err,
                    "INSERT OR REPLACE INTO vector (message, model, scale, parts)"
@@ -117,7 +119,8 @@ static int make(struct search *search, const char *text, struct embedding *ret, 
 
     int rc = choose(search->db, 0, chosen, err);
     if (rc == 0)
-        rc = embed_run(search->embed_command, &query, chosen->texts, chosen->count, ret, err);
+        rc = embed_run(search->embed_command, search->embed_host, &query, chosen->texts,
+                       chosen->count, ret, err);
     if (rc == 0)
         rc = count_of(search->db, ret->model, &known, err);
     if (rc == 0 && known == 0 && chosen->count < CHOSEN_MAX) {
@@ -125,7 +128,8 @@ static int make(struct search *search, const char *text, struct embedding *ret, 
         chosen_clear(chosen);
         rc = choose(search->db, -1, chosen, err);
         if (rc == 0)
-            rc = embed_run(search->embed_command, &query, chosen->texts, chosen->count, ret, err);
+            rc = embed_run(search->embed_command, search->embed_host, &query, chosen->texts,
+                           chosen->count, ret, err);
     }
     if (rc == 0)
         rc = keep_all(search->db, chosen, ret, ret_model, err);

@@ -69,6 +69,7 @@ enum setting {
     SETTING_MEMORY_RECALL, /* on: prompts get relevant history of the same project */
     SETTING_MEMORY_SHARE, /* yes: agents see the messages of other sessions */
     SETTING_MEMORY_EMBED, /* a program that computes embedding vectors, or "" */
+    SETTING_MEMORY_EMBED_HOST, /* a host that may get texts for vectors, or "" */
     SETTING_MEMORY_SUMMARY, /* off or agent: what replaces history beyond the budget */
     SETTING_MEMORY_MESSAGES, /* maximum number of injected messages */
     SETTING_MEMORY_EACH, /* maximum characters of each injected message */

@@ -389,7 +389,7 @@ the presets are: "*"shell"* ]]
 }
 
 @test "[memory] has what the contract says, and refuses what is out of range or of the wrong kind" {
-    for line in recall=on share=no embed_command= summary=off messages=50 each=2000 all=60000 current=20 relevant=10; do
+    for line in recall=on share=no embed_command= embed_host= summary=off messages=50 each=2000 all=60000 current=20 relevant=10; do
         [ "$(setting "memory.${line%%=*}")" = "${line#*=} from built in" ]
     done
     ini '[memory]' 'recall = yes'

@@ -25,9 +25,9 @@ setup_more() {
     [ "$(list chat_history)" = $'boats elsewhere\nthey sink\nfirst about boats\nboats float' ]
     [ "$(jq -r '.current_conversation[1] | [.id, .role, .source, .session_id, .trigger_id, .time] | join(" ")' "$T/context")" = \
         "$HERE:2 agent session $HERE $HERE:1 2023-11-14T22:13:21Z" ]
-    [ "$(jq -r '[.relevant_history[] | .source] | unique | join(" ")' "$T/context")" = semantic ]
+    [ "$(jq -r '[.relevant_history[] | .source] | unique | join(" ")' "$T/context")" = words ]
     [ "$(jq -r '[.relevant_history[].score] | . == (sort | reverse) and all(. > 0)' "$T/context")" = true ]
-    [ "$(jq -r '[.chat_history[] | .source] | join(" ")' "$T/context")" = "semantic semantic session session" ]
+    [ "$(jq -r '[.chat_history[] | .source] | join(" ")' "$T/context")" = "words words session session" ]
 }
 
 @test "the relevant history leaves out what the conversation shows, and others take its places" {
@@ -53,7 +53,7 @@ setup_more() {
     [ "$(jq -r '[.current_conversation[] | .source, .session_id] | unique | sort | join(" ")' "$T/context")" = \
         "$(printf '%s\n' session "$HERE" | jq -Rrs 'split("\n")[:-1] | sort | join(" ")')" ]
     [ "$(list relevant_history | sort)" = $'testing went on\nwhat about now?' ]
-    [ "$(jq -r '.relevant_history[] | select(.role == "user") | [.role, .source, .session_id] | join(" ")' "$T/context")" = "user semantic $THERE" ]
+    [ "$(jq -r '.relevant_history[] | select(.role == "user") | [.role, .source, .session_id] | join(" ")' "$T/context")" = "user words $THERE" ]
     [ "$(jq -r '.chat_history[0].content' "$T/context")" = 'what about now?' ]
     [ "$(count chat_history)" -eq 5 ]
 }

@@ -47,6 +47,10 @@ P
     [ -z "$(found car --agent reviewer)" ]
     [ -z "$(found car --since 2030-01-01T00:00:00Z)" ]
     [ "$("$MAS" context s reviewer --for car --json | jq -r '.relevant_history[0].content')" = "my automobile is red" ]
+    # what vectors found is told from what its words did
+    [ "$("$MAS" context s reviewer --for car --json | jq -r '.relevant_history[0].source')" = semantic ]
+    sed -i '/embed_command/d' "$ROOT/mas.ini"
+    [ "$("$MAS" context s reviewer --for automobile --json | jq -r '.relevant_history[0].source')" = words ]
 }
 
 @test "what is looked for can come from standard input" {

@@ -15,8 +15,9 @@ static int run(const struct place *place, const char *out, const char *query,
 
     for (size_t i = 0; i < count; i++)
         texts[i] = (struct embed_text){documents[i], strlen(documents[i])};
-    return place_put(place->dir, "out", out) ? embed_run(command, &first, texts, count, ret, err)
-                                             : -1;
+    return place_put(place->dir, "out", out)
+               ? embed_run(command, "h.example", &first, texts, count, ret, err)
+               : -1;
 }
 
 static void check_input(const struct place *place, const char *want)
@@ -53,6 +54,23 @@ TEST(the_query_comes_first_and_all_agree)
     CHECK_INT((int)(got.vectors[0].scale * 127 * 1000 + 0.5F), 800);
     CHECK_INT((int)(got.vectors[1].scale * 127 * 1000 + 0.5F), 1000);
     CHECK_INT((int)(got.vectors[2].scale * 127 * 1000 + 0.5F), 1000);
+}
+
+TEST(a_program_may_end_early_and_say_so)
+{
+    static const char *const documents[] = {"one", "two"};
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_embedding_ struct embedding got = {.count = 0};
+    struct err err = ERR_INIT;
+
+    MUST(run(&place, "{\"vector\":[3,4]}\n{\"vector\":[1,2]}\n{\"more\":true}\n", "q", documents, 2,
+             &got, &err));
+    CHECK_INT(got.count, 2);
+    _cleanup_embedding_ struct embedding none = {.count = 0};
+    CHECK_INT(run(&place, "{\"more\":true}\n", "q", documents, 2, &none, &err), -1);
+    CHECK_INT(embed_run("sh -c 'test \"$MAS_EMBED_HOST\" = h.example && echo {\\\"vector\\\":[1]}'",
+                        "h.example", &(struct embed_text){"q", 1}, NULL, 0, &none, &err),
+              0);
 }
 
 TEST(a_line_may_lack_its_newline_and_all_models)
@@ -168,7 +186,7 @@ TEST(a_program_that_fails_says_why)
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         struct embedding got = {.count = 0};
         struct err err = ERR_INIT;
-        CHECK_INT(embed_run(table[i].command, &query, &document, 1, &got, &err), -1);
+        CHECK_INT(embed_run(table[i].command, "", &query, &document, 1, &got, &err), -1);
         CHECK_STR(err.text, table[i].why);
         CHECK_INT(got.count, 0);
     }

@@ -21,9 +21,10 @@ TEST(built_in_values_are_valid)
 TEST(settings_that_name_programs_are_known)
 {
     static const bool names[SETTING_COUNT] = {
-        [SETTING_MEMORY_EMBED] = true,   [SETTING_CODE_CHECK] = true,
-        [SETTING_CODE_SETUP] = true,     [SETTING_NOTIFY_COMMAND] = true,
+        [SETTING_MEMORY_EMBED] = true,      [SETTING_CODE_CHECK] = true,
+        [SETTING_CODE_SETUP] = true,        [SETTING_NOTIFY_COMMAND] = true,
         [SETTING_NOTIFY_WEBHOOK] = true, /* curl */
+        [SETTING_MEMORY_EMBED_HOST] = true, /* who gets texts */
     };
 
     for (size_t i = 0; i < SETTING_COUNT; i++)
@@ -94,6 +95,7 @@ static const struct {
     {SETTING_NOTIFY_QUIET, "|22:00-07:00|00:00-23:59", "22:00|22-7|24:00-01:00|22:00 - 07:00"},
     {SETTING_MEMORY_RECALL, "on|off", "|yes|ON"},
     {SETTING_MEMORY_SHARE, "yes|no", "|on"},
+    {SETTING_MEMORY_EMBED_HOST, "|api.example.org", "a\nb"},
     {SETTING_MEMORY_EMBED, "|/x 'a b' \"c\"", "'a|a\nb|\"x"},
     {SETTING_MEMORY_SUMMARY, "off|agent", "|on"},
     {SETTING_MEMORY_MESSAGES, "0|10000", "|10001|-1"},
