@@ -50,3 +50,14 @@ keep() { api POST "/sessions/$ID/pictures${2-}" -H "Content-Type: ${3-image/png}
     done
     [ "$(prompts x)" -eq 0 ]
 }
+
+@test "the page offers what pictures may be, as the sources limit them" {
+    local page=$PROJECT/src/serve/page/pictures.js source=$PROJECT/src/model/picture
+    in_page() { sed -n "s/^const $1 = \([0-9]*\);.*/\1/p" "$page"; }
+    in_source() { sed -n "s/^    $1 = \([0-9 <]*\),.*/\1/p" "$source.h"; }
+    types() { grep -oE '"image/[a-z]+"' | sort; }
+    [ $(($(in_page SIZE) << 20)) -eq $(($(in_source PICTURE_MAX))) ]
+    [ "$(in_page COUNT)" = "$(in_source PICTURES_MAX)" ]
+    [ $(($(in_page SIZES) << 20)) -eq $(($(in_source PICTURES_SIZE_MAX))) ]
+    [ "$(grep '^const KINDS' "$page" | types)" = "$(types <"$source.c")" ]
+}

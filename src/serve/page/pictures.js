@@ -3,11 +3,12 @@
 import {post, sessionPath} from "/page/api.js";
 import {button, complain, el, fill, say, sizeOf} from "/page/dom.js";
 
-// as in model/picture.h
+// as in model/picture.h; pictures.bats compares
 const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const SIZE = 5 * 1024 * 1024; // bytes of one
+const SIZE = 5; // MiB of one
 const COUNT = 8;
-const SIZES = 20 * 1024 * 1024; // bytes of all
+const SIZES = 20; // MiB of all
+const MIB = 1024 * 1024;
 
 export class Pictures {
     #id;
@@ -16,7 +17,7 @@ export class Pictures {
     #next = 0;
     #input = el("input", {type: "file", accept: KINDS.join(), multiple: true, hidden: true, "aria-label": "Pictures"});
     add = button("Picture …", () => this.#input.click(), {hidden: true,
-        title: `PNG, JPEG, GIF or WebP; at most 5 MiB each, ${COUNT} together; or drop or paste them`});
+        title: `PNG, JPEG, GIF or WebP; at most ${SIZE} MiB each, ${COUNT} together; or drop or paste them`});
     list = el("ul", {class: "pictures", "aria-label": "Pictures to send"});
 
     // They can be dropped on `form` and pasted into `field`.
@@ -72,9 +73,9 @@ export class Pictures {
     #refusal(file) {
         const all = this.#chosen.reduce((sum, one) => sum + one.file.size, file.size);
         return !KINDS.includes(file.type) ? "it is no picture in PNG, JPEG, GIF or WebP"
-            : file.size > SIZE ? `it has ${sizeOf(file.size)}, and at most 5 MiB are sent`
+            : file.size > SIZE * MIB ? `it has ${sizeOf(file.size)}, and at most ${SIZE} MiB are sent`
             : this.count === COUNT ? `at most ${COUNT} are sent at once`
-            : all > SIZES ? "at most 20 MiB are sent at once" : null;
+            : all > SIZES * MIB ? `at most ${SIZES} MiB are sent at once` : null;
     }
 
     #take(files) {
