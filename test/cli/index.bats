@@ -413,13 +413,19 @@ need_strace() {
     [ "$(listed --active)" = "$(printf '%s\n' "$A" "$B" | sort | xargs)" ]
     rm -rf "${ROOT:?}/sessions/$B" "${ROOT:?}/sessions/$C"
     [ "$(listed --active)" = "$A" ]
+    D=$(MAS_TMUX_SOCKET=$T/other "$MAS" new -q -t solo) # where only its own file says so
+    sed -i -z "s/,\n[^\n]*${D}[^\n]*//" "$(INDEX)"
+    [ "$(jq '.sessions | length' "$(INDEX)")" = 2 ]
+    [ "$(listed --active)" = "$(printf '%s\n' "$A" "$D" | sort | xargs)" ]
 }
 
 @test "a session on a server of its own is active also if its row was written before its start" {
     unset MAS_TMUX_SOCKET
+    export MAS_TMUX_SERVER=per-session
     three
     cp "$(INDEX)" "$T/good"
-    MAS_TMUX_SERVER=per-session "$MAS" start -q two
+    "$MAS" start -q two
+    [[ $(meta "$B" TMUX_SOCKET) == */mas-"${B:0:8}" ]]
     cp "$T/good" "$(INDEX)"
     [ "$(listed --active)" = "$(printf '%s\n' "$A" "$B" | sort | xargs)" ]
     "$MAS" stop -q two
