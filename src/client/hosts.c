@@ -261,28 +261,34 @@ void hosts_end(struct host_call *calls, size_t count)
             done(&calls[i], HOST_LATE);
 }
 
-/* With many calls, each answer would wake this process and take time from the hosts that have not
- * answered yet. So it first waits for the last host, which probably answers last. */
-static void let_most_answer(const struct host_call *calls, size_t count, int timeout_ms)
+/* With many calls, each answer would wake this process, to look at all of them, and take time from
+ * the hosts that have not answered yet. So it first waits for the last host that is pending, which
+ * probably answers last. */
+static void let_most_answer(const struct host_call *calls, size_t count, int64_t until)
 {
-    enum { MANY = 32, AT_MOST_MS = 10 };
+    enum { AT_MOST_MS = 10 };
+    int64_t end = time_sooner(until, time_monotonic_ms() + AT_MOST_MS);
 
-    if (count < MANY || calls[count - 1].answer != HOST_PENDING ||
-        calls[count - 1].connection.conn.fd == -1)
-        return;
-    (void)loop_wait_for(calls[count - 1].connection.conn.fd, POLLIN,
-                        timeout_ms >= 0 && timeout_ms < AT_MOST_MS ? timeout_ms : AT_MOST_MS);
+    while (count > 0 &&
+           (calls[count - 1].answer != HOST_PENDING || calls[count - 1].connection.conn.fd == -1))
+        count--;
+    int64_t left = end - time_monotonic_ms();
+    if (count > 0 && left > 0)
+        (void)loop_wait_for(calls[count - 1].connection.conn.fd, POLLIN, (int)left);
 }
 
 void hosts_finish(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
                   void *arg)
 {
+    enum { MANY = 32 };
     int64_t until = end_of(timeout_ms);
+    size_t pending = count;
 
-    let_most_answer(calls, count, timeout_ms);
-    while (step(calls, count, until, on_reply, arg) > 0 &&
-           (until == -1 || time_monotonic_ms() < until))
-        ;
+    do {
+        if (pending >= MANY)
+            let_most_answer(calls, count, until);
+        pending = step(calls, count, until, on_reply, arg);
+    } while (pending > 0 && (until == -1 || time_monotonic_ms() < until));
     hosts_end(calls, count);
 }
 

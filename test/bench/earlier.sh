@@ -61,6 +61,7 @@ earlier() {
 
 earlier version 40 -- version &&
     earlier list 40 -- list &&
+    earlier 'list --active' 40 -- list --active &&
     earlier status 40 -- status one@ &&
     earlier send 40 -- send one@ solo hello &&
     earlier ask 20 -- ask asked@ solo SAY:x &&

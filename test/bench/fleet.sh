@@ -98,7 +98,7 @@ fleet_ask() {
     SSH_TRUE="ssh -o BatchMode=yes -o ControlMaster=no -o ControlPath=$path -T n1 true"
     local ROUNDS=$((ROUNDS * 5))
     measure_at front far="mas --host n1 ask far solo SAY:x" near="mas ask near solo SAY:x" true="$SSH_TRUE" || return
-    at_most 'mas --host ask / ssh true and the local ask' "$(calc "${T[far]} / (${T[true]} + ${T[near]})")" 1.15 \
+    at_most 'mas --host ask / ssh true and the local ask' "$(calc "${T[far]} / (${T[true]} + ${T[near]})")" 1.1 \
         "($(ms far), $(ms true) + $(ms near))"
     as front mas rm -f -q near && as front mas --host n1 rm -f -q far
 }
@@ -130,7 +130,7 @@ fleet_list() {
         "$(calc "${T[all]} / (${T[own]} + 2 * ${T[true]})")" 1 "($(ms all), $(ms own) + 2 x $(ms true))"
     # Here the machines share the processors of one. So what mas adds is in the ratio to the same lists asked for
     # by ssh alone; and with one of them asked, each has a processor of its own as in a cluster.
-    at_most "  the same / ssh alone to all of them at once" "$(calc "${T[all]} / ${T[bare]}")" 1.15 "($(ms bare))"
+    at_most "  the same / ssh alone to all of them at once" "$(calc "${T[all]} / ${T[bare]}")" 1 "($(ms bare))"
     # shellcheck disable=SC2016 # for sed
     as front sed -i '/^\[host n2\]/,$d' .config/mas/mas.ini
     measure_at front all='mas list --all-hosts' true="$SSH_TRUE" || return

@@ -106,7 +106,7 @@ for ((i = 0; i < TEAMS; i++)); do
     "$MAS" new -q --agent rest >/dev/null || return 1
 done
 measure status="$MAS status" list="$MAS list" || return 1
-at_most "mas status of $TEAMS x 13 agents, ms" "$(calc "${T[status]} / 1000")" 15 ''
+at_most "mas status of $TEAMS x 13 agents, ms" "$(calc "${T[status]} / 1000")" 10 ''
 note "mas list of $TEAMS teams" "$(ms list)"
 
 # Hosts and supervisors have the same words, and names of their own.

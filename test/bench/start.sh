@@ -8,7 +8,7 @@
 ) || return 1
 # shellcheck source=/dev/null
 . "$FAST/start"
-at_most 'mas version, ms' "$(calc "${T[version]} / 1000")" 2 "(true: $(ms true))"
+at_most 'mas version / true' "$(calc "${T[version]} / ${T[true]}")" 2 "($(ms version), $(ms true))"
 
 if command -v strip >/dev/null; then
     strip -o "$FAST/stripped" "$MAS" || return 1
