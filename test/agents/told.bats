@@ -251,7 +251,7 @@ counted() { [ "$(used)" = "$1" ]; }
     within 10 allows
     within 30 says 'answer to 2'
     within 10 idle
-    [ "$(used)" = '[30,30]' ] # three requests of 10 tokens each
+    within 10 counted '[30,30]' # three requests of 10 tokens each; lines may come behind the end of a turn
     ok usage "$ID" --by model
     [[ $output == *${MODEL_NAME[$AGENT]}* ]]
     [ "$(of_agent usage.contextUsed)" -eq 20 ]
@@ -262,6 +262,7 @@ counted() { [ "$(used)" = "$1" ]; }
 @test "what it has written before a kill of everything is read, once" {
     talks
     local words before
+    within 10 counted '[10,10]' # the last line is there
     tm kill-server
     # as if the host had not read the last lines: the place of the reader and what it has stored are gone
     python3 - "$ROOT/sessions/$ID/memory.db" <<'END'
@@ -335,6 +336,20 @@ settings() { find "$HOME" -type f \( -name '*.toml' -o -name 'settings*.json' -o
     find_pane
     within 60 shows '1 hook is new or changed'
     within 30 agent_is waiting
+}
+
+@test "a helper of the hooks that is killed is not seen, and holds up nothing" {
+    # as if it were installed elsewhere, and killed each time
+    cp -a "${MAS%/*}" "$T/build"
+    ln -s "${MAS%/*/*}/templates" "${MAS%/*/*}/lib" "$T/"
+    printf '#!/bin/sh\nkill -9 $$\n' >"$T/build/mas-told"
+    MAS=$T/build/mas runs
+    ok send "$ID" solo 'hello {{1}}'
+    within 60 shows 'answer to 1'
+    shows_not 'ook failed'
+    shows_not 'ook error'
+    shows_not 'ook(s)'
+    [ "$(of_agent states)" = seen ]
 }
 
 nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NEST")))' "$LOG" >/dev/null; }

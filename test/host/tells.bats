@@ -268,6 +268,13 @@ stays_cleared() {
     empty env MAS_SOCKET="$socket" "$TOLD" Done <<<'{}'
     kill -CONT "$host"
     is idle
+    # nor does a program see that its hook was killed, or is gone
+    local run
+    run=$(jq -r '.hooks.Done[0].run' "$DIR/run/solo.role/told/conf/hooks.json")
+    printf '#!/bin/sh\nkill -9 $$\n' >"$T/told"
+    chmod +x "$T/told"
+    sh -c "${run/"$TOLD"/"$T/told"}" 2>/dev/null
+    sh -c "${run/"$TOLD"/"$T/none"}" 2>/dev/null
 }
 
 @test "Codex is told which hooks to trust: those of mas alone, by the sum that it takes" {
@@ -292,7 +299,7 @@ trusted = dict(re.findall(r'"([^"]*)"=\{trusted_hash="([^"]*)"\}', trusted))
 assert set(hooks) >= {"SessionStart", "UserPromptSubmit", "PermissionRequest", "Interrupt", "Stop"}
 assert len(trusted) == len(hooks)
 for event, command in hooks.items():
-    assert command == sys.argv[2] + " " + event
+    assert command == sys.argv[2] + " " + event + " || :"
     name = re.sub("(?<!^)(?=[A-Z])", "_", event).lower()
     hook = {"event_name": name, "hooks": [{"type": "command", "command": command, "timeout": 3, "async": False}]}
     sum = hashlib.sha256(json.dumps(hook, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

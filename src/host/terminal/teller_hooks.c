@@ -16,7 +16,7 @@ static void add_each(const struct preset_told *told, const char *program, const 
         const char *event = told->events.pairs[i].key;
         _cleanup_str_ struct str command = STR_INIT;
         str_add_shell(&command, program, false);
-        str_addf(&command, " %s", event);
+        str_addf(&command, " %s || :", event); /* programs show a hook that fails, or is gone */
         struct expand_value values[] = {
             {"command", command.data}, {"event", event}, {"hook", NULL}};
         _cleanup_free_ char *hook = expand_text(values, 2, told->hook, NULL);
