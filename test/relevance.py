@@ -75,11 +75,18 @@ def fill(root):
     return questions
 
 
+def messages(path):
+    """The messages of the index, whose own tokenizer only mas has, in one of SQLite's."""
+    index = sqlite3.connect(path)
+    index.execute("CREATE VIRTUAL TABLE temp.word USING fts5(id UNINDEXED, text, tokenize = 'porter unicode61')")
+    index.execute("INSERT INTO temp.word SELECT s.uuid || ':' || m.number, m.text FROM message m"
+                  " JOIN session s ON s.id = m.session ORDER BY m.id")
+    return index
+
+
 def plain(index, question):
     match = " OR ".join(f'"{w}"' for w in dict.fromkeys(question.split()))
-    rows = index.execute("SELECT s.uuid || ':' || m.number FROM word JOIN message m ON m.id = word.rowid"
-                         " JOIN session s ON s.id = m.session WHERE word MATCH ? ORDER BY bm25(word) LIMIT 10",
-                         (match,))
+    rows = index.execute("SELECT id FROM word WHERE text MATCH ? ORDER BY bm25(word) LIMIT 10", (match,))
     return [row[0] for row in rows]
 
 
@@ -92,7 +99,7 @@ def main():
         found = subprocess.run([mas, "--root", root, "search", "--json", "--", question], check=True,
                                stdout=subprocess.PIPE).stdout
         ours += answer in [message["id"] for message in json.loads(found)["messages"]]
-        index = index or sqlite3.connect(os.path.join(root, "sessions", ".memory.index"))
+        index = index or messages(os.path.join(root, "sessions", ".memory.index"))
         alone += answer in plain(index, question)
     print(100 * ours // len(questions), 100 * alone // len(questions))
 

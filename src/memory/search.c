@@ -12,7 +12,7 @@
 
 /* APPLICATION_ID is "mas" and the number of the kind of file; an index of another version is
  * rebuilt. */
-enum { APPLICATION_ID = 0x6d617302, VERSION = 3, CACHE_KIB = 64 << 10, FORGET_WAIT_MS = 1000 };
+enum { APPLICATION_ID = 0x6d617302, VERSION = 4, CACHE_KIB = 64 << 10, FORGET_WAIT_MS = 1000 };
 
 static const char schema[] =
     "CREATE TABLE session ("
@@ -62,7 +62,7 @@ static const char schema[] =
     ") STRICT;"
     "CREATE VIRTUAL TABLE word USING fts5("
     " text, content = 'message', content_rowid = 'id', prefix = '3', columnsize = 0,"
-    " tokenize = 'porter unicode61 remove_diacritics 2');";
+    " tokenize = 'mas');";
 
 static const enum store_role kinds[] = {
     [KIND_USER] = ROLE_USER, [KIND_AGENT] = ROLE_AGENT, [KIND_TOOL] = ROLE_TOOL};
@@ -143,8 +143,7 @@ static int set_up(struct db *db, struct err *err)
     (void)sqlite3_busy_timeout(db_handle(db), SEARCH_WAIT_MS);
     if (db_sync(db, false, err) == -1 || db_exec(db, pragma, err) == -1)
         return -1;
-    int rc = settle(db, err);
-    return rc != 0 ? rc : search_add_function(db, err);
+    return search_add_function(db, err) == -1 ? -1 : settle(db, err);
 }
 
 static ino_t file_now(const struct root *root)

@@ -144,7 +144,9 @@ void best_free(struct best *best);
  * word *ret may have the number of its place, see search_at(). */
 int search_rank(struct search *search, const char *match, const struct search_scope *scope,
                 const struct best *more, struct best *ret, struct err *err);
-/* Registers the SQL function that collects matches. */
+/* Registers the tokenizer `mas`. Returns a code of SQLite. */
+int search_add_tokenizer(fts5_api *api);
+/* Registers the tokenizer, and the SQL function that collects matches. */
 int search_add_function(struct db *db, struct err *err);
 
 /* Ranks by cosine similarity; returns nothing if there are no vectors. */

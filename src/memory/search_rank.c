@@ -165,7 +165,7 @@ int search_add_function(struct db *db, struct err *err)
     (void)sqlite3_bind_pointer(stmt, 1, &api, "fts5_api_ptr", NULL);
     (void)sqlite3_step(stmt);
     (void)sqlite3_finalize(stmt);
-    if (api == NULL || api->iVersion < 2 ||
+    if (api == NULL || api->iVersion < 2 || search_add_tokenizer(api) != SQLITE_OK ||
         api->xCreateFunction(api, COLLECT, NULL, collect, NULL) != SQLITE_OK)
         return err_set(err, MAS_FAILED, "cannot search: this SQLite has no FTS5");
     return 0;

@@ -55,6 +55,34 @@ static bool is_part(char c)
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
+size_t words_dense(const char *text, size_t len, size_t at)
+{
+    /* Thai to Lao, Burmese, Khmer, kana, ideographs, Hangul, compatibility, ideographs */
+    static const uint32_t ranges[][2] = {{0x0E01, 0x0EDF}, {0x1000, 0x109F}, {0x1780, 0x17D3},
+                                         {0x3005, 0x3007}, {0x3041, 0x309F}, {0x30A1, 0x30FA},
+                                         {0x30FC, 0x30FF}, {0x3400, 0x4DBF}, {0x4E00, 0x9FFF},
+                                         {0xAC00, 0xD7A3}, {0xF900, 0xFAFF}, {0x20000, 0x323AF}};
+    const unsigned char *c = (const unsigned char *)text + at;
+    uint32_t code;
+    size_t bytes;
+
+    if (at >= len || *c < 0xE0)
+        return 0;
+    bytes = *c < 0xF0 ? 3 : 4;
+    if (len - at < bytes)
+        return 0;
+    code = bytes == 3 ? *c & 0x0FU : *c & 0x07U;
+    for (size_t i = 1; i < bytes; i++) {
+        if ((c[i] & 0xC0) != 0x80)
+            return 0;
+        code = code << 6 | (c[i] & 0x3FU);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+        if (code >= ranges[i][0] && code <= ranges[i][1])
+            return bytes;
+    return 0;
+}
+
 size_t words_count(const char *text, size_t len)
 {
     size_t count = 0;
@@ -80,6 +108,13 @@ static const char *next_cut(const char *at, struct cut *ret)
     while (*at != '\0' && !is_part(*at) && *at != '"')
         at++;
     *ret = (struct cut){.text = at, .quoted = *at == '"'};
+    size_t one = words_dense(at, strnlen(at, 12), 0);
+    if (one > 0) { /* each two characters; one alone begins two */
+        size_t two = words_dense(at, strnlen(at, 12), one);
+        ret->len = one + two;
+        ret->prefix = two == 0;
+        return at + (two > 0 && words_dense(at, strnlen(at, 12), one + two) > 0 ? one : one + two);
+    }
     if (ret->quoted) {
         ret->text = ++at;
         end = strchr(at, '"');
@@ -88,7 +123,7 @@ static const char *next_cut(const char *at, struct cut *ret)
         at = *end == '"' ? end + 1 : end;
     } else {
         while (*at != '\0' && !isspace((unsigned char)*at) && *at != '"' && *at != '\'' &&
-               *at != ',' && *at != '*')
+               *at != ',' && *at != '*' && words_dense(at, strnlen(at, 4), 0) == 0)
             at++;
         end = at;
         while (end > ret->text && !is_part(end[-1]))

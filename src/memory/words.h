@@ -22,6 +22,9 @@ void words_match(const struct words *words, bool open, struct str *to);
 void words_free(struct words *words);
 #define _cleanup_words_ __attribute__((cleanup(words_free)))
 
+/* Returns the length in bytes of the character at text[at] if it is of a script that is written
+ * without spaces between words, such as Chinese; else 0. */
+size_t words_dense(const char *text, size_t len, size_t at);
 /* Returns true for a stop word. */
 bool words_is_stop(const char *word, size_t len);
 /* Returns the approximate number of words in a text. */

@@ -155,8 +155,7 @@ db.commit()' "$ROOT/sessions/$ONE/memory.db" "$open"
     found gateway >/dev/null
     rows() { python3 -c 'import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
-print(db.execute("SELECT count(*) FROM message").fetchone()[0], db.execute("SELECT count(*) FROM session").fetchone()[0])
-db.execute("INSERT INTO word (word) VALUES (\"integrity-check\")")' "$ROOT/sessions/.memory.index"; }
+print(db.execute("SELECT count(*) FROM message").fetchone()[0], db.execute("SELECT count(*) FROM session").fetchone()[0])' "$ROOT/sessions/.memory.index"; }
     [ "$(rows)" = "7 2" ]
     "$MAS" rm -q two
     [ "$(rows)" = "5 1" ]
@@ -318,4 +317,42 @@ unwritable() {
         "$MAS" search gateway && "$MAS" history "$2" lead' sh "$T" "$ONE"
     [ "$status" -eq 0 ]
     [ "$(grep -c 'raise the time-out of the gateway' <<<"$output")" -eq 2 ]
+}
+
+@test "what is written without spaces is found by a part of it, and German as it is written" {
+    new_session -n many -t pair --no-start
+    {
+        user '网关的超时设置为三十秒，重启之后才生效。' '{agent: "lead"}'
+        user '数据库的备份每天凌晨两点开始，保存七天。' '{at: 1800000000}'
+        user '登录页面的按钮颜色应该改成蓝色' '{at: 1800010000}'
+        user 'ゲートウェイのタイムアウトを三十秒にしました。' '{at: 1800020000}'
+        user '猫の写真をトップページに載せてください' '{at: 1800030000}'
+        user '게이트웨이를 다시 시작했습니다' '{at: 1800040000}'
+        user 'Die Häuser am Fluss wurden gestern neu gestrichen' '{at: 1800050000}'
+        user 'Was will der Kunde an der Rechnung geändert haben' '{at: 1800060000}'
+        user 'use kubectl 重启 the pods' '{at: 1800070000}'
+    } | said "$ID" >/dev/null
+    while IFS='|' read -r words want; do
+        [[ $(found "$words" -n 1) == *"$want"* ]] || { echo "$words: $(found "$words" -n 1)"; false; }
+    done <<'W'
+超时|网关的超时
+超时设置|网关的超时
+备份什么时候开始|数据库的备份
+按钮|登录页面
+蓝色|登录页面
+色|登录页面
+タイムアウト|ゲートウェイ
+三十秒に|ゲートウェイ
+猫|猫の写真
+写真|猫の写真
+게이트웨이|게이트웨이를
+häuser fluss|Häuser am Fluss
+haeuser gestrichen|Häuser am Fluss
+kunde rechnung|Was will der Kunde
+rechnung geandert|Was will der Kunde
+kubectl pods|use kubectl
+W
+    [[ $("$MAS" search 超时 --json | jq -r '.messages[0].text') == *超时* ]]
+    [ "$(found '"超时设置"' | wc -l)" = 1 ]
+    [ -z "$(found '"设置超时"')" ]
 }
