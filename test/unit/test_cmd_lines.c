@@ -139,7 +139,7 @@ TEST(values_that_are_none_are_refused)
         {2, "set shop limits.memory=1M", "cannot set 'limits.memory=1M': '1M' is not a size from "},
         {2, "set shop a.limits.session=1G", "cannot set 'a.limits.session=1G': it is not private="},
         {2, "set shop private=maybe", "cannot set 'private=maybe': it is not private=yes, "},
-        {2, "set shop name=x", "cannot set 'name=x': it is not private=yes, "},
+        {2, "set shop label=x", "cannot set 'label=x': it is not private=yes, "},
         {2, "set shop a model=", "cannot set 'model=': it is not KEY=VALUE"},
         {2, "set shop a =x", "cannot set '=x': it is not KEY=VALUE"},
         {2, "set shop a model=x mode", "cannot set 'mode': it is not KEY=VALUE"},
