@@ -155,7 +155,7 @@ db.commit()' "$ROOT/sessions/$ONE/memory.db" "$open"
     found gateway >/dev/null
     rows() { python3 -c 'import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
-print(db.execute("SELECT count(*) FROM message").fetchone()[0], db.execute("SELECT count(*) FROM session").fetchone()[0])' "$ROOT/sessions/.memory.index"; }
+print(db.execute("SELECT count(*) FROM message").fetchone()[0], db.execute("SELECT count(*) FROM session").fetchone()[0])' "$ROOT/sessions/.memory.index" && "${MAS%/*}/test/tools/words" "$ROOT"; }
     [ "$(rows)" = "7 2" ]
     "$MAS" rm -q two
     [ "$(rows)" = "5 1" ]
