@@ -544,6 +544,12 @@ void strv_push(char ***v, const char *text)
     (*v)[n + 1] = NULL;
 }
 
+void strv_push_all(char ***v, char *const *more)
+{
+    for (; more != NULL && *more != NULL; more++)
+        strv_push(v, *more);
+}
+
 void strv_free(char **v)
 {
     for (size_t i = 0; v != NULL && v[i] != NULL; i++)

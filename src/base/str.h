@@ -71,6 +71,7 @@ bool str_fields(char *line, char separator, char **ret, size_t count);
 size_t strv_len(char *const *v);
 bool strv_has(char *const *v, const char *text);
 void strv_push(char ***v, const char *text); /* copies text; *v may be NULL */
+void strv_push_all(char ***v, char *const *more); /* likewise; `more` may be NULL */
 void strv_free(char **v);
 void strv_freep(char ***v);
 #define _cleanup_strv_ __attribute__((cleanup(strv_freep)))

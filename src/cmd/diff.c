@@ -1,14 +1,17 @@
 /*
  * All text is made while the lock of code.git is held, and shown once it is given back, since a
- * pager may wait for a person. That the changes were seen is remembered agent by agent, and only if
- * a person sees all of them: not for --stat, --json, or an agent that asks.
+ * pager may wait for a person. The agents are read beside each other, one by each thread, and what
+ * is shown of them is put together in their order. That the changes were seen is remembered agent
+ * by agent, and only if a person sees all of them: not for --stat, --json, or an agent that asks.
  */
 #include "base/json.h"
 #include "cli/code.h"
+#include "cli/each_session.h"
 #include "cli/print.h"
 #include "code/comparison.h"
 #include "git/patch.h"
 #include "os/pager.h"
+#include "os/thread.h"
 #include "store/session.h"
 
 /* ---- what is printed: text for a person, or JSON */
@@ -126,17 +129,27 @@ static const struct opt opts[] = {
 };
 
 struct diff_job {
+    const struct code_call *code;
     enum comparison_since since;
     bool stat;
     bool looks; /* a person sees all of it: remember that */
     bool titled;
+    struct diff_part *parts; /* one for each agent of the roster, or for the integration branch */
     struct str text; /* what will be printed */
     struct json_out json;
 };
 
-static int diff_one(const struct code_call *code, const char *agent, void *arg, struct err *err)
+/* What is said of one agent. */
+struct diff_part {
+    struct str text, json;
+    char **faults;
+    struct err err;
+};
+
+static int diff_one(const struct diff_job *job, const char *agent, struct diff_part *part,
+                    struct err *err)
 {
-    struct diff_job *job = arg;
+    const struct code_call *code = job->code;
     _cleanup_comparison_ struct comparison changes = COMPARE_INIT;
     _cleanup_str_ struct str text = STR_INIT;
     bool json = code->call->json;
@@ -148,17 +161,56 @@ static int diff_one(const struct code_call *code, const char *agent, void *arg, 
     const struct work_state *state = &changes.state;
     int rc = 0;
     for (char **fault = changes.faults; fault != NULL && *fault != NULL; fault++)
-        err_warn("%s", *fault);
+        strv_push(&part->faults, *fault);
     if (json) {
-        rc = diff_put_json(&changes, &text, !job->stat, &job->json, err);
+        rc = diff_put_json(&changes, &text, !job->stat, &(struct json_out){.to = &part->json}, err);
     } else {
         if (job->titled)
-            str_addf(&job->text, "%s  %s  %zu ahead, %zu behind, %zu file%s not committed\n", agent,
-                     state->branch[0] != '\0' ? state->branch : "(no branch)", state->ahead,
+            str_addf(&part->text, "%s  %s  %zu ahead, %zu behind, %zu file%s not committed\n",
+                     agent, state->branch[0] != '\0' ? state->branch : "(no branch)", state->ahead,
                      state->behind, state->changed, state->changed == 1 ? "" : "s");
-        diff_add_text(&text, job->stat, &job->text);
+        diff_add_text(&text, job->stat, &part->text);
     }
     return rc == 0 && job->looks ? comparison_look(&changes, err) : rc;
+}
+
+static void diff_number(size_t number, void *arg)
+{
+    const struct diff_job *job = arg;
+    const struct roster *roster = &job->code->roster;
+    const struct agent *agent = roster->count > 0 ? roster->agents[number].agent : NULL;
+    struct diff_part *part = &job->parts[number];
+
+    if (agent == NULL || agent->code == AGENT_CODE_WORKTREE)
+        (void)diff_one(job, agent != NULL ? agent->id : COMPARE_MAIN, part, &part->err);
+}
+
+/* Moves what is said of one agent to the end of all that is said. */
+static void take_part(struct diff_job *job, struct diff_part *part, int *rc, struct err *err)
+{
+    for (char **fault = part->faults; fault != NULL && *fault != NULL; fault++)
+        err_warn("%s", *fault);
+    str_addn(&job->text, str_text(&part->text), part->text.len);
+    if (part->json.len > 0)
+        json_put_raw(&job->json, NULL, part->json.data);
+    if (part->err.code != MAS_OK)
+        each_session_fail(&part->err, rc, err);
+    strv_free(part->faults);
+    str_free(&part->text);
+    str_free(&part->json);
+}
+
+static int diff_all(struct diff_job *job, struct err *err)
+{
+    size_t count = job->code->roster.count > 0 ? job->code->roster.count : 1;
+    int rc = 0;
+
+    job->parts = mem_alloc(count * sizeof *job->parts);
+    thread_each(count, diff_number, job);
+    for (size_t i = 0; i < count; i++)
+        take_part(job, &job->parts[i], &rc, err);
+    free(job->parts);
+    return rc;
 }
 
 /* Removes the operand "main", which stands for the integration branch, from the end of the command
@@ -212,7 +264,7 @@ static int run_diff(struct call *call, struct err *err)
 {
     _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
     _cleanup_str_ struct str json = STR_INIT;
-    struct diff_job job = {.text = STR_INIT, .json = {.to = &json}};
+    struct diff_job job = {.code = &code, .text = STR_INIT, .json = {.to = &json}};
     bool is_main = pop_main(call);
     const char *agent = getenv("MAS_AGENT_ID");
 
@@ -225,8 +277,7 @@ static int run_diff(struct call *call, struct err *err)
     json_open(&job.json, NULL, '{');
     json_put(&job.json, "sessionId", code.roster.teams[0].id);
     json_open(&job.json, "agents", '[');
-    int rc = is_main ? diff_one(&code, COMPARE_MAIN, &job, err)
-                     : code_call_each(&code, diff_one, &job, err);
+    int rc = diff_all(&job, err);
     if (rc == 0 && job.stat && !call->json && code.roster.count == code.team.agent_count)
         rc = add_landing(&code, &job, err);
     json_close(&job.json, ']');

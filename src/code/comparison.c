@@ -2,7 +2,9 @@
  * An agent's side is a tree that work_snapshot() makes of its files as they are; the integration
  * branch is a commit, without a work tree. The submodules of both sides are paired by path, and
  * those in them likewise, each wrapped into a tree that holds it alone, so that git prints paths as
- * in the work tree. A submodule that cannot be read becomes a sentence, and the rest is shown.
+ * in the work tree. A submodule that cannot be read becomes a sentence, and the rest is shown. What
+ * is known to be equal is not asked of git: of an agent that has done nothing, only whether the
+ * files are still those of the commit (see code/work.c).
  * comparison_look() moves the agent's ref last: a kill before it leaves the earlier look.
  */
 
@@ -41,8 +43,8 @@ static int open_main(const struct repo *repo, struct comparison *changes, struct
     changes->git = repo_git(repo);
     (void)snprintf(changes->state.branch, sizeof changes->state.branch, "%s",
                    repo->main + strlen("refs/heads/"));
-    if (resolve(&changes->git, CODE_REF_BASE, changes->from, err) == -1 ||
-        resolve(&changes->git, repo->main, changes->to, err) == -1 ||
+    if (repo_ref(repo, CODE_REF_BASE, changes->from, err) == -1 ||
+        repo_ref(repo, repo->main, changes->to, err) == -1 ||
         git_text(&changes->git, GIT_ARGS("rev-list", "--count", range), &count, err) == -1)
         return -1;
     changes->state.ahead = strtoul(count, NULL, 10);
@@ -57,13 +59,18 @@ static int find_from(const struct repo *repo, struct comparison *changes,
     struct err ignored = ERR_INIT;
 
     if (since == COMPARE_BASE)
-        return resolve(&changes->git, CODE_REF_BASE, changes->from, err);
+        return repo_ref(repo, CODE_REF_BASE, changes->from, err);
     if (since == COMPARE_INTEGRATION)
-        return resolve(&changes->git, repo->main, changes->from, err);
-    if (since == COMPARE_LOOK && resolve(&changes->git, look, changes->from, &ignored) == 0)
+        return repo_ref(repo, repo->main, changes->from, err);
+    if (since == COMPARE_LOOK && repo_ref(repo, look, changes->from, &ignored) == 0)
         return 0;
-    if (git_text(&changes->git, GIT_ARGS("merge-base", repo->main, changes->stranger.head), &text,
-                 err) == -1 ||
+    if (changes->state.ahead == 0)
+        text = mem_dup(changes->stranger.head);
+    else if (changes->state.behind == 0)
+        return repo_ref(repo, repo->main, changes->from, err);
+    if ((text == NULL &&
+         git_text(&changes->git, GIT_ARGS("merge-base", repo->main, changes->stranger.head), &text,
+                  err) == -1) ||
         !git_parse_oid(text, changes->from)) {
         (void)err_set(err, MAS_CONFLICT,
                       "cannot compare the branch of agent '%s': it has no commit in common with "
@@ -160,7 +167,13 @@ static int read_module(struct comparison *changes, const char *path, const char 
                     err) == -1)
         return -1;
     *key = mem_dup(module.key);
-    return there ? work_snapshot_module(&changes->tree, &module, ret, err) : 0;
+    if (!there)
+        return 0;
+    if (work_snapshot_module(&changes->tree, &module, ret, err) == -1)
+        return -1;
+    if (strcmp(ret, module.head) == 0)
+        find_tree(&changes->git, module.head, ret);
+    return 0;
 }
 
 static int add_modules(struct comparison *changes, enum comparison_since since, const char *below,
@@ -237,9 +250,12 @@ int comparison_open(const struct repo *repo, const char *agent, enum comparison_
         return -1;
     ret->git = work_git(&ret->stranger, &ret->tree);
     memcpy(ret->to, ret->tree.oid, sizeof ret->to);
-    return find_from(repo, ret, since, err) == -1
-               ? -1
-               : add_modules(ret, since, "", ret->from, ret->to, 0, err);
+    if (find_from(repo, ret, since, err) == -1)
+        return -1;
+    if (strcmp(ret->from, ret->stranger.head) == 0 && strcmp(ret->from, ret->to) == 0 &&
+        stranger_index(&ret->stranger) == INDEX_PLAIN)
+        return 0;
+    return add_modules(ret, since, "", ret->from, ret->to, 0, err);
 }
 
 static int diff_trees(const struct comparison *changes, const char *from, const char *to,
@@ -253,6 +269,8 @@ static int diff_trees(const struct comparison *changes, const char *from, const 
                        form == COMPARE_STAT ? "--stat=80" : "--patch", from, to);
     _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
+    if (strcmp(from, to) == 0)
+        return 0;
     if (git_must(&changes->git, args, NULL, &result, err) == -1)
         return -1;
     str_addn(ret, str_text(&result.out), result.out.len);

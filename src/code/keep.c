@@ -4,6 +4,11 @@
  * files come first (not committed, ignored, staged), then the refs, then its submodules. What fails
  * on the way becomes a sentence of its own: better to ask a person once too often than to lose
  * work. keep_save() is in keep_save.c.
+ *
+ * The time goes into reading each file, so the agents are read beside each other, one by each
+ * thread, and what is found is put together in their order. git is not asked what is known: commits
+ * that are in the project are (the first of each agent is), and files are those of the commit if
+ * the snapshot says so.
  */
 
 #include "code/keep.h"
@@ -17,6 +22,7 @@
 #include "code/work.h"
 #include "os/path.h"
 #include "os/proc.h"
+#include "os/thread.h"
 
 enum { NAMES_SHOWN = 3 };
 
@@ -112,7 +118,7 @@ static int check_refs(struct work_search *search, const struct git *git, const c
         add_found(search, who, line);
     }
     for (size_t i = 0; i < strv_len(list->oids); i++)
-        if (list->names[i][0] != '\0')
+        if (list->names[i][0] != '\0' && !landed_knows(&search->landed, list->oids[i]))
             str_addf(&all, "%s\n", list->oids[i]);
     if (all.len == 0)
         return 0;
@@ -146,7 +152,8 @@ static int check_files(struct work_search *search, const char *who, const struct
 static int check_staged(struct work_search *search, const struct stranger *stranger,
                         const char *who, const struct snapshot_tree *tree, struct err *err)
 {
-    _cleanup_free_ char *index = mem_printf("%s/staged.index", search->repo->git);
+    _cleanup_free_ char *index =
+        mem_printf("%s/" CODE_INDEXES "/%s.staged", search->repo->git, stranger->key);
     struct git git = stranger_git(stranger, index);
     _cleanup_result_ struct proc_result head = PROC_RESULT_INIT;
     _cleanup_result_ struct proc_result files = PROC_RESULT_INIT;
@@ -207,9 +214,10 @@ static int check_tree(struct work_search *search, const struct stranger *strange
     if (work_snapshot(stranger, &tree, err) == -1)
         return -1;
     const struct git git = work_git(stranger, &tree);
-    return check_files(search, who, &git,
-                       GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree.oid),
-                       "not committed", err) == -1 ||
+    return (strcmp(stranger->head, tree.oid) != 0 &&
+            check_files(search, who, &git,
+                        GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree.oid),
+                        "not committed", err) == -1) ||
                    check_ignored(search, stranger, who, &git, err) == -1 ||
                    check_staged(search, stranger, who, &tree, err) == -1
                ? -1
@@ -407,23 +415,49 @@ static int check_team(struct work_search *search, const struct team *team, struc
     return rc == 0 && has_view(team) ? check_view(search, &git, err) : rc;
 }
 
+/* The agents that have a repository, and what each thread finds there. */
+struct agent_search {
+    const struct work_search *all;
+    const char *agents[TEAM_AGENTS_MAX];
+    char **found[TEAM_AGENTS_MAX];
+    size_t count;
+    pthread_mutex_t lock; /* protects what follows */
+    size_t done;
+    keep_progress *progress; /* NULL: none */
+    void *arg;
+};
+
+static void check_number(size_t number, void *arg)
+{
+    struct agent_search *agents = arg;
+    struct work_search search = {.repo = agents->all->repo};
+    struct err why = ERR_INIT;
+
+    landed_copy(&agents->all->landed, &search.landed);
+    if (check_agent(&search, agents->agents[number], &why) == -1)
+        add_found(&search, agents->agents[number], why.text);
+    landed_free(&search.landed);
+    agents->found[number] = search.found;
+    (void)pthread_mutex_lock(&agents->lock);
+    if (agents->progress != NULL)
+        agents->progress(++agents->done, agents->count, agents->arg);
+    (void)pthread_mutex_unlock(&agents->lock);
+}
+
 /* Checks the repositories of all agents. */
 static void check_agents(struct work_search *search, const struct team *team,
                          keep_progress *progress, void *arg)
 {
-    size_t count = 0;
-    size_t done = 0;
+    struct agent_search agents = {
+        .all = search, .lock = PTHREAD_MUTEX_INITIALIZER, .progress = progress, .arg = arg};
 
     for (size_t i = 0; i < team->agent_count; i++)
-        count += team->agents[i].code == AGENT_CODE_WORKTREE;
-    for (size_t i = 0; i < team->agent_count; i++) {
-        struct err why = ERR_INIT;
-        if (team->agents[i].code != AGENT_CODE_WORKTREE)
-            continue;
-        if (check_agent(search, team->agents[i].id, &why) == -1)
-            add_found(search, team->agents[i].id, why.text);
-        if (progress != NULL)
-            progress(++done, count, arg);
+        if (team->agents[i].code == AGENT_CODE_WORKTREE)
+            agents.agents[agents.count++] = team->agents[i].id;
+    thread_each(agents.count, check_number, &agents);
+    for (size_t i = 0; i < agents.count; i++) {
+        strv_push_all(&search->found, agents.found[i]);
+        strv_free(agents.found[i]);
     }
 }
 

@@ -98,7 +98,8 @@ static int flush(const struct saver *saver, struct err *err)
                       : 0);
 }
 
-/* Makes a commit of a tree if it differs from that of `head`; *ret is "" if it does not. */
+/* Makes a commit of a tree if it differs from that of `head`, which may stand for it; *ret is "" if
+ * it does not. */
 static int commit_tree(const struct git *git, const char *head, const char *tree, const char *text,
                        char ret[GIT_OID_TEXT], struct err *err)
 {
@@ -107,6 +108,8 @@ static int commit_tree(const struct git *git, const char *head, const char *tree
     _cleanup_free_ char *oid = NULL;
 
     ret[0] = '\0';
+    if (strcmp(head, tree) == 0)
+        return 0;
     if (git_text(git, GIT_ARGS("rev-parse", "--verify", top), &committed, err) == -1)
         return -1;
     if (strcmp(committed, tree) == 0)

@@ -30,6 +30,19 @@ void landed_free(struct landed *landed)
     *landed = (struct landed)LANDED_INIT;
 }
 
+void landed_copy(const struct landed *landed, struct landed *ret)
+{
+    *ret = *landed;
+    ret->objects = landed->objects != NULL ? mem_dup(landed->objects) : NULL;
+    ret->top = landed->top != NULL ? mem_dup(landed->top) : NULL;
+    ret->lenders = NULL;
+    ret->tips = NULL;
+    ret->known = (struct str)STR_INIT;
+    strv_push_all(&ret->lenders, landed->lenders);
+    strv_push_all(&ret->tips, landed->tips);
+    str_addn(&ret->known, str_text(&landed->known), landed->known.len);
+}
+
 /* Adds the directories that a directory of objects borrows from. */
 static void add_lenders(const struct git *git, const char *objects, char ***to)
 {
@@ -84,9 +97,12 @@ void landed_open(const struct repo *repo, const struct team_project *project, st
     _cleanup_project_ struct project opened = PROJECT_INIT;
     const struct git own = repo_git(repo);
     struct err ignored = ERR_INIT;
+    char base[GIT_OID_TEXT];
 
     *ret = (struct landed){.repo = repo, .known = STR_INIT};
     str_add(&ret->known, "^" CODE_REF_BASE "\n");
+    if (repo_ref(repo, CODE_REF_BASE, base, &ignored) == 0)
+        landed_know(ret, base);
     /* the person's own changes are still in the project's work tree */
     (void)know_refs(&own,
                     GIT_ARGS("for-each-ref", "--format=^%(objectname)", CODE_REF_CHANGES,
@@ -128,6 +144,13 @@ char *landed_lend(struct landed *landed, const char *path)
         add_lenders(&git, objects, &landed->lenders);
     }
     return TAKE_PTR(dir);
+}
+
+bool landed_knows(const struct landed *landed, const char *oid)
+{
+    _cleanup_free_ char *line = mem_printf("^%s\n", oid);
+
+    return strstr(str_text(&landed->known), line) != NULL;
 }
 
 void landed_know(struct landed *landed, const char *oid)

@@ -32,12 +32,17 @@ void landed_open(const struct repo *repo, const struct team_project *project, st
 void landed_free(struct landed *landed);
 #define _cleanup_landed_ __attribute__((cleanup(landed_free)))
 
+/* Copies what was read, for a thread of its own. The caller releases *ret with landed_free(). */
+void landed_copy(const struct landed *landed, struct landed *ret);
+
 /* From here on, a commit is also there if the project's checkout of this submodule has it. Returns
  * the repository of that, NULL if it is not checked out. The caller frees it. */
 char *landed_lend(struct landed *landed, const char *path);
 
 /* From here on, what `oid` has needs no look. */
 void landed_know(struct landed *landed, const char *oid);
+/* Returns true for one of the commits that need no look. */
+bool landed_knows(const struct landed *landed, const char *oid);
 
 /* Returns git on code.git that also sees the objects of the project and, if it is not NULL, of an
  * agent's repository. */

@@ -215,6 +215,8 @@ static void add_links(struct module_search *search, const struct stranger *in, c
     struct err why = ERR_INIT;
 
     search->below = below;
+    if (stranger_index(in) == INDEX_PLAIN)
+        return;
     if (module_links(&git, in->head, add_link, search, &why) == -1)
         add_fault(search, below[0] != '\0' ? below : ".", why.text);
 }

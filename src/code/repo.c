@@ -1,5 +1,6 @@
 #include "code/repo.h"
 
+#include "git/layout.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "store/session.h"
@@ -107,8 +108,9 @@ int repo_lock(const struct repo *repo, const char *name, int wait_ms, const char
 int repo_ref(const struct repo *repo, const char *name, char ret[GIT_OID_TEXT], struct err *err)
 {
     const struct git git = repo_git(repo);
-    _cleanup_free_ char *path = mem_printf("%s/%s", repo->git, name);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    _cleanup_close_ int dir = open(repo->git, PATH_PLACE | O_CLOEXEC);
+    _cleanup_close_ int fd = path_open_beneath(dir, name, O_RDONLY | O_NONBLOCK);
+    bool missing = fd == -1 && errno == ENOENT;
     _cleanup_free_ char *text = NULL;
     struct err ignored = ERR_INIT;
     size_t len = 0;
@@ -118,6 +120,8 @@ int repo_ref(const struct repo *repo, const char *name, char ret[GIT_OID_TEXT], 
         if (git_parse_oid(text, ret))
             return 0;
     }
+    if (missing && layout_packed_ref(dir, name, ret) == NULL && ret[0] != '\0')
+        return 0;
     free(text);
     text = NULL;
     if (git_text(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", name), &text, err) == -1)
@@ -125,6 +129,16 @@ int repo_ref(const struct repo *repo, const char *name, char ret[GIT_OID_TEXT], 
     return git_parse_oid(text, ret)
                ? 0
                : err_set(err, MAS_DAMAGED, "cannot read '%s' of '%s'", name, repo->git);
+}
+
+void repo_keep_note(int dir, const char *name, const char *text, size_t len)
+{
+    _cleanup_free_ char *new = mem_printf("%s.lock", name);
+    struct err ignored = ERR_INIT;
+
+    if (file_create(dir, new, text, len, 0600, &ignored) == 0 &&
+        renameat(dir, new, dir, name) == -1)
+        (void)unlinkat(dir, new, 0);
 }
 
 int repo_count_unlanded(const struct repo *repo, size_t *ret, struct err *err)

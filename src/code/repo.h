@@ -8,10 +8,12 @@
  *     refs/mas/base               the commit of the project that the session began with
  *     refs/mas/agents/AGENT       the agent's branch, as mas last fetched it
  *     refs/mas/changes            what was not committed in the project then, as a commit
- *     refs/mas/heads/AGENT        the commit that the agent had checked out when mas last looked;
+ *     refs/mas/heads/AGENT        the commit that the agent had checked out when mas last looked, unless
+ *                                 it was that of the base or of the integration branch;
  *                                 AGENT@NAME: that of a linked work tree, AGENT%PATH: that of a
  *                                 submodule
- *     refs/mas/looks/AGENT        the files of the agent when a person last saw them, a tree
+ *     refs/mas/looks/AGENT        the files of the agent when a person last saw them, a tree, or the
+ *                                 commit that they did not differ from
  *     refs/mas/submodules/COMMIT/FROM   a commit of a submodule; FROM: "project" or a submodule,
  *                                 AGENT%PATH
  *     refs/mas/landed             the commit of the integration branch that was landed last
@@ -25,7 +27,8 @@
  * written by
  *
  *     objects, refs           merge_commit(), work_fetch(), land()
- *     indexes/                work_snapshot(), for the work tree of each agent and submodule; a cache
+ *     indexes/                work_snapshot(), for the work tree of each agent and submodule, with
+ *                             AGENT.head, which commit the index is of; a cache
  *     indexes/AGENT.look      work_look(), with AGENT.figures, which is what it found; under the lock
  *                             code.locks/AGENT.look
  *     lfs/                    lfs_bring(): at `new`, and before a branch moves; each object is written
@@ -60,6 +63,7 @@
 #define CODE_DIR WORKSPACE_CODE /* the agents' work trees */
 #define CODE_LOCKS WORKSPACE_CODE_LOCKS
 #define CODE_LOCK "mas.lock" /* in there: for all that mas does with the repositories */
+#define CODE_INDEXES "indexes" /* in code.git */
 #define CODE_VIEW "view"
 #define CODE_VIEW_GIT "worktrees/" CODE_VIEW /* in code.git: what belongs to the view alone */
 #define CODE_REF_BASE "refs/mas/base"
@@ -118,6 +122,10 @@ int repo_lock(const struct repo *repo, const char *name, int wait_ms, const char
 /* Reads a ref of code.git, without git if it is a file of its own. Fails if there is no such ref.
  */
 int repo_ref(const struct repo *repo, const char *name, char ret[GIT_OID_TEXT], struct err *err);
+
+/* Writes a file of a cache in an open directory: one that a crash of the machine leaves empty is
+ * none. merge_lock() removes what a kill leaves. */
+void repo_keep_note(int dir, const char *name, const char *text, size_t len);
 
 /* Counts the commits of the integration branch that were neither in the project when the session
  * began nor landed. */

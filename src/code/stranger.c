@@ -8,6 +8,7 @@
 #include "code/stranger.h"
 
 #include "git/index.h"
+#include "git/layout.h"
 #include "git/odd.h"
 #include "os/file.h"
 #include "os/path.h"
@@ -108,25 +109,11 @@ static void chomp(char *text)
     text[strcspn(text, "\n")] = '\0';
 }
 
-/* Looks a ref up in packed-refs: lines of an id, a blank and a name. */
 static int find_packed(const struct stranger *stranger, const char *name, char ret[GIT_OID_TEXT],
                        struct err *err)
 {
-    _cleanup_free_ char *text = NULL;
-    struct err why = ERR_INIT;
-    size_t len = 0;
-
-    ret[0] = '\0';
-    if (file_read(stranger->fd, "packed-refs", PACKED_MAX, &text, &len, &why) == -1)
-        return why.number == ENOENT ? 0 : refuse(stranger, "packed-refs cannot be read", err);
-    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
-        char *blank = strchr(line, ' ');
-        if (blank == NULL || strcmp(blank + 1, name) != 0)
-            continue;
-        *blank = '\0';
-        return git_parse_oid(line, ret) ? 0 : refuse(stranger, "packed-refs is damaged", err);
-    }
-    return 0;
+    const char *wrong = layout_packed_ref(stranger->fd, name, ret);
+    return wrong == NULL ? 0 : refuse(stranger, wrong, err);
 }
 
 /* Reads a ref of the repository, or of what is the work tree's own in it, open at `dir`. */
@@ -511,6 +498,56 @@ int stranger_copy_index(const struct stranger *stranger, const char *to, struct 
     return index_copy(stranger->own, "index", AT_FDCWD, to, &why) == 0 || why.number == ENOENT
                ? 0
                : refuse(stranger, why.text, err);
+}
+
+/* ---- the index that mas keeps */
+
+enum { NOTE_MAX = 256 }; /* bytes */
+
+/* Names the index by its inode and times: git replaces it whenever it writes one. NULL: there is
+ * none. The caller frees it. */
+static char *make_note(const struct stranger *stranger, int dir, enum stranger_index what)
+{
+    struct stat st;
+
+    return fstatat(dir, stranger->key, &st, AT_SYMLINK_NOFOLLOW) == -1
+               ? NULL
+               : mem_printf("%s %d %ju %jd.%09ld\n", stranger->head, (int)what,
+                            (uintmax_t)st.st_ino, (intmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+}
+
+static int open_indexes(const struct stranger *stranger)
+{
+    _cleanup_free_ char *path = mem_printf("%s/" CODE_INDEXES, stranger->repo->git);
+    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+enum stranger_index stranger_index(const struct stranger *stranger)
+{
+    _cleanup_close_ int dir = open_indexes(stranger);
+    _cleanup_free_ char *name = mem_printf("%s.head", stranger->key);
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    if (dir == -1 || file_read(dir, name, NOTE_MAX, &text, &len, &ignored) == -1)
+        return INDEX_OTHER;
+    for (enum stranger_index what = INDEX_PLAIN; what > INDEX_OTHER; what--) {
+        _cleanup_free_ char *note = make_note(stranger, dir, what);
+        if (note != NULL && strcmp(note, text) == 0)
+            return what;
+    }
+    return INDEX_OTHER;
+}
+
+void stranger_note_index(const struct stranger *stranger, enum stranger_index what)
+{
+    _cleanup_close_ int dir = open_indexes(stranger);
+    _cleanup_free_ char *name = mem_printf("%s.head", stranger->key);
+    _cleanup_free_ char *note = make_note(stranger, dir, what);
+
+    if (dir != -1 && note != NULL && stranger_index(stranger) != what)
+        repo_keep_note(dir, name, note, strlen(note));
 }
 
 struct git stranger_git(const struct stranger *stranger, const char *index)

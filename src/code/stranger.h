@@ -75,6 +75,16 @@ const char *stranger_progress(const struct stranger *stranger);
  * copy. */
 int stranger_copy_index(const struct stranger *stranger, const char *to, struct err *err);
 
+/* What mas knows of the index that it keeps for a work tree. */
+enum stranger_index {
+    INDEX_OTHER, /* nothing */
+    INDEX_OF_HEAD, /* it holds what the commit does that is checked out, and nothing else */
+    INDEX_PLAIN, /* likewise, and that commit names no submodule */
+};
+/* Reads what was noted of the index as it is now. */
+enum stranger_index stranger_index(const struct stranger *stranger);
+void stranger_note_index(const struct stranger *stranger, enum stranger_index what);
+
 /* Returns git on code.git that also sees the agent's objects, its work tree, and an index that mas
  * keeps for it. */
 struct git stranger_git(const struct stranger *stranger, const char *index);

@@ -100,8 +100,11 @@ static int find_obstacle(struct sync *sync, const char **ret, struct err *err)
         *ret = "it has commits of its own";
         return 0;
     }
-    if (work_snapshot(stranger, &sync->tree, err) == -1 ||
-        git_text(&git, GIT_ARGS("rev-parse", "--verify", top), &tree, err) == -1)
+    if (work_snapshot(stranger, &sync->tree, err) == -1)
+        return -1;
+    if (strcmp(sync->tree.oid, stranger->head) == 0)
+        return 0;
+    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", top), &tree, err) == -1)
         return -1;
     if (strcmp(tree, sync->tree.oid) != 0)
         *ret = "it has files that are not committed";

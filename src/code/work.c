@@ -1,9 +1,15 @@
 /*
  * git runs on code.git alone, and sees the agent's objects and files from there. A fetch lists what
- * code.git lacks, refuses files that are too large, copies the objects by way of incoming/, and
- * sets the ref last. A snapshot puts its objects into scratch/, from where work_keep() takes them.
- * What a kill leaves in these two is removed when they are used next, and nothing else refers to
- * it.
+ * code.git lacks, refuses files that are too large, copies the objects by way of incoming/KEY, and
+ * sets the ref last. A snapshot puts its objects into scratch/KEY, from where work_keep() takes
+ * them. What a kill leaves in these two is removed by the next merge_lock(), and nothing else
+ * refers to it. KEY is the stranger's, so threads may read different work trees beside each other.
+ *
+ * Most work trees that are looked at hold what their commit does, so a snapshot asks that first, in
+ * two processes: `update-index --refresh` compares what is tracked, in the way of
+ * `diff-files`, and `ls-files --others` finds the rest. Nothing of either: the files are those of
+ * the commit, which stands for their tree. The index is filled anew only if stranger_index() does
+ * not know that it is of that commit still.
  */
 
 #include "code/work.h"
@@ -20,12 +26,12 @@
 
 #define INCOMING "incoming" /* in code.git: packs that are not checked yet */
 #define SCRATCH "scratch" /* in code.git: objects that no ref needs */
-#define INDEXES "indexes" /* in code.git: an index for each work tree, and what was found there */
 #define FIGURES ".figures"
 
 enum {
     LOOK_WAIT_MS = 10000, /* for another process that looks */
     FIGURES_MAX = 8 * 1024, /* bytes */
+    TRIES = 100,
 };
 
 static int damaged(const struct stranger *stranger, struct err *err)
@@ -34,13 +40,32 @@ static int damaged(const struct stranger *stranger, struct err *err)
     return err_wrap(err, "cannot fetch the work of agent '%s'", stranger->agent);
 }
 
-/* Opens an empty directory of code.git. Returns -1 with *err filled. */
-static int open_empty(int git, const char *name, struct err *err)
+/* Opens an empty directory in one of code.git. Returns -1 with *err filled. */
+static int open_empty(int git, const char *in, const char *name, struct err *err)
 {
-    if (tree_remove(git, name, err) == -1)
-        return -1;
-    int fd = path_make_dir(git, name, 0700);
-    return fd == -1 ? err_errno(err, "cannot make '" CODE_GIT "/%s'", name) : fd;
+    _cleanup_free_ char *path = mem_printf("%s/%s", in, name);
+    int fd = -1;
+
+    /* another thread may remove the outer one meanwhile */
+    for (int tries = 0; fd == -1 && tries < TRIES && (tries == 0 || errno == ENOENT); tries++) {
+        if (mkdirat(git, in, 0700) == -1 && errno != EEXIST)
+            break;
+        _cleanup_close_ int dir = path_open_dir(git, in);
+        if (dir != -1 && tree_remove(dir, name, err) == -1)
+            return -1;
+        fd = dir != -1 ? path_make_dir(dir, name, 0700) : -1;
+    }
+    return fd == -1 ? err_errno(err, "cannot make '" CODE_GIT "/%s'", path) : fd;
+}
+
+/* Removes one of these, and with the last one the directory that they are in. */
+static void remove_used(int git, const char *in, const char *name)
+{
+    _cleanup_close_ int dir = path_open_dir(git, in);
+    struct err ignored = ERR_INIT;
+
+    if (dir != -1 && tree_remove(dir, name, &ignored) == 0)
+        (void)unlinkat(git, in, AT_REMOVEDIR);
 }
 
 static int copy_objects(const struct stranger *stranger, const struct str *list, struct err *err)
@@ -52,12 +77,12 @@ static int copy_objects(const struct stranger *stranger, const struct str *list,
 
     if (git == -1)
         return err_errno(err, "cannot open '%s'", repo->git);
-    _cleanup_close_ int incoming = open_empty(git, INCOMING, err);
+    _cleanup_close_ int incoming = open_empty(git, INCOMING, stranger->key, err);
     if (incoming == -1)
         return -1;
-    struct err ignored = ERR_INIT;
-    int rc = pack_copy_objects(&theirs, &ours, INCOMING "/in", list, err);
-    (void)tree_remove(git, INCOMING, &ignored);
+    _cleanup_free_ char *to = mem_printf(INCOMING "/%s/in", stranger->key);
+    int rc = pack_copy_objects(&theirs, &ours, to, list, err);
+    remove_used(git, INCOMING, stranger->key);
     return rc == 0 ? 0 : err_wrap(err, "cannot fetch the work of agent '%s'", stranger->agent);
 }
 
@@ -80,6 +105,19 @@ static int list_objects(const struct stranger *stranger, const char *oid,
                : err_set(err, MAS_FAILED,
                          "cannot fetch the work of agent '%s': a file in it is larger than 1 GiB",
                          stranger->agent);
+}
+
+/* Returns true if code.git keeps the commit whatever an agent has checked out. */
+static bool is_kept(const struct repo *repo, const char *oid)
+{
+    const char *const refs[] = {CODE_REF_BASE, repo->main};
+    struct err ignored = ERR_INIT;
+    char kept[GIT_OID_TEXT];
+
+    for (size_t i = 0; i < ARRAY_LEN(refs); i++)
+        if (repo_ref(repo, refs[i], kept, &ignored) == 0 && strcmp(kept, oid) == 0)
+            return true;
+    return false;
 }
 
 int work_fetch(const struct stranger *stranger, const char *oid, const char *under, struct err *err)
@@ -105,10 +143,8 @@ int work_fetch(const struct stranger *stranger, const char *oid, const char *und
 
 void work_free(struct snapshot_tree *tree)
 {
-    struct err ignored = ERR_INIT;
-
     if (tree->dir != -1)
-        (void)tree_remove(tree->dir, SCRATCH, &ignored);
+        remove_used(tree->dir, SCRATCH, strrchr(tree->scratch, '/') + 1);
     fd_closep(&tree->dir);
     free(tree->scratch);
     free(tree->index);
@@ -118,7 +154,7 @@ void work_free(struct snapshot_tree *tree)
 void work_forget(const struct stranger *stranger)
 {
     _cleanup_free_ char *index =
-        mem_printf("%s/" INDEXES "/%s", stranger->repo->git, stranger->key);
+        mem_printf("%s/" CODE_INDEXES "/%s", stranger->repo->git, stranger->key);
 
     (void)unlink(index);
 }
@@ -138,24 +174,50 @@ static int mark(const struct git *git, const struct stranger *stranger, struct e
     return stranger->path != NULL ? 0 : sparse_mark(git, stranger->repo->git, stranger->head, err);
 }
 
+/* Fills the index with the commit that is checked out, unless it is of that, and compares the files
+ * with it. */
+static int find_changes(const struct git *git, const struct stranger *stranger, bool *ret,
+                        struct err *err)
+{
+    _cleanup_result_ struct proc_result refreshed = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result others = PROC_RESULT_INIT;
+
+    if (stranger_index(stranger) == INDEX_OTHER &&
+        (git_must(git, GIT_ARGS("read-tree", "--reset", stranger->head), NULL, NULL, err) == -1 ||
+         mark(git, stranger, err) == -1))
+        return -1;
+    if (git_run(git, GIT_ARGS("update-index", "--refresh"), NULL, &refreshed, err) == -1 ||
+        git_must(git, GIT_ARGS("ls-files", "-z", "--others", "--exclude-standard"), NULL, &others,
+                 err) == -1)
+        return -1;
+    *ret = refreshed.status != 0 || others.out.len > 0; /* -q would hide the former */
+    return 0;
+}
+
 /* Reads a work tree into tree->index and tree->oid; the new objects go to tree->scratch. */
 static int read_tree(const struct stranger *stranger, struct snapshot_tree *tree, struct err *err)
 {
     const struct repo *repo = stranger->repo;
     _cleanup_free_ char *text = NULL;
+    bool changed = true;
+    bool plain = false;
 
-    tree->index = mem_printf("%s/" INDEXES "/%s", repo->git, stranger->key);
-    if (work_fetch(stranger, stranger->head, CODE_REF_HEADS, err) == -1)
+    tree->index = mem_printf("%s/" CODE_INDEXES "/%s", repo->git, stranger->key);
+    if (!is_kept(repo, stranger->head) &&
+        work_fetch(stranger, stranger->head, CODE_REF_HEADS, err) == -1)
         return -1;
     const struct git git = work_git(stranger, tree);
     time_t begun = time(NULL);
-    if (git_must(&git, GIT_ARGS("read-tree", "--reset", stranger->head), NULL, NULL, err) == -1 ||
-        mark(&git, stranger, err) == -1 || git_add_all(&git, err) == -1 ||
-        git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)
+    if (find_changes(&git, stranger, &changed, err) == -1 ||
+        (changed && (git_add_all(&git, err) == -1 ||
+                     git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)))
         return err_wrap(err, "cannot read the files of %s", stranger->subject);
-    if (index_distrust(tree->index, strlen(stranger->head) == GIT_OID_MAX, begun, err) == -1)
+    if (index_distrust(tree->index, strlen(stranger->head) == GIT_OID_MAX, begun, &plain, err) ==
+        -1)
         return -1;
-    return git_parse_oid(text, tree->oid)
+    if (!changed)
+        stranger_note_index(stranger, plain ? INDEX_PLAIN : INDEX_OF_HEAD);
+    return git_parse_oid(changed ? text : stranger->head, tree->oid)
                ? 0
                : err_set(err, MAS_FAILED, "git write-tree printed '%s'", text);
 }
@@ -168,12 +230,12 @@ int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, st
     tree.dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (tree.dir == -1)
         return err_errno(err, "cannot open '%s'", repo->git);
-    _cleanup_close_ int scratch = open_empty(tree.dir, SCRATCH, err);
+    tree.scratch = mem_printf("%s/" SCRATCH "/%s", repo->git, stranger->key);
+    _cleanup_close_ int scratch = open_empty(tree.dir, SCRATCH, stranger->key, err);
     if (scratch == -1)
         return -1;
-    tree.scratch = mem_printf("%s/" SCRATCH, repo->git);
-    if (mkdirat(tree.dir, INDEXES, 0700) == -1 && errno != EEXIST)
-        return err_errno(err, "cannot make '" CODE_GIT "/" INDEXES "'");
+    if (mkdirat(tree.dir, CODE_INDEXES, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make '" CODE_GIT "/" CODE_INDEXES "'");
     if (read_tree(stranger, &tree, err) == -1)
         return -1;
     *ret = tree;
@@ -231,7 +293,7 @@ int work_keep_objects(int scratch, int objects, struct err *err)
 
 int work_keep(const struct snapshot_tree *tree, struct err *err)
 {
-    _cleanup_close_ int scratch = path_open_dir(tree->dir, SCRATCH);
+    _cleanup_close_ int scratch = open(tree->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_close_ int objects = path_open_dir(tree->dir, "objects");
 
     return scratch == -1 || objects == -1 ? err_errno(err, "cannot open '" CODE_GIT "/objects'")
@@ -270,11 +332,11 @@ static int lock_index(const struct repo *repo, const char *index, int *ret_lock,
 
     if (git == -1)
         return err_errno(err, "cannot open '%s'", repo->git);
-    if (mkdirat(git, INDEXES, 0700) == -1 && errno != EEXIST)
-        return err_errno(err, "cannot make '" CODE_GIT "/" INDEXES "'");
-    _cleanup_close_ int dir = path_open_dir(git, INDEXES);
+    if (mkdirat(git, CODE_INDEXES, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make '" CODE_GIT "/" CODE_INDEXES "'");
+    _cleanup_close_ int dir = path_open_dir(git, CODE_INDEXES);
     if (dir == -1)
-        return err_errno(err, "cannot open '" CODE_GIT "/" INDEXES "'");
+        return err_errno(err, "cannot open '" CODE_GIT "/" CODE_INDEXES "'");
     if (repo_lock(repo, index, LOOK_WAIT_MS, "look", ret_lock, err) == -1)
         return err_wrap(err, "cannot look at the work tree");
     (void)unlinkat(dir, left, 0);
@@ -284,7 +346,7 @@ static int lock_index(const struct repo *repo, const char *index, int *ret_lock,
 int work_changed(const struct stranger *stranger, bool ignored, struct str *ret, struct err *err)
 {
     _cleanup_free_ char *name = mem_printf("%s.look", stranger->key);
-    _cleanup_free_ char *index = mem_printf("%s/" INDEXES "/%s", stranger->repo->git, name);
+    _cleanup_free_ char *index = mem_printf("%s/" CODE_INDEXES "/%s", stranger->repo->git, name);
     const struct git git = stranger_git(stranger, index);
     _cleanup_close_ int lock = -1;
     struct proc_result refreshed = PROC_RESULT_INIT;
@@ -337,8 +399,14 @@ int work_state(const struct stranger *stranger, const struct snapshot_tree *tree
     _cleanup_free_ char *counts = NULL;
     struct proc_result result = PROC_RESULT_INIT;
     struct work_state state = {.branch = ""};
+    struct err ignored = ERR_INIT;
+    char main[GIT_OID_TEXT];
 
-    if (git_text(&git, GIT_ARGS("rev-list", "--left-right", "--count", range), &counts, err) == -1)
+    if (repo_ref(stranger->repo, stranger->repo->main, main, &ignored) == 0 &&
+        strcmp(main, stranger->head) == 0)
+        counts = mem_dup("0\t0");
+    else if (git_text(&git, GIT_ARGS("rev-list", "--left-right", "--count", range), &counts, err) ==
+             -1)
         return err_wrap(err, "cannot read the commits of agent '%s'", stranger->agent);
     if (!parse_counts(counts, &state))
         return err_set(err, MAS_FAILED, "git rev-list printed '%s'", counts);
@@ -347,7 +415,8 @@ int work_state(const struct stranger *stranger, const struct snapshot_tree *tree
                        stranger->branch + strlen("refs/heads/"));
     if (tree != NULL) {
         const struct git files = work_git(stranger, tree);
-        if (git_must(&files,
+        if (strcmp(stranger->head, tree->oid) != 0 &&
+            git_must(&files,
                      GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree->oid),
                      NULL, &result, err) == -1)
             return -1;
@@ -383,31 +452,26 @@ static int count(const struct repo *repo, const char *agent, struct work_state *
     return 0;
 }
 
-/* A cache: a file that a crash of the machine leaves empty is none. */
 static void keep_figures(const struct repo *repo, const char *agent,
                          const struct code_figures *figures)
 {
-    _cleanup_free_ char *path = mem_printf("%s/" INDEXES, repo->git);
+    _cleanup_free_ char *path = mem_printf("%s/" CODE_INDEXES, repo->git);
     _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     _cleanup_free_ char *name = mem_printf("%s" FIGURES, agent);
-    _cleanup_free_ char *new =
-        mem_printf("%s.lock", name); /* merge_lock() removes one that is left */
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &text};
-    struct err ignored = ERR_INIT;
 
     json_open(&out, NULL, '{');
     code_figures_tell(figures, &out);
     json_close(&out, '}');
-    if (dir != -1 && file_create(dir, new, text.data, text.len, 0600, &ignored) == 0 &&
-        renameat(dir, new, dir, name) == -1)
-        (void)unlinkat(dir, new, 0);
+    if (dir != -1)
+        repo_keep_note(dir, name, text.data, text.len);
 }
 
 void work_looked(int workspace, struct code_figures **ret, size_t *ret_count)
 {
     _cleanup_close_ int dir =
-        path_open_beneath(workspace, CODE_GIT "/" INDEXES, O_RDONLY | O_DIRECTORY);
+        path_open_beneath(workspace, CODE_GIT "/" CODE_INDEXES, O_RDONLY | O_DIRECTORY);
     _cleanup_strv_ char **names = NULL;
     struct err ignored = ERR_INIT;
 

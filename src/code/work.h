@@ -18,7 +18,7 @@ struct snapshot_tree {
     int dir; /* code.git */
     char *scratch; /* directory with the objects that only it needs; removed by work_free() */
     char *index; /* the index that mas keeps for this work tree */
-    char oid[GIT_OID_TEXT]; /* the tree */
+    char oid[GIT_OID_TEXT]; /* the tree, or the commit that is checked out, if it has the same */
 };
 #define SNAPSHOT_TREE_INIT                                                                         \
     {                                                                                              \

@@ -13,6 +13,7 @@ enum {
     MTIME = 8, /* where it begins in an entry; the inode's owners and size follow */
     DEVICE = 16,
     INODE = 20,
+    MODE = 24,
     USER = 28,
     GROUP = 32,
     SIZE = 36,
@@ -58,22 +59,24 @@ static size_t entry_len(const char *entry, size_t rest, size_t fixed)
 }
 
 /* Clears the change times that are too new. Returns false if the text is no index. */
-static bool clear_times(char *text, size_t len, time_t begun, size_t fixed, int fd)
+static bool clear_times(char *text, size_t len, time_t begun, size_t fixed, int fd, bool *ret_plain)
 {
     size_t at = HEADER;
 
+    *ret_plain = true;
     for (uint32_t count = get32(text + 8); count > 0; count--) {
         size_t entry = entry_len(text + at, len - at, fixed);
         if (entry == 0)
             return false;
         if ((time_t)get32(text + at) >= begun && pwrite(fd, "\0\0\0\0\0\0\0", 8, (off_t)at) != 8)
             return false;
+        *ret_plain = *ret_plain && (get32(text + at + MODE) & S_IFMT) != (S_IFDIR | S_IFLNK);
         at += entry;
     }
     return true;
 }
 
-int index_distrust(const char *path, bool sha256, time_t begun, struct err *err)
+int index_distrust(const char *path, bool sha256, time_t begun, bool *ret_plain, struct err *err)
 {
     _cleanup_close_ int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
@@ -84,8 +87,9 @@ int index_distrust(const char *path, bool sha256, time_t begun, struct err *err)
     if (file_read_stream(fd, path, INDEX_MAX, &text, &len, err) == -1)
         return -1;
     bool known = len > HEADER && memcmp(text, "DIRC", 4) == 0 && get32(text + 4) <= 3;
-    if (known && clear_times(text, len, begun, sha256 ? ENTRY_SHA256 : ENTRY, fd))
+    if (known && clear_times(text, len, begun, sha256 ? ENTRY_SHA256 : ENTRY, fd, ret_plain))
         return 0;
+    *ret_plain = false;
     /* git reads all files if there is no index */
     return unlink(path) == -1 ? err_errno(err, "cannot remove '%s'", path) : 0;
 }

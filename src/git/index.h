@@ -6,8 +6,8 @@
 /* Makes git read those files again whose inodes changed in the second `begun` or later. git
  * compares times in whole seconds, and looks twice only at a file whose modification time is as new
  * as the index: it misses a second change in the same second that keeps size and modification time.
- */
-int index_distrust(const char *path, bool sha256, time_t begun, struct err *err);
+ * *ret_plain is true if the index surely names no submodule. */
+int index_distrust(const char *path, bool sha256, time_t begun, bool *ret_plain, struct err *err);
 
 /* Copies an index, or the file with most of a split one, which git then takes for that of the same
  * files. */

@@ -3,6 +3,8 @@
 #include "os/file.h"
 #include "os/path.h"
 
+enum { PACKED_MAX = 64 << 20 }; /* bytes of packed-refs */
+
 void layout_set(struct str *config, const char *name, const char *value)
 {
     if (value == NULL) {
@@ -46,4 +48,24 @@ int layout_ref(int dir, const char *ref, const char *oid, struct err *err)
     if (at == -1)
         return err_errno(err, "cannot make '%s'", ref);
     return file_create(at, name, line, strlen(line), 0644, err);
+}
+
+/* Lines of an id, a blank and a name. */
+const char *layout_packed_ref(int dir, const char *ref, char ret[GIT_OID_TEXT])
+{
+    _cleanup_free_ char *text = NULL;
+    struct err why = ERR_INIT;
+    size_t len = 0;
+
+    ret[0] = '\0';
+    if (file_read(dir, "packed-refs", PACKED_MAX, &text, &len, &why) == -1)
+        return why.number == ENOENT ? NULL : "packed-refs cannot be read";
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        char *blank = strchr(line, ' ');
+        if (blank == NULL || strcmp(blank + 1, ref) != 0)
+            continue;
+        *blank = '\0';
+        return git_parse_oid(line, ret) ? NULL : "packed-refs is damaged";
+    }
+    return NULL;
 }

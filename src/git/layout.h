@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include "git/git.h"
+
 /* Adds a line with a setting, or with `value` NULL the heading of a section. The value may hold
  * anything but NUL. */
 void layout_set(struct str *config, const char *name, const char *value);
@@ -18,3 +20,7 @@ int layout_make(int dir, const char *head, const struct str *config, struct err 
 
 /* Creates a ref with its directories; it must not exist. `ref` and `oid` are valid names. */
 int layout_ref(int dir, const char *ref, const char *oid, struct err *err);
+
+/* Looks a ref up in packed-refs of a repository that is open at `dir`; a file of its own would
+ * override that. *ret is "" if it is not there. Returns NULL, or what is wrong with packed-refs. */
+const char *layout_packed_ref(int dir, const char *ref, char ret[GIT_OID_TEXT]);

@@ -75,3 +75,12 @@ project_state() {
     (cd "$P" && find . -path ./.git/objects -prune -o -printf '%P %m %l\n' | sort
         find . -path ./.git/objects -prune -o -type f -print0 | sort -z | xargs -0 -r sha256sum)
 }
+
+# Sets $count to how many times a command of mas starts git.
+count_git() {
+    command -v strace >/dev/null || skip 'strace is missing'
+    [ -z "${TEST_SAN-}" ] || skip 'strace is not for sanitizers'
+    strace -f -qq -s 20 -e trace=execve -e signal=none -o "$T/starts" "$MAS" "$@" >/dev/null || return
+    # shellcheck disable=SC2034 # for the caller
+    count=$(grep -c '\["git".*= 0$' "$T/starts")
+}

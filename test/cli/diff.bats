@@ -214,3 +214,23 @@ setup_more() {
     run timeout 60 "$MAS" restore "$ROOT"/lost/*
     [ "$status" -eq 0 ]
 }
+
+@test "git is started twice for an agent that has done nothing" {
+    count_git diff --stat "$ID"
+    [ "$count" -le $((3 * 3 + 1)) ] # the first look makes an index
+    count_git diff --stat "$ID"
+    [ "$count" -le $((2 * 3 + 1)) ]
+    # for one with a change as before it: the change is found, and the look after it is as good
+    sed -i '1s/.*/changed/' "$C/x/a"
+    mas diff --stat "$ID" x
+    [[ $output == *' a | 2 +-'* ]]
+    git -C "$C/x" checkout -q a
+    mas diff --stat "$ID" x
+    [ -z "$output" ]
+    count_git diff --stat "$ID"
+    [ "$count" -le $((2 * 3 + 1)) ]
+    # refs that are packed are read without git, too
+    team_git pack-refs --all
+    count_git diff --stat "$ID"
+    [ "$count" -le $((2 * 3 + 1)) ]
+}

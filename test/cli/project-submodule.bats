@@ -236,10 +236,13 @@ advance_out() {
     mkdir "$T/bin"
     cat >"$T/bin/git" <<SH
 #!/bin/sh
+$(command -v git) "\$@"
+status=\$?
 case "\$*" in
-*'rev-parse --verify '*'^{tree}'*) (cd '$A' && env -i HOME="$HOME" PATH="$PATH" git commit -q --allow-empty -m mine) ;;
+*'ls-files -z --others --exclude-standard'*)
+    (cd '$A' && env -i HOME=/ PATH="$PATH" git -c user.name=x -c user.email=y commit -q --allow-empty -m mine) ;;
 esac
-exec $(command -v git) "\$@"
+exit \$status
 SH
     chmod +x "$T/bin/git"
     PATH=$T/bin:$PATH fails 4 sync "$ID" --project lead

@@ -164,29 +164,31 @@ line" ]
 @test "what the agent does between the look at its repository and the locks is not lost" {
     merge_one
     mkdir "$T/bin"
-    # the agent is at work once, just after mas has found nothing in the way
+    # the agent is at work once, just after mas has found nothing in the way; what that git may write is code.git
     cat >"$T/bin/git" <<SH
 #!/bin/sh
+$(command -v git) "\$@"
+status=\$?
 case "\$*" in
-*'rev-parse --verify '*'^{tree}'*)
-    [ ! -e "$T/act" ] || env -i HOME="$HOME" PATH="$PATH" sh -c 'cd "$C/y" && . "$T/act" && mv "$T/act" "$T/done"' ;;
+*'ls-files -z --others --exclude-standard'*)
+    [ -e "$G/done" ] || env -i HOME=/ PATH="$PATH" sh -c 'cd "$C/y" && . "$T/bin/act" && touch "$G/done"' >/dev/null ;;
 esac
-exec $(command -v git) "\$@"
+exit \$status
 SH
     chmod +x "$T/bin/git"
     local base
     base=$(git -C "$C/y" rev-parse HEAD)
     state() { git -C "$C/y" rev-parse HEAD && cat "$C/y/.git/HEAD" && git -C "$C/y" status --porcelain; }
     while read -r act; do
-        { declare -f state | sed "s|\$C|$C|g" && echo "$act && state >'$T/state'"; } >"$T/act"
+        { declare -f state | sed "s|\$C|$C|g" && echo "$act && state >'$G/state'"; } >"$T/bin/act"
         run --separate-stderr env PATH="$T/bin:$PATH" "$MAS" sync "$ID" y
         echo "$act: $status $stderr"
-        rm "$T/done"
+        rm "$G/done"
         [ "$status" -eq 4 ]
         [[ $stderr == *"cannot update the work tree of agent 'y': its git was at work"*'try again'* ]]
         [ "$(head -n 1 "$C/y/a")" = 'a 1' ]
         [ -z "$(find "$C/y/.git" -name '*.lock')" ]
-        diff "$T/state" <(state)
+        diff "$G/state" <(state)
         git -C "$C/y" reset -q --hard && git -C "$C/y" switch -q "mas/$L/y" && git -C "$C/y" reset -q --hard "$base"
     done <<'END'
 git commit -qm empty --allow-empty

@@ -689,10 +689,16 @@ link_tree() { git -C "$x" worktree add -q "$@"; }
 @test "on a terminal, rm shows how many repositories it has looked at" {
     mkdir "$T/bin"
     # shellcheck disable=SC2016 # expanded by the other shell
-    printf '#!/bin/sh\ncase "$*" in *write-tree*) sleep 0.5 ;; esac\nexec %s "$@"\n' "$(command -v git)" >"$T/bin/git"
+    printf '#!/bin/sh\ncase "$*" in *--others*) sleep 0.5 ;; esac\nexec %s "$@"\n' "$(command -v git)" >"$T/bin/git"
     chmod 755 "$T/bin/git"
     PATH=$T/bin:$PATH script -qec "'$MAS' rm $ID" "$T/shown" >/dev/null
     grep -F 'looking for work that would be lost: 1 of 3 repositories' "$T/shown"
     grep -F 'looking for work that would be lost: 2 of 3 repositories' "$T/shown"
     grep -F 'team removed' "$T/shown"
+}
+
+@test "rm asks git five times for each agent" {
+    count_git rm team
+    echo "$count"
+    [ "$count" -le $((5 * 3 + 28)) ] # the latter: of the project, the team and the view
 }

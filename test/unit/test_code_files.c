@@ -284,15 +284,16 @@ TEST(an_index_that_mas_does_not_know_is_read_by_git_alone)
                                       "DIRC\1\1\1\4\1\1\1\1xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"};
     _cleanup_code_ struct code code = code_make();
     struct err err = ERR_INIT;
+    bool plain = false;
     _cleanup_free_ char *path = mem_printf("%s/index", code.place.path);
 
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         CHECK(place_put(code.place.dir, "index", bad[i]) && code_put(code.git, "index", bad[i]));
         CHECK_INT(index_adopt(code.tree, false, &err), 1);
-        MUST(index_distrust(path, false, 0, &err));
+        MUST(index_distrust(path, false, 0, &plain, &err));
         CHECK(!exists(code.place.dir, "index"));
     }
-    CHECK_INT(index_distrust(path, false, 0, &err), -1);
+    CHECK_INT(index_distrust(path, false, 0, &plain, &err), -1);
 }
 
 /* An index of two files, of which times and inodes are looked at. */
@@ -324,6 +325,7 @@ TEST(times_of_an_index_are_cleared_from_a_second_on)
     _cleanup_code_ struct code code = code_make();
     _cleanup_free_ char *path = mem_printf("%s/" CODE_DIR "/x/.git/index", code.place.path);
     struct err err = ERR_INIT;
+    bool plain = false;
     struct git git;
     struct stat st;
 
@@ -333,7 +335,7 @@ TEST(times_of_an_index_are_cleared_from_a_second_on)
         _cleanup_free_ char *text = NULL;
         size_t len = 0;
         time_t begun = later ? time(NULL) + 100 : st.st_ctim.tv_sec;
-        MUST(index_distrust(path, false, begun, &err));
+        MUST(index_distrust(path, false, begun, &plain, &err));
         MUST(file_read(code.git, "index", 100000, &text, &len, &err));
         CHECK((word_at(text, FIRST) != 0) == later);
         CHECK((word_at(text, SECOND) != 0) == later);

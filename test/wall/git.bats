@@ -62,7 +62,7 @@ while_swapping() {
     local i
     compromise require
     ignores
-    swaps "len(names('$DIR/code.git/scratch')) > 20"
+    swaps "len(names('$DIR/code.git/scratch/bad')) > 20"
     mkdir "$TREE/d"
     for ((i = 0; i < 3000; i++)); do
         echo "mine $i" >"$TREE/d/f$i"
