@@ -511,7 +511,9 @@ int context_recall(const struct root *root, const struct config *config,
         sort_by_time(&list);
         for (size_t i = 0; i < list.count; i++) {
             size_t chars = list.items[i].chars < each ? list.items[i].chars : each;
-            if (chars > left)
+            bool own = options->project != NULL && /* who sends there says what is to be known */
+                       strcmp(list.items[i].session, options->session) == 0;
+            if (chars > left || own)
                 continue;
             left -= chars;
             add_recalled(&said, &list.items[i], each);

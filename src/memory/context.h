@@ -72,7 +72,7 @@ void context_list_free(struct context_list *list);
 /* For the host, with [memory] recall: collects the text that goes before a prompt and appends it to
  * *ret; nothing if recall is off or nothing is relevant. The text is marked as earlier messages
  * from elsewhere and contains nothing of the conversation itself, nor of *known, to which it adds
- * what it contains (without texts). It comes from sessions of the same project; without a project
+ * what it contains (without texts). It comes from other sessions of the project; without a project
  * from the session itself, with [memory] share also from others without one. Waits about 150 ms
  * for the index and uses no vectors. */
 struct recall_options {

@@ -209,7 +209,7 @@ int index_compare_ids(const void *a, const void *b)
 
 bool index_has_id(const struct index_ids *ids, const char *id)
 {
-    return ids != NULL &&
+    return ids != NULL && ids->count > 0 &&
            bsearch(&id, ids->sorted, ids->count, sizeof *ids->sorted, index_compare_ids) != NULL;
 }
 

@@ -66,6 +66,15 @@ static void say_recalled(struct host *host, const struct context_list *known, si
     memory_say(host, true, "recalled from other conversations:%s", str_text(&list));
 }
 
+/* Where nobody has said it, a session recalls if it has a project: there others know of its work.
+ */
+static bool recalls(const struct host *host)
+{
+    return config_yes(&host->config, SETTING_MEMORY_RECALL) &&
+           (host->team.project.path != NULL ||
+            !config_is_built_in(&host->config, SETTING_MEMORY_RECALL));
+}
+
 /* Appends what was said on the prompt's subject in other conversations: for the first prompt of a
  * fresh query, and then not again for some prompts. */
 static void add_recall(struct host *host, bool fresh, const char *text, struct str *ret)
@@ -83,8 +92,7 @@ static void add_recall(struct host *host, bool fresh, const char *text, struct s
 
     if (fresh)
         context_list_free(&recall->known);
-    if (!config_yes(&host->config, SETTING_MEMORY_RECALL) ||
-        (++recall->prompts < RECALL_EVERY && !fresh))
+    if (!recalls(host) || (++recall->prompts < RECALL_EVERY && !fresh))
         return;
     size_t from = recall->known.count;
     if (context_recall(&host->root, &host->config, &options, ret, &err) == -1)
