@@ -228,6 +228,7 @@ END
     eventually is idle
     ok doctor
     [[ $output != *'of the transcripts'* ]]
+    [[ $output != *'to be trusted'* ]]
     ok send "$ID" solo later
     eventually says '"I know later"'
     eventually is idle
