@@ -1149,6 +1149,7 @@ def session_cancel(params):
 def steering(params):
     with state_lock:
         turn = turns.get(params.get("sessionId"))
+    answer = {"outcome": "injected" + "x" * 1000000 if opt.steer == "long" else opt.steer}
     if not opt.steer:
         raise Refusal(-32601, "Method not found")
     if opt.steer == "injected" and turn is not None:
@@ -1156,10 +1157,10 @@ def steering(params):
             if entry["role"] == "user":
                 entry["text"] += "\n" + "\n".join(b.get("text", "") for b in params["prompt"])
                 break
-        turn.steered.set()
+        return answer, turn.steered.set  # the turn goes on behind the answer
     elif opt.steer == "injected" and not opt.steer_slow:
         return {"outcome": "promptRequired", "reason": "noRunningTurn"}
-    return {"outcome": "injected" + "x" * 1000000 if opt.steer == "long" else opt.steer}
+    return answer
 
 
 CALLS = {"initialize": (initialize, "init"), "authenticate": (authenticate, ""),
