@@ -40,43 +40,40 @@ static const struct preset *find_next(const struct config *config, size_t *at)
     return NULL;
 }
 
-const struct preset *installed_names(const struct config *config, struct str *out)
+size_t installed_names(const struct config *config, struct str *out,
+                       const struct preset **ret_first)
 {
-    const struct preset *first = NULL;
     const struct preset *preset;
     size_t count = 0;
 
+    *ret_first = NULL;
     for (size_t at = 0; (preset = find_next(config, &at)) != NULL; count++) {
-        first = first != NULL ? first : preset;
+        *ret_first = *ret_first != NULL ? *ret_first : preset;
         str_addf(out, "%s%s", count > 0 ? ", " : "", preset->name);
     }
-    if (count == 0)
-        str_add(out, "none");
-    return count == 1 ? first : NULL;
+    return count;
 }
 
 /* Returns the only one, or NULL. */
 static const struct preset *find_only(const struct config *config)
 {
-    _cleanup_str_ struct str names = STR_INIT;
+    size_t at = 0;
+    const struct preset *first = find_next(config, &at);
 
-    return installed_names(config, &names);
+    return first != NULL && find_next(config, &at) == NULL ? first : NULL;
 }
 
 void installed_say_ways(const struct call *call)
 {
     _cleanup_str_ struct str names = STR_INIT;
     const struct preset *first = NULL;
-    size_t at = 0;
     _cleanup_config_ struct config config = CONFIG_INIT; /* a list reads no presets */
     struct err ignored = ERR_INIT;
 
     if (isatty(STDERR_FILENO) == 0 ||
         config_load(call->has_root ? &call->root : NULL, true, &config, NULL, &ignored) == -1)
         return;
-    first = find_next(&config, &at);
-    if (first != NULL)
-        (void)installed_names(&config, &names);
+    (void)installed_names(&config, &names, &first);
     (void)fprintf(stderr,
                   "agents that are installed here: %s\n"
                   "  mas new --template solo --project . --agent %s\n"

@@ -13,8 +13,9 @@ char *installed_program(const struct preset *preset);
 bool installed_is(const struct preset *preset, const char *program);
 
 /* Adds the names of the presets of agents' own screens whose program is installed, with ", "
- * between them, or "none". Returns the only one, or NULL. */
-const struct preset *installed_names(const struct config *config, struct str *out);
+ * between them. Returns how many there are; *ret_first is the first, or NULL. */
+size_t installed_names(const struct config *config, struct str *out,
+                       const struct preset **ret_first);
 
 /* Says on a terminal how to begin, where there is no session yet: with which of the agents' own
  * programs that are installed here. */

@@ -15,18 +15,14 @@ struct commits_job {
 static void add_row(struct table *table, const char *agent, const struct commit *commit, time_t now)
 {
     _cleanup_free_ char *name = mem_dupn(commit->oid, NAME_SHOWN);
-    _cleanup_str_ struct str subject = STR_INIT;
-    _cleanup_str_ struct str author = STR_INIT;
     char age[24];
 
     time_age(commit->at, now, age);
-    str_add_visible(&author, commit->author, strlen(commit->author));
-    str_add_visible(&subject, commit->subject, strlen(commit->subject));
     table_add(table, agent, NULL);
     table_add(table, name, NULL);
     table_add(table, age, NULL);
-    table_add(table, str_text(&author), NULL);
-    table_add(table, str_text(&subject), commit->is_merge ? colour_dim() : NULL);
+    table_add(table, commit->author, NULL);
+    table_add(table, commit->subject, commit->is_merge ? colour_dim() : NULL);
 }
 
 static void put_commits(const struct commits *commits, const char *agent, struct json_out *out)
@@ -36,14 +32,10 @@ static void put_commits(const struct commits *commits, const char *agent, struct
     json_open(out, "commits", '[');
     for (size_t i = 0; i < commits->count; i++) {
         const struct commit *commit = &commits->list[i];
-        _cleanup_str_ struct str subject = STR_INIT;
-        _cleanup_str_ struct str author = STR_INIT;
         char at[TIME_TEXT];
         time_format(commit->at, at);
-        str_add_visible(&author, commit->author, strlen(commit->author));
-        str_add_visible(&subject, commit->subject, strlen(commit->subject));
         json_put_all(out, JO(NULL), JT("commit", commit->oid), JT("time", at),
-                     JT("author", str_text(&author)), JT("subject", str_text(&subject)),
+                     JT("author", commit->author), JT("subject", commit->subject),
                      JB("merge", commit->is_merge), JOE);
     }
     json_close(out, ']');

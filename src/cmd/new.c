@@ -136,10 +136,13 @@ static int take_sentence(const struct call *call, struct life_options *options,
 {
     if (check_sentence(call, err) == -1)
         return -1;
-    const struct preset *only = installed_names(&call->config, installed);
+    const struct preset *first = NULL;
+    size_t count = installed_names(&call->config, installed, &first);
+    if (count == 0)
+        str_add(installed, "none");
     *sentence = (struct sentence){.text = call->operands[0], .installed = str_text(installed)};
-    if (only != NULL && config_is_built_in(&call->config, SETTING_PRESET))
-        sentence->preset = only->name;
+    if (count == 1 && config_is_built_in(&call->config, SETTING_PRESET))
+        sentence->preset = first->name;
     options->sentence = sentence;
     if (options->template == NULL)
         options->template = "solo";

@@ -12,6 +12,14 @@ void commits_free(struct commits *commits)
     *commits = (struct commits)COMMITS_INIT;
 }
 
+static char *visible(const char *text)
+{
+    _cleanup_str_ struct str shown = STR_INIT;
+
+    str_add_visible(&shown, text, strlen(text));
+    return mem_dup(str_text(&shown));
+}
+
 /* Reads "<commit> <time> <parents>", the author and the subject, a line each. */
 static int parse(char *text, struct commits *ret, struct err *err)
 {
@@ -29,8 +37,8 @@ static int parse(char *text, struct commits *ret, struct err *err)
         ret->more = ret->count == COMMITS_MAX;
         if (ret->more)
             return 0;
-        commit.author = mem_dup(author);
-        commit.subject = mem_dup(subject);
+        commit.author = visible(author);
+        commit.subject = visible(subject);
         ret->list = mem_room(ret->list, ret->count, sizeof *ret->list);
         ret->list[ret->count++] = commit;
     }

@@ -11,7 +11,7 @@ struct commit {
     char oid[GIT_OID_TEXT];
     bool is_merge;
     time_t at; /* the author's */
-    char *author, *subject; /* as the agent wrote them: any bytes but newlines */
+    char *author, *subject; /* of the agent's writing, as str_add_visible() shows it */
 };
 
 struct commits {

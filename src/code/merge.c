@@ -134,13 +134,17 @@ static int place(const struct repo *repo, const char *old, const char *new,
 }
 
 /* Moves the integration branch to the candidate, if there is one, and the view to the branch.
- * Gives the result to *ret. */
+ * Says who is on the other side of a conflict. Gives the result to *ret. */
 static int finish(const struct repo *repo, const char *main, const char *commit,
                   const struct check *check, struct merge_result *result, struct merge_result *ret,
                   struct err *err)
 {
     if (commit != NULL && place(repo, main, commit, check, result, err) == -1)
         return -1;
+    if (result->outcome == MERGE_CONFLICT) {
+        const struct git git = repo_git(repo);
+        result->others = conflict_others(repo, &git, result->oid, main, result->files);
+    }
     bool moved = commit != NULL && result->outcome != MERGE_REFUSED;
     if (view_move(repo, moved ? commit : main, &result->view) == 0)
         (void)submodule_follow(repo, CODE_VIEW, moved ? commit : main, &result->view);
@@ -172,8 +176,6 @@ int merge_commit(const struct repo *repo, const char *oid, const char *name,
         if (merge_trees(&git, main, result.oid, tree, &result.files, err) == -1)
             return err_wrap(err, "cannot merge %s", name);
         result.outcome = tree[0] == '\0' ? MERGE_CONFLICT : MERGE_MADE;
-        if (result.outcome == MERGE_CONFLICT)
-            result.others = conflict_others(repo, &git, result.oid, main, result.files);
         if (result.outcome == MERGE_MADE &&
             make_commit(repo, name, tree, main, result.oid, &commit, err) == -1)
             return -1;
@@ -262,8 +264,6 @@ int merge_picked(const struct repo *repo, const char *agent, char *const *names,
         check_picked(&commits, picked, err) == -1 || fetch(&stranger, commits.tip, err) == -1 ||
         pick(&git, &commits, picked, &result, commit, err) == -1)
         return -1;
-    if (result.outcome == MERGE_CONFLICT)
-        result.others = conflict_others(repo, &git, result.oid, commits.main, result.files);
     return finish(repo, commits.main, result.outcome == MERGE_MADE ? commit : NULL, check, &result,
                   ret, err);
 }
