@@ -52,6 +52,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_diff,
     &cmd_review,
     &cmd_commits,
+    &cmd_compare,
     &cmd_merge,
     &cmd_pick,
     &cmd_land,

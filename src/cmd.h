@@ -137,7 +137,7 @@ struct cmd {
     int (*run)(struct call *call, struct err *err);
 };
 
-enum { OPTS_MAX = 24 };
+enum { OPTS_MAX = 28 };
 
 struct call {
     const struct cmd *cmd;
@@ -243,7 +243,8 @@ int call_past(const struct call *call, const char *option, int64_t *ret, struct 
  * error. */
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err);
 
-extern const struct cmd cmd_commits, cmd_diff, cmd_land, cmd_merge, cmd_pick, cmd_review, cmd_sync;
+extern const struct cmd cmd_commits, cmd_compare, cmd_diff, cmd_land, cmd_merge, cmd_pick,
+    cmd_review, cmd_sync;
 extern const struct cmd cmd_move, cmd_receive;
 extern const struct cmd cmd_acp, cmd_adopt, cmd_approve, cmd_archive, cmd_ask, cmd_attach,
     cmd_cancel, cmd_clean, cmd_clear, cmd_complete, cmd_completion, cmd_config, cmd_context,

@@ -4,6 +4,7 @@
 #include "cli/each_session.h"
 #include "client/look.h"
 #include "code/merge.h"
+#include "host/check.h"
 #include "model/target.h"
 #include "session/notify.h"
 #include "store/code_log.h"
@@ -95,6 +96,22 @@ int code_call_each(const struct code_call *code, code_each *each, void *arg, str
             each_session_fail(&why, &rc, err);
     }
     return rc;
+}
+
+struct check code_check(const struct code_call *code, const char *agent, struct walled_agent *of)
+{
+    const struct config *config = &code->call->config;
+    const char *own = code->team.project.check;
+
+    *of = (struct walled_agent){.root = &code->call->root,
+                                .config = config,
+                                .id = code->roster.teams[0].id,
+                                .team = &code->team,
+                                .agent = team_agent(&code->team, agent)};
+    return (struct check){.command = own[0] != '\0' ? own : config_text(config, SETTING_CODE_CHECK),
+                          .timeout_ms = config_number(config, SETTING_CODE_CHECK_TIMEOUT),
+                          .run = check_run_held,
+                          .arg = of};
 }
 
 void code_tell(const struct code_call *code, const char *agent, const struct str *text)

@@ -9,6 +9,7 @@
 #include "code/land.h"
 #include "code/merge.h"
 #include "code/repo.h"
+#include "session/walled_run.h"
 
 /* A session whose repositories are locked, and the agents that the command line names. */
 struct code_call {
@@ -41,6 +42,10 @@ typedef int code_each(const struct code_call *code, const char *agent, void *arg
 /* Calls `each` for the agents that have a repository. Reports failures as each_session_fail()
  * does. */
 int code_call_each(const struct code_call *code, code_each *each, void *arg, struct err *err);
+
+/* Returns the check of an agent's work: the session's own, else [code] check. `*of`, which it
+ * fills, must outlive it. */
+struct check code_check(const struct code_call *code, const char *agent, struct walled_agent *of);
 
 /* Sends a text to the agent whose repository the command worked on, unless that agent runs it. Only
  * warns if that fails. */

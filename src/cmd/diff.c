@@ -6,116 +6,29 @@
  */
 #include "base/json.h"
 #include "cli/code.h"
+#include "cli/diff_print.h"
 #include "cli/each_session.h"
 #include "cli/print.h"
 #include "code/comparison.h"
-#include "git/patch.h"
 #include "os/pager.h"
 #include "os/thread.h"
 #include "store/session.h"
-
-/* ---- what is printed: text for a person, or JSON */
-
-static const char *colour_of_line(const char *line)
-{
-    switch (line[0]) {
-    case '+':
-        return str_starts(line, "+++ ") ? colour(TINT_DIM) : colour(TINT_GOOD);
-    case '-':
-        return str_starts(line, "--- ") ? colour(TINT_DIM) : colour(TINT_BAD);
-    case '@':
-        return colour(TINT_NEWS);
-    case 'd':
-        return colour(TINT_BOLD);
-    default:
-        return NULL;
-    }
-}
-
-static void diff_add_text(const struct str *diff, bool stat, struct str *to)
-{
-    const char *text = str_text(diff);
-
-    for (size_t i = 0; i < diff->len;) {
-        const char *end = memchr(text + i, '\n', diff->len - i);
-        size_t len = end != NULL ? (size_t)(end - text) - i : diff->len - i;
-        const char *begin = stat ? NULL : colour_of_line(text + i);
-        str_add(to, begin != NULL ? begin : "");
-        str_add_line(to, text + i, len);
-        str_add(to, begin != NULL ? "\033[0m\n" : "\n");
-        i += len + 1;
-    }
-}
-
-/* Adds a text that need not be UTF-8. */
-static void put_bytes(struct json_out *out, const char *key, const char *text, size_t len)
-{
-    _cleanup_str_ struct str shown = STR_INIT;
-
-    if (str_is_utf8(text, len) && memchr(text, '\0', len) == NULL)
-        str_addn(&shown, text, len);
-    else
-        str_add_visible(&shown, text, len);
-    json_put(out, key, str_text(&shown));
-}
-
-static void put_hunk(struct json_out *out, const struct patch_hunk *hunk)
-{
-    json_open(out, NULL, '{');
-    put_bytes(out, "header", hunk->header, hunk->header_len);
-    json_open(out, "lines", '[');
-    for (size_t i = 0; i < hunk->lines_len;) {
-        const char *at = hunk->lines + i;
-        const char *end = memchr(at, '\n', hunk->lines_len - i);
-        size_t len = end != NULL ? (size_t)(end - at) : hunk->lines_len - i;
-        put_bytes(out, NULL, at, len);
-        i += len + 1;
-    }
-    json_close(out, ']');
-    json_close(out, '}');
-}
-
-static void put_file(struct json_out *out, const struct patch_file *file, bool hunks)
-{
-    json_open(out, NULL, '{');
-    put_bytes(out, "path", file->path, strlen(file->path));
-    if (file->old_path != NULL)
-        put_bytes(out, "oldPath", file->old_path, strlen(file->old_path));
-    else
-        json_put(out, "oldPath", NULL);
-    json_put_all(out, JT("status", file->status), JT("oldMode", file->old_mode),
-                 JT("mode", file->mode), JI("added", file->added), JI("removed", file->removed),
-                 JB("binary", file->binary));
-    if (hunks) {
-        json_open(out, "hunks", '[');
-        for (size_t i = 0; i < file->hunk_count; i++)
-            put_hunk(out, &file->hunks[i]);
-        json_close(out, ']');
-    }
-    json_close(out, '}');
-}
 
 /* Appends an object for one agent. `diff` is of COMPARE_RAW; `hunks` says whether the lines are
  * part of it. */
 static int diff_put_json(const struct comparison *changes, const struct str *diff, bool hunks,
                          struct json_out *out, struct err *err)
 {
-    _cleanup_patch_ struct patch patch = {.files = NULL};
     const struct work_state *state = &changes->state;
 
-    if (patch_parse(diff, &patch, err) == -1)
-        return -1;
     json_open(out, NULL, '{');
     json_put_all(out, JT("id", changes->agent),
                  JT("branch", state->branch[0] != '\0' ? state->branch : NULL),
                  JT("from", changes->from), JI("ahead", state->ahead), JI("behind", state->behind),
                  JI("changedFiles", state->changed));
-    json_open(out, "files", '[');
-    for (size_t i = 0; i < patch.count; i++)
-        put_file(out, &patch.files[i], hunks);
-    json_close(out, ']');
+    int rc = diff_put_files(diff, hunks, out, err);
     json_close(out, '}');
-    return 0;
+    return rc;
 }
 
 /* ---- the verb */
@@ -191,7 +104,7 @@ static void take_part(struct diff_job *job, struct diff_part *part, int *rc, str
     for (char **fault = part->faults; fault != NULL && *fault != NULL; fault++)
         err_warn("%s", *fault);
     str_addn(&job->text, str_text(&part->text), part->text.len);
-    if (part->json.len > 0)
+    if (part->json.len > 0 && part->err.code == MAS_OK)
         json_put_raw(&job->json, NULL, part->json.data);
     if (part->err.code != MAS_OK)
         each_session_fail(&part->err, rc, err);
@@ -248,15 +161,16 @@ static int parse_since(const struct call *call, enum comparison_since *ret, stru
 static int add_landing(const struct code_call *code, struct diff_job *job, struct err *err)
 {
     struct comparison_landing landing;
+    const struct comparison_lines *lines = &landing.lines;
 
     if (comparison_landing(&code->repo, &landing, err) == -1)
         return -1;
     if (landing.commits > 0)
-        err_add_commands(
-            &job->text,
-            COMPARE_MAIN ": %zu file%s, +%zu -%zu, not landed; see: mas diff %s " COMPARE_MAIN "\n",
-            landing.files, landing.files == 1 ? "" : "s", landing.added, landing.removed,
-            session_label(&code->call->root, code->roster.teams[0].id).text);
+        err_add_commands(&job->text,
+                         COMPARE_MAIN
+                         ": %zu file%s, +%zu -%zu, not landed; see: mas diff %s " COMPARE_MAIN "\n",
+                         lines->files, lines->files == 1 ? "" : "s", lines->added, lines->removed,
+                         session_label(&code->call->root, code->roster.teams[0].id).text);
     return 0;
 }
 

@@ -2,7 +2,6 @@
 #include "cli/code.h"
 #include "client/look.h"
 #include "code/upkeep.h"
-#include "host/check.h"
 
 static const char *branch_of(const struct code_call *code)
 {
@@ -56,16 +55,11 @@ static int fail_check(const struct code_call *code, const char *agent,
         (void)fprintf(stderr, "%s\n", str_text(&line));
         text += len + (text[len] != '\0');
     }
-    (void)err_set(err, MAS_FAILED, "cannot %s agent '%s': [code] check failed: %s",
-                  code->call->cmd->name, agent, check->why);
+    (void)err_set(err, MAS_FAILED, "cannot %s agent '%s': %s failed: %s", code->call->cmd->name,
+                  agent, code->team.project.check[0] != '\0' ? "the check" : "[code] check",
+                  check->why);
     return err_hint(err, "see all of its output in %s/logs/check.log", code->repo.workspace);
 }
-
-/* The verb, and for pick the commits; NULL: all. */
-struct merge_job {
-    struct check check;
-    char *const *commits;
-};
 
 static int fail_pick(const char *agent, const struct merge_result *result, struct err *err)
 {
@@ -83,26 +77,20 @@ static int fail_pick(const char *agent, const struct merge_result *result, struc
 
 static int merge_one(const struct code_call *code, const char *agent, void *arg, struct err *err)
 {
-    const struct merge_job *job = arg;
+    char *const *commits = arg; /* to pick; NULL: all */
     _cleanup_merge_ struct merge_result result = MERGE_RESULT_INIT;
-    struct walled_agent of = {.root = &code->call->root,
-                              .config = &code->call->config,
-                              .id = code->roster.teams[0].id,
-                              .team = &code->team,
-                              .agent = team_agent(&code->team, agent)};
-    struct check check = job->check;
+    struct walled_agent of;
+    const struct check check = code_check(code, agent, &of);
 
-    check.run = check_run_held;
-    check.arg = &of;
-    if ((job->commits != NULL ? merge_picked(&code->repo, agent, job->commits, &check, &result, err)
-                              : merge_agent(&code->repo, agent, &check, &result, err)) == -1)
+    if ((commits != NULL ? merge_picked(&code->repo, agent, commits, &check, &result, err)
+                         : merge_agent(&code->repo, agent, &check, &result, err)) == -1)
         return -1;
     code_record_merge(code->call, &code->repo, agent, &result);
     if (result.view.code != MAS_OK)
         err_warn("%s", result.view.text);
     if (result.outcome == MERGE_CONFLICT)
-        return job->commits != NULL ? fail_pick(agent, &result, err)
-                                    : fail_conflict(code, agent, &result, err);
+        return commits != NULL ? fail_pick(agent, &result, err)
+                               : fail_conflict(code, agent, &result, err);
     if (result.outcome == MERGE_REFUSED)
         return fail_check(code, agent, &result.check, err);
     print_result(code, agent, &result);
@@ -112,20 +100,18 @@ static int merge_one(const struct code_call *code, const char *agent, void *arg,
 static int run(struct call *call, enum targets_form form, struct err *err)
 {
     _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
-    struct merge_job job = {
-        .check = {.command = config_text(&call->config, SETTING_CODE_CHECK),
-                  .timeout_ms = config_number(&call->config, SETTING_CODE_CHECK_TIMEOUT)}};
+    char **commits = NULL;
 
     if (code_call_open(call, form, true, &code, err) == -1)
         return -1;
     if (form == TARGETS_AGENT_TEXT) {
-        job.commits = call->operands;
+        commits = call->operands;
         if (call->operand_count == 0) {
             (void)err_set(err, MAS_USAGE, "cannot run 'pick': it needs a COMMIT");
             return err_hint(err, "see them with: mas commits");
         }
     }
-    int rc = code_call_each(&code, merge_one, &job, err);
+    int rc = code_call_each(&code, merge_one, commits, err);
     upkeep(&code.repo, &code.team);
     code_call_unlock(&code);
     code_record_end(call, &code.repo);

@@ -18,6 +18,8 @@ static const struct opt opts[] = {
     {0, "no-start", NULL, "only create the workspace"},
     {'a', "attach", NULL, "attach to the session"},
     {'d', "detach", NULL, "do not attach, with a PROMPT"},
+    {0, "tries", "N", "give the PROMPT to N agents, each with a branch of its own"},
+    {0, "check-with", "CMD", "what has to succeed on the work, for compare and merge"},
     NEW_JOB_OPTIONS,
     {.name = NULL},
 };
@@ -129,6 +131,39 @@ static int check_sentence(const struct call *call, struct err *err)
                     can_name ? text : "NAME", can_name ? text : "WORD");
 }
 
+/* Reads --tries, with which --agent may be a list. */
+static int take_tries(const struct call *call, struct life_options *options,
+                      struct sentence *sentence, char ***ret_presets, struct err *err)
+{
+    static const struct value_type tries = {VALUE_NUMBER, .min = 1, .max = LIFE_TRIES_MAX};
+    const char *text = call_opt(call, "tries");
+    int count = 0;
+
+    if (text == NULL)
+        return 0;
+    if (VALUE_PARSE(&tries, text, &count) != NULL)
+        return call_bad_value(call, "tries", "a number from 1 to 16", err);
+    sentence->tries = (size_t)count;
+    for (const char *at = options->preset; at != NULL; at = *at != '\0' ? at + 1 : NULL) {
+        _cleanup_free_ char *name = mem_dupn(at, strcspn(at, ","));
+        strv_push(ret_presets, name);
+        at += strlen(name);
+    }
+    options->preset = NULL;
+    sentence->presets = *ret_presets;
+    return 0;
+}
+
+/* Reads --check-with. */
+static int take_check(const struct call *call, struct life_options *options, struct err *err)
+{
+    options->check = call_opt(call, "check-with");
+    if (options->check == NULL || (options->check[0] != '\0' && value_is_command(options->check) &&
+                                   strlen(options->check) <= TEAM_COMMAND_MAX))
+        return 0;
+    return call_bad_value(call, "check-with", "a command of at most 8192 bytes", err);
+}
+
 /* What a sentence says beside its words: one agent, on the repository around, in front of whoever
  * types it. */
 static int take_sentence(const struct call *call, struct life_options *options,
@@ -165,6 +200,7 @@ static int run_new(struct call *call, struct err *err)
 {
     _cleanup_new_given_ struct new_given given = NEW_GIVEN_INIT;
     _cleanup_str_ struct str installed = STR_INIT;
+    _cleanup_strv_ char **presets = NULL;
     struct sentence sentence;
     struct life_options options = {
         .id = call_opt(call, "id"),
@@ -179,10 +215,14 @@ static int run_new(struct call *call, struct err *err)
         return -1;
     if (wants_attach && call_opt(call, "host") == NULL && check_attach(call, err) == -1)
         return -1;
-    if (new_options_read(call, &options, &given, err) == -1)
+    if (new_options_read(call, &options, &given, err) == -1 ||
+        take_check(call, &options, err) == -1)
         return -1;
+    if (call->operand_count == 0 && call_opt(call, "tries") != NULL)
+        return err_set(err, MAS_USAGE, "cannot use --tries without a PROMPT");
     if ((call->operand_count > 0 ? take_sentence(call, &options, &sentence, &installed, err)
-                                 : installed_offer(call, err)) == -1)
+                                 : installed_offer(call, err)) == -1 ||
+        take_tries(call, &options, &sentence, &presets, err) == -1)
         return -1;
     wants_attach = wants_attach || (call->operand_count > 0 && shows_sentence(call));
     return new_job_wanted(call) ? new_job(call, &options, &given, err)
@@ -196,6 +236,7 @@ const struct cmd cmd_new = {
     .summary = "create a workspace and start its team",
     .examples = "mas new\n"
                 "mas new 'fix the login on Safari'\n"
+                "mas new --tries 2 --agent claude,codex 'make it fast' --check-with 'make t'\n"
                 "mas new --name shop --template pair --agent claude\n"
                 "mas new --name page --template solo --attach\n"
                 "mas new --name login --project ~/src/shop@main\n"
@@ -204,7 +245,10 @@ const struct cmd cmd_new = {
         "mas copies the template into a new workspace and starts each agent in a "
         "pane. It prints where the session is and how to attach; with -q, only the "
         "session's id. With a PROMPT, one agent works on the git repository in this directory, "
-        "and you see it at once; the session is named after the words. With --project, each agent "
+        "and you see it at once; the session is named after the words. With --tries, several "
+        "agents, "
+        "called 1, 2 and so on, do that beside each other; see 'mas compare'. With --project, each "
+        "agent "
         "that writes gets a repository and a branch "
         "of its own; 'mas land' brings the work home. With --host, the session is one job of "
         "Slurm, or one of the host that ssh reaches; see mas-fleet(7).",

@@ -328,11 +328,58 @@ int comparison_look(const struct comparison *changes, struct err *err)
     return git_must(&git, GIT_ARGS("update-ref", ref, changes->to), NULL, NULL, err);
 }
 
+/* Adds up the lines that differ between two trees. "-" of a binary file counts nothing. */
+static int count_lines(const struct git *git, const char *from, const char *to,
+                       struct comparison_lines *ret, struct err *err)
+{
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
+
+    if (strcmp(from, to) == 0)
+        return 0;
+    if (git_must(git, GIT_ARGS("diff-tree", "-r", "--numstat", "--no-renames", from, to), NULL,
+                 &result, err) == -1)
+        return -1;
+    for (const char *line = str_text(&result.out); *line != '\0';) {
+        /* "<added>\t<removed>\t<path>" */
+        ret->added += strtoul(line, NULL, 10);
+        ret->removed += strtoul(line + strcspn(line, "\t"), NULL, 10);
+        ret->files++;
+        line += strcspn(line, "\n");
+        line += *line != '\0';
+    }
+    return 0;
+}
+
+int comparison_count(const struct comparison *changes, struct comparison_lines *ret,
+                     struct err *err)
+{
+    struct comparison_lines lines = {.files = 0};
+    int rc = count_lines(&changes->git, changes->from, changes->to, &lines, err);
+
+    for (size_t i = 0; rc == 0 && i < changes->module_count; i++)
+        if (changes->modules[i].from[0] != '\0')
+            rc = count_lines(&changes->git, changes->modules[i].from, changes->modules[i].to,
+                             &lines, err);
+    if (rc == 0)
+        *ret = lines;
+    return rc;
+}
+
+int comparison_against(struct comparison *changes, const struct comparison *other, struct err *err)
+{
+    if (work_keep(&other->tree, err) == -1)
+        return -1;
+    for (size_t i = 0; i < changes->module_count; i++)
+        free(changes->modules[i].key);
+    changes->module_count = 0;
+    memcpy(changes->from, other->to, sizeof changes->from);
+    return 0;
+}
+
 int comparison_landing(const struct repo *repo, struct comparison_landing *ret, struct err *err)
 {
     const struct git git = repo_git(repo);
-    struct proc_result result = PROC_RESULT_INIT;
-    struct comparison_landing landing = {.files = 0};
+    struct comparison_landing landing = {.commits = 0};
     struct err ignored = ERR_INIT;
     char from[GIT_OID_TEXT];
 
@@ -342,19 +389,8 @@ int comparison_landing(const struct repo *repo, struct comparison_landing *ret, 
         if (repo_ref(repo, CODE_REF_LANDED, from, &ignored) == -1 &&
             repo_ref(repo, CODE_REF_BASE, from, err) == -1)
             return -1;
-        if (git_must(&git,
-                     GIT_ARGS("diff-tree", "-r", "--numstat", "--no-renames", from, repo->main),
-                     NULL, &result, err) == -1)
+        if (count_lines(&git, from, repo->main, &landing.lines, err) == -1)
             return -1;
-        for (const char *line = str_text(&result.out); *line != '\0';) {
-            /* "<added>\t<removed>\t<path>"; "-" of a binary file counts nothing */
-            landing.added += strtoul(line, NULL, 10);
-            landing.removed += strtoul(line + strcspn(line, "\t"), NULL, 10);
-            landing.files++;
-            line += strcspn(line, "\n");
-            line += *line != '\0';
-        }
-        proc_result_free(&result);
     }
     *ret = landing;
     return 0;

@@ -56,9 +56,20 @@ int comparison_diff(const struct comparison *changes, enum comparison_form form,
  * caller frees it. */
 char *comparison_read(const struct comparison *changes, const char *path, size_t *ret_len);
 
+/* How much differs; a renamed file counts twice, and of a binary one no lines. */
+struct comparison_lines {
+    size_t files, added, removed;
+};
+int comparison_count(const struct comparison *changes, struct comparison_lines *ret,
+                     struct err *err);
+/* Compares an agent's files with those of another agent from now on; of submodules only which
+ * commit they are at. Both were opened with the same lock. */
+int comparison_against(struct comparison *changes, const struct comparison *other, struct err *err);
+
 /* What `mas land` would bring: the integration branch compared with what of it has landed. */
 struct comparison_landing {
-    size_t commits, files, added, removed; /* the last two are lines */
+    size_t commits;
+    struct comparison_lines lines;
 };
 int comparison_landing(const struct repo *repo, struct comparison_landing *ret, struct err *err);
 

@@ -189,6 +189,7 @@ static const struct member project_members[] = {
     {MEMBER("onto", branch, struct team_project, onto), .how = MEMBER_NEEDED},
     {MEMBER("base", commit, struct team_project, base), .how = MEMBER_NEEDED},
     {MEMBER("label", label, struct team_project, label), .how = MEMBER_NEEDED},
+    {MEMBER("check", command, struct team_project, check), .how = MEMBER_SAID},
     MEMBER_END,
 };
 
@@ -330,6 +331,31 @@ const struct agent *team_agent(const struct team *team, const char *id)
     return NULL;
 }
 
+void team_repeat(struct team *team, size_t count)
+{
+    size_t window = team->agents[0].window;
+
+    for (size_t i = 0; i < count; i++) {
+        _cleanup_free_ char *id = mem_printf("%zu", i + 1);
+        if (i == 0) {
+            free(team->agents[0].id);
+            team->agents[0].id = TAKE_PTR(id);
+            continue;
+        }
+        struct agent *agent = team_add_agent(team, id);
+        char *own = agent->id;
+        *agent = team->agents[0];
+        agent->id = own;
+        agent->window = TEAM_WINDOWS_MAX;
+        for (const struct member *member = agent_members; member->key != NULL; member++) {
+            char **text = member_of(member, agent);
+            if (member->type->kind == VALUE_TEXT && *text != NULL)
+                *text = mem_dup(*text);
+        }
+        (void)team_place(team, window, id);
+    }
+}
+
 bool team_has_prompts(const struct team *team)
 {
     for (size_t i = 0; i < team->agent_count; i++)
@@ -429,6 +455,8 @@ int team_from_json(const struct json *object, struct team *ret, struct err *err)
         (project != NULL && members_read(project_members, project, &team.project) != NULL) ||
         !budget_read(json_get(object, "budget"), &team.budget))
         return err_set(err, MAS_DAMAGED, "it has a bad member");
+    if (project != NULL)
+        members_fill(project_members, &team.project);
     for (const struct json *n = json_first(json_get(object, "team")); n != NULL; n = json_next(n))
         if (agent_from_json(n, &team, err) == -1)
             return -1;

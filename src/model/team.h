@@ -89,6 +89,7 @@ struct team_project {
     char *onto; /* the branch of it to land on, "refs/heads/..."; "" none */
     char *base; /* the commit to begin with */
     char *label; /* the part of branch names that tells sessions apart */
+    char *check; /* the command of its check, in place of [code] check; "": none of its own */
 };
 
 struct team {
@@ -131,6 +132,8 @@ void team_free(struct team *team);
 
 /* Returns the agent with this id, or NULL. The team owns it. */
 const struct agent *team_agent(const struct team *team, const char *id);
+/* Makes a team of one agent one of `count` equal ones, which are called 1, 2, and so on. */
+void team_repeat(struct team *team, size_t count);
 /* Returns true if any agent has a first message. */
 bool team_has_prompts(const struct team *team);
 /* Returns "meta", "manager" or "worker". */

@@ -158,7 +158,12 @@ struct sentence {
     const char *text;
     const char *preset; /* of a team for which nothing says one; NULL: none */
     const char *installed; /* names of presets, for a hint */
+    /* How many agents get it, each with a branch of its own; 0: only the first of the team. */
+    size_t tries;
+    char *const *presets; /* of the tries, in turn; NULL: as for any agent */
 };
+
+enum { LIFE_TRIES_MAX = 16 };
 
 struct life_options {
     const char *name; /* NULL: none */
@@ -171,6 +176,7 @@ struct life_options {
     const char *config; /* path of a file for prompts_from_file(); NULL: none */
     char *const *prompts; /* words for prompts_from_words(); NULL: none */
     const struct sentence *sentence; /* what it begins with; NULL: none */
+    const char *check; /* the command of its own check; NULL: none */
     const struct session_limits *limits; /* that a person sets for it; NULL: none */
     bool private;
     bool start;

@@ -46,6 +46,19 @@ static const char *choose_project(const struct life_options *options, const stru
     return team->wants != NULL && team->wants[0] != '\0' ? team->wants : NULL;
 }
 
+/* Fails if an option needs a project. */
+static int check_no_project(const struct life_options *options, struct err *err)
+{
+    const char *option = options->changes         ? "--with-changes"
+                         : options->check != NULL ? "--check-with"
+                         : options->sentence != NULL && options->sentence->tries > 0 ? "--tries"
+                                                                                     : NULL;
+    if (option == NULL)
+        return 0;
+    (void)err_set(err, MAS_USAGE, "cannot use %s without a project", option);
+    return err_hint(err, "name a git repository with --project DIR");
+}
+
 /* Opens the project of a new session; *ret stays as it is if it has none. */
 static int life_find_project(const struct life *life, const struct life_options *options,
                              const struct team *team, struct project *ret, struct err *err)
@@ -53,9 +66,7 @@ static int life_find_project(const struct life *life, const struct life_options 
     const char *spec = choose_project(options, team);
 
     if (spec == NULL)
-        return options->changes
-                   ? err_set(err, MAS_USAGE, "cannot use --with-changes without a project")
-                   : 0;
+        return check_no_project(options, err);
     if (placement_is_shared((enum mode)config_number(life->config, SETTING_MODE))) {
         (void)err_set(err, MAS_USAGE,
                       "cannot use project '%s' in legacy mode: a legacy session has no workspace "
@@ -75,7 +86,7 @@ static int life_find_project(const struct life *life, const struct life_options 
 /* Makes the team one that works on a project. Label: what tells its branches from other
  * sessions'. */
 static void life_take_project(struct team *team, const struct project *project,
-                              const struct session *session)
+                              const struct session *session, const char *check)
 {
     team->project = (struct team_project){
         .path = mem_dup(project->path),
@@ -83,6 +94,7 @@ static void life_take_project(struct team *team, const struct project *project,
         .base = mem_dup(project->base),
         .label = session->name[0] != '\0' ? mem_dup(session->name)
                                           : mem_dupn(session->id, session_name_digits[0]),
+        .check = mem_dup(check != NULL ? check : ""),
     };
 }
 
@@ -362,6 +374,10 @@ static int check_options(const struct life *life, const struct life_options *opt
         return err_set(err, MAS_USAGE, "cannot use name '%s': %s", options->name, want);
     if (options->preset != NULL && check_preset(life, options->preset, err) == -1)
         return -1;
+    char *const *tries = options->sentence != NULL ? options->sentence->presets : NULL;
+    for (; tries != NULL && *tries != NULL; tries++)
+        if (check_preset(life, *tries, err) == -1)
+            return -1;
     if (options->id != NULL && !id_is_valid(options->id)) {
         (void)err_set(err, MAS_USAGE, "cannot use id '%s': it is not a version 4 UUID",
                       options->id);
@@ -461,6 +477,8 @@ static int plan_team(const struct life *life, const struct life_options *options
     if (options->config != NULL &&
         prompts_from_file(options->config, life->config, team, err) == -1)
         return -1;
+    if (options->sentence != NULL && options->sentence->tries > 0)
+        plan->template.unit = mem_dup(team->agents[0].id);
     if ((options->sentence != NULL
              ? sentence_give(life->config, options->sentence, options->prompts, team, err)
              : prompts_from_words(options->prompts, team, err)) == -1 ||
@@ -479,7 +497,9 @@ static int plan_programs(const struct life *life, const struct life_options *opt
     if (options->start)
         return life_check_start(life, team, options->limits, plan->session.prompted, &plan->probe,
                                 err);
-    if (options->preset == NULL || options->elsewhere)
+    bool named = options->preset != NULL ||
+                 (options->sentence != NULL && options->sentence->presets != NULL);
+    if (!named || options->elsewhere)
         return 0;
     return launch_check(life->config, team, NULL, err);
 }
@@ -496,7 +516,7 @@ static int plan_session(const struct life *life, const struct life_options *opti
     if (fill_session(life, options, plan->name, session, err) == -1)
         return -1;
     if (plan->project.path != NULL)
-        life_take_project(&plan->template.team, &plan->project, session);
+        life_take_project(&plan->template.team, &plan->project, session, options->check);
     if (life_set_tmux_name(life, session, session_name_digits[0], err) == -1)
         return -1;
     return check_free(life, session, err);

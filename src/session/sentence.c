@@ -69,29 +69,73 @@ int sentence_free_name(const struct root *root, const char *text, char **ret, st
     return 0;
 }
 
+/* Makes of a team of one agent the tries that the sentence wants. */
+static int repeat(const struct config *config, const struct sentence *sentence, struct team *team,
+                  struct err *err)
+{
+    size_t count = strv_len(sentence->presets);
+
+    if (team->agent_count != 1 || team->agents[0].code != AGENT_CODE_WORKTREE) {
+        (void)err_set(err, MAS_USAGE,
+                      "cannot make tries: the template has no single agent with 'code = worktree'");
+        return err_hint(err, "leave --template out, or use --template solo");
+    }
+    team_repeat(team, sentence->tries);
+    for (size_t i = 0; i < team->agent_count; i++) {
+        struct agent *agent = &team->agents[i];
+        if (count > 0) {
+            free(agent->preset);
+            free(agent->command);
+            agent->preset = mem_dup(sentence->presets[i % count]);
+            agent->command = mem_dup("");
+        }
+        const struct preset *preset = config_agent_preset(config, team, agent);
+        if (preset == NULL)
+            continue;
+        /* A TARGET can be the name of a unit: that of the preset, too, names what it made. */
+        free(agent->group);
+        free(agent->role);
+        agent->group = mem_dup(preset->name);
+        agent->role = mem_dup(preset->name);
+    }
+    return 0;
+}
+
+/* Fails if an agent would execute the sentence. */
+static int check_preset(const struct config *config, const struct sentence *sentence,
+                        const struct team *team, const struct agent *agent, struct err *err)
+{
+    const struct preset *preset = config_agent_preset(config, team, agent);
+
+    if (preset == NULL || !preset_executes(preset))
+        return 0;
+    (void)err_set(err, MAS_USAGE,
+                  "cannot begin with a prompt: agent '%s' runs preset '%s', which would execute it",
+                  agent->id, preset->name);
+    return err_hint(err, "say what it runs with --agent PRESET; installed: %s",
+                    sentence->installed);
+}
+
 int sentence_give(const struct config *config, const struct sentence *sentence, char *const *others,
                   struct team *team, struct err *err)
 {
     const struct agent *first = &team->agents[0];
+    _cleanup_strv_ char **words = NULL;
 
     if (sentence->preset != NULL && team->preset[0] == '\0' && first->preset[0] == '\0') {
         free(team->preset);
         team->preset = mem_dup(sentence->preset);
     }
-    const struct preset *preset = config_agent_preset(config, team, first);
-    if (preset != NULL && preset_executes(preset)) {
-        (void)err_set(
-            err, MAS_USAGE,
-            "cannot begin with a prompt: agent '%s' runs preset '%s', which would execute it",
-            first->id, preset->name);
-        return err_hint(err, "say what it runs with --agent PRESET; installed: %s",
-                        sentence->installed);
-    }
-    _cleanup_free_ char *word = mem_printf("%s=%s", first->id, sentence->text);
-    _cleanup_strv_ char **words = NULL;
-
+    if (sentence->tries > 0 && repeat(config, sentence, team, err) == -1)
+        return -1;
     for (; others != NULL && *others != NULL; others++)
         strv_push(&words, *others);
-    strv_push(&words, word);
+    for (size_t i = 0; i == 0 || i < sentence->tries; i++) {
+        const struct agent *agent = &team->agents[i];
+        _cleanup_free_ char *word = mem_printf("%s=%s", agent->id, sentence->text);
+        if (check_preset(config, sentence, team, agent, err) == -1)
+            return -1;
+        strv_push(&words, word);
+    }
     return prompts_from_words(words, team, err);
 }

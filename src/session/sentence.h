@@ -15,7 +15,8 @@ void sentence_name(const char *text, char ret[SENTENCE_NAME_TEXT]);
 int sentence_free_name(const struct root *root, const char *text, char **ret, struct err *err);
 
 /* Makes the sentence the first message of the team's first agent, besides those for
- * prompts_from_words(). Fails with MAS_USAGE if they have one for it, too, and if its preset
- * executes what it is sent. */
+ * prompts_from_words(); or makes the tries that it wants of a team of one agent, each with this
+ * message. Fails with MAS_USAGE if they have one for it, too, if its preset executes what it is
+ * sent, and for tries if the team has several agents, or one without a branch of its own. */
 int sentence_give(const struct config *config, const struct sentence *sentence, char *const *others,
                   struct team *team, struct err *err);

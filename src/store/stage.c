@@ -51,6 +51,29 @@ static int copy_part(const struct copy_job *copy_job, int stage, const char *par
     return tree_copy_choice(from, to, name, &choice, copy_job->way.tick, copy_job->way.arg, err);
 }
 
+/* Gives each agent a copy of the one directory that the template has. */
+static int repeat_unit(const struct copy_job *copy_job, int stage, struct err *err)
+{
+    const struct team *team = &copy_job->tmpl->team;
+    const char *name = copy_job->tmpl->unit;
+    _cleanup_close_ int unit = path_open_dir(stage, WORKSPACE_UNIT);
+    _cleanup_close_ int from = unit != -1 ? path_open_dir(unit, name) : -1;
+
+    if (from == -1)
+        return err_errno(err, "cannot open '" WORKSPACE_UNIT "/%s'", name);
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const char *id = team->agents[i].id;
+        if (strcmp(id, name) == 0)
+            continue;
+        _cleanup_close_ int to = path_make_dir(unit, id, 0755);
+        if (to == -1)
+            return err_errno(err, "cannot create '" WORKSPACE_UNIT "/%s'", id);
+        if (tree_copy(from, to, name, copy_job->way.tick, copy_job->way.arg, err) == -1)
+            return -1;
+    }
+    return team_agent(team, name) == NULL ? tree_remove(unit, name, err) : 0;
+}
+
 /* unit/ and workflows/ */
 static int fill_parts(const struct copy_job *copy_job, int dir, struct err *err)
 {
@@ -58,6 +81,8 @@ static int fill_parts(const struct copy_job *copy_job, int dir, struct err *err)
 
     if (copy_part(copy_job, dir, WORKSPACE_UNIT, true, err) == -1 ||
         copy_part(copy_job, dir, WORKSPACE_WORKFLOWS, false, err) == -1)
+        return -1;
+    if (copy_job->tmpl->unit != NULL && repeat_unit(copy_job, dir, err) == -1)
         return -1;
     if (copy_job->lazy)
         return snapshot_take(copy_job->root, copy_job->tmpl, dir, &copy_job->way, err);
@@ -186,7 +211,7 @@ int workspace_stage(const struct root *root, const struct config *config,
         .session = session,
         .tmpl = tmpl,
         .config = &text,
-        .lazy = config_yes(config, SETTING_LAZY),
+        .lazy = tmpl->unit == NULL && config_yes(config, SETTING_LAZY),
         .way = {.link = config_links(config), .tick = tick, .arg = arg},
     };
     _cleanup_stage_ struct stage stage = STAGE_INIT;

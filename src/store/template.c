@@ -193,6 +193,7 @@ void template_free(struct template *tmpl)
 {
     free(tmpl->name);
     free(tmpl->path);
+    free(tmpl->unit);
     fd_closep(&tmpl->fd);
     team_free(&tmpl->team);
     *tmpl = (struct template)TEMPLATE_INIT;

@@ -19,6 +19,7 @@ struct template
     char *path; /* for messages: "templates/<name>" below the root, or its absolute path */
     int fd; /* its directory, open */
     struct team team;
+    char *unit; /* the directory of which each agent gets a copy; NULL: its own */
 };
 
 #define TEMPLATE_INIT                                                                              \

@@ -88,7 +88,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
 
 @test "bash: every command is offered" {
     [ "$(lines_of "$(bash_offers '')")" = "$(lines_of "$(commands)")" ]
-    [ "$(bash_offers comp)" = completion ]
+    [ "$(bash_offers comple)" = completion ]
     [ "$(lines_of "$(bash_offers st)")" = "start status stop" ]
     [ -z "$(bash_offers xyz)" ]
 }
@@ -334,7 +334,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
 @test "bash: a tab in a terminal completes commands, options, sessions, templates and files" {
     new_session -t solo -n alpha --no-start
     start_shell bash --norc --noprofile -i
-    tab_makes 'mas comp' 'mas completion'
+    tab_makes 'mas comple' 'mas completion'
     tab_makes 'mas list --act' 'mas list --active'
     tab_makes 'mas show al' 'mas show alpha'
     tab_makes 'mas new -t so' 'mas new -t solo'
@@ -345,7 +345,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
 @test "zsh: a tab in a terminal completes commands, options, sessions, templates and files" {
     new_session -t solo -n alpha --no-start
     start_shell zsh -f -i
-    tab_makes 'mas comp' 'mas completion'
+    tab_makes 'mas comple' 'mas completion'
     tab_makes 'mas list --act' 'mas list --active'
     tab_makes 'mas ls --act' 'mas ls --active'
     tab_makes 'mas show al' 'mas show alpha'
@@ -433,6 +433,6 @@ lines_of() { sort -u <<<"$1" | xargs; }
 @test "fish: a tab in a terminal completes" {
     new_session -t solo -n alpha --no-start
     start_shell fish --no-config
-    tab_makes 'mas comp' 'mas completion'
+    tab_makes 'mas comple' 'mas completion'
     tab_makes 'mas show al' 'mas show alpha'
 }

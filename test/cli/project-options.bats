@@ -138,7 +138,7 @@ use --mode isolated" ]
 @test "--with-changes is refused where there are none to take" {
     before=$(snapshot)
     fails 2 new --no-start -t solo --with-changes
-    [ "$stderr" = "mas: cannot use --with-changes without a project" ]
+    [ "${stderr_lines[0]}" = "mas: cannot use --with-changes without a project" ]
     git clone -q --bare "$P" "$T/bare"
     fails 2 new --no-start -t solo --with-changes --project "$T/bare"
     [ "$stderr" = "mas: cannot use --with-changes: project '$T/bare' has no work tree" ]

@@ -239,3 +239,20 @@ none_left() {
     post "/sessions/11111111-1111-4111-8111-111111111111/agents/lead/review" '{"comments":[{"text":"x"}]}'
     refused 404 not_found .
 }
+
+@test "agents are compared, without their checks or with them" {
+    printf '[code]\ncheck = grep -q fast c\n[preset talks]\ncommand = cat\nexecutes = no\n' >>"$ROOT/mas.ini"
+    make_project
+    new_session --tries 2 --agent talks --no-start --project "$P" 'make it fast'
+    commit 1 c 'fast'
+    serve
+    api GET "/sessions/$ID/compare"
+    is 200 '[.agents[] | .added, .check.result] == [1, "not run", 0, "not run"]'
+    api GET "/sessions/$ID/agents/2/compare/1"
+    is 200 '.from + .to + .files[0].path == "21c"'
+    api GET "/sessions/$ID/agents/2/compare/--help"
+    is 404 .error
+    operation "/sessions/$ID/compare" '{}'
+    ends_as 'done'
+    jq -e '.output | fromjson | [.agents[].check.result] == ["pass", "not run"]' <<<"$output"
+}
