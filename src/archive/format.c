@@ -29,23 +29,3 @@ const struct part *part_find(const char *name, size_t len)
             return &parts[i];
     return NULL;
 }
-
-bool link_leads_out(const char *target, size_t level)
-{
-    bool down = false; /* a name was found */
-
-    if (target[0] == '/')
-        return true;
-    while (*target != '\0') {
-        size_t len = strcspn(target, "/");
-        if (len == 2 && memcmp(target, "..", 2) == 0) {
-            if (down || level == 0)
-                return true;
-            level--;
-        } else if (len > 1 || (len == 1 && target[0] != '.')) {
-            down = true;
-        }
-        target += len + (target[len] == '/');
-    }
-    return false;
-}

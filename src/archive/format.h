@@ -31,8 +31,3 @@ extern const struct part parts[PARTS_COUNT];
 
 /* Returns the part with this name, or NULL. */
 const struct part *part_find(const char *name, size_t len);
-
-/* Returns true if the target of a link `level` directories below the session's directory leads out
- * of it: if it is absolute, if it goes up further than that, or if it goes up anywhere but at its
- * beginning, because a preceding link could then lead anywhere. */
-bool link_leads_out(const char *target, size_t level);

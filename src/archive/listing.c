@@ -214,7 +214,7 @@ static int look_at_link(struct listing_walk *w, int dir, const char *name, size_
     target[len] = '\0';
     if (len > FORMAT_LINK_MAX)
         return fail(w, "its target is too long");
-    w->listing->links += link_leads_out(target, level);
+    w->listing->links += path_link_leads_out(target, level);
     return 0;
 }
 

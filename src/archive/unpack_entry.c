@@ -214,7 +214,7 @@ static int make_symlink(struct unpacker *u, int at, const char *rel, size_t leve
 
     if (target == NULL || target[0] == '\0' || strlen(target) > FORMAT_LINK_MAX)
         return unpack_refuse(rel, err, "it is a link with an empty or too long target");
-    if (link_leads_out(target, level)) {
+    if (path_link_leads_out(target, level)) {
         u->links++;
         if (!u->unpack->links) {
             (void)err_set(err, MAS_FAILED,

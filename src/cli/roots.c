@@ -82,7 +82,7 @@ static int load_config(struct call *call, const struct root *root, struct err *e
 int call_open_root(struct call *call, struct err *err)
 {
     _cleanup_free_ char *path = NULL;
-    bool made = false;
+    struct root_made made = ROOT_MADE_INIT;
 
     if (root_find(call->root_path, &path, &call->origin, err) == -1)
         return -1;

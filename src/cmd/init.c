@@ -38,7 +38,7 @@ static int run_init(struct call *call, struct err *err)
     _cleanup_str_ struct str safe = STR_INIT;
     _cleanup_str_ struct str news = STR_INIT; /* about the templates of an existing root */
     enum root_origin origin;
-    bool made = false;
+    struct root_made made = ROOT_MADE_INIT;
 
     if (call->operand_count > 0)
         found = mem_dup(call->operands[0]);
@@ -59,17 +59,21 @@ static int run_init(struct call *call, struct err *err)
             return -1; /* the root exists, so accepting it was the only purpose */
         err_warn("%s", err->text);
     }
+    if (made.refused.code != MAS_OK)
+        err_warn("%s", made.refused.text);
     if (call->quiet)
         return 0;
     str_add_visible(&safe, path, strlen(path));
     printf("%s: %s\n", safe.data,
            was_root && !is_known
                ? "is already a root, accepted: mas may run the programs that it names"
-           : made && !was_root    ? "root created"
-           : made || news.len > 0 ? "is already a root"
-                                  : "is already a root, nothing to do");
+           : made.any && !was_root    ? "root created"
+           : made.any || news.len > 0 ? "is already a root"
+                                      : "is already a root, nothing to do");
     printf("%s", news.len > 0 ? news.data : "");
-    if (made && !was_root && isatty(STDOUT_FILENO) != 0)
+    if (made.own)
+        printf("templates/" ROOT_OWN ": made of unit/ and workflows/; 'mas new' uses it\n");
+    if (made.any && !was_root && isatty(STDOUT_FILENO) != 0)
         printf("keys for tmux, to see and reach agents: mas keys >>~/.tmux.conf\n");
     return 0;
 }
@@ -81,11 +85,14 @@ const struct cmd cmd_init = {
     .summary = "create a root with the shipped templates, or accept one",
     .examples = "mas init\n"
                 "mas init ~/teams",
-    .details = "A root holds mas.ini, templates/ and sessions/. Without DIR, mas uses "
-               "--root, $MAS_ROOT, the root that the current directory is in, or the user's "
-               "data directory. Existing files stay as they are; only shipped templates that "
-               "you have not changed are updated. The command also accepts a root that "
-               "somebody else created: from then on mas runs what its files name.",
+    .details =
+        "A root holds mas.ini, templates/ and sessions/. Without DIR, mas uses "
+        "--root, $MAS_ROOT, the root that the current directory is in, or the user's "
+        "data directory. Existing files stay as they are; only shipped templates that "
+        "you have not changed are updated. Of a directory with unit/ and workflows/, and without "
+        "templates, mas makes templates/own, too, which 'mas new' uses there. The command also "
+        "accepts a root that "
+        "somebody else created: from then on mas runs what its files name.",
     .operands_max = 1,
     .takes = TAKES_QUIET,
     .run = run_init,

@@ -58,7 +58,7 @@ static int open_root(struct call *call, struct err *err)
 {
     _cleanup_free_ char *path = NULL;
     enum root_origin origin = ROOT_DEFAULT;
-    bool made = false;
+    struct root_made made = ROOT_MADE_INIT;
 
     if (root_find(call->root_path, &path, &origin, err) == -1)
         return -1;

@@ -300,6 +300,23 @@ static int run_copy(struct call *call, struct err *err)
     return rc;
 }
 
+static int run_make(struct call *call, struct err *err)
+{
+    _cleanup_free_ char *path = path_canonical(call->operands[0]);
+    struct life life = {.root = &call->root};
+
+    if (path == NULL)
+        return err_errno(err, "cannot make a template of '%s'", call->operands[0]);
+    const char *given = call_opt(call, "name");
+    _cleanup_free_ char *name = given != NULL ? mem_dup(given) : template_own_name(path);
+    progress_begin(&life, "copying", call->quiet);
+    int rc = template_make_of(&call->root, path, name, life.tick, life.tick_arg, err);
+    progress_end();
+    if (rc == 0 && !call->quiet)
+        printf("%s/%s/%s\n", call->root.path, ROOT_TEMPLATES, name);
+    return rc;
+}
+
 static const struct cmd cmd_list_action = {
     .name = "template list",
     .operands = "",
@@ -353,6 +370,30 @@ static const struct cmd cmd_copy_action = {
     .root = ROOT_NEEDED,
     .takes = TAKES_QUIET,
     .run = run_copy,
+};
+
+static const struct opt make_opts[] = {
+    {'n', "name", "NAME", "its name, if it is not that of the directory"},
+    {.name = NULL},
+};
+
+static const struct cmd cmd_make_action = {
+    .name = "template make",
+    .operands = " DIR",
+    .summary = "make a template of a directory that has unit/",
+    .examples = "mas template make ~/my-team\n"
+                "mas template make . --name own",
+    .details = "Each directory in unit/ is an agent, and workflows/10_ROLE.md names the role of "
+               "agent 10. With ids of two digits, 00 is the meta manager, and 10 the manager of "
+               "11 to 19; otherwise all are workers of one group. mas copies unit/ and workflows/ "
+               "and writes template.ini, which 'mas template edit' changes. DIR stays as it is. "
+               "Links that lead out of it are refused.",
+    .opts = make_opts,
+    .operands_min = 1,
+    .operands_max = 1,
+    .root = ROOT_NEEDED,
+    .takes = TAKES_QUIET,
+    .run = run_make,
 };
 
 /* ---- diff */
@@ -522,19 +563,15 @@ static const struct cmd cmd_edit_action = {
     .run = run_edit,
 };
 
-static const struct cmd *const actions[] = {&cmd_list_action,
-                                            &cmd_show_action,
-                                            &cmd_check_action,
-                                            &cmd_copy_action,
-                                            &cmd_diff_action,
-                                            &cmd_edit_action,
-                                            NULL};
+static const struct cmd *const actions[] = {
+    &cmd_list_action, &cmd_show_action, &cmd_check_action, &cmd_copy_action,
+    &cmd_make_action, &cmd_diff_action, &cmd_edit_action,  NULL};
 
 const struct cmd cmd_template = {
     .name = "template",
     .group = GROUP_SETUP,
     .operands = " ACTION [OPERAND...]",
-    .summary = "list, show, check, copy, compare and edit templates",
+    .summary = "list, show, check, copy, make, compare and edit templates",
     .examples = "mas template list\n"
                 "mas template copy pair duo",
     .details = "TEMPLATE is the name of a template in the root, or the path of a directory "

@@ -396,15 +396,17 @@ const char *setting_name(enum setting setting, char buf[64])
     return buf;
 }
 
-void setting_write_defaults(struct str *to)
+void setting_write_defaults(struct str *to, const char *team)
 {
     str_add(to, "; Settings of this root. 'mas config' shows each value and where it came from.\n"
                 "; See mas.ini(5). A line that begins with ; or # is a comment.\n");
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         if (i == 0 || strcmp(setting_infos[i].section, setting_infos[i - 1].section) != 0)
             str_addf(to, "\n[%s]\n", setting_infos[i].section);
-        str_addf(to, "; %s\n;%s =%s%s\n", setting_infos[i].help, setting_infos[i].key,
-                 setting_infos[i].fallback[0] != '\0' ? " " : "", setting_infos[i].fallback);
+        bool is_said = i == SETTING_TEMPLATE && team != NULL;
+        const char *value = is_said ? team : setting_infos[i].fallback;
+        str_addf(to, "; %s\n%s%s =%s%s\n", setting_infos[i].help, is_said ? "" : ";",
+                 setting_infos[i].key, value[0] != '\0' ? " " : "", value);
         if (i == SETTING_ENV_REMOVE)
             str_add(to, "; a variable that agents always get\n;set.EDITOR = true\n");
     }

@@ -127,8 +127,9 @@ extern const struct value_type mode_type;
 /* Writes "section.key" to `buf` and returns it. */
 const char *setting_name(enum setting setting, char buf[64]);
 
-/* Appends the text of a new mas.ini: every setting with its help, commented out. */
-void setting_write_defaults(struct str *to);
+/* Appends the text of a new mas.ini: every setting with its help, commented out but for
+ * the template, if that is not NULL. */
+void setting_write_defaults(struct str *to, const char *team);
 
 /* Parses "200x50"; returns false for anything else. */
 bool setting_parse_size(const char *text, int *ret_columns, int *ret_rows);

@@ -520,3 +520,23 @@ int path_exchange(int dir, const char *name, const char *other, const char *spar
     errno = saved;
     return -1;
 }
+
+bool path_link_leads_out(const char *target, size_t level)
+{
+    bool down = false; /* a name was found */
+
+    if (target[0] == '/')
+        return true;
+    while (*target != '\0') {
+        size_t len = strcspn(target, "/");
+        if (len == 2 && memcmp(target, "..", 2) == 0) {
+            if (down || level == 0)
+                return true;
+            level--;
+        } else if (len > 1 || (len == 1 && target[0] != '.')) {
+            down = true;
+        }
+        target += len + (target[len] == '/');
+    }
+    return false;
+}

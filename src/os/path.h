@@ -96,3 +96,7 @@ char **path_read_interpreter(int fd);
 /* Returns a description of the type in st_mode: "a directory", "a symbolic link" and so on. Static
  * text. */
 const char *path_type_name(mode_t mode);
+/* Returns true if the target of a link `level` directories below the top of a tree leads out of it:
+ * if it is absolute, if it goes up further than that, or if it goes up anywhere but at its
+ * beginning, because a preceding link could then lead anywhere. */
+bool path_link_leads_out(const char *target, size_t level);

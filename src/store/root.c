@@ -13,6 +13,7 @@
 #include "os/tree.h"
 #include "store/mark.h"
 #include "store/shipped.h"
+#include "store/template_make.h"
 
 #include <sys/file.h>
 
@@ -208,9 +209,33 @@ int root_lock_templates(const struct root *root, int *ret_fd, struct err *err)
     return 0;
 }
 
-int root_init(const char *path, bool *ret_made, struct err *err)
+/* Makes the template ROOT_OWN of what is in the directory, unless it has templates of its own. */
+static void make_own(int root, const char *path, struct root_made *made)
 {
-    bool made = false;
+    _cleanup_close_ int workflows = path_open_beneath(root, TEMPLATE_WORKFLOWS, PATH_PLACE);
+    _cleanup_close_ int templates = path_open_dir(root, ROOT_TEMPLATES);
+    _cleanup_shipped_ struct shipped shipped = SHIPPED_INIT;
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (workflows == -1 || !template_can_be_made(root) ||
+        shipped_open(root, &shipped, &ignored) == -1 ||
+        path_list(templates, &names, &ignored) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++) {
+        made->own = made->own || strcmp(*name, ROOT_OWN) == 0;
+        if ((*name)[0] != '.' && strcmp(*name, ROOT_OWN) != 0 &&
+            faccessat(shipped.from, *name, F_OK, 0) == -1)
+            return;
+    }
+    /* one that is there was made before a kill */
+    made->own = made->own ||
+                template_make(root, path, templates, ROOT_OWN, NULL, NULL, &made->refused) == 0;
+}
+
+int root_init(const char *path, struct root_made *ret, struct err *err)
+{
+    struct root_made made = ROOT_MADE_INIT;
 
     if (str_has_control(path))
         return err_set(err, MAS_FAILED,
@@ -228,20 +253,21 @@ int root_init(const char *path, bool *ret_made, struct err *err)
     const char *why = mark_fault(fd, had);
     if (why != NULL)
         return refuse_sessions(path, why, err);
-    if (shipped_give(fd, &made, err) == -1)
+    if (shipped_give(fd, &made.any, err) == -1)
         return -1;
     if (make_sessions(fd) == 0) {
-        made = true;
+        made.any = true;
     } else if (errno != EEXIST) {
         return err_errno(err, "cannot create '%s/%s'", path, ROOT_SESSIONS);
     }
     if (faccessat(fd, ROOT_SETTINGS, F_OK, AT_SYMLINK_NOFOLLOW) == -1) {
         _cleanup_str_ struct str text = STR_INIT;
-        setting_write_defaults(&text);
+        make_own(fd, path, &made);
+        setting_write_defaults(&text, made.own ? ROOT_OWN : NULL);
         if (file_replace(fd, ROOT_SETTINGS, text.data, text.len, 0644 & ~file_umask(), err) == -1)
             return err_wrap(err, "cannot create root '%s'", path);
-        made = true;
+        made.any = true;
     }
-    *ret_made = made;
+    *ret = made;
     return 0;
 }

@@ -98,9 +98,23 @@ void root_close(struct root *root);
 /* Returns true if the directory contains a mas.ini. */
 bool root_exists(const char *path);
 
+/* What root_init() has done. */
+struct root_made {
+    bool any; /* anything was created */
+    bool own; /* the template ROOT_OWN, of the unit/ and workflows/ that were there */
+    struct err refused; /* why that template was not made */
+};
+#define ROOT_MADE_INIT                                                                             \
+    {                                                                                              \
+        .refused = ERR_INIT                                                                        \
+    }
+#define ROOT_OWN "own"
+
 /* Makes `path` a root: creates directories, copies the shipped templates, and writes mas.ini last.
- * Keeps existing files. *ret_made tells whether anything was created. */
-int root_init(const char *path, bool *ret_made, struct err *err);
+ * Keeps existing files. A directory with unit/ and workflows/ and without templates of its own gets
+ * one of these, see store/template_make.h, and its mas.ini names it. *ret must be
+ * ROOT_MADE_INIT. */
+int root_init(const char *path, struct root_made *ret, struct err *err);
 
 /* Takes the lock for creating templates, which may be held while a copy runs. Waits without a
  * limit. The caller closes *ret_fd to release it. */

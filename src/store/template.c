@@ -148,6 +148,56 @@ char *template_file(const struct root *root, const struct template *tmpl, const 
     return mem_printf("%s%s%s/%s", is_path ? "" : root->path, is_path ? "" : "/", tmpl->path, part);
 }
 
+char *template_own_name(const char *path)
+{
+    const char *base = strrchr(path, '/');
+    _cleanup_free_ char *name = mem_dup(base != NULL ? base + 1 : path);
+
+    for (char *c = name; *c != '\0'; c++)
+        *c = str_is_word((char[]){*c, '\0'}, 1) ? *c : '-';
+    return name[strspn(name, "-")] == '\0' ? mem_dup("own")
+                                           : mem_dupn(name, strnlen(name, TEMPLATE_NAME_MAX));
+}
+
+/* Returns a name like that, with a number if there is such a template. The caller frees it. */
+static char *free_name(const struct root *root, const char *path)
+{
+    _cleanup_free_ char *own = template_own_name(path);
+    char *name = mem_dup(own);
+    _cleanup_free_ char *at = mem_printf(ROOT_TEMPLATES "/%s", name);
+
+    for (int i = 2; i < 100 && faccessat(root->fd, at, F_OK, AT_SYMLINK_NOFOLLOW) == 0; i++) {
+        free(name);
+        free(at);
+        name = mem_printf("%.29s-%d", own, i);
+        at = mem_printf(ROOT_TEMPLATES "/%s", name);
+    }
+    return name;
+}
+
+static int hint_make(const struct root *root, const char *path, const char *what, struct err *err)
+{
+    _cleanup_free_ char *name = free_name(root, path);
+    _cleanup_free_ char *word = mem_name(path);
+
+    return err_hint(err, "%s: mas template make --name %s %s", what, name, word);
+}
+
+/* Says how a directory that has no template.ini becomes a template. */
+static int hint_without_ini(const struct root *root, const struct template *tmpl, struct err *err)
+{
+    _cleanup_free_ char *path =
+        tmpl->path[0] == '/' ? mem_dup(tmpl->path) : mem_printf("%s/%s", root->path, tmpl->path);
+    _cleanup_free_ char *name = free_name(root, path);
+    _cleanup_strv_ char **others = template_list(root, false);
+
+    if (template_can_be_made(tmpl->fd))
+        return hint_make(root, path, "make a template of its unit/ with", err);
+    return others == NULL ? -1
+                          : err_hint(err, "begin with a copy of another: mas template copy %s %s",
+                                     others[0], name);
+}
+
 int template_open_ini(const struct root *root, const struct template *tmpl, struct err *err)
 {
     _cleanup_free_ char *file = template_file(root, tmpl, TEMPLATE_INI);
@@ -160,7 +210,7 @@ int template_open_ini(const struct root *root, const struct template *tmpl, stru
         (void)err_errno(err, "cannot read '%s'", file);
         if (err->number == ENOENT && strchr(tmpl->name, '/') != NULL)
             err->code = MAS_NOT_FOUND;
-        return -1;
+        return err->number == ENOENT ? hint_without_ini(root, tmpl, err) : -1;
     }
     if (check_owner(tmpl, ini, TEMPLATE_INI, err) == -1)
         return -1;
@@ -201,74 +251,76 @@ void template_free(struct template *tmpl)
 
 /* ---- copies */
 
-static int refuse_taken(const char *name, struct err *err)
-{
-    return err_set(err, MAS_CONFLICT, "cannot copy to template '%s': it exists", name);
-}
+/* A copy at work. */
+struct copying {
+    const struct template *tmpl;
+    tree_tick *tick;
+    void *arg;
+};
 
-/* Fills the staging directory and renames it. */
-static int fill(const struct template *tmpl, int templates, const char *stage, const char *name,
-                tree_tick *tick, void *arg, struct err *err)
+static int fill(int dir, void *arg, struct err *err)
 {
+    const struct copying *copying = arg;
+    const struct template *tmpl = copying->tmpl;
     struct stat st;
-    _cleanup_close_ int dir = path_open_dir(templates, stage);
 
-    if (dir == -1 || fchmod(dir, 0755 & ~file_umask()) == -1)
-        return err_errno(err, "cannot create template '%s'", name);
     if (fstatat(tmpl->fd, TEMPLATE_INI, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return err_errno(err, "cannot copy template '%s': cannot read its %s", tmpl->name,
                          TEMPLATE_INI);
-    if (tree_copy(tmpl->fd, dir, tmpl->path, tick, arg, err) == -1)
-        return -1;
-    if (file_sync_all(dir) == -1)
-        return err_errno(err, "cannot sync template '%s'", name);
-    if (path_rename_new(templates, stage, templates, name) == -1)
-        return errno == EEXIST ? refuse_taken(name, err)
-                               : err_errno(err, "cannot put template '%s' in place", name);
-    return 0;
+    return tree_copy(tmpl->fd, dir, tmpl->path, copying->tick, copying->arg, err);
 }
 
-/* Removes what killed copies left. The caller's lock ensures that there is no other copy. */
-static int sweep(int templates, struct err *err)
+static int check_new_name(const char *name, const char *what, struct err *err)
 {
-    _cleanup_strv_ char **names = NULL;
+    return str_is_word(name, TEMPLATE_NAME_MAX)
+               ? 0
+               : err_set(err, MAS_USAGE,
+                         "cannot %s template '%s': a name must be 1 to 32 " STR_WORD_CHARS, what,
+                         name);
+}
 
-    if (path_list(templates, &names, err) == -1)
-        return -1;
-    for (char **name = names; *name != NULL; name++)
-        if (str_starts(*name, STAGING_PREFIX) && tree_remove(templates, *name, err) == -1)
-            return -1;
-    return 0;
+/* Opens templates/ and takes the lock for what comes into it. Returns the descriptor. */
+static int open_templates(const struct root *root, int *ret_lock, struct err *err)
+{
+    _cleanup_close_ int fd = openat(root->fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd == -1)
+        return err_errno(err, "cannot open '%s/%s'", root->path, ROOT_TEMPLATES);
+    return root_lock_templates(root, ret_lock, err) == -1 ? -1 : TAKE_FD(fd);
 }
 
 int template_copy(const struct root *root, const char *from, const char *to, tree_tick *tick,
                   void *arg, struct err *err)
 {
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    struct copying copying = {&tmpl, tick, arg};
     _cleanup_close_ int lock = -1;
-    struct err ignored = ERR_INIT;
 
-    if (!str_is_word(to, TEMPLATE_NAME_MAX))
-        return err_set(err, MAS_USAGE,
-                       "cannot copy to template '%s': a name must be 1 to 32 " STR_WORD_CHARS, to);
-    if (template_find(root, from, &tmpl, err) == -1)
+    if (check_new_name(to, "copy to", err) == -1 || template_find(root, from, &tmpl, err) == -1)
         return -1;
-    _cleanup_close_ int templates =
-        openat(root->fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (templates == -1)
-        return err_errno(err, "cannot open '%s/%s'", root->path, ROOT_TEMPLATES);
-    if (faccessat(templates, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return refuse_taken(to, err);
-    _cleanup_free_ char *stage = mem_printf(STAGING_PREFIX "%s", to);
-    if (root_lock_templates(root, &lock, err) == -1 || sweep(templates, err) == -1)
+    _cleanup_close_ int templates = open_templates(root, &lock, err);
+    return templates == -1 ? -1 : template_put(templates, to, "copy to", fill, &copying, err);
+}
+
+int template_make_of(const struct root *root, const char *path, const char *name, tree_tick *tick,
+                     void *arg, struct err *err)
+{
+    _cleanup_close_ int from = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int lock = -1;
+
+    if (check_new_name(name, "make", err) == -1)
         return -1;
-    if (mkdirat(templates, stage, 0700) == -1)
-        return err_errno(err, "cannot create template '%s'", to);
-    if (fill(&tmpl, templates, stage, to, tick, arg, err) == -1) {
-        (void)tree_remove(templates, stage, &ignored);
-        return -1;
+    if (from == -1)
+        return err_errno(err, "cannot make a template of '%s'", path);
+    if (faccessat(from, TEMPLATE_INI, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        _cleanup_free_ char *word = mem_name(path);
+        (void)err_set(err, MAS_CONFLICT, "cannot make a template of '%s': it is one", path);
+        return err_hint(err, "copy it with: mas template copy %s %s", word, name);
     }
-    return file_sync_dir(templates, err);
+    _cleanup_close_ int templates = open_templates(root, &lock, err);
+    if (templates == -1 || template_make(from, path, templates, name, tick, arg, err) == 0)
+        return templates == -1 ? -1 : 0;
+    return err->code == MAS_CONFLICT ? hint_make(root, path, "give it another name", err) : -1;
 }
 
 /* ---- edits */

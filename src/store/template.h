@@ -10,8 +10,7 @@
 #include "os/tree.h"
 #include "store/config.h"
 #include "store/root.h"
-
-#define TEMPLATE_INI "template.ini"
+#include "store/template_make.h"
 
 struct template
 {
@@ -59,6 +58,13 @@ void template_check(const struct root *root, const struct config *config, const 
  * if the name exists. */
 int template_copy(const struct root *root, const char *from, const char *to, tree_tick *tick,
                   void *arg, struct err *err);
+
+/* Makes the template `name` of a directory, as store/template_make.h describes. Fails with
+ * MAS_CONFLICT if the name exists or the directory is a template. */
+int template_make_of(const struct root *root, const char *path, const char *name, tree_tick *tick,
+                     void *arg, struct err *err);
+/* Returns the name of a directory, as far as a template can have it. The caller frees it. */
+char *template_own_name(const char *path);
 
 /*
  * An edit of a template.ini. The user edits a copy beside it, and the copy replaces it when it is

@@ -37,6 +37,7 @@
 #include "base/id.h"
 #include "os/log.h"
 #include "store/root.h"
+#include "store/template_make.h"
 
 /* Names in a workspace. */
 #define WORKSPACE_SESSION ".session"
@@ -52,8 +53,8 @@
 #define WORKSPACE_HOME_TMP ".tmp" /* /tmp behind its wall */
 #define WORKSPACE_HOME_TOP ".home" /* the home itself */
 #define WORKSPACE_LIMITS "limits.json" /* of disk space, see store/session_limits.h */
-#define WORKSPACE_UNIT "unit"
-#define WORKSPACE_WORKFLOWS "workflows"
+#define WORKSPACE_UNIT TEMPLATE_UNIT
+#define WORKSPACE_WORKFLOWS TEMPLATE_WORKFLOWS
 #define WORKSPACE_RUN "run"
 #define WORKSPACE_ENV "env" /* in run/, until the hosts of a starting team have read their part */
 #define WORKSPACE_HOST_SOCKET ".sock" /* suffix of an agent's id, in run/ */
@@ -72,8 +73,8 @@
 /* The one that only a host sets, for a command that it runs for its agent. */
 #define MAS_BROKERED_VARIABLE "MAS_BROKERED"
 
-/* Prefixes of names in sessions/, and in the root, that are not sessions. An id follows. */
-#define STAGING_PREFIX ".new-"
+/* Prefixes of names in sessions/, and in the root, that are not sessions. An id follows, as behind
+ * STAGING_PREFIX. */
 #define TRASH_PREFIX ".trash-"
 enum { ENTRY_NAME = 64 }; /* bytes of such a name, with its NUL */
 

@@ -224,14 +224,14 @@ lines_of() { sort -u <<<"$1" | xargs; }
 }
 
 @test "bash: the actions of a command are offered, and their options and operands" {
-    [ "$(lines_of "$(bash_offers template '')")" = 'check copy diff edit list show' ]
+    [ "$(lines_of "$(bash_offers template '')")" = 'check copy diff edit list make show' ]
     [ "$(bash_offers template li)" = list ]
     [ "$(lines_of "$(bash_offers template list --)")" = '--help --json --quiet --root' ]
     [ "$(lines_of "$(bash_offers template check pair so)")" = solo ]
     [ "$(bash_offers template copy pa)" = pair ]
     [ -z "$(bash_offers template copy pair so)" ] # a new name
     [ -z "$(bash_offers template nope '')" ]
-    [ "$(lines_of "$(bash_offers help template '')")" = 'check copy diff edit list show' ]
+    [ "$(lines_of "$(bash_offers help template '')")" = 'check copy diff edit list make show' ]
     [ -z "$(bash_offers help list '')" ]
 }
 
@@ -314,7 +314,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
 
 @test "fish: actions, agents and values behind = are completed" {
     new_session -t pair -n two --no-start
-    [ "$(lines_of "$(fish_offers 'mas template ')")" = 'check copy diff edit list show' ]
+    [ "$(lines_of "$(fish_offers 'mas template ')")" = 'check copy diff edit list make show' ]
     [ "$(fish_offers 'mas template show so')" = solo ]
     [ "$(lines_of "$(fish_offers 'mas send two ')")" = 'all lead managers pair reviewer workers' ]
     [ "$(fish_offers 'mas send two lead,re')" = lead,reviewer ]

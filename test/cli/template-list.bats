@@ -114,7 +114,7 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank must be meta, manag
 @test "help of template lists its actions, and each has help of its own" {
     ok help template
     actions=$(sed -n '/^actions:/,/^$/s/^  \([a-z]*\)  .*/\1/p' <<<"$output")
-    [ "$(xargs <<<"$actions")" = 'list show check copy diff edit' ]
+    [ "$(xargs <<<"$actions")" = 'list show check copy make diff edit' ]
     for action in $actions; do
         ok help template "$action"
         [[ ${lines[0]} == "usage: mas template $action [OPTION...]"* ]]

@@ -48,6 +48,8 @@ durable() {
     durable new -q -t solo --project "$P" --no-start -n code
     durable rm -q -f code
     durable template copy solo mine
+    mkdir -p "$T/dir/unit/a"
+    durable template make "$T/dir"
     printf '[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"
     durable new -q -t mine --no-start -n lazy
     # what is missing is made here, as by hosts, which strace does not follow

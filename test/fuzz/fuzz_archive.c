@@ -78,7 +78,7 @@ static void check_links(int dir, size_t level)
             ssize_t len = readlinkat(dir, *name, target, PATH_MAX);
             must(len > 0);
             target[len] = '\0';
-            must(!link_leads_out(target, level));
+            must(!path_link_leads_out(target, level));
         } else if (S_ISDIR(st.st_mode)) {
             (void)fchmodat(dir, *name, S_IRWXU, 0);
             _cleanup_close_ int sub = path_open_dir(dir, *name);

@@ -12,7 +12,7 @@ without() {
         echo 'it decides who may ask, which is for a person at the machine' ;;
     acp | mcp) echo 'it is another protocol, on stdin and stdout' ;;
     init) echo 'the server has a root already' ;;
-    'template copy') echo 'a template names programs, so it is written by a person at the machine' ;;
+    'template copy' | 'template make') echo 'a template names programs, so it is written by a person at the machine' ;;
     'template diff') echo 'it compares what only a person at the machine writes' ;;
     run) echo 'it stays in the foreground of a job' ;;
     move) echo 'it goes to another machine, with the ssh keys of a person' ;;

@@ -363,7 +363,7 @@ TEST(a_new_file_of_settings_is_good)
     _cleanup_str_ struct str text = STR_INIT;
     struct err err = ERR_INIT;
 
-    setting_write_defaults(&text);
+    setting_write_defaults(&text, NULL);
     for (size_t i = 0; i < text.len; i++) /* each setting as it stands there */
         if (text.data[i] == ';' && text.data[i + 1] != ' ')
             text.data[i] = '\n';
