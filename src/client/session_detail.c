@@ -12,6 +12,7 @@
 #include "memory/budgets.h"
 #include "os/proc.h"
 #include "store/placement.h"
+#include "store/ports.h"
 #include "store/session_limits.h"
 #include "store/workspace.h"
 
@@ -175,6 +176,20 @@ static void look_at_code(const struct root *root, struct session_detail *detail)
         look_at(root, &detail->roster, i);
 }
 
+/* Fills in the ports of agents whose hosts do not tell them. */
+static void look_at_ports(const struct root *root, struct session_detail *detail)
+{
+    struct roster *roster = &detail->roster;
+
+    if (roster->team_count == 0)
+        return;
+    const struct team *team = &roster->teams[0].team;
+    _cleanup_free_ int *ports = ports_find(root, roster->teams[0].id, team);
+    for (size_t i = 0; i < roster->count; i++)
+        if (!roster->agents[i].told)
+            roster->agents[i].status.port = ports[roster->agents[i].agent - team->agents];
+}
+
 void session_detail_look(const struct root *root, const struct view *view,
                          struct session_detail *ret)
 {
@@ -195,6 +210,7 @@ void session_detail_look(const struct root *root, const struct view *view,
                          &ret->pane_count, &ignored);
     roster_finish(&ret->roster, HOSTS_ANSWER_MS);
     look_at_code(root, ret);
+    look_at_ports(root, ret);
     session_bounds_look(&ret->roster, &ret->usage, &ret->bounds);
     for (size_t i = 0; i < ret->roster.count; i++) {
         const struct agent_status *status = &ret->roster.agents[i].status;
@@ -271,6 +287,10 @@ static void put_agent(const struct session_detail *detail, size_t i, struct json
             json_put(out, "problem", roster_problem(&detail->roster, i));
             json_put(out, "pane", pane->pane);
         }
+        if (one->status.port != 0)
+            json_put_int(out, "port", one->status.port);
+        else
+            json_put(out, "port", NULL);
         code_figures_put(&one->status.code, out);
         limits_held_put(&one->status.limits, out);
         put_next_wall(&detail->bounds, i, out);

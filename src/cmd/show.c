@@ -17,6 +17,7 @@
 #include "session/launch.h"
 #include "store/owner.h"
 #include "store/placement.h"
+#include "store/ports.h"
 #include "store/workspace.h"
 #include "wall/plan.h"
 
@@ -288,6 +289,18 @@ static void add_limits(const struct session_detail *detail, struct table *table)
     add_rows(roster, "limits", texts, table);
 }
 
+static void add_ports(const struct session_detail *detail, struct table *table)
+{
+    const struct roster *roster = &detail->roster;
+    _cleanup_strv_ char **texts = mem_alloc((roster->count + 1) * sizeof *texts);
+
+    for (size_t i = 0; i < roster->count; i++) {
+        int port = roster->agents[i].status.port;
+        texts[i] = port == 0 ? mem_dup("") : mem_printf("%d-%d", port, port + PORTS_EACH - 1);
+    }
+    add_rows(roster, "ports", texts, table);
+}
+
 /* Adds the budget of all agents together, and those of each. */
 static void add_budgets(const struct session_detail *detail, struct table *table)
 {
@@ -357,6 +370,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
     }
     add_walls(call, detail, &table);
     add_limits(detail, &table);
+    add_ports(detail, &table);
     add_budgets(detail, &table);
     table_print(&table);
     table_free(&table);

@@ -17,6 +17,7 @@
 #include "session/env.h"
 #include "session/launch.h"
 #include "store/placement.h"
+#include "store/ports.h"
 #include "store/reserve.h"
 #include "store/snapshot.h"
 #include "store/team_file.h"
@@ -108,6 +109,23 @@ static void add_code_env(const struct host *host, struct kv *to)
     repo_env(&repo, &host->team, host->agent, to);
 }
 
+/* Tells the agent its own ports, as text and as what the host tells others. Without a place for the
+ * record, or a free port, it starts without. */
+static void add_port(struct host *host)
+{
+    struct err why = ERR_INIT;
+    char text[16];
+
+    if (ports_take(&host->root, host->session.id, &host->team, host->agent, &host->port, &why) ==
+        -1) {
+        workspace_log(host->dir, config_log_limits(&host->config), "%s", why.text);
+        env_drop(host->env, "MAS_PORT");
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%d", host->port);
+    env_put(&host->env, "MAS_PORT", text);
+}
+
 /* What the agent says of a time is meant in its zone, and so is what this host says of one: tmux
  * has given it no TZ. */
 static void take_zone(const struct host *host)
@@ -138,6 +156,7 @@ static int receive_environment(struct host *host, bool *ret_prompts, struct err 
         env_put(&host->env, own.pairs[i].key, own.pairs[i].value);
     env_put(&host->env, "MAS_AGENT_ID", host->agent->id);
     env_put(&host->env, "MAS_AGENT_ROLE", host->agent->role);
+    add_port(host);
     take_zone(host);
     return 0;
 }

@@ -314,6 +314,7 @@ struct host {
     int hibernate_ms; /* idle for this long, the agent is put to sleep; 0: never */
     bool is_operator; /* the agent is a person's terminal */
     bool unit_waits; /* the agent's directory is made when the agent first starts */
+    int port; /* the first of the agent's own ports; 0: it has none */
     char pane_id[24]; /* tmux's %id */
     pid_t pid;
     int signals;

@@ -31,6 +31,7 @@ void status_fill(const struct host *host, struct agent_status *ret)
         .exit_code = runs ? -1 : child->exit_code,
         .signal = runs ? 0 : child->signal,
         .restarts = child->restarts,
+        .port = host->port,
         .queued = (int)host->backend->queued(host),
         .log_lost = (int64_t)host->log.lost,
         .title = (char *)(uintptr_t) "",

@@ -103,6 +103,7 @@ static const struct member members[] = {
     STATUS("exitCode", code_type, exit_code, MEMBER_SAID),
     STATUS("signal", count_type, signal, MEMBER_SAID),
     STATUS("restarts", count_type, restarts, 0),
+    STATUS("port", count_type, port, MEMBER_SAID),
     STATUS("queued", count_type, queued, 0),
     STATUS("logLost", large_type, log_lost, 0),
     STATUS("linesPassedOver", large_type, passed_over, MEMBER_SAID),

@@ -81,6 +81,7 @@ struct agent_status {
     int exit_code; /* of the last run; -1: none, or it ended by a signal */
     int signal; /* of the last run; 0: none */
     int restarts; /* since its host started */
+    int port; /* the first of its own ports (store/ports.h); 0: none */
     int queued; /* messages accepted but not delivered yet */
     int64_t log_lost; /* bytes of output missing from its log */
     int64_t passed_over; /* lines of its program's transcript that say nothing that mas knows */

@@ -9,6 +9,7 @@
 #include "os/file.h"
 #include "os/loop.h"
 
+#include <netinet/in.h>
 #include <stdalign.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -212,4 +213,43 @@ int sock_each(sock_seen *on_seen, void *arg, struct err *err)
     for (char *line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
         see_line(line, on_seen, arg);
     return 0;
+}
+
+bool sock_port_is_free(int port)
+{
+    const struct sockaddr_in6 any6 = {
+        .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port), .sin6_addr = in6addr_any};
+    const struct sockaddr_in any4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    const int yes = 1;
+    const int no = 0;
+    int rc = -1;
+
+    /* a socket of IPv6 has the port of IPv4, too; connections that are ending do not count */
+    _cleanup_close_ int six = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (six != -1 && setsockopt(six, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no) == 0 &&
+        setsockopt(six, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0) {
+        rc = bind(six, (const struct sockaddr *)&any6, sizeof any6);
+        if (rc == 0 || errno == EADDRINUSE)
+            return rc == 0;
+    }
+    _cleanup_close_ int four = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (four != -1 && setsockopt(four, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0)
+        rc = bind(four, (const struct sockaddr *)&any4, sizeof any4);
+    return rc == 0;
+}
+
+void sock_kernel_ports(int *ret_low, int *ret_high)
+{
+    char text[64] = "";
+    char *end = NULL;
+    _cleanup_close_ int fd =
+        open("/proc/sys/net/ipv4/ip_local_port_range", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    ssize_t len = fd != -1 ? read(fd, text, sizeof text - 1) : -1;
+
+    *ret_low = 32768; /* the default */
+    *ret_high = 60999;
+    if (len <= 0)
+        return;
+    *ret_low = (int)strtol(text, &end, 10);
+    *ret_high = (int)strtol(end, NULL, 10);
 }

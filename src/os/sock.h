@@ -47,3 +47,8 @@ int sock_send_files(int fd, const char *bytes, size_t len, const int *fds, size_
  * `max`. The caller closes them; they are close-on-exec. Returns the number of bytes, 0 at the end,
  * or -1 with errno (EMSGSIZE: more descriptors came; all are closed). */
 ssize_t sock_receive_files(int fd, char *buf, size_t size, int *fds, size_t max, size_t *ret_count);
+
+/* Returns true if nobody listens on a TCP port, at any address. */
+bool sock_port_is_free(int port);
+/* Reads which ports the kernel gives to any program that connects. */
+void sock_kernel_ports(int *ret_low, int *ret_high);

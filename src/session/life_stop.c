@@ -9,6 +9,7 @@
 #include "session/life_internal.h"
 #include "session/unlanded.h"
 #include "store/index.h"
+#include "store/ports.h"
 #include "store/reserve.h"
 #include "store/stage.h"
 #include "store/workspace.h"
@@ -477,6 +478,8 @@ int life_remove_held(const struct life *life, const char *id, struct err *err)
     if (rc == -1)
         (void)index_rebuild(life->root, err);
     fd_closep(&lock);
+    if (rc != -1)
+        ports_drop(life->root, id, NULL);
     if (rc != -1 && workspace_empty_trash(life->root, id, err) == -1)
         return -1;
     if (rc == 0)

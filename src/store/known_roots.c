@@ -10,50 +10,12 @@
 #include "os/file.h"
 #include "os/path.h"
 #include "store/root.h"
+#include "store/user_state.h"
 
 #define KNOWN_FILE "roots"
 #define KNOWN_LOCK ".roots.lock"
 
 enum { KNOWN_LOCK_MS = 5000 };
-
-static char *state_dir(void)
-{
-    _cleanup_free_ char *state = path_user_dir("XDG_STATE_HOME", ".local/state");
-    return state != NULL ? mem_printf("%s/mas", state) : NULL;
-}
-
-/* Checks the owner: another user who can write there could accept a root in this user's name. */
-static int check_owner(int fd, const char *path, struct err *err)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) == -1)
-        return err_errno(err, "cannot use '%s'", path);
-    if (st.st_uid != geteuid())
-        return err_set(err, MAS_FAILED, "cannot use '%s': it belongs to user %ld", path,
-                       (long)st.st_uid);
-    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return err_set(err, MAS_FAILED, "cannot use '%s': others may write to it", path);
-    return 0;
-}
-
-/* Opens the directory of the file; with `make`, creates it. */
-static int open_state(bool make, char **ret_path, struct err *err)
-{
-    _cleanup_free_ char *path = state_dir();
-
-    if (path == NULL)
-        return err_set(err, MAS_FAILED, "cannot find a state directory: HOME is not set");
-    if (make && path_make_dirs(path, err) == -1)
-        return -1;
-    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir == -1)
-        return err_errno(err, "cannot open '%s'", path);
-    if (check_owner(dir, path, err) == -1)
-        return -1;
-    *ret_path = TAKE_PTR(path);
-    return TAKE_FD(dir);
-}
 
 /* Returns the path in a line "UID PATH" of this user, otherwise NULL. */
 static const char *parse_line(const char *line)
@@ -92,7 +54,7 @@ static char **load(void)
     _cleanup_free_ char *path = NULL;
     struct err ignored = ERR_INIT; /* an unreadable or untrusted file accepts nothing */
     char **known = NULL;
-    _cleanup_close_ int dir = open_state(false, &path, &ignored);
+    _cleanup_close_ int dir = user_state_open(false, &path, &ignored);
 
     if (dir != -1)
         (void)read_known(dir, &known, &ignored);
@@ -145,7 +107,7 @@ int known_roots_add(const char *path, struct err *err)
     _cleanup_free_ char *state = NULL;
     _cleanup_strv_ char **known = NULL;
     _cleanup_close_ int lock = -1;
-    _cleanup_close_ int dir = open_state(true, &state, err);
+    _cleanup_close_ int dir = user_state_open(true, &state, err);
 
     if (dir == -1 || file_lock(dir, KNOWN_LOCK, KNOWN_LOCK_MS, "init", &lock, err) == -1 ||
         read_known(dir, &known, err) == -1 || write_known(dir, known, path, err) == -1)

@@ -26,6 +26,7 @@ enum list_column {
     COLUMN_CODE,
     COLUMN_BRANCH,
     COLUMN_ROLE,
+    COLUMN_PORT,
     COLUMN_LAST,
     COLUMN_COUNT
 };
@@ -266,6 +267,10 @@ static enum paint add_cell(enum list_column column, const struct top_row *row,
     case COLUMN_ROLE:
         str_add(to, agent->role);
         return PAINT_DIM;
+    case COLUMN_PORT:
+        if (agent->told && agent->status.port != 0)
+            str_addf(to, "%d", agent->status.port);
+        return PAINT_DIM;
     case COLUMN_LAST:
         str_add(to, tail_last(agent->tail));
         return PAINT_DIM;
@@ -295,14 +300,15 @@ static const struct {
     [COLUMN_CODE] = {"CODE", 4, 14, false, false},
     [COLUMN_BRANCH] = {"BRANCH", 6, 26, false, false},
     [COLUMN_ROLE] = {"ROLE", 4, 16, false, false},
+    [COLUMN_PORT] = {"PORT", 5, 5, true, false},
     [COLUMN_LAST] = {"LAST LINE", 20, 1000, false, true},
 };
 
 /* The first of these that is there goes if there is not room for all, once the last line shares the
  * column of what the agent is at. That one is the last to go. */
-static const enum list_column spare[] = {COLUMN_ROLE,  COLUMN_BRANCH,  COLUMN_CPU,  COLUMN_MEMORY,
-                                         COLUMN_COST,  COLUMN_CONTEXT, COLUMN_CODE, COLUMN_FOR,
-                                         COLUMN_STATE, COLUMN_WHAT};
+static const enum list_column spare[] = {COLUMN_PORT,   COLUMN_ROLE,  COLUMN_BRANCH,  COLUMN_CPU,
+                                         COLUMN_MEMORY, COLUMN_COST,  COLUMN_CONTEXT, COLUMN_CODE,
+                                         COLUMN_FOR,    COLUMN_STATE, COLUMN_WHAT};
 enum {
     WHAT_WANTED = 40, /* while other columns can go, COLUMN_WHAT keeps so much */
     WHAT_LEAST = 16, /* for this much, COLUMN_FOR goes, and COLUMN_WHO gets narrow */
