@@ -37,6 +37,8 @@ const struct cmd *const cmd_table[] = {
     &cmd_du,
     &cmd_env,
     &cmd_set,
+    &cmd_add,
+    &cmd_remove,
     &cmd_status,
     &cmd_ask,
     &cmd_cancel,

@@ -112,9 +112,13 @@ static void print_command(const struct cmd *cmd)
 static void print_overview(void)
 {
     static const char *const heads[GROUP_COUNT] = {
-        [GROUP_BEGIN] = "to begin with",  [GROUP_SESSIONS] = "sessions",
-        [GROUP_AGENTS] = "agents",        [GROUP_CODE] = "code",
-        [GROUP_MEMORY] = "conversations", [GROUP_PROGRAMS] = "for other programs",
+        [GROUP_BEGIN] = "to begin with",
+        [GROUP_SESSIONS] = "sessions",
+        [GROUP_TEAMS] = "teams",
+        [GROUP_AGENTS] = "agents",
+        [GROUP_CODE] = "code",
+        [GROUP_MEMORY] = "conversations",
+        [GROUP_PROGRAMS] = "for other programs",
         [GROUP_SETUP] = "setup",
     };
 

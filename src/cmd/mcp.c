@@ -334,7 +334,8 @@ static const struct mcp_self self = {
         "write. send_message gives an agent work. wait_for waits until the work is done. "
         "read_messages reads the result. search_history finds earlier messages. If the team works "
         "on a project, commit in your work tree with git: sync brings you the team's commits, "
-        "merge gives the team yours, diff shows changes.",
+        "merge gives the team yours, diff shows changes. A manager may add agents with "
+        "add_agent if the template allows it.",
 };
 
 static int run_mcp(struct call *call, struct err *err)
@@ -377,10 +378,10 @@ const struct cmd cmd_mcp = {
     .operands = " [SESSION]",
     .summary = "give a model the tools of a team, on stdin and stdout",
     .examples = "mas mcp shop",
-    .details =
-        "A server of the Model Context Protocol with the tools send_message, "
-        "list_agents, read_messages, search_history, wait_for, merge, sync and diff. The "
-        "ACP agents of a team get this server automatically. The command ends when its input ends.",
+    .details = "A server of the Model Context Protocol with the tools send_message, "
+               "list_agents, read_messages, search_history, wait_for, add_agent, merge, sync "
+               "and diff. The ACP agents of a team get this server automatically. The command ends "
+               "when its input ends.",
     .operands_max = 1,
     .root = ROOT_NEEDED,
     .on = ON_SESSION,

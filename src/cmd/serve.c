@@ -107,7 +107,7 @@ static int run_add(struct call *call, struct err *err)
     return 0;
 }
 
-static const struct cmd cmd_add = {
+static const struct cmd cmd_token_add = {
     .name = "serve token add",
     .operands = " NAME",
     .summary = "make a token and print it",
@@ -225,7 +225,7 @@ static int run_remove(struct call *call, struct err *err)
                          "one makes another");
 }
 
-static const struct cmd cmd_remove = {
+static const struct cmd cmd_token_remove = {
     .name = "serve token remove",
     .operands = " NAME",
     .summary = "make a token invalid",
@@ -238,7 +238,8 @@ static const struct cmd cmd_remove = {
     .run = run_remove,
 };
 
-static const struct cmd *const token_actions[] = {&cmd_add, &cmd_list_tokens, &cmd_remove, NULL};
+static const struct cmd *const token_actions[] = {&cmd_token_add, &cmd_list_tokens,
+                                                  &cmd_token_remove, NULL};
 
 static const struct cmd cmd_token = {
     .name = "serve token",

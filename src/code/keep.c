@@ -29,6 +29,7 @@ enum { NAMES_SHOWN = 3 };
 struct work_search {
     const struct repo *repo;
     struct landed landed;
+    bool runs; /* the agents do */
     char **found;
 };
 
@@ -248,7 +249,7 @@ static int check_stranger(struct work_search *search, const struct stranger *str
         _cleanup_free_ char *line = mem_printf("%s is in progress", progress);
         add_found(search, who, line);
     }
-    if (stranger->tree != NULL)
+    if (stranger->tree != NULL && !search->runs)
         check_process(search, who, stranger->tree);
     int rc = check_tree(search, stranger, who, err);
     if (rc == 0)
@@ -305,7 +306,7 @@ static int check_linked(struct work_search *search, const struct linked *linked,
                : check_whole(search, &stranger, linked->who, err);
 }
 
-static void check_all_linked(struct work_search *search, const struct team *team)
+static void check_all_linked(struct work_search *search, const struct team *team, bool one)
 {
     _cleanup_linked_ struct linked_list list = LINKED_LIST_INIT;
 
@@ -314,7 +315,8 @@ static void check_all_linked(struct work_search *search, const struct team *team
         strv_push(&search->found, *fault);
     for (size_t i = 0; i < list.count; i++) {
         struct err why = ERR_INIT;
-        if (check_linked(search, &list.items[i], &why) == -1)
+        if ((!one || strcmp(list.items[i].agent, team->agents[0].id) == 0) &&
+            check_linked(search, &list.items[i], &why) == -1)
             add_found(search, list.items[i].who, why.text);
     }
 }
@@ -430,7 +432,7 @@ struct agent_search {
 static void check_number(size_t number, void *arg)
 {
     struct agent_search *agents = arg;
-    struct work_search search = {.repo = agents->all->repo};
+    struct work_search search = {.repo = agents->all->repo, .runs = agents->all->runs};
     struct err why = ERR_INIT;
 
     landed_copy(&agents->all->landed, &search.landed);
@@ -461,10 +463,22 @@ static void check_agents(struct work_search *search, const struct team *team,
     }
 }
 
-int keep_find(const struct repo *repo, const struct team *team, keep_progress *progress, void *arg,
-              char ***ret, struct err *err)
+/* What the integration branch has stays when an agent goes. */
+static int know_main(struct work_search *search, struct err *err)
 {
-    struct work_search search = {.repo = repo, .landed = LANDED_INIT};
+    char main[GIT_OID_TEXT];
+
+    if (repo_ref(search->repo, search->repo->main, main, err) == -1)
+        return -1;
+    landed_know(&search->landed, main);
+    return 0;
+}
+
+/* `one`: the team is a single agent of it, which runs or not. */
+static int find(const struct repo *repo, const struct team *team, bool one, bool runs,
+                keep_progress *progress, void *arg, char ***ret, struct err *err)
+{
+    struct work_search search = {.repo = repo, .landed = LANDED_INIT, .runs = runs};
     struct err why = ERR_INIT;
 
     landed_open(repo, &team->project, &search.landed);
@@ -472,13 +486,30 @@ int keep_find(const struct repo *repo, const struct team *team, keep_progress *p
         landed_free(&search.landed);
         return -1;
     }
-    if (check_team(&search, team, &why) == -1)
+    if ((one ? know_main(&search, &why) : check_team(&search, team, &why)) == -1)
         add_found(&search, "the team", why.text);
     check_agents(&search, team, progress, arg);
-    check_all_linked(&search, team);
+    check_all_linked(&search, team, one);
     if (search.found != NULL && search.landed.untold.code != MAS_OK)
         add_found(&search, "the project", search.landed.untold.text);
     landed_free(&search.landed);
     *ret = search.found;
     return 0;
+}
+
+int keep_find(const struct repo *repo, const struct team *team, keep_progress *progress, void *arg,
+              char ***ret, struct err *err)
+{
+    return find(repo, team, false, false, progress, arg, ret, err);
+}
+
+int keep_find_agent(const struct repo *repo, const struct team *team, const char *agent, bool runs,
+                    char ***ret, struct err *err)
+{
+    struct agent only = *team_agent(team, agent);
+    struct team one = *team;
+
+    one.agents = &only;
+    one.agent_count = 1;
+    return find(repo, &one, true, runs, NULL, NULL, ret, err);
 }

@@ -16,6 +16,11 @@ typedef void keep_progress(size_t done, size_t count, void *arg);
 int keep_find(const struct repo *repo, const struct team *team, keep_progress *progress, void *arg,
               char ***ret, struct err *err);
 
+/* Likewise for one agent alone: what the integration branch has is no such work, nor, while the
+ * agent `runs`, is a process that works there. */
+int keep_find_agent(const struct repo *repo, const struct team *team, const char *agent, bool runs,
+                    char ***ret, struct err *err);
+
 /* Copies all commits that the project lacks into it, also of files that are not committed. The refs
  * below refs/mas/lost/ID/ are main (the integration branch) and, for each agent, AGENT/work (its
  * files on top of what is checked out), AGENT/staged, AGENT/stash/N and its own refs, such as

@@ -7,6 +7,7 @@
 
 #include "code/repo_make.h"
 
+#include "code/repo_make_internal.h"
 #include "code/sparse.h"
 #include "code/stranger.h"
 #include "code/view.h"
@@ -221,10 +222,8 @@ static void format_config(const struct repo *repo, const struct project *project
     layout_set(to, "fetch", fetch);
 }
 
-/* Makes the first work tree, which the others are copies of. Its HEAD is the commit itself until
- * finish_tree(). */
-static int make_first(const struct repo *repo, int code, const char *name,
-                      const struct project *project, struct err *err)
+int repo_make_first(const struct repo *repo, int code, const char *name,
+                    const struct project *project, struct err *err)
 {
     _cleanup_free_ char *alternates = stranger_borrowed(".git");
     _cleanup_free_ char *tree = repo_tree(repo, name);
@@ -278,9 +277,8 @@ static int copy_first(int code, const char *const *names, size_t count, tree_tic
     return rc;
 }
 
-/* Gives a work tree its branch, and its index the inodes of the copied files. */
-static int finish_tree(const struct repo *repo, int code, const char *name,
-                       const struct project *project, struct err *err)
+int repo_finish_tree(const struct repo *repo, int code, const char *name,
+                     const struct project *project, struct err *err)
 {
     _cleanup_free_ char *branch = repo_branch(repo, name);
     _cleanup_free_ char *tree = repo_tree(repo, name);
@@ -321,11 +319,11 @@ int repo_make_trees(const struct repo *repo, int dir, const struct project *proj
     _cleanup_close_ int code = path_make_dir(dir, CODE_DIR, 0755);
     if (code == -1)
         return err_errno(err, "cannot make '" CODE_DIR "'");
-    if (count > 0 && (make_first(repo, code, writers[0], project, err) == -1 ||
+    if (count > 0 && (repo_make_first(repo, code, writers[0], project, err) == -1 ||
                       copy_first(code, writers, count, tick, arg, err) == -1))
         return -1;
     for (size_t i = 0; i < count; i++)
-        if (finish_tree(repo, code, writers[i], project, err) == -1)
+        if (repo_finish_tree(repo, code, writers[i], project, err) == -1)
             return -1;
     return viewed ? view_make(repo, dir, code, project->base, err) : 0;
 }

@@ -20,3 +20,15 @@ int repo_copy_objects(int to, const struct project *project, tree_tick *tick, vo
  * project->base. Does not sync. */
 int repo_make_trees(const struct repo *repo, int dir, const struct project *project,
                     const struct team *team, tree_tick *tick, void *arg, struct err *err);
+
+/* Makes the work tree of an agent that joins the team later, or the view if it is the first to read
+ * it. It begins with project->base, a commit of code.git. The caller holds the lock of code.git;
+ * after a failure it calls repo_drop_agent(). Does not sync. */
+int repo_add_agent(const struct repo *repo, int dir, const struct project *project,
+                   const struct agent *agent, struct err *err);
+/* Fills what repo_add_agent() has to know of the project from code.git, so that it may be gone by
+ * now: all but `path` and `top`. The caller releases *ret with project_free(). */
+int repo_remember_project(const struct repo *repo, struct project *ret, struct err *err);
+/* Removes what code.git keeps for an agent. Its work tree is the caller's. The caller holds the
+ * lock. What is not there is no failure. */
+int repo_drop_agent(const struct repo *repo, const char *agent, struct err *err);

@@ -18,7 +18,7 @@ static void read_supervisor(const struct host *host, pid_t supervisor, struct cl
     _cleanup_free_ char *root = mem_printf("MAS_ROOT=%s", host->root.path);
     _cleanup_free_ char *session = proc_argument(supervisor, 2);
     _cleanup_free_ char *agent = proc_argument(supervisor, 3);
-    const struct agent *known = agent != NULL ? team_agent(&host->team, agent) : NULL;
+    const struct agent *known = agent != NULL ? host_member(host, agent) : NULL;
     bool here = proc_has_entry(supervisor, root);
 
     if (known != NULL && session != NULL && strcmp(session, host->session.id) == 0 && here) {
@@ -71,7 +71,7 @@ int peer_sender(const struct host *host, struct client *client, const struct fra
                 const struct agent **ret, struct err *err)
 {
     const char *from = json_get_text(frame->head, "from");
-    const struct agent *named = from != NULL ? team_agent(&host->team, from) : NULL;
+    const struct agent *named = from != NULL ? host_member(host, from) : NULL;
 
     if (client->whose == PEER_NEW)
         look(host, client);

@@ -317,7 +317,7 @@ static int check_access(const struct host *host, struct client *client, const st
         client->from = sender->id;
     if (sender == host->agent && access != TEAM)
         return err_set(err, MAS_FAILED, "an agent may not decide this for itself");
-    return target_check_rule(&host->team, sender, host->agent, err);
+    return target_check_rule(host_team(host), sender, host->agent, err);
 }
 
 /* Writes to the session's log that a message was refused. */

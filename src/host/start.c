@@ -72,6 +72,7 @@ static int load(struct host *host, const char *id, const char *agent_id, struct 
     if (session_load(&host->root, host->dir, id, &host->session, err) == -1 ||
         team_file_load(host->dir, &host->team, err) == -1)
         return -1;
+    host_team_note(host);
     host->agent = team_agent(&host->team, agent_id);
     return host->agent != NULL
                ? 0
@@ -270,6 +271,7 @@ void start_release(struct host *host)
     root_close(&host->root);
     config_free(&host->config);
     session_free(&host->session);
+    host_team_free(host);
     team_free(&host->team);
     strv_free(host->env);
     strv_free(host->argv);

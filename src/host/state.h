@@ -119,7 +119,7 @@ struct client {
     struct conn conn;
     struct proc_id peer; /* without a start if it had ended when its connection was accepted */
     enum peer_kind whose;
-    const struct agent *agent; /* of PEER_AGENT; points into the team */
+    const struct agent *agent; /* of PEER_AGENT; host_member() */
     char *stranger; /* of PEER_STRANGER: "agent '11' of session '...'" */
     bool elsewhere; /* of PEER_STRANGER: its session is in another root */
     const char *from; /* who makes the present request: an agent of the team; NULL: a person */
@@ -305,7 +305,8 @@ struct host {
     struct root root;
     struct config config;
     struct session session;
-    struct team team;
+    struct team team; /* as it was when the host started */
+    struct newer_team *newer; /* as it was read later; see host/team.c */
     const struct agent *agent; /* points into the team */
     const struct preset *preset; /* points into the config */
     int dir, run, logs, lock;
@@ -378,6 +379,15 @@ void role_add_variables(const struct host *host, const struct kv *variables,
 int role_open_dir(const struct host *host, char **ret_path, struct err *err);
 /* Removes run/<agent>.role/, which has that, and the settings of teller_hooks.c. */
 void role_drop(const struct host *host);
+
+/* ---- team.c */
+/* Notes the team that was just read. */
+void host_team_note(struct host *host);
+void host_team_free(struct host *host);
+/* Returns the team as it is now, for what concerns others; the host owns it. */
+const struct team *host_team(const struct host *host);
+/* Returns an agent of it, or NULL; that of this host is always host->agent. */
+const struct agent *host_member(const struct host *host, const char *id);
 
 /* ---- own.c */
 enum { OWN_OUTPUT_MAX = 8 * 1024 }; /* bytes; they fit into a pipe */

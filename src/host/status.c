@@ -72,7 +72,7 @@ static void put_pane(const struct host *host, struct json_out *out)
     struct agent_pane pane = {
         .server = getppid(),
         .activity_ms = host->pane.written_ms,
-        .agents = (int)host->team.agent_count,
+        .agents = (int)host_team(host)->agent_count,
     };
     struct stat st;
 

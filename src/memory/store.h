@@ -146,6 +146,10 @@ int store_join_turn(struct store *store, int64_t number, int64_t turn, struct er
 /* For a copy of a session: ends waiting prompts, as "not asked", and waiting messages. *ret_count
  * is their number. */
 int store_disown(struct store *store, int64_t *ret_count, struct err *err);
+/* For an agent that leaves its team: ends what waits for it, as store_disown() does, and its
+ * conversations, so that another agent of this name begins one of its own; what a person has set
+ * for it is forgotten. What was said stays. */
+int store_retire(struct store *store, const char *agent, int64_t *ret_count, struct err *err);
 /* Ends a turn in one FULL transaction: all open messages of the trigger get `state` and the prompt
  * its stop reason; `why`, if it is not NULL, is a note with the same state. After a turn that is
  * DONE no history needs to be injected. */

@@ -353,25 +353,45 @@ size_t store_cut_turns(const struct store *store)
     return store->cut_turns;
 }
 
-static int disown(struct store *store, int64_t *ret_count, struct err *err)
+/* `agent` NULL: what waits for any. */
+static int disown(struct store *store, const char *agent, int64_t *ret_count, struct err *err)
 {
     if (db_run(store->db, err,
                "UPDATE message SET state = 3, stop_reason = 'not asked' WHERE id IN"
-               " (SELECT m.id FROM message m WHERE " STORE_WAITS ")",
-               "") == -1)
+               " (SELECT m.id FROM message m WHERE " STORE_WAITS
+               " AND m.agent = coalesce(?1, m.agent))",
+               "t", agent) == -1)
         return -1;
     *ret_count = sqlite3_changes(db_handle(store->db));
-    if (db_run(store->db, err, "DELETE FROM input", "") == -1)
+    if (db_run(store->db, err, "DELETE FROM input WHERE agent = coalesce(?1, agent)", "t", agent) ==
+        -1)
         return -1;
     *ret_count += sqlite3_changes(db_handle(store->db));
     return 0;
+}
+
+static int retire(struct store *store, const char *agent, int64_t *ret_count, struct err *err)
+{
+    return disown(store, agent, ret_count, err) == -1 ||
+                   db_run(store->db, err, "UPDATE conversation SET current = 0 WHERE agent = ?1",
+                          "t", agent) == -1 ||
+                   db_run(store->db, err, "DELETE FROM budget WHERE agent = ?1", "t", agent) == -1
+               ? -1
+               : 0;
+}
+
+int store_retire(struct store *store, const char *agent, int64_t *ret_count, struct err *err)
+{
+    if (store_begin(store, SYNC_FULL, err) == -1)
+        return -1;
+    return store_end(store, retire(store, agent, ret_count, err), err);
 }
 
 int store_disown(struct store *store, int64_t *ret_count, struct err *err)
 {
     if (store_begin(store, SYNC_FULL, err) == -1)
         return -1;
-    return store_end(store, disown(store, ret_count, err), err);
+    return store_end(store, disown(store, NULL, ret_count, err), err);
 }
 
 static int end_turn(struct store *store, int64_t query, int64_t prompt, const char *stop_reason,

@@ -80,6 +80,16 @@ static const struct model_tool merge_tool = {
     "files.",
     .command = "merge --session {id} -- {target}", .waits = true, .params = PARAMS(TOOL_TARGET("whose branches")),
 };
+static const struct model_tool add_tool = {
+    "add_agent", "Add an agent",
+    "Add an agent to your unit, if you are a manager and the template of the team lets it grow. It begins with an empty "
+    "conversation and a branch of its own; to give it work, call send_message.",
+    .command = "add --json {options} -- {id}", .json = true, .waits = true,
+    .params = PARAMS({"preset", PARAM_LONG, true, .option = "--agent", .max = 32, .help = "how it runs, such as claude"},
+                     {"name", PARAM_LONG, .option = "--as", .max = 32, .help = "its id (default: that of the preset)"},
+                     {"unit", PARAM_LONG, .option = "--unit", .max = 32, .help = "its unit (default: yours)"},
+                     {"role", PARAM_LONG, .option = "--role", .max = 64, .help = "its role, in a few words"}),
+};
 static const struct model_tool sync_tool = {
     "sync", "Get the team's commits",
     "Bring your branch and your work tree forward to the team's branch. If you have work of your own, nothing changes, "
@@ -244,6 +254,18 @@ const struct operation operations[] = {
      RIGHT_FULL, OPERATION_HOST, "wake", .what = "wake"},
     {"seen", "Note that a person has looked at the agent", NULL, METHOD_POST, "/sessions/{id}/agents/{agent}/seen", NULL,
      RIGHT_ANSWER, OPERATION_HOST, "seen", .what = "note a look at"},
+    {"addAgent", "Add an agent to the team of a session", NULL, METHOD_POST, "/sessions/{id}/agents", NULL, RIGHT_FULL,
+     OPERATION_TOLD, "add -q {options} {id}", .verbs = "add",
+     .params = PARAMS({"preset", PARAM_NAME, true, .option = "--agent", .words = "preset", .help = "how it runs"},
+                      {"name", PARAM_TEXT, .option = "--as", .help = "its id; default: the name of the preset"},
+                      {"unit", PARAM_TEXT, .option = "--unit", .help = "its unit; needed if the team has several"},
+                      {"role", PARAM_TEXT, .option = "--role", .help = "its role, in a few words"},
+                      {"model", PARAM_TEXT, .option = "--model", .help = "its model"}),
+     .says = "the session, with the agent", .tool = &add_tool},
+    {"removeAgent", "Remove an agent from the team of a session, with its files", NULL, METHOD_DELETE,
+     "/sessions/{id}/agents/{agent}", NULL, RIGHT_FULL, OPERATION_LONG, "remove {options} -s {id} -- {agent}",
+     .verbs = "remove",
+     .params = PARAMS({"force", PARAM_FLAG, .option = "-f", .help = "also at work; keep first what would be lost"})},
     {"search", "Search the conversations of all sessions", NULL, METHOD_GET, "/search", NULL, RIGHT_READ, OPERATION_READ,
      "search --json {options} -- -", .verbs = "search",
      .params = PARAMS({"q", PARAM_ANY, true, .option = "-", .help = "the words"},

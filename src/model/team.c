@@ -80,6 +80,16 @@ static bool is_word(const char *text)
     return str_is_word(text, TEAM_WORD_MAX);
 }
 
+static bool are_words(const char *text)
+{
+    _cleanup_strv_ char **words = str_split_list(text);
+
+    for (char **word = words; word != NULL && *word != NULL; word++)
+        if (!is_word(*word))
+            return false;
+    return true;
+}
+
 static bool is_label(const char *text)
 {
     return str_is_word(text, TEAM_LABEL_MAX);
@@ -132,6 +142,8 @@ static const struct value_type
     description = {VALUE_TEXT, "it is longer than 1024 bytes", .sentence = true,
                    .max = TEAM_DESCRIPTION_MAX},
     turns = {VALUE_NUMBER, "a number from 0 to 1000", .max = TEAM_TURNS_MAX},
+    grow = {VALUE_NUMBER, "a number from 0 to 256", .max = TEAM_AGENTS_MAX},
+    grow_presets = {VALUE_TEXT, "a list of presets", .max = TEAM_COMMAND_MAX, .fits = are_words},
     path_or_none = {VALUE_TEXT, "an absolute path", .absolute = true},
     path = {VALUE_TEXT, .min = 1, .max = TEAM_PATH_MAX, .absolute = true},
     branch = {VALUE_TEXT, .max = TEAM_PATH_MAX}, commit = {VALUE_TEXT, .max = TEAM_OID_MAX},
@@ -154,6 +166,7 @@ const struct member agent_members[] = {
     {AGENT("wall", wall_level_type, wall), .how = MEMBER_SAID},
     {AGENT("units", unit, team_units), .how = MEMBER_SAID},
     {AGENT("prompt", prompt, prompt), .how = MEMBER_SAID | MEMBER_OF_JSON},
+    {AGENT("grownBy", word_or_none, grown_by), .how = MEMBER_SAID | MEMBER_OF_JSON},
     {AGENT("budget.cost", budget_types[BUDGET_COST], budget.of[BUDGET_COST]), .how = MEMBER_OF_INI},
     {AGENT("budget.tokens", budget_types[BUDGET_TOKENS], budget.of[BUDGET_TOKENS].amount),
      .how = MEMBER_OF_INI},
@@ -175,6 +188,8 @@ const struct member team_members[] = {
     {MEMBER("preset", word_or_none, struct team, preset)},
     {MEMBER("project", path_or_none, struct team, wants), .how = MEMBER_OF_INI},
     {MEMBER("turns", turns, struct team, turns), .how = MEMBER_SAID},
+    {MEMBER("grow", grow, struct team, grow), .how = MEMBER_SAID},
+    {MEMBER("grow.presets", grow_presets, struct team, grow_presets), .how = MEMBER_SAID},
     {MEMBER("wall", wall, struct team, wall), .how = MEMBER_OF_JSON},
     MEMBER_END,
 };

@@ -72,6 +72,7 @@ struct agent {
     bool team_units; /* behind a wall it may write to the units of all agents */
     enum rank rank;
     size_t window; /* index into team.windows */
+    char *grown_by; /* the agent that has added it to the team; "": none has */
     int line; /* in template.ini; 0: unknown */
 };
 
@@ -96,6 +97,8 @@ struct team {
     char *description;
     char *preset; /* "" for the default preset of mas.ini */
     int turns; /* of its agents at the same time; 0: any number */
+    int grow; /* how many agents its managers may add */
+    char *grow_presets; /* a list of those that these may have; "" none */
     char *wants; /* DIR[@REF] in template.ini; "" none */
     struct team_project project; /* set when the session is created */
     struct budget budget; /* of all agents together */
@@ -134,6 +137,15 @@ void team_free(struct team *team);
 const struct agent *team_agent(const struct team *team, const char *id);
 /* Makes a team of one agent one of `count` equal ones, which are called 1, 2, and so on. */
 void team_repeat(struct team *team, size_t count);
+/* Returns NULL, or what valid values of this key of an agent are. */
+const char *agent_check(const char *key, const char *value);
+/* Adds an agent to the unit of the one with the index `like`, in its window if that has room at
+ * this size, else in a window of its own; it works with code as that one does, and everything else
+ * of it is unset. A team without rules, which has become larger than one, gets those of a team with
+ * one manager. Returns NULL, or why the team cannot have it. */
+const char *team_grow(struct team *team, const char *id, size_t like, int columns, int rows);
+/* Takes an agent out of a team that has others. */
+void team_shrink(struct team *team, const char *id);
 /* Returns true if any agent has a first message. */
 bool team_has_prompts(const struct team *team);
 /* Returns "meta", "manager" or "worker". */

@@ -1,5 +1,5 @@
 /*
- * Functions that build a struct team; for team.c and team_ini.c only.
+ * Functions that build a struct team; for team.c, team_ini.c and team_grow.c only.
  */
 #pragma once
 

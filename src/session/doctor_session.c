@@ -5,6 +5,7 @@
 #include "os/file.h"
 #include "os/path.h"
 #include "session/doctor_internal.h"
+#include "session/grow.h"
 #include "session/places.h"
 #include "store/owner.h"
 #include "store/placement.h"
@@ -75,6 +76,17 @@ static void check_snapshot(struct doctor *doctor, int dir, const struct session 
                     "the current template",
                     rc, &why);
     }
+}
+
+/* Checks whether a killed command has left something of an agent that joined or left. */
+static void check_growing(struct doctor *doctor, int dir, const struct session *session)
+{
+    struct err why = ERR_INIT;
+
+    if (faccessat(dir, GROW_JOURNAL, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        return;
+    int rc = doctor->fix ? grow_mend(doctor->root, dir, session->id, &why) : 0;
+    doctor_mend(doctor, session->id, "a change of its team was interrupted", rc, &why);
 }
 
 /* Checks the directories that its agents start in. */
@@ -441,6 +453,7 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
     doctor_check_left(doctor, id, dir, WORKSPACE_SESSION ".new");
     doctor_check_left(doctor, id, dir, WORKSPACE_CONFIG ".new");
     check_config(doctor, dir, &session);
+    check_growing(doctor, dir, &session);
     check_snapshot(doctor, dir, &session);
     check_places(doctor, dir, &session);
     doctor_check_code(doctor, dir, id);

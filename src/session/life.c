@@ -55,9 +55,8 @@ struct start_job {
     int *metadata_lock; /* held while tmux starts, released when the row is written; may be NULL */
 };
 
-/* Returns the parameters of a team in tmux; `host` is left to the caller. */
-static struct tmux_team life_tmux_team(const struct life *life, const struct session *session,
-                                       const struct team *team, int dir)
+struct tmux_team life_tmux_team(const struct life *life, const struct session *session,
+                                const struct team *team, int dir)
 {
     const union setting_value *size = config_value(life->config, SETTING_SIZE);
 
@@ -459,7 +458,7 @@ static int start_hosts(struct stage_of_team *in, const struct life_respawn *opti
         if (picked[i] == NULL &&
             tmux_make_pane(&team, in->live, (size_t)(options->agents[i] - options->team->agents),
                            &in->panes, &in->count, err) == -1)
-            return -1;
+            return err_wrap(err, "cannot start agent '%s'", options->agents[i]->id);
     return 0;
 }
 
@@ -477,34 +476,26 @@ static int respawn(struct stage_of_team *in, const struct life_respawn *options,
     return -1;
 }
 
-int life_respawn(const struct life *life, const char *id, const struct life_respawn *options,
-                 struct err *err)
+int life_respawn_held(const struct life *life, int dir, struct session *session,
+                      const struct life_respawn *options, bool *ret_runs, struct err *err)
 {
-    _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_free_ bool *wanted = mem_alloc(options->team->agent_count * sizeof *wanted);
     _cleanup_wall_probe_ struct wall_probe probe = WALL_PROBE_INIT;
     const struct launch_env launch = {
         .config = life->config, .team = options->team, .wanted = wanted, .probe = &probe};
     _cleanup_session_limits_ struct session_limits limits = SESSION_LIMITS_INIT;
-    _cleanup_close_ int dir = -1;
-    _cleanup_close_ int lock = -1;
+    const char *id = session->id;
     struct tmux_session *live = NULL;
-    struct stage_of_team in = {.life = life, .session = &session};
+    struct stage_of_team in = {.life = life, .session = session, .dir = dir};
 
     probe.cache = life->root->sessions;
-    if (life_hold(life, id, LOCK_WAIT_MS, "restart", &dir, &lock, err) == -1 ||
-        life_load(life, dir, id, "restart", &session, err) == -1 ||
-        survey_find_team(life->root, session.tmux_socket, id, &live, &in.panes, &in.count, err) ==
-            -1)
+    if (survey_find_team(life->root, session->tmux_socket, id, &live, &in.panes, &in.count, err) ==
+        -1)
         return -1;
-    if (live == NULL) {
-        const struct session_label label = session_label(life->root, id);
-        (void)err_set(err, MAS_CONFLICT, "cannot restart session '%s': it is not running",
-                      label.text);
-        return err_hint(err, "start it with: mas start %s", label.text);
-    }
+    *ret_runs = live != NULL;
+    if (live == NULL)
+        return 0;
     in.live = live;
-    in.dir = dir;
     for (size_t i = 0; i < options->count; i++)
         wanted[options->agents[i] - options->team->agents] = true;
     int rc = launch_check_begin(life->config, options->team, wanted, &probe, err);
@@ -513,11 +504,11 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
     if (rc == 0)
         rc = launch_check_limits(life->config, options->team, wanted, &limits, err);
     if (rc == 0)
-        rc = places_check(life->root, dir, &session, options->team, wanted, err);
+        rc = places_check(life->root, dir, session, options->team, wanted, err);
     if (rc == 0)
         rc = launch_check_walls(life->config, options->team, wanted, &probe, err);
     if (rc == 0)
-        rc = life_lease_again(life, dir, &session, err);
+        rc = life_lease_again(life, dir, session, err);
     for (size_t i = 0; rc == 0 && i < options->count; i++)
         rc = life_end_agent(life, id, options->agents[i]->id, err);
     if (rc == 0)
@@ -525,4 +516,23 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
     tmux_sessions_free(live, 1);
     free(in.panes);
     return rc;
+}
+
+int life_respawn(const struct life *life, const char *id, const struct life_respawn *options,
+                 struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    bool runs = false;
+
+    if (life_hold(life, id, LOCK_WAIT_MS, "restart", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "restart", &session, err) == -1 ||
+        life_respawn_held(life, dir, &session, options, &runs, err) == -1)
+        return -1;
+    if (runs)
+        return 0;
+    const struct session_label label = session_label(life->root, id);
+    (void)err_set(err, MAS_CONFLICT, "cannot restart session '%s': it is not running", label.text);
+    return err_hint(err, "start it with: mas start %s", label.text);
 }

@@ -128,7 +128,8 @@ static bool on_end(struct host_call *call, const struct frame *reply, void *arg)
     return true;
 }
 
-void life_stop_hosts(const struct life *life, const char *id, struct life_end *end)
+void life_stop_hosts(const struct life *life, const char *id, const char *agent,
+                     struct life_end *end)
 {
     _cleanup_close_ int dir = workspace_open(life->root, id);
     _cleanup_close_ int run = dir != -1 ? path_open_dir(dir, WORKSPACE_RUN) : -1;
@@ -139,13 +140,15 @@ void life_stop_hosts(const struct life *life, const char *id, struct life_end *e
     size_t count = strv_len(names);
     struct host_call *calls = mem_alloc((count + 1) * sizeof *calls);
 
+    size_t asked = 0;
     for (size_t i = 0; i < count; i++)
-        calls[i] = (struct host_call){.run = run, .agent = names[i]};
+        if (agent == NULL || strcmp(agent, names[i]) == 0)
+            calls[asked++] = (struct host_call){.run = run, .agent = names[i]};
     /* otherwise one that does not answer now would cost all of them the time */
-    hosts_start(calls, count, "{\"do\":\"status\"}", NULL, 0);
-    hosts_finish(calls, count, HOSTS_ANSWER_MS, NULL, NULL);
+    hosts_start(calls, asked, "{\"do\":\"status\"}", NULL, 0);
+    hosts_finish(calls, asked, HOSTS_ANSWER_MS, NULL, NULL);
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < asked; i++)
         if (calls[i].answer == HOST_ANSWERED)
             calls[kept++] = (struct host_call){.run = run, .agent = calls[i].agent};
     str_addf(&head, "{\"do\":\"stop\",\"hangup\":%d,\"terminate\":%d}", hangup, terminate);

@@ -108,6 +108,12 @@ int life_lease_again(const struct life *life, int dir, struct session *session, 
 int life_start_held(const struct life *life, int dir, struct session *session, struct err *err);
 int life_stop_held(const struct life *life, int dir, struct session *session, struct life_end *end,
                    struct err *err);
+/* Like life_respawn(), likewise. *ret_runs: the session runs; otherwise nothing was done. */
+int life_respawn_held(const struct life *life, int dir, struct session *session,
+                      const struct life_respawn *options, bool *ret_runs, struct err *err);
+/* Returns the parameters of a team in tmux; `host` is left to the caller. */
+struct tmux_team life_tmux_team(const struct life *life, const struct session *session,
+                                const struct team *team, int dir);
 /* Turning a legacy session into an isolated one: its unit/ and workflows/ move from the root into
  * the workspace `dir`, by rename or, to another file system, through <root>/.migrate-<id>. */
 enum { PARTS = 2 };
@@ -134,9 +140,10 @@ struct life_hunt {
     bool inside; /* include the ancestors of this process: it belongs to the team */
 };
 
-/* Asks all hosts at the same time to end their agents, and adds the counts to *end. The processes
- * of hosts that do not answer remain for life_hunt_down(). */
-void life_stop_hosts(const struct life *life, const char *id, struct life_end *end);
+/* Asks all hosts, or that of one agent, at the same time to end their agents, and adds the counts
+ * to *end. The processes of hosts that do not answer remain for life_hunt_down(). */
+void life_stop_hosts(const struct life *life, const char *id, const char *agent,
+                     struct life_end *end);
 /* Waits for hosts that are exiting and removes their files in run/. Fails with MAS_CONFLICT if a
  * host continues. */
 int life_await_hosts(const struct life *life, int dir, const char *id, const char *what,

@@ -239,7 +239,7 @@ int life_stop_held(const struct life *life, int dir, struct session *session, st
 
     (void)lost_server_mend(dir, session->tmux_socket, &ignored); /* hosts know it while they live */
     /* first the step that needs no new process, no disk space and no tmux */
-    life_stop_hosts(life, session->id, end);
+    life_stop_hosts(life, session->id, NULL, end);
     (void)find_in_tmux(life, session->tmux_socket, session->id, &in_tmux, &end->untold);
     const struct tmux_session *live = in_tmux.live;
     end->was = recorded && live == NULL && end->untold.code == MAS_OK;
@@ -297,7 +297,7 @@ static int end_live(const struct life *life, const char *socket, const char *id,
         free_in_tmux(&in_tmux);
         return 0;
     }
-    life_stop_hosts(life, id, &end);
+    life_stop_hosts(life, id, NULL, &end);
     int rc = bring_down(life, socket, &in_tmux, &end, err);
     free_in_tmux(&in_tmux);
     if (rc == -1 || end.untold.code == MAS_OK)
@@ -343,7 +343,7 @@ static int stop_unknown(const struct life *life, const char *id, bool saves, str
     struct life_end end = {.was = false};
     struct err ignored = ERR_INIT;
 
-    life_stop_hosts(life, id, &end);
+    life_stop_hosts(life, id, NULL, &end);
     if (survey_find_anywhere(life->root, life->config, id, &socket, &live, err) == -1) {
         (void)life_sweep(life, id, &ignored);
         return -1;

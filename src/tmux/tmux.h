@@ -212,6 +212,11 @@ int tmux_respawn(const char *socket, const struct tmux_pane *const *panes, size_
 int tmux_make_pane(const struct tmux_team *team, const struct tmux_session *live, size_t agent,
                    struct tmux_pane **panes, size_t *count, struct err *err);
 
+/* Ends the pane of an agent that the team has no longer, and arranges its window, by the name that
+ * this had in the team. */
+int tmux_drop_pane(const struct tmux_team *team, const struct tmux_session *live,
+                   const char *window, const struct tmux_pane *pane, struct err *err);
+
 /* Updates @mas_root and the paths in the session's environment after its root has moved. */
 int tmux_set_root(const char *socket, const char *target, const struct root *root,
                   const struct session *session, struct err *err);

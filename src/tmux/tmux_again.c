@@ -1,4 +1,4 @@
-/* The part of tmux/tmux.h that makes a pane again. */
+/* The part of tmux/tmux.h that makes a pane in a team that runs, and takes one away. */
 #include "model/layout.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
@@ -113,7 +113,7 @@ static void add_layout(const struct pane_gap *place, const struct tmux_pane *pan
 
     if (!layout_fits(window->layout, window->count, columns, rows))
         return;
-    str_addf(script, " ; if-shell -F -t '%s' '#{==:#{window_panes},%zu}' \"select-layout -t '%s' ",
+    str_addf(script, "\nif-shell -F -t '%s' '#{==:#{window_panes},%zu}' \"select-layout -t '%s' ",
              pane->window, window->count, pane->window);
     layout_add(script, window->layout, window->count, columns, rows);
     str_addc(script, '"');
@@ -133,14 +133,14 @@ static int make(const struct pane_gap *place, size_t agent, bool *ret_window, st
     str_addf(&script, " -P -F '#{window_width}x#{window_height} %s'", tmux_panes_format);
     tmux_add_command(place->team, agent, &script);
     str_addc(&script, '\n');
-    if (tmux_run_script(place->team->session->tmux_socket, &script, "make its pane again", &out,
-                        err) == -1)
+    if (tmux_run_script(place->team->session->tmux_socket, &script, "make its pane", &out, err) ==
+        -1)
         return err_hint(err, "make its window larger, or stop the session and start it again");
     char *line = out.len > 0 ? out.data : (char[]){""};
     line[strcspn(line, "\n")] = '\0';
     if (sscanf(line, "%9dx%9d %n", &size[0], &size[1], &end) != 2 ||
         !tmux_read_pane(line + end, place->team->session->id, ret))
-        return err_set(err, MAS_TMUX, "cannot make its pane again: tmux made none");
+        return err_set(err, MAS_TMUX, "cannot make its pane: tmux made none");
     return 0;
 }
 
@@ -156,7 +156,7 @@ int tmux_make_pane(const struct tmux_team *team, const struct tmux_session *live
 
     find_place(&place, agent);
     if (make(&place, agent, &window, &pane, size, err) == -1)
-        return err_wrap(err, "cannot restart agent '%s'", team->team->agents[agent].id);
+        return -1;
     *panes = mem_room(*panes, *count, sizeof **panes);
     (*panes)[(*count)++] = pane;
     str_addf(&script, "set-option -p -t '%s' " TMUX_PANE_WAITS " ''", pane.pane);
@@ -166,4 +166,32 @@ int tmux_make_pane(const struct tmux_team *team, const struct tmux_session *live
     add_layout(&place, &pane, size[0], size[1], &script);
     str_addc(&script, '\n');
     return tmux_run_script(team->session->tmux_socket, &script, "arrange a window", NULL, err);
+}
+
+int tmux_drop_pane(const struct tmux_team *team, const struct tmux_session *live,
+                   const char *window, const struct tmux_pane *pane, struct err *err)
+{
+    struct pane_gap place = {.team = team, .session = live->target};
+    const struct team *left = team->team;
+    const char *socket = team->session->tmux_socket;
+    _cleanup_str_ struct str script = STR_INIT;
+    _cleanup_str_ struct str out = STR_INIT;
+    int size[2];
+
+    while (place.window < left->window_count &&
+           strcmp(left->windows[place.window].name, window) != 0)
+        place.window++;
+    str_addf(&script,
+             "if-shell -F -t '%s' '#{==:#{@mas_id},%s}' \"display-message -p -t '%s' "
+             "'#{window_width}x#{window_height}' ; kill-pane -t '%s'\"\n",
+             pane->pane, team->session->id, pane->pane, pane->pane);
+    if (tmux_run_script(socket, &script, "take its pane away", &out, err) == -1)
+        return -1;
+    if (place.window == left->window_count ||
+        sscanf(str_text(&out), "%9dx%9d", &size[0], &size[1]) != 2)
+        return 0; /* the window went with it */
+    str_clear(&script);
+    add_layout(&place, pane, size[0], size[1], &script);
+    str_addc(&script, '\n');
+    return tmux_run_script(socket, &script, "arrange a window", NULL, err);
 }

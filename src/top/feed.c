@@ -59,17 +59,18 @@ static void copy_agents(struct top_feed *feed, struct top_team *to, const struct
     }
 }
 
-static void read_team(struct top_feed *feed, struct top_team *to)
+static void read_team(struct top_feed *feed, struct top_team *to, int dir)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
-    _cleanup_close_ int dir = workspace_open(&feed->root, to->id);
     struct err err = ERR_INIT;
 
     if (dir == -1)
         (void)err_errno(&err, "its workspace cannot be opened");
     else if (team_file_load(dir, &team, &err) == 0)
         copy_agents(feed, to, &team);
+    free(to->problem);
     to->problem = err.code != MAS_OK ? mem_dup(err.text) : NULL;
+    feed->table->changed = true;
 }
 
 static void disconnect(struct top_feed *feed, struct top_agent *agent)
@@ -92,6 +93,26 @@ static void set_running(struct top_feed *feed, struct top_team *team, bool runs)
     }
 }
 
+/* Reads the agents of a team that is new, or whose file is another one than before: agents join and
+ * leave. Returns true if it has. */
+static bool follow_team(struct top_feed *feed, struct top_team *team, bool is_new)
+{
+    _cleanup_close_ int dir = workspace_open(&feed->root, team->id);
+    struct stat st = {.st_ino = team->file, .st_mtim = team->file_at};
+
+    if (dir != -1)
+        (void)fstatat(dir, WORKSPACE_CONFIG, &st, AT_SYMLINK_NOFOLLOW);
+    if (!is_new && st.st_ino == team->file && st.st_mtim.tv_sec == team->file_at.tv_sec &&
+        st.st_mtim.tv_nsec == team->file_at.tv_nsec)
+        return false;
+    for (size_t i = 0; i < team->count; i++)
+        disconnect(feed, &team->agents[i]);
+    team->file = st.st_ino;
+    team->file_at = st.st_mtim;
+    read_team(feed, team, dir);
+    return true;
+}
+
 /* Returns when hosts that are missing now were expected last; monotonic ms. */
 static int64_t begin_of(const struct row *row, int64_t now)
 {
@@ -107,9 +128,10 @@ static void keep_row(struct top_feed *feed, const struct row *row, bool again)
     bool runs = row->status == STATUS_ACTIVE;
     int64_t now = time_monotonic_ms();
 
-    if (team == NULL) {
+    bool is_new = team == NULL;
+    if (is_new)
         team = table_add_team(feed->table, row->id, name);
-        read_team(feed, team);
+    if (follow_team(feed, team, is_new)) {
         team->begun_ms = begin_of(row, now);
         set_running(feed, team, runs);
     } else if (team->runs != runs) {

@@ -44,7 +44,10 @@ struct top_team {
     int64_t begun_ms; /* monotonic; hosts may come until shortly after that */
     struct top_agent *agents;
     size_t count;
-    bool listed; /* for feed.c: the index has it */
+    /* for feed.c */
+    bool listed; /* the index has it */
+    ino_t file; /* the file that its agents were read from, */
+    struct timespec file_at; /* and of when that is */
     size_t place; /* for rows.c: the place of its first agent among all, from 1 */
 };
 

@@ -87,7 +87,7 @@ assert answer["capabilities"] == {"tools": {}} and "send_message" in answer["ins
 c.note("notifications/initialized")
 assert c.ask("ping") == {}
 listed = c.ask("tools/list")["tools"]
-assert sorted(t["name"] for t in listed) == ["diff", "list_agents", "merge", "read_messages",
+assert sorted(t["name"] for t in listed) == ["add_agent", "diff", "list_agents", "merge", "read_messages",
                                              "search_history", "send_message", "sync", "wait_for"]
 for tool in listed:
     schema = tool["inputSchema"]

@@ -268,7 +268,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     local word
     part mas-template.5 Ss template.ini >"$T/page"
     diff <(grep -v MEMBER_OF_JSON "$SRC"/model/team{,_ini}.c |
-        sed -nE 's/.*(line->key, |\{AGENT\()"([a-z]+)".*|.*MEMBER\("([a-z]+)", [^,]*, struct (team|window),.*/\2\3/p' | sort -u) \
+        sed -nE 's/.*(line->key, |\{AGENT\()"([a-z]+)".*|.*MEMBER\("([a-z.]+)", [^,]*, struct (team|window),.*/\2\3/p' | sort -u) \
         <(sed -n 's/^\.It Cm //p' "$T/page" | sort -u)
     diff <(grep -oE 'line->section, "[a-z]+ ?"' "$SRC/model/team_ini.c" | tr -d ' ' | cut -d'"' -f2 | sort -u) \
         <(sed -nE 's/^\.It Li \[([a-z]+).*/\1/p' "$T/page" | sort -u)

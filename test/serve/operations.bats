@@ -256,3 +256,32 @@ none_left() {
     ends_as 'done'
     jq -e '.output | fromjson | [.agents[].check.result] == ["pass", "not run"]' <<<"$output"
 }
+
+@test "an agent is added, and removed as an operation" {
+    serve
+    new_session -t solo -n one --agent shell
+    hear
+    post "/sessions/$ID/agents" '{"preset":"shell","name":"rev","role":"reviewer"}'
+    is 200 '[.agents[] | .id + " " + .role] == ["solo generalist", "rev reviewer"]'
+    eventually came agent.state '.[]; .agent == "rev"'
+    post "/sessions/$ID/agents" '{"preset":"shell","name":"rev"}'
+    is 409 '.error.code == "conflict" and (.error.message | test("has an agent of this name"))'
+    post "/sessions/$ID/agents" '{"preset":"shell","unit":"no"}'
+    is 404 true
+    post "/sessions/$ID/agents" '{"preset":"--help"}'
+    is 404 true
+    post "/sessions/$ID/agents" '{"name":"x"}'
+    is 400 true
+    api DELETE "/sessions/$ID/agents/solo?force=maybe"
+    is 400 true
+    api DELETE "/sessions/$ID/agents/rev?force=true"
+    is 202 '.verb == "remove"'
+    OP=$(jq -r .operation <<<"$output")
+    ends_as 'done'
+    api GET "/sessions/$ID"
+    is 200 '[.agents[].id] == ["solo"]'
+    api DELETE "/sessions/$ID/agents/solo?force=true"
+    OP=$(jq -r .operation <<<"$output")
+    ends_as failed
+    is 200 '.error.code == "conflict"'
+}

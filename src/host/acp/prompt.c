@@ -107,7 +107,7 @@ static void add_recall(struct host *host, bool fresh, const char *text, struct s
  * person does. */
 static char *name_sender(const struct host *host, const char *from)
 {
-    const struct agent *agent = team_agent(&host->team, from);
+    const struct agent *agent = from != NULL ? host_member(host, from) : NULL;
 
     if (agent == NULL)
         return NULL;

@@ -1,0 +1,44 @@
+/*
+ * Shared by the parts of session/grow.h: grow.c adds, grow_remove.c removes, grow_check.c knows
+ * what an agent may add, and grow_parts.c has what both begin and end with.
+ */
+#pragma once
+
+#include "code/repo.h"
+#include "session/grow.h"
+#include "session/life_internal.h"
+
+/* A session whose lock is held, and whose team changes. */
+struct growing {
+    const struct life *life;
+    const char *what; /* the verb */
+    struct session session;
+    struct team team; /* as it is on disk, and then as it is to be */
+    struct repo repo; /* empty: without a project */
+    struct agent *agent; /* the new one, in `team` */
+    int dir, lock;
+};
+#define GROWING_INIT                                                                               \
+    {                                                                                              \
+        .session = SESSION_INIT, .team = TEAM_INIT, .repo = REPO_INIT, .dir = -1, .lock = -1       \
+    }
+
+/* Takes the lock and reads the team, behind what a killed command has left. */
+int grow_open(const struct life *life, const char *id, const char *what, struct growing *ret,
+              struct err *err);
+void growing_free(struct growing *growing);
+#define _cleanup_growing_ __attribute__((cleanup(growing_free)))
+
+/* The journal. */
+int grow_begin(int dir, const char *agent, struct err *err);
+int grow_end(int dir, struct err *err);
+/* Removes what an agent has in the session. *ret_waiting is how many messages waited for it. */
+int grow_drop_parts(const struct root *root, int dir, const char *id, const struct team *team,
+                    const char *agent, int64_t *ret_waiting, struct err *err);
+/* Writes the team, then the row. */
+int grow_record(struct growing *growing, struct err *err);
+
+/* Fails with MAS_FAILED if the agent may add none, or not there; before it is planned. */
+int grow_check_rank(const struct growing *growing, const struct grow_wish *wish, struct err *err);
+/* Likewise for what was planned; puts up a wall as high as its own. */
+int grow_check_rights(struct growing *growing, const struct grow_wish *wish, struct err *err);
