@@ -8,10 +8,11 @@ enum { PATH_NAMES_MAX = 16 };
 #define PATH_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$-.[]"
 
 const char *const told_facts[TOLD_FACT_COUNT + 1] = {
-    [TOLD_STARTS] = "starts",   [TOLD_PROMPT] = "prompt", [TOLD_TOOL] = "tool",
-    [TOLD_ASKS] = "asks",       [TOLD_DONE] = "done",     [TOLD_FAILED] = "failed",
-    [TOLD_STOPPED] = "stopped", [TOLD_ENDS] = "ends",     [TOLD_LINE] = "line",
-    [TOLD_SAYS] = "says",       [TOLD_USAGE] = "usage",   [TOLD_SESSION] = "session",
+    [TOLD_STARTS] = "starts",   [TOLD_PROMPT] = "prompt",   [TOLD_TOOL] = "tool",
+    [TOLD_ASKS] = "asks",       [TOLD_DONE] = "done",       [TOLD_FAILED] = "failed",
+    [TOLD_STOPPED] = "stopped", [TOLD_ENDS] = "ends",       [TOLD_WORKS] = "works",
+    [TOLD_RESTS] = "rests",     [TOLD_RETRIES] = "retries", [TOLD_LINE] = "line",
+    [TOLD_SAYS] = "says",       [TOLD_USAGE] = "usage",     [TOLD_SESSION] = "session",
     [TOLD_NOTHING] = "nothing",
 };
 
@@ -54,7 +55,7 @@ static bool has_member(enum told_fact fact, enum line_member member)
     case MEMBER_TEXT:
         return fact == TOLD_PROMPT || fact == TOLD_DONE || fact == TOLD_SAYS;
     case MEMBER_WHY:
-        return fact == TOLD_FAILED;
+        return fact == TOLD_FAILED || fact == TOLD_RETRIES;
     case MEMBER_DIRECTORY:
         return fact == TOLD_SESSION;
     case MEMBER_TOOL:

@@ -24,6 +24,9 @@ enum told_fact {
     TOLD_FAILED, /* it has ended with an error */
     TOLD_STOPPED, /* a person has stopped it */
     TOLD_ENDS, /* the session ends */
+    TOLD_WORKS, /* it is at work, also without a turn: it makes its context smaller */
+    TOLD_RESTS, /* without a turn, that is over */
+    TOLD_RETRIES, /* a request to its model has failed, and it tries again in the same turn */
     TOLD_LINE, /* of an event alone: what came with it is like a line of the transcript */
     TOLD_EVENTS, /* the rest is told by lines alone: */
     TOLD_SAYS = TOLD_EVENTS, /* words of the agent */

@@ -26,9 +26,9 @@ enum {
 static const char blanks[] = " \t\r\n";
 
 /* Members that say what a call works on, the most telling first. */
-static const char *const subjects[] = {"command",     "cmd",          "fullCommandText",
-                                       "commandLine", "command_line", "script",
-                                       "url",         "uri",          NULL};
+static const char *const subjects[] = {
+    "command", "cmd", "fullCommandText", "commandLine", "command_line", "script",
+    "url",     "uri", "question",        NULL};
 static const char *const paths[] = {"path",          "file_path",     "filePath", "filepath",
                                     "abs_path",      "absolute_path", "fileName", "filename",
                                     "notebook_path", "target_file",   NULL};
@@ -127,7 +127,8 @@ static const struct json *find(const struct json *object, const char *const keys
             return node;
     }
     for (const struct json *it = json_first(object); it != NULL; it = json_next(it)) {
-        const struct json *found = json_is_object(it) ? find(it, keys) : NULL;
+        const struct json *in = json_is_array(it) && keys == subjects ? json_first(it) : it;
+        const struct json *found = json_is_object(in) ? find(in, keys) : NULL;
         if (found != NULL)
             return found;
     }

@@ -204,6 +204,9 @@ keep_for_report() {
     [ -z "${BATS_TEST_COMPLETED-}" ] || return 0
     echo "--- what the model was sent (mark, words, answer)"
     jq -c '[.mark, .words, .system, (.tools | length), .answer, .error]' "$LOG" | cut -c1-300
+    echo "--- status and screen"
+    "$MAS" status "$ID" --json | jq -c '.sessions[0].agents[0] | {state, note, turnEnd, turnWhy, queued}'
+    tmux -u -S "$SOCK" list-panes -aF '#{pane_id}' | while read -r pane; do tmux -u -S "$SOCK" capture-pane -pt "$pane" | grep -v '^ *$' | tail -n 25; done
     echo "--- session log"
     tail -n 20 "$ROOT"/sessions/*/logs/session.log
     echo "--- agent log"

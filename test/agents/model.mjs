@@ -96,11 +96,15 @@ const loginOf = (headers) =>
 
 const codeWords = (text) => [...new Set(text.match(/CW-[A-Z0-9]+/g) ?? [])];
 
+// Text in which braces are in pairs, so deep at most
+const paired = (depth) => (depth === 0 ? '[^{}]*' : `(?:[^{}]|\\{${paired(depth - 1)}\\})*`);
+const MARK = new RegExp(`\\{\\{(\\d+)(${paired(5)})\\}\\}`, 'g');
+
 // What the highest mark wants: {mark, order: {slow, hang, fail, big, limit, call}}
 function newestMark(said) {
     const text = said.filter(({role}) => role !== 'system').map((one) => one.text).join('\n');
     let best = {mark: 0, order: {}};
-    for (const [, digits, rest] of text.matchAll(/\{\{(\d+)((?:[^{}]|\{[^{}]*\})*)\}\}/g)) {
+    for (const [, digits, rest] of text.matchAll(MARK)) {
         if (Number(digits) < best.mark) continue;
         const [, verb, argument] = rest.match(/^\s*(\w*)\s*(.*)$/s);
         best = {mark: Number(digits), order: verb ? {[verb]: argument || true} : {}};

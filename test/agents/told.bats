@@ -44,6 +44,16 @@ needs_leave() {
     esac
 }
 
+# What asks a person which colour, and what is typed to make its context smaller
+ONE='"question":"Which colour?","header":"Colour","options":[{"label":"Blue","description":"as the sea"},{"label":"Red","description":"as fire"}]'
+declare -gA QUESTIONS=([claude]="AskUserQuestion {\"questions\":[{$ONE}]}" [codex]="request_user_input {\"questions\":[{\"id\":\"colour\",$ONE}]}"
+    [gemini]="ask_user {\"questions\":[{\"type\":\"choice\",$ONE}]}" [opencode]="question {\"questions\":[{$ONE}]}"
+    [copilot]='ask_user {"question":"Which colour?","message":"Which colour?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["Blue","Red"]}},"required":["colour"]}}')
+# What its status says of the question: two do not tell it
+declare -gA QUESTION_NOTE=([claude]='Which colour? (AskUserQuestion)' [codex]=request_user_input [gemini]=ask_user
+    [copilot]='Which colour? (ask_user)' [opencode]='Which colour? (question)')
+declare -gA COMPACT=([claude]=/compact [codex]=/compact [copilot]=/compact [opencode]=/compact [gemini]=/compress)
+
 setup_more() {
     [ -n "${ASKING[$AGENT]-}" ] || skip "$AGENT does not tell what it does in its terminal"
     use_terminal "$AGENT"
@@ -229,11 +239,83 @@ sys.stdout.buffer.write(b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBB
     within 10 idle
 }
 
+# asks_colour N: it asks a person which colour, and waits.
+asks_colour() {
+    ok send "$ID" solo "ask it {{$1 call ${QUESTIONS[$AGENT]}}}"
+    within 30 agent_is waiting
+    within 10 shows 'Which colour?'
+    [ "$(of_agent note)" = "${QUESTION_NOTE[$AGENT]}" ]
+    run ! "$MAS" approve "$ID" solo # it is answered on the screen
+}
+answers() {
+    agent_is waiting || return 0
+    presses Enter
+    return 1
+}
+
+@test "a question is a fact, answered and declined" {
+    # which asks only while it plans, else
+    [ "$AGENT" != codex ] || sed -i 's/^command = codex --no-daemon/& -c features.default_mode_request_user_input=true/' "$ROOT/mas.ini"
+    runs
+    asks_colour 1
+    within 10 answers
+    within 30 says 'answer to 1'
+    within 10 idle
+    asks_colour 2
+    within 10 refuses
+    within 10 idle
+    ok send "$ID" solo 'and now {{3}}'
+    within 30 says 'answer to 3'
+    within 10 idle
+}
+
+@test "while its context is made smaller it works, and the conversation goes on" {
+    runs
+    ok send "$ID" solo 'the word is CW-OTTER {{1 slow 3000}}'
+    within 60 says 'answer to 1'
+    within 10 idle
+    ok send "$ID" solo 'and now {{2 slow 3000}}'
+    within 60 says 'answer to 2'
+    within 10 idle
+    typed "${COMPACT[$AGENT]}"
+    within 10 agent_is working
+    within 60 idle
+    [ "$(of_agent turnEnd)" = "done" ]
+    ok send "$ID" solo 'and then {{3}}'
+    within 60 says 'answer to 3'
+    within 10 idle
+    [ "$("$MAS" history "$ID" solo --json | jq '[.messages[] | select(.role == "agent")] | length')" -eq 3 ] # the summary is none
+    typed "${LEAVE[$AGENT]}"
+    within 30 agent_is exited
+}
+
 is_refused() { [[ $(of_agent turnWhy) == *'the provider takes no prompts'* ]]; }
+
+tries_again() { [[ $(of_agent state) == "$1" && $(of_agent note) == *"$2"*'tries again at '* ]]; }
 
 @test "errors of the model are facts" {
     runs
+    if [ "$AGENT" = opencode ]; then # which tries again until it is stopped
+        ok send "$ID" solo 'badly {{1 fail 500}}'
+        within 60 tries_again working 'fails with 500'
+        ok cancel "$ID" solo
+        within 10 idle
+        grep -q 'outcome=cancelled' "$ROOT/sessions/$ID/logs/session.log"
+        ok send "$ID" solo 'badly {{2 limit 5000}}'
+        within 30 tries_again limited 'rate limit'
+        within 90 says 'answer to 2'
+        within 10 idle
+        [ "$(times_said 2 2)" -eq 1 ]
+        return
+    fi
     ok send "$ID" solo 'badly {{1 fail 500}}'
+    if [ "$AGENT" = gemini ]; then # which tries every three seconds, without an end, and says nothing of it
+        within 30 model_has 1
+        agent_is working
+        ok cancel "$ID" solo
+        within 10 idle
+        return
+    fi
     within 60 says 'the agent tells of an error'
     within 10 idle
     [ "$(of_agent turnEnd)" = failed ]

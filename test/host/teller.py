@@ -55,6 +55,12 @@ for line in iter(sys.stdin.readline, ""):
         session = str(uuid.uuid4())
         title("Teller")
         continue
+    if order == "compact":  # it works without a turn
+        tell("Works")
+        while not os.path.exists(rest):
+            time.sleep(0.02)
+        tell("Rests")
+        continue
     if order == "alone":  # a prompt of the program's own
         line = "nobody asked this"
     with open(f"{place}/{session}", "a") as file:
@@ -77,6 +83,14 @@ for line in iter(sys.stdin.readline, ""):
             rests()
             continue
         tell("Tool", tool_name=tool, tool_use_id=str(uuid.uuid4()), tool_input={"command": rest})
+    if order == "retry":  # a request fails, and it tries again, for which it rests of itself
+        for why in rest.split("/")[:2]:
+            tell("Retries", error=why)
+            tell("Rests")
+            while not os.path.exists(f"{place}/{why}"):
+                time.sleep(0.02)
+            os.unlink(f"{place}/{why}")
+        tell("Works")
     if order == "nest":  # a program of the same kind, which has the hooks of this one
         nested = f"import subprocess\nsubprocess.run('''{hooks['Prompt'][0]['run']}''', shell=True, text=True, input='{{\"session_id\": \"nested\", \"prompt\": \"of another\"}}')"
         subprocess.run([sys.executable, "-c", nested], check=True)

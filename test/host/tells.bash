@@ -14,6 +14,7 @@ teller_preset() {
         'told.tool.Bash = execute' 'told.tool.Choose = question' 'told.args = --plugin {dir}' \
         'told.file.conf/hooks.json = {"hooks": {hooks}}' 'told.hook = {"run": {json:command}}' \
         'told.event.Start = starts' 'told.event.Prompt = prompt' 'told.event.Ask = asks' \
+        'told.event.Works = works' 'told.event.Rests = rests' 'told.event.Retries = retries' \
         'told.event.Tool = tool' 'told.event.Done = done' 'told.event.Fail = failed' 'told.event.End = ends'
 }
 

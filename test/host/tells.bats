@@ -214,6 +214,29 @@ stays_cleared() {
     [ "$(of_agent turnEnd)" = failed ]
 }
 
+@test "it works without a turn, and tries again in one, as it tells" {
+    team
+    typed "compact $T/smaller"
+    eventually is working
+    touch "$T/smaller"
+    eventually is idle
+    ok send "$ID" solo 'retry server_error/rate_limit'
+    notes() { [ "$(of_agent note)" = "$1" ]; }
+    eventually notes server_error
+    is working
+    touch "$HOME/.teller/server_error"
+    eventually is limited
+    [ "$(of_agent note)" = rate_limit ]
+    [ "$(of_agent untilMs)" = null ] # it is the program that waits
+    touch "$HOME/.teller/rate_limit"
+    eventually says 'I know: retry'
+    eventually is idle
+    [ "$(of_agent note)" = '' ]
+    ok send "$ID" solo 'retry rate_limit/rate_limit2'
+    eventually is limited
+    ok cancel "$ID" solo # also while it waits so
+}
+
 @test "a prompt of nobody, and what a nested program tells, do not enter as a person's" {
     team
     ok send "$ID" solo 'nest one'

@@ -43,6 +43,8 @@ TEST(the_line_names_what_it_works_on)
          "arguments:\n    command: ls"},
         {"{\"rawInput\":{\"command\":\" \",\"cmd\":[],\"script\":\"ls\"}}", "Tool", "ls (Tool)",
          "script: ls\ncommand:  "},
+        {"{\"rawInput\":{\"questions\":[{\"question\":\"Which?\"}]}}", "Ask", "Which? (Ask)",
+         "questions:\n    question: Which?"},
         {"{\"rawInput\":\"as it is\"}", "Tool", "Tool", "input: as it is"},
         {"{\"rawInput\":{\"n\":2,\"on\":true,\"list\":[{\"a\":1},{\"a\":2}]}}", "Tool", "Tool",
          "n: 2\non: true\nlist:\n    a: 1\nlist:\n    a: 2"},

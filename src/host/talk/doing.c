@@ -52,7 +52,7 @@ void doing_fill(const struct host *host, struct agent_status *ret)
     ret->usage = talk->spending.usage;
     if (words[0] != '\0')
         ret->note = (char *)(uintptr_t)words;
-    if (ret->state == AGENT_LIMITED) {
+    if (ret->state == AGENT_LIMITED && limit_is_on(talk)) {
         ret->until_ms = talk->limit.until_ms;
         ret->retry_ms = ret->until_ms == 0 ? talk->limit.due_ms : 0;
     }

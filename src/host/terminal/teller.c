@@ -334,11 +334,16 @@ static void keep_words(char to[TOLD_WORDS_MAX], const char *words)
     (void)snprintf(to, TOLD_WORDS_MAX, "%.*s", (int)str_fit(words, TOLD_WORDS_MAX - 1), words);
 }
 
+static const char *why_of(const struct hook_told *told)
+{
+    return told->answer != NULL && told->answer[0] != '\0' ? told->answer
+           : told->error != NULL                           ? told->error
+                                                           : "no reason was given";
+}
+
 static void fail_turn(struct host *host, const struct hook_told *told)
 {
-    const char *why = told->answer != NULL && told->answer[0] != '\0' ? told->answer
-                      : told->error != NULL                           ? told->error
-                                                                      : "no reason was given";
+    const char *why = why_of(told);
     _cleanup_free_ char *words =
         mem_printf("the agent tells of an error: %.*s", (int)str_fit(why, WHY_MAX), why);
 
@@ -349,25 +354,31 @@ static void fail_turn(struct host *host, const struct hook_told *told)
 static void take_fact(struct host *host, enum told_fact fact, const struct hook_told *told)
 {
     static const enum agent_state states[TOLD_FACT_COUNT] = {
-        [TOLD_STARTS] = AGENT_IDLE,  [TOLD_PROMPT] = AGENT_WORKING, [TOLD_TOOL] = AGENT_WORKING,
-        [TOLD_ASKS] = AGENT_WORKING, [TOLD_DONE] = AGENT_IDLE,      [TOLD_FAILED] = AGENT_IDLE,
-        [TOLD_STOPPED] = AGENT_IDLE,
+        [TOLD_STARTS] = AGENT_IDLE,     [TOLD_PROMPT] = AGENT_WORKING, [TOLD_TOOL] = AGENT_WORKING,
+        [TOLD_ASKS] = AGENT_WORKING,    [TOLD_DONE] = AGENT_IDLE,      [TOLD_FAILED] = AGENT_IDLE,
+        [TOLD_STOPPED] = AGENT_IDLE,    [TOLD_WORKS] = AGENT_WORKING,  [TOLD_RESTS] = AGENT_IDLE,
+        [TOLD_RETRIES] = AGENT_WORKING,
     };
     struct teller *teller = host->terminal->teller;
 
-    if (fact == TOLD_ENDS)
-        return; /* the process tells its end, and a session is not lost by it */
+    /* the process tells its end, and a session is not lost by it; a turn ends by facts of its own
+     */
+    if (fact == TOLD_ENDS || (fact == TOLD_RESTS && host->talk->turn.on))
+        return;
     if (told->session != NULL)
         teller_change_session(host, told->session, fact == TOLD_STARTS ? told->source : "resume");
     /* a tool may end behind its turn, and a session is told again after a compaction in a turn */
-    bool stays = fact == TOLD_TOOL ? !host->talk->turn.on && teller->state == AGENT_IDLE
-                                   : fact == TOLD_STARTS && host->talk->turn.on;
+    bool stays = fact == TOLD_TOOL || fact == TOLD_RETRIES
+                     ? !host->talk->turn.on && teller->state == AGENT_IDLE
+                     : fact == TOLD_STARTS && host->talk->turn.on;
     if (!stays)
         teller->state = states[fact];
     if (teller->clears)
         return; /* it is about what was cleared */
-    teller_asked(host, fact, told);
-    if (fact != TOLD_TOOL && fact != TOLD_ASKS)
+    if (fact < TOLD_WORKS)
+        teller_asked(host, fact, told);
+    teller->limited = fact == TOLD_RETRIES && teller_is_limit(host, told);
+    if (fact != TOLD_TOOL && fact != TOLD_ASKS && fact != TOLD_RESTS)
         teller->trouble[0] = '\0';
     switch (fact) {
     case TOLD_PROMPT:
@@ -393,6 +404,9 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
         break;
     case TOLD_STOPPED:
         turn_end(host, "cancelled", 0, NULL);
+        break;
+    case TOLD_RETRIES:
+        keep_words(teller->trouble, why_of(told));
         break;
     case TOLD_STARTS:
         watcher_redraws(&host->terminal->watcher, time_monotonic_ms());
@@ -496,6 +510,8 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
         return watcher_asks(&host->terminal->watcher) ? AGENT_WAITING : AGENT_STARTING;
     if (!teller->heard)
         return teller_asks(host) ? AGENT_WAITING : seen;
+    if (teller->state == AGENT_WORKING && teller->limited)
+        return AGENT_LIMITED;
     if (teller->state == AGENT_IDLE && teller_paused(host) != NULL)
         return AGENT_PAUSED;
     if (teller->state == AGENT_IDLE && (teller_gives(host) || teller->clear_typed))

@@ -118,7 +118,8 @@ struct teller {
     bool asked_trust; /* in this run */
     bool trusted; /* a person has said yes to that, in this life of the host */
     int64_t trusted_at; /* when that was in this run, if it may start itself anew behind it */
-    char trouble[TOLD_WORDS_MAX]; /* how the newest turn has failed; "" */
+    char trouble[TOLD_WORDS_MAX]; /* how the newest turn has failed, or fails to go on; "" */
+    bool limited; /* that is a limit of its provider, which the program waits for itself */
     unsigned calls; /* of tools that were told without an id */
     struct typed { /* messages that the host has typed, the newest last */
         char *text;
@@ -190,7 +191,7 @@ void typed_add(struct host *host, const char *text, size_t len, const char *data
  * text if the message had pictures: it as it was sent. */
 bool typed_by(struct host *host, const char *text, struct typed *ret);
 /* Returns true if the program tells of the message `a`: the same text but for blanks at the ends.
- * Marks of its pictures may stand before it. */
+ * Marks of its pictures may stand before it, and what is in them behind it. */
 bool typed_is(const char *a, bool has_pictures, const char *b);
 /* The program has another line now. */
 void typed_forget(struct teller *teller);
@@ -260,6 +261,8 @@ bool teller_can_continue(const struct host *host, struct str *why);
 /* Handles an end of the turn that is a refusal of the provider: an error, or with `done` an answer
  * that is nothing else. Returns false if it is none. */
 bool teller_is_refused(struct host *host, const struct hook_told *told, bool done);
+/* Returns true if an error that the program tells of is such a refusal. */
+bool teller_is_limit(const struct host *host, const struct hook_told *told);
 /* Returns until when messages wait for the provider; 0: they do not. */
 int64_t teller_limited_until(struct host *host);
 /* Returns why messages wait until a person lets the agent go on: its budget is used up. NULL: they

@@ -26,25 +26,44 @@ static void refused(struct host *host, const struct limit_refusal *refusal)
     limit_tell(host, refusal);
 }
 
+static const char *words_of(const char *told)
+{
+    return told != NULL ? told : "";
+}
+
+static bool find_limit(const struct host *host, const struct hook_told *told, bool done,
+                       struct acp_limit *ret)
+{
+    const char *answer = words_of(told->answer);
+    _cleanup_free_ char *limited = config_limited(&host->config);
+    _cleanup_free_ char *both = mem_printf("%s: %s", words_of(told->error), answer);
+    int64_t now = time_epoch_ms();
+
+    return done
+               ? host->talk->turn.tools.count == 0 && acp_limit_of_answer(answer, limited, now, ret)
+               : acp_limit_of_error(0, both, NULL, limited, now, ret);
+}
+
+bool teller_is_limit(const struct host *host, const struct hook_told *told)
+{
+    struct acp_limit is = {.until_ms = 0};
+
+    return find_limit(host, told, false, &is);
+}
+
 bool teller_is_refused(struct host *host, const struct hook_told *told, bool done)
 {
     const struct turn *turn = &host->talk->turn;
-    const char *answer = told->answer != NULL ? told->answer : "";
-    const char *error = told->error != NULL ? told->error : "";
-    _cleanup_free_ char *limited = config_limited(&host->config);
-    _cleanup_free_ char *both = mem_printf("%s: %s", error, answer);
-    int64_t now = time_epoch_ms();
     struct acp_limit is = {.until_ms = 0};
 
-    bool found = done ? turn->tools.count == 0 && acp_limit_of_answer(answer, limited, now, &is)
-                      : acp_limit_of_error(0, both, NULL, limited, now, &is);
-    if (!found)
+    if (!find_limit(host, told, done, &is))
         return false;
+    const char *answer = words_of(told->answer);
     const struct limit_refusal refusal = {
         .is_theirs = !turn->on || !host->terminal->teller->message,
         .overloaded = is.overloaded,
         .until_ms = is.until_ms,
-        .why = answer[0] != '\0' ? answer : error,
+        .why = answer[0] != '\0' ? answer : words_of(told->error),
     };
     refused(host, &refusal);
     return true;

@@ -319,12 +319,13 @@ static void take_past(struct host *host, enum told_fact fact, const struct hook_
 
 /* ---- a line */
 
-/* Of a program that runs no hook in this run, lines tell all. */
+/* Of a program that runs no hook in this run, lines tell all. A question has a line only if no
+ * event tells it. */
 static bool is_told_by_event(const struct host *host, enum told_fact fact)
 {
     const struct kv *events = &host->preset->told.events;
 
-    for (size_t i = 0; i < events->count && host->terminal->teller->heard; i++)
+    for (size_t i = 0; i < events->count && host->terminal->teller->heard && fact != TOLD_ASKS; i++)
         if (strcmp(events->pairs[i].value, told_facts[fact]) == 0)
             return true;
     return false;

@@ -149,7 +149,7 @@ bool teller_cancel(struct host *host)
     enum agent_state state = host->backend->state(host);
 
     if (host->child.phase != CHILD_RUNS || host->preset->told.stop[0] == '\0' ||
-        (state != AGENT_WORKING && state != AGENT_WAITING))
+        (state != AGENT_WORKING && state != AGENT_WAITING && !host->terminal->teller->limited))
         return false;
     press_keys(host, host->preset->told.stop);
     return true;
