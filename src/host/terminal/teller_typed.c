@@ -62,8 +62,8 @@ bool typed_is(const char *a, bool has_pictures, const char *b)
         a_len--;
     while (b_len > 0 && is_space(b[b_len - 1]))
         b_len--;
-    if (has_pictures && b_len > a_len)
-        b += b_len - a_len, b_len = a_len;
+    if (has_pictures)
+        return memmem(b, b_len, a, a_len) != NULL;
     return a_len == b_len && memcmp(a, b, a_len) == 0;
 }
 
