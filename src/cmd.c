@@ -57,6 +57,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_compare,
     &cmd_merge,
     &cmd_pick,
+    &cmd_try,
     &cmd_land,
     &cmd_sync,
     &cmd_history,

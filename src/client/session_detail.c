@@ -130,6 +130,7 @@ void session_detail_free(struct session_detail *detail)
     usage_free(&detail->usage);
     session_bounds_free(&detail->bounds);
     repo_free(&detail->code.repo);
+    tried_place_free(&detail->code.tried);
     free(detail->panes);
     free(detail->view.counts);
 }
@@ -171,6 +172,7 @@ static void look_at_code(const struct root *root, struct session_detail *detail)
     const struct git own = repo_git(&code->repo);
     code->kind = project_look(&own, project->path, project->base);
     look_at_setup(root, detail);
+    (void)tried_look(detail->roster.teams[0].dir, &code->tried);
     (void)repo_count_unlanded(&code->repo, &code->unlanded, &code->problem);
     for (size_t i = 0; i < detail->roster.count; i++)
         look_at(root, &detail->roster, i);
@@ -329,6 +331,11 @@ static void put_code(const struct session_code *code, struct json_out *out)
     else
         json_put(out, "unlanded", NULL);
     put_setup(&code->setup, out);
+    if (code->tried.agent == NULL)
+        json_put(out, "tried", NULL);
+    else
+        json_put_all(out, JO("tried"), JT("agent", code->tried.agent), JT("dir", code->tried.top),
+                     JT("since", code->tried.since), JB("half", code->tried.half), JOE);
     json_close(out, '}');
 }
 

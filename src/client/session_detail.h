@@ -7,6 +7,7 @@
 #include "client/survey.h"
 #include "code/repo.h"
 #include "code/setup.h"
+#include "code/tried.h"
 #include "model/budget.h"
 #include "model/limits.h"
 #include "model/wall.h"
@@ -52,6 +53,7 @@ struct session_code {
     const char *onto; /* the branch to land on, likewise; "": none */
     enum project_kind kind; /* what is at `path` */
     size_t unlanded; /* commits of the integration branch that were not landed */
+    struct tried_place tried; /* where files of an agent are tried; without an agent: nowhere */
     struct session_setup { /* of its work trees */
         bool exists;
         bool from_project;

@@ -342,6 +342,10 @@ static void print_fields(const struct call *call, const struct session_detail *d
     describe_project(&detail->code, &project, &land);
     _cleanup_str_ struct str setup = STR_INIT;
     describe_setup(&detail->code.setup, session_label(&call->root, view->row.id).text, &setup);
+    _cleanup_str_ struct str tried = STR_INIT;
+    if (detail->code.tried.agent != NULL)
+        str_addf(&tried, "files of agent '%s', tried in %s", detail->code.tried.agent,
+                 detail->code.tried.top);
     const struct {
         const char *name, *value;
     } fields[] = {
@@ -360,6 +364,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
         {"project", str_text(&project)},
         {"to land", str_text(&land)},
         {"setup", str_text(&setup)},
+        {"tried", str_text(&tried)},
         {"ended by", "process group, subreaper and sweep"},
     };
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {

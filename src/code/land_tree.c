@@ -8,6 +8,7 @@
 
 #include "code/land_internal.h"
 
+#include "code/try.h"
 #include "git/checkout.h"
 #include "git/drivers.h"
 #include "git/in_way.h"
@@ -143,8 +144,10 @@ static int try_move(const struct landing *landing, const struct checkout *checko
 int land_check_tree(const struct landing *landing, struct err *err)
 {
     _cleanup_checkout_ struct checkout checkout = CHECKOUT_INIT;
+    _cleanup_free_ char *what = mem_printf("land onto '%s'", landing->onto + strlen("refs/heads/"));
 
-    if (checkout_open(landing->tree, &checkout, err) == -1)
+    if (try_refuse(landing->tree, what, err) == -1 ||
+        checkout_open(landing->tree, &checkout, err) == -1)
         return -1;
     _cleanup_close_ int dir = open(checkout.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const char *progress = dir == -1 ? NULL : git_progress(dir);

@@ -39,10 +39,13 @@
  *     placed/                 life_make_code(): ignored files that mas copied to each agent, by hash
  *     info/sparse-checkout    sparse_inherit()
  *     landing                 land(), land_finish(): the journal of a landing (code/land.h)
+ *     tried                   try_agent(), tried_off(): where an agent's files are tried (code/tried.h)
  *     ../code/view/           repo_move_view()
  *     ../code/AGENT/          the agent, which mas does not believe; sync_agent(), under git's locks
  *     ../code/AGENT/.git/modules/  the agent; submodule_repo_set() moves the HEADs there
- *     the project             land(), land_finish(), keep_save() (refs/mas/lost/), under git's locks
+ *     the project             land(), land_finish(), keep_save() (refs/mas/lost/), under git's locks;
+ *                             its checkout: try_agent(), tried_off(), under a lock on what git keeps
+ *                             for it, taken after that of code.git
  *
  * where nothing else is said under the lock of code.git, which is ../code.locks/mas.lock
  * (merge_lock()). Agents can read code.git, and whoever can open a file can lock it, so no lock is

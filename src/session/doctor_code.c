@@ -4,6 +4,7 @@
 #include "code/merge.h"
 #include "code/stranger.h"
 #include "code/sync.h"
+#include "code/tried.h"
 #include "code/view.h"
 #include "git/locks.h"
 #include "os/file.h"
@@ -89,6 +90,31 @@ static void check_landing(struct code *code)
     doctor_mend(code->doctor, code->id, "a landing was interrupted", rc, &why);
 }
 
+/* Reports a try that was killed while it moved files. */
+static void check_tried(struct code *code, int workspace)
+{
+    struct tried_place place;
+    struct tried_notes notes = TRIED_NOTES_INIT;
+    _cleanup_tried_ struct tried tried = TRIED_INIT;
+    struct err why = ERR_INIT;
+
+    if (!tried_look(workspace, &place))
+        return;
+    if (place.half) {
+        _cleanup_free_ char *what =
+            mem_printf("files of agent '%s' are half tried in '%s'", place.agent, place.top);
+        int rc = code->doctor->fix ? tried_open(place.top, &tried, &why) : 0;
+        if (rc == 0 && code->doctor->fix)
+            rc = tried_off(&tried, &notes, &why);
+        doctor_mend(code->doctor, code->id, what, rc, &why);
+        for (char **path = notes.kept; path != NULL && *path != NULL; path++)
+            doctor_add(code->doctor, FINDING_NOTE, code->id,
+                       "a file was changed while it was tried, and is kept: %s", *path);
+    }
+    tried_notes_free(&notes);
+    tried_place_free(&place);
+}
+
 /* Checks code.git itself. Returns false if no more can be told. */
 static bool check_own(struct code *code, char ret_main[GIT_OID_TEXT])
 {
@@ -169,7 +195,7 @@ static void check_view(struct code *code, const char *main)
     doctor_mend(code->doctor, code->id, "its view does not show the integration branch", rc, &why);
 }
 
-static void check_all(struct code *code)
+static void check_all(struct code *code, int workspace)
 {
     char main[GIT_OID_TEXT];
     const struct git own = repo_git(&code->repo);
@@ -186,6 +212,7 @@ static void check_all(struct code *code)
     if (!check_own(code, main))
         return;
     check_landing(code);
+    check_tried(code, workspace);
     for (size_t i = 0; i < code->team->agent_count; i++)
         if (code->team->agents[i].code == AGENT_CODE_WORKTREE)
             check_agent(code, code->team->agents[i].id);
@@ -215,7 +242,7 @@ void doctor_check_code(struct doctor *doctor, int dir, const char *id)
     else if (git_check(&why) == -1)
         doctor_add(doctor, FINDING_HAND, id, "its repositories were not looked at: %s", why.text);
     else
-        check_all(&code);
+        check_all(&code, dir);
     repo_free(&code.repo);
     fd_closep(&code.git);
 }

@@ -12,6 +12,7 @@
 #include "code/repo_make.h"
 #include "code/setup.h"
 #include "code/submodule.h"
+#include "code/try.h"
 #include "model/target.h"
 #include "os/file.h"
 #include "os/machine.h"
@@ -78,7 +79,7 @@ static int life_find_project(const struct life *life, const struct life_options 
         project_find_person(ret, err) == -1 || project_check_lfs(ret, err) == -1)
         return -1;
     if (!options->changes || ret->top != NULL)
-        return 0;
+        return options->changes ? try_refuse(ret->top, "use --with-changes", err) : 0;
     return err_set(err, MAS_USAGE, "cannot use --with-changes: project '%s' has no work tree",
                    ret->path);
 }

@@ -149,3 +149,25 @@ grown_on() {
     done
 }
 make_grown_scripts && grown_on "$FAST/code" || return 1
+
+# An agent that has changed each of the 3,000 files, tried in the checkout, against `git checkout` of the same
+# commit in a clone; what was there before comes back before each run. The work was looked at once.
+make_try_scripts() {
+    make_script back <<'END'
+"$MAS" --root "$AREA/root" try -q --off try && git -C "$AREA/clone" checkout -q main
+END
+}
+
+# try_on DIRECTORY
+try_on() {
+    local id tree
+    export AREA=$1 MAS
+    id=$("$MAS" --root "$AREA/root" new -q --no-start -t writers -n try --project "$AREA/project") &&
+        tree=$AREA/root/sessions/$id/code/10 &&
+        find "$tree/src" -type f -exec sed -i '$a more' {} + && git -C "$tree" commit -qam all &&
+        git clone -q "$AREA/project" "$AREA/clone" && git -C "$AREA/clone" fetch -q "$tree" HEAD:agent &&
+        "$MAS" --root "$AREA/root" try -q try 10 || return 1
+    measure -b "$FAST/back" git="git -C $AREA/clone checkout -q agent" mas="$MAS --root $AREA/root try -q try 10"
+}
+make_try_scripts && try_on "$FAST/code" || return 1
+at_most "mas try of 3,000 files / git checkout" "$(calc "${T[mas]} / ${T[git]}")" 1.2 "(mas $(ms mas), git $(ms git))"

@@ -52,6 +52,22 @@ code_session() {
     ends_as failed
 }
 
+@test "an agent's files are tried in the checkout, and taken out again" {
+    code_session
+    echo tried >"$ROOT/sessions/$ID/code/lead/c"
+    serve
+    operation "/sessions/$ID/agents/lead/try" '{}'
+    ends_as 'done'
+    is 200 '.verb == "try" and (.output | fromjson | .agent == "lead" and .came == 1)'
+    [ "$(cat "$P/c")" = tried ]
+    api GET "/sessions/$ID"
+    is 200 '.project.tried.agent == "lead"'
+    api DELETE "/sessions/$ID/try"
+    is 202 '.verb == "try"'
+    eventually same_again
+}
+same_again() { [ -z "$(git -C "$P" status --porcelain)" ]; }
+
 @test "clean removes what is past its time, and says so before if it is asked" {
     serve
     new_session -t solo -n old --no-start
