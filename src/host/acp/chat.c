@@ -105,7 +105,7 @@ void chat_print(struct host *host, const char *event, const char *text, size_t l
     _cleanup_str_ struct str line = STR_INIT;
     bool grows = strcmp(event, "text") == 0;
 
-    if (!chat->plain || !host->pane.raw || strcmp(event, "thought") == 0)
+    if (strcmp(event, "thought") == 0)
         return;
     if (chat->text_open && !grows)
         str_add(&line, "\r\n");
@@ -126,5 +126,18 @@ void chat_print(struct host *host, const char *event, const char *text, size_t l
     chat->text_open = grows;
     if (!grows)
         str_add(&line, "\r\n");
-    pane_add(&host->pane, str_text(&line), line.len);
+    host_keep_log(host, str_text(&line), line.len);
+    if (chat->plain && host->pane.raw)
+        pane_add(&host->pane, str_text(&line), line.len);
+}
+
+void chat_keep_error(struct host *host, const char *bytes, size_t len)
+{
+    struct chat_pane *chat = &host->conversation->chat;
+
+    if (chat->text_open && !chat->plain) {
+        host_keep_log(host, "\r\n", 2);
+        chat->text_open = false;
+    }
+    host_keep_log(host, bytes, len);
 }

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "host/acp/agent_side.h"
+#include "host/acp/turn_side.h"
 #include "host/talk/event.h"
 #include "host/unwritten.h"
 
@@ -142,7 +143,7 @@ static bool read_err(struct host *host)
 
     if (n <= 0)
         return n == -1 && errno == EINTR;
-    host_keep_log(host, chunk, (size_t)n);
+    chat_keep_error(host, chunk, (size_t)n);
     watcher_output(&link->printed, chunk, (size_t)n, time_monotonic_ms());
     return true;
 }

@@ -144,5 +144,7 @@ void chat_close(struct host *host);
 /* Plans the next start of mas-chat, which has ended. */
 void chat_reap(struct host *host);
 int64_t chat_tick(struct host *host, int64_t now);
-/* Prints an event as plain lines, unless mas-chat shows it. */
+/* Prints an event as plain lines into the agent's log, and on the pane unless mas-chat shows it. */
 void chat_print(struct host *host, const char *event, const char *text, size_t len);
+/* Logs standard error, beginning on a new line. */
+void chat_keep_error(struct host *host, const char *bytes, size_t len);
