@@ -21,7 +21,7 @@
     {0, "project", "DIR[@REF]", "work on this git repository, from HEAD or REF on"},   \
     {0, "with-changes", NULL, "begin with what is changed and not committed there"},   \
     {0, "setup", "ANSWER", "yes or no: allow the project's .mas/setup, or do without a setup"},                                                                                  \
-    {'c', "config", "FILE", "first messages and presets of single agents, as JSON"},   \
+    {'c', "config", "FILE", "first messages and presets of agents, or a session's config.json"},   \
     {'p', "prompt", "AGENT=TEXT", "the first message of an agent; may be repeated"},   \
     {0, "private", NULL, "make the session private: share no memory"},                 \
     {0, "limit", "KIND=AMOUNT", "limit disk, memory, CPUs or processes; may be repeated"},                                                                                  \

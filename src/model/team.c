@@ -432,12 +432,29 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
     struct agent *agent = team_add_agent(team, id);
     if (agent == NULL)
         return err_set(err, MAS_DAMAGED, "it has more than %d agents", TEAM_AGENTS_MAX);
-    if (members_read(agent_members, node, agent) != NULL ||
-        !budget_read(json_get(node, "budget"), &agent->budget) ||
-        !limit_set_read(json_get(node, "limits"), &agent->limits) ||
-        agent->limits.of[LIMIT_SESSION] != 0)
-        return err_set(err, MAS_DAMAGED, "agent %s has a bad member", id);
-    return 0;
+    const struct member *bad = members_read(agent_members, node, agent);
+    const char *key = bad != NULL                                              ? bad->key
+                      : !budget_read(json_get(node, "budget"), &agent->budget) ? "budget"
+                      : !limit_set_read(json_get(node, "limits"), &agent->limits) ||
+                              agent->limits.of[LIMIT_SESSION] != 0
+                          ? "limits"
+                          : NULL;
+    return key == NULL ? 0 : err_set(err, MAS_DAMAGED, "agent %s has a bad %s", id, key);
+}
+
+void team_want_again(struct team *team)
+{
+    const char *onto = team->project.onto;
+
+    free(team->wants);
+    team->wants = team->project.path == NULL ? mem_dup("")
+                  : onto[0] == '\0'
+                      ? mem_dup(team->project.path)
+                      : mem_printf("%s@%s", team->project.path, onto + strlen("refs/heads/"));
+    struct team_project was = team->project;
+    team->project = (struct team_project){.check = was.check};
+    was.check = NULL;
+    members_free(project_members, &was);
 }
 
 static int window_from_json(const struct json *node, struct team *team, struct err *err)
@@ -466,10 +483,12 @@ int team_from_json(const struct json *object, struct team *ret, struct err *err)
     _cleanup_team_ struct team team = TEAM_INIT;
 
     const struct json *project = json_get(object, "project");
-    if (members_read(team_members, object, &team) != NULL ||
-        (project != NULL && members_read(project_members, project, &team.project) != NULL) ||
-        !budget_read(json_get(object, "budget"), &team.budget))
-        return err_set(err, MAS_DAMAGED, "it has a bad member");
+    const struct member *bad = members_read(team_members, object, &team);
+    if (bad == NULL && project != NULL &&
+        members_read(project_members, project, &team.project) != NULL)
+        return err_set(err, MAS_DAMAGED, "it has a bad project");
+    if (bad != NULL || !budget_read(json_get(object, "budget"), &team.budget))
+        return err_set(err, MAS_DAMAGED, "it has a bad %s", bad != NULL ? bad->key : "budget");
     if (project != NULL)
         members_fill(project_members, &team.project);
     for (const struct json *n = json_first(json_get(object, "team")); n != NULL; n = json_next(n))

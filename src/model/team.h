@@ -130,6 +130,10 @@ void team_put_json(const struct team *team, struct json_out *out);
 /* Reads these members back. Fails with MAS_DAMAGED. The caller releases *ret with team_free(). */
 int team_from_json(const struct json *object, struct team *ret, struct err *err);
 
+/* Makes the team of a session one that a new session can have: it wants the project from the branch
+ * on, as it is by then, with the same check. */
+void team_want_again(struct team *team);
+
 void team_free(struct team *team);
 #define _cleanup_team_ __attribute__((cleanup(team_free)))
 

@@ -173,7 +173,7 @@ struct life_options {
     const char *project; /* DIR or DIR@REF for project_open(); NULL: that of MAS_PROJECT, which
                           * inside of a team names its own, or of the template */
     bool changes; /* take the uncommitted changes of the project along */
-    const char *config; /* path of a file for prompts_from_file(); NULL: none */
+    const char *config; /* path of a file for prompts_read(); NULL: none */
     char *const *prompts; /* words for prompts_from_words(); NULL: none */
     const struct sentence *sentence; /* what it begins with; NULL: none */
     const char *check; /* the command of its own check; NULL: none */

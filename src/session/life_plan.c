@@ -89,14 +89,19 @@ static int life_find_project(const struct life *life, const struct life_options 
 static void life_take_project(struct team *team, const struct project *project,
                               const struct session *session, const char *check)
 {
+    char *again = team->project.check; /* of the session whose team this is */
+
     team->project = (struct team_project){
         .path = mem_dup(project->path),
         .onto = mem_dup(project->onto),
         .base = mem_dup(project->base),
         .label = session->name[0] != '\0' ? mem_dup(session->name)
                                           : mem_dupn(session->id, session_name_digits[0]),
-        .check = mem_dup(check != NULL ? check : ""),
+        .check = mem_dup(check != NULL   ? check
+                         : again != NULL ? again
+                                         : ""),
     };
+    free(again);
 }
 
 /* Finds out whether the project's script may run. *ret is the answer that counts from now on. */
@@ -461,6 +466,36 @@ static int check_limits(const struct session_limits *limits, const struct team *
     return 0;
 }
 
+/* Takes the whole team of a session that was, whose config.json this is. Each agent gets the
+ * directory that the template has for it, or, if it is of one agent, that one: a session of tries
+ * is one of those. */
+static int take_team(const struct life *life, const struct json *json, const char *file,
+                     struct life_plan *plan, struct err *err)
+{
+    struct template *tmpl = &plan->template;
+    struct team team = TEAM_INIT;
+    const struct agent *only = tmpl->team.agent_count == 1 ? &tmpl->team.agents[0] : NULL;
+
+    if (team_from_json(json, &team, err) == -1) {
+        err->code = MAS_FAILED;
+        return err_wrap(err, "cannot use '%s'", file);
+    }
+    if (only != NULL && (team.agent_count > 1 || strcmp(team.agents[0].id, only->id) != 0))
+        tmpl->unit = mem_dup(only->id);
+    team_want_again(&team);
+    team_free(&tmpl->team);
+    tmpl->team = team;
+    for (size_t i = 0; i < team.agent_count; i++) {
+        const char *preset = team.agents[i].preset;
+        if (preset[0] == '\0' || config_preset(life->config, preset) != NULL)
+            continue;
+        (void)err_set(err, MAS_NOT_FOUND, "cannot use '%s': agent %s has an unknown preset '%s'",
+                      file, team.agents[i].id, preset);
+        return config_hint_presets(life->config, err);
+    }
+    return template_check_units(tmpl, err) == -1 ? err_wrap(err, "cannot use '%s'", file) : 0;
+}
+
 /* The team: what the template says, then what the options say. */
 static int plan_team(const struct life *life, const struct life_options *options,
                      struct life_plan *plan, struct err *err)
@@ -468,15 +503,23 @@ static int plan_team(const struct life *life, const struct life_options *options
     struct team *team = &plan->template.team;
     const char *wanted =
         options->template != NULL ? options->template : config_text(life->config, SETTING_TEMPLATE);
+    _cleanup_json_ struct json *json = NULL;
 
+    if (options->config != NULL && prompts_read(options->config, &json, err) == -1)
+        return -1;
+    const char *file =
+        json != NULL && strcmp(options->config, "-") == 0 ? "standard input" : options->config;
+    bool is_whole = json_get(json, "team") != NULL;
+    if (is_whole && options->template == NULL && json_get_text(json, "template") != NULL)
+        wanted = json_get_text(json, "template");
     if (template_resolve(life->root, wanted, &plan->name, err) == -1 ||
-        template_open(life->root, plan->name, &plan->template, err) == -1)
+        template_open(life->root, plan->name, &plan->template, err) == -1 ||
+        (is_whole && take_team(life, json, file, plan, err) == -1))
         return -1;
     apply_preset(team, options->preset);
     if (life->wall != NULL)
         team->wall = *life->wall;
-    if (options->config != NULL &&
-        prompts_from_file(options->config, life->config, team, err) == -1)
+    if (json != NULL && !is_whole && prompts_from_json(json, file, life->config, team, err) == -1)
         return -1;
     if (options->sentence != NULL && options->sentence->tries > 0)
         plan->template.unit = mem_dup(team->agents[0].id);

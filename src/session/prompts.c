@@ -298,12 +298,10 @@ int prompts_from_json(const struct json *json, const char *name, const struct co
     return rc;
 }
 
-int prompts_from_file(const char *path, const struct config *config, struct team *team,
-                      struct err *err)
+int prompts_read(const char *path, struct json **ret, struct err *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     const char *name = is_stdin ? "standard input" : path;
-    _cleanup_json_ struct json *json = NULL;
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
     _cleanup_close_ int fd =
@@ -313,11 +311,10 @@ int prompts_from_file(const char *path, const struct config *config, struct team
         return err_errno(err, "cannot read '%s'", name);
     if (file_read_stream(fd, name, CONFIG_FILE_MAX, &text, &len, err) == -1)
         return -1;
-    if (json_parse(text, len, CONFIG_FILE_MAX, &json, err) == -1) {
-        err->code = MAS_FAILED;
-        return err_wrap(err, "cannot use '%s'", name);
-    }
-    return prompts_from_json(json, name, config, team, err);
+    if (json_parse(text, len, CONFIG_FILE_MAX, ret, err) == 0)
+        return 0;
+    err->code = MAS_FAILED;
+    return err_wrap(err, "cannot use '%s'", name);
 }
 
 int prompts_from_words(char *const *words, struct team *team, struct err *err)

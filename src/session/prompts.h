@@ -18,9 +18,8 @@
  * exist, otherwise with MAS_FAILED. `name` is for messages. */
 int prompts_from_json(const struct json *json, const char *name, const struct config *config,
                       struct team *team, struct err *err);
-/* Like prompts_from_json(), from a file; "-" is standard input. */
-int prompts_from_file(const char *path, const struct config *config, struct team *team,
-                      struct err *err);
+/* Reads such a document, or a session's config.json, from a file; "-" is standard input. */
+int prompts_read(const char *path, struct json **ret, struct err *err);
 /* Applies words of the form AGENT=TEXT, NULL-terminated, at most one per agent. They override the
  * file. Fails with MAS_USAGE for any other word. */
 int prompts_from_words(char *const *words, struct team *team, struct err *err);

@@ -61,9 +61,9 @@ static int missing(const struct root *root, const char *name, struct err *err)
     return err_hint(err, "get the shipped templates with: mas init %s", path);
 }
 
-static int check_parts(const struct template *tmpl, struct err *err)
+int template_check_units(const struct template *tmpl, struct err *err)
 {
-    for (size_t i = 0; i < tmpl->team.agent_count; i++) {
+    for (size_t i = 0; tmpl->unit == NULL && i < tmpl->team.agent_count; i++) {
         _cleanup_free_ char *dir = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
         _cleanup_close_ int fd = path_open_beneath(tmpl->fd, dir, PATH_PLACE);
         if (fd == -1)
@@ -232,7 +232,7 @@ int template_open(const struct root *root, const char *name, struct template *re
         (void)err_wrap(err, "cannot use template '%s'", name);
         return err_hint(err, "see all errors with: mas template check %s", name);
     }
-    if (check_parts(&tmpl, err) == -1)
+    if (template_check_units(&tmpl, err) == -1)
         return -1;
     *ret = tmpl;
     tmpl = (struct template)TEMPLATE_INIT;

@@ -37,6 +37,8 @@ int template_resolve(const struct root *root, const char *text, char **ret, stru
  * this user or root and be writable by no one else, because they name programs. The caller releases
  * *ret with template_free(). */
 int template_open(const struct root *root, const char *name, struct template *ret, struct err *err);
+/* Fails unless each agent of its team has its directory, or all get `unit`. */
+int template_check_units(const struct template *tmpl, struct err *err);
 /* Like template_open(), but only finds the directory; its owner does not matter. */
 int template_find(const struct root *root, const char *name, struct template *ret, struct err *err);
 /* Returns the names of the templates, sorted. With `all`, includes directories in templates/ that

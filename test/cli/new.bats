@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 load ../helper
+load ../project
 
 # Nothing of a session is left: no workspace, no staging, no tmux session.
 nothing_made() {
@@ -522,4 +523,71 @@ preset = claude-tty" ]
     eventually on_screen again 'code 0'
     run ! on_screen again 'is installed'
     eventually runs_claude again
+}
+
+@test "new -c takes the config.json of a session and makes the same team again" {
+    make_project
+    printf '[preset talker]\ncommand = cat\nexecutes = no\n' >>"$ROOT/mas.ini"
+    cp -r "$ROOT/templates/pair" "$ROOT/templates/duo"
+    printf '[budget]\nturns = 9\n' >>"$ROOT/templates/duo/template.ini"
+    ok new -q -t duo --no-start --project "$P" --wall=off -n first -p lead='Begin.' -p reviewer=$'Wait.\nThen look.' --agent talker
+    config=$ROOT/sessions/$output/config.json
+    (cd "$P" && echo new >fresh && git add fresh && git commit -qm fresh)
+    sed -i 's/turns = 9/turns = 1/' "$ROOT/templates/duo/template.ini"
+    ok new -q -c "$config" --no-start -n second
+    again=$ROOT/sessions/$output
+    # all is the same but the commit to begin with and the name
+    diff <(jq 'del(.project.base, .project.label)' "$config") <(jq 'del(.project.base, .project.label)' "$again/config.json")
+    [ "$(jq -r '.project.base + " " + .project.label' "$again/config.json")" = "$(git -C "$P" rev-parse HEAD) second" ]
+    [ "$(meta "$output" TEMPLATE)" = duo ]
+    [ -d "$again/unit/lead" ] && [ -f "$again/code/lead/fresh" ]
+    # from standard input; options go over it
+    ok new -q -c - --no-start -t pair -p lead='Else.' <"$config"
+    [ "$(prompts "$output")" = $'lead=Else.\nreviewer=Wait.\nThen look.' ]
+    [ "$(meta "$output" TEMPLATE)" = pair ]
+    # a team without a project gets none
+    ok new -q -t solo --no-start
+    ok new -q -c "$ROOT/sessions/$output/config.json" --no-start
+    [ "$(jq -c .project "$ROOT/sessions/$output/config.json")" = null ]
+}
+
+@test "tries can be made again from their config.json, and a check stays the session's" {
+    make_project
+    printf '[preset talker]\ncommand = cat\nexecutes = no\n' >>"$ROOT/mas.ini"
+    cd "$P"
+    ok new -q -d --no-start --tries 3 --agent talker --check-with 'make bench' 'make it faster'
+    config=$ROOT/sessions/$output/config.json
+    ok new -q --no-start -c "$config"
+    diff <(jq 'del(.project.base, .project.label)' "$config") <(jq 'del(.project.base, .project.label)' "$ROOT/sessions/$output/config.json")
+    [ "$(jq -r .project.check "$ROOT/sessions/$output/config.json")" = 'make bench' ]
+    for id in $(jq -r '.team[].id' "$config"); do
+        diff -r "$ROOT/templates/solo/unit/solo" "$ROOT/sessions/$output/unit/$id"
+    done
+}
+
+@test "what is wrong with a config.json is told with file and key, before anything is made" {
+    ok new -q -t pair --no-start
+    saved=$(cat "$ROOT/sessions/$output/config.json")
+    ok rm -q "$output"
+    while IFS='~' read -r code change why; do
+        jq "$change" <<<"$saved" >"$T/c.json"
+        mas new -c "$T/c.json"
+        [ "$status" -eq "$code" ] && [ "${stderr%%$'\n'*}" = "mas: cannot use '$T/c.json': $why" ] ||
+            { echo "$change: $status $stderr" >&2; false; }
+        nothing_made
+    done <<'EOF2'
+1~.team[1].rank = "boss"~agent reviewer has a bad rank
+1~.team[0].limits.memory = "x"~agent lead has a bad limits
+1~.team[0].id = "../x"~an agent's id is missing, bad or used twice
+1~.team = []~window pair: agent lead is not defined
+1~.wall = 1~it has a bad wall
+1~.windows[0].layout = "round"~window pair has a bad layout
+1~.project = {"path":"here","onto":"","base":"","label":"x"}~it has a bad project
+3~.team[1].preset = "nope"~agent reviewer has an unknown preset 'nope'
+1~.team[1].id = "rev" | .windows[0].agents[1] = "rev"~cannot use template 'pair': agent rev has no directory unit/rev: No such file or directory
+EOF2
+    jq '.template = "nope"' <<<"$saved" >"$T/c.json"
+    fails 3 new -c "$T/c.json"
+    [[ $stderr == "mas: cannot use template 'nope': there is no such template"* ]]
+    nothing_made
 }

@@ -29,18 +29,18 @@ TEST(reads_json)
         {TEAM_OF("{\"id\":1}", "", ""), "error: an agent's id is missing, bad or used twice"},
         {TEAM_OF("{\"id\":\"../x\"}", "", ""),
          "error: an agent's id is missing, bad or used twice"},
-        {TEAM_OF("{\"id\":\"1\"}", "", ""), "error: agent 1 has a bad member"},
-        {TEAM_OF(AGENT(",\"model\":1"), WINDOW_1, ""), "error: agent 1 has a bad member"},
-        {TEAM_OF(AGENT(",\"start\":\"soon\""), WINDOW_1, ""), "error: agent 1 has a bad member"},
+        {TEAM_OF("{\"id\":\"1\"}", "", ""), "error: agent 1 has a bad rank"},
+        {TEAM_OF(AGENT(",\"model\":1"), WINDOW_1, ""), "error: agent 1 has a bad model"},
+        {TEAM_OF(AGENT(",\"start\":\"soon\""), WINDOW_1, ""), "error: agent 1 has a bad start"},
         {TEAM_OF(AGENT(",\"prompt\":\"\\u001b\""), WINDOW_1, ""),
-         "error: agent 1 has a bad member"},
+         "error: agent 1 has a bad prompt"},
         {TEAM_OF("{\"id\":\"1\",\"role\":\"a\\nb\",\"rank\":\"meta\",\"group\":\"g\"}", "", ""),
-         "error: agent 1 has a bad member"},
-        {TEAM_OF(GROUP("a,b"), "", ""), "error: agent 1 has a bad member"},
-        {TEAM_OF(GROUP("a\\nb"), "", ""), "error: agent 1 has a bad member"},
-        {TEAM_OF(GROUP(""), "", ""), "error: agent 1 has a bad member"},
-        {TEAM_OF(AGENT(",\"preset\":\"a b\""), "", ""), "error: agent 1 has a bad member"},
-        {TEAM_OF(AGENT(""), WINDOW_1, ",\"preset\":\"a b\""), "error: it has a bad member"},
+         "error: agent 1 has a bad role"},
+        {TEAM_OF(GROUP("a,b"), "", ""), "error: agent 1 has a bad group"},
+        {TEAM_OF(GROUP("a\\nb"), "", ""), "error: agent 1 has a bad group"},
+        {TEAM_OF(GROUP(""), "", ""), "error: agent 1 has a bad group"},
+        {TEAM_OF(AGENT(",\"preset\":\"a b\""), "", ""), "error: agent 1 has a bad preset"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"preset\":\"a b\""), "error: it has a bad preset"},
         {TEAM_OF(AGENT(""), "{\"name\":\"a b\"}", ""), "error: a window's name is missing or bad"},
         {TEAM_OF(AGENT(""), "{\"name\":\"w\",\"layout\":\"round\"}", ""),
          "error: window w has a bad layout"},
@@ -53,16 +53,16 @@ TEST(reads_json)
         {TEAM_OF(AGENT(""), WINDOW_1, ",\"rules\":{\"worker\":[\"boss\"]}"),
          "error: it has a bad rule"},
         {TEAM_OF(AGENT(""), WINDOW_1, ",\"rules\":{\"worker\":[1]}"), "error: it has a bad rule"},
-        {TEAM_OF(AGENT(""), WINDOW_1, ",\"description\":1"), "error: it has a bad member"},
-        {TEAM_OF(AGENT(""), WINDOW_1, ",\"budget\":1"), "error: it has a bad member"},
-        {TEAM_OF(AGENT(""), WINDOW_1, ",\"turns\":-1"), "error: it has a bad member"},
-        {TEAM_OF(AGENT(""), WINDOW_1, ",\"wall\":\"high\""), "error: it has a bad member"},
-        {TEAM_OF(AGENT(""), WINDOW_1, ",\"wall\":1"), "error: it has a bad member"},
-        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("\"p\"", "\"l\"")), "error: it has a bad member"},
-        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("1", "\"l\"")), "error: it has a bad member"},
-        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("\"/p\"", "\"a b\"")), "error: it has a bad member"},
-        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("\"/p\"", "1")), "error: it has a bad member"},
-        {TEAM_OF(AGENT(""), WINDOW_1, ",\"project\":{}"), "error: it has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"description\":1"), "error: it has a bad description"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"budget\":1"), "error: it has a bad budget"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"turns\":-1"), "error: it has a bad turns"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"wall\":\"high\""), "error: it has a bad wall"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"wall\":1"), "error: it has a bad wall"},
+        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("\"p\"", "\"l\"")), "error: it has a bad project"},
+        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("1", "\"l\"")), "error: it has a bad project"},
+        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("\"/p\"", "\"a b\"")), "error: it has a bad project"},
+        {TEAM_OF(AGENT(""), WINDOW_1, PROJECT("\"/p\"", "1")), "error: it has a bad project"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"project\":{}"), "error: it has a bad project"},
     };
     /* a bad member of the first, a middle and the last of three agents */
     static const char *const bad[] = {"\"code\":\"some\"",   "\"cwd\":\"there\"",
@@ -82,7 +82,8 @@ TEST(reads_json)
                      agent > 0 ? "," : "", agent, agent == i % 3 ? "," : "",
                      agent == i % 3 ? bad[i / 3] : "");
         str_add(&text, "],\"windows\":[{\"name\":\"w\",\"agents\":[\"0\",\"1\",\"2\"]}]}");
-        _cleanup_free_ char *want = mem_printf("error: agent %zu has a bad member", i % 3);
+        _cleanup_free_ char *want = mem_printf("error: agent %zu has a bad %.*s", i % 3,
+                                               (int)strcspn(bad[i / 3] + 1, "\""), bad[i / 3] + 1);
         CHECK_STR(read_json(str_text(&text), &got), want);
     }
 }
@@ -106,7 +107,7 @@ TEST(texts_have_limits)
                 TEAM_OF("{\"id\":\"1\",\"rank\":\"worker\"%s%s,\"%s\":\"%s\"}", WINDOW_1, ""),
                 strcmp(cases[i].key, "role") == 0 ? "" : ",\"role\":\"r\"",
                 strcmp(cases[i].key, "group") == 0 ? "" : ",\"group\":\"g\"", cases[i].key, value);
-            const char *want = more == 0 ? "'' preset ''\n" : "error: agent 1 has a bad member";
+            const char *want = more == 0 ? "'' preset ''\n" : "error: agent 1 has a bad ";
             if (!CHECK(str_starts(read_json(text, &got), want)))
                 unit_print_str("key", cases[i].key);
         }
