@@ -226,7 +226,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     [[ $output != *'to land'* ]]
     commit solo d d
     "$MAS" merge -q one solo
-    [ "$("$MAS" show one --json | jq -c .project)" = '{"path":"'"$P"'","gone":false,"replaced":false,"branch":"mas/one/main","onto":"main","unlanded":1,"setup":null}' ]
+    [ "$("$MAS" show one --json | jq -c .project)" = '{"path":"'"$P"'","gone":false,"replaced":false,"branch":"mas/one/main","onto":"main","unlanded":1,"setup":null,"tried":null}' ]
 }
 
 @test "show says that the project is gone" {
