@@ -38,6 +38,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_env,
     &cmd_set,
     &cmd_add,
+    &cmd_fork,
     &cmd_remove,
     &cmd_status,
     &cmd_ask,

@@ -244,7 +244,7 @@ int call_past(const struct call *call, const char *option, int64_t *ret, struct 
  * error. */
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err);
 
-extern const struct cmd cmd_add, cmd_remove;
+extern const struct cmd cmd_add, cmd_fork, cmd_remove;
 extern const struct cmd cmd_commits, cmd_compare, cmd_diff, cmd_land, cmd_merge, cmd_pick,
     cmd_review, cmd_sync, cmd_try;
 extern const struct cmd cmd_move, cmd_receive;

@@ -6,6 +6,7 @@
 #include "code/repo_make.h"
 #include "code/repo_make_internal.h"
 #include "code/view.h"
+#include "code/work.h"
 #include "git/lfs.h"
 #include "os/file.h"
 #include "os/path.h"
@@ -54,6 +55,46 @@ int repo_add_agent(const struct repo *repo, int dir, const struct project *proje
     return agent->code == AGENT_CODE_NONE || faccessat(code, CODE_VIEW, F_OK, 0) == 0
                ? 0
                : view_make(repo, dir, code, project->base, err);
+}
+
+/* Puts files into a new work tree, whose branch and index stay at its commit. */
+static int lay_over(const struct repo *repo, int dir, const char *name, const char *tree,
+                    const char *commit, struct err *err)
+{
+    _cleanup_free_ char *place = repo_tree(repo, name);
+    _cleanup_free_ char *git_dir = mem_printf("%s/.git", place);
+    _cleanup_free_ char *objects = mem_printf("%s/objects", repo->git);
+    _cleanup_free_ char *part = mem_printf(CODE_DIR "/%s", name);
+    _cleanup_close_ int cwd = path_open_beneath(dir, part, O_RDONLY | O_DIRECTORY);
+    const struct git git = {.dir = git_dir, .tree = place, .objects = {objects}, .cwd = cwd};
+
+    _cleanup_result_ struct proc_result refreshed = PROC_RESULT_INIT; /* 1: files have changed */
+
+    if (strcmp(tree, commit) == 0)
+        return 0;
+    return git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", tree), NULL, NULL, err) == -1 ||
+                   git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err) ==
+                       -1 ||
+                   git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed,
+                           err) == -1
+               ? -1
+               : 0;
+}
+
+int repo_fork_agent(const struct repo *repo, int dir, const char *parent, struct project *project,
+                    const struct agent *agent, struct err *err)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+    _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
+
+    if (stranger_open(repo, parent, &stranger, err) == -1 ||
+        work_snapshot(&stranger, &tree, err) == -1 || work_keep(&tree, err) == -1)
+        return -1;
+    free(project->base);
+    project->base = mem_dup(stranger.head);
+    return repo_add_agent(repo, dir, project, agent, err) == -1
+               ? -1
+               : lay_over(repo, dir, agent->id, tree.oid, stranger.head, err);
 }
 
 /* Returns true for a name that is the agent's: see `key` in struct stranger. */

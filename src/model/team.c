@@ -346,6 +346,22 @@ const struct agent *team_agent(const struct team *team, const char *id)
     return NULL;
 }
 
+struct agent *team_copy_agent(struct team *team, const char *id, size_t like)
+{
+    struct agent *agent = team_add_agent(team, id);
+    char *own = agent->id;
+
+    *agent = team->agents[like];
+    agent->id = own;
+    agent->window = TEAM_WINDOWS_MAX;
+    for (const struct member *member = agent_members; member->key != NULL; member++) {
+        char **text = member_of(member, agent);
+        if (member->type->kind == VALUE_TEXT && *text != NULL)
+            *text = mem_dup(*text);
+    }
+    return agent;
+}
+
 void team_repeat(struct team *team, size_t count)
 {
     size_t window = team->agents[0].window;
@@ -357,16 +373,7 @@ void team_repeat(struct team *team, size_t count)
             team->agents[0].id = TAKE_PTR(id);
             continue;
         }
-        struct agent *agent = team_add_agent(team, id);
-        char *own = agent->id;
-        *agent = team->agents[0];
-        agent->id = own;
-        agent->window = TEAM_WINDOWS_MAX;
-        for (const struct member *member = agent_members; member->key != NULL; member++) {
-            char **text = member_of(member, agent);
-            if (member->type->kind == VALUE_TEXT && *text != NULL)
-                *text = mem_dup(*text);
-        }
+        (void)team_copy_agent(team, id, 0);
         (void)team_place(team, window, id);
     }
 }

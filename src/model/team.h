@@ -144,10 +144,12 @@ void team_repeat(struct team *team, size_t count);
 /* Returns NULL, or what valid values of this key of an agent are. */
 const char *agent_check(const char *key, const char *value);
 /* Adds an agent to the unit of the one with the index `like`, in its window if that has room at
- * this size, else in a window of its own; it works with code as that one does, and everything else
- * of it is unset. A team without rules, which has become larger than one, gets those of a team with
- * one manager. Returns NULL, or why the team cannot have it. */
-const char *team_grow(struct team *team, const char *id, size_t like, int columns, int rows);
+ * this size, else in a window of its own. It works with code as that one does, and everything else
+ * of it is unset; with `same`, all but its first message is as of that one. A team without rules,
+ * which has become larger than one, gets those of a team with one manager. Returns NULL, or why the
+ * team cannot have it. */
+const char *team_grow(struct team *team, const char *id, size_t like, bool same, int columns,
+                      int rows);
 /* Takes an agent out of a team that has others. */
 void team_shrink(struct team *team, const char *id);
 /* Returns true if any agent has a first message. */

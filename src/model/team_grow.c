@@ -39,21 +39,41 @@ static void give_rules(struct team *team)
     team->rules[RANK_WORKER] = REACH_MANAGER | REACH_UNIT;
 }
 
-const char *team_grow(struct team *team, const char *id, size_t like, int columns, int rows)
+static void set_text(char **text, const char *value)
 {
-    if (team->agent_count == TEAM_AGENTS_MAX)
-        return "a team has at most 256 agents";
-    struct window *window = find_room(team, id, like, columns, rows);
-    if (window == NULL)
-        return "its windows have no room";
+    free(*text);
+    *text = mem_dup(value);
+}
+
+/* Makes a worker of the unit. */
+static void add_worker(struct team *team, const char *id, size_t like)
+{
     struct agent *agent = team_add_agent(team, id);
     const struct agent *peer = &team->agents[like];
+
     agent->rank = RANK_WORKER;
     agent->group = mem_dup(peer->group);
     agent->role = mem_dup(peer->role);
     agent->code = peer->code;
     agent->cwd = peer->cwd;
     members_fill(agent_members, agent);
+}
+
+const char *team_grow(struct team *team, const char *id, size_t like, bool same, int columns,
+                      int rows)
+{
+    if (team->agent_count == TEAM_AGENTS_MAX)
+        return "a team has at most 256 agents";
+    struct window *window = find_room(team, id, like, columns, rows);
+    if (window == NULL)
+        return "its windows have no room";
+    if (same) {
+        struct agent *agent = team_copy_agent(team, id, like);
+        set_text(&agent->prompt, "");
+        set_text(&agent->grown_by, "");
+    } else {
+        add_worker(team, id, like);
+    }
     give_rules(team);
     return team_place(team, (size_t)(window - team->windows), id);
 }

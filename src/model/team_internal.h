@@ -13,8 +13,10 @@ extern const struct value_type rank_type, reach_type;
 /* Returns the bits of a rank's rule that match no agent of this team. */
 unsigned team_reach_nobody(const struct team *team, enum rank rank);
 
-/* Append an empty agent or window and return it, or NULL if the team is full. */
+/* Append an empty agent, or window and return it, or NULL if the team is full. */
 struct agent *team_add_agent(struct team *team, const char *id);
+/* Appends a copy of an agent, in no window, to a team that is not full. */
+struct agent *team_copy_agent(struct team *team, const char *id, size_t like);
 struct window *team_add_window(struct team *team, const char *name);
 
 /* Puts an agent into a window. Returns NULL, or what is wrong with it. */

@@ -8,6 +8,7 @@
 #include "code/placed.h"
 #include "code/repo_make.h"
 #include "code/submodule.h"
+#include "memory/store.h"
 #include "model/target.h"
 #include "os/file.h"
 #include "os/loop.h"
@@ -41,11 +42,12 @@ static bool is_taken(const struct team *team, const char *name)
 static int choose_name(const struct team *team, const struct grow_wish *wish, char **ret,
                        struct err *err)
 {
-    _cleanup_free_ char *name = mem_dup(wish->as != NULL ? wish->as : wish->preset);
+    const char *like = wish->fork != NULL ? wish->fork : wish->preset;
+    _cleanup_free_ char *name = mem_dup(wish->as != NULL ? wish->as : like);
 
     for (int i = 2; wish->as == NULL && is_taken(team, name); i++) {
         free(name);
-        name = mem_printf("%.*s-%d", TEAM_WORD_MAX - 4, wish->preset, i);
+        name = mem_printf("%.*s-%d", TEAM_WORD_MAX - 4, like, i);
     }
     if (!str_is_word(name, TEAM_WORD_MAX))
         return err_set(err, MAS_USAGE, "cannot add agent '%s': a name is 1 to 32 " STR_WORD_CHARS,
@@ -86,6 +88,18 @@ static int fail_unit(const struct team *team, const char *unit, struct err *err)
                                    : err_hint(err, "the team has: %s", str_text(&has));
 }
 
+static int choose_parent(const struct team *team, const char *id, size_t *ret, struct err *err)
+{
+    const struct agent *parent = team_agent(team, id);
+
+    if (parent == NULL) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot fork agent '%s': the team has no such agent", id);
+        return target_hint(team, id, false, err);
+    }
+    *ret = (size_t)(parent - team->agents);
+    return 0;
+}
+
 /* Finds the agent that the new one is like: the first worker of its unit, or who is there. */
 static int choose_peer(const struct team *team, const struct grow_wish *wish, size_t *ret,
                        struct err *err)
@@ -94,6 +108,8 @@ static int choose_peer(const struct team *team, const struct grow_wish *wish, si
     const char *unit = wish->unit != NULL ? wish->unit : by != NULL ? by->group : NULL;
     size_t peer = team->agent_count;
 
+    if (wish->fork != NULL)
+        return choose_parent(team, wish->fork, ret, err);
     for (size_t i = 0; i < team->agent_count; i++) {
         const struct agent *agent = &team->agents[i];
         if (unit == NULL && strcmp(agent->group, team->agents[0].group) != 0)
@@ -137,11 +153,12 @@ static int plan(struct growing *growing, const struct grow_wish *wish, size_t *r
     struct team *team = &growing->team;
     _cleanup_free_ char *name = NULL;
 
-    if (config_preset(growing->life->config, wish->preset) == NULL)
+    if (wish->fork == NULL && config_preset(growing->life->config, wish->preset) == NULL)
         return fail_preset(growing->life->config, wish->preset, err);
     if (choose_name(team, wish, &name, err) == -1 || choose_peer(team, wish, ret_peer, err) == -1)
         return -1;
-    const char *why = team_grow(team, name, *ret_peer, size->size.columns, size->size.rows);
+    const char *why =
+        team_grow(team, name, *ret_peer, wish->fork != NULL, size->size.columns, size->size.rows);
     if (why != NULL)
         return err_set(err, MAS_FAILED, "cannot add agent '%s': %s", name, why);
     growing->agent = &team->agents[team->agent_count - 1];
@@ -175,7 +192,8 @@ static int check_places(const struct growing *growing, struct err *err)
 
 /* ---- its parts */
 
-/* Copies the template's directory of this name, or that of the agent which it is like. */
+/* Copies the directory of an agent as it is, or, without `parent`, the template's of this name or
+ * of the agent which it is like. */
 static int make_unit(const struct growing *growing, const char *peer, struct err *err)
 {
     const struct life *life = growing->life;
@@ -188,6 +206,9 @@ static int make_unit(const struct growing *growing, const char *peer, struct err
 
     if (to == -1)
         return err_errno(err, "cannot make '" WORKSPACE_UNIT "/%s'", growing->agent->id);
+    _cleanup_close_ int own = growing->parent != NULL ? path_open_dir(unit, peer) : -1;
+    if (own != -1) /* else it has not started yet, and gets its directory then */
+        return tree_copy(own, to, peer, life->tick, life->tick_arg, err);
     if (template_open(life->root, growing->session.template, &tmpl, &why) == -1) {
         if (life->notes != NULL)
             strv_push(life->notes, why.text);
@@ -221,7 +242,10 @@ static int make_code(const struct growing *growing, struct err *err)
         return 0;
     if (merge_lock(&growing->repo, growing->what, &lock, err) == -1 ||
         repo_remember_project(&growing->repo, &project, err) == -1 ||
-        repo_add_agent(&growing->repo, growing->dir, &project, growing->agent, err) == -1)
+        (growing->parent != NULL
+             ? repo_fork_agent(&growing->repo, growing->dir, growing->parent, &project,
+                               growing->agent, err)
+             : repo_add_agent(&growing->repo, growing->dir, &project, growing->agent, err)) == -1)
         return -1;
     project.path = mem_dup(of->path);
     if (project_reopen_same(&own, of->path, of->base, &there, &why) == 0) {
@@ -236,9 +260,25 @@ static int make_code(const struct growing *growing, struct err *err)
                : 0;
 }
 
-static int make_parts(const struct growing *growing, const char *peer, struct err *err)
+/* Copies what was said with the agent that it is a fork of. */
+static int make_talk(struct growing *growing, struct err *err)
 {
-    if (make_unit(growing, peer, err) == -1 || make_code(growing, err) == -1)
+    _cleanup_store_ struct store *store = NULL;
+
+    if (growing->parent == NULL ||
+        faccessat(growing->dir, STORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        return 0;
+    return store_open(growing->dir, growing->session.id, NULL, true, &store, err) == -1 ||
+                   store_fork(store, growing->parent, growing->agent->id, &growing->knows, err) ==
+                       -1
+               ? -1
+               : 0;
+}
+
+static int make_parts(struct growing *growing, const char *peer, struct err *err)
+{
+    if (make_unit(growing, peer, err) == -1 || make_code(growing, err) == -1 ||
+        make_talk(growing, err) == -1)
         return -1;
     return file_sync_all(growing->dir) == -1
                ? err_errno(err, "cannot write the files of agent '%s'", growing->agent->id)
@@ -298,7 +338,8 @@ int grow_add(const struct life *life, const char *id, const struct grow_wish *wi
     _cleanup_growing_ struct growing growing = GROWING_INIT;
     size_t peer = 0;
 
-    if (grow_open(life, id, "add", &growing, err) == -1 ||
+    growing.parent = wish->fork;
+    if (grow_open(life, id, wish->fork != NULL ? "fork" : "add", &growing, err) == -1 ||
         (wish->by != NULL && grow_check_rank(&growing, wish, err) == -1) ||
         plan(&growing, wish, &peer, err) == -1 ||
         (wish->by != NULL && grow_check_rights(&growing, wish, err) == -1) ||
@@ -311,9 +352,11 @@ int grow_add(const struct life *life, const char *id, const struct grow_wish *wi
     if (add(&growing, like, &runs, err) == -1)
         return err_wrap(err, "cannot add an agent to session '%s'",
                         session_label(life->root, id).text);
-    workspace_log(growing.dir, config_log_limits(life->config), "add agent=%s preset=%s by=%s",
-                  growing.agent->id, wish->preset, wish->by != NULL ? wish->by : "-");
-    *ret = (struct grown){.runs = runs};
+    workspace_log(growing.dir, config_log_limits(life->config), "%s agent=%s %s=%s by=%s",
+                  growing.what, growing.agent->id, wish->fork != NULL ? "of" : "preset",
+                  wish->fork != NULL ? wish->fork : wish->preset,
+                  wish->by != NULL ? wish->by : "-");
+    *ret = (struct grown){.runs = runs, .knows = growing.knows};
     memcpy(ret->agent, growing.agent->id, strlen(growing.agent->id) + 1);
     if (growing.repo.git != NULL && growing.agent->code == AGENT_CODE_WORKTREE) {
         _cleanup_free_ char *branch = repo_branch(&growing.repo, ret->agent);

@@ -21,6 +21,14 @@
  * it has the new one; if it runs, the agent has no host yet, as if that had been killed, and start
  * or restart starts it. A failure, also that of 5, undoes all.
  *
+ * fork
+ *
+ * Is an add of another agent like one that there is: in step 3 its directory is copied, its work
+ * tree begins with that one's commit and has its files, and a transaction copies what was said in
+ * its open query. That one is only read, and may be in the middle of a turn, or not run at all.
+ * What waits for it stays its own. The new one is told what was said with its first prompt, as
+ * after the loss of an agent session.
+ *
  * remove
  *
  * 1. As above; refuse for the last agent, one that is at work, and one whose work would be lost.
@@ -48,12 +56,15 @@ struct grow_wish {
     const char *unit; /* NULL: that of `by`, or else the only one */
     const char *role, *model; /* NULL: as a template has it that does not say */
     const char *by; /* the agent that adds it; NULL: a person */
+    const char *fork; /* the agent that it is to be like, whose preset, role and model count; or
+                       * NULL */
 };
 
 struct grown {
     char agent[TEAM_WORD_MAX + 1];
     char *branch; /* without refs/heads/; NULL: it has no work tree; the caller frees it */
     bool runs; /* the session does */
+    bool knows; /* a fork: something was said before */
 };
 
 /* Adds an agent to a session. Fails with MAS_USAGE for a bad name or unit, with MAS_NOT_FOUND for

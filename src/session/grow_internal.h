@@ -16,6 +16,8 @@ struct growing {
     struct team team; /* as it is on disk, and then as it is to be */
     struct repo repo; /* empty: without a project */
     struct agent *agent; /* the new one, in `team` */
+    const char *parent; /* that it is a fork of; NULL: none */
+    bool knows; /* something was said with that one */
     int dir, lock;
 };
 #define GROWING_INIT                                                                               \

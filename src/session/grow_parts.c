@@ -11,6 +11,7 @@
 #include "os/tree.h"
 #include "session/grow_internal.h"
 #include "store/placement.h"
+#include "store/ports.h"
 #include "store/session_limits.h"
 #include "store/team_file.h"
 
@@ -101,6 +102,7 @@ int grow_drop_parts(const struct root *root, int dir, const char *id, const stru
                     const char *agent, int64_t *ret_waiting, struct err *err)
 {
     drop_run(dir, agent);
+    ports_drop(root, id, agent);
     return drop_directories(root, dir, id, agent, err) == -1 ||
                    drop_code(root, id, team, agent, err) == -1 ||
                    drop_limits(root, dir, agent, err) == -1 ||

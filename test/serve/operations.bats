@@ -288,6 +288,9 @@ none_left() {
     is 404 true
     post "/sessions/$ID/agents" '{"name":"x"}'
     is 400 true
+    post "/sessions/$ID/agents/rev/fork" '{"name":"second"}'
+    is 200 '[.agents[] | .id + " " + .role] == ["solo generalist", "rev reviewer", "second reviewer"]'
+    "$MAS" remove -q -f one second
     api DELETE "/sessions/$ID/agents/solo?force=maybe"
     is 400 true
     api DELETE "/sessions/$ID/agents/rev?force=true"
