@@ -201,29 +201,13 @@ int setup_mark(const struct repo *repo, const char *agent, struct err *err)
 
 enum { FILE_MAX = 256 * 1024 }; /* bytes */
 
-/* Another user who can write there could answer in this user's name. */
-static int check_owner(const struct root *root, struct err *err)
-{
-    struct stat st;
-
-    if (fstatat(root->sessions, SETUP_ANSWERS_FILE, &st, AT_SYMLINK_NOFOLLOW) == -1)
-        return errno == ENOENT ? 0 : err_errno(err, "cannot read '" SETUP_ANSWERS_FILE "'");
-    if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
-        return 0;
-    (void)err_set(err, MAS_DAMAGED,
-                  "cannot use '%s/" ROOT_SESSIONS "/" SETUP_ANSWERS_FILE
-                  "': it is not a file that only you can read and write",
-                  root->path);
-    return err_hint(err, "remove it; mas asks again");
-}
-
 /* Reads the lines; *ret stays NULL if there are none. */
 static int read_lines(const struct root *root, char ***ret, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
 
-    if (check_owner(root, err) == -1)
+    if (root_check_private(root, SETUP_ANSWERS_FILE, "remove it; mas asks again", err) == -1)
         return -1;
     int there = file_read_if_there(root->sessions, SETUP_ANSWERS_FILE, FILE_MAX, &text, &len, err);
     if (there != 1)

@@ -13,20 +13,6 @@
 #include "os/path.h"
 #include "store/lease.h"
 
-/* Fails if somebody else could change what is in a directory. */
-static int check_owner(int dir, const char *path, struct err *err)
-{
-    struct stat st;
-
-    if (fstat(dir, &st) == -1)
-        return err_errno(err, "cannot use '%s'", path);
-    if (st.st_uid != geteuid())
-        return err_set(err, MAS_FAILED, "cannot use '%s': it belongs to another user", path);
-    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return err_set(err, MAS_FAILED, "cannot use '%s': others may write to it", path);
-    return 0;
-}
-
 int job_open_dir(const char *store, const char *id, bool make, struct err *err)
 {
     _cleanup_free_ char *path = mem_printf("%s/%s", store, id);
@@ -44,14 +30,14 @@ int job_open_dir(const char *store, const char *id, bool make, struct err *err)
     _cleanup_close_ int top = lease_open_store(store, err);
     if (top == -1)
         return -1;
-    if (check_owner(top, store, err) == -1)
+    if (path_check_mine(top, store, err) == -1)
         return -1;
     if (make && mkdirat(top, id, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot create '%s'", path);
     int dir = path_open_dir(top, id);
     if (dir == -1)
         return err_errno(err, "cannot open '%s'", path);
-    if (check_owner(dir, path, err) == 0)
+    if (path_check_mine(dir, path, err) == 0)
         return dir;
     (void)close(dir);
     return -1;

@@ -461,6 +461,20 @@ int path_check_owned(const char *path, struct err *err)
     return rc;
 }
 
+int path_check_mine(int dir, const char *path, struct err *err)
+{
+    struct stat st;
+
+    if (fstat(dir, &st) == -1)
+        return err_errno(err, "cannot use '%s'", path);
+    if (st.st_uid != geteuid())
+        return err_set(err, MAS_FAILED, "cannot use '%s': it belongs to user %ld", path,
+                       (long)st.st_uid);
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return err_set(err, MAS_FAILED, "cannot use '%s': others may write to it", path);
+    return 0;
+}
+
 /* Returns true if the last call failed because the file system knows no flags of renameat2(), or
  * the kernel has no such call. */
 static bool has_no_flags(void)

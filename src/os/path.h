@@ -79,6 +79,8 @@ char *path_user_dir(const char *variable, const char *below);
  * which directory.
  */
 int path_check_owned(const char *path, struct err *err);
+/* Fails if the directory open at `dir` is not this user's, or others may write to it. */
+int path_check_mine(int dir, const char *path, struct err *err);
 
 /* Returns the directory of the running program, or NULL. The caller frees it. */
 char *path_exe_dir(void);

@@ -196,6 +196,21 @@ static int lock_dir(int fd, const char *path, struct err *err)
     return 0;
 }
 
+int root_check_private(const struct root *root, const char *name, const char *then, struct err *err)
+{
+    struct stat st;
+
+    if (fstatat(root->sessions, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return errno == ENOENT ? 0 : err_errno(err, "cannot read '%s'", name);
+    if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+        return 0;
+    (void)err_set(err, MAS_DAMAGED,
+                  "cannot use '%s/" ROOT_SESSIONS
+                  "/%s': it is not a file that only you can read and write",
+                  root->path, name);
+    return err_hint(err, "%s", then);
+}
+
 int root_lock_templates(const struct root *root, int *ret_fd, struct err *err)
 {
     /* open it again, so that this is not the lock of root->fd */

@@ -116,6 +116,12 @@ struct root_made {
  * ROOT_MADE_INIT. */
 int root_init(const char *path, struct root_made *ret, struct err *err);
 
+/* Fails with MAS_DAMAGED if `name` in sessions/ is anything but a file that only this user can read
+ * and write: another user who can write there could speak in this user's name. `then` is the hint.
+ * A file that is missing is in order. */
+int root_check_private(const struct root *root, const char *name, const char *then,
+                       struct err *err);
+
 /* Takes the lock for creating templates, which may be held while a copy runs. Waits without a
  * limit. The caller closes *ret_fd to release it. */
 int root_lock_templates(const struct root *root, int *ret_fd, struct err *err);

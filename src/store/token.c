@@ -42,22 +42,6 @@ void tokens_free(struct tokens *tokens)
     *tokens = (struct tokens)TOKENS_INIT;
 }
 
-/* Another user who can write there could make tokens. */
-static int check_owner(const struct root *root, struct err *err)
-{
-    struct stat st;
-
-    if (fstatat(root->sessions, TOKENS_FILE, &st, AT_SYMLINK_NOFOLLOW) == -1)
-        return errno == ENOENT ? 0 : err_errno(err, "cannot read '" TOKENS_FILE "'");
-    if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
-        return 0;
-    (void)err_set(err, MAS_DAMAGED,
-                  "cannot use '%s/" ROOT_SESSIONS "/" TOKENS_FILE
-                  "': it is not a file that only you can read and write",
-                  root->path);
-    return err_hint(err, "remove it and make the tokens anew with: mas serve token add");
-}
-
 static bool parse_line(char *line, struct token *ret)
 {
     struct token token = {.right = RIGHT_NONE};
@@ -81,7 +65,9 @@ int tokens_read(const struct root *root, struct tokens *ret, struct err *err)
     size_t number = 0;
     size_t len = 0;
 
-    if (check_owner(root, err) == -1)
+    if (root_check_private(root, TOKENS_FILE,
+                           "remove it and make the tokens anew with: mas serve token add",
+                           err) == -1)
         return -1;
     int there = file_read_if_there(root->sessions, TOKENS_FILE, FILE_MAX, &text, &len, err);
     if (there == 0)

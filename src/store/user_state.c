@@ -8,20 +8,6 @@ static char *state_dir(void)
     return state != NULL ? mem_printf("%s/mas", state) : NULL;
 }
 
-static int check_owner(int fd, const char *path, struct err *err)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) == -1)
-        return err_errno(err, "cannot use '%s'", path);
-    if (st.st_uid != geteuid())
-        return err_set(err, MAS_FAILED, "cannot use '%s': it belongs to user %ld", path,
-                       (long)st.st_uid);
-    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return err_set(err, MAS_FAILED, "cannot use '%s': others may write to it", path);
-    return 0;
-}
-
 int user_state_open(bool make, char **ret_path, struct err *err)
 {
     _cleanup_free_ char *path = state_dir();
@@ -33,7 +19,7 @@ int user_state_open(bool make, char **ret_path, struct err *err)
     _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir == -1)
         return err_errno(err, "cannot open '%s'", path);
-    if (check_owner(dir, path, err) == -1)
+    if (path_check_mine(dir, path, err) == -1)
         return -1;
     *ret_path = TAKE_PTR(path);
     return TAKE_FD(dir);
