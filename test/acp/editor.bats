@@ -632,6 +632,23 @@ if not os.environ.get("TEST_SAN"):
 END
 }
 
+@test "a prompt whose host is killed ends with where to look for what was said" {
+    acp_agent
+    HOST=$(tm display-message -pt "$PANE" '#{pane_pid}') edit <<'END'
+import signal
+s = c.new()
+work = c.begin_prompt(s, "SAY:working HANG")
+c.wait_text(s, "working")
+os.kill(int(os.environ["HOST"]), signal.SIGKILL)
+try:
+    c.end(work)
+    assert False
+except Refused as e:
+    assert "the host of agent 'solo' has ended" in e.message, e.message
+    assert "mas history" in e.message, e.message
+END
+}
+
 @test "a client that does not read delays nobody" {
     acp_agent
     edit >"$T/id" <<'END'

@@ -239,6 +239,12 @@ not_idle() { ! state_is solo idle; }
     [[ $output == *"solo"*"2 queued"* ]]
     eventually all_done
     session_log "agent=solo 2 waiting prompts are sent now"
+    busy CW-Q3
+    "$MAS" ask "$ID" solo --no-wait CW-Q4
+    mas stop "$ID"
+    mas start "$ID"
+    eventually all_done
+    session_log "agent=solo 1 waiting prompt is sent now"
     mas stop "$ID"
     [[ $output != *queued* ]]
 }

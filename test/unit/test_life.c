@@ -254,6 +254,13 @@ TEST(a_session_on_its_way_is_locked_and_marked)
         _cleanup_free_ char *now = moved_to(&root, ID(1));
         CHECK_STR(now, marks[i].want);
     }
+    /* what cannot be marked must not be told to the other machine */
+    REQUIRE(CHECK(mkdirat(dir, WORKSPACE_SESSION ".new", 0700) == 0) &&
+            place_put(dir, WORKSPACE_SESSION ".new/file", ""));
+    CHECK_INT(leave_mark(life, &leaving, "box", false, &err), -1);
+    _cleanup_free_ char *still = moved_to(&root, ID(1));
+    CHECK_STR(still, "");
+    err = (struct err)ERR_INIT;
     MUST(leave_remove(life, &leaving, &err));
     leave_close(&leaving);
     CHECK_INT(faccessat(root.sessions, ID(1), F_OK, 0), -1);

@@ -84,6 +84,16 @@ TEST(a_change_is_a_diff_and_said_once)
           "file_path: a\n--- /dev/null\n+++ a\n@@ -0,0 +1,2 @@\n+one\n+two");
 }
 
+/* An agent may name one side only; that is shown as any other value. */
+TEST(one_side_is_no_change)
+{
+    static const char before[] = "{\"rawInput\":{\"file_path\":\"a\",\"old_string\":\"one\"}}";
+    static const char after[] = "{\"rawInput\":{\"file_path\":\"a\",\"new_string\":\"two\"}}";
+
+    check(before, "Edit", NULL, "a (Edit)", "file_path: a\nold_string: one");
+    check(after, "Edit", NULL, "a (Edit)", "file_path: a\nnew_string: two");
+}
+
 /* Neither does a value pass for another member, nor a character hide what comes after it. */
 TEST(hostile_text_is_plain)
 {
