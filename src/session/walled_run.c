@@ -43,7 +43,8 @@ static int make_plan(const struct walled_agent *of, const struct inside *inside,
         launch_command(of->config, of->team, of->agent, getenv("SHELL"), &command, &preset, err) ==
             -1)
         return -1;
-    if (wall_level_of(of->config, of->team, of->agent, preset) == WALL_OFF)
+    ret->report.level = wall_level_of(of->config, of->team, of->agent, preset);
+    if (ret->report.level == WALL_OFF)
         return 0;
     _cleanup_free_ char *enter = helper_find(HELPER_WALL, err);
     if (enter == NULL)

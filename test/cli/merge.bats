@@ -342,6 +342,7 @@ END
     printf '[code]\ncheck = sh "%s" "two words"\n' "$T/check" >>"$ROOT/mas.ini"
     change x b 1 one
     ok merge "$ID" x
+    [[ $stderr != *warning* ]] # there is no wall, and none is asked for
     grep -qx "branch mas/$L/main" "$ROOT/sessions/$ID/logs/check.log"
     before=$(main_of)
     change y a 1 bad
