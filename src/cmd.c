@@ -59,6 +59,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_merge,
     &cmd_pick,
     &cmd_try,
+    &cmd_open,
     &cmd_land,
     &cmd_sync,
     &cmd_history,

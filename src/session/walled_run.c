@@ -11,6 +11,7 @@
 #include "base/env.h"
 #include "os/path.h"
 #include "os/proc.h"
+#include "os/relay.h"
 #include "session/env.h"
 #include "session/helper.h"
 #include "session/launch.h"
@@ -72,31 +73,22 @@ static bool has_wall(const struct wall_plan *plan)
     return plan->bwrap != NULL || plan->alone;
 }
 
-static int make_command(const struct wall_plan *plan, const struct inside *inside,
+static int make_command(const struct wall_plan *plan, const struct inside *inside, bool tty,
                         struct wall_command *ret, struct err *err)
 {
-    return plan->alone ? wall_alone(plan, inside->program, inside->argv, false, ret, err)
-                       : wall_bwrap(plan, inside->argv, inside->cwd, false, ret, err);
+    return plan->alone ? wall_alone(plan, inside->program, inside->argv, tty, ret, err)
+                       : wall_bwrap(plan, inside->argv, inside->cwd, tty, ret, err);
 }
 
-int walled_run(const struct walled_agent *of, const char *program, char *const *argv,
-               int *ret_status, struct err *err)
+/* Runs it behind the wall of the plan with the standard files of this process or, with `tty`, on a
+ * terminal of its own that this process passes on. */
+static int run_inside(const struct wall_plan *plan, const struct inside *inside, bool tty,
+                      int *ret_status, struct err *err)
 {
-    _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
     _cleanup_wall_command_ struct wall_command command = WALL_COMMAND_INIT;
-    _cleanup_free_ char *cwd = getcwd(NULL, 0);
-    const struct inside inside = {.program = program,
-                                  .argv = argv,
-                                  .env = environ,
-                                  .cwd = cwd != NULL ? cwd : "",
-                                  .is_approved = true};
     int fds[3 + PROC_FDS_MAX] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
 
-    if (make_plan(of, &inside, &plan, err) == -1)
-        return -1;
-    if (!has_wall(&plan))
-        return proc_run(program, argv, ret_status, err);
-    if (make_command(&plan, &inside, &command, err) == -1)
+    if (make_command(plan, inside, tty, &command, err) == -1)
         return -1;
     memcpy(fds + 3, command.fds, command.fd_count * sizeof *fds);
     const struct proc_session spec = {.fds = fds,
@@ -105,7 +97,50 @@ int walled_run(const struct walled_agent *of, const char *program, char *const *
                                       .file = command.program,
                                       .argv = command.argv,
                                       .envp = environ};
-    return proc_run_session(&spec, ret_status, err);
+    return tty ? relay_run(&spec, ret_status, err) : proc_run_session(&spec, ret_status, err);
+}
+
+int walled_run(const struct walled_agent *of, const char *program, char *const *argv,
+               int *ret_status, struct err *err)
+{
+    _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
+    _cleanup_free_ char *cwd = getcwd(NULL, 0);
+    const struct inside inside = {.program = program,
+                                  .argv = argv,
+                                  .env = environ,
+                                  .cwd = cwd != NULL ? cwd : "",
+                                  .is_approved = true};
+
+    if (make_plan(of, &inside, &plan, err) == -1)
+        return -1;
+    return has_wall(&plan) ? run_inside(&plan, &inside, false, ret_status, err)
+                           : proc_run(program, argv, ret_status, err);
+}
+
+int walled_open(const struct walled_agent *of, const struct walled_program *program,
+                int *ret_status, struct err *err)
+{
+    _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
+    _cleanup_strv_ char **env = env_handed_on(of->config);
+    _cleanup_free_ char *cwd = getcwd(NULL, 0);
+
+    for (size_t i = 0; i < program->own->count; i++)
+        env_put(&env, program->own->pairs[i].key, program->own->pairs[i].value);
+    env_put(&env, "PWD", cwd != NULL ? cwd : "/");
+    char *const *handed = env;
+    const struct inside inside = {.program = program->file,
+                                  .argv = program->argv,
+                                  .env = handed,
+                                  .cwd = cwd != NULL ? cwd : ""};
+    if (make_plan(of, &inside, &plan, err) == -1)
+        return -1;
+    if (has_wall(&plan))
+        return run_inside(&plan, &inside, program->tty, ret_status, err);
+    if (program->ask(program->arg, err) == -1)
+        return -1;
+    for (size_t i = 0; i < program->own->count; i++)
+        (void)setenv(program->own->pairs[i].key, program->own->pairs[i].value, 1);
+    return proc_run(program->file, program->argv, ret_status, err);
 }
 
 /* Puts the wall of the plan around the check. */
@@ -117,7 +152,7 @@ static int wrap_check(const struct inside *inside, const struct check_program *p
     if (tree == -1)
         return err_errno(err, "cannot open '%s'", program->tree);
     wall_plan_mount(&ret->plan, WALL_MOUNT_WRITE, program->tree, NULL, tree);
-    if (make_command(&ret->plan, inside, &ret->command, err) == -1)
+    if (make_command(&ret->plan, inside, false, &ret->command, err) == -1)
         return -1;
     ret->is_walled = true;
     ret->program = ret->command.program;

@@ -1,9 +1,10 @@
 /*
  * Runs programs behind the wall of an agent that its host does not start: the setup of its work
- * tree, and the check of its commits.
+ * tree, the check of its commits, and what a person opens there.
  */
 #pragma once
 
+#include "base/kv.h"
 #include "code/check.h"
 #include "model/team.h"
 #include "store/config.h"
@@ -25,6 +26,22 @@ struct walled_agent {
  * signal. */
 int walled_run(const struct walled_agent *of, const char *program, char *const *argv,
                int *ret_status, struct err *err);
+
+/* A program that a person starts in the work tree of an agent, which may have written it, and what
+ * it reads. */
+struct walled_program {
+    const char *file; /* its path */
+    char *const *argv;
+    const struct kv *own; /* variables that it gets beside those of any agent */
+    bool tty; /* standard input and output are a terminal */
+    /* Asked if there is no wall: then the program has all that the person has. */
+    int (*ask)(void *arg, struct err *err);
+    void *arg;
+};
+/* Runs it in the current directory, behind the wall of the agent, and waits for its end.
+ * *ret_status as above. */
+int walled_open(const struct walled_agent *of, const struct walled_program *program,
+                int *ret_status, struct err *err);
 
 /* A check as it is to be started: behind the wall, or as it is. */
 struct walled_check {

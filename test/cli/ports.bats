@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Each agent has ten ports of its own.
+# shellcheck disable=SC2016 # for other shells
 load ../helper
 
 setup_more() { RECORD=$HOME/.local/state/mas/ports; }

@@ -6,7 +6,7 @@ load lib
 # without VERB: why it has no address; fails if that is not known
 without() {
     case $1 in
-    attach | top | next | keys | completion) echo 'it is about a terminal' ;;
+    attach | open | top | next | keys | completion) echo 'it is about a terminal' ;;
     'template edit') echo 'it opens an editor on a terminal' ;;
     serve | 'serve pair' | 'serve token' | 'serve token add' | 'serve token list' | 'serve token remove')
         echo 'it decides who may ask, which is for a person at the machine' ;;
