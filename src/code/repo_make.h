@@ -26,9 +26,9 @@ int repo_make_trees(const struct repo *repo, int dir, const struct project *proj
  * after a failure it calls repo_drop_agent(). Does not sync. */
 int repo_add_agent(const struct repo *repo, int dir, const struct project *project,
                    const struct agent *agent, struct err *err);
-/* Likewise for one whose work tree is to be as that of `parent`, which is only read: with its commit
- * on the new branch, and its files, but for those that git ignores. project->base becomes that
- * commit. */
+/* Likewise for one whose work tree is to be as that of `parent`, which is only read: with its
+ * commit on the new branch, and its files, but for those that git ignores. project->base becomes
+ * that commit. */
 int repo_fork_agent(const struct repo *repo, int dir, const char *parent, struct project *project,
                     const struct agent *agent, struct err *err);
 /* Fills what repo_add_agent() has to know of the project from code.git, so that it may be gone by
