@@ -98,20 +98,41 @@ int code_call_each(const struct code_call *code, code_each *each, void *arg, str
     return rc;
 }
 
-struct check code_check(const struct code_call *code, const char *agent, struct walled_agent *of)
+struct check code_check_of(const struct call *call, const char *id, const struct team *team,
+                           const struct agent *agent, struct walled_agent *of)
 {
-    const struct config *config = &code->call->config;
-    const char *own = code->team.project.check;
+    const struct config *config = &call->config;
+    const char *own = team->project.check;
 
-    *of = (struct walled_agent){.root = &code->call->root,
-                                .config = config,
-                                .id = code->roster.teams[0].id,
-                                .team = &code->team,
-                                .agent = team_agent(&code->team, agent)};
+    *of = (struct walled_agent){
+        .root = &call->root, .config = config, .id = id, .team = team, .agent = agent};
     return (struct check){.command = own[0] != '\0' ? own : config_text(config, SETTING_CODE_CHECK),
                           .timeout_ms = config_number(config, SETTING_CODE_CHECK_TIMEOUT),
                           .run = check_run_held,
                           .arg = of};
+}
+
+struct check code_check(const struct code_call *code, const char *agent, struct walled_agent *of)
+{
+    return code_check_of(code->call, code->roster.teams[0].id, &code->team,
+                         team_agent(&code->team, agent), of);
+}
+
+int code_fail_check(const struct repo *repo, const struct team *team,
+                    const struct check_result *check, const char *what, struct err *err)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    for (const char *text = check->output; text[0] != '\0';) {
+        size_t len = strcspn(text, "\n");
+        str_clear(&line);
+        str_add_line(&line, text, len);
+        (void)fprintf(stderr, "%s\n", str_text(&line));
+        text += len + (text[len] != '\0');
+    }
+    (void)err_set(err, MAS_FAILED, "cannot %s: %s failed: %s", what,
+                  team->project.check[0] != '\0' ? "the check" : "[code] check", check->why);
+    return err_hint(err, "see all of its output in %s/logs/check.log", repo->workspace);
 }
 
 void code_tell(const struct code_call *code, const char *agent, const struct str *text)

@@ -46,6 +46,12 @@ int code_call_each(const struct code_call *code, code_each *each, void *arg, str
 /* Returns the check of an agent's work: the session's own, else [code] check. `*of`, which it
  * fills, must outlive it. */
 struct check code_check(const struct code_call *code, const char *agent, struct walled_agent *of);
+/* Likewise, of a session that the caller has opened itself. */
+struct check code_check_of(const struct call *call, const char *id, const struct team *team,
+                           const struct agent *agent, struct walled_agent *of);
+/* Prints the last lines of a check that failed, and sets the error: "cannot <what>: ...". */
+int code_fail_check(const struct repo *repo, const struct team *team,
+                    const struct check_result *check, const char *what, struct err *err);
 
 /* Sends a text to the agent whose repository the command worked on, unless that agent runs it. Only
  * warns if that fails. */

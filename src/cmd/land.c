@@ -11,6 +11,8 @@ static const struct opt opts[] = {
     {0, "rebase", NULL, "put each commit onto the branch, without merges"},
     {0, "push", NULL, "then push the branch, as 'git push' does"},
     {0, "pr", NULL, "open a pull request with gh instead of landing"},
+    {0, "check", NULL, "run the check first, and land only if it succeeds"},
+    {0, "dry-run", NULL, "say what would land, and change nothing"},
     {'m', "message", "TEXT", "the message of the commit"},
     {.name = NULL},
 };
@@ -38,6 +40,7 @@ static int parse_way(const struct call *call, enum land_way *ret, struct err *er
         const char *name;
         enum land_way way;
     } ways[] = {{"merge", LAND_MERGE}, {"squash", LAND_SQUASH}, {"rebase", LAND_REBASE}};
+    static const char *const others[] = {"push", "check", "dry-run"};
     const char *given = NULL;
 
     *ret = LAND_AUTO;
@@ -49,13 +52,68 @@ static int parse_way(const struct call *call, enum land_way *ret, struct err *er
         given = ways[i].name;
         *ret = ways[i].way;
     }
+    for (size_t i = 0; call_opt(call, "dry-run") != NULL && i < ARRAY_LEN(others) - 1; i++)
+        if (call_opt(call, others[i]) != NULL)
+            return err_set(err, MAS_USAGE, "cannot use --dry-run with --%s", others[i]);
     if (call_opt(call, "pr") == NULL)
         return *ret == LAND_REBASE && call_opt(call, "message") != NULL
                    ? err_set(err, MAS_USAGE, "cannot use --rebase with --message")
                    : 0;
-    if (call_opt(call, "push") != NULL)
-        given = "push";
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (call_opt(call, others[i]) != NULL)
+            given = others[i];
     return given != NULL ? err_set(err, MAS_USAGE, "cannot use --pr with --%s", given) : 0;
+}
+
+/* Says what would be done. */
+static void print_dry(const struct team *team, const struct land_options *options,
+                      const struct land_result *result)
+{
+    static const char *const ways[] = {[LAND_AUTO] = "by a merge",
+                                       [LAND_MERGE] = "by a merge",
+                                       [LAND_SQUASH] = "as one commit",
+                                       [LAND_REBASE] = "one by one"};
+    _cleanup_free_ char *onto = mem_name(result->onto + strlen("refs/heads/"));
+    _cleanup_free_ char *project = mem_name(team->project.path);
+
+    if (result->commits == 0)
+        printf("nothing to land\n");
+    else
+        printf("%zu commit%s would land on %s of %s: %s\n", result->commits,
+               result->commits == 1 ? "" : "s", onto, project,
+               result->forward ? "forward" : ways[options->way]);
+}
+
+/* Opens a pull request, or says how. */
+static int ask(const struct repo *repo, const struct team *team, const struct land_options *options,
+               struct err *err)
+{
+    _cleanup_asking_ struct land_asking asking = {.push = NULL};
+
+    if (land_request(repo, &team->project, options, &asking, err) == -1)
+        return -1;
+    if (asking.push == NULL)
+        return 0;
+    err_warn("gh is not in PATH, so this is left to you: push the branch, then open the page");
+    printf("%s\n", asking.push);
+    if (asking.page != NULL)
+        printf("%s\n", asking.page);
+    return 0;
+}
+
+/* Finds the check, which runs behind the wall of the first agent that writes. */
+static int find_check(const struct call *call, const char *id, const struct team *team,
+                      struct check *ret, struct walled_agent *of, struct err *err)
+{
+    const struct agent *agent = &team->agents[0];
+
+    for (size_t i = 0; i < team->agent_count && agent->code != AGENT_CODE_WORKTREE; i++)
+        agent = &team->agents[i];
+    *ret = code_check_of(call, id, team, agent, of);
+    if (ret->command[0] != '\0')
+        return 0;
+    (void)err_set(err, MAS_USAGE, "cannot use --check: there is no check");
+    return err_hint(err, "set one in mas.ini: [code] check = COMMAND");
 }
 
 static void print_landed(const struct call *call, const struct team *team,
@@ -88,21 +146,33 @@ static int run_land(struct call *call, struct err *err)
         .onto = call_opt(call, "onto"),
         .message = call_opt(call, "message"),
     };
+    struct walled_agent of;
+    struct check check;
     char id[ID_TEXT];
 
+    options.dry_run = call_opt(call, "dry-run") != NULL;
     if (parse_way(call, &options.way, err) == -1 || person_check("land", err) == -1 ||
         call_select(call, call->session, id, err) == -1 ||
         repo_load(&call->root, id, &team, &repo, err) == -1 ||
-        merge_lock(&repo, "land", &lock, err) == -1)
+        (call_opt(call, "check") != NULL && find_check(call, id, &team, &check, &of, err) == -1) ||
+        (!options.dry_run && merge_lock(&repo, "land", &lock, err) == -1))
         return -1;
+    if (call_opt(call, "check") != NULL)
+        options.check = &check;
     if (call_opt(call, "pr") != NULL)
-        return land_request(&repo, &team.project, &options, err);
+        return ask(&repo, &team, &options, err);
     if (land(&repo, &team.project, &options, &result, err) == -1)
         return -1;
-    code_record_land(call, &repo, &result);
+    if (result.check.why != NULL)
+        return code_fail_check(&repo, &team, &result.check, "land", err);
+    if (!options.dry_run)
+        code_record_land(call, &repo, &result);
     if (result.files != NULL)
         return fail_conflict(&result, session_label(&call->root, id).text, err);
-    print_landed(call, &team, &result);
+    if (options.dry_run)
+        print_dry(&team, &options, &result);
+    else
+        print_landed(call, &team, &result);
     if (call_opt(call, "push") == NULL)
         return 0;
     if (land_push(&team.project, result.onto, err) == -1) {
@@ -127,12 +197,14 @@ const struct cmd cmd_land = {
                "commits that the branch "
                "has already. --push uses your own git configuration and never forces; if it "
                "fails, the branch has landed all the same. --pr lands nothing: it pushes the "
-               "team's branch to the remote as mas/LABEL and opens a pull request for BRANCH.",
+               "team's branch to the remote as mas/LABEL and opens a pull request for BRANCH; "
+               "without gh it prints the command and the page for that. --check runs the check "
+               "of merges on the commit that would land.",
     .opts = opts,
     .operands_max = 1,
     .root = ROOT_NEEDED,
     .on = ON_SESSION,
     .takes = TAKES_QUIET,
-    .does = CHANGES_SESSIONS | WAITS_LONG,
+    .does = READS_PRESETS | CHANGES_SESSIONS | WAITS_LONG,
     .run = run_land,
 };

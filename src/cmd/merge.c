@@ -42,23 +42,12 @@ static int fail_conflict(const struct code_call *code, const char *agent,
     return err_hint(err, "in its work tree: git fetch team && git merge team/main");
 }
 
-/* The last lines of the check's output come before the error. */
 static int fail_check(const struct code_call *code, const char *agent,
                       const struct check_result *check, struct err *err)
 {
-    _cleanup_str_ struct str line = STR_INIT;
+    _cleanup_free_ char *what = mem_printf("%s agent '%s'", code->call->cmd->name, agent);
 
-    for (const char *text = check->output; text[0] != '\0';) {
-        size_t len = strcspn(text, "\n");
-        str_clear(&line);
-        str_add_line(&line, text, len);
-        (void)fprintf(stderr, "%s\n", str_text(&line));
-        text += len + (text[len] != '\0');
-    }
-    (void)err_set(err, MAS_FAILED, "cannot %s agent '%s': %s failed: %s", code->call->cmd->name,
-                  agent, code->team.project.check[0] != '\0' ? "the check" : "[code] check",
-                  check->why);
-    return err_hint(err, "see all of its output in %s/logs/check.log", code->repo.workspace);
+    return code_fail_check(&code->repo, &code->team, check, what, err);
 }
 
 static int fail_pick(const char *agent, const struct merge_result *result, struct err *err)

@@ -20,6 +20,7 @@
 #include "git/pack.h"
 #include "os/file.h"
 #include "os/path.h"
+#include "os/tree.h"
 
 #define JOURNAL "landing" /* in code.git */
 
@@ -30,12 +31,20 @@ void land_result_free(struct land_result *result)
     free(result->onto);
     strv_free(result->files);
     strv_free(result->others);
+    check_result_free(&result->check);
     *result = (struct land_result)LAND_RESULT_INIT;
 }
 
 static void landing_free(struct landing *landing)
 {
     project_free(&landing->project);
+    struct err ignored = ERR_INIT;
+
+    if (landing->written != NULL)
+        (void)tree_remove_path(landing->aside, &ignored);
+    free(landing->aside);
+    free(landing->written);
+    free(landing->own);
     free(landing->objects);
     free(landing->onto);
     free(landing->tree);
@@ -44,7 +53,8 @@ static void landing_free(struct landing *landing)
 /* git on code.git that also reads the objects of the project. */
 static struct git both(const struct landing *landing)
 {
-    return (struct git){.dir = landing->repo->git, .objects = {landing->objects}};
+    return (struct git){
+        .dir = landing->repo->git, .objects = {landing->objects}, .write = landing->written};
 }
 
 static struct git theirs(const struct landing *landing)
@@ -165,8 +175,10 @@ static int make_commit(struct landing *landing, const struct land_options *optio
         memcpy(landing->new, landing->old, sizeof landing->new);
         return 0;
     }
-    if (missing == 0 && options->way == LAND_AUTO && options->message == NULL) {
-        (void)git_parse_oid(main, landing->new);
+    bool forward = options->way == LAND_AUTO && options->message == NULL;
+    if (missing == 0 && (forward || (options->dry_run && options->way != LAND_REBASE))) {
+        (void)git_parse_oid(main, landing->new); /* or a commit with the same files */
+        result->forward = forward;
         return 0;
     }
     if (merge_trees(&git, landing->old, main, tree, &result->files, err) == -1)
@@ -285,6 +297,34 @@ static int place(const struct landing *landing, struct err *err)
     return drop_journal(landing->repo, err);
 }
 
+/* Makes the directory of a dry run. */
+static int begin_dry(struct landing *landing, struct err *err)
+{
+    char path[] = "/tmp/mas-land.XXXXXX";
+
+    if (mkdtemp(path) == NULL)
+        return err_errno(err, "cannot create a directory in /tmp");
+    free(landing->aside);
+    landing->aside = mem_dup(path);
+    landing->own = mem_printf("%s/objects", landing->repo->git);
+    landing->written = mem_printf("%s/objects", path);
+    return mkdir(landing->written, 0700) == -1 ? err_errno(err, "cannot create '%s'", path) : 0;
+}
+
+/* Runs the check on the commit to land, of which code.git gets what the project alone has. */
+static int run_check(const struct landing *landing, const struct check *check,
+                     struct land_result *result, struct err *err)
+{
+    const struct git from = both(landing);
+    const struct git to = repo_git(landing->repo);
+    _cleanup_free_ char *wanted = mem_printf("%s\n", landing->new);
+
+    return pack_copy(&from, &to, PACK_TMP, wanted, err) == -1 ||
+                   check_run(landing->repo, check, landing->new, &result->check, err) == -1
+               ? err_wrap(err, "cannot check what would land")
+               : 0;
+}
+
 static int land_open(struct landing *landing, const struct team_project *project,
                      const struct land_options *options, struct land_result *result,
                      struct err *err)
@@ -294,6 +334,9 @@ static int land_open(struct landing *landing, const struct team_project *project
     if (project_reopen_same(&own, project->path, project->base, &landing->project, err) == -1)
         return -1;
     landing->objects = mem_printf("%s/objects", landing->project.dir);
+    landing->aside = mem_dup(landing->repo->git);
+    if (options->dry_run && begin_dry(landing, err) == -1)
+        return -1;
     return open_onto(landing, project, options, err) == -1 || find_tree(landing, err) == -1
                ? -1
                : make_commit(landing, options, result, err);
@@ -327,17 +370,36 @@ static int land_submodules(const struct landing *landing, struct land_result *re
     return 0;
 }
 
+/* Fails if a landing was killed: what the next one does is not what a dry run says. */
+static int check_unfinished(const struct repo *repo, struct err *err)
+{
+    _cleanup_free_ char *path = mem_printf("%s/" JOURNAL, repo->git);
+
+    if (access(path, F_OK) == -1)
+        return 0;
+    (void)err_set(err, MAS_CONFLICT, "cannot say what would land: a landing was killed");
+    return err_hint(err, "finish it with: mas land");
+}
+
 int land(const struct repo *repo, const struct team_project *project,
          const struct land_options *options, struct land_result *ret, struct err *err)
 {
     struct landing landing = {.repo = repo, .project = PROJECT_INIT};
     _cleanup_land_ struct land_result result = LAND_RESULT_INIT;
     bool finished = false;
-    int rc = land_finish(repo, &finished, err);
+    int rc = options->dry_run ? check_unfinished(repo, err) : land_finish(repo, &finished, err);
 
     if (rc == 0)
         rc = land_open(&landing, project, options, &result, err);
     bool moves = rc == 0 && result.files == NULL && strcmp(landing.old, landing.new) != 0;
+    if (moves && options->check != NULL) {
+        rc = run_check(&landing, options->check, &result, err);
+        moves = rc == 0 && result.check.why == NULL;
+    }
+    if (moves && options->dry_run) {
+        rc = landing.tree != NULL ? land_check_tree(&landing, err) : 0;
+        moves = false;
+    }
     if (moves)
         rc = land_submodules(&landing, &result, err);
     moves = moves && rc == 0;
@@ -345,7 +407,7 @@ int land(const struct repo *repo, const struct team_project *project,
         rc = copy_commit(&landing, err);
     if (rc == 0 && moves)
         rc = place(&landing, err);
-    if (rc == 0 && result.files == NULL)
+    if (rc == 0 && result.files == NULL && result.check.why == NULL && !options->dry_run)
         rc = remember(repo, err);
     if (rc == 0) {
         result.onto = mem_dup(landing.onto);

@@ -22,9 +22,15 @@
  * with an index of its own: a file that is neither as before nor as after stops it, and nothing is
  * changed. Otherwise it writes those that lag. A git that was killed leaves locks in the project,
  * which land_finish() removes first, if nobody has them open.
+ *
+ * A check runs between 2 and 3, in code.git, which gets what it lacks of the commit. A dry run ends
+ * before 3: it needs no lock, git writes its new objects and indexes to a directory in /tmp, and
+ * the checks of 4 read them there. (Where a merge makes a tree that is there already, git sets the
+ * time of the pack that has it.)
  */
 #pragma once
 
+#include "code/check.h"
 #include "code/repo.h"
 
 enum land_way {
@@ -38,6 +44,8 @@ struct land_options {
     enum land_way way;
     const char *onto; /* a branch; NULL: the one that the session began with */
     const char *message; /* of the commit; NULL: one of mas */
+    const struct check *check; /* has to succeed on the commit that lands; NULL: none */
+    bool dry_run; /* change nothing, not even in the session */
 };
 
 struct land_result {
@@ -48,6 +56,8 @@ struct land_result {
     char **files; /* not NULL: those in conflict; nothing was changed */
     char **others; /* then: what conflict_others() says of the project's branch */
     char at[GIT_OID_TEXT]; /* of LAND_REBASE: the commit that conflicts */
+    struct check_result check; /* why != NULL: it did not succeed; nothing was changed */
+    bool forward; /* the branch goes forward to the commit of the team */
 };
 #define LAND_RESULT_INIT                                                                           \
     {                                                                                              \
@@ -56,9 +66,9 @@ struct land_result {
 void land_result_free(struct land_result *result);
 #define _cleanup_land_ __attribute__((cleanup(land_result_free)))
 
-/* Lands. The caller holds the lock of code.git. *ret must be LAND_RESULT_INIT. Fails with
- * MAS_CONFLICT if landing would overwrite changes in the work tree of the branch, or if the branch
- * moved meanwhile. */
+/* Lands. The caller holds the lock of code.git, but for a dry run. *ret must be LAND_RESULT_INIT.
+ * Fails with MAS_CONFLICT if landing would overwrite changes in the work tree of the branch, or if
+ * the branch moved meanwhile. */
 int land(const struct repo *repo, const struct team_project *project,
          const struct land_options *options, struct land_result *ret, struct err *err);
 
@@ -66,10 +76,19 @@ int land(const struct repo *repo, const struct team_project *project,
  * configuration, credentials and hooks, and never by force. Prints what git prints. */
 int land_push(const struct team_project *project, const char *onto, struct err *err);
 
+/* What opens a pull request where gh is missing. */
+struct land_asking {
+    char *push; /* the command that pushes the branch; NULL: all is done */
+    char *page; /* where the forge then opens one; NULL: it is not known */
+};
+void land_asking_free(struct land_asking *asking);
+#define _cleanup_asking_ __attribute__((cleanup(land_asking_free)))
+
 /* Pushes the integration branch to the project's remote as mas/LABEL and opens a pull request with
- * GitHub's gh. No branch of the project moves. The caller holds the lock. */
+ * GitHub's gh. No branch of the project moves. Without gh, the project only gets the objects, and
+ * *ret says what to do. The caller holds the lock. */
 int land_request(const struct repo *repo, const struct team_project *project,
-                 const struct land_options *options, struct err *err);
+                 const struct land_options *options, struct land_asking *ret, struct err *err);
 
 /* Finishes a landing that was killed. *ret tells whether there was one. The caller holds the lock.
  * Fails with MAS_CONFLICT, and leaves all as it is, if files that it would replace were changed. */

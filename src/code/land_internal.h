@@ -11,6 +11,9 @@ struct landing {
     const struct repo *repo;
     struct project project;
     char *objects; /* of the project */
+    char *aside; /* directory for indexes: code.git, or that of a dry run */
+    char *written; /* new objects of a dry run; NULL: they go into code.git */
+    char *own; /* then: the objects of code.git */
     char *onto; /* full name of the branch */
     char old[GIT_OID_TEXT], new[GIT_OID_TEXT];
     char *tree; /* work tree that has the branch checked out; NULL: none */

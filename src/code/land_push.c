@@ -1,6 +1,7 @@
 /*
  * What leaves the machine: it is pushed with the person's own git and configuration.
  */
+#include "code/forge.h"
 #include "code/land.h"
 #include "code/lfs_carry.h"
 #include "code/project.h"
@@ -90,8 +91,30 @@ static int run_gh(const char *gh, const struct project *project, const char *hea
                     head);
 }
 
+/* Says how a person does what gh would, with the objects that the project has by now. */
+static void tell_request(const struct project *project, const char *remote, const char *spec,
+                         const char *base, const char *head, struct land_asking *ret)
+{
+    const struct git git = {.dir = project->dir};
+    _cleanup_free_ char *dir = mem_name(project->path);
+    _cleanup_free_ char *to = mem_name(remote);
+    _cleanup_free_ char *what = mem_name(spec);
+    _cleanup_free_ char *url = NULL;
+    struct err ignored = ERR_INIT;
+
+    ret->push = mem_printf("git -C %s push -- %s %s", dir, to, what);
+    if (git_text(&git, GIT_ARGS("remote", "get-url", "--push", remote), &url, &ignored) == 0)
+        ret->page = forge_request_url(url, base, head);
+}
+
+void land_asking_free(struct land_asking *asking)
+{
+    free(asking->push);
+    free(asking->page);
+}
+
 int land_request(const struct repo *repo, const struct team_project *project,
-                 const struct land_options *options, struct err *err)
+                 const struct land_options *options, struct land_asking *ret, struct err *err)
 {
     _cleanup_project_ struct project opened = PROJECT_INIT;
     _cleanup_free_ char *gh = path_find_program("gh", getenv("PATH"), AT_FDCWD);
@@ -103,10 +126,6 @@ int land_request(const struct repo *repo, const struct team_project *project,
                        : project->onto[0] != '\0' ? project->onto + strlen("refs/heads/")
                                                   : NULL;
 
-    if (gh == NULL) {
-        (void)err_set(err, MAS_FAILED, "cannot open a pull request: 'gh' is not in PATH");
-        return err_hint(err, "install GitHub's gh, or land and push with: mas land --push");
-    }
     if (base == NULL || !git_is_branch(base)) {
         (void)err_set(err, MAS_USAGE, "cannot open a pull request: the session began at no branch");
         return err_hint(err, "name the branch that it is for with --onto BRANCH");
@@ -121,9 +140,14 @@ int land_request(const struct repo *repo, const struct team_project *project,
     const struct git from = {.dir = repo->git, .objects = {objects}};
     const struct git to = {.dir = opened.dir};
     const struct lfs_sources lfs = {.dirs = {repo->git}, .tree = -1};
-    return pack_copy(&from, &to, "objects/pack/tmp_mas", wanted, err) == -1 ||
-                   lfs_to_project(&from, wanted, &lfs, &opened, err) == -1 ||
-                   push(&opened, remote, spec, err) == -1
+    if (pack_copy(&from, &to, "objects/pack/tmp_mas", wanted, err) == -1 ||
+        lfs_to_project(&from, wanted, &lfs, &opened, err) == -1)
+        return -1;
+    if (gh == NULL) {
+        tell_request(&opened, remote, spec, base, head, ret);
+        return 0;
+    }
+    return push(&opened, remote, spec, err) == -1
                ? -1
                : run_gh(gh, &opened, head, base, options->message, err);
 }

@@ -53,7 +53,7 @@ static int check_free(const struct landing *landing, const struct checkout *chec
 static int check_drivers(const struct landing *landing, const struct checkout *checkout,
                          struct err *err)
 {
-    _cleanup_free_ char *index = mem_printf("%s/unseen.index", landing->repo->git);
+    _cleanup_free_ char *index = mem_printf("%s/unseen.index", landing->aside);
     _cleanup_free_ char *file = NULL;
 
     if (drivers_find(&checkout->git, checkout->off, index, landing->old, landing->new, &file,
@@ -71,7 +71,7 @@ static int check_drivers(const struct landing *landing, const struct checkout *c
 static int check_unseen(const struct landing *landing, const struct checkout *checkout,
                         struct err *err)
 {
-    _cleanup_free_ char *index = mem_printf("%s/unseen.index", landing->repo->git);
+    _cleanup_free_ char *index = mem_printf("%s/unseen.index", landing->aside);
     _cleanup_strv_ char **names = NULL;
 
     if (unseen_find(&checkout->git, index, landing->old, landing->new, &names, err) == -1)
@@ -120,13 +120,13 @@ static int check_changes(const struct landing *landing, const struct git *git, s
 static int try_move(const struct landing *landing, const struct checkout *checkout, struct err *err)
 {
     _cleanup_close_ int from = open(checkout->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_close_ int to = open(landing->repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *index = mem_printf("%s/" INDEX, landing->repo->git);
+    _cleanup_close_ int to = open(landing->aside, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *index = mem_printf("%s/" INDEX, landing->aside);
     _cleanup_result_ struct proc_result refreshed = PROC_RESULT_INIT;
     struct git git = checkout->git;
 
     if (from == -1 || to == -1)
-        return err_errno(err, "cannot open '%s'", from == -1 ? checkout->dir : landing->repo->git);
+        return err_errno(err, "cannot open '%s'", from == -1 ? checkout->dir : landing->aside);
     git.index = index;
     int rc = index_copy(from, "index", to, INDEX, err);
     if (rc == 0)
@@ -149,6 +149,10 @@ int land_check_tree(const struct landing *landing, struct err *err)
     if (try_refuse(landing->tree, what, err) == -1 ||
         checkout_open(landing->tree, &checkout, err) == -1)
         return -1;
+    if (landing->written != NULL) { /* the project does not have the commit */
+        checkout.git.objects[0] = landing->written;
+        checkout.git.objects[1] = landing->own;
+    }
     _cleanup_close_ int dir = open(checkout.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const char *progress = dir == -1 ? NULL : git_progress(dir);
     if (progress != NULL) {

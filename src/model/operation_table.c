@@ -362,6 +362,8 @@ const struct operation operations[] = {
      .params = PARAMS({"onto", PARAM_LONG, .option = "--onto", .help = "a branch; default: the one that the session began with"},
                       {"how", PARAM_WORD, .words = "merge:--merge, squash:--squash, rebase:--rebase"},
                       {"push", PARAM_FLAG, .option = "--push"}, {"pr", PARAM_FLAG, .option = "--pr"},
+                      {"check", PARAM_FLAG, .option = "--check", .help = "run the check first, and land only if it succeeds"},
+                      {"dryRun", PARAM_FLAG, .option = "--dry-run", .help = "only say what would land"},
                       {"message", PARAM_LONG, .option = "--message"})},
     {"try", "See an agent's files in the project's checkout",
      "What is there meanwhile makes room, and comes back with DELETE. Nothing is merged or committed.", METHOD_POST,

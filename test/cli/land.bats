@@ -375,7 +375,7 @@ Body of z'
 @test "only one of --merge, --squash and --rebase, and --pr alone" {
     make_team -t trio
     for options in '--merge --squash' '--merge --rebase' '--squash --rebase' '--pr --push' '--pr --rebase' \
-        '--rebase -m text'; do
+        '--rebase -m text' '--pr --check' '--pr --dry-run' '--dry-run --push' '--dry-run --check'; do
         # shellcheck disable=SC2086 # words
         fails 2 land "$ID" $options
     done
@@ -430,9 +430,24 @@ Body of z'
     make_team -t trio -n login
     work
     before=$(tip)
-    fails 1 land "$ID" --pr
-    [[ $stderr == *"'gh' is not in PATH"* ]]
-    GIT_DIR=$T/remote.git run ! git rev-parse -q --verify mas/login
+    # without gh it says what a person has to do
+    ok land "$ID" --pr
+    [ "$stderr" = 'mas: warning: gh is not in PATH, so this is left to you: push the branch, then open the page' ]
+    [ "$output" = "git -C $P push -- origin $(main_of):refs/heads/mas/login" ]
+    run ! git --git-dir="$T/remote.git" rev-parse -q --verify mas/login
+    [ "$(tip)" = "$before" ]
+    "$MAS" land "$ID" --pr >"$T/push" 2>/dev/null
+    sh -e "$T/push"
+    [ "$(GIT_DIR=$T/remote.git git rev-parse mas/login)" = "$(main_of)" ]
+    git -C "$P" push -q origin :mas/login
+    git -C "$P" remote set-url origin git@gitlab.com:o/r.git
+    ok land "$ID" --pr --onto 'it'\''s'
+    [ "${lines[1]}" = 'https://gitlab.com/o/r/-/merge_requests/new?merge_request%5Bsource_branch%5D=mas/login&merge_request%5Btarget_branch%5D=it%27s' ]
+    git -C "$P" remote set-url origin $'https://me:secret@github.com/o/r\033[31m$(touch x).git'
+    ok land "$ID" --pr
+    [ "${lines[1]}" = 'https://github.com/o/r%1B%5B31m%24%28touch%20x%29/compare/main...mas/login?expand=1' ]
+    [[ $output$stderr != *secret* ]]
+    git -C "$P" remote set-url origin "$T/remote.git"
     mkdir "$T/bin"
     # shellcheck disable=SC2016 # for the script
     printf '#!/bin/sh\n{ pwd; printf "%%s\\n" "$@"; } >"%s/gh"\nexit ${GH_RC-0}\n' "$T" >"$T/bin/gh"
@@ -547,4 +562,63 @@ change_unseen() {
     ok land "$ID" --onto side
     clean_of_evil
     [ "$(git -C "$P" show side:c | head -n 1)" = three ]
+}
+
+# All of the project and the root, with inodes and times.
+everything() { find "$P" "$ROOT" -printf '%p %i %m %s %T@ %C@ %l\n' | sort; }
+
+# dry CODE TEXT OPTION...: a dry run ends so and says so, and no inode has changed.
+dry() {
+    before=$(everything)
+    fails "$1" land "$ID" --dry-run "${@:3}"
+    [[ $output$stderr == "$2"* ]] || { echo "$output$stderr" >&2 && return 1; }
+    [ "$(everything)" = "$before" ]
+}
+
+@test "--dry-run says what would land, and changes nothing at all" {
+    make_team -t trio
+    dry 0 'nothing to land'
+    work
+    dry 0 "4 commits would land on main of $P: forward"
+    dry 0 "4 commits would land on main of $P: as one commit" --squash
+    git -C "$P" branch other
+    git -C "$P" switch -q other
+    dry 0 "4 commits would land on other of $P: by a merge" --onto other -m text
+    git -C "$P" switch -q main
+    echo other >"$P/other" && git -C "$P" add other && git -C "$P" commit -qm other
+    dry 0 "4 commits would land on main of $P: by a merge"
+    dry 0 "4 commits would land on main of $P: one by one" --rebase
+    dry 3 "mas: cannot land onto 'none': project '$P' has no such branch" --onto none
+    # what would refuse the landing refuses it here
+    echo mine >>"$P/a"
+    dry 4 "mas: cannot land onto 'main': in its work tree '$P' it would overwrite changes of these: a"
+    git -C "$P" commit -qam mine
+    sed -i '1s/.*/else/' "$P/a" && git -C "$P" commit -qam else
+    dry 4 "mas: cannot land session '$ID': it conflicts in a"
+    git -C "$P" reset -q --hard HEAD~2
+    ok land "$ID"
+    dry 0 'nothing to land'
+    echo '{}' >"$G/landing"
+    dry 4 'mas: cannot say what would land: a landing was killed'
+}
+
+@test "--check runs the check of merges on what would land, and lands only if it succeeds" {
+    make_team -t trio -n login
+    fails 2 land "$ID" --check
+    [ "$stderr" = "mas: cannot use --check: there is no check
+set one in mas.ini: [code] check = COMMAND" ]
+    work
+    echo other >"$P/other" && git -C "$P" add other && git -C "$P" commit -qm other
+    BEFORE=$(project_state)
+    # what has come to the project meanwhile is there with what the team has done
+    printf '[code]\ncheck = sh -c "head -qn 1 a b other; exit 3"\n' >>"$ROOT/mas.ini"
+    mas land "$ID" --check
+    refused 1 'mas: warning: [code] check runs without the wall'
+    [[ $stderr == *$'one\nthree\nother\nmas: cannot land: [code] check failed: it ended with exit code 3\nsee all of its output in '* ]]
+    sed -i 's/exit 3/exit 0/' "$ROOT/mas.ini"
+    ok land "$ID" --check
+    [[ $output == '4 commits landed on main of '* ]]
+    [ "$(cat "$P/other")$(head -n 1 "$P/a")" = otherone ]
+    ok land "$ID" --check
+    [ "$output" = 'nothing to land' ]
 }

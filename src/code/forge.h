@@ -1,0 +1,11 @@
+/*
+ * The pages on which forges open pull requests, by the URL of a remote. What a remote is called
+ * comes from the project, so nothing of it is printed as it is.
+ */
+#pragma once
+
+/* Returns the page that opens a pull request of `head` for `base`, in ASCII without anything that a
+ * shell or a terminal acts on but "?", "&" and "=". The caller frees it. NULL: the URL is of no
+ * forge that is known, or of none at all. Knows https, http, ssh and git URLs, and HOST:PATH;
+ * credentials and the ports of ssh are left out. */
+char *forge_request_url(const char *remote, const char *base, const char *head);
