@@ -13,8 +13,6 @@
 #include "os/file.h"
 #include "os/path.h"
 
-#define PLACED_DIR "placed" /* in code.git */
-
 enum {
     LIST_MAX = 64 << 10, /* bytes of .worktreeinclude */
     NOTED_MAX = 64, /* of its lines that are tried one by one */

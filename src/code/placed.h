@@ -16,6 +16,7 @@ enum {
     PLACED_ALL_MAX = 256 << 20, /* bytes of all */
 };
 
+#define PLACED_DIR "placed" /* in code.git */
 #define PLACED_LIST ".worktreeinclude" /* in the project: patterns as in .gitignore */
 
 /* Copies the files of the project's work tree that .worktreeinclude names, and that git ignores for

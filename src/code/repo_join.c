@@ -5,6 +5,7 @@
 #include "code/placed.h"
 #include "code/repo_make.h"
 #include "code/repo_make_internal.h"
+#include "code/setup.h"
 #include "code/view.h"
 #include "code/work.h"
 #include "git/lfs.h"
@@ -14,11 +15,23 @@
 
 enum { CONFIG_MAX = 64 * 1024 }; /* bytes, of code.git */
 
+/* Returns the value of a setting, which the caller frees; each is "KEY\nVALUE" and a NUL. */
+static char *value_of(const struct str *settings, const char *key)
+{
+    const char *end = str_text(settings) + settings->len;
+
+    for (const char *at = str_text(settings); at < end; at += strlen(at) + 1)
+        if (str_starts(at, key))
+            return mem_dup(at + strlen(key));
+    return mem_dup("");
+}
+
 int repo_remember_project(const struct repo *repo, struct project *ret, struct err *err)
 {
     const struct git git = repo_git(repo);
     _cleanup_project_ struct project project = PROJECT_INIT;
     _cleanup_close_ int dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_result_ struct proc_result person = PROC_RESULT_INIT;
     _cleanup_free_ char *text = NULL;
     char base[GIT_OID_TEXT];
     size_t len = 0;
@@ -27,9 +40,11 @@ int repo_remember_project(const struct repo *repo, struct project *ret, struct e
         return err_errno(err, "cannot open '%s'", repo->git);
     if (file_read(dir, "config", CONFIG_MAX, &text, &len, err) == -1 ||
         repo_ref(repo, repo->main, base, err) == -1 ||
-        git_text(&git, GIT_ARGS("config", "user.name"), &project.user_name, err) == -1 ||
-        git_text(&git, GIT_ARGS("config", "user.email"), &project.user_email, err) == -1)
+        git_must(&git, GIT_ARGS("config", "-z", "--get-regexp", "^user[.](name|email)$"), NULL,
+                 &person, err) == -1)
         return -1;
+    project.user_name = value_of(&person.out, "user.name\n");
+    project.user_email = value_of(&person.out, "user.email\n");
     project.dir = mem_dup(repo->git);
     project.base = mem_dup(base);
     project.format = mem_dup(strlen(base) == GIT_OID_MAX ? "sha256" : "sha1");
@@ -105,6 +120,18 @@ static bool is_of(const char *name, const char *agent)
     return str_starts(name, agent) && (name[len] == '\0' || strchr(".@%", name[len]) != NULL);
 }
 
+bool repo_has_rest(const struct repo *repo)
+{
+    static const char *const parts[] = {PLACED_DIR, MODULES_DIR};
+    bool has = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        _cleanup_free_ char *path = mem_printf("%s/%s", repo->git, parts[i]);
+        has = has || access(path, F_OK) == 0;
+    }
+    return has;
+}
+
 static int drop_files(int git, const char *part, const char *agent, struct err *err)
 {
     _cleanup_close_ int dir = path_open_dir(git, part);
@@ -142,7 +169,7 @@ static int drop_refs(const struct repo *repo, const char *agent, struct err *err
 
 int repo_drop_agent(const struct repo *repo, const char *agent, struct err *err)
 {
-    static const char *const parts[] = {CODE_INDEXES, "placed", "setup", MODULES_DIR};
+    static const char *const parts[] = {CODE_INDEXES, PLACED_DIR, SETUP_DIR, MODULES_DIR};
     _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (git == -1)

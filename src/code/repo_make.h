@@ -34,6 +34,8 @@ int repo_fork_agent(const struct repo *repo, int dir, const char *parent, struct
 /* Fills what repo_add_agent() has to know of the project from code.git, so that it may be gone by
  * now: all but `path` and `top`. The caller releases *ret with project_free(). */
 int repo_remember_project(const struct repo *repo, struct project *ret, struct err *err);
+/* Returns true if work trees of the session have submodules, or ignored files of the project. */
+bool repo_has_rest(const struct repo *repo);
 /* Removes what code.git keeps for an agent. Its work tree is the caller's. The caller holds the
  * lock. What is not there is no failure. */
 int repo_drop_agent(const struct repo *repo, const char *agent, struct err *err);

@@ -13,7 +13,6 @@
 #include "os/file.h"
 #include "os/path.h"
 
-#define SETUP_DIR "setup" /* in code.git */
 #define SETUP_FILE ".script" /* no agent has such a name */
 
 void setup_script_free(struct setup_script *script)

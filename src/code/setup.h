@@ -17,6 +17,7 @@
 #include "code/repo.h"
 #include "store/root.h"
 
+#define SETUP_DIR "setup" /* in code.git */
 #define SETUP_SCRIPT ".mas/setup" /* in the project */
 
 enum { SETUP_SCRIPT_MAX = 256 * 1024 }; /* bytes of it */

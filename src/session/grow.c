@@ -223,39 +223,47 @@ static int make_unit(const struct growing *growing, const char *peer, struct err
     return 0;
 }
 
-/* Makes the agent's part of the project, which itself may be gone: then it gets no files that git
- * ignores. */
-static int make_code(const struct growing *growing, struct err *err)
+/* Gives the agent what its fellows have of the project's own files: its submodules, and files that
+ * git ignores. The project itself, which has both, may be gone: then it gets neither. */
+static int make_rest(const struct growing *growing, struct project *project, struct err *err)
 {
-    _cleanup_project_ struct project project = PROJECT_INIT;
-    _cleanup_project_ struct project there = PROJECT_INIT;
-    _cleanup_close_ int lock = -1;
-    const struct git own = repo_git(&growing->repo);
     const struct team_project *of = &growing->team.project;
+    const struct git own = repo_git(&growing->repo);
     char ***notes = growing->life->notes;
+    _cleanup_project_ struct project there = PROJECT_INIT;
     struct team one = growing->team;
     struct err why = ERR_INIT;
 
+    if (!repo_has_rest(&growing->repo))
+        return 0;
     one.agents = growing->agent;
     one.agent_count = 1;
-    if (of->path == NULL || growing->agent->code != AGENT_CODE_WORKTREE)
-        return 0;
-    if (merge_lock(&growing->repo, growing->what, &lock, err) == -1 ||
-        repo_remember_project(&growing->repo, &project, err) == -1 ||
-        (growing->parent != NULL
-             ? repo_fork_agent(&growing->repo, growing->dir, growing->parent, &project,
-                               growing->agent, err)
-             : repo_add_agent(&growing->repo, growing->dir, &project, growing->agent, err)) == -1)
-        return -1;
-    project.path = mem_dup(of->path);
-    if (project_reopen_same(&own, of->path, of->base, &there, &why) == 0) {
-        project.top = there.top;
-        there.top = NULL;
-    } else if (notes != NULL) {
+    project->path = mem_dup(of->path);
+    if (project_reopen_same(&own, of->path, of->base, &there, &why) == 0)
+        project->top = TAKE_PTR(there.top);
+    else if (notes != NULL)
         strv_push(notes, why.text);
-    }
-    return submodule_make(&growing->repo, &project, &one, notes, err) == -1 ||
-                   placed_make(&growing->repo, &project, &one, notes, err) == -1
+    return submodule_make(&growing->repo, project, &one, notes, err) == -1 ||
+                   placed_make(&growing->repo, project, &one, notes, err) == -1
+               ? -1
+               : 0;
+}
+
+static int make_code(const struct growing *growing, struct err *err)
+{
+    _cleanup_project_ struct project project = PROJECT_INIT;
+    _cleanup_close_ int lock = -1;
+
+    if (growing->repo.git == NULL || growing->agent->code != AGENT_CODE_WORKTREE)
+        return 0;
+    return merge_lock(&growing->repo, growing->what, &lock, err) == -1 ||
+                   repo_remember_project(&growing->repo, &project, err) == -1 ||
+                   (growing->parent != NULL
+                        ? repo_fork_agent(&growing->repo, growing->dir, growing->parent, &project,
+                                          growing->agent, err)
+                        : repo_add_agent(&growing->repo, growing->dir, &project, growing->agent,
+                                         err)) == -1 ||
+                   make_rest(growing, &project, err) == -1
                ? -1
                : 0;
 }

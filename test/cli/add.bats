@@ -338,3 +338,23 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
     [ ! -e "$ROOT/sessions/$ID/unit/rev" ]
     ok doctor
 }
+
+@test "a new agent gets the ignored files and the submodules that its fellows have" {
+    make_project
+    git init -q "$T/lib" && echo lib >"$T/lib/l" && git -C "$T/lib" add . && git -C "$T/lib" commit -qm lib
+    git -C "$P" -c protocol.file.allow=always submodule --quiet add "$T/lib" lib
+    echo .env >"$P/.gitignore" && echo .env >"$P/.worktreeinclude" && echo secret >"$P/.env"
+    git -C "$P" add . && git -C "$P" commit -qm more
+    make_team -n fix -t solo --agent shell
+    ok add fix --agent shell --as rev
+    [ "$(cat "$C/rev/.env" "$C/rev/lib/l")" = $'secret\nlib' ]
+    [ -z "$stderr" ]
+    ok remove fix rev
+    ok fork -q fix solo
+    [ "$(cat "$C/solo-2/.env" "$C/solo-2/lib/l")" = $'secret\nlib' ]
+    # without the project, which has them, it gets neither, and that is told
+    mv "$P" "$P.away"
+    ok add fix --agent shell --as rev
+    [[ $stderr == *"cannot find project '$P': it was moved or removed"* ]]
+    [ ! -e "$C/rev/.env" ] && [ ! -e "$C/rev/lib/l" ] && [ -e "$C/rev/a" ]
+}

@@ -31,7 +31,7 @@ fish_offers() {
 
 # An interactive shell in a terminal, with the completion loaded.
 start_shell() {
-    tm new-session -d -s shell -x 120 -y 60 -- "$@"
+    tm new-session -d -s shell -x 120 -y 100 -- "$@"
     case $1 in
         bash) type_line "PS1='> '; bind 'set bell-style none'; source <(mas completion bash); echo load''ed" ;;
         zsh) type_line "PS1='> '; autoload -Uz compinit; compinit -D -u; source <(mas completion zsh); echo load''ed" ;;

@@ -204,3 +204,64 @@ TEST(a_team_has_prompts_if_one_of_it_has)
         CHECK_INT(team_has_prompts(&(struct team){.agents = agents, .agent_count = 3}), which < 3);
     }
 }
+
+/* The team as numbers: agents by window, and which window each agent names. */
+static const char *places(const struct team *team, struct str *to)
+{
+    str_clear(to);
+    for (size_t i = 0; i < team->window_count; i++) {
+        str_addf(to, "%s%s:", i > 0 ? " " : "", team->windows[i].name);
+        for (size_t j = 0; j < team->windows[i].count; j++) {
+            const struct agent *agent = &team->agents[team->windows[i].agents[j]];
+            CHECK_INT(agent->window, i);
+            str_addf(to, " %s", agent->id);
+        }
+    }
+    return str_text(to);
+}
+
+TEST(agents_join_a_team_and_leave_it)
+{
+    static const char text[] =
+        "[window one]\nagents = a, b\nlayout = 2x1\n[window two]\nagents = c\n"
+        "[agent a]\nrole = lead\nrank = manager\ngroup = u\ncode = worktree\nwall = require\n"
+        "[agent b]\nrole = r\nrank = worker\ngroup = u\npreset = p\n"
+        "[agent c]\nrole = r\nrank = worker\ngroup = v\n";
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_close_ int fd = open_text(text);
+    _cleanup_str_ struct str to = STR_INIT;
+    struct err err = ERR_INIT;
+
+    CHECK_INT(team_read_ini(fd, "t.ini", &team, &err), 0);
+    CHECK(team_grow(&team, "d", 2, false, 200, 50) == NULL);
+    CHECK_STR(places(&team, &to), "one: a b two: c d");
+    /* a full grid, and a window too small */
+    CHECK(team_grow(&team, "e", 0, true, 200, 50) == NULL);
+    CHECK(team_grow(&team, "f", 2, false, 6, 3) == NULL);
+    CHECK_STR(places(&team, &to), "one: a b two: c d e: e f: f");
+    const struct agent *e = team_agent(&team, "e");
+    const struct agent *d = team_agent(&team, "d");
+    CHECK(e->rank == RANK_MANAGER && e->wall == WALL_REQUIRE && e->code == AGENT_CODE_WORKTREE);
+    CHECK(d->rank == RANK_WORKER && d->wall == WALL_UNSET && strcmp(d->group, "v") == 0);
+    CHECK_STR(e->role, "lead");
+    CHECK_INT(team.rules[RANK_WORKER], REACH_MANAGER | REACH_UNIT);
+    CHECK_INT(team.rules[RANK_MANAGER], REACH_WORKERS | REACH_MANAGERS | REACH_META);
+    team.rules[RANK_WORKER] = REACH_META;
+    /* the first, one in the middle with its window, and the last */
+    team_shrink(&team, "a");
+    CHECK_STR(places(&team, &to), "one: b two: c d e: e f: f");
+    team_shrink(&team, "e");
+    CHECK_STR(places(&team, &to), "one: b two: c d f: f");
+    team_shrink(&team, "f");
+    team_shrink(&team, "nobody");
+    CHECK_STR(places(&team, &to), "one: b two: c d");
+    CHECK(team_grow(&team, "a", 0, false, 200, 50) == NULL);
+    CHECK_INT(team.rules[RANK_WORKER], REACH_META);
+    CHECK(team_grow(&team, "one", 0, false, 200, 50) != NULL);
+    while (team.agent_count < TEAM_AGENTS_MAX) {
+        _cleanup_free_ char *id = mem_printf("n%zu", team.agent_count);
+        CHECK(team_grow(&team, id, 1, false, 20000, 5000) == NULL);
+    }
+    CHECK_STR(team_grow(&team, "more", 1, false, 20000, 5000), "a team has at most 256 agents");
+    CHECK(agent_check("role", "r") == NULL && agent_check("role", "a\nb") != NULL);
+}
