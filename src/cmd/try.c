@@ -174,7 +174,8 @@ static int open_tried(struct call *call, struct tried *ret, struct err *err)
         return 0;
     } else {
         tried_free(ret);
-        rc = ignored.code == MAS_DAMAGED || ignored.code == MAS_TIMEOUT
+        rc = ignored.code == MAS_DAMAGED || ignored.code == MAS_TIMEOUT ||
+                     ignored.code == MAS_CONFLICT
                  ? (*err = ignored, -1)
                  : find_places(call, add_only, &only, err);
     }

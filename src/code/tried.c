@@ -23,13 +23,14 @@ enum {
     HINT_MAX = 16 * 1024,
     LOCK_TRIES = 600,
     LOCK_STEP_MS = 100,
-    HEADS = 5, /* records before the files */
+    HEADS = 6, /* records before the files */
+    GIT_FILE_MAX = PATH_MAX + 16,
 };
 
 static void forget(struct tried *tried)
 {
-    char **const texts[] = {&tried->workspace, &tried->agent, &tried->head, &tried->tree,
-                            &tried->since};
+    char **const texts[] = {&tried->workspace, &tried->agent, &tried->head,
+                            &tried->tree,      &tried->since, &tried->was_top};
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         free(*texts[i]);
@@ -144,8 +145,9 @@ int tried_write(const struct tried *tried, const char *name, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
 
-    str_addf(&text, "workspace %s%cagent %s%chead %s%ctree %s%csince %s%c", tried->workspace, 0,
-             tried->agent, 0, tried->head, 0, tried->tree, 0, tried->since, 0);
+    str_addf(&text, "workspace %s%cagent %s%chead %s%ctree %s%csince %s%ctop %s%c",
+             tried->workspace, 0, tried->agent, 0, tried->head, 0, tried->tree, 0, tried->since, 0,
+             tried->top_path, 0);
     for (char **dir = tried->dirs; dir != NULL && *dir != NULL; dir++)
         str_addf(&text, "dir %s%c", *dir, 0);
     for (size_t i = 0; i < tried->count; i++) {
@@ -189,9 +191,10 @@ static bool parse_file(const char *line, struct tried *tried)
 
 static bool parse(const char *text, size_t len, struct tried *tried)
 {
-    static const char *const keys[HEADS] = {"workspace ", "agent ", "head ", "tree ", "since "};
-    char **const heads[HEADS] = {&tried->workspace, &tried->agent, &tried->head, &tried->tree,
-                                 &tried->since};
+    static const char *const keys[HEADS] = {"workspace ", "agent ", "head ",
+                                            "tree ",      "since ", "top "};
+    char **const heads[HEADS] = {&tried->workspace, &tried->agent, &tried->head,
+                                 &tried->tree,      &tried->since, &tried->was_top};
     const char *end = text + len;
     size_t number = 0;
 
@@ -286,6 +289,34 @@ static int find(int cwd, struct tried *tried, struct err *err)
     return 0;
 }
 
+/* Fails unless git would find this repository from the work tree, too, and files that are tried are
+ * of this work tree, or of one that was moved here. */
+static int check_top(const struct tried *tried, struct err *err)
+{
+    static const char begins[] = "gitdir: ";
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    struct stat own, found, was;
+    size_t len = 0;
+
+    if (fstat(tried->git, &own) == -1)
+        return err_errno(err, "cannot read '%s'", tried->git_path);
+    bool is = fstatat(tried->top, ".git", &found, 0) == 0;
+    if (is && S_ISREG(found.st_mode)) {
+        is = file_read(tried->top, ".git", GIT_FILE_MAX, &text, &len, &ignored) == 0 &&
+             str_starts(text, begins);
+        if (is)
+            text[strcspn(text, "\n")] = '\0';
+        is = is && fstatat(tried->top, text + strlen(begins), &found, 0) == 0;
+    }
+    is = is && found.st_dev == own.st_dev && found.st_ino == own.st_ino;
+    if (is && tried->was_top != NULL && strcmp(tried->was_top, tried->top_path) != 0)
+        is = stat(tried->was_top, &was) == -1;
+    return is ? 0
+              : err_set(err, MAS_CONFLICT, "cannot use '%s': its work tree is not that of '%s'",
+                        tried->top_path, tried->git_path);
+}
+
 int tried_open(const char *path, struct tried *ret, struct err *err)
 {
     _cleanup_close_ int cwd = open(path, PATH_PLACE | O_CLOEXEC);
@@ -305,7 +336,7 @@ int tried_open(const char *path, struct tried *ret, struct err *err)
     tried.dir = path_open_dir(tried.git, TRIED_DIR);
     if (tried.dir == -1 && errno != ENOENT)
         return err_errno(err, "cannot open '%s/" TRIED_DIR "'", tried.git_path);
-    if (tried.dir != -1 && read_state(&tried, err) == -1)
+    if ((tried.dir != -1 && read_state(&tried, err) == -1) || check_top(&tried, err) == -1)
         return -1;
     *ret = tried;
     tried = (struct tried)TRIED_INIT;

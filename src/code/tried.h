@@ -61,6 +61,7 @@ struct tried {
     bool half; /* a command was killed */
     /* what is tried; NULL: nothing */
     char *workspace, *agent, *head, *tree, *since;
+    char *was_top; /* the work tree then; a repository could name another one since */
     struct tried_file *files;
     size_t count, next_slot;
     char **dirs; /* that mas makes in the work tree */
@@ -75,7 +76,9 @@ struct tried {
     }
 
 /* Finds the checkout that a directory is in, and takes its lock, which is on what git keeps for it;
- * waits for another mas. Reads what is tried there. Fails with MAS_DAMAGED if that cannot be read.
+ * waits for another mas. Reads what is tried there. Fails with MAS_DAMAGED if that cannot be read,
+ * and with MAS_CONFLICT if the work tree is another one than that of the repository: an agent, or
+ * who has made a clone, may have had it name a directory of the person's.
  * The caller releases *ret with tried_free(). */
 int tried_open(const char *path, struct tried *ret, struct err *err);
 void tried_free(struct tried *tried);

@@ -64,11 +64,14 @@ static void trying_free(struct trying *trying)
 int try_refuse(const char *top, const char *what, struct err *err)
 {
     _cleanup_tried_ struct tried tried = TRIED_INIT;
+    struct err why = ERR_INIT;
 
     if (top == NULL)
         return 0;
-    if (tried_open(top, &tried, err) == -1)
+    if (tried_open(top, &tried, &why) == -1 && why.code != MAS_CONFLICT) {
+        *err = why;
         return -1;
+    }
     if (tried.workspace == NULL)
         return 0;
     (void)err_set(err, MAS_CONFLICT, "cannot %s: files of agent '%s' are tried in '%s'", what,

@@ -104,7 +104,7 @@ make_both() {
     echo mine >>"$P/a"                                  # dirty, and the agent has it otherwise
     echo staged >"$P/b" && git -C "$P" add b && echo more >>"$P/b"
     echo kept >"$P/local" && git -C "$P" add -N local   # intent to add, not the agent's
-    mkdir -p "$P/new" && echo mine >"$P/new/deep"       # untracked, where a directory is to be
+    echo mine >"$P/new"                                 # untracked, where directories are to be
     echo ignored >"$P/ign" && echo theirs >"$C/x/ign"   # ignored here, in the way
     git -C "$P" update-index --skip-worktree c && echo skip >>"$P/c"
     echo untracked >"$P/run.sh"
@@ -173,6 +173,31 @@ make_both() {
     ok try --off
     [ "$(cat "$T/outside/file")" = mine ]
     [ "$(readlink "$P/d")" = "$T/outside" ]
+}
+
+@test "a repository that names a work tree elsewhere moves nothing there" {
+    make_both
+    change x a 1 one
+    echo dirty >>"$P/b" && echo b >"$C/x/b"
+    remember
+    ok try team x
+    # an agent's directory says that it belongs to the person's repository
+    mkdir "$C/x/sub" && echo "gitdir: $P/.git" >"$C/x/sub/.git"
+    cd "$C/x/sub"
+    fails 4 try --off
+    [[ $stderr == *'its work tree is not that of'* ]]
+    [ "$(ls -A)" = .git ]
+    # and one that its work tree is the person's
+    cp -r "$P/.git/mas-try" "$C/x/.git/mas-try"
+    git -C "$C/x" config core.worktree "$P"
+    cd "$C/x"
+    fails 4 try --off
+    git -C "$C/x" config --unset core.worktree
+    # moved, the checkout is still the one
+    mv "$P" "$T/moved"
+    cd "$T/moved"
+    ok try --off
+    restored "$T/moved"
 }
 
 @test "what the person changed while it was tried is kept and named" {
