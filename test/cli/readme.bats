@@ -114,7 +114,7 @@ run_readme() {
     [ "$(grep -cE '^(quickstart|shop|page) started$' <<<"$output")" -eq 2 ]
     [[ $output == *'everything is in order'* ]]
     # work on code came home, and left nothing to keep
-    [[ $output == *$'\n1 commit landed on '*$'\nOolong\nAssam\n'*$'\nmenu removed\n'* ]]
+    [[ $output == *$'\n1 commit landed on '*$'\nOolong\nAssam\nmenu removed\n'* ]]
     [ ! -e "$CLONE/lost" ]
     # the template of one's own ran, and so did an agent
     [[ $output =~ mas-[0-9a-f]{8}\ +writing\ +desk\  ]]
