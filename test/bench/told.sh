@@ -116,3 +116,41 @@ start 0 && nothing=$TOOK && start 100 && all=$TOOK && start 1 && little=$TOOK ||
 at_most 'a transcript of 100 MB, read once (s)' "$(calc "($all - $nothing) / 1000")" 1 "(start $all ms, without $nothing ms)"
 at_most 'the same when 1 MB is new (s)' "$(calc "($little - $nothing) / 1000")" 0.1 "(start $little ms)"
 "$MAS" rm -q -f "$id" >/dev/null
+
+# 13 that work: each draws ten times a second, writes a line of its transcript each second, and runs a hook each two.
+cat >"$FAST/busy" <<'PY'
+#!/usr/bin/env python3
+import json, os, subprocess, sys, time, uuid
+session, told = sys.argv[2], os.environ["TOLD"]
+def tell(event, **more):
+    subprocess.run([told, event], text=True, input=json.dumps({"session_id": session, **more}))
+file = open(os.path.expanduser(f"~/.lines/{session}.jsonl"), "a")
+tell("Start")
+print("ready", flush=True)
+tell("Prompt", prompt=input())
+for tenth in range(600):
+    print(f"\r\033]0;{'|/-'[tenth % 3]} works\007\033[32m{'|/-'[tenth % 3]}\033[m {tenth}", end="" if tenth % 5 else "\n", flush=True)
+    if tenth % 10 == 0:
+        print(json.dumps({"type": "assistant", "message": {"id": f"m{tenth}", "content": [{"type": "text", "text": "It goes on. " * 40}], "usage": {"input_tokens": 1, "output_tokens": 1}}}), file=file, flush=True)
+    if tenth % 20 == 0:
+        tell("Tool", tool_name="Bash", tool_use_id=str(uuid.uuid4()), tool_input={"command": "make"})
+    time.sleep(0.1)
+PY
+chmod +x "$FAST/busy"
+{
+    printf '[preset busy]\ncommand = %s\nexecutes = no\nready = ready\n' "$FAST/busy"
+    printf '%s\n' 'told.begin = --begin {id}' 'told.kept = .lines/{id}.jsonl' 'told.event.Start = starts' \
+        'told.event.Prompt = prompt' 'told.event.Tool = tool' "${rules[@]}"
+} >>"$MAS_ROOT/mas.ini"
+id=$("$MAS" new -q -t default --agent busy) || return 1
+count() { "$MAS" status "$id" --json | grep -o "\"state\":\"$1\"" | wc -l; }
+until (($(count idle) == 13)); do sleep 0.1; done
+"$MAS" send -s "$id" all work >/dev/null || return 1
+until (($(count working) == 13)); do sleep 0.1; done
+mapfile -t busy < <(pgrep -f "^$MAS host $id")
+used_by_hosts() { for pid in "${busy[@]}"; do cat "/proc/$pid/stat"; done | awk '{ n += $14 + $15 } END { print n }'; }
+before=$(used_by_hosts)
+sleep 10
+at_most 'CPU of the hosts of 13 that work, % of a core' \
+    "$(calc "($(used_by_hosts) - $before) * 100 / $(getconf CLK_TCK) / 10")" 5 "(${#busy[@]} processes)"
+"$MAS" rm -q -f "$id" >/dev/null

@@ -155,6 +155,33 @@ limited() {
 unlimited() { rm "$HOME/.teller/limited"; }
 asked() { history | grep -cF -- "[\"user\",null,\"$1\","; }
 
+# memory PID...: what the processes have for themselves and their part of what they share, in KiB
+memory() { for pid; do cat "/proc/$pid/smaps_rollup"; done | awk '/^Pss:/ { sum += $2 } END { print sum }'; }
+agents() { "$MAS" status "$ID" --json | jq -r ".sessions[0].agents[] | $1"; }
+counts() { [ "$(agents .state | grep -cx "$1")" -eq "$2" ]; }
+
+@test "13 sleep in less than 60 MB, and a message or a key wakes one with its session" {
+    new_session -t default --agent teller
+    eventually counts idle 13
+    for agent in $(agents .id); do ok ask "$ID" "$agent" "word of $agent"; done
+    eventually counts idle 13
+    pids=$(agents .pid)
+    ok sleep "$ID"
+    counts asleep 13
+    for pid in $pids; do run ! kill -0 "$pid"; done
+    mapfile -t hosts < <(tm list-panes -s -t "=mas-${ID:0:8}:" -F '#{pane_pid}')
+    [ "${#hosts[@]}" -eq 13 ]
+    [ -n "${TEST_SAN-}" ] || [ "$(memory "${hosts[@]}" $(pgrep -P "$(IFS=, && echo "${hosts[*]}")"))" -lt $((60 << 10)) ]
+    first=$(agents .id | head -n 1)
+    ok ask "$ID" "$first" 'and now'
+    [[ $output == *"I know: word of $first, and now"* ]]
+    counts asleep 12
+    tm send-keys -t "$(tm list-panes -s -t "=mas-${ID:0:8}:" -F '#{pane_id}' | tail -n 1)" -l x
+    eventually counts asleep 11
+    eventually counts idle 2
+    [ "$(grep -c -- '"--resume"' "$OUT")" -eq 2 ]
+}
+
 @test "a message that the provider refuses is typed again when the provider takes prompts" {
     team
     limited 'API Error: 429. Please try again in 4s.'
