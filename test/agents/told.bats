@@ -442,6 +442,8 @@ nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NE
         claude) nested="$T/bin/claude -p 'nested CW-NEST'" ;;
         gemini) nested="$T/bin/gemini -p 'nested CW-NEST'" ;;
         codex) nested="OPENAI_API_KEY=none $T/bin/codex exec --skip-git-repo-check 'nested CW-NEST'" ;;
+        copilot) nested="env $(env | grep '^COPILOT_' | xargs) copilot --allow-all-tools -p 'nested CW-NEST'" ;;
+        opencode) nested="$T/bin/opencode run 'nested CW-NEST'" ;;
     esac
     printf '[preset %s]\nwall.level = off\n' "$PRESET" >>"$ROOT/mas.ini" # which hides the program's name
     talks
@@ -457,6 +459,125 @@ nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NE
     ok send "$ID" solo 'and now {{3}}'
     within 60 says 'answer to 3'
     saw_word 3 CW-OTTER
+}
+
+# What reads a file unasked, as an order of the model; it has a hook behind it
+reads() {
+    case $AGENT in
+        claude) echo "call Read {\"file_path\":\"$1\"}" ;;
+        codex) PRESET=codex run_order "cat $1" ;;
+        gemini) echo "call read_file {\"file_path\":\"$1\"}" ;;
+        copilot) echo "call view {\"path\":\"$1\"}" ;;
+        opencode) echo "call read {\"filePath\":\"$1\"}" ;;
+    esac
+}
+asked_times() { [ "$(jq -r --argjson n "$2" 'select(.mark == $n and .tools != []) | .mark' "$LOG" | wc -l)" -ge "$1" ]; }
+# between N: ms between the two requests of prompt N, with a hook or two of its tool between them
+between() { jq -rn --argjson n "$1" '[inputs | select(.mark == $n and .tools != [])] | .[1].time - .[0].time' "$LOG"; }
+no_word_of_hooks() { shows_not 'ook failed' && shows_not 'ook error' && shows_not 'ook(s)' && shows_not 'imed out'; }
+
+@test "a host that hangs, and hooks that cannot reach it, are not seen and hold up little" {
+    local host base
+    runs
+    host=$(tm display-message -pt "$PANE" '#{pane_pid}')
+    ok send "$ID" solo "do it {{1 $(reads "$ROOT/sessions/$ID/unit/solo/AGENTS.md")}}"
+    within 60 says 'answer to 1'
+    within 10 idle
+    base=$(between 1)
+    ok send "$ID" solo "do it {{2 slow 2000}}"
+    within 30 model_has 2
+    kill -STOP "$host"
+    tm send-keys -t "$PANE" -l x # what is typed waits with it
+    sleep 5 # what ends in this time is told to nobody
+    kill -CONT "$host"
+    within 60 says 'answer to 2'
+    within 30 idle
+    no_word_of_hooks
+    presses BSpace
+    mv "$ROOT/sessions/$ID/run/solo.agent" "$T/away"
+    ok send "$ID" solo "do it {{3 $(reads "$ROOT/sessions/$ID/unit/solo/AGENTS.md")}}"
+    within 60 shows 'answer to 3'
+    [ "$(between 3)" -lt $((base + 1000)) ]
+    no_word_of_hooks
+    mv "$T/away" "$ROOT/sessions/$ID/run/solo.agent"
+    within 60 idle
+    ok send "$ID" solo 'and now {{4}}'
+    within 60 says 'answer to 4'
+    within 10 idle
+}
+
+@test "the program is upgraded underneath: it runs on, and starts as the new one with the same conversation" {
+    local program
+    printf '[preset %s]\nwall.level = off\n' "$PRESET" >>"$ROOT/mas.ini" # which does not find what a script starts
+    talks
+    program=$(readlink -f "$T/bin/$AGENT")
+    printf '#!/bin/sh\ntouch "%s/upgraded"\nexec "%s" "$@"\n' "$T" "$program" >"$T/bin/$AGENT.new"
+    chmod +x "$T/bin/$AGENT.new"
+    mv "$T/bin/$AGENT.new" "$T/bin/$AGENT"
+    ok send "$ID" solo 'and now {{2}}'
+    within 60 says 'answer to 2'
+    [ ! -e "$T/upgraded" ]
+    within 10 idle
+    ok restart "$ID" solo
+    find_pane
+    within 180 idle
+    [ -e "$T/upgraded" ]
+    has_come resumed
+    ok send "$ID" solo 'and then {{3}}'
+    within 60 says 'answer to 3'
+    saw_word 3 CW-OTTER
+    [ "$(of_agent states)" = told ] || [ "$AGENT" = gemini ] # which tells nothing without a wall
+}
+
+# Files of the user that the programs read or could write, and the sums of them
+declare -gA OF_USER=([claude]='.claude/settings.json .claude/CLAUDE.md .claude/commands/one.md .claude/agents/one.md .claude/status.sh .claude/plugins/config.json .claude.json .claude/.claude.json'
+    [codex]='.codex/config.toml .codex/AGENTS.md .codex/prompts/one.md .codex/hooks.json .codex/rules/one.rules'
+    [gemini]='.gemini/settings.json .gemini/GEMINI.md .gemini/commands/one.toml .gemini/extensions/one/gemini-extension.json .gemini/trustedFolders.json'
+    [copilot]='.copilot/config.json .copilot/settings.json .copilot/mcp-config.json .copilot/copilot-instructions.md .copilot/hooks/one.json'
+    [opencode]='.config/opencode/opencode.json .config/opencode/AGENTS.md .config/opencode/plugin/one.js .config/opencode/command/one.md')
+users_files() { (cd "$HOME" && for file in ${OF_USER[$AGENT]}; do [ ! -e "$file" ] || sha256sum "$file"; done); }
+make_users_files() {
+    local file
+    for file in ${OF_USER[$AGENT]}; do
+        mkdir -p "$HOME/${file%/*}"
+        [ ! -e "$HOME/$file" ] || continue
+        case $file in
+            */settings.json) echo '{"statusLine":{"type":"command","command":"echo own-line"}}' ;;
+            */gemini-extension.json) echo '{"name":"one","version":"1.0.0"}' ;;
+            */hooks/one.json) echo '{"version":1,"hooks":{}}' ;;
+            */mcp-config.json) echo '{"mcpServers":{}}' ;;
+            *.json) echo '{}' ;;
+            *.toml) echo 'prompt = "say one"' ;;
+            *.js) echo 'export const One = async () => ({})' ;;
+            *.rules) : ;;
+            *) printf -- '---\nname: one\ndescription: one\n---\nsay one\n' ;;
+        esac >"$HOME/$file"
+    done
+}
+
+@test "after a day of turns, clears, sleep, crashes and restarts, the user's files are what they were" {
+    local before n=2
+    make_users_files
+    before=$(users_files)
+    [ "$(wc -l <<<"$before")" -ge 4 ]
+    talks
+    for way in clear sleep crash restart; do
+        case $way in
+            clear) ok clear "$ID" solo ;;
+            sleep) ok sleep "$ID" solo ;;
+            crash) all_again ;;
+            restart) ok restart "$ID" solo && find_pane ;;
+        esac
+        [ "$way" = sleep ] || within 180 idle
+        ok send "$ID" solo "the next {{$n $(reads "$ROOT/sessions/$ID/unit/solo/AGENTS.md")}}"
+        within 90 says "answer to $n"
+        within 10 idle
+        n=$((n + 1))
+    done
+    typed "${LEAVE[$AGENT]}"
+    within 30 agent_is exited
+    ok stop "$ID"
+    [ "$(users_files)" = "$before" ] || { diff <(echo "$before") <(users_files); false; }
 }
 
 @test "two agents in one directory, with one home, continue each its own" {
