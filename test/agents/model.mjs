@@ -262,6 +262,10 @@ function isLimited(format, mark, order) {
 function refusal(format) {
     const message = 'This request would exceed the rate limit of your account. Please try again later.';
     if (format === 'anthropic') return {type: 'error', error: {type: 'rate_limit_error', message}};
+    if (format === 'responses') { // as the provider of Codex says that a window of the user's plan is used up
+        return {error: {type: 'usage_limit_reached', message: 'The usage limit has been reached', plan_type: 'plus',
+            resets_at: Math.ceil(limits[format] / 1000)}};
+    }
     if (format === 'gemini') return {error: {code: 429, message, status: 'RESOURCE_EXHAUSTED'}};
     return {error: {message, type: 'requests', code: 'rate_limit_exceeded'}};
 }

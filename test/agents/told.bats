@@ -693,6 +693,18 @@ began_outside() {
     saw_word 2 CW-OTTER
 }
 
+@test "codex: a window of the user's plan that is used up is a limit, until the time that it says" {
+    [ "$AGENT" = codex ] || skip
+    talks
+    ok send "$ID" solo 'and now {{2 limit 120000}}'
+    within 60 agent_is limited
+    until=$(of_agent untilMs)
+    [ "$until" -gt $(($(date +%s) * 1000 + 50000)) ] && [ "$until" -lt $(($(date +%s) * 1000 + 190000)) ] # it says minutes alone
+    within 200 says 'answer to 2'
+    within 10 idle
+    saw_word 2 CW-OTTER
+}
+
 # distrusts: the user has said nothing of the sessions' directories
 distrusts() {
     local file=$T/untrusted
