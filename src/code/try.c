@@ -115,7 +115,10 @@ static int open_checkout(struct trying *trying, const struct team_project *proje
         project_look(&own, project->path, project->base) == PROJECT_SAME) {
         const struct git there = {.cwd = tried->top, .person = true};
         return git_text(&there, GIT_ARGS("rev-parse", "--verify", "HEAD^{commit}"), &trying->head,
-                        err);
+                        &why) == 0
+                   ? 0
+                   : err_set(err, MAS_CONFLICT, "cannot try in '%s': it has no commit yet",
+                             tried->top_path);
     }
     if (project_reopen_same(&own, project->path, project->base, &what, err) == -1)
         return -1;

@@ -314,6 +314,10 @@ make_both() {
     exec 4<&-
     rm "$P/.git/index.lock"
     [ ! -e "$P/.git/mas-try" ]
+    git -C "$P" symbolic-ref HEAD refs/heads/none
+    fails 4 try team x
+    [ "$stderr" = "mas: cannot try in '$P': it has no commit yet" ]
+    git -C "$P" symbolic-ref HEAD refs/heads/main
     git clone -q --bare "$P" "$T/bare.git"
     "$MAS" new -q --no-start -t trio -n inbare --project "$T/bare.git" >/dev/null
     fails 4 try inbare x
