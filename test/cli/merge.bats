@@ -450,3 +450,17 @@ END
     [ "$status" -eq 0 ]
     [ "$output" = "x: 1 commit merged into mas/$L/main" ]
 }
+
+@test "what is kept for several projects of one session disturbs nothing" {
+    make_team -t trio
+    config=$ROOT/sessions/$ID/config.json
+    jq -c '.projects = [{"name":"lib","path":"/lib","onto":"refs/heads/main","base":"x","label":"y"}]' "$config" >"$T/c" &&
+        cat "$T/c" >"$config"
+    mkdir -p "$C/lib.git/objects" "$C/x/lib"
+    [ "$(field "$ID" .project.path)" = "$P" ]
+    change x a 1 one
+    ok merge "$ID" x
+    ok diff "$ID" x
+    ok start -q "$ID"
+    ok stop -q "$ID"
+}
