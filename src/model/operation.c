@@ -208,7 +208,11 @@ static bool takes_place(const char *place, const struct param *params, const cha
         return str_starts(word, file_start) && id_is_valid(word + strlen(file_start));
     if (strcmp(place, "{setting}") == 0)
         return is_setting(word);
-    return str_is_word(word, WORD_MAX);
+    _cleanup_free_ char *name = mem_dupn(place + 1, strcspn(place + 1, "}"));
+    const struct param *param = param_find(params, name);
+    return behind_dashes && param != NULL && param->kind == PARAM_LONG
+               ? param_fits(param, word)
+               : str_is_word(word, WORD_MAX);
 }
 
 static bool is_of(const struct operation *operation, char *const *words, const char *file_start)

@@ -165,7 +165,7 @@ enum handled api_operation_cancel(struct request *request)
     return HANDLED_NOW;
 }
 
-/* ---- POST /runs */
+/* ---- POST /runs, and POST /sessions, which begins with a prompt */
 
 /* Gets {"agents":...} from the body and checks that it fits the template. */
 static int parse_agents(const struct request *request, struct str *to, struct err *err)
@@ -200,7 +200,8 @@ static int make_session(const struct request *request, const char *id, struct er
     const struct operation_values more = {.id = id};
     _cleanup_str_ struct str agents = STR_INIT;
 
-    if (parse_agents(request, &agents, err) == -1)
+    /* a sentence needs no agents, see mas new */
+    if (json_get(request->json, "prompt") == NULL && parse_agents(request, &agents, err) == -1)
         return -1;
     if (verb_do(request, &more, &agents, NULL, err) == 0)
         return 0;

@@ -26,6 +26,7 @@ static const struct {
     {"agent", api_agent},
     {"agentLog", api_log},
     {"allPermissions", api_all_permissions},
+    {"beginSession", api_run},
     {"cancelOperation", api_operation_cancel},
     {"createRun", api_run},
     {"deleteKept", api_kept},

@@ -50,6 +50,8 @@ static char **verb_env(void)
         if (i == ARRAY_LEN(dropped))
             strv_push(&env, *at);
     }
+    if (getenv("MAS_PROJECT") == NULL)
+        strv_push(&env, "MAS_PROJECT="); /* where the server happens to run is no project */
     return env;
 }
 

@@ -19,6 +19,52 @@ NONE=11111111-1111-4111-8111-111111111111
     grep -q 'POST /runs 201' "$ROOT/sessions/$id/logs/api.log"
 }
 
+# A preset that answers, and is the one of all agents.
+answering() {
+    printf '[preset talker]\ncommand = sh -c "echo ready; exec cat"\nexecutes = no\nready = ready\n[session]\npreset = talker\n' >>"$ROOT/mas.ini"
+}
+
+@test "POST /sessions makes a session that begins with a sentence, named after the words" {
+    answering
+    git init -q "$ROOT" # where the server runs is no project
+    serve
+    post /sessions '{"prompt":"fix the login\non Safari; $(touch x)"}'
+    is 201 '.status == "active" and (keys | length) == 7'
+    [ "$(field fix-login '.sessionId + " " + .template + " " + (.project | tostring)')" = "$(jq -r .sessionId <<<"$output") solo null" ]
+    arrived() { "$MAS" logs fix-login solo | grep -qF 'on Safari; $(touch x)'; }
+    eventually arrived
+    post /sessions '{"prompt":"--help me","name":"mine","template":"pair","private":true,"sessionId":"'$NONE'"}'
+    is 201 '.sessionId == "'$NONE'"'
+    [ "$(field mine '.template')" = pair ]
+    jq -n --arg text "$(printf 'many %.0s' {1..19999})word" '{prompt:$text,name:"long"}' >"$T/sent"
+    api POST /sessions -H 'Content-Type: application/json' --data-binary "@$T/sent"
+    is 201 '.status == "active"'
+    [ "$(jq -r '.team[0].prompt | length' "$ROOT/sessions/$(field long .sessionId)/config.json")" = 99999 ]
+    post /sessions '{"prompt":"--help me","sessionId":"'$NONE'"}'
+    refused 409 conflict "$NONE"
+}
+
+@test "POST /sessions refuses what mas new refuses, and leaves nothing" {
+    printf '[preset talker]\ncommand = cat\nexecutes = no\n' >>"$ROOT/mas.ini"
+    serve
+    while IFS='|' read -r body why; do
+        post /sessions "$body"
+        refused 400 bad_request "$why"
+    done <<'EOF'
+{"prompt":"shop"}|cannot begin with 'shop': one word may be a name or a prompt
+{"prompt":" "}|prompt
+{"prompt":""}|prompt
+{"prompt":7}|prompt
+{}|prompt
+{"prompt":"do it"}|runs preset 'shell', which would execute it
+{"prompt":"do it","preset":"shell"}|runs preset 'shell', which would execute it
+{"prompt":"do it","preset":"nope"}|preset
+{"prompt":"a\u001b b","preset":"talker"}|control character
+{"prompt":"do it","agents":{}}|agents
+EOF
+    [ -z "$("$MAS" list -q --all)" ]
+}
+
 @test "sessionId makes a retry safe: the second one is a conflict" {
     serve
     run='{"agents":{},"template":"solo","sessionId":"'$NONE'"}'

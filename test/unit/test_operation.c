@@ -84,7 +84,9 @@ TEST(each_command_is_let_through)
         if (operation->command == NULL || operation->kind == OPERATION_HOST)
             continue;
         _cleanup_json_ struct json *values = all_values(operation);
-        bool needs = strcmp(operation->name, "pick") == 0; /* its commit is a word of the command */
+        /* the commit and the prompt are words of the command */
+        bool needs =
+            strcmp(operation->name, "pick") == 0 || strcmp(operation->name, "beginSession") == 0;
         for (int with = needs ? 1 : 0; with < 2; with++) {
             const struct operation_values given = {.id = ID,
                                                    .agent = "lead",
