@@ -488,3 +488,25 @@ colours() {
         outer kill-session
     done
 }
+
+@test "agents that join and leave appear and go at once" {
+    acp_preset scripted
+    new_session --name shop -t solo --agent scripted
+    DIR=$ROOT/sessions/$ID
+    eventually state_is solo idle
+    open 100 20
+    eventually sees shop/solo
+    "$MAS" add -q shop --agent scripted --as one
+    "$MAS" add -q shop --agent scripted --as two
+    eventually sees shop/two
+    sees shop/one
+    "$MAS" ask --no-wait shop two HANG >/dev/null
+    both() { screen_order | grep -q 'shop/two:working'; }
+    eventually both
+    "$MAS" remove -q -f shop two
+    eventually sees_no shop/two
+    sees shop/one
+    type_keys q
+    eventually has_ended
+    [ "$(cat "$T/rc")" = 0 ]
+}
