@@ -4,7 +4,9 @@
  * removes workspaces. mas-session(5) has the formats of the files; they are written by
  *
  *     .session               session_save(), under the session's lock: the truth about a session
- *     config.json            workspace_stage(), doctor, under the session's lock: the team as created
+ *     config.json            workspace_stage(), doctor, grow_add(), grow_remove(), under the session's
+ *                            lock: the team
+ *     .growing               grow_add(), grow_remove(), likewise: who joins or leaves
  *     limits.json            session_limits_set(), under the metadata lock: limits that a person set
  *     .snapshot              snapshot_take(); removed once every unit exists; under the session's lock
  *     pictures/              pictures_keep(), each file once (store/pictures.h)
