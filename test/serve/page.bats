@@ -207,6 +207,15 @@ grows_by_two() { grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two';
     browse inbox "$other"
 }
 
+@test "a sentence begins a session from the page, and what is refused is said there" {
+    needs_browser
+    acp_agent
+    printf '[session]\npreset = scripted\n' >>"$ROOT/mas.ini"
+    serve
+    browse begin
+    [ "$("$MAS" list -q | wc -l)" = 3 ]
+}
+
 @test "an agent whose budget is used up goes on by a tap" {
     needs_browser
     run_acp "" 'budget.turns = 1'

@@ -1,6 +1,7 @@
 // The list of sessions, and who waits for a person.
 import {asksOf, askCard, askKey, kindOf} from "/page/asks.js";
-import {age, button, el, fill, setText} from "/page/dom.js";
+import {post} from "/page/api.js";
+import {act, age, button, el, fill, setText} from "/page/dom.js";
 import {nameOf, order, statesOf} from "/page/store.js";
 
 const ROWS = 50; // of one page of the list
@@ -20,6 +21,9 @@ export class SessionsView {
         oninput: () => { this.#from = 0; this.update(); }});
     #empty = el("p", {class: "note", hidden: true}, "There are no sessions yet. On the machine of the server, ",
         el("code", {}, "mas new"), " makes one.");
+    #text = el("textarea", {id: "begin", rows: 1, maxlength: 100000});
+    #project = el("input", {id: "begin-project", autocomplete: "off", maxlength: 1000});
+    #begin = el("button", {class: "strong"}, "Begin");
     #selected = "";
     #agent = "";
 
@@ -30,8 +34,15 @@ export class SessionsView {
                 this.#title, this.#none, this.#waits),
             el("section", {"aria-labelledby": "sessions-title"}, el("h2", {id: "sessions-title"}, "Sessions"),
                 el("label", {for: "filter", class: "hidden"}, "Find a session"), this.#filter, this.#count, this.#empty,
-                this.#rows, el("p", {class: "row"}, this.#back, this.#next)));
+                this.#rows, el("p", {class: "row"}, this.#back, this.#next),
+                el("form", {class: "prompt full", onsubmit: (event) => this.#submit(event)},
+                    el("label", {for: "begin", class: "hidden"}, "A sentence for a new session"),
+                    el("div", {class: "write"}, this.#text, this.#begin),
+                    el("label", {for: "begin-project", class: "hidden"}, "The repository of a new session"),
+                    this.#project)));
         this.#filter.placeholder = "Find a session";
+        this.#text.placeholder = "Begin a session with a sentence";
+        this.#project.placeholder = "Its repository on the server, if it has one: /path";
         setInterval(() => document.hidden || this.update(), AGE_MS);
     }
 
@@ -39,6 +50,20 @@ export class SessionsView {
         this.#selected = id;
         this.#agent = agent;
         this.update();
+    }
+
+    // One agent gets the sentence, as of `mas new`; what that refuses is said by the server.
+    #submit(event) {
+        event.preventDefault();
+        const prompt = this.#text.value, project = this.#project.value.trim();
+        if (prompt.trim() === "")
+            return;
+        act(this.#begin, async () => {
+            const {sessionId} = await post("/sessions", {prompt, ...(project ? {project} : {})});
+            if (this.#text.value === prompt)
+                this.#text.value = "";
+            location.hash = `#/s/${sessionId}`;
+        });
     }
 
     #turn(by) {

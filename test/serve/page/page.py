@@ -668,6 +668,25 @@ def inbox(browser, other):
 
 
 @scenario
+def begin(browser):
+    """A sentence makes a session, which is shown; a single word is refused in the server's words."""
+    for page in sizes(browser):
+        enter(page)
+        page.tap("#begin")
+        page.type("shop")
+        page.tap("#list button", "Begin")
+        page.has("#alert", "cannot begin with 'shop'")
+        page.run("document.getElementById('begin').value = ''")
+        page.tap("#begin")
+        page.type("fix the login")
+        fits(page)
+        page.tap("#list button", "Begin")
+        page.wait("location.hash.startsWith('#/s/') && document.getElementById('begin').value === ''")
+        page.has("#main", "fix-login")
+        quiet(page, "401", "400")
+
+
+@scenario
 def budget(browser):
     """An agent whose budget is used up goes on by a tap, from the list and where it is shown."""
     page = browser.page(*PHONE)
