@@ -60,6 +60,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_pick,
     &cmd_try,
     &cmd_open,
+    &cmd_reset,
     &cmd_land,
     &cmd_sync,
     &cmd_history,

@@ -247,7 +247,7 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
 extern const struct cmd cmd_add, cmd_fork, cmd_remove;
 extern const struct cmd cmd_commits, cmd_compare, cmd_diff, cmd_land, cmd_merge, cmd_pick,
     cmd_review, cmd_sync, cmd_try;
-extern const struct cmd cmd_move, cmd_open, cmd_receive;
+extern const struct cmd cmd_move, cmd_open, cmd_receive, cmd_reset;
 extern const struct cmd cmd_acp, cmd_adopt, cmd_approve, cmd_archive, cmd_ask, cmd_attach,
     cmd_cancel, cmd_clean, cmd_clear, cmd_complete, cmd_completion, cmd_config, cmd_context,
     cmd_deny, cmd_doctor, cmd_du, cmd_env, cmd_help, cmd_history, cmd_host, cmd_init, cmd_keys,

@@ -249,7 +249,7 @@ static int make_rest(const struct growing *growing, struct project *project, str
                : 0;
 }
 
-static int make_code(const struct growing *growing, struct err *err)
+int grow_make_code(const struct growing *growing, struct err *err)
 {
     _cleanup_project_ struct project project = PROJECT_INIT;
     _cleanup_close_ int lock = -1;
@@ -285,7 +285,7 @@ static int make_talk(struct growing *growing, struct err *err)
 
 static int make_parts(struct growing *growing, const char *peer, struct err *err)
 {
-    if (make_unit(growing, peer, err) == -1 || make_code(growing, err) == -1 ||
+    if (make_unit(growing, peer, err) == -1 || grow_make_code(growing, err) == -1 ||
         make_talk(growing, err) == -1)
         return -1;
     return file_sync_all(growing->dir) == -1

@@ -37,6 +37,13 @@ int grow_end(int dir, struct err *err);
 /* Removes what an agent has in the session. *ret_waiting is how many messages waited for it. */
 int grow_drop_parts(const struct root *root, int dir, const char *id, const struct team *team,
                     const char *agent, int64_t *ret_waiting, struct err *err);
+/* Makes the agent's part of the project, which itself may be gone: then it gets no files that git
+ * ignores. */
+int grow_make_code(const struct growing *growing, struct err *err);
+/* Keeps what would be lost with the work tree of the agent, if anything would. `hosted`: its host
+ * is there yet, and no such work. */
+int grow_keep(const struct growing *growing, const char *agent, bool hosted, struct shrunk *ret,
+              struct err *err);
 /* Writes the team, then the row. */
 int grow_record(struct growing *growing, struct err *err);
 

@@ -142,9 +142,8 @@ static int end(const struct growing *growing, const char *agent, const struct pa
     return life_end_agent(life, id, agent, err);
 }
 
-/* Keeps what would be lost, if anything would. */
-static int keep(const struct growing *growing, const char *agent, struct shrunk *ret,
-                struct err *err)
+int grow_keep(const struct growing *growing, const char *agent, bool hosted, struct shrunk *ret,
+              struct err *err)
 {
     const struct life *life = growing->life;
     const char *id = growing->session.id;
@@ -153,7 +152,7 @@ static int keep(const struct growing *growing, const char *agent, struct shrunk 
     struct archive_report report = {.file = NULL};
     struct err why = ERR_INIT;
 
-    if (find_work(growing, agent, false, &work, &why) == 0 && work == NULL)
+    if (find_work(growing, agent, hosted, &work, &why) == 0 && work == NULL)
         return 0;
     if (mkdirat(life->root->fd, LIFE_LOST_DIR, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot make '" LIFE_LOST_DIR "'");
@@ -198,7 +197,7 @@ static int make_way(const struct growing *growing, const char *agent, bool force
         end(growing, agent, &in, err) == -1)
         return -1;
     if (force)
-        return keep(growing, agent, ret, err);
+        return grow_keep(growing, agent, false, ret, err);
     return in.pane != NULL ? check_work(growing, agent, false, err) : 0;
 }
 

@@ -304,3 +304,12 @@ none_left() {
     ends_as failed
     is 200 '.error.code == "conflict"'
 }
+
+@test "the tree of an agent is reset, and its work kept" {
+    code_session
+    serve
+    operation "/sessions/$ID/agents/lead/reset" '{}'
+    ends_as 'done'
+    [ ! -e "$(tree_of lead)/c" ]
+    [ "$(git -C "$P" show "refs/mas/lost/$ID/lead/work:c")" = 'of lead' ]
+}

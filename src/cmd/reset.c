@@ -1,0 +1,57 @@
+#include "session/reset.h"
+
+#include "cli/print.h"
+#include "cli/targets.h"
+
+static void print_reset(const char *agent, const struct shrunk *kept, bool runs)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    str_addf(&line, "%s: its work tree is made anew%s", agent,
+             runs ? ", and it is started again" : "");
+    if (kept->kept != NULL)
+        str_addf(&line, "\nwhat was there is kept in %s", kept->kept);
+    print_line(&line);
+}
+
+static int run_reset(struct call *call, struct err *err)
+{
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
+    const struct life life = {.root = &call->root, .config = &call->config};
+    struct shrunk kept = {.kept = NULL};
+    bool runs = false;
+
+    if (targets_parse(call, TARGETS_AGENT, &roster, err) == -1)
+        return -1;
+    if (call->operand_count > 0 || roster.count != 1)
+        return err_set(err, MAS_USAGE, "cannot run 'reset': it takes one AGENT");
+    const char *agent = roster.agents[0].agent->id;
+    int rc = reset_agent(&life, roster.teams[0].id, agent, &kept, &runs, err);
+    if (rc == 0 && !call->quiet)
+        print_reset(agent, &kept, runs);
+    if (rc == 0 && kept.untold.code != MAS_OK)
+        err_warn("the project did not get the commits of '%s': %s", agent, kept.untold.text);
+    if (rc == -1 && kept.kept != NULL)
+        err_warn("the work of '%s' was kept in '%s'", agent, kept.kept);
+    free(kept.kept);
+    return rc;
+}
+
+const struct cmd cmd_reset = {
+    .name = "reset",
+    .group = GROUP_CODE,
+    .operands = " [SESSION] AGENT",
+    .summary = "bring an agent's work tree back to the integration branch",
+    .examples = "mas reset login 21",
+    .details = "mas ends the agent, keeps what would be lost, as an archive in lost/ and as "
+               "refs/mas/lost in the project, makes the repository of the agent anew, and starts "
+               "the agent again if the session runs. What was said with it stays.",
+    .operands_min = 1,
+    .operands_max = 2,
+    .root = ROOT_NEEDED,
+    .on = ON_TARGET,
+    .who = WHO_PERSONS,
+    .takes = TAKES_QUIET,
+    .does = READS_PRESETS | RUNS_PROGRAMS | CHANGES_SESSIONS | WAITS_LONG,
+    .run = run_reset,
+};

@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# `mas reset` brings an agent's work tree back to the integration branch, and loses nothing.
+# shellcheck disable=SC2016 # for eventually
+load ../helper
+load ../project
+
+setup_more() { make_project; }
+
+one() { new_session --name one -t solo --project "$P" "$@"; }
+in_tree() { git -C "$(tree_of solo)" "$@"; }
+is_reset() { [ -z "$(in_tree status --porcelain --ignored)" ] && [ "$(in_tree rev-parse HEAD)" = "$(in_tree rev-parse team/main)" ]; }
+kept() { find "$ROOT/lost" -name "$ID-solo-*.tar.zst" 2>/dev/null; }
+
+@test "the tree is that of the integration branch, and what was there is kept in lost" {
+    one --no-start
+    commit solo c committed
+    ok merge one
+    commit solo c 'not merged'
+    echo changed >"$(tree_of solo)/a"
+    echo new >"$(tree_of solo)/new"
+    ok reset one solo
+    [[ $output == "solo: its work tree is made anew"$'\n'"what was there is kept in $ROOT/lost/$ID-solo-"* ]]
+    in_tree fetch -q team
+    is_reset
+    [ "$(cat "$(tree_of solo)/c")" = committed ]
+    [ "$(in_tree branch --show-current)" = mas/one/solo ]
+    # the archive and the project have all of it
+    "$MAS" restore -q --new-id --name back "$(kept)"
+    [ "$(cat "$ROOT/sessions/$(field back .sessionId)/code/solo/new")" = new ]
+    [ "$(git -C "$P" show "refs/mas/lost/$ID/solo/work:a")" = changed ]
+    ok doctor
+}
+
+@test "nothing to lose, nothing kept; an agent that runs goes on with what it knows" {
+    one
+    eventually eval '"$MAS" status one --json | jq -e ".sessions[0].agents[0].pid > 0" >/dev/null'
+    pid=$(agent_pid one solo)
+    ok reset one
+    [ "$output" = 'solo: its work tree is made anew, and it is started again' ]
+    [ -z "$(kept)" ]
+    eventually eval '[ "$(agent_pid one solo)" != "$pid" ]'
+    run ! kill -0 "$pid"
+    # in the new tree
+    [ "$(readlink "/proc/$(agent_pid one solo)/cwd")" = "$(tree_of solo)" ]
+}
+
+@test "stashes, linked work trees and operations in progress are kept, too" {
+    one --no-start
+    echo stashed >"$(tree_of solo)/a"
+    in_tree stash -q
+    in_tree worktree add -q linked -b other
+    echo linked >"$(tree_of solo)/linked/l"
+    in_tree checkout -q -b topic
+    commit solo a topic
+    in_tree checkout -q mas/one/solo
+    commit solo a mine
+    run ! in_tree merge -q topic
+    ok reset one solo
+    in_tree fetch -q team
+    is_reset
+    [ -z "$(in_tree stash list)" ]
+    "$MAS" restore -q --new-id --name back "$(kept)"
+    old=$ROOT/sessions/$(field back .sessionId)/code/solo
+    [ "$(git -C "$old" stash list | wc -l)" = 1 ]
+    [ -e "$old/.git/MERGE_HEAD" ]
+    [ "$(cat "$old/linked/l")" = linked ]
+}
+
+@test "where lost cannot be written, nothing changes" {
+    one --no-start
+    echo changed >"$(tree_of solo)/a"
+    echo in the way >"$ROOT/lost"
+    fails 1 reset one solo
+    [[ $stderr == "mas: cannot reset agent 'solo': "* ]]
+    [ "$(cat "$(tree_of solo)/a")" = changed ]
+    rm "$ROOT/lost"
+    new_session --name team -t pair --no-start --project "$P"
+    fails 2 reset team reviewer
+    [ "$stderr" = "mas: cannot reset agent 'reviewer': it has no repository of its own" ]
+    fails 2 reset team all
+}
+
+@test "killed at any call, the work is in the tree or in lost, and the next reset goes on" {
+    one --no-start
+    for call in renameat renameat2 mkdirat unlinkat flock clone,clone3 syncfs; do
+        for n in 1 3 6 10 20; do
+            echo "work of $call $n" >"$(tree_of solo)/new"
+            strace -f -qq -o /dev/null -e "trace=$call" -e "inject=$call:signal=KILL:when=$n" \
+                "$MAS" reset one solo >/dev/null 2>&1 3>&- || true
+            if [ -e "$ROOT/sessions/$ID/code/.old-solo" ]; then
+                [ "$(cat "$ROOT/sessions/$ID/code/.old-solo/new")" = "work of $call $n" ]
+                "$MAS" start -q one || true
+                eventually eval '! "$MAS" status one --json | jq -e ".sessions[0].agents[0].pid > 0" >/dev/null'
+                "$MAS" stop -q one
+            elif [ ! -e "$(tree_of solo)/new" ]; then
+                [ -n "$(kept)" ]
+            fi
+            ok reset one solo
+            in_tree fetch -q team
+            is_reset
+            [ ! -e "$ROOT/sessions/$ID/code/.old-solo" ]
+            rm -rf "$ROOT/lost"
+        done
+    done
+}
