@@ -80,6 +80,17 @@ teardown_more() { [ -z "${LISTENER-}" ] || kill "$LISTENER"; }
     [ "$(ports four)" != "$port" ]
 }
 
+@test "an agent that joins has ports, and gives them back when it leaves" {
+    new_session --name one -t solo
+    have one 1
+    "$MAS" add -q one --agent shell --as rev
+    have one 2
+    [ "$(ports one | sort -u | wc -l)" = 2 ]
+    kept=$(ports one | head -n 1)
+    "$MAS" remove -qf one rev
+    [ "$(cut -d ' ' -f 1,3 "$RECORD")" = "$kept solo" ]
+}
+
 @test "a damaged record costs no start, and what is whole in it stays" {
     new_session --name one -t solo
     have one 1
