@@ -71,6 +71,48 @@ sums() { find "$HOME/.six/x" -type f -exec sha256sum {} + | sort; }
     [ "$(count CW-OTTER)" -eq 1 ]
 }
 
+# under NAME...: adopts while strace watches the host, with these options.
+under() {
+    host=$(tm display-message -pt "$PANE" '#{pane_pid}')
+    strace -qq -p "$host" -e trace="$CALLS" -e signal=none -o "$T/trace" "$@" 2>"$T/attached" 3>&- &
+    eventually grep -q '^TracerPid:[[:space:]]*[1-9]' "/proc/$host/status"
+    "$MAS" adopt "$ID" solo "$A" >"$T/out" 2>&1 || true
+    kill "$!" 2>/dev/null || true
+    wait "$!" || true
+}
+
+@test "killed at any call, what was said is there once, and the user's file stays as it was" {
+    command -v strace >/dev/null || skip 'strace is not here'
+    [ -z "${TEST_SAN-}" ] || skip 'sanitizers and strace take too long'
+    CALLS=pwrite64,fsync,fdatasync,renameat2,linkat,unlinkat,unlink,mkdirat,ftruncate,kill
+    began "$A"
+    before=$(sha256sum "$HOME/.six/x/$A.jsonl")
+    killed=0
+    team
+    under
+    mapfile -t points < <(sed -n 's/^\([a-z0-9]*\)(.*/\1/p' "$T/trace" | awk '{ print $1, ++count[$1] }' |
+        awk -v full="${TEST_FAULT-}" 'full == "full" || NR % 5 == 1')
+    [ "${#points[@]}" -ge 3 ]
+    for point in "${points[@]}"; do
+        ok rm -f "$ID"
+        team
+        under -e "inject=${point% *}:signal=SIGKILL:when=${point#* }"
+        [[ $(ps -o stat= -p "$host") == [!Z]* ]] || killed=$((killed + 1))
+        ok stop "$ID"
+        ok start "$ID"
+        find_agent
+        eventually state_is idle
+        [ "$(count CW-OTTER)" -le 1 ] || { echo "at $point"; history; false; }
+        ok adopt "$ID" solo "$A"
+        eventually state_is idle
+        ok ask "$ID" solo 'and now'
+        [ "$output" = 'I know: the word is CW-OTTER, and now' ] || { echo "at $point: $output"; false; }
+        [ "$(history | grep -c '^."user",null,"the word is CW-OTTER"')" -eq 1 ] || { echo "at $point"; history; false; }
+        [ "$(sha256sum "$HOME/.six/x/$A.jsonl")" = "$before" ]
+    done
+    [ "$killed" -ge 2 ] || { echo "killed $killed of ${#points[@]}"; false; } # what comes behind the answer may not be met
+}
+
 @test "an agent that is stopped, or has never run, starts with it" {
     began "$A"
     printf '[preset six]\nstart = demand\n' >>"$ROOT/mas.ini"
