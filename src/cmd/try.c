@@ -71,11 +71,27 @@ static void add_place(const char *id, const struct tried_place *place, void *arg
     }
     if (time_parse(place->since, &since))
         time_age(since, time(NULL), age);
-    table_add(&to->table, session_label(&to->call->root, id).text, NULL);
+    table_add(&to->table, id != NULL ? session_label(&to->call->root, id).text : "", NULL);
     table_add(&to->table, place->agent, NULL);
     table_add(&to->table, age, NULL);
     table_add(&to->table, place->half ? "half done" : "", NULL);
     table_add(&to->table, place->top, NULL);
+}
+
+/* The checkout that this directory is in may have files of a session of another root, or of one
+ * that was removed. */
+static void add_here(struct tried_list *to)
+{
+    _cleanup_tried_ struct tried here = TRIED_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (tried_open(".", &here, &ignored) == -1 || here.workspace == NULL)
+        return;
+    const struct tried_place place = {
+        .agent = here.agent, .top = here.top_path, .since = here.since, .half = here.half};
+    if (!to->call->has_root || access(here.workspace, F_OK) == -1 ||
+        !str_starts(here.workspace, to->call->root.path))
+        add_place(NULL, &place, to);
 }
 
 static int list(struct call *call, struct err *err)
@@ -90,6 +106,8 @@ static int list(struct call *call, struct err *err)
     json_open(&to.json, NULL, '{');
     json_open(&to.json, "tried", '[');
     int rc = find_places(call, add_place, &to, err);
+    if (rc == 0)
+        add_here(&to);
     json_close(&to.json, ']');
     json_close(&to.json, '}');
     if (rc == 0 && call->json)

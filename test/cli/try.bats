@@ -400,6 +400,8 @@ make_both() {
     ok rm -f renamed
     [ -n "$("$MAS" list -q)" ]
     cd "$P"
+    ok try --json # its session is gone
+    jq -e --arg dir "$P" '.tried == [.tried[0]] and .tried[0].dir == $dir and .tried[0].sessionId == null' <<<"$output"
     ok try --off
     [ "$(all_of | head -n -1)" = "$(head -n -1 <<<"$BEFORE")" ]
     [ ! -e "$P/.git/mas-try" ]
