@@ -156,8 +156,13 @@ int grow_keep(const struct growing *growing, const char *agent, bool hosted, str
         return 0;
     if (mkdirat(life->root->fd, LIFE_LOST_DIR, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot make '" LIFE_LOST_DIR "'");
-    _cleanup_free_ char *file = mem_printf("%s/" LIFE_LOST_DIR "/%s-%s-%lld.tar.zst",
-                                           life->root->path, id, agent, (long long)time(NULL));
+    _cleanup_free_ char *file = NULL;
+    long long now = (long long)time(NULL);
+    do { /* one of this second may be what a killed command has kept */
+        free(file);
+        file = mem_printf("%s/" LIFE_LOST_DIR "/%s-%s-%lld.tar.zst", life->root->path, id, agent,
+                          now++);
+    } while (access(file, F_OK) == 0);
     if (archive_live(life, id, file, &report, err) == -1)
         return err_wrap(err, "cannot keep the work of agent '%s'", agent);
     ret->kept = mem_dup(report.file);
