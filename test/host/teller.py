@@ -38,6 +38,7 @@ def title(text):
 
 if "TITLED" not in os.environ or "--resume" in words:
     tell("Start", source="resume" if "--resume" in words else "startup")
+before = open(f"{place}/before.lock", "w")  # a session that it holds open all the time
 title("resumed" if "--resume" in words else "Teller")
 print("ready", flush=True)
 for line in iter(sys.stdin.readline, ""):
