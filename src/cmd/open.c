@@ -132,7 +132,7 @@ const struct cmd cmd_open = {
     .operands = " [SESSION] AGENT [CMD...]",
     .summary = "start a shell in an agent's work tree, behind its wall",
     .examples = "mas open login 21\n"
-                "mas open login 21 make test",
+                "mas open login 21 -- make -k test",
     .details = "The shell, or CMD, reaches what the agent reaches, and has MAS_PORT and the other "
                "variables of its work tree. An agent without a wall could have what it left there "
                "run with all your rights, so mas asks first.",
