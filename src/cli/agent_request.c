@@ -10,11 +10,8 @@ int agent_request_parse(struct call *call, const char *what, enum targets_form f
     request->what = what;
     if (targets_parse(call, form, &request->roster, err) == -1)
         return -1;
-    if (request->roster.count != 1) {
-        (void)err_set(err, MAS_USAGE, "cannot %s %zu agents: name one agent", what,
-                      request->roster.count);
-        return call_usage(call, err);
-    }
+    if (targets_check_one(call, &request->roster, err) == -1)
+        return -1;
     return targets_sender(call, &request->roster, what, &request->from, err);
 }
 

@@ -169,7 +169,20 @@ int targets_parse(struct call *call, enum targets_form form, struct roster *rost
     }
     if (takes_option(call->cmd, "from")) /* a command by which agents write to others */
         roster->from = own_agent(team.id) != NULL ? own_agent(team.id) : call_opt(call, "from");
-    return roster_add(roster, &team, target, err);
+    if (roster_add(roster, &team, target, err) == -1)
+        return -1;
+    return form == TARGETS_AGENT || form == TARGETS_AGENT_TEXT
+               ? targets_check_one(call, roster, err)
+               : 0;
+}
+
+int targets_check_one(const struct call *call, const struct roster *roster, struct err *err)
+{
+    if (roster->count == 1)
+        return 0;
+    (void)err_set(err, MAS_USAGE, "cannot run '%s' for %zu agents: name one agent", call->cmd->name,
+                  roster->count);
+    return call_usage(call, err);
 }
 
 int targets_sender(const struct call *call, const struct roster *roster, const char *what,

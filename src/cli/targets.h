@@ -16,7 +16,7 @@ enum targets_form {
     TARGETS_ALL, /* [TARGET...]: all agents if omitted */
     TARGETS_NONE, /* [TARGET...]: no agent if omitted */
     /* These three may be omitted if the team has only one agent. */
-    TARGETS_AGENT, /* AGENT */
+    TARGETS_AGENT, /* AGENT: one */
     TARGETS_AGENT_TEXT, /* AGENT and words; omitted if the first word names no agent */
     TARGETS_AGENTS, /* TARGET... */
 };
@@ -27,6 +27,8 @@ enum { TARGETS_COME_MS = 10000 }; /* time for a new host to begin to listen */
  * the command has --from, sets roster->from to the sender. */
 int targets_parse(struct call *call, enum targets_form form, struct roster *roster,
                   struct err *err);
+/* Fails with MAS_USAGE unless the operands named one agent. */
+int targets_check_one(const struct call *call, const struct roster *roster, struct err *err);
 
 /* Sets *ret to the sender: the agent in whose pane the command runs, else --from, else NULL for a
  * person. Fails if an agent writes to another session or uses --from for another agent. `what` is

@@ -116,6 +116,12 @@ static int run_remove(struct call *call, struct err *err)
 
     if (targets_parse(call, TARGETS_MANY, &roster, err) == -1)
         return -1;
+    if (roster.count > 1 && roster.count == roster.teams[0].team.agent_count) {
+        (void)err_set(err, MAS_USAGE, "cannot remove all agents of session '%s'",
+                      roster_label(&roster.teams[0]).text);
+        return err_hint(err, "remove the session with: mas rm %s",
+                        roster_label(&roster.teams[0]).text);
+    }
     for (size_t i = 0; i < roster.count; i++) {
         struct err why = ERR_INIT;
         if (remove_one(call, roster.teams[0].id, roster.agents[i].agent->id, &why) == -1)
@@ -135,7 +141,7 @@ const struct cmd cmd_add = {
                "others there. If the session runs, it starts at once, in a pane beside them. A "
                "manager may add agents itself as far as the template of the team says so (grow).",
     .opts = add_opts,
-    .operands_max = 1,
+    .operands_max = 0,
     .root = ROOT_NEEDED,
     .on = ON_SESSION,
     .who = WHO_AGENTS,

@@ -89,10 +89,12 @@ static void read_spent(const struct code_call *code, struct attempt *attempts, s
 static int read_states(const struct code_call *code, struct roster *live, struct attempt *attempts,
                        size_t count, struct err *err)
 {
+    _cleanup_session_ struct session session = SESSION_INIT;
     struct roster_team team;
 
     if (roster_open(&code->call->root, code->roster.teams[0].id, &team, err) == -1 ||
-        roster_add(live, &team, NULL, err) == -1)
+        roster_add(live, &team, NULL, err) == -1 ||
+        session_load(&code->call->root, live->teams[0].dir, live->teams[0].id, &session, err) == -1)
         return -1;
     roster_ask(live, "{\"do\":\"status\"}", NULL, 0);
     roster_finish(live, HOSTS_ANSWER_MS);
@@ -101,7 +103,8 @@ static int read_states(const struct code_call *code, struct roster *live, struct
             if (strcmp(live->agents[j].agent->id, attempts[i].agent->id) == 0)
                 attempts[i].state = live->agents[j].told
                                         ? agent_state_name(live->agents[j].status.state)
-                                        : roster_problem(live, j);
+                                    : session.status != STATUS_ACTIVE ? status_name(session.status)
+                                                                      : roster_problem(live, j);
     return 0;
 }
 

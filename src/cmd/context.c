@@ -88,9 +88,6 @@ static int run_context(struct call *call, struct err *err)
         return -1;
     if (call->operand_count > 0)
         return call_unexpected(call, call->operands[0], err);
-    if (roster.count != 1)
-        return err_set(err, MAS_USAGE, "cannot print the context of %zu agents: name one agent",
-                       roster.count);
     const char *text = call_opt(call, "for");
     _cleanup_free_ char *query = NULL;
     if (text != NULL && words_query(text, &query, err) == -1)

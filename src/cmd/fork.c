@@ -23,7 +23,7 @@ static void print(const struct call *call, const char *id, const struct grown *g
     } else {
         printf("%s added%s%s; %s\n", grown->agent, grown->branch != NULL ? ", on branch " : "",
                grown->branch != NULL ? grown->branch : "",
-               grown->knows ? "it is told what was said with its first prompt"
+               grown->knows ? "its first prompt tells it what was said"
                             : "nothing was said that it could be told");
     }
 }
@@ -37,6 +37,8 @@ static int run_fork(struct call *call, struct err *err)
 
     if (targets_parse(call, TARGETS_AGENT, &roster, err) == -1)
         return -1;
+    if (call->operand_count > 0)
+        return call_unexpected(call, call->operands[0], err);
     const char *id = roster.teams[0].id;
     const struct grow_wish wish = {.fork = roster.agents[0].agent->id, .as = call_opt(call, "as")};
     progress_begin(&life, "copying", call->quiet);

@@ -252,8 +252,8 @@ static int run_history(struct call *call, struct err *err)
         read_filter(call, history.form, &filter, err) == -1 ||
         targets_parse(call, TARGETS_AGENT, &roster, err) == -1)
         return -1;
-    if (roster.count != 1)
-        return err_set(err, MAS_USAGE, "cannot run 'history': name one agent");
+    if (call->operand_count > 0)
+        return call_unexpected(call, call->operands[0], err);
     const struct roster_team *team = &roster.teams[0];
     const struct context_asker asker = context_asker(&call->config);
     if (context_may_see(&call->root, &asker, team->id, &private, err) == -1)

@@ -201,7 +201,7 @@ const struct cmd cmd_land = {
                "without gh it prints the command and the page for that. --check runs the check "
                "of merges on the commit that would land.",
     .opts = opts,
-    .operands_max = 1,
+    .operands_max = 0,
     .root = ROOT_NEEDED,
     .on = ON_SESSION,
     .takes = TAKES_QUIET,

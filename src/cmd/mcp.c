@@ -382,7 +382,7 @@ const struct cmd cmd_mcp = {
                "list_agents, read_messages, search_history, wait_for, add_agent, merge, sync "
                "and diff. The ACP agents of a team get this server automatically. The command ends "
                "when its input ends.",
-    .operands_max = 1,
+    .operands_max = 0,
     .root = ROOT_NEEDED,
     .on = ON_SESSION,
     .who = WHO_AGENTS,

@@ -2,10 +2,22 @@
 #include "cli/code.h"
 #include "client/look.h"
 #include "code/upkeep.h"
+#include "code/work.h"
 
 static const char *branch_of(const struct code_call *code)
 {
     return code->repo.main + strlen("refs/heads/");
+}
+
+/* A merge brings commits only; who has made none is not one that has done nothing. */
+static void warn_uncommitted(const struct code_call *code, const char *agent)
+{
+    struct code_figures now = {.looked_ms = 0};
+
+    work_look(&code->repo, agent, &now);
+    if (now.changed > 0)
+        err_warn("agent '%s' has %d file%s that %s not committed", agent, now.changed,
+                 now.changed == 1 ? "" : "s", now.changed == 1 ? "is" : "are");
 }
 
 static void print_result(const struct code_call *code, const char *agent,
@@ -13,9 +25,11 @@ static void print_result(const struct code_call *code, const char *agent,
 {
     if (code->call->quiet)
         return;
-    if (result->outcome == MERGE_NOTHING)
+    if (result->outcome == MERGE_NOTHING) {
         printf("%s: nothing to %s\n", agent, code->call->cmd->name);
-    else
+        if (code->call->cmd == &cmd_merge)
+            warn_uncommitted(code, agent);
+    } else
         printf("%s: %zu commit%s %s into %s\n", agent, result->commits,
                result->commits == 1 ? "" : "s", code->call->cmd == &cmd_pick ? "picked" : "merged",
                branch_of(code));

@@ -122,7 +122,8 @@ static int check_sentence(const struct call *call, struct err *err)
     }
     if (message_is_blank(text, strlen(text)))
         return err_set(err, MAS_USAGE, "cannot begin with a prompt: it is empty");
-    if (text[strcspn(text, " \t\n")] != '\0')
+    if (text[strcspn(text, " \t\n")] != '\0' || call_opt(call, "name") != NULL ||
+        call_opt(call, "tries") != NULL)
         return 0;
     (void)err_set(err, MAS_USAGE, "cannot begin with '%s': one word may be a name or a prompt",
                   text);
@@ -154,14 +155,39 @@ static int take_tries(const struct call *call, struct life_options *options,
     return 0;
 }
 
+/* Fails if a check has words that only a shell understands: it would run, and mean another thing.
+ */
+static int check_no_shell(const char *command, struct err *err)
+{
+    static const char *const shell[] = {"&&", "||", "|", ";", "&", ">", "<"};
+    _cleanup_strv_ char **words = NULL;
+
+    if (str_split_words(command, &words, err) == -1)
+        return -1;
+    for (char **word = words; word != NULL && *word != NULL; word++) {
+        size_t len = strlen(*word);
+        bool found = len > 1 && (*word)[len - 1] == ';';
+        for (size_t i = 0; i < ARRAY_LEN(shell); i++)
+            found = found || strcmp(*word, shell[i]) == 0;
+        if (!found)
+            continue;
+        (void)err_set(err, MAS_USAGE, "cannot use '%s' in --check-with: no shell runs the command",
+                      *word);
+        return err_hint(err, "for one: --check-with \"sh -c 'COMMANDS'\"");
+    }
+    return 0;
+}
+
 /* Reads --check-with. */
 static int take_check(const struct call *call, struct life_options *options, struct err *err)
 {
     options->check = call_opt(call, "check-with");
-    if (options->check == NULL || (options->check[0] != '\0' && value_is_command(options->check) &&
-                                   strlen(options->check) <= TEAM_COMMAND_MAX))
+    if (options->check == NULL)
         return 0;
-    return call_bad_value(call, "check-with", "a command of at most 8192 bytes", err);
+    if (options->check[0] == '\0' || !value_is_command(options->check) ||
+        strlen(options->check) > TEAM_COMMAND_MAX)
+        return call_bad_value(call, "check-with", "a command of at most 8192 bytes", err);
+    return check_no_shell(options->check, err);
 }
 
 /* What a sentence says beside its words: one agent, on the repository around, in front of whoever

@@ -16,6 +16,7 @@
 
 struct opened {
     const struct call *call;
+    const struct roster_team *team;
     const struct agent *agent;
 };
 
@@ -30,7 +31,7 @@ static int ask(void *arg, struct err *err)
             stderr,
             "Agent '%s' has no wall. What you start in its directory can run programs that "
             "it has put there\nor named in the configuration of its repository, with all "
-            "that you may do. Go on? [y/n] ",
+            "that you may do. Go on? [y/N] ",
             id);
         if (consent_read(&answer, err) == -1)
             return -1;
@@ -39,7 +40,9 @@ static int ask(void *arg, struct err *err)
         return 0;
     (void)err_set(err, MAS_FAILED,
                   "cannot open agent '%s': it has no wall, and nobody has said yes to that", id);
-    return err_hint(err, "put one up with: mas stop, then mas start --wall");
+    const struct session_label label = roster_label(opened->team);
+    return err_hint(err, "put one up with: mas stop %s && mas start --wall %s", label.text,
+                    label.text);
 }
 
 /* Enters the agent's work tree, or its unit. */
@@ -81,7 +84,7 @@ static void add_variables(const struct call *call, const struct roster_team *tea
 static int run_words(const struct call *call, const struct roster *roster, struct err *err)
 {
     const struct roster_team *team = &roster->teams[0];
-    struct opened opened = {.call = call, .agent = roster->agents[0].agent};
+    struct opened opened = {.call = call, .team = team, .agent = roster->agents[0].agent};
     const char *shell = getenv("SHELL");
     char *alone[] = {(char *)(uintptr_t)(shell != NULL && shell[0] == '/' ? shell : "/bin/sh"),
                      NULL};
@@ -118,8 +121,6 @@ static int run_open(struct call *call, struct err *err)
     if (person_check("open", err) == -1 ||
         targets_parse(call, TARGETS_AGENT_TEXT, &roster, err) == -1)
         return -1;
-    if (roster.count != 1)
-        return err_set(err, MAS_USAGE, "cannot open several agents");
     return enter(call, &roster.teams[0], roster.agents[0].agent, err) == -1 ||
                    run_words(call, &roster, err) == -1
                ? -1
@@ -132,10 +133,10 @@ const struct cmd cmd_open = {
     .operands = " [SESSION] AGENT [CMD...]",
     .summary = "start a shell in an agent's work tree, behind its wall",
     .examples = "mas open login 21\n"
-                "mas open login 21 -- make -k test",
+                "mas open login 21 make test",
     .details = "The shell, or CMD, reaches what the agent reaches, and has MAS_PORT and the other "
                "variables of its work tree. An agent without a wall could have what it left there "
-               "run with all your rights, so mas asks first.",
+               "run with all your rights, so mas asks first. Options of CMD stand behind '--'.",
     .operands_min = 1,
     .operands_max = -1,
     .root = ROOT_NEEDED,

@@ -7,10 +7,12 @@ static void print_reset(const char *agent, const struct shrunk *kept, bool runs)
 {
     _cleanup_str_ struct str line = STR_INIT;
 
-    str_addf(&line, "%s: its work tree is made anew%s", agent,
-             runs ? ", and it is started again" : "");
+    str_addf(&line, "%s reset%s", agent, runs ? " and started again" : "");
     if (kept->kept != NULL)
-        str_addf(&line, "\nwhat was there is kept in %s", kept->kept);
+        err_add_commands(&line,
+                         "\nits work is kept; bring it back with: mas restore --new-id --name "
+                         "NAME %s",
+                         kept->kept);
     print_line(&line);
 }
 
@@ -23,8 +25,8 @@ static int run_reset(struct call *call, struct err *err)
 
     if (targets_parse(call, TARGETS_AGENT, &roster, err) == -1)
         return -1;
-    if (call->operand_count > 0 || roster.count != 1)
-        return err_set(err, MAS_USAGE, "cannot run 'reset': it takes one AGENT");
+    if (call->operand_count > 0)
+        return call_unexpected(call, call->operands[0], err);
     const char *agent = roster.agents[0].agent->id;
     int rc = reset_agent(&life, roster.teams[0].id, agent, &kept, &runs, err);
     if (rc == 0 && !call->quiet)

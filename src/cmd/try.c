@@ -89,8 +89,9 @@ static void add_here(struct tried_list *to)
         return;
     const struct tried_place place = {
         .agent = here.agent, .top = here.top_path, .since = here.since, .half = here.half};
-    if (!to->call->has_root || access(here.workspace, F_OK) == -1 ||
-        !str_starts(here.workspace, to->call->root.path))
+    const char *root = to->call->has_root ? to->call->root.path : "";
+    if (access(here.workspace, F_OK) == -1 || !str_starts(here.workspace, root) ||
+        here.workspace[strlen(root)] != '/' || root[0] == '\0')
         add_place(NULL, &place, to);
 }
 

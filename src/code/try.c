@@ -496,12 +496,12 @@ static int move_files(struct trying *trying, struct err *err)
         return -1;
     time_format(time(NULL), now);
     replace(&tried->workspace, trying->repo->workspace);
+    if (!trying->again || strcmp(tried->agent, trying->stranger.agent) != 0)
+        replace(&tried->since, now);
     replace(&tried->agent, trying->stranger.agent);
     replace(&tried->tree, trying->snapshot.oid);
-    if (!trying->again) {
+    if (!trying->again)
         replace(&tried->head, trying->head);
-        replace(&tried->since, now);
-    }
     return write_hint(trying, err) == -1 ? -1 : tried_move(tried, &result->notes, err);
 }
 

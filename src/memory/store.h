@@ -152,7 +152,7 @@ int store_disown(struct store *store, int64_t *ret_count, struct err *err);
 int store_retire(struct store *store, const char *agent, int64_t *ret_count, struct err *err);
 /* Copies the open query of an agent's current conversation to that of another agent, which has
  * none: a turn in the middle is one that was stopped, and what waits for the agent is not copied.
- * The other one is told of it as one that has lost its session. *ret_copied: there was one. */
+ * The other one is told of it as one that has lost its session. *ret_copied: something was said. */
 int store_fork(struct store *store, const char *from, const char *to, bool *ret_copied,
                struct err *err);
 /* Ends a turn in one FULL transaction: all open messages of the trigger get `state` and the prompt

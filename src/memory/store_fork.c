@@ -10,7 +10,7 @@
 
 /* Copies the messages. Who was in the middle of a turn, has been cut off there. */
 static int copy_messages(struct store *store, int64_t from, int64_t to, const char *agent,
-                         struct err *err)
+                         bool *ret_copied, struct err *err)
 {
     _cleanup_numbers_ struct store_numbers old = {.count = 0};
     _cleanup_reset_ sqlite3_stmt *s = db_query(store->db, err,
@@ -40,6 +40,7 @@ static int copy_messages(struct store *store, int64_t from, int64_t to, const ch
                 "iiti", old.items[i], to, agent, cause < i ? new[cause] : (int64_t)0) == -1)
             return -1;
         new[i] = sqlite3_last_insert_rowid(db_handle(store->db));
+        *ret_copied = true;
     }
     return 0;
 }
@@ -58,7 +59,6 @@ static int fork_query(struct store *store, const char *from, const char *to, boo
         return -1;
     if (query == 0)
         return 0;
-    *ret_copied = true;
     if (db_run(store->db, err,
                "INSERT INTO conversation (uuid, agent, current, started, mode, model, options)"
                " SELECT ?1, ?2, 1, ?3, c.mode, c.model, c.options FROM query q"
@@ -69,7 +69,8 @@ static int fork_query(struct store *store, const char *from, const char *to, boo
                " SELECT ?1, 1, started, 0, mode FROM query WHERE id = ?2",
                "ii", sqlite3_last_insert_rowid(db_handle(store->db)), query) == -1)
         return -1;
-    return copy_messages(store, query, sqlite3_last_insert_rowid(db_handle(store->db)), to, err);
+    return copy_messages(store, query, sqlite3_last_insert_rowid(db_handle(store->db)), to,
+                         ret_copied, err);
 }
 
 int store_fork(struct store *store, const char *from, const char *to, bool *ret_copied,

@@ -26,8 +26,8 @@
  * Is an add of another agent like one that there is: in step 3 its directory is copied, its work
  * tree begins with that one's commit and has its files, and a transaction copies what was said in
  * its open query. That one is only read, and may be in the middle of a turn, or not run at all.
- * What waits for it stays its own. The new one is told what was said with its first prompt, as
- * after the loss of an agent session.
+ * What waits for it stays its own. Its first prompt tells it what was said, as after the loss of an
+ * agent session.
  *
  * remove
  *

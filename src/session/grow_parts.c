@@ -103,7 +103,6 @@ int grow_drop_parts(const struct root *root, int dir, const char *id, const stru
 {
     drop_run(dir, agent);
     ports_drop(root, id, agent);
-    ports_drop(root, id, agent);
     return drop_directories(root, dir, id, agent, err) == -1 ||
                    drop_code(root, id, team, agent, err) == -1 ||
                    drop_limits(root, dir, agent, err) == -1 ||

@@ -57,7 +57,7 @@ static int find_work(const struct growing *growing, const char *agent, bool runs
     *ret = NULL;
     if (growing->repo.git == NULL || team_agent(&growing->team, agent)->code != AGENT_CODE_WORKTREE)
         return 0;
-    return merge_lock(&growing->repo, "remove", &lock, err) == -1
+    return merge_lock(&growing->repo, growing->what, &lock, err) == -1
                ? -1
                : keep_find_agent(&growing->repo, &growing->team, agent, runs, ret, err);
 }
@@ -171,7 +171,7 @@ int grow_keep(const struct growing *growing, const char *agent, bool hosted, str
     struct team one = growing->team;
     one.agents = &only;
     one.agent_count = 1;
-    if (merge_lock(&growing->repo, "remove", &lock, &ret->untold) == 0)
+    if (merge_lock(&growing->repo, growing->what, &lock, &ret->untold) == 0)
         (void)keep_save(&growing->repo, &one, id, &ret->untold);
     return 0;
 }

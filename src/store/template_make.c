@@ -255,17 +255,20 @@ static size_t add_window(const struct making *making, size_t i, struct str *to)
 
 static void add_rules(const struct making *making, struct str *to)
 {
-    static const char *const company[RANK_COUNT] = {"managers", "workers, managers, meta",
-                                                    "manager, unit"};
-    bool has[RANK_COUNT] = {false};
+    size_t has[RANK_COUNT] = {0};
 
     for (char **id = making->ids; *id != NULL; id++)
-        has[rank_of(making, *id)] = true;
-    bool is_company = has[RANK_META] && has[RANK_MANAGER] && has[RANK_WORKER];
+        has[rank_of(making, *id)]++;
+    /* the others of a rank are named only where there are some */
+    const char *const company[RANK_COUNT] = {
+        [RANK_META] = "managers",
+        [RANK_MANAGER] = has[RANK_MANAGER] > 1 ? "workers, managers, meta" : "workers, meta",
+        [RANK_WORKER] = "manager, unit"};
+    bool is_company = has[RANK_META] > 0 && has[RANK_MANAGER] > 0 && has[RANK_WORKER] > 0;
     str_add(to,
             "\n; Who may write to whom with `mas send`. A person may write to anyone.\n[rules]\n");
     for (enum rank rank = 0; rank < RANK_COUNT; rank++)
-        if (has[rank] && making->ids[1] != NULL)
+        if (has[rank] > 0 && making->ids[1] != NULL)
             str_addf(to, "%s = %s\n", rank_name(rank), is_company ? company[rank] : "all");
 }
 

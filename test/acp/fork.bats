@@ -34,7 +34,7 @@ fork_team() {
     echo note >"$DIR/unit/solo/note"
     before=$(trace_of)
     ok fork fix
-    [ "$output" = 'solo-2 added, on branch mas/fix/solo-2; it is told what was said with its first prompt' ]
+    [ "$output" = 'solo-2 added, on branch mas/fix/solo-2; its first prompt tells it what was said' ]
     [ "$(trace_of)" = "$before" ]
     [ "$(git -C "$C/solo-2" rev-parse HEAD)" = "$(git -C "$C/solo" rev-parse HEAD)" ]
     [ "$(git -C "$C/solo-2" symbolic-ref --short HEAD)" = mas/fix/solo-2 ]

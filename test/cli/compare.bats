@@ -86,6 +86,11 @@ got() { "$MAS" logs best "$1" | grep -qxF 'got: make it faster'; }
     [[ ${lines[2]} =~ ^2\ +two\ +'not run'\ +nothing ]]
     [ "$(rows --no-check | cut -d' ' -f2-3 | sort -u)" = 'not run' ]
     [ "$("$MAS" compare best --json | jq -r '.agents[2].check.why')" = 'it ended with exit code 1' ]
+    [ "$("$MAS" compare best --json | jq -r '.agents[0].state')" = stopped ]
+    # merge brings commits only, and says so
+    ok merge best 3
+    [ "$output" = '3: nothing to merge' ]
+    [ "$stderr" = "mas: warning: agent '3' has 2 files that are not committed" ]
     # a check that fails is no failure of compare, and leaves nothing
     [ ! -e "$ROOT/sessions/$ID/code.git/check" ]
 }

@@ -65,15 +65,15 @@ shows() { screen | grep -qE "$1"; }
     new_session --name two -t solo --project "$P" --no-start
     fails 1 open two solo -- touch ran
     [ "$stderr" = "mas: cannot open agent 'solo': it has no wall, and nobody has said yes to that
-put one up with: mas stop, then mas start --wall" ]
+put one up with: mas stop two && mas start --wall two" ]
     in_terminal 'open two solo -- touch ran'
-    eventually shows 'Go on\? \[y/n\]'
+    eventually shows 'Go on\? \[y/N\]'
     keys n Enter
     eventually shows '^ended=1'
     [ ! -e "$(tree_of solo)/ran" ]
     tmux -S "$T/outer" kill-server
     in_terminal 'open two solo -- touch ran'
-    eventually shows 'Go on\? \[y/n\]'
+    eventually shows 'Go on\? \[y/N\]'
     keys y Enter
     eventually shows '^ended=0'
     [ -e "$(tree_of solo)/ran" ]

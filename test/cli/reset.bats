@@ -19,7 +19,7 @@ kept() { find "$ROOT/lost" -name "$ID-solo-*.tar.zst" 2>/dev/null; }
     echo changed >"$(tree_of solo)/a"
     echo new >"$(tree_of solo)/new"
     ok reset one solo
-    [[ $output == "solo: its work tree is made anew"$'\n'"what was there is kept in $ROOT/lost/$ID-solo-"* ]]
+    [[ $output == "solo reset"$'\n'"its work is kept; bring it back with: mas restore --new-id --name NAME $ROOT/lost/$ID-solo-"* ]]
     in_tree fetch -q team
     is_reset
     [ "$(cat "$(tree_of solo)/c")" = committed ]
@@ -36,7 +36,7 @@ kept() { find "$ROOT/lost" -name "$ID-solo-*.tar.zst" 2>/dev/null; }
     eventually eval '"$MAS" status one --json | jq -e ".sessions[0].agents[0].pid > 0" >/dev/null'
     pid=$(agent_pid one solo)
     ok reset one
-    [ "$output" = 'solo: its work tree is made anew, and it is started again' ]
+    [ "$output" = 'solo reset and started again' ]
     [ -z "$(kept)" ]
     eventually eval '[ "$(agent_pid one solo)" != "$pid" ]'
     run ! kill -0 "$pid"

@@ -86,6 +86,11 @@ templates/own: made of unit/ and workflows/; 'mas new' uses it" ]
     [ "$(ini_of my-team '.rules | tojson')" = "$(ini_of default '.rules | tojson')" ]
     new_session -t my-team
     [ "$(field "$ID" '.agents | length')" = 13 ]
+    # one manager has no other one to write to
+    mkdir -p "$T/one/unit/00" "$T/one/unit/10" "$T/one/unit/11" "$T/one/workflows"
+    ok template make "$T/one"
+    ok template check one
+    [ -z "$output$stderr" ]
 }
 
 @test "agents that have names are workers who may write to each other" {

@@ -828,6 +828,9 @@ may  all    any      ^[a-z0-9]+\(.*\.(waiting|came-from|wall-probe)
 The dynamic linker looks for a library in more than one place.
 may  all    any      ^openat\(.*/libsqlite3\.so
 
+Ports of a session that is gone are given back when others are taken.
+may  rm,rm-f,clean  any  ^[a-z0-9]+\(.*/state/mas(", O_RDONLY|>, "\.?ports|/\.?ports)
+
 The index is a cache: where it cannot be read it is it was rebuilt from the workspaces.
 may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
 '
