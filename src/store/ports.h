@@ -1,6 +1,6 @@
 /*
  * The ports of agents: ten in a row each, of which MAS_PORT is the first. They stay an agent's own
- * for as long as its session exists, in whichever root of the user that is.
+ * until it leaves its team, or its session is removed, in whichever root of the user that is.
  *
  * They are recorded in a file below ${XDG_STATE_HOME:-~/.local/state}, one line for each agent:
  *
