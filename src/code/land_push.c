@@ -117,7 +117,7 @@ int land_request(const struct repo *repo, const struct team_project *project,
                  const struct land_options *options, struct land_asking *ret, struct err *err)
 {
     _cleanup_project_ struct project opened = PROJECT_INIT;
-    _cleanup_free_ char *gh = path_find_program("gh", getenv("PATH"), AT_FDCWD);
+    _cleanup_free_ char *gh = path_find_program("gh", getenv("PATH"), -1);
     _cleanup_free_ char *head = mem_printf("mas/%s", repo->label);
     _cleanup_free_ char *remote = NULL;
     _cleanup_free_ char *main = NULL;

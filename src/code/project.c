@@ -273,7 +273,7 @@ int project_check_lfs(struct project *project, struct err *err)
         return -1;
     const char *colon = strchr(str_text(&result.out), ':');
     _cleanup_free_ char *file = mem_dup(colon != NULL ? colon + 1 : "");
-    _cleanup_free_ char *program = path_find_program("git-lfs", getenv("PATH"), AT_FDCWD);
+    _cleanup_free_ char *program = path_find_program("git-lfs", getenv("PATH"), -1);
     project->lfs = result.status == 0;
     if (!project->lfs || program != NULL)
         return 0;

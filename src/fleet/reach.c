@@ -198,7 +198,7 @@ int reach_open(const struct reach_command *command, struct reach_line *ret, stru
     if (!command->terminal && seal_make(&line.seal, err) == -1)
         return -1;
     line.env = make_env();
-    line.program = path_find_program(name, getenv("PATH"), AT_FDCWD);
+    line.program = path_find_program(name, getenv("PATH"), -1);
     int rc = 0;
     if (line.program == NULL)
         rc = err_set(err, MAS_UNREACHED, "cannot reach host '%s': there is no program '%s'",

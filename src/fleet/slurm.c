@@ -261,7 +261,7 @@ static int run(const char *name, char *const *argv, size_t max, int timeout_ms,
 {
     const char *path = getenv("PATH");
     _cleanup_free_ char *file =
-        path_find_program(name, path != NULL ? path : "/usr/local/bin:/usr/bin:/bin", AT_FDCWD);
+        path_find_program(name, path != NULL ? path : "/usr/local/bin:/usr/bin:/bin", -1);
     _cleanup_strv_ char **env = make_env();
     const struct proc_spec spec = {
         .file = file,

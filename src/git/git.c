@@ -234,7 +234,7 @@ static char **make_env(const struct git *git)
 
 static char *find_git(struct err *err)
 {
-    char *path = path_find_program("git", getenv("PATH"), AT_FDCWD);
+    char *path = path_find_program("git", getenv("PATH"), -1);
 
     if (path != NULL)
         return path;

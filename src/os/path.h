@@ -88,7 +88,8 @@ char *path_exe_dir(void);
 char *path_exe(void);
 
 /* Returns the path that execvp() would run for `name` with this PATH, or NULL. A name with a slash
- * and relative parts of PATH start from `dir`. The caller frees it. */
+ * and relative parts of PATH start from `dir`. With -1 nothing is found there: for what mas itself
+ * needs, wherever it is, which is perhaps an agent's directory. The caller frees it. */
 char *path_find_program(const char *name, const char *search, int dir);
 
 /* Reads the words of the first line of a script, "#!/usr/bin/env node". Returns NULL if the file is

@@ -211,7 +211,7 @@ static void add_lines(struct str *to, const struct str *from)
 int shipped_compare(const struct shipped *shipped, const char *name, struct str *ret,
                     struct err *err)
 {
-    _cleanup_free_ char *program = path_find_program("diff", getenv("PATH"), AT_FDCWD);
+    _cleanup_free_ char *program = path_find_program("diff", getenv("PATH"), -1);
     _cleanup_free_ char *from = path_in(shipped->from, name);
     _cleanup_free_ char *to = path_in(shipped->to, name);
     const char *argv[] = {"diff", "-ruN", "--no-dereference", "--", from, to, NULL};

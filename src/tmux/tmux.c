@@ -15,7 +15,7 @@ enum { OUTPUT_MAX = 64 << 20, SCOPE_OUTPUT_MAX = 4096, ARGS_MAX = 32 };
 
 int tmux_program(char **ret, struct err *err)
 {
-    char *path = path_find_program("tmux", getenv("PATH"), AT_FDCWD);
+    char *path = path_find_program("tmux", getenv("PATH"), -1);
     if (path == NULL) {
         (void)err_set(err, MAS_TMUX, "cannot run 'tmux': there is no such program in PATH");
         return err_hint(err, "install tmux 3.2 or newer, for example: apt-get install tmux");
@@ -63,7 +63,7 @@ static char *find_scope_runner(void)
     pid_t pid;
     if (stat(manager, &st) == -1 || !S_ISSOCK(st.st_mode) || tmux_socket_peer(manager, &pid) != 1)
         return NULL;
-    return path_find_program("systemd-run", getenv("PATH"), AT_FDCWD);
+    return path_find_program("systemd-run", getenv("PATH"), -1);
 }
 
 /* Puts the words before the command that runs in a scope; returns their number. */

@@ -17,9 +17,9 @@ static int find_way(const char *enter, char *const *env, struct wall_way *way, s
     way->program = plan_beside(enter, "mas-network");
     if (access(way->program, X_OK) == -1)
         return err_errno(err, "cannot let hosts through: cannot run '%s'", way->program);
-    way->tinyproxy = path_find_program("tinyproxy", SYSTEM_PATH, AT_FDCWD);
+    way->tinyproxy = path_find_program("tinyproxy", SYSTEM_PATH, -1);
     if (way->tinyproxy == NULL && search != NULL)
-        way->tinyproxy = path_find_program("tinyproxy", search, AT_FDCWD);
+        way->tinyproxy = path_find_program("tinyproxy", search, -1);
     if (way->tinyproxy != NULL)
         return 0;
     (void)err_set(err, MAS_FAILED, "cannot let hosts through: there is no program 'tinyproxy'");

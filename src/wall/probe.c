@@ -326,7 +326,7 @@ void wall_probe_begin(struct wall_probe *probe, const char *search, const char *
     if (probe->bwrap != NULL || probe->trial != NULL)
         return;
     probe->bwrap_lacks = (struct err)ERR_INIT;
-    probe->tried = path_find_program("bwrap", search, AT_FDCWD);
+    probe->tried = path_find_program("bwrap", search, -1);
     if (probe->tried == NULL) {
         (void)err_set(&probe->bwrap_lacks, MAS_FAILED, "there is no program 'bwrap'");
         (void)err_hint(&probe->bwrap_lacks, "install bubblewrap: apt install bubblewrap");

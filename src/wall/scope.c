@@ -52,7 +52,7 @@ static bool is_below_manager(void)
 /* Runs busctl with these arguments. */
 static int call_manager(const char *const *argv, const char *path, struct err *err)
 {
-    _cleanup_free_ char *busctl = path_find_program("busctl", path, AT_FDCWD);
+    _cleanup_free_ char *busctl = path_find_program("busctl", path, -1);
     const struct proc_spec spec = {.file = busctl,
                                    .argv = (char *const *)(uintptr_t)argv,
                                    .cwd = -1,

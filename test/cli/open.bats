@@ -44,6 +44,18 @@ shows() { screen | grep -qE "$1"; }
     ok open one solo -- true
 }
 
+@test "what mas runs itself is not taken from the work tree" {
+    walled --no-start
+    printf '#!/bin/sh\nid >"%s/escaped"\nexec /usr/bin/bwrap "$@"\n' "$T" >"$(tree_of solo)/bwrap"
+    chmod +x "$(tree_of solo)/bwrap"
+    for path in ".:$PATH" ":$PATH" "$PATH:."; do
+        PATH=$path ok open one solo -- true
+        [ ! -e "$T/escaped" ]
+    done
+    # what a person names may be there
+    PATH=".:$PATH" ok open one solo -- bwrap --version
+}
+
 @test "a shell has a terminal, with job control and Ctrl-C" {
     walled --no-start
     in_terminal 'open one'

@@ -254,6 +254,11 @@ TEST(finds_what_execvp_would)
     CHECK(place_put(place.dir, "tool", "x") && fchmodat(place.dir, "tool", 0700, 0) == 0);
     _cleanup_free_ char *now = path_find_program("tool", "/nowhere:", place.dir);
     CHECK_STR(now, "./tool");
+    _cleanup_free_ char *search = mem_printf(":.:yes:%s/late", place.path);
+    _cleanup_free_ char *late = below(&place, "late/tool");
+    CHECK_INT(chdir(place.path), 0);
+    _cleanup_free_ char *own = path_find_program("tool", search, -1);
+    CHECK_STR(own, late);
     _cleanup_free_ char *named = path_find_program("no/tool", path, place.dir);
     CHECK_STR(named, NULL);
     CHECK_STR(path_find_program("", path, place.dir), NULL);
