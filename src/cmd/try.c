@@ -317,9 +317,16 @@ static int ask(const struct call *call, const char *agent, const struct code_cal
 static int follow(struct code_call *code, const char *agent, int signals, struct err *err)
 {
     _cleanup_free_ char *told = NULL;
+    _cleanup_free_ char *tree = repo_tree(&code->repo, agent);
+    struct stat was, now;
+    bool there = stat(tree, &was) == 0;
 
     while (loop_wait_for(signals, POLLIN, LOOK_MS) == 0) {
         struct err why = ERR_INIT;
+        /* another agent of this name is not the one that a person has said yes to */
+        if (!there || stat(tree, &now) == -1 || now.st_ino != was.st_ino)
+            return err_set(err, MAS_NOT_FOUND, "cannot follow agent '%s': its work tree is gone",
+                           agent);
         if (one_round(code, agent, true, &why) == 0) {
             free(told);
             told = NULL;

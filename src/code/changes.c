@@ -119,7 +119,7 @@ int changes_commit(const struct repo *repo, const struct project *project, char 
 
     if (to == -1 || top == -1)
         return err_errno(err, "cannot open '%s'", to == -1 ? repo->git : project->top);
-    if (checkout_settings(top, &settings, err) == -1)
+    if (checkout_settings(top, &settings, NULL, err) == -1)
         return err_wrap(err, "cannot take changes of project '%s'", project->path);
     git.settings = (const char *const *)settings;
     int rc = check_head(project, &there, err) == -1 || copy_index(&there, to, &made, err) == -1 ||

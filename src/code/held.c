@@ -7,18 +7,19 @@
 /* clang-format off */
 static const char *const names[] = {
     /* git, and what hooks of git run */
-    ".git*", ".husky", ".pre-commit-config.yaml", "lefthook*.yml", ".lefthook*", ".overcommit.yml",
+    ".git*", ".husky", ".pre-commit-config.yaml", "prek.toml", "lefthook*", ".lefthook*", ".overcommit.yml",
     /* shells, and what acts on a change of the directory */
     ".envrc", ".direnv", ".autoenv*", ".bash*", ".profile", ".zsh*", ".zprofile", ".zlog*", ".inputrc",
     ".mise*", "mise*.toml",
     /* editors */
     ".vscode", "*.code-workspace", ".idea", "*.iml", ".fleet", ".zed", ".vs", "*.sublime-project", ".nova",
     ".devcontainer", ".devcontainer.json", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".vim", ".nvim",
-    ".lvimrc", ".dir-locals*.el", ".helix",
+    ".gvimrc", ".lvimrc", ".dir-locals*.el", ".helix", ".luarc.json*", "rust-analyzer.toml", ".rust-analyzer.toml",
     /* agents */
     ".claude*", "claude.md", "claude.local.md", ".mcp.json", "agents.md", "agents.override.md", "gemini.md", ".gemini*", ".codex",
     ".opencode", "opencode.json*", ".cursor*", ".windsurf*", ".aider*", ".continue*", ".cline*", ".roo*",
-    ".copilot*", ".amp", ".kiro", ".goose*", ".agents", ".agent",
+    ".copilot*", ".amp", ".kiro", ".goose*", ".agents", ".agent", "agent.md", ".amazonq", ".augment*", ".crush*", "crush.md",
+    ".factory", ".junie", ".kilocode*", ".qwen*", "qwen.md", ".rules", "warp.md",
     /* mas */
     ".mas", "mas.ini", ".worktreeinclude",
 };
@@ -34,8 +35,11 @@ static bool is_held(const char *name)
 
 bool held_back(const char *path)
 {
+    const char *last = strrchr(path, '/');
     _cleanup_free_ char *rest = mem_dup(path);
 
+    if (last != NULL && strcasecmp(last + 1, "HEAD") == 0)
+        return true; /* it would make a repository of its directory */
     for (char *next = rest, *name; (name = strsep(&next, "/")) != NULL;)
         if (is_held(name))
             return true;

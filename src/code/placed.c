@@ -115,7 +115,7 @@ static int list_files(const struct repo *repo, const char *agent, struct placing
 
     if (to == -1)
         return err_errno(err, "cannot open '%s'", tree);
-    if (checkout_settings(placing->from, &settings, err) == -1)
+    if (checkout_settings(placing->from, &settings, NULL, err) == -1)
         return -1;
     there.settings = (const char *const *)settings;
     if (git_must(&there,

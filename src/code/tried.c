@@ -16,6 +16,8 @@
 #include <sys/file.h>
 
 #define INDEX "index" /* in mas-try, and in the repository */
+#define LOCKED "locked" /* of a linked work tree, see git-worktree(1) */
+#define LOCKED_WHY "files of 'mas try' are there; take them out with: mas try --off\n"
 #define LOCK "index.lock"
 
 enum {
@@ -168,17 +170,17 @@ static bool parse_file(const char *line, struct tried *tried)
 
     if (sscanf(line,
                "file %zu %c %d %d %" SCNd64 " %" SCNd64 " %o %64s %" SCNd64 " %" SCNd64
-               " %o %64s %n",
+               " %o %64s%n",
                &file.slot, &step, &had, &fresh, &file.is.mtime, &file.is.size, &file.is.mode,
                file.is.oid, &file.was.mtime, &file.was.size, &file.was.mode, file.was.oid,
                &end) != 12 ||
-        strchr("=+-<", step) == NULL || line[end] == '\0')
+        strchr("=+-<", step) == NULL || line[end] != ' ' || line[end + 1] == '\0')
         return false;
     struct tried_stamp *const stamps[] = {&file.is, &file.was};
     for (size_t i = 0; i < ARRAY_LEN(stamps); i++)
         if (strcmp(stamps[i]->oid, "-") == 0)
             stamps[i]->oid[0] = '\0';
-    struct tried_file *to = tried_add(tried, line + end);
+    struct tried_file *to = tried_add(tried, line + end + 1); /* which may begin with a space */
     file.path = to->path;
     file.step = (enum tried_step)step;
     file.had = had != 0;
@@ -343,6 +345,27 @@ int tried_open(const char *path, struct tried *ret, struct err *err)
     return 0;
 }
 
+/* git removes a linked work tree, and what it keeps for it, if nothing in it has changed: what the
+ * person had there may lie in mas-try alone. */
+static void lock_worktree(const struct tried *tried)
+{
+    struct err ignored = ERR_INIT;
+
+    if (faccessat(tried->git, "commondir", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        (void)file_create(tried->git, LOCKED, LOCKED_WHY, strlen(LOCKED_WHY), 0644, &ignored);
+}
+
+static void unlock_worktree(const struct tried *tried)
+{
+    _cleanup_free_ char *why = NULL;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    if (file_read(tried->git, LOCKED, sizeof LOCKED_WHY, &why, &len, &ignored) == 0 &&
+        strcmp(why, LOCKED_WHY) == 0)
+        (void)unlinkat(tried->git, LOCKED, 0);
+}
+
 int tried_stage(struct tried *tried, struct err *err)
 {
     static const char *const names[] = {"new", "old", "out"};
@@ -354,6 +377,7 @@ int tried_stage(struct tried *tried, struct err *err)
     if (tried->dir == -1)
         return err_errno(err, "cannot open '%s/" TRIED_DIR "'", tried->git_path);
     tried_forget_above(tried, NULL);
+    lock_worktree(tried);
     if (tree_remove(tried->dir, "new", err) == -1)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -401,7 +425,10 @@ int tried_end(struct tried *tried, struct err *err)
     tried_forget_above(tried, NULL);
     fd_closep(&tried->dir);
     forget(tried);
-    return tree_remove(tried->git, TRIED_DIR, err);
+    if (tree_remove(tried->git, TRIED_DIR, err) == -1)
+        return -1;
+    unlock_worktree(tried);
+    return 0;
 }
 
 /* ---- the index */

@@ -30,10 +30,13 @@ struct trying {
     char *objects; /* of code.git */
     char *head; /* the commit that is checked out */
     char **settings, **off; /* as those of a struct checkout */
+    char *hooks; /* where the person's git looks for hooks, a path; NULL: beside its objects */
     char *stage; /* path of the index */
     char **gone; /* what HEAD has and the agent has not, sorted */
     size_t gone_count;
     char *above; /* the directory that plan_above() has seen last */
+    char *inside; /* that is_in_repository() has */
+    bool in_repository; /* what it found */
     bool again; /* in a session that is tried there already */
     struct try_result *result;
 };
@@ -59,6 +62,8 @@ static void trying_free(struct trying *trying)
     free(trying->stage);
     strv_free(trying->gone);
     free(trying->above);
+    free(trying->inside);
+    free(trying->hooks);
 }
 
 int try_refuse(const char *top, const char *what, struct err *err)
@@ -164,7 +169,7 @@ static int open_git(struct trying *trying, struct err *err)
     const struct git there = {.cwd = tried->top, .person = true};
 
     if (drivers_turn_off(&there, &trying->off, err) == -1 ||
-        checkout_settings(tried->top, &trying->settings, err) == -1)
+        checkout_settings(tried->top, &trying->settings, &trying->hooks, err) == -1)
         return err_wrap(err, "cannot use the work tree '%s'", tried->top_path);
     strv_push_all(&trying->settings, trying->off);
     trying->objects = mem_printf("%s/objects", trying->repo->git);
@@ -238,6 +243,45 @@ static bool is_gone(const struct trying *trying, const char *path)
                                              sizeof *trying->gone, compare_names) != NULL;
 }
 
+/* Returns true for a file in a directory of hooks that the person's git runs. */
+static bool is_hook(const struct trying *trying, const char *path)
+{
+    const char *top = trying->tried.top_path;
+    const char *dir = trying->hooks != NULL ? trying->hooks : "/";
+
+    if (str_starts(dir, top) && dir[strlen(top)] == '/')
+        dir += strlen(top) + 1;
+    while (str_starts(dir, "./"))
+        dir += strlen("./");
+    size_t len = strlen(dir);
+    while (len > 0 && dir[len - 1] == '/')
+        len--;
+    return dir[0] != '/' && strncmp(path, dir, len) == 0 && (len == 0 || path[len] == '/');
+}
+
+/* Returns true for a file below a directory that has a HEAD: it may be a repository, in which git
+ * runs what its config names. */
+static bool is_in_repository(struct trying *trying, const char *path)
+{
+    const char *last = strrchr(path, '/');
+    size_t dir = last != NULL ? (size_t)(last - path) : 0;
+    struct stat st;
+
+    if (trying->inside == NULL || strlen(trying->inside) != dir ||
+        strncmp(trying->inside, path, dir) != 0) {
+        free(trying->inside);
+        trying->inside = mem_dupn(path, dir);
+        trying->in_repository = false;
+        for (size_t len = dir; len > 0 && !trying->in_repository; len--) {
+            if (len < dir && path[len] != '/')
+                continue;
+            _cleanup_free_ char *head = mem_printf("%.*s/HEAD", (int)len, path);
+            trying->in_repository = tried_stat(&trying->tried, TRIED_TOP, head, &st);
+        }
+    }
+    return trying->in_repository;
+}
+
 /* Plans what becomes of one path. */
 static void plan(struct trying *trying, const struct raw_row *row)
 {
@@ -253,7 +297,7 @@ static void plan(struct trying *trying, const struct raw_row *row)
         strv_push(&trying->result->modules, row->path);
         return;
     }
-    if (held_back(row->path)) {
+    if (held_back(row->path) || is_hook(trying, row->path) || is_in_repository(trying, row->path)) {
         strv_push(&trying->result->held, row->path);
         return;
     }
@@ -512,7 +556,7 @@ static int bring(struct trying *trying, struct err *err)
     if (trying->again && strcmp(tried->tree, trying->snapshot.oid) == 0 &&
         strcmp(tried->agent, trying->stranger.agent) == 0) {
         trying->result->same = true;
-        return 0;
+        return write_hint(trying, err); /* the checkout may have moved */
     }
     if (check_checkout(trying, err) == -1 || tried_stage(tried, err) == -1)
         return -1;

@@ -25,10 +25,21 @@ static void add_default(const char *key, const char *name, char ***ret)
     strv_push(ret, setting);
 }
 
-int checkout_settings(int cwd, char ***ret, struct err *err)
+#define HOOKS "core.hookspath"
+
+static void replace_hooks(char **hooks, const char *value)
+{
+    const char *home = getenv("HOME");
+
+    free(*hooks);
+    *hooks = str_starts(value, "~/") && home != NULL ? mem_printf("%s%s", home, value + 1)
+                                                     : mem_dup(value);
+}
+
+int checkout_settings(int cwd, char ***ret, char **ret_hooks, struct err *err)
 {
     static const char keys[] = "^core\\.(autocrlf|eol|attributesfile|excludesfile|filemode|"
-                               "symlinks|ignorecase|checkstat|trustctime)$";
+                               "symlinks|ignorecase|checkstat|trustctime|hookspath)$";
     const struct git git = {.cwd = cwd, .person = true};
     _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
 
@@ -44,10 +55,13 @@ int checkout_settings(int cwd, char ***ret, struct err *err)
         if (key >= end)
             break;
         size_t len = strcspn(key, "\n");
-        _cleanup_free_ char *setting =
-            mem_printf("%.*s=%s", (int)len, key, key[len] == '\n' ? key + len + 1 : "true");
-        if (strcmp(scope, "command") != 0) /* those are mas's own */
+        const char *value = key[len] == '\n' ? key + len + 1 : "true";
+        _cleanup_free_ char *setting = mem_printf("%.*s=%s", (int)len, key, value);
+        bool is_own = strcmp(scope, "command") == 0; /* mas's own */
+        if (!is_own && !str_starts(key, HOOKS "\n"))
             strv_push(ret, setting);
+        else if (!is_own && ret_hooks != NULL)
+            replace_hooks(ret_hooks, value);
         scope = key + strlen(key) + 1;
     }
     return 0;
@@ -65,7 +79,7 @@ int checkout_open(const char *tree, struct checkout *ret, struct err *err)
         return -1;
     ret->git = (struct git){.dir = ret->dir, .common = ret->common, .tree = tree, .cwd = ret->cwd};
     if (drivers_turn_off(&there, &ret->off, err) == -1 ||
-        checkout_settings(ret->cwd, &ret->settings, err) == -1)
+        checkout_settings(ret->cwd, &ret->settings, NULL, err) == -1)
         return err_wrap(err, "cannot use the work tree '%s'", tree);
     for (char **off = ret->off; off != NULL && *off != NULL; off++)
         strv_push(&ret->settings, *off);

@@ -27,5 +27,7 @@ void checkout_free(struct checkout *checkout);
 #define _cleanup_checkout_ __attribute__((cleanup(checkout_free)))
 
 /* Appends what the settings of the person, of the machine and of a repository say of how files
- * stand in the work tree open at `cwd` and of which of them git ignores, as "KEY=VALUE". */
-int checkout_settings(int cwd, char ***ret, struct err *err);
+ * stand in the work tree open at `cwd` and of which of them git ignores, as "KEY=VALUE". Sets
+ * *ret_hooks, which may be NULL, to the directory of hooks that they name, which the caller frees:
+ * a path, from the top of the work tree if it is relative; NULL: none. */
+int checkout_settings(int cwd, char ***ret, char **ret_hooks, struct err *err);

@@ -104,7 +104,7 @@ static void check_tried(struct code *code, int workspace)
         _cleanup_free_ char *what =
             mem_printf("files of agent '%s' are half tried in '%s'", place.agent, place.top);
         int rc = code->doctor->fix ? tried_open(place.top, &tried, &why) : 0;
-        if (rc == 0 && code->doctor->fix)
+        if (rc == 0 && tried.half) /* nobody has mended it meanwhile */
             rc = tried_off(&tried, &notes, &why);
         doctor_mend(code->doctor, code->id, what, rc, &why);
         for (char **path = notes.kept; path != NULL && *path != NULL; path++)

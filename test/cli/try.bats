@@ -160,6 +160,45 @@ make_both() {
     [ "$(cat "$P/link")" = x ]
 }
 
+@test "hooks and repositories of the agent stay out, wherever they are" {
+    make_both
+    mkdir -p "$P/fixture/refs" && echo 'ref: refs/heads/main' >"$P/fixture/HEAD"
+    (
+        cd "$C/x" || exit
+        mkdir -p tools/hooks lib/objects lib/refs fixture/hooks head
+        for name in tools/hooks/pre-commit lib/HEAD lib/objects/x fixture/config fixture/hooks/post-x \
+            lefthook.toml head/fine tools/fine; do echo x >"$name"; done
+    )
+    for dir in tools/hooks ./tools/hooks/ "$P/tools/hooks"; do
+        git -C "$P" config core.hooksPath "$dir"
+        ok try --json team x
+        [ "$(echo "$output" | jq -r '.held[]' | sort | xargs)" = \
+            'fixture/config fixture/hooks/post-x lefthook.toml lib/HEAD tools/hooks/pre-commit' ]
+        [ -e "$P/tools/fine" ] && [ -e "$P/head/fine" ]
+        ok try --off
+    done
+    git -C "$P" config core.hooksPath /nowhere
+    ok try team x
+    [ -e "$P/tools/hooks/pre-commit" ]
+}
+
+@test "names that begin with white space come back as they are" {
+    local name
+    make_both
+    printf mine >"$P/keep.me"
+    printf 'mine, too' >>"$P/a"
+    change x b 1 one
+    for name in ' a' $'\ta' $'\na' ' ' ' keep.me' ' sub/ x'; do
+        mkdir -p "$C/x/$(dirname "$name")"
+        printf mine >"$C/x/$name"
+    done
+    remember
+    ok try team x
+    [ "$(cat "$P/ keep.me")" = mine ]
+    ok try --off
+    restored
+}
+
 @test "no link of the checkout is followed" {
     make_both
     mkdir "$T/outside" "$C/x/d" && echo theirs >"$C/x/d/file" && echo mine >"$T/outside/file"
@@ -324,6 +363,21 @@ make_both() {
     [[ $stderr == "mas: cannot try in '$T/bare.git': it has no work tree"$'\n'* ]]
 }
 
+@test "a linked work tree is not removed while files are tried in it" {
+    make_team -t trio
+    git -C "$P" worktree add -q "$T/linked"
+    new_session -q -n other -t trio --project "$T/linked"
+    tree=$ROOT/sessions/$ID/code/x
+    echo mine >>"$T/linked/a"
+    echo new >"$tree/new"
+    ok try other x
+    git -C "$T/linked" checkout -q a && rm -f "$T/linked/new"
+    run ! git -C "$P" worktree remove "$T/linked"
+    ok try --off other
+    [ "$(tail -n 1 "$T/linked/a")" = mine ]
+    git -C "$P" worktree remove --force "$T/linked"
+}
+
 @test "HEAD moves meanwhile: commit, pull and switch" {
     make_both
     change x a 1 one
@@ -467,6 +521,15 @@ make_both() {
     [ "$rc" = 3 ]
     grep -q 'not tried in .* any more' "$T/errors"
     restored
+    # and so it does when its agent is gone, which another one could take the name of
+    "$MAS" try team x --follow --yes >"$T/told" 2>"$T/errors" 3>&- &
+    follower=$!
+    eventually grep -q ' in ' "$T/told"
+    ok rm -f team
+    rc=0
+    wait "$follower" || rc=$?
+    [ "$rc" = 3 ]
+    grep -q "cannot follow agent 'x': its work tree is gone" "$T/errors"
 }
 
 @test "killed at any call, try and try --off leave what the next one makes whole" {

@@ -97,9 +97,11 @@ code() { curl -sS -m 30 -o "$T/body" -w '%{http_code}' "$@"; }
         api GET "$path" --path-as-is
         is 404
     done
-    api PUT /sessions
+    api PUT /usage
     refused 405 bad_method PUT
     [ "$(header allow)" = 'GET, HEAD' ]
+    api PUT /sessions
+    [ "$(header allow)" = 'GET, HEAD, POST' ]
     api DELETE /runs
     is 405
     [ "$(header allow)" = POST ]
