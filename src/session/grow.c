@@ -1,7 +1,6 @@
 #include "session/grow.h"
 
 #include "base/suggest.h"
-#include "base/time.h"
 #include "client/roster.h"
 #include "client/survey.h"
 #include "code/merge.h"
@@ -11,18 +10,12 @@
 #include "memory/store.h"
 #include "model/target.h"
 #include "os/file.h"
-#include "os/loop.h"
 #include "os/path.h"
 #include "session/grow_internal.h"
 #include "session/launch.h"
 #include "store/placement.h"
 #include "store/team_file.h"
 #include "store/usage.h"
-
-enum {
-    COMES_MS = 5000, /* for the hosts of a team that was just started, to read run/env */
-    LOOK_MS = 10,
-};
 
 /* ---- who joins */
 
@@ -295,19 +288,6 @@ static int make_parts(struct growing *growing, const char *peer, struct err *err
 
 /* ---- add */
 
-/* Starts it. Hosts that were just started have to read their part of run/env first. */
-static int start(struct growing *growing, bool *ret_runs, struct err *err)
-{
-    const struct agent *agent = growing->agent;
-    const struct life_respawn options = {.team = &growing->team, .agents = &agent, .count = 1};
-    int64_t end = time_monotonic_ms() + COMES_MS;
-
-    while (workspace_env_waits(growing->dir) && time_monotonic_ms() < end)
-        (void)loop_wait_for(-1, 0, LOOK_MS);
-    return life_respawn_held(growing->life, growing->dir, &growing->session, &options, ret_runs,
-                             err);
-}
-
 /* Makes the team as it was before. */
 static void undo(struct growing *growing)
 {
@@ -333,7 +313,7 @@ static int add(struct growing *growing, const char *peer, bool *ret_runs, struct
         return -1;
     }
     if (grow_record(growing, err) == -1 || grow_end(growing->dir, err) == -1 ||
-        start(growing, ret_runs, err) == -1) {
+        grow_start(growing, growing->agent, ret_runs, err) == -1) {
         undo(growing);
         return -1;
     }

@@ -44,6 +44,9 @@ int grow_make_code(const struct growing *growing, struct err *err);
  * is there yet, and no such work. */
 int grow_keep(const struct growing *growing, const char *agent, bool hosted, struct shrunk *ret,
               struct err *err);
+/* Starts an agent of a session that runs, in its pane or a new one. Hosts that were just started
+ * read their part of run/env first. */
+int grow_start(struct growing *growing, const struct agent *agent, bool *ret_runs, struct err *err);
 /* Writes the team, then the row. */
 int grow_record(struct growing *growing, struct err *err);
 

@@ -3,10 +3,12 @@
  * it. To be removed, parts need only their names: no file of them is believed.
  */
 
+#include "base/time.h"
 #include "code/merge.h"
 #include "code/repo_make.h"
 #include "memory/store.h"
 #include "os/file.h"
+#include "os/loop.h"
 #include "os/path.h"
 #include "os/tree.h"
 #include "session/grow_internal.h"
@@ -15,7 +17,11 @@
 #include "store/session_limits.h"
 #include "store/team_file.h"
 
-enum { JOURNAL_MAX = 1024 }; /* bytes */
+enum {
+    JOURNAL_MAX = 1024, /* bytes */
+    COMES_MS = 5000, /* for the hosts of a team that was just started, to read run/env */
+    LOOK_MS = 10,
+};
 
 /* ---- the parts of an agent that is gone */
 
@@ -183,4 +189,15 @@ int grow_record(struct growing *growing, struct err *err)
 int grow_begin(int dir, const char *agent, struct err *err)
 {
     return file_replace(dir, GROW_JOURNAL, agent, strlen(agent), 0600, err);
+}
+
+int grow_start(struct growing *growing, const struct agent *agent, bool *ret_runs, struct err *err)
+{
+    const struct life_respawn options = {.team = &growing->team, .agents = &agent, .count = 1};
+    int64_t end = time_monotonic_ms() + COMES_MS;
+
+    while (workspace_env_waits(growing->dir) && time_monotonic_ms() < end)
+        (void)loop_wait_for(-1, 0, LOOK_MS);
+    return life_respawn_held(growing->life, growing->dir, &growing->session, &options, ret_runs,
+                             err);
 }

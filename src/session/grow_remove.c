@@ -191,19 +191,28 @@ static int check(const struct growing *growing, const char *agent, struct err *e
     return err_hint(err, "remove the session with: mas rm %s", label.text);
 }
 
-static int make_way(const struct growing *growing, const char *agent, bool force,
-                    struct shrunk *ret, struct err *err)
+/* Ends the agent, looks at its work again and begins. If that fails, it is started again. */
+static int make_way(struct growing *growing, const char *agent, bool force, struct shrunk *ret,
+                    struct err *err)
 {
     _cleanup_pane_to_end_ struct pane_to_end in = {.live = NULL};
+    struct err ignored = ERR_INIT;
+    bool runs = false;
 
     if (check(growing, agent, err) == -1 || find_pane(growing, agent, &in, err) == -1 ||
         (!force && (check_idle(growing, agent, err) == -1 ||
-                    check_work(growing, agent, in.pane != NULL, err) == -1)) ||
-        end(growing, agent, &in, err) == -1)
+                    check_work(growing, agent, in.pane != NULL, err) == -1)))
         return -1;
-    if (force)
-        return grow_keep(growing, agent, false, ret, err);
-    return in.pane != NULL ? check_work(growing, agent, false, err) : 0;
+    int rc = end(growing, agent, &in, err);
+    if (rc == 0 && force)
+        rc = grow_keep(growing, agent, false, ret, err);
+    else if (rc == 0 && in.pane != NULL)
+        rc = check_work(growing, agent, false, err);
+    if (rc == 0)
+        rc = grow_begin(growing->dir, agent, err);
+    if (rc == -1 && in.pane != NULL)
+        (void)grow_start(growing, team_agent(&growing->team, agent), &runs, &ignored);
+    return rc;
 }
 
 int grow_remove(const struct life *life, const char *id, const char *agent, bool force,
@@ -212,8 +221,7 @@ int grow_remove(const struct life *life, const char *id, const char *agent, bool
     _cleanup_growing_ struct growing growing = GROWING_INIT;
 
     if (grow_open(life, id, "remove", &growing, err) == -1 ||
-        make_way(&growing, agent, force, ret, err) == -1 ||
-        grow_begin(growing.dir, agent, err) == -1)
+        make_way(&growing, agent, force, ret, err) == -1)
         return -1;
     team_shrink(&growing.team, agent);
     if (grow_record(&growing, err) == -1 ||

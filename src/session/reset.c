@@ -65,7 +65,6 @@ static int reset(struct growing *growing, const char *agent, struct shrunk *ret_
 {
     const struct life *life = growing->life;
     const struct agent *is = team_agent(&growing->team, agent);
-    const struct life_respawn options = {.team = &growing->team, .agents = &is, .count = 1};
     const char *id = growing->session.id;
     struct life_end how = {.was = false};
 
@@ -79,8 +78,7 @@ static int reset(struct growing *growing, const char *agent, struct shrunk *ret_
     if (rc == 0)
         rc = exchange(growing, agent, err);
     struct err why = ERR_INIT;
-    if (life_respawn_held(life, growing->dir, &growing->session, &options, ret_runs, &why) == -1 &&
-        rc == 0) {
+    if (grow_start(growing, is, ret_runs, &why) == -1 && rc == 0) {
         *err = why;
         rc = -1;
     }

@@ -326,6 +326,35 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
     ok doctor
 }
 
+@test "an agent that cannot be removed after all is started again" {
+    make_project
+    quick_idle
+    make_trio
+    make_team -n three -t trio
+    ok start "$ID"
+    eventually hosted
+    (cd "$C/x" && exec sleep 60) 3>&- &
+    other=$!
+    ok wait "$ID" x --for idle
+    for _ in 1 2; do
+        fails 4 remove "$ID" x
+        [[ $stderr == *"process $other ("* ]]
+        eventually hosted
+        [ "$(panes)" = 'w x y z' ]
+        ok wait "$ID" x --for idle
+    done
+    # also where its work cannot be kept
+    echo new >"$C/x/new"
+    echo in the way >"$ROOT/lost"
+    fails 1 remove -f "$ID" x
+    eventually hosted
+    [ "$(panes)" = 'w x y z' ] && [ -e "$C/x/new" ]
+    rm "$ROOT/lost"
+    kill "$other"
+    ok remove -q -f "$ID" x
+    [ "$(panes)" = 'w y z' ]
+}
+
 @test "lazy agents join and leave, too" {
     printf '[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"
     new_session -t pair --agent shell --no-start
