@@ -139,7 +139,7 @@ int host_wall_around(struct host *host, bool is_agent, struct supervisor_spec *s
         return -1;
     spec->program = ret->command.program;
     spec->argv = ret->command.argv;
-    spec->env = host->env;
+    spec->env = wall_command_own_env(&ret->command, host->env);
     spec->is_walled = true;
     spec->fds = ret->command.fds;
     spec->fd_count = ret->command.fd_count;

@@ -96,7 +96,7 @@ static int run_inside(const struct wall_plan *plan, const struct inside *inside,
                                       .is_deaf = true,
                                       .file = command.program,
                                       .argv = command.argv,
-                                      .envp = environ};
+                                      .envp = wall_command_own_env(&command, environ)};
     return tty ? relay_run(&spec, ret_status, err) : proc_run_session(&spec, ret_status, err);
 }
 
@@ -157,7 +157,7 @@ static int wrap_check(const struct inside *inside, const struct check_program *p
     ret->is_walled = true;
     ret->program = ret->command.program;
     ret->argv = ret->command.argv;
-    ret->env = ret->own_env;
+    ret->env = wall_command_own_env(&ret->command, ret->own_env);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "wall/bwrap.h"
 
+#include "base/env.h"
 #include "os/file.h"
 #include "os/proc.h"
 
@@ -185,6 +186,13 @@ int wall_command_add_environment(struct wall_command *command, const struct wall
     return 0;
 }
 
+char *const *wall_command_own_env(struct wall_command *command, char *const *env)
+{
+    strv_free(command->own);
+    command->own = env_load_nothing_here(env);
+    return command->own;
+}
+
 int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd, bool tty,
                struct wall_command *ret, struct err *err)
 {
@@ -234,6 +242,7 @@ int wall_bwrap(const struct wall_plan *plan, char *const *argv, const char *cwd,
 void wall_command_free(struct wall_command *command)
 {
     strv_free(command->argv);
+    strv_free(command->own);
     free(command->fds);
     fd_closep(&command->args);
     fd_closep(&command->environment);

@@ -14,6 +14,7 @@ struct wall_command {
     bool tells; /* and one more may follow: a socket for what wall/told.h says */
     int args; /* the arguments of bubblewrap, in memory */
     int environment; /* of the program inside, in memory */
+    char **own; /* see wall_command_own_env() */
 };
 
 #define WALL_COMMAND_INIT                                                                          \
@@ -28,6 +29,9 @@ size_t wall_command_add_fd(struct wall_command *command, int fd);
  * one, would let it in where nothing holds it yet. */
 int wall_command_add_environment(struct wall_command *command, const struct wall_plan *plan,
                                  struct err *err);
+/* Returns the environment for those who put up the wall, from one that no agent has chosen. They
+ * start in the agent's directory, where they must load nothing. It belongs to the command. */
+char *const *wall_command_own_env(struct wall_command *command, char *const *env);
 
 /* Puts the wall around a command, which starts in `cwd` ("": where it can). `tty`: it is on a
  * terminal. The plan must stay until it is started. The caller

@@ -7,6 +7,7 @@
 
 #include "wall/probe.h"
 
+#include "base/env.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/proc.h"
@@ -58,7 +59,7 @@ static int hint_namespaces(struct err *err)
 static int begin(const char *file, const char *const *argv, int fd, struct proc *ret,
                  struct err *err)
 {
-    _cleanup_strv_ char **env = NULL;
+    _cleanup_strv_ char **env = env_load_nothing_here(environ);
     struct proc_spec spec = {.file = file,
                              .argv = (char *const *)(uintptr_t)argv,
                              .cwd = -1,
@@ -68,9 +69,7 @@ static int begin(const char *file, const char *const *argv, int fd, struct proc 
                              .fds = &fd,
                              .fd_count = fd != -1};
 
-    for (char **e = environ; *e != NULL; e++)
-        if (!str_starts(*e, "MAS_SESSION_ID=")) /* who ends that session is not to end this */
-            strv_push(&env, *e);
+    env_drop(env, "MAS_SESSION_ID"); /* who ends that session is not to end this */
     spec.envp = env;
     return proc_start(&spec, ret, err);
 }

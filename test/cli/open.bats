@@ -56,6 +56,19 @@ shows() { screen | grep -qE "$1"; }
     PATH=".:$PATH" ok open one solo -- bwrap --version
 }
 
+@test "what puts up the wall loads no library from the work tree" {
+    lib=$(ldd "$(command -v bwrap)" | grep -o 'libcap\.so[.0-9]*' | head -n 1)
+    [ -n "$lib" ] || skip 'bwrap needs no libcap'
+    walled --no-start
+    : >"$(tree_of solo)/$lib" # which ends a program that takes it
+    for path in : . "/nowhere:"; do
+        LD_LIBRARY_PATH=$path ok open one solo -- true
+    done
+    LD_LIBRARY_PATH=: ok start one
+    ok send one solo 'touch up'
+    eventually test -e "$(tree_of solo)/up"
+}
+
 @test "a shell has a terminal, with job control and Ctrl-C" {
     walled --no-start
     in_terminal 'open one'

@@ -11,6 +11,25 @@ static void check(char *const *env, const char *want)
     CHECK_STR(str_text(&text), want);
 }
 
+TEST(the_loader_finds_nothing_where_a_program_starts)
+{
+    const char *const env[] = {"A=1",
+                               "LD_LIBRARY_PATH=:/a/b::lib:.:/c;d;/e:",
+                               "LD_PRELOAD=./x.so /y.so z.so",
+                               "LD_AUDIT=",
+                               "LD_BIND_NOW",
+                               "LD_DEBUG=libs",
+                               "OLD_PATH=.:x",
+                               NULL};
+    const char *const bad[] = {"LD_LIBRARY_PATH=:", NULL};
+    _cleanup_strv_ char **left = env_load_nothing_here((char *const *)(uintptr_t)env);
+    _cleanup_strv_ char **none = env_load_nothing_here((char *const *)(uintptr_t)bad);
+    _cleanup_strv_ char **empty = env_load_nothing_here(NULL);
+
+    check(left, "A=1 LD_LIBRARY_PATH=/a/b:/c:/e LD_PRELOAD=/y.so OLD_PATH=.:x");
+    CHECK(none != NULL && none[0] == NULL && empty != NULL && empty[0] == NULL);
+}
+
 /* The first, one in the middle, the last, and names that only begin or end like another. */
 TEST(variables_are_found_by_their_whole_name)
 {
