@@ -74,7 +74,7 @@ int consent_read(char *ret, struct err *err)
     errno = 0;
     if (fgets(line, sizeof line, stdin) == NULL) {
         if (errno == EINTR)
-            return err_set(err, MAS_FAILED, "cannot create a session: interrupted");
+            return err_set(err, MAS_FAILED, "interrupted");
         line[0] = '\0';
     }
     line[strcspn(line, "\n")] = '\0';
