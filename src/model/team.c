@@ -338,6 +338,11 @@ void team_free(struct team *team)
     *team = (struct team)TEAM_INIT;
 }
 
+bool team_is_agent_id(const char *text)
+{
+    return str_is_word(text, TEAM_WORD_MAX) && text[0] != '-';
+}
+
 const struct agent *team_agent(const struct team *team, const char *id)
 {
     for (size_t i = 0; i < team->agent_count; i++)

@@ -137,6 +137,10 @@ void team_want_again(struct team *team);
 void team_free(struct team *team);
 #define _cleanup_team_ __attribute__((cleanup(team_free)))
 
+/* What the id of a new agent is, for messages, and whether a text is one. Programs would take one
+ * with a leading '-' for an option. Teams that have such an agent are read, so that it can go. */
+#define TEAM_AGENT_ID "1 to 32 " STR_WORD_CHARS ", the first not -"
+bool team_is_agent_id(const char *text);
 /* Returns the agent with this id, or NULL. The team owns it. */
 const struct agent *team_agent(const struct team *team, const char *id);
 /* Makes a team of one agent one of `count` equal ones, which are called 1, 2, and so on. */

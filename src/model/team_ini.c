@@ -92,8 +92,8 @@ static int begin_agent(struct team *team, const struct ini_line *line, struct er
 {
     const char *id = line->section + strlen("agent ");
 
-    if (!str_is_word(id, TEAM_WORD_MAX))
-        return ini_fail(line, err, "an agent's id must be 1 to 32 " STR_WORD_CHARS);
+    if (!team_is_agent_id(id))
+        return ini_fail(line, err, "an agent's id must be " TEAM_AGENT_ID);
     if (team_agent(team, id) != NULL)
         return ini_fail(line, err, "duplicate agent id");
     struct agent *agent = team_add_agent(team, id);

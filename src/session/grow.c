@@ -42,9 +42,8 @@ static int choose_name(const struct team *team, const struct grow_wish *wish, ch
         free(name);
         name = mem_printf("%.*s-%d", TEAM_WORD_MAX - 4, like, i);
     }
-    if (!str_is_word(name, TEAM_WORD_MAX))
-        return err_set(err, MAS_USAGE, "cannot add agent '%s': a name is 1 to 32 " STR_WORD_CHARS,
-                       name);
+    if (!team_is_agent_id(name))
+        return err_set(err, MAS_USAGE, "cannot add agent '%s': a name is " TEAM_AGENT_ID, name);
     if (is_taken(team, name)) {
         (void)err_set(err, MAS_CONFLICT, "cannot add agent '%s': %s", name,
                       team_agent(team, name) != NULL ? "the team has an agent of this name"

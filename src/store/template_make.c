@@ -161,8 +161,8 @@ static int add_agent(struct making *making, int unit, const char *name, struct e
         return 0;
     if (!S_ISDIR(st.st_mode))
         return refuse(making, below, "it is not a directory", err);
-    if (!str_is_word(name, TEAM_WORD_MAX))
-        return refuse(making, below, "an agent's id must be 1 to 32 " STR_WORD_CHARS, err);
+    if (!team_is_agent_id(name))
+        return refuse(making, below, "an agent's id must be " TEAM_AGENT_ID, err);
     making->numbered = making->numbered && strlen(name) == 2 && isdigit((unsigned char)name[0]) &&
                        isdigit((unsigned char)name[1]);
     strv_push(&making->ids, name);

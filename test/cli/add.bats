@@ -98,8 +98,8 @@ did you mean: shell" ]
         [[ $stderr == "mas: cannot add agent '$name': "* ]]
     done
     fails 4 add all --agent shell --unit design --as development
-    for name in '' a/b .. "$(printf 'a%.0s' {1..33})" 'a b' 'é'; do
-        fails 2 add one --agent shell --as "$name"
+    for name in '' a/b .. "$(printf 'a%.0s' {1..33})" 'a b' 'é' -x -; do
+        fails 2 add one --agent shell --as="$name"
         [[ $stderr == "mas: cannot add agent '$name': a name is 1 to 32 "* ]]
     done
     for role in '' $'a\nb' "$(printf 'a%.0s' {1..65})"; do

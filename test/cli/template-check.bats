@@ -47,7 +47,7 @@ finds() {
         "$I:13: agent b lacks its group" \
         "$I:13: agent b lacks its rank" \
         "$I:15: [agent b] start: 'later' is not now or demand" \
-        "$I:16: [agent x y]: an agent's id must be 1 to 32 characters of A-Z a-z 0-9 _ -" \
+        "$I:16: [agent x y]: an agent's id must be 1 to 32 characters of A-Z a-z 0-9 _ -, the first not -" \
         "$I:19: [rules] boss: a rule must be for meta, manager or worker" \
         "$I:20: [rules] worker: a rule must list manager, unit, workers, managers, meta or all" \
         "$I:21: window v has no agents"
@@ -57,7 +57,7 @@ finds() {
     template "${window_a[@]}" "${agent_a[@]}" '[agent b' 'role = other' 'rank = boss' '[]' 'role = x'
     finds "$I:7: missing ']'" "$I:10: missing section name"
     template '[agent bad id]' 'role = x' 'rank = boss' 'nonsense = 1' "${window_a[@]}" "${agent_a[@]}"
-    finds "$I:1: [agent bad id]: an agent's id must be 1 to 32 characters of A-Z a-z 0-9 _ -"
+    finds "$I:1: [agent bad id]: an agent's id must be 1 to 32 characters of A-Z a-z 0-9 _ -, the first not -"
 }
 
 @test "agents in no window, in two, and windows that are too small" {

@@ -150,6 +150,8 @@ copy it with: mas template copy $TEMPLATES/solo solo" ]
     refused "/unit/b': it is not a directory"
     mkdir "$T/bad/unit/"$'x\033[31m'
     refused "/unit/x?x1b?31m': an agent's id must be "*
+    mkdir "$T/bad/unit/-x"
+    refused "/unit/-x': an agent's id must be "*
     ln -s /etc/passwd "$T/bad/unit/a/b/x"
     refused "/unit/a/b/x': it is a link that leads out"
     ln -s ../../../../x "$T/bad/unit/a/b/x"

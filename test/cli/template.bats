@@ -120,7 +120,7 @@ EOF
         template "[window $name]" 'agents = a' "${agent_a[@]}"
         refused ":1: [window $name]: a window's name must be 1 to 32 characters of A-Z a-z 0-9 _ -"
         template "${window_a[@]}" "[agent $name]" 'role = x'
-        refused ":3: [agent $name]: an agent's id must be 1 to 32 characters of A-Z a-z 0-9 _ -"
+        refused ":3: [agent $name]: an agent's id must be 1 to 32 characters of A-Z a-z 0-9 _ -, the first not -"
     done
     template "${window_a[@]}" "${agent_a[@]}" '[window w]' 'layout = tiled'
     refused ':7: [window w]: duplicate window name'

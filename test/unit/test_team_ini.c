@@ -57,13 +57,15 @@ TEST(refuses_wrong_templates)
         {TWO_AGENTS "[window w]\nagents=10,11\nlayout=1x1\n",
          "t.ini:9: window w has 2 agents, more than the layout 1x1 can hold"},
         {TWO_AGENTS WINDOW "[agent 10]\n", "t.ini:11: [agent 10]: duplicate agent id"},
-        {TWO_AGENTS WINDOW "[agent a b]\n",
-         "t.ini:11: [agent a b]: an agent's id must be 1 to 32 characters of A-Z a-z 0-9 _ -"},
-        {TWO_AGENTS WINDOW "[agent ../x]\n",
-         "t.ini:11: [agent ../x]: an agent's id must be 1 to 32 characters of A-Z a-z 0-9 _ -"},
+        {TWO_AGENTS WINDOW "[agent a b]\n", "t.ini:11: [agent a b]: an agent's id must be 1 to 32 "
+                                            "characters of A-Z a-z 0-9 _ -, the first not -"},
+        {TWO_AGENTS WINDOW "[agent ../x]\n", "t.ini:11: [agent ../x]: an agent's id must be 1 to "
+                                             "32 characters of A-Z a-z 0-9 _ -, the first not -"},
         {TWO_AGENTS WINDOW "[agent aaaaaaaaaabbbbbbbbbbccccccccccddd]\n",
          "t.ini:11: [agent aaaaaaaaaabbbbbbbbbbccccccccccddd]: an agent's id must be 1 to 32 "
-         "characters of A-Z a-z 0-9 _ -"},
+         "characters of A-Z a-z 0-9 _ -, the first not -"},
+        {TWO_AGENTS WINDOW "[agent -x]\n", "t.ini:11: [agent -x]: an agent's id must be 1 to 32 "
+                                           "characters of A-Z a-z 0-9 _ -, the first not -"},
         {"[agent 1]\nrole=r\nrank=boss\ngroup=g\n",
          "t.ini:3: [agent 1] rank: a rank must be meta, manager or worker"},
         {"[agent 1]\nrole=\n", "t.ini:2: [agent 1] role: a role must be 1 to 64 bytes of UTF-8 "
