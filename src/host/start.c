@@ -16,7 +16,7 @@
 #include "os/path.h"
 #include "session/env.h"
 #include "session/launch.h"
-#include "session/reset.h"
+#include "session/places.h"
 #include "store/placement.h"
 #include "store/ports.h"
 #include "store/reserve.h"
@@ -191,12 +191,12 @@ static int enter_code(struct host *host, struct err *err)
 {
     const char *name = repo_dir_of(&host->team, host->agent);
 
-    _cleanup_free_ char *old = mem_printf(CODE_DIR "/" RESET_OLD "%s", host->agent->id);
-    if (faccessat(host->dir, old, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (places_half_reset(host->dir, host->agent->id)) {
         (void)err_set(err, MAS_CONFLICT,
                       "cannot start agent '%s': a reset of its work tree was interrupted",
                       host->agent->id);
-        return err_hint(err, "finish it with: mas reset");
+        return err_hint(err, "finish it with: mas reset %s %s",
+                        session_label(&host->root, host->session.id).text, host->agent->id);
     }
     if (name == NULL || !agent_starts_in_code(host->agent))
         return 0;

@@ -10,6 +10,7 @@
 #include "os/file.h"
 #include "os/path.h"
 #include "session/doctor_internal.h"
+#include "session/places.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
 
@@ -178,6 +179,29 @@ static void check_agent(struct code *code, const char *agent)
                    shown, stranger.head);
 }
 
+/* Reports resets that were killed. */
+static void check_resets(struct code *code, int workspace)
+{
+    _cleanup_close_ int dir = path_open_dir(workspace, CODE_DIR);
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (dir == -1 || path_list(dir, &names, &ignored) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++) {
+        const char *agent = *name + strlen(PLACES_OLD);
+        if (!str_starts(*name, PLACES_OLD) || !str_is_word(agent, TEAM_WORD_MAX))
+            continue;
+        if (team_agent(code->team, agent) != NULL)
+            doctor_add(code->doctor, FINDING_HAND, code->id,
+                       "a reset of agent '%s' was interrupted; finish it with: mas reset %s %s",
+                       agent, code->id, agent);
+        else
+            doctor_add(code->doctor, FINDING_HAND, code->id,
+                       CODE_DIR "/%s is of no agent; remove it if nobody needs it", *name);
+    }
+}
+
 static void check_view(struct code *code, const char *main)
 {
     struct err why = ERR_INIT;
@@ -213,8 +237,10 @@ static void check_all(struct code *code, int workspace)
         return;
     check_landing(code);
     check_tried(code, workspace);
+    check_resets(code, workspace);
     for (size_t i = 0; i < code->team->agent_count; i++)
-        if (code->team->agents[i].code == AGENT_CODE_WORKTREE)
+        if (code->team->agents[i].code == AGENT_CODE_WORKTREE &&
+            !places_half_reset(workspace, code->team->agents[i].id))
             check_agent(code, code->team->agents[i].id);
     check_view(code, main);
 }

@@ -169,10 +169,8 @@ static int plan(struct growing *growing, const struct grow_wish *wish, size_t *r
 /* Fails if something is where the parts of the agent will be. */
 static int check_places(const struct growing *growing, struct err *err)
 {
-    static const char *const parts[] = {WORKSPACE_UNIT, CODE_DIR, WORKSPACE_HOME};
-
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        _cleanup_free_ char *path = mem_printf("%s/%s", parts[i], growing->agent->id);
+    for (size_t i = 0; i < GROW_PLACES; i++) {
+        _cleanup_free_ char *path = mem_printf("%s%s", grow_places[i], growing->agent->id);
         if (faccessat(growing->dir, path, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
             continue;
         (void)err_set(err, MAS_CONFLICT, "cannot add agent '%s': '%s' exists", growing->agent->id,

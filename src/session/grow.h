@@ -32,8 +32,8 @@
  * remove
  *
  * 1. As above; refuse for the last agent, one that is at work, and one whose work would be lost.
- * 2. If the session runs, end the agent, as stop does, and its pane. Look at its work again. If
- * this or what follows, up to the journal, fails, the agent is started again.
+ * 2. If the session runs, end the agent, as stop does, and its pane.
+ *    Look at its work again. If this, or 3, fails, start it again.
  * 3. With `force`, keep the work, if there is any: an archive of the session in lost/, and
  *    refs/mas/lost/ in the project (session/lost.h).
  * 4. Write .growing. Replace config.json. The row.

@@ -31,6 +31,10 @@ int grow_open(const struct life *life, const char *id, const char *what, struct 
 void growing_free(struct growing *growing);
 #define _cleanup_growing_ __attribute__((cleanup(growing_free)))
 
+/* Where the directories of an agent are, each before its name. */
+enum { GROW_PLACES = 4 };
+extern const char *const grow_places[GROW_PLACES];
+
 /* The journal. */
 int grow_begin(int dir, const char *agent, struct err *err);
 int grow_end(int dir, struct err *err);

@@ -12,6 +12,7 @@
 #include "os/path.h"
 #include "os/tree.h"
 #include "session/grow_internal.h"
+#include "session/places.h"
 #include "store/placement.h"
 #include "store/ports.h"
 #include "store/session_limits.h"
@@ -23,22 +24,28 @@ enum {
     LOOK_MS = 10,
 };
 
+const char *const grow_places[GROW_PLACES] = {
+    WORKSPACE_UNIT "/",
+    CODE_DIR "/",
+    CODE_DIR "/" PLACES_OLD,
+    WORKSPACE_HOME "/",
+};
+
 /* ---- the parts of an agent that is gone */
 
 /* Moves the directories of the agent aside at once, and then deletes them. */
 static int drop_directories(const struct root *root, int dir, const char *id, const char *agent,
                             struct err *err)
 {
-    static const char *const parts[] = {WORKSPACE_UNIT, CODE_DIR, WORKSPACE_HOME};
-    char fresh[ARRAY_LEN(parts)][ENTRY_NAME];
+    char fresh[GROW_PLACES][ENTRY_NAME];
     size_t count = 0;
     int rc = 0;
     _cleanup_close_ int lock = -1;
 
     if (root_lock(root, &lock, err) == -1)
         return -1;
-    for (size_t i = 0; rc == 0 && i < ARRAY_LEN(parts); i++) {
-        _cleanup_free_ char *path = mem_printf("%s/%s/%s", id, parts[i], agent);
+    for (size_t i = 0; rc == 0 && i < GROW_PLACES; i++) {
+        _cleanup_free_ char *path = mem_printf("%s/%s%s", id, grow_places[i], agent);
         if (faccessat(dir, path + strlen(id) + 1, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
             continue;
         rc = trash_put_away(root, path, fresh[count], err);

@@ -12,6 +12,7 @@
 #include "os/tree.h"
 #include "session/archive.h"
 #include "session/grow_internal.h"
+#include "session/places.h"
 #include "store/session_limits.h"
 #include "store/team_file.h"
 
@@ -57,9 +58,14 @@ static int find_work(const struct growing *growing, const char *agent, bool runs
     *ret = NULL;
     if (growing->repo.git == NULL || team_agent(&growing->team, agent)->code != AGENT_CODE_WORKTREE)
         return 0;
-    return merge_lock(&growing->repo, growing->what, &lock, err) == -1
-               ? -1
-               : keep_find_agent(&growing->repo, &growing->team, agent, runs, ret, err);
+    if (merge_lock(&growing->repo, growing->what, &lock, err) == -1 ||
+        keep_find_agent(&growing->repo, &growing->team, agent, runs, ret, err) == -1)
+        return -1;
+    if (places_half_reset(growing->dir, agent)) {
+        _cleanup_free_ char *line = mem_printf("%s: its reset was interrupted", agent);
+        strv_push(ret, line);
+    }
+    return 0;
 }
 
 static int check_work(const struct growing *growing, const char *agent, bool runs, struct err *err)

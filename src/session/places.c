@@ -49,6 +49,13 @@ static int check_unit(const struct start_places *in, const struct agent *agent, 
                     is_other ? "move that away, and put the directory back" : "put it back", path);
 }
 
+bool places_half_reset(int dir, const char *agent)
+{
+    _cleanup_free_ char *old = mem_printf(CODE_DIR "/" PLACES_OLD "%s", agent);
+
+    return faccessat(dir, old, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static int check_code(const struct start_places *in, const struct agent *agent, struct err *err)
 {
     const char *name = repo_dir_of(in->team, agent);
@@ -60,6 +67,9 @@ static int check_code(const struct start_places *in, const struct agent *agent, 
     _cleanup_close_ int fd = path_open_beneath(in->dir, part, PATH_PLACE);
     if (check(in, agent, fd, path, err) == 0)
         return 0;
+    if (places_half_reset(in->dir, agent->id))
+        return err_hint(err, "its reset was interrupted; finish it with: mas reset %s %s",
+                        session_label(in->root, in->session->id).text, agent->id);
     return err_hint(err, "put it back, or restore the session from an archive (mas restore)");
 }
 

@@ -17,3 +17,7 @@ int places_check_agent(const struct root *root, int dir, const struct session *s
  * who is to start; NULL: all. */
 int places_check(const struct root *root, int dir, const struct session *session,
                  const struct team *team, const bool *wanted, struct err *err);
+
+#define PLACES_OLD ".old-" /* before the agent's name: what a reset has put aside in code/ */
+/* Returns true if a reset of the agent was killed: then its work tree is missing or half made. */
+bool places_half_reset(int dir, const char *agent);

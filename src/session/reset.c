@@ -5,6 +5,7 @@
 #include "os/path.h"
 #include "os/tree.h"
 #include "session/grow_internal.h"
+#include "session/places.h"
 #include "store/workspace.h"
 
 static int check(const struct growing *growing, const char *agent, struct err *err)
@@ -37,7 +38,7 @@ static int make(const struct growing *growing, const char *agent, struct err *er
 static int exchange(const struct growing *growing, const char *agent, struct err *err)
 {
     const struct root *root = growing->life->root;
-    _cleanup_free_ char *old = mem_printf(RESET_OLD "%s", agent);
+    _cleanup_free_ char *old = mem_printf(PLACES_OLD "%s", agent);
     _cleanup_free_ char *path = mem_printf("%s/" CODE_DIR "/%s", growing->session.id, old);
     _cleanup_close_ int code = path_open_dir(growing->dir, CODE_DIR);
     _cleanup_close_ int lock = -1;
@@ -46,7 +47,7 @@ static int exchange(const struct growing *growing, const char *agent, struct err
 
     if (code == -1)
         return err_errno(err, "cannot open '" CODE_DIR "'");
-    bool again = faccessat(code, old, F_OK, AT_SYMLINK_NOFOLLOW) == 0; /* after a kill */
+    bool again = places_half_reset(growing->dir, agent); /* after a kill */
     if (again ? tree_remove(code, agent, err) == -1 : path_rename_new(code, agent, code, old) == -1)
         return again ? -1 : err_errno(err, "cannot put its work tree aside");
     if (make(growing, agent, err) == -1) {

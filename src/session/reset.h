@@ -18,8 +18,6 @@
 
 #include "session/grow.h"
 
-#define RESET_OLD ".old-" /* before the agent's name, in code/ */
-
 /* Fails with MAS_USAGE if the agent has no repository of its own, or this command runs in its
  * pane. *ret_kept is as in struct shrunk. *ret_runs: the agent was started again. */
 int reset_agent(const struct life *life, const char *id, const char *agent, struct shrunk *ret_kept,

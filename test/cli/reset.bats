@@ -80,6 +80,36 @@ kept() { find "$ROOT/lost" -name "$ID-solo-*.tar.zst" 2>/dev/null; }
     fails 2 reset team all
 }
 
+@test "what a killed reset has put aside is told, and goes with the agent" {
+    one --no-start
+    ok add -q one --agent shell --as more
+    CODE=$ROOT/sessions/$ID/code
+    echo new >"$CODE/more/new"
+    mv "$CODE/more" "$CODE/.old-more"
+    fails 1 start one
+    [[ $stderr == *"finish it with: mas reset one more"* ]]
+    fails 1 doctor
+    [[ $output == *"a reset of agent 'more' was interrupted; finish it with: mas reset $ID more"* ]]
+    # also if the new tree is there
+    git clone -q "$CODE/solo" "$CODE/more"
+    fails 4 remove one more
+    [[ $stderr == *'more: its reset was interrupted'* ]]
+    rm -r "$CODE/more"
+    ok remove -f one more
+    [ ! -e "$CODE/.old-more" ]
+    "$MAS" restore -q --new-id --name back "$(find "$ROOT/lost" -name "$ID-more-*.tar.zst")"
+    [ "$(cat "$ROOT/sessions/$(field back .sessionId)/code/.old-more/new")" = new ]
+    ok rm -f back
+    mkdir "$CODE/.old-more"
+    fails 4 add one --agent shell --as more
+    [[ $stderr == *"'code/.old-more' exists"* ]]
+    fails 1 doctor
+    [[ $output == *'code/.old-more is of no agent'* ]]
+    rmdir "$CODE/.old-more"
+    ok add one --agent shell --as more
+    ok doctor
+}
+
 @test "killed at any call, the work is in the tree or in lost, and the next reset goes on" {
     one --no-start
     for call in renameat renameat2 mkdirat unlinkat flock clone,clone3 syncfs; do
