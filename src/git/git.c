@@ -15,6 +15,7 @@ enum {
     ARGS_MAX = 128,
     WORDS_MAX = 600, /* bytes of git's words in an error */
     NAMES_SHOWN = 20,
+    ADD_TRIES = 3,
     VERSION_MAJOR = 2,
     VERSION_MINOR = 38, /* merge-tree --write-tree */
 };
@@ -409,12 +410,14 @@ static bool is_special(const struct git *git, const char *name)
            !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode);
 }
 
+/* A file that has gone since it was listed is removed from the index. */
 static int update_index(const struct git *git, const char *how, const struct str *names,
                         struct err *err)
 {
-    return names->len == 0 ? 0
-                           : git_must(git, GIT_ARGS("update-index", how, "-z", "--stdin"),
-                                      &(struct git_input){names->data, names->len}, NULL, err);
+    return names->len == 0
+               ? 0
+               : git_must(git, GIT_ARGS("update-index", how, "--remove", "-z", "--stdin"),
+                          &(struct git_input){names->data, names->len}, NULL, err);
 }
 
 /* Enters the files that a command lists into the index. One that became a FIFO, a socket or a
@@ -439,7 +442,7 @@ static int enter(const struct git *git, const char *const *args, const char *how
                : update_index(git, "--force-remove", &gone, err);
 }
 
-int git_add_all(const struct git *git, struct err *err)
+static int add_all(const struct git *git, struct err *err)
 {
     return enter(git,
                  GIT_ARGS("diff-files", "-z", "--name-only", "--ignore-submodules=dirty",
@@ -453,6 +456,17 @@ int git_add_all(const struct git *git, struct err *err)
                          err) == -1
                ? -1
                : 0;
+}
+
+int git_add_all(const struct git *git, struct err *err)
+{
+    int rc = -1;
+
+    for (int i = 0; rc == -1 && i < ADD_TRIES; i++) { /* a file may go while git reads it */
+        *err = (struct err)ERR_INIT;
+        rc = add_all(git, err);
+    }
+    return rc;
 }
 
 int git_check(struct err *err)

@@ -215,6 +215,24 @@ setup_more() {
     [ "$status" -eq 0 ]
 }
 
+@test "files that come and go while they are read are no error" {
+    echo more >>"$C/x/a"
+    echo new >"$C/x/new"
+    # a git after which a file that it listed is gone
+    mkdir "$T/bin"
+    cat >"$T/bin/git" <<SH
+#!/bin/sh
+case " \$* " in *' --others '*) touch '$C/x/gone' && drop=1 ;; *' --diff-filter=d '*) drop=2 ;; esac
+$(command -v git) "\$@" || exit
+[ "\$drop" != 1 ] || rm '$C/x/gone'
+[ "\$drop" != 2 ] || rm -f '$C/x/b'
+SH
+    chmod +x "$T/bin/git"
+    echo more >>"$C/x/b"
+    PATH=$T/bin:$PATH ok diff "$ID" x --stat
+    [[ $output == *new* && $output != *gone* ]]
+}
+
 @test "git is started twice for an agent that has done nothing" {
     count_git diff --stat "$ID"
     [ "$count" -le $((3 * 3 + 1)) ] # the first look makes an index
