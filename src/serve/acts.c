@@ -6,6 +6,7 @@
 #include "model/limits.h"
 #include "model/template_name.h"
 #include "serve/api.h"
+#include "serve/http.h"
 #include "serve/server.h"
 #include "serve/task.h"
 #include "serve/transfer.h"
@@ -73,6 +74,8 @@ static void tell_after(struct request *request, const char *setting)
     struct str body = STR_INIT;
     struct err err = ERR_INIT;
 
+    if (!api_has_agent(request))
+        return;
     if (verb_do(request, &more, NULL, NULL, &err) == -1 ||
         api_session_put(request->server, request->id, &body, &err) == -1) {
         str_free(&body);
@@ -97,7 +100,7 @@ static void answer_task(struct request *request, int status, const struct task *
     answer_json(request, status, &body);
 }
 
-enum handled api_begin_task(struct request *request)
+static void begin_task(struct request *request)
 {
     const struct operation_values values = {
         .id = request->id,
@@ -119,9 +122,30 @@ enum handled api_begin_task(struct request *request)
     if (task == NULL) {
         answer_refusal(request, 503, NULL, "wait until one has ended: GET /operations", "%s",
                        err.text);
-        return HANDLED_NOW;
+        return;
     }
     answer_task(request, 202, task);
+}
+
+static void run_look(struct job *job)
+{
+    (void)api_has_agent(later_request(job));
+}
+
+static void on_looked(struct job *job)
+{
+    struct request *request = later_request(job);
+
+    if (request->answer.status == 0) /* it has no error */
+        begin_task(request);
+    http_answered(request);
+}
+
+enum handled api_begin_task(struct request *request)
+{
+    if (request->agent != NULL)
+        return answer_after(request, run_look, on_looked);
+    begin_task(request);
     return HANDLED_NOW;
 }
 

@@ -68,6 +68,18 @@ static int agent_open_one(const struct request *request, const char *what, struc
     return err_set(err, MAS_NOT_FOUND, "there is no agent '%s' in this session", request->agent);
 }
 
+bool api_has_agent(struct request *request)
+{
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
+    struct err err = ERR_INIT;
+
+    if (request->agent == NULL ||
+        agent_open_one(request, request->operation->verbs, &roster, &err) == 0)
+        return true;
+    answer_err(request, &err, 409);
+    return false;
+}
+
 /* Sends a request to the host of the agent that the path names, and waits `wait_ms` for its
  * first answer. Returns false after answering with an error: 404 for an unknown session or agent,
  * 410 if the session does not run, 409 if the host refuses. The caller releases *ret with

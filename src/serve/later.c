@@ -37,7 +37,13 @@ static enum handled refuse_busy(struct request *request)
 
 enum handled answer_later(struct request *request, void (*run)(struct job *job))
 {
-    request->job = (struct job){.run = run, .done = job_done};
+    return answer_after(request, run, job_done);
+}
+
+enum handled answer_after(struct request *request, void (*run)(struct job *job),
+                          void (*done)(struct job *job))
+{
+    request->job = (struct job){.run = run, .done = done};
     if (pool_add(request->server->pool, request->operation->past ? "" : request->id, &request->job))
         return HANDLED_LATER;
     return refuse_busy(request);

@@ -16,6 +16,10 @@
 
 /* Lets a worker execute `run`, and then sends the answer. */
 enum handled answer_later(struct request *request, void (*run)(struct job *job));
+/* Likewise, but `done` gets the request then, on the loop, and sends the answer by
+ * http_answered(). */
+enum handled answer_after(struct request *request, void (*run)(struct job *job),
+                          void (*done)(struct job *job));
 /* Returns the request of such a job. */
 struct request *later_request(struct job *job);
 

@@ -109,7 +109,7 @@ static const struct {
     [OPERATION_READ] = {200, NULL, "as it is now", "304 404 409 410 422 500 504"},
     [OPERATION_TOLD] = {200, "SessionWhole", NULL, "404 409 422 500 504 507"},
     [OPERATION_LONG] = {202, "Operation", "it is waiting or running: see /operations/{item}",
-                        "409 422 500"},
+                        "404 409 422 500"},
 };
 
 static void put_content(const struct operation *operation, struct json_out *out)

@@ -293,6 +293,21 @@ none_left() {
     "$MAS" remove -q -f one second
     api DELETE "/sessions/$ID/agents/solo?force=maybe"
     is 400 true
+    for name in workers managers second nosuch; do # of which some mean several agents
+        api DELETE "/sessions/$ID/agents/$name?force=true"
+        refused 404 not_found "$name"
+        for what in fork reset asides settings/limits.memory; do
+            body='{}'
+            [ "$what" != asides ] || body='{"prompt":"x"}'
+            [[ $what != settings/* ]] || body='{"value":"1G"}'
+            post "/sessions/$ID/agents/$name/$what" "$body"
+            refused 404 not_found "$name"
+        done
+    done
+    api DELETE "/sessions/11111111-1111-4111-8111-111111111111/agents/rev"
+    refused 404 not_found session
+    api GET /operations
+    is 200 '.operations == []'
     api DELETE "/sessions/$ID/agents/rev?force=true"
     is 202 '.verb == "remove"'
     OP=$(jq -r .operation <<<"$output")
