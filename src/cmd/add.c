@@ -166,6 +166,6 @@ const struct cmd cmd_remove = {
     .on = ON_TARGET,
     .who = WHO_PERSONS,
     .takes = TAKES_QUIET,
-    .does = CHANGES_SESSIONS | WAITS_LONG,
+    .does = READS_PRESETS | RUNS_PROGRAMS | CHANGES_SESSIONS | WAITS_LONG,
     .run = run_remove,
 };
