@@ -74,7 +74,7 @@ static void tell_after(struct request *request, const char *setting)
     struct str body = STR_INIT;
     struct err err = ERR_INIT;
 
-    if (!api_has_agent(request))
+    if (!api_has_path(request))
         return;
     if (verb_do(request, &more, NULL, NULL, &err) == -1 ||
         api_session_put(request->server, request->id, &body, &err) == -1) {
@@ -129,7 +129,7 @@ static void begin_task(struct request *request)
 
 static void run_look(struct job *job)
 {
-    (void)api_has_agent(later_request(job));
+    (void)api_has_path(later_request(job));
 }
 
 static void on_looked(struct job *job)
@@ -143,7 +143,7 @@ static void on_looked(struct job *job)
 
 enum handled api_begin_task(struct request *request)
 {
-    if (request->agent != NULL)
+    if (request->id[0] != '\0')
         return answer_after(request, run_look, on_looked);
     begin_task(request);
     return HANDLED_NOW;

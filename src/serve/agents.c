@@ -38,6 +38,11 @@ static void answer_failure(struct request *request, const struct roster *roster,
     answer_err(request, &err, roster->calls[0].answer == HOST_ANSWERED ? 409 : 410);
 }
 
+static int no_session(const struct request *request, struct err *err)
+{
+    return err_set(err, MAS_NOT_FOUND, "there is no session '%s'", request->id);
+}
+
 /* Opens the session of the path, which this machine must have, and adds the agents that `target`
  * names. `what` is the verb for the error. Fails with MAS_NOT_FOUND if there is no such session or
  * agent. */
@@ -49,7 +54,7 @@ static int agent_open(const struct request *request, const char *what, const cha
     struct roster_team team;
 
     if (dir == -1 && errno == ENOENT)
-        return err_set(err, MAS_NOT_FOUND, "there is no session '%s'", request->id);
+        return no_session(request, err);
     if (dir != -1 && owner_check(root, dir, request->id, what, err) == -1)
         return -1;
     if (roster_open(root, request->id, &team, err) == -1)
@@ -68,13 +73,23 @@ static int agent_open_one(const struct request *request, const char *what, struc
     return err_set(err, MAS_NOT_FOUND, "there is no agent '%s' in this session", request->agent);
 }
 
-bool api_has_agent(struct request *request)
+static int find_path(const struct request *request, struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
+
+    if (request->agent != NULL)
+        return agent_open_one(request, request->operation->verbs, &roster, err);
+    if (request->id[0] == '\0')
+        return 0;
+    _cleanup_close_ int dir = workspace_open(&request->server->root, request->id);
+    return dir == -1 && errno == ENOENT ? no_session(request, err) : 0;
+}
+
+bool api_has_path(struct request *request)
+{
     struct err err = ERR_INIT;
 
-    if (request->agent == NULL ||
-        agent_open_one(request, request->operation->verbs, &roster, &err) == 0)
+    if (find_path(request, &err) == 0)
         return true;
     answer_err(request, &err, 409);
     return false;

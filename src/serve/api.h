@@ -30,9 +30,9 @@ int api_session_put(const struct server *server, const char *id, struct str *to,
 
 /* What operations of each kind do; see enum operation_kind. The first two are on a worker. */
 void api_run_host(struct job *job);
-/* For workers: returns false, after answering with an error, if the path names an agent and its
- * session has none of this id. A command would take the name of a group, too. */
-bool api_has_agent(struct request *request);
+/* For workers: returns false, after answering with an error, if the session or the agent that the
+ * path names is not there. A command would take the name of a group, too. */
+bool api_has_path(struct request *request);
 void api_run_told(struct job *job);
 enum handled api_read_verb(struct request *request);
 enum handled api_begin_task(struct request *request);

@@ -123,8 +123,8 @@ same_again() { [ -z "$(git -C "$P" status --porcelain)" ]; }
     ends_as failed
     is 200 '.error.code == "not_found" and (.error.message | test("onto .nosuch.: .*no such branch"))
         and .error.hint == "name another one with \u0027onto\u0027"'
-    operation "/sessions/11111111-1111-4111-8111-111111111111/land" '{}'
-    ends_as failed
+    post "/sessions/11111111-1111-4111-8111-111111111111/land" '{}'
+    refused 404 not_found 'no session'
 }
 
 @test "an operation that is cancelled ends, and changes nothing" {
