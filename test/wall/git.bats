@@ -70,7 +70,7 @@ while_swapping() {
     done
     while_swapping "$MAS diff"
     run ! grep -qaF CW-PRIVATE "$TREE/said"
-    said 'Permission denied'
+    said 'new file mode 120000' # what it was refused it has listed again
     run grep -rl CW-PRIVATE "$DIR"
     [ -z "$output" ]
 }
