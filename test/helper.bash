@@ -52,6 +52,14 @@ fails() {
     }
 }
 
+# Makes $MAS a mas whose user cannot read what the modes of files forbid, also if that is root.
+hold_to_modes() {
+    [ "$EUID" -eq 0 ] || return 0
+    printf '#!/bin/sh\nexec setpriv --bounding-set -dac_override,-dac_read_search -- "%s" "$@"\n' "$MAS" >"$T/held-mas"
+    chmod +x "$T/held-mas"
+    MAS=$T/held-mas
+}
+
 # Lets a shell count as idle after 100 ms without output instead of 2 s. For tests that wait until an
 # agent is idle and do not care when.
 quick_idle() { printf '[preset shell]\nidle = 100ms\n' >>"$ROOT/mas.ini"; }

@@ -133,9 +133,18 @@ static int fail(struct listing_walk *w, const char *why)
     return err_set(w->err, MAS_FAILED, "'%s': %s", str_text(&w->path), why);
 }
 
+int listing_fail(const char *path, struct err *err)
+{
+    bool denied = errno == EACCES;
+
+    (void)err_errno(err, "'%s'", path);
+    return denied ? err_hint(err, "let yourself read it with chmod, or move it out of the session")
+                  : -1;
+}
+
 static int fail_errno(struct listing_walk *w)
 {
-    return err_errno(w->err, "'%s'", str_text(&w->path));
+    return listing_fail(str_text(&w->path), w->err);
 }
 
 /* Returns true if the error means that a file of a running session is not there any more. */

@@ -64,6 +64,9 @@ char *listing_path(const struct archive_listing *listing, size_t i);
 int listing_compare(const struct archive_listing *before, const struct archive_listing *after,
                     struct err *err);
 
+/* Sets *err for a call that failed with errno on the file of this path. Returns -1. */
+int listing_fail(const char *path, struct err *err);
+
 /* Opens the part for an item of level 0, with these flags and without following links. Returns the
  * descriptor, which the caller closes, or -1 with errno. */
 int listing_open_part(const struct listing_source *source, const char *name, int flags);

@@ -69,7 +69,7 @@ static int fail_errno(const struct packer *p, struct err *err)
 {
     if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) /* it existed and was no link */
         return changed(p, err);
-    return err_errno(err, "'%s'", item_path(p));
+    return listing_fail(item_path(p), err);
 }
 
 /* ---- a session that runs */
@@ -114,7 +114,7 @@ static int leave_out(struct packer *p, struct item *item, struct err *err)
 
     for (size_t i = 0; i < ARRAY_LEN(gone); i++)
         is_gone = is_gone || errno == gone[i];
-    if (!is_gone || item->level == 0)
+    if (!is_gone || item->level == 0 || (errno == EACCES && p->pack->strict))
         return fail_errno(p, err);
     if (item->object)
         return packed_anew(p, err);
@@ -524,7 +524,7 @@ int pack_run(struct pack *pack, struct err *err)
     _cleanup_listing_ struct archive_listing listing = {.items = NULL};
     struct listing_source source = {.dir = pack->dir,
                                     .parts = pack->parts,
-                                    .strict = pack->strict,
+                                    .strict = pack->strict && !pack->live,
                                     .parent = pack->parent,
                                     .live = pack->live,
                                     .spool = pack->spool,

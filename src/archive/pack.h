@@ -16,7 +16,8 @@ struct pack {
     int dir, parts; /* the workspace; the directory of unit/ and workflows/ */
     int file; /* the new archive */
     int level; /* of compression */
-    bool strict; /* fail instead of omitting a file, except sockets and FIFOs */
+    bool strict; /* fail instead of omitting a file, except sockets and FIFOs; live: only one that
+                  * cannot be read */
     bool live;
     int spool; /* live: see struct listing_source, also for the next one */
     int64_t memory;

@@ -55,7 +55,7 @@ static int archive_one(struct call *call, const struct life *life, const char *i
                  ? saves_write(&shown, config_text(&call->config, SETTING_FLEET_STORE), id, true,
                                &report, err)
              : call_opt(call, "live") != NULL
-                 ? archive_live(&shown, id, file, &report, err)
+                 ? archive_live(&shown, id, file, false, &report, err)
                  : archive_session(&shown, id, file, call_opt(call, "rm") != NULL, &report, err);
     progress_end();
     if (rc == -1)

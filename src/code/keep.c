@@ -306,17 +306,16 @@ static int check_linked(struct work_search *search, const struct linked *linked,
                : check_whole(search, &stranger, linked->who, err);
 }
 
-static void check_all_linked(struct work_search *search, const struct team *team, bool one)
+static void check_all_linked(struct work_search *search, const struct team *team, const char *one)
 {
     _cleanup_linked_ struct linked_list list = LINKED_LIST_INIT;
 
-    linked_find(search->repo, team, &list);
+    linked_find(search->repo, team, one, &list);
     for (char **fault = list.faults; fault != NULL && *fault != NULL; fault++)
         strv_push(&search->found, *fault);
     for (size_t i = 0; i < list.count; i++) {
         struct err why = ERR_INIT;
-        if ((!one || strcmp(list.items[i].agent, team->agents[0].id) == 0) &&
-            check_linked(search, &list.items[i], &why) == -1)
+        if (check_linked(search, &list.items[i], &why) == -1)
             add_found(search, list.items[i].who, why.text);
     }
 }
@@ -446,15 +445,16 @@ static void check_number(size_t number, void *arg)
     (void)pthread_mutex_unlock(&agents->lock);
 }
 
-/* Checks the repositories of all agents. */
-static void check_agents(struct work_search *search, const struct team *team,
+/* Checks the repositories of all agents, or of `one`. */
+static void check_agents(struct work_search *search, const struct team *team, const char *one,
                          keep_progress *progress, void *arg)
 {
     struct agent_search agents = {
         .all = search, .lock = PTHREAD_MUTEX_INITIALIZER, .progress = progress, .arg = arg};
 
     for (size_t i = 0; i < team->agent_count; i++)
-        if (team->agents[i].code == AGENT_CODE_WORKTREE)
+        if (team->agents[i].code == AGENT_CODE_WORKTREE &&
+            (one == NULL || strcmp(team->agents[i].id, one) == 0))
             agents.agents[agents.count++] = team->agents[i].id;
     thread_each(agents.count, check_number, &agents);
     for (size_t i = 0; i < agents.count; i++) {
@@ -474,8 +474,8 @@ static int know_main(struct work_search *search, struct err *err)
     return 0;
 }
 
-/* `one`: the team is a single agent of it, which runs or not. */
-static int find(const struct repo *repo, const struct team *team, bool one, bool runs,
+/* Finds what would be lost with the agent `one`, which runs or not, or without it with the team. */
+static int find(const struct repo *repo, const struct team *team, const char *one, bool runs,
                 keep_progress *progress, void *arg, char ***ret, struct err *err)
 {
     struct work_search search = {.repo = repo, .landed = LANDED_INIT, .runs = runs};
@@ -486,9 +486,9 @@ static int find(const struct repo *repo, const struct team *team, bool one, bool
         landed_free(&search.landed);
         return -1;
     }
-    if ((one ? know_main(&search, &why) : check_team(&search, team, &why)) == -1)
+    if ((one != NULL ? know_main(&search, &why) : check_team(&search, team, &why)) == -1)
         add_found(&search, "the team", why.text);
-    check_agents(&search, team, progress, arg);
+    check_agents(&search, team, one, progress, arg);
     check_all_linked(&search, team, one);
     if (search.found != NULL && search.landed.untold.code != MAS_OK)
         add_found(&search, "the project", search.landed.untold.text);
@@ -500,16 +500,11 @@ static int find(const struct repo *repo, const struct team *team, bool one, bool
 int keep_find(const struct repo *repo, const struct team *team, keep_progress *progress, void *arg,
               char ***ret, struct err *err)
 {
-    return find(repo, team, false, false, progress, arg, ret, err);
+    return find(repo, team, NULL, false, progress, arg, ret, err);
 }
 
 int keep_find_agent(const struct repo *repo, const struct team *team, const char *agent, bool runs,
                     char ***ret, struct err *err)
 {
-    struct agent only = *team_agent(team, agent);
-    struct team one = *team;
-
-    one.agents = &only;
-    one.agent_count = 1;
-    return find(repo, &one, true, runs, NULL, NULL, ret, err);
+    return find(repo, team, agent, runs, NULL, NULL, ret, err);
 }

@@ -26,6 +26,8 @@ int keep_find_agent(const struct repo *repo, const struct team *team, const char
  * files on top of what is checked out), AGENT/staged, AGENT/stash/N and its own refs, such as
  * AGENT/heads/BRANCH; likewise AGENT/worktrees/NAME/ for linked work trees, and view/. Files that
  * .gitignore names are not copied. The caller holds the lock. If one agent's work cannot be copied,
- * that of the others is; *err is the first reason.
+ * that of the others is; *err is the first reason. `one`: only that agent's, beside what
+ * the team has; NULL: all.
  */
-int keep_save(const struct repo *repo, const struct team *team, const char *id, struct err *err);
+int keep_save(const struct repo *repo, const struct team *team, const char *one, const char *id,
+              struct err *err);

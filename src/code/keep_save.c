@@ -302,7 +302,8 @@ static void save_one(struct keep_saving *save, const char *agent, const struct l
         save_modules(save, &stranger);
 }
 
-int keep_save(const struct repo *repo, const struct team *team, const char *id, struct err *err)
+int keep_save(const struct repo *repo, const struct team *team, const char *one, const char *id,
+              struct err *err)
 {
     _cleanup_project_ struct project project = PROJECT_INIT;
     _cleanup_landed_ struct landed landed = LANDED_INIT;
@@ -315,9 +316,10 @@ int keep_save(const struct repo *repo, const struct team *team, const char *id, 
     landed_open(repo, &team->project, &landed);
     save_one(&save, NULL, NULL);
     for (size_t i = 0; i < team->agent_count; i++)
-        if (team->agents[i].code == AGENT_CODE_WORKTREE)
+        if (team->agents[i].code == AGENT_CODE_WORKTREE &&
+            (one == NULL || strcmp(team->agents[i].id, one) == 0))
             save_one(&save, team->agents[i].id, NULL);
-    linked_find(repo, team, &list);
+    linked_find(repo, team, one, &list);
     for (size_t i = 0; i < list.count; i++)
         save_one(&save, NULL, &list.items[i]);
     if (save.why.code == MAS_OK && list.faults != NULL)

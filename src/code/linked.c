@@ -18,6 +18,7 @@ enum { LINK_MAX = 8192 }; /* bytes of a file that holds a path */
 struct linked_search {
     const struct repo *repo;
     const struct team *team;
+    const char *one; /* see linked_find() */
     char *workspace; /* its path without links, as git writes it */
     struct linked_list *list;
 };
@@ -38,6 +39,12 @@ static void add_fault(const struct linked_search *search, const char *what, cons
 {
     _cleanup_free_ char *line = mem_printf("%s: %s", what, why);
     strv_push(&search->list->faults, line);
+}
+
+static bool is_wanted(const struct linked_search *search, const struct agent *agent)
+{
+    return agent->code == AGENT_CODE_WORKTREE &&
+           (search->one == NULL || strcmp(agent->id, search->one) == 0);
 }
 
 /* ---- paths */
@@ -207,11 +214,11 @@ static const char *whose(const struct linked_search *search, const char *path, c
     _cleanup_free_ char *list = mem_dupn(path, (size_t)(slash - path));
     *ret = slash + 1;
     if (str_ends(list, "/" CODE_GIT "/" WORKTREES))
-        return CODE_VIEW;
+        return search->one == NULL ? CODE_VIEW : NULL;
     for (size_t i = 0; i < search->team->agent_count; i++) {
         const struct agent *agent = &search->team->agents[i];
         _cleanup_free_ char *own = list_path(search, agent->id);
-        if (agent->code == AGENT_CODE_WORKTREE && str_ends(list, own + strlen(search->workspace)))
+        if (is_wanted(search, agent) && str_ends(list, own + strlen(search->workspace)))
             return agent->id;
     }
     return NULL;
@@ -242,13 +249,24 @@ static void add_found(const struct linked_search *search, int dir, const char *p
     }
 }
 
+/* Returns true if what is at `path` goes with the agents that are looked at: of one agent, what is
+ * in its own directories, such as "code/AGENT/x". */
+static bool goes(const struct linked_search *search, const char *path)
+{
+    const char *slash = strchr(path, '/');
+    size_t len = slash != NULL ? strcspn(slash + 1, "/") : 0;
+
+    return search->one == NULL ||
+           (len == strlen(search->one) && strncmp(slash + 1, search->one, len) == 0);
+}
+
 static int visit(int dir, const char *path, mode_t type, void *arg)
 {
     const struct linked_search *search = arg;
     const char *slash = strrchr(path, '/');
     bool is_git = strcmp(slash != NULL ? slash + 1 : path, ".git") == 0;
 
-    if (type == 0) {
+    if (type == 0 && goes(search, path)) {
         _cleanup_str_ struct str what = STR_INIT;
         str_add(&what, "the directory '");
         str_add_visible(&what, path, strlen(path));
@@ -272,18 +290,23 @@ static void search_session(struct linked_search *search)
         walk_tree(top, visit, search);
 }
 
-void linked_find(const struct repo *repo, const struct team *team, struct linked_list *ret)
+void linked_find(const struct repo *repo, const struct team *team, const char *one,
+                 struct linked_list *ret)
 {
-    struct linked_search search = {
-        .repo = repo, .team = team, .workspace = path_canonical(repo->workspace), .list = ret};
+    struct linked_search search = {.repo = repo,
+                                   .team = team,
+                                   .one = one,
+                                   .workspace = path_canonical(repo->workspace),
+                                   .list = ret};
 
     if (search.workspace == NULL) {
         search.workspace = mem_dup(repo->workspace);
         add_fault(&search, "the session", strerror(errno));
     } else {
-        add_repository(&search, CODE_VIEW);
+        if (one == NULL)
+            add_repository(&search, CODE_VIEW);
         for (size_t i = 0; i < team->agent_count; i++)
-            if (team->agents[i].code == AGENT_CODE_WORKTREE)
+            if (is_wanted(&search, &team->agents[i]))
                 add_repository(&search, team->agents[i].id);
         search_session(&search);
     }

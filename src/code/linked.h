@@ -28,8 +28,10 @@ struct linked_list {
         .items = NULL                                                                              \
     }
 
-/* Finds the linked work trees of a session. `team` has to live as long as *ret, which the caller
- * releases with linked_free(). */
-void linked_find(const struct repo *repo, const struct team *team, struct linked_list *ret);
+/* Finds the linked work trees of a session, or of the agent `one` alone; then only faults of that
+ * and of its directories count. `team` has to live as long as *ret, which the caller releases with
+ * linked_free(). */
+void linked_find(const struct repo *repo, const struct team *team, const char *one,
+                 struct linked_list *ret);
 void linked_free(struct linked_list *list);
 #define _cleanup_linked_ __attribute__((cleanup(linked_free)))

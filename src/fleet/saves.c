@@ -221,7 +221,7 @@ int saves_write(const struct life *life, const char *store, const char *id, bool
         save.when = list[0].when + 1;
     make_name(&save);
     _cleanup_free_ char *path = mem_printf("%s/%s/%s", store, id, save.name);
-    int rc = live ? archive_live(life, id, path, ret, err)
+    int rc = live ? archive_live(life, id, path, false, ret, err)
                   : archive_session(life, id, path, false, ret, err);
     if (rc == 0)
         prune(store, id);

@@ -229,7 +229,7 @@ static int output_finish(struct output *output, char **ret, struct err *err)
 
 /* How an archive is written. */
 struct how {
-    bool strict; /* nothing may be left out */
+    bool strict; /* nothing may be left out: see struct pack */
     int spool; /* of a running session: the copy of its memory.db; -1: it is stopped */
     int64_t memory; /* see struct listing_source */
     const int *to; /* write to this descriptor; NULL: to a file */
@@ -395,14 +395,14 @@ int archive_session(const struct life *life, const char *id, const char *file, b
     return rc;
 }
 
-int archive_live(const struct life *life, const char *id, const char *file,
+int archive_live(const struct life *life, const char *id, const char *file, bool strict,
                  struct archive_report *ret, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_close_ int dir = workspace_open(life->root, id);
     _cleanup_close_ int spool = -1;
     struct archive_report report = {.file = NULL};
-    struct how how = {.memory = 0};
+    struct how how = {.strict = strict, .memory = 0};
     struct err why = ERR_INIT;
 
     if (dir == -1)

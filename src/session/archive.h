@@ -71,10 +71,10 @@ int archive_session(const struct life *life, const char *id, const char *file, b
                     struct archive_report *ret, struct err *err);
 /* Archives a session that may run, without its lock: nothing waits for it, and it delays no host.
  * memory.db is of one moment and the git repositories are consistent; other files are as they are
- * when they are read. What changed meanwhile is a warning (see archive/pack.h). If git packs a
- * repository anew again and again, fails with MAS_CONFLICT; to standard output there is one
- * attempt. */
-int archive_live(const struct life *life, const char *id, const char *file,
+ * when they are read. What changed meanwhile is a warning (see archive/pack.h), and so is, unless
+ * `strict`, a file that cannot be read. If git packs a repository anew again and again, fails with
+ * MAS_CONFLICT; to standard output there is one attempt. */
+int archive_live(const struct life *life, const char *id, const char *file, bool strict,
                  struct archive_report *ret, struct err *err);
 void archive_report_free(struct archive_report *report);
 

@@ -169,16 +169,12 @@ int grow_keep(const struct growing *growing, const char *agent, bool hosted, str
         file = mem_printf("%s/" LIFE_LOST_DIR "/%s-%s-%lld.tar.zst", life->root->path, id, agent,
                           now++);
     } while (access(file, F_OK) == 0);
-    if (archive_live(life, id, file, &report, err) == -1)
+    if (archive_live(life, id, file, true, &report, err) == -1)
         return err_wrap(err, "cannot keep the work of agent '%s'", agent);
     ret->kept = mem_dup(report.file);
     archive_report_free(&report);
-    struct agent only = *team_agent(&growing->team, agent);
-    struct team one = growing->team;
-    one.agents = &only;
-    one.agent_count = 1;
     if (merge_lock(&growing->repo, growing->what, &lock, &ret->untold) == 0)
-        (void)keep_save(&growing->repo, &one, id, &ret->untold);
+        (void)keep_save(&growing->repo, &growing->team, agent, id, &ret->untold);
     return 0;
 }
 

@@ -67,6 +67,6 @@ int lost_keep(const struct life *life, int dir, const struct session *session, v
         return err_wrap(err, "cannot keep the work of session '%s'",
                         session_label(life->root, session->id).text);
     if (kept.readable)
-        (void)keep_save(&kept.repo, &kept.team, session->id, &lost->untold);
+        (void)keep_save(&kept.repo, &kept.team, NULL, session->id, &lost->untold);
     return 0;
 }

@@ -80,6 +80,38 @@ kept() { find "$ROOT/lost" -name "$ID-solo-*.tar.zst" 2>/dev/null; }
     fails 2 reset team all
 }
 
+@test "what cannot be read is in the way only if it is the agent's own" {
+    one --no-start
+    ok add -q one --agent shell --as more
+    hold_to_modes
+    CODE=$ROOT/sessions/$ID/code
+    mkdir -m 000 "$CODE/more/closed" "$ROOT/sessions/$ID/unit/more/closed"
+    ok reset one solo
+    [ "$output" = 'solo reset' ]
+    [ -z "$(kept)" ]
+    # nothing is lost that could not be kept: a file ...
+    rmdir "$CODE/more/closed" "$ROOT/sessions/$ID/unit/more/closed"
+    echo secret >"$CODE/more/secret"
+    chmod 000 "$CODE/more/secret"
+    for verb in 'reset one more' 'remove -f one more'; do
+        # shellcheck disable=SC2086 # words
+        fails 1 $verb
+        [[ $stderr == *"'code/more/secret': Permission denied"* ]]
+        [[ $stderr == *'let yourself read it with chmod'* ]]
+        [ -e "$CODE/more/secret" ]
+        [ -z "$(ls "$ROOT/lost")" ]
+    done
+    rm -f "$CODE/more/secret"
+    # ... or a directory
+    mkdir -m 000 "$CODE/more/closed"
+    fails 4 remove one more
+    [[ $stderr == *"the directory 'code/more/closed' cannot be searched for work trees"* ]]
+    fails 1 reset one more
+    [[ $stderr == *"'code/more/closed': Permission denied"* ]]
+    chmod 700 "$CODE/more/closed"
+    ok remove one more
+}
+
 @test "what a killed reset has put aside is told, and goes with the agent" {
     one --no-start
     ok add -q one --agent shell --as more

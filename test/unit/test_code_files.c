@@ -187,7 +187,7 @@ static const char *links_of(const struct code *code, struct str *to)
     _cleanup_strv_ char **lines = NULL;
 
     str_clear(to);
-    linked_find(&code->repo, &team, &list);
+    linked_find(&code->repo, &team, NULL, &list);
     for (size_t i = 0; i < list.count; i++) {
         const struct linked *l = &list.items[i];
         const char *tree = l->tree == NULL ? "-"
