@@ -77,6 +77,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_config,
     &cmd_presets,
     &cmd_template,
+    &cmd_remote,
     &cmd_doctor,
     &cmd_completion,
     &cmd_version,

@@ -251,8 +251,8 @@ extern const struct cmd cmd_move, cmd_open, cmd_receive, cmd_reset;
 extern const struct cmd cmd_acp, cmd_adopt, cmd_approve, cmd_archive, cmd_ask, cmd_attach,
     cmd_cancel, cmd_clean, cmd_clear, cmd_complete, cmd_completion, cmd_config, cmd_context,
     cmd_deny, cmd_doctor, cmd_du, cmd_env, cmd_help, cmd_history, cmd_host, cmd_init, cmd_keys,
-    cmd_lease, cmd_library, cmd_list, cmd_lfs_filter, cmd_logs, cmd_look, cmd_mcp, cmd_measure,
-    cmd_migrate, cmd_new, cmd_next, cmd_notify, cmd_peek, cmd_presets, cmd_restart, cmd_restore,
-    cmd_rm, cmd_kept, cmd_run_session, cmd_search, cmd_send, cmd_serve, cmd_set, cmd_setup,
-    cmd_show, cmd_sleep, cmd_start, cmd_status, cmd_stop, cmd_template, cmd_top, cmd_usage,
-    cmd_version, cmd_wait;
+    cmd_remote, cmd_lease, cmd_library, cmd_list, cmd_lfs_filter, cmd_logs, cmd_look, cmd_mcp,
+    cmd_measure, cmd_migrate, cmd_new, cmd_next, cmd_notify, cmd_peek, cmd_presets, cmd_restart,
+    cmd_restore, cmd_rm, cmd_kept, cmd_run_session, cmd_search, cmd_send, cmd_serve, cmd_set,
+    cmd_setup, cmd_show, cmd_sleep, cmd_start, cmd_status, cmd_stop, cmd_template, cmd_top,
+    cmd_usage, cmd_version, cmd_wait;

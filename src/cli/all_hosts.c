@@ -74,7 +74,7 @@ static char *find_problem(const struct fleet_answer *answer, const struct reach_
 /* Likewise, of a machine that is in order otherwise: what only `doctor` asks. */
 static char *find_tmux_problem(const struct greeting *greeting)
 {
-    if (strcmp(greeting->tmux, GREETING_NO_TMUX) == 0)
+    if (strcmp(greeting->tmux, GREETING_NONE) == 0)
         return mem_dup("it has no tmux");
     return tmux_version_is_old(greeting->tmux)
                ? mem_printf("its tmux %s is too old: 3.2 is the first that will do", greeting->tmux)
@@ -87,8 +87,8 @@ static int64_t clock_difference(int64_t theirs, int64_t from, int64_t to)
     return theirs < from ? theirs - from : theirs > to ? theirs - to : 0;
 }
 
-static void take_answer(const char *verb, const struct reach_ask *ask, int64_t from, int64_t to,
-                        struct fleet_answer *answer)
+void all_hosts_take(const char *verb, const struct reach_ask *ask, int64_t from, int64_t to,
+                    struct fleet_answer *answer)
 {
     const char *text = str_text(&ask->out);
     struct err ignored = ERR_INIT;
@@ -118,10 +118,8 @@ static void take_answer(const char *verb, const struct reach_ask *ask, int64_t f
         answer->code = MAS_FAILED;
 }
 
-/* Says of a partition whether Slurm answers, and looks at its store. `now`: an answer that Slurm
- * gave a while ago is none. */
-static void take_slurm(const struct config *config, const struct remote *remote, bool now,
-                       struct fleet_answer *answer)
+void all_hosts_take_slurm(const struct config *config, const struct remote *remote, bool now,
+                          struct fleet_answer *answer)
 {
     const char *store = jobs_store(config, remote);
     _cleanup_jobs_ struct jobs jobs = JOBS_INIT;
@@ -189,12 +187,16 @@ static void keep_known(struct fleet_answers *answers, const struct reach_ask *as
     free(known);
 }
 
+void fleet_answer_free(struct fleet_answer *answer)
+{
+    json_free(answer->json);
+    free(answer->problem);
+}
+
 static void free_answers(struct fleet_answers *answers)
 {
-    for (size_t i = 0; i < answers->count; i++) {
-        json_free(answers->list[i].json);
-        free(answers->list[i].problem);
-    }
+    for (size_t i = 0; i < answers->count; i++)
+        fleet_answer_free(&answers->list[i]);
     free(answers->list);
 }
 
@@ -251,7 +253,7 @@ static void add_slurm(const struct config *config, struct fleet_answers *answers
         if (remote->via != REMOTE_SLURM)
             continue;
         *answer = (struct fleet_answer){.host = remote->name, .is_slurm = true};
-        take_slurm(config, remote, strcmp(answers->verb, "doctor") == 0, answer);
+        all_hosts_take_slurm(config, remote, strcmp(answers->verb, "doctor") == 0, answer);
         answers->count++;
     }
 }
@@ -265,7 +267,7 @@ static void add_jobs(const struct fleet_jobs *jobs, struct fleet_answers *answer
         *answer = (struct fleet_answer){.host = job->node.name,
                                         .session = job->record.id,
                                         .label = fleet_job_label(&job->record)};
-        take_answer(answers->verb, &job->ask, jobs->from_ms, jobs->to_ms, answer);
+        all_hosts_take(answers->verb, &job->ask, jobs->from_ms, jobs->to_ms, answer);
     }
     for (size_t i = 0; i < jobs->partition_count; i++) {
         const struct fleet_partition *part = &jobs->partitions[i];
@@ -391,7 +393,7 @@ static void ask_all(struct fleet_look *look, struct fleet_answers *ret)
         jobs->to_ms = to;
     }
     for (size_t i = 0; i < ret->count; i++)
-        take_answer(look->verb, &asks[i], from, to, &ret->list[i]);
+        all_hosts_take(look->verb, &asks[i], from, to, &ret->list[i]);
     for (size_t i = 0; i < ret->count; i++)
         reach_ask_free(&asks[i]);
     keep_known(ret, asks, is_whole(look));

@@ -44,6 +44,17 @@ struct fleet_answers {
     size_t count;
 };
 
+struct reach_ask;
+/* Makes an answer of what a machine has printed, which was asked between `from` and `to` by the
+ * clock here, and says what is wrong with the machine. */
+void all_hosts_take(const char *verb, const struct reach_ask *ask, int64_t from, int64_t to,
+                    struct fleet_answer *answer);
+/* Says of a partition whether Slurm answers, and looks at its store. `now`: an answer that Slurm
+ * gave a while ago is none. */
+void all_hosts_take_slurm(const struct config *config, const struct remote *remote, bool now,
+                          struct fleet_answer *answer);
+void fleet_answer_free(struct fleet_answer *answer);
+
 /* Returns the rows of an answer, NULL if it has none. */
 const struct json *all_hosts_rows(const char *verb, const struct json *answer);
 /* Returns the jobs that an answer has beside them; NULL if it has none. */

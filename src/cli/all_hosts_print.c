@@ -25,7 +25,7 @@ static void put_host(const struct fleet_answer *answer, struct json_out *out)
                  JI("free", answer->greeting.version[0] != 0 ? answer->greeting.free : -1));
     if (answer->greeting.store_free > 0)
         json_put_int(out, "storeFree", answer->greeting.store_free);
-    if (answer->greeting.tmux[0] != '\0' && strcmp(answer->greeting.tmux, GREETING_NO_TMUX) != 0)
+    if (answer->greeting.tmux[0] != '\0' && strcmp(answer->greeting.tmux, GREETING_NONE) != 0)
         json_put(out, "tmux", answer->greeting.tmux);
     json_put(out, "problem", answer->problem);
     if (answer->known.when != 0) {

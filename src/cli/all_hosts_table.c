@@ -395,7 +395,7 @@ static void add_summary(struct table *table, const struct fleet_answer *answer)
                 greeting->store_free >= 0 ? "Slurm answers" : "its store does not exist yet");
     else
         str_addf(&text, "mas %s, tmux %s, clock %+.1f s", greeting->version,
-                 greeting->tmux[0] != '\0' ? greeting->tmux : GREETING_NO_TMUX,
+                 greeting->tmux[0] != '\0' ? greeting->tmux : GREETING_NONE,
                  (double)answer->clock_ms / 1000);
     if (greeting->free >= 0) {
         number_format_size((uint64_t)greeting->free, size);

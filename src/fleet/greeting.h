@@ -6,8 +6,9 @@
  */
 #pragma once
 
-enum { GREETING_MAX = 1024, GREETING_VERSION_MAX = 64 }; /* bytes */
-#define GREETING_NO_TMUX "-"
+enum { GREETING_MAX = 1024, GREETING_VERSION_MAX = 64, GREETING_WHY_MAX = 120 }; /* bytes */
+#define GREETING_WALLS "yes" /* it can hold agents behind walls */
+#define GREETING_NONE "-" /* the program is missing */
 
 struct greeting {
     char version[GREETING_VERSION_MAX];
@@ -15,7 +16,9 @@ struct greeting {
     int64_t free; /* bytes on the file system of the root; -1: unknown */
     /* only in what `doctor` says: */
     int64_t store_free; /* likewise, of [fleet] store */
-    char tmux[GREETING_VERSION_MAX]; /* its version; GREETING_NO_TMUX; "": unknown */
+    char tmux[GREETING_VERSION_MAX]; /* its version; GREETING_NONE; "": unknown */
+    char git[GREETING_VERSION_MAX]; /* likewise */
+    char walls[GREETING_WHY_MAX]; /* why it has none; GREETING_WALLS; "": unknown */
 };
 
 struct greeting_subject {

@@ -469,20 +469,34 @@ int git_add_all(const struct git *git, struct err *err)
     return rc;
 }
 
-int git_check(struct err *err)
+bool git_version_is_old(const char *version)
 {
-    const struct git none = {.dir = "/"};
-    _cleanup_free_ char *text = NULL;
     int major = 0;
     int minor = 0;
 
+    return sscanf(version, "%d.%d", &major, &minor) != 2 || major < VERSION_MAJOR ||
+           (major == VERSION_MAJOR && minor < VERSION_MINOR);
+}
+
+char *git_version(struct err *err)
+{
+    static const char before[] = "git version ";
+    const struct git none = {.dir = "/"};
+    _cleanup_free_ char *text = NULL;
+
     if (git_text(&none, GIT_ARGS("--version"), &text, err) == -1)
-        return -1;
-    if (sscanf(text, "git version %d.%d", &major, &minor) == 2 &&
-        (major > VERSION_MAJOR || (major == VERSION_MAJOR && minor >= VERSION_MINOR)))
-        return 0;
-    return err_set(err, MAS_FAILED, "cannot use '%s': git %d.%d or newer is needed", text,
-                   VERSION_MAJOR, VERSION_MINOR);
+        return NULL;
+    return mem_dup(str_starts(text, before) ? text + strlen(before) : text);
+}
+
+int git_check(struct err *err)
+{
+    _cleanup_free_ char *version = git_version(err);
+
+    if (version == NULL || !git_version_is_old(version))
+        return version != NULL ? 0 : -1;
+    return err_set(err, MAS_FAILED, "cannot use 'git version %s': git %d.%d or newer is needed",
+                   version, VERSION_MAJOR, VERSION_MINOR);
 }
 
 bool git_is_oid(const char *text)

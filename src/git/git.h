@@ -70,6 +70,11 @@ void git_forget_caller(void);
 
 /* Fails if git is missing or older than 2.38. */
 int git_check(struct err *err);
+/* Returns the version of git, such as "2.39.2"; NULL with *err set if there is none. The caller
+ * frees it. */
+char *git_version(struct err *err);
+/* Returns true if mas cannot work with this version. */
+bool git_version_is_old(const char *version);
 
 /* Runs git and waits. *ret, initially PROC_RESULT_INIT, gets output and exit code; the caller
  * releases it with proc_result_free(). Fails only if git cannot be run, is killed, or takes longer
