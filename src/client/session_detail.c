@@ -155,8 +155,19 @@ static void look_at_setup(const struct root *root, struct session_detail *detail
     }
 }
 
-/* Looks at the project, and at the work trees of agents whose hosts told nothing of them. */
-static void look_at_code(const struct root *root, struct session_detail *detail)
+/* Asks git of the project, and of the work trees of agents whose hosts told nothing of them. */
+static void ask_git(const struct root *root, struct session_detail *detail)
+{
+    struct session_code *code = &detail->code;
+    const struct git own = repo_git(&code->repo);
+
+    code->kind = project_look(&own, code->path, detail->roster.teams[0].team.project.base);
+    (void)repo_count_unlanded(&code->repo, &code->unlanded, &code->problem);
+    for (size_t i = 0; i < detail->roster.count; i++)
+        look_at(root, &detail->roster, i);
+}
+
+static void look_at_code(const struct root *root, bool git, struct session_detail *detail)
 {
     struct session_code *code = &detail->code;
     const struct team_project *project =
@@ -169,13 +180,14 @@ static void look_at_code(const struct root *root, struct session_detail *detail)
     code->branch = code->repo.main + strlen("refs/heads/");
     code->onto = str_starts(project->onto, "refs/heads/") ? project->onto + strlen("refs/heads/")
                                                           : project->onto;
-    const struct git own = repo_git(&code->repo);
-    code->kind = project_look(&own, project->path, project->base);
     look_at_setup(root, detail);
     (void)tried_look(detail->roster.teams[0].dir, &code->tried);
-    (void)repo_count_unlanded(&code->repo, &code->unlanded, &code->problem);
-    for (size_t i = 0; i < detail->roster.count; i++)
-        look_at(root, &detail->roster, i);
+    if (git) {
+        ask_git(root, detail);
+    } else {
+        code->kind = project_look(NULL, code->path, project->base);
+        (void)err_set(&code->problem, MAS_FAILED, "git was not asked");
+    }
 }
 
 /* Fills in the ports of agents whose hosts do not tell them. */
@@ -192,7 +204,7 @@ static void look_at_ports(const struct root *root, struct session_detail *detail
             roster->agents[i].status.port = ports[roster->agents[i].agent - team->agents];
 }
 
-void session_detail_look(const struct root *root, const struct view *view,
+void session_detail_look(const struct root *root, const struct view *view, bool git,
                          struct session_detail *ret)
 {
     struct err ignored = ERR_INIT;
@@ -211,7 +223,7 @@ void session_detail_look(const struct root *root, const struct view *view,
         (void)tmux_panes(view->live_socket, view->live->target, view->row.id, &ret->panes,
                          &ret->pane_count, &ignored);
     roster_finish(&ret->roster, HOSTS_ANSWER_MS);
-    look_at_code(root, ret);
+    look_at_code(root, git, ret);
     look_at_ports(root, ret);
     session_bounds_look(&ret->roster, &ret->usage, &ret->bounds);
     for (size_t i = 0; i < ret->roster.count; i++) {
@@ -323,8 +335,12 @@ static void put_code(const struct session_code *code, struct json_out *out)
         return;
     }
     json_open(out, "project", '{');
-    json_put_all(out, JT("path", code->path), JB("gone", code->kind == PROJECT_GONE),
-                 JB("replaced", code->kind == PROJECT_OTHER), JT("branch", code->branch),
+    json_put_all(out, JT("path", code->path), JB("gone", code->kind == PROJECT_GONE));
+    if (code->kind == PROJECT_UNKNOWN)
+        json_put(out, "replaced", NULL);
+    else
+        json_put_bool(out, "replaced", code->kind == PROJECT_OTHER);
+    json_put_all(out, JT("branch", code->branch),
                  JT("onto", code->onto[0] != '\0' ? code->onto : NULL));
     if (code->problem.code == MAS_OK)
         json_put_int(out, "unlanded", (int64_t)code->unlanded);

@@ -80,9 +80,9 @@ struct session_detail {
 
 /* Fills *ret, which must be SESSION_DETAIL_INIT. Waits at most HOSTS_ANSWER_MS for the hosts. Parts
  * that cannot be read stay empty; the view gives the reason. If an agent's host does not answer,
- * looks at its work tree itself. The survey must outlive *ret. Release
- * *ret with session_detail_free(). */
-void session_detail_look(const struct root *root, const struct view *view,
+ * looks at its work tree itself; `git`: only with it, and what else needs git. The survey must
+ * outlive *ret. Release *ret with session_detail_free(). */
+void session_detail_look(const struct root *root, const struct view *view, bool git,
                          struct session_detail *ret);
 void session_detail_free(struct session_detail *detail);
 #define _cleanup_session_detail_ __attribute__((cleanup(session_detail_free)))

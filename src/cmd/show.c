@@ -403,7 +403,7 @@ static int print_view(const struct call *call, struct survey *survey, const char
 
     if (view == NULL)
         return survey_no_session(call->root.path, id, err);
-    session_detail_look(&call->root, view, &detail);
+    session_detail_look(&call->root, view, true, &detail);
     if (call->json) {
         _cleanup_str_ struct str text = STR_INIT;
         struct json_out out = {.to = &text};

@@ -256,8 +256,8 @@ static bool goes(const struct linked_search *search, const char *path)
     const char *slash = strchr(path, '/');
     size_t len = slash != NULL ? strcspn(slash + 1, "/") : 0;
 
-    return search->one == NULL ||
-           (len == strlen(search->one) && strncmp(slash + 1, search->one, len) == 0);
+    return search->one == NULL || (slash != NULL && len == strlen(search->one) &&
+                                   memcmp(slash + 1, search->one, len) == 0);
 }
 
 static int visit(int dir, const char *path, mode_t type, void *arg)

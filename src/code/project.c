@@ -318,6 +318,8 @@ enum project_kind project_look(const struct git *own, const char *path, const ch
 
     if (cwd == -1)
         return errno == ENOENT || errno == ENOTDIR ? PROJECT_GONE : PROJECT_OTHER;
+    if (own == NULL)
+        return PROJECT_UNKNOWN;
     if (has_commit(&there, base))
         return PROJECT_SAME;
     /* a person may have rewritten the history, but not from its beginning */

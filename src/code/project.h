@@ -41,9 +41,10 @@ enum project_kind {
     PROJECT_SAME,
     PROJECT_GONE, /* there is nothing at the path */
     PROJECT_OTHER, /* no repository, or one with no commit in common with the session's */
+    PROJECT_UNKNOWN, /* something is there, and git was not asked */
 };
 /* Finds out what is at the path of a session's project. `own` is git on code.git, `base` the commit
- * that the session began with. */
+ * that the session began with. Without `own` starts no git. */
 enum project_kind project_look(const struct git *own, const char *path, const char *base);
 /* Like project_reopen(), and fails with MAS_CONFLICT if it is another repository now. */
 int project_reopen_same(const struct git *own, const char *path, const char *base,

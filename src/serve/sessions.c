@@ -124,7 +124,7 @@ int api_session_put(const struct server *server, const char *id, struct str *to,
     const struct view *view = survey_look(&server->root, &survey, id);
     if (view == NULL)
         return err_set(err, MAS_NOT_FOUND, "there is no session '%s'", id);
-    session_detail_look(&server->root, view, &detail);
+    session_detail_look(&server->root, view, false, &detail); /* the starter starts no git */
     session_detail_put_json(&server->root, &detail, &out);
     return 0;
 }

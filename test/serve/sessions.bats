@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # GET /sessions and /sessions/{id}: what they say, pages, filters, tags.
 load ../helper
+load ../project
 load lib
 
 @test "an empty root has no sessions" {
@@ -157,4 +158,17 @@ load lib
     is 200 '.total == 1 and .sessions[0].sessionId == "'"$ID"'" and (.sessions[0].reason | test("session"))'
     api GET /sessions
     is 200 '.sessions[0].status == "error"'
+}
+
+@test "to tell of one session the server starts no git, and leaves what others have found of its code" {
+    make_project
+    new_session -t pair -n one --no-start --project "$P"
+    commit lead c 'of lead'
+    found=$("$MAS" show one --json | jq '.agents[] | select(.id == "lead").code')
+    [ "$(jq .ahead <<<"$found")" = 1 ]
+    counts=$("$MAS" list --json | jq '.sessions[0].code')
+    serve
+    api GET "/sessions/$ID"
+    is 200 '.project.path == "'"$P"'" and .project.unlanded == null and .project.replaced == null and (.project.gone | not) and all(.agents[]; .code == null)'
+    [ "$("$MAS" list --json | jq '.sessions[0].code')" = "$counts" ]
 }
