@@ -1,8 +1,8 @@
 /*
  * Every change in run/ and every frame of a host ends a wait; after each wait, missing hosts are
  * tried again and all agents judged anew. An agent without a host is over, but not one whose host
- * had no room for this client, nor any as long as hosts are about to take their environment from
- * run/env.
+ * had no room for this client, nor any if hosts were still to take their environment from run/env
+ * before they were tried: a host that has not answered may have come since.
  */
 
 #include "fleet/run_watch.h"
@@ -31,6 +31,7 @@ struct run_watch {
     struct watched_agent *agents;
     size_t count;
     int changes; /* a watch of run/ */
+    bool coming; /* hosts were about to come when those that were missing were last tried */
     int64_t quiet_since;
     struct loop loop;
 };
@@ -40,7 +41,7 @@ static bool is_over(const struct watched_agent *agent)
     const struct agent_status *status = &agent->status;
 
     if (agent->host.conn.fd == -1)
-        return !agent->late;
+        return !agent->late && !agent->watch->coming;
     return agent->told && !agent_state_is_live(status->state) && status->state != AGENT_ASLEEP &&
            status->restart_ms == 0 && status->queued == 0;
 }
@@ -68,7 +69,7 @@ static void judge(struct run_watch *watch)
 
 bool run_watch_has_ended(const struct run_watch *watch)
 {
-    bool over = !workspace_env_waits(watch->team.dir); /* else hosts are about to come */
+    bool over = true;
 
     for (size_t i = 0; i < watch->count; i++)
         over = over && is_over(&watch->agents[i]);
@@ -123,6 +124,7 @@ static void connect_all(struct run_watch *watch)
 {
     struct err ignored = ERR_INIT;
 
+    watch->coming = workspace_env_waits(watch->team.dir);
     for (size_t i = 0; i < watch->count; i++) {
         struct watched_agent *agent = &watch->agents[i];
         if (agent->host.conn.fd != -1)
@@ -212,7 +214,7 @@ int run_watch_wait(struct run_watch *watch, int also, int64_t until, struct err 
             conn_want(&watch->agents[i].host.conn, &watch->loop);
         late = late || watch->agents[i].late;
     }
-    if (late || workspace_env_waits(watch->team.dir))
+    if (late || watch->coming)
         until = time_sooner(until, time_monotonic_ms() + RETRY_MS);
     if (loop_wait(&watch->loop, until) == -1)
         return err_errno(err, "cannot wait for the agents of session '%s'", watch->team.id);
