@@ -31,36 +31,54 @@ teardown_more() {
 there() { as n1 mas --root "$ROOT_THERE" "$@"; }
 is_state() { [ "$(there status team --json | jq -r '.sessions[].agents[].state')" = "$1" ]; }
 
-# left: what runs there of a verb, and not of watch(). Over srun a process seals its output. verb_at VERB: its process.
+# left: what runs there of a verb, and not of watch(). find_verb VERB: sets VERB_PID to its process there, the first of
+# its name, for one that it starts has that too until it is another program. Over srun a process seals its output.
 left() { verbs n1 | grep -vE -- '--for idle|mas (run|lease) ' || :; }
-verb_at() { left | grep -v -- '--seal=' | grep -E "mas (--root [^ ]* )?$1 " | cut -d' ' -f1; }
+find_verb() {
+    VERB_PID=$(left | grep -v -- '--seal=' | grep -m 1 -E "mas (--root [^ ]* )?$1 " | cut -d' ' -f1)
+    [ -n "$VERB_PID" ]
+}
 
-# watch VERB: notes, as it happens, when its process there ends and when the agent is idle: $T/ended and $T/idle, in ms.
+# watch VERB: from now on, $ENDED and $IDLE bring when its process there ends and when the agent is idle, in ms.
 watch() {
-    rm -f "$T/ended" "$T/idle"
-    on n1 /usr/bin/python3 -c '
+    eventually find_verb "$1"
+    exec {ENDED}< <(on n1 /usr/bin/python3 -c '
 import os, select, sys, time
 fd = os.pidfd_open(int(sys.argv[1]))
 print("watching", flush=True)
 select.select([fd], [], [])
-print(time.time_ns() // 1000000)' "$(verb_at "$1")" >"$T/ended" &
+print(time.time_ns() // 1000000)' "$VERB_PID")
     # shellcheck disable=SC2016 # for the shell there
-    as n1 sh -c 'mas --root "$0" wait team --for idle >/dev/null && date +%s%3N' "$ROOT_THERE" >"$T/idle" &
-    eventually grep -qs watching "$T/ended"
+    exec {IDLE}< <(as n1 sh -c 'mas --root "$0" wait team --for idle >/dev/null && date +%s%3N' "$ROOT_THERE")
+    [ "$(next "$ENDED")" = watching ]
     if [ "$1" = ask ]; then eventually eval 'verbs n1 | grep -q -- "--for idle"'; fi
+}
+
+# next FD: prints the line that comes; where none does, what runs instead. Less than run-tests.sh waits for a test.
+next() {
+    local line machine
+    if read -rt 240 line <&"$1"; then
+        echo "$line"
+        return
+    fi
+    for machine in front n1; do
+        echo "no line has come; on $machine runs"
+        on "$machine" ps -u ann -o pid,ppid,stat,wchan:20,args --forest
+    done >&2
+    return 1
 }
 
 # ends_once HOW VERB: how long it took, in ms, until the agent is idle and no process of the verb is left.
 ends_once() {
     local start idle ended
     in_window "mas --host $HOST $2"
-    eventually verb_at "${2%% *}" >/dev/null
     if [[ $2 == ask* ]]; then eventually is_state working; fi
     watch "${2%% *}"
     start=$(date +%s%3N)
     "$1"
-    wait
-    idle=$(tail -n 1 "$T/idle") ended=$(tail -n 1 "$T/ended")
+    ended=$(next "$ENDED")
+    idle=$(next "$IDLE")
+    exec {ENDED}<&- {IDLE}<&-
     eventually prints '' left || { left; false; }
     is_state idle
     window_close
