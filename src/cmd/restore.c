@@ -6,6 +6,7 @@
 static const struct opt opts[] = {
     {0, "new-id", NULL, "restore as a new session with a random id"},
     {'n', "name", "NAME", "name the session, instead of the name it had"},
+    {0, "takeover", NULL, "restore it although another machine may still have it"},
     {0, "links", NULL, "accept symbolic links that lead out of the session, too"},
     {.name = NULL},
 };
@@ -42,8 +43,8 @@ static int run_restore(struct call *call, struct err *err)
         .name = call_opt(call, "name"),
         .new_id = call_opt(call, "new-id") != NULL,
         .links = call_opt(call, "links") != NULL,
+        .takeover = call_opt(call, "takeover") != NULL,
         .own = own_conversations,
-
     };
 
     progress_begin(&life, "restoring", call->quiet);

@@ -244,7 +244,7 @@ int saves_restore(const struct life *life, const char *store, const char *id, st
                        id, store);
     for (size_t i = 0; i < count; i++) {
         _cleanup_free_ char *path = mem_printf("%s/%s/%s", store, id, list[i].name);
-        const struct archive_restore options = {.file = path, .links = true};
+        const struct archive_restore options = {.file = path, .links = true, .takeover = true};
         struct err why = ERR_INIT;
         if (archive_restore(life, &options, ret, &why) == 0) {
             *ret_passed_over = TAKE_PTR(passed);

@@ -33,6 +33,8 @@ void manifest_format(const struct manifest *manifest, struct str *to)
     members_put(members, manifest, &out);
     if (manifest->live)
         json_put_bool(&out, "live", true);
+    if (manifest->last)
+        json_put_bool(&out, "last", true);
     json_close(&out, '}');
 }
 
@@ -55,6 +57,7 @@ int manifest_read(const struct json *json, struct manifest *ret, struct err *err
         return err_set(err, MAS_DAMAGED, "it lists too much: %llu entries and %llu bytes",
                        (unsigned long long)m.entries, (unsigned long long)m.bytes);
     m.live = json_bool(json_get(json, "live"), false);
+    m.last = json_bool(json_get(json, "last"), false);
     *ret = m;
     m = (struct manifest){.id = ""};
     return 0;

@@ -23,6 +23,7 @@ struct manifest {
     uint64_t links; /* symbolic links that point outside the session */
     bool live; /* the session ran: entries and bytes are the most that there may be, links is what
                 * was found before */
+    bool last; /* the session was to be removed once it was written */
 };
 
 /* Appends the manifest to `to` as a JSON object. */

@@ -416,6 +416,8 @@ const struct operation operations[] = {
      RIGHT_FULL, OPERATION_OWN, "restore -q {options} -- {file}", .verbs = "restore",
      .params = PARAMS({"name", PARAM_ANY, .option = "--name", .help = "its name instead of the one that it had"},
                       {"newId", PARAM_FLAG, .option = "--new-id", .help = "restore it under a new id"},
+                      {"takeover", PARAM_FLAG, .option = "--takeover",
+                       .help = "restore it although another machine may still have it"},
                       {"links", PARAM_FLAG, .option = "--links",
                        .help = "accept symbolic links that lead out of the session, too"}),
      .body = "application/zstd", .status = 201, .answer = "SessionWhole", .says = "the session",

@@ -229,7 +229,7 @@ static int output_finish(struct output *output, char **ret, struct err *err)
 
 /* How an archive is written. */
 struct how {
-    bool strict; /* nothing may be left out: see struct pack */
+    bool strict; /* nothing may be left out: see struct pack; the session goes, if it is stopped */
     int spool; /* of a running session: the copy of its memory.db; -1: it is stopped */
     int64_t memory; /* see struct listing_source */
     const int *to; /* write to this descriptor; NULL: to a file */
@@ -246,7 +246,8 @@ static void format_order(const struct life *life, const struct session *session,
                                 .mode = (char *)mode_name(session->mode),
                                 .created = created,
                                 .archived = now,
-                                .version = (char[]){MAS_VERSION}};
+                                .version = (char[]){MAS_VERSION},
+                                .last = how->strict && how->spool == -1};
 
     memcpy(manifest.id, session->id, ID_TEXT);
     time_format(session->created, created);

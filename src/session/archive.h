@@ -88,6 +88,7 @@ struct archive_restore {
     const char *name; /* new name; NULL: its own */
     bool new_id; /* use a new random id instead of its own (MAS_CONFLICT if that exists) */
     bool links; /* also symbolic links that point outside the session */
+    bool takeover; /* also if another machine may still have it */
     const char *moved_to; /* MOVED_TO of the restored session; NULL: "" */
     char *digest; /* output: SHA256_TEXT bytes, as in struct archive_report; NULL: not wanted */
     /* With a new id: makes the conversations belong to the copy, before it is moved into place.

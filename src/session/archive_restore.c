@@ -1,6 +1,7 @@
 /* The part of session/archive.h that restores sessions. */
 #include "model/manifest.h"
 #include "os/file.h"
+#include "os/machine.h"
 #include "os/path.h"
 #include "session/archive.h"
 #include "session/archive_helper.h"
@@ -118,6 +119,25 @@ static int fill_stage(struct restore *r, int file, struct manifest *ret, struct 
     return 0;
 }
 
+/* Fails if the machine that wrote the archive kept the session: then two would have it. */
+static int check_owner(const struct restore *r, const struct manifest *manifest, struct err *err)
+{
+    _cleanup_owner_ struct owner self = OWNER_INIT;
+    bool has = false;
+
+    if (r->options->new_id || r->options->takeover || manifest->last)
+        return 0;
+    if (owner_has(&self, &r->session, &has, err) == -1)
+        return -1;
+    if (has)
+        return 0;
+    const char *host = machine_host(r->session.machine);
+    (void)err_set(err, MAS_CONFLICT, "%s may still have session '%s'", host,
+                  manifest->name[0] != '\0' ? manifest->name : manifest->id);
+    return err_hint(err, "make a copy of it with --new-id; if %s has lost it for good: --takeover",
+                    host);
+}
+
 /* Makes the restored files a session of this root: stopped, isolated, with its own paths. Drops
  * unknown keys of .session, because scripts source that file. */
 static int adopt(struct restore *r, const struct manifest *manifest, struct err *err)
@@ -131,6 +151,8 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
     if (strcmp(session->name, manifest->name) != 0)
         return err_set(err, MAS_DAMAGED, "its %s and its manifest have different names",
                        WORKSPACE_SESSION);
+    if (check_owner(r, manifest, err) == -1)
+        return -1;
     if (r->options->name != NULL) {
         free(session->name);
         session->name = mem_dup(r->options->name);

@@ -129,8 +129,11 @@ int arrive_restore(const struct life *life, char ret_id[ID_TEXT], uint64_t *ret_
                    char ret_digest[SHA256_TEXT], struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
-    const struct archive_restore options = {
-        .file = ARCHIVE_STANDARD, .links = true, .moved_to = MOVED_ARRIVING, .digest = ret_digest};
+    const struct archive_restore options = {.file = ARCHIVE_STANDARD,
+                                            .links = true,
+                                            .takeover = true,
+                                            .moved_to = MOVED_ARRIVING,
+                                            .digest = ret_digest};
 
     if (archive_restore(life, &options, &session, err) == -1)
         return -1;

@@ -246,3 +246,23 @@ EOF
     on_n2 search --json apple
     jq -e --arg id "$new" 'any(.messages[]; .sessionId == $id and .text == "the apple is red")' <<<"$output"
 }
+
+@test "what another machine archived and kept is restored as a copy, or by a word that it is gone" {
+    need_machines
+    new_session -t solo -n shop --no-start
+    "$MAS" init -q "$T/other"
+    "$MAS" archive -q shop -o "$T/a.tar.zst"
+    on_n2 restore --root "$T/other" "$T/a.tar.zst"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"a.tar.zst': $(uname -n) may still have session 'shop'"*--new-id*--takeover* ]]
+    [ -z "$(ls "$T/other/sessions")" ]
+    on_n2 restore -q --takeover --root "$T/other" "$T/a.tar.zst"
+    [ "$output" = "$ID" ]
+    on_n2 rm -q --root "$T/other" shop
+    # the first has not kept it
+    "$MAS" archive -q --rm shop -o "$T/b.tar.zst"
+    on_n2 restore -q --root "$T/other" "$T/b.tar.zst"
+    [ "$output" = "$ID" ]
+    # and this machine's own comes back as ever
+    ok restore -q "$T/a.tar.zst"
+}

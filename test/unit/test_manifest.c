@@ -28,7 +28,7 @@ static int read_with(size_t member, const char *value)
     struct err err = ERR_INIT;
     struct json *json = NULL;
 
-    str_add(&text, "{\"live\":true");
+    str_add(&text, "{\"live\":true,\"last\":true");
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
         if (i != member || value != NULL)
             str_addf(&text, ",\"%s\":%s", members[i][0], i == member ? value : members[i][1]);
@@ -39,7 +39,7 @@ static int read_with(size_t member, const char *value)
     if (rc == 0) {
         CHECK_STR(manifest.id, ID);
         CHECK_STR(manifest.name, "n");
-        CHECK(manifest.live);
+        CHECK(manifest.live && manifest.last);
     }
     json_free(json);
     return rc == 0 ? MAS_OK : err.code;
