@@ -7,24 +7,33 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
+/* What each continuity says to a person. */
+static const struct {
+    const char *name, *says;
+} continuities[] = {
+    {"copied", "it goes on with a copy of the conversation"},
+    {"injected", "its first prompt tells it what was said"},
+    {"fresh", "nothing was said that it could be told"},
+};
+
 static void print(const struct call *call, const char *id, const struct grown *grown)
 {
-    const char *continuity = grown->knows ? "injected" : "fresh";
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &text};
+    size_t i = 0;
 
+    while (strcmp(continuities[i].name, grown->continuity) != 0)
+        i++;
     if (call->json) {
         json_put_all(&out, JO(NULL), JT("sessionId", id), JT("agent", grown->agent),
                      JT("branch", grown->branch), JB("runs", grown->runs),
-                     JT("continuity", continuity), JOE);
+                     JT("continuity", grown->continuity), JOE);
         print_line(&text);
     } else if (call->quiet) {
         puts(grown->agent);
     } else {
         printf("%s added%s%s; %s\n", grown->agent, grown->branch != NULL ? ", on branch " : "",
-               grown->branch != NULL ? grown->branch : "",
-               grown->knows ? "its first prompt tells it what was said"
-                            : "nothing was said that it could be told");
+               grown->branch != NULL ? grown->branch : "", continuities[i].says);
     }
 }
 

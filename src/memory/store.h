@@ -150,11 +150,6 @@ int store_disown(struct store *store, int64_t *ret_count, struct err *err);
  * conversations, so that another agent of this name begins one of its own; what a person has set
  * for it is forgotten. What was said stays. */
 int store_retire(struct store *store, const char *agent, int64_t *ret_count, struct err *err);
-/* Copies the open query of an agent's current conversation to that of another agent, which has
- * none: a turn in the middle is one that was stopped, and what waits for the agent is not copied.
- * The other one is told of it as one that has lost its session. *ret_copied: something was said. */
-int store_fork(struct store *store, const char *from, const char *to, bool *ret_copied,
-               struct err *err);
 /* Ends a turn in one FULL transaction: all open messages of the trigger get `state` and the prompt
  * its stop reason; `why`, if it is not NULL, is a note with the same state. After a turn that is
  * DONE no history needs to be injected. */
@@ -270,6 +265,22 @@ int store_agent_session(struct store *store, int64_t query,
  * reason. */
 int store_last_session(struct store *store, int64_t query, const struct store_home *home,
                        char **ret_id, const char **ret_why, struct err *err);
+/* What is copied of an agent for the writer's, which has no conversation. */
+struct store_forked {
+    int64_t query; /* of the writer's agent; 0: nothing was said */
+    char *session; /* the agent session in which all of it was said; NULL: there is none; the caller
+                    * frees it */
+};
+/* Copies the open query of an agent's current conversation to that of the writer's agent: a turn in
+ * the middle is one that was stopped, and what waits is not copied. The writer's agent is told of
+ * it as one that has lost its session. `home` is where the other one's session is opened. */
+int store_fork(struct store *store, const char *from, const struct store_home *home,
+               struct store_forked *ret, struct err *err);
+/* Gives the fork an agent session that knows all that was said, so that nothing is told. */
+int store_fork_goes_on(struct store *store, int64_t query,
+                       const struct store_agent_session *session, const struct store_transcript *at,
+                       struct err *err);
+
 /* Ends an agent session that is of no more use because the agent says that it does not exist. Do
  * not call it for a transient failure. */
 int store_end_session(struct store *store, int64_t query, const char *agent_session,

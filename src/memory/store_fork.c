@@ -45,11 +45,26 @@ static int copy_messages(struct store *store, int64_t from, int64_t to, const ch
     return 0;
 }
 
-static int fork_query(struct store *store, const char *from, const char *to, bool *ret_copied,
-                      struct err *err)
+/* Finds the agent session in which all of the query was said. */
+static int find_session(struct store *store, int64_t query, const struct store_home *home,
+                        char **ret, struct err *err)
+{
+    const char *why = NULL;
+    int64_t knows = 0;
+
+    return db_number(store->db, 0, &knows, err, "SELECT injected FROM query WHERE id = ?1", "i",
+                     query) == -1
+               ? -1
+           : knows != 0 ? store_last_session(store, query, home, ret, &why, err)
+                        : 0;
+}
+
+static int fork_query(struct store *store, const char *from, const struct store_home *home,
+                      struct store_forked *ret, struct err *err)
 {
     char uuid[ID_TEXT];
     int64_t query = 0;
+    bool copied = false;
 
     if (id_make(uuid, err) == -1 ||
         db_number(store->db, 0, &query, err,
@@ -63,21 +78,28 @@ static int fork_query(struct store *store, const char *from, const char *to, boo
                "INSERT INTO conversation (uuid, agent, current, started, mode, model, options)"
                " SELECT ?1, ?2, 1, ?3, c.mode, c.model, c.options FROM query q"
                " JOIN conversation c ON c.id = q.conversation WHERE q.id = ?4",
-               "ttii", uuid, to, time_epoch_ms(), query) == -1 ||
+               "ttii", uuid, store->agent, time_epoch_ms(), query) == -1 ||
         db_run(store->db, err,
                "INSERT INTO query (conversation, number, started, injected, mode)"
                " SELECT ?1, 1, started, 0, mode FROM query WHERE id = ?2",
                "ii", sqlite3_last_insert_rowid(db_handle(store->db)), query) == -1)
         return -1;
-    return copy_messages(store, query, sqlite3_last_insert_rowid(db_handle(store->db)), to,
-                         ret_copied, err);
+    int64_t to = sqlite3_last_insert_rowid(db_handle(store->db));
+    if (copy_messages(store, query, to, store->agent, &copied, err) == -1 ||
+        find_session(store, query, home, &ret->session, err) == -1)
+        return -1;
+    ret->query = copied ? to : 0;
+    return 0;
 }
 
-int store_fork(struct store *store, const char *from, const char *to, bool *ret_copied,
-               struct err *err)
+int store_fork(struct store *store, const char *from, const struct store_home *home,
+               struct store_forked *ret, struct err *err)
 {
-    *ret_copied = false;
+    *ret = (struct store_forked){.query = 0};
     if (store_begin(store, SYNC_FULL, err) == -1)
         return -1;
-    return store_end(store, fork_query(store, from, to, ret_copied, err), err);
+    if (store_end(store, fork_query(store, from, home, ret, err), err) == 0)
+        return 0;
+    free(ret->session);
+    return -1;
 }

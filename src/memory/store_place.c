@@ -354,6 +354,25 @@ int store_agent_session(struct store *store, int64_t query,
     return store_end(store, add_session(store, query, session, err), err);
 }
 
+static int go_on(struct store *store, int64_t query, const struct store_adoption *with,
+                 struct err *err)
+{
+    if (adopt(store, query, with, err) == -1)
+        return -1;
+    return db_run(store->db, err, "UPDATE query SET injected = 1 WHERE id = ?1", "i", query);
+}
+
+int store_fork_goes_on(struct store *store, int64_t query,
+                       const struct store_agent_session *session, const struct store_transcript *at,
+                       struct err *err)
+{
+    const struct store_adoption with = {.session = session, .at = at};
+
+    if (store_begin(store, SYNC_FULL, err) == -1)
+        return -1;
+    return store_end(store, go_on(store, query, &with, err), err);
+}
+
 /* Returns why a session that was opened there cannot be resumed here; NULL if it can. */
 static const char *why_elsewhere(const struct store *store, sqlite3_stmt *s,
                                  const struct store_home *home)

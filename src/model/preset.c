@@ -152,6 +152,7 @@ static const struct member keys[] = {
     {KEY("told.transcript", patterns, told.transcript)},
     {KEY("told.alive", patterns, told.alive)},
     {KEY("told.title_new", regex, told.title_new)},
+    {KEY("told.like", value_text, told.like)},
     {KEY("told.copies", value_yes, told.copies)},
     {KEY("told.key.allow", told_keys, told.allow)},
     {KEY("told.key.deny", told_keys, told.deny)},

@@ -90,6 +90,8 @@ struct preset_told {
      * process that has it holds them open, likewise. */
     char **alive;
     char *title_new; /* a pattern of its title while it has no session; "" none */
+    char
+        *like; /* the preset of the same program whose `kept`, `copies` and `lines` hold; "" this */
     bool copies; /* a copy of a kept file with another id is a session, too */
     struct line_rule *lines; /* how the lines of the transcript read */
     size_t line_count;

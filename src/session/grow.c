@@ -7,7 +7,6 @@
 #include "code/placed.h"
 #include "code/repo_make.h"
 #include "code/submodule.h"
-#include "memory/store.h"
 #include "model/target.h"
 #include "os/file.h"
 #include "os/path.h"
@@ -258,25 +257,10 @@ int grow_make_code(const struct growing *growing, struct err *err)
                : 0;
 }
 
-/* Copies what was said with the agent that it is a fork of. */
-static int make_talk(struct growing *growing, struct err *err)
-{
-    _cleanup_store_ struct store *store = NULL;
-
-    if (growing->parent == NULL ||
-        faccessat(growing->dir, STORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
-        return 0;
-    return store_open(growing->dir, growing->session.id, NULL, true, &store, err) == -1 ||
-                   store_fork(store, growing->parent, growing->agent->id, &growing->knows, err) ==
-                       -1
-               ? -1
-               : 0;
-}
-
 static int make_parts(struct growing *growing, const char *peer, struct err *err)
 {
     if (make_unit(growing, peer, err) == -1 || grow_make_code(growing, err) == -1 ||
-        make_talk(growing, err) == -1)
+        grow_make_talk(growing, err) == -1)
         return -1;
     return file_sync_all(growing->dir) == -1
                ? err_errno(err, "cannot write the files of agent '%s'", growing->agent->id)
@@ -341,7 +325,7 @@ int grow_add(const struct life *life, const char *id, const struct grow_wish *wi
                   growing.what, growing.agent->id, wish->fork != NULL ? "of" : "preset",
                   wish->fork != NULL ? wish->fork : wish->preset,
                   wish->by != NULL ? wish->by : "-");
-    *ret = (struct grown){.runs = runs, .knows = growing.knows};
+    *ret = (struct grown){.runs = runs, .continuity = growing.continuity};
     memcpy(ret->agent, growing.agent->id, strlen(growing.agent->id) + 1);
     if (growing.repo.git != NULL && growing.agent->code == AGENT_CODE_WORKTREE) {
         _cleanup_free_ char *branch = repo_branch(&growing.repo, ret->agent);

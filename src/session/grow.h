@@ -26,8 +26,9 @@
  * Is an add of another agent like one that there is: in step 3 its directory is copied, its work
  * tree begins with that one's commit and has its files, and a transaction copies what was said in
  * its open query. That one is only read, and may be in the middle of a turn, or not run at all.
- * What waits for it stays its own. Its first prompt tells it what was said, as after the loss of an
- * agent session.
+ * What waits for it stays its own. The new one's program goes on with a copy of that one's session,
+ * or it is told what was said (grow_talk.c). A kill can leave a copy in the user's home that nothing
+ * names.
  *
  * remove
  *
@@ -65,7 +66,9 @@ struct grown {
     char agent[TEAM_WORD_MAX + 1];
     char *branch; /* without refs/heads/; NULL: it has no work tree; the caller frees it */
     bool runs; /* the session does */
-    bool knows; /* a fork: something was said before */
+    const char *continuity; /* of a fork: "copied", its program goes on with a copy of the other
+                             * one's session; "injected", it is told what was said; "fresh",
+                             * nothing was */
 };
 
 /* Adds an agent to a session. Fails with MAS_USAGE for a bad name or unit, with MAS_NOT_FOUND for

@@ -1,6 +1,7 @@
 /*
  * Shared by the parts of session/grow.h: grow.c adds, grow_remove.c removes, grow_check.c knows
- * what an agent may add, and grow_parts.c has what both begin and end with.
+ * what an agent may add, grow_talk.c what a fork knows, and grow_parts.c has what both begin and
+ * end with.
  */
 #pragma once
 
@@ -17,7 +18,7 @@ struct growing {
     struct repo repo; /* empty: without a project */
     struct agent *agent; /* the new one, in `team` */
     const char *parent; /* that it is a fork of; NULL: none */
-    bool knows; /* something was said with that one */
+    const char *continuity; /* of a fork; see struct grown */
     int dir, lock;
 };
 #define GROWING_INIT                                                                               \
@@ -44,6 +45,8 @@ int grow_drop_parts(const struct root *root, int dir, const char *id, const stru
 /* Makes the agent's part of the project, which itself may be gone: then it gets no files that git
  * ignores. */
 int grow_make_code(const struct growing *growing, struct err *err);
+/* Copies what was said with the agent that it is a fork of, and the session of its program. */
+int grow_make_talk(struct growing *growing, struct err *err);
 /* Keeps what would be lost with the work tree of the agent, if anything would. `hosted`: its host
  * is there yet, and no such work. */
 int grow_keep(const struct growing *growing, const char *agent, bool hosted, struct shrunk *ret,

@@ -20,6 +20,9 @@ enum {
 struct looking {
     const char *pattern; /* without $NAME/ */
     const char *id; /* NULL: any */
+    const int *own; /* the home of an agent behind its wall; NULL: that of the user */
+    int dir; /* of the file that is taken */
+    const char *name;
     int64_t until; /* monotonic */
     int64_t names; /* come across */
     bool cut;
@@ -68,6 +71,8 @@ static void look_in(struct looking *looking, int dir, const char *rest, const ch
         } else if (fstatat(dir, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
                    path_pattern_match(looking->pattern, below, looking->id, &found)) {
             _cleanup_free_ char *whole = mem_printf("%s/%s", top, below);
+            looking->dir = dir;
+            looking->name = *name;
             looking->take(looking, whole, &st, &found);
         }
     }
@@ -79,17 +84,48 @@ static void look(struct looking *looking, char *const *patterns)
     for (; patterns != NULL && *patterns != NULL; patterns++) {
         _cleanup_free_ char *name = NULL;
         looking->pattern = path_pattern_below(*patterns, &name);
-        const char *top = getenv(name != NULL ? name : "HOME");
+        const char *top = looking->own != NULL ? "" : getenv(name != NULL ? name : "HOME");
         size_t plain = path_pattern_plain(looking->pattern);
-        if (top == NULL || top[0] != '/')
+        if (looking->own != NULL ? name != NULL : top == NULL || top[0] != '/')
             continue;
         _cleanup_free_ char *first = mem_printf("%s/%.*s", top, (int)plain, looking->pattern);
         _cleanup_free_ char *path =
             mem_dupn(looking->pattern, plain > 0 ? plain - 1 : 0); /* without its slash */
-        _cleanup_close_ int dir = open(first, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_close_ int dir =
+            looking->own == NULL
+                ? open(first, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                : path_open_beneath(*looking->own, plain > 0 ? path : ".", O_RDONLY | O_DIRECTORY);
         if (dir != -1)
             look_in(looking, dir, looking->pattern + plain, top, path);
     }
+}
+
+struct look_for {
+    outside_each *each;
+    void *arg;
+    bool found;
+};
+
+static void take_first(struct looking *looking, const char *path, const struct stat *st,
+                       const struct path_found *found)
+{
+    struct look_for *looks = looking->arg;
+
+    (void)path;
+    (void)st;
+    if (!looks->found)
+        looks->each(looking->dir, looking->name, found, looks->arg);
+    looks->found = true;
+}
+
+bool outside_look_for(int own, char *const *patterns, const char *id, outside_each *each, void *arg)
+{
+    struct look_for looks = {.each = each, .arg = arg};
+    struct looking looking = {
+        .id = id, .own = own != -1 ? &own : NULL, .take = take_first, .arg = &looks};
+
+    look(&looking, patterns);
+    return looks.found;
 }
 
 /* ---- the list */

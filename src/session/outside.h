@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "model/path_pattern.h"
 #include "store/config.h"
 
 enum {
@@ -52,6 +53,12 @@ void outside_keep_if(struct outside_list *list, bool (*wanted)(struct outside_se
 /* Reads the first words of the newest ones. Files that turn out to be no session, and those past
  * OUTSIDE_LISTED_MAX, are taken out. */
 void outside_read(struct outside_list *list);
+/* Takes a file by its name in a directory, with how a pattern stands for it. */
+typedef void outside_each(int dir, const char *name, const struct path_found *found, void *arg);
+/* Looks for the first file of one session: in the home `own` of an agent behind its wall, in which
+ * no link is followed, or, if that is -1, in the user's. Returns false if there is none. */
+bool outside_look_for(int own, char *const *patterns, const char *id, outside_each *each,
+                      void *arg);
 /* Returns a process that has the session open, by its files told.alive or by the descriptors of the
  * user's processes; 0: none is known. */
 pid_t outside_opened_by(const struct outside_session *session);

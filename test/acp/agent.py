@@ -210,6 +210,7 @@ def save(session):
         path = os.path.join(opt.store, session["id"] + ".json")
         with open(path + ".new", "w") as f:
             json.dump(session, f)
+            f.write("\n")
         os.replace(path + ".new", path)
 
 

@@ -99,6 +99,74 @@ fork_team() {
     ok doctor
 }
 
+# The program keeps its sessions in files, and takes copies of them.
+copying() {
+    export SCRIPTED=$T/store
+    # shellcheck disable=SC2016 # the name of a variable
+    preset keeper true 'told.kept = $SCRIPTED/{id}.json' 'told.copies = yes' 'told.line.whole = done id?'
+    run_acp "$*" 'told.like = keeper'
+}
+
+@test "where a copy of a session is one, the fork goes on with that, and is told nothing" {
+    copying --lose
+    ok ask "$ID" solo CW-ONE
+    "$MAS" send "$ID" solo 'HANG CW-TWO'
+    eventually is solo .state working
+    "$MAS" send "$ID" solo CW-WAITS
+    before=$(sha256sum "$STORE"/*)
+    ok fork "$ID" solo
+    [ "$output" = 'solo-2 added; it goes on with a copy of the conversation' ]
+    eventually is solo-2 .state idle
+    sha256sum --quiet -c <<<"$before"
+    is solo .queued 1
+    is solo-2 .queued 0
+    came solo-2 resumed
+    ok ask "$ID" solo-2 CW-THREE
+    grep -q 'role=.*HANG CW-TWO' "$TRACE" # as after any end in mid-turn
+    run ! grep -q 'role=.*CW-ONE' "$TRACE"
+    [ "$("$MAS" history "$ID" solo-2 --json | jq -r '[.messages[] | select(.role == "user") | .text] | join(" ")')" = \
+        'CW-ONE HANG CW-TWO CW-THREE' ]
+    sha256sum --quiet -c <<<"$before"
+    ok cancel "$ID" solo
+    # what it goes on with is its own
+    ok stop "$ID"
+    ok fork "$ID" solo-2 --as third --json
+    [ "$(jq -r '.continuity + " " + (.runs | tostring)' <<<"$output")" = 'copied false' ]
+    ok start "$ID"
+    ok ask "$ID" third CW-FOUR
+    came third resumed
+    knows CW-FOUR CW-ONE CW-THREE CW-TWO # of which it was told that it was cut off
+    [ "$(find "$STORE" -type f | wc -l)" = 3 ]
+    ok doctor
+}
+
+@test "a fork whose program does not take the copy, or that cannot have one, is told what was said" {
+    copying
+    ok ask "$ID" solo CW-ONE
+    options --no-resume --no-load
+    ok fork -q "$ID" solo
+    ok ask "$ID" solo-2 CW-TWO
+    came solo-2 injected
+    knows CW-ONE CW-TWO
+    options
+    rm "$STORE"/*
+    run --separate-stderr "$MAS" fork "$ID" solo --as third
+    [ "$status" -eq 0 ]
+    [ "$output" = 'third added; its first prompt tells it what was said' ]
+    [[ $stderr == *'its program has not kept session '* ]]
+    # of one whose session was told, but whose turn has failed
+    run "$MAS" ask "$ID" third ERR
+    [ "$status" -ne 0 ]
+    [ "$(find "$STORE" -type f | wc -l)" = 1 ]
+    ok fork "$ID" third --as fourth
+    [ "$output" = 'fourth added; its first prompt tells it what was said' ]
+    ok ask "$ID" third CW-THREE
+    came third injected
+    knows CW-ONE CW-THREE
+    ok ask "$ID" fourth CW-FOUR
+    knows CW-FOUR CW-ONE
+}
+
 @test "behind walls" {
     acp_preset scripted
     sed -i 's/^\[preset scripted\]$/&\nwall.level = try/' "$ROOT/mas.ini"

@@ -737,3 +737,37 @@ write_row() { printf '%s %s %s %s\n' "$AGENT" "$1" "$2" "$3" >>"${MAS_TEST_OFFER
     row steering ._meta.steering.supported _session/steering
     row system '(.agentCapabilities | .sessionCapabilities.systemPrompt // ._meta.claudeCode)' systemPrompt
 }
+
+# How a fork goes on
+declare -gA FORKED=([claude]=copied [codex]=copied)
+
+@test "a fork knows what was said, and the other one's session stays as it was and goes on" {
+    local how=${FORKED[$PRESET]-injected} file sum
+    team
+    told "the word is CW-OTTER"
+    within 60 "$MAS" sleep "$ID" solo
+    file=$(find "$HOME" "$ROOT/sessions/$ID/home/solo" -name '*.jsonl' 2>/dev/null | head -n 1)
+    [ "$how" = injected ] || sum=$(sha256sum "$file")
+    ok fork "$ID" solo --as second --json
+    [ "$(jq -r .continuity <<<"$output")" = "$how" ]
+    "$MAS" ask "$ID" second 'and now {{2}}'
+    saw_word 2 CW-OTTER
+    [ "$(times_said 1 2)" -eq 1 ]
+    if [ "$how" = injected ]; then has_injection 2; else no_injection 2; fi
+    agent_is asleep
+    [ "$how" = injected ] || [ "$(sha256sum "$file")" = "$sum" ]
+    "$MAS" ask "$ID" solo 'you too {{3}}'
+    saw_word 3 CW-OTTER
+    [ "$(times_said 2 3)" -eq 0 ]
+    again
+    "$MAS" ask "$ID" second 'once more {{4}}'
+    [ "$(times_said 1 4)" -eq 1 ] && [ "$(times_said 2 4)" -eq 1 ] && [ "$(times_said 3 4)" -eq 0 ]
+    # in the middle of a turn: what was said before it
+    "$MAS" ask --no-wait "$ID" solo 'the word is CW-CRANE {{5 slow 20000}}'
+    within 60 model_has 5
+    ok fork "$ID" solo --as third --json
+    [ "$(jq -r .continuity <<<"$output")" = "$how" ]
+    "$MAS" ask "$ID" third 'and you {{6}}'
+    saw_word 6 CW-OTTER
+    within 120 agent_is idle
+}

@@ -655,6 +655,51 @@ began_outside() {
     [ "$output" = "$of" ]
 }
 
+# How a fork of it goes on
+declare -gA FORKED=([claude]=copied [codex]=copied [copilot]=copied [gemini]=injected [opencode]=injected)
+
+@test "a fork knows what was said, and the other one's session stays as it was and goes on" {
+    talks
+    within 10 idle
+    ok sleep "$ID" solo
+    local file sum
+    file=$(find "$HOME" "$ROOT/sessions/$ID/home" -path "${KEPT[$AGENT]}" 2>/dev/null | head -n 1)
+    sum=$(sha256sum "$file")
+    ok fork "$ID" solo --as second --json
+    [ "$(jq -r .continuity <<<"$output")" = "${FORKED[$AGENT]}" ]
+    ok send "$ID" second 'and now {{2}}'
+    answered() { "$MAS" history "$ID" "$1" --json | jq -e --arg text "answer to $2" 'any(.messages[]; .text | contains($text))' >/dev/null; }
+    within 120 answered second 2
+    saw_word 2 CW-OTTER
+    [ "$(times_said 1 2)" -eq 1 ]
+    [ "${FORKED[$AGENT]}" = injected ] || no_injection 2
+    [ "$("$MAS" history "$ID" second --json | jq '[.messages[] | select(.role == "user")] | length')" -eq 2 ]
+    agent_is asleep
+    [ "$(sha256sum "$file")" = "$sum" ]
+    ok send "$ID" solo 'you too {{3}}'
+    within 60 says 'answer to 3'
+    saw_word 3 CW-OTTER
+    [ "$(times_said 2 3)" -eq 0 ]
+    # its own goes on
+    all_again
+    ok send "$ID" second 'once more {{4}}'
+    within 180 answered second 4
+    [ "$(times_said 1 4)" -eq 1 ] && [ "$(times_said 2 4)" -eq 1 ]
+    [ "$(times_said 3 4)" -eq 0 ]
+    # in the middle of a turn: what was said before it
+    within 180 idle
+    ok send "$ID" solo 'the word is CW-CRANE {{5 slow 20000}}'
+    within 60 model_has 5
+    ok fork "$ID" solo --as third
+    [ "${FORKED[$AGENT]}" = injected ] || [[ $output == *'it goes on with a copy of the conversation' ]]
+    ok send "$ID" third 'and you {{6}}'
+    within 180 answered third 6
+    saw_word 6 CW-OTTER
+    [ "${FORKED[$AGENT]}" = injected ] || saw_no_word 6 CW-CRANE
+    [ "$(times_said 3 6)" -eq 1 ]
+    within 60 says 'answer to 5'
+}
+
 @test "it sleeps, and a message or a key wakes it with the same conversation" {
     local before
     talks

@@ -37,6 +37,7 @@ for line in sys.stdin:
     knows = [json.loads(one)["words"] for one in open(path) if '"asked"' in one]
     answer = "I know: " + ", ".join(knows)
     write("answer", words=answer)
+    write("over")
     tell("Done", last_assistant_message=answer)
 END
     # shellcheck disable=SC2016 # names of variables
@@ -47,7 +48,7 @@ END
         'told.event.Start = starts' 'told.event.Prompt = prompt' 'told.event.Done = done' \
         'told.line.where = session type=meta directory:cwd' 'told.line.asked = prompt type=asked text:words' \
         'told.line.answer = says type=answer text:words' 'told.line.ran = tool type=ran tool:name tool_id:id input:input' \
-        'told.line.stopped = stopped type=stopped'
+        'told.line.stopped = stopped type=stopped' 'told.line.over = done type=over'
     preset seven "python3 -ES '$T/six.py'" 'ready = ready' 'executes = no' 'told.kept = .seven/{id}' \
         'told.event.Start = starts' 'told.line.asked = prompt type=asked text:words'
 }

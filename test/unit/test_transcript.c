@@ -1,7 +1,7 @@
 #include "unit.h"
 
-#include "host/terminal/transcript.h"
 #include "os/file.h"
+#include "os/transcript.h"
 
 /* A file, and a reader of it that joins what it takes by '|'. */
 struct place {

@@ -24,8 +24,8 @@
 
 #include "host/backend.h"
 #include "host/talk/permission.h"
-#include "host/terminal/transcript.h"
 #include "memory/store_transcript.h"
+#include "os/transcript.h"
 #include "protocol/line.h"
 
 enum { TOLD_TYPED_MAX = 8, TOLD_WORDS_MAX = 512 };

@@ -14,7 +14,6 @@
  * A note with the key "adopted:ID" says how far the file was read, so that the same session does
  * not come into the history twice.
  */
-#include "base/id.h"
 #include "base/time.h"
 #include "host/server.h"
 #include "host/talk/clear.h"
@@ -22,15 +21,13 @@
 #include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 #include "host/wall.h"
-#include "model/path_pattern.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "protocol/host.h"
-#include "session/env.h"
+#include "session/outside_copy.h"
 #include "store/workspace.h"
 
 enum {
-    FILE_MAX = 64 << 20, /* bytes */
     SAID_MAX = 65536, /* messages */
     TAIL = 256, /* bytes that are hashed, to know the file again */
 };
@@ -47,10 +44,7 @@ struct adopting {
     bool answered;
     char *directory; /* NULL: not known */
     bool too_many;
-    /* the copy */
-    char new_id[ID_TEXT];
-    char *file; /* its path below `place` */
-    int place; /* -1: there is no copy */
+    struct outside_copied copied;
 };
 
 static void adopting_free(struct adopting *adopting)
@@ -64,8 +58,7 @@ static void adopting_free(struct adopting *adopting)
     free(adopting->said);
     free(adopting->text);
     free(adopting->directory);
-    free(adopting->file);
-    fd_closep(&adopting->place);
+    outside_copied_free(&adopting->copied);
 }
 #define _cleanup_adopting_ __attribute__((cleanup(adopting_free)))
 
@@ -210,10 +203,11 @@ static int read_file(struct adopting *adopting, struct err *err)
     struct err why = ERR_INIT;
     const char *end;
 
-    if (file_read(AT_FDCWD, adopting->path, FILE_MAX, &adopting->text, &adopting->len, &why) == -1)
+    if (file_read(AT_FDCWD, adopting->path, OUTSIDE_COPIED_MAX, &adopting->text, &adopting->len,
+                  &why) == -1)
         return why.number == EFBIG
                    ? err_set(err, MAS_CONFLICT, "'%s' is too large: the limit is %d MiB",
-                             adopting->path, FILE_MAX >> 20)
+                             adopting->path, OUTSIDE_COPIED_MAX >> 20)
                    : err_set(err, why.code, "%s", why.text);
     end = memrchr(adopting->text, '\n', adopting->len);
     adopting->len = end != NULL ? (size_t)(end - adopting->text) + 1 : 0;
@@ -292,77 +286,27 @@ static int find_pattern(struct adopting *adopting, struct err *err)
                    adopting->path, adopting->host->preset->name);
 }
 
-/* Returns the directory in which the path ends, below the home that the agent will have. */
-static int open_place(const struct host *host, const char *variable, const char *below, char *file,
-                      const char **ret_name)
-{
-    bool walled =
-        wall_level_of(&host->config, &host->team, host->agent, host->preset) != WALL_OFF &&
-        (host_wall_is_up(host) || !host->wall.began);
-    const char *home = env_get(host->env, variable != NULL ? variable : "HOME");
-    size_t plain = path_pattern_plain(below);
-    struct err ignored = ERR_INIT;
-
-    if (walled ? variable != NULL : home == NULL || home[0] != '/')
-        return -1;
-    _cleanup_free_ char *part = mem_printf(WORKSPACE_HOME "/%s", host->agent->id);
-    if (walled) { /* the agent may put links there */
-        _cleanup_close_ int own = path_make_below(host->dir, part, 0700);
-        return own != -1 ? path_make_above(own, file, 0700, ret_name) : -1;
-    }
-    _cleanup_free_ char *first = mem_printf("%s/%.*s", home, (int)plain, file);
-    if (path_make_dirs(first, &ignored) == -1)
-        return -1;
-    _cleanup_close_ int base = open(first, PATH_PLACE | O_CLOEXEC);
-    return base != -1 ? path_make_above(base, file + plain, 0700, ret_name) : -1;
-}
-
-/* Appends the text with the new id in place of the old one. */
-static void put_id(const struct adopting *adopting, struct str *to)
-{
-    const char *at = adopting->text, *end = adopting->text + adopting->len, *next;
-    size_t len = strlen(adopting->id);
-
-    str_reserve(to, adopting->len);
-    while ((next = memmem(at, (size_t)(end - at), adopting->id, len)) != NULL) {
-        str_addn(to, at, (size_t)(next - at));
-        str_add(to, adopting->new_id);
-        at = next + len;
-    }
-    str_addn(to, at, (size_t)(end - at));
-}
-
 /* Writes the copy. *ret_at says that all of it is read; its texts belong to `adopting`. */
 static int copy(struct adopting *adopting, struct store_transcript *ret_at, struct err *err)
 {
     const struct host *host = adopting->host;
-    char *const *pattern = host->preset->told.kept;
-    _cleanup_str_ struct str text = STR_INIT;
-    const char *name = "";
+    bool walled =
+        wall_level_of(&host->config, &host->team, host->agent, host->preset) != WALL_OFF &&
+        (host_wall_is_up(host) || !host->wall.began);
+    _cleanup_free_ char *part = mem_printf(WORKSPACE_HOME "/%s", host->agent->id);
+    _cleanup_close_ int own = walled ? path_make_below(host->dir, part, 0700) : -1;
+    const struct outside_home home = {.own = own, .env = host->env};
+    struct outside_copied *copied = &adopting->copied;
 
-    if (id_make(adopting->new_id, err) == -1)
+    if (walled && own == -1)
+        return err_errno(err, "cannot open '%s'", part);
+    if (outside_copy(&home, &host->preset->told, &adopting->found, adopting->id, adopting->text,
+                     adopting->len, copied, err) == -1)
         return -1;
-    for (; adopting->place == -1 && *pattern != NULL; pattern++) {
-        _cleanup_free_ char *variable = NULL;
-        const char *below = path_pattern_below(*pattern, &variable);
-        free(adopting->file);
-        adopting->file = path_pattern_fill(below, &adopting->found, adopting->new_id);
-        if (adopting->file != NULL)
-            adopting->place = open_place(host, variable, below, adopting->file, &name);
-    }
-    if (adopting->place == -1)
-        return err_set(err, MAS_FAILED, "there is no place for it in the agent's home");
-    put_id(adopting, &text);
-    struct transcript read = {.offset = 0};
-    _cleanup_close_ int fd = -1;
-    if (file_replace(adopting->place, name, text.data, text.len, 0600, err) == -1)
-        return -1;
-    fd = openat(adopting->place, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    transcript_skip_all(&read, fd);
-    *ret_at = (struct store_transcript){.agent_session = adopting->new_id,
-                                        .file = name,
-                                        .offset = read.offset,
-                                        .tail = read.tail,
+    *ret_at = (struct store_transcript){.agent_session = copied->id,
+                                        .file = copied->name,
+                                        .offset = copied->offset,
+                                        .tail = copied->tail,
                                         .mark = -1};
     return 0;
 }
@@ -406,7 +350,7 @@ static int enter(struct host *host, struct adopting *adopting, struct err *err)
     static const struct clear_options options = {.reason = "adopt", .from = "-"};
     struct teller *teller = host->terminal->teller;
     struct store_transcript at = {.offset = 0};
-    struct store_agent_session session = {.id = adopting->new_id,
+    struct store_agent_session session = {.id = adopting->copied.id,
                                           .home = teller_home(host),
                                           .program = host->preset->name,
                                           .outcome = OUTCOME_RESUMED};
@@ -427,8 +371,8 @@ static int enter(struct host *host, struct adopting *adopting, struct err *err)
     teller->follows = true; /* the program is not to clear */
     int rc = clear_context(host, &with, &then, err);
     teller->follows = false;
-    if (rc == -1 && at.file != NULL)
-        (void)unlinkat(adopting->place, at.file, 0);
+    if (rc == -1)
+        outside_uncopy(&adopting->copied);
     return rc;
 }
 
@@ -440,7 +384,7 @@ int teller_request_adopt(struct host *host, struct client *client, const struct 
         .host = host,
         .id = hook_id(json_get_text(frame->head, "session")),
         .path = json_get_text(frame->head, "path"),
-        .place = -1,
+        .copied = OUTSIDE_COPIED_INIT,
     };
     const struct store_filter notes = {.agent = host->agent->id, .roles = 1U << ROLE_NOTE};
 

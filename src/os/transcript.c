@@ -1,4 +1,4 @@
-#include "host/terminal/transcript.h"
+#include "os/transcript.h"
 
 #include "base/hash.h"
 
