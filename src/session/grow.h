@@ -27,8 +27,8 @@
  * tree begins with that one's commit and has its files, and a transaction copies what was said in
  * its open query. That one is only read, and may be in the middle of a turn, or not run at all.
  * What waits for it stays its own. The new one's program goes on with a copy of that one's session,
- * or it is told what was said (grow_talk.c). A kill can leave a copy in the user's home that nothing
- * names.
+ * or it is told what was said (grow_talk.c). A kill can leave a copy in the user's home that
+ * nothing names.
  *
  * remove
  *
