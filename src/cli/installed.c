@@ -1,9 +1,8 @@
 #include "cli/installed.h"
 
 #include "cli/consent.h"
-#include "model/ini.h"
-#include "os/file.h"
 #include "os/path.h"
+#include "store/config_add.h"
 
 char *installed_program(const struct preset *preset)
 {
@@ -84,22 +83,12 @@ void installed_say_ways(const struct call *call)
                   first != NULL ? first->name : "claude-tty");
 }
 
-/* Appends the setting to the root's mas.ini. */
+/* Adds the setting to the root's mas.ini. */
 static int keep(const struct root *root, const char *preset, struct err *err)
 {
-    _cleanup_str_ struct str text = STR_INIT;
-    _cleanup_free_ char *old = NULL;
-    struct stat st;
-    size_t len = 0;
+    _cleanup_free_ char *lines = mem_printf("[session]\npreset = %s\n", preset);
 
-    if (fstatat(root->fd, ROOT_SETTINGS, &st, AT_SYMLINK_NOFOLLOW) == -1)
-        return err_errno(err, "cannot read '%s'", ROOT_SETTINGS);
-    if (file_read(root->fd, ROOT_SETTINGS, INI_FILE_MAX, &old, &len, err) == -1)
-        return -1;
-    str_addn(&text, old, len);
-    str_addf(&text, "%s\n[session]\npreset = %s\n", len > 0 && old[len - 1] != '\n' ? "\n" : "",
-             preset);
-    return file_replace(root->fd, ROOT_SETTINGS, text.data, text.len, st.st_mode & 0777, err);
+    return config_add(root, lines, NULL, NULL, err);
 }
 
 int installed_offer(struct call *call, struct err *err)

@@ -55,7 +55,7 @@ static enum fact say_mas(const struct seen *seen, struct str *to)
     str_add(to, version);
     if (strcmp(version, MAS_VERSION) == 0)
         return FACT_OK;
-    str_add(to, ", here is " MAS_VERSION);
+    str_addf(to, ", here is %s", MAS_VERSION);
     return FACT_WRONG;
 }
 

@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "cli/print.h"
+#include "cli/remote_add.h"
 #include "cli/remote_check.h"
 #include "cli/table.h"
 #include "cmd.h"
@@ -106,14 +107,60 @@ static const struct cmd cmd_check_action = {
     .run = run_check,
 };
 
-static const struct cmd *const actions[] = {&cmd_list_action, &cmd_check_action, NULL};
+/* ---- add */
+
+static const struct opt add_opts[] = {
+    {0, "dry-run", NULL, "only look, and say what would be done"},
+    {0, "mas", "PATH", "the mas there; nothing is installed"},
+    {0, "root-there", "DIR", "the root there; --root is the one here"},
+    {'y', "yes", NULL, "install mas there without asking"},
+    {.name = NULL},
+};
+
+static int run_add(struct call *call, struct err *err)
+{
+    const struct remote_wish wish = {.name = call->operands[0],
+                                     .place = call->operands[1],
+                                     .mas = call_opt(call, "mas"),
+                                     .root = call_opt(call, "root-there"),
+                                     .yes = call_opt(call, "yes") != NULL,
+                                     .dry_run = call_opt(call, "dry-run") != NULL};
+
+    return remote_add(call, &wish, err);
+}
+
+static const struct cmd cmd_add_action = {
+    .name = "remote add",
+    .operands = " NAME DESTINATION",
+    .summary = "make a machine a host of mas.ini, with mas and a root there",
+    .examples = "mas remote add n1 ann@n1.example.org\n"
+                "mas remote add --yes n2 n2.example.org\n"
+                "mas remote add --mas /opt/mas/bin/mas n3 n3.example.org",
+    .details =
+        "DESTINATION is that of ssh, which has to log in by a key. mas says what is there and what "
+        "is missing, asks, puts its own program and its templates into ~/.local of the user there, "
+        "compares the checksum, makes a root there, and writes [host NAME] into mas.ini of the "
+        "root here. A mas of the same version that is there already is used. ssh shows a host key "
+        "that is not known, and asks on the terminal; without one, it is refused.",
+    .opts = add_opts,
+    .operands_min = 2,
+    .operands_max = 2,
+    .root = ROOT_NEEDED,
+    .who = WHO_PERSONS,
+    .takes = TAKES_QUIET,
+    .run = run_add,
+};
+
+static const struct cmd *const actions[] = {&cmd_add_action, &cmd_check_action, &cmd_list_action,
+                                            NULL};
 
 const struct cmd cmd_remote = {
     .name = "remote",
     .group = GROUP_SETUP,
     .operands = "",
-    .summary = "list the hosts of mas.ini, and look what they have",
+    .summary = "list the hosts of mas.ini, add one, look what they have",
     .examples = "mas remote\n"
+                "mas remote add n1 ann@n1.example.org\n"
                 "mas remote check n1",
     .details = "Without an action, list the hosts, as 'mas remote list' does. mas-fleet(7) says "
                "what can be done with hosts.",

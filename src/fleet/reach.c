@@ -142,21 +142,30 @@ static char **make_env(void)
     return env;
 }
 
-static int open_ssh(const struct reach_command *command, struct reach_line *line, struct err *err)
+/* Connects, and makes the command line of ssh for a shell's command. */
+static int open_ssh(const struct remote *remote, const char *text, bool terminal, bool goes_on,
+                    struct reach_line *line, struct err *err)
 {
-    _cleanup_free_ char *text = make_text(command, &line->seal, err);
     _cleanup_free_ char *path = NULL;
 
-    if (text == NULL || reach_take_slot(line->program, line->env, command->remote, command->goes_on,
-                                        &path, &line->slot, err) == -1)
+    if (text == NULL ||
+        reach_take_slot(line->program, line->env, remote, goes_on, &path, &line->slot, err) == -1)
         return -1;
     strv_push(&line->argv, "ssh");
     reach_ssh_options(&line->argv, "no", path);
-    strv_push(&line->argv, command->terminal ? "-t" : "-T");
+    strv_push(&line->argv, terminal ? "-t" : "-T");
     strv_push(&line->argv, "--");
-    strv_push(&line->argv, command->remote->place);
+    strv_push(&line->argv, remote->place);
     strv_push(&line->argv, text);
     return 0;
+}
+
+static int open_command(const struct reach_command *command, struct reach_line *line,
+                        struct err *err)
+{
+    _cleanup_free_ char *text = make_text(command, &line->seal, err);
+
+    return open_ssh(command->remote, text, command->terminal, command->goes_on, line, err);
 }
 
 static void open_srun(const struct reach_command *command, struct reach_line *line)
@@ -188,25 +197,46 @@ static void open_srun(const struct reach_command *command, struct reach_line *li
     push_mas(command, &line->seal, &line->argv);
 }
 
+/* Finds ssh or srun, and what is in its environment. */
+static int find_program(const struct remote *remote, const char *name, struct reach_line *line,
+                        struct err *err)
+{
+    line->env = make_env();
+    line->program = path_find_program(name, getenv("PATH"), -1);
+    if (line->program == NULL)
+        return err_set(err, MAS_UNREACHED, "cannot reach host '%s': there is no program '%s'",
+                       remote->name, name);
+    return 0;
+}
+
 int reach_open(const struct reach_command *command, struct reach_line *ret, struct err *err)
 {
     bool ssh = command->remote->via == REMOTE_SSH;
-    const char *name = ssh ? "ssh" : "srun";
     struct reach_line line = REACH_LINE_INIT;
 
     /* on a terminal, people see what answers, and what is missing */
     if (!command->terminal && seal_make(&line.seal, err) == -1)
         return -1;
-    line.env = make_env();
-    line.program = path_find_program(name, getenv("PATH"), -1);
-    int rc = 0;
-    if (line.program == NULL)
-        rc = err_set(err, MAS_UNREACHED, "cannot reach host '%s': there is no program '%s'",
-                     command->remote->name, name);
-    else if (ssh)
-        rc = open_ssh(command, &line, err);
-    else
+    int rc = find_program(command->remote, ssh ? "ssh" : "srun", &line, err);
+    if (rc == 0 && ssh)
+        rc = open_command(command, &line, err);
+    else if (rc == 0)
         open_srun(command, &line);
+    if (rc == -1)
+        reach_close(&line);
+    else
+        *ret = line;
+    return rc;
+}
+
+int reach_open_text(const struct remote *remote, const char *text, struct reach_line *ret,
+                    struct err *err)
+{
+    struct reach_line line = REACH_LINE_INIT;
+    int rc = find_program(remote, "ssh", &line, err);
+
+    if (rc == 0)
+        rc = open_ssh(remote, text, false, false, &line, err);
     if (rc == -1)
         reach_close(&line);
     else

@@ -79,6 +79,25 @@ struct reach_end {
  * not printed: its last line is in the error. */
 int reach_run(const struct reach_command *command, struct reach_end *ret, struct err *err);
 
+/* Logs in once and runs nothing, to see whether that works, whatever ~/.ssh/config says of host
+ * keys that are not known: such a key is accepted by a person only, whom ssh shows it and asks on
+ * the terminal, if `ask`. Fails with MAS_UNREACHED. */
+int reach_meet(const struct remote *remote, bool ask, struct err *err);
+
+/* A script for a machine that may have no mas. */
+struct reach_script {
+    const struct remote *remote;
+    const char *text; /* for sh: no line breaks */
+    char *const *args; /* its $1, $2, ..., NULL-terminated */
+    const char *input; /* its standard input; NULL: nothing */
+    size_t input_len;
+    int timeout_ms; /* once it is connected */
+};
+/* Runs it and appends what it has printed itself to `out`. *ret_code is its exit code. Fails with
+ * MAS_UNREACHED if it has not run, or not to its end. */
+int reach_run_script(const struct reach_script *script, struct str *out, int *ret_code,
+                     struct err *err);
+
 /* A command whose output is read. */
 struct reach_ask {
     struct reach_command command;

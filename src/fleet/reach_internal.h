@@ -1,7 +1,7 @@
 /* What reach*.c share. */
 #pragma once
 
-#include "model/remote.h"
+#include "fleet/reach.h"
 
 /* Appends the options of ssh that all of its command lines have. `control`: how it treats the
  * control socket at `path`. */
@@ -22,3 +22,8 @@ int reach_take_slot(const char *ssh, char *const *env, const struct remote *remo
 /* While a process connects to that machine, returns words that say so, and why the login before it
  * failed, if one did; otherwise NULL. The caller frees them. */
 char *reach_connecting(const struct remote *remote);
+
+/* Connects over ssh, if no connection is there, and makes the command line that runs this text by
+ * the shell there. The caller starts it as after reach_open(). */
+int reach_open_text(const struct remote *remote, const char *text, struct reach_line *ret,
+                    struct err *err);

@@ -16,6 +16,7 @@ enum {
     WAIT_MS = REACH_LOGIN_MS + 10000, /* for other processes that connect to the same machine */
 };
 
+#define KEY_UNKNOWN ENOKEY /* err->number, of a key that a person may accept */
 #define KEY_FAILED "Host key verification failed" /* as ssh says it */
 
 /* Characters that ssh takes as they are in ControlPath. */
@@ -175,6 +176,8 @@ static int fail_key(const struct remote *remote, const char *said, struct err *e
     }
     if (strstr(said, "IDENTIFICATION HAS CHANGED") == NULL) {
         (void)reach_fail(remote, KEY_FAILED ": it is not known here", err);
+        err->number = KEY_UNKNOWN;
+        err->number = KEY_UNKNOWN;
         return err_hint(err, "compare it with that of the machine, and accept it once: ssh %s true",
                         place);
     }
@@ -185,21 +188,13 @@ static int fail_key(const struct remote *remote, const char *said, struct err *e
                     remedy);
 }
 
-/* Starts a master and waits until it has logged in. */
-static int start_master(const struct masters *masters, const char *ssh, char *const *env,
-                        const char *path, struct err *err)
+/* Runs ssh until it has logged in, and says why it could not. */
+static int log_in(const struct remote *remote, const char *ssh, char *const *argv, char *const *env,
+                  struct err *err)
 {
-    _cleanup_strv_ char **argv = NULL;
     _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct proc proc;
     struct err why = ERR_INIT;
-
-    strv_push(&argv, "ssh");
-    reach_ssh_options(&argv, "yes", path);
-    strv_push(&argv, "-N");
-    strv_push(&argv, "-f");
-    strv_push(&argv, "--");
-    strv_push(&argv, masters->remote->place);
     const struct proc_spec spec = {.file = ssh,
                                    .argv = argv,
                                    .envp = env,
@@ -207,18 +202,76 @@ static int start_master(const struct masters *masters, const char *ssh, char *co
                                    .output_max = 65536,
                                    .timeout_ms = REACH_LOGIN_MS,
                                    .bound = true};
+
     if (proc_start(&spec, &proc, err) == -1)
         return -1;
     int rc = proc_finish(&proc, &result, &why);
     if (rc == -1)
-        rc = reach_fail(masters->remote, why.code == MAS_TIMEOUT ? "no answer" : why.text, err);
+        rc = reach_fail(remote, why.code == MAS_TIMEOUT ? "no answer" : why.text, err);
     else if (result.status != 0) {
         _cleanup_free_ char *words = reach_last_words(str_text(&result.err), result.err.len);
-        rc = words == NULL ? reach_fail(masters->remote, "ssh failed and said nothing", err)
-             : str_starts(words, KEY_FAILED) ? fail_key(masters->remote, str_text(&result.err), err)
-                                             : reach_fail(masters->remote, words, err);
+        rc = words == NULL ? reach_fail(remote, "ssh failed and said nothing", err)
+             : str_starts(words, KEY_FAILED) ? fail_key(remote, str_text(&result.err), err)
+                                             : reach_fail(remote, words, err);
     }
     return rc;
+}
+
+/* Starts a master and waits until it has logged in. */
+static int start_master(const struct masters *masters, const char *ssh, char *const *env,
+                        const char *path, struct err *err)
+{
+    _cleanup_strv_ char **argv = NULL;
+
+    strv_push(&argv, "ssh");
+    reach_ssh_options(&argv, "yes", path);
+    strv_push(&argv, "-N");
+    strv_push(&argv, "-f");
+    strv_push(&argv, "--");
+    strv_push(&argv, masters->remote->place);
+    return log_in(masters->remote, ssh, argv, env, err);
+}
+
+/* Returns a command line of ssh that logs in by itself, runs nothing, and treats host keys so. */
+static char **login_words(const struct remote *remote, const char *const *options)
+{
+    char **argv = NULL;
+
+    strv_push(&argv, "ssh");
+    for (; *options != NULL; options++) { /* of several, ssh takes the first */
+        strv_push(&argv, "-o");
+        strv_push(&argv, *options);
+    }
+    reach_ssh_options(&argv, "no", "none");
+    strv_push(&argv, "-T");
+    strv_push(&argv, "--");
+    strv_push(&argv, remote->place);
+    strv_push(&argv, "exit 0");
+    return argv;
+}
+
+int reach_meet(const struct remote *remote, bool ask, struct err *err)
+{
+    static const char *const known[] = {"StrictHostKeyChecking=yes", NULL};
+    static const char *const asks[] = {"StrictHostKeyChecking=ask", "BatchMode=no",
+                                       "PasswordAuthentication=no",
+                                       "KbdInteractiveAuthentication=no", NULL};
+    _cleanup_strv_ char **strict = login_words(remote, known);
+    _cleanup_strv_ char **asking = login_words(remote, asks);
+    _cleanup_free_ char *ssh = path_find_program("ssh", getenv("PATH"), -1);
+    int ignored = 0;
+
+    if (ssh == NULL)
+        return err_set(err, MAS_UNREACHED, "cannot reach host '%s': there is no program 'ssh'",
+                       remote->name);
+    int rc = log_in(remote, ssh, strict, NULL, err);
+    if (rc == 0 || err->number != KEY_UNKNOWN || !ask)
+        return rc;
+    /* whether the login itself works is seen after that */
+    if (proc_run(ssh, asking, &ignored, err) == -1)
+        return -1;
+    *err = (struct err)ERR_INIT;
+    return log_in(remote, ssh, strict, NULL, err);
 }
 
 /* What the last attempt that failed has left: when it ended, and why. */

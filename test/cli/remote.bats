@@ -149,3 +149,208 @@ see the lines marked 'wrong', and then run: mas remote check n1" ]
     [ "$status" -ne 0 ]
     [ ! -d "$T/runtime/mas" ]
 }
+
+# ---- add
+
+# installed: installs mas below $T/inst, and has `mas` run that one. forget: mas.ini has no hosts.
+installed() {
+    make -s -C "$BATS_TEST_DIRNAME/../.." -o all install BUILD="${MAS%/*}" DESTDIR="$T/inst" PREFIX=/usr >&2
+    MAS=$T/inst/usr/bin/mas
+}
+forget() { sed -i '/^\[host/,$d' "$ROOT/mas.ini"; }
+# left HOST: what an installation left in the home there. section: that of mas.ini.
+left() { find "$T/$1/home/.local/lib/mas" "$T/$1/home/.local/bin" 2>/dev/null | head -n 5; }
+section() { sed -n '/^\[host/,$p' "$ROOT/mas.ini"; }
+
+@test "remote add installs mas on a machine without it, makes a root and writes the section" {
+    local own=$T/n1/home/.local before
+    installed
+    forget
+    rm -r "$T/n1/root"
+    ok remote add --yes n1 n1
+    [[ $output == *"n1: mas is missing there"*"n1: sending "*"n1: is a host now; see what it has: mas remote check n1" ]]
+    [ "$(section)" = $'[host n1]\nvia = ssh:n1\nmas = '"$own/bin/mas" ]
+    [ "$(readlink "$own/bin/mas")" = "../lib/mas/$(version)/bin/mas" ]
+    cmp "$MAS" "$own/bin/mas"
+    diff -r "$T/inst/usr/libexec/mas" "$own/lib/mas/$(version)/libexec/mas"
+    diff -r "$T/inst/usr/share/mas/templates" "$own/lib/mas/$(version)/share/mas/templates"
+    [ -e "$own/lib/mas/$(version)/share/man/man1/mas.1" ]
+    [ "$(ls "$own/lib/mas")" = "$(version)" ]
+    [ -e "$T/n1/root/mas.ini" ]
+    ok --host n1 new -q -t solo
+    ok remote check n1
+    # again: nothing is sent, and nothing is written
+    before=$(cat "$ROOT/mas.ini")
+    ok remote add n1 n1
+    [[ $output != *sending* && $output == *"n1: is a host already"* ]]
+    [ "$(cat "$ROOT/mas.ini")" = "$before" ]
+    # an earlier version of it is replaced
+    rm "$own/bin/mas"
+    mkdir -p "$own/lib/mas/0.9/bin"
+    printf '#!/bin/sh\necho mas 0.9\n' >"$own/lib/mas/0.9/bin/mas"
+    chmod +x "$own/lib/mas/0.9/bin/mas"
+    ln -s ../lib/mas/0.9/bin/mas "$own/bin/mas"
+    ok remote add --yes n1 n1
+    [[ $output == *"n1: mas 0.9 is there, '$own/bin/mas'; here is $(version)"*'n1: sending '* ]]
+    cmp "$MAS" "$own/bin/mas"
+    [ "$(cat "$ROOT/mas.ini")" = "$before" ]
+}
+
+@test "remote add uses a mas of the same version that is there" {
+    forget
+    ok remote add --mas "$MAS" --root-there "$T/n1/teams" n1 n1
+    [ "$(section)" = $'[host n1]\nvia = ssh:n1\nmas = '"$MAS"$'\nroot = '"$T/n1/teams" ]
+    [ -e "$T/n1/teams/mas.ini" ]
+    [ -z "$(left n1)" ]
+    ok --host n1 list
+}
+
+@test "remote add refuses another version, with both numbers, and a program that is no mas" {
+    forget
+    printf '#!/bin/sh\necho mas 0.9 "(0123)"\n' >"$T/n1/mas"
+    printf '#!/bin/sh\necho 5\n' >"$T/n1/other"
+    chmod +x "$T/n1/mas" "$T/n1/other"
+    fails 4 remote add --yes --mas "$T/n1/mas" n1 n1
+    [[ $stderr == "mas: cannot add host 'n1': '$T/n1/mas' there is mas 0.9, and here is $(version)
+install "* ]]
+    fails 4 remote add --yes --mas "$T/n1/other" n1 n1
+    [[ $stderr == *"'$T/n1/other' there is no mas"* ]]
+    fails 4 remote add --yes --mas "$T/n1/none" n1 n1
+    [ -z "$(section)" ]
+    [ -z "$(left n1)" ]
+}
+
+@test "remote add asks nobody without a terminal: it installs nothing and writes nothing" {
+    installed
+    forget
+    fails 4 remote add n1 n1
+    [[ $stderr == "mas: cannot add host 'n1': mas $(version) is not there
+install it there by hand, or have it done with: mas remote add --yes n1 n1" ]]
+    ok remote add --dry-run n1 n1
+    [[ $output == *"would be installed in $T/n1/home/.local ("* ]]
+    [ -z "$(left n1)" ]
+    [ -z "$(section)" ]
+}
+
+@test "remote add refuses names, destinations and paths that are none, and another host of the name" {
+    local before
+    before=$(cat "$ROOT/mas.ini")
+    fails 2 remote add 'n 3' n3
+    fails 2 remote add n3 -oProxyCommand=x
+    fails 2 remote add --mas relative n3 n1
+    fails 2 remote add --root-there $'/a\n[host x]' n3 n1
+    fails 4 remote add n1 n2
+    [[ $stderr == "mas: cannot add host 'n1': '$ROOT/mas.ini:"*"' has it, with via = ssh:n1
+take another name, or change that section by hand" ]]
+    fails 4 remote add --root-there /else n1 n1
+    [ ! -d "$T/runtime/mas" ]
+    [ "$(cat "$ROOT/mas.ini")" = "$before" ]
+}
+
+@test "remote add refuses a host key that is not known, whatever ssh_config says" {
+    forget
+    cp "$T/ssh/known_hosts" "$T/known"
+    sed -i '/^n1 /d' "$T/ssh/known_hosts"
+    sed -i '1iStrictHostKeyChecking accept-new' "$T/ssh/config"
+    fails 12 remote add --mas "$MAS" n1 n1
+    [ "$stderr" = "mas: cannot reach host 'n1': Host key verification failed: it is not known here
+compare it with that of the machine, and accept it once: ssh n1 true" ]
+    run ! grep '^n1 ' "$T/ssh/known_hosts"
+    [ -z "$(section)" ]
+}
+
+@test "remote add says what is missing there, and refuses what cannot run there" {
+    local program
+    installed
+    forget
+    mkdir "$T/n1/bin"
+    for program in sh tar sha256sum ldd df head sed sort tr uname mkdir cat rm rmdir ln mv sync readlink; do
+        ln -s "$(command -v $program)" "$T/n1/bin/$program"
+    done
+    sed -i "s|PATH=.*|PATH=$T/n1/bin|" "$T/n1/sshd_config"
+    ok remote add --dry-run n1 n1
+    [[ $output == *'n1: tmux is missing there: '*'n1: git is missing there: '*'n1: mas is missing there'* ]]
+    rm "$T/n1/bin/tar"
+    fails 4 remote add --yes n1 n1
+    [[ $stderr == *"cannot install mas on host 'n1': it has no tar"* ]]
+    ln -s "$(command -v tar)" "$T/n1/bin/tar"
+    rm "$T/n1/bin/uname"
+    printf '#!/bin/sh\n[ "$1" = -s ] && echo Linux || echo vax\n' >"$T/n1/bin/uname"
+    chmod +x "$T/n1/bin/uname"
+    fails 4 remote add --yes n1 n1
+    [[ $stderr == *"it is Linux vax, and this mas is for Linux $(uname -m)"* ]]
+    rm "$T/n1/bin/uname"
+    ln -s "$(command -v uname)" "$T/n1/bin/uname"
+    rm "$T/n1/bin/ldd"
+    printf '#!/bin/sh\nprintf "\\tlibodd.so.3 => not found\\n\\tlibc.so.6 => /lib/libc.so.6 (0x1)\\n"\n' >"$T/n1/bin/ldd"
+    chmod +x "$T/n1/bin/ldd"
+    fails 4 remote add --yes n1 n1
+    [[ $stderr == *'shared libraries are missing there: libodd.so.3
+install them there, or its Debian package, which brings them' ]]
+    rm "$T/n1/bin/ldd"
+    ln -s "$(command -v ldd)" "$T/n1/bin/ldd"
+    rm "$T/n1/bin/df"
+    printf '#!/bin/sh\necho Filesystem; echo disk 9 8 1000 x /\n' >"$T/n1/bin/df"
+    chmod +x "$T/n1/bin/df"
+    fails 4 remote add --yes n1 n1
+    [[ $stderr == *"cannot install mas on host 'n1': it needs "*", and '$T/n1/home' has 1000K free
+make room there" || $stderr == *' free
+make room there' ]]
+    [ -z "$(left n1)" ]
+    [ -z "$(section)" ]
+}
+
+@test "remote add takes nothing that has another checksum, and no place that is somebody's" {
+    installed
+    forget
+    mkdir -p "$T/n1/bin" "$T/n1/home/.local/bin"
+    printf '#!/bin/sh\necho 00 -\n' >"$T/n1/bin/sha256sum"
+    chmod +x "$T/n1/bin/sha256sum"
+    sed -i "s|PATH=|PATH=$T/n1/bin:|" "$T/n1/sshd_config"
+    fails 4 remote add --yes n1 n1
+    [[ $stderr == *'what has arrived has the SHA-256 00, which is not that of what was sent'* ]]
+    [ "$(left n1)" = "$T/n1/home/.local/bin" ]
+    rm "$T/n1/bin/sha256sum"
+    echo mine >"$T/n1/home/.local/bin/mas"
+    fails 4 remote add --yes n1 n1
+    [[ $stderr == *"'$T/n1/home/.local/bin/mas' there is another program"* ]]
+    [ "$(cat "$T/n1/home/.local/bin/mas")" = mine ]
+    [ -z "$(section)" ]
+}
+
+@test "what a killed remote add left there is replaced by the next one" {
+    local at=$T/n1/home/.local/lib/mas
+    installed
+    forget
+    mkdir -p "$at/$(version).new/bin" "$at/$(version)/bin" "$at/$(version).old"
+    echo half >"$at/$(version).new/bin/mas"
+    echo half >"$at/$(version).new/tar"
+    echo broken >"$at/$(version)/bin/mas"
+    ok remote add --yes n1 n1
+    [ "$(ls "$at")" = "$(version)" ]
+    cmp "$MAS" "$at/$(version)/bin/mas"
+    [ ! -e "$at/$(version)/tar" ]
+}
+
+@test "remote add where walls are required refuses a machine that has none" {
+    forget
+    printf '[wall]\nlevel = require\n' >>"$ROOT/mas.ini"
+    printf '#!/bin/sh\nPATH=/none exec "%s" "$@"\n' "$MAS" >"$T/n1/mas"
+    chmod +x "$T/n1/mas"
+    fails 4 remote add --mas "$T/n1/mas" n1 n1
+    [[ $stderr == *"cannot add host 'n1': it cannot hold agents, and [wall] level is require: "* ]]
+    [ -z "$(section)" ]
+}
+
+@test "two that add a host at the same time write it once, and another one of its name is refused" {
+    local n pids=()
+    forget
+    for n in 1 2 3 4; do
+        "$MAS" remote add -q --mas "$MAS" --root-there "$T/n$((n % 2 + 1))/root" n1 n$((n % 2 + 1)) >"$T/out.$n" 2>&1 &
+        pids+=($!)
+    done
+    for n in 0 1 2 3; do wait "${pids[n]}" || [ $? -eq 4 ]; done
+    cat "$T"/out.*
+    [ "$(section | grep -c '^\[host n1\]')" -eq 1 ]
+    ok --host n1 version
+}
