@@ -1,6 +1,7 @@
 #include "code/land.h"
 #include "cli/code.h"
 #include "cli/person.h"
+#include "cli/print.h"
 #include "client/survey.h"
 #include "code/merge.h"
 
@@ -136,6 +137,18 @@ static void print_landed(const struct call *call, const struct team *team,
     (void)fflush(stdout); /* before git prints */
 }
 
+/* A dry run has something to remove also if it is stopped. */
+static int land_dry(const struct repo *repo, const struct team_project *project,
+                    const struct land_options *options, struct land_result *result, struct err *err)
+{
+    struct life ticking = {.root = NULL};
+
+    progress_begin(&ticking, "landing", true);
+    int rc = land(repo, project, options, result, err);
+    progress_end();
+    return rc;
+}
+
 static int run_land(struct call *call, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
@@ -161,7 +174,7 @@ static int run_land(struct call *call, struct err *err)
         options.check = &check;
     if (call_opt(call, "pr") != NULL)
         return ask(&repo, &team, &options, err);
-    if (land(&repo, &team.project, &options, &result, err) == -1)
+    if ((options.dry_run ? land_dry : land)(&repo, &team.project, &options, &result, err) == -1)
         return -1;
     if (result.check.why != NULL)
         return code_fail_check(&repo, &team, &result.check, "land", err);

@@ -20,7 +20,6 @@
 #include "git/pack.h"
 #include "os/file.h"
 #include "os/path.h"
-#include "os/tree.h"
 
 #define JOURNAL "landing" /* in code.git */
 
@@ -38,11 +37,7 @@ void land_result_free(struct land_result *result)
 static void landing_free(struct landing *landing)
 {
     project_free(&landing->project);
-    struct err ignored = ERR_INIT;
-
-    if (landing->written != NULL)
-        (void)tree_remove_path(landing->aside, &ignored);
-    free(landing->aside);
+    dry_end(&landing->dry);
     free(landing->written);
     free(landing->own);
     free(landing->objects);
@@ -297,18 +292,17 @@ static int place(const struct landing *landing, struct err *err)
     return drop_journal(landing->repo, err);
 }
 
-/* Makes the directory of a dry run. */
+/* Has git write into a directory of its own. */
 static int begin_dry(struct landing *landing, struct err *err)
 {
-    char path[] = "/tmp/mas-land.XXXXXX";
-
-    if (mkdtemp(path) == NULL)
-        return err_errno(err, "cannot create a directory in /tmp");
-    free(landing->aside);
-    landing->aside = mem_dup(path);
+    if (dry_begin(&landing->dry, err) == -1)
+        return -1;
+    landing->aside = landing->dry.path;
     landing->own = mem_printf("%s/objects", landing->repo->git);
-    landing->written = mem_printf("%s/objects", path);
-    return mkdir(landing->written, 0700) == -1 ? err_errno(err, "cannot create '%s'", path) : 0;
+    landing->written = mem_printf("%s/objects", landing->aside);
+    return mkdir(landing->written, 0700) == -1
+               ? err_errno(err, "cannot create '%s'", landing->written)
+               : 0;
 }
 
 /* Runs the check on the commit to land, of which code.git gets what the project alone has. */
@@ -334,7 +328,7 @@ static int land_open(struct landing *landing, const struct team_project *project
     if (project_reopen_same(&own, project->path, project->base, &landing->project, err) == -1)
         return -1;
     landing->objects = mem_printf("%s/objects", landing->project.dir);
-    landing->aside = mem_dup(landing->repo->git);
+    landing->aside = landing->repo->git;
     if (options->dry_run && begin_dry(landing, err) == -1)
         return -1;
     return open_onto(landing, project, options, err) == -1 || find_tree(landing, err) == -1
@@ -384,7 +378,7 @@ static int check_unfinished(const struct repo *repo, struct err *err)
 int land(const struct repo *repo, const struct team_project *project,
          const struct land_options *options, struct land_result *ret, struct err *err)
 {
-    struct landing landing = {.repo = repo, .project = PROJECT_INIT};
+    struct landing landing = {.repo = repo, .project = PROJECT_INIT, .dry = DRY_INIT};
     _cleanup_land_ struct land_result result = LAND_RESULT_INIT;
     bool finished = false;
     int rc = options->dry_run ? check_unfinished(repo, err) : land_finish(repo, &finished, err);

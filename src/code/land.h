@@ -24,9 +24,9 @@
  * which land_finish() removes first, if nobody has them open.
  *
  * A check runs between 2 and 3, in code.git, which gets what it lacks of the commit. A dry run ends
- * before 3: it needs no lock, git writes its new objects and indexes to a directory in /tmp, and
- * the checks of 4 read them there. (Where a merge makes a tree that is there already, git sets the
- * time of the pack that has it.)
+ * before 3: it needs no lock, git writes its new objects and indexes to a directory in /tmp
+ * (code/dry.h), and the checks of 4 read them there. (Where a merge makes a tree that is there
+ * already, git sets the time of the pack that has it.)
  */
 #pragma once
 

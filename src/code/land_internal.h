@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "code/dry.h"
 #include "code/land.h"
 #include "code/project.h"
 
@@ -11,7 +12,8 @@ struct landing {
     const struct repo *repo;
     struct project project;
     char *objects; /* of the project */
-    char *aside; /* directory for indexes: code.git, or that of a dry run */
+    struct dry dry;
+    const char *aside; /* directory for indexes: code.git, or that of a dry run */
     char *written; /* new objects of a dry run; NULL: they go into code.git */
     char *own; /* then: the objects of code.git */
     char *onto; /* full name of the branch */

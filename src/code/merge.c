@@ -9,6 +9,7 @@
 #include "code/merge.h"
 
 #include "code/commits.h"
+#include "code/dry.h"
 #include "code/lfs_carry.h"
 #include "code/replay.h"
 #include "code/stranger.h"
@@ -82,6 +83,7 @@ int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err
         struct err ignored = ERR_INIT; /* who needs the name fails */
         (void)tree_remove(dir, temporary[i], &ignored);
     }
+    dry_sweep();
     drop_locks(dir, ".", 0);
     drop_locks(dir, "indexes", 0);
     drop_locks(dir, CODE_VIEW_GIT, 0);

@@ -602,6 +602,42 @@ dry() {
     dry 4 'mas: cannot say what would land: a landing was killed'
 }
 
+@test "a dry run that is ended leaves nothing in /tmp, and what one that was killed has left goes" {
+    make_team -t trio
+    work
+    mkdir "$T/bin"
+    echo other >"$P/other" && git -C "$P" add other && git -C "$P" commit -qm other
+    # git waits for its end where it writes the commit that would land
+    cat >"$T/bin/git" <<SH
+#!/bin/sh
+case "\$*" in
+*commit-tree*)
+    echo "\$GIT_OBJECT_DIRECTORY" >"$T/hung"
+    exec sleep 60 ;;
+esac
+exec $(command -v git) "\$@"
+SH
+    chmod +x "$T/bin/git"
+    for signal in INT TERM KILL; do
+        PATH="$T/bin:$PATH" setsid env --default-signal=INT,TERM "$MAS" land --dry-run --squash "$ID" >/dev/null 2>&1 3>&- &
+        pid=$!
+        eventually test -s "$T/hung"
+        dir=$(cat "$T/hung")
+        rm "$T/hung"
+        [[ $dir == /tmp/mas-land.*/objects ]]
+        [ -d "$dir" ]
+        # a sweep takes no directory that is in use
+        ok merge -q "$ID" x
+        [ -d "$dir" ]
+        kill -s "$signal" -- "-$pid"
+        wait "$pid" || true
+        if [ "$signal" = KILL ]; then
+            ok merge -q "$ID" x
+        fi
+        [ ! -e "${dir%/objects}" ]
+    done
+}
+
 @test "--check runs the check of merges on what would land, and lands only if it succeeds" {
     make_team -t trio -n login
     fails 2 land "$ID" --check
