@@ -14,6 +14,7 @@
 #include "os/file.h"
 #include "os/path.h"
 #include "session/archive_helper.h"
+#include "session/grow.h"
 #include "session/life_internal.h"
 #include "session/unlanded.h"
 #include "store/owner.h"
@@ -327,6 +328,9 @@ static int write_archive(const struct life *life, int dir, const struct session 
 
     if (how->to != NULL)
         output.fd = *how->to;
+    if (how->spool == -1 && grow_mend(life->root, dir, session->id, err) == -1)
+        return err_wrap(err, "cannot archive session '%s'",
+                        session_label(life->root, session->id).text);
     /* agents that never started have no directory yet */
     if ((how->spool == -1 && workspace_complete(life->root, dir, err) == -1) ||
         (how->to == NULL && output_open(life, session, file, &output, err) == -1) ||
@@ -396,6 +400,18 @@ int archive_session(const struct life *life, const char *id, const char *file, b
     return rc;
 }
 
+/* Removes what a killed command has left of an agent, unless a command is at it. */
+static void mend_live(const struct life *life, int dir, const char *id)
+{
+    _cleanup_close_ int held = -1;
+    _cleanup_close_ int lock = -1;
+    struct err ignored = ERR_INIT;
+
+    if (faccessat(dir, GROW_JOURNAL, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+        life_hold(life, id, LOCK_TRY, "archive", &held, &lock, &ignored) == 0)
+        (void)grow_mend(life->root, dir, id, &ignored);
+}
+
 int archive_live(const struct life *life, const char *id, const char *file, bool strict,
                  struct archive_report *ret, struct err *err)
 {
@@ -413,6 +429,7 @@ int archive_live(const struct life *life, const char *id, const char *file, bool
         return -1;
     if (life_is_half_moved(life, dir, &session))
         return life_migrate_first(life, "archive", id, err);
+    mend_live(life, dir, id);
     int rc = memory_backup(dir, life->tick, life->tick_arg, &spool, &how.memory, &why);
     if (rc == -1 && why.code == MAS_DAMAGED && spool != -1 && ftruncate(spool, 0) == 0) {
         how.memory = -1;

@@ -7,8 +7,8 @@
  *
  * archive
  *
- * 1. Take the session's lock, or give up at once. If the session runs, refuse. Create the missing
- *    directories of lazy agents.
+ * 1. Take the session's lock, or give up at once. If the session runs, refuse. Remove what a
+ *    killed add or remove has left (grow_mend()). Create the missing directories of lazy agents.
  * 2. Create .mas-archive-<id>.new beside the target file, and take a lock on it.
  * 3. Start mas-archive with both directories and the file. It lists the files, writes them, lists
  *    them again: a difference is an error.

@@ -301,6 +301,21 @@ stop it first with: mas stop $ID" ]
     [ -d "$ROOT/sessions/$ID" ]
 }
 
+@test "what an add that was killed has left is not taken along" {
+    new_session -t solo --no-start
+    cp -a "$ROOT/sessions/$ID/unit/solo" "$ROOT/sessions/$ID/unit/half"
+    for options in '' --live --rm; do
+        printf half >"$ROOT/sessions/$ID/.growing"
+        mkdir -p "$ROOT/sessions/$ID/unit/half"
+        # shellcheck disable=SC2086 # none or one
+        ok archive $options "$ID" -o "$ARCHIVE"
+        [ -z "$stderr" ]
+        run ! grep half <<<"$(names "$ARCHIVE")"
+        [ ! -e "$ROOT/sessions/$ID/.growing" ]
+        rm "$ARCHIVE"
+    done
+}
+
 @test "a device is refused" {
     mknod "$T/probe" c 1 3 2>/dev/null || skip 'only root makes devices'
     new_session -t solo --no-start
