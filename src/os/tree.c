@@ -4,6 +4,7 @@
  */
 #include "os/tree.h"
 
+#include "os/path.h"
 #include "os/thread.h"
 #include "os/tree_file.h"
 
@@ -90,26 +91,33 @@ static void add_path(struct str *text, const struct dir *dir)
     str_add(text, dir->name);
 }
 
-/* Stops the copy with the first error. `name` is in `dir`, or NULL for the directory itself. `why`
- * is NULL for errno. Returns -1. */
-static int fail(struct copy *c, const struct dir *dir, const char *name, const char *why)
+/* Returns "<name of the source>/<path>", which the caller frees. */
+static char *full_path(const struct copy *c, const struct dir *dir, const char *name)
 {
-    int number = errno;
-    _cleanup_str_ struct str path = STR_INIT;
+    struct str path = STR_INIT;
 
     str_add(&path, c->name);
     if (dir != NULL)
         add_path(&path, dir);
     if (name != NULL)
         str_addf(&path, "/%s", name);
+    return str_steal(&path);
+}
+
+/* Stops the copy with the first error. `name` is in `dir`, or NULL for the directory itself. `why`
+ * is NULL for errno. Returns -1. */
+static int fail(struct copy *c, const struct dir *dir, const char *name, const char *why)
+{
+    int number = errno;
+    _cleanup_free_ char *path = full_path(c, dir, name);
 
     (void)pthread_mutex_lock(&c->lock);
     if (!c->stop) {
         if (why != NULL) {
-            err_set(&c->err, MAS_FAILED, "cannot copy '%s': %s", path.data, why);
+            err_set(&c->err, MAS_FAILED, "cannot copy '%s': %s", path, why);
         } else {
             errno = number;
-            err_errno(&c->err, "cannot copy '%s'", path.data);
+            err_errno(&c->err, "cannot copy '%s'", path);
         }
         c->stop = true;
     }
@@ -332,6 +340,15 @@ static void add_file(struct worker *w, struct dir *dir, const char *name)
     }
 }
 
+static void leave(struct copy *c, const struct dir *dir, const char *name, mode_t mode)
+{
+    _cleanup_free_ char *path = full_path(c, dir, name);
+
+    (void)pthread_mutex_lock(&c->lock);
+    c->choice->leaves(path, path_type_name(mode), c->choice->arg);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
 /* Copies or queues one entry. Only notes subdirectories in `subdirs`, each with a NUL. */
 static int copy_entry(struct worker *w, struct dir *dir, const struct dirent64 *entry,
                       struct str *subdirs)
@@ -343,6 +360,10 @@ static int copy_entry(struct worker *w, struct dir *dir, const struct dirent64 *
         if (fstatat(dir->from, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1)
             return fail(w->copy, dir, entry->d_name, NULL);
         mode = st.st_mode;
+    }
+    if (w->copy->choice->leaves != NULL && (S_ISFIFO(mode) || S_ISSOCK(mode))) {
+        leave(w->copy, dir, entry->d_name, mode);
+        return 0;
     }
     const char *why = tree_refusal(mode);
     if (why != NULL)

@@ -40,6 +40,9 @@ struct tree_choice {
     mode_t without; /* permission bits that files and directories of the copy do not get */
     /* Called for each entry at the top; false skips the entry. NULL: copy all. */
     bool (*takes)(const char *name, void *arg);
+    /* Called for each socket and FIFO, by one thread at a time, which then is left out: "<name>/
+     * <path>", "a FIFO". NULL: they are errors. */
+    void (*leaves)(const char *path, const char *what, void *arg);
     void *arg;
 };
 /* Like tree_copy(), with options. */

@@ -181,6 +181,26 @@ static int check_places(const struct growing *growing, struct err *err)
 
 /* ---- its parts */
 
+/* What an agent at work has is another one's to make. */
+static void leave(const char *path, const char *what, void *arg)
+{
+    const struct life *life = arg;
+    _cleanup_free_ char *note = mem_printf("'%s' is %s and is left out", path, what);
+
+    if (life->notes != NULL)
+        strv_push(life->notes, note);
+}
+
+static int copy_unit(const struct growing *growing, const char *parent, int from, int to,
+                     struct err *err)
+{
+    const struct life *life = growing->life;
+    const struct tree_choice choice = {.leaves = leave, .arg = (void *)life};
+    _cleanup_free_ char *name = mem_printf(WORKSPACE_UNIT "/%s", parent);
+
+    return tree_copy_choice(from, to, name, &choice, life->tick, life->tick_arg, err);
+}
+
 /* Copies the directory of an agent as it is, or, without `parent`, the template's of this name or
  * of the agent which it is like. */
 static int make_unit(const struct growing *growing, const char *peer, struct err *err)
@@ -197,7 +217,7 @@ static int make_unit(const struct growing *growing, const char *peer, struct err
         return err_errno(err, "cannot make '" WORKSPACE_UNIT "/%s'", growing->agent->id);
     _cleanup_close_ int own = growing->parent != NULL ? path_open_dir(unit, peer) : -1;
     if (own != -1) /* else it has not started yet, and gets its directory then */
-        return tree_copy(own, to, peer, life->tick, life->tick_arg, err);
+        return copy_unit(growing, peer, own, to, err);
     if (template_open(life->root, growing->session.template, &tmpl, &why) == -1) {
         if (life->notes != NULL)
             strv_push(life->notes, why.text);

@@ -388,3 +388,18 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
     [[ $stderr == *"cannot find project '$P': it was moved or removed"* ]]
     [ ! -e "$C/rev/.env" ] && [ ! -e "$C/rev/lib/l" ] && [ -e "$C/rev/a" ]
 }
+
+@test "a fork gets neither FIFOs nor sockets, and they are named" {
+    new_session -t solo --agent shell --no-start
+    unit=$ROOT/sessions/$ID/unit
+    mkdir "$unit/solo/deep"
+    mkfifo "$unit/solo/pipe"
+    (cd "$unit/solo/deep" && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")')
+    echo x >"$unit/solo/deep/x"
+    ok fork "$ID" solo
+    [[ $stderr == *"mas: warning: 'unit/solo/pipe' is a FIFO and is left out"* ]]
+    [[ $stderr == *"mas: warning: 'unit/solo/deep/socket' is a socket and is left out"* ]]
+    [ "$(named "$unit/solo-2/deep")" = x ]
+    [ ! -e "$unit/solo-2/pipe" ]
+    cmp "$unit/solo/AGENTS.md" "$unit/solo-2/AGENTS.md"
+}
