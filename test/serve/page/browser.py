@@ -8,9 +8,11 @@
 
 Nothing polls: wait() asks the page, which looks again whenever its document changes.
 """
-import base64, json, os, queue, subprocess, threading, time
+import base64, json, os, queue, signal, subprocess, threading, time
 
 LIMIT = int(os.environ.get("MAS_TEST_LIMIT", 180))  # seconds for anything
+ANSWER = LIMIT + 20  # for an answer of the browser: a page that waits in vain says so before, and for what
+STARTS = LIMIT // 6, LIMIT // 3, LIMIT // 2  # for it to come up; after each, one that hangs is started anew
 CHROMIUM = os.environ.get("CHROMIUM", "chromium")
 
 
@@ -18,12 +20,32 @@ class Failed(Exception):
     pass
 
 
+class Silent(Failed):
+    """The browser does not answer."""
+
+
 class Browser:
     def __init__(self, directory):
-        out_read, self.out = os.pipe()
-        self.incoming, in_write = os.pipe()
-        self.calls, self.handlers, self.count = {}, {}, 0
+        self.errors = open(f"{directory}.log", "wb")
+        self.handlers, self.count = {}, 0
         self.lock = threading.Lock()
+        for number, self.patience in enumerate(STARTS):
+            self.start(f"{directory}/{number}")
+            try:
+                self.version = self.call("Browser.getVersion")["product"]
+                self.page().close()
+                break
+            except (Failed, BrokenPipeError) as failure:
+                self.kill()
+                print(f"start {number + 1} of the browser: {failure}", flush=True)
+        else:
+            raise Failed("the browser does not come up")
+        self.patience = ANSWER
+
+    def start(self, directory):
+        out_read, self.out = os.pipe()
+        incoming, in_write = os.pipe()
+        self.calls = {}
         at = os.environ.get("BROWSER_AT", "").split()  # a program that runs it at another place
         words = [*at, CHROMIUM, "--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
                  "--disable-extensions", "--disable-background-networking", "--disable-component-update",
@@ -40,41 +62,46 @@ class Browser:
             os.dup2(high_read, 3)
             os.dup2(high_write, 4)
 
-        self.errors = open(f"{directory}.log", "wb")
         self.process = subprocess.Popen(words, preexec_fn=connect, close_fds=False, stdin=subprocess.DEVNULL,
                                         stdout=self.errors, stderr=self.errors, start_new_session=True)
         os.close(out_read)
         os.close(in_write)
-        threading.Thread(target=self.listen, daemon=True).start()
-        self.version = self.call("Browser.getVersion")["product"]
+        threading.Thread(target=self.listen, args=(incoming, self.calls), daemon=True).start()
+
+    def kill(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        os.close(self.out)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        self.patience = 10
         try:
             self.call("Browser.close")
-        except Failed:
-            pass
-        try:
             self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        except (Failed, BrokenPipeError, subprocess.TimeoutExpired):
+            pass
+        self.kill()
 
-    def listen(self):
+    def listen(self, incoming, calls):
         rest = b""
         while True:
-            piece = os.read(self.incoming, 1 << 20)
+            piece = os.read(incoming, 1 << 20)
             if not piece:
-                for answer in list(self.calls.values()):
+                os.close(incoming)
+                for answer in list(calls.values()):
                     answer.put({"error": {"message": "the browser has ended"}})
                 return
             *messages, rest = (rest + piece).split(b"\0")
             for text in messages:
                 message = json.loads(text)
                 if "id" in message:
-                    self.calls.pop(message["id"]).put(message)
+                    calls.pop(message["id"]).put(message)
                 else:
                     handler = self.handlers.get(message.get("sessionId"))
                     if handler:
@@ -91,9 +118,9 @@ class Browser:
                 message["sessionId"] = session
             os.write(self.out, json.dumps(message).encode() + b"\0")
         try:
-            said = answer.get(timeout=LIMIT)
+            said = answer.get(timeout=self.patience)
         except queue.Empty:
-            raise Failed(f"{method}: no answer within {LIMIT} s") from None
+            raise Silent(f"{method}: no answer within {self.patience} s") from None
         if "error" in said:
             raise Failed(f"{method}: {said['error']['message']}")
         return said["result"]
@@ -181,6 +208,8 @@ class Page:
                 if "navigated" not in str(failure):
                     raise
                 return self.run(f"until(() => ({condition}), {limit * 1000})")  # the page loads again
+        except Silent:
+            raise
         except Failed as failure:
             shown = self.run("document.body.innerText")[-1500:]
             raise Failed(f"{failure}\nthe page: {shown}\nconsole: {self.console[-5:]}") from None
