@@ -117,13 +117,13 @@ record_args() {
     on "$1" sh -c 'echo /opt/bed/args.so >>/etc/ld.so.preload'
 }
 
-# The same program, which says another version.
+# The same program, which says another version: the linker may have it only as the end of a longer text.
 other_version() {
     local version
     version=$(as "$1" mas version)
     version=${version#mas }
     # shellcheck disable=SC2016 # for the shell there
-    on "$1" sh -c 'find /usr/local -name "mas*" -type f -perm -1 -exec sed -i "s/\\x00$1\\x00/\\x00$2\\x00/g" {} +' \
+    on "$1" sh -c 'find /usr/local -name "mas*" -type f -perm -1 -exec sed -i "s/$1\\x00/$2\\x00/g" {} +' \
         sh "${version//./\\.}" "${version%?}z"
 }
 
