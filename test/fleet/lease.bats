@@ -203,7 +203,7 @@ in_turn() { beats "$1" | awk -v old="$2" '$1 == "front" { new++ } $1 == old && n
     # whoever wants it waits by a clock that nobody sets
     here front start --takeover jumps >"$T/taken" 2>&1 &
     taker=$!
-    eventually as front pgrep -f 'start --takeover jumps'
+    eventually eval 'verbs front | grep -q "start --takeover jumps"'
     clock_off front 86400
     wait "$taker" && false
     grep 'it runs on n2' "$T/taken"
@@ -211,7 +211,7 @@ in_turn() { beats "$1" | awk -v old="$2" '$1 == "front" { new++ } $1 == old && n
     renewer_stops n2
     here front start --takeover jumps >"$T/taken" 2>&1 &
     taker=$!
-    eventually as front pgrep -f 'start --takeover jumps'
+    eventually eval 'verbs front | grep -q "start --takeover jumps"'
     clock_off front -86400
     clock_off n2 86400
     wait "$taker"

@@ -174,14 +174,20 @@ disconnect() {
 }
 
 # in_window COMMAND: runs it in a window of tmux on front, as in a terminal. window_shows REGEX: what it shows; keys
-# KEY...: types there. The window stays when the command has ended, and says `ended CODE`.
+# KEY...: types there. The window stays when the command has ended, and says `ended CODE`. window_close returns when its
+# server has gone: one that ends still takes who comes, and then says `server exited unexpectedly`.
 in_window() {
     # shellcheck disable=SC2016 # for the shell there
     as front tmux -L window new-session -d -x 100 -y 30 "$1"'; echo "ended $?"; exec sleep 1000'
 }
 window_shows() { as front tmux -L window capture-pane -p -J | grep -qE -- "$1"; }
 keys() { as front tmux -L window send-keys "$@"; }
-window_close() { as front tmux -L window kill-server 2>/dev/null || :; }
+window_close() {
+    local server
+    server=$(as front tmux -L window display-message -p '#{pid}' 2>/dev/null) || return 0
+    as front tmux -L window kill-server 2>/dev/null || :
+    eventually on front test ! -e "/proc/$server"
+}
 
 # state MACHINE SESSION AGENT: prints the state of an agent. verbs MACHINE: prints the processes of mas there that are
 # no hosts, nor what belongs to them.

@@ -57,7 +57,7 @@ has_arrived() {
     make_team 200
     as front mas move shop n1 >"$T/moved" 2>&1 &
     mover=$!
-    eventually eval 'verbs n1 | grep -q receive'
+    eventually eval 'verbs n1 | grep -q "receive hold"'
     link_down n1
     wait "$mover" && false
     cat "$T/moved"
@@ -74,9 +74,9 @@ has_arrived() {
         make_team 100
         # waits for what sends or receives, and kills it at once, before it can have ended
         victim='mas move '
-        if [ "$machine" = n1 ]; then victim=' receive( |$)'; fi
-        on "$machine" sh -c 'until pgrep -u ann -f " receive( |$)" && pkill -KILL -u ann -f "$0"; do :; done >/dev/null' \
-            "$victim" &
+        if [ "$machine" = n1 ]; then victim=' receive hold'; fi
+        on "$machine" timeout 90 sh -c \
+            'until pgrep -u ann -f " receive hold" && pkill -KILL -u ann -f "$0"; do :; done >/dev/null' "$victim" &
         killer=$!
         as front mas move shop n1 >"$T/moved" 2>&1 &
         mover=$!
